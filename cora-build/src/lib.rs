@@ -1,8 +1,8 @@
 //! Reads a Cora program.
 //!
-//! One front end, two readers: the attribute macros (`cora-macros`), which see one item at a time,
-//! and build scripts, which see the whole program. Every pass takes the value of the pass before
-//! and a sink for what it has to complain about, and changes neither.
+//! One front end serves two readers: the attribute macros (`cora-macros`), which see one item at a
+//! time, and build scripts, which see the whole program. Every pass takes the value of the previous
+//! pass and a sink for its diagnostics. It modifies neither that value nor earlier diagnostics.
 //!
 //! ```text
 //! source ─► syntax ─► check ─┬─► expand            one item      (macros)
@@ -20,12 +20,12 @@
 //! assert!(diagnostics.is_empty());
 //! ```
 //!
-//! | module | what |
+//! | module | contents |
 //! | --- | --- |
-//! | [`diag`] | codes, their catalogue, and how a fault is shown |
+//! | [`diag`] | codes, their catalogue, and the rendering of faults |
 //! | [`syntax`] | an annotated item, as a value |
-//! | [`check`] | what one item may contain |
-//! | [`expand`] | what the attributes leave behind |
+//! | [`check`] | the rules for one item |
+//! | [`expand`] | the expansions of the attributes |
 //! | `script` | the whole program: for build scripts (feature `script`) |
 #![forbid(unsafe_code)]
 

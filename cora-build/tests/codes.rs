@@ -1,5 +1,5 @@
-//! The catalogue, held against the programs it speaks of: every entry's example has the fault it
-//! stands for, and macros and build scripts give a fault the same code.
+//! Checks the catalogue: every entry's example has its fault, and macros and build scripts give a
+//! fault the same code.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -16,9 +16,9 @@ const PROGRAM: Code = Code(100);
 /// An item with one of Cora's attributes.
 struct Annotated {
     attribute: syn::Attribute,
-    /// As a build script finds it.
+    /// For a build script.
     whole: TokenStream,
-    /// As the attribute's macro finds it.
+    /// For the attribute's macro.
     rest: TokenStream,
 }
 
@@ -62,7 +62,7 @@ fn annotated(file: &syn::File) -> Vec<Annotated> {
     found
 }
 
-/// The codes that a build script gives to a file's items.
+/// A build script's codes for a file's items.
 fn codes_of_script(file: &syn::File) -> Vec<Code> {
     let mut diagnostics = Diagnostics::new();
     for item in annotated(file) {
@@ -75,7 +75,7 @@ fn codes_of_script(file: &syn::File) -> Vec<Code> {
     sorted(diagnostics.iter().map(|found| found.code))
 }
 
-/// The codes in the expansions of a file's items: those of the macros.
+/// The macros' codes for a file's items, from the expansions.
 fn codes_of_macros(file: &syn::File) -> Vec<Code> {
     let expand = |item: Annotated| {
         if item.is("state") {

@@ -1,4 +1,4 @@
-//! `docs/diagnostics.md` is the catalogue, and nothing else.
+//! Checks that `docs/diagnostics.md` is exactly the catalogue.
 
 use std::fmt::Write as _;
 use std::path::Path;

@@ -1,6 +1,5 @@
-//! Expansions, held against files: `expand/<name>.in.rs` is a program, `expand/<name>.out.rs` what
-//! the attributes make of it. `CORA_BLESS=1 cargo test -p cora-build --test expand` writes the
-//! latter anew.
+//! Compares expansions with files: `expand/<name>.in.rs` is a program, `expand/<name>.out.rs` its
+//! expansion. `CORA_BLESS=1 cargo test -p cora-build --test expand` rewrites the latter.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -12,7 +11,7 @@ fn directory() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/expand")
 }
 
-/// What the compiler would make of an item that may begin with one of Cora's attributes.
+/// The compiler's expansion of an item that may begin with one of Cora's attributes.
 fn expand(item: &syn::Item) -> TokenStream {
     let mut item = item.clone();
     let attributes = match &mut item {
@@ -51,7 +50,7 @@ fn expand_file(source: &str) -> String {
     prettyplease::unparse(&file)
 }
 
-/// The lines that differ, with their numbers, from the first difference on.
+/// The different lines with their numbers, from the first difference on.
 fn difference(expected: &str, found: &str) -> String {
     let (expected, found): (Vec<_>, Vec<_>) = (expected.lines().collect(), found.lines().collect());
     let same = expected.iter().zip(&found).take_while(|(a, b)| a == b).count();

@@ -1,14 +1,14 @@
-//! Source that nests as deep as may be is read on the stacks that there are: that of the compiler,
-//! in which macros run, and that of a build script.
+//! Source at the nesting limit fits on the real stacks: the compiler's, for macros, and a build
+//! script's.
 #![cfg(feature = "script")]
 
 use cora_build::{expand, script};
 use proc_macro2::TokenStream;
 
-/// What rustc has left for a macro, at least: half of its 8 MiB.
+/// Minimum stack that rustc leaves for a macro: half of its 8 MiB.
 const OF_A_MACRO: usize = 4 << 20;
 
-/// Bodies, each with something that nests almost as deep as may be.
+/// Bodies with nesting close to the limit.
 fn bodies() -> Vec<String> {
     let nested = |before: &str, times: usize, inner: &str, behind: &str| {
         format!("let _it = {}{inner}{};", before.repeat(times), behind.repeat(times))

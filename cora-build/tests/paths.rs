@@ -1,4 +1,4 @@
-//! What the front end sees a handler do to its states, path by path, and what it admits not to see.
+//! The front end's view of a handler's accesses, path by path, and its opaque accesses.
 #![cfg(feature = "script")]
 
 use cora_build::check::paths::{self, Found, Home, Path, Surroundings, Touch};
@@ -20,7 +20,7 @@ fn handler(body: &str) -> HandlerDecl {
     handler.unwrap_or_else(|| panic!("{}", diagnostics.render(&text, "text")))
 }
 
-/// What is found of a body, with these items around it. `mod` may hold items too.
+/// The result for a body with these items around it. `mod` may contain items too.
 fn found(body: &str, items: &str) -> Found {
     fn add(items: &[syn::Item], module: &[String], around: &mut Surroundings) {
         for item in items {
@@ -37,8 +37,8 @@ fn found(body: &str, items: &str) -> Found {
     paths::run(&handler(body), Home { file: 0, module: &[] }, &around)
 }
 
-/// What a body does in all, as text: `t:rwid` for reads, writes, inserts, removes; `!` per opaque
-/// place; nothing for untouched.
+/// The total effects of a body as text: `t:rwid` for reads, writes, inserts, removes; `!` per
+/// opaque place; nothing for untouched states.
 fn seen(body: &str) -> String {
     let found = found(body, "");
     let mut shown = Vec::new();
@@ -85,7 +85,7 @@ fn shown(path: &Path) -> String {
     format!("{}> {exit}", path.touches.iter().map(touch).collect::<String>())
 }
 
-/// The paths of a body are these, in this order.
+/// Checks that a body has these paths, in this order.
 #[track_caller]
 fn paths_with(items: &str, body: &str, expected: &[&str]) {
     let found: Vec<String> = found(body, items).paths.iter().map(shown).collect();
@@ -237,7 +237,7 @@ fn matches_follow_guards_and_what_earlier_arms_took() {
         "match t.get(&k) { None => Pass, Some(e) => match e.n { 0 => Transmit, n => Drop(X) } }",
         &["t.read(k) > pass", "t.read(k) > transmit", "t.read(k) > drop"],
     );
-    // A guard's names are not there in the arms behind it.
+    // A guard's names are not bound in the arms after it.
     paths("match x { u if a => {} _ => u.n = 1 } Transmit", &["> transmit", "u.write > transmit"]);
 }
 
@@ -376,7 +376,7 @@ fn closures_run_none_one_or_more_times_where_they_go() {
         "o.map(|k| { t.get(k)?; Some(u.n) })?; Transmit",
         &["> drop", "t.read(k)* u.read* > drop", "> transmit", "t.read(k)* u.read* > transmit"],
     );
-    // An iterator runs its closures when it is asked for items.
+    // An iterator runs its closures when it is consumed.
     paths(
         "let it = keys.map(|k| t.get(k)); u.n = 1; for e in it { s.allow(e); } Transmit",
         &[

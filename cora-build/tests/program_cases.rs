@@ -1,9 +1,9 @@
-//! Programs as text, and what the build script says about them.
+//! Programs as text, and the build script's output for them.
 //!
-//! Each file in `tests/program` holds the files of one package, each under a line `=== name`, and
-//! then, under `=== result`, what comes out: warnings, and either errors or graph and plan. With
-//! `=== graph.json` or `=== cora_app.rs` these are held too. `CORA_BLESS=1` writes the results
-//! anew.
+//! Each file in `tests/program` contains the files of one package, each under a line `=== name`.
+//! The section `=== result` has the expected warnings, and either errors or graph and plan. The
+//! optional sections `=== graph.json` and `=== cora_app.rs` are also compared. `CORA_BLESS=1`
+//! rewrites the results.
 #![cfg(feature = "script")]
 #![expect(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use cora_build::diag;
 use cora_build::script::{self, Reading, cfg::Cfg, emit};
 
-/// One case: the files of its package, and the results that are held.
+/// One case: the files of its package, and the expected results.
 struct Case {
     path: PathBuf,
     files: Vec<(String, String)>,
@@ -51,7 +51,7 @@ impl Case {
         self.path.file_stem().unwrap().to_string_lossy().into_owned()
     }
 
-    /// Reads the program in a directory of its own.
+    /// Reads the program in a separate directory.
     fn read(&self, cfg: &Cfg) -> Reading {
         let directory = tempfile::tempdir().unwrap();
         for (name, text) in &self.files {
@@ -86,7 +86,7 @@ impl Case {
     }
 }
 
-/// The hash changes with Cora's version; what is held need not.
+/// The hash changes with Cora's version, but the expected results should not.
 fn without_hash(text: &str, plan: &cora_plan::Plan) -> String {
     text.replace(&plan.hash, "0123456789abcdef")
 }
@@ -117,7 +117,7 @@ fn result(reading: &Reading) -> String {
     out
 }
 
-/// Sections, as a case's file has them.
+/// Sections in the format of a case's file.
 fn written(sections: &[(String, String)]) -> String {
     let mut text = String::new();
     for (name, section) in sections {
@@ -157,9 +157,9 @@ fn programs_give_what_they_should() {
 
 #[test]
 fn every_code_of_a_program_has_its_case() {
-    // Told by the nested build, whose own tests hold them.
+    // Reported by the nested build; its own tests check them.
     const NESTED: [&str; 2] = ["CORA0123", "CORA0124"];
-    // Told by the compiler, which knows sizes: a case of `tests/ui`.
+    // Reported by the compiler, which knows sizes: a case of `tests/ui`.
     const COMPILED: [&str; 1] = ["CORA0131"];
     let told: String = cases().iter().map(|case| result(&case.read(&host()))).collect();
     let untold: BTreeSet<String> = diag::entries()

@@ -1,9 +1,9 @@
-//! Which `?` of a transparent handler are refused, as far as the handler alone shows.
+//! The `?` of a transparent handler that are refused, as far as the handler alone shows.
 
 use cora_build::diag::{Diagnostics, codes};
 use cora_build::syntax::{Reader, parse_handler};
 
-/// What is said of a transparent handler with this body, each by the method that fails.
+/// The faults of a transparent handler with this body, each by the failing method.
 fn refused(body: &str) -> Vec<String> {
     let text = format!(
         "fn f(packet: &mut Packet, t: &mut Table<T>, u: &mut U, s: &S) -> Verdict {{ {body} }}"
@@ -12,7 +12,7 @@ fn refused(body: &str) -> Vec<String> {
     let (args, item) = ("transparent".parse(), text.parse());
     let args = args.expect("a word");
     parse_handler(args, item.expect("tokens"), Reader::BuildScript, &mut diagnostics);
-    // Quoted first are the handler and, mostly, the `?`.
+    // The first quoted words are the handler and, mostly, the `?`.
     let method = |message: &str| {
         let quoted = message.split('`').skip(1).step_by(2).map(str::to_owned);
         quoted.skip(1).find(|word| word != "?")

@@ -2,7 +2,7 @@
 
 use cora_core::plain::Plain;
 use cora_runtime::channel::TICKETS;
-use cora_runtime::link::message::Message;
+use cora_runtime::link::message::{Message, Ownership};
 
 use super::Move;
 
@@ -28,12 +28,12 @@ impl Ledger {
     #[inline]
     pub fn sent(&mut self, message: &Message<'_>) {
         match *message {
-            Message::Offer { ticket, group, .. } => {
+            Message::Ownership(Ownership::Offer { ticket, group, .. }) => {
                 if let Some(offered) = self.offered.get_mut(ticket as usize) {
                     *offered = key(group);
                 }
             }
-            Message::Transfer { ticket, .. } => {
+            Message::Ownership(Ownership::Transfer { ticket, .. }) => {
                 if let Some(offered) = self.offered.get(ticket as usize) {
                     let offered = *offered;
                     self.note(offered, true);
@@ -46,7 +46,7 @@ impl Ledger {
     /// Notes a message from the NIC.
     #[inline]
     pub fn received(&mut self, message: &Message<'_>) {
-        if let Message::Release { group, .. } = message {
+        if let Message::Ownership(Ownership::Release { group, .. }) = message {
             self.note(key(group), false);
         }
     }

@@ -1,40 +1,40 @@
-//! The one keyed hash of flows: tables, shares and slots go by it, on both sides alike.
+//! The keyed hash of flows. Tables, shares and slots use it, on both sides alike.
 //!
-//! It is rapidhash V3, whose output is specified and never changes, over the five words of a key as
-//! 40 little-endian bytes, or over the two that hold all of a shorter one (a flow of IPv4, an
-//! address) as 16, for half of the work; so both sides, whatever their machine, agree. It is keyed:
-//! seed and secrets both come from the run's seed, since a known seed alone leaves collisions that
-//! an attacker can compute. It resists guessing as well as such a fast hash does, no better.
+//! It is rapidhash V3, which has a specified output that never changes, so machines of any kind
+//! agree. Its input is the five words of a key as 40 little-endian bytes. A shorter key (an IPv4
+//! flow, an address) fits two words: 16 bytes, for half of the work. The hash is keyed: both seed
+//! and secrets derive from the run's seed, since an attacker can compute collisions for a known
+//! seed. Its resistance to guessing is that of any hash of this speed.
 
 use core::hash::Hasher as _;
 
 use rapidhash::v3::{RapidSecrets, rapidhash_v3_nano_inline};
 use siphasher::sip::SipHasher24;
 
-/// The hash of flows for one seed: make it once, hash many.
+/// The hash of flows for one seed. Making it is expensive; hashing is cheap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowHasher {
     secrets: RapidSecrets,
 }
 
 impl FlowHasher {
-    /// In place of a hash that is still to be keyed: all zeroes, and no hash at all.
+    /// Placeholder until the hash is keyed: all zeroes, not a valid hash.
     pub(crate) const UNKEYED: Self = Self { secrets: RapidSecrets { seed: 0, secrets: [0; 7] } };
 
-    /// The hash that `seed` keys. Costs several times what one hash does.
+    /// The hash keyed by `seed`. Costs several times as much as hashing a key.
     #[inline]
     pub const fn new(seed: u64) -> Self {
         Self { secrets: RapidSecrets::seed(seed) }
     }
 
-    /// The hash of a key, given by its canonical words.
+    /// The hash of a key from its canonical words.
     #[inline]
     pub const fn hash(&self, words: &[u64; 5]) -> u64 {
         self.hash_of(words)
     }
 
-    /// The hash of a key that two words tell, among keys of its type that [`hash`](Self::hash)
-    /// takes or that two words tell as well.
+    /// The hash of a key that fits two words. Keys of one type may mix this with
+    /// [`hash`](Self::hash).
     #[inline]
     pub const fn hash_pair(&self, words: [u64; 2]) -> u64 {
         self.hash_of(&words)
@@ -48,20 +48,20 @@ impl FlowHasher {
             bytes[at] = words[at].to_le_bytes();
             at += 1;
         }
-        // Of 48 bytes and less the `nano` form gives V3's own result, with less code.
+        // Up to 48 bytes, the `nano` form gives V3's own result, with less code.
         rapidhash_v3_nano_inline::<true, false>(bytes.as_flattened(), &self.secrets)
     }
 }
 
-/// The hash of one key with `seed`; for many, make a [`FlowHasher`].
+/// The hash of one key with `seed`. To hash many, make a [`FlowHasher`].
 #[inline]
 pub const fn flow_hash(words: &[u64; 5], seed: u64) -> u64 {
     FlowHasher::new(seed).hash(words)
 }
 
-/// A number that only who knows `secret` can tell: SipHash-2-4 of these words as little-endian
-/// bytes, the same on every machine. For what a stranger must not be able to make up, as the cookie
-/// of a SYN; for tables it would be slow.
+/// A number that cannot be computed without `secret`: SipHash-2-4 of these words as little-endian
+/// bytes, the same on every machine. It protects values that a stranger must not forge, such as the
+/// cookie of a SYN. It is too slow for tables.
 #[inline(never)]
 pub fn sip_hash(secret: [u64; 2], words: &[u64]) -> u64 {
     let mut hasher = SipHasher24::new_with_keys(secret[0], secret[1]);
@@ -75,7 +75,7 @@ pub fn sip_hash(secret: [u64; 2], words: &[u64]) -> u64 {
 mod tests {
     use super::*;
 
-    /// Of the reference implementation (`vectors_sip64`): key 00 … 0f, messages 00 01 … of 8, 16
+    /// From the reference implementation (`vectors_sip64`): key 00 … 0f, messages 00 01 … of 8, 16
     /// and 56 bytes.
     #[test]
     fn is_siphash_2_4() {

@@ -1,4 +1,4 @@
-//! The words that a program uses, on both machines: packet, key, verdict, state, record. No policy,
+//! The vocabulary of a program, for both machines: packet, key, verdict, state, record. No policy,
 //! no I/O, no `std`.
 //!
 //! ```
@@ -13,22 +13,22 @@
 //! assert!(handler(true).is_ok());
 //! ```
 //!
-//! | module | what |
+//! | module | contents |
 //! | --- | --- |
 //! | [`packet`] | a frame, its headers, its metadata; reading and rewriting |
 //! | [`key`] | five-tuple and coarser keys |
 //! | [`mac`] | pairs of Ethernet addresses as a key |
 //! | [`verdict`] | transmit, drop with a named reason, pass, redirect |
 //! | [`tcp`] | the states of a TCP connection, as a middlebox sees them |
-//! | [`timeouts`] | how long a connection may be silent, by protocol and state |
-//! | [`plain`] | data that may stand in a state |
-//! | [`record`] | what is told of an entry that ended |
+//! | [`timeouts`] | idle times of connections, by protocol and state |
+//! | [`plain`] | plain data, which may be stored in a state |
+//! | [`record`] | records of ended entries |
 //! | [`state`] | tables, singletons, commutative and read-mostly states |
-//! | [`sentence`] | what a side says when it can't go on |
+//! | [`sentence`] | fatal errors as text, without `core::fmt` |
 //! | [`outcome`] | one named outcome per packet |
-//! | [`prefetch`] | asking the cache for what is read soon |
+//! | [`prefetch`] | prefetch of cache lines |
 //! | [`app`] | a whole program, as the runtimes see it |
-//! | [`trace`] | what a packet does, for whoever measures |
+//! | [`trace`] | a trace of a packet's run, for measurements |
 #![cfg_attr(not(test), no_std)]
 
 pub mod app;

@@ -1,4 +1,4 @@
-//! Who talks to whom on a link: the key of programs that look no further than Ethernet.
+//! The pair of Ethernet addresses: a key for programs that read no further than Ethernet.
 
 use core::fmt;
 
@@ -8,24 +8,24 @@ use crate::packet::Headers;
 use crate::plain::{Describe, Plain};
 use crate::verdict::Reason;
 
-/// The two Ethernet addresses of a frame. Both directions of a conversation are one flow.
+/// The two Ethernet addresses of a frame. Both directions belong to one flow.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct MacPair {
-    /// Where it comes from.
+    /// Source address.
     pub source: [u8; 6],
-    /// Where it goes.
+    /// Destination address.
     pub destination: [u8; 6],
 }
 
 impl MacPair {
-    /// The same conversation, seen in the other direction.
+    /// The pair of the opposite direction.
     #[inline]
     #[must_use]
     pub const fn reversed(&self) -> Self {
         Self { source: self.destination, destination: self.source }
     }
 
-    /// Both addresses, one after the other.
+    /// Both addresses, concatenated.
     #[inline]
     fn bytes(&self) -> [u8; 12] {
         let mut bytes = [0; 12];
@@ -43,7 +43,7 @@ impl MacPair {
     }
 }
 
-/// An address as a number, the first octet highest.
+/// An address as a number, the first octet most significant.
 #[inline]
 fn number(mac: [u8; 6]) -> u64 {
     mac.iter().fold(0, |number, octet| number << 8 | u64::from(*octet))

@@ -1,11 +1,11 @@
-//! One named outcome per packet, counted; the sum of all is the number of packets.
+//! One named outcome per packet, counted. All counts add up to the number of packets.
 
 use crate::verdict::{Forward, Reason};
 
-/// Drop reasons counted by name; any further ones share the count of [`OTHER`].
+/// Drop reasons counted by name. Any further ones share the count of [`OTHER`].
 const NAMES: usize = 64;
 
-/// The name under which drops are counted when a program has more reasons than are told apart.
+/// The name of drops for reasons beyond those that are counted by name.
 pub const OTHER: &str = "dropped-other";
 
 /// Counts of outcomes.
@@ -25,7 +25,7 @@ impl Outcomes {
         Self { transmit: 0, pass: 0, redirect: 0, drops: heapless::Vec::new(), other: 0 }
     }
 
-    /// Counts a packet that goes on.
+    /// Counts a forwarded packet.
     #[inline]
     pub const fn forwarded(&mut self, forward: Forward) {
         match forward {
@@ -35,7 +35,7 @@ impl Outcomes {
         }
     }
 
-    /// Counts a packet that ends here.
+    /// Counts a dropped packet.
     #[inline]
     pub fn dropped(&mut self, reason: Reason) {
         if let Some((_, count)) = self.drops.iter_mut().find(|(known, _)| *known == reason) {

@@ -1,8 +1,8 @@
-//! Plain data, which may stand in a state and cross from one side to the other.
+//! Plain data, which may be stored in a state and cross between the sides.
 //!
-//! Fields are written one by one, little-endian, without padding, so that the encoding depends on
-//! neither machine nor compiler, and no unsafe code is generated into a user's crate. Decoding
-//! checks: bytes from the other side are not trusted to be a value of the type.
+//! Fields are encoded one by one, little-endian, without padding. So the encoding is independent of
+//! machine and compiler, and no unsafe code is generated into a user's crate. Decoding validates:
+//! bytes from the other side are not trusted.
 
 use core::time::Duration;
 
@@ -21,54 +21,55 @@ pub trait Plain: Copy + 'static {
     /// Bytes of the encoding.
     const SIZE: usize;
 
-    /// Whether copies are kept of entries of a keyed state that is this type: `#[state(durable)]`.
+    /// Whether a replica is kept of the entries of a keyed state of this type: `#[state(durable)]`.
     const DURABLE: bool = false;
 
-    /// Whether entries of a keyed state that is this type say how long they live unused:
+    /// Whether entries of a keyed state of this type have individual idle times:
     /// `#[state(idle_by = …)]`.
     const IDLE_VARIES: bool = false;
 
-    /// Whether table entries with this value are found by their key and by its
-    /// [reply](crate::key::Key::reply) alike, which then have one hash, and never have a second key
-    /// of their own.
+    /// Whether table entries with this value are found by their key and its
+    /// [reply](crate::key::Key::reply) alike. Both keys then have one hash, and an entry never has
+    /// a second key of its own.
     const UNDIRECTED: bool = false;
 
-    /// Whether each entry of a keyed state that is this type becomes a record when it ends:
+    /// Whether each entry of a keyed state of this type becomes a record when it ends:
     /// `#[state(recorded)]`.
     const RECORDED: bool = false;
 
-    /// Whether entries of a keyed state that is this type make room in a full table, unless they
-    /// are [assured](Self::is_assured): `#[state(assured_by = …)]`.
+    /// Whether a full table may evict entries of a keyed state of this type, unless they are
+    /// [assured](Self::is_assured): `#[state(assured_by = …)]`.
     const EVICTS: bool = false;
 
-    /// The fields of a struct in the order of their encoding, each with its bytes: entries of a
-    /// program's older build are carried over by them. None: the encoding is carried over whole.
+    /// The fields of a struct in the order of their encoding, each with its size in bytes. Entries
+    /// of an older build are converted field by field. If empty, the encoding is carried over
+    /// whole.
     const FIELDS: &'static [(&'static str, usize)] = &[];
 
-    /// The [fields](Self::FIELDS) of the type that this one was in the program's build before,
-    /// where it is made of that by [`Self::from_before`]: `#[state(from = …)]`.
+    /// The [fields](Self::FIELDS) of the type in the program's previous build, if
+    /// [`Self::from_before`] converts from it: `#[state(from = …)]`.
     const BEFORE: &'static [(&'static str, usize)] = &[];
 
-    /// Makes a value of one of the type before, by the first bytes; `None` when they encode none,
+    /// Converts a value of the previous type from the first bytes; `None` if they don't encode one,
     /// or there was no such type.
     fn from_before(bytes: &[u8]) -> Option<Self> {
         let _ = bytes;
         None
     }
 
-    /// Writes the encoding to the first [`Self::SIZE`] bytes of `out`, as far as there are so many:
-    /// the NIC half has no panic for its callers' duties.
+    /// Writes the encoding to the first [`Self::SIZE`] bytes of `out`. A shorter `out` is no panic,
+    /// which keeps panic code out of the NIC half.
     fn put(&self, out: &mut [u8]);
 
-    /// The values in memory, where that is their encoding.
+    /// The values' memory, if that equals their encoding.
     #[inline]
     fn as_encoding(values: &[Self]) -> Option<&[u8]> {
         let _ = values;
         None
     }
 
-    /// Writes the encoding over `kept`, which holds that of the value before, and notes in which
-    /// bytes, counted from `at`, the two differ.
+    /// Writes the encoding over `kept`, the encoding of the previous value, and marks the bytes
+    /// that differ as changed, counted from `at`.
     fn put_changed(&mut self, kept: &mut [u8], at: usize, changed: &mut Changed<'_>) {
         let mut now = [0; SMALL];
         let Some(kept) = kept.get_mut(..Self::SIZE) else { return };
@@ -76,13 +77,13 @@ pub trait Plain: Copy + 'static {
             self.put(now);
             changed.update(now, kept, at);
         } else {
-            // It may have.
+            // Assumed to have changed.
             self.put(kept);
             changed.note(at, Self::SIZE);
         }
     }
 
-    /// The same for values that stand one behind the other.
+    /// The same for consecutive values.
     fn put_all_changed(values: &mut [Self], kept: &mut [u8], at: usize, changed: &mut Changed<'_>) {
         if let Some(now) = Self::as_encoding(values) {
             return changed.update(now, kept, at);
@@ -98,7 +99,7 @@ pub trait Plain: Copy + 'static {
         for (number, values) in values.chunks(some).enumerate() {
             let from = number * some * Self::SIZE;
             let mut now = [0; SOME];
-            // Of a length that is known: what a value writes is then checked while compiling.
+            // A constant length lets the compiler check the bounds of each `put`.
             let mut rest = &mut now[..];
             for value in values {
                 let Some((place, behind)) = rest.split_at_mut_checked(Self::SIZE) else { break };
@@ -110,12 +111,11 @@ pub trait Plain: Copy + 'static {
         }
     }
 
-    /// Reads a value from the first [`Self::SIZE`] bytes; `None` when they encode none, or there
-    /// are fewer.
+    /// Decodes a value from the first [`Self::SIZE`] bytes; `None` if they are invalid, or too few.
     fn get(bytes: &[u8]) -> Option<Self>;
 
-    /// Reads a value from the first [`Self::SIZE`] bytes to where this one is, so that a large one
-    /// is never on a stack; whether they encode one. If not, parts of this one may be new.
+    /// Decodes a value from the first [`Self::SIZE`] bytes in place, so that a large one is never
+    /// on the stack. Returns whether they were valid; if not, `self` may be partly overwritten.
     #[inline]
     fn read(&mut self, bytes: &[u8]) -> bool {
         let read = Self::get(bytes);
@@ -125,22 +125,21 @@ pub trait Plain: Copy + 'static {
         read.is_some()
     }
 
-    /// How long an entry with this value lives unused, if that [varies](Self::IDLE_VARIES); the
-    /// state's `idle` at most.
+    /// The idle time of an entry with this value, if that [varies](Self::IDLE_VARIES); at most the
+    /// state's `idle`.
     #[inline]
     fn idle_time(&self) -> Duration {
         Duration::MAX
     }
 
-    /// Whether an entry with this value stays where a full table needs room, if others
-    /// [make it](Self::EVICTS).
+    /// Whether an entry with this value must not be [evicted](Self::EVICTS) from a full table.
     #[inline]
     fn is_assured(&self) -> bool {
         true
     }
 
-    /// As a read-mostly state or a field of one: the version that this is has that number. A
-    /// [`Generation`] becomes it.
+    /// For a read-mostly state or a field of one: sets the version number of this value. A
+    /// [`Generation`] takes the number.
     #[inline]
     fn begin_generation(&mut self, generation: Generation) {
         let _ = generation;
@@ -150,20 +149,20 @@ pub trait Plain: Copy + 'static {
     fn describe(&self, to: &mut dyn Describe);
 }
 
-/// Values up to so many bytes are encoded to be compared.
+/// Values up to this size in bytes are compared by their encodings.
 const SMALL: usize = 64;
-/// Bytes of values that stand one behind the other, as many as are encoded at a time for that.
+/// Bytes of consecutive values that are encoded at a time for comparison.
 const SOME: usize = 1024;
 
 /// Receives the description of a [`Plain`] value: a tree of named fields, lists and leaves.
 pub trait Describe {
-    /// A number without sign.
+    /// An unsigned number.
     fn number(&mut self, value: u128);
-    /// A number with sign.
+    /// A signed number.
     fn signed(&mut self, value: i128);
     /// A truth value.
     fn truth(&mut self, value: bool);
-    /// Text, as of an address or the name of a variant.
+    /// Text, such as an address or the name of a variant.
     fn text(&mut self, value: &dyn core::fmt::Display);
     /// Opens a struct.
     fn open(&mut self);

@@ -1,8 +1,8 @@
-//! Records of entries that ended, in the terms of IPFIX (RFC 7011), as a program makes them,
-//! element by element.
+//! Records of ended entries, in the terms of IPFIX (RFC 7011). A program makes them element by
+//! element.
 //!
-//! A program implements [`FlowRecord`] for a state that is declared `recorded`. The host half calls
-//! it for each entry once: when it expired, when a packet took it out, or when the run is over.
+//! A program implements [`FlowRecord`] for a state declared `recorded`. The host half calls it once
+//! per entry: when the entry expired, when a packet removed it, or at the end of the run.
 
 use crate::key::{Address, FiveTuple, protocol};
 use crate::state::table::{Ending, raw::RawTable};
@@ -25,40 +25,40 @@ pub trait FlowRecord: Keyed {
 pub enum End {
     /// It was unused for its idle time.
     Idle,
-    /// A packet took it out.
+    /// A packet removed it.
     Removed,
-    /// It made room for another one in a full table.
+    /// It was evicted for another one from a full table.
     Evicted,
-    /// It was alive when the run was over.
+    /// It was alive at the end of the run.
     RunOver,
 }
 
-/// When the maker of a record got to know its entry.
+/// The event that made an entry's record due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum When {
-    /// When it expired.
+    /// The entry expired.
     Expired,
-    /// When a packet took it out.
+    /// A packet removed it.
     Removed,
-    /// When it made room for another one.
+    /// It was evicted for another one.
     Evicted,
-    /// When the run was over, at this time (ns). It may have expired without being noticed.
+    /// The run ended at this time (ns). The entry may have expired unnoticed.
     Left(u64),
 }
 
-/// An information element: its number, who gave it, and its width.
+/// An information element: its number, its registry, and its width.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Element {
-    /// Who gave the number: 0 for IANA's registry, else a private enterprise number.
+    /// The registry of the number: 0 for IANA's, otherwise a private enterprise number.
     pub enterprise: u32,
     /// The number, below 2¹⁵.
     pub number: u16,
-    /// Bytes of a value, 16 at most.
+    /// Bytes of a value, at most 16.
     pub width: u16,
 }
 
 /// The enterprise number of [RFC 5103](https://www.rfc-editor.org/rfc/rfc5103): the same element,
-/// of the way back.
+/// for the reverse direction.
 const REVERSE: u32 = 29305;
 
 impl Element {
@@ -68,7 +68,7 @@ impl Element {
         Self { enterprise: 0, number, width }
     }
 
-    /// The same of the way back (RFC 5103).
+    /// The same element for the reverse direction (RFC 5103).
     #[must_use]
     pub const fn reverse(self) -> Self {
         Self { enterprise: REVERSE, ..self }
@@ -123,7 +123,7 @@ pub trait Fields {
     fn field(&mut self, element: Element, value: &[u8]);
 }
 
-/// A record that is being told.
+/// A record under construction.
 pub struct Record<'a>(&'a mut dyn Fields);
 
 impl core::fmt::Debug for Record<'_> {
@@ -133,12 +133,12 @@ impl core::fmt::Debug for Record<'_> {
 }
 
 impl<'a> Record<'a> {
-    /// A record that goes there.
+    /// A record with its elements sent to `to`.
     pub fn new(to: &'a mut dyn Fields) -> Self {
         Self(to)
     }
 
-    /// A number. Of one that is wider than the element the lower bytes are told.
+    /// A number. If it is wider than the element, the lower bytes are written.
     pub fn number(&mut self, element: Element, value: impl Into<u64>) {
         let bytes = u128::from(value.into()).to_be_bytes();
         let width = usize::from(element.width).min(bytes.len());
@@ -150,8 +150,8 @@ impl<'a> Record<'a> {
         self.number(element, ns / 1_000_000);
     }
 
-    /// Addresses, ports and protocol. Elements are those of IPv4 if both addresses are, else those
-    /// of IPv6. The ports of ICMP are 0: its identifier is none.
+    /// Addresses, ports and protocol. The elements are IPv4's if both addresses are IPv4, otherwise
+    /// IPv6's. ICMP has port 0 instead of its identifier.
     pub fn five_tuple(&mut self, key: &FiveTuple) {
         let FiveTuple { source, destination, source_port, destination_port, protocol } = *key;
         if let (Some(source), Some(destination)) = (source.as_v4(), destination.as_v4()) {
@@ -168,8 +168,8 @@ impl<'a> Record<'a> {
         self.number(element::PROTOCOL, protocol);
     }
 
-    /// Type and code of a message of ICMP, the type in the upper byte, for a flow with this key;
-    /// nothing where it is of another protocol.
+    /// Type and code of an ICMP message, the type in the upper byte, for a flow with this key.
+    /// Nothing for other protocols.
     pub fn icmp(&mut self, key: &FiveTuple, type_and_code: u16) {
         match key.protocol {
             protocol::ICMP => self.number(element::ICMP_TYPE_CODE_IPV4, type_and_code),
@@ -178,7 +178,7 @@ impl<'a> Record<'a> {
         }
     }
 
-    /// An IPv4 address; nothing where it is another.
+    /// An IPv4 address; nothing for IPv6.
     pub fn ipv4(&mut self, element: Element, address: &Address) {
         if let Some(address) = address.as_v4() {
             self.0.field(element, &address);
@@ -186,12 +186,12 @@ impl<'a> Record<'a> {
     }
 }
 
-/// A table of a recorded state, as generated code names it.
+/// A table of a recorded state, for generated code.
 pub trait Recorded {
-    /// Tells the entries that ended since this was last called.
+    /// Reports the entries that ended since the last call.
     fn tell_ended(&mut self, tell: &mut dyn FnMut(Ending<'_>));
 
-    /// Tells the record of an encoded entry; gives when a packet last found it (ns).
+    /// Reports the record of an encoded entry. Returns the time when a packet last found it (ns).
     fn tell_record(piece: &[u8], when: When, to: &mut dyn Fields) -> Result<u64, Malformed>;
 }
 

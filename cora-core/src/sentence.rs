@@ -1,5 +1,5 @@
-//! Sentences with numbers in them: what a side says when it can't go on, without the machinery of
-//! [`core::fmt`], which would be a twentieth of the NIC half.
+//! Texts with numbers, for a side's fatal errors. Avoids [`core::fmt`], which would be a twentieth
+//! of the NIC half.
 //!
 //! ```
 //! use cora_core::sentence::Sentence;
@@ -13,19 +13,21 @@
 
 use core::fmt;
 
-/// Numbers that a sentence may have.
+/// Maximum number of numbers in a sentence.
 const MOST: usize = 4;
 
-/// Texts, with a number behind each but the last: in decimal, or all digits in hexadecimal behind a
-/// text that ends with `0x`.
+/// Texts, with a number after each but the last. It is decimal, or hexadecimal with all digits if
+/// the text before it ends with `0x`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sentence {
     texts: &'static [&'static str],
+    /// Stands behind the first text, in place of a number.
+    name: Option<&'static str>,
     numbers: [u64; MOST],
 }
 
 impl Sentence {
-    /// A sentence; of more than four numbers, the rest is zero.
+    /// A sentence. Numbers beyond the fourth are zero.
     #[inline]
     pub const fn new(texts: &'static [&'static str], given: &[u64]) -> Self {
         let mut numbers = [0; MOST];
@@ -34,17 +36,25 @@ impl Sentence {
             numbers[at] = given[at];
             at += 1;
         }
-        Self { texts, numbers }
+        Self { texts, name: None, numbers }
     }
 
-    /// Hands all of it to `write`, in pieces.
+    /// A sentence with a name behind its first text, and no number.
+    #[inline]
+    pub const fn naming(texts: &'static [&'static str], name: &'static str) -> Self {
+        Self { texts, name: Some(name), numbers: [0; MOST] }
+    }
+
+    /// Passes the whole text to `write`, in pieces.
     #[cold]
     #[inline(never)]
     pub fn write(&self, write: &mut dyn FnMut(&str)) {
         let mut numbers = self.numbers.into_iter();
         for (place, text) in self.texts.iter().enumerate() {
             write(text);
-            if place + 1 < self.texts.len() {
+            if let Some(name) = self.name.filter(|_| place == 0) {
+                write(name);
+            } else if place + 1 < self.texts.len() {
                 let base = if text.ends_with("0x") { 16 } else { 10 };
                 digits(numbers.next().unwrap_or_default(), base, write);
             }
@@ -52,7 +62,7 @@ impl Sentence {
     }
 }
 
-/// Writes a number, to the base of 16 with all its digits.
+/// Writes a number, in base 16 with all its digits.
 fn digits(number: u64, base: u64, write: &mut dyn FnMut(&str)) {
     let mut unit = if base == 16 { 1 << 60 } else { 10_000_000_000_000_000_000 };
     let mut begun = base == 16;

@@ -1,14 +1,14 @@
-//! The state of a TCP connection, as a box in the middle can tell it from the segments it sees.
+//! The state of a TCP connection, as a middlebox derives it from the segments it sees.
 //!
-//! The states and the moves between them follow the table that Linux's connection tracking
-//! publishes (`net/netfilter/nf_conntrack_proto_tcp.c`), since operators know it and it has met the
-//! world's traffic. Where this differs: nothing but a SYN opens a connection; picking up a running
-//! one is asked for with [`TcpState::pick_up`]. Sequence numbers are not followed, so a guessed RST
-//! closes a connection here.
+//! States and transitions follow the table of Linux's conntrack
+//! (`net/netfilter/nf_conntrack_proto_tcp.c`), which operators know and which is proven by the
+//! world's traffic. The differences: only a SYN opens a connection; [`TcpState::pick_up`]
+//! explicitly picks up a running one. Sequence numbers are not tracked, so a guessed RST closes a
+//! connection here.
 //!
-//! The same type opens and follows exchanges that are not TCP's, since a table holds all of them:
-//! they stay in [`TcpState::New`]. A query of ICMP is opened by a question, and from then on
-//! questions go one way and answers the other; an ICMP error opens nothing.
+//! The same type opens and tracks exchanges of other transports, since a table holds all of them:
+//! they stay in [`TcpState::New`]. An ICMP question opens a query; from then on questions go one
+//! way and answers the other. An ICMP error opens nothing.
 //!
 //! ```text
 //! New ─SYN→ SynSent ─reply SYN+ACK→ SynReceived ─ACK→ Established ─FIN→ FinWait ─ACK→ CloseWait
@@ -30,16 +30,16 @@ use crate::verdict::reasons::{BadTcpState, NotAllowed};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 #[repr(u8)]
 pub enum TcpState {
-    /// No segment has counted yet.
+    /// No segment accepted yet.
     #[default]
     New = 0,
-    /// Original has sent SYN.
+    /// The original direction has sent SYN.
     SynSent = 1,
-    /// Both have sent SYN, none has acknowledged: a simultaneous open.
+    /// Both ends have sent SYN, neither has acknowledged: a simultaneous open.
     SimultaneousOpen = 2,
     /// A SYN was answered with SYN and ACK.
     SynReceived = 3,
-    /// The handshake is over.
+    /// The handshake is complete.
     Established = 4,
     /// One end has sent FIN.
     FinWait = 5,
@@ -64,7 +64,7 @@ enum Segment {
 }
 
 impl Segment {
-    /// `None` for flags that no segment of a connection has: none at all, SYN with FIN or RST, FIN
+    /// `None` for flags that are invalid in any connection: none at all, SYN with FIN or RST, FIN
     /// with RST, and FIN, data or urgent data without ACK.
     #[inline]
     const fn of(flags: TcpFlags) -> Option<Self> {
@@ -84,13 +84,13 @@ impl Segment {
 enum Move {
     /// The state becomes this one.
     To(TcpState),
-    /// It may be right or wrong, the other end will tell: let it through, stay.
+    /// Validity depends on the other end's answer: forward the segment, keep the state.
     Stay,
-    /// It can't be.
+    /// Invalid.
     Refuse,
 }
 
-/// Moves by state, for segments `[Syn, SynAck, Fin, Ack, Rst]`.
+/// Transitions by state, for segments `[Syn, SynAck, Fin, Ack, Rst]`.
 type Moves = [[Move; 5]; 10];
 
 const RE: Move = Move::Refuse;
@@ -105,8 +105,8 @@ const LA: Move = Move::To(TcpState::LastAck);
 const TW: Move = Move::To(TcpState::TimeWait);
 const CL: Move = Move::To(TcpState::Closed);
 
-/// A SYN within a connection stays without effect: the other end answers it with an ACK of where it
-/// is (RFC 9293, 3.10.7.4), unless the connection is long dead there.
+/// A SYN within a connection has no effect: the other end answers with an ACK of its own state (RFC
+/// 9293, 3.10.7.4), unless the connection is long dead there.
 #[rustfmt::skip]
 const ORIGINAL: Moves = [
     //                     Syn SynAck Fin Ack Rst
@@ -122,7 +122,7 @@ const ORIGINAL: Moves = [
     /* Closed           */ [SS, ST,   CL, CL, CL],
 ];
 
-/// An answer to the first SYN may be an ACK: of an earlier connection, half open at the other end.
+/// The reply to the first SYN may be an ACK for an earlier connection, half open at the other end.
 #[rustfmt::skip]
 const REPLY: Moves = [
     //                     Syn SynAck Fin Ack Rst
@@ -138,13 +138,13 @@ const REPLY: Moves = [
     /* Closed           */ [RE, ST,   CL, CL, CL],
 ];
 
-/// The flags that [`Segment::of`] looks at: FIN, SYN, RST, PSH (which it does not), ACK.
+/// The flags that [`Segment::of`] reads (FIN, SYN, RST, ACK), and PSH, which it ignores.
 const KNOWN_FLAGS: u8 = 0x1f;
 
-/// Those of them that count.
+/// The flags that it reads.
 const COUNTING_FLAGS: u8 = KNOWN_FLAGS & !TcpFlags::PSH.0;
 
-/// The state after a segment, by state, direction and flags: one look per packet.
+/// The state after a segment, by state, direction and flags: one table access per packet.
 static AFTER: [[[Option<TcpState>; 32]; 2]; 10] = {
     let mut after = [[[None; 32]; 2]; 10];
     let mut state = 0;
@@ -155,7 +155,7 @@ static AFTER: [[[Option<TcpState>; 32]; 2]; 10] = {
     after
 };
 
-/// An ACK leaves an established connection as it is, whichever end sends it.
+/// An ACK from either end leaves an established connection unchanged.
 const _: () = {
     let (state, ack) = (TcpState::Established as usize, Segment::Ack as usize);
     assert!(matches!(ORIGINAL[state][ack], Move::To(TcpState::Established)));
@@ -179,7 +179,7 @@ const fn by_flags(moves: &Moves, state: usize) -> [Option<TcpState>; 32] {
 }
 
 impl TcpState {
-    /// How many there are.
+    /// Number of states.
     pub(crate) const COUNT: usize = 10;
 
     /// All states, in the order of their numbers.
@@ -196,17 +196,17 @@ impl TcpState {
         Self::Closed,
     ];
 
-    /// The state that a packet leaves its connection in which opens it: of TCP a SYN, of ICMP a
-    /// question, of other transports any.
+    /// The state of a connection after the packet that opens it: a TCP SYN, an ICMP question, or
+    /// any packet of other transports.
     ///
-    /// Refused with `bad-tcp-state` for another segment, with `not-allowed` for other messages of
-    /// ICMP: an answer that nobody asked for, an error about nothing that is known.
+    /// Refused with `bad-tcp-state` for another segment, with `not-allowed` for other ICMP
+    /// messages: an answer without a question, an error without a known flow.
     pub fn open(packet: &Headers<'_>) -> Result<Self, Reason> {
         Self::begin(packet, false)
     }
 
-    /// Likewise for a program that also takes connections which it did not see begin, as after a
-    /// restart: an ACK is the middle of one.
+    /// The same for a program that also accepts connections with an unseen beginning, as after a
+    /// restart: an ACK belongs to a running one.
     pub fn pick_up(packet: &Headers<'_>) -> Result<Self, Reason> {
         Self::begin(packet, true)
     }
@@ -226,22 +226,22 @@ impl TcpState {
         }
     }
 
-    /// Whether a packet begins another connection in the place of this one, which is over: then
-    /// nothing that was chosen for the old one binds the new one.
+    /// Whether a packet begins a new connection in place of this one, which is closed. Choices made
+    /// for the old connection then don't apply to the new one.
     #[inline]
     pub fn reopens(self, packet: &Headers<'_>) -> bool {
         self.is_closed() && packet.tcp_flags().and_then(Segment::of) == Some(Segment::Syn)
     }
 
-    /// Moves on by a packet that travels in `direction`; other transports than TCP change nothing.
+    /// Updates the state for a packet in `direction`; other transports than TCP change nothing.
     ///
-    /// Refused with `bad-tcp-state` when no such segment can be, and with `not-allowed` for a
-    /// question of ICMP in the direction of answers and an answer in that of questions: then
-    /// nothing has changed.
+    /// Refused with `bad-tcp-state` for an invalid segment. Refused with `not-allowed` for an ICMP
+    /// question in the direction of answers, or an answer in the direction of questions. The state
+    /// is then unchanged.
     #[inline]
     pub fn advance(&mut self, packet: &Headers<'_>, direction: Direction) -> Result<(), Reason> {
         let Some(flags) = packet.tcp_flags() else { return Self::converse(packet, direction) };
-        // Nearly all segments are so, and it changes nothing.
+        // Nearly all segments are like this, and don't change the state.
         if *self == Self::Established && flags.0 & COUNTING_FLAGS == TcpFlags::ACK.0 {
             return Ok(());
         }
@@ -249,7 +249,7 @@ impl TcpState {
         Ok(())
     }
 
-    /// Whether a packet that is none of TCP may travel in `direction`.
+    /// Whether a packet of another transport than TCP may travel in `direction`.
     #[inline]
     fn converse(packet: &Headers<'_>, direction: Direction) -> Result<(), Reason> {
         match (packet.icmp_query(), direction) {
@@ -259,28 +259,28 @@ impl TcpState {
         }
     }
 
-    /// The state after a segment with these flags; `None` if there can't be one.
+    /// The state after a segment with these flags; `None` if it is invalid.
     #[inline]
     const fn after(self, flags: TcpFlags, direction: Direction) -> Option<Self> {
         let reply = matches!(direction, Direction::Reply) as usize;
         AFTER[self as usize][reply][(flags.0 & KNOWN_FLAGS) as usize]
     }
 
-    /// Whether the connection is over: both ends have closed it, or one has reset it. Later
-    /// segments are retransmits, or a SYN that opens it again.
+    /// Whether the connection is closed: both ends have closed it, or one has reset it. Later
+    /// segments are retransmissions, or a SYN that reopens it.
     #[inline]
     pub const fn is_closed(self) -> bool {
         matches!(self, Self::TimeWait | Self::Closed)
     }
 
-    /// Whether more packets are to be expected, for a table that is full: the connection was not
-    /// only asked for, and is not about to end. What is not TCP's goes on.
+    /// Whether more packets are expected, for eviction from a full table: the connection is neither
+    /// merely requested nor about to end. Other transports than TCP always continue.
     #[inline]
     pub const fn goes_on(self) -> bool {
         matches!(self, Self::New | Self::Established | Self::FinWait | Self::CloseWait)
     }
 
-    /// The state's name, as reports show it.
+    /// The name of the state in reports.
     pub const fn name(self) -> &'static str {
         match self {
             Self::New => "new",

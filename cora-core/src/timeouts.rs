@@ -1,4 +1,4 @@
-//! How long a connection may be silent before it counts as gone, by its protocol and its state.
+//! Idle times of connections, by protocol and state.
 //!
 //! | | [`Timeouts::NAT`] | [`Timeouts::TRACKING`] |
 //! | --- | --- | --- |
@@ -8,8 +8,8 @@
 //! | queries of ICMP | 60 s (RFC 5508, REQ-2) | 30 s |
 //! | other transports | 5 min | as UDP |
 //!
-//! The first one is for translators, which hold a port for the connection; the second one, of
-//! Linux's connection tracking, for a firewall, which a flood of openings must not fill.
+//! The first is for translators, which hold a port for the connection. The second, from Linux's
+//! conntrack, is for firewalls, which a flood of openings must not fill.
 
 use core::time::Duration;
 
@@ -17,15 +17,15 @@ use crate::key::protocol;
 use crate::plain::{Describe, Plain};
 use crate::tcp::TcpState;
 
-/// Seconds of silence by protocol and state. A program has one as a constant, or as a field of a
-/// read-mostly state, made by [`Timeouts::with`].
+/// Idle times in seconds, by protocol and state. A program has one as a constant, or as a field of
+/// a read-mostly state, made by [`Timeouts::with`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timeouts {
-    /// By TCP's states, of which the first is that of no TCP; then those of [`NAMES`].
+    /// By TCP state, with an unused value for [`TcpState::New`]; then those of [`NAMES`].
     seconds: [u16; TIMES],
 }
 
-/// The places of the times that are not of a TCP state.
+/// The positions of times without a TCP state.
 const UDP: usize = TcpState::COUNT;
 const UDP_ANSWERED: usize = UDP + 1;
 const ICMP: usize = UDP + 2;
@@ -41,19 +41,19 @@ const NAMES: [&str; 5] = ["udp", "udp-answered", "icmp", "other", "other-answere
 const ESTABLISHED: u16 = 2 * 3600 + 4 * 60;
 
 impl Timeouts {
-    /// For translators: as RFC 5382, RFC 4787 and RFC 5508 ask.
+    /// For translators: as required by RFC 5382, RFC 4787 and RFC 5508.
     pub const NAT: Self = Self {
         seconds: [0, 240, 240, 240, ESTABLISHED, 240, 240, 240, 240, 240, 300, 300, 60, 300, 300],
     };
 
-    /// For firewalls: established connections as RFC 5382 asks, all others as Linux's connection
-    /// tracking has them.
+    /// For firewalls: established connections as RFC 5382 requires, all others as in Linux's
+    /// conntrack.
     pub const TRACKING: Self = Self {
         seconds: [0, 120, 120, 60, ESTABLISHED, 120, 60, 30, 120, 10, 30, 180, 30, 30, 180],
     };
 
-    /// How long a connection of this protocol may be silent, in seconds: of TCP by its state, of
-    /// others by whether it was answered. At least 1.
+    /// The idle time of a connection of this protocol, in seconds: for TCP by its state, for others
+    /// by whether it was answered. At least 1.
     #[inline]
     pub const fn seconds(&self, protocol: u8, tcp: TcpState, answered: bool) -> u16 {
         let at = match (protocol, answered) {
@@ -70,12 +70,12 @@ impl Timeouts {
         }
     }
 
-    /// These times, changed by the lines of a text, each `NAME SECONDS`: the name of a
+    /// These times, changed by the lines of a text, each `NAME SECONDS`. The name is that of a
     /// [`TcpState`], or `udp`, `udp-answered`, `icmp`, `other` or `other-answered`; `#` begins a
-    /// remark. A time is from 1 to `most` seconds, of which a state that holds them says `idle`.
+    /// comment. A time is from 1 to `most` seconds, which is the `idle` of a state that uses them.
     ///
     /// # Errors
-    /// The fault, in words.
+    /// The fault, as text.
     pub fn with(mut self, text: &str, most: u16) -> Result<Self, &'static str> {
         let lines = text.lines().map(|line| line.split('#').next().unwrap_or_default().trim());
         for line in lines.filter(|line| !line.is_empty()) {
@@ -102,8 +102,8 @@ impl Timeouts {
 }
 
 impl TcpState {
-    /// How long a connection in this state may be silent, as [`Timeouts::NAT`] has it; one that is
-    /// not TCP's five minutes, as RFC 4787 (REQ-5) recommends for UDP. For `idle_by`.
+    /// The idle time of a connection in this state, as in [`Timeouts::NAT`]; five minutes for other
+    /// transports than TCP, as RFC 4787 (REQ-5) recommends for UDP. For `idle_by`.
     #[inline]
     pub const fn idle(self) -> Duration {
         Duration::from_secs(match self {

@@ -1,78 +1,76 @@
-//! What a packet does, noted while it runs, for whoever measures which ways packets take.
+//! A trace of a packet's run, to measure which paths packets take.
 //!
-//! Only with the feature `trace`, which a production build never has: without it [`ON`] is `false`,
-//! every function here is empty, and no instruction is left of its calls.
+//! Compiled only with the feature `trace`, which a production build never has. Without it [`ON`] is
+//! `false`, every function here is empty, and its calls leave no instruction.
 //! (`tests/golden/instructions.txt` would show one.) With it a program does the same, slower.
 //!
-//! Notes stand in one place for the whole process: they mean something while a single thread runs
-//! handlers, and
-//! [`take`] is called after each packet.
+//! The whole process has one buffer of notes. They are meaningful while a single thread runs
+//! handlers, and [`take`] is called after each packet.
 
 use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use crate::verdict::{Forward, Verdict, fnv1a};
 
-/// Whether this build notes.
+/// Whether this build traces.
 pub const ON: bool = cfg!(feature = "trace");
 
-/// Most notes of one packet; further ones are lost, which [`take`] says.
+/// Maximum number of notes per packet. Further ones are lost, which [`take`] reports.
 pub const ROOM: usize = 512;
 
-/// One thing that a packet did.
+/// One action of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Note {
-    /// A handler began: its number in the chain.
+    /// A handler began; its number in the chain.
     Enter(u8),
-    /// A statement of the handler is about to run that names the state behind this parameter,
-    /// counted after the packet. What it does to the state can't be seen. Tables tell that
-    /// themselves.
+    /// A statement of the handler that names the state of this parameter, counted after the packet,
+    /// is about to run. Its effect on the state is unknown; tables report theirs themselves.
     Names(u8),
-    /// A table was asked: the [`id`] of its state's name, and for what.
+    /// A table was accessed: the [`id`] of its state's name, and the kind of access.
     Asked(u32, Asked),
     /// The handler ended.
     Leave(Ending),
 }
 
-/// What a table was asked for.
+/// The kind of access to a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Asked {
-    /// An entry, to read.
+    /// Reads an entry.
     Read,
-    /// An entry, to change.
+    /// Changes an entry.
     Write,
-    /// To make an entry.
+    /// Inserts an entry.
     Insert,
-    /// To take one out.
+    /// Removes an entry.
     Remove,
 }
 
 /// How a handler ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Ending {
-    /// The packet goes on.
+    /// The packet is transmitted.
     Transmit,
-    /// It goes to the local stack.
+    /// The packet goes to the local stack.
     Pass,
-    /// It leaves at a port of the handler's choice.
+    /// The packet leaves at a port that the handler chose.
     Redirect,
-    /// It ends here.
+    /// The packet is dropped.
     Drop,
-    /// It goes to the other side; never at a host.
+    /// The packet goes to the other side; never at a host.
     Punt,
 }
 
 static NOTES: [AtomicU64; ROOM] = [const { AtomicU64::new(0) }; ROOM];
 
-/// Notes so far; beyond [`ROOM`] they are counted only.
+/// Number of notes so far; beyond [`ROOM`] they are only counted.
 static COUNT: AtomicUsize = AtomicUsize::new(0);
 
-/// Says which state a note is about.
+/// The identifier of a state in notes.
 #[inline]
 pub const fn id(state: &str) -> u32 {
     fnv1a(state.as_bytes())
 }
 
-/// A handler begins.
+/// Notes that a handler begins.
 #[inline(always)]
 pub fn enter(handler: u8) {
     if ON {
@@ -80,7 +78,7 @@ pub fn enter(handler: u8) {
     }
 }
 
-/// A statement that names a state that is no table is about to run.
+/// Notes that a statement that names a state other than a table is about to run.
 #[inline(always)]
 pub fn names(parameter: u8) {
     if ON {
@@ -88,7 +86,7 @@ pub fn names(parameter: u8) {
     }
 }
 
-/// The table of `state` is asked.
+/// Notes an access to the table of `state`.
 #[inline(always)]
 pub(crate) fn asked(state: &'static str, what: Asked) {
     if ON {
@@ -96,7 +94,7 @@ pub(crate) fn asked(state: &'static str, what: Asked) {
     }
 }
 
-/// The handler ends with this verdict, which is given back.
+/// Notes that the handler ends with this verdict, and returns it.
 #[inline(always)]
 pub fn leave(verdict: Verdict) -> Verdict {
     if ON {
@@ -105,8 +103,8 @@ pub fn leave(verdict: Verdict) -> Verdict {
     verdict
 }
 
-/// Hands out the notes since the last call, in order; the same twice in a row was noted once.
-/// `false` when some were lost.
+/// Reports the notes since the last call, in order. Equal consecutive notes are stored once.
+/// `false` if some were lost.
 pub fn take(mut each: impl FnMut(Note)) -> bool {
     let count = COUNT.swap(0, Ordering::Relaxed);
     for place in &NOTES[..count.min(ROOM)] {
@@ -132,7 +130,7 @@ fn note(note: Note) {
 }
 
 impl Note {
-    /// As one word: what it is in the upper half, of what in the lower. Never 0.
+    /// Packs a note into one word: its kind in the upper half, its operand in the lower. Never 0.
     const fn pack(self) -> u64 {
         let (what, of) = match self {
             Self::Enter(handler) => (1, handler as u64),
@@ -159,7 +157,7 @@ impl Ending {
     /// Every ending.
     pub const ALL: [Self; 5] = [Self::Transmit, Self::Pass, Self::Redirect, Self::Drop, Self::Punt];
 
-    /// How a handler with this verdict ended.
+    /// The ending for this verdict of a handler.
     pub const fn of(verdict: Verdict) -> Self {
         match verdict {
             Ok(Forward::Transmit) => Self::Transmit,
@@ -194,8 +192,8 @@ mod tests {
 
     #[test]
     fn what_is_noted_is_handed_out_once_and_in_order() {
-        // Other tests of this process run no handlers through `enter`, so nobody else notes;
-        // without the feature this test calls what the feature would.
+        // Other tests of this process run no handlers through `enter`, so nothing else writes
+        // notes. This test calls `note` directly, which works without the feature.
         let mut seen = Vec::new();
         take(|_| {});
         note(Note::Enter(1));

@@ -1,8 +1,8 @@
 //! The fate of a packet.
 //!
-//! A handler returns a [`Verdict`]: `Ok` says how the packet leaves, `Err` that it does not. Being
-//! a plain `Result`, it makes `?` work on everything that can refuse a packet: a header that does
-//! not parse, a table that is full, a connection that does not allow the segment.
+//! A handler returns a [`Verdict`]: `Ok` says how the packet leaves, `Err` that it does not. As a
+//! plain `Result`, it lets `?` work on everything that can refuse a packet: a header that does not
+//! parse, a full table, a segment that its connection does not allow.
 
 use core::fmt;
 
@@ -14,15 +14,15 @@ pub type Verdict = Result<Forward, Stop>;
 /// How a packet goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Forward {
-    /// Out at the port opposite to the one it came in by.
+    /// Leaves at the port opposite to the one where it came in.
     Transmit,
-    /// To the local network stack of the machine the NIC is in.
+    /// Goes to the local network stack of the NIC's machine.
     Pass,
-    /// Out at a port of the handler's choice.
+    /// Leaves at a port that the handler chose.
     Redirect(Port),
 }
 
-/// The packet leaves at the port opposite to the one it came in by.
+/// The packet leaves at the port opposite to the one where it came in.
 #[expect(non_upper_case_globals, reason = "reads as the verdict it is: `Transmit`")]
 pub const Transmit: Verdict = Ok(Forward::Transmit);
 
@@ -37,7 +37,7 @@ pub const fn Redirect(port: Port) -> Verdict {
     Ok(Forward::Redirect(port))
 }
 
-/// The packet ends here, and is counted under the name of `reason`.
+/// The packet is dropped, and counted under the name of `reason`.
 #[expect(non_snake_case, reason = "reads as the verdict it is: `Drop(NotAllowed)`")]
 #[inline]
 pub const fn Drop(reason: Reason) -> Verdict {
@@ -63,7 +63,7 @@ impl Stop {
         Self(Cause::Drop(reason))
     }
 
-    /// The handler reached for a state that this side does not hold: the packet goes to the other
+    /// The handler accessed a state that this side does not hold: the packet goes to the other
     /// side. Only generated code makes one.
     #[doc(hidden)]
     #[inline]
@@ -82,7 +82,7 @@ impl Stop {
 }
 
 impl From<Reason> for Stop {
-    // Out of the way of packets that go on, so that their values stay in whole registers.
+    // Cold and not inlined, so that verdicts of forwarded packets stay in whole registers.
     #[cold]
     #[inline(never)]
     fn from(reason: Reason) -> Self {
@@ -94,20 +94,20 @@ impl From<Reason> for Stop {
 ///
 /// Cora's own are in [`reasons`]; a program adds its own with
 /// `const SynFlood: Reason = Reason::new("syn-flood");`. Reports count by the name.
-// No more than that: as two words, why a packet was refused is returned in registers.
+// Only the name: at two words, the reason of a refused packet is returned in registers.
 #[derive(Clone, Copy)]
 pub struct Reason {
     name: &'static str,
 }
 
 impl Reason {
-    /// Longest name, in bytes, that reports keep whole.
+    /// Maximum length of names, in bytes, that reports keep whole.
     pub const MAX_NAME: usize = 40;
 
     /// A reason with this name: lower case, words joined by `-`, at most [`Self::MAX_NAME`] bytes.
     ///
     /// # Panics
-    /// When the name is empty or too long; in a `const`, that is an error at build time.
+    /// If the name is empty or too long; in a `const`, that is an error at build time.
     pub const fn new(name: &'static str) -> Self {
         assert!(!name.is_empty(), "a drop reason needs a name");
         assert!(name.len() <= Self::MAX_NAME, "the name of a drop reason has at most 40 bytes");
@@ -120,7 +120,7 @@ impl Reason {
         self.name
     }
 
-    /// A number that is made of the name: equal names have equal numbers.
+    /// A number derived from the name: equal names have equal numbers.
     #[inline]
     pub const fn id(&self) -> u32 {
         fnv1a(self.name.as_bytes())
@@ -130,7 +130,7 @@ impl Reason {
 impl PartialEq for Reason {
     #[inline]
     fn eq(&self, other: &Self) -> bool {
-        // Mostly it is the very same name.
+        // Usually it is the same string.
         core::ptr::eq(self.name, other.name) || self.name == other.name
     }
 }
@@ -154,7 +154,7 @@ pub(crate) const fn fnv1a(bytes: &[u8]) -> u32 {
     hash
 }
 
-/// The reasons that Cora itself gives, and common ones for programs.
+/// The reasons of Cora itself, and common ones for programs.
 #[expect(non_upper_case_globals, reason = "read as the reasons they are: `Drop(NotAllowed)`")]
 pub mod reasons {
     use super::Reason;
@@ -163,48 +163,48 @@ pub mod reasons {
     pub const NotAllowed: Reason = Reason::new("not-allowed");
     /// Neither IPv4 nor IPv6.
     pub const NotIp: Reason = Reason::new("not-ip");
-    /// A header ends after the packet does.
+    /// A header extends beyond the end of the packet.
     pub const Truncated: Reason = Reason::new("truncated");
-    /// A header contradicts itself: a version or an address cannot be.
+    /// A header contradicts itself: a version or an address is impossible.
     pub const Malformed: Reason = Reason::new("malformed");
-    /// A length of the IPv4 header cannot be: of the header less than 20 bytes, or of the packet
-    /// less than of the header.
+    /// A length in the IPv4 header is impossible: less than 20 bytes for the header, or a packet
+    /// shorter than its header.
     pub const BadIpLength: Reason = Reason::new("bad-ip-length");
-    /// The IPv4 header does not add up: it was damaged on its way (RFC 1812, 5.2.2).
+    /// The checksum of the IPv4 header is wrong: it was damaged on its way (RFC 1812, 5.2.2).
     pub const BadIpChecksum: Reason = Reason::new("bad-ip-checksum");
-    /// More IPv6 extension headers than are walked over.
+    /// More IPv6 extension headers than Cora reads.
     pub const TooManyHeaders: Reason = Reason::new("too-many-headers");
-    /// A length of the transport cannot be: of the TCP header less than 20 bytes, of the UDP
-    /// datagram less than 8.
+    /// A length of the transport is impossible: less than 20 bytes for the TCP header, less than 8
+    /// for the UDP datagram.
     pub const BadTransportLength: Reason = Reason::new("bad-transport-length");
     /// A fragment of an IP packet, which carries no whole flow key.
     pub const Fragment: Reason = Reason::new("fragment");
     /// A transport without ports or identifiers, so without a flow key.
     pub const NoFlow: Reason = Reason::new("no-flow");
-    /// A keyed state has no room for another entry.
+    /// A keyed state has no free place for another entry.
     pub const TableFull: Reason = Reason::new("table-full");
-    /// The reply key of a new entry names another entry already.
+    /// The reply key of a new entry belongs to another entry.
     pub const KeyTaken: Reason = Reason::new("key-taken");
-    /// The key of a new entry is not of its packet's group of flows.
+    /// The key of a new entry does not belong to its packet's group of flows.
     pub const ForeignKey: Reason = Reason::new("foreign-key");
     /// A TCP segment that the state of its connection does not allow.
     pub const BadTcpState: Reason = Reason::new("bad-tcp-state");
-    /// From an address that no host behind a router has: see
-    /// [`forwardable`](crate::packet::Headers::forwardable), as of the four below.
+    /// From an address that no host behind a router has. See
+    /// [`forwardable`](crate::packet::Headers::forwardable), also for the four below.
     pub const MartianSource: Reason = Reason::new("martian-source");
     /// To an address that no router sends to.
     pub const MartianDestination: Reason = Reason::new("martian-destination");
-    /// From the address that it goes to.
+    /// Source and destination are equal.
     pub const Land: Reason = Reason::new("land");
     /// IPv4 with a source route that has stops left.
     pub const SourceRouted: Reason = Reason::new("source-routed");
     /// IPv6 with a routing header of type 0 that has stops left.
     pub const RoutingHeader: Reason = Reason::new("routing-header");
-    /// An ICMP redirect, where addresses are translated.
+    /// An ICMP redirect, at a translator.
     pub const IcmpRedirect: Reason = Reason::new("icmp-redirect");
-    /// From inside to the translator's own address, which leads nowhere.
+    /// From inside to the translator's own address, which has no route.
     pub const Hairpin: Reason = Reason::new("hairpin");
-    /// Longer than the longest frame that the rings carry.
+    /// Longer than the maximum frame length of the rings.
     pub const TooLong: Reason = Reason::new("too-long");
 }
 

@@ -1,4 +1,4 @@
-//! Fragments follow the first one's ports; and those that were made to deceive don't.
+//! Fragments use the ports of the first one; forged fragments are refused.
 
 mod packet_support;
 
@@ -12,7 +12,7 @@ use proptest::prelude::*;
 
 const SECOND: u64 = 1_000_000_000;
 
-/// A fragment of the IP packet of this transport, from `at` on, `length` bytes of it.
+/// A fragment of the IP packet of this transport: `length` bytes from `at` on.
 fn part(
     ends: (Address, Address),
     protocol: u8,
@@ -73,7 +73,7 @@ proptest! {
         let last = part(ends, protocol, id, &transport, at, 1000);
         prop_assert_eq!(asked(&mut datagrams, &last, 35 * SECOND), Ok(expected));
         prop_assert_eq!(asked(&mut datagrams, &last, 35 * SECOND + 1), Err(Fragment), "too late");
-        // It crosses sides as it is.
+        // It is transferred between the sides unchanged.
         let mut bytes = vec![0; Datagrams::<2>::SIZE];
         datagrams.put(&mut bytes);
         prop_assert_eq!(Datagrams::get(&bytes), Some(datagrams));
@@ -100,7 +100,7 @@ fn what_is_of_another_packet_has_no_flow() {
     assert_eq!(asked(&mut datagrams, &later(2, FOUR), 1), Err(Fragment));
     assert_eq!(asked(&mut datagrams, &later(1, (B4, A4)), 1), Err(Fragment));
     assert_eq!(asked(&mut datagrams, &part(FOUR, TCP, 1, &long, 48, 1000), 1), Err(Fragment));
-    // Two more take both places.
+    // Two more occupy both slots.
     for id in [2, 3] {
         asked(&mut datagrams, &part(FOUR, UDP, id, &long, 0, 48), 1).unwrap();
     }

@@ -1,5 +1,5 @@
-//! Forms that most packets don't have: tags, options, extension headers, fragments, damage, and
-//! quotes of them. What the parse says of them, and that rewriting keeps every checksum right.
+//! Rare forms of packets: tags, options, extension headers, fragments, damage, and quotes of them.
+//! Tests the result of the parse, and that rewriting keeps every checksum correct.
 
 mod packet_support;
 
@@ -35,7 +35,7 @@ fn tags_are_told_as_far_as_they_are_there() {
         let mut cut = frame[..length].to_vec();
         let whole_tags = length.saturating_sub(14) / 4;
         assert_eq!(packet(&mut cut).vlans().count(), whole_tags.min(4), "{length}");
-        // The room behind a frame is no part of it.
+        // The tailroom behind a frame does not belong to it.
         let mut roomy = frame.clone();
         let in_room = Packet::in_room(Roomy::new(&mut roomy, length), Meta::default());
         assert_eq!(in_room.vlans().count(), whole_tags.min(4), "{length} in room");
@@ -79,7 +79,7 @@ fn both_zeros_are_right_checksums() {
 #[test]
 fn a_quoted_header_may_be_as_a_router_had_it() {
     let sent = ip(FOUR, TCP, &tcp(FOUR, (1, 2), ACK, b""));
-    // The time to live that ran out, with the checksum of before.
+    // The expired time to live, with the old checksum.
     let quoted = with(sent, 8, 0);
     flow_is(error(R4, &quoted, 999), Ok(tuple((B4, A4), (2, 1), TCP)));
 }
@@ -97,7 +97,7 @@ fn fragments_tell_which_part_they_are() {
     assert_eq!(packet(&mut frame(0x2000)).fragment(), Some(part(0xabcd, 0, true)));
     assert_eq!(packet(&mut frame(0x2005)).fragment(), Some(part(0xabcd, 40, true)));
     assert_eq!(packet(&mut frame(0x1fff)).fragment(), Some(part(0xabcd, 65_528, false)));
-    // Not of what can't be read.
+    // Not for unreadable headers.
     assert_eq!(packet(&mut with(frame(0x2005), 22, 9)).fragment(), None);
 
     let segment = tcp(SIX, (1234, 80), SYN, b"");
@@ -129,7 +129,7 @@ fn fragments_can_be_readdressed_but_have_no_ports() {
         assert_eq!(packet.set_source_port(9), Err(Fragment));
         let header = &frame[14..34];
         assert_eq!(checksum::internet(header), 0);
-        // The first one has the checksum of the whole, which follows.
+        // The first fragment has the checksum of the whole packet, which is updated.
         let expected = tcp((N4, B4), (1234, 80), SYN, b"hello");
         let first = (high, low) == (0x20, 0);
         assert_eq!(frame[50..52] == expected[16..18], first);
@@ -154,7 +154,8 @@ fn a_source_route_is_left_to_its_last_stop() {
 
 #[test]
 fn an_error_on_its_way_out_is_translated_with_its_quote() {
-    // Outside B sent to A as N:40000; A complains about what the translator had made of it.
+    // From outside, B sent to A as N:40000; A sends an error about the packet that the translator
+    // made of it.
     for (inside, public, outside) in [(A4, N4, B4), (A6, N6, B6)] {
         let header = if inside.is_v4() { 20 } else { 40 };
         let had = |to, port| {
@@ -172,16 +173,16 @@ fn an_error_on_its_way_out_is_translated_with_its_quote() {
     }
 }
 
-/// A frame of some form, and what is needed to judge it.
+/// A frame of some form, with the data to verify it.
 #[derive(Clone, Debug)]
 struct Form {
     frame: Vec<u8>,
-    /// Where the IP packet begins, its transport (from there on), and where the packet ends.
+    /// Offsets of the IP packet and (from there on) its transport, and the end of the packet.
     ip: usize,
     transport: usize,
     end: usize,
     protocol: u8,
-    /// Where the checksum of a UDP datagram stands that has none.
+    /// Offset of the checksum of a UDP datagram without one.
     unsummed: Option<usize>,
 }
 
@@ -195,7 +196,7 @@ impl Form {
     }
 }
 
-/// What stands between the fixed header and the transport, and the kind of the first of it.
+/// The bytes between the fixed header and the transport, and the kind of the first header in them.
 fn extra(v4: bool, kinds: &[u8], last: u8) -> (u8, Vec<u8>) {
     if v4 {
         return (last, kinds.iter().flat_map(|kind| [1, 0x94, 2, kind & 1]).collect());
@@ -231,7 +232,7 @@ fn any_form() -> impl Strategy<Value = Form> {
                 bytes[6..8].fill(0);
             }
             if let Some(keep) = quote {
-                // Of the quoted packet, IPv4 has options of its own.
+                // The quoted packet has IPv4 options of its own.
                 let (first, headers) = extra(v4, if v4 { &kinds } else { &[] }, protocol);
                 let mut quoted = ip_with(ends, first, &headers, &bytes);
                 quoted.truncate(if v4 { 20 } else { 40 } + headers.len() + 8 + keep);
@@ -251,7 +252,7 @@ fn any_form() -> impl Strategy<Value = Form> {
     )
 }
 
-/// Miri is slow, and looks for something else.
+/// Miri is slow, and checks other properties.
 fn config() -> ProptestConfig {
     let cases = if cfg!(miri) { 4 } else { 4000 };
     ProptestConfig { cases, failure_persistence: None, ..Default::default() }

@@ -1,5 +1,5 @@
-//! Packets that nobody may forward are refused by name, in every form of frame; what has such
-//! addresses by right is told from them.
+//! Packets that must not be forwarded are refused by name, in every form of frame. Legitimate users
+//! of such addresses are distinguished from them.
 
 mod packet_support;
 
@@ -99,7 +99,7 @@ fn what_goes_to_where_it_comes_from_is_land() {
     }
 }
 
-/// A frame with these options of IPv4.
+/// A frame with these IPv4 options.
 fn optioned(options: &[u8]) -> Vec<u8> {
     ethernet(&ip_with(FOUR, UDP, options, &udp(FOUR, (1, 2), b"")))
 }
@@ -131,10 +131,10 @@ fn routing_headers_of_type_0_with_stops_left_are_refused() {
     for left in 0..=2 {
         let expected = if left > 0 { Err(RoutingHeader) } else { Ok(()) };
         assert_eq!(judged(&routing(0, left), 43), expected, "{left}");
-        // Mobility and segments are others' (RFC 6275, RFC 8754).
+        // Mobility and segment routing use other types (RFC 6275, RFC 8754).
         assert_eq!(judged(&routing(2, left), 43), Ok(()));
         assert_eq!(judged(&routing(4, left), 43), Ok(()));
-        // Behind others, and in front of one.
+        // Behind other headers, and in front of one.
         let behind = [&[43, 0, 1, 4, 0, 0, 0, 0], &routing(0, left)[..]].concat();
         assert_eq!(judged(&behind, 60), expected, "{left}");
         let mut before = routing(0, left);
@@ -174,7 +174,7 @@ fn questions_are_told_from_answers() {
             let mut frame = ethernet(&ip(ends, protocol, &echo(ends, reply, 7, b"x")));
             assert_eq!(packet(&mut frame).icmp_query(), Some(expected));
         }
-        // The other version's numbers mean nothing.
+        // The other version's type numbers have no meaning.
         let mut other = ethernet(&ip(ends, ICMP ^ ICMPV6 ^ protocol, &[8, 0, 0, 0, 0, 0, 0, 0]));
         assert_eq!(packet(&mut other).icmp_query(), None);
     }
@@ -186,7 +186,7 @@ fn questions_are_told_from_answers() {
     assert_eq!(packet(&mut about).icmp_query(), None, "an error is neither");
 }
 
-/// A datagram of DHCP's kind, at this port of the box.
+/// A DHCP datagram, at this port of the middlebox.
 fn dhcp(port: Port, ends: [&str; 2], ports: (u16, u16), operation: &[u8]) -> bool {
     let ends = (address(ends[0]), address(ends[1]));
     let whole = ip(ends, UDP, &udp(ends, ports, operation));
@@ -227,7 +227,7 @@ fn clients_inside_and_servers_outside_speak_dhcp() {
 }
 
 proptest! {
-    /// The quick look at plain frames says what the long one says of tagged ones.
+    /// The fast path for plain frames and the general path for tagged ones agree.
     #[test]
     fn both_ways_agree(
         source in prop_oneof![any::<[u8; 4]>(), any::<[u8; 3]>().prop_map(|[a, b, c]| [169, a | 0xfe, b, c])],

@@ -1,4 +1,5 @@
-//! ICMP: queries, errors and the packets they quote, and what keeps an IPv6 link going.
+//! ICMP: queries, errors and the packets that they quote, and the messages that keep an IPv6 link
+//! running.
 
 mod packet_support;
 
@@ -53,7 +54,7 @@ fn icmp_errors_belong_to_the_quoted_flow() {
     }
 }
 
-/// Whoever sent the error: a router on either side is no end of the flow.
+/// The sender of the error is irrelevant: a router on either side is not an end of the flow.
 #[test]
 fn icmp_errors_have_the_inside_host_of_their_flow() {
     for (ends, router) in [(FOUR, R4), (SIX, R6)] {
@@ -63,7 +64,7 @@ fn icmp_errors_have_the_inside_host_of_their_flow() {
                 let packet = Packet::new(&mut whole, Meta { port, ..Meta::default() });
                 assert_eq!(packet.inside_address(), Ok(end), "{name}");
             }
-            // What it quotes is cut short: it has no flow, but addresses of its own.
+            // The quote is truncated: the error has no flow, but addresses of its own.
             let header = if ends == FOUR { 20 } else { 40 };
             let mut cut = error(router, &frame[14..], header + 7);
             let packet = Packet::new(&mut cut, Meta { port: Port::INSIDE, ..Meta::default() });
@@ -119,7 +120,7 @@ fn link_local_control_is_what_no_router_forwards() {
         assert!(!control(&mut message(kind, 64)), "{kind}");
     }
     assert!(!control(&mut tcp4()) && !control(&mut tcp6()));
-    // Behind the router alert option, as listener messages are.
+    // Behind the router alert option, as in listener messages.
     let alert = [ICMPV6, 0, 5, 2, 0, 0, 1, 0];
     let mut report = with(ethernet(&ip_with(SIX, 0, &alert, &icmp(SIX, 143, [0; 4], b""))), 21, 1);
     assert!(control(&mut report));
@@ -127,7 +128,7 @@ fn link_local_control_is_what_no_router_forwards() {
 
 #[test]
 fn group_membership_of_ipv4_is_link_local_control_too() {
-    // With the router alert option, as reports and queries have it.
+    // With the router alert option, as in reports and queries.
     let igmp = |to, hops| {
         let message = [0x22, 0, 0xf9, 2, 0, 0, 0, 0];
         let whole = ip_with((A4, to), 2, &[0x94, 4, 0, 0], &message);

@@ -1,4 +1,4 @@
-//! What the parse accepts, and the reason it names for what it does not.
+//! Packets that the parse accepts, and its reasons to refuse others.
 
 mod packet_support;
 
@@ -155,7 +155,7 @@ fn ipv4_options_are_skipped() {
     flow_is(with(tcp4()[..54].to_vec(), 17, 40)[..50].to_vec(), Err(Truncated));
 }
 
-/// An extension header of this kind and length that leads to `next`.
+/// An extension header with this length field, in front of `next`.
 fn extension(next: u8, length: u8, bytes: usize) -> Vec<u8> {
     let mut header = vec![0; bytes];
     header[..2].copy_from_slice(&[next, length]);
@@ -191,7 +191,7 @@ fn extension_headers_are_bounded() {
             if count == 8 { Ok(tuple(SIX, (1234, 80), TCP)) } else { Err(TooManyHeaders) };
         flow_is(ethernet(&ip_with(SIX, 60, &chain, &segment)), expected);
     }
-    // One that reaches past the packet, and one cut short.
+    // One that exceeds the packet, and one truncated.
     flow_is(ethernet(&ip_with(SIX, 60, &extension(TCP, 9, 8), &segment)), Err(Truncated));
     flow_is(ethernet(&ip_with(SIX, 60, &[TCP, 0, 0], &[])), Err(Truncated));
     flow_is(ethernet(&ip_with(SIX, 60, &extension(59, 1, 15), &[])), Err(Truncated));
@@ -221,7 +221,7 @@ fn fragments_have_no_flow() {
         assert_eq!(packet.flow(), Err(Fragment));
         assert_eq!(packet.protocol(), Ok(TCP));
     }
-    // A first fragment too small to hold the checksum that a rewrite must keep right.
+    // A first fragment too small to contain the checksum, which a rewrite must update.
     let tiny = with_right(ethernet(&ip(FOUR, TCP, &[0; 8])), 20, 0x20);
     flow_is(tiny, Err(Truncated));
 }
@@ -250,7 +250,7 @@ fn transports_without_ports_have_no_flow() {
             assert_eq!(packet.payload().len(), 20);
         }
     }
-    // Each version's ICMP belongs to that version.
+    // Each ICMP belongs to one IP version.
     flow_is(ethernet(&ip(FOUR, ICMPV6, &echo(FOUR, false, 1, b""))), Err(NoFlow));
     flow_is(ethernet(&ip(SIX, ICMP, &echo(SIX, false, 1, b""))), Err(NoFlow));
 }

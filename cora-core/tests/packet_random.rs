@@ -1,4 +1,4 @@
-//! Random bytes never panic, and random rewrites keep every checksum right.
+//! Random bytes never panic, and random rewrites keep every checksum correct.
 
 mod packet_support;
 
@@ -9,7 +9,7 @@ use cora_core::tcp::TcpState;
 use packet_support::*;
 use proptest::prelude::*;
 
-/// Calls everything there is, and holds what must agree.
+/// Calls every method, and checks that related results agree.
 fn exercise(frame: &mut [u8], address: Address, port: u16) {
     let before = frame.to_vec();
     let mut packet = Packet::new(frame, Meta::default());
@@ -65,7 +65,7 @@ fn any_address() -> impl Strategy<Value = Address> {
     ]
 }
 
-/// Frames that parse, of every transport and version, some of them errors about others.
+/// Frames that parse, of every transport and version, some of them errors that quote others.
 fn valid_frame() -> impl Strategy<Value = Vec<u8>> {
     let payload = proptest::collection::vec(any::<u8>(), 0..64);
     (any::<bool>(), 0..3_usize, payload, any::<bool>(), 0..80_usize).prop_map(
@@ -78,7 +78,7 @@ fn valid_frame() -> impl Strategy<Value = Vec<u8>> {
     )
 }
 
-/// Miri is slow, and looks for something else.
+/// Miri is slow, and checks other properties.
 fn config() -> ProptestConfig {
     let cases = if cfg!(miri) { 4 } else { 2000 };
     ProptestConfig { cases, failure_persistence: None, ..Default::default() }

@@ -11,7 +11,7 @@ use proptest::prelude::*;
 
 use packet_support::*;
 
-/// The frame with room behind it.
+/// The frame with tailroom.
 fn roomy(frame: &[u8]) -> (Vec<u8>, usize) {
     let mut memory = frame.to_vec();
     memory.resize(frame.len() + ROOM, 0xee);
@@ -22,13 +22,13 @@ fn open((memory, length): &mut (Vec<u8>, usize)) -> Packet<'_> {
     Packet::in_room(Roomy::new(memory, *length), Meta::default())
 }
 
-/// All that can be asked of it, as text.
+/// All facts about the packet, as text.
 fn told(packet: &Packet<'_>) -> String {
     let (flow, payload) = (packet.flow(), packet.payload());
     format!("{flow:?} {payload:?} {:?} {:?} {:?}", packet.tcp(), packet.source(), packet.ttl())
 }
 
-/// What a packet says of itself is what a packet of these bytes says.
+/// The packet gives the same facts as a new packet of the same bytes.
 #[track_caller]
 fn is_parsed(packet: &Packet<'_>) {
     let mut again = packet.frame().to_vec();
@@ -72,15 +72,15 @@ fn only_what_is_there_is_replaced() {
     assert_eq!(packet.flow(), Err(Truncated));
     assert_eq!(packet.set_mac_source([7; 6]), Ok(()));
     packet.truncate(11);
-    // Behind the frame there is room, but no address.
+    // Behind the frame there is tailroom, but no address.
     assert_eq!(packet.set_mac_source([9; 6]), Err(Truncated));
     assert_eq!(packet.mac_source(), Err(Truncated));
 }
 
-/// The same ends in the other version, and the router that a complaint comes from.
+/// The same ends in the other version, and the router that sends an error.
 const OTHERS: [[Address; 3]; 2] = [[A6, B6, R6], [A4, B4, R4]];
 
-/// Of each transport, and a complaint about it.
+/// Frames of each transport, and an error about each.
 fn frames(ends: (Address, Address), router: Address) -> Vec<Vec<u8>> {
     let plain = plain_frames(ends, b"some bytes").into_iter().map(|(_, frame)| frame);
     plain.flat_map(|frame| [error(router, &frame[14..], 200), frame]).collect()
@@ -170,7 +170,7 @@ fn extensions_of_a_complaint_are_left_out() {
     let quoted = ip(FOUR, UDP, &udp(FOUR, (5353, 53), &[7; 100]));
     let mut bytes = quoted[..128].to_vec();
     bytes.extend_from_slice(&[0x20, 0, 0xdf, 0xff, 0, 8, 1, 1, 0, 0, 0, 1]);
-    // Time exceeded, its quote 32 words long.
+    // Time exceeded, with a quote of 32 words.
     let message = icmp((R4, A4), 11, [0, 32, 0, 0], &bytes);
     let mut room = roomy(&ethernet(&ip((R4, A4), ICMP, &message)));
     let mut packet = open(&mut room);
@@ -180,7 +180,7 @@ fn extensions_of_a_complaint_are_left_out() {
     assert_eq!(packet.flow(), Ok(tuple((B6, A6), (53, 5353), UDP)));
 }
 
-/// RFC 7915, 5.1: IPv6 hosts never send less than 1,280 bytes, whatever they are told of the path.
+/// RFC 7915, 5.1: IPv6 hosts never reduce their packets below 1,280 bytes, for any path MTU.
 #[test]
 fn short_packets_may_be_fragmented_and_long_ones_not() {
     let mut seen = std::collections::BTreeSet::new();
@@ -209,7 +209,7 @@ fn short_packets_may_be_fragmented_and_long_ones_not() {
     }
 }
 
-/// A header that is quoted stays the one that the sender would know again.
+/// A quoted header stays as its sender would recognise it.
 #[test]
 fn a_quoted_packet_has_no_identification() {
     let quoted = ip(SIX, UDP, &udp(SIX, (5353, 53), b"data"));
@@ -252,7 +252,7 @@ fn what_has_no_word_is_refused_and_as_it_was() {
     assert_eq!(packet.frame(), tcp4());
 }
 
-/// Miri is slow, and looks for something else.
+/// Miri is slow, and checks other properties.
 fn config() -> ProptestConfig {
     let cases = if cfg!(miri) { 4 } else { 1000 };
     ProptestConfig { cases, failure_persistence: None, ..Default::default() }
@@ -281,8 +281,8 @@ proptest! {
         }
     }
 
-    /// Whatever it is: it is refused and as it was, or it is a packet of the other version with
-    /// right checksums wherever they were right before.
+    /// For any frame: it is refused and unchanged, or the result is a packet of the other version
+    /// that has correct checksums wherever they were correct before.
     #[test]
     fn anything_can_be_asked_to_be_translated(
         which in 0..6_usize,

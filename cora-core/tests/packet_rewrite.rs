@@ -1,4 +1,4 @@
-//! Rewrites keep every checksum right; smoltcp is the judge.
+//! Rewrites keep every checksum correct; smoltcp verifies them.
 
 mod packet_support;
 
@@ -14,7 +14,7 @@ fn new_ends(ends: (Address, Address)) -> (Address, Address) {
     if ends.0.is_v4() { (N4, Address::v4([255, 255, 0, 0])) } else { (N6, R6) }
 }
 
-/// Rewrites all four parts of the flow, judging after each.
+/// Rewrites all four parts of the flow, with a check after each.
 #[track_caller]
 fn rewrite_all(frame: &mut [u8], to: (Address, Address), ports: (u16, u16)) {
     let steps: [&dyn Fn(&mut Packet<'_>); 4] = [
@@ -77,7 +77,7 @@ fn an_endpoint_is_an_address_and_a_port() {
             packet.set_destination_endpoint(destination, 0xffff).expect("rewritten");
             rewrite_all(&mut apart, (source, destination), (40_000, 0xffff));
             assert_eq!(together, apart, "{name}");
-            // Of another version: refused, and the port stays, too.
+            // An address of the other version is refused, and the port stays too.
             let mut same = frame.clone();
             let other = if ends == FOUR { N6 } else { N4 };
             let refused = self::packet(&mut same).set_source_endpoint(other, 1);
@@ -122,7 +122,7 @@ fn a_udp_checksum_never_becomes_none() {
         packet(&mut frame).set_source_port(port).expect("rewritten");
         assert_eq!(frame[at..at + 2], [0xff, 0xff]);
         judge(&frame);
-        // And on from there.
+        // And continuing from there.
         packet(&mut frame).set_source_port(0).expect("rewritten");
         assert_eq!(frame[at..at + 2], port.to_be_bytes());
     }
@@ -163,7 +163,7 @@ fn errors_are_rewritten_with_what_they_quote() {
 
 #[test]
 fn an_error_is_translated_like_a_reply() {
-    // Inside A:1234 goes out as N:40000 to B:80. Router R complains to N about it.
+    // A:1234 inside goes out as N:40000 to B:80. Router R sends an error about it to N.
     let outside = (N4, B4);
     let sent = ip(outside, TCP, &tcp(outside, (40000, 80), ACK, b"data"));
     let mut frame = error(R4, &sent, 28);
@@ -171,7 +171,7 @@ fn an_error_is_translated_like_a_reply() {
     packet.set_destination(A4).expect("rewritten");
     packet.set_destination_port(1234).expect("rewritten");
     let inside = ip(FOUR, TCP, &tcp(FOUR, (1234, 80), ACK, b"data"));
-    // Byte for byte what the router would have sent to A about A's own packet.
+    // Equal, byte for byte, to the error that the router would have sent to A about A's own packet.
     assert_eq!(frame, error(R4, &inside, 28));
 }
 
@@ -215,7 +215,7 @@ fn sctp_follows_with_its_own_checksum() {
     }
 }
 
-/// CRC32c bit by bit, as RFC 9260 defines it.
+/// CRC32c bit by bit, as defined by RFC 9260.
 fn crc32c(bytes: &[u8]) -> u32 {
     !bytes.iter().fold(!0, |rest: u32, byte| {
         (0..8).fold(rest ^ u32::from(*byte), |rest, _| (rest >> 1) ^ (0x82f6_3b78 * (rest & 1)))
@@ -234,7 +234,7 @@ fn a_quoted_sctp_checksum_is_left_alone() {
 
 #[test]
 fn fragments_take_addresses_only() {
-    // The datagram is cut in two; together the pieces still have the right checksum.
+    // The datagram is split in two; together the pieces still have the correct checksum.
     let whole = udp(FOUR, (1, 2), &[0x5a; 30]);
     let piece = |bytes: &[u8], high: u8, low: u8| {
         let mut packet = ip(FOUR, UDP, bytes);
@@ -260,7 +260,7 @@ fn fragments_take_addresses_only() {
 
 #[test]
 fn with_stops_to_go_the_checksum_covers_the_last_one() {
-    // A routing header with a stop left: the destination's change is not the transport's.
+    // A routing header with a stop left: the transport does not follow a change of the destination.
     let segment = tcp(SIX, (1, 2), ACK, b"");
     for (left, follows) in [(1, false), (0, true)] {
         let routing = [TCP, 0, 0, left, 0, 0, 0, 0];

@@ -1,6 +1,6 @@
-//! Packets turned back, and TCP segments rewritten: what stands there afterwards, and that every
-//! checksum that was right is right, by a judge that shares no code with Cora, while every one that
-//! was wrong stays wrong.
+//! Packets turned back, and TCP segments rewritten: the resulting fields and checksums. An
+//! independent checker, which shares no code with Cora, verifies that correct checksums stay
+//! correct and wrong ones stay wrong.
 
 mod packet_support;
 
@@ -12,7 +12,7 @@ use cora_core::verdict::reasons::{BadTransportLength, Fragment, NoFlow};
 use packet_support::*;
 use proptest::prelude::*;
 
-/// A segment with these options, its checksum right.
+/// A segment with these options and a correct checksum.
 fn segment(ends: (Address, Address), flags: u8, options: &[u8], payload: &[u8]) -> Vec<u8> {
     let mut bytes = tcp(ends, (1234, 80), flags, &[options, payload].concat());
     bytes[4..12].copy_from_slice(&[0xff, 0xff, 0xff, 0xf0, 0x12, 0x34, 0x56, 0x78]);
@@ -23,8 +23,7 @@ fn segment(ends: (Address, Address), flags: u8, options: &[u8], payload: &[u8]) 
     bytes
 }
 
-/// A frame around it in a form that most don't have, and where its IP packet and its transport
-/// begin.
+/// A frame around the segment in a rare form, and the offsets of its IP packet and its transport.
 fn form(
     six: bool,
     tagged_: bool,
@@ -46,13 +45,13 @@ fn form(
     (frame, at, at + whole.len() - segment.len())
 }
 
-/// The frame in room, after `with` was done to its packet.
+/// The frame with tailroom, after `with` changed its packet.
 fn after(frame: &[u8], with: impl FnOnce(&mut Packet<'_>)) -> Vec<u8> {
     let mut memory = vec![0xee; frame.len() + ROOM];
     memory[..frame.len()].copy_from_slice(frame);
     let mut packet = Packet::in_room(Roomy::new(&mut memory, frame.len()), Meta::default());
     with(&mut packet);
-    // What the packet says of itself is what a fresh look at its bytes says.
+    // The packet gives the same facts as a new parse of its bytes.
     let mut again = packet.frame().to_vec();
     let fresh = Packet::new(&mut again, Meta::default());
     assert_eq!(packet.flow(), fresh.flow());
@@ -80,7 +79,7 @@ proptest! {
         let old = segment(ends, ACK, &vec![1; old_options * 4], &old_data);
         let (mut frame, at, transport) = form(six, tagged_, extra, padding, &old);
         let sum = u16::from_be_bytes([frame[transport + 16], frame[transport + 17]]);
-        // Both zeros are one.
+        // Both zeros are equal.
         let damaged = sum.wrapping_add(damage);
         let is_right = damaged % 0xffff == sum % 0xffff;
         frame[transport + 16..transport + 18].copy_from_slice(&damaged.to_be_bytes());
@@ -129,7 +128,7 @@ proptest! {
         }
     }
 
-    /// Wherever the blocks stand, at odd places too.
+    /// For blocks at any place, including odd offsets.
     #[test]
     fn edges_of_blocks_are_shifted(
         six in any::<bool>(),
@@ -190,7 +189,7 @@ proptest! {
         prop_assert_eq!(&done[6..12], &frame[..6]);
         flow_is(done.clone(), Ok(tuple((ends.1, ends.0), (80, 1234), protocol)));
         prop_assert_eq!(done[at + if six { 7 } else { 8 }], 64);
-        // And back again, but for the hops.
+        // And back again, except for the hop limit.
         let twice = after(&done, |packet| packet.turn_back().unwrap());
         prop_assert_eq!(&twice[place..], &frame[place..]);
     }
@@ -224,8 +223,8 @@ fn options_of_a_syn_are_told() {
     assert_eq!(said(&linux), all);
     assert_eq!(said(&[]), TcpOptions::default());
     assert_eq!(said(&[3, 3, 200, 0]).window_scale, Some(14));
-    // What comes behind the end, and behind a length that can't be, does not count; of another
-    // length, neither.
+    // Bytes after the end option, or after an impossible length, are ignored; so are options of
+    // unexpected lengths.
     for nothing in [[0, 2, 4, 9], [2, 1, 4, 2], [9, 5, 4, 2], [4, 3, 0, 1], [2, 3, 4, 0]] {
         assert_eq!(said(&nothing), TcpOptions::default(), "{nothing:?}");
     }

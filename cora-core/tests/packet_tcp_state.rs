@@ -1,4 +1,4 @@
-//! The connection tracker against whole conversations, and against what can't be.
+//! The connection tracker with whole conversations, and with invalid ones.
 
 mod packet_support;
 
@@ -33,7 +33,7 @@ fn pick_up(flags: u8) -> Result<TcpState, Reason> {
     TcpState::pick_up(&packet(&mut frame(flags)))
 }
 
-/// Walks a conversation from its first state, with the state expected after each segment.
+/// Steps through a conversation from its first state, with the state expected after each segment.
 #[track_caller]
 fn walk(mut state: TcpState, steps: &[(Direction, u8, TcpState)]) {
     for (number, (direction, flags, expected)) in steps.iter().enumerate() {
@@ -126,7 +126,7 @@ fn a_half_closed_connection_still_carries_data() {
 
 #[test]
 fn any_ack_counts_as_that_of_the_fin() {
-    // Without sequence numbers, data that crosses the FIN can't be told from its ACK.
+    // Without sequence numbers, data that crosses the FIN is indistinguishable from its ACK.
     for (first, second) in [(Original, Reply), (Reply, Original)] {
         for acks in [first, second] {
             walk_on(&[(first, F | A, FinWait), (acks, A, CloseWait)]);
@@ -233,7 +233,7 @@ fn what_the_other_end_will_settle_passes_without_effect() {
     for before in [SynReceived, Established, FinWait, CloseWait, LastAck] {
         walk(before, &[(Original, S, before), (Original, S | A, before), (Reply, S | A, before)]);
     }
-    // An end that still holds an old connection answers a SYN with an ACK of it.
+    // An end with an old half-open connection answers a SYN with an ACK for it.
     walk(SynSent, &[(Reply, A, SynSent), (Original, R, Closed), (Original, S, SynSent)]);
 }
 
@@ -251,7 +251,7 @@ fn a_syn_alone_opens_and_an_ack_is_picked_up_by_choice() {
     }
 }
 
-/// As Linux's `valid_new` has it, of the messages that have an identifier.
+/// As in Linux's `valid_new`, for messages with an identifier.
 #[test]
 fn a_question_of_icmp_opens_and_nothing_else_of_it() {
     for (ends, questions, answers, errors) in [
@@ -279,7 +279,7 @@ fn a_question_of_icmp_opens_and_nothing_else_of_it() {
     }
 }
 
-/// Of a fragment that holds the beginning, the message is known, but not that of a later one.
+/// A first fragment shows the message, a later one does not.
 #[test]
 fn a_fragment_opens_what_it_shows() {
     let message = icmp(FOUR, 8, [0, 7, 0, 1], &[0; 64]);
@@ -321,12 +321,12 @@ fn other_transports_change_nothing() {
             }
         }
     }
-    // An error about a connection is no segment of it.
+    // An error about a connection is not a segment of it.
     let mut about = error(R4, &frame(S)[14..], 999);
     assert_eq!(New.clone().advance(&packet(&mut about), Reply), Ok(()));
 }
 
-/// Every state there is, by its encoding.
+/// All states, by their encodings.
 fn all() -> Vec<TcpState> {
     (0..=u8::MAX).filter_map(|byte| TcpState::get(&[byte])).collect()
 }

@@ -1,10 +1,10 @@
-//! The elements of records against IANA's registry, as far as `registry/ipfix.txt` has it.
+//! Compares the elements of records with IANA's registry, as far as `registry/ipfix.txt` has it.
 
 use std::collections::BTreeMap;
 
 use cora_core::record::element;
 
-/// Number, and bytes of a value, by name.
+/// Number and width in bytes, by name.
 fn registry() -> BTreeMap<&'static str, (u16, u16)> {
     let lines = include_str!("registry/ipfix.txt").lines();
     let rows = lines.filter(|line| !line.starts_with('#')).map(|line| {

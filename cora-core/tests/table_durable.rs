@@ -1,6 +1,5 @@
-//! What a durable table tells is enough: whoever notes it has the table's contents after every
-//! packet, through undo, expiry, and flows that come and go; and nothing is told of packets that
-//! changed nothing.
+//! The reports of a durable table suffice: a receiver has the table's contents after every packet,
+//! through undo, expiry, and flows that come and go. Packets without changes cause no reports.
 #![cfg(not(loom))]
 
 use std::collections::BTreeMap;
@@ -50,7 +49,7 @@ fn key(number: u8) -> SourceAddress {
     SourceAddress(Address::v4([10, 0, 0, number]))
 }
 
-/// Copies, by key, and how many changes were told.
+/// Replicas, by key, and the number of reported changes.
 #[derive(Default)]
 struct Copies {
     pieces: BTreeMap<Vec<u8>, Vec<u8>>,
@@ -76,7 +75,7 @@ impl Copies {
 
 #[derive(Clone, Debug)]
 enum Step {
-    /// A packet begins so much later, and may be taken back at its end.
+    /// A packet begins `later`, possibly with undo at its end.
     Packet {
         later: u64,
         undo: bool,
@@ -87,9 +86,9 @@ enum Step {
     Change(u8, u32),
     Insert(u8, u32),
     Remove(u8),
-    /// The flow goes to the other side, and comes back as its copies say.
+    /// The flow goes to the other side, and comes back according to its replicas.
     Leave(u32),
-    /// Forgotten, as if all its entries had been taken out.
+    /// The flow is forgotten, as if all its entries had been removed.
     Forget(u32),
 }
 
@@ -108,7 +107,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// Ends the packet, and holds what was told against the table.
+/// Ends the packet, and compares the reports with the table.
 fn end(table: &mut Subject, copies: &mut Copies, keep: bool, now: u64) {
     if keep {
         table.commit();
@@ -124,14 +123,14 @@ fn end(table: &mut Subject, copies: &mut Copies, keep: bool, now: u64) {
     for (key, value) in &alive {
         assert_eq!(copied.get(key), Some(value), "{key:?} has another copy");
     }
-    // Beside those are entries that expired, and that the wheel has not come by.
+    // The others are entries that expired and that the wheel has not examined yet.
     let stale = copied.keys().filter(|key| !alive.contains_key(*key));
     for key in stale {
         assert!(table.number_of(key).is_some(), "{key:?} is gone, and has a copy");
     }
 }
 
-/// The flow leaves by what is handed over; each entry is whole, or has a copy that is the same.
+/// The flow leaves by handover; each entry is whole, or has an equal replica.
 fn leave(table: &mut Subject, copies: &mut Copies, flow: u32, now: u64) {
     let mut back = Vec::new();
     table.export_moved(flow, now, &mut |moved| match moved {
@@ -168,7 +167,7 @@ proptest! {
                 Step::Packet { later, undo, keep, flow } => {
                     end(&mut table, &mut copies, keeps, now);
                     now += later;
-                    // Only what is noted can be taken back.
+                    // Only with undo can a packet be rolled back.
                     (undoes, keeps) = (undo, keep || !undo);
                     table.begin(visit(now, undo, flow));
                 }
@@ -180,7 +179,7 @@ proptest! {
                         *place = Value(value);
                     }
                 }
-                // It may be full.
+                // The table may be full.
                 Step::Insert(number, value) => {
                     let _full = table.insert(key(number), None, Value(value));
                 }
@@ -208,7 +207,7 @@ fn what_changed_nothing_is_not_told() {
     assert_eq!(copies.told, 1);
     for keep in [true, false] {
         table.begin(visit);
-        // Found to change, and left as it was.
+        // Looked up for a change, but unchanged.
         assert!(table.find_mut(&key(1)).is_some());
         assert_eq!(table.get(&key(1)), Some(&Value(7)));
         if keep {
@@ -216,7 +215,7 @@ fn what_changed_nothing_is_not_told() {
         } else {
             table.rollback();
         }
-        // Changed, and taken back.
+        // Changed, and rolled back.
         table.begin(visit);
         if let Some((_, place)) = table.find_mut(&key(1)) {
             *place = Value(8);
@@ -230,19 +229,18 @@ fn what_changed_nothing_is_not_told() {
     assert_eq!(copies.values(), BTreeMap::from([(key(1), Value(7))]));
 }
 
-/// A packet of a later time may have come first: earlier ones wait until their flow is here.
+/// A packet with a later time may have come first: earlier ones wait until their flow is here.
 #[test]
 fn an_entry_that_comes_back_lives_for_packets_that_still_wait() {
     let (mut table, mut copies) = (table(), Copies::default());
-    // What the other side sends: its key and group, its reply key, the time of its last use, its
-    // value.
+    // The encoding from the other side: key and group, reply key, time of last use, value.
     let mut piece = vec![0; SourceAddress::SIZE + 1 + SourceAddress::SIZE + 8 + Value::SIZE];
     key(1).put(&mut piece);
     key(1).put(&mut piece[SourceAddress::SIZE + 1..]);
     100_u64.put(&mut piece[2 * SourceAddress::SIZE + 1..]);
     Value(7).put(&mut piece[2 * SourceAddress::SIZE + 9..]);
-    // Of an entry used at 100, the packet at 1,000 would find nothing; the one at 200 that waits
-    // will.
+    // For an entry used at 100, the packet at 1,000 would find nothing; the waiting one at 200 will
+    // find it.
     table.begin(Visit { now: 1_000, horizon: 200, undo: true, flow: 1, ahead: ALONE });
     table.commit();
     assert_eq!(table.import_entry(&piece, 1, u32::MAX), Ok(100));

@@ -1,5 +1,5 @@
-//! Full tables: entries that come back always have a place, and newcomers get one where entries
-//! make room.
+//! Full tables: entries that return always have a place, and new entries get one where eviction is
+//! allowed.
 
 use cora_core::key::{Address, SourceAddress};
 use cora_core::plain::{Describe, Plain};
@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 const CAPACITY: u32 = 24;
 const IDLE: u64 = 1_000;
 
-/// Assured when it is odd; recorded, so that endings are told.
+/// Assured if odd; recorded, so that endings are reported.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Value<const EVICTS: bool>(u32);
 
@@ -63,7 +63,7 @@ fn values<const EVICTS: bool>(table: &Tested<EVICTS>, now: u64) -> BTreeSet<u32>
     all
 }
 
-/// As another side exports an entry.
+/// An entry as exported by the other side.
 fn piece<const EVICTS: bool>(number: u32, used: u64, value: u32) -> Vec<u8> {
     let mut other = table::<EVICTS>();
     other.begin(Visit { flow: 0, ..at(used) });
@@ -80,7 +80,7 @@ fn what_is_not_assured_makes_room_and_what_is_stays() {
         table.begin(at(1 + u64::from(number)));
         table.insert(key(number), None, Value(number)).expect("there is room");
     }
-    // Half of them are assured. Newcomers that are not drive each other out.
+    // Half of them are assured. New entries that are not assured evict each other.
     let mut told = 0;
     for number in CAPACITY..10 * CAPACITY {
         table.begin(at(1 + u64::from(number)));
@@ -112,8 +112,8 @@ fn none_makes_room_where_all_are_assured_or_the_state_does_not_say() {
     assert_eq!((all_assured.evicted(), says_nothing.evicted()), (0, 0));
 }
 
-/// A packet that may be taken back leaves the decision to the side that decides for good, and none
-/// drives out an entry that it has just found or made.
+/// A packet with undo leaves the decision to the side that is final, and no packet evicts an entry
+/// that it has just found or made.
 #[test]
 fn a_packet_drives_out_no_entry_of_its_own() {
     let mut table = table::<true>();
@@ -130,7 +130,7 @@ fn a_packet_drives_out_no_entry_of_its_own() {
     for number in 0..CAPACITY - 1 {
         assert!(table.get(&key(number)).is_some());
     }
-    // Whatever the hand points to, the one that was not found goes.
+    // Wherever the hand is, the entry that was not found is evicted.
     assert_eq!(
         (0..4).find_map(|_| table.insert(key(99), None, Value(0)).ok()),
         Some(()),
@@ -139,8 +139,8 @@ fn a_packet_drives_out_no_entry_of_its_own() {
     assert_eq!(table.get(&key(CAPACITY - 1)), None);
 }
 
-/// The entry that was unused for longest goes, of those that are looked at: an honest newcomer
-/// outlives nearly as many others as the table holds.
+/// Of the examined entries, the least recently used is evicted: an honest new entry outlives nearly
+/// as many others as the table holds.
 #[test]
 fn who_waits_for_an_answer_is_not_driven_out_at_once() {
     let mut survived = 0;
@@ -168,8 +168,8 @@ proptest! {
         ..Default::default()
     })]
 
-    /// In any state, an entry that comes back is there afterwards, and the table holds no more than
-    /// it has places for; only a key that is another's is refused.
+    /// In any state, an entry that returns is present afterwards, and the table holds at most as
+    /// many entries as it has places. Only a key in use by another entry is refused.
     #[test]
     fn what_comes_back_always_has_a_place(
         steps in prop::collection::vec((0_u32..200, 0_u32..8, prop::bool::ANY), 1..250),
@@ -196,11 +196,11 @@ proptest! {
     }
 }
 
-/// The entries of the flow that comes back are the last that make room for each other.
+/// Entries of the flow that returns are the last to evict each other.
 #[test]
 fn a_flow_that_comes_back_does_not_drive_itself_out() {
     let mut table = table::<false>();
-    // Both sides' worth, all of another flow and used last.
+    // The capacity of both sides, all of another flow and used more recently.
     for number in 0..2 * CAPACITY {
         table.begin(at(500));
         table.take_back(&piece::<false>(number, 500, number), 1).expect("there is room");

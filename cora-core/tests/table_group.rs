@@ -1,5 +1,5 @@
-//! Tables whose flows are grouped by an address: a table that many groups share, and that they move
-//! to and from group by group, serves each of them as a table of its own would.
+//! Tables with flows grouped by an address. Many groups share a table, and move to and from it
+//! group by group; each of them sees the same as with a table of its own.
 
 use cora_core::key::{Address, FiveTuple, Key, protocol};
 use cora_core::state::table::ahead::ALONE;
@@ -10,7 +10,7 @@ use proptest::prelude::*;
 
 type Shared = RawTable<FiveTuple, u32>;
 
-/// Addresses: so few that groups' keys meet all the time.
+/// Number of addresses: so few that groups' keys collide all the time.
 const ENDS: u8 = 4;
 const CASES: u32 = if cfg!(miri) { 4 } else { 400 };
 
@@ -55,7 +55,7 @@ impl Ask {
         }
     }
 
-    /// The table's answer to it.
+    /// The table's answer to the request.
     fn of(self, table: &mut Shared, value: u32) -> Answer {
         let key = self.key();
         match self.what {
@@ -112,7 +112,7 @@ fn steps() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// All that is there: key, group, value.
+/// The whole contents: key, group, value.
 fn contents(tables: &[Shared]) -> Vec<(FiveTuple, Address, u32)> {
     let mut all = Vec::new();
     for table in tables {
@@ -125,7 +125,7 @@ fn contents(tables: &[Shared]) -> Vec<(FiveTuple, Address, u32)> {
     all
 }
 
-/// Runs a packet's asks, at both kinds of tables alike.
+/// Runs a packet's requests, in the same way for both kinds of tables.
 fn packet(
     table: &mut Shared,
     group: Option<u8>,
@@ -185,7 +185,7 @@ proptest! {
                     let how = (&asks[..], *announced, *taken_back);
                     let here = &mut shared[side[usize::from(*group)]];
                     let told = packet(here, Some(*group), *group, how);
-                    // A table of the group's own knows no other group, and refuses no key.
+                    // A table of the group's own has no other group, and refuses no key.
                     let is_kin = |ask: &Ask| [ask.source, ask.destination].contains(group);
                     let kin: Vec<Ask> = asks.iter().copied().filter(is_kin).collect();
                     for (ask, answer) in asks.iter().zip(&told).filter(|(ask, _)| !is_kin(ask)) {
@@ -200,7 +200,7 @@ proptest! {
                         let expected = packet(&mut own[usize::from(*group)], None, *group, how);
                         prop_assert_eq!(told, expected);
                     } else if !kin.is_empty() {
-                        // Values are numbered by their places: those of the others differ.
+                        // Values are numbered by position: those of the other groups differ.
                         let table = &mut own[usize::from(*group)];
                         table.begin(Visit { now: 1, horizon: 1, undo: true, flow: (*group).into(), ahead: ALONE });
                         for (ask, value) in asks.iter().zip(100..).filter(|(ask, _)| is_kin(ask)) {
@@ -220,7 +220,7 @@ proptest! {
     }
 }
 
-/// A packet without a group, as one that is none of IP's: it finds nothing, and puts nothing in.
+/// A packet without a group, such as one that is not IP: it finds nothing, and inserts nothing.
 #[test]
 fn no_group_finds_nothing() {
     let mut table = table();
@@ -243,8 +243,8 @@ fn no_group_finds_nothing() {
     assert_eq!(table.find_mut(&ask.key()), Some((Direction::Original, &mut 7)));
 }
 
-/// Two ends that put the same key in, and one that is announced: whichever the index names first,
-/// each finds its own.
+/// Two ends insert the same key, and one is announced: each finds its own entry, whichever the
+/// index names first.
 #[test]
 fn what_was_looked_up_ahead_counts_only_if_it_is_the_groups() {
     for first in [0, 1] {

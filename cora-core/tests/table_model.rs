@@ -1,5 +1,5 @@
-//! The table against a model: a list that is looked through from end to end agrees with it on every
-//! answer, through expiry, undo, flows that come and go, and jumps of time.
+//! The table against a model: a list with linear search gives the same answers, through expiry,
+//! undo, flows that come and go, and jumps in time.
 #![cfg(not(loom))]
 #![allow(unreachable_pub, missing_docs, reason = "a test's own module")]
 
@@ -16,27 +16,27 @@ use table_support::{Entry, FLOWS, LONGEST, Model, Small, Subject, Value, table};
 /// One step.
 #[derive(Clone, Debug)]
 enum Step {
-    /// The packet before is through or taken back; another one begins.
+    /// The previous packet is committed or rolled back; another one begins.
     Packet {
         later: Later,
         lag: bool,
         undo: bool,
         keep: bool,
         flow: u32,
-        /// What the packet after this one will be said to look up.
+        /// The announced key of the next packet.
         announced: Small,
     },
     Get(Small),
     Change(Small, u32),
     Insert(Small, Small, u32),
     Remove(Small),
-    /// So many entries come and go at once.
+    /// This many entries come and go at once.
     Churn(u8),
     Import(Small, Small, Later, u32),
     RemoveFlow(u32),
 }
 
-/// A span of time, in parts of the idle time.
+/// A time span, relative to the idle time.
 #[derive(Clone, Copy, Debug)]
 enum Later {
     Nothing,
@@ -100,7 +100,7 @@ fn step() -> impl Strategy<Value = Step> {
 struct Pair<const VARIES: bool> {
     table: Subject<VARIES>,
     model: Model,
-    /// The model before the packet, if the packet can be taken back.
+    /// The model before the packet, if the packet has undo.
     before: Option<Model>,
     /// The packet's number in its burst.
     packet: u8,
@@ -127,7 +127,7 @@ impl<const VARIES: bool> Pair<VARIES> {
             return self.table.commit();
         }
         self.table.rollback();
-        // Only the values are as before: what was found, was used.
+        // Only the values are restored: found entries were used.
         let touched = std::mem::replace(&mut self.model, before);
         for entry in &mut self.model.entries {
             if touched.is_alive(entry) && touched.touched.contains(&(entry.key, entry.reply)) {
@@ -150,15 +150,15 @@ impl<const VARIES: bool> Pair<VARIES> {
         self.before = undo.then(|| model.clone());
     }
 
-    /// What the packet after this one will look up, in a burst of two: this one may still change
-    /// it.
+    /// Announces the key of the next packet, in a burst of two: the current packet may still change
+    /// the entry.
     fn announce(&mut self, key: Small) {
         self.packet ^= 1;
         self.table.hint(self.packet, Some(&key));
         self.table.guess(self.packet, || Some(key));
     }
 
-    /// Whether the table may say that it is full.
+    /// Whether the table may report that it is full.
     fn may_be_full(&self) -> bool {
         self.model.held() >= self.model.shape.capacity as usize
     }
@@ -168,7 +168,7 @@ impl<const VARIES: bool> Pair<VARIES> {
         let found = self.table.insert(key, Some(reply), Value(value));
         let full = found == Err(InsertError::Full);
         if full && self.before.is_some() {
-            // It is not certain, so the packet is taken back whatever it says.
+            // It is uncertain, so the packet is rolled back regardless of its verdict.
             prop_assert!(self.table.overflowed());
         } else {
             prop_assert!(!full || may_be_full, "{} held", self.model.held());
@@ -244,7 +244,7 @@ impl<const VARIES: bool> Pair<VARIES> {
         self.agree()
     }
 
-    /// The packet did more than can be taken back: what it still does is of no account.
+    /// The packet exceeded the undo log: its further actions are irrelevant.
     fn is_lost(&self) -> bool {
         self.before.is_some() && self.table.overflowed()
     }
@@ -274,7 +274,7 @@ impl<const VARIES: bool> Pair<VARIES> {
         Ok(())
     }
 
-    /// Everything that can be seen is the same.
+    /// Everything observable is equal.
     fn agree(&mut self) -> Result<(), TestCaseError> {
         let wanted = self.model.alive();
         let mut found = Vec::new();
@@ -287,8 +287,7 @@ impl<const VARIES: bool> Pair<VARIES> {
         for entry in &wanted {
             for key in [entry.key, entry.reply] {
                 let flow = (entry.flow < FLOWS).then_some(entry.flow);
-                // Whatever was looked up ahead, and for whichever packet; that whose turn it is
-                // comes last.
+                // With any prediction, for any packet; the current packet comes last.
                 for ahead in [ALONE, self.packet ^ 1, self.packet] {
                     prop_assert_eq!(self.table.flow_of(&key, self.model.now, ahead), flow);
                 }
@@ -302,8 +301,7 @@ impl<const VARIES: bool> Pair<VARIES> {
         Ok(())
     }
 
-    /// The flow's entries come out, each once, in pieces of two at most, and those that expired
-    /// don't.
+    /// The flow's entries are exported, each once, in pieces of at most two; expired ones are not.
     fn take_out(&mut self, flow: u32) -> Result<(), TestCaseError> {
         let alive = self.model.alive();
         let of_flow = alive.iter().filter(|entry| entry.flow == flow);
@@ -324,7 +322,7 @@ impl<const VARIES: bool> Pair<VARIES> {
         Ok(())
     }
 
-    /// Whatever happened, time makes room for as many entries as ever.
+    /// After any steps, the table has space for its full capacity again in time.
     fn nothing_leaks(&mut self) -> Result<(), TestCaseError> {
         self.end_packet(false);
         let idle = self.model.shape.idle;
@@ -466,8 +464,8 @@ fn a_late_arrival_is_freed_as_soon_as_one_that_was_always_here() {
     assert_eq!(table.insert(Small(2), None, Value(0)), Ok(()));
 }
 
-/// An entry that a packet has expire sooner makes room when it has, though it was hung to be looked
-/// at later.
+/// An entry with an idle time shortened by a packet frees its place after that, though its wheel
+/// slot was later.
 #[test]
 fn what_was_closed_makes_room_soon() {
     let shape = Shape { capacity: 2, spare: 0, ..SHAPE };

@@ -1,5 +1,5 @@
-//! A table behind a long silence: one packet does not pay for all entries that expired meanwhile,
-//! look-ups are exact all the same, and room is found when it is needed.
+//! A table after a long silence: no single packet pays for all entries that expired meanwhile,
+//! look-ups are exact nevertheless, and insertions find places when necessary.
 #![cfg(not(loom))]
 
 use cora_core::key::{Address, FiveTuple};
@@ -22,7 +22,7 @@ impl Plain for Nothing {
 
 const IDLE: u64 = 6400;
 const CAPACITY: u32 = 20_000;
-/// What a packet may look at, and a little more.
+/// Entries that a packet may examine, with some slack.
 const FEW: u32 = 40;
 
 type Subject = RawTable<FiveTuple, Nothing>;
@@ -48,7 +48,7 @@ fn at(table: &mut Subject, now: u64) {
     table.begin(Visit { now, horizon: now, undo: false, flow: NO_FLOW, ahead: ALONE });
 }
 
-/// A full table, its entries used at these moments, one after the other.
+/// A full table, with entries used at these moments, one after the other.
 fn full(moment: impl Fn(u32) -> u64) -> Subject {
     let mut table = table();
     for number in 0..CAPACITY {
@@ -58,7 +58,7 @@ fn full(moment: impl Fn(u32) -> u64) -> Subject {
     table
 }
 
-/// Silences of any length, and entries that came together or over an idle time.
+/// Silences of any length, with entries that came together or over an idle time.
 #[test]
 fn a_packet_behind_a_silence_looks_at_a_few_entries() {
     let together = |_: u32| IDLE;
@@ -70,11 +70,11 @@ fn a_packet_behind_a_silence_looks_at_a_few_entries() {
             at(&mut table, now);
             assert!(before - table.len() <= FEW, "{silence}: {} are left", table.len());
             assert!((0..CAPACITY).all(|number| table.get(&key(number)).is_none()), "{silence}");
-            // Room for one takes one.
+            // Space for one entry requires the removal of one.
             let before = table.len() + 1;
             table.insert(key(CAPACITY + 1), None, Nothing).expect("all of them have expired");
             assert!(before - table.len() <= FEW, "{silence}: {} are left", table.len());
-            // Packets that follow do the rest, at any pace.
+            // The following packets do the rest, at any pace.
             for later in 0..u64::from(CAPACITY / 4) {
                 at(&mut table, now + later % IDLE / 2);
             }
@@ -84,19 +84,19 @@ fn a_packet_behind_a_silence_looks_at_a_few_entries() {
     }
 }
 
-/// A part of the entries is used again while the wheel is far behind, as time passes at several
-/// paces: those stay, and the others are freed in the end.
+/// Some of the entries are used again while the wheel is far behind, at several paces of time:
+/// those stay, and the others are freed in the end.
 #[test]
 fn what_is_used_meanwhile_stays_and_holds_nothing_up() {
     for (step, part) in [(0, 2), (1, 2), (1, 5), (3, 1000), (100, 7)] {
         let mut table = full(|_| IDLE);
-        // Nine tenths of the idle time later, and at the end of three more.
+        // Nine tenths of the idle time later, and at the end of three more such spans.
         let used: Vec<u32> = (0..CAPACITY).step_by(part).collect();
         for again in 1..=3 {
             at(&mut table, IDLE + again * IDLE * 9 / 10);
             assert!(used.iter().all(|number| table.get(&key(*number)).is_some()), "{step}");
         }
-        // The others expired long ago; these live for an idle time from the last look.
+        // The others expired long ago; these live for an idle time from the last look-up.
         let begin = IDLE + 3 * IDLE * 9 / 10;
         let packets = (CAPACITY / 4).into();
         for packet in 0..packets {

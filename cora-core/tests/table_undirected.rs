@@ -1,6 +1,6 @@
-//! Tables whose values are found from both directions, as records of flows are: against a list that
-//! is looked through from end to end, announced and not; and the words that both directions hash
-//! alike by.
+//! Tables with values that are found from both directions, as flow records are. Compared with a
+//! list with linear search, with and without announcements. Also tests the words that give both
+//! directions the same hash.
 #![cfg(not(loom))]
 
 use cora_core::key::{Address, FiveTuple, Key as _};
@@ -34,7 +34,7 @@ fn table() -> RawTable<FiveTuple, Both> {
     RawTable::create(&mut Memory::new(lines).with_seed(7), shape).expect("memory made for it")
 }
 
-/// Ends from a small space, so that flows meet; some are with themselves.
+/// Ends from a small space, so that flows collide; some are loops from an end to itself.
 fn tuple() -> impl Strategy<Value = FiveTuple> {
     ((0..3_u8, 0..3_u8), (0..2_u16, 0..2_u16)).prop_map(|(ends, ports)| FiveTuple {
         source: Address::v4([10, 0, 0, ends.0]),
@@ -65,7 +65,7 @@ const fn visit(ahead: u8) -> Visit {
     Visit { now: 1, horizon: 1, undo: false, flow: NO_FLOW, ahead }
 }
 
-/// Which of the keys there are finds what, and from which direction.
+/// The direction in which one of the keys finds this one.
 fn modelled(keys: &[FiveTuple], key: FiveTuple) -> Option<Direction> {
     keys.iter().find_map(|there| match key {
         _ if *there == key => Some(Direction::Original),

@@ -1,4 +1,4 @@
-//! The times that RFCs ask for, and their configuration.
+//! The idle times that RFCs require, and their configuration.
 
 use std::time::Duration;
 
@@ -91,7 +91,7 @@ fn is_plain() {
     Timeouts::TRACKING.put(&mut bytes);
     assert_eq!(Timeouts::get(&bytes), Some(Timeouts::TRACKING));
     assert_eq!(Timeouts::get(&bytes[1..]), None);
-    // Whatever the bytes say, nothing is forgotten at once.
+    // For any bytes, nothing expires at once.
     let zeros = Timeouts::get(&[0; Timeouts::SIZE]).unwrap();
     assert_eq!(zeros.seconds(TCP, New, false), 1);
 }

@@ -1,4 +1,4 @@
-//! What all pairs leave behind, put together.
+//! Combines the results of all pairs.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -22,37 +22,38 @@ use crate::state_out::Contents;
 use crate::tally::Losses;
 use crate::worker::NicAccount;
 
-/// What came of a run: the report, and the final state.
+/// The results of a run: the report, and the final state.
 pub(crate) type Finished = (RunReport, Value);
 
-/// What one pair leaves behind.
+/// The results of one pair.
 pub(crate) struct Ended<A: App> {
     pub(crate) half: HostHalf<A>,
     pub(crate) nic: NicAccount,
     /// Entries that stayed at the NIC.
     pub(crate) contents: Contents,
-    /// Entries of recorded states that stayed at the NIC, encoded, each with its state's number.
+    /// Encoded entries of recorded states that stayed at the NIC, each with the number of its
+    /// state.
     pub(crate) left: Vec<(u16, Vec<u8>)>,
     /// The end of the run's time.
     pub(crate) now: u64,
-    /// What became of NICs that were killed.
+    /// Recovery of killed NICs.
     pub(crate) recovered: (Recovery, Losses),
-    /// What things cost, where a controller learned it.
+    /// Cost drift, if a controller measured it.
     pub(crate) drift: Option<Drift>,
 }
 
-/// What the wire counted.
+/// Counters of the wire.
 #[derive(Clone, Debug)]
 pub(crate) struct WireCounts {
     pub(crate) came: u64,
     pub(crate) too_long: u64,
-    /// Frames that were cut when captured, so that this program can't handle them.
+    /// Frames truncated by the capture, which this program can't handle.
     pub(crate) cut: u64,
     pub(crate) left: u64,
     pub(crate) notes: CaptureNotes,
 }
 
-/// Puts together what a first pair and all others leave behind.
+/// Combines the results of the first pair and all others.
 pub(crate) fn finish<A: App>(
     first: Ended<A>,
     others: Vec<Ended<A>>,
@@ -68,7 +69,7 @@ pub(crate) fn finish<A: App>(
     if wire.cut > 0 {
         outcomes.insert("cut-when-captured".into(), wire.cut);
     }
-    // Whether the last entries had expired is asked of one time, whichever pair has them.
+    // One common end time decides which entries had expired, for all pairs.
     let end = others.iter().map(|other| other.now).fold(first.now, u64::max);
     let Ended { mut half, nic, mut contents, left, now, recovered, drift } = first;
     let mut drifts: Vec<Drift> = drift.into_iter().collect();
@@ -131,7 +132,8 @@ pub(crate) fn finish<A: App>(
     Ok((report, contents.into_json(app)))
 }
 
-/// Records of what ended last at a host, and of all entries that are left there and at its NIC.
+/// Exports records of the last ended entries at a host, and of all entries left there and at its
+/// NIC.
 pub(crate) fn export_rest<A: App>(
     exporter: &Exporter,
     half: &mut HostHalf<A>,
@@ -150,7 +152,7 @@ pub(crate) fn export_rest<A: App>(
     }
 }
 
-/// What one pair did; its outcomes are added.
+/// The counters of one pair; adds its outcomes.
 fn tell<A: App>(
     half: &mut HostHalf<A>,
     nic: NicAccount,
@@ -172,7 +174,7 @@ fn tell<A: App>(
     Sides { nic: Side::from(nic.report), host }
 }
 
-/// Entries of the fullest table.
+/// Number of entries in the fullest table.
 fn fullest<A: App>(app: &mut A, now: u64) -> u64 {
     let mut most = 0;
     for number in 0..A::STATES {

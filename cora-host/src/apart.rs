@@ -1,29 +1,28 @@
-//! What one pair writes shares no line of the cache with what another one does.
+//! Cache padding: data written by one pair shares no cache line with data of another.
 
-/// A value on lines of its own, two of them at a time: processors of today fetch lines in pairs.
+/// A value padded to two cache lines of its own: current processors prefetch lines in pairs.
 #[derive(Debug)]
 #[repr(align(128))]
 pub struct Apart<T>(pub T);
 
 impl<T> Apart<T> {
-    /// Its alignment, of which its size is a multiple: nothing else can lie on its lines, wherever
-    /// it is.
+    /// The size is a multiple of the alignment: nothing else can share its cache lines.
     const ALIGNED: () = assert!(
         align_of::<Self>() >= 128 && size_of::<Self>().is_multiple_of(align_of::<Self>()),
         "a value apart has its lines to itself"
     );
 
-    /// Puts a value apart.
+    /// Pads a value.
     pub const fn new(value: T) -> Self {
         let () = Self::ALIGNED;
         Self(value)
     }
 }
 
-/// Zeroed bytes on lines of their own.
+/// Zeroed bytes on cache lines of their own.
 pub type Bytes<const SIZE: usize> = Box<Apart<[u8; SIZE]>>;
 
-/// So many of them.
+/// Zeroed bytes of this size.
 #[must_use]
 pub fn bytes<const SIZE: usize>() -> Bytes<SIZE> {
     Box::new(Apart::new([0; SIZE]))
@@ -33,7 +32,7 @@ pub fn bytes<const SIZE: usize>() -> Bytes<SIZE> {
 mod tests {
     use super::*;
 
-    /// First and last line of a value.
+    /// First and last cache line pair of a value.
     fn lines<T>(value: &T) -> (usize, usize) {
         let first = std::ptr::from_ref(value).addr();
         (first / 128, (first + size_of::<T>() - 1) / 128)

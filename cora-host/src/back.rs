@@ -1,4 +1,4 @@
-//! The host's way to the NIC: what its ring has no room for waits in memory, and that is bounded.
+//! The host's channel to the NIC: messages without space in the ring wait in a bounded queue.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -10,7 +10,7 @@ use cora_core::packet::Port;
 use cora_core::state::table::Ending;
 use cora_runtime::channel::Outbox;
 use cora_runtime::durability::Standby;
-use cora_runtime::link::message::{MAX_MESSAGE, Message, Stamp};
+use cora_runtime::link::message::{Frames, MAX_MESSAGE, Message, Stamp};
 use cora_runtime::link::region::Rings;
 use cora_runtime::link::ring::{Consumer, Producer, PushError, SharedMemory};
 
@@ -18,19 +18,19 @@ use crate::RunError;
 use crate::ipfix::Exporter;
 use crate::pair::RING_BYTES;
 use crate::running::{UNSEEN, Word};
-use crate::tally::{HANDLED, Ways};
+use crate::tally::Ways;
 
-/// Bytes that may wait for room on the way to the NIC. A sound NIC can't be behind so far: within
-/// one round it sends at most its queue of held packets (4 MiB) and what its ring has room for.
+/// Limit of bytes that wait for space in the ring to the NIC. A sound NIC can't lag that far: in
+/// one round it sends at most its queue of held packets (4 MiB) and the contents of its ring.
 const MOST_WAITING: usize = 32 * RING_BYTES[3];
-/// How long a NIC with so much to take may take nothing.
+/// How long a NIC with that much waiting may read nothing.
 const MOST_STUCK: Duration = Duration::from_secs(1);
-/// Bytes that a message takes that waits.
+/// Memory of a waiting message, in bytes.
 pub(crate) const fn taken(bytes: &[u8]) -> usize {
     size_of::<(u16, Vec<u8>)>() + bytes.len()
 }
 
-/// What a NIC that ended left unread on the ring to it, as far as that makes sense.
+/// Messages in the ring that an ended NIC did not read, as far as they are valid.
 pub(crate) fn left_unread(rings: &Rings) -> VecDeque<(u16, Vec<u8>)> {
     let mut rest = Consumer::new(rings.back);
     let mut buffer = vec![0; MAX_MESSAGE];
@@ -41,31 +41,31 @@ pub(crate) fn left_unread(rings: &Rings) -> VecDeque<(u16, Vec<u8>)> {
     unread
 }
 
-/// The way to the NIC (or, where both sides take turns on one thread, from it): what its ring has
-/// no room for now waits in memory, so that the host never waits for the NIC (which may be waiting
-/// for the host).
+/// The channel to the NIC (or from it, if both sides take turns on one thread). Messages without
+/// space in the ring wait in memory, so the host never waits for the NIC, which may be waiting for
+/// the host.
 pub struct Back {
     pub(crate) ring: Producer<SharedMemory>,
     pub(crate) waiting: VecDeque<(u16, Vec<u8>)>,
-    /// Bytes that those take.
+    /// Memory of these messages, in bytes.
     pub(crate) waiting_bytes: usize,
-    /// More wait than may, and the NIC has taken none since then.
+    /// When the queue exceeded its limit, if the NIC has read nothing since then.
     pub(crate) stuck_since: Option<Instant>,
     pub(crate) broken: bool,
-    /// Notes which flows change sides, when somebody wants to know.
+    /// Records which flows change sides, if requested.
     pub(crate) ledger: Option<Ledger>,
-    /// Where copies of durable entries are kept.
+    /// The replica store of durable entries.
     pub(crate) standby: Option<Box<dyn Standby + Send>>,
-    /// Packets sent to the wire since the NIC began.
+    /// Packets sent to the wire since the NIC started.
     pub(crate) sent: Ways,
-    /// Where records of entries that ended go, if anybody wants them.
+    /// Receives records of ended entries, if requested.
     pub(crate) exporter: Option<Exporter>,
-    /// Which packet the handlers run.
+    /// Stores the number of the packet that the handlers run.
     pub(crate) runs: Word,
 }
 
 impl Back {
-    /// A way over this ring.
+    /// A channel over this ring.
     pub fn new(memory: SharedMemory) -> Self {
         Self {
             ring: Producer::new(memory),
@@ -81,22 +81,22 @@ impl Back {
         }
     }
 
-    /// Whether nothing waits for room.
+    /// Whether no message waits for space.
     pub fn is_clear(&self) -> bool {
         self.waiting.is_empty()
     }
 
-    /// Whether the ring is of no use any more.
+    /// Whether the ring is unusable.
     pub const fn is_broken(&self) -> bool {
         self.broken
     }
 
-    /// Bytes on the ring.
+    /// Bytes in the ring.
     pub fn occupancy(&self) -> usize {
         self.ring.occupancy()
     }
 
-    /// Pushes a message, if there is room.
+    /// Pushes a message, if there is space.
     #[inline(always)]
     fn push(&mut self, message: &Message<'_>) -> bool {
         match message.push(&mut self.ring) {
@@ -109,7 +109,7 @@ impl Back {
         }
     }
 
-    /// Sends a message that somebody wants to know of, or that may have to wait behind others.
+    /// Sends a message that must be recorded, or may have to wait behind others.
     #[inline(never)]
     fn note_and_send(&mut self, message: &Message<'_>) {
         if let Some(ledger) = &mut self.ledger {
@@ -123,8 +123,8 @@ impl Back {
         self.waiting.push_back((kind, bytes));
     }
 
-    /// Whether so much waits that nothing more is to be read from the NIC. An error when the NIC
-    /// has taken nothing for a while.
+    /// Whether too many messages wait to read any more from the NIC. An error if the NIC has read
+    /// nothing for too long.
     pub(crate) fn is_over_full(&mut self) -> Result<bool, RunError> {
         if self.waiting_bytes <= MOST_WAITING {
             self.stuck_since = None;
@@ -137,7 +137,7 @@ impl Back {
         Ok(true)
     }
 
-    /// Sends what waits, as far as there is room, and makes all visible.
+    /// Sends waiting messages as far as there is space, and publishes all.
     pub fn flush(&mut self) {
         while let Some((kind, bytes)) = self.waiting.front() {
             match self.ring.push(*kind, &[bytes]) {
@@ -180,11 +180,11 @@ impl Outbox for Back {
         }
     }
 
-    /// Marked, so that it can be told from what the NIC handled.
+    /// The kind of message distinguishes it from packets that the NIC handled.
     #[inline(always)]
     fn leave(&mut self, stamp: &Stamp, egress: Port, frame: &[u8]) {
         self.sent.note(stamp.meta.port, egress);
-        self.send(&Message::Send(Stamp { egress, horizon: HANDLED, ..*stamp }, frame));
+        self.send(&Frames::Send { stamp: Stamp { egress, ..*stamp }, frame }.into());
     }
 
     #[inline]

@@ -1,45 +1,45 @@
-//! The time of a run on a capture, from the stamps of its frames.
+//! The run time of a run on a capture, derived from its time stamps.
 //!
-//! States expire, buckets fill and flows end by this time, so it never runs backwards, and no
-//! stamp that is wrong may stop it: a run would otherwise wait for hours, or for a day, until the
-//! stamps come up to it. It is made here, once for each frame in the capture's order, and goes with
-//! the frame; so it is the same under every plan.
+//! States expire, buckets fill and flows end by this time, so it never runs backwards, and no wrong
+//! stamp may stop it. Otherwise a run would stand still for hours, until the stamps catch up. It is
+//! computed here, once per frame in the capture's order, and attached to the frame, so it is the
+//! same under every plan.
 //!
 //! | a stamp | the run's time |
 //! | --- | --- |
-//! | is not before the time | is the stamp |
-//! | is less than [`SLACK`] before it, as of frames that changed places | stays |
-//! | is further ahead, and most of the next stamps are not | stays: the stamp is a stray |
-//! | is further behind, and so are most of the next | goes on by the steps: the clock was set back |
-//! | is further behind, and most of those that come next are not | stays: the stamp is a stray |
+//! | is not before the time | becomes the stamp |
+//! | is less than [`SLACK`] before it: frames out of order | stays |
+//! | is further ahead, and most of the next stamps are not | stays: the stamp is an outlier |
+//! | is further behind, and so are most of the next | advances relatively: clock was set back |
+//! | is further behind, and most of the next stamps are not | stays: the stamp is an outlier |
 //!
-//! Next are the [`AHEAD`](cora_port::capture::AHEAD) frames behind it. Whether a clock was set back
-//! is asked of the stamps of one interface alone, each with a clock of its own.
+//! "Next" are the [`AHEAD`](cora_port::capture::AHEAD) frames after it. Each interface has its own
+//! clock: only its own stamps decide whether its clock was set back.
 
-/// How far apart stamps may be that come in another order, in nanoseconds.
+/// Maximum distance of stamps that are merely out of order, in nanoseconds.
 const SLACK: u64 = 1_000_000_000;
 
-/// What was strange about stamps.
+/// Counters of irregular stamps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Steps {
-    /// Stamps before that of the frame in front of them.
+    /// Stamps before that of the previous frame.
     pub(crate) back: u64,
     /// Times that a clock was set back.
     pub(crate) set_back: u64,
-    /// Stamps that stand far from those that follow, and count for nothing.
+    /// Outlier stamps, far from the stamps after them, which are ignored.
     pub(crate) strays: u64,
 }
 
 /// The clock of one interface.
 #[derive(Clone, Copy, Debug, Default)]
 struct Interface {
-    /// What is to be added to its stamps, since it was set back.
+    /// Added to its stamps, after the clock was set back.
     offset: u64,
-    /// The run's time at its latest frame that counts.
+    /// The run time at its latest frame with a valid stamp.
     latest: u64,
 }
 
-/// The run's time.
+/// The run time.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct CaptureClock {
     now: u64,
@@ -49,7 +49,7 @@ pub(crate) struct CaptureClock {
 }
 
 impl CaptureClock {
-    /// The run's time at a frame with this stamp, of this interface; and behind it come these.
+    /// The run time at a frame with this stamp and interface, followed by the frames in `next`.
     pub(crate) fn at(
         &mut self,
         stamp: u64,
@@ -83,12 +83,12 @@ impl CaptureClock {
         self.now
     }
 
-    /// The end of the run's time, so far.
+    /// The end of the run time, so far.
     pub(crate) const fn now(&self) -> u64 {
         self.now
     }
 
-    /// Whether most of what comes next from this interface is far behind its latest time, too.
+    /// Whether most of the next frames of this interface are also far behind its latest time.
     fn is_set_back(
         &self,
         interface: usize,
@@ -99,8 +99,8 @@ impl CaptureClock {
         most(own.map(|(stamp, _)| stamp.saturating_add(offset).saturating_add(SLACK) < latest))
     }
 
-    /// Whether most of what comes next is far behind this time. At the beginning the time is that
-    /// of the earliest of them then.
+    /// Whether most of the next frames are far behind this time. At the beginning, the run time is
+    /// then set to the earliest of them.
     fn is_ahead(&mut self, time: u64, next: impl Iterator<Item = (u64, u32)> + Clone) -> bool {
         let offset = |of: u32| self.interfaces.get(of as usize).map_or(0, |clock| clock.offset);
         let times = next.map(|(stamp, of)| stamp.saturating_add(offset(of)));
@@ -112,7 +112,7 @@ impl CaptureClock {
     }
 }
 
-/// Whether more of them are than are not.
+/// Whether more than half are true.
 fn most(all: impl Iterator<Item = bool>) -> bool {
     let balance = all.map(|is| if is { 1 } else { -1_i32 }).sum::<i32>();
     balance > 0
@@ -127,7 +127,7 @@ mod tests {
     const DAY: u64 = 86_400 * SECOND;
     const BEGIN: u64 = 1_700_000_000 * SECOND;
 
-    /// The run's time at each of these frames, and what was strange.
+    /// The run time at each of these frames, and the counters.
     fn times_of(frames: &[(u64, u32)]) -> (Vec<u64>, Steps) {
         let mut clock = CaptureClock::default();
         let times = (0..frames.len())
@@ -151,7 +151,7 @@ mod tests {
     #[test]
     fn stamps_in_order_are_the_time() {
         let mut stamps = steady(50);
-        // A pause is none of a stray's, nor is one before the last frame.
+        // A long pause is not an outlier, nor is one before the last frame.
         stamps.extend([BEGIN + DAY, BEGIN + DAY + 1, BEGIN + 3 * DAY]);
         assert_eq!(times(&stamps), (stamps, Steps::default()));
     }
@@ -209,7 +209,7 @@ mod tests {
         let (times, steps) = times(&stamps);
         assert_eq!(steps, Steps { back: 1, set_back: 1, strays: 0 });
         assert!(times.is_sorted());
-        // The step itself takes no time; all that follow do.
+        // The step itself takes no time; all the following frames do.
         assert_eq!(times[99] - times[50], 49 * SECOND / 10);
         assert_eq!(times[50], times[49]);
     }
@@ -225,7 +225,7 @@ mod tests {
 
     #[test]
     fn clocks_of_interfaces_that_differ_don_t_drift() {
-        // Frames of two cards, of which one's clock is ten seconds behind, in any mixture.
+        // Frames of two cards in any mixture; one card's clock is ten seconds behind.
         let mut frames = Vec::new();
         for (number, stamp) in steady(2000).into_iter().enumerate() {
             let second = (number * 7919 % 10) < 4;

@@ -1,4 +1,4 @@
-//! What there was to say of a capture that came in.
+//! Irregularities of an input capture.
 
 use std::fmt;
 
@@ -7,26 +7,26 @@ use serde::Serialize;
 
 use crate::capture_clock::Steps;
 
-/// What there is to say of the capture that came in; nothing of most.
+/// Irregularities of the input capture; usually none.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct CaptureNotes {
-    /// Where and how it ends too early; all that is whole was handled.
+    /// Where and how it ends early; all complete frames were handled.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ends_early: Option<String>,
-    /// Frames that were cut when they were captured.
+    /// Frames truncated by the capture.
     pub cut_frames: u64,
-    /// Time stamps before that of the frame in front of them.
+    /// Time stamps before that of the previous frame.
     pub stamps_back: u64,
-    /// Times that the clock of stamps was set back by more than a second.
+    /// How often the clock of the stamps was set back by more than a second.
     pub clock_set_back: u64,
-    /// Time stamps that stand far from those that follow, and count for nothing.
+    /// Outlier stamps, far from the stamps after them, which are ignored.
     pub stray_stamps: u64,
-    /// Frames whose Ethernet header was made up.
+    /// Frames with a synthesised Ethernet header.
     pub made_up_headers: u64,
-    /// The link type of those.
+    /// The link type of those frames.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub link_type: Option<&'static str>,
-    /// Frames whose check sequence was taken off.
+    /// Frames with a check sequence, which was removed.
     pub check_sequences: u64,
 }
 

@@ -1,9 +1,9 @@
-//! Processes that this program starts: what they get of it, and what ends them.
+//! Child processes: their inherited files, and their termination.
 //!
 //! A child gets standard input, output and error, and the files that it was started for. All other
-//! descriptors are closed in it, whoever opened them and in whatever way. It gains no rights by
-//! `exec`, and the kernel ends it together with its parent. The kernel forgets the latter when the
-//! program's file has capabilities (`setcap`), so a child asks for it again when it begins.
+//! descriptors are closed in it, however they were opened. It gains no rights by `exec`, and the
+//! kernel ends it together with its parent. The kernel drops that link if the program's file has
+//! capabilities (`setcap`), so a child requests it again when it begins.
 #![expect(unsafe_code, reason = "arranges, between fork and exec, what the child gets")]
 
 use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
@@ -16,26 +16,26 @@ use rustix::process::{Pid, Signal, getpid, getppid, set_parent_process_death_sig
 use crate::pages::Pages;
 use crate::{RunError, cores, signals};
 
-/// The first descriptor that is none of the standard ones.
+/// The first descriptor after the standard ones.
 const FIRST: RawFd = 3;
 
-/// This program once more, under one of its hidden commands.
+/// Starts this program again, under one of its hidden commands.
 pub(crate) fn own(name: &str) -> Command {
-    // The very file that this process runs, whatever stands under its name by now.
+    // The executable of this process, even if the file under its name was replaced.
     let mut command = Command::new(format!("/proc/{}/exe", std::process::id()));
     command.arg(name).stdout(Stdio::null());
     command
 }
 
-/// The child gets these files and no others, under the numbers that they have here.
+/// Passes only these files to the child, under the same numbers.
 pub(crate) fn gets(command: &mut Command, files: &[BorrowedFd<'_>]) {
     let files: Vec<RawFd> = files.iter().map(AsRawFd::as_raw_fd).collect();
-    // SAFETY: the closure only makes system calls, which is allowed between fork and exec.
+    // SAFETY: the closure only makes system calls, which are allowed between fork and exec.
     unsafe { command.pre_exec(move || keep_only(&files)) };
 }
 
-/// Starts a process that ends with this one, on a processor of its own if one is given. Where small
-/// pages are wanted, its kernel gives it no others, whatever it asks for.
+/// Starts a process that ends with this one, on a processor of its own if `core` is given. If small
+/// pages are requested, its kernel gives it no others.
 pub(crate) fn spawn(
     mut command: Command,
     core: Option<usize>,
@@ -55,16 +55,16 @@ pub(crate) fn spawn(
         }
         Ok(())
     };
-    // SAFETY: the closure only makes system calls, which is allowed between fork and exec.
+    // SAFETY: the closure only makes system calls, which are allowed between fork and exec.
     unsafe { command.pre_exec(prepare) };
     let name = command.get_program().to_string_lossy().into_owned();
     command.spawn().map_err(|cause| RunError::Start { program: name, cause })
 }
 
-/// From now on this process ends with its parent, which has this number.
+/// Makes this process end together with its parent, which has this number.
 ///
 /// # Errors
-/// When another process is the parent: the one that was has ended.
+/// If another process is the parent: the original one has ended.
 pub(crate) fn stay_with(parent: u32) -> Result<(), RunError> {
     let gone = |cause| RunError::System { what: "the process that started this one", cause };
     let parent = Pid::from_raw(parent.cast_signed());
@@ -74,12 +74,12 @@ pub(crate) fn stay_with(parent: u32) -> Result<(), RunError> {
 
 fn end_with(parent: Pid) -> std::io::Result<()> {
     set_parent_process_death_signal(Some(Signal::KILL))?;
-    // It may have died before the line above. No message is made of this: there is no allocator
-    // between fork and exec.
+    // The parent may have died before the line above. Returns a plain error kind, since nothing may
+    // be allocated between fork and exec.
     if getppid() == Some(parent) { Ok(()) } else { Err(std::io::ErrorKind::NotConnected.into()) }
 }
 
-/// All descriptors but the standard ones and `files` are closed by `exec`.
+/// Makes `exec` close all descriptors except the standard ones and `files`.
 fn keep_only(files: &[RawFd]) -> std::io::Result<()> {
     close_from(FIRST)?;
     for file in files {
@@ -90,19 +90,19 @@ fn keep_only(files: &[RawFd]) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Descriptors from this one on are closed by `exec`.
+/// Makes `exec` close all descriptors from this one on.
 fn close_from(first: RawFd) -> std::io::Result<()> {
     let (first, flags) = (first.cast_unsigned(), libc::CLOSE_RANGE_CLOEXEC);
-    // SAFETY: the call takes three numbers, and changes only what `exec` does with descriptors.
+    // SAFETY: the call takes three numbers, and only changes how `exec` treats descriptors.
     let done = unsafe { libc::syscall(libc::SYS_close_range, first, u32::MAX, flags) };
     if done == 0 {
         return Ok(());
     }
-    // Before Linux 5.11: one by one, as many as there can be.
+    // Before Linux 5.11: one by one, up to the maximum number.
     let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
     for number in first..limit.map_or(1 << 20, |limit| limit.min(1 << 20) as u32) {
-        // SAFETY: no more is done with the number than to ask the kernel, which says so if it names
-        // no file.
+        // SAFETY: the number is only passed to the kernel, which reports an error if it is not a
+        // file's.
         let file = unsafe { BorrowedFd::borrow_raw(number.cast_signed()) };
         match rustix::io::fcntl_setfd(file, FdFlags::CLOEXEC) {
             Ok(()) | Err(Errno::BADF) => {}
@@ -118,8 +118,8 @@ mod tests {
 
     use super::*;
 
-    /// How many descriptors a child has beside these and the standard ones, which it has, too. It
-    /// lists them.
+    /// How many descriptors a child has besides these and the standard ones, which it must have.
+    /// The child lists them.
     fn others(files: &[BorrowedFd<'_>]) -> usize {
         let mut command = Command::new("ls");
         gets(command.arg("/proc/self/fd"), files);
@@ -131,7 +131,7 @@ mod tests {
         listed.len() - own.len()
     }
 
-    /// A file that `exec` does not close by itself.
+    /// A file without close-on-exec.
     fn open(name: &str) -> OwnedFd {
         rustix::fs::memfd_create(name, rustix::fs::MemfdFlags::empty()).expect("memory")
     }
@@ -139,7 +139,7 @@ mod tests {
     #[test]
     fn a_child_gets_its_own_files_and_no_others() {
         let files = [open("a"), open("b"), open("c")];
-        // The directory that it reads is the other one.
+        // The extra one is the directory that it reads.
         assert_eq!(others(&[]), 1);
         assert_eq!(others(&[files[1].as_fd()]), 1);
         assert_eq!(others(&[files[2].as_fd(), files[0].as_fd()]), 1);
@@ -152,7 +152,7 @@ mod tests {
         let child = spawn(command, None, Pages::Transparent).expect("it starts");
         let output = child.wait_with_output().expect("it ends");
         assert!(String::from_utf8_lossy(&output.stdout).ends_with("1\n"), "{output:?}");
-        // Process 1 did not start this one; nor did this one itself.
+        // Neither process 1 nor this process itself started this one.
         assert!(stay_with(std::process::id()).is_err() && stay_with(0).is_err());
     }
 }

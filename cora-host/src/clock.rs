@@ -1,21 +1,21 @@
 //! The time of a live wire, which nobody can set.
 //!
-//! The kernel's monotonic clock says how much time passes. A live run adds once what makes 1970 its
-//! beginning, and a program that takes its place goes on with the same sum. So entries expire by
-//! time that passed, whatever becomes of the wall clock. What tells people and collectors when
-//! something happened uses the wall clock of that moment ([`Clock::wall_ahead`]).
+//! The kernel's monotonic clock measures the elapsed time. A live run adds a constant that makes
+//! 1970 the epoch, and a successor program continues with the same constant. So entries expire by
+//! elapsed time, independent of changes of the wall clock. Times for people and collectors use the
+//! wall clock of that moment ([`Clock::wall_ahead`]).
 
 use rustix::time::{ClockId, clock_gettime};
 
 /// A clock of the kernel, in nanoseconds.
 type Source = fn() -> u64;
 
-/// Time that passes evenly, in nanoseconds since 1970 by the wall clock of the run's beginning.
+/// Uniform time, in nanoseconds since 1970 by the wall clock at the run's beginning.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Clock {
     passes: Source,
     wall: Source,
-    /// When the monotonic clock began (ns since 1970).
+    /// The zero of the monotonic clock (ns since 1970).
     epoch: u64,
 }
 
@@ -25,7 +25,7 @@ impl Clock {
         Self::beginning_by(monotonic, wall)
     }
 
-    /// For a run that has begun, on this machine since it was started.
+    /// For a run that began earlier, since the last boot of this machine.
     pub(crate) const fn since(epoch: u64) -> Self {
         Self { passes: monotonic, wall, epoch }
     }
@@ -34,7 +34,7 @@ impl Clock {
         Self { passes, wall, epoch: wall().saturating_sub(passes()) }
     }
 
-    /// What [`Self::since`] needs to go on with this clock.
+    /// The argument of [`Self::since`] to continue with this clock.
     pub(crate) const fn epoch(self) -> u64 {
         self.epoch
     }
@@ -44,12 +44,12 @@ impl Clock {
         self.epoch.saturating_add((self.passes)())
     }
 
-    /// How far the wall clock has gone ahead of this one since the run began (ns).
+    /// How far the wall clock has moved ahead of this one since the run began (ns).
     pub(crate) fn wall_ahead(self) -> i64 {
         i64::try_from(i128::from((self.wall)()) - i128::from(self.now())).unwrap_or(0)
     }
 
-    /// For tests: one by these clocks of theirs.
+    /// For tests: a clock over these sources.
     #[cfg(test)]
     pub(crate) fn by(passes: Source, wall: Source) -> Self {
         Self::beginning_by(passes, wall)

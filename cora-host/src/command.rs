@@ -77,13 +77,13 @@ struct RunArguments {
     rehearses: bool,
 }
 
-/// The `main` of a program. Exit status: 0 when every packet is accounted for, 1 when something
-/// failed, 2 for a wrong command line.
+/// The `main` of a program. Exit status: 0 if every packet is accounted for, 1 after a failure, 2
+/// for a wrong command line.
 pub fn main<A: App + Send>(program: Program) -> ExitCode {
     main_with::<A>(program, std::env::args_os())
 }
 
-/// The same with arguments of the caller's, of which the first one is the program's name.
+/// The same with explicit arguments; the first one is the program's name.
 pub fn main_with<A: App + Send>(
     program: Program,
     arguments: impl IntoIterator<Item = OsString>,
@@ -92,12 +92,12 @@ pub fn main_with<A: App + Send>(
     perform::<A>(&program, &matches.unwrap_or_else(|error| error.exit()), &[])
 }
 
-/// The command line of the program with this name: for a `main` that knows more commands.
+/// The command line of the program with this name, for a `main` with additional commands.
 pub fn command_line(name: &'static str) -> clap::Command {
     Cli::command().name(name)
 }
 
-/// Does what a [command line](command_line) says; its runs may have a controller of these.
+/// Executes a parsed [command line](command_line); its runs may use a controller from `known`.
 pub fn perform<A: App + Send>(
     program: &Program,
     matches: &ArgMatches,
@@ -148,11 +148,11 @@ fn native_nic(program: &Program, fd: i32, length: usize, parent: Option<u32>) ->
         return fail(&error.to_string());
     }
     if let Err(errno) = sandbox::enter() {
-        // The kernel was built without them. The run is as right as before.
+        // The kernel lacks filters of system calls. The run is still correct.
         log::say(format_args!("the NIC half runs without a filter of system calls: {errno}"));
         log::flush();
     }
-    // The low byte is what a parent sees of an exit code.
+    // A parent sees only the low byte of an exit code.
     ExitCode::from((program.native_nic)(fd, length).to_le_bytes()[0])
 }
 
@@ -209,7 +209,7 @@ fn on_capture<A: App + Send>(
         if let Some(path) = &request.options.state_out
             && let Err(error) = write_state(path, &state)
         {
-            // What the run did is told all the same.
+            // The report is still printed.
             report.failures.push(error.to_string());
         }
         Ok(report)
@@ -229,7 +229,7 @@ fn tell(report: &RunReport, json: bool, to: Output) -> ExitCode {
     end(to, &text, &report.faults())
 }
 
-/// Prints the report, and then says what is wrong.
+/// Prints the report, then the faults.
 fn end(to: Output, report: &str, faults: &[String]) -> ExitCode {
     let printed = print_to(to, report);
     log::flush();
@@ -243,11 +243,11 @@ pub(crate) fn write_state(path: &Path, state: &Value) -> Result<(), RunError> {
     file.write_all(b"\n").and_then(|()| file.flush()).map_err(failed)
 }
 
-/// Where what a command prints goes.
+/// The stream for a command's text.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Output {
     Standard,
-    /// Packets go to standard output.
+    /// Standard output is used for packets.
     Error,
 }
 
@@ -261,7 +261,7 @@ fn print_to(to: Output, text: &str) -> ExitCode {
         Output::Error => writeln!(std::io::stderr(), "{}", text.trim_end()),
     };
     match printed {
-        // A reader that went away (`| head`) is no failure of the run; a full disk is.
+        // A reader that closed the pipe (`| head`) is not a failure of the run; a full disk is.
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
             fail(&format!("standard output: {error}"))
         }
@@ -269,14 +269,14 @@ fn print_to(to: Output, text: &str) -> ExitCode {
     }
 }
 
-/// Says on standard error why a command failed, and gives the exit status for that.
+/// Prints the reason of a failed command to standard error; returns the exit status.
 pub fn fail(what: &str) -> ExitCode {
     log::say(format_args!("error: {what}"));
     log::flush();
     ExitCode::FAILURE
 }
 
-/// The same of a command line that is wrong.
+/// The same for a wrong command line.
 fn refuse(why: &str) -> ExitCode {
     let _printed = fail(why);
     ExitCode::from(2)

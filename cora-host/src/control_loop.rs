@@ -1,4 +1,4 @@
-//! The controller of a run: which one it is, when it is asked, and that it is obeyed.
+//! The controller of a run: selects it, calls it periodically, and executes its decisions.
 
 use std::fmt;
 use std::fs::File;
@@ -14,30 +14,30 @@ use cora_core::key::Key;
 use crate::worker::Worker;
 use crate::{Program, RunError};
 
-/// A controller, whichever it is.
+/// A controller of any type.
 pub type AnyController<K> = Box<dyn Controller<K> + Send>;
 
-/// A controller that a program knows by name beside those that every program has:
+/// A controller that a program knows by name, in addition to the built-in ones:
 /// `--moves NAME:ARGUMENT`.
 #[derive(Clone, Copy, Debug)]
 pub struct NamedController<K> {
     /// Its name.
     pub name: &'static str,
-    /// The word for its argument, as help shows it.
+    /// The placeholder of its argument in help texts.
     pub argument: &'static str,
-    /// Makes one by its argument; the error says what the argument should be.
+    /// Makes one from its argument; the error gives the expected form.
     pub make: fn(&str) -> Result<AnyController<K>, String>,
 }
 
-/// Which controller a run should have, as the option says it.
+/// The controller requested by the option.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Moves {
-    /// None: flows move as the plan says.
+    /// None: flows move according to the plan.
     #[default]
     Plan,
-    /// The controller that learns, with a log in this file.
+    /// The adaptive controller, with a log in this file.
     Adapt(Option<PathBuf>),
-    /// A [named](NamedController) one, and its argument.
+    /// A [named](NamedController) one, with its argument.
     Named(String, String),
 }
 
@@ -49,10 +49,10 @@ pub struct Controllers<K> {
 }
 
 impl<K> Controllers<K> {
-    /// Those that are asked for; beside those of every program, `known` are there to be asked for.
+    /// The requested controllers; `known` are available in addition to the built-in ones.
     ///
     /// # Errors
-    /// When there is none of that name, or its argument is wrong.
+    /// If there is none with that name, or its argument is wrong.
     pub fn new(moves: &Moves, known: &[NamedController<K>]) -> Result<Self, String>
     where
         K: Copy,
@@ -71,11 +71,10 @@ impl<K> Controllers<K> {
         Ok(Self { moves, named: Some(named) })
     }
 
-    /// The controller of a pair; `plan` is the plan's JSON. A plan under which nothing moves needs
-    /// none.
+    /// The controller of a pair; `plan` is the plan's JSON. A plan without migration needs none.
     ///
     /// # Errors
-    /// When the log can't be written.
+    /// If the log can't be written.
     pub fn make<A: App<Group = K>>(
         &self,
         plan: &str,
@@ -86,7 +85,7 @@ impl<K> Controllers<K> {
     {
         Ok(match &self.moves {
             Moves::Plan => None,
-            // Its argument was looked at before.
+            // The argument was checked in `new`.
             Moves::Named(_, argument) => {
                 self.named.as_ref().and_then(|named| (named.make)(argument).ok())
             }
@@ -101,7 +100,7 @@ impl<K> Controllers<K> {
         })
     }
 
-    /// Where the log of a pair is, if there is one.
+    /// The path of a pair's log, if there is one.
     fn log(&self, pair: usize) -> Option<PathBuf> {
         match &self.moves {
             Moves::Adapt(Some(path)) => Some(log_of(path, pair)),
@@ -110,7 +109,7 @@ impl<K> Controllers<K> {
     }
 }
 
-/// The first pair's log has the name that was asked for; the others' have their number behind it.
+/// The first pair's log has the given name; the others append their numbers.
 fn log_of(path: &Path, pair: usize) -> PathBuf {
     if pair == 0 {
         return path.to_owned();
@@ -124,7 +123,7 @@ fn create(path: &Path) -> Result<File, RunError> {
     File::create(path).map_err(|cause| RunError::File { path: path.to_owned(), cause })
 }
 
-/// As the command line says it.
+/// In the form of the command line.
 impl fmt::Display for Moves {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -154,18 +153,18 @@ impl FromStr for Moves {
     }
 }
 
-/// The controller of a pair at work.
+/// The running controller of a pair.
 pub(crate) struct ControlLoop<K> {
     by: AnyController<K>,
     start: Instant,
     next: Duration,
-    /// How often the NIC reports its load.
+    /// The period of the NIC's load reports.
     reported_every: Duration,
     log: Option<PathBuf>,
 }
 
 impl<K: Key + Send + 'static> ControlLoop<K> {
-    /// That of the pair with this number, if it has a controller.
+    /// The control loop of the pair with this number, if it has a controller.
     pub(crate) fn begin<A: App<Group = K>>(
         controllers: &Controllers<K>,
         program: &Program,
@@ -177,12 +176,12 @@ impl<K: Key + Send + 'static> ControlLoop<K> {
         Ok(by.map(|by| Self { by, start, next, reported_every, log }))
     }
 
-    /// A NIC begins: it is asked to report its load as often as the controller wants to know.
+    /// A NIC starts: requests load reports with the controller's period.
     pub(crate) fn watch<A: App<Group = K>>(&self, worker: &mut Worker<A>) {
         worker.watch(self.by.period());
     }
 
-    /// Has flows moved, when it is time for that.
+    /// Runs the controller and moves flows, if its period is over.
     pub(crate) fn step<A: App<Group = K>>(&mut self, worker: &mut Worker<A>) {
         let elapsed = self.start.elapsed();
         if elapsed < self.next {
@@ -198,17 +197,17 @@ impl<K: Key + Send + 'static> ControlLoop<K> {
         }
     }
 
-    /// How much the sides have to do, as far as the controller knows.
+    /// Utilisation of both sides, if the controller measures it.
     pub(crate) fn utilisation(&self) -> Option<Utilisation> {
         self.by.utilisation()
     }
 
-    /// What things cost, against what was expected, as far as the controller knows.
+    /// Measured costs against predicted ones, if the controller measures them.
     pub(crate) fn drift(&self) -> Option<Drift> {
         self.by.drift()
     }
 
-    /// The run ends. An error when a log could not be written.
+    /// Ends the controller. An error if a log could not be written.
     pub(crate) fn finish(&mut self) -> Result<(), RunError> {
         let path = self.log.take().unwrap_or_default();
         self.by.finish().map_err(|cause| RunError::File { path, cause })

@@ -1,18 +1,18 @@
-//! Which processors a pair's two ends run on.
+//! Assigns processors to the two ends of each pair.
 
 use rustix::thread::{CpuSet, Pid, sched_getaffinity, sched_setaffinity};
 
 /// The processors of one pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Cores {
-    /// The NIC core's.
+    /// The NIC core's processor.
     pub(crate) nic: usize,
-    /// The host worker's.
+    /// The host worker's processor.
     pub(crate) host: usize,
 }
 
-/// A processor of its own for each end of each pair, and one that is left for the wire; none when
-/// there are not so many: then the kernel knows best.
+/// A separate processor for each end of each pair, and one for the wire. `None` if there are too
+/// few: the kernel then schedules better.
 pub(crate) fn assign(pairs: usize) -> Vec<Option<Cores>> {
     let allowed = sched_getaffinity(None).ok();
     let allowed: Vec<usize> = allowed
@@ -32,8 +32,8 @@ fn among(allowed: &[usize], pairs: usize) -> Vec<Option<Cores>> {
     (0..pairs).map(pair).collect()
 }
 
-/// Keeps the calling thread on this processor. It makes nothing right or wrong, so a kernel that
-/// refuses is left alone.
+/// Pins the calling thread to this processor. It affects speed only, so a refusal by the kernel is
+/// ignored.
 pub(crate) fn stay_on(core: usize) {
     let mut set = CpuSet::new();
     set.set(core);

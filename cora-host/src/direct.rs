@@ -1,4 +1,4 @@
-//! Where packets go that the host handled, if there is no NIC between it and the wire.
+//! The egress of packets that the host handled, without a NIC between it and the wire.
 
 use std::fmt;
 use std::sync::atomic::Ordering;
@@ -7,32 +7,32 @@ use cora_core::packet::Port;
 use cora_core::state::table::Ending;
 use cora_runtime::channel::Outbox;
 use cora_runtime::exec::Wire;
-use cora_runtime::link::message::{Message, Stamp};
+use cora_runtime::link::message::{Frames, Message, Stamp};
 
 use crate::ipfix::Exporter;
 use crate::running::{UNSEEN, Word};
 
-/// Takes a handled packet to the sink, where there is no NIC between.
+/// Passes handled packets directly to the sink, without a NIC.
 pub struct Direct<'a, F> {
-    /// Called with each packet that leaves, and the port where.
+    /// Called for each packet that leaves, with its egress port.
     leave: F,
     exporter: Option<&'a Exporter>,
-    /// Which packet the handlers run.
+    /// Stores the number of the packet that the handlers run.
     runs: Word,
 }
 
 impl<'a, F> Direct<'a, F> {
-    /// Without records of entries that ended.
+    /// Without records of ended entries.
     pub const fn new(leave: F) -> Self {
         Self { leave, exporter: None, runs: &UNSEEN }
     }
 
-    /// The number of the packet that the handlers run is noted there.
+    /// Stores the number of the packet that the handlers run in `runs`.
     pub(crate) fn noting(self, runs: Word) -> Self {
         Self { runs, ..self }
     }
 
-    /// Records of entries that ended go there.
+    /// Sends records of ended entries to this exporter.
     pub(crate) fn exporting(self, exporter: Option<&'a Exporter>) -> Self {
         Self { exporter, ..self }
     }
@@ -64,7 +64,7 @@ impl<F: FnMut(&Stamp, Port, &[u8])> Outbox for Direct<'_, F> {
     }
 
     fn send(&mut self, message: &Message<'_>) {
-        if let Message::Send(stamp, frame) = message {
+        if let Message::Frames(Frames::Send { stamp, frame }) = message {
             (self.leave)(stamp, stamp.egress, frame);
         }
     }

@@ -1,4 +1,4 @@
-//! Why a run ends early, and what to do about it.
+//! Why a run ends early, and the remedy.
 
 use std::path::PathBuf;
 
@@ -17,30 +17,30 @@ pub enum RunError {
     File {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         cause: std::io::Error,
     },
-    /// A capture is not one, or is damaged.
+    /// A file is not a capture, or is damaged.
     #[error("{}: {cause}", path.display())]
     Capture {
         /// The file.
         path: PathBuf,
-        /// What is wrong, and where.
+        /// The fault, and its place.
         cause: CaptureError,
     },
-    /// What leaves would overwrite what comes in.
+    /// The output would overwrite the input.
     #[error("{}: the same file for --in and --out", path.display())]
     SameFile {
         /// The file.
         path: PathBuf,
     },
-    /// A capture would come from a keyboard, or go to a screen.
+    /// A capture would be read from a keyboard, or written to a screen.
     #[error("{option} -: that is a terminal; join it to another program by a pipe, or name a file")]
     Terminal {
         /// The option.
         option: &'static str,
     },
-    /// The states don't fit.
+    /// The states don't fit the memory.
     #[error("{0}: lower a `capacity`, or give the machine more memory")]
     Memory(OutOfMemory),
     /// There is less memory than a live run needs.
@@ -50,50 +50,50 @@ pub enum RunError {
         said_by.display()
     )]
     NoRoom {
-        /// MiB that are needed.
+        /// MiB required.
         needed_mib: u64,
-        /// Of them, the states of a half.
+        /// MiB required for the states of a half.
         half_mib: u64,
-        /// MiB that there are.
+        /// MiB available.
         room_mib: u64,
-        /// The file that says so.
+        /// The file with the limit.
         said_by: PathBuf,
     },
-    /// Too few huge pages are set aside.
+    /// Too few huge pages are reserved.
     #[error(
         "--pages hugetlb: the states of the host need {needed} huge pages of {page_kib} KiB, and \
          {available} are free. Type `sysctl vm.nr_hugepages={setting}` as root, or run with `--pages thp`"
     )]
     NoHugePages {
-        /// Pages that are needed.
+        /// Pages required.
         needed: usize,
-        /// The size of one.
+        /// The size of a page.
         page_kib: usize,
-        /// Pages that there are.
+        /// Pages available.
         available: usize,
-        /// As many in all, with those of others, as would do.
+        /// The setting that would suffice, including pages in use by others.
         setting: usize,
     },
-    /// None can be set aside.
+    /// The kernel has no reserved huge pages.
     #[error("--pages hugetlb: this kernel has no such pages; run with `--pages thp`")]
     NoHugePagesAtAll,
-    /// Several pairs were asked for, and the program has states that allow one only.
+    /// Several pairs were requested, but the program has states that allow only one.
     #[error("{}", one_pair(*.pairs, .states))]
     OnePair {
-        /// How many were asked for.
+        /// The number of requested pairs.
         pairs: u16,
-        /// The states, and what is to be said of each.
+        /// The states, each with its reason.
         states: &'static [(&'static str, &'static str)],
     },
-    /// Another pair failed, and says why.
+    /// Another pair failed, and reports the cause.
     #[error("ended because another pair failed")]
     Abandoned,
-    /// The kernel won't.
+    /// The kernel refused a request.
     #[error("{what}: {cause}")]
     System {
-        /// What was asked of it.
+        /// The request.
         what: &'static str,
-        /// What it says.
+        /// The kernel's error.
         cause: std::io::Error,
     },
     /// The program has no NIC half for the emulator.
@@ -102,7 +102,7 @@ pub enum RunError {
          `--nic native`"
     )]
     NoNicImage,
-    /// There is no emulator.
+    /// The emulator was not found.
     #[error(
         "no qemu-aarch64 in PATH: install it (Debian: `apt-get install qemu-user`), set CORA_QEMU to its \
          path, or run with `--nic native`"
@@ -113,57 +113,57 @@ pub enum RunError {
     Start {
         /// The program.
         program: String,
-        /// What the system says.
+        /// The system's error.
         cause: std::io::Error,
     },
-    /// The NIC process ended by itself.
+    /// The NIC process ended unexpectedly.
     #[error("the NIC process ended early ({status}); {packets} packets were on their way")]
     NicDied {
-        /// How it ended.
+        /// Its exit status.
         status: String,
-        /// Packets fed in that have no outcome.
+        /// Packets that were sent to it and have no outcome.
         packets: u64,
     },
-    /// A port can't be had, or is no more.
+    /// A port is unavailable, or was lost.
     #[error("{0}")]
     Port(#[from] cora_port::PortError),
-    /// Another build's entries can't be taken over.
+    /// Entries of another build can't be taken over.
     #[error("durable entries of the program before can't be taken over: {0}")]
     OtherEntries(String),
-    /// The copy of a singleton is none.
+    /// The replica of a singleton is invalid.
     #[error("the copy of `{0}` is damaged: it is lost, and so is every flow that rests on it")]
     Damaged(String),
-    /// A half says that it can't begin.
+    /// A half reports that it can't begin.
     #[error("the {name} process can't begin: its message stands above")]
     RefusedToBegin {
         /// Which half.
         name: &'static str,
     },
-    /// A half ends again and again before it works.
+    /// A half ends repeatedly before it works.
     #[error("the {name} process ended {times} times in a row before it worked (last: {status})")]
     KeepsDying {
         /// Which half.
         name: &'static str,
-        /// How it ended last.
+        /// Its last exit status.
         status: String,
-        /// How often.
+        /// How often it ended.
         times: u32,
     },
-    /// The NIC process lives, but does nothing.
+    /// The NIC process lives, but makes no progress.
     #[error("the NIC process has not moved for {seconds} s; it was ended")]
     NicSilent {
-        /// How long.
+        /// The duration.
         seconds: u64,
     },
     /// A run on a capture ended in this packet.
     #[error("{error}; it was in {packet}")]
     InPacket {
-        /// Why.
+        /// The cause.
         error: Box<Self>,
         /// The packet, with its number and flow.
         packet: String,
     },
-    /// The region can't be made.
+    /// The region can't be created.
     #[error("the shared region: {0}")]
     Region(AttachError),
     /// A ring is broken.
@@ -172,35 +172,35 @@ pub enum RunError {
     /// A ring to the NIC is broken.
     #[error("a ring to the NIC is broken")]
     RingToNic,
-    /// The NIC said something impossible.
+    /// The NIC violated the protocol.
     #[error("the NIC broke the protocol: {0}")]
     Protocol(#[from] ProtocolError),
-    /// The NIC sends packets to the host, and takes none of those that come back.
+    /// The NIC sends packets to the host, but reads no messages from it.
     #[error("the NIC took nothing from the host for {seconds} s, and {mib} MiB wait for it")]
     NicTakesNothing {
-        /// How long.
+        /// The duration.
         seconds: u64,
-        /// What waits.
+        /// MiB that wait.
         mib: usize,
     },
-    /// Records were asked for, and the program makes none.
+    /// Records were requested, but the program makes none.
     #[error("--ipfix: no state of {program} is `recorded`, so that there are no records to export")]
     NothingRecorded {
         /// The program.
         program: &'static str,
     },
-    /// The collector of records is not to be found.
+    /// The collector of records can't be reached.
     #[error("--ipfix udp:{collector}: {cause}")]
     Collector {
         /// Host and port.
         collector: String,
-        /// What the system says.
+        /// The system's error.
         cause: std::io::Error,
     },
-    /// There is no controller as the run should have.
+    /// The requested controller does not exist.
     #[error("{0}")]
     Controller(String),
-    /// A `--config` names no read-mostly state.
+    /// A `--config` option names no read-mostly state.
     #[error(
         "--config {name}: the program has no read-mostly state of that name; it has {}",
         listed(known)
@@ -208,22 +208,22 @@ pub enum RunError {
     NoSuchState {
         /// The name.
         name: String,
-        /// The names that there are.
+        /// The existing names.
         known: Vec<&'static str>,
     },
-    /// A configuration is refused by its state.
+    /// The state refused its configuration.
     #[error("{}: {reason}", path.display())]
     Configuration {
         /// The file.
         path: PathBuf,
-        /// What the state says.
+        /// The state's error.
         reason: &'static str,
     },
 }
 
 impl RunError {
-    /// Whether the NIC half did something that no sound one does. Then that half is to be ended and
-    /// replaced; the side that noticed goes on.
+    /// Whether the NIC half did something that no sound one does. That half must then be ended and
+    /// replaced; the side that noticed continues.
     pub(crate) const fn is_nics_fault(&self) -> bool {
         matches!(
             self,

@@ -7,8 +7,8 @@ use std::time::Duration;
 use cora_runtime::link::region::Futex;
 use rustix::thread::futex::{Flags, Timespec, wait, wake};
 
-/// A futex between processes. On a card that reaches the host's memory over PCIe there is no kernel
-/// in common, and [`Polling`](cora_runtime::link::region::Polling) takes its place.
+/// A futex between processes. A card that accesses the host's memory over PCIe shares no kernel
+/// with it, and [`Polling`](cora_runtime::link::region::Polling) takes its place.
 #[derive(Clone, Copy, Debug)]
 pub struct SharedFutex;
 
@@ -18,7 +18,7 @@ impl Futex for SharedFutex {
             tv_sec: at_most.as_secs().cast_signed(),
             tv_nsec: at_most.subsec_nanos().into(),
         };
-        // Woken, or why not: whoever waits looks again either way.
+        // Woken or not, the caller checks its condition again.
         let _woken = wait(low_half(word), Flags::empty(), value, Some(&at_most));
     }
 
@@ -27,11 +27,11 @@ impl Futex for SharedFutex {
     }
 }
 
-/// What a futex is to the kernel: on little-endian machines, a word's first four bytes.
+/// The futex word for the kernel: on little-endian machines, the first four bytes of a word.
 fn low_half(word: &AtomicU64) -> &AtomicU32 {
     // SAFETY: the first half of an aligned word is aligned for its size, lives as long, and may
-    // change under a shared reference just so. Rust code never reads or writes by this reference,
-    // so the word is accessed in one size only; the kernel gets its address.
+    // change under a shared reference in the same way. Rust code never accesses memory through this
+    // reference, so the word is accessed in one size only; the kernel gets its address.
     unsafe { AtomicU32::from_ptr(word.as_ptr().cast()) }
 }
 

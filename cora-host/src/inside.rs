@@ -1,12 +1,12 @@
-//! Which port a captured frame came in by.
+//! The ingress port of a captured frame.
 //!
-//! 1. Prefixes that somebody gave decide always: what comes from one came in at the inside port.
-//! 2. Otherwise a pcapng section that describes several interfaces before its first packet says
-//!    it: its first is the inside port, every other the outside one.
+//! 1. Explicit prefixes always decide: a frame from one of them came in at the inside port.
+//! 2. Otherwise, if a pcapng section describes several interfaces before its first packet, its
+//!    first interface is the inside port, and every other the outside one.
 //! 3. In any other capture the source address decides, by the default prefixes.
 //!
-//! An interface that is described behind a packet changes nothing, so the answer is the same for
-//! all packets of a section.
+//! An interface described after the first packet changes nothing, so the rule is the same for all
+//! packets of a section.
 
 use std::net::IpAddr;
 use std::str::FromStr;
@@ -14,21 +14,19 @@ use std::str::FromStr;
 use cora_core::key::Address;
 use cora_core::packet::{Meta, Packet, Port};
 
-/// The prefixes that are inside unless others are given: private addresses (RFC 1918, RFC 4193),
-/// and link-local ones.
+/// The default inside prefixes: private addresses (RFC 1918, RFC 4193), and link-local ones.
 pub const DEFAULT_INSIDE: &str =
     "10.0.0.0/8,172.16.0.0/12,192.168.0.0/16,169.254.0.0/16,fc00::/7,fe80::/10";
 
-/// Prefixes that are inside, as `10.0.0.0/8,fd00::/8` says them; private ones by
-/// [default](Inside::default).
+/// Inside prefixes, in the form `10.0.0.0/8,fd00::/8`; private ones by [default](Inside::default).
 #[derive(Clone, Debug)]
 pub struct Inside {
     prefixes: Vec<Prefix>,
-    /// Somebody asked for these.
+    /// Whether they were given explicitly.
     given: bool,
 }
 
-/// The first bits of an address.
+/// A prefix of an address.
 #[derive(Clone, Copy, Debug)]
 struct Prefix {
     bits: u128,
@@ -36,8 +34,8 @@ struct Prefix {
 }
 
 impl Inside {
-    /// The port that a frame of this interface came in by, in a section with so many when its
-    /// first packet came.
+    /// The ingress port of a frame from this interface, in a section with `interfaces` of them at
+    /// its first packet.
     pub(crate) fn port(&self, frame: &mut [u8], interface: u32, interfaces: u32) -> Port {
         if interfaces > 1 && !self.given {
             return if interface == 0 { Port::INSIDE } else { Port::OUTSIDE };
@@ -57,7 +55,7 @@ impl Inside {
 
 impl Default for Inside {
     fn default() -> Self {
-        // The constant parses, as the tests show; nothing inside is what would be left.
+        // The constant parses, as a test shows; otherwise nothing would be inside.
         let prefixes = prefixes(DEFAULT_INSIDE).unwrap_or_default();
         Self { prefixes, given: false }
     }
@@ -83,7 +81,7 @@ impl FromStr for Prefix {
         let (address, length) = text.trim().split_once('/').ok_or_else(wanted)?;
         let address: IpAddr = address.parse().map_err(|_| wanted())?;
         let length: u32 = length.parse().map_err(|_| wanted())?;
-        // IPv4 addresses are held as IPv4-mapped IPv6 ones, 96 bits further in.
+        // IPv4 addresses are stored as IPv4-mapped IPv6, behind 96 bits.
         let (address, length, most) = match address {
             IpAddr::V4(address) => (Address::v4(address.octets()), length + 96, 128),
             IpAddr::V6(address) => (Address::v6(address.octets()), length, 128),
@@ -111,7 +109,7 @@ mod tests {
         assert!("0.0.0.0/0".parse::<Inside>().unwrap().holds(Address::v4([9, 9, 9, 9])));
     }
 
-    /// A frame of IPv4 from this address.
+    /// An IPv4 frame from this address.
     fn from(source: [u8; 4]) -> Vec<u8> {
         let mut frame = vec![0; 34];
         frame[12..16].copy_from_slice(&[8, 0, 0x45, 0]);
@@ -128,7 +126,7 @@ mod tests {
         let default = Inside::default();
         assert_eq!(default.port(&mut private, 0, 1), Port::INSIDE);
         assert_eq!(default.port(&mut public, 0, 1), Port::OUTSIDE);
-        // An interface beyond the first that was described too late counts for nothing.
+        // A further interface that was described too late is ignored.
         assert_eq!(default.port(&mut private, 1, 1), Port::INSIDE);
         assert_eq!(default.port(&mut public, 0, 2), Port::INSIDE);
         assert_eq!(default.port(&mut private, 1, 2), Port::OUTSIDE);

@@ -1,54 +1,56 @@
-//! The runtime of the host half: it starts the NIC, plays the wire, handles what the NIC passes on,
-//! and reports.
+//! The runtime of the host half: it starts the NIC, implements the wire, handles the packets that
+//! the NIC forwards, and reports.
 //!
-//! A program's `main` is [`main`]; `cora::app!` writes it. Its command line:
+//! A program's `main` is [`main`], called by `cora::app!`. Its command line:
 //!
 //! ```text
 //! <program> run --in a.pcap [OPTIONS]                         on a capture
-//! <program> run --live inside=PORT,outside=PORT [OPTIONS]    between two ports, until SIGINT; either half may die
-//! <program> run --file run.toml [OPTIONS]                    as the file says: options are those of `options`
-//! <program> graph | plan                                     the state-flow graph and the plan that it was built with, as JSON
+//! <program> run --live inside=PORT,outside=PORT [OPTIONS]     between two ports, until SIGINT;
+//!                                                             either half may die
+//! <program> run --file run.toml [OPTIONS]                     with the options of a file
+//! <program> graph | plan                                      the built-in state-flow graph or
+//!                                                             plan, as JSON
 //! ```
 //!
-//! | module | what |
+//! | module | contents |
 //! | --- | --- |
-//! | [`capture`] | pcap and pcapng files: read and written |
-//! | `capture_clock` | the run's time, from the stamps of a capture |
-//! | `capture_notes` | what there was to say of a capture |
+//! | [`capture`] | reading and writing of pcap and pcapng files |
+//! | `capture_clock` | the run time, from the stamps of a capture |
+//! | `capture_notes` | irregularities of a capture |
 //! | `command` | the command line |
-//! | `control_loop` | which controller decides about moves, when, and how it is obeyed |
-//! | `nearest` | what somebody meant who mistyped a word |
-//! | `options` | the one description of a run: command line, file, processes |
+//! | `control_loop` | the controller of a run, and the execution of its decisions |
+//! | `nearest` | suggestions for mistyped words |
+//! | `options` | the options of a run: command line, file, processes |
 //! | `run_file` | a run's options in a file |
 //! | `run` | one run, from the first frame to the report |
 //! | `pair` | a pair of NIC core and host worker |
 //! | `pairs` | a run on several of them |
-//! | `account` | what all pairs leave behind, put together |
-//! | `apart` | what pairs write shares no cache line |
-//! | `child` | what processes that it starts get of it, and what ends them |
-//! | `cores` | which processors a pair runs on |
-//! | `nic_process` | starting the NIC half, emulated or native, and noticing when it dies |
-//! | `sandbox` | which system calls the native NIC half may make |
-//! | `progress` | how far a run is, for somebody who watches |
-//! | `wire` | the capture at the NIC's wire |
+//! | `account` | the combined results of all pairs |
+//! | `apart` | cache padding for data of different pairs |
+//! | `child` | child processes: inherited files, and termination |
+//! | `cores` | the processors of a pair |
+//! | `nic_process` | the NIC half's process, emulated or native: start and watch |
+//! | `sandbox` | the filter for system calls of the native NIC half |
+//! | `progress` | progress of a run, for a user at a terminal |
+//! | `wire` | a capture as the NIC's wire |
 //! | `wire_end` | the wire's end of a region |
-//! | `back` | the host's way to the NIC, and what waits for it |
+//! | `back` | the host's channel to the NIC, with its queue |
 //! | `worker` | the host's half of the protocol, on its rings |
-//! | `direct` | packets to the wire, where there is no NIC between |
+//! | `direct` | egress to the wire without a NIC |
 //! | `clock` | the time of a live wire |
-//! | [`room`](room()) | the memory that is left for a run |
-//! | `log` | lines on standard error, which end nothing when they can't be written |
-//! | `signals` | which signals a live run obeys, and who hears them |
-//! | `ipfix` | records of entries that ended, to a file or a collector |
+//! | [`room`](room()) | the memory available to a run |
+//! | `log` | lines on standard error; failed writes are harmless |
+//! | `signals` | the signals of a live run, and the threads that take them |
+//! | `ipfix` | records of ended entries, to a file or a collector |
 //! | `state_out` | the final state, in canonical order |
-//! | `report` | what a run tells: table and JSON |
-//! | `supervisor` | a live run whose halves may die at any time |
+//! | `report` | the report of a run: table and JSON |
+//! | `supervisor` | a live run; either half may die at any time |
 //! | `supply` | memory for the states |
-//! | `pages` | which pages that is on |
+//! | `pages` | the page sizes of that memory |
 //! | `map` | memory from the kernel |
 //! | `futex` | waiting for the NIC, asleep |
 
-// A line that can't be written ends nothing: `log` writes them all.
+// A line that can't be written must not end anything: `log` writes them all.
 #![deny(clippy::print_stderr, clippy::print_stdout)]
 
 mod account;
@@ -110,8 +112,8 @@ pub use room::{Room, room};
 pub use stack::with_room_for;
 pub use supply::memory_for_states;
 
-/// The parts of a run, for `cora-measure`, which puts them together in another way: in one process,
-/// with traffic from memory. What is measured so is what runs.
+/// Parts of a run for `cora-measure`, which combines them in one process with traffic from memory.
+/// So measurements use the production code.
 pub mod parts {
     pub use crate::apart::{Apart, Bytes, bytes as bytes_apart};
     pub use crate::back::Back;
@@ -124,12 +126,12 @@ pub mod parts {
     pub use crate::worker::Worker;
 }
 
-/// A program, as `cora::app!` hands it over.
+/// A program, as passed by `cora::app!`.
 #[derive(Clone, Copy, Debug)]
 pub struct Program {
     /// The NIC half for BlueField's Arm cores, an ELF executable; built with `--features nic`.
     pub nic_image: Option<&'static [u8]>,
-    /// The NIC half for this machine: serves the region in the first bytes of a file.
+    /// The NIC half for this machine: serves the region in the first `length` bytes of a file.
     pub native_nic: fn(fd: i32, length: usize) -> i32,
     /// The state-flow graph.
     pub graph_json: &'static str,

@@ -1,9 +1,9 @@
-//! The log of a run: lines on standard error, written by a thread of their own.
+//! The log of a run: lines on standard error, written by a separate thread.
 //!
-//! The reader of a log may go away or stand still, and its disk may be full. None of that ends a
-//! run, and no packet waits for it: a line that can't be written is dropped and counted. The next
-//! line that can be written says how many were lost before it. All other code of this crate says
-//! its lines here, which clippy holds (`print_stderr`).
+//! The reader of a log may disappear or stall, and its disk may be full. None of that ends a run,
+//! and no packet waits for it: a line that can't be written is dropped and counted. The next
+//! written line reports how many were lost before it. All other code of this crate logs through
+//! this module, which clippy enforces (`print_stderr`).
 
 use std::fmt::Display;
 use std::io::Write;
@@ -13,24 +13,24 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::Duration;
 
-/// Lines that wait to be written, at most.
+/// Maximum number of lines that wait to be written.
 const MOST_WAITING: usize = 256;
 /// How long the end of a process waits for its last lines.
 const AT_THE_END: Duration = Duration::from_secs(1);
 
-/// What the writing thread gets.
+/// Messages to the writing thread.
 enum Entry {
     Line(String),
-    /// All before it is to be written: then this is dropped.
+    /// A barrier: dropped once everything before it is written.
     Mark(#[expect(dead_code, reason = "its end is the message")] SyncSender<()>),
 }
 
-/// The way to the writing thread; none if there can't be one.
+/// The channel to the writing thread; `None` if it can't be started.
 static LOG: OnceLock<Option<SyncSender<Entry>>> = OnceLock::new();
-/// Lines that were dropped since the last one that was written.
+/// Lines dropped since the last one written.
 static DROPPED: AtomicU64 = AtomicU64::new(0);
 
-/// Says a line.
+/// Logs a line.
 pub(crate) fn say(line: impl Display) {
     let sent = log().is_some_and(|log| log.try_send(Entry::Line(line.to_string())).is_ok());
     if !sent {
@@ -38,13 +38,13 @@ pub(crate) fn say(line: impl Display) {
     }
 }
 
-/// Waits until all that was said is written, for a second at most: before the process ends, or
-/// becomes another program.
+/// Waits until all lines are written, for at most a second. For use before the process ends or
+/// executes another program.
 pub(crate) fn flush() {
     let Some(Some(log)) = LOG.get() else { return };
     let (mark, written) = sync_channel(0);
     if log.try_send(Entry::Mark(mark)).is_ok() {
-        // The mark's end comes as an error; so does the end of the patience.
+        // Both the dropped barrier and the time-out are errors.
         let _written = written.recv_timeout(AT_THE_END);
     }
 }
@@ -73,8 +73,8 @@ fn write_all(entries: &Receiver<Entry>, to: &mut impl Write, dropped: &AtomicU64
     }
 }
 
-/// Standard error without the lock of the standard library: a write that blocks holds up this
-/// thread alone.
+/// Standard error without the lock of the standard library: a blocking write stalls only this
+/// thread.
 struct StandardError;
 
 impl Write for StandardError {
@@ -91,7 +91,7 @@ impl Write for StandardError {
 mod tests {
     use super::*;
 
-    /// A disk with room for so many lines, and room again after so many more.
+    /// A disk with space for `room` lines, and space again after `full` more.
     struct Disk {
         room: usize,
         full: usize,

@@ -11,34 +11,34 @@ use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap, mmap_anonymous};
 
 use crate::pages::{HugePages, Pages};
 
-/// A mapping is a multiple of this.
+/// The length of a mapping is a multiple of this.
 const SMALL: usize = 4096;
 
-/// A transparent huge page of x86-64, and of aarch64 with small pages of 4 KiB. Only whole ones
-/// become huge: memory that begins or ends within one is on small pages there.
+/// The size of a transparent huge page on x86-64, and on aarch64 with small pages of 4 KiB. Only
+/// whole ones become huge: at an unaligned beginning or end, memory is on small pages.
 const TRANSPARENT: usize = 2 << 20;
 
 /// Why there is no memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MapError {
-    /// What the kernel says.
+    /// The kernel's error.
     Kernel(Errno),
-    /// Too few huge pages are set aside, or none can be.
+    /// Too few huge pages are reserved, or the kernel has none.
     NoHugePages,
 }
 
-/// Zeroed memory for states. It is never given back: states live as long as the process. Tables are
-/// read all over: with small pages most reads miss the translation cache as well.
+/// Zeroed memory for states. It is never freed: states live as long as the process. Table accesses
+/// are random: with small pages most of them also miss the TLB.
 ///
-/// All of its pages are made now, if they are to be `resident`: kernels before Linux 5.14 refuse
-/// that, and make each when it is first touched, as for memory that need not be.
+/// If `resident`, all of its pages are allocated now. Kernels before Linux 5.14 refuse that, and
+/// allocate each page at first touch, as without `resident`.
 pub(crate) fn state_memory(
     bytes: usize,
     pages: Pages,
     resident: bool,
 ) -> Result<&'static mut [Line], MapError> {
-    // What the kernel maps by, and pages to fill. Of the latter two, pages that are never touched
-    // cost nothing. Huge ones are taken from what is set aside now: later, their absence would be a
+    // The mapping unit, and the page size to fill. For the latter two, pages that are never touched
+    // cost nothing. Huge ones are taken from the reserved ones now: later, a shortage would be a
     // signal.
     let (unit, page, flags, advice) = match pages {
         Pages::Huge => {
@@ -53,7 +53,7 @@ pub(crate) fn state_memory(
     let too_long = MapError::Kernel(Errno::NOMEM);
     let asked = bytes.max(1).checked_next_multiple_of(unit).ok_or(too_long)?;
     let length = asked.checked_next_multiple_of(page).ok_or(too_long)?;
-    // With room to begin at a page, wherever the kernel puts it.
+    // Includes space to begin at a page boundary, for any address that the kernel chooses.
     let mapped = length.checked_add(page - unit).ok_or(too_long)?;
     let (access, flags) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE | flags);
     // SAFETY: an anonymous mapping at an address of the kernel's choice touches no memory of ours.
@@ -68,26 +68,26 @@ pub(crate) fn state_memory(
     let address = unsafe { address.byte_add(skipped) };
     let populate = resident.then_some(Advice::LinuxPopulateWrite);
     for advice in advice.into_iter().chain(populate) {
-        // A kernel that does not know it, or has no such pages, refuses, which costs speed alone.
+        // A kernel without this advice, or without such pages, refuses, which only costs speed.
         // SAFETY: the advice changes no content, and the mapping is ours.
         let _refused = unsafe { madvise(address, length, advice) };
     }
-    // SAFETY: `asked` bytes, and no less are mapped, zero and at a page boundary, for nobody else,
-    // never unmapped.
+    // SAFETY: at least `asked` bytes are mapped, zero and at a page boundary, exclusively for this
+    // slice, and never unmapped.
     Ok(unsafe { std::slice::from_raw_parts_mut(address.cast(), asked / Line::BYTES) })
 }
 
-/// What nobody can do to a file of shared memory: change its length, or these seals. Memory that is
-/// mapped there stays, whoever has the file.
+/// Seals of shared memory: nobody can change its length, or these seals. So a mapping stays valid
+/// for every holder of the file.
 const OF_MEMORY: SealFlags = SealFlags::SHRINK.union(SealFlags::GROW).union(SealFlags::SEAL);
 
-/// A file without a name, `bytes` long and zero, and its mapping, shared with whoever gets the
-/// file. The file vanishes with the last process that has it, and nobody can make it shorter.
-/// Processes that this one starts get it only if they are given it.
+/// An unnamed file of `bytes` zero bytes, and its mapping, shared with every process that gets the
+/// file. The file vanishes with the last process that has it, and nobody can shorten it. Child
+/// processes get it only explicitly.
 ///
 /// # Errors
 ///
-/// What the kernel says when it gives no file, or no mapping of it.
+/// The kernel's error if it gives no file, or no mapping of it.
 pub fn shared_memory(bytes: usize) -> Result<(OwnedFd, &'static [AtomicU64]), Errno> {
     let file = sealable("cora-region")?;
     rustix::fs::ftruncate(&file, bytes as u64)?;
@@ -96,7 +96,7 @@ pub fn shared_memory(bytes: usize) -> Result<(OwnedFd, &'static [AtomicU64]), Er
     Ok((file, words))
 }
 
-/// A file without a name that says `bytes`: nobody can change it.
+/// An unnamed, immutable file with these bytes.
 pub(crate) fn sealed_file(name: &str, bytes: &[u8]) -> std::io::Result<std::fs::File> {
     let mut file = std::fs::File::from(sealable(name)?);
     std::io::Write::write_all(&mut file, bytes)?;
@@ -104,11 +104,11 @@ pub(crate) fn sealed_file(name: &str, bytes: &[u8]) -> std::io::Result<std::fs::
     Ok(file)
 }
 
-/// Another descriptor of a file that the program before this one left open under this number. It is
-/// closed by `exec`; the number that was left stays open for a way back.
+/// Duplicates the descriptor of a file that the previous program left open under this number. The
+/// duplicate is closed by `exec`; the original stays open, so that a rollback can use it.
 ///
 /// # Errors
-/// What the kernel says of a number that is no file's.
+/// The kernel's error if the number is not a file's.
 pub(crate) fn left_file(number: i32) -> Result<OwnedFd, Errno> {
     if number < 3 {
         return Err(Errno::BADF);
@@ -122,18 +122,19 @@ fn sealable(name: &str) -> Result<OwnedFd, Errno> {
     rustix::fs::memfd_create(name, MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)
 }
 
-/// The first `bytes` of a file that this process was started with, shared with whoever has it too.
+/// The first `bytes` of a file that this process inherited, shared with the other processes that
+/// have it.
 ///
 /// # Errors
 ///
-/// What the kernel says; `EBADF` of a number that is no file's, `EINVAL` of a file that is shorter,
-/// `EPERM` of one that somebody could make shorter.
+/// The kernel's error; `EBADF` if the number is not a file's, `EINVAL` if the file is shorter,
+/// `EPERM` if somebody could shorten it.
 pub fn inherited_memory(number: i32, bytes: usize) -> Result<&'static [AtomicU64], Errno> {
     if number < 0 {
         return Err(Errno::BADF);
     }
-    // SAFETY: the number is only used to map what it names; if it names nothing, the kernel says
-    // so.
+    // SAFETY: the number is only used to map its file; if it is not a file's, the kernel reports
+    // that.
     let file = unsafe { BorrowedFd::borrow_raw(number) };
     if rustix::fs::fstat(file)?.st_size.cast_unsigned() < bytes as u64 {
         return Err(Errno::INVAL);
@@ -141,7 +142,7 @@ pub fn inherited_memory(number: i32, bytes: usize) -> Result<&'static [AtomicU64
     map_words(file, bytes)
 }
 
-/// Maps the first `bytes` of a file, which has so many.
+/// Maps the first `bytes` of a file, which has at least that length.
 fn map_words(file: BorrowedFd<'_>, bytes: usize) -> Result<&'static [AtomicU64], Errno> {
     if !fcntl_get_seals(file)?.contains(OF_MEMORY) {
         return Err(Errno::PERM);
@@ -149,8 +150,8 @@ fn map_words(file: BorrowedFd<'_>, bytes: usize) -> Result<&'static [AtomicU64],
     let access = ProtFlags::READ | ProtFlags::WRITE;
     // SAFETY: a mapping at an address of the kernel's choice touches no memory of ours.
     let address = unsafe { mmap(std::ptr::null_mut(), bytes, access, MapFlags::SHARED, file, 0)? };
-    // SAFETY: `bytes` bytes at a page boundary, never unmapped; others write them too, which is
-    // what atomics are for. The file is as long as it was, for it has the seals.
+    // SAFETY: `bytes` bytes at a page boundary, never unmapped; other processes write them too, so
+    // they are atomics. The seals guarantee that the file keeps its length.
     Ok(unsafe { std::slice::from_raw_parts(address.cast::<AtomicU64>(), bytes / 8) })
 }
 
@@ -158,7 +159,7 @@ fn map_words(file: BorrowedFd<'_>, bytes: usize) -> Result<&'static [AtomicU64],
 mod tests {
     use super::*;
 
-    /// The flags that the kernel keeps of the mapping in which this memory is.
+    /// The kernel's flags of the mapping that contains this memory.
     fn flags(memory: &[Line]) -> String {
         let maps = std::fs::read_to_string("/proc/self/smaps").unwrap();
         let place = memory.as_ptr().addr();
@@ -185,7 +186,7 @@ mod tests {
             assert!(memory.as_ptr().addr().is_multiple_of(from));
             memory.fill(Line::ZERO);
             let flags = flags(memory);
-            // A kernel that was built without transparent huge pages knows neither flag.
+            // A kernel without transparent huge pages has neither flag.
             let knows = std::path::Path::new("/sys/kernel/mm/transparent_hugepage").exists();
             assert_eq!(has(&flags, flag), knows, "{pages:?}: {flags}");
             assert!(!has(&flags, other), "{pages:?}: {flags}");
@@ -235,7 +236,7 @@ mod tests {
         for length in [0, 4096, 16384] {
             assert_eq!(rustix::fs::ftruncate(&file, length), Err(Errno::PERM), "{length}");
         }
-        // Nor can the seals be taken away, nor anything more be sealed.
+        // The seals can't be removed, and no further ones can be added.
         assert_eq!(fcntl_add_seals(&file, SealFlags::WRITE), Err(Errno::PERM));
         let again = inherited_memory(std::os::fd::AsRawFd::as_raw_fd(&file), 8192).expect("it is");
         assert_eq!(again[1000].load(std::sync::atomic::Ordering::Relaxed), 7);
@@ -262,7 +263,7 @@ mod tests {
         assert_eq!(text, "as it was");
     }
 
-    /// What several pairs rely on: no line of the cache is in two of these.
+    /// Several pairs rely on this: no cache line belongs to two mappings.
     #[test]
     fn mappings_begin_at_pages() {
         for bytes in [1, 64, 4097] {

@@ -1,27 +1,25 @@
-//! Words that were mistyped, and what was meant: the same for commands and for keys of a run's
-//! file.
+//! Suggestions for mistyped words, for commands and for keys of a run file.
 
 use std::ffi::OsString;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ArgMatches, Command};
 
-/// A word of which more than this is that of a known one was meant to be that.
+/// Similarity above which a word counts as a mistyped known one.
 const NEAR: f64 = 0.5;
 
-/// The known word that was meant, if one is near enough. Two letters that changed places are one
-/// mistake.
+/// The most similar known word, if it is near enough. Two swapped letters are one mistake.
 pub(crate) fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let likeness = |name: &'a str| (strsim::normalized_damerau_levenshtein(word, name), name);
     let (best, name) = known.map(likeness).max_by(|one, other| one.0.total_cmp(&other.0))?;
     (best > NEAR).then_some(name)
 }
 
-/// Reads a command line. Of a command that is not there, the error names the nearest one, which
-/// clap's own does not where letters changed places.
+/// Parses a command line. For an unknown command, the error suggests the nearest one; clap's own
+/// suggestion fails for swapped letters.
 ///
 /// # Errors
-/// As clap tells them.
+/// As clap reports them.
 pub fn read_command_line(
     mut command: Command,
     arguments: impl IntoIterator<Item = OsString>,

@@ -1,4 +1,4 @@
-//! The NIC half as a process: started, watched, and never left behind.
+//! The NIC half as a process: started, watched, and always terminated.
 
 use std::fs::File;
 use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd, OwnedFd};
@@ -22,16 +22,16 @@ pub(crate) enum NicMode {
     Native,
 }
 
-/// How many seconds a half may stand still, unless the command line says otherwise. One that lives
-/// moves at least each 20 ms, even if it has nothing to do.
+/// Default time in seconds that a half may make no progress. A live one makes some at least every
+/// 20 ms, even if it is idle.
 pub(crate) const PATIENCE: u16 = 2;
-/// The same of one that begins, and maps memory, or ends, and tells what it has.
+/// The same for a half that starts and maps memory, or ends and sends its results.
 pub(crate) const SLOW_PATIENCE: u16 = 30;
 
-/// The argument under which the host binary is its own native NIC half.
+/// The argument that turns the host binary into its own native NIC half.
 pub(crate) const NIC_COMMAND: &str = "__nic";
 
-/// The NIC half's process. Dropping it ends the process.
+/// The process of the NIC half. Dropping it ends the process.
 #[derive(Debug)]
 pub(crate) struct NicProcess {
     child: Child,
@@ -44,7 +44,7 @@ pub(crate) struct NicProcess {
 }
 
 impl NicProcess {
-    /// Starts the NIC half on the region in `file`, on a processor of its own if one is given.
+    /// Starts the NIC half on the region in `file`, on a processor of its own if `core` is given.
     pub(crate) fn start(
         program: &Program,
         options: &RunOptions,
@@ -59,7 +59,7 @@ impl NicProcess {
         Ok(Self { child, beat: 0, moved, patience, slow_patience, _image: image })
     }
 
-    /// Notes whether the NIC moves. `Ok(Some)`: it ended, in this way.
+    /// Checks the NIC's progress. `Ok(Some)`: it ended, with this status.
     pub(crate) fn watch(&mut self, region: &Region) -> Result<Option<ExitStatus>, RunError> {
         if let Some(status) = self.child.try_wait().map_err(waiting)? {
             return Ok(Some(status));
@@ -79,18 +79,18 @@ impl NicProcess {
 
     /// Ends the process.
     pub(crate) fn end(&mut self) {
-        // It may have ended already; then both say so, and nothing is left to do.
+        // If it has already ended, both calls return errors, and nothing is left to do.
         let _ended = self.child.kill();
         let _status = self.child.wait();
     }
 
-    /// Whether the process was ended by a signal, not by itself.
+    /// Whether a signal ended the process.
     pub(crate) fn was_killed(&mut self) -> bool {
         let status = self.child.try_wait().ok().flatten();
         status.is_some_and(|status| status.code().is_none())
     }
 
-    /// Waits for the process to end by itself, having been told to.
+    /// Waits for the process to end after it was told to.
     pub(crate) fn wait(mut self) -> Result<ExitStatus, RunError> {
         let deadline = Instant::now() + self.slow_patience;
         loop {
@@ -111,8 +111,8 @@ impl Drop for NicProcess {
     }
 }
 
-/// What starts the NIC half on the region in the first `length` bytes of `file`, which is all that
-/// it gets, and what must stay open until it runs.
+/// The command that starts the NIC half on the region in the first `length` bytes of `file`, the
+/// only file that it gets. Also returns a file that must stay open until the process runs.
 pub(crate) fn command(
     program: &Program,
     mode: NicMode,
@@ -123,7 +123,7 @@ pub(crate) fn command(
         NicMode::Emulated => emulated(program)?,
         NicMode::Native | NicMode::Off => (child::own(NIC_COMMAND), None),
     };
-    // A panic would ask the kernel for what the sandbox forbids, and look like an attack.
+    // A backtrace would make system calls that the sandbox forbids, and look like an attack.
     command.env("RUST_BACKTRACE", "0");
     let files: Vec<_> = std::iter::once(file).chain(image.as_ref().map(File::as_fd)).collect();
     child::gets(&mut command, &files);
@@ -138,7 +138,7 @@ fn waiting(cause: std::io::Error) -> RunError {
     RunError::System { what: "waiting for the NIC process", cause }
 }
 
-/// The emulator on the image, which lies in a file without a name.
+/// The emulator with the image, which is in an unnamed file.
 fn emulated(program: &Program) -> Result<(Command, Option<File>), RunError> {
     let image = program.nic_image.ok_or(RunError::NoNicImage)?;
     let emulator = find_emulator().ok_or(RunError::NoEmulator)?;

@@ -1,15 +1,14 @@
-//! How a network function runs: the one description, for a program's `run`, for `cargo cora run`,
-//! for a run's file and for the processes of a live run.
+//! The options of a run: one description for a program's `run`, for `cargo cora run`, for run files
+//! and for the processes of a live run.
 //!
 //! ```text
 //! command line ─┐
-//!               ├─ read ─→ Run { options, words } ─→ a run, or by the words the processes of a live run
+//!               ├─ read ─→ Run { options, words } ─→ a run, or (words) processes of a live run
 //! run's file ───┘
 //! ```
 //!
-//! An option stands in [`RunOptions`] once, with its default, its parser and its help. Whoever
-//! passes options on walks over the arguments that clap makes of that ([`words`]), and names none
-//! of them.
+//! Each option is in [`RunOptions`] once, with its default, its parser and its help. Code that
+//! passes options on iterates over clap's arguments ([`words`]), and names none of them.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -109,23 +108,23 @@ pub struct RunOptions {
     file: Option<PathBuf>,
 }
 
-/// The option that names a run's file: in such a file it means nothing.
+/// The option that names a run file; ignored inside such a file.
 pub(crate) const FILE: &str = "file";
 
-/// A run, as command line and file describe it.
+/// A run, as described by command line and file.
 #[derive(Clone, Debug)]
 pub struct Run {
-    /// What is asked for.
+    /// The options.
     pub options: RunOptions,
     /// The same as words of a command line without a file.
     pub(crate) words: Vec<OsString>,
 }
 
 impl Run {
-    /// Reads what was given on the command line, and in the file that it names.
+    /// Reads the options from the command line, and from the file that it names.
     ///
     /// # Errors
-    /// All that is wrong with the file, or with options that don't go together; a line each.
+    /// All faults of the file, or of options that contradict each other, one per line.
     pub fn read(given: &ArgMatches) -> Result<Self, String> {
         let own = words_of(given, |id| id != FILE);
         let merged = match given.get_one::<PathBuf>(FILE) {
@@ -143,11 +142,11 @@ impl Run {
         Ok(Self { options, words })
     }
 
-    /// The same run, live between two ports of its own that give one frame each: it writes nothing
-    /// and takes nobody's place. For a program that is to show that it can run.
+    /// The same run, live between two internal ports that provide one frame each. It writes nothing
+    /// and replaces no other run. For a program that must show that it can run.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The fault.
     pub(crate) fn rehearsal(&self) -> Result<Self, String> {
         let complain = |error: clap::Error| error.to_string();
         let given = parser().try_get_matches_from(&self.words).map_err(complain)?;
@@ -160,53 +159,53 @@ impl Run {
     }
 }
 
-/// Options by which a run writes, is reached or goes on for long, its ports, and its pages: huge
-/// ones may be set aside for one run alone.
+/// Options that make a run write, reachable or long, its ports, and its pages: huge ones may be
+/// reserved for only one run.
 const LEAVES_TRACES: [&str; 8] =
     ["live", "control", "state_out", "output", "ipfix", "moves", "seconds", "pages"];
 
-/// Ports of a rehearsal.
+/// The ports of a rehearsal.
 const SILENT_PORTS: &str = "inside=mem:flows=1;size=60;count=1,outside=mem:flows=1;size=60;count=1";
 
 impl RunOptions {
-    /// Whether the aarch64 program is needed.
+    /// Whether the aarch64 program is required.
     pub fn needs_nic_image(&self) -> bool {
         self.nic == NicMode::Emulated
     }
 
-    /// The capture that comes in, unless the run is live.
+    /// The input capture, unless the run is live.
     pub fn capture(&self) -> Option<&Path> {
         self.input.as_deref()
     }
 
-    /// How the capture is read, for this program.
+    /// How this program reads the capture.
     pub(crate) fn reading<A: App>(&self) -> Reading {
         let link_types = if self.make_ethernet { LinkTypes::MadeUp } else { LinkTypes::Ethernet };
         let inside = self.inside.clone().unwrap_or_default();
         Reading { inside, heads: A::HEADS, link_types, up_to_cut: true }
     }
 
-    /// Whether what leaves goes to standard output, so that nothing else may.
+    /// Whether output packets go to standard output, so that nothing else may.
     pub(crate) fn writes_standard_output(&self) -> bool {
         self.output.as_deref() == Some(Path::new(STANDARD))
     }
 
-    /// Whether somebody is to decide about moves, and nothing can move.
+    /// Whether a controller is requested although no flow can move.
     pub(crate) fn decides_in_vain(&self) -> bool {
         self.nic == NicMode::Off && self.moves != Moves::Plan
     }
 
-    /// How long a half at work may stand still.
+    /// How long a working half may make no progress.
     pub(crate) fn patience(&self) -> Duration {
         Duration::from_secs(self.patience.unwrap_or(PATIENCE).into())
     }
 
-    /// How long one may that begins or ends.
+    /// The same for a half that starts or ends.
     pub(crate) fn slow_patience(&self) -> Duration {
         Duration::from_secs(self.patience.unwrap_or(SLOW_PATIENCE).into())
     }
 
-    /// What does not go together, wherever it was said.
+    /// Checks for contradicting options, from any source.
     fn check(&self) -> Result<(), String> {
         let live = self.live.is_some();
         let several = self.pairs > 1;
@@ -241,7 +240,7 @@ impl RunOptions {
 }
 
 impl RunOptions {
-    /// States that have several files: one of them alone would count.
+    /// States with several files, of which only one would be used.
     fn said_twice(&self) -> Vec<String> {
         let mut seen = std::collections::BTreeSet::new();
         let again = self.configurations.iter().filter(|(state, _)| !seen.insert(state));
@@ -256,7 +255,7 @@ pub(crate) fn parser() -> Command {
     RunOptions::augment_args(Command::new("run").no_binary_name(true).disable_help_flag(true))
 }
 
-/// The options of a run that were given on a command line, as words of another one.
+/// The explicitly given options of a run, as words for another command line.
 pub fn words(given: &ArgMatches) -> Vec<OsString> {
     words_of(given, |_| true)
 }
@@ -284,12 +283,12 @@ fn is_given(given: &ArgMatches, id: &str) -> bool {
     given.value_source(id) == Some(ValueSource::CommandLine)
 }
 
-/// An option with this value, if it takes one, in words.
+/// An option with this value, if it takes one, as words.
 pub(crate) fn option(arg: &Arg, value: Option<OsString>) -> Vec<OsString> {
     let name = OsString::from(format!("--{}", arg.get_long().unwrap_or_default()));
     match value {
         None => vec![name],
-        // Alone, it would be taken for an option.
+        // As a separate word, the value would be taken for an option.
         Some(value) if value.as_encoded_bytes().starts_with(b"-") => {
             let mut word = name;
             word.push("=");
@@ -300,15 +299,15 @@ pub(crate) fn option(arg: &Arg, value: Option<OsString>) -> Vec<OsString> {
     }
 }
 
-/// How many pairs there may be, as an option says it.
+/// The parser for a number of pairs.
 pub fn pair_count() -> clap::builder::RangedI64ValueParser<u16> {
     clap::value_parser!(u16).range(1..=i64::from(MOST_PAIRS))
 }
 
-/// A configuration for a read-mostly state, as an option says it: `State=file`.
+/// Parses a configuration for a read-mostly state: `State=file`.
 ///
 /// # Errors
-/// What is expected.
+/// The expected form.
 pub fn configuration(text: &str) -> Result<(String, PathBuf), String> {
     let (state, file) =
         text.split_once('=').ok_or("write it as State=file, for example Backends=backends.txt")?;
@@ -409,7 +408,7 @@ mod tests {
         assert_eq!(run.options.configurations, [("B".to_owned(), PathBuf::from("y"))]);
         assert_eq!((run.options.pairs, run.options.capture()), (3, Some(Path::new("b"))));
         assert!(run.options.nic == NicMode::Off && run.options.json);
-        // Whoever it is passed on to needs no file.
+        // The receiver of the words needs no file.
         let again = Run::read(&parser().try_get_matches_from(&run.words).unwrap()).unwrap();
         assert!(!said(&run.words).contains("--file") && again.words == run.words);
     }

@@ -1,6 +1,6 @@
-//! The pages that the states are on: which were asked for, and what this kernel has.
+//! The page sizes of the states' memory: the requested ones, and those of this kernel.
 
-/// Which pages.
+/// A kind of pages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum Pages {
     /// The machine's small pages, of 4 KiB on most
@@ -15,31 +15,30 @@ pub enum Pages {
     Huge,
 }
 
-/// What the kernel tells of huge pages that are set aside.
+/// The kernel's figures about reserved huge pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct HugePages {
-    /// Bytes of one, of the size that a mapping gets if it names none.
+    /// Size in bytes, for a mapping that requests no specific size.
     pub(crate) page: usize,
     total: usize,
     free: usize,
-    /// Of the free ones, those promised to a mapping.
+    /// Free pages that are already promised to a mapping.
     reserved: usize,
 }
 
 impl Pages {
-    /// What comes of asking for these.
+    /// The kind that a request for this one results in.
     #[must_use]
     pub fn in_force(self) -> Self {
         if self == Self::Transparent && !has_transparent() { Self::Small } else { self }
     }
 
-    /// What the NIC's half gets, where it is a process of this machine: it asks for transparent
-    /// ones.
+    /// The kind for the NIC half as a process of this machine: it requests transparent ones.
     pub(crate) fn of_nic(self) -> Self {
         if self == Self::Small { self } else { Self::Transparent.in_force() }
     }
 
-    /// The word of the command line.
+    /// The word on the command line.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Small => "4k",
@@ -49,19 +48,19 @@ impl Pages {
     }
 }
 
-/// Whether the kernel gives transparent huge pages to whoever asks.
+/// Whether the kernel grants transparent huge pages on request.
 fn has_transparent() -> bool {
     let setting = std::fs::read_to_string("/sys/kernel/mm/transparent_hugepage/enabled");
     setting.is_ok_and(|setting| is_on(&setting))
 }
 
-/// Of the words of the setting, the one in force stands in brackets.
+/// The setting lists all words, with the one in force in brackets.
 fn is_on(setting: &str) -> bool {
     setting.contains("[always]") || setting.contains("[madvise]")
 }
 
 impl HugePages {
-    /// As the kernel tells it now; `None` where it knows none.
+    /// The kernel's current figures; `None` if it has no huge pages.
     pub(crate) fn now() -> Option<Self> {
         Self::read(&std::fs::read_to_string("/proc/meminfo").ok()?)
     }
@@ -81,17 +80,17 @@ impl HugePages {
         })
     }
 
-    /// Pages for so many bytes.
+    /// Number of pages for this many bytes.
     pub(crate) const fn of(self, bytes: usize) -> usize {
         bytes.div_ceil(self.page)
     }
 
-    /// Pages that a mapping could still get.
+    /// Number of pages that a mapping could still get.
     pub(crate) const fn available(self) -> usize {
         self.free.saturating_sub(self.reserved)
     }
 
-    /// What `vm.nr_hugepages` must be for `needed` more.
+    /// The value of `vm.nr_hugepages` that provides `needed` more.
     pub(crate) const fn setting(self, needed: usize) -> usize {
         self.total - self.available() + needed
     }

@@ -1,4 +1,4 @@
-//! A pair of NIC core and host worker, and the wire that they are plugged into.
+//! A pair of NIC core and host worker, and its connection to the wire.
 
 use std::time::Duration;
 
@@ -20,13 +20,14 @@ use crate::wire_end::WireEnd;
 use crate::worker::Worker;
 use crate::{Program, RunError, running};
 
-/// Bytes of the rings wire-in, wire-out, punt and back. The last two are no larger than the longest
-/// message asks for: what is on its way there delays every flow that moves.
+/// Sizes in bytes of the rings wire-in, wire-out, punt and back. The last two are as small as the
+/// longest message permits: their contents delay every flow that moves.
 pub const RING_BYTES: [usize; 4] = [1 << 20, 1 << 20, 1 << 19, 1 << 19];
-/// Rounds without work between two looks at the NIC process.
+/// Idle rounds between two checks of the NIC process.
 const WATCH_EVERY: u32 = 4096;
 
-/// What lies in a pair's region: lots, too, where the host may get the heads of frames alone.
+/// The layout of a pair's region. It includes payload buffers if the host may get only the heads of
+/// frames.
 pub fn layout<A: App>() -> RegionLayout {
     match RegionLayout::new(RING_BYTES) {
         Ok(layout) if A::HEADS => layout.with_lots(),
@@ -40,14 +41,14 @@ pub(crate) struct Pair<A: App, C> {
     pub(crate) region: Region,
     pub(crate) process: NicProcess,
     pub(crate) worker: Worker<A>,
-    /// Where its frames come from and go to.
+    /// The frame I/O.
     pub(crate) wire: WireEnd<C>,
     pub(crate) control: Option<ControlLoop<A::Group>>,
     pub(crate) revival: Revival,
 }
 
 impl<A: App, C: Cable> Pair<A, C> {
-    /// Starts the NIC of the pair with this number, on a processor of its own if one is given.
+    /// Starts the NIC of the pair with this number, on a processor of its own if `core` is given.
     pub(crate) fn start(
         program: &Program,
         request: &Request<A::Group>,
@@ -57,7 +58,7 @@ impl<A: App, C: Cable> Pair<A, C> {
         number: usize,
         core: Option<usize>,
     ) -> Result<Self, RunError> {
-        // Before the NIC starts: its log may be a file that can't be written.
+        // Before the NIC starts, since its log may be an unwritable file.
         let control = ControlLoop::begin::<A>(&request.controllers, program, number)?;
         let revival = Revival::new::<A>(program, &request.options, core);
         let identity = Identity {
@@ -77,12 +78,12 @@ impl<A: App, C: Cable> Pair<A, C> {
         Ok(Self { process, worker, revival, wire: WireEnd::new(cable, &rings), region, control })
     }
 
-    /// What wakes the host worker.
+    /// The bell that wakes the host worker.
     pub(crate) fn bell(&self) -> Bell<SharedFutex> {
         self.region.host_bell(SharedFutex)
     }
 
-    /// Waits until the NIC serves.
+    /// Waits until the NIC is ready.
     pub(crate) fn wait_until_ready(&mut self) -> Result<(), RunError> {
         while self.region.nic_status() != Some(NicStatus::Ready) {
             if let Some(error) = self.watch()? {
@@ -93,7 +94,7 @@ impl<A: App, C: Cable> Pair<A, C> {
         Ok(())
     }
 
-    /// Runs until all frames of the cable were handled and left, and the NIC has told its account.
+    /// Runs until all frames were handled and sent, and the NIC has sent its account.
     pub(crate) fn run(
         &mut self,
         configured: &[usize],
@@ -128,7 +129,7 @@ impl<A: App, C: Cable> Pair<A, C> {
                 false
             } else {
                 match self.rest(&mut idle) {
-                    // The next round meets it again.
+                    // The next round reports it again.
                     Err(error) if error.is_nics_fault() => false,
                     slept => slept?,
                 }
@@ -139,12 +140,12 @@ impl<A: App, C: Cable> Pair<A, C> {
                 self.revive(error, configured)?;
             }
         }
-        // The NIC's account is the last thing it sends, so all frames are on the ring by now.
+        // The NIC's account is its last message, so all frames are in the ring by now.
         while self.wire.drain()? {}
         Ok(())
     }
 
-    /// Looks once at each ring; whether there was anything.
+    /// Polls each ring once; returns whether there was any work.
     fn round(&mut self) -> Result<bool, RunError> {
         let mut busy = self.wire.feed()?;
         busy |= self.wire.drain()?;
@@ -152,7 +153,7 @@ impl<A: App, C: Cable> Pair<A, C> {
         Ok(busy)
     }
 
-    /// Tells the NIC what it needs to begin.
+    /// Sends the NIC its initial data.
     pub(crate) fn begin(&mut self, configured: &[usize]) {
         self.worker.note_at(running::word());
         self.worker.begin(configured);
@@ -161,7 +162,7 @@ impl<A: App, C: Cable> Pair<A, C> {
         }
     }
 
-    /// Waits for the NIC to end; gives what the pair leaves behind, and its cable.
+    /// Waits for the NIC to end; returns the pair's results and its cable.
     pub(crate) fn end(mut self) -> Result<(Ended<A>, C), RunError> {
         if let Some(control) = &mut self.control {
             control.finish()?;
@@ -171,7 +172,7 @@ impl<A: App, C: Cable> Pair<A, C> {
         self.worker.half.report.ring_records = self.worker.ring_records();
         let Worker { half, account, contents, left, .. } = self.worker;
         let status = self.process.wait()?;
-        // Whatever ended one that had told all, nothing is lost.
+        // A NIC that has sent everything may have ended in any way: nothing is lost.
         if !(status.success() || self.revival.may() && account.is_some()) {
             return Err(RunError::NicDied { status: status.to_string(), packets: 0 });
         }
@@ -180,8 +181,8 @@ impl<A: App, C: Cable> Pair<A, C> {
         Ok((Ended { half, nic, contents, left, now, recovered, drift }, self.wire.cable))
     }
 
-    /// Waits a little, in the end asleep when only the NIC or the wire can give this side something
-    /// to do; whether a sleep lasted to its end.
+    /// Waits briefly; finally sleeps, if only the NIC or the wire can provide new work. Returns
+    /// whether a sleep timed out.
     fn rest(&mut self, idle: &mut Idle) -> Result<bool, RunError> {
         if !self.wire.is_quiet() || self.worker.waits_for_room() {
             idle.pause(std::thread::yield_now);
@@ -193,10 +194,10 @@ impl<A: App, C: Cable> Pair<A, C> {
         })
     }
 
-    /// What to say when the NIC process is gone; an error when it stands still.
+    /// The error if the NIC process is gone; fails if it makes no progress.
     fn watch(&mut self) -> Result<Option<RunError>, RunError> {
         let Some(status) = self.process.watch(&self.region)? else { return Ok(None) };
-        // It may have ended in good order, its last messages still on the rings.
+        // It may have ended in good order, with its last messages still in the rings.
         if status.success() && self.region.nic_status() == Some(NicStatus::Done) {
             return Ok(None);
         }

@@ -1,5 +1,5 @@
-//! How far a run is, for somebody who watches at a terminal: on a capture a line on standard error
-//! that is written over, live a line of the log now and then.
+//! Progress of a run for a user at a terminal. On a capture it is a line on standard error that is
+//! overwritten; live it is a periodic line of the log.
 
 use std::io::{IsTerminal as _, Write as _, stderr};
 use std::time::{Duration, Instant};
@@ -8,13 +8,13 @@ use cora_control::adaptive::Utilisation;
 
 use crate::log;
 
-/// How often the line changes.
+/// Update period of the line.
 const EVERY: Duration = Duration::from_millis(200);
 
-/// How often a live run says how far it is.
+/// Period of a live run's lines.
 const LIVE_EVERY: Duration = Duration::from_secs(3);
 
-/// The line; nothing when nobody watches.
+/// The progress line; disabled without a terminal.
 #[derive(Debug)]
 pub(crate) struct Progress {
     next: Option<Instant>,
@@ -26,17 +26,17 @@ impl Progress {
         Self { next: stderr().is_terminal().then(|| Instant::now() + EVERY), shown: false }
     }
 
-    /// Of a part of a run, which nobody watches by itself.
+    /// Disabled, for a part of a run.
     pub(crate) const fn silent() -> Self {
         Self { next: None, shown: false }
     }
 
-    /// So many packets came in, and so many left.
+    /// Updates the counters of input and output packets.
     pub(crate) fn tell(&mut self, packets_in: u64, packets_out: u64) {
         self.tell_more(packets_in, packets_out, || None);
     }
 
-    /// The same, and how much both sides have to do.
+    /// The same with the utilisation of both sides.
     pub(crate) fn tell_more(
         &mut self,
         packets_in: u64,
@@ -49,7 +49,7 @@ impl Progress {
         }
         self.next = Some(now + EVERY);
         self.shown = true;
-        // A line that can't be shown is no reason to stop.
+        // A failed write of the line is no reason to stop.
         let _shown = match utilisation() {
             None => write!(stderr(), "\r{packets_in} packets in, {packets_out} out "),
             Some(utilisation) => {
@@ -67,12 +67,12 @@ impl Drop for Progress {
     }
 }
 
-/// The lines of a live run; nothing when nobody watches.
+/// The lines of a live run; disabled without a terminal.
 #[derive(Debug)]
 pub(crate) struct Telling {
     next: Option<Instant>,
     every: Duration,
-    /// Frames that had come and left at the last line.
+    /// Input and output counters at the last line.
     before: (u64, u64),
 }
 
@@ -85,7 +85,8 @@ impl Telling {
         Self { next: is_watched.then(|| Instant::now() + every), every, before: (0, 0) }
     }
 
-    /// So many frames came, left, and were dropped as no half took them; both halves work, or not.
+    /// Reports the frames that came, left, or were dropped because no half took them, and whether
+    /// both halves work.
     pub(crate) fn tell(&mut self, came: u64, left: u64, dropped: u64, works: bool) {
         if let Some(line) = self.line(came, left, dropped, works) {
             log::say(line);

@@ -1,4 +1,4 @@
-//! What a run tells: a table for people, an object for scripts.
+//! The report of a run: a table for people, a JSON object for scripts.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,7 +13,7 @@ use crate::ipfix::Records;
 
 macro_rules! side {
     ($($(#[$doc:meta])* $field:ident,)*) => {
-        /// What one side did.
+        /// The counters of one side.
         #[derive(Clone, Copy, Debug, Default, Serialize)]
         pub struct Side {
             $($(#[$doc])* pub $field: u64,)*
@@ -36,17 +36,17 @@ macro_rules! side {
 
 cora_runtime::side_counts!(side);
 
-/// How full a table is, both sides together.
+/// The fill level of a table, both sides together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Filled {
-    /// Its entries, those included that have expired and were not looked at yet.
+    /// Its entries, including expired ones that were not noticed yet.
     pub entries: u64,
-    /// How many it has room for by its `capacity`: as many are at a side, and at each pair.
+    /// Its total `capacity`: each side of each pair has space for that many.
     pub capacity: u64,
 }
 
 impl Filled {
-    /// Whether new entries may soon find no room.
+    /// Whether new entries may soon find no place.
     const fn is_nearly_full(self) -> bool {
         self.entries * 10 >= self.capacity * 9
     }
@@ -61,10 +61,10 @@ pub struct Sides {
     pub host: Side,
 }
 
-/// Fields that tell what became of NICs that were killed.
+/// The fields of the recovery counters.
 macro_rules! recovery {
     ($($(#[$doc:meta])* $field:ident,)*) => {
-        /// What became of NICs that were killed, and of what they had.
+        /// Recovery of killed NICs and their entries.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
         pub struct Recovery {
             $($(#[$doc])* pub $field: u64,)*
@@ -79,21 +79,21 @@ macro_rules! recovery {
 }
 
 recovery! {
-    /// NIC processes started anew.
+    /// NIC processes restarted.
     restarts,
-    /// Flows that went on at the host, by copies of their entries.
+    /// Flows that continued at the host, from replicas of their entries.
     flows,
-    /// Entries of durable states that did.
+    /// Entries of durable states that continued.
     entries,
-    /// Copies that there was no room for.
+    /// Replicas without a free place.
     refused,
-    /// Flows that were on their way to the NIC and stayed at the host.
+    /// Flows that were in transfer to the NIC and stayed at the host.
     cancelled,
-    /// Flows of which only a part had come back.
+    /// Flows that had returned only in part.
     half_received,
-    /// Entries that were lacking of those.
+    /// Missing entries of those flows.
     missing,
-    /// Changes of durable entries that no copy could be kept of.
+    /// Changes of durable entries that could not be replicated.
     uncopied,
 }
 
@@ -103,7 +103,7 @@ impl Recovery {
     }
 }
 
-/// What a run tells.
+/// The report of a run.
 #[derive(Clone, Debug, Serialize)]
 pub struct RunReport {
     /// `cora-run/1`.
@@ -116,9 +116,9 @@ pub struct RunReport {
     pub plan_name: &'static str,
     /// How the NIC ran: `off`, `emulated`, `native`.
     pub nic: &'static str,
-    /// Which pages the host's states are on: `4k`, `thp`, `hugetlb`.
+    /// The pages of the host's states: `4k`, `thp`, `hugetlb`.
     pub pages: &'static str,
-    /// Which those of the NIC are on; `None` where it is off or emulated: its emulator decides.
+    /// The pages of the NIC's states; `None` if it is off or emulated: its emulator decides.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nic_pages: Option<&'static str>,
     /// Packets that came in at the wire.
@@ -127,38 +127,38 @@ pub struct RunReport {
     pub packets_out: u64,
     /// Packets by outcome; each packet has exactly one.
     pub outcomes: BTreeMap<String, u64>,
-    /// What each side did, all pairs together.
+    /// Counters of each side, all pairs together.
     pub sides: Sides,
-    /// What each pair of NIC core and host worker did, when there were several.
+    /// Counters of each pair of NIC core and host worker, if there were several.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub pairs: Vec<Sides>,
-    /// Times that a flow changed its owner.
+    /// Number of changes of a flow's owner.
     pub migrations: u64,
     /// Entries at the end in the fullest table, both sides together.
     pub entries: u64,
-    /// What there is to say of the capture that came in, if there is anything.
+    /// Irregularities of the input capture, if there are any.
     #[serde(skip_serializing_if = "CaptureNotes::is_nothing")]
     pub capture: CaptureNotes,
-    /// How full each table is.
+    /// The fill level of each table.
     pub tables: BTreeMap<&'static str, Filled>,
-    /// What became of NICs that were killed, if any was.
+    /// Recovery of killed NICs, if there were any.
     #[serde(skip_serializing_if = "Recovery::is_nothing")]
     pub recovery: Recovery,
-    /// Records of entries that ended, if they were exported.
+    /// Records of ended entries, if they were exported.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub records: Option<Records>,
-    /// What things cost against what was expected, per pair whose flows a controller moved.
+    /// Measured against predicted costs, for each pair with a controller.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub drift: Vec<Drift>,
     /// From the first frame to the last, in nanoseconds of this machine.
     pub elapsed_ns: u64,
-    /// What could not be written of what else the run leaves.
+    /// Further output of the run that could not be written.
     #[serde(skip)]
     pub failures: Vec<String>,
 }
 
 impl RunReport {
-    /// What does not add up; nothing when all is well.
+    /// Inconsistencies; empty if all is well.
     pub fn faults(&self) -> Vec<String> {
         let mut faults = self.failures.clone();
         let total: u64 = self.outcomes.values().sum();
@@ -179,7 +179,7 @@ impl RunReport {
 }
 
 impl RunReport {
-    /// What ran, how, and on which pages.
+    /// Program, mode and pages.
     fn head(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let nic = match self.nic {
             "emulated" => "emulated (aarch64 under qemu, as a Cortex-A72)",
@@ -289,8 +289,7 @@ pub(crate) fn warn_of_full(
 }
 
 impl RunReport {
-    /// A line per table that is nearly full, and one each for entries that made room and that found
-    /// none.
+    /// A line per table that is nearly full, and lines for evicted and for refused entries.
     fn rooms(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         warn_of_full(f, &self.tables)?;
         let Sides { nic, host } = &self.sides;
@@ -308,7 +307,7 @@ impl RunReport {
         Ok(())
     }
 
-    /// A line per pair; none when there was only one.
+    /// A line per pair; none if there was only one.
     fn pairs(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.pairs.is_empty() {
             return Ok(());
@@ -328,7 +327,7 @@ impl RunReport {
     }
 }
 
-/// A number with its thousands apart.
+/// A number with thousands separators.
 pub(crate) fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::new();
@@ -405,7 +404,7 @@ mod tests {
         assert!(!told(899).contains("warning"), "{}", told(899));
         let warning = "warning: `Session` is 90 % full (900 of 1,000 entries): raise `capacity`, or shorten `idle`";
         assert!(told(900).contains(warning), "{}", told(900));
-        // The host has room for as many again that come back.
+        // The host has as much space again for entries that return.
         assert!(told(1_900).contains("190 % full"), "{}", told(1_900));
         let mut made = report();
         made.sides.host.evicted = 7;

@@ -1,13 +1,13 @@
-//! A NIC process that was killed is started anew, and the run goes on.
+//! Restarts a killed NIC process; the run goes on.
 //!
-//! What the dead one published is handled to the last record, what it left unread is fed to the
-//! next one, flows of durable states live on at the host by their copies, and packets that were
-//! within the NIC are counted by name ([`tally`](crate::tally)). The next one gets a region of its
-//! own, a generation later.
+//! All published records of the dead process are handled, and its unread input is fed to the next
+//! one. Flows of durable states live on at the host from their replicas. Packets that were inside
+//! the NIC are counted by name ([`tally`](crate::tally)). The next process gets its own region, a
+//! generation later.
 //!
-//! A NIC that broke the protocol is ended, and counts as one that was killed; nothing of it is read
-//! any more. A process that ended by itself said why: another one would end in the same way, so the
-//! run ends, too.
+//! A NIC that broke the protocol is ended and counts as killed; none of its output is read any
+//! more. A process that exited by itself has reported the cause: the next one would exit in the
+//! same way, so the run ends too.
 
 use std::process::ExitStatus;
 
@@ -24,20 +24,20 @@ use crate::tally::Losses;
 use crate::wire::Cable;
 use crate::{Program, RunError, map};
 
-/// How often a NIC may be killed without any packet in between, where states are durable.
+/// Default number of kills in a row, without any packet in between, with durable states.
 const TIMES: u16 = 3;
 
-/// How to start a NIC, and what became of those before.
+/// Starts NICs, and keeps the losses of earlier ones.
 pub(crate) struct Revival {
     program: Program,
     options: RunOptions,
     core: Option<usize>,
     layout: RegionLayout,
-    /// How often in a row, without a packet in between.
+    /// Maximum number of restarts in a row, without a packet in between.
     most: u16,
     in_a_row: u16,
     restarts: u64,
-    /// Packets that had an outcome at the host when the NIC began.
+    /// Packets that had an outcome at the host when the NIC started.
     handled_before: u64,
     losses: Losses,
 }
@@ -72,12 +72,12 @@ impl Revival {
         Ok((region, process))
     }
 
-    /// Whether a NIC may be started anew at all.
+    /// Whether restarts are allowed at all.
     pub(crate) const fn may(&self) -> bool {
         self.most > 0
     }
 
-    /// What to tell of it at the end.
+    /// The recovery counters for the report.
     pub(crate) fn recovered<A: App>(&self, half: &HostHalf<A>) -> (Recovery, Losses) {
         let kept = half.reclaimed;
         let recovery = Recovery {
@@ -95,8 +95,8 @@ impl Revival {
 }
 
 impl<A: App, C: Cable> Pair<A, C> {
-    /// The NIC broke the protocol, as `error` says: it is ended, and what is on its rings is not
-    /// read any more. Goes on with another one, as if it had been killed.
+    /// Ends a NIC that broke the protocol, as `error` describes, and ignores the contents of its
+    /// rings. Continues with another one, as if it had been killed.
     pub(crate) fn replace(
         &mut self,
         error: RunError,
@@ -107,7 +107,7 @@ impl<A: App, C: Cable> Pair<A, C> {
         self.revive(error, configured)
     }
 
-    /// Reads what the NIC published before it ended.
+    /// Reads everything that the NIC published before it ended.
     fn read_rest(&mut self) -> Result<(), RunError> {
         while self.wire.drain()? {}
         if self.wire.is_distrusted() {
@@ -117,14 +117,15 @@ impl<A: App, C: Cable> Pair<A, C> {
         Ok(())
     }
 
-    /// The NIC process is gone, as `error` says: goes on with another one, if that makes sense.
+    /// Continues with another NIC process after the end of the last one, described by `error`, if
+    /// that is sensible.
     pub(crate) fn revive(&mut self, error: RunError, configured: &[usize]) -> Result<(), RunError> {
         let sound = match self.read_rest() {
             Err(error) if error.is_nics_fault() => false,
             read => read.map(|()| true)?,
         };
         if self.worker.account.is_some() {
-            // It had told all.
+            // It had sent all its results.
             return if self.revival.may() { Ok(()) } else { Err(error) };
         }
         if let Some(number) = self.worker.arriving.in_force {
@@ -155,7 +156,7 @@ impl<A: App, C: Cable> Pair<A, C> {
     }
 }
 
-/// How the NIC process ended.
+/// Describes how the NIC process ended.
 pub(crate) fn describe(status: ExitStatus) -> String {
     match status.code() {
         Some(code) => format!("exit status {code}; its own words stand above"),

@@ -1,9 +1,9 @@
-//! Room for a live run in this machine's memory: how much both halves need, and how much there is.
+//! Checks the memory for a live run: the demand of both halves against the available memory.
 //!
-//! A live run touches all its pages before its first packet. Where there are too few, the kernel
-//! would end a process of it, or of somebody else, without a word: so the run says first what it
-//! lacks. What there is is the least of what the machine has, and of what each control group around
-//! this process has left.
+//! A live run touches all its pages before its first packet. With too few, the kernel would
+//! silently kill one of its processes or another one, so the run reports the shortage first. The
+//! available memory is the minimum of the machine's, and of the remainder in each control group
+//! around this process.
 
 use std::fs::read_to_string;
 use std::path::{Path, PathBuf};
@@ -11,36 +11,36 @@ use std::path::{Path, PathBuf};
 use crate::RunError;
 use crate::pages::Pages;
 
-/// Bytes beside states and rings: the code, stacks and buffers of three processes.
+/// Bytes besides states and rings: the code, stacks and buffers of three processes.
 const BESIDE: usize = 24 << 20;
 
-/// What a live run needs.
+/// The memory demand of a live run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Need {
-    /// Bytes of the states of one half, which the other one has, too.
+    /// Bytes of the states of one half; the other one needs the same.
     pub(crate) half: usize,
     /// Bytes of the rings.
     pub(crate) regions: usize,
     pub(crate) pages: Pages,
 }
 
-/// How much memory there is, and who says so.
+/// The available memory, and the file with its limit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Room {
-    /// Bytes that are left.
+    /// Bytes available.
     pub bytes: u64,
-    /// The file that limits it.
+    /// The limiting file.
     pub said_by: PathBuf,
 }
 
 impl Need {
-    /// An error says what is needed, and what there is.
+    /// The error gives the demand and the available memory.
     pub(crate) fn check(self) -> Result<(), RunError> {
         self.fits(room().as_ref())
     }
 
     fn fits(self, room: Option<&Room>) -> Result<(), RunError> {
-        // Huge pages are set aside already, for the host; the NIC asks for others.
+        // Huge pages are reserved already, for the host; the NIC requests other pages.
         let halves = if self.pages == Pages::Huge { 1 } else { 2 };
         let needed = (halves * self.half + self.regions + BESIDE) as u64;
         match room {
@@ -55,7 +55,7 @@ impl Need {
     }
 }
 
-/// The memory that is left for this process; none where nothing says so.
+/// The memory available to this process; `None` if no file gives it.
 pub fn room() -> Option<Room> {
     room_by(Path::new("/proc"), Path::new("/sys/fs/cgroup"))
 }
@@ -67,7 +67,7 @@ fn room_by(proc: &Path, groups: &Path) -> Option<Room> {
     machine.into_iter().chain(groups).min_by_key(|room| room.bytes)
 }
 
-/// What the machine has.
+/// The machine's available memory.
 fn available(meminfo: &Path) -> Option<Room> {
     let text = read_to_string(meminfo).ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
@@ -75,8 +75,8 @@ fn available(meminfo: &Path) -> Option<Room> {
     Some(Room { bytes: kib << 10, said_by: meminfo.into() })
 }
 
-/// What the group of this line of /proc/self/cgroup has left, and those around it: a line is
-/// `0::/path` in a hierarchy for all, or `5:memory:/path` in one of several.
+/// The remainder of the control group in this line of /proc/self/cgroup, and of those around it. A
+/// line is `0::/path` in a unified hierarchy, or `5:memory:/path` in one of several.
 fn group(line: &str, root: &Path) -> Option<Vec<Room>> {
     let mut parts = line.splitn(3, ':');
     let (_, controllers, path) = (parts.next()?, parts.next()?, parts.next()?);
@@ -91,14 +91,14 @@ fn group(line: &str, root: &Path) -> Option<Vec<Room>> {
         _ => return None,
     };
     let path = path.trim_start_matches('/');
-    // In a container the path may be one of outside: then the root is this process's own group.
+    // In a container the path may be outside its view: the root is then this process's own group.
     let own = Some(root.join(path)).filter(|own| own.is_dir()).unwrap_or_else(|| root.clone());
     let around = own.ancestors().take_while(|group| group.starts_with(&root));
     let left = |group: &Path| {
         let number = |name: &str| read_to_string(group.join(name)).ok()?.trim().parse::<u64>().ok();
-        // `max` is no number, and no limit.
+        // `max` is not a number, and means no limit.
         let (limit_is, used) = (number(limit)?, number(usage)?);
-        // What was read of files gives way.
+        // Page cache is reclaimable.
         let stat = read_to_string(group.join("memory.stat")).unwrap_or_default();
         let cached = stat.lines().find_map(|line| line.strip_prefix(file)?.trim().parse().ok());
         let used = used.saturating_sub(cached.unwrap_or(0));
@@ -148,7 +148,7 @@ mod tests {
             ("groups/a/b/memory.current", "500\n"),
         ];
         assert_eq!(bytes_of(&inner), said(400_000, "groups/a/memory.max"));
-        // Of a container that sees its own group as the root.
+        // In a container that sees its own group as the root.
         let seen = [own, ("groups/memory.max", "70000\n"), ("groups/memory.current", "80000\n")];
         assert_eq!(bytes_of(&seen), said(0, "groups/memory.max"));
         let old = [

@@ -7,7 +7,7 @@ use cora_core::app::App;
 use cora_core::packet::Port;
 use cora_core::state::{Kind, Place};
 use cora_runtime::exec::Burst;
-use cora_runtime::exec::burst::{BURST_BYTES, Frames};
+use cora_runtime::exec::burst::{BURST_BYTES, BurstBuffer};
 use cora_runtime::host_half::HostHalf;
 use cora_runtime::link::message::Stamp;
 
@@ -27,24 +27,24 @@ use crate::wire::{Files, Sink, Source};
 use crate::worker::NicAccount;
 use crate::{Program, RunError, pairs};
 
-/// What a run on a capture is asked to do.
+/// The request for a run on a capture.
 #[derive(Clone, Debug)]
 pub(crate) struct Request<K> {
     pub(crate) options: RunOptions,
     pub(crate) input: PathBuf,
     pub(crate) controllers: Controllers<K>,
-    /// Where records of entries that ended go.
+    /// The exporter of records of ended entries.
     pub(crate) exporter: Option<Exporter>,
 }
 
 impl<K> Request<K> {
-    /// By these options.
+    /// A request with these options.
     pub(crate) fn new<A: App<Group = K>>(
         options: RunOptions,
         controllers: Controllers<K>,
     ) -> Result<Self, RunError> {
         if let Some(path) = &options.state_out {
-            // Said now rather than at the end. What stands in it stays until there is another.
+            // Fails now instead of at the end. The old content stays until it is replaced.
             let opened = std::fs::File::options().create(true).append(true).open(path);
             opened.map_err(|cause| RunError::File { path: path.clone(), cause })?;
         }
@@ -83,7 +83,7 @@ pub(crate) fn run<A: App + Send>(
     with_nic(request, pair, &configured, &capture)
 }
 
-/// The host half of a pair, and the numbers of the states that its NIC is told.
+/// The host half of a pair, and the numbers of the states to send to its NIC.
 pub(crate) fn half<A: App>(
     supply: Supply,
     version: &Version,
@@ -97,11 +97,11 @@ pub(crate) fn half<A: App>(
 }
 
 pub(crate) fn random_seed() -> u64 {
-    // A fresh hasher state is random; std has no other source of randomness.
+    // A new hasher state is random; std has no other source of randomness.
     std::hash::BuildHasher::hash_one(&std::hash::RandomState::new(), 0_u64)
 }
 
-/// Puts configurations in force; gives the numbers of the states that the NIC is told.
+/// Puts configurations in force; returns the numbers of the states to send to the NIC.
 pub fn configure<A: App>(
     app: &mut A,
     configurations: &[(String, PathBuf)],
@@ -111,7 +111,7 @@ pub fn configure<A: App>(
 
 fn put_in_force<A: App>(app: &mut A, version: &Version) -> Result<Vec<usize>, RunError> {
     version.put_in_force(app)?;
-    // What the NIC holds as one value comes from here: on bare metal it begins as zeroes.
+    // The host sends the NIC all its states of one value: on bare metal they begin as zeroes.
     let mut is_one = |number: &usize| {
         matches!(app.state(*number).kind(), Kind::ReadMostly | Kind::Singleton)
             && A::PLACES[*number].1 != Place::Host
@@ -130,7 +130,7 @@ fn without_nic<A: App>(
     let mut buffer = vec![0; BURST_BYTES];
     let mut progress = Progress::new();
     let runs = running::word();
-    // Before the packets with these numbers; those beyond the capture come at its end.
+    // Changes before the packets with these numbers; numbers beyond the capture apply at its end.
     let mut due = |half: &mut HostHalf<A>, packet: u64| {
         while let Some((_, change)) = changes.pop_front_if(|(number, _)| *number <= packet) {
             change.put_in_force(half.engine().app())?;
@@ -139,12 +139,12 @@ fn without_nic<A: App>(
     };
     loop {
         source.stop_before = due(&mut half, source.packets)?;
-        let mut frames = Frames::new(&mut buffer);
+        let mut frames = BurstBuffer::new(&mut buffer);
         let mut burst = Burst::new();
         while !burst.is_full() {
             let Some(room) = frames.room() else { break };
             let Some((stamp, length)) = source.next(room)? else { break };
-            // There is room: the loop's condition.
+            // There is space, by the loop's condition.
             burst.push_roomy(stamp, frames.keep(length));
         }
         if burst.is_empty() {
@@ -192,7 +192,7 @@ fn with_nic<A: App>(
     finish(ended, Vec::new(), counts(&source, &sink), request, elapsed)
 }
 
-/// What came and left at the wire.
+/// Counters of the wire.
 pub(crate) fn counts(source: &Source, sink: &Sink) -> WireCounts {
     WireCounts {
         came: source.packets,

@@ -1,5 +1,5 @@
-//! A run's options in a file: TOML, whose keys are the long names of
-//! [`RunOptions`](crate::options::RunOptions).
+//! Run files: the options of a run as TOML, with the long names of
+//! [`RunOptions`](crate::options::RunOptions) as keys.
 //!
 //! ```toml
 //! nic = "native"
@@ -9,10 +9,9 @@
 //! json = true
 //! ```
 //!
-//! A value is what the command line would say, and is read by the same parser: text, a number,
-//! `true` for an option without a value, a list for one that may be repeated, and
-//! `{ NAME = VALUE }` for what the command line says as `NAME=VALUE`. Paths are relative to the
-//! file.
+//! A value has the form of the command line, and is parsed by the same parser: text, a number,
+//! `true` for an option without a value, a list for a repeatable option, and `{ NAME = VALUE }` for
+//! an option of the form `NAME=VALUE`. Paths are relative to the file.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -29,16 +28,16 @@ use crate::wire::STANDARD;
 /// An option that a file sets.
 #[derive(Debug)]
 pub(crate) struct Setting {
-    /// By which clap knows it.
+    /// Its clap identifier.
     pub(crate) id: String,
-    /// As a command line says it.
+    /// Its command-line words.
     pub(crate) words: Vec<OsString>,
 }
 
-/// Reads a run's file.
+/// Reads a run file.
 ///
 /// # Errors
-/// All that is wrong with it: a line each, with the line's number.
+/// All its faults, one per line, each with its line number.
 pub(crate) fn read(path: &Path) -> Result<Vec<Setting>, String> {
     let text = std::fs::read_to_string(path);
     let text = text.map_err(|error| format!("{}: {error}", path.display()))?;
@@ -49,7 +48,7 @@ pub(crate) fn read(path: &Path) -> Result<Vec<Setting>, String> {
     })
 }
 
-/// The settings of a file with this text in this directory, or all faults, each with its line.
+/// The settings in this text, for a file in this directory; or all faults, each with its line.
 fn settings(text: &str, near: &Path) -> Result<Vec<Setting>, Vec<(usize, String)>> {
     let line = |at: usize| text.get(..at).map_or(1, |before| before.matches('\n').count() + 1);
     let (table, errors) = DeTable::parse_recoverable(text);
@@ -66,7 +65,8 @@ fn settings(text: &str, near: &Path) -> Result<Vec<Setting>, Vec<(usize, String)
             continue;
         };
         if !errors.is_empty() {
-            // What the reader made of a damaged value is nobody's fault.
+            // Only the syntax error is reported: the parser's recovery of a damaged value is
+            // meaningless.
             continue;
         }
         match words(arg, value, near) {
@@ -91,10 +91,10 @@ fn unknown(key: &str, options: &Command) -> String {
     }
 }
 
-/// What is wrong, and at which byte.
+/// Faults, each with its byte offset.
 type Wrong = Vec<(usize, String)>;
 
-/// An option with its values, in words.
+/// An option with its values, as words.
 fn words(arg: &Arg, value: &Spanned<DeValue<'_>>, near: &Path) -> Result<Vec<OsString>, Wrong> {
     let name = arg.get_long().unwrap_or_default();
     if !arg.get_action().takes_values() {
@@ -117,7 +117,7 @@ fn words(arg: &Arg, value: &Spanned<DeValue<'_>>, near: &Path) -> Result<Vec<OsS
     if wrong.is_empty() { Ok(words) } else { Err(wrong) }
 }
 
-/// The values as the command line would say them, each with its place.
+/// The values in the form of the command line, each with its offset.
 fn texts(
     name: &str,
     value: &Spanned<DeValue<'_>>,
@@ -174,7 +174,7 @@ fn refusal(arg: &Arg, text: &str) -> Option<String> {
     })
 }
 
-/// A value whose paths are those of a file in this directory.
+/// Makes the paths in a value relative to this directory.
 fn located(name: &str, text: &str, near: &Path) -> String {
     let joined = |path: &str| near.join(path).display().to_string();
     let behind = |mark: &str| match text.split_once(mark) {

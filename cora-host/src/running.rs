@@ -1,10 +1,10 @@
-//! Which packet the handlers run, for the sentence that ends a run on a capture when they panic, or
-//! never come back.
+//! The packet that the handlers run, for the error message of a run on a capture if they panic or
+//! hang.
 //!
-//! Each half notes the number of the packet before its handlers run, and none behind a burst: the
-//! NIC in the region's header, the host in a word of the thread that runs them. Release builds
-//! abort on a panic, so the words are read by the panic's hook here, and by the process that sees
-//! the NIC end. The packet's flow is looked up in the capture then, which costs nothing before.
+//! Each half stores the number of the packet before its handlers run, and [`IDLE`] after a burst:
+//! the NIC in the region's header, the host in a word of the handler thread. Release builds abort
+//! on a panic, so the words are read by the panic hook here, and by the process that sees the NIC
+//! end. Only then the packet's flow is looked up in the capture, so it costs nothing before.
 
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
@@ -19,13 +19,13 @@ use cora_runtime::channel::IDLE;
 use crate::wire::{Reading, Source};
 use crate::{RunError, log};
 
-/// A word of a thread that runs handlers: the packet's number, or [`IDLE`].
+/// The word of a handler thread: the packet's number, or [`IDLE`].
 pub(crate) type Word = &'static AtomicU64;
 
-/// Where nobody looks: for runs from memory.
+/// A word that nobody reads, for runs from memory.
 pub(crate) static UNSEEN: AtomicU64 = AtomicU64::new(IDLE);
 
-/// The words of all threads, for the watch.
+/// The words of all threads, for the watchdog.
 static WORDS: Mutex<Vec<Word>> = Mutex::new(Vec::new());
 
 thread_local! {
@@ -43,7 +43,7 @@ pub(crate) fn word() -> Word {
     })
 }
 
-/// A run on a capture, to name packets of.
+/// The capture of a run, to name packets.
 #[derive(Clone, Debug)]
 pub(crate) struct Capture {
     path: PathBuf,
@@ -55,8 +55,8 @@ impl Capture {
         Self { path: path.to_owned(), reading }
     }
 
-    /// From now on, a panic in a handler of this process names the packet, and one that runs longer
-    /// than `patience` ends the process with its name.
+    /// From now on, a panic in a handler of this process names the packet. A handler that runs
+    /// longer than `patience` ends the process, with the packet's name.
     pub(crate) fn watch(&self, patience: Duration) {
         let (told, capture) = (std::panic::take_hook(), self.clone());
         std::panic::set_hook(Box::new(move |panic| {
@@ -68,7 +68,7 @@ impl Capture {
             }
         }));
         let capture = self.clone();
-        // It ends with the process.
+        // The thread ends with the process.
         drop(thread::spawn(move || capture.watch_out(patience)));
     }
 
@@ -94,7 +94,7 @@ impl Capture {
         }
     }
 
-    /// The error of a run, with the packet that its NIC was in when it ended or stood still.
+    /// Adds to a run's error the packet that its NIC was in when it ended or hung.
     pub(crate) fn named(&self, error: RunError, nic: u64) -> RunError {
         match error {
             RunError::NicDied { .. } | RunError::NicSilent { .. } if nic != IDLE => {
@@ -104,13 +104,13 @@ impl Capture {
         }
     }
 
-    /// A packet, as people look for it: by its number from 1 on, and its flow.
+    /// A packet in readable form: its number from 1 on, and its flow.
     fn packet(&self, number: u64) -> String {
         let flow = self.flow(number).map_or_else(String::new, |flow| format!(" ({flow})"));
         format!("packet {} of {}{flow}", number.saturating_add(1), self.path.display())
     }
 
-    /// Its five-tuple, or why it has none; `None` where the capture can't be read again.
+    /// Its five-tuple, or why it has none; `None` if the capture can't be read again.
     fn flow(&self, wanted: u64) -> Option<String> {
         let is_file = std::fs::metadata(&self.path).is_ok_and(|found| found.is_file());
         let mut source = is_file.then(|| Source::open(&self.path, self.reading.clone()).ok())??;

@@ -1,18 +1,19 @@
-//! Which system calls the native NIC half may make.
+//! A filter for the system calls of the native NIC half.
 //!
-//! It runs handlers on what a network sends, so that it may be taken over one day. It needs no
-//! files, no sockets and no other process: its memory is mapped, its region is the one file that it
-//! has, and it sleeps by a futex. The kernel ends it, by SIGSYS, at any other call. The filter is
-//! set when the process has begun, behind all that the loader and the command line need. An
-//! emulator makes calls of its own, so the emulated NIC half has none.
+//! It runs handlers on packets from a network, so it may get compromised one day. It needs no
+//! files, no sockets and no other process: its memory is mapped, its region is its only file, and
+//! it sleeps by a futex. Any other call ends it, by SIGSYS. The filter is set after the start of
+//! the process, when loader and command line need no more calls. An emulator makes its own calls,
+//! so the emulated NIC half has no filter.
 //!
-//! | calls | what for |
+//! | calls | purpose |
 //! | --- | --- |
 //! | `mmap`, `mprotect` without `PROT_EXEC`, `munmap`, `mremap`, `madvise`, `brk` | memory |
 //! | `futex`, `sched_yield`, `clock_gettime`, `restart_syscall` | sleeping, waking, time |
 //! | `write` to standard error | its last words |
 //! | `exit`, `exit_group` | its end |
-//! | `rt_sigaction`, `rt_sigprocmask`, `rt_sigreturn`, `sigaltstack`, `getpid`, `gettid`, `tgkill` to itself | how a fault or a panic ends it |
+//! | `rt_sigaction`, `rt_sigprocmask`, `rt_sigreturn`, `sigaltstack` | its end by a fault |
+//! | `getpid`, `gettid`, `tgkill` to itself | its end by a panic |
 //! | `getrandom` | seeds of hash tables in the standard library |
 #![expect(unsafe_code, reason = "hands a filter to the kernel")]
 
@@ -28,27 +29,27 @@ const ARCHITECTURE: u32 = 0xc000_003e;
 #[cfg(target_arch = "aarch64")]
 const ARCHITECTURE: u32 = 0xc000_00b7;
 
-/// Offsets in what the kernel judges by (`struct seccomp_data`).
+/// Offsets in the kernel's input to the filter (`struct seccomp_data`).
 const NUMBER: u32 = 0;
 const ARCH: u32 = 4;
-/// The low half of an argument: both machines are little-endian.
+/// Offset of the low half of an argument: both machines are little-endian.
 const fn argument(number: u32) -> u32 {
     16 + 8 * number
 }
 
 const STANDARD_ERROR: u32 = 2;
 
-/// When a call may be made.
+/// The condition for a call.
 #[derive(Clone, Copy)]
 enum May {
     Always,
-    /// When this argument is that.
+    /// If this argument has this value.
     When(u32, u32),
-    /// When this argument has none of those bits.
+    /// If this argument has none of these bits.
     Without(u32, u32),
 }
 
-/// The calls of a process with this number.
+/// The permitted calls of the process with this number.
 fn rules(process: u32) -> Vec<(c_long, May)> {
     let executable = libc::PROT_EXEC.cast_unsigned();
     let mut rules = vec![
@@ -80,16 +81,16 @@ fn rules(process: u32) -> Vec<(c_long, May)> {
     rules
 }
 
-/// From now on this process makes no other calls than those that it may.
+/// Limits this process to the permitted calls.
 ///
 /// # Errors
-/// What the kernel says, if it has no filters.
+/// The kernel's error, if it has no filters.
 pub(crate) fn enter() -> Result<(), Errno> {
     rustix::thread::set_no_new_privs(true)?;
     let mut filter = filter(std::process::id());
     let program = sock_fprog { len: filter.len() as u16, filter: filter.as_mut_ptr() };
     let (number, mode) = (libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER);
-    // SAFETY: the kernel reads `len` instructions at `filter`, which live until the call is done,
+    // SAFETY: the kernel reads `len` instructions at `filter`, which live until the call returns,
     // and changes no memory.
     let done = unsafe { libc::syscall(number, mode, 0_u32, &raw const program) };
     if done == 0 {
@@ -99,7 +100,7 @@ pub(crate) fn enter() -> Result<(), Errno> {
     }
 }
 
-/// Whether a process ended because of a call that it may not make.
+/// Whether a forbidden call ended a process.
 pub(crate) fn ended(status: ExitStatus) -> bool {
     status.signal() == Some(libc::SIGSYS)
 }
@@ -109,7 +110,7 @@ fn filter(process: u32) -> Vec<sock_filter> {
     let deny = answer(libc::SECCOMP_RET_KILL_PROCESS);
     let mut filter = vec![load(ARCH), jump(libc::BPF_JEQ, ARCHITECTURE, 1, 0), deny, load(NUMBER)];
     for (number, may) in rules(process) {
-        // Calls have small numbers.
+        // Call numbers are small.
         let number = number.cast_unsigned() as u32;
         match may {
             May::Always => filter.extend([jump(libc::BPF_JEQ, number, 0, 1), allow]),
@@ -139,7 +140,7 @@ const fn load(offset: u32) -> sock_filter {
     sock_filter { code, jt: 0, jf: 0, k: offset }
 }
 
-/// Skips so many instructions if the word compares so with `k`, or so many if not.
+/// Skips `yes` instructions if the comparison of the word with `k` holds, otherwise `no`.
 const fn jump(how: u32, k: u32, yes: u8, no: u8) -> sock_filter {
     sock_filter { code: (libc::BPF_JMP | how | libc::BPF_K) as u16, jt: yes, jf: no, k }
 }
@@ -154,7 +155,7 @@ mod tests {
 
     use super::*;
 
-    /// This test again, in a process with the filter, where it makes the call of this name.
+    /// Runs this test again, in a process with the filter, where it makes the call of this name.
     const CALL: &str = "CORA_TEST_CALL";
 
     fn make(call: &str) {
@@ -189,13 +190,13 @@ mod tests {
     fn a_process_makes_the_calls_that_it_may() {
         if let Ok(call) = std::env::var(CALL) {
             enter().expect("the kernel has filters");
-            // As the NIC half: memory, time, a futex, and last words.
+            // The actions of the NIC half: memory, time, a futex, and last words.
             let memory = vec![1_u8; 64 << 20];
             assert!(std::time::Instant::now().elapsed().as_secs() < 9 && memory[5] == 1);
             std::thread::yield_now();
             let _told = rustix::io::write(std::io::stderr(), b"in the sandbox\n");
             make(&call);
-            // SAFETY: it ends the process at once; what others would do at its end is forbidden.
+            // SAFETY: ends the process at once; regular exit handlers would make forbidden calls.
             unsafe { libc::_exit(42) };
         }
         assert_eq!(ends("none").code(), Some(42));

@@ -1,31 +1,31 @@
-//! A stack with room for a program's largest value.
+//! A stack with space for a program's largest value.
 //!
-//! `Default` and `Configure` give a state by value. An unoptimised build copies it from frame to
-//! frame, and a large one would overflow the stack that the kernel gave us.
+//! `Default` and `Configure` return a state by value. An unoptimised build copies it from frame to
+//! frame, and a large one would overflow the default stack.
 
 use std::process::ExitCode;
 
 use crate::signals;
 
-/// So often may a value be on the stack at once: in the locals of `Default` or `Configure`, in its
-/// result, and in those of the functions between.
+/// Number of copies of a value that may be on the stack at once: in the locals of `Default` or
+/// `Configure`, in its result, and in the functions between.
 const COPIES: usize = 16;
 
-/// What everything else may take.
+/// Bytes for everything else.
 const BESIDE: usize = 8 << 20;
 
-/// Values up to this size find room on any stack.
+/// Values up to this size fit any stack.
 const SMALL: usize = 64 << 10;
 
-/// Runs `main` where there is room for values of so many bytes.
+/// Runs `main` on a stack with space for values of this many bytes.
 ///
-/// The thread lives as long as the process: children that ask to end with their parent end with
-/// the thread that started them. Signals are for it, too: this one only waits.
+/// The thread lives as long as the process: children that end with their parent end with the thread
+/// that started them. It also takes signals; this thread only waits.
 pub fn with_room_for(bytes: usize, main: impl FnOnce() -> ExitCode + Send) -> ExitCode {
     if bytes <= SMALL {
         return main();
     }
-    // Pages of it that nobody touches cost nothing.
+    // Untouched pages of it cost nothing.
     let builder = std::thread::Builder::new().stack_size(bytes.saturating_mul(COPIES) + BESIDE);
     let mask = signals::leave_to_next_thread();
     let main = move || {
@@ -33,7 +33,7 @@ pub fn with_room_for(bytes: usize, main: impl FnOnce() -> ExitCode + Send) -> Ex
         main()
     };
     std::thread::scope(|scope| match builder.spawn_scoped(scope, main) {
-        // A panic told itself.
+        // The panic has been reported.
         Ok(thread) => thread.join().unwrap_or_else(|_| ExitCode::from(101)),
         Err(error) => crate::fail(&format!("no stack for a state of {bytes} bytes: {error}")),
     })

@@ -1,5 +1,5 @@
 //! The final state of every table, in canonical order: by state name, then by encoded key. Two runs
-//! that end in the same state write the same bytes.
+//! with the same final state write the same bytes.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -16,13 +16,13 @@ use crate::report::Filled;
 #[derive(Debug, Default)]
 pub(crate) struct Contents {
     states: BTreeMap<usize, BTreeMap<Vec<u8>, Value>>,
-    /// Keys that two sides, or two pairs, hold: an owner too many.
+    /// Number of keys that two sides, or two pairs, hold: they have one owner too many.
     pub(crate) doubled: u64,
 }
 
 impl Contents {
-    /// Takes in what the NIC exported: entries are noted here, replicas and whole values are merged
-    /// into this side's.
+    /// Imports a piece exported by the NIC: entries are recorded here, replicas and whole values
+    /// are merged into this side's.
     pub(crate) fn take_in<A: App>(
         &mut self,
         app: &mut A,
@@ -45,8 +45,8 @@ impl Contents {
             .map_err(|_| ProtocolError::BadPiece(state))
     }
 
-    /// Takes in what another pair holds: its entries are noted here, its replicas are merged into
-    /// `app`'s. Of a read-mostly state it has the same version; a singleton it can't have.
+    /// Imports another pair's state: its entries are recorded here, its replicas are merged into
+    /// `app`'s. It has the same version of a read-mostly state, and can't have a singleton.
     pub(crate) fn add_shard<A: App>(
         &mut self,
         app: &mut A,
@@ -71,7 +71,7 @@ impl Contents {
         Ok(())
     }
 
-    /// Adds what another pair's NIC held.
+    /// Adds the entries of another pair's NIC.
     pub(crate) fn join(&mut self, other: Self) {
         for (number, entries) in other.states {
             let mine = self.states.entry(number).or_default();
@@ -98,7 +98,7 @@ impl Contents {
         });
     }
 
-    /// Entries of the fullest table.
+    /// Number of entries in the fullest table.
     pub(crate) fn entries<A: App>(&self, app: &mut A) -> u64 {
         let mut most = 0;
         for (number, entries) in &self.states {
@@ -109,7 +109,7 @@ impl Contents {
         most
     }
 
-    /// How full each table is, where `pairs` have one each.
+    /// The fill level of each table, with one such table in each of `pairs` pairs.
     pub(crate) fn tables<A: App>(
         &self,
         app: &mut A,
@@ -151,7 +151,7 @@ fn to_json(describe: &mut dyn FnMut(&mut dyn Describe)) -> Value {
 /// Builds a JSON value from a description.
 #[derive(Default)]
 struct Json {
-    /// What is open: structs with the name of the field that comes, and lists.
+    /// Open values: structs with the name of the next field, and lists.
     open: Vec<Open>,
     done: Option<Value>,
 }
@@ -173,7 +173,7 @@ impl Json {
 
 impl Describe for Json {
     fn number(&mut self, value: u128) {
-        // JSON readers keep 64 bits at most; more is told as text.
+        // JSON readers keep at most 64 bits; larger numbers become text.
         let json =
             u64::try_from(value).map_or_else(|_| Value::String(value.to_string()), Value::from);
         self.value(json);

@@ -1,4 +1,4 @@
-//! Memory for a program's states: on the pages that were asked for, hashed with one seed.
+//! Memory for a program's states: on the requested pages, with one hash seed.
 
 use cora_core::app::App;
 use cora_core::state::{Line, Memory};
@@ -7,31 +7,30 @@ use crate::RunError;
 use crate::map::{MapError, state_memory};
 use crate::pages::{HugePages, Pages};
 
-/// Where memory for states comes from.
+/// The parameters of memory for states.
 #[derive(Clone, Copy, Debug)]
 pub struct Supply {
-    /// Of the tables' hashes.
+    /// Seed of the tables' hashes.
     pub seed: u64,
-    /// Which pages it is on.
+    /// The kind of its pages.
     pub pages: Pages,
-    /// Whether all pages are made before the first packet comes; otherwise each when it is first
-    /// touched. Worth its while where packets have to do with time: making them takes some 50 ms
-    /// per 100 MB.
+    /// Whether all pages are allocated before the first packet comes; otherwise each is allocated
+    /// at first touch. Useful where packets come in real time: the allocation takes some 50 ms per
+    /// 100 MB.
     pub resident: bool,
 }
 
-/// Memory like that of a run's states, on its pages: for those who measure what a run would find
-/// there.
+/// Memory like that of a run's states, on the same kind of pages, for measurements.
 ///
 /// # Errors
-/// When the kernel has none.
+/// If the kernel has none.
 pub fn memory_for_states(bytes: usize) -> Result<Memory, RunError> {
     Supply { seed: 1, pages: Pages::default(), resident: true }.memory(bytes)
 }
 
 impl Supply {
-    /// The program's states, empty. `beside` says how many bytes a half will take beside them:
-    /// somebody whom huge pages lack is told at once how many the whole run needs.
+    /// The program's states, empty. `beside` returns the bytes that a half takes in addition: an
+    /// error about huge pages then gives the demand of the whole run at once.
     pub fn app<A: App>(self, beside: fn(&mut A) -> usize) -> Result<A, RunError> {
         let mut memory = self.memory(A::MEMORY).map_err(|error| match error {
             RunError::NoHugePages { .. } => self.lacking(beside).unwrap_or(error),
@@ -40,7 +39,7 @@ impl Supply {
         A::new(&mut memory).map_err(RunError::Memory)
     }
 
-    /// Memory for so many bytes.
+    /// Memory for this many bytes.
     pub fn memory(self, bytes: usize) -> Result<Memory, RunError> {
         let system = |errno: rustix::io::Errno| RunError::System {
             what: "memory for the states",
@@ -55,8 +54,8 @@ impl Supply {
         Ok(Memory::new(lines).with_seed(self.seed))
     }
 
-    /// What the states and the half beside them lack together. On small pages that nobody touches,
-    /// the states can always be made, to be asked.
+    /// The combined shortage for the states and the half. The states can always be made on
+    /// untouched small pages, to compute it.
     fn lacking<A: App>(self, beside: fn(&mut A) -> usize) -> Option<RunError> {
         let mut app =
             Self { pages: Pages::Small, resident: false, ..self }.app::<A>(beside).ok()?;
@@ -64,12 +63,12 @@ impl Supply {
     }
 }
 
-/// Each piece may waste up to a line.
+/// Each piece may waste up to a cache line.
 const fn with_waste(bytes: usize) -> usize {
     bytes + 16 * Line::BYTES
 }
 
-/// There are not enough for mappings of so many bytes each.
+/// The error if there are too few pages for mappings of these sizes.
 fn no_huge_pages(mappings: &[usize]) -> RunError {
     let Some(pages) = HugePages::now() else { return RunError::NoHugePagesAtAll };
     let needed = mappings.iter().map(|bytes| pages.of(with_waste(*bytes))).sum();

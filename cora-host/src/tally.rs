@@ -1,23 +1,20 @@
-//! What became of packets that the NIC had when it ended.
+//! The outcomes of packets that the NIC had when it ended.
 //!
-//! A NIC counts outcomes itself, and tells them at its end; one that is killed tells nothing. What
-//! left of its own is known all the same, at the wire, apart from what the host had handled: that
-//! is marked. The rest is counted as [`LOST`]: packets within the NIC or on its rings, and those
-//! that its handlers had dropped.
+//! A NIC counts outcomes itself, and sends them at its end; one that is killed sends nothing.
+//! Packets of its own that left are counted at the wire anyway, separately from those that the host
+//! handled, which are marked. All others are counted as [`LOST`]: packets inside the NIC or on its
+//! rings, and those that its handlers dropped.
 
 use std::collections::BTreeMap;
 use std::ops::{AddAssign, Sub};
 
 use cora_core::packet::Port;
-use cora_runtime::link::message::Stamp;
+use cora_runtime::link::message::{Kind, Stamp};
 
-/// The outcome of packets whose end only a NIC knew that is no more.
+/// The outcome of packets with a fate known only to a dead NIC.
 pub(crate) const LOST: &str = "lost-with-nic";
 
-/// Stands in place of the horizon, which means nothing behind a verdict, in what the host handled.
-pub(crate) const HANDLED: u64 = u64::MAX;
-
-/// Packets by how they leave.
+/// Packets by egress.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Ways {
     pub(crate) transmit: u64,
@@ -25,7 +22,7 @@ pub(crate) struct Ways {
 }
 
 impl Ways {
-    /// A packet from one port leaves at another.
+    /// Counts a packet that leaves.
     pub(crate) fn note(&mut self, from: Port, egress: Port) {
         if egress == from.opposite() {
             self.transmit += 1;
@@ -57,7 +54,7 @@ impl Sub for Ways {
     }
 }
 
-/// What the wire's end counts while one NIC lives.
+/// Counters of the wire's end during the life of one NIC.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Tally {
     /// Frames fed in.
@@ -69,28 +66,28 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
-    /// A packet left.
+    /// Counts a packet that left, in a message of this kind.
     #[inline]
-    pub(crate) fn left(&mut self, stamp: &Stamp) {
-        let ways = if stamp.horizon == HANDLED { &mut self.from_host } else { &mut self.from_nic };
+    pub(crate) fn left(&mut self, kind: u16, stamp: &Stamp) {
+        let ways = if kind == Kind::Send { &mut self.from_host } else { &mut self.from_nic };
         ways.note(stamp.meta.port, stamp.egress);
     }
 }
 
-/// What is to be added to the outcomes that were told, for NICs that told none.
+/// Corrections to the reported outcomes, for NICs that reported none.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Losses {
-    /// Packets that have no other outcome.
+    /// Packets without another outcome.
     lost: u64,
     /// Packets that the NIC handled, and that left.
     left: Ways,
-    /// Packets that the host handled, and that did not leave: their outcome is another now.
+    /// Packets that the host handled, but that did not leave: their outcome changes.
     stuck: Ways,
 }
 
 impl Losses {
-    /// A NIC ended: `fed` frames were fed in and not given back, `handled` of them ended at the
-    /// host, of which `sent` were to leave.
+    /// Adds the losses of a NIC that ended. `fed` frames were fed in and not returned, `handled` of
+    /// them ended at the host, of which `sent` were to leave.
     pub(crate) fn add(&mut self, tally: &Tally, handled: u64, sent: Ways) {
         let stuck = sent - tally.from_host;
         self.left += tally.from_nic;
@@ -99,7 +96,7 @@ impl Losses {
         self.lost += tally.fed.saturating_sub(known) + stuck.total();
     }
 
-    /// Mends the outcomes.
+    /// Corrects the outcomes.
     pub(crate) fn mend(&self, outcomes: &mut BTreeMap<String, u64>) {
         for (name, more, less) in [
             ("transmit", self.left.transmit, self.stuck.transmit),
@@ -127,7 +124,7 @@ mod tests {
         };
         let mut losses = Losses::default();
         // The host handled 30: 7 dropped, 23 sent, of which 5 stuck in the NIC. 25 are in it, or
-        // dropped there.
+        // were dropped there.
         losses.add(&tally, 30, Ways { transmit: 20, redirect: 3 });
         let told = [("transmit", 20), ("redirect", 3), ("not-ip", 7)];
         let mut outcomes = BTreeMap::from(told.map(|(name, count)| (name.to_owned(), count)));

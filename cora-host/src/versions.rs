@@ -1,10 +1,9 @@
-//! Versions of read-mostly states: read from files, made whole, and put in force between two
-//! packets.
+//! Versions of read-mostly states: read from files, built, and put in force between two packets.
 //!
-//! A change stands on the wire between two frames. The NIC puts it in force there, and passes it on
-//! to the host, which finds it between the same two packets: so each packet is judged by one
-//! version, whichever side judges it, and results don't depend on the plan. What a side that dies
-//! had not put in force at both is told again ([`WireEnd`](crate::wire_end::WireEnd)).
+//! A change is placed on the wire between two frames. The NIC puts it in force there, and forwards
+//! it to the host, which finds it between the same two packets. So each packet is judged by one
+//! version, on either side, and results don't depend on the plan. If a side dies before a change is
+//! in force at both, the change is sent again ([`WireEnd`](crate::wire_end::WireEnd)).
 
 use std::collections::{BTreeMap, VecDeque};
 use std::path::{Path, PathBuf};
@@ -12,21 +11,21 @@ use std::path::{Path, PathBuf};
 use cora_core::app::{App, ConfigureError};
 use cora_core::state::{Generation, Kind};
 use cora_runtime::channel::ProtocolError;
-use cora_runtime::link::message::Message;
+use cora_runtime::link::message::{Control, Message};
 use serde::{Deserialize, Serialize};
 
 use crate::RunError;
 
-/// One version: the text of each state that has one. The others are their `Default`.
+/// One version: the text of each configured state. The others are their `Default`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Version {
     pub(crate) number: u32,
-    /// That of the first version, since when states are in force that were not changed.
+    /// Number of the first version, which applies to states that never changed.
     first: u32,
     texts: BTreeMap<String, Text>,
 }
 
-/// What a state is made from.
+/// The source text of a state.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Text {
     path: PathBuf,
@@ -36,7 +35,7 @@ struct Text {
 }
 
 impl Version {
-    /// The version that a run begins with, from these files.
+    /// The initial version of a run, from these files.
     pub(crate) fn first(number: u32, files: &[(String, PathBuf)]) -> Result<Self, RunError> {
         let texts = files.iter().map(|(state, path)| {
             let text = Text { path: path.clone(), contents: read(path)?, since: number };
@@ -45,7 +44,7 @@ impl Version {
         Ok(Self { number, first: number, texts: texts.collect::<Result<_, RunError>>()? })
     }
 
-    /// The version after this one, if these files say anything else.
+    /// The version after this one, if these files have changed.
     pub(crate) fn next(&self, files: &[(String, PathBuf)]) -> Result<Option<Self>, RunError> {
         let number = self.number + 1;
         let mut next = Self { number, ..self.clone() };
@@ -98,7 +97,7 @@ pub(crate) fn read_mostly<A: App>(app: &mut A) -> Vec<usize> {
     (0..A::STATES).filter(|number| app.state(*number).kind() == Kind::ReadMostly).collect()
 }
 
-/// What makes one version of another: the states that are new, encoded in pieces.
+/// The change from one version to the next: the new states, encoded in pieces.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Change {
     pub(crate) number: u32,
@@ -106,7 +105,7 @@ pub(crate) struct Change {
 }
 
 impl Change {
-    /// What makes `version` of the one before it. It is in force in `app` then.
+    /// The change from the previous version to `version`, which is in force in `app` afterwards.
     pub(crate) fn make<A: App>(app: &mut A, version: &Version) -> Result<Self, RunError> {
         version.put_in_force(app)?;
         let changed: Vec<_> = version.changed().collect();
@@ -120,31 +119,34 @@ impl Change {
         Ok(merge(app, &self.pieces)?)
     }
 
-    /// As it stands on the wire: kinds of messages, and their bytes.
+    /// Its form on the wire: kinds of messages, and their bytes.
     pub(crate) fn records(&self) -> impl Iterator<Item = (u16, Vec<u8>)> {
-        let begin = (Message::MARK, self.number.to_le_bytes().to_vec());
-        let count = (self.pieces.len() as u32).to_le_bytes();
-        let end = (Message::MARK, [self.number.to_le_bytes(), count].concat());
-        [begin]
+        let version = self.number;
+        let pieces = self.pieces.iter();
+        let pieces = pieces.map(|(state, piece)| Control::Piece { state: *state, piece });
+        let end = Control::Changed { version, pieces: self.pieces.len() as u32 };
+        [Control::Change { version }]
             .into_iter()
-            .chain(self.pieces.clone())
+            .chain(pieces)
             .chain([end])
-            .map(|(state, piece)| (Message::PIECE, [&state.to_le_bytes()[..], &piece].concat()))
+            .map(|message| Message::from(message).encode(|kind, parts| (kind, parts.concat())))
     }
 
-    /// The number of the change that begins with this record, if one does.
-    pub(crate) fn begins(record: &[u8]) -> Option<u32> {
-        let number = record.strip_prefix(&Message::MARK.to_le_bytes())?;
-        number.try_into().ok().map(u32::from_le_bytes)
+    /// The number of the change that begins with this record, if any.
+    pub(crate) fn begins(kind: u16, record: &[u8]) -> Option<u32> {
+        match Message::decode(kind, record) {
+            Some(Message::Control(Control::Change { version })) => Some(version),
+            _ => None,
+        }
     }
 }
 
-/// Changes that are to stand before the packet with that number, or at the end of a wire that has
-/// fewer, in order.
+/// Changes, in order, each to be placed before the packet with this number, or at the end of a
+/// shorter wire.
 pub(crate) type Changes = VecDeque<(u64, Change)>;
 
-/// The changes of a run that begins with version `first`: before which packet, and the file of
-/// which state. Those before the same packet are one.
+/// The changes of a run that begins with version `first`, from packet numbers and files per state.
+/// Those before the same packet are combined.
 pub(crate) fn changes<A: App>(
     app: &mut A,
     first: &Version,
@@ -189,53 +191,56 @@ fn merge<A: App>(app: &mut A, pieces: &[(u16, Vec<u8>)]) -> Result<(), ProtocolE
     Ok(())
 }
 
-/// Bytes of pieces that a NIC may tell, with what keeping them takes: its states have no more,
-/// encoded, than twice their memory.
+/// Limit of the bytes of pieces that a NIC may send, including the memory to keep them. The
+/// encoding of its states takes at most twice their memory.
 pub(crate) const fn most_told<A: App>() -> usize {
     2 * A::MEMORY + (1 << 20)
 }
 
-/// A change that comes in from the NIC, piece by piece.
+/// A change that arrives from the NIC, piece by piece.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Arriving {
     pieces: Vec<(u16, Vec<u8>)>,
     bytes: usize,
-    /// The latest version that came whole, if any did.
+    /// The latest version that arrived completely, if any.
     pub(crate) in_force: Option<u32>,
 }
 
 impl Arriving {
-    /// Takes the next piece, or a mark: with the last one the change takes force, if it came whole.
-    /// One whose beginning another host read, or another NIC, comes again.
-    pub(crate) fn take<A: App>(
+    /// Begins a change. If its beginning went to another host or NIC, it is sent again.
+    pub(crate) fn begin(&mut self) {
+        self.forget();
+    }
+
+    /// Takes the next piece.
+    pub(crate) fn take<A: App>(&mut self, state: u16, piece: &[u8]) -> Result<(), ProtocolError> {
+        // Pieces without bytes take memory too.
+        self.bytes += size_of::<(u16, Vec<u8>)>() + piece.len();
+        // The total size of the states is the limit.
+        if self.bytes > most_told::<A>() {
+            return Err(ProtocolError::BadPiece(state));
+        }
+        self.pieces.push((state, piece.to_vec()));
+        Ok(())
+    }
+
+    /// Puts the change in force, if all its pieces arrived.
+    pub(crate) fn end<A: App>(
         &mut self,
         app: &mut A,
-        state: u16,
-        piece: &[u8],
+        version: u32,
+        pieces: u32,
     ) -> Result<(), ProtocolError> {
-        if state != Message::MARK {
-            // Pieces without bytes take memory, too.
-            self.bytes += size_of::<(u16, Vec<u8>)>() + piece.len();
-            // No states are larger than all of them.
-            if self.bytes > most_told::<A>() {
-                return Err(ProtocolError::BadPiece(state));
-            }
-            self.pieces.push((state, piece.to_vec()));
-            return Ok(());
-        }
-        let pieces = std::mem::take(&mut self.pieces);
+        let came = std::mem::take(&mut self.pieces);
         self.bytes = 0;
-        if let Some((number, count)) = piece.split_first_chunk::<4>()
-            && let Ok(count) = <[u8; 4]>::try_from(count)
-            && u32::from_le_bytes(count) as usize == pieces.len()
-        {
-            merge(app, &pieces)?;
-            self.in_force = Some(u32::from_le_bytes(*number));
+        if pieces as usize == came.len() {
+            merge(app, &came)?;
+            self.in_force = Some(version);
         }
         Ok(())
     }
 
-    /// What came of one that is not whole is void: the NIC is gone.
+    /// Discards an incomplete change: the NIC is gone.
     pub(crate) fn forget(&mut self) {
         self.pieces.clear();
         self.bytes = 0;
@@ -244,6 +249,8 @@ impl Arriving {
 
 #[cfg(test)]
 mod tests {
+    use cora_runtime::link::message::Kind as MessageKind;
+
     use super::*;
 
     #[test]
@@ -268,11 +275,13 @@ mod tests {
     fn a_change_stands_between_two_marks() {
         let change = Change { number: 7, pieces: vec![(2, vec![0, 0, 0, 0, 9])] };
         let records: Vec<_> = change.records().collect();
-        assert!(records.iter().all(|(kind, _)| *kind == Message::PIECE));
-        let begins: Vec<_> = records.iter().map(|(_, record)| Change::begins(record)).collect();
-        assert_eq!(begins, [Some(7), None, None]);
-        let decoded = |at: usize| Message::decode(Message::PIECE, &records[at].1);
-        assert_eq!(decoded(1), Some(Message::Piece(2, &[0, 0, 0, 0, 9])));
-        assert_eq!(decoded(2), Some(Message::Piece(Message::MARK, &[7, 0, 0, 0, 1, 0, 0, 0])));
+        assert!(records.iter().all(|(kind, _)| MessageKind::is_of_change(*kind)));
+        let begins = |(kind, record): &(u16, Vec<u8>)| Change::begins(*kind, record);
+        let begins: Vec<_> = records.iter().map(begins).collect();
+        assert_eq!(begins, [Some(7), None, None], "only the first one begins it");
+        let decoded = |at: usize| Message::decode(records[at].0, &records[at].1);
+        let piece = Control::Piece { state: 2, piece: &[0, 0, 0, 0, 9] };
+        assert_eq!(decoded(1), Some(piece.into()));
+        assert_eq!(decoded(2), Some(Control::Changed { version: 7, pieces: 1 }.into()));
     }
 }

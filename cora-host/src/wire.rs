@@ -1,5 +1,5 @@
-//! The capture at the wire: frames are read from a file, stamped, and fed in; what leaves is
-//! written.
+//! A capture as the wire: reads frames from a file, stamps them and feeds them in; writes the
+//! output.
 
 use std::fs::{File, Metadata};
 use std::io::{IsTerminal as _, Read, Write, stdin, stdout};
@@ -18,33 +18,33 @@ use crate::capture_clock::CaptureClock;
 use crate::capture_notes::CaptureNotes;
 use crate::inside::Inside;
 
-/// In the place of a capture's name: standard input, or standard output.
+/// In place of a capture's name: standard input, or standard output.
 pub(crate) const STANDARD: &str = "-";
 
-/// What a pair of NIC core and host worker is plugged into: frames come in by it and leave by it.
+/// Frame I/O of a pair of NIC core and host worker: ingress and egress.
 pub(crate) trait Cable {
-    /// The next frame, copied to the beginning of `buffer`. Behind the end there is the end again.
+    /// The next frame, copied to the beginning of `buffer`. After the end, returns `End` again.
     fn next(&mut self, buffer: &mut [u8]) -> Result<Next, RunError>;
-    /// Whether nothing comes before somebody rings the pair's bell.
+    /// Whether nothing comes before the pair's bell rings.
     fn is_quiet(&mut self) -> bool;
-    /// A frame leaves.
+    /// Sends a frame.
     fn write(&mut self, stamp: &Stamp, frame: &[u8]) -> Result<(), RunError>;
-    /// Sends what was written and waits, at a cable that sends in bursts.
+    /// Flushes buffered output, for a cable that sends in bursts.
     fn flush(&mut self) -> Result<(), RunError> {
         Ok(())
     }
-    /// Frames that came in, and frames that left.
+    /// Input and output frames.
     fn packets(&self) -> (u64, u64);
 }
 
-/// What comes in next.
+/// The next input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Next {
     /// A frame: its stamp and length.
     Frame(Stamp, usize),
-    /// Nothing yet.
+    /// None yet.
     NotYet,
-    /// Nothing any more; the time of the last frame of the whole wire.
+    /// The end; the time of the last frame of the whole wire.
     End(u64),
 }
 
@@ -61,7 +61,7 @@ impl Cable for Files {
         Ok(next.map_or(Next::End(self.source.now()), |(stamp, length)| Next::Frame(stamp, length)))
     }
 
-    /// A file never says so: reading it waits.
+    /// Always false for a file: a read blocks.
     fn is_quiet(&mut self) -> bool {
         false
     }
@@ -79,42 +79,43 @@ impl Cable for Files {
 /// How a capture is read.
 #[derive(Clone, Debug, Default)]
 pub struct Reading {
-    /// What comes from inside.
+    /// The inside prefixes.
     pub inside: Inside,
-    /// No handler reads more than headers, so that frames will do whose rest was not captured.
+    /// No handler reads more than headers, so frames with an incomplete payload are accepted.
     pub heads: bool,
-    /// Which link types are read.
+    /// The accepted link types.
     pub link_types: LinkTypes,
-    /// A capture that is cut at its end is read up to there.
+    /// A capture truncated at its end is read up to there.
     pub up_to_cut: bool,
 }
 
-/// Where packets come from.
+/// The source of packets.
 pub struct Source {
     reader: capture::Reader<capture::Unpacked<Box<dyn Read + Send>>>,
-    /// The reader's frame is the first one, which made the seed and is still to be given.
+    /// The reader's current frame is the first one: the seed was derived from it, and it was not
+    /// returned yet.
     waits: bool,
     path: PathBuf,
     reading: Reading,
     clock: CaptureClock,
     /// Frames read.
     pub packets: u64,
-    /// Frames that are longer than any frame may be.
+    /// Frames that exceed the maximum length.
     pub too_long: u64,
-    /// Frames that were cut when captured, and of these, frames that can't be handled: more than
-    /// was captured is needed.
+    /// Frames truncated by the capture; and among these, frames that can't be handled, because more
+    /// bytes are needed.
     pub cut: (u64, u64),
     /// Why the capture ended early.
     ends_early: Option<String>,
-    /// None comes from the frame with this number on, until it is another.
+    /// Returns no frame from this number on, until it changes.
     pub(crate) stop_before: u64,
 }
 
 impl Source {
-    /// Opens a capture, or standard input if that is asked for by `-`.
+    /// Opens a capture; `-` means standard input.
     ///
     /// # Errors
-    /// When it can't be read, or is none.
+    /// If it can't be read, or is not a capture.
     pub fn open(path: &Path, reading: Reading) -> Result<Self, RunError> {
         let failed = |cause| RunError::File { path: path.into(), cause };
         let stream: Box<dyn Read + Send> = if path == Path::new(STANDARD) {
@@ -142,9 +143,9 @@ impl Source {
         })
     }
 
-    /// The key of all hashes of a run on this capture: made of its first frame, for which this
-    /// waits. So two runs on one capture, from a file or a pipe and under whatever plan, end in the
-    /// same sketches, and no sender knows it before the packets are captured.
+    /// The key of all hashes of a run on this capture, derived from its first frame, which this
+    /// waits for. So all runs on one capture, from a file or a pipe and under any plan, end in the
+    /// same sketches. No sender knows it before the packets are captured.
     pub(crate) fn seed(&mut self) -> Result<u64, RunError> {
         if let Err(cause) = self.reader.next_frame() {
             self.ended::<()>(cause)?;
@@ -158,24 +159,24 @@ impl Source {
         Ok(sip_hash(SEED, &words))
     }
 
-    /// Bytes of the capture that were passed so far.
+    /// Bytes of the capture that were read so far.
     pub fn offset(&self) -> u64 {
         self.reader.offset()
     }
 
-    /// The run's time, so far.
+    /// The run time, so far.
     pub(crate) const fn now(&self) -> u64 {
         self.clock.now()
     }
 
-    /// What there is to say of the capture.
+    /// Irregularities of the capture.
     pub(crate) fn notes(&self) -> CaptureNotes {
         let (ends_early, (cut, _)) = (self.ends_early.clone(), self.cut);
         CaptureNotes::new(ends_early, cut, self.clock.steps, self.reader.changed())
     }
 
-    /// The next frame, copied to the beginning of `buffer`: its stamp and length. Zeros stand in
-    /// the place of what was not captured.
+    /// The next frame, copied to the beginning of `buffer`: its stamp and length. Zeros replace
+    /// missing bytes.
     pub fn next(&mut self, buffer: &mut [u8]) -> Result<Option<(Stamp, usize)>, RunError> {
         while self.packets < self.stop_before {
             if !mem::take(&mut self.waits) {
@@ -194,7 +195,7 @@ impl Source {
         Ok(None)
     }
 
-    /// The frame that was read, if it can be handled.
+    /// The current frame, if it can be handled.
     fn take(&mut self, number: u64, buffer: &mut [u8]) -> Option<(Stamp, usize)> {
         let frame = self.reader.frame()?;
         let (time, interface, interfaces) = (frame.time, frame.interface, frame.interfaces);
@@ -224,7 +225,8 @@ impl Source {
         Some((Stamp { meta, number, horizon, egress, parked, missing }, length))
     }
 
-    /// The capture ends with an error, which is told later if all that is whole should do.
+    /// Ends the capture with an error, or records the error for the report if complete frames
+    /// suffice.
     fn ended<T>(&mut self, cause: CaptureError) -> Result<Option<T>, RunError> {
         let at_end = matches!(cause, CaptureError::AtEnd { .. });
         let error = RunError::Capture { path: self.path.clone(), cause };
@@ -236,7 +238,7 @@ impl Source {
     }
 }
 
-/// Makes a seed of a frame: any number will do.
+/// The key to derive a seed from a frame, arbitrary.
 const SEED: [u64; 2] = [0x636f_7261, 0x7365_6564];
 
 impl fmt::Debug for Source {
@@ -249,7 +251,7 @@ impl fmt::Debug for Source {
     }
 }
 
-/// Whether two paths lead to one regular file.
+/// Whether two paths refer to one regular file.
 fn is_same_file(a: &Path, b: &Path) -> bool {
     let place = |path: &Path| {
         let metadata = path.metadata().ok().filter(Metadata::is_file)?;
@@ -258,7 +260,7 @@ fn is_same_file(a: &Path, b: &Path) -> bool {
     place(a).is_some_and(|a| place(b) == Some(a))
 }
 
-/// Where packets go.
+/// The destination of packets.
 pub(crate) struct Sink {
     writer: Option<(capture::Writer<Box<dyn Write + Send>>, PathBuf)>,
     /// Packets that left.
@@ -266,8 +268,8 @@ pub(crate) struct Sink {
 }
 
 impl Sink {
-    /// Writes to a file, or to standard output if that is asked for by [`STANDARD`]; without one,
-    /// packets are counted only.
+    /// Writes to a file, or to standard output for [`STANDARD`]; without a path, packets are only
+    /// counted.
     pub(crate) fn create(path: Option<&Path>, input: &Path) -> Result<Self, RunError> {
         let Some(path) = path else { return Ok(Self { writer: None, packets: 0 }) };
         let failed = |cause| RunError::File { path: path.into(), cause };
@@ -290,7 +292,7 @@ impl Sink {
         self.packets += 1;
         if let Some((writer, path)) = &mut self.writer {
             let failed = |cause| RunError::File { path: path.clone(), cause };
-            // What was not captured is not made up: handlers that saw headers alone kept it.
+            // Missing bytes are not made up; handlers that read only headers left them unchanged.
             let captured = frame.len().saturating_sub(stamp.missing.into());
             let original_len = frame.len() as u32;
             writer.write_cut(stamp.meta.time, &frame[..captured], original_len).map_err(failed)?;
@@ -298,7 +300,7 @@ impl Sink {
         Ok(())
     }
 
-    /// Writes what is still in memory.
+    /// Writes all buffered data.
     pub(crate) fn finish(&mut self) -> Result<(), RunError> {
         if let Some((writer, path)) = &mut self.writer {
             writer.flush().map_err(|cause| RunError::File { path: path.clone(), cause })?;
@@ -311,7 +313,7 @@ impl Sink {
 mod tests {
     use super::*;
 
-    /// A capture of these frames, and the time of the first.
+    /// A capture of these frames, with the time of the first.
     fn capture(time: u64, frames: &[&[u8]]) -> tempfile::NamedTempFile {
         let file = tempfile::NamedTempFile::new().unwrap();
         let mut writer = capture::Writer::new(file.reopen().unwrap()).unwrap();

@@ -1,11 +1,11 @@
-//! The wire's end of a region: frames are fed in at the NIC from a cable, and what leaves there
-//! goes out by it.
+//! The wire's end of a region: feeds frames from a cable to the NIC, and sends the NIC's output to
+//! it.
 
 use std::collections::VecDeque;
 
 use cora_core::packet::Meta;
 use cora_runtime::channel::ProtocolError;
-use cora_runtime::link::message::{MAX_MESSAGE, Message, Stamp};
+use cora_runtime::link::message::{Frames, Kind, MAX_MESSAGE, Message, Stamp};
 use cora_runtime::link::region::Rings;
 use cora_runtime::link::ring::{Consumer, Popped, Producer, PushError, RingError, SharedMemory};
 
@@ -15,37 +15,37 @@ use crate::tally::Tally;
 use crate::versions::{Change, Changes};
 use crate::wire::{Cable, Next};
 
-/// Frames moved over a wire ring between two looks at the others.
+/// Frames moved over a wire ring before the others are polled.
 const BURST: usize = 64;
 
-/// The ends of both wire rings, and the cable that they are plugged into.
+/// The ends of both wire rings, and their cable.
 pub(crate) struct WireEnd<C> {
-    /// Where frames come from and go to.
+    /// The frame I/O.
     pub(crate) cable: C,
-    /// Where the ends are.
+    /// The memory of the rings.
     rings: Rings,
     wire_in: Producer<SharedMemory>,
     wire_out: Consumer<SharedMemory>,
     buffer: Bytes<MAX_MESSAGE>,
-    /// What leaves; a frame that waits for room stays in the other one meanwhile.
+    /// A buffer for output, since a frame that waits for space stays in the other one.
     leaving: Bytes<MAX_MESSAGE>,
-    /// A frame came by the cable and was not fed in yet.
+    /// A frame that came by the cable and was not fed in yet.
     pending: Option<(Stamp, usize)>,
     fed_all: bool,
-    /// Records that come first: those that a NIC left behind on its ring, and changes of
+    /// Records to be fed in first: those that a NIC left unread on its ring, and changes of
     /// read-mostly states.
     first: VecDeque<(u16, Vec<u8>)>,
-    /// Changes that are to come before packets that have not come yet.
+    /// Changes to be placed before later packets.
     pub(crate) changes: Changes,
-    /// Changes that were fed in, and are not in force at both sides yet, for all that is known.
+    /// Changes that were fed in, and may not be in force at both sides yet.
     on_their_way: VecDeque<Change>,
     /// The latest time of a frame that was fed in.
     latest: u64,
-    /// The NIC broke the protocol, and nothing of it is taken any more.
+    /// The NIC broke the protocol, and nothing more is read from it.
     distrusted: bool,
-    /// How many frames NICs left behind so far.
+    /// How many frames NICs left unread so far.
     pub(crate) fed_again: u64,
-    /// What was counted since the NIC began.
+    /// Counters since the NIC started.
     pub(crate) tally: Tally,
 }
 
@@ -70,9 +70,9 @@ impl<C: Cable> WireEnd<C> {
         }
     }
 
-    /// Goes on with the rings of another region, the NIC being gone from this one: what it sent
-    /// leaves, and what it did not take is fed in there. Of a NIC that broke the protocol nothing
-    /// is taken any more.
+    /// Continues with the rings of another region, once the NIC has left this one. Its output is
+    /// sent, and its unread input is fed in there. From a NIC that broke the protocol nothing more
+    /// is read.
     pub(crate) fn follow(&mut self, rings: &Rings) -> Result<(), RunError> {
         let drained = loop {
             match self.drain() {
@@ -87,7 +87,8 @@ impl<C: Cable> WireEnd<C> {
             Err(error) if !error.is_nics_fault() => return Err(error),
             Ok(()) | Err(_) => {}
         }
-        let frames = left_behind.iter().filter(|(kind, _)| *kind != Message::PIECE).count() as u64;
+        let frames =
+            left_behind.iter().filter(|(kind, _)| !Kind::is_of_change(*kind)).count() as u64;
         self.fed_again += frames;
         self.tally.fed = self.tally.fed.saturating_sub(frames);
         left_behind.extend(std::mem::take(&mut self.first));
@@ -100,47 +101,48 @@ impl<C: Cable> WireEnd<C> {
         Ok(())
     }
 
-    /// The NIC broke the protocol: nothing that is on its rings is taken any more.
+    /// Marks that the NIC broke the protocol: the contents of its rings are ignored from now on.
     pub(crate) const fn distrust(&mut self) {
         self.distrusted = true;
     }
 
-    /// Whether that is so.
+    /// Whether the NIC broke the protocol.
     pub(crate) const fn is_distrusted(&self) -> bool {
         self.distrusted
     }
 
-    /// What a NIC that is gone did not take. It could write there until it ended: what is no frame
-    /// is not fed in again, and no frame brings a time with it that has not come yet.
+    /// The unread input of a NIC that is gone. It could write there until it ended: invalid frames
+    /// are not fed in again, and times of frames are limited to past ones.
     fn left_behind(&self) -> Vec<(u16, Vec<u8>)> {
         let mut rest = Consumer::new(self.rings.wire_in);
         let mut buffer = vec![0; MAX_MESSAGE];
         let mut left = Vec::new();
         while let Ok(Some(Popped { kind, len })) = rest.pop(&mut buffer) {
             let bytes = buffer.get_mut(..len).unwrap_or_default();
-            if kind == Message::PIECE {
+            if Kind::is_of_change(kind) {
                 left.push((kind, bytes.to_vec()));
             } else if let Some((stamp, frame)) = Message::decode_frame(kind, bytes) {
                 let Stamp { mut meta, horizon, .. } = stamp;
                 (meta.time, meta.now) = (meta.time.min(self.latest), meta.now.min(self.latest));
                 let stamp = Stamp { meta, horizon: horizon.min(self.latest), ..stamp };
                 left.push(
-                    Message::Frame(stamp, frame).encode(|kind, parts| (kind, parts.concat())),
+                    Message::Frames(Frames::Frame { stamp, frame })
+                        .encode(|kind, parts| (kind, parts.concat())),
                 );
             }
         }
         left
     }
 
-    /// The records with each change whole that is not known to be in force: where it began, or in
-    /// front if the NIC that is gone had read its beginning.
+    /// The records, with all changes complete that may not be in force: each at its beginning, or
+    /// in front if the previous NIC had read its beginning.
     fn with_whole_changes(&self, records: Vec<(u16, Vec<u8>)>) -> VecDeque<(u16, Vec<u8>)> {
         let mut begun: Vec<&Change> = self.on_their_way.iter().collect();
         let mut rest = VecDeque::new();
         for record in records {
-            if record.0 != Message::PIECE {
+            if !Kind::is_of_change(record.0) {
                 rest.push_back(record);
-            } else if let Some(number) = Change::begins(&record.1)
+            } else if let Some(number) = Change::begins(record.0, &record.1)
                 && let Some(at) = begun.iter().position(|change| change.number == number)
             {
                 rest.extend(begun.remove(at).records());
@@ -151,26 +153,27 @@ impl<C: Cable> WireEnd<C> {
         all
     }
 
-    /// From here on packets are judged by another version.
+    /// Places a change of the version on the wire.
     pub(crate) fn change(&mut self, change: Change) {
         self.first.extend(change.records());
         self.on_their_way.push_back(change);
     }
 
-    /// This version is in force at both sides.
+    /// Removes changes up to this version, which is in force at both sides.
     pub(crate) fn in_force(&mut self, number: u32) {
         while self.on_their_way.front().is_some_and(|change| change.number <= number) {
             self.on_their_way.pop_front();
         }
     }
 
-    /// The host is gone, and with it maybe a part of what is on its way: that comes again, whole.
+    /// Sends all changes in transfer again, completely: parts of them may have been lost with the
+    /// host.
     pub(crate) fn change_again(&mut self) {
-        self.first.retain(|(kind, _)| *kind != Message::PIECE);
+        self.first.retain(|(kind, _)| !Kind::is_of_change(*kind));
         self.first.extend(self.on_their_way.iter().flat_map(Change::records));
     }
 
-    /// Whether a change stands before what came by the cable; it is fed in first then.
+    /// Whether a change is due before the next input; if so, it is fed in first.
     fn change_is_due(&mut self, next: Next) -> bool {
         let before = match next {
             Next::Frame(stamp, _) => stamp.number,
@@ -184,7 +187,7 @@ impl<C: Cable> WireEnd<C> {
         true
     }
 
-    /// Drops what comes by the cable, as far as there is no room for it; how many frames.
+    /// Drops input frames for lack of space; returns how many.
     pub(crate) fn shed(&mut self) -> Result<u64, RunError> {
         let mut dropped = u64::from(self.pending.take().is_some());
         for _ in 0..BURST {
@@ -194,12 +197,12 @@ impl<C: Cable> WireEnd<C> {
         Ok(dropped)
     }
 
-    /// Whether a frame waits for room.
+    /// Whether a frame waits for space.
     pub(crate) fn is_full(&self) -> bool {
         self.pending.is_some()
     }
 
-    /// Feeds frames in at the NIC's wire; whether there was room.
+    /// Feeds frames to the NIC; returns whether there was space.
     pub(crate) fn feed(&mut self) -> Result<bool, RunError> {
         if self.distrusted {
             return Ok(false);
@@ -224,8 +227,10 @@ impl<C: Cable> WireEnd<C> {
                 break;
             }
             let message = match next {
-                Next::Frame(stamp, length) => Message::Frame(stamp, &self.buffer.0[..length]),
-                Next::End(now) => Message::WireEnd(now),
+                Next::Frame(stamp, length) => {
+                    Message::Frames(Frames::Frame { stamp, frame: &self.buffer.0[..length] })
+                }
+                Next::End(now) => Message::Frames(Frames::WireEnd { now }),
                 Next::NotYet => break,
             };
             match message.push(&mut self.wire_in) {
@@ -256,7 +261,7 @@ impl<C: Cable> WireEnd<C> {
         let mut fed = false;
         while let Some((kind, bytes)) = self.first.front() {
             match self.wire_in.push(*kind, &[bytes]) {
-                Ok(()) => self.tally.fed += u64::from(*kind != Message::PIECE),
+                Ok(()) => self.tally.fed += u64::from(!Kind::is_of_change(*kind)),
                 Err(PushError::Full) => break,
                 Err(PushError::TooLong | PushError::Failed(_)) => return Err(RunError::RingToNic),
             }
@@ -267,7 +272,7 @@ impl<C: Cable> WireEnd<C> {
         Ok(fed)
     }
 
-    /// Writes what left at the NIC's wire; whether anything did.
+    /// Sends the NIC's output; returns whether there was any.
     pub(crate) fn drain(&mut self) -> Result<bool, RunError> {
         if self.distrusted {
             return Ok(false);
@@ -278,8 +283,8 @@ impl<C: Cable> WireEnd<C> {
             let Some(popped) = self.wire_out.pop(buffer)? else { break };
             let bytes = buffer.get_mut(..popped.len).unwrap_or_default();
             let frame = Message::decode_frame(popped.kind, bytes);
-            let (stamp, frame) = frame.ok_or(ProtocolError::Undecodable(popped.kind))?;
-            self.tally.left(&stamp);
+            let (stamp, frame) = frame.ok_or(ProtocolError::undecodable(popped.kind))?;
+            self.tally.left(popped.kind, &stamp);
             self.cable.write(&stamp, frame)?;
             any = true;
         }
@@ -290,12 +295,12 @@ impl<C: Cable> WireEnd<C> {
         Ok(any)
     }
 
-    /// Whether nothing comes by the cable before somebody rings.
+    /// Whether nothing comes by the cable before a bell rings.
     pub(crate) fn is_quiet(&mut self) -> bool {
         self.pending.is_none() && self.first.is_empty() && (self.fed_all || self.cable.is_quiet())
     }
 
-    /// Whether nothing left at the NIC's wire, and its ring is sound.
+    /// Whether the NIC has no output, and its ring is sound.
     pub(crate) fn has_nothing(&mut self) -> Result<bool, RingError> {
         self.wire_out.is_empty_indeed()
     }

@@ -10,10 +10,12 @@ use cora_core::plain::Plain as _;
 use cora_runtime::channel::{Outbox, ProtocolError};
 use cora_runtime::durability::Standby;
 use cora_runtime::exec::Burst;
-use cora_runtime::exec::burst::{BURST, BURST_BYTES, Frames};
+use cora_runtime::exec::burst::{BURST, BURST_BYTES, BurstBuffer};
 use cora_runtime::exec::reassemble::reassemble;
 use cora_runtime::host_half::HostHalf;
-use cora_runtime::link::message::{Load, MAX_MESSAGE, Message, Report};
+use cora_runtime::link::message::{
+    Control, Frames, Kind, Load, MAX_MESSAGE, Message, Ownership, Report, Telemetry,
+};
 use cora_runtime::link::region::Rings;
 use cora_runtime::link::ring::{Consumer, Producer, SharedMemory};
 use cora_runtime::ownership::{AT_ONCE, Order};
@@ -29,10 +31,10 @@ use crate::state_out::Contents;
 use crate::tally::Ways;
 use crate::versions::{Arriving, most_told};
 
-/// Names of outcomes that a NIC may tell, and bytes of each: no program has more.
+/// Limit of outcome names that a NIC may send, and of the bytes of each: no program has more.
 const MOST_NAMES: usize = 256;
 
-/// What the NIC told at the end of the run.
+/// The NIC's results at the end of the run.
 #[derive(Debug, Default)]
 pub(crate) struct NicAccount {
     pub(crate) report: Report,
@@ -46,22 +48,23 @@ pub struct Worker<A: App> {
     punt: Consumer<SharedMemory>,
     back: Back,
     buffer: Option<Bytes<BURST_BYTES>>,
-    /// The NIC has no packet left: its time at the end.
+    /// Set when the NIC has no packet left: its time at the end.
     nic_drained: Option<u64>,
-    /// So was it told of this side.
+    /// The NIC was told that the host is drained.
     said_drained: bool,
     /// Entries that stayed at the NIC.
     pub(crate) contents: Contents,
-    /// Those of recorded states, encoded, each with its state's number, if they are exported.
+    /// Encoded entries of recorded states that stayed at the NIC, each with its state's number, if
+    /// they are exported.
     pub(crate) left: Vec<(u16, Vec<u8>)>,
-    /// What changes read-mostly states, as it comes.
+    /// The change of read-mostly states that is arriving.
     pub(crate) arriving: Arriving,
-    /// What the NIC told of its load last.
+    /// The last load report of the NIC.
     pub(crate) nic_seen: Seen<A::Group>,
     /// Set when the NIC's last message came.
     pub(crate) account: Option<NicAccount>,
     outcomes: BTreeMap<String, u64>,
-    /// Bytes of the NIC's states that were told at the end.
+    /// Bytes of the NIC's states that it sent at the end.
     told: usize,
 }
 
@@ -91,8 +94,8 @@ impl<A: App> Worker<A> {
         }
     }
 
-    /// Takes over what a host before this one owned, as its copies say, or begins `afresh`; copies
-    /// are kept there from now on.
+    /// Takes over the entries of the previous host from their replicas, or begins `afresh`;
+    /// replicas are kept in `standby` from now on.
     pub(crate) fn take_over(
         &mut self,
         mut standby: Box<dyn Standby + Send>,
@@ -103,10 +106,10 @@ impl<A: App> Worker<A> {
         self.back.standby = Some(standby);
     }
 
-    /// The NIC ended, and all that it published was handled: goes on with the rings of another
-    /// region, where another one begins. Packets that are done and that the NIC did not take leave
-    /// by that. Without `old` rings those are left behind that it may have changed: it broke the
-    /// protocol.
+    /// Continues with the rings of another region and its NIC, once the previous NIC ended and all
+    /// that it published was handled. Finished packets that the old NIC did not take are sent
+    /// through the new one. Without `old` rings (after a protocol violation), packets that the NIC
+    /// may have changed are dropped.
     pub(crate) fn replug(&mut self, old: Option<&Rings>, rings: &Rings) {
         self.back.ring.publish();
         let mut done = old.map(left_unread).unwrap_or_default();
@@ -114,7 +117,7 @@ impl<A: App> Worker<A> {
         let mut buffer = vec![0; MAX_MESSAGE];
         done.append(&mut self.back.waiting);
         done.retain_mut(|(kind, bytes)| {
-            // A head whose rest is not where it was is no packet any more.
+            // A head without a valid payload buffer is no longer a packet.
             let whole = reassemble(*kind, bytes, lots, &mut buffer)
                 .map(|whole| whole.encode(|_, parts| parts.concat()));
             whole.is_ok_and(|whole| {
@@ -136,7 +139,7 @@ impl<A: App> Worker<A> {
         };
     }
 
-    /// What a NIC told that did not come to its end is void.
+    /// Discards the results of a NIC that did not reach its end.
     fn forget_told(&mut self) {
         (self.contents, self.nic_seen) = (Contents::default(), Seen::default());
         self.left.clear();
@@ -144,18 +147,19 @@ impl<A: App> Worker<A> {
         self.told = 0;
     }
 
-    /// The NIC is gone, and the rings are another one's ([`Self::replug`]): packets that left by
-    /// it, which were so many, are not sent again. Gives those that were sent before.
+    /// After [`Self::replug`], avoids sending packets twice: `left` of them had already left
+    /// through the old NIC. Returns those that were sent before.
     pub(crate) fn renew(&mut self, left: Ways) -> Ways {
         let Back { waiting, waiting_bytes, sent, .. } = &mut self.back;
         let doubled = (left.total() + waiting.len() as u64).saturating_sub(sent.total());
-        // They left in order, so the first ones are those.
+        // They left in order, so they are the first ones.
         for (_, bytes) in waiting.drain(..waiting.len().min(doubled as usize)) {
             *waiting_bytes -= taken(&bytes);
         }
         let mut again = Ways::default();
         for (kind, bytes) in waiting {
-            if let Some(Message::Send(stamp, _)) = Message::decode(*kind, bytes) {
+            if let Some(Message::Frames(Frames::Send { stamp, .. })) = Message::decode(*kind, bytes)
+            {
                 again.note(stamp.meta.port, stamp.egress);
             }
         }
@@ -164,40 +168,42 @@ impl<A: App> Worker<A> {
         before
     }
 
-    /// Records of entries that ended go there.
+    /// Sends records of ended entries to this exporter.
     pub(crate) fn export_to(&mut self, exporter: Option<Exporter>) {
         self.back.exporter = exporter;
     }
 
-    /// There is time: records that wait for others go.
+    /// Called when idle: sends waiting records.
     pub(crate) fn tick(&self) {
         if let Some(exporter) = &self.back.exporter {
             exporter.tick();
         }
     }
 
-    /// Keeps copies of durable entries here.
+    /// Keeps replicas of durable entries in this process.
     pub(crate) fn keep_copies(&mut self) {
         self.back.standby = Some(Box::new(Copies::new(most_told::<A>())));
     }
 
-    /// Notes here which packet the handlers run.
+    /// Stores the number of the packet that the handlers run in `word`.
     pub(crate) const fn note_at(&mut self, word: Word) {
         self.back.runs = word;
     }
 
-    /// Tells the NIC the versions of read-mostly states, and that it may begin.
+    /// Sends the NIC the versions of read-mostly states, and tells it to begin.
     pub fn begin(&mut self, configured: &[usize]) {
         for number in configured {
             let back = &mut self.back;
             let home = self.half.engine().app().state(*number);
-            home.export(0, &mut |piece| back.send(&Message::Piece(*number as u16, piece)));
+            home.export(0, &mut |piece| {
+                back.send(&Control::Piece { state: *number as u16, piece }.into());
+            });
         }
-        self.back.send(&Message::Begin);
+        self.back.send(&Control::Begin {}.into());
         self.back.flush();
     }
 
-    /// Handles what the NIC sent; whether there was anything.
+    /// Handles the NIC's messages; returns whether there were any.
     pub fn poll(&mut self) -> Result<bool, RunError> {
         self.back.flush();
         if self.back.broken {
@@ -224,8 +230,8 @@ impl<A: App> Worker<A> {
         Ok(true)
     }
 
-    /// Sends entries of a flow with many, as far as the ring has room and nothing waits; whether
-    /// there were any.
+    /// Sends entries during the handover of a flow with many, as far as the ring has space and
+    /// nothing waits. Returns whether there were any.
     fn hand_over(&mut self) -> Result<bool, RunError> {
         if !self.half.is_handing_over() || !self.back.waiting.is_empty() {
             return Ok(false);
@@ -238,32 +244,36 @@ impl<A: App> Worker<A> {
     }
 
     fn burst(&mut self, buffer: &mut [u8]) -> Result<(), RunError> {
-        let mut frames = Frames::new(buffer);
+        let mut frames = BurstBuffer::new(buffer);
         let mut burst = Burst::new();
         let read = self.read(&mut frames, &mut burst);
-        // What came before a record that makes no sense is handled.
+        // Packets before an invalid record are handled.
         self.half.burst(&mut burst, &mut self.back)?;
         self.punt.release();
         read
     }
 
     #[inline(always)]
-    fn read<'b>(&mut self, frames: &mut Frames<'b>, burst: &mut Burst<'b>) -> Result<(), RunError> {
+    fn read<'b>(
+        &mut self,
+        frames: &mut BurstBuffer<'b>,
+        burst: &mut Burst<'b>,
+    ) -> Result<(), RunError> {
         for _ in 0..BURST {
             let Some(room) = frames.room() else { break };
             let Some(popped) = self.punt.pop(room)? else { break };
             let bytes = frames.keep(popped.len);
-            let undecodable = ProtocolError::Undecodable(popped.kind);
-            if popped.kind == Message::PUNT {
+            let undecodable = ProtocolError::undecodable(popped.kind);
+            if popped.kind == Kind::Punt {
                 let frame = Message::decode_roomy(popped.kind, bytes);
-                // Heads are for programs that ask for no more.
+                // Only programs that read just headers accept heads.
                 let frame = frame.filter(|(stamp, _)| A::HEADS || !stamp.parked.is_some());
                 let (stamp, frame) = frame.ok_or(undecodable)?;
-                // There is room: no more is popped than a burst takes.
+                // There is space: at most a burst of records is popped.
                 burst.push_passed_on(stamp, frame);
                 continue;
             }
-            // It stands between packets, and means something to those behind it.
+            // A control message is a barrier: earlier packets run first.
             self.half.burst(burst, &mut self.back)?;
             burst.clear();
             self.message(&Message::decode(popped.kind, bytes.frame()).ok_or(undecodable)?)?;
@@ -273,48 +283,53 @@ impl<A: App> Worker<A> {
 
     fn message(&mut self, message: &Message<'_>) -> Result<(), RunError> {
         match *message {
-            Message::Drained(now) => self.nic_drained = Some(now),
-            Message::Piece(state, piece) if self.said_drained => {
+            Message::Control(Control::Drained { now }) => self.nic_drained = Some(now),
+            Message::Control(Control::Piece { state, piece }) if self.said_drained => {
                 let now = self.half.now().max(self.nic_drained.unwrap_or(0));
                 self.told += taken(piece);
                 if self.told > most_told::<A>() {
-                    return Err(ProtocolError::TooMuch(Message::PIECE).into());
+                    return Err(ProtocolError::TooMuch(Kind::Piece).into());
                 }
                 if self.back.exporter.is_some() && A::RECORDED.contains(&state.into()) {
                     self.left.push((state, piece.to_vec()));
                 }
                 self.contents.take_in(self.half.engine().app(), state, piece, now)?;
             }
-            // Between packets, as it stood on the wire.
-            Message::Piece(state, piece) if A::READ_MOSTLY => {
-                self.arriving.take(self.half.engine().app(), state, piece)?;
+            // At its position between packets on the wire.
+            Message::Control(Control::Piece { state, piece }) if A::READ_MOSTLY => {
+                self.arriving.take::<A>(state, piece)?;
             }
-            Message::Outcome(count, name) if self.said_drained => {
-                let several = self.outcomes.len() >= MOST_NAMES || name.len() > MOST_NAMES;
+            Message::Control(Control::Change { .. }) if A::READ_MOSTLY => self.arriving.begin(),
+            Message::Control(Control::Changed { version, pieces }) if A::READ_MOSTLY => {
+                self.arriving.end(self.half.engine().app(), version, pieces)?;
+            }
+            Message::Telemetry(Telemetry::Outcome { count, name }) if self.said_drained => {
+                let several = self.outcomes.len() >= MOST_NAMES || name.0.len() > MOST_NAMES;
                 if several {
-                    return Err(ProtocolError::TooMuch(14).into());
+                    return Err(ProtocolError::TooMuch(Kind::Outcome).into());
                 }
-                let name = String::from_utf8_lossy(name).into_owned();
+                let name = String::from_utf8_lossy(name.0).into_owned();
                 *self.outcomes.entry(name).or_default() += count;
             }
-            Message::Report(report) if self.said_drained => {
+            Message::Telemetry(Telemetry::Report { report }) if self.said_drained => {
                 let outcomes = std::mem::take(&mut self.outcomes);
                 self.account = Some(NicAccount { report, outcomes });
             }
-            Message::Load(load) => {
+            Message::Telemetry(Telemetry::Load { load }) => {
                 self.nic_seen = Seen { load: Some(load), talkers: Vec::new() };
-                // Those that ended there are gone from the count.
+                // Updates the count: flows that ended there are gone.
                 self.half.count_at_nic(load.counts.flows as u32);
             }
-            Message::Talker { count, error, group } => {
-                let key = A::Group::get(group).ok_or(ProtocolError::Undecodable(19))?;
-                // However many come, no more are kept than a side counts.
+            Message::Telemetry(Telemetry::Talker { count, error, group }) => {
+                let key = A::Group::get(group).ok_or(ProtocolError::Undecodable(Kind::Talker))?;
+                // Keeps at most as many as a side counts, however many arrive.
                 if self.nic_seen.talkers.len() < TALKERS {
                     self.nic_seen.talkers.push(Talker { key, count, error });
                 }
             }
-            // What it owns matters to a host with copies.
-            Message::Owned(_) | Message::AllOwned(_) if !A::DURABLE => {}
+            // Only a host with replicas needs to know its flows.
+            Message::Ownership(Ownership::Owned { .. } | Ownership::AllOwned { .. })
+                if !A::DURABLE => {}
             _ => {
                 if let Some(ledger) = &mut self.back.ledger {
                     ledger.received(message);
@@ -325,7 +340,8 @@ impl<A: App> Worker<A> {
         Ok(())
     }
 
-    /// When the NIC has no packet left and no offer is under way, it is told so.
+    /// Tells the NIC that the host is drained, once the NIC has no packet left and no offload is in
+    /// progress.
     fn finish(&mut self) -> bool {
         if self.nic_drained.is_none() || self.said_drained {
             return false;
@@ -335,25 +351,25 @@ impl<A: App> Worker<A> {
             return false;
         }
         self.said_drained = true;
-        self.back.send(&Message::Drained(self.half.now()));
+        self.back.send(&Control::Drained { now: self.half.now() }.into());
         self.back.flush();
         true
     }
 
-    /// Asks the NIC to tell its load so often.
+    /// Requests load reports from the NIC with this period.
     pub fn watch(&mut self, every: Duration) {
         self.back.ledger = Some(Ledger::new());
         self.half.watch();
         self.tell_every(every);
     }
 
-    /// From now on the NIC should tell it so often.
+    /// Sets the period of the NIC's load reports.
     pub fn tell_every(&mut self, every: Duration) {
-        self.back.send(&Message::Watch(every.as_nanos() as u64));
+        self.back.send(&Telemetry::Watch { every: every.as_nanos() as u64 }.into());
         self.back.flush();
     }
 
-    /// What both sides have to do, as far as it is known here.
+    /// The load of both sides, as far as it is known here.
     pub fn observe(&mut self, now_ns: u64) -> Observation<A::Group> {
         let mut talkers = Vec::new();
         let load = self.half.load(|talker| talkers.push(*talker));
@@ -367,7 +383,7 @@ impl<A: App> Worker<A> {
         Observation { host: Seen { load: Some(load), talkers }, nic: self.nic_seen.clone(), moved }
     }
 
-    /// Has flows moved, as far as that is possible.
+    /// Executes the controller's orders, as far as possible.
     pub fn follow(&mut self, orders: &[Order<A::Group>]) {
         for order in orders {
             self.half.follow(order, &mut self.back);
@@ -375,7 +391,7 @@ impl<A: App> Worker<A> {
         self.back.flush();
     }
 
-    /// Whether something waits for room on the ring to the NIC.
+    /// Whether a message waits for space in the ring to the NIC.
     pub fn waits_for_room(&self) -> bool {
         !self.back.is_clear() || self.half.is_handing_over()
     }
@@ -385,12 +401,12 @@ impl<A: App> Worker<A> {
         Ok(self.punt.is_empty_indeed()?)
     }
 
-    /// Records that came from the NIC.
+    /// Number of records received from the NIC.
     pub(crate) fn ring_records(&self) -> u64 {
         self.punt.records()
     }
 
-    /// The end of the run's time.
+    /// The end of the run time.
     pub(crate) fn now(&self) -> u64 {
         self.half.now().max(self.nic_drained.unwrap_or(0))
     }

@@ -15,7 +15,7 @@ use cora_core::packet::Port;
 use cora_host::parts::{Direct, Pages, Supply, configure};
 use cora_host::{Inside, RunError};
 use cora_runtime::exec::Burst;
-use cora_runtime::exec::burst::{BURST, BURST_BYTES, Frames};
+use cora_runtime::exec::burst::{BURST, BURST_BYTES, BurstBuffer};
 use cora_runtime::host_half::HostHalf;
 use cora_runtime::link::message::Stamp;
 use cora_runtime::nic_half::NicHalf;
@@ -85,7 +85,7 @@ fn pass(
     mark();
     mark();
     while !pass.is_over() {
-        let mut frames = Frames::new(&mut buffer);
+        let mut frames = BurstBuffer::new(&mut buffer);
         let mut burst = Burst::new();
         while burst.len() < most {
             let received = pass.receive(&mut frames, |stamp, frame| {

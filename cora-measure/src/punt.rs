@@ -15,7 +15,7 @@ use cora_core::packet::Roomy;
 use cora_host::RunError;
 use cora_host::parts::{Supply, Worker};
 use cora_runtime::exec::Burst;
-use cora_runtime::exec::burst::{BURST_BYTES, Frames};
+use cora_runtime::exec::burst::{BURST_BYTES, BurstBuffer};
 use cora_runtime::link::message::Stamp;
 use serde_json::json;
 
@@ -81,7 +81,7 @@ impl<A: App> Nic<'_, A> {
         self.settle()?;
         while !pass.is_over() && !self.end.out.told.is_over() {
             let mut frame = None;
-            pass.receive(&mut Frames::new(&mut buffer), |stamp, bytes| {
+            pass.receive(&mut BurstBuffer::new(&mut buffer), |stamp, bytes| {
                 frame = Some((stamp, bytes));
             });
             let Some((stamp, frame)) = frame else { break };

@@ -22,7 +22,7 @@ use cora_core::app::App;
 use cora_host::RunError;
 use cora_host::parts::{Apart, Supply, Worker};
 use cora_runtime::exec::Burst;
-use cora_runtime::exec::burst::{BURST_BYTES, Frames};
+use cora_runtime::exec::burst::{BURST_BYTES, BurstBuffer};
 use serde::Serialize;
 
 use crate::in_memory::{self, BACK_BURST, NicEnd, Out, Patience, Told, on_a_core_each};
@@ -209,7 +209,7 @@ impl<'a, A: App> Nic<'a, A> {
                 self.end.out.waited += start.elapsed();
                 continue;
             }
-            let mut frames = Frames::new(&mut buffer);
+            let mut frames = BurstBuffer::new(&mut buffer);
             let mut burst = Burst::new();
             while !burst.is_full() {
                 let (now, later) = (&mut self.now, self.later);

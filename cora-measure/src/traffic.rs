@@ -11,7 +11,7 @@ use cora_host::parts::{Reading, Source};
 use cora_host::{Inside, RunError};
 use cora_runtime::channel::Outbox;
 use cora_runtime::exec::Burst;
-use cora_runtime::exec::burst::{BURST, BURST_BYTES, Frames};
+use cora_runtime::exec::burst::{BURST, BURST_BYTES, BurstBuffer};
 use cora_runtime::link::message::Stamp;
 use cora_runtime::link::region::Parked;
 
@@ -123,7 +123,7 @@ impl Traffic {
     ) -> Result<(), RunError> {
         let mut pass = self.pass(from);
         while !pass.is_over() {
-            let mut frames = Frames::new(buffer);
+            let mut frames = BurstBuffer::new(buffer);
             let mut burst = Burst::new();
             while !burst.is_full() {
                 let received = pass.receive(&mut frames, |stamp, frame| {
@@ -145,7 +145,7 @@ impl Traffic {
         let mut pass = self.pass(from);
         while !pass.is_over() {
             // What was received is there to be read: no copy of it may be left out.
-            let mut frames = Frames::new(black_box(&mut *buffer));
+            let mut frames = BurstBuffer::new(black_box(&mut *buffer));
             let mut burst = heapless::Vec::<(Stamp, Roomy<'_>), BURST>::new();
             while !burst.is_full() {
                 let received = pass.receive(&mut frames, |stamp, frame| {
@@ -184,7 +184,7 @@ impl Pass<'_> {
     #[inline(always)]
     pub(crate) fn receive<'a>(
         &mut self,
-        frames: &mut Frames<'a>,
+        frames: &mut BurstBuffer<'a>,
         to: impl FnOnce(Stamp, Roomy<'a>),
     ) -> bool {
         let Some(room) = frames.room() else { return false };

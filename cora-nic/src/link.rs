@@ -4,7 +4,7 @@ use core::sync::atomic::AtomicU64;
 
 use cora_runtime::channel::Outbox;
 use cora_runtime::exec::Wire;
-use cora_runtime::link::message::{Message, Stamp};
+use cora_runtime::link::message::{Kind, Message, Stamp};
 use cora_runtime::link::region::{self, Idle, Lots, Parking, Region, generation};
 use cora_runtime::link::ring::{Consumer, Producer, PushError, RingError, SharedMemory};
 
@@ -113,11 +113,11 @@ impl Outgoing {
 }
 
 impl Outbox for Outgoing {
-    #[inline]
+    #[inline(always)]
     fn send(&mut self, message: &Message<'_>) {
         match message.stamped() {
             Some((stamp, frame)) => self.push_frame(message.kind(), stamp, frame),
-            None => message.encode_from_nic(|kind, parts| self.push(kind, parts)),
+            None => message.encode_for_host(|kind, parts| self.push(kind, parts)),
         }
     }
 
@@ -135,7 +135,12 @@ impl Outbox for Outgoing {
 impl Wire for Outgoing {
     #[inline]
     fn transmit(&mut self, stamp: &Stamp, frame: &[u8]) {
-        self.push_frame(Message::FRAME, stamp, frame);
+        self.push_frame(Kind::Frame, stamp, frame);
+    }
+
+    #[inline]
+    fn relay(&mut self, stamp: &Stamp, frame: &[u8]) {
+        self.push_frame(Kind::Send, stamp, frame);
     }
 
     #[inline]
@@ -145,6 +150,11 @@ impl Wire for Outgoing {
 }
 
 impl Outgoing {
+    /// Pushes a message for the host as it came.
+    pub(crate) fn pass_on(&mut self, kind: u16, bytes: &[u8]) {
+        self.push(kind, &[bytes]);
+    }
+
     /// Pushes a message without a frame: they are for the host. One copy of it serves all kinds,
     /// for the NIC's instruction cache is small.
     #[inline(never)]
@@ -157,14 +167,14 @@ impl Outgoing {
 
     /// Pushes a packet: it leaves at the wire, or is for the host.
     #[inline(never)]
-    fn push_frame(&mut self, kind: u16, stamp: &Stamp, frame: &[u8]) {
+    fn push_frame(&mut self, kind: Kind, stamp: &Stamp, frame: &[u8]) {
         let mut idle = Idle::default();
         let head = stamp.words();
         loop {
-            let wire = kind == Message::FRAME;
+            let wire = kind != Kind::Punt;
             let ring = if wire { &mut self.wire_out } else { &mut self.punt };
-            match ring.push_behind(kind, &head, frame) {
-                Err(why) if self.waits(kind, why, &mut idle) => {}
+            match ring.push_behind(kind.number(), &head, frame) {
+                Err(why) if self.waits(kind.number(), why, &mut idle) => {}
                 Ok(()) => return,
                 Err(_) => {
                     // The rest of a frame goes with its head.
@@ -199,13 +209,13 @@ impl Outgoing {
         self.region.nic_beats(self.region.nic_heartbeat().wrapping_add(1));
         // Output may depend on messages that the host is about to get.
         self.punt.publish();
-        if kind == Message::FRAME {
+        if kind == Kind::Frame || kind == Kind::Send {
             self.wire_out.publish();
         }
         region::wake(&self.host);
         let watched = generation::current(self.file) != 0;
         let away = self.is_followed() || self.region.host_heartbeat() == 0;
-        let dropped = kind == Message::PUNT && watched && away;
+        let dropped = kind == Kind::Punt && watched && away;
         self.host_away += u64::from(dropped);
         dropped
     }

@@ -2,11 +2,11 @@
 
 use cora_core::app::{App, Sides};
 use cora_core::sentence::Sentence;
-use cora_core::state::{Kind, Line, Memory, OutOfMemory, Place};
+use cora_core::state::{self, Line, Memory, OutOfMemory, Place};
 use cora_runtime::channel::{Outbox, ProtocolError};
 use cora_runtime::exec::Burst;
-use cora_runtime::exec::burst::{BURST_BYTES, Frames};
-use cora_runtime::link::message::{Load, Message, Report};
+use cora_runtime::exec::burst::{BURST_BYTES, BurstBuffer};
+use cora_runtime::link::message::{Control, Frames, Kind, Load, Message, Name, Report, Telemetry};
 use cora_runtime::link::region::{Identity, Idle, NicStatus, Region, generation, refuse};
 use cora_runtime::link::ring::{Consumer, RingError, SharedMemory};
 use cora_runtime::nic_half::{Event, NicHalf};
@@ -221,7 +221,7 @@ impl<A: App> Server<'_, A> {
             if self.wire_ended.is_some() && !said_drained && self.half.is_drained() {
                 said_drained = true;
                 self.half.close();
-                self.outgoing.send(&Message::Drained(self.now()));
+                self.outgoing.send(&Control::Drained { now: self.now() }.into());
                 self.outgoing.publish();
             }
         }
@@ -317,17 +317,17 @@ impl<A: App> Server<'_, A> {
         for _ in 0..BACK_BURST {
             let Some(popped) = back.pop(buffer)? else { break };
             // Orders for flows are void then; handled packets still leave.
-            if host_ended && popped.kind != Message::SEND {
+            if host_ended && popped.kind != Kind::Send {
                 continue;
             }
             // A NIC that has read the wire has a version, no older than that of a host which was
             // started anew.
-            if const { A::READ_MOSTLY } && popped.kind == Message::PIECE && self.begun {
+            if const { A::READ_MOSTLY } && popped.kind == Kind::Piece && self.begun {
                 continue;
             }
             // Where the wire's ring may be published amid this, nothing of it is to be read a
             // second time.
-            if A::DURABLE && (popped.kind != Message::SEND || !self.wire_has_room()) {
+            if A::DURABLE && (popped.kind != Kind::Send || !self.wire_has_room()) {
                 back.release();
             }
             let bytes = buffer.get(..popped.len).unwrap_or_default();
@@ -335,8 +335,8 @@ impl<A: App> Server<'_, A> {
                 self.half.sent(&stamp, frame, &mut self.outgoing)?;
                 continue;
             }
-            let undecodable = ProtocolError::Undecodable(popped.kind);
-            let message = Message::decode_from_host(popped.kind, bytes).ok_or(undecodable)?;
+            let undecodable = ProtocolError::undecodable(popped.kind);
+            let message = Message::decode_at_nic(popped.kind, bytes).ok_or(undecodable)?;
             match self.half.message(&message, &mut self.outgoing)? {
                 Event::None => {}
                 Event::Begin => self.begun = true,
@@ -344,7 +344,7 @@ impl<A: App> Server<'_, A> {
                 // The first time at once.
                 Event::Watch(every) => self.watch = Watch { every, next: 0 },
             }
-            entries -= u32::from(popped.kind == Message::ENTRY);
+            entries -= u32::from(popped.kind == Kind::Entry);
             if entries == 0 {
                 break;
             }
@@ -364,7 +364,7 @@ impl<A: App> Server<'_, A> {
         if !self.half.takes_packets() {
             return Ok(false);
         }
-        let mut frames = Frames::new(buffer);
+        let mut frames = BurstBuffer::new(buffer);
         let mut burst = Burst::new();
         let mut change = None;
         self.settles = false;
@@ -372,20 +372,20 @@ impl<A: App> Server<'_, A> {
             let Some(room) = frames.room() else { break };
             let Some(popped) = wire.pop(room)? else { break };
             let bytes = frames.keep(popped.len);
-            if const { A::READ_MOSTLY } && popped.kind == Message::PIECE {
-                change = Some(bytes);
+            if const { A::READ_MOSTLY } && Kind::is_of_change(popped.kind) {
+                change = Some((popped.kind, bytes));
                 break;
             }
-            if popped.kind == Message::WIRE_END {
-                let message = Message::decode_from_host(popped.kind, bytes.frame());
-                let Some(Message::WireEnd(now)) = message else {
-                    return Err(ProtocolError::Undecodable(popped.kind).into());
+            if popped.kind == Kind::WireEnd {
+                let message = Message::decode_at_nic(popped.kind, bytes.frame());
+                let Some(Message::Frames(Frames::WireEnd { now })) = message else {
+                    return Err(ProtocolError::undecodable(popped.kind).into());
                 };
                 self.wire_ended = Some(now);
                 break;
             }
             let frame = Message::decode_roomy(popped.kind, bytes);
-            let (stamp, frame) = frame.ok_or(ProtocolError::Undecodable(popped.kind))?;
+            let (stamp, frame) = frame.ok_or(ProtocolError::undecodable(popped.kind))?;
             // There is room: the loop's condition.
             burst.push_roomy(stamp, frame);
         }
@@ -393,8 +393,8 @@ impl<A: App> Server<'_, A> {
         wire.release();
         let full = burst.is_full();
         self.half.burst(&mut burst, &mut self.outgoing);
-        if let Some(bytes) = change {
-            self.change(bytes.frame())?;
+        if let Some((kind, bytes)) = change {
+            self.change(kind, bytes.frame())?;
         }
         Ok(full)
     }
@@ -404,15 +404,17 @@ impl<A: App> Server<'_, A> {
     /// runs between the marks.
     #[cold]
     #[inline(never)]
-    fn change(&mut self, bytes: &[u8]) -> Result<(), LinkError> {
-        let undecodable = ProtocolError::Undecodable(Message::PIECE);
-        let message = Message::decode_from_host(Message::PIECE, bytes).ok_or(undecodable)?;
+    fn change(&mut self, kind: u16, bytes: &[u8]) -> Result<(), LinkError> {
+        let undecodable = ProtocolError::undecodable(kind);
+        let message = Message::decode_at_nic(kind, bytes).ok_or(undecodable)?;
         match message {
-            Message::Piece(Message::MARK, _) => self.settles = true,
-            Message::Piece(state, piece) => self.half.version(state, piece)?,
+            Message::Control(Control::Change { .. } | Control::Changed { .. }) => {
+                self.settles = true;
+            }
+            Message::Control(Control::Piece { state, piece }) => self.half.version(state, piece)?,
             _ => return Err(undecodable.into()),
         }
-        self.outgoing.send(&message);
+        self.outgoing.pass_on(kind, bytes);
         Ok(())
     }
 
@@ -427,24 +429,29 @@ impl<A: App> Server<'_, A> {
         let mut flows = 0;
         for (number, (_, place)) in A::PLACES.iter().enumerate() {
             let home = self.half.engine().app().state(number);
-            if matches!(home.kind(), Kind::Keyed) && A::PLAN.sides == Sides::NicOnly {
+            if matches!(home.kind(), state::Kind::Keyed) && A::PLAN.sides == Sides::NicOnly {
                 flows = flows.max(home.entries(now));
             }
             if *place != Place::Host && A::PLAN.sides != Sides::HostOnly {
                 let outgoing = &mut self.outgoing;
-                home.export(now, &mut |piece| outgoing.send(&Message::Piece(number as u16, piece)));
+                home.export(now, &mut |piece| {
+                    outgoing.send(&Control::Piece { state: number as u16, piece }.into());
+                });
             }
         }
         let outgoing = &mut self.outgoing;
         self.half.engine().outcomes.each(&mut |name, count| {
-            outgoing.send(&Message::Outcome(count, name.as_bytes()));
+            outgoing.send(&Telemetry::Outcome { count, name: Name(name.as_bytes()) }.into());
         });
         let counts = self.half.counts();
         let away = outgoing.host_away;
         if away > 0 {
-            outgoing.send(&Message::Outcome(away, b"host-away"));
+            outgoing.send(&Telemetry::Outcome { count: away, name: Name(b"host-away") }.into());
         }
-        outgoing.send(&Message::Report(Report { flows: flows.max(counts.flows), ..counts }));
+        outgoing.send(
+            &Telemetry::Report { report: Report { flows: flows.max(counts.flows), ..counts } }
+                .into(),
+        );
         outgoing.publish();
     }
 }

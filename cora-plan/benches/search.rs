@@ -1,4 +1,4 @@
-//! How long the search takes: `cargo bench -p cora-plan`.
+//! Time of the search: `cargo bench -p cora-plan`.
 //!
 //! Each figure is one pass over a batch of fifty random problems, the same ones as in the tests.
 
@@ -10,7 +10,7 @@ use std::hint::black_box;
 use cora_plan::search::{Effort, Problem, solve};
 use criterion::{Criterion, criterion_group, criterion_main};
 
-/// What makes a problem of a seed, so many switches, and so many classes.
+/// Generates a problem from a seed, a number of switches and a number of classes.
 type Maker = fn(u64, usize, usize) -> Problem;
 
 fn searches(criterion: &mut Criterion) {

@@ -1,11 +1,10 @@
-//! Which tables are looked up ahead of a packet's turn, and for which packets.
+//! Tables to prefetch before a packet's turn, and the packets to prefetch for.
 //!
-//! A line that is asked for ahead is not waited for, but asking takes time, and lines that are
-//! already there make room. So a table is looked up ahead of every packet only if packets of flows
-//! that have their entries may need it: if a path that neither drops, nor makes or removes an
-//! entry, touches it. The others are *further* tables: a new flow needs them, as a NAT needs what
-//! it counts per client. They are looked up ahead for packets that miss an entry in one of the
-//! first tables.
+//! A prefetch hides a miss, but it takes time and evicts other cache lines. So a table is
+//! prefetched for every packet only if packets of established flows may need it. Such a table is
+//! touched on a path that neither drops nor makes or removes an entry. The others are *further*
+//! tables: a new flow needs them, such as a NAT's counter per client. They are prefetched for
+//! packets that miss an entry in one of the first tables.
 
 use crate::graph::{Access, Does, Exit, Graph, Path};
 
@@ -20,7 +19,7 @@ pub fn further(graph: &Graph) -> Vec<bool> {
     let paths = || graph.chain.iter().flat_map(|handler| &handler.paths);
     let touches = |path: &Path, name: &str| path.accesses.iter().any(|a| a.state == name);
     let needed = |name: &str| {
-        // What can't be seen may be anything.
+        // An opaque access may be of any kind.
         let unseen =
             |path: &Path| path.accesses.iter().any(|a| a.state == name && a.does == Does::Anything);
         paths().filter(known).any(|path| touches(path, name)) || paths().any(unseen)
@@ -30,7 +29,7 @@ pub fn further(graph: &Graph) -> Vec<bool> {
         .iter()
         .map(|state| state.keyed.as_ref().map(|_| needed(&state.name)))
         .collect();
-    // Somebody must miss an entry first.
+    // A further table needs a first table, because a miss there triggers its prefetch.
     let any = tables.contains(&Some(true));
     tables.iter().map(|needed| any && *needed == Some(false)).collect()
 }
@@ -41,7 +40,7 @@ mod tests {
     use crate::sample;
     use crate::words::Kind;
 
-    /// The NAT, which counts what each client opened when it makes a session.
+    /// A NAT that counts the sessions of each client.
     fn with_clients(does: Does) -> Graph {
         let mut graph = sample::nat();
         graph.states.push(sample::state("Client", Kind::Keyed, Some("SourceAddress"), "u64"));

@@ -1,7 +1,8 @@
-//! Reading TOML with lines: every fault of a file at once, each with its line and its cure.
+//! A TOML reader with line numbers. It reports all faults of a file at once, each with its line and
+//! its remedy.
 //!
-//! A reader of one kind of file (a statement, a profile) says which tables, strings and numbers it
-//! wants. Whatever is missing, unknown, of another type or out of range is noted, and reading goes
+//! The reader of a kind of file (a statement, a profile) asks for tables, strings and numbers. A
+//! missing or unknown key, a wrong type and a number out of range are recorded, and reading goes
 //! on.
 //!
 //! ```
@@ -27,41 +28,41 @@ use toml::de::{DeArray, DeTable, DeValue};
 
 use crate::nearest::choose;
 
-/// What a file says wrong.
+/// A fault of a file.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Fault {
     /// It is not TOML.
     #[error("{message}")]
     NotToml {
-        /// What the TOML reader says.
+        /// Message of the TOML reader.
         message: String,
-        /// How a file of this kind begins.
+        /// The beginning of a valid file of this kind.
         begins: &'static str,
         /// Line.
         line: usize,
     },
-    /// A key that means nothing here.
+    /// An unknown key.
     #[error("unknown key `{key}` in {table}")]
     UnknownKey {
         /// The key.
         key: String,
-        /// The table it stands in.
+        /// The table with the key.
         table: String,
-        /// Keys that mean something there.
+        /// Known keys of the table.
         known: &'static [&'static str],
         /// Line.
         line: usize,
     },
-    /// A key that must be there.
+    /// A missing key.
     #[error("`{key}` is missing in {table}")]
     Missing {
         /// The key.
         key: String,
-        /// The table where it should stand.
+        /// The table that should have it.
         table: String,
-        /// What is wanted.
+        /// The expected value.
         wanted: &'static str,
-        /// Line where the table begins.
+        /// First line of the table.
         line: usize,
     },
     /// A value of another type.
@@ -69,33 +70,33 @@ pub enum Fault {
     OtherType {
         /// Key of the value.
         key: String,
-        /// What it is.
+        /// Type of the value.
         found: &'static str,
-        /// What is wanted.
+        /// The expected value.
         wanted: &'static str,
         /// Line.
         line: usize,
     },
-    /// A number that can't be.
+    /// A number out of range.
     #[error("`{key} = {found}` is out of range")]
     OutOfRange {
         /// Key of the number.
         key: String,
         /// The number, as written.
         found: String,
-        /// What is wanted.
+        /// The expected value.
         wanted: &'static str,
         /// Line.
         line: usize,
     },
-    /// A word that is none of those that mean something.
+    /// An unknown word.
     #[error("`{word}` is not a value of `{key}`")]
     UnknownWord {
         /// Key of the word.
         key: String,
         /// The word.
         word: String,
-        /// Words that mean something.
+        /// Known words.
         known: &'static [&'static str],
         /// Line.
         line: usize,
@@ -115,7 +116,7 @@ impl Fault {
         }
     }
 
-    /// What would be right.
+    /// The remedy.
     pub fn cure(&self) -> String {
         match self {
             Self::NotToml { begins, .. } => format!("mend the file; it {begins}"),
@@ -130,16 +131,16 @@ impl Fault {
     }
 }
 
-/// Which numbers may stand somewhere.
+/// A range of valid numbers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Range {
-    /// In words, behind "write": `a number above 0`.
+    /// In words, to follow "write": `a number above 0`.
     pub wanted: &'static str,
-    /// The least that may be.
+    /// The minimum.
     pub least: f64,
-    /// Whether `least` itself may not be.
+    /// Whether `least` itself is excluded.
     pub above: bool,
-    /// The most that may be.
+    /// The maximum.
     pub most: f64,
 }
 
@@ -161,7 +162,7 @@ impl Range {
         Self { wanted, least: 0.0, above: false, most }
     }
 
-    /// Whether a number is within. Those that are not finite never are.
+    /// Whether a number is in the range. Non-finite numbers never are.
     pub fn holds(&self, number: f64) -> bool {
         number.is_finite()
             && number <= self.most
@@ -172,16 +173,16 @@ impl Range {
 /// A table of the file.
 #[derive(Clone, Debug)]
 pub struct Table<'t> {
-    /// What faults call it: `` `[nic]` ``.
+    /// Its name in faults: `` `[nic]` ``.
     pub name: String,
-    /// Line where it begins.
+    /// Its first line.
     pub line: usize,
-    /// What stands in it, in the order of the file.
+    /// Its entries, in the order of the file.
     pub entries: Vec<Entry<'t>>,
 }
 
 impl<'t> Table<'t> {
-    /// What stands under a key.
+    /// The entry of a key.
     pub fn get(&self, key: &str) -> Option<Entry<'t>> {
         self.entries.iter().find(|entry| entry.key == key).copied()
     }
@@ -203,15 +204,14 @@ impl Entry<'_> {
         matches!(self.value, DeValue::Integer(_) | DeValue::Float(_))
     }
 
-    /// The same, under a key that says more in a fault.
+    /// The same entry under a more specific key for faults.
     #[must_use]
     pub fn called<'k>(&'k self, key: &'k str) -> Entry<'k> {
         Entry { key, line: self.line, value: self.value }
     }
 }
 
-/// Reading one file: its text, and what was wrong so far. `E` is what the reader of this kind of
-/// file calls a fault.
+/// Reads one file: its text and the faults so far. `E` is the fault type of this kind of file.
 #[derive(Debug)]
 pub struct Reader<'a, E> {
     text: &'a str,
@@ -219,8 +219,9 @@ pub struct Reader<'a, E> {
 }
 
 impl<E: From<Fault>> Reader<'_, E> {
-    /// Reads a file. `name` is what faults call it, `begins` says how one of its kind begins.
-    /// `read` gets the whole document as a table, and gives nothing only when it refused something.
+    /// Reads a file. `name` is its name in faults, and `begins` describes the beginning of a valid
+    /// one. `read` gets the whole document as a table. It returns `None` only after it refused
+    /// something.
     ///
     /// # Errors
     /// All faults, in the order of their lines.
@@ -254,17 +255,17 @@ impl<E: From<Fault>> Reader<'_, E> {
         self.faults.into_iter().map(|(_, fault)| fault).collect()
     }
 
-    /// Notes a fault of the file's kind.
+    /// Records a fault of the file's kind.
     pub fn refuse(&mut self, line: usize, fault: E) {
         self.faults.push((line, fault));
     }
 
-    /// Notes a fault.
+    /// Records a fault.
     pub fn note(&mut self, fault: Fault) {
         self.refuse(fault.line(), fault.into());
     }
 
-    /// Refuses keys that are not `known`.
+    /// Records a fault for each key that is not `known`.
     pub fn only(&mut self, table: &Table<'_>, known: &'static [&'static str]) {
         for entry in &table.entries {
             if !known.contains(&entry.key) {
@@ -273,13 +274,13 @@ impl<E: From<Fault>> Reader<'_, E> {
         }
     }
 
-    /// Refuses a key.
+    /// Records an unknown key.
     pub fn unknown(&mut self, entry: Entry<'_>, table: &Table<'_>, known: &'static [&'static str]) {
         let (key, table) = (entry.key.to_owned(), table.name.clone());
         self.note(Fault::UnknownKey { key, table, known, line: entry.line });
     }
 
-    /// What stands under a key that must be there.
+    /// The entry of a required key.
     pub fn need<'t>(
         &mut self,
         table: &Table<'t>,
@@ -294,7 +295,7 @@ impl<E: From<Fault>> Reader<'_, E> {
         entry
     }
 
-    /// A table, and what faults are to call it.
+    /// A table, with its name for faults.
     pub fn table<'t>(&mut self, entry: Entry<'t>, name: impl Into<String>) -> Option<Table<'t>> {
         match entry.value {
             DeValue::Table(table) => Some(self.list_table(table, name.into(), entry.line)),
@@ -318,7 +319,7 @@ impl<E: From<Fault>> Reader<'_, E> {
         }
     }
 
-    /// One of some words: its place among them.
+    /// The index of a word in `known`.
     pub fn word(&mut self, entry: Entry<'_>, known: &'static [&'static str]) -> Option<usize> {
         let word = self.string(entry)?;
         let found = known.iter().position(|known| *known == word);
@@ -329,7 +330,7 @@ impl<E: From<Fault>> Reader<'_, E> {
         found
     }
 
-    /// A number, whole or not, within a range.
+    /// An integer or float within a range.
     pub fn number(&mut self, entry: Entry<'_>, range: Range) -> Option<f64> {
         let written = self.written(entry, range.wanted)?;
         match written.number {
@@ -343,7 +344,7 @@ impl<E: From<Fault>> Reader<'_, E> {
         }
     }
 
-    /// A number as it stands there, whatever its range.
+    /// A number as written, in any range.
     pub fn written(&mut self, entry: Entry<'_>, wanted: &'static str) -> Option<Written> {
         match entry.value {
             DeValue::Integer(number) if number.radix() != 10 => {
@@ -395,12 +396,12 @@ impl<E: From<Fault>> Reader<'_, E> {
     }
 }
 
-/// A number as a file has it.
+/// A number as written in a file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Written {
     /// Its digits.
     pub text: String,
-    /// What they are; nothing when they are too many.
+    /// Their value; `None` if there are too many.
     pub number: Option<f64>,
 }
 

@@ -1,36 +1,36 @@
-//! A number, and where it is from. A profile without sources is an opinion.
+//! A number with its source. A profile without sources is an opinion.
 
 use std::fmt;
 
 /// A number of a profile.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Figure {
-    /// The number; its unit is that of the key it stands under.
+    /// The number, in the unit of its key.
     pub value: f64,
-    /// Where it is from.
+    /// Its source.
     pub source: Source,
 }
 
-/// Where a number is from.
+/// Source of a number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// A publication says so: which one.
+    /// Published; the string cites the publication.
     Published(String),
-    /// It was measured: how and on what.
+    /// Measured; the string gives the method and the machine.
     Measured(String),
-    /// It follows from other numbers: how.
+    /// Derived from other numbers; the string says how.
     Derived(String),
-    /// Nobody says so: why it was taken nevertheless.
+    /// Assumed without a source; the string says why.
     Assumed(String),
 }
 
 impl Figure {
-    /// A number that was taken without a source, and why.
+    /// A number without a source, and the reason for it.
     pub fn assumed(value: f64, why: impl Into<String>) -> Self {
         Self { value, source: Source::Assumed(why.into()) }
     }
 
-    /// A number that was measured, and how.
+    /// A measured number, and its method.
     pub fn measured(value: f64, how: impl Into<String>) -> Self {
         Self { value, source: Source::Measured(how.into()) }
     }
@@ -47,7 +47,7 @@ impl Source {
         }
     }
 
-    /// What it says.
+    /// The text of the source.
     pub fn text(&self) -> &str {
         match self {
             Self::Published(text)

@@ -1,5 +1,5 @@
-//! The state-flow graph: the handlers of a program in the order of their chain, its states, and
-//! which handler reads, writes, inserts into or removes from which state.
+//! The state-flow graph: the handlers of a program in chain order, its states, and the accesses of
+//! handlers to states (read, write, insert, remove).
 
 use std::collections::BTreeSet;
 
@@ -10,12 +10,12 @@ use crate::words::Kind;
 /// Version of the graph's JSON; a reader refuses others.
 pub const SCHEMA: u32 = 2;
 
-/// A whole program, as data.
+/// A whole program as data.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Graph {
     /// [`SCHEMA`].
     pub schema: u32,
-    /// Name of the program: that of its package.
+    /// Name of the program's package.
     pub app: String,
     /// Handlers, as `app!` chains them.
     pub chain: Vec<HandlerNode>,
@@ -32,29 +32,28 @@ pub struct HandlerNode {
     pub name: String,
     /// Path of its function: `crate::nat::translate`.
     pub path: String,
-    /// Where it is declared.
+    /// Place of its declaration.
     pub at: SourcePlace,
-    /// It takes the packet's headers alone, by the name of its first parameter's type. Only
-    /// predictions go by this: what a half sends goes by what the macro found, by the same name,
-    /// and the compiler refuses another type under it. Left out where it takes the whole packet, as
-    /// all did in graphs that don't know of it.
+    /// Whether it takes only the packet's headers, judged by the name of its first parameter's
+    /// type. Only predictions use this flag. A half uses the macro's finding by the same name, and
+    /// the compiler refuses another type of that name. The flag is left out for handlers that take
+    /// the whole packet, as in graphs before the flag existed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub headers: bool,
-    /// States behind its parameters after the packet, in order.
+    /// States of its parameters after the packet, in order.
     pub parameters: Vec<Parameter>,
-    /// The ways through it that differ in what they do to states, in the order of the source. Never
-    /// empty.
+    /// The paths through it that differ in their accesses to states, in source order. Never empty.
     pub paths: Vec<Path>,
-    /// What reading the source could not see, and so took as the worst case.
+    /// Accesses that the source does not show, and that count as the worst case.
     pub opaque: Vec<Opaque>,
 }
 
-/// One way through a handler, told by what it does to states. Ways that do the same are one path.
+/// A path through a handler, defined by its accesses to states. Equal paths are merged.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Path {
-    /// What it does, in order. The same access twice in a row stands here once.
+    /// Its accesses, in order. A repeated access in a row appears once.
     pub accesses: Vec<Access>,
-    /// How it ends.
+    /// Its exit.
     pub exit: Exit,
 }
 
@@ -63,39 +62,38 @@ pub struct Path {
 pub struct Access {
     /// The state.
     pub state: String,
-    /// What is done to it.
+    /// The operation.
     pub does: Does,
-    /// The key that it goes by, as the source writes it; none for states without, and where it
-    /// can't be seen.
+    /// Its key, as written in the source; `None` for states without a key, and for an opaque one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
-    /// It happens none, one or more times: it stands in a loop or closure, or paths were taken
-    /// together. Such accesses next to each other happen in any order.
+    /// It happens any number of times: it is in a loop or closure, or paths were merged. Such
+    /// adjacent accesses happen in any order.
     pub many: bool,
-    /// Some state may have been written before it on this path: if it punts, that is rolled back. A
-    /// look-up that could write counts as a write, whether or not it found an entry.
+    /// An earlier access of this path may have written a state, so a punt here must roll back. A
+    /// look-up that could write counts as a write, whether or not it finds an entry.
     pub after_write: bool,
-    /// Where.
+    /// Its place.
     pub at: SourcePlace,
 }
 
-/// What an access does.
+/// The operation of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Does {
-    /// It reads what is there.
+    /// Reads the state or an entry.
     Read,
-    /// It looks an entry up to change it, or writes what is there.
+    /// Looks an entry up to change it, or writes the state.
     Write,
-    /// It makes an entry.
+    /// Makes an entry.
     Insert,
-    /// It removes an entry.
+    /// Removes an entry.
     Remove,
-    /// It can't be seen: all that the borrow allows.
+    /// Opaque: any operation that the borrow allows.
     Anything,
 }
 
-/// How a path ends.
+/// The exit of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Exit {
@@ -116,20 +114,20 @@ pub enum Exit {
 pub struct Parameter {
     /// Name of the parameter.
     pub name: String,
-    /// State behind it.
+    /// Its state.
     pub state: String,
     /// Whether it is borrowed `&mut`.
     pub mutable: bool,
 }
 
-/// An access that was taken as the worst case.
+/// An access that counts as the worst case.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Opaque {
-    /// Where.
+    /// Its place.
     pub at: SourcePlace,
-    /// Which state.
+    /// Its state.
     pub state: String,
-    /// Why it could not be seen.
+    /// The reason that the source does not show it.
     pub why: String,
 }
 
@@ -151,38 +149,38 @@ pub struct StateNode {
     pub name: String,
     /// Path of its type.
     pub path: String,
-    /// Where it is declared.
+    /// Place of its declaration.
     pub at: SourcePlace,
-    /// How it is declared.
+    /// Its declared kind.
     pub kind: Kind,
-    /// What only keyed states have.
+    /// Declarations of a keyed state only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub keyed: Option<Keyed>,
-    /// A copy of this singleton outlives the host half. (Keyed states say so of their entries.)
+    /// A copy of this singleton outlives the host half. ([`Keyed`] has its own flag for entries.)
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub durable: bool,
     /// Its fields, in order.
     pub fields: Vec<Field>,
 }
 
-/// What a keyed state declares.
+/// The declarations of a keyed state.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Keyed {
     /// Type of its key: the last word of its path.
     pub key: String,
     /// Whether an entry is also found by the key of the reply direction.
     pub reply: bool,
-    /// Most entries at a time.
+    /// Maximum number of entries.
     pub capacity: u64,
-    /// How long an entry lives unused, in nanoseconds.
+    /// Idle time-out of an entry, in nanoseconds.
     pub idle_ns: u64,
-    /// Some handler names the reply key of an entry itself, as NAT does: the addresses of reply
-    /// packets need not be those of the packets that they answer.
+    /// A handler chooses the reply key of an entry, as NAT does: reply packets may have other
+    /// addresses than the packets that they answer.
     pub translates: bool,
     /// Copies of its entries outlive the side that owns them.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub durable: bool,
-    /// Its entries become records when they end.
+    /// Its entries become records when they expire or are removed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub recorded: bool,
 }
@@ -190,23 +188,23 @@ pub struct Keyed {
 /// A field of a state.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Field {
-    /// Its name; its position in a tuple struct.
+    /// Its name, or its position in a tuple struct.
     pub name: String,
     /// Its type, as written.
     #[serde(rename = "type")]
     pub type_text: String,
 }
 
-/// What a handler does to a state.
+/// The accesses of a handler to a state.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Edge {
     /// The handler.
     pub handler: String,
     /// The state.
     pub state: String,
-    /// It reads.
+    /// It reads the state.
     pub reads: bool,
-    /// It writes what is there.
+    /// It writes the state or existing entries.
     pub writes: bool,
     /// It makes entries.
     pub inserts: bool,
@@ -236,18 +234,19 @@ impl Graph {
         self.chain.iter().find(|handler| handler.name == name)
     }
 
-    /// Whether no handler reads more of a packet than its headers: then long frames go to the host
-    /// as their heads.
+    /// Whether all handlers read only the headers of packets. Long frames then cross to the host
+    /// under header split.
     pub fn takes_headers(&self) -> bool {
         !self.chain.is_empty() && self.chain.iter().all(|handler| handler.headers)
     }
 
-    /// Handlers that reach this state, in the order of the chain.
+    /// Handlers that have this state as a parameter, in chain order.
     pub fn users<'a>(&'a self, state: &'a str) -> impl Iterator<Item = &'a HandlerNode> {
         self.chain.iter().filter(move |handler| handler.parameters.iter().any(|p| p.state == state))
     }
 
-    /// Names this graph: 16 hexadecimal digits over all of it but places in the source.
+    /// A name for this graph: a hash of everything but places in the source, as 16 hexadecimal
+    /// digits.
     pub fn digest(&self) -> String {
         let mut plain = self.clone();
         let nowhere = || SourcePlace { file: String::new(), line: 0, column: 0 };
@@ -266,7 +265,7 @@ impl Graph {
         crate::plan::pretty(self)
     }
 
-    /// From JSON, refusing another schema in a sentence.
+    /// From JSON. Another schema is an error, in a sentence.
     pub fn from_json(text: &str) -> Result<Self, String> {
         let graph: Self =
             serde_json::from_str(text).map_err(|error| format!("not a graph: {error}"))?;
@@ -288,8 +287,8 @@ impl StateNode {
 }
 
 impl HandlerNode {
-    /// The states that one of its [paths](Self::paths) touches, sorted by name: `path` is its
-    /// number. None of a path that it does not have.
+    /// The states that one of its [paths](Self::paths) touches, sorted by name. `path` is the
+    /// index; an unknown one gives an empty set.
     pub fn touches(&self, path: usize) -> BTreeSet<&str> {
         let path = self.paths.get(path);
         let accesses = path.into_iter().flat_map(|path| &path.accesses);
@@ -298,7 +297,7 @@ impl HandlerNode {
 }
 
 impl Edge {
-    /// What it does, in a few words: `read`, `read, write, insert`; `-` when it does nothing.
+    /// Its accesses in a few words: `read`, `read, write, insert`; `unused` if there are none.
     pub fn label(&self) -> String {
         let words = [
             (self.reads, "read"),
@@ -313,7 +312,7 @@ impl Edge {
 }
 
 impl Keyed {
-    /// What it says in one line: `by FiveTuple, reply, 65536 entries, 5m`.
+    /// Its declaration in one line: `by FiveTuple + reply, 65,536 entries, idle 5m`.
     pub fn summary(&self) -> String {
         let reply = if self.reply { " + reply" } else { "" };
         let durable = if self.durable { ", durable" } else { "" };
@@ -327,12 +326,12 @@ impl Keyed {
     }
 }
 
-/// `1000000` as people write it: `1,000,000`.
+/// A number with separators: `1,000,000`.
 pub fn grouped(number: u64) -> String {
     grouped_digits(&number.to_string())
 }
 
-/// The same for digits without a sign.
+/// Separators for digits without a sign.
 pub(crate) fn grouped_digits(digits: &str) -> String {
     let mut text = String::new();
     for (at, digit) in digits.chars().enumerate() {
@@ -416,7 +415,7 @@ mod tests {
             assert_eq!(graph.takes_headers(), all, "{headers}");
         }
         assert_eq!(Graph::from_json(&graph.to_json()), Ok(graph.clone()));
-        // A graph that was written before handlers could.
+        // A graph from before the flag.
         let before = graph.to_json().replace("\"headers\": true,", "");
         let before = Graph::from_json(&before).expect("it is read");
         assert!(before.chain.iter().all(|handler| !handler.headers));

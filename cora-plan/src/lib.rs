@@ -10,24 +10,24 @@
 //! assert_eq!(plan.name, "split");
 //! ```
 //!
-//! | module | what |
+//! | module | contents |
 //! | --- | --- |
 //! | [`words`] | kind, place, sides |
-//! | [`graph`] | handlers, states, and who touches what |
-//! | [`ahead`] | which tables are looked up ahead of a packet's turn |
-//! | [`statement`] | what the user says about the plan: `cora.toml`, or a plan's name |
-//! | [`decide`] | graph + statement → decision, or everything that speaks against it |
-//! | [`plan`] | a sealed decision: with the hash that both binaries carry |
-//! | [`document`] | reading TOML with lines: all faults at once |
+//! | [`graph`] | handlers, states, and their accesses |
+//! | [`ahead`] | tables to prefetch before a packet's turn |
+//! | [`statement`] | the user's statements about the plan: `cora.toml`, or a plan's name |
+//! | [`decide`] | graph + statement → decision, or all faults |
+//! | [`plan`] | a sealed decision, with the hash that both binaries carry |
+//! | [`document`] | a TOML reader with line numbers: all faults at once |
 //! | [`figure`] | a number with its source |
-//! | [`nic`] | NIC profiles: what a NIC and its host can do, and what it costs |
+//! | [`nic`] | NIC profiles: capacities and costs of a NIC and its host |
 //! | [`traffic`] | traffic profiles: classes of flows by rate |
-//! | [`demand`] | which ways packets take through the handlers, how often, and how long they are |
-//! | [`model`] | what an allocation costs, and how far it goes |
+//! | [`demand`] | routes of packets through the handlers, their frequency and their instructions |
+//! | [`model`] | the cost of an allocation, and its highest rate |
 //! | [`search`] | the best allocation, with its proof |
-//! | [`planning`] | all of it in a row, and the baselines |
-//! | [`advice`] | what another choice would cost, and what would have to change for it |
-//! | [`report`] | all of it for people and scripts: text, JSON, HTML |
+//! | [`planning`] | the whole pipeline, and the baselines |
+//! | [`advice`] | the cost of another choice, and the change that would cause it |
+//! | [`report`] | results for users and scripts: text, JSON, HTML |
 //! | [`picture`] | DOT, Mermaid, SVG |
 //!
 //! Everything is ordered: the same graph and statement give the same bytes.

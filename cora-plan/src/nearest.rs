@@ -1,10 +1,10 @@
-//! The right word nearest to a wrong one, by letters to insert, remove, replace or swap with their
+//! The known word nearest to a wrong one, by letters to insert, remove, replace or swap with their
 //! neighbour.
 
 use strsim::osa_distance;
 
-/// The candidate that a misspelt `word` most likely means, if one is near enough: at most a third
-/// of its letters wrong. Of equally near ones, the first.
+/// The most likely candidate for a misspelt `word`, if at most a third of its letters are wrong.
+/// Among equals, the first.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let limit = (word.chars().count() / 3).max(1);
     candidates
@@ -15,8 +15,7 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         .map(|(_, candidate)| candidate)
 }
 
-/// What to write instead of `word`, as a cure says it: the nearest of the known words, or all of
-/// them.
+/// The remedy for a wrong `word`: the nearest of the known words, or all of them.
 pub(crate) fn choose(word: &str, known: &[&str]) -> String {
     match nearest(word, known.iter().copied()) {
         Some(near) => format!("did you mean `{near}`?"),

@@ -15,10 +15,10 @@ use crate::words::{Place, Sides};
 /// Version of the plan's JSON; a reader refuses others.
 pub const SCHEMA: u32 = 2;
 
-/// Of how many flows [`Plan::nic_share`] counts.
+/// Total number of flows for [`Plan::nic_share`].
 pub const SHARE_OF: u16 = 1024;
 
-/// Where each state lives, and why.
+/// The place of each state, and the reason.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
     /// [`SCHEMA`].
@@ -27,39 +27,39 @@ pub struct Plan {
     pub app: String,
     /// `host-only`, `nic-only` or `split`.
     pub name: String,
-    /// Which side runs packets.
+    /// The sides that run packets.
     pub sides: Sides,
     /// Place of each state.
     pub places: BTreeMap<String, Place>,
-    /// Per state, one sentence: why it is there.
+    /// Per state, one sentence: the reason for its place.
     pub reasons: BTreeMap<String, String>,
     /// Packets reach the host in the order of their arrival, even across flows.
     pub host_ordered: bool,
     /// No state travels: flows need no entry to be owned by the NIC.
     pub stateless_flows: bool,
-    /// Of [`SHARE_OF`] flows, how many the NIC may own.
+    /// Number of flows of [`SHARE_OF`] that the NIC may own.
     pub nic_share: u16,
     /// Packets of a flow that the host handles before it offers the flow to the NIC; at least 1.
     pub offer_after: u32,
     /// Handlers that run at the host only.
     pub host_handlers: Vec<String>,
-    /// Key that ownership goes by, and that packets are steered to pairs by.
+    /// The key of ownership and of steering to pairs.
     pub group: String,
-    /// State whose key that is; none when no state is keyed, or under `split` when none travels.
+    /// The state of that key; `None` if no state is keyed, or under `split` if none travels.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub group_of: Option<String>,
-    /// Per state that keeps the program on one pair of NIC core and host worker, one sentence: why,
-    /// and what would be right. Without one, any number of pairs give the result of one.
+    /// Per state that restricts the program to one pair of NIC core and host worker, one sentence:
+    /// the reason and the remedy. If the map is empty, any number of pairs gives the result of one.
     #[serde(default)]
     pub one_pair: BTreeMap<String, String>,
-    /// What the plan was searched for, and what is expected of it; none when it was stated.
+    /// Request and prediction of a searched plan; `None` for a stated one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub searched: Option<Searched>,
     /// The hash, as 16 hexadecimal digits.
     pub hash: String,
 }
 
-/// What a plan was searched for, and what is expected of it. Figures are rounded to six digits.
+/// Request and prediction of a searched plan. Figures are rounded to six digits.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Searched {
     /// Name of the NIC profile.
@@ -68,27 +68,27 @@ pub struct Searched {
     pub traffic: String,
     /// Rate, in million packets a second.
     pub mpps: f64,
-    /// Per class of flows, heaviest first: its name, and which share of it the NIC is to own.
+    /// Per class of flows, heaviest first: its name, and the share that the NIC is to own.
     pub shares: Vec<(String, f64)>,
     /// Host cores at that rate, by the model.
     pub host_cores: f64,
     /// Highest rate, by the model.
     pub ceiling_mpps: f64,
-    /// What limits it.
+    /// The limiting resource.
     pub bottleneck: Resource,
-    /// What single things cost, by the model: what a run learns is held against it.
+    /// Costs of single operations, by the model. The costs that a run learns are compared with
+    /// them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub costs: Option<Coefficients>,
-    /// Nothing is better, at the costs that the model has for this plan.
+    /// Whether the plan is proven optimal under the model's costs for it.
     pub optimal: bool,
 }
 
 impl Plan {
-    /// Seals a decision about `graph`. `sources` is the [`digest`] of the source text that was
-    /// read.
+    /// Seals a decision about `graph`. `sources` is the [`digest`] of the source text.
     ///
-    /// The hash covers what both sides must agree on and nothing that differs between them: graph,
-    /// decision, source and the version of Cora; neither target nor profile nor the time.
+    /// The hash covers everything that both sides must agree on: graph, decision, source and the
+    /// version of Cora. It excludes everything that differs between them: target, profile and time.
     pub fn seal(decision: Decision, graph: &Graph, sources: u64) -> Self {
         let mut plan = Self {
             schema: SCHEMA,
@@ -113,8 +113,8 @@ impl Plan {
         plan
     }
 
-    /// The plan with what it was searched for. That is no part of the hash: binaries agree on what
-    /// was decided.
+    /// Adds the request and the prediction. They are not part of the hash, because binaries only
+    /// have to agree on the decision.
     #[must_use]
     pub fn searched_for(self, planned: &Planned, traffic: &Traffic) -> Self {
         let classes = traffic.classes(&planned.allocation.group).iter();
@@ -134,7 +134,7 @@ impl Plan {
         Self { searched: Some(searched), ..self }
     }
 
-    /// The hash as the number that the binaries carry.
+    /// The hash as a number, as in the binaries.
     pub fn hash_number(&self) -> u64 {
         u64::from_str_radix(&self.hash, 16).unwrap_or_default()
     }
@@ -144,7 +144,7 @@ impl Plan {
         pretty(self)
     }
 
-    /// From JSON, refusing another schema or a hash that is none in a sentence.
+    /// From JSON. Another schema or a malformed hash is an error, in a sentence.
     pub fn from_json(text: &str) -> Result<Self, String> {
         let plan: Self =
             serde_json::from_str(text).map_err(|error| format!("not a plan: {error}"))?;
@@ -161,8 +161,8 @@ impl Plan {
     }
 }
 
-/// A figure to six significant digits: sums of floating-point numbers differ in their last ones
-/// between compilers.
+/// Rounds a figure to six significant digits, because sums of floating-point numbers differ in
+/// their last digits between compilers.
 pub(crate) fn rounded(figure: f64) -> f64 {
     format!("{figure:.5e}").parse().unwrap_or(figure)
 }
@@ -172,7 +172,7 @@ pub fn digest<'a>(sources: impl IntoIterator<Item = (&'a str, &'a str)>) -> u64 
     let sources: BTreeMap<&str, &str> = sources.into_iter().collect();
     let mut bytes = Vec::new();
     for (name, text) in sources {
-        // Lengths in front, so that no two sets of files run together into the same bytes.
+        // Each length precedes its bytes, so two sets of files can't concatenate to the same bytes.
         for part in [name, text] {
             bytes.extend_from_slice(&(part.len() as u64).to_le_bytes());
             bytes.extend_from_slice(part.as_bytes());
@@ -181,7 +181,7 @@ pub fn digest<'a>(sources: impl IntoIterator<Item = (&'a str, &'a str)>) -> u64 
     rapidhash_v3(&bytes)
 }
 
-/// Ordered JSON with a newline at the end. Our types hold nothing that JSON can't say.
+/// Ordered JSON with a newline at the end. Cora's types hold only values that JSON can represent.
 pub(crate) fn pretty<T: Serialize>(value: &T) -> String {
     let mut text = serde_json::to_string_pretty(value).unwrap_or_default();
     text.push('\n');

@@ -21,7 +21,7 @@ fn path(accesses: &[(&str, Does)], exit: Exit) -> Path {
     Path { accesses: accesses.iter().map(|(state, does)| access(state, *does)).collect(), exit }
 }
 
-/// A state of one field.
+/// A state with one field.
 pub(crate) fn state(name: &str, kind: Kind, key: Option<&str>, field: &str) -> StateNode {
     StateNode {
         name: name.to_owned(),
@@ -42,7 +42,7 @@ pub(crate) fn state(name: &str, kind: Kind, key: Option<&str>, field: &str) -> S
     }
 }
 
-/// Sessions by flow, and a pool that new ones and a few others need.
+/// Sessions by flow, and a port pool for new sessions and a few others.
 pub(crate) fn nat() -> Graph {
     let mut graph = Graph::new("nat");
     graph.states = vec![
@@ -80,7 +80,7 @@ pub(crate) fn class(name: &str, flows: f64, share: f64, opens: f64) -> Class {
     Class { name: name.to_owned(), flows, share, opens, mean_bytes: 64.0, head_bytes: 64.0, bins }
 }
 
-/// A few heavy flows, and many that end soon.
+/// A few heavy flows, and many short ones.
 pub(crate) fn traffic() -> Traffic {
     let classes =
         vec![class("the top 100", 100.0, 0.6, 0.000_1), class("the rest", 20_000.0, 0.4, 0.2)];
@@ -123,7 +123,7 @@ fn tier(core: &str, cores: f64, instruction_ns: f64) -> Tier {
     }
 }
 
-/// Eight slow cores in a host of four fast ones.
+/// A NIC with eight slow cores in a host with four fast ones.
 pub(crate) fn nic() -> NicProfile {
     NicProfile {
         name: "sample".to_owned(),

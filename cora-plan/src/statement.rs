@@ -1,11 +1,12 @@
-//! What the user says about the plan: the name of a plan, or a `cora.toml`.
+//! The user's statements about the plan: the name of a plan, or a `cora.toml`.
 //!
 //! ```toml
 //! [plan]
 //! use = "best"         # searched; or "split", "host-only", "nic-only"
 //! nic = "bluefield2"   # for which NIC: a built-in profile, or a file beside this one
 //! traffic = "zipf"     # for which traffic: a built-in profile, or a file
-//! mpps = 10            # at which rate, in million packets a second; or `host-cores = 2`, as fast as they go
+//! mpps = 10            # at which rate, in million packets a second; or `host-cores = 2`, for the
+//!                      # highest rate with them
 //! nic-share = 0.5      # the NIC owns at most half of the flows
 //!
 //! [plan.places]
@@ -21,27 +22,27 @@ use crate::nearest::choose;
 use crate::planning::Ask;
 use crate::words::{Place, Sides};
 
-/// What is wanted of a plan.
+/// The wanted plan.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Statement {
-    /// Which side runs packets.
+    /// The sides that run packets.
     pub sides: Sides,
-    /// Which share of the flows the NIC may own, 0 to 1.
+    /// The share of the flows that the NIC may own, 0 to 1.
     pub nic_share: Option<Stated<f64>>,
-    /// Places of single states, instead of those that follow from their kind.
+    /// Places of single states, instead of the default of their kind.
     pub places: BTreeMap<String, Stated<Place>>,
     /// Handlers that run at the host only.
     pub host_handlers: Vec<String>,
     /// Packets of a flow that the host handles before it offers the flow to the NIC; at least 1.
     pub offer_after: u32,
-    /// What the plan is searched for; without one it is as stated.
+    /// The target of the search; `None` if the plan is completely stated.
     pub target: Option<Target>,
 }
 
-/// What a plan is searched for.
+/// The target of a search.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Target {
-    /// The search chooses the sides, too.
+    /// Whether the search also chooses the sides.
     pub any_sides: bool,
     /// A NIC profile: a built-in one, or a file.
     pub nic: String,
@@ -59,38 +60,38 @@ impl Default for Target {
 }
 
 impl Target {
-    /// The NIC profile, unless one is stated.
+    /// The default NIC profile.
     pub const NIC: &'static str = "bluefield2";
-    /// The traffic profile, unless one is stated.
+    /// The default traffic profile.
     pub const TRAFFIC: &'static str = "zipf";
-    /// The host cores, unless they or a rate are stated: as fast as it goes with them is never out
-    /// of reach.
+    /// The default host cores if neither they nor a rate are stated. The highest rate with a number
+    /// of cores is never infeasible.
     pub const HOST_CORES: f64 = 1.0;
 }
 
-/// The name of a plan that is searched for.
+/// The name of a searched plan.
 pub const BEST: &str = "best";
 
 /// Keys of `[plan]`.
 static KEYS: [&str; 7] = ["use", "nic", "traffic", "mpps", "host-cores", "nic-share", "places"];
 
-/// Names that `use` may have, in the order in which messages list them.
+/// Valid names for `use`, in the order of messages.
 static PLANS: [&str; 4] =
     [BEST, Sides::HostOnly.word(), Sides::NicOnly.word(), Sides::Split.word()];
 
-/// Something stated, and the line that states it.
+/// A stated value and its line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stated<T> {
-    /// What.
+    /// The value.
     pub what: T,
     /// Line of `cora.toml`, from 1.
     pub line: usize,
 }
 
-/// What a `cora.toml` says wrong.
+/// A fault of a `cora.toml`.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum StatementError {
-    /// It is not TOML, or it has other keys or types.
+    /// It is not TOML, or has other keys or types.
     #[error(transparent)]
     Document(#[from] Fault),
     /// `use` names no plan.
@@ -98,10 +99,10 @@ pub enum StatementError {
     UnknownPlan {
         /// The name.
         name: String,
-        /// Line; none when it was not said in a file.
+        /// Line; `None` if it does not come from a file.
         line: Option<usize>,
     },
-    /// A place that there is not.
+    /// An unknown place.
     #[error("there is no place `{name}` for `{state}`")]
     UnknownPlace {
         /// The name.
@@ -128,7 +129,7 @@ pub enum StatementError {
 }
 
 impl StatementError {
-    /// Line of the file, where there is one.
+    /// Line of the file, if there is one.
     pub fn line(&self) -> Option<usize> {
         match self {
             Self::Document(fault) => Some(fault.line()),
@@ -139,7 +140,7 @@ impl StatementError {
         }
     }
 
-    /// What would be right.
+    /// The remedy.
     pub fn cure(&self) -> String {
         match self {
             Self::Document(fault) => fault.cure(),
@@ -170,13 +171,12 @@ impl Statement {
         }
     }
 
-    /// One that is searched for the default target.
+    /// A search for the default target.
     pub fn best() -> Self {
         Self { target: Some(Target::default()), ..Self::of(Sides::Split) }
     }
 
-    /// What is stated about places, sides and share, without the target: to be held against a
-    /// program.
+    /// The stated places, sides and share, without the target, for a check against a program.
     #[must_use]
     pub fn pins(&self) -> Self {
         let split = !self.places.is_empty() && self.target.as_ref().is_some_and(|t| t.any_sides);
@@ -197,7 +197,7 @@ impl Statement {
     /// Reads a `cora.toml`.
     ///
     /// # Errors
-    /// Everything that is wrong with it.
+    /// All its faults.
     pub fn parse(text: &str) -> Result<Self, Vec<StatementError>> {
         Reader::read(text, "`cora.toml`", "begins with `[plan]`", |reader, document| {
             let mut statement = Self::of(Sides::Split);

@@ -1,10 +1,10 @@
-//! The words that graph and plan share, as JSON and TOML spell them.
+//! The words of graphs and plans, as JSON and TOML spell them.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// How a state is declared, which decides who may hold it.
+/// Declared kind of a state, which determines its possible holders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
@@ -18,11 +18,11 @@ pub enum Kind {
     ReadMostly,
 }
 
-/// Where a plan puts a state.
+/// Place of a state in a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Place {
-    /// Entries live at the side that owns their flow.
+    /// Entries are at the side that owns their flow.
     Travels,
     /// Only the NIC holds it.
     Nic,
@@ -32,13 +32,13 @@ pub enum Place {
     Replica,
 }
 
-/// Which side runs packets.
+/// The sides that run packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Sides {
-    /// The host runs all; the NIC passes packets on.
+    /// The host runs everything; the NIC forwards packets.
     HostOnly,
-    /// The NIC runs all.
+    /// The NIC runs everything.
     NicOnly,
     /// Each flow is owned by one side at a time.
     Split,

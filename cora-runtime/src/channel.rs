@@ -5,7 +5,7 @@ use cora_core::sentence::Sentence;
 use cora_core::state::table::Ending;
 
 use crate::durability::Standby;
-use crate::link::message::{Message, Stamp};
+use crate::link::message::{Frames, Kind, Message, Stamp};
 
 /// Offers that may be under way at a time.
 pub const TICKETS: usize = 64;
@@ -19,7 +19,7 @@ pub trait Outbox {
     /// Sends a handled packet that leaves at `egress`.
     #[inline]
     fn leave(&mut self, stamp: &Stamp, egress: Port, frame: &[u8]) {
-        self.send(&Message::Send(Stamp { egress, ..*stamp }, frame));
+        self.send(&Frames::Send { stamp: Stamp { egress, ..*stamp }, frame }.into());
     }
 
     /// The other side should see what was sent so far now, while this one goes on: somebody waits
@@ -54,9 +54,11 @@ pub const IDLE: u64 = u64::MAX;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProtocolError {
     /// A message of this kind has no place here.
-    Unexpected(u16),
-    /// Bytes of this kind of message encode no message.
-    Undecodable(u16),
+    Unexpected(Kind),
+    /// Bytes of a message of this kind encode none.
+    Undecodable(Kind),
+    /// No message has this number for its kind.
+    Unknown(u16),
     /// A ticket that nothing was offered under.
     UnknownTicket(u32),
     /// An entry or a piece encodes nothing of the state with this number.
@@ -66,30 +68,56 @@ pub enum ProtocolError {
     /// A head came back whose rest is not here.
     NothingParked,
     /// Messages of this kind hold more than the program's states do.
-    TooMuch(u16),
+    TooMuch(Kind),
 }
 
 impl ProtocolError {
+    /// The message has no place here.
+    #[must_use]
+    #[cold]
+    #[inline(never)]
+    pub const fn unexpected(message: &Message<'_>) -> Self {
+        Self::Unexpected(message.kind())
+    }
+
+    /// The bytes of a message with this number for its kind encode none.
+    #[must_use]
+    #[cold]
+    #[inline(never)]
+    pub fn undecodable(kind: u16) -> Self {
+        match Kind::of(kind) {
+            Some(kind) => Self::Undecodable(kind),
+            None => Self::Unknown(kind),
+        }
+    }
+
     /// What is wrong, in words.
-    pub const fn sentence(&self) -> Sentence {
-        let (texts, number): (&[&str], u64) = match *self {
-            Self::Unexpected(kind) => (&["unexpected message of kind ", ""], kind as u64),
+    pub fn sentence(&self) -> Sentence {
+        match *self {
+            Self::Unexpected(kind) => Sentence::naming(&["unexpected message `", "`"], kind.name()),
             Self::Undecodable(kind) => {
-                (&["the bytes of a message of kind ", " are none"], kind as u64)
+                Sentence::naming(&["a message `", "` can't be decoded"], kind.name())
+            }
+            Self::Unknown(kind) => {
+                Sentence::new(&["a record of kind ", ", which no message has"], &[kind as u64])
             }
             Self::UnknownTicket(ticket) => {
-                (&["nothing was offered under ticket ", ""], ticket as u64)
+                Sentence::new(&["nothing was offered under ticket ", ""], &[ticket as u64])
             }
             Self::BadPiece(state) => {
-                (&["bytes for state ", " are no contents of it"], state as u64)
+                Sentence::new(&["bytes for state ", " are no contents of it"], &[state as u64])
             }
-            Self::NoCopy(state) => (&["of an entry of state ", " there is no copy"], state as u64),
-            Self::NothingParked => (&["of a frame's head that came back no rest is here"], 0),
-            Self::TooMuch(kind) => {
-                (&["messages of kind ", " hold more than the program's states do"], kind as u64)
+            Self::NoCopy(state) => {
+                Sentence::new(&["there is no copy of an entry of state ", ""], &[state as u64])
             }
-        };
-        Sentence::new(texts, &[number])
+            Self::NothingParked => {
+                Sentence::new(&["the head of a frame came back whose rest is not here"], &[])
+            }
+            Self::TooMuch(kind) => Sentence::naming(
+                &["messages `", "` hold more than the program's states do"],
+                kind.name(),
+            ),
+        }
     }
 }
 

@@ -1,4 +1,5 @@
-//! The host's half of the protocol: it handles what the NIC passes on, and offers flows back.
+//! The host's half of the protocol: it handles packets that the NIC passes on, and offers flows to
+//! the NIC.
 
 use cora_core::app::{App, Sides};
 use cora_core::hash::FlowHasher;
@@ -9,39 +10,38 @@ use cora_core::state::{Memory, NO_FLOW, OutOfMemory};
 use crate::channel::{Outbox, ProtocolError, TICKETS};
 use crate::durability::store::{Holder, Reclaimed};
 use crate::exec::engine::Engine;
-use crate::link::message::{Load, Message, Report};
+use crate::link::message::{Keys, Kind, Load, Message, Ownership, Report};
 use crate::ownership::admission::{ASKED_AGAIN, Admission, Order};
 use crate::ownership::encode::{encoded, room};
 use crate::ownership::handover::{Leaving, SMALL};
 use crate::ownership::records::{Flows, Record, Stage};
 use crate::telemetry::{Talker, Watch};
 
-/// Decides which flows the NIC may own: the same for a flow in every run.
+/// Chooses the flows that the NIC may own: the same in every run.
 const SHARE: FlowHasher = FlowHasher::new(0x0073_6861_7265);
 
-/// Which part of the flows, of 1024, a group's flows are: the NIC may own them when this is below
-/// the plan's
-/// [`nic_share`](cora_core::app::PlanFacts::nic_share).
+/// The number, below 1024, that a group's flows hash to. The NIC may own them if it is below the
+/// plan's [`nic_share`](cora_core::app::PlanFacts::nic_share).
 #[inline]
 pub fn share_of(group: &impl Key) -> u16 {
     (group.hash(&SHARE, false) >> 54) as u16
 }
 
-/// An offer under way.
+/// A pending offer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Offer {
     pub(crate) flow: u32,
-    /// Of the keys it announced.
+    /// Digest of the announced keys.
     pub(crate) digest: u64,
 }
 
-/// A released flow whose entries are coming in.
+/// A released flow with entries still to come.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Incoming<K> {
     pub(crate) flow: u32,
     pub(crate) left: u32,
     pub(crate) group: K,
-    /// The latest use of an entry that came in.
+    /// The latest use of an entry that came.
     pub(crate) used: u64,
 }
 
@@ -51,41 +51,41 @@ pub struct HostHalf<A: App> {
     pub(crate) engine: Engine<A>,
     pub(crate) flows: Flows<A>,
     pub(crate) tickets: [Option<Offer>; TICKETS],
-    /// Tickets that no offer has, a bit each.
+    /// Free tickets, a bit each.
     pub(crate) free: u64,
     pub(crate) incoming: Option<Incoming<A::Group>>,
-    /// The flow whose entries go to the NIC bit by bit.
+    /// The flow that is being handed over to the NIC.
     pub(crate) leaving: Option<Leaving>,
-    /// Tickets that the NIC answered meanwhile: their flows' turn comes behind it.
+    /// Tickets that the NIC fenced meanwhile, a bit each: their flows go after that one.
     pub(crate) fenced: u64,
-    /// Flows may move: the plan splits, and there is a NIC.
+    /// Whether flows may move: the plan is split, there is a NIC, and the half is not closed.
     pub(crate) moving: bool,
     pub(crate) now: u64,
-    /// No packet still to come is older.
+    /// Low watermark: no later packet is older.
     pub(crate) horizon: u64,
     pub(crate) admission: Admission,
-    /// Flows handed to the NIC that did not come back. Those that ended there are among them.
+    /// Flows handed to the NIC that did not come back, including those that ended there.
     pub(crate) at_nic: u32,
-    /// When the NIC was asked for room last (ns of packet time), and how long that is not done
-    /// again.
+    /// When the NIC was last asked for room, and the back-off until the next time (ns of packet
+    /// time).
     pub(crate) asked: u64,
     pub(crate) asked_for: u64,
     pub(crate) watch: Watch<A::Group>,
-    /// What happened here.
+    /// The counters of this side.
     pub report: Report,
-    /// What lived on here after another process ended.
+    /// State kept here after another process ended.
     pub reclaimed: Reclaimed,
-    /// Changes of durable entries that there was no room to copy.
+    /// Changes of durable entries that were not replicated: no room, or the host owns the entry.
     pub uncopied: u64,
 }
 
 impl<A: App> HostHalf<A> {
-    /// Bytes of [`Memory`] beside those of the program's states.
+    /// Bytes of [`Memory`] in addition to those of the program's states.
     pub fn bytes(app: &mut A) -> usize {
         Flows::bytes(app)
     }
 
-    /// The half, owning every flow. Without a NIC (`nic` is `false`) it handles all packets itself.
+    /// A half that owns every flow. Without a NIC (`nic` is `false`) it handles all packets itself.
     pub fn create(mut app: A, memory: &mut Memory, nic: bool) -> Result<Self, OutOfMemory> {
         Ok(Self {
             flows: Flows::create(memory, &mut app)?,
@@ -127,50 +127,54 @@ impl<A: App> HostHalf<A> {
         self.now
     }
 
-    /// Whether no offer is under way.
+    /// Whether no offer is pending and no flow is in transit.
     pub const fn is_drained(&self) -> bool {
         self.free == u64::MAX && self.incoming.is_none() && self.leaving.is_none()
     }
 
-    /// Whether [`Self::hand_over`] has something to do.
+    /// Whether [`Self::hand_over`] has work.
     pub const fn is_handing_over(&self) -> bool {
         self.leaving.is_some()
     }
 
-    /// No flow is offered any more.
+    /// Stops offering flows.
     pub const fn close(&mut self) {
         self.moving = false;
     }
 
-    /// A message from the NIC, beside packets. Those that end a run are the caller's.
+    /// Handles a message from the NIC that is no packet. Messages that end a run are the caller's.
     pub fn message(
         &mut self,
         message: &Message<'_>,
         out: &mut impl Outbox,
     ) -> Result<(), ProtocolError> {
         match *message {
-            Message::Release { punts, entries, group } => {
+            Message::Ownership(message) => self.ownership_message(message, out),
+            Message::Durability(message) if const { A::DURABLE } => {
+                self.durability_message(message, out)
+            }
+            Message::Records(message) if const { !A::RECORDED.is_empty() } => {
+                let (state, ending) = message.ending();
+                out.ended(state, ending);
+                Ok(())
+            }
+            _ => Err(ProtocolError::unexpected(message)),
+        }
+    }
+
+    fn ownership_message(
+        &mut self,
+        message: Ownership<'_>,
+        out: &mut impl Outbox,
+    ) -> Result<(), ProtocolError> {
+        match message {
+            Ownership::Release { punts, entries, group } => {
                 self.release(punts, entries, group, out)?;
             }
-            Message::Entry(state, piece) => self.entry(state, piece, out)?,
-            Message::Copy { .. }
-            | Message::Erase(..)
-            | Message::Same { .. }
-            | Message::Owned(_)
-            | Message::AllOwned(_)
-                if const { A::DURABLE } =>
-            {
-                self.durable_message(message, out)?;
-            }
-            Message::Expired(..) | Message::Removed(..) | Message::Evicted(..)
-                if const { !A::RECORDED.is_empty() } =>
-            {
-                if let Some((state, ending)) = message.ending() {
-                    out.ended(state, ending);
-                }
-            }
-            Message::Fence(ticket) => self.fence(ticket, out)?,
-            Message::Decline(ticket) => {
+            Ownership::Entry { state, piece } => self.entry(state, piece, out)?,
+            Ownership::Vanished {} => self.vanished(out)?,
+            Ownership::Fence { ticket } => self.fence(ticket, out)?,
+            Ownership::Decline { ticket } => {
                 let offer = self.take_ticket(ticket)?;
                 self.report.declined += 1;
                 if let Some(record) = self.offered_record(ticket, offer) {
@@ -179,17 +183,19 @@ impl<A: App> HostHalf<A> {
                     record.packets = 0;
                 }
             }
-            _ => return Err(ProtocolError::Unexpected(message.kind())),
+            Ownership::Owned { group } if const { A::DURABLE } => self.owned(group, out),
+            Ownership::AllOwned { .. } if const { A::DURABLE } => self.all_owned(out),
+            _ => return Err(ProtocolError::unexpected(&message.into())),
         }
         Ok(())
     }
 
-    /// From now on packets are sampled, for whoever asks for the [load](Self::load).
+    /// Starts sampling packets for the [load](Self::load).
     pub const fn watch(&mut self) {
         self.watch.begin();
     }
 
-    /// What the host has seen and done, and the flows with most packets of late.
+    /// The host's counters, and its recent top flows.
     pub fn load(&mut self, mut talker: impl FnMut(&Talker<A::Group>)) -> Load {
         let (counts, room) = (self.counts(), u64::from(self.flows.room()));
         let talkers = &mut self.watch.talkers;
@@ -199,34 +205,34 @@ impl<A: App> HostHalf<A> {
         Load { counts, room, talkers: told, ..Load::default() }
     }
 
-    /// The counts of this side, with the flows owned now.
+    /// The counters of this side, with the flows owned now.
     pub fn counts(&mut self) -> Report {
         let evicted = self.engine.evicted();
         Report { flows: u64::from(self.flows.len()), evicted, ..self.report }
     }
 
-    /// Flows handed to the NIC that did not come back; those that ended there are among them.
+    /// Flows handed to the NIC that did not come back, including those that ended there.
     pub const fn at_nic(&self) -> u32 {
         self.at_nic
     }
 
-    /// Offers that could be made now.
+    /// Number of offers that can be made now.
     pub const fn offers_left(&self) -> usize {
         if self.leaving.is_some() { 0 } else { self.free.count_ones() as usize }
     }
 
-    /// The NIC owns so many flows, it says.
+    /// Sets the number of the NIC's flows, as the NIC reported it.
     pub const fn count_at_nic(&mut self, flows: u32) {
         self.at_nic = flows;
     }
 
-    /// Follows an order, as far as that is possible now.
+    /// Follows an order, as far as possible now.
     pub fn follow(&mut self, order: &Order<A::Group>, out: &mut impl Outbox) {
         match order {
             Order::Admit(admission) => self.admission = *admission,
             Order::Offer(group) => {
                 let app = self.engine.app();
-                // As of the last packet: time goes on by packets only.
+                // At the time of the last packet, since only packets advance time.
                 let found = self.flows.find(app, group, self.now, 0);
                 if let Some(flow) = found.filter(|_| self.moving)
                     && self.may_move(flow)
@@ -234,25 +240,26 @@ impl<A: App> HostHalf<A> {
                     self.offer(flow, out);
                 }
             }
-            // Nothing that the NIC may answer by a release stands between the entries of a flow.
+            // No message that the NIC may answer by a release may stand between the entries of a
+            // flow.
             Order::Recall(group) if self.moving && self.leaving.is_none() => {
-                out.send(&Message::Recall(encoded(group, &mut room())));
+                out.send(&Ownership::Recall { group: encoded(group, &mut room()) }.into());
             }
             Order::Recall(_) => {}
         }
     }
 
-    /// Whether the flow is here, whole, and not on its way already.
+    /// Whether the flow is here, complete, and not in transit.
     pub(crate) fn may_move(&mut self, flow: u32) -> bool {
         let strays = Flows::strays(self.engine.app());
         let comes = self.incoming.is_some_and(|incoming| incoming.flow == flow);
         let Some(record) = self.flows.record(flow) else { return false };
-        // When there is no stray any more, none is this flow's.
+        // Without any strays, none belongs to this flow.
         record.scattered &= strays > 0;
         record.stage == Stage::Owned && !record.scattered && !comes
     }
 
-    /// Offers the flow, if an offer is free.
+    /// Offers the flow, if a ticket is free.
     pub(crate) fn offer(&mut self, flow: u32, out: &mut impl Outbox) {
         let Some(group) = self.flows.group(flow) else { return };
         let punts = self.flows.record(flow).map_or(0, |record| record.punts);
@@ -261,12 +268,15 @@ impl<A: App> HostHalf<A> {
         }
         let ticket = self.free.trailing_zeros() as usize;
         let Some(keys) = self.flows.keys(self.engine.app(), flow) else { return };
-        out.send(&Message::Offer {
-            ticket: ticket as u32,
-            punts,
-            group: encoded(&group, &mut room()),
-            keys: zerocopy::IntoBytes::as_bytes(keys.as_slice()),
-        });
+        out.send(
+            &Ownership::Offer {
+                ticket: ticket as u32,
+                punts,
+                group: encoded(&group, &mut room()),
+                keys: Keys(zerocopy::IntoBytes::as_bytes(keys.as_slice())),
+            }
+            .into(),
+        );
         self.tickets[ticket] = Some(Offer { flow, digest: digest(&group.words(), &keys) });
         self.free &= !(1 << ticket);
         if let Some(record) = self.flows.record(flow) {
@@ -275,8 +285,8 @@ impl<A: App> HostHalf<A> {
         }
     }
 
-    /// Everything of the flow that came before the fence is handled: hand it over, unless it
-    /// changed.
+    /// Handles a fence: all of the flow's earlier packets are handled. Hands the flow over, unless
+    /// it changed.
     pub(crate) fn fence(
         &mut self,
         ticket: u32,
@@ -295,7 +305,7 @@ impl<A: App> HostHalf<A> {
             if let Some(record) = self.offered_record(ticket, offer) {
                 record.stage = Stage::Owned;
             }
-            out.send(&Message::Withdraw(ticket));
+            out.send(&Ownership::Withdraw { ticket }.into());
             return Ok(());
         }
         let (app, flow, now) = (self.engine.app(), offer.flow, self.horizon);
@@ -303,7 +313,7 @@ impl<A: App> HostHalf<A> {
         if const { A::DURABLE } {
             self.copies_go_along(flow, now, out);
         }
-        out.send(&Message::Transfer { ticket, entries: left });
+        out.send(&Ownership::Transfer { ticket, entries: left }.into());
         self.report.offloads += 1;
         self.at_nic = self.at_nic.saturating_add(1);
         self.flows.pin(flow);
@@ -315,7 +325,7 @@ impl<A: App> HostHalf<A> {
         Ok(())
     }
 
-    /// The record of an offered flow, if its number is still this flow's.
+    /// The record of an offered flow, if its number still belongs to this offer.
     pub(crate) fn offered_record(&mut self, ticket: u32, offer: Offer) -> Option<&mut Record> {
         let record = self.flows.record(offer.flow)?;
         (record.stage == Stage::Offered && record.ticket == ticket).then_some(record)
@@ -348,12 +358,12 @@ impl<A: App> HostHalf<A> {
         out: &mut impl Outbox,
     ) -> Result<(), ProtocolError> {
         if self.incoming.is_some() {
-            return Err(ProtocolError::Unexpected(4));
+            return Err(ProtocolError::Unexpected(Kind::Release));
         }
-        let group = A::Group::get(group).ok_or(ProtocolError::Undecodable(4))?;
+        let group = A::Group::get(group).ok_or(ProtocolError::Undecodable(Kind::Release))?;
         self.flows.expect(self.engine.app(), &group);
-        // The NIC may refuse a flow before all of it went there: the rest goes, and comes back
-        // behind what was there.
+        // The NIC may refuse a flow amid its handover. Then the remaining entries are sent, and
+        // come back behind the others.
         if self.leaving.is_some_and(|leaving| self.flows.group(leaving.flow) == Some(group)) {
             self.hand_over(u32::MAX, out)?;
         }
@@ -366,7 +376,7 @@ impl<A: App> HostHalf<A> {
         if let Some(flow) = flow {
             self.flows.pin(flow);
         }
-        // Without a record the entries are kept all the same; the flow then stays here for good.
+        // Without room for a record the entries are kept, and the flow stays here for good.
         let flow = flow.unwrap_or(NO_FLOW);
         self.incoming = Some(Incoming { flow, left: entries, group, used: self.now });
         self.end_of_release(out);
@@ -379,23 +389,33 @@ impl<A: App> HostHalf<A> {
         piece: &[u8],
         out: &mut impl Outbox,
     ) -> Result<(), ProtocolError> {
-        let Some(incoming) = &mut self.incoming else { return Err(ProtocolError::Unexpected(5)) };
+        let unexpected = ProtocolError::Unexpected(Kind::Entry);
+        let incoming = self.incoming.as_mut().ok_or(unexpected)?;
         let came = self.flows.import(self.engine.app(), state, piece, incoming.flow, true)?;
-        // The key may be another's by now, of whom nobody here knew that it was taken.
+        // By now the key may belong to another entry, since nobody here knew that it was in use.
         self.report.refused += u64::from(came.is_none());
         incoming.used = incoming.used.max(came.unwrap_or(0));
         incoming.left -= 1;
-        // The ring does not have it any more when this side ends amid the flow.
+        // Replicated now: if this side ends amid the flow, the ring no longer has the entry.
         self.tell_changes(out);
         self.end_of_release(out);
         Ok(())
     }
 
-    /// When the last entry is in, copies of others are stale: those had expired.
+    /// Handles an entry that expired before it could be sent.
+    fn vanished(&mut self, out: &mut impl Outbox) -> Result<(), ProtocolError> {
+        let unexpected = ProtocolError::Unexpected(Kind::Vanished);
+        self.incoming.as_mut().ok_or(unexpected)?.left -= 1;
+        self.end_of_release(out);
+        Ok(())
+    }
+
+    /// After the last entry, replicas of the flow that the NIC still holds are stale: those entries
+    /// had expired.
     pub(crate) fn end_of_release(&mut self, out: &mut impl Outbox) {
         let Some(Incoming { left: 0, group, flow, used }) = self.incoming else { return };
         self.incoming = None;
-        // The NIC is ahead of the host, and a record is known for as long as its entries.
+        // The NIC's time is ahead of the host's, and a record must live as long as its entries.
         self.flows.unpin(flow, used.max(self.now));
         if const { A::DURABLE } {
             self.tell_changes(out);
@@ -406,7 +426,7 @@ impl<A: App> HostHalf<A> {
     }
 }
 
-/// Tells sets of keys apart, whatever their order.
+/// A digest of a set of keys, independent of their order.
 fn digest(group: &[u64; 5], keys: &[[u64; 5]]) -> u64 {
     keys.iter().fold(SHARE.hash(group), |digest, key| digest.wrapping_add(SHARE.hash(key) | 1))
 }

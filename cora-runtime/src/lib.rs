@@ -1,20 +1,20 @@
-//! What a node of Cora does, on any side: it runs packets through handlers, owns flows, passes them
-//! on, and keeps copies of what is durable. No I/O, no `std`.
+//! A node of Cora, on any side. It runs packets through handlers, owns flows, hands them over, and
+//! keeps replicas of durable state. No I/O, no `std`.
 //!
-//! Two halves make a program: [`NicHalf`](nic_half::NicHalf), where every packet enters, and
-//! [`HostHalf`](host_half::HostHalf). Each takes messages and packets and gives some; whoever runs
-//! it brings rings, ports and a clock.
+//! A program has two halves: [`NicHalf`](nic_half::NicHalf), where every packet enters, and
+//! [`HostHalf`](host_half::HostHalf). Each consumes and produces packets and messages. The
+//! surrounding runtime supplies rings, ports and a clock.
 //!
-//! | module | what |
+//! | module | concept |
 //! | --- | --- |
-//! | [`link`] | rings between processes that don't trust each other, and what travels on them |
-//! | [`exec`] | packets through handlers, a burst at a time |
+//! | [`link`] | rings between processes that don't trust each other, and their messages |
+//! | [`exec`] | runs packets through handlers, burst by burst |
 //! | [`ownership`] | who owns a flow, and how that changes |
-//! | [`durability`] | copies that outlive the side that owns what they are of |
-//! | [`telemetry`] | what a side sees of its own load |
-//! | [`channel`] | the way to the other side, and what is wrong with what comes from there |
+//! | [`durability`] | replicas that outlive the owner of the state |
+//! | [`telemetry`] | the load of a side, measured by itself |
+//! | [`channel`] | the outbox to the other side, and protocol errors |
 //! | [`nic_half`], [`host_half`] | the two halves |
-//! | [`steering`] | which pair of NIC core and host worker a packet goes to |
+//! | [`steering`] | choice of the pair of NIC core and host worker for a packet |
 #![cfg_attr(not(test), no_std)]
 
 pub mod channel;

@@ -13,7 +13,9 @@ use crate::exec::egress::Wire;
 use crate::exec::engine::{Engine, Ran, copy_words, keep_words};
 use crate::exec::header_split;
 use crate::exec::hold::HoldQueue;
-use crate::link::message::{Load, Message, Report, Stamp};
+use crate::link::message::{
+    Control, Durability, Frames, GroupKey, Load, Message, Records, Report, Stamp, Telemetry,
+};
 use crate::ownership::dispatch::Dispatch;
 use crate::ownership::encode::{encoded, room};
 use crate::ownership::handover::Leaving;
@@ -21,10 +23,10 @@ use crate::ownership::pending_keys::Announced;
 use crate::ownership::records::Flows;
 use crate::telemetry::Watch;
 
-/// Keys that are announced by offers under way.
+/// Most keys that pending offers can announce.
 pub(crate) const ANNOUNCED: usize = 256;
 
-/// What the plan lets a handler reach at the NIC.
+/// The states that the plan lets a handler reach at the NIC.
 #[derive(Clone, Copy, Debug)]
 pub struct NicReach<A>(PhantomData<A>);
 
@@ -35,20 +37,20 @@ impl<A: App> Reach for NicReach<A> {
     };
 }
 
-/// What a message means to the run loop.
+/// The effect of a message on the run loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// Nothing.
     None,
     /// The wire may be read.
     Begin,
-    /// The host has nothing on its way any more.
+    /// The host has nothing in flight any more.
     Drained,
-    /// The load should be told every so many nanoseconds.
+    /// The load should be reported at this interval (ns).
     Watch(u64),
 }
 
-/// A transfer whose entries are coming in.
+/// A transfer with entries still to come.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Incoming {
     pub(crate) flow: u32,
@@ -63,48 +65,48 @@ pub struct NicHalf<A: App> {
     pub(crate) engine: Engine<A>,
     pub(crate) flows: Flows<A>,
     pub(crate) hold: HoldQueue,
-    /// The number behind the last packet in the queue that may go to the host: whatever else goes
-    /// there stays behind it.
+    /// One more than the number of the last held packet that may go to the host. Later packets for
+    /// the host stay behind it.
     pub(crate) host_waits_until: u64,
     /// The flow offered under each ticket.
     pub(crate) tickets: [Option<u32>; TICKETS],
-    /// Keys that find offered flows, whose entries are not here yet.
+    /// Keys of flows in transit, while their entries are not here.
     pub(crate) announced: Announced,
     pub(crate) incoming: Option<Incoming>,
-    /// Where the next look for a flow that nobody uses begins.
+    /// Clock hand: where the next search for an idle flow begins.
     pub(crate) hand: u32,
-    /// The flow whose entries go to the host bit by bit.
+    /// The flow that is being handed over to the host.
     pub(crate) leaving: Option<Leaving>,
-    /// No further offer is taken.
+    /// Whether further offers are declined.
     pub(crate) closed: bool,
     /// Time of the latest packet.
     pub(crate) now: u64,
-    /// A copy of the packet under way, or of the one taken from the queue.
+    /// The original of the running packet, from the wire or from the hold queue.
     pub(crate) original: &'static mut [u64],
     waiting: &'static mut [u64],
     watch: Watch<A::Group>,
-    /// What happened here.
+    /// The counters of this side.
     pub report: Report,
 }
 
 impl<A: App> NicHalf<A> {
-    /// Bytes of [`Memory`] beside those of the program's states.
+    /// Bytes of [`Memory`] in addition to those of the program's states.
     pub fn bytes(app: &mut A) -> usize {
         Self::bytes_to_hold(app, HoldQueue::BYTES)
     }
 
-    /// The same, for a queue of so many bytes in which packets wait.
+    /// The same, for a hold queue of `bytes` bytes.
     pub fn bytes_to_hold(app: &mut A, bytes: usize) -> usize {
         Flows::bytes(app) + bytes.max(HoldQueue::LEAST) + 2 * (MAX_FRAME + ROOM + 128)
     }
 
-    /// The half, owning no flow.
+    /// A half that owns no flow.
     pub fn create(app: A, memory: &mut Memory) -> Result<Self, OutOfMemory> {
         Self::create_to_hold(app, memory, HoldQueue::BYTES)
     }
 
-    /// The half, owning no flow, with a queue of so many bytes in which packets wait; any has room
-    /// for one burst.
+    /// A half that owns no flow, with a hold queue of `bytes` bytes, and in any case with room for
+    /// one burst.
     #[inline]
     pub fn create_to_hold(
         mut app: A,
@@ -130,20 +132,20 @@ impl<A: App> NicHalf<A> {
         })
     }
 
-    /// Whether another packet may come in; otherwise the wire must wait. Between the entries of a
-    /// flow that goes straight back none may: another flow could not leave before the last of them.
+    /// Whether another packet may come in; otherwise the wire must wait. None may between the
+    /// entries of a flow that goes straight back: no other flow can leave before the last of them.
     #[inline]
     pub const fn takes_packets(&self) -> bool {
         self.hold.has_room() && !matches!(self.incoming, Some(Incoming { returned: true, .. }))
     }
 
-    /// Whether no packet waits here.
+    /// Whether the hold queue is empty.
     #[inline]
     pub const fn holds_none(&self) -> bool {
         self.hold.is_empty()
     }
 
-    /// Whether no packet waits here and no flow is between the sides.
+    /// Whether the hold queue is empty and no flow is in transit.
     pub fn is_drained(&self) -> bool {
         self.hold.is_empty()
             && self.incoming.is_none()
@@ -151,18 +153,18 @@ impl<A: App> NicHalf<A> {
             && self.tickets.iter().all(Option::is_none)
     }
 
-    /// From now on packets are sampled, for whoever asks for the load ([`Self::tell`]).
+    /// Starts sampling packets for load reports ([`Self::tell`]).
     pub const fn watch(&mut self) {
         self.watch.begin();
     }
 
-    /// Whether [`Self::hand_over`] has something to do.
+    /// Whether [`Self::hand_over`] has work.
     #[inline]
     pub const fn is_handing_over(&self) -> bool {
         self.leaving.is_some()
     }
 
-    /// From now on, offers are declined: there will be no packet for them.
+    /// Declines offers from now on: there will be no packet for them.
     pub const fn close(&mut self) {
         self.closed = true;
     }
@@ -182,13 +184,13 @@ impl<A: App> NicHalf<A> {
         self.flows.len()
     }
 
-    /// Whether packets are looked for among entries, too: one is found by a key that its flow is
-    /// not.
+    /// Whether flow lookup also searches entries: some entry has a key that its flow's record
+    /// lacks.
     pub const fn looks_among_entries(&self) -> bool {
         self.flows.other_keys
     }
 
-    /// Packets come in from the wire, one after the other.
+    /// Handles packets from the wire, in order.
     #[inline(never)]
     pub fn burst(&mut self, burst: &mut Burst<'_>, io: &mut (impl Outbox + Wire)) {
         let parsed = burst.parse_at_nic::<A>();
@@ -205,30 +207,30 @@ impl<A: App> NicHalf<A> {
             self.one(&arrival.stamp(), &mut arrival.packet, number, io);
         }
         io.runs(IDLE);
-        // Nobody asks amid a burst: the last packet's will do.
+        // Nothing reads the time amid a burst, so the last packet's is enough.
         if let Some(last) = burst.arrivals().last() {
             self.now = self.now.max(last.stamp().meta.now);
         }
         self.tell_changes(io);
     }
 
-    /// Tells the host what changed of durable entries, so that it has copies of them, and which
-    /// recorded ones ended.
+    /// Sends the changes of durable entries to the host, which keeps replicas, and the ended
+    /// entries of recorded states.
     #[inline]
     pub fn tell_changes(&mut self, io: &mut impl Outbox) {
         if const { !A::RECORDED.is_empty() } {
             self.engine.app().ended(&mut |state, ending| {
-                io.send(&Message::ended(state, ending));
+                io.send(&Records::of(state, ending).into());
             });
         }
         if const { A::DURABLE && matches!(A::PLAN.sides, Sides::Split) } {
             let flows = &self.flows;
             flows.tell(self.engine.app(), &mut |state, group, change| match change {
-                Change::Gone(key) => io.send(&Message::Erase(state, key)),
+                Change::Gone(key) => io.send(&Durability::Erase { state, key }.into()),
                 Change::Is { piece, .. } => {
                     let mut bytes = room();
                     let group = group.map_or(&[][..], |group| encoded(&group, &mut bytes));
-                    io.send(&Message::Copy { state, group, piece });
+                    io.send(&Durability::Copy { state, group: GroupKey(group), piece }.into());
                 }
             });
         }
@@ -255,7 +257,7 @@ impl<A: App> NicHalf<A> {
         }
     }
 
-    /// A packet from the host, or its head, that leaves.
+    /// Transmits a packet from the host, or the frame of its head.
     #[inline(never)]
     pub fn sent(
         &mut self,
@@ -266,41 +268,30 @@ impl<A: App> NicHalf<A> {
         if const { A::HEADS } && stamp.parked.is_some() {
             return self.complete(stamp, frame, io);
         }
-        io.transmit(stamp, frame);
+        io.relay(stamp, frame);
         Ok(())
     }
 
-    /// A message from the host.
+    /// Handles a message from the host.
     pub fn message(
         &mut self,
         message: &Message<'_>,
         io: &mut (impl Outbox + Wire),
     ) -> Result<Event, ProtocolError> {
         match *message {
-            Message::Send(stamp, frame) => self.sent(&stamp, frame, io)?,
-            Message::Ended(parked) if const { A::HEADS } => header_split::forget(parked, io)?,
-            Message::Offer { ticket, punts, group, keys } => {
-                self.offer(ticket, punts, group, keys, io)?;
+            Message::Frames(Frames::Send { stamp, frame }) => self.sent(&stamp, frame, io)?,
+            Message::Frames(Frames::Ended { parked }) if const { A::HEADS } => {
+                header_split::forget(parked, io)?;
             }
-            Message::Transfer { ticket, entries } => self.transfer(ticket, entries, io)?,
-            Message::Entry(state, piece) => self.entry(state, piece, io)?,
-            Message::Recall(group) => self.recall(group, io)?,
-            Message::MakeRoom(idle) => self.make_room(idle, io),
-            Message::Withdraw(ticket) => {
-                let flow = self.take_ticket(ticket)?;
-                self.arrived(flow);
-                self.report.declined += 1;
-                self.forget(flow);
-                self.drain(io);
-            }
-            Message::Piece(state, piece) => self.version(state, piece)?,
-            Message::Begin => return Ok(Event::Begin),
-            Message::Watch(every) => {
+            Message::Ownership(message) => self.ownership_message(message, io)?,
+            Message::Control(Control::Piece { state, piece }) => self.version(state, piece)?,
+            Message::Control(Control::Begin {}) => return Ok(Event::Begin),
+            Message::Control(Control::Drained { .. }) => return Ok(Event::Drained),
+            Message::Telemetry(Telemetry::Watch { every }) => {
                 self.watch.begin();
                 return Ok(Event::Watch(every));
             }
-            Message::Drained(_) => return Ok(Event::Drained),
-            _ => return Err(ProtocolError::Unexpected(message.kind())),
+            _ => return Err(ProtocolError::unexpected(message)),
         }
         self.tell_changes(io);
         Ok(Event::None)
@@ -313,7 +304,7 @@ impl<A: App> NicHalf<A> {
         ahead: u8,
         io: &mut (impl Outbox + Wire),
     ) {
-        // What waits is older than what comes in.
+        // Held packets are older than incoming ones.
         let horizon = self.hold.oldest().unwrap_or(stamp.meta.now);
         let stamp = &Stamp { horizon, ..*stamp };
         self.flows.begin(stamp.meta.now, horizon, ahead);
@@ -327,7 +318,7 @@ impl<A: App> NicHalf<A> {
                 if self.run(flow, stamp, packet, ahead, io) {
                     return;
                 }
-                // The original is what punts.
+                // The original punts.
                 let frame = packet.frame_of(length);
                 copy_words(self.original, frame);
                 if A::PLAN.host_ordered && !self.hold.is_empty() {
@@ -344,20 +335,20 @@ impl<A: App> NicHalf<A> {
         }
     }
 
-    /// Packets of this flow that came earlier are still waiting.
+    /// Whether earlier packets of this flow are still held.
     pub(crate) fn must_queue(&mut self, flow: u32) -> bool {
         let left = self.hold.left();
         self.flows.record(flow).is_some_and(|record| record.queued_until > left)
     }
 
-    /// A later packet of the flow ran while the first one in the queue waited: when that came it
-    /// was not the flow's, whose keys have changed since.
+    /// Whether a later packet of the flow ran while the first held one waited. When that came it
+    /// was not the flow's; the flow's keys have changed since.
     fn was_passed_by(&mut self, flow: u32) -> bool {
         let left = self.hold.left();
         self.flows.record(flow).is_some_and(|record| record.passed > left)
     }
 
-    /// Packets for the host that came earlier are still waiting, maybe of the same flow.
+    /// Whether earlier packets for the host are still held, maybe of the same flow.
     const fn host_must_queue(&self) -> bool {
         let some = self.host_waits_until > self.hold.left();
         some || (A::PLAN.host_ordered && !self.hold.is_empty())
@@ -374,7 +365,7 @@ impl<A: App> NicHalf<A> {
         }
     }
 
-    /// Runs the packets that waited, as far as their flows have arrived.
+    /// Runs held packets, until one belongs to a flow in transit.
     #[inline(never)]
     pub(crate) fn drain(&mut self, io: &mut (impl Outbox + Wire)) {
         let buffer = core::mem::take(&mut self.waiting);
@@ -390,10 +381,10 @@ impl<A: App> NicHalf<A> {
                         copy_words(self.original, packet.frame_of(length));
                         self.release(flow, &stamp, packet.frame(), io);
                     } else if let Some(record) = self.flows.record(flow) {
-                        // It may have made a key that finds others which wait.
+                        // The packet may have made a key that finds other held packets.
                         record.queued_until = record.queued_until.max(self.host_waits_until);
                     }
-                    // Many may wait: the wire's ring may be published amid them.
+                    // The queue may be long, and the wire's ring may be published amid it.
                     self.tell_changes(io);
                 }
                 Dispatch::Run(_) | Dispatch::Host => {
@@ -406,8 +397,8 @@ impl<A: App> NicHalf<A> {
         self.waiting = buffer;
     }
 
-    /// From now on the flow's packets go to the host. If some wait here, whatever goes there stays
-    /// behind them: without a record of the flow, nobody can tell its packets from others.
+    /// Sends the flow's packets to the host from now on. If some are held here, all packets for the
+    /// host stay behind them: without a record, nobody can tell the flow's packets from others.
     #[inline(never)]
     pub(crate) fn forget(&mut self, flow: u32) {
         if self.must_queue(flow) {
@@ -416,7 +407,7 @@ impl<A: App> NicHalf<A> {
         self.flows.remove(self.engine.app(), flow);
     }
 
-    /// Runs a packet of a flow that is owned here; `false` when it punts, its original kept.
+    /// Runs a packet of a flow that is owned here. `false`: it punts, and its original is saved.
     fn run(
         &mut self,
         flow: u32,
@@ -454,28 +445,28 @@ impl<A: App> NicHalf<A> {
         io.send(&punt);
     }
 
-    /// The flow goes to the host: its entries, then the packet.
+    /// Sends the flow to the host: its entries, then the packet.
     #[inline(never)]
     fn release(&mut self, flow: u32, stamp: &Stamp, frame: &[u8], io: &mut (impl Outbox + Wire)) {
         let punts = self.flows.record(flow).map_or(0, |record| record.punts).saturating_add(1);
-        // Put together before anything is sent: read behind that, it would wait until the ring has
-        // it.
+        // Built before anything is sent: afterwards, reading the frame would wait until the ring
+        // has the entries.
         let punt = Self::punt(stamp, frame, io);
         self.give_back(flow, punts, stamp.meta.now, 0, io);
         io.send(&punt);
-        // The host has something to do meanwhile.
+        // Meanwhile the host can go on.
         io.show();
         self.forget(flow);
     }
 
-    /// The counts of this side, with the flows owned now.
+    /// The counters of this side, with the flows owned now.
     pub fn counts(&mut self) -> Report {
         let evicted = self.engine.evicted();
         Report { flows: u64::from(self.flows.len()), evicted, ..self.report }
     }
 
-    /// Tells the host what this side has to do; `load` says what only the run loop knows. Nothing
-    /// is told amid the entries of a flow.
+    /// Reports this side's load to the host; `load` has the part that only the run loop knows.
+    /// Nothing is reported amid the entries of a flow.
     #[inline(never)]
     pub fn tell(&mut self, load: &Load, io: &mut impl Outbox) {
         if self.incoming.is_some() {
@@ -483,17 +474,22 @@ impl<A: App> NicHalf<A> {
         }
         let counts = self.counts();
         let talkers = self.watch.talkers.all();
-        io.send(&Message::Load(Load {
-            counts,
-            room: u64::from(self.flows.room()),
-            waiting: self.hold.waiting(),
-            talkers: talkers.len() as u64,
-            ..*load
-        }));
+        io.send(
+            &Telemetry::Load {
+                load: Load {
+                    counts,
+                    room: u64::from(self.flows.room()),
+                    waiting: self.hold.waiting(),
+                    talkers: talkers.len() as u64,
+                    ..*load
+                },
+            }
+            .into(),
+        );
         let mut bytes = room();
         for talker in talkers {
             let group = encoded(&talker.key, &mut bytes);
-            io.send(&Message::Talker { count: talker.count, error: talker.error, group });
+            io.send(&Telemetry::Talker { count: talker.count, error: talker.error, group }.into());
         }
         self.watch.talkers.age();
     }

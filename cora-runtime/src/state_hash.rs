@@ -1,10 +1,10 @@
-//! What tells two states of a half apart: whatever later packets and messages are handled by, and
-//! no counts of what was. Two halves that say the same go on in the same way, so who explores all
-//! schedules need go on from one only.
+//! The state of a half as bytes, for an explorer of all schedules. It has everything that decides
+//! the handling of later packets and messages, and no counters. Two halves with the same bytes
+//! behave the same from then on, so the explorer follows only one of them.
 //!
-//! Numbers of records are part of it, and which one is next; the order in which later ones are
-//! given out is not, and neither is when the wheels of the tables look at what (expiry is compared
-//! exactly, whenever they do).
+//! Record numbers are part of it, and so is the next free one. The order of later free numbers is
+//! not, and neither are the positions of the tables' wheels: expiry is compared exactly, whenever a
+//! wheel turns.
 
 use cora_core::app::App;
 use cora_core::packet::MAX_FRAME;
@@ -25,15 +25,15 @@ fn number(say: &mut Say<'_>, number: Option<u32>) {
     word(say, number.map_or(u64::MAX, u64::from));
 }
 
-/// What goes to the other side bit by bit.
+/// The handover under way.
 fn left_of(leaving: Option<Leaving>, say: &mut Say<'_>) {
     number(say, leaving.map(|leaving| leaving.flow));
     number(say, leaving.map(|leaving| leaving.left));
     word(say, leaving.map_or(0, |leaving| leaving.now));
 }
 
-/// The entries of all states, and the records. Packets that left the queue are counted by nobody:
-/// places in it are told as from its beginning.
+/// The entries of all states, and the records. The number of packets that left the queue does not
+/// matter, so places in it count from its beginning.
 fn holdings<A: App>(app: &mut A, flows: &mut Flows<A>, left: u64, say: &mut Say<'_>) {
     for state in 0..A::STATES {
         word(say, state as u64);
@@ -65,7 +65,7 @@ fn holdings<A: App>(app: &mut A, flows: &mut Flows<A>, left: u64, say: &mut Say<
 }
 
 impl<A: App> NicHalf<A> {
-    /// Says what tells the half from one in another state. `frame` has room for the largest frame.
+    /// Gives the state of the half to `say`. `frame` has room for the largest frame.
     pub fn digest(&mut self, frame: &mut [u8; MAX_FRAME], say: &mut Say<'_>) {
         let left = self.hold.left();
         holdings(self.engine.app(), &mut self.flows, left, say);
@@ -94,7 +94,7 @@ impl<A: App> NicHalf<A> {
 }
 
 impl<A: App> HostHalf<A> {
-    /// Says what tells the half from one in another state.
+    /// Gives the state of the half to `say`.
     pub fn digest(&mut self, say: &mut Say<'_>) {
         holdings(self.engine.app(), &mut self.flows, 0, say);
         for offer in self.tickets.iter().map(|offer| offer.as_ref()) {

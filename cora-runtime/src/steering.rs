@@ -1,20 +1,19 @@
-//! Which pair of NIC core and host worker a packet goes to.
+//! Steering: the choice of the pair of NIC core and host worker for a packet.
 //!
-//! A program runs on several pairs by running on each of them alone: no pair sees another's states,
-//! rings or memory. That gives the result of one pair if all packets that can reach the same entry
-//! meet at the same pair. So packets are steered by their group key, as ownership is, and both
-//! directions of a flow alike.
+//! A program on several pairs runs on each of them alone: no pair sees another's states, rings or
+//! memory. The result equals that of one pair if all packets that can reach an entry meet at the
+//! same pair. So packets are steered by group key, like ownership, and both directions of a flow
+//! alike.
 //!
-//! A NIC does the same with receive-side scaling. Which hash it takes makes no difference to
-//! results, as long as it is one of the group key; here it is the [hash of flows](cora_core::hash),
-//! keyed apart from the tables': if both were one, each pair's table would get the keys of one
-//! stretch of the hash.
+//! A NIC does the same with receive-side scaling. Any hash of the group key gives the same results.
+//! Here it is the [hash of flows](cora_core::hash), with another key than the tables': with the
+//! same key, each pair's table would get the keys of one range of the hash.
 
 use cora_core::hash::FlowHasher;
 use cora_core::key::Key;
 use cora_core::packet::Headers;
 
-/// What keys the steering apart from everything else that hashes with the run's seed.
+/// Makes the steering's hash differ from all others that use the run's seed.
 const APART: u64 = 0x7374_6565_7269_6e67;
 
 /// Steers packets to pairs.
@@ -25,24 +24,24 @@ pub struct Steering {
 }
 
 impl Steering {
-    /// Steers to so many pairs, counted from 0. The run's seed keeps it secret from the network who
-    /// meets whom: nobody outside can choose flows that all go to one pair.
+    /// Steers to `pairs` pairs, counted from 0. The run's seed is secret from the network, so
+    /// nobody outside can choose flows that all go to one pair.
     #[must_use]
     pub const fn new(seed: u64, pairs: u32) -> Self {
         Self { hasher: FlowHasher::new(seed ^ APART), pairs }
     }
 
-    /// The pair that this packet goes to, in a program whose group key is a `K`. Packets without
-    /// one reach no entry by it: they go to the first pair, in their order.
+    /// The pair for this packet, in a program with group key `K`. Packets without a key reach no
+    /// entry by it: they go to the first pair, in order of arrival.
     #[inline]
     pub fn of_packet<K: Key>(&self, packet: &Headers<'_>) -> u32 {
         K::of(packet).map_or(0, |key| self.of_key(&key))
     }
 
-    /// The pair that packets with this group key go to, and those that answer them.
+    /// The pair for packets with this group key, and for their replies.
     #[inline]
     pub fn of_key<K: Key>(&self, key: &K) -> u32 {
-        // Multiplied and shifted: as even as the hash is, and nothing is divided.
+        // Multiply and shift: as even as the hash is, without a division.
         let scaled = u128::from(key.hash(&self.hasher, true)) * u128::from(self.pairs);
         (scaled >> 64) as u32
     }
@@ -55,7 +54,7 @@ mod tests {
 
     use super::*;
 
-    /// Clients of one network at one server, as a hash that is none would see them: all alike.
+    /// Clients of one network at one server: keys that a weak hash would not tell apart.
     fn flow(number: u32) -> FiveTuple {
         let [.., high, low] = number.to_be_bytes();
         FiveTuple {
@@ -101,7 +100,7 @@ mod tests {
                 let share = f64::from(FLOWS) / f64::from(pairs);
                 for count in counts {
                     let off = (f64::from(count) - share).abs();
-                    // Five standard deviations of a fair die.
+                    // Five standard deviations of a uniform distribution.
                     assert!(off < 5.0 * share.sqrt(), "{count} of {share} among {pairs}");
                 }
             }
@@ -113,7 +112,7 @@ mod tests {
         let steering = Steering::new(3, 16);
         let source = SourceAddress(Address::v4([10, 1, 2, 3]));
         let inside = InsideAddress(source.0);
-        // The same words; neither key knows of ports or of the other end.
+        // Both keys have the same words: neither has ports or the other end.
         assert_eq!(steering.of_key(&source), steering.of_key(&inside));
     }
 

@@ -1,9 +1,9 @@
-//! The bell under loom: nobody sleeps with something published, in any interleaving.
-//! `RUSTFLAGS="--cfg loom" cargo test -p cora-core --release --test bell_loom`.
+//! The bell under loom: in no interleaving does a side sleep while something is published.
+//! `RUSTFLAGS="--cfg loom" cargo test -p cora-runtime --release --test bell_loom`.
 //!
-//! Sleeping and waking are the code that runs; the kernel is a lock and a condition. No sleep ends
-//! by time here, so a lost wake is a deadlock, which loom reports. The last tests take a fence
-//! away.
+//! Sleeping and waking are the code that runs; a lock and a condition variable replace the kernel.
+//! No sleep times out here, so a lost wake is a deadlock, which loom reports. The last tests remove
+//! a fence.
 #![cfg(loom)]
 
 use core::convert::Infallible;

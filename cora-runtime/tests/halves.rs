@@ -1,6 +1,6 @@
-//! Both halves, message by message. A recalled flow takes along what its packets that wait have yet
-//! to find, however old they are; and one that is over takes nothing along, however old others'
-//! packets are. What somebody waits for is shown before the side that sent it goes on.
+//! Both halves, message by message. A recalled flow takes along the entries that its held packets
+//! have yet to find, however old these are. A flow that is over takes nothing along, however old
+//! other flows' packets are. A message that somebody waits for is shown before its sender goes on.
 
 mod halves_support;
 
@@ -17,7 +17,7 @@ use cora_core::verdict::{Stop, Transmit, Verdict};
 use cora_runtime::channel::Outbox;
 use cora_runtime::exec::{Burst, Wire};
 use cora_runtime::host_half::HostHalf;
-use cora_runtime::link::message::{Message, Stamp};
+use cora_runtime::link::message::{Kind, Message, Stamp};
 use cora_runtime::link::region::Parked;
 use cora_runtime::nic_half::NicHalf;
 use cora_runtime::ownership::Order;
@@ -25,13 +25,13 @@ use cora_runtime::ownership::Order;
 use halves_support::{flow, frame, memory};
 
 const IDLE: u64 = 1_000;
-/// The flow with this port is the host's concern, once it is known.
+/// Packets of the flow with this port punt, once the flow is known.
 const PUNTS: u16 = 7;
-/// The second packet of a flow with one of these ports opens another, with the next port: both are
-/// one from then on.
+/// The second packet of a flow with one of these ports opens another flow, with the next port: both
+/// are one flow from then on.
 const OPENS: std::ops::Range<u16> = 8..10;
 
-/// Packets of a flow.
+/// Number of a flow's packets.
 #[derive(Clone, Copy, Debug)]
 struct Count(u64);
 
@@ -113,8 +113,8 @@ impl App for Counts {
     }
 }
 
-/// A ring of encoded messages, and how many there were when they were shown last; what leaves by
-/// the wire is nobody's concern here.
+/// A ring of encoded messages, and its length when it was last shown. Frames that leave by the wire
+/// are ignored.
 #[derive(Debug, Default)]
 struct Ring(VecDeque<(u16, Vec<u8>)>, usize);
 
@@ -172,7 +172,7 @@ impl Pair {
     /// The host handles all that the NIC sent.
     fn host(&mut self) {
         while let Some((kind, mut bytes)) = self.punt.0.pop_front() {
-            if kind == Message::PUNT {
+            if kind == Kind::Punt {
                 let (stamp, frame) = Message::decode_frame(kind, &mut bytes).expect("a packet");
                 let mut burst = Burst::new();
                 assert!(burst.push(stamp, frame));
@@ -184,7 +184,7 @@ impl Pair {
         }
     }
 
-    /// The NIC takes the next messages of the host's; frames that leave don't count.
+    /// The NIC handles the host's next messages; frames that leave are ignored.
     fn nic(&mut self, messages: usize) {
         for _ in 0..messages {
             let (kind, bytes) = self.back.0.pop_front().expect("a message");
@@ -193,7 +193,7 @@ impl Pair {
         }
     }
 
-    /// Has the NIC own a flow, whose first packet comes now.
+    /// Makes the NIC own a flow; its first packet comes now.
     fn own_at_nic(&mut self, port: u16, now: u64) {
         self.packet(port, now);
         for _ in 0..2 {
@@ -202,7 +202,7 @@ impl Pair {
         }
     }
 
-    /// What the host counted, of a flow that it owns.
+    /// The host's count of a flow that it owns.
     fn counted(&mut self, port: u16) -> Option<u64> {
         self.host.engine().app().0.get(&flow(port)).map(|count| count.0)
     }
@@ -224,7 +224,7 @@ fn what_waits_finds_its_entry_at_the_host() {
     sides.host();
     sides.nic(2);
     assert!(!sides.nic.is_drained());
-    // Another flow's packet comes long after, when it seems that nobody used the second for long.
+    // Another flow's packet comes long after, when the second seems idle.
     sides.packet(3, 20 + 2 * IDLE);
     let mut wish = Ring::default();
     sides.host.follow(&Order::Recall(flow(2)), &mut wish);
@@ -247,12 +247,12 @@ fn what_others_wait_for_does_not_bring_a_flow_back() {
     sides.nic(2);
     sides.packet(1, 20);
     assert_eq!((sides.nic.flows(), sides.nic.is_drained()), (2, false));
-    // Long after, the second one's packets are a new flow's, which is the host's; an order says
-    // otherwise.
+    // Long after, packets of the second belong to a new flow, which is the host's; an order recalls
+    // the old one.
     sides.packet(2, 20 + 2 * IDLE);
     sides.host();
     assert_eq!(sides.counted(2), Some(1), "the host counts anew");
-    // The order is quicker than what the first flow's packet waits for.
+    // The order overtakes the messages that the first flow's packet waits for.
     let mut wish = Ring::default();
     sides.host.follow(&Order::Recall(flow(2)), &mut wish);
     sides.back.0.push_front(wish.0.pop_front().expect("the recall"));
@@ -267,8 +267,8 @@ fn a_packet_that_comes_alone_is_shown_before_its_flow_is_offered() {
     sides.packet(1, 10);
     sides.host();
     let kinds: Vec<u16> = sides.back.0.iter().map(|(kind, _)| *kind).collect();
-    assert_eq!((kinds.len(), kinds[0], sides.back.1), (2, Message::SEND, 1));
-    // With others, all are shown together, by whoever runs the half.
+    assert_eq!((kinds.len(), kinds[0], sides.back.1), (2, Kind::Send.number(), 1));
+    // With others, all are shown together, by the run loop.
     let mut two = [frame(2), frame(3)];
     let mut burst = Burst::new();
     for bytes in &mut two {
@@ -286,13 +286,13 @@ fn a_punt_is_shown_with_its_flow() {
     assert_eq!((sides.nic.flows(), sides.punt.1), (1, 0), "the NIC owns it, and nobody waited");
     sides.packet(PUNTS, 11);
     let kinds: Vec<u16> = sides.punt.0.iter().map(|(kind, _)| *kind).collect();
-    assert_eq!((&kinds[1..], sides.punt.1), (&[Message::ENTRY, Message::PUNT][..], 3));
+    assert_eq!((&kinds[1..], sides.punt.1), (&[Kind::Entry.number(), Kind::Punt.number()][..], 3));
     assert_eq!(sides.nic.flows(), 0);
     sides.host();
     assert_eq!(sides.counted(PUNTS), Some(2));
 }
 
-/// What nobody expected: the flow had no other key when it was offered.
+/// An unexpected key: the flow had no other key when it was offered.
 #[test]
 fn a_key_that_is_made_at_the_nic_finds_its_flow_there() {
     let mut sides = Pair::new();
@@ -304,7 +304,7 @@ fn a_key_that_is_made_at_the_nic_finds_its_flow_there() {
     assert!(sides.nic.looks_among_entries());
 }
 
-/// Packets of flows that came are no surprise: the NIC still need not look among entries.
+/// Flows that came bring no new keys: the NIC still need not search entries.
 #[test]
 fn flows_that_come_bring_no_other_keys() {
     let mut sides = Pair::new();

@@ -1,6 +1,6 @@
-//! Of a long frame the host gets the head alone, where handlers read no more than headers: what
-//! leaves is what would leave if all frames went whole, whatever they are and whatever a handler
-//! does to their headers; and no lot is left behind.
+//! Header split: if handlers read only headers, the host gets only the head of a long frame. For
+//! any frame and any change of its headers, the output is the same as if all frames went whole, and
+//! no payload buffer leaks.
 
 use std::collections::VecDeque;
 use std::sync::atomic::AtomicU64;
@@ -13,17 +13,16 @@ use cora_core::verdict::{Drop, Reason, Transmit, Verdict};
 use cora_runtime::channel::{Outbox, ProtocolError};
 use cora_runtime::exec::{Burst, Wire, rest_of};
 use cora_runtime::host_half::HostHalf;
-use cora_runtime::link::message::{Message, Stamp};
+use cora_runtime::link::message::{Frames, Message, Stamp};
 use cora_runtime::link::region::{LOT_BYTES, Lots, Parked, Parking};
 use cora_runtime::link::ring::{CONTROL_WORDS, SharedMemory};
 use cora_runtime::nic_half::NicHalf;
 use proptest::prelude::*;
 
-/// Lots that there are.
+/// Payload buffers of the NIC.
 const LOTS: usize = 4;
 
-/// Rewrites headers, as the first byte of the source's Ethernet address asks; a packet with another
-/// one has no flow.
+/// Rewrites headers, as the first byte of the source's Ethernet address asks.
 #[derive(Debug)]
 struct Rewrites<const HEADS: bool>;
 
@@ -86,7 +85,8 @@ impl<const HEADS: bool> App for Rewrites<HEADS> {
     }
 }
 
-/// One way, encoded; at the NIC also its lots, and what left.
+/// The encoded messages of one direction; at the NIC also its payload buffers, and the frames that
+/// left.
 struct Way {
     ring: VecDeque<(u16, Vec<u8>)>,
     left: Vec<Vec<u8>>,
@@ -123,7 +123,7 @@ fn stamp() -> Stamp {
     Stamp { meta, number: 0, horizon: 1, egress: Port(1), parked: Parked::NONE, missing: 0 }
 }
 
-/// Memory of at least so many bytes, never given back.
+/// Memory of at least `bytes` bytes, never given back.
 fn memory(bytes: usize) -> Memory {
     Memory::new(vec![Line::ZERO; bytes.div_ceil(Line::BYTES) + 32].leak())
 }
@@ -147,19 +147,20 @@ impl<const HEADS: bool> Pair<HEADS> {
         Self { nic, host, punt: Way::new(), back: Way::new() }
     }
 
-    /// A frame comes in; what the NIC passes on of it, in bytes, and where the rest is.
+    /// A frame comes in. Returns the bytes of it that the NIC passes on, and the handle of the
+    /// rest.
     fn comes(&mut self, frame: &[u8]) -> (usize, Parked) {
         let (mut bytes, mut burst) = (frame.to_vec(), Burst::new());
         assert!(burst.push(stamp(), &mut bytes));
         self.nic.burst(&mut burst, &mut self.punt);
         let (kind, bytes) = self.punt.ring.back().expect("it was passed on");
         match Message::decode(*kind, bytes) {
-            Some(Message::Punt(stamp, frame)) => (frame.len(), stamp.parked),
+            Some(Message::Frames(Frames::Punt { stamp, frame })) => (frame.len(), stamp.parked),
             other => panic!("{other:?}"),
         }
     }
 
-    /// The host handles what was passed on, and the NIC what comes back.
+    /// The host handles the packets passed on, and the NIC the messages that come back.
     fn handle(&mut self) {
         while let Some((kind, mut bytes)) = self.punt.ring.pop_front() {
             let (stamp, frame) = Message::decode_frame(kind, &mut bytes).expect("a packet");
@@ -175,7 +176,7 @@ impl<const HEADS: bool> Pair<HEADS> {
     }
 }
 
-/// A frame of so many bytes over IPv4 or IPv6, of TCP with so many words of options or UDP.
+/// A frame of `length` bytes over IPv4 or IPv6: TCP with `tcp` words of options, or UDP.
 fn frame(v6: bool, tcp: Option<u8>, length: usize, ask: u8) -> Vec<u8> {
     let mut frame: Vec<u8> = (0..length).map(|at| (at * 31) as u8).collect();
     frame[..12].copy_from_slice(&[2, 0, 0, 0, 0, 2, ask << 1, 0, 0, 0, 0, 1]);
@@ -198,7 +199,7 @@ fn frame(v6: bool, tcp: Option<u8>, length: usize, ask: u8) -> Vec<u8> {
     }
     if let Some(options) = tcp {
         frame[transport + 12..transport + 14].copy_from_slice(&[(5 + options) << 4, 0x10]);
-        // Acknowledged selectively, as far as there is room for a block.
+        // A selective acknowledgement, if the options have room for a block.
         if options >= 3 {
             frame[transport + 20..transport + 24].copy_from_slice(&[1, 1, 5, 10]);
             frame[transport + 32..transport + 20 + usize::from(options) * 4].fill(1);
@@ -223,7 +224,7 @@ fn a_long_frame_goes_as_its_head_and_leaves_whole() {
     assert_eq!(left.len(), 1514);
     assert_eq!(left[54..], sent[54..], "what it carries is as it was");
     assert_eq!(left[22], 63, "a router less");
-    // One that is dropped gives its lot back, too.
+    // A dropped packet frees its payload buffer, too.
     sides.comes(&frame(false, None, 1000, 0));
     sides.handle();
     assert_eq!((sides.punt.left.len(), sides.punt.lots.left()), (1, LOTS));
@@ -274,15 +275,19 @@ fn a_head_that_comes_back_twice_or_from_nowhere_is_refused() {
     let head = [0; HEAD];
     let refused = Err(ProtocolError::NothingParked);
     let other = Parked::NONE;
-    for message in
-        [Message::Send(Stamp { parked, ..stamp() }, &vec![0; 70_000]), Message::Ended(other)]
-    {
+    for message in [
+        Message::Frames(Frames::Send {
+            stamp: Stamp { parked, ..stamp() },
+            frame: &vec![0; 70_000],
+        }),
+        Message::Frames(Frames::Ended { parked: other }),
+    ] {
         assert_eq!(sides.nic.message(&message, &mut sides.punt), refused);
     }
-    let ended = Message::Ended(parked);
+    let ended = Message::Frames(Frames::Ended { parked });
     assert!(sides.nic.message(&ended, &mut sides.punt).is_ok());
     assert_eq!(sides.nic.message(&ended, &mut sides.punt), refused);
-    let again = Message::Send(Stamp { parked, ..stamp() }, &head);
+    let again = Message::Frames(Frames::Send { stamp: Stamp { parked, ..stamp() }, frame: &head });
     assert_eq!(sides.nic.message(&again, &mut sides.punt), refused);
     assert!(sides.punt.left.is_empty());
 }
@@ -291,7 +296,7 @@ proptest! {
     // Memory of halves is never given back.
     #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 2 } else { 100 }))]
 
-    /// Bytes of headers are changed at random, so that many frames are not what they seem.
+    /// Bytes of headers are changed at random, so that many frames are malformed.
     #[test]
     fn heads_make_no_difference(
         shapes in prop::collection::vec((

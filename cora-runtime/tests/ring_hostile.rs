@@ -1,5 +1,5 @@
-//! A peer that writes what it likes, where it likes, when it likes: each operation ends with a
-//! record, with nothing, or with an error, and takes bounded time.
+//! A peer that writes anything, anywhere, at any time: each operation ends with a record, with
+//! nothing, or with an error, and takes bounded time.
 // Not under Miri: safe code on heap memory, which takes it minutes; see `ring_threads.rs`.
 #![cfg(not(any(loom, miri)))]
 
@@ -12,14 +12,14 @@ use ring_memory::HeapMemory;
 
 const WORDS: usize = 64;
 
-/// Something the peer writes between two of our operations.
+/// A write by the peer between two of our operations.
 #[derive(Clone, Debug)]
 enum Mischief {
     Word {
         index: usize,
         word: u64,
     },
-    /// A header with the right check, whatever it claims.
+    /// A header with the right check, and any content.
     Header {
         position: u64,
         len: usize,
@@ -48,7 +48,7 @@ fn mischief() -> impl Strategy<Value = Mischief> {
     ]
 }
 
-/// A header word as an honest producer writes it, got from a ring where that length is possible.
+/// A header word as an honest producer writes it, from a ring in which that length is possible.
 fn forge(position: u64, len: usize, kind: u16) -> u64 {
     let scratch = HeapMemory::new(1024, position);
     let mut producer = Producer::new(scratch.clone());
@@ -114,7 +114,7 @@ proptest! {
     #[test]
     fn ring_producer_survives_any_peer(
         start in 0..16_u64,
-        // It streams wherever the peer is, if that is far enough, or never.
+        // It streams at any distance of the peer, if the peer is far enough, or never.
         trip in 0..3_u64,
         rounds in prop::collection::vec((prop::collection::vec(mischief(), 0..4), 0..200_usize), 1..20),
     ) {
@@ -162,8 +162,8 @@ proptest! {
     }
 }
 
-/// A ring with one record of 20 bytes at position 0, spoilt by `mischief`: how many bytes are
-/// popped until nothing is left, and should be.
+/// The bytes popped from a ring with one record of 20 bytes at position 0, after `mischief`, until
+/// the ring is empty and should be.
 fn pop_after(mischief: &[Mischief]) -> Result<usize, RingError> {
     let memory = HeapMemory::new(WORDS, 0);
     let mut producer = Producer::new(memory.clone());
@@ -193,7 +193,7 @@ fn ring_errors_say_what_the_peer_did() {
     assert_eq!(pop_after(&[Mischief::Header { position: 0, len: 500, kind: 1 }]), Err(error));
 }
 
-/// The producer's index says nothing that a record needs, so it is looked at when there is none.
+/// No record needs the producer's index, so it is read when there is no record.
 #[test]
 fn ring_notices_a_producer_whose_index_is_wrong() {
     let after = |mischief: &[Mischief]| {
@@ -203,7 +203,7 @@ fn ring_notices_a_producer_whose_index_is_wrong() {
             commit(&memory, act);
         }
         let indeed = consumer.is_empty_indeed();
-        // Who only looks for records comes to the same after a while.
+        // A consumer that only polls for records finds the same after a while.
         let mut consumer = Consumer::new(memory.clone());
         let found = (0..100).find_map(|_| consumer.pop(&mut [0; 200]).err());
         assert_eq!(found, indeed.err());
@@ -220,8 +220,8 @@ fn ring_notices_a_producer_whose_index_is_wrong() {
     assert_eq!(after(&[Mischief::Head(8)]), Err(error));
 }
 
-/// The index is read while a long record is taken, which is still given; no record behind it is,
-/// however short.
+/// The index is read while a long record is taken. That record is still returned, but none behind
+/// it, however short.
 #[test]
 fn ring_gives_nothing_more_once_an_index_was_wrong() {
     let memory = HeapMemory::new(4096, 0);
@@ -235,7 +235,7 @@ fn ring_gives_nothing_more_once_an_index_was_wrong() {
     let mut buffer = [0; 256];
     let taken = (0..80).take_while(|_| consumer.pop(&mut buffer).is_ok()).count();
     assert!((1..60).contains(&taken), "{taken}");
-    // Where the peer could be trusted no more, its next record is a short one.
+    // After the peer's error, its next record is a short one.
     let position = 4 * 8 * taken as u64;
     memory.store(position as usize, forge(position, 20, 1));
     let error = RingError::IndexOutOfRange { index: 8 * 4096, lowest: 0, highest: 4096 - 8 };
@@ -257,7 +257,7 @@ fn ring_notices_a_producer_whose_index_goes_back() {
     assert_eq!(consumer.is_empty_indeed(), Err(error));
 }
 
-/// An honest index is written after its header, so it may say less than what was popped.
+/// An honest index is written after its header, so it may be less than the popped position.
 #[test]
 fn ring_takes_no_offence_at_an_index_that_is_late() {
     let memory = HeapMemory::new(WORDS, 0);
@@ -272,8 +272,8 @@ fn ring_takes_no_offence_at_an_index_that_is_late() {
     assert_eq!(consumer.occupancy(), 0);
 }
 
-/// Headers without end, each where the last record ends: more than a ring's worth is not taken
-/// until room was given back.
+/// Headers without end, each behind the last record: no more than a ring's worth is taken until
+/// room is given back.
 #[test]
 fn ring_notices_headers_without_room() {
     let memory = HeapMemory::new(WORDS, 0);
@@ -288,8 +288,8 @@ fn ring_notices_headers_without_room() {
     assert_eq!(consumer.pop(&mut [0; 8]), Err(error));
 }
 
-/// The peer takes a header away after the look that found it: the header is read again, and what
-/// was found does not matter.
+/// The peer clears a header after the poll that found it: the header is read again, so the first
+/// result does not matter.
 #[test]
 fn ring_forgets_a_header_that_was_cleared() {
     let memory = HeapMemory::new(WORDS, 0);
@@ -325,8 +325,8 @@ fn ring_notices_a_consumer_that_goes_back() {
     assert_eq!(producer.push(1, &[]), Err(PushError::Failed(error)));
 }
 
-/// Somebody far away sends what will be left where the next header goes: a header for that very
-/// place.
+/// A remote sender forges the payload that will be left in the next header's place: a header for
+/// that very position.
 #[test]
 fn ring_takes_no_payload_of_a_lap_before_for_a_header() {
     let memory = HeapMemory::new(WORDS, 0);

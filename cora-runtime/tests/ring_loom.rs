@@ -1,9 +1,9 @@
-//! The ring under loom, which tries every interleaving and every value a load may return:
-//! `RUSTFLAGS="--cfg loom" cargo test -p cora-core --release --test ring_loom`.
+//! The ring under loom, which tries every interleaving and every value that a load may return:
+//! `RUSTFLAGS="--cfg loom" cargo test -p cora-runtime --release --test ring_loom`.
 //!
 //! The two ends are the code that runs; only the memory is loom's. Each data word has a race
-//! detector beside it, so an access that is not ordered by the indices fails, in either direction.
-//! The last tests take one ordering away on purpose, and must fail.
+//! detector beside it, so an access that the indices do not order fails, in either direction. The
+//! last tests remove one ordering on purpose, and must fail.
 #![cfg(loom)]
 #![expect(unsafe_code, reason = "loom's race detector is not Sync by itself")]
 
@@ -16,8 +16,8 @@ use loom::sync::Arc;
 use loom::sync::atomic::{AtomicU64, Ordering};
 use loom::thread;
 
-/// A data word: its value, and what notices accesses that nothing orders. Where a line begins, and
-/// so perhaps a record, loom tries every value; elsewhere a race is found without that.
+/// A data word: its value, and a race detector. At the beginning of a line, and so perhaps of a
+/// record, loom tries every value. Elsewhere the detector finds a race without that.
 struct Slot {
     value: Value,
     races: UnsafeCell<()>,
@@ -65,14 +65,13 @@ unsafe impl Sync for Words {}
 // SAFETY: as above; nothing in it belongs to a thread.
 unsafe impl Send for Words {}
 
-/// Orderings by which headers and indices are written. The right ones are all `Release`.
+/// Orderings of the stores to headers and indices. The right ones are all `Release`.
 #[derive(Clone, Copy)]
 struct Orders {
     header: Ordering,
     head: Ordering,
     tail: Ordering,
-    /// Whether streamed words are there once they are settled, as they should be, or with the next
-    /// ones only.
+    /// Whether streamed words are visible once they are settled, as they should be.
     settles: bool,
 }
 
@@ -87,10 +86,10 @@ const RIGHT: Orders = Orders {
 struct LoomMemory {
     words: Arc<Words>,
     orders: Orders,
-    /// The batch from which on the next one is streamed, wherever the consumer is.
+    /// The condition for streaming, at any distance of the consumer.
     streaming: Option<Streaming>,
-    /// What is streamed and not settled. It is the producer's own, though a clone of the consumer's
-    /// memory has one, too.
+    /// Words that are streamed and not settled. They are the producer's own, though the consumer's
+    /// clone of the memory has a list, too.
     streamed: RefCell<Vec<(usize, [u64; 2])>>,
 }
 
@@ -128,7 +127,7 @@ impl RingMemory for LoomMemory {
         self.words.data[index % self.words.data.len()].load(Ordering::Acquire)
     }
     fn set_header(&self, index: usize, word: u64) {
-        // No race with the peer's look at it: that is what it is for.
+        // No race detector: the peer polls this word on purpose.
         self.words.data[index % self.words.data.len()].store(word, self.orders.header);
     }
     fn head(&self) -> u64 {
@@ -207,8 +206,8 @@ fn batch_around_a_lap(orders: Orders) {
     });
 }
 
-/// The ring is full, so further records wait until the consumer gave room back, which it does for
-/// two records together.
+/// The ring is full, so further records wait until the consumer gives room back, for two records
+/// together.
 fn full_ring(orders: Orders) {
     loom::model(move || {
         let memory = LoomMemory::new(32, 0, orders);
@@ -234,7 +233,7 @@ fn full_ring(orders: Orders) {
     });
 }
 
-/// A batch of two lines, and one of three whose last two are streamed.
+/// A batch of two lines, and one of three with the last two streamed.
 fn streamed_batch(orders: Orders) {
     loom::model(move || {
         let memory = LoomMemory::streaming(64, orders, 16);
@@ -284,7 +283,8 @@ fn ring_full() {
     full_ring(RIGHT);
 }
 
-/// A record of two lines where one remains of the lap: padding and record become visible together.
+/// A record of two lines, with one line left in the lap: padding and record become visible
+/// together.
 #[test]
 fn ring_padding() {
     loom::model(|| {
@@ -304,7 +304,7 @@ fn ring_padding() {
     });
 }
 
-/// A consumer that looks at the index too never takes an honest producer for a broken one.
+/// A consumer that also reads the index never takes an honest producer for a broken one.
 fn index_and_header(orders: Orders) {
     loom::model(move || {
         let memory = LoomMemory::new(32, 16, orders);

@@ -20,7 +20,7 @@ enum Step {
         len: usize,
         cuts: (usize, usize),
     },
-    /// What stands behind words is `len` bytes long.
+    /// A body of `len` bytes behind words.
     PushBehind {
         kind: u16,
         len: usize,
@@ -40,14 +40,14 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 1..200)
 }
 
-/// What a ring should do, written down the slow way.
+/// The expected behaviour of a ring, in the simplest way.
 struct Model {
     words: u64,
     head: u64,
     published: u64,
     tail: u64,
     released: u64,
-    /// Where each record ends, its kind and its payload.
+    /// The end of each record, its kind and its payload.
     records: VecDeque<(u64, u16, Vec<u8>)>,
 }
 
@@ -83,7 +83,7 @@ impl Model {
     }
 }
 
-/// `payload` as three parts, cut somewhere.
+/// `payload` as three parts, cut at two places.
 fn cut(payload: &[u8], (a, b): (usize, usize)) -> [&[u8]; 3] {
     let (head, tail) = payload.split_at(a.min(payload.len()));
     let (middle, tail) = tail.split_at(b.min(tail.len()));
@@ -115,7 +115,7 @@ fn run(memory: HeapMemory, words: usize, start: u64, steps: &[Step]) -> Result<(
                 producer.publish();
                 model.published = model.head;
             }
-            // Says nothing that matters: neither with records that are not published, nor without.
+            // Has no visible effect, with unpublished records or without.
             Step::Rest => producer.rest(),
             Step::Pop => {
                 let found = consumer.pop(&mut buffer).expect("an honest peer");
@@ -147,7 +147,7 @@ proptest! {
         run(HeapMemory::new(words, start), words, start, &steps)?;
     }
 
-    /// Lines that are streamed come when they have to, and not before.
+    /// Streamed lines become visible when they have to, and not before.
     #[test]
     fn ring_that_streams_agrees_with_the_model(size in 5..9_u32, start in 0..64_u64, steps in steps()) {
         let (words, start) = (1 << size, start * 8);
@@ -185,7 +185,8 @@ fn ring_streams_behind_a_long_batch_all_but_the_first_record() {
     assert_eq!(batch(3), 0);
 }
 
-/// Pushes a batch of so many records of a line each, and takes them; whether any was streamed.
+/// Pushes a batch of `records` records of a line each, and takes them. Returns whether any was
+/// streamed.
 fn streams(
     memory: &HeapMemory,
     producer: &mut Producer<HeapMemory>,
@@ -202,10 +203,10 @@ fn streams(
     streamed
 }
 
-/// Cores are moved while a ring is in use: it streams as long as lines come from far away.
+/// Cores may move while a ring is in use: it streams as long as lines come from far away.
 #[test]
 fn ring_streams_while_the_consumer_is_far_away() {
-    // A batch of four lines is long, and each has a look.
+    // A batch of four lines is long, and each batch has a measurement.
     let memory = HeapMemory::streaming(64, 0, Streaming { batch: 32, trip: 250, looks_every: 32 });
     let (mut producer, mut consumer) =
         (Producer::new(memory.clone()), Consumer::new(memory.clone()));
@@ -221,8 +222,8 @@ fn ring_streams_while_the_consumer_is_far_away() {
     assert!(!last(10, 100), "near again");
 }
 
-/// A large ring has room for long: it looks where the consumer is all the same, but not for short
-/// batches.
+/// A large ring has room for long. It measures the consumer's distance all the same, but not for
+/// short batches.
 #[test]
 fn ring_that_is_large_finds_out_how_far_the_consumer_is() {
     let lap = 1 << 12;

@@ -1,4 +1,4 @@
-//! The ring and the region between two threads, on the memory that runs: what Miri looks at.
+//! The ring and the region between two threads, on the memory that runs: the tests for Miri.
 #![cfg(not(loom))]
 
 use std::sync::Mutex;
@@ -13,7 +13,7 @@ use cora_runtime::link::ring::{Consumer, Producer, PushError, SharedMemory};
 
 const RECORDS: u64 = if cfg!(miri) { 50 } else { 200_000 };
 
-/// A wait for the other thread, which ends when that thread has failed.
+/// A wait for the other thread, with a bound in case that thread has failed.
 #[derive(Default)]
 struct Patience(u64);
 
@@ -25,8 +25,8 @@ impl Patience {
     }
 }
 
-/// Words that live as long as the process, and begin at a line, as a mapping does. Kept reachable,
-/// so that leak checks see what is meant.
+/// Words that live as long as the process, and begin at a cache line, as a mapping does. They stay
+/// reachable, so that leak checks do not report them.
 fn words(count: usize) -> &'static [AtomicU64] {
     static KEPT: Mutex<Vec<&'static [AtomicU64]>> = Mutex::new(Vec::new());
     let words: &[AtomicU64] = Vec::leak((0..count + 7).map(|_| AtomicU64::new(!0)).collect());
@@ -35,7 +35,7 @@ fn words(count: usize) -> &'static [AtomicU64] {
     &words[skip..skip + count]
 }
 
-/// Payload of record `number`: length and bytes follow from it.
+/// Payload of record `number`, which determines length and bytes.
 fn payload(number: u64) -> Vec<u8> {
     (0..number * 37 % 200).map(|at| (at ^ number) as u8).collect()
 }
@@ -211,12 +211,12 @@ fn region_refuses_in_sentences() {
     words[1].store(77, Relaxed);
     is(
         attach(words),
-        "the shared region has layout version 77, but this program was built with version 13: \
+        "the shared region has layout version 77, but this program was built with version 14: \
          build both halves with one version of Cora",
     );
 }
 
-/// A side that knows the region by another way goes on, whatever a peer writes into the header.
+/// A side that knows the region without its header goes on, whatever a peer writes there.
 #[test]
 fn region_that_is_known_can_not_be_talked_away() {
     let layout = RegionLayout::new([512; 4]).expect("possible sizes");

@@ -1,5 +1,5 @@
-//! Where no handler reads packets they are not parsed: they pass as they came, and who asks for the
-//! flows with most packets is told the right ones all the same.
+//! If no handler reads packets, they are not parsed: they pass unchanged, and the reported top
+//! flows are right all the same.
 
 mod halves_support;
 
@@ -12,7 +12,7 @@ use cora_core::verdict::{Transmit, Verdict};
 use cora_runtime::channel::Outbox;
 use cora_runtime::exec::{Burst, Wire};
 use cora_runtime::host_half::HostHalf;
-use cora_runtime::link::message::{Load, Message, Stamp};
+use cora_runtime::link::message::{Frames, Load, Message, Stamp, Telemetry};
 use cora_runtime::link::region::Parked;
 use cora_runtime::nic_half::NicHalf;
 
@@ -20,7 +20,7 @@ use halves_support::{flow, frame, memory};
 
 const PORT: u16 = 7;
 
-/// Lets every packet pass; the NIC runs it, or the host.
+/// Passes every packet, at the NIC or at the host.
 #[derive(Debug)]
 struct Unread<const AT_NIC: bool>;
 
@@ -63,7 +63,7 @@ impl<const AT_NIC: bool> App for Unread<AT_NIC> {
     }
 }
 
-/// What was passed on, what left, and whom the NIC told of.
+/// The packets passed on, the packets that left, and the flows that the NIC reported.
 #[derive(Debug, Default)]
 struct Out {
     passed_on: Vec<Vec<u8>>,
@@ -74,9 +74,11 @@ struct Out {
 impl Outbox for Out {
     fn send(&mut self, message: &Message<'_>) {
         match message {
-            Message::Punt(_, frame) => self.passed_on.push(frame.to_vec()),
-            Message::Send(_, frame) => self.left.push(frame.to_vec()),
-            Message::Talker { group, .. } => self.talkers.push(group.to_vec()),
+            Message::Frames(Frames::Punt { frame, .. }) => self.passed_on.push(frame.to_vec()),
+            Message::Frames(Frames::Send { frame, .. }) => self.left.push(frame.to_vec()),
+            Message::Telemetry(Telemetry::Talker { group, .. }) => {
+                self.talkers.push(group.to_vec());
+            }
             _ => {}
         }
     }
@@ -95,7 +97,7 @@ fn whole_or_cut_off(number: usize) -> Vec<u8> {
     frame
 }
 
-/// Bursts of all frames, `run` by a half.
+/// Passes all frames to `run` in bursts.
 fn bursts(frames: &[Vec<u8>], mut run: impl FnMut(&mut Burst<'_>)) {
     for frames in frames.chunks(8) {
         let mut copies = frames.to_vec();
@@ -118,13 +120,14 @@ fn bursts(frames: &[Vec<u8>], mut run: impl FnMut(&mut Burst<'_>)) {
     }
 }
 
-/// What the NIC made of the frames.
+/// The NIC's output for the frames.
 fn at_nic<const AT_NIC: bool>(frames: &[Vec<u8>]) -> Out {
     let mut app = Unread::<AT_NIC>;
     let bytes = NicHalf::bytes(&mut app);
     let mut half = NicHalf::create(app, &mut memory(bytes)).expect("there is memory");
     let mut out = Out::default();
-    half.message(&Message::Watch(1), &mut out).expect("it may come at any time");
+    half.message(&Message::Telemetry(Telemetry::Watch { every: 1 }), &mut out)
+        .expect("it may come at any time");
     bursts(frames, |burst| half.burst(burst, &mut out));
     half.tell(&Load::default(), &mut out);
     out

@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 
 use cora_runtime::channel::Outbox;
 use cora_runtime::exec::Wire;
-use cora_runtime::link::message::{Message, Stamp};
-use cora_runtime::link::region::{Parked, Parking};
+use cora_runtime::link::message::{Frames, Keys, Kind, Message, Ownership, Stamp};
+use cora_runtime::link::region::Parking;
 
 use crate::result::Results;
 use crate::shelf::Shelf;
@@ -40,10 +40,10 @@ pub enum Sabotage {
     NotGreeted,
 }
 
-const RELEASE: u16 = 4;
-const ENTRY: u16 = 5;
-/// An entry that is as its copy says.
-const SAME: u16 = 26;
+/// Whether a record is one of the entries behind a release or a transfer.
+fn is_entry(kind: u16) -> bool {
+    kind == Kind::Entry || kind == Kind::Vanished || kind == Kind::Same
+}
 
 /// A ring.
 #[derive(Debug)]
@@ -119,59 +119,67 @@ impl Outbox for Ring {
     fn send(&mut self, message: &Message<'_>) {
         self.sent += 1;
         let record = Self::encode(message);
-        if matches!(record.0, ENTRY | SAME) {
+        if is_entry(record.0) {
             return self.push_entry(record);
         }
         self.entry_at = None;
         match (self.sabotage, *message) {
-            (Sabotage::FenceFirst, Message::Fence(_)) => drop(self.overtake(record, Message::PUNT)),
-            (Sabotage::TransferFirst, Message::Transfer { .. }) => {
-                let kind = Message::Send(NOTHING, &[]).kind();
-                self.entry_at = Some(self.overtake(record, kind));
+            (Sabotage::FenceFirst, Message::Ownership(Ownership::Fence { .. })) => {
+                let _at = self.overtake(record, Kind::Punt.number());
             }
-            (Sabotage::DropEntry, Message::Transfer { ticket, entries: entries @ 1.. }) => {
-                self.fresh = true;
-                self.records
-                    .push_back(Self::encode(&Message::Transfer { ticket, entries: entries - 1 }));
+            (Sabotage::TransferFirst, Message::Ownership(Ownership::Transfer { .. })) => {
+                self.entry_at = Some(self.overtake(record, Kind::Send.number()));
             }
-            (Sabotage::DoubleEntry, Message::Release { punts, entries: entries @ 1.., group }) => {
+            (
+                Sabotage::DropEntry,
+                Message::Ownership(Ownership::Transfer { ticket, entries: entries @ 1.. }),
+            ) => {
                 self.fresh = true;
-                let message = Message::Release { punts, entries: entries + 1, group };
+                self.records.push_back(Self::encode(&Message::Ownership(Ownership::Transfer {
+                    ticket,
+                    entries: entries - 1,
+                })));
+            }
+            (
+                Sabotage::DoubleEntry,
+                Message::Ownership(Ownership::Release { punts, entries: entries @ 1.., group }),
+            ) => {
+                self.fresh = true;
+                let message =
+                    Message::Ownership(Ownership::Release { punts, entries: entries + 1, group });
                 self.records.push_back(Self::encode(&message));
             }
-            (Sabotage::NoKeys, Message::Offer { ticket, punts, group, .. }) => {
-                let message = Message::Offer { ticket, punts, group, keys: &[] };
+            (
+                Sabotage::NoKeys,
+                Message::Ownership(Ownership::Offer { ticket, punts, group, .. }),
+            ) => {
+                let message =
+                    Message::Ownership(Ownership::Offer { ticket, punts, group, keys: Keys(&[]) });
                 self.records.push_back(Self::encode(&message));
             }
-            (Sabotage::DropPacket, Message::Punt(stamp, _)) if stamp.number % 16 > 0 => {}
-            (Sabotage::OwnedAtOnce, Message::Offer { ticket, .. }) => {
+            (Sabotage::DropPacket, Message::Frames(Frames::Punt { stamp, .. }))
+                if stamp.number % 16 > 0 => {}
+            (Sabotage::OwnedAtOnce, Message::Ownership(Ownership::Offer { ticket, .. })) => {
                 self.records.push_back(record);
-                let message = Message::Transfer { ticket, entries: 0 };
+                let message = Message::Ownership(Ownership::Transfer { ticket, entries: 0 });
                 self.records.push_back(Self::encode(&message));
             }
-            (Sabotage::OwnedAtOnce, Message::Fence(ticket)) => {
-                self.records.push_back(Self::encode(&Message::Decline(ticket)));
+            (Sabotage::OwnedAtOnce, Message::Ownership(Ownership::Fence { ticket })) => {
+                self.records
+                    .push_back(Self::encode(&Message::Ownership(Ownership::Decline { ticket })));
             }
-            (Sabotage::PacketFirst, Message::Punt(..)) => {
-                let is_entry = |(kind, _): &&(u16, Vec<u8>)| matches!(*kind, ENTRY | SAME);
+            (Sabotage::PacketFirst, Message::Frames(Frames::Punt { .. })) => {
+                let is_entry = |(kind, _): &&(u16, Vec<u8>)| is_entry(*kind);
                 let entries = self.records.iter().rev().take_while(is_entry).count();
                 let behind = self.records.len() - entries;
-                let release = behind.checked_sub(1).filter(|at| self.records[*at].0 == RELEASE);
+                let release =
+                    behind.checked_sub(1).filter(|at| self.records[*at].0 == Kind::Release);
                 self.records.insert(release.unwrap_or(self.records.len()), record);
             }
             _ => self.records.push_back(record),
         }
     }
 }
-
-const NOTHING: Stamp = Stamp {
-    meta: cora_core::packet::Meta { time: 0, now: 0, port: cora_core::packet::Port(0) },
-    number: 0,
-    horizon: 0,
-    egress: cora_core::packet::Port(0),
-    parked: Parked::NONE,
-    missing: 0,
-};
 
 /// Where the NIC sends: to the host, and to the wire.
 #[derive(Debug)]

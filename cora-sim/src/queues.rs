@@ -2,7 +2,7 @@
 
 use cora_runtime::exec::Burst;
 use cora_runtime::host_half::HostHalf;
-use cora_runtime::link::message::{Message, Report};
+use cora_runtime::link::message::{Kind, Message, Report};
 use cora_runtime::link::region::Parking as _;
 use cora_runtime::nic_half::NicHalf;
 
@@ -180,13 +180,13 @@ impl<'a, A: SimApp> Sim<'a, A> {
 
     fn serve_host(&mut self) -> Result<(), String> {
         let Some((kind, mut bytes)) = self.punt.pop() else { return Ok(()) };
-        let taken = if kind == Message::PUNT {
+        let taken = if kind == Kind::Punt {
             let (stamp, frame) = Message::decode_frame(kind, &mut bytes).ok_or("no packet")?;
-            let mut next = self.punt.pop_if(Message::PUNT).map(|(_, bytes)| bytes);
+            let mut next = self.punt.pop_if(Kind::Punt.number()).map(|(_, bytes)| bytes);
             let mut burst = Burst::new();
             burst.push_passed_on(stamp, frame.into());
             if let Some((stamp, frame)) =
-                next.as_mut().and_then(|bytes| Message::decode_frame(Message::PUNT, bytes))
+                next.as_mut().and_then(|bytes| Message::decode_frame(Kind::Punt.number(), bytes))
             {
                 burst.push_passed_on(stamp, frame.into());
             }

@@ -22,7 +22,7 @@ use cora_core::packet::{Meta, Port};
 use cora_runtime::channel::Outbox;
 use cora_runtime::exec::{Burst, Wire};
 use cora_runtime::host_half::HostHalf;
-use cora_runtime::link::message::{Message, Stamp};
+use cora_runtime::link::message::{Kind, Message, Stamp};
 use cora_runtime::link::region::Parked;
 use cora_runtime::nic_half::NicHalf;
 
@@ -244,7 +244,7 @@ impl<V: Variant> Site<V> {
         while !self.punt.is_empty() || self.host.is_handing_over() {
             self.serve_host()?;
         }
-        self.back.keep_only(Message::SEND);
+        self.back.keep_only(Kind::Send.number());
         self.host.nic_lost(&mut self.copies);
         self.nic = halves::nic(&mut self.supply, 1, HOLD, None);
         Ok(())
@@ -254,7 +254,7 @@ impl<V: Variant> Site<V> {
     /// the pool is damaged.
     fn kill_host(&mut self) -> Result<(), String> {
         self.ran.kills += 1;
-        self.back.keep_only(Message::SEND);
+        self.back.keep_only(Kind::Send.number());
         while !self.back.is_empty() || self.nic.is_handing_over() {
             self.serve_nic()?;
         }

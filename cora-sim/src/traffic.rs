@@ -9,7 +9,7 @@ use cora_core::key::{FiveTuple, protocol};
 use cora_core::packet::{Meta, Port};
 use cora_runtime::channel::Outbox;
 use cora_runtime::exec::Burst;
-use cora_runtime::link::message::{Message, Stamp};
+use cora_runtime::link::message::{Frames, Message, Stamp};
 use cora_runtime::link::region::Parked;
 
 use crate::apps::{IDLE, SimApp};
@@ -48,7 +48,9 @@ struct Collect<'a>(&'a mut Results, &'a mut BTreeMap<u32, FiveTuple>);
 
 impl Outbox for Collect<'_> {
     fn send(&mut self, message: &Message<'_>) {
-        let Message::Send(stamp, frame) = message else { panic!("without a NIC: {message:?}") };
+        let Message::Frames(Frames::Send { stamp, frame }) = message else {
+            panic!("without a NIC: {message:?}")
+        };
         self.0.left(stamp.egress.0, frame);
         if let (Some(tuple), Port::OUTSIDE) = (tuple_of(frame), stamp.egress) {
             self.1.insert(crate::frames::flow_of(frame), tuple);

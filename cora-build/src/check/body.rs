@@ -1,5 +1,5 @@
-//! A handler's body: ordinary Rust, except for what would be a state that no plan places, and for
-//! what can't be rolled back.
+//! Checks a handler's body: ordinary Rust, without states that no plan places, and without effects
+//! that can't be rolled back.
 
 use proc_macro2::{TokenStream, TokenTree};
 use syn::visit::{self, Visit};
@@ -8,7 +8,7 @@ use syn::{Block, ExprAwait, ExprUnsafe, ItemStatic, Macro};
 use crate::diag::{Code, Diagnostics, Place, codes};
 use crate::syntax::is_attribute;
 
-/// Holds a body against the rules.
+/// Checks a body.
 pub(super) fn run(block: &Block, diagnostics: &mut Diagnostics) {
     Body { diagnostics }.visit_block(block);
 }
@@ -43,7 +43,7 @@ impl Body<'_> {
         );
     }
 
-    /// Macros hide their syntax, but not their words.
+    /// A macro's syntax is unknown, but its words are visible.
     fn scan(&mut self, tokens: &TokenStream) {
         let mut after_dot = false;
         for token in tokens.clone() {
@@ -94,7 +94,7 @@ impl<'ast> Visit<'ast> for Body<'_> {
         self.scan(&mac.tokens);
     }
 
-    /// Attributes hold no code of the body.
+    /// Attributes contain no code of the body.
     fn visit_attribute(&mut self, attribute: &'ast syn::Attribute) {
         debug_assert!(!is_attribute(attribute, "flow_handler"), "the shape took it off");
     }

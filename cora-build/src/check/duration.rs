@@ -1,9 +1,9 @@
-//! Durations as people write them: `"90s"`, `"1h30m"`.
+//! Durations in the users' notation: `"90s"`, `"1h30m"`.
 
-/// Longest time an entry may live unused.
+/// Maximum idle time-out of an entry.
 pub(super) const LONGEST: u64 = 365 * 24 * 3600 * 1_000_000_000;
 
-/// The units, with what else people call them; longest first in what they hold.
+/// The units with their common aliases, in falling order of length.
 const UNITS: [(&str, u64, &[&str]); 7] = [
     ("d", 86_400 * 1_000_000_000, &["day", "days"]),
     ("h", 3_600 * 1_000_000_000, &["hour", "hours", "hr", "hrs"]),
@@ -14,10 +14,10 @@ const UNITS: [(&str, u64, &[&str]); 7] = [
     ("ns", 1, &["nsec", "nanos", "nanosecond", "nanoseconds"]),
 ];
 
-/// Why a duration is none.
+/// The fault of a duration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum DurationError {
-    /// It can't be read; this is how it was probably meant.
+    /// It can't be parsed; this is the likely correction.
     Unreadable(Option<String>),
     /// It does not fit 64 bits of nanoseconds.
     TooLong,
@@ -40,7 +40,7 @@ pub(super) fn nanoseconds(text: &str) -> Result<u64, DurationError> {
     Ok(sum)
 }
 
-/// Pairs of digits and letters, without anything between them; at least one.
+/// Pairs of digits and letters, without separators; at least one.
 fn parts(text: &str) -> Option<Vec<(&str, &str)>> {
     let mut rest = text;
     let mut parts = Vec::new();
@@ -58,7 +58,7 @@ fn parts(text: &str) -> Option<Vec<(&str, &str)>> {
     (!parts.is_empty()).then_some(parts)
 }
 
-/// The same duration, written right, if it can be guessed.
+/// The corrected duration, if it can be guessed.
 fn meant(text: &str) -> Option<String> {
     let joined: String =
         text.chars().filter(|c| !matches!(c, ' ' | '_' | ',')).collect::<String>().to_lowercase();

@@ -1,5 +1,5 @@
-//! What a state may be made of, as far as the types show from the source. Types with a name of the
-//! user's own are for the compiler to judge: they implement `Plain`, or they don't.
+//! Possible fields of a state, as far as the source shows their types. The compiler judges types
+//! with a user's own name: they implement `Plain`, or they don't.
 
 use quote::ToTokens as _;
 use syn::ext::IdentExt as _;
@@ -8,8 +8,7 @@ use syn::{Fields, GenericParam, Generics, ItemStruct, Type};
 use crate::diag::{Code, Diagnostics, Place, codes};
 use crate::syntax::{StateKind, is_attribute};
 
-/// Types that stand for a field that can't be, by their last path segment: code, names, what is
-/// wrong, what would be right.
+/// Types that a field can't have, by their last path segment: code, names, fault, remedy.
 type Refusal = (Code, &'static [&'static str], &'static str, &'static str);
 
 const REFUSED: &[Refusal] = &[
@@ -94,10 +93,10 @@ const REFUSED: &[Refusal] = &[
     ),
 ];
 
-/// Cora's replicated values, which a commutative state is made of.
+/// Cora's replicated values: the fields of a commutative state.
 const REPLICATED: [&str; 5] = ["Sum", "Max", "CountMin", "TopK", "HeavyPrefixes"];
 
-/// Holds the item's shape, apart from its fields' types, against the rules.
+/// Checks the shape of the item, apart from its fields' types.
 pub(crate) fn check_item(item: &ItemStruct, diagnostics: &mut Diagnostics) {
     let generics = (codes::STATE_GENERIC, codes::STATE_LIFETIME);
     check_generics(&item.generics, "a state", generics, diagnostics);
@@ -112,7 +111,7 @@ pub(crate) fn check_item(item: &ItemStruct, diagnostics: &mut Diagnostics) {
     }
 }
 
-/// What stands above the item. Faults here leave an item that what is added to it will fit.
+/// Checks the attributes of the item. Generated code fits the item even after faults here.
 pub(crate) fn check_attributes(item: &ItemStruct, diagnostics: &mut Diagnostics) {
     for attribute in &item.attrs {
         if is_attribute(attribute, "repr") {
@@ -132,7 +131,7 @@ pub(crate) fn check_attributes(item: &ItemStruct, diagnostics: &mut Diagnostics)
     }
 }
 
-/// The paths in a `#[derive(…)]`; none for another attribute.
+/// The paths in a `#[derive(…)]`; empty for another attribute.
 pub(crate) fn derives(attribute: &syn::Attribute) -> Vec<syn::Path> {
     let list = syn::punctuated::Punctuated::<syn::Path, syn::Token![,]>::parse_terminated;
     if !is_attribute(attribute, "derive") {
@@ -175,8 +174,8 @@ pub(crate) fn check_generics(
     }
 }
 
-/// Holds the fields' types against the rules of the kind; against those of every kind when the kind
-/// is in doubt.
+/// Checks the fields' types by the rules of the kind, or by those of every kind if the kind is
+/// unknown.
 pub(crate) fn check_fields(
     fields: &Fields,
     kind: Option<&StateKind>,
@@ -194,7 +193,7 @@ pub(crate) fn check_fields(
     }
 }
 
-/// A field is always there.
+/// Both sides need the same fields, so a field can't be conditional.
 fn check_cfg(field: &syn::Field, diagnostics: &mut Diagnostics) {
     for attribute in &field.attrs {
         if is_attribute(attribute, "cfg") || is_attribute(attribute, "cfg_attr") {
@@ -255,7 +254,7 @@ fn is_number(name: &str) -> bool {
     name == "bool" || name.strip_prefix(['u', 'i']).is_some_and(|bits| bits.parse::<u8>().is_ok())
 }
 
-/// Refuses what no kind of state may hold; whether it did. One message per field.
+/// Refuses types that no kind of state may hold; returns whether it did. One message per field.
 fn check_shape(ty: &Type, diagnostics: &mut Diagnostics) -> bool {
     let mut refuse = |code: Code, why: &str, help: &str| {
         let message = format!("`{}` {why}", shown(ty));
@@ -305,7 +304,7 @@ fn check_shape(ty: &Type, diagnostics: &mut Diagnostics) -> bool {
     }
 }
 
-/// The type as written, without the blanks that tokens get when printed.
+/// The type as written, without the spaces of printed tokens.
 pub(crate) fn shown(ty: &Type) -> String {
     let text = ty.to_token_stream().to_string();
     let mut shown = text.replace(" :: ", "::").replace(" < ", "<").replace(" >", ">");

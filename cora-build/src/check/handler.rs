@@ -1,4 +1,5 @@
-//! A handler's signature: an ordinary function of a packet and states, that returns a verdict.
+//! Checks a handler's signature: an ordinary function of a packet and states that returns a
+//! verdict.
 
 use syn::ext::IdentExt as _;
 use syn::{FnArg, ReturnType, Safety, Signature, Type};
@@ -8,7 +9,7 @@ use crate::diag::{Code, Diagnostics, Place, codes};
 use crate::syntax::HandlerDecl;
 use crate::syntax::handler::HandlerShape;
 
-/// Holds a handler against the rules; `None` after a fault.
+/// Checks a handler; `None` after a fault.
 pub(crate) fn run(shape: HandlerShape, diagnostics: &mut Diagnostics) -> Option<HandlerDecl> {
     let before = diagnostics.errors();
     let signature = &shape.item.sig;
@@ -33,7 +34,7 @@ pub(crate) fn run(shape: HandlerShape, diagnostics: &mut Diagnostics) -> Option<
     (shape.sound && diagnostics.errors() == before).then_some(decl)
 }
 
-/// `async`, `unsafe`, `const`, `extern`: a handler is none of these.
+/// Refuses the modifiers `async`, `unsafe`, `const` and `extern`.
 fn check_modifiers(signature: &Signature, diagnostics: &mut Diagnostics) {
     let name = &signature.ident;
     let mut refuse = |code: Code, place: Place, word: &str, why: &str, help: &str| {
@@ -78,7 +79,7 @@ fn check_modifiers(signature: &Signature, diagnostics: &mut Diagnostics) {
     }
 }
 
-/// A handler is one function, not a family of them.
+/// Refuses generics: a handler is a single function.
 fn check_generics(signature: &Signature, diagnostics: &mut Diagnostics) {
     let name = &signature.ident;
     if !signature.generics.params.is_empty() {
@@ -123,7 +124,7 @@ fn check_generics(signature: &Signature, diagnostics: &mut Diagnostics) {
     }
 }
 
-/// The return type reads `Verdict`.
+/// Checks the return type `Verdict`.
 fn check_return(signature: &Signature, diagnostics: &mut Diagnostics) {
     let (place, found) = match &signature.output {
         ReturnType::Default => {

@@ -1,12 +1,12 @@
-//! The key of a keyed state, as far as its type shows from the source. Whether a type implements
-//! `Key` is for the compiler to say.
+//! The key of a keyed state, as far as the source shows its type. The compiler checks whether it
+//! implements `Key`.
 
 use syn::Type;
 use syn::ext::IdentExt as _;
 
 use crate::diag::{Diagnostics, Place, codes};
 
-/// Cora's keys whose reply direction has no key of its own.
+/// Cora's keys without a separate key for the reply direction.
 const WITHOUT_REPLY: [(&str, &str); 3] = [
     ("SourceAddress", "from a source address alone, the reply direction's key can't be told"),
     (
@@ -16,13 +16,13 @@ const WITHOUT_REPLY: [(&str, &str); 3] = [
     ("InsideAddress", "both directions of a flow carry the same `InsideAddress` already"),
 ];
 
-/// Types that anyone might try, and that no packet carries as a key.
+/// Types that users might try, but that no packet carries as a key.
 const NO_KEYS: [&str; 20] = [
     "u8", "u16", "u32", "u64", "u128", "usize", "i8", "i16", "i32", "i64", "i128", "isize", "f32",
     "f64", "bool", "char", "String", "str", "Vec", "Packet",
 ];
 
-/// The key's last path segment; `None` when the type can't be a key.
+/// The key's last path segment; `None` if the type can't be a key.
 pub(super) fn run(ty: &Type, diagnostics: &mut Diagnostics) -> Option<String> {
     let mut refuse = |why: &str| {
         diagnostics
@@ -59,7 +59,7 @@ pub(super) fn run(ty: &Type, diagnostics: &mut Diagnostics) -> Option<String> {
     }
 }
 
-/// Why `reply` can't stand beside this key.
+/// The reason that `reply` can't be combined with this key.
 pub(super) fn no_reply(key: &str) -> Option<&'static str> {
     WITHOUT_REPLY.iter().find(|entry| entry.0 == key).map(|entry| entry.1)
 }

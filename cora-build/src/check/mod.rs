@@ -1,5 +1,5 @@
-//! What one item may contain. Each pass holds the item against its rules, puts every breach into
-//! the sink, and returns the item as the next stage wants it.
+//! Checks of one item. Each pass checks the item's rules, reports every breach to the sink, and
+//! returns the item in the form for the next stage.
 
 mod body;
 mod duration;

@@ -1,17 +1,17 @@
-//! Whole numbers that can be worked out from the source alone.
+//! Whole numbers that the source alone determines.
 
 use syn::{BinOp, Expr, Lit};
 
-/// Why a number can't be worked out.
+/// The fault of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NumberError {
-    /// Something other than numbers and `+ - * / <<` stands there.
+    /// It contains something other than numbers and `+ - * / <<`.
     NotArithmetic,
     /// More than 64 bits, below zero, or divided by zero.
     OutOfRange,
 }
 
-/// The value of a literal, or of sums, products and shifts of such.
+/// The value of a literal, or of arithmetic and shifts on literals.
 pub(crate) fn evaluate(expression: &Expr) -> Result<u64, NumberError> {
     match expression {
         Expr::Lit(literal) => match &literal.lit {

@@ -1,4 +1,4 @@
-//! A handler's parameters: the packet first, then the states it uses.
+//! A handler's parameters: first the packet, then its states.
 
 use std::collections::BTreeMap;
 
@@ -10,18 +10,18 @@ use super::fields::{last_segment, shown};
 use crate::diag::{Diagnostics, Place, codes};
 use crate::syntax::{Parameter, ParameterAccess, is_attribute};
 
-/// Most states that a handler may take: as many as the runtime's tuples have places.
+/// Maximum number of states of a handler, limited by the runtime's tuples.
 const MOST_STATES: usize = 8;
 
-/// What a handler may take a packet as: the whole of it, or its headers.
+/// Types of a packet parameter: the whole packet, or its headers.
 pub(crate) const PACKETS: [&str; 2] = ["Packet", HEADERS];
-/// The latter.
+/// The type for headers only.
 pub(crate) const HEADERS: &str = "Headers";
 
 const STATE_HELP: &str = "take `&mut Table<S>` for a keyed state, `&mut S` for a singleton or \
                           commutative one, `&S` for a read-mostly one";
 
-/// What the packet is called; `None` after a fault.
+/// The name of the packet parameter; `None` after a fault.
 pub(super) fn packet(signature: &Signature, diagnostics: &mut Diagnostics) -> Option<Ident> {
     let first = match signature.inputs.first() {
         Some(FnArg::Typed(first)) => first,
@@ -63,8 +63,8 @@ fn first_parameter(first: &PatType, diagnostics: &mut Diagnostics) {
         .help("begin the parameters with `packet: &mut Packet`, or `&mut Headers` if it does not read the payload");
 }
 
-/// The states, in order, without those at fault. A packet among them is told of only when there is
-/// one at its right place too.
+/// The states, in order, without faulty ones. A packet among them is reported only if there is also
+/// one in the right place.
 pub(super) fn states(
     signature: &Signature,
     packet: Option<&Ident>,
@@ -72,7 +72,7 @@ pub(super) fn states(
 ) -> Vec<Parameter> {
     let mut states = Vec::new();
     let mut seen: BTreeMap<String, Ident> = BTreeMap::new();
-    // The packet is the first after `self`, which is refused elsewhere.
+    // The packet is the first after `self`, which another check refuses.
     let before = 1 + usize::from(signature.receiver().is_some());
     for input in signature.inputs.iter().skip(before) {
         let FnArg::Typed(input) = input else { continue };
@@ -127,7 +127,7 @@ fn name(input: &PatType, diagnostics: &mut Diagnostics) -> Option<Ident> {
     None
 }
 
-/// The state behind a parameter's type.
+/// The state of a parameter's type.
 fn state(input: &PatType, diagnostics: &mut Diagnostics) -> Option<Parameter> {
     let Type::Reference(reference) = &*input.ty else {
         by_value(input, diagnostics);

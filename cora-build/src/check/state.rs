@@ -12,19 +12,19 @@ use crate::syntax::arguments::{Argument, Name};
 use crate::syntax::state::StateShape;
 use crate::syntax::{KeyedArgs, StateDecl, StateKind};
 
-/// Most entries that a table may have.
+/// Maximum number of entries of a table.
 const MOST_ENTRIES: u64 = 1 << 26;
 
-/// A state, as well as it can be made out.
+/// A state, recovered as far as possible.
 #[derive(Clone, Debug)]
 pub(crate) struct Recovered {
-    /// The declaration; where an argument is at fault, with a value that stands in for it.
+    /// The declaration; a faulty argument has a stand-in value.
     pub(crate) decl: StateDecl,
-    /// Whether the item itself had no fault, so that what is made of it will compile.
+    /// Whether the item itself has no fault, so that its expansion compiles.
     pub(crate) item_sound: bool,
 }
 
-/// Holds a state against the rules; `None` after a fault.
+/// Checks a state; `None` after a fault.
 pub(crate) fn run(shape: StateShape, diagnostics: &mut Diagnostics) -> Option<StateDecl> {
     let before = diagnostics.errors();
     let complete = shape.complete;
@@ -32,7 +32,7 @@ pub(crate) fn run(shape: StateShape, diagnostics: &mut Diagnostics) -> Option<St
     (complete && recovered.item_sound && diagnostics.errors() == before).then_some(recovered.decl)
 }
 
-/// The same, with a stand-in for every argument at fault.
+/// The same, with a stand-in for every faulty argument.
 pub(crate) fn recover(shape: StateShape, diagnostics: &mut Diagnostics) -> Recovered {
     let kind = kind(&shape, diagnostics);
     let kinds = shape.arguments.iter().filter(|argument| is_kind(argument)).count();
@@ -47,7 +47,7 @@ pub(crate) fn recover(shape: StateShape, diagnostics: &mut Diagnostics) -> Recov
     }
 }
 
-/// The kind, which is exactly one.
+/// The kind; exactly one is required.
 fn kind(shape: &StateShape, diagnostics: &mut Diagnostics) -> StateKind {
     let mut kinds = shape.arguments.iter().filter(|argument| is_kind(argument));
     let first = kinds.next();
@@ -99,7 +99,7 @@ fn kind(shape: &StateShape, diagnostics: &mut Diagnostics) -> StateKind {
     plain
 }
 
-/// Why a state of this kind can't be durable, if it can't, and what to do instead.
+/// Reports that a state of this kind can't be durable, with the reason and the remedy.
 fn not_durable(argument: &Argument, kind: &StateKind, diagnostics: &mut Diagnostics) {
     let (name, why, instead) = match kind {
         StateKind::Keyed(_) | StateKind::Singleton { .. } => return,
@@ -124,12 +124,12 @@ fn not_durable(argument: &Argument, kind: &StateKind, diagnostics: &mut Diagnost
         .help(instead);
 }
 
-/// Whether an argument says what kind of state it is.
+/// Whether an argument determines the kind.
 fn is_kind(argument: &Argument) -> bool {
     matches!(argument.name, Name::Key | Name::Singleton | Name::Commutative | Name::ReadMostly)
 }
 
-/// Arguments that take no value.
+/// Checks arguments without a value.
 fn check_flag(argument: &Argument, diagnostics: &mut Diagnostics) {
     let is_flag = !matches!(
         argument.name,
@@ -143,7 +143,7 @@ fn check_flag(argument: &Argument, diagnostics: &mut Diagnostics) {
     }
 }
 
-/// What a keyed state says about its entries.
+/// The arguments of a keyed state.
 fn keyed(shape: &StateShape, diagnostics: &mut Diagnostics) -> KeyedArgs {
     let find = |name| shape.arguments.iter().find(|argument| argument.name == name);
     let key = find(Name::Key);
@@ -198,7 +198,7 @@ fn keyed(shape: &StateShape, diagnostics: &mut Diagnostics) -> KeyedArgs {
     }
 }
 
-/// Without any kind: either `reply` asks for a key, or nothing says what the state is.
+/// The state has no kind: either `reply` requires a key, or no argument determines the kind.
 fn check_no_key(shape: &StateShape, reply: Option<&Argument>, diagnostics: &mut Diagnostics) {
     if let Some(reply) = reply {
         diagnostics
@@ -236,7 +236,7 @@ fn key_type(argument: &Argument, diagnostics: &mut Diagnostics) -> Option<(syn::
     None
 }
 
-/// What a key at fault is taken for, so that the item's other faults show too.
+/// The stand-in for a faulty key, so that the item's other faults are reported too.
 fn stand_in() -> (syn::Type, String) {
     let name = "FiveTuple";
     let tokens: TokenStream = quote!(::cora::__private::core::key::FiveTuple);
@@ -284,7 +284,7 @@ fn entries(argument: &Argument, diagnostics: &mut Diagnostics) -> Option<u32> {
     }
 }
 
-/// The function that `idle_by` or `assured_by` names; `usual` is one as it is mostly declared.
+/// The function in `idle_by` or `assured_by`; `usual` is its typical declaration.
 fn function(argument: &Argument, usual: &str, diagnostics: &mut Diagnostics) -> Option<syn::Path> {
     let path = syn::parse2(argument.value.clone().unwrap_or_default()).ok();
     if path.is_none() {
@@ -296,7 +296,7 @@ fn function(argument: &Argument, usual: &str, diagnostics: &mut Diagnostics) -> 
     path
 }
 
-/// The type that `from` names.
+/// The type in `from`.
 fn before(
     argument: &Argument,
     durable: Option<&Argument>,

@@ -1,5 +1,5 @@
-//! Every fault has a code, and every code an entry here: what `cargo cora explain` prints, and what
-//! the tests in `tests/ui` hold one case each for.
+//! Every fault has a code, and every code has an entry here. `cargo cora explain` prints the
+//! entries, and `tests/ui` has one case for each.
 
 use std::fmt;
 use std::str::FromStr;
@@ -29,18 +29,18 @@ impl FromStr for Code {
     }
 }
 
-/// What there is to know about a fault.
+/// The explanation of a fault.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry {
     /// Its code.
     pub code: Code,
     /// The fault in a few words.
     pub title: &'static str,
-    /// Why it is one.
+    /// The reason that it is one.
     pub cause: &'static str,
-    /// What to do.
+    /// The remedy.
     pub cure: &'static str,
-    /// A program that has it.
+    /// An example program.
     pub example: &'static str,
 }
 
@@ -84,7 +84,7 @@ macro_rules! catalogue {
 }
 pub(super) use catalogue;
 
-/// The entry of a code; `None` when there is no such code.
+/// The entry of a code; `None` for an unknown code.
 pub fn lookup(code: Code) -> Option<&'static Entry> {
     entries().find(|entry| entry.code == code)
 }

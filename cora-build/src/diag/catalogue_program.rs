@@ -1,4 +1,4 @@
-//! Faults of a whole program, `CORA0100` and up: only a build script can see them.
+//! Faults of a whole program, `CORA0100` and up, which only a build script can detect.
 
 use super::catalogue::catalogue;
 

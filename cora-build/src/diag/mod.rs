@@ -1,8 +1,8 @@
-//! Faults: collected, then shown all at once.
+//! Diagnostics: collected, then shown together.
 //!
-//! A pass puts what it finds into a [`Diagnostics`] and goes on, so that one run shows every fault
-//! of a stage. Macros show them as `compile_error!`, build scripts with the line and carets; the
-//! words are the same.
+//! A pass adds its findings to a [`Diagnostics`] and goes on, so that one run shows every fault of
+//! a stage. Macros show them as `compile_error!`, build scripts with line and carets; the messages
+//! are the same.
 
 mod catalogue;
 pub mod catalogue_handler;
@@ -15,14 +15,14 @@ use quote::ToTokens;
 
 pub use catalogue::{Code, Entry, entries, lookup};
 
-/// The codes, by what they say.
+/// The codes, by their names.
 pub mod codes {
     pub use super::catalogue_handler::codes::*;
     pub use super::catalogue_program::codes::*;
     pub use super::catalogue_state::codes::*;
 }
 
-/// Where in the source: from the first token to the last.
+/// A place in the source, from its first to its last token.
 #[derive(Clone, Copy, Debug)]
 pub struct Place {
     start: Span,
@@ -30,7 +30,7 @@ pub struct Place {
 }
 
 impl Place {
-    /// From the first of these tokens to the last; the macro's call when there are none.
+    /// From the first to the last of these tokens; the macro's call if there are none.
     pub fn of(tokens: &impl ToTokens) -> Self {
         let mut tokens = tokens.to_token_stream().into_iter();
         let start = tokens.next().map_or_else(Span::call_site, |token| token.span());
@@ -55,40 +55,40 @@ impl From<Span> for Place {
     }
 }
 
-/// How much a finding weighs.
+/// Severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
-    /// The build goes on. Only build scripts show it: macros have no way to warn.
+    /// The build continues. Only build scripts show it, because macros can't warn.
     Warning,
-    /// The build ends.
+    /// The build fails.
     Error,
 }
 
 /// One finding.
 #[derive(Clone, Debug)]
 pub struct Diagnostic {
-    /// Which one: the catalogue explains it.
+    /// Its code; the catalogue explains it.
     pub code: Code,
     /// Error or warning.
     pub severity: Severity,
-    /// What is wrong.
+    /// The fault.
     pub message: String,
-    /// A few words beside the carets.
+    /// A few words next to the carets.
     pub label: Option<String>,
-    /// What would be right.
+    /// The remedy.
     pub help: Option<String>,
-    /// Where.
+    /// Its place.
     pub place: Place,
 }
 
 impl Diagnostic {
-    /// Adds a few words to stand beside the carets.
+    /// Adds a few words next to the carets.
     pub fn label(&mut self, label: impl Into<String>) -> &mut Self {
         self.label = Some(label.into());
         self
     }
 
-    /// Adds what would be right.
+    /// Adds the remedy.
     pub fn help(&mut self, help: impl Into<String>) -> &mut Self {
         self.help = Some(help.into());
         self
@@ -107,7 +107,7 @@ impl Diagnostics {
         Self::default()
     }
 
-    /// Takes an error; what comes back takes its label and help.
+    /// Adds an error; the result accepts a label and help.
     pub fn error(
         &mut self,
         code: Code,
@@ -117,7 +117,7 @@ impl Diagnostics {
         self.push(code, Severity::Error, place.into(), message.into())
     }
 
-    /// Takes a warning; what comes back takes its label and help.
+    /// Adds a warning; the result accepts a label and help.
     pub fn warning(
         &mut self,
         code: Code,
@@ -139,17 +139,17 @@ impl Diagnostics {
         &mut self.list[at]
     }
 
-    /// Takes all findings of another sink.
+    /// Moves all findings from another sink.
     pub fn append(&mut self, other: Self) {
         self.list.extend(other.list);
     }
 
-    /// Whether nothing was found.
+    /// Whether there are no findings.
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()
     }
 
-    /// Whether an error was found.
+    /// Whether there is an error.
     pub fn has_errors(&self) -> bool {
         self.errors() > 0
     }
@@ -159,7 +159,7 @@ impl Diagnostics {
         self.list.iter().filter(|found| found.severity == Severity::Error).count()
     }
 
-    /// What was found, in the order in which it was found.
+    /// The findings, in order of detection.
     pub fn iter(&self) -> impl Iterator<Item = &Diagnostic> {
         self.list.iter()
     }
@@ -173,16 +173,16 @@ impl Diagnostics {
             .collect()
     }
 
-    /// The findings as text, in the order of the source, each with its line and carets. `source` is
-    /// the text of the file they are in, `path` its name.
+    /// The findings as text, in source order, each with its line and carets. `source` is the text
+    /// of their file, and `path` is its name.
     pub fn render(&self, source: &str, path: impl AsRef<std::path::Path>) -> String {
         render::text(&self.list, source, &path.as_ref().display().to_string())
     }
 }
 
 impl Diagnostic {
-    /// What stands below the first line: where it is, with the line and carets, and what would be
-    /// right. `source` is the text of the file that it is in, `path` its name.
+    /// The text below the first line: the place with its line and carets, and the remedy. `source`
+    /// is the text of its file, and `path` is its name.
     pub fn details(&self, source: &str, path: &str) -> String {
         render::details(self, source, path)
     }

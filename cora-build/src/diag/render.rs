@@ -1,4 +1,4 @@
-//! How a finding is shown: as tokens for the compiler, or as text with carets.
+//! Rendering of findings, as tokens for the compiler or as text with carets.
 
 use std::fmt::Write as _;
 
@@ -7,8 +7,8 @@ use quote::{quote, quote_spanned};
 
 use super::{Diagnostic, Severity};
 
-/// `compile_error!` with the finding's words. The compiler underlines from the span of the macro's
-/// name to the span of its braces, so these carry the two ends of the place.
+/// `compile_error!` with the finding's message. The compiler underlines from the span of the
+/// macro's name to the span of its braces, so these have the two ends of the place.
 pub(super) fn compile_error(found: &Diagnostic) -> TokenStream {
     let mut words = format!("{}: {}", found.code, found.message);
     if let Some(help) = &found.help {
@@ -45,7 +45,7 @@ pub(super) fn text(list: &[Diagnostic], source: &str, path: &str) -> String {
     out
 }
 
-/// What stands below a finding's first line.
+/// The text below a finding's first line.
 pub(super) fn details(found: &Diagnostic, source: &str, path: &str) -> String {
     let mut out = String::new();
     let _infallible = write_details(&mut out, found, source, path);
@@ -80,8 +80,8 @@ fn write_details(
     Ok(())
 }
 
-/// The line with its tabs widened, and where the carets begin and how many they are. A place of
-/// several lines is underlined to the end of its first.
+/// The line with expanded tabs, and the start and number of the carets. For a place of several
+/// lines, the carets end with its first line.
 fn underline(line: &str, found: &Diagnostic) -> (String, usize, usize) {
     const TAB: &str = "    ";
     let widen = |text: String| text.replace('\t', TAB);

@@ -73,7 +73,7 @@ fn replica(decl: &StateDecl) -> TokenStream {
     }
 }
 
-/// The two methods that look for the field a unit belongs to.
+/// The two methods that find the field of a unit.
 fn units(decl: &StateDecl) -> TokenStream {
     let core = core();
     let replica = quote!(#core::state::Replica);

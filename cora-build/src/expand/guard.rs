@@ -1,23 +1,21 @@
-//! Guards: where a body first reaches for a state, it asks whether the state is in reach.
+//! Guards: before its first use of a state, a body checks whether the state is in reach.
 //!
-//! 1. A block is walked statement by statement. A statement mentions a state when its parameter's
-//!    name stands in it outside of the blocks within: those are walked on their own. Conditions,
+//! 1. A block is walked statement by statement. A statement mentions a state if the parameter's
+//!    name occurs in it outside of nested blocks, which are walked separately. Conditions,
 //!    scrutinees, match guards, closures and macros belong to the statement.
-//! 2. Directly before the first statement of a block that mentions a state stands a guard, unless
-//!    an enclosing block has one already. So every mention is behind a guard, and a path that
-//!    reaches for no state meets none.
-//! 3. The body of a match arm and an `else if` are expressions; when they mention a state, they
-//!    become blocks of their own.
+//! 2. The guard is directly before the first statement of a block that mentions a state, unless an
+//!    enclosing block has one already. So every mention is after a guard, and a path without the
+//!    state has none.
+//! 3. The body of a match arm and an `else if` are expressions; if they mention a state, they
+//!    become blocks.
+//! 4. After the guards, a statement that names a state that is not a table gets a note, which is
+//!    empty except in a tracing build (`cora_core::trace`). Match guards have separate notes, since
+//!    most are not reached. Tables record their own operations.
+//! 5. After the guard of a state that is borrowed mutably as a whole, a note records its use. A
+//!    durable singleton is then compared with its copy (`cora_core::state::kept`).
 //!
-//! 4. Behind the guards of a statement that names a state that is no table stands a note of it, which is
-//!    nothing but in a build that traces (`cora_core::trace`). Match guards have notes of their own, since
-//!    most are not reached. Tables note by themselves what they are asked.
-//!
-//! 5. Behind the guard of a state that is lent whole, to be changed, stands a note that it is
-//!    named: a durable singleton is then compared with its copy (`cora_core::state::kept`).
-//!
-//! A guard is decided while compiling: where the state is in reach it is nothing, and elsewhere what
-//! stands behind it is nothing.
+//! Guards are resolved at compile time: if the state is in reach, the guard compiles to nothing;
+//! otherwise the code after it does.
 
 use std::collections::BTreeSet;
 
@@ -32,12 +30,12 @@ use syn::{Arm, Block, Expr, ExprBlock, Ident, Stmt};
 use super::core;
 use crate::syntax::{HandlerDecl, Parameter, ParameterAccess};
 
-/// What the generic parameter of a body is called: no name that a program would use.
+/// The name of a body's generic parameter, which programs would not use.
 pub(super) fn reach() -> Ident {
     format_ident!("__CoraReach")
 }
 
-/// What a body's note of the states that it names is called.
+/// The name of a body's record of the states that it names.
 pub(super) fn touched() -> Ident {
     format_ident!("__cora_touched")
 }
@@ -53,14 +51,14 @@ pub(super) fn run(decl: &HandlerDecl) -> Block {
     block
 }
 
-/// Whether the body may name its packet: as a word, or by what a macro makes of other words.
+/// Whether the body may name its packet: as a word, or through a macro that builds names.
 pub(super) fn names_packet(decl: &HandlerDecl) -> bool {
     let packet = [decl.packet.unraw().to_string()];
     let body = decl.item.block.to_token_stream();
     !mentions(&packet, |direct| direct.scan(&body)).is_empty() || calls_macro(body)
 }
 
-/// Whether a group stands behind a `!`: a macro's call, or the negation of something in brackets, which is as good as one here.
+/// Whether a group follows a `!`: a macro's call, or a negated group, which counts as one.
 fn calls_macro(tokens: TokenStream) -> bool {
     let mut bang = false;
     tokens.into_iter().any(|token| match token {
@@ -75,12 +73,12 @@ fn calls_macro(tokens: TokenStream) -> bool {
 struct Guards<'a> {
     parameters: &'a [Parameter],
     names: Vec<String>,
-    /// The states that an enclosing block, or this one earlier, has guarded; by position.
+    /// The states guarded by an enclosing block, or earlier in this one; by position.
     guarded: BTreeSet<usize>,
 }
 
 impl Guards<'_> {
-    /// Guards for the states that are mentioned and not guarded yet; from here on they are.
+    /// Guards for the mentioned states without one; from here on they are guarded.
     fn take(&mut self, mentioned: &BTreeSet<usize>) -> Vec<Stmt> {
         let fresh: Vec<usize> = mentioned.difference(&self.guarded).copied().collect();
         self.guarded.extend(&fresh);
@@ -88,7 +86,7 @@ impl Guards<'_> {
         guards.flat_map(|(at, state)| [Some(guard(state)), touch(at, state)]).flatten().collect()
     }
 
-    /// Notes of the states that are mentioned and are no tables.
+    /// Notes of the mentioned states that are not tables.
     fn notes(&self, mentioned: &BTreeSet<usize>) -> Vec<Stmt> {
         let is_table =
             |at: &usize| matches!(self.parameters[*at].access, ParameterAccess::Table { .. });
@@ -133,7 +131,7 @@ impl VisitMut for Guards<'_> {
         self.visit_expression(&mut arm.body);
     }
 
-    /// What a match guard gives is a `bool`, so it can stand in a block.
+    /// A match guard is a `bool` expression, so it can become a block.
     fn visit_pat_guard_mut(&mut self, pattern: &mut syn::PatGuard) {
         self.visit_pat_mut(&mut pattern.pat);
         let named = mentions(&self.names, |direct| direct.visit_expr(&pattern.guard));
@@ -155,7 +153,7 @@ impl VisitMut for Guards<'_> {
         }
     }
 
-    // A `return` in these would leave them, not the handler: their mentions are the statement's.
+    // A `return` in these leaves them, not the handler, so their mentions belong to the statement.
     fn visit_expr_closure_mut(&mut self, _: &mut syn::ExprClosure) {}
     fn visit_expr_async_mut(&mut self, _: &mut syn::ExprAsync) {}
     fn visit_expr_const_mut(&mut self, _: &mut syn::ExprConst) {}
@@ -163,7 +161,7 @@ impl VisitMut for Guards<'_> {
     fn visit_item_mut(&mut self, _: &mut syn::Item) {}
 }
 
-/// `if` the state is out of reach, punt.
+/// Punts `if` the state is out of reach.
 fn guard(parameter: &Parameter) -> Stmt {
     let (core, reach, state) = (core(), reach(), &parameter.referent);
     let out_of_reach = quote!(const { !#core::state::reaches::<#reach, #state>() });
@@ -177,7 +175,7 @@ fn guard(parameter: &Parameter) -> Stmt {
     )
 }
 
-/// A state that may be a durable singleton is about to be named: it may change.
+/// Records that a possible durable singleton is about to be named, because it may change.
 fn touch(position: usize, parameter: &Parameter) -> Option<Stmt> {
     let may_write = matches!(parameter.access, ParameterAccess::Unique);
     let (touched, state) = (touched(), &parameter.referent);
@@ -186,21 +184,21 @@ fn touch(position: usize, parameter: &Parameter) -> Option<Stmt> {
     may_write.then(|| Stmt::Expr(Expr::Verbatim(note), None))
 }
 
-/// The state at this position is named here.
+/// Records that the state at this position is named here.
 fn note(position: usize) -> Stmt {
-    // There are eight states at most.
+    // There are at most eight states.
     let (core, position) = (core(), Literal::u8_unsuffixed(position as u8));
     Stmt::Expr(Expr::Verbatim(quote!(#core::trace::names(#position);)), None)
 }
 
-/// The states, by position, whose names `walk` meets outside of blocks that are walked apart.
+/// The states, by position, that `walk` mentions outside of blocks with a separate walk.
 fn mentions(names: &[String], walk: impl FnOnce(&mut Direct<'_>)) -> BTreeSet<usize> {
     let mut direct = Direct { names, found: BTreeSet::new(), whole: false, noted: true };
     walk(&mut direct);
     direct.found
 }
 
-/// The same, but for what match guards name that have notes of their own.
+/// The same, without mentions in match guards that have separate notes.
 fn mentions_outside_guards(
     names: &[String],
     walk: impl FnOnce(&mut Direct<'_>),
@@ -210,7 +208,7 @@ fn mentions_outside_guards(
     direct.found
 }
 
-/// Whether a match guard has notes of its own: not where it binds what the arm uses.
+/// Whether a match guard has separate notes: not if it binds names for the arm.
 fn has_note(pattern: &syn::PatGuard) -> bool {
     struct Lets(bool);
     impl<'ast> Visit<'ast> for Lets {
@@ -226,9 +224,9 @@ fn has_note(pattern: &syn::PatGuard) -> bool {
 struct Direct<'a> {
     names: &'a [String],
     found: BTreeSet<usize>,
-    /// Within a closure or the like: its blocks are not walked on their own.
+    /// Inside a closure or similar, blocks have no separate walk.
     whole: bool,
-    /// Match guards with notes of their own count, too.
+    /// Whether match guards with separate notes count, too.
     noted: bool,
 }
 
@@ -243,7 +241,7 @@ impl Direct<'_> {
         self.whole = outside;
     }
 
-    /// A macro's words, those in its string literals too: a format string captures by name.
+    /// The words of a macro, also in string literals, because a format string captures names.
     fn scan(&mut self, tokens: &TokenStream) {
         for token in tokens.clone() {
             match token {
@@ -276,7 +274,7 @@ impl<'ast> Visit<'ast> for Direct<'_> {
 
     fn visit_pat_guard(&mut self, pattern: &'ast syn::PatGuard) {
         self.visit_pat(&pattern.pat);
-        // Within a closure no guard is walked on its own.
+        // Inside a closure, no match guard has a separate walk.
         if self.noted || self.whole || !has_note(pattern) {
             self.visit_expr(&pattern.guard);
         }
@@ -322,6 +320,6 @@ impl<'ast> Visit<'ast> for Direct<'_> {
         self.within(|this| visit::visit_expr_try_block(this, inner));
     }
 
-    /// Items capture nothing of the body they stand in.
+    /// Items capture nothing from the surrounding body.
     fn visit_item(&mut self, _: &'ast syn::Item) {}
 }

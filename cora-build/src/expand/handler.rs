@@ -1,5 +1,5 @@
-//! `#[flow_handler]`: the function as it was, which runs with every state in reach; and a hidden
-//! type that the runtimes know it by, whose body is generic over what is in reach.
+//! `#[flow_handler]`: the unchanged function, which runs with every state in reach, and a hidden
+//! type for the runtimes, with a body that is generic over the states in reach.
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote};
@@ -35,7 +35,7 @@ pub(super) fn run(decl: &HandlerDecl) -> TokenStream {
     }
 }
 
-/// The function after a fault: as it was, without what the compiler would complain about besides.
+/// The function after a fault: unchanged except for parts that would cause further compiler errors.
 pub(super) fn kept(item: TokenStream) -> TokenStream {
     if depth::exceeded(&item).is_some() {
         return item;
@@ -46,7 +46,7 @@ pub(super) fn kept(item: TokenStream) -> TokenStream {
     quote!(#function)
 }
 
-/// At most the crate sees the hidden type.
+/// The hidden type is visible at most in its crate.
 fn hidden_visibility(visibility: &Visibility) -> TokenStream {
     match visibility {
         Visibility::Public(_) => quote!(pub(crate)),
@@ -61,7 +61,8 @@ fn function(decl: &HandlerDecl, hidden: &Ident) -> TokenStream {
     let visibility = &decl.item.vis;
     let mut signature = decl.item.sig.clone();
     elide_packet_lifetime(&mut signature);
-    // The names stay, but as the macro's own: a lint about how the body uses them is the body's.
+    // The names stay, but with the macro's spans: lints about the body's use of them belong to the
+    // body.
     let names = fresh_names(decl);
     for (input, name) in signature.inputs.iter_mut().zip(&names) {
         if let FnArg::Typed(input) = input {
@@ -82,7 +83,7 @@ fn function(decl: &HandlerDecl, hidden: &Ident) -> TokenStream {
     }
 }
 
-/// Packet and states by their names, with spans of the macro's own.
+/// The names of packet and states, with the macro's spans.
 fn fresh_names(decl: &HandlerDecl) -> Vec<Ident> {
     let states = decl.parameters.iter().map(|parameter| &parameter.ident);
     [&decl.packet].into_iter().chain(states).map(fresh).collect()
@@ -94,7 +95,7 @@ fn fresh(ident: &Ident) -> Ident {
     ident
 }
 
-/// The user's body, with its guards.
+/// The user's body with its guards.
 fn body(decl: &HandlerDecl) -> TokenStream {
     let core = core();
     let attributes = decl
@@ -104,7 +105,7 @@ fn body(decl: &HandlerDecl) -> TokenStream {
         .filter(|attribute| is_lint(attribute) || has_name(attribute, "inline"));
     let attributes: Vec<Attribute> = attributes.map(lenient).collect();
     let inline = attributes.iter().any(|attribute| has_name(attribute, "inline"));
-    // It has one caller per side, and what a packet costs is counted in instructions.
+    // It has one caller per side, and the cost of a packet is counted in instructions.
     let inline = (!inline).then(|| quote!(#[inline(always)]));
     let mut signature = decl.item.sig.clone();
     elide_packet_lifetime(&mut signature);
@@ -124,7 +125,7 @@ fn body(decl: &HandlerDecl) -> TokenStream {
     }
 }
 
-/// What stands in `impl Handler`.
+/// The contents of `impl Handler`.
 fn handler(decl: &HandlerDecl, hidden: &Ident) -> TokenStream {
     let core = core();
     let name = &decl.name;
@@ -155,7 +156,7 @@ fn handler(decl: &HandlerDecl, hidden: &Ident) -> TokenStream {
             const READS_PAYLOAD: bool = false;
         )
     });
-    // Of that type indeed, whatever the name stands for.
+    // This enforces the real type, whatever the name refers to.
     let coerced = takes_headers.then(|| {
         quote!(
             let packet: &mut #core::packet::Headers<'_> = packet;
@@ -181,7 +182,8 @@ fn handler(decl: &HandlerDecl, hidden: &Ident) -> TokenStream {
     }
 }
 
-/// `&mut Packet` becomes `&mut Packet<'_>`, and so do its headers: users need not write it, and no lint should ask them to.
+/// `&mut Packet` becomes `&mut Packet<'_>`, and so does `Headers`: users need not write the
+/// lifetime, and no lint should ask them to.
 fn elide_packet_lifetime(signature: &mut Signature) {
     for input in &mut signature.inputs {
         let FnArg::Typed(input) = input else { continue };
@@ -197,7 +199,7 @@ fn elide_packet_lifetime(signature: &mut Signature) {
     }
 }
 
-/// The function's attributes stand on two functions now, so `expect` may come true on only one.
+/// The attributes are now on two functions, so `expect` may be fulfilled on only one.
 fn lenient(attribute: &Attribute) -> Attribute {
     let mut attribute = attribute.clone();
     if let Meta::List(list) = &mut attribute.meta

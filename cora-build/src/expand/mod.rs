@@ -1,8 +1,8 @@
-//! What the attributes leave behind: the item, and what the runtimes need of it.
+//! Expansions of the attributes: the item, and the code for the runtimes.
 //!
-//! An expansion is a function of its tokens. It names nothing but `::cora::__private` and `::core`,
-//! so that a program depends on `cora` alone; and after a fault the item still stands, so that one
-//! mistake gives one message.
+//! An expansion is a function of its tokens. It refers only to `::cora::__private` and `::core`, so
+//! a program depends on `cora` alone. After a fault the item is still emitted, so that one mistake
+//! gives one message.
 
 mod commutative;
 mod guard;
@@ -21,7 +21,7 @@ use crate::check;
 use crate::diag::Diagnostics;
 use crate::syntax::{self, Reader, StateDecl, StateKind, depth};
 
-/// What `#[state(args)]` makes of an item.
+/// Expands `#[state(args)]`.
 pub fn state(args: TokenStream, item: TokenStream) -> TokenStream {
     let mut diagnostics = Diagnostics::new();
     let shape = syntax::state::run(args, item.clone(), Reader::Macro, &mut diagnostics);
@@ -44,7 +44,7 @@ fn kind(decl: &StateDecl) -> TokenStream {
     }
 }
 
-/// What `#[flow_handler(args)]` makes of an item.
+/// Expands `#[flow_handler(args)]`.
 pub fn flow_handler(args: TokenStream, item: TokenStream) -> TokenStream {
     let mut diagnostics = Diagnostics::new();
     let decl = syntax::parse_handler(args, item.clone(), Reader::Macro, &mut diagnostics);
@@ -53,7 +53,7 @@ pub fn flow_handler(args: TokenStream, item: TokenStream) -> TokenStream {
     quote!(#kept #errors)
 }
 
-/// What `#[host_only]` makes of an item: bare metal is built without it.
+/// Expands `#[host_only]`: bare metal is built without the item.
 pub fn host_only(item: &TokenStream) -> TokenStream {
     quote! {
         #[cfg(not(target_os = "none"))]
@@ -61,7 +61,7 @@ pub fn host_only(item: &TokenStream) -> TokenStream {
     }
 }
 
-/// What `#[derive(Plain)]` adds to an item.
+/// Expands `#[derive(Plain)]`.
 pub fn derive_plain(item: TokenStream) -> TokenStream {
     let mut diagnostics = Diagnostics::new();
     if !depth::holds(&[&item], &mut diagnostics) {
@@ -75,7 +75,7 @@ pub fn derive_plain(item: TokenStream) -> TokenStream {
     quote!(#added #errors)
 }
 
-/// Where the words of `cora-core` are found from a program.
+/// The path of `cora-core` in a program.
 fn core() -> TokenStream {
     quote!(::cora::__private::core)
 }

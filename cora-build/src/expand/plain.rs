@@ -1,4 +1,5 @@
-//! `Plain`, field by field: for keyed, singleton and read-mostly states, and for `#[derive(Plain)]`.
+//! `Plain`, field by field: for keyed, singleton and read-mostly states, and for
+//! `#[derive(Plain)]`.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -8,7 +9,7 @@ use super::{core, plain_enum};
 use crate::check::fields;
 use crate::diag::{Code, Diagnostics, Place, codes};
 
-/// The item of a state that is plain data, with what `Plain` asks for.
+/// The item of a plain-data state, with the derives that `Plain` requires.
 pub(super) fn item(item: &ItemStruct) -> TokenStream {
     let derived: Vec<syn::Path> = item.attrs.iter().flat_map(fields::derives).collect();
     let missing = |name: &str| !derived.iter().any(|path| fields::ends(path, name));
@@ -24,7 +25,7 @@ pub(super) fn item(item: &ItemStruct) -> TokenStream {
     }
 }
 
-/// Takes `Plain` out of a `derive`: it is a fault to name it, and implied all the same.
+/// Removes `Plain` from a `derive`: naming it is a fault, but it is implied.
 fn without_plain(attribute: &mut syn::Attribute) {
     let mut paths = fields::derives(attribute);
     let before = paths.len();
@@ -39,8 +40,8 @@ pub(super) fn implementation(name: &Ident, fields: &Fields) -> TokenStream {
     implementation_with(name, fields, &TokenStream::new())
 }
 
-/// What of a struct of these fields changed, field by field: so that a long one is not encoded
-/// whole for each change.
+/// A method that reports changes field by field, so that a long struct is not encoded as a whole
+/// for each change.
 pub(super) fn put_changed(fields: &Fields) -> TokenStream {
     let core = core();
     let types: Vec<&Type> = fields.iter().map(|field| &field.ty).collect();
@@ -63,7 +64,7 @@ pub(super) fn put_changed(fields: &Fields) -> TokenStream {
     }
 }
 
-/// The same, with further items.
+/// The same, with additional items.
 pub(super) fn implementation_with(
     name: &Ident,
     fields: &Fields,
@@ -135,7 +136,7 @@ pub(super) fn implementation_with(
     }
 }
 
-/// What reports call a field.
+/// The name of a field in reports.
 pub(super) fn label(member: &Member) -> String {
     use syn::ext::IdentExt as _;
     match member {

@@ -1,4 +1,4 @@
-//! `#[derive(Plain)]` for an enum without fields: one byte, which is the variant's number.
+//! `#[derive(Plain)]` for an enum without fields: one byte with the variant's number.
 
 use std::collections::BTreeSet;
 
@@ -81,7 +81,7 @@ fn implementation(name: &Ident, data: &DataEnum, numbers: &[u8]) -> TokenStream 
     }
 }
 
-/// The variants' numbers; `None` when one doesn't fit a byte or can't be worked out.
+/// The variants' numbers; `None` if one does not fit a byte or can't be evaluated.
 fn numbers(data: &DataEnum, diagnostics: &mut Diagnostics) -> Option<Vec<u8>> {
     let mut numbers = Vec::new();
     let mut next = 0_u64;
@@ -92,7 +92,7 @@ fn numbers(data: &DataEnum, diagnostics: &mut Diagnostics) -> Option<Vec<u8>> {
             Some((_, written)) => number::evaluate(written).ok(),
         };
         let byte = number.and_then(|number| u8::try_from(number).ok());
-        // Two variants of one number are the compiler's to refuse.
+        // The compiler refuses two variants with the same number.
         let Some(byte) = byte.filter(|byte| seen.insert(*byte)) else {
             discriminant(variant, diagnostics);
             return None;

@@ -1,5 +1,5 @@
-//! `#[state(read_mostly)]`: a copy on each side, replaced in whole versions by the control plane. It
-//! begins as the user's `Default`, and versions are made by the user's `Configure`.
+//! `#[state(read_mostly)]`: a copy on each side, replaced in whole versions by the control plane.
+//! Its initial value is the user's `Default`, and the user's `Configure` makes versions.
 
 use proc_macro2::TokenStream;
 use quote::quote;

@@ -1,5 +1,5 @@
-//! `#[state(singleton)]`: one value, pinned to one side. It begins as the user's `Default`,
-//! or as the copy of a durable one.
+//! `#[state(singleton)]`: one value, pinned to one side. Its initial value is the user's `Default`,
+//! or the copy of a durable one.
 
 use proc_macro2::TokenStream;
 use quote::quote;

@@ -1,4 +1,4 @@
-//! `Stored`, for the states that are one value per side.
+//! `Stored` for states with one value per side.
 
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
@@ -11,7 +11,7 @@ pub(super) fn implementation(decl: &StateDecl, kind: &str, home: &str) -> TokenS
     implementation_with(decl, kind, home, &quote!(value), &TokenStream::new())
 }
 
-/// The same, with the home's method that lends the value, and further items.
+/// The same, with the home's method that borrows the value, and additional items.
 pub(super) fn implementation_with(
     decl: &StateDecl,
     kind: &str,
@@ -22,7 +22,7 @@ pub(super) fn implementation_with(
     let core = core();
     let (ident, name) = (&decl.ident, &decl.name);
     let (kind, home) = (format_ident!("{kind}"), format_ident!("{home}"));
-    // A replica is made where it stays; the others come from the user, by value.
+    // A replica is created in place; the other kinds come from the user, by value.
     let value = (kind != "Commutative").then(|| {
         quote!(
             const VALUE: usize = ::core::mem::size_of::<Self>();

@@ -1,7 +1,7 @@
-//! Conditional compilation, as far as a build script can know it.
+//! Conditional compilation, as far as a build script can evaluate it.
 //!
-//! Cargo tells features by `CARGO_FEATURE_*` and the target's facts by `CARGO_CFG_*`. A condition
-//! on anything else may be true or false: the item counts as present, and a warning says so.
+//! Cargo passes features as `CARGO_FEATURE_*` and properties of the target as `CARGO_CFG_*`. Any
+//! other condition is undetermined: the item counts as present, and a warning says so.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,12 +13,12 @@ use syn::{Attribute, Ident, LitBool, LitStr, Token, parenthesized};
 
 use crate::syntax::is_attribute;
 
-/// What is known about the build.
+/// The known configuration of the build.
 #[derive(Clone, Debug, Default)]
 pub struct Cfg {
-    /// Features that are on, as Cargo spells them in variables: `CORA_NIC` for `cora-nic`.
+    /// Enabled features, in Cargo's spelling for variables: `CORA_NIC` for `cora-nic`.
     features: BTreeSet<String>,
-    /// Facts with a value: `target_os` → `linux`; and facts alone: `unix` → nothing.
+    /// Facts with their values: `target_os` → `linux`; `unix` has none.
     facts: BTreeMap<String, BTreeSet<String>>,
 }
 
@@ -29,11 +29,11 @@ pub enum Truth {
     True,
     /// It does not hold.
     False,
-    /// A build script can't know.
+    /// A build script can't determine it.
     Undetermined,
 }
 
-/// A condition: what stands within `#[cfg(…)]`.
+/// The condition in a `#[cfg(…)]`.
 #[derive(Clone, Debug)]
 pub enum Condition {
     /// `true`, `false`.
@@ -68,7 +68,7 @@ impl Cfg {
         cfg
     }
 
-    /// Of the machine that runs this, with these features: for reading a program without a build.
+    /// The configuration of this machine with these features, to read a program without a build.
     pub fn of_this_machine(features: &[&str]) -> Self {
         use std::env::consts::{ARCH, FAMILY, OS};
         let mut cfg = Self::default();
@@ -80,7 +80,7 @@ impl Cfg {
         cfg
     }
 
-    /// What is known about the build of the NIC half that goes with this one.
+    /// The configuration of the NIC half that belongs to this build.
     #[must_use]
     pub fn of_the_nic(&self) -> Self {
         let mut features = self.features.clone();
@@ -91,7 +91,7 @@ impl Cfg {
         Self { features, facts: facts.into() }
     }
 
-    /// Features that are on and that both halves share, for the plan's hash.
+    /// Enabled features that both halves share, for the plan's hash.
     pub fn shared_features(&self) -> impl Iterator<Item = &str> {
         // The NIC half is built with `nic` and may be built without `default`.
         self.features.iter().map(String::as_str).filter(|f| !matches!(*f, "NIC" | "DEFAULT"))
@@ -128,8 +128,8 @@ impl Cfg {
         }
     }
 
-    /// `all` ends at the first that is false, `any` at the first that is true; what is left is
-    /// undetermined when one of the others is.
+    /// `all` is false if any condition is, and `any` is true if any is. Otherwise the result is
+    /// undetermined if any condition is.
     fn fold(&self, list: &[Condition], end: Truth) -> Truth {
         let truths: Vec<Truth> = list.iter().map(|condition| self.holds(condition)).collect();
         if truths.contains(&end) {
@@ -146,19 +146,19 @@ fn known(holds: bool) -> Truth {
     if holds { Truth::True } else { Truth::False }
 }
 
-/// A feature's name as Cargo spells it in variables.
+/// A feature's name in Cargo's spelling for variables.
 fn in_variable(feature: &str) -> String {
     feature.to_uppercase().replace('-', "_")
 }
 
-/// Facts of the target, which Cargo tells completely.
+/// Facts of the target, which Cargo passes completely.
 fn is_of_target(name: &str) -> bool {
     name.starts_with("target_") || matches!(name, "unix" | "windows" | "panic")
 }
 
 impl Condition {
-    /// The condition of a `#[cfg(…)]`, or of `#[host_only]`; `None` for another attribute, or one
-    /// that rustc will refuse.
+    /// The condition of a `#[cfg(…)]`, or of `#[host_only]`; `None` for another attribute, or for
+    /// one that rustc will refuse.
     pub fn of(attribute: &Attribute) -> Option<Self> {
         if is_attribute(attribute, "host_only") {
             let none = Self::Value("target_os".to_owned(), "none".to_owned());
@@ -170,7 +170,7 @@ impl Condition {
         attribute.parse_args().ok()
     }
 
-    /// The part of it that NIC and host answer differently, as written.
+    /// The part that differs between NIC and host, as written.
     pub fn side(&self) -> Option<String> {
         match self {
             Self::Constant(_) => None,

@@ -1,8 +1,8 @@
-//! Which plan is wanted, and what speaks against it.
+//! The wanted plan, and its faults.
 //!
-//! `CORA_PLAN` says it: the name of a plan, or the path of a file like `cora.toml`. Otherwise
-//! `cora.toml` beside the package's manifest does; without one, the plan is a plain split. One that
-//! names a target is searched for.
+//! `CORA_PLAN` gives the name of a plan, or the path of a file like `cora.toml`. The default is the
+//! `cora.toml` next to the package's manifest, and without one a plain split. A statement with a
+//! target is searched for.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -17,19 +17,19 @@ use super::target;
 use crate::diag::{Code, codes};
 use crate::syntax::Reader;
 
-/// A statement, and where it was said.
+/// A statement and its source.
 #[derive(Clone, Debug)]
 pub struct Choice {
-    /// What is wanted.
+    /// The statement.
     pub statement: Statement,
-    /// The file that says so.
+    /// Its file.
     file: Option<PathBuf>,
     /// Its name and text, for messages.
     name: String,
     text: String,
 }
 
-/// The file that states a plan, if one does.
+/// The file that states a plan, if there is one.
 pub fn file(directory: &Path, plan: Option<&str>) -> Option<PathBuf> {
     let path = match plan {
         Some(name) if Statement::named(name).is_ok() => return None,
@@ -69,14 +69,14 @@ pub fn read(directory: &Path, plan: Option<&str>) -> Result<Choice, Faults> {
     }
 }
 
-/// What was decided, and how.
+/// A decision and its derivation.
 #[derive(Clone, Debug)]
 pub struct Decided {
-    /// Where everything goes.
+    /// The decision.
     pub decision: Decision,
-    /// What the search found, and for which traffic; none when the plan was stated.
+    /// The result of the search, and its traffic; `None` for a stated plan.
     pub searched: Option<(Planned, Traffic)>,
-    /// What is not wrong, but should be known; one line each.
+    /// Warnings, one line each.
     pub warnings: Vec<String>,
 }
 
@@ -119,7 +119,7 @@ impl Choice {
         fault(codes::PLAN_REFUSED, error.to_string(), &error.cure(), at)
     }
 
-    /// The line of the first of these keys that the file has.
+    /// The first line in the file with one of these keys.
     fn place_of(&self, keys: &[&str]) -> Option<(&str, usize, &str)> {
         let has = |key: &&str| {
             let mut lines = self.text.lines().enumerate();
@@ -130,7 +130,7 @@ impl Choice {
     }
 }
 
-/// A fault that is in no Rust source: no macro tells it.
+/// A fault outside of Rust source, which no macro reports.
 pub(super) fn fault(
     code: Code,
     message: String,

@@ -1,9 +1,9 @@
-//! A fault of a program, ready to be shown, and who shows it.
+//! A fault of a program, ready to show, and its reporter.
 //!
-//! A fault of one item is told by the item's macro, at the token; what only the whole program
-//! shows, the build script tells. It does so through the compiler: a build script that fails is
-//! reported by Cargo, with lines of its own before the one that counts.
-//! [`emit::faulty`](super::emit::faulty) writes what the compiler is to say.
+//! The item's macro reports a fault of one item, at the token. The build script reports faults that
+//! only the whole program shows. It does so through the compiler, because Cargo puts lines of its
+//! own before the message of a failed build script. [`emit::faulty`](super::emit::faulty) writes
+//! the text for the compiler.
 
 use std::fmt;
 
@@ -13,14 +13,13 @@ use crate::syntax::Reader;
 /// One fault.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// Which one: the catalogue explains it.
+    /// Its code; the catalogue explains it.
     pub code: Code,
-    /// Who tells it when the program is compiled.
+    /// The reader that reports it when the program is compiled.
     pub told_by: Reader,
     /// The fault, in a sentence.
     pub message: String,
-    /// Where, with the line and carets; and what would be right. Ends in a line end, unless it is
-    /// empty.
+    /// Its place, with line and carets, and the remedy. Ends in a line end unless it is empty.
     pub details: String,
 }
 
@@ -31,14 +30,14 @@ impl fmt::Display for Fault {
 }
 
 impl Fault {
-    /// As the compiler is to say it, behind its own `error: `.
+    /// The text for the compiler, which puts `error: ` before it.
     pub fn for_the_compiler(&self) -> String {
         let text = format!("{}: {}\n{}", self.code, self.message, self.details);
         text.trim_end().to_owned()
     }
 }
 
-/// All that is wrong with a program. Never empty.
+/// All faults of a program. Never empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Faults(pub Vec<Fault>);
 

@@ -1,5 +1,4 @@
-//! Findings in a program of several files: two sinks per file, one for each of the readers that
-//! tell.
+//! Findings in a program with several files: two sinks per file, one for each reader that reports.
 
 use std::fmt::Write as _;
 
@@ -11,28 +10,28 @@ use crate::syntax::Reader;
 #[derive(Clone, Debug, Default)]
 pub struct Findings {
     sinks: Vec<Diagnostics>,
-    /// What the macros find, too.
+    /// Findings that the macros also have.
     of_items: Vec<Diagnostics>,
 }
 
-/// Names and texts of the files that findings are in.
+/// Names and texts of the files with findings.
 pub trait Texts {
-    /// Name and text of the file with this number.
+    /// Name and text of the file with this index.
     fn text(&self, file: usize) -> Option<(&str, &str)>;
 }
 
 impl Findings {
-    /// The sink of the file with this number, for what only the whole program shows.
+    /// The sink of a file for findings that need the whole program.
     pub fn at(&mut self, file: usize) -> &mut Diagnostics {
         sink(&mut self.sinks, file)
     }
 
-    /// The same, for what is found in an annotated item by itself: its macro finds that, too.
+    /// The sink of a file for findings in an annotated item, which its macro also has.
     pub fn of_item(&mut self, file: usize) -> &mut Diagnostics {
         sink(&mut self.of_items, file)
     }
 
-    /// Takes what another pass found.
+    /// Moves the findings from another pass.
     pub fn append(&mut self, other: Self) {
         for (file, sink) in other.sinks.into_iter().enumerate() {
             self.at(file).append(sink);
@@ -42,12 +41,12 @@ impl Findings {
         }
     }
 
-    /// Whether an error was found.
+    /// Whether there is an error.
     pub fn has_errors(&self) -> bool {
         self.sinks.iter().chain(&self.of_items).any(Diagnostics::has_errors)
     }
 
-    /// Everything that was found in a file, and who tells it.
+    /// All findings in a file, with their reporters.
     fn found(&self, file: usize) -> impl Iterator<Item = (&Diagnostic, Reader)> {
         let whole = self.sinks.get(file).map(|sink| (sink, Reader::BuildScript));
         let items = self.of_items.get(file).map(|sink| (sink, Reader::Macro));
@@ -80,7 +79,7 @@ impl Findings {
         Faults(faults)
     }
 
-    /// The warnings, one line each: so Cargo shows them.
+    /// The warnings, one line each, as Cargo shows them.
     pub fn warnings(&self, texts: &impl Texts) -> Vec<String> {
         let mut lines = Vec::new();
         for file in 0..self.files() {

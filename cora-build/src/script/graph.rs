@@ -16,8 +16,8 @@ use crate::check::paths::{self, Effect, Found, Home, MOST_PATHS};
 use crate::diag::codes;
 use crate::syntax::{self, KeyedArgs, ParameterAccess, StateKind};
 
-/// The graph of the program's chain, and of the states that it uses; and the handlers of which not
-/// all paths are told apart, each with where it is.
+/// The graph of the program's chain and its states, and a warning for each handler with merged
+/// paths.
 pub fn run(app: &str, program: &Program, source: &Source) -> (Graph, Vec<String>) {
     let mut graph = Graph { schema: SCHEMA, ..Graph::new(app) };
     let mut bounded = Vec::new();
@@ -37,7 +37,7 @@ pub fn run(app: &str, program: &Program, source: &Source) -> (Graph, Vec<String>
     (graph, bounded)
 }
 
-/// A warning, in one line, that paths were taken together.
+/// A warning, in one line, that paths were merged.
 fn merged(node: &HandlerNode) -> String {
     format!(
         "{}: `{}` has more than {MOST_PATHS} paths that differ: of those that touch the same states and end \
@@ -50,7 +50,7 @@ fn merged(node: &HandlerNode) -> String {
     )
 }
 
-/// A warning, in one line, for each access that was taken as the worst case.
+/// A warning, in one line, for each access that counts as the worst case.
 pub fn opaque(graph: &Graph) -> Vec<String> {
     let opaque = graph.chain.iter().flat_map(|handler| &handler.opaque);
     opaque
@@ -103,7 +103,7 @@ fn node(handler: &Handler, found: &Found, source: &Source) -> HandlerNode {
     }
 }
 
-/// A path, as the graph has it.
+/// A path in the graph's form.
 fn way(path: &paths::Path, declared: &[syntax::Parameter], source: &Source) -> Path {
     let accesses = path.touches.iter().map(|touch| Access {
         state: declared[touch.state].state.clone(),
@@ -170,7 +170,7 @@ fn keyed(program: &Program, state: &State, args: &KeyedArgs) -> Keyed {
     }
 }
 
-/// A type as people write it.
+/// A type in the usual notation.
 fn text(ty: &syn::Type) -> String {
     let mut text = ty.to_token_stream().to_string();
     for (wide, narrow) in

@@ -1,16 +1,15 @@
-//! How the NIC half is linked.
+//! Linking of the NIC half.
 //!
-//! - Without tables for unwinding. It never unwinds (a panic ends it), and the tables, which Rust's
-//!   core library brings along, would take a tenth of its memory.
-//! - With one copy of functions that are the same, byte for byte: tables of several states share
-//!   much of their code. Rust promises no function an address of its own, so nothing may go by
-//!   that.
+//! - Without unwind tables. The NIC half never unwinds (a panic ends it), and the tables in Rust's
+//!   core library would take a tenth of its memory.
+//! - With identical code folding: tables of several states share much of their code. Rust does not
+//!   promise unique function addresses, so nothing may rely on them.
 
 use std::path::Path;
 
 use super::nested::TARGET;
 
-/// Discards the tables; everything else is laid out as the linker does by itself.
+/// Discards the tables; the rest is the linker's default layout.
 const SCRIPT: &str = "\
 SECTIONS
 {
@@ -24,7 +23,7 @@ pub fn is_for_the_nic() -> bool {
     std::env::var("TARGET").is_ok_and(|target| target == TARGET)
 }
 
-/// Writes the linker's script to `path`; gives what to say to Cargo.
+/// Writes the linker script to `path`; returns the instructions for Cargo.
 pub fn script(path: &Path) -> std::io::Result<[String; 3]> {
     std::fs::write(path, SCRIPT)?;
     let argument = |argument: &str| format!("rustc-link-arg-bins={argument}");

@@ -4,20 +4,20 @@
 //! source ─► program ─► graph ─► plan ─► cora_app.rs, graph.json, plan.json [, nic-image]
 //! ```
 //!
-//! | module | what |
+//! | module | contents |
 //! | --- | --- |
 //! | [`source`] | files, annotated items, calls of `app!` |
-//! | [`mod@cfg`] | conditional compilation, as far as it can be known |
-//! | [`program`] | whether states, handlers and chain fit together |
+//! | [`mod@cfg`] | conditional compilation, as far as it can be evaluated |
+//! | [`program`] | consistency of states, handlers and chain |
 //! | [`graph`] | the checked program as data |
 //! | [`choice`] | the stated plan |
-//! | [`target`] | the plan that is searched for |
-//! | [`fault`] | what is wrong with it, and who says so |
-//! | [`rests`] | states that die with the host, and entries that rest on them |
-//! | [`reading`] | the first four alone, for those who plan in other ways |
-//! | [`emit`] | the program as the runtimes want it |
+//! | [`target`] | the searched plan |
+//! | [`fault`] | faults and their reporters |
+//! | [`rests`] | states lost with the host, and entries that rest on them |
+//! | [`reading`] | the first four alone, for other planners |
+//! | [`emit`] | the program in the form for the runtimes |
 //! | [`nested`] | the NIC half, by a second cargo |
-//! | [`link`] | how the NIC half is linked |
+//! | [`link`] | linking of the NIC half |
 //!
 //! Only `OUT_DIR` is written to. The same source and plan give the same bytes, on every machine and
 //! for both halves.
@@ -48,10 +48,11 @@ use self::fault::Faults;
 use self::findings::Findings;
 use self::source::Source;
 
-/// Reads the program of this package, plans it, and writes to `OUT_DIR` what `cora::app!` includes.
+/// Reads the program of this package, plans it, and writes the files that `cora::app!` includes to
+/// `OUT_DIR`.
 ///
-/// To be called by a build script, and by nothing else: it reads Cargo's environment, speaks to
-/// Cargo on standard output, and leaves it to the compiler to tell what is wrong with the program.
+/// Only a build script may call it. It reads Cargo's environment, writes instructions for Cargo to
+/// standard output, and leaves the report of the program's faults to the compiler.
 ///
 /// ```no_run
 /// cora_build::build(); // all that is in `build.rs`
@@ -81,8 +82,8 @@ fn build_here() {
     written.unwrap_or_else(|errors| give_up(&errors));
 }
 
-/// Graph and plan of the package in `directory`, without building it: with its default features, on
-/// this machine. `plan` is what `CORA_PLAN` would say. The error is ready to be shown.
+/// Graph and plan of the package in `directory` without a build, with its default features, on this
+/// machine. `plan` stands for `CORA_PLAN`. The error is ready to show.
 pub fn graph_of(directory: &Path, plan: Option<&str>) -> Result<(Graph, Plan), String> {
     deep(|| {
         let (name, cfg) = package::read(directory)?;
@@ -90,7 +91,7 @@ pub fn graph_of(directory: &Path, plan: Option<&str>) -> Result<(Graph, Plan), S
     })
 }
 
-/// Graph and plan of the program called `name` in `directory`. The error is ready to be shown.
+/// Graph and plan of the program `name` in `directory`. The error is ready to show.
 pub fn read_program(
     directory: &Path,
     name: &str,
@@ -104,7 +105,8 @@ pub fn read_program(
     }
 }
 
-/// Calls `read` on a stack that holds whatever [`depth`](crate::syntax::depth) lets through.
+/// Calls `read` on a stack that is sufficient for all source that [`depth`](crate::syntax::depth)
+/// accepts.
 fn deep<T: Send>(read: impl FnOnce() -> T + Send) -> T {
     const STACK: usize = 256 << 20;
     std::thread::scope(|scope| {
@@ -117,18 +119,18 @@ fn deep<T: Send>(read: impl FnOnce() -> T + Send) -> T {
     })
 }
 
-/// What reading a program gave.
+/// The result of reading a program.
 #[derive(Debug)]
 pub struct Reading {
-    /// The source, as far as it could be read.
+    /// The source, as far as it was readable.
     pub source: Source,
-    /// What is not wrong, but should be known; one line each.
+    /// Warnings, one line each.
     pub warnings: Vec<String>,
-    /// Graph and plan, or all that is wrong.
+    /// Graph and plan, or all faults.
     pub result: Result<(Graph, Plan), Faults>,
 }
 
-/// Reads the program: every stage takes the value of the stage before.
+/// Reads the program: every stage takes the value of the previous stage.
 pub fn read(directory: &Path, name: &str, cfg: &Cfg, plan: Option<&str>) -> Reading {
     let mut findings = Findings::default();
     let source = source::run(directory, cfg, &mut findings);
@@ -160,7 +162,7 @@ pub fn read(directory: &Path, name: &str, cfg: &Cfg, plan: Option<&str>) -> Read
     };
     let root = source.files.first().filter(|_| source.has_nic && readable);
     let result = match root.map_or(Ok(()), |root| nested::without_std(&root.text, &root.name)) {
-        // Without it, the other half has faults enough of its own.
+        // Without `no_std` and `no_main`, the NIC half would only have further faults.
         Err(fault) => Err(fault.into()),
         Ok(()) => result,
     };
@@ -187,12 +189,12 @@ impl Unit {
         })
     }
 
-    /// Has Cargo run the build script again when what it goes by changes.
+    /// Makes Cargo rerun the build script when its inputs change.
     fn watch(&self) {
         for variable in ["CORA_PLAN", "CORA_SKIP_NIC", nested::VARIABLE] {
             say(&format!("rerun-if-env-changed={variable}"));
         }
-        // A file that is not there would have the script run every time.
+        // A missing file would rerun the script every time.
         if let Some(file) = choice::file(&self.directory, self.plan.as_deref()) {
             self.watch_file(&file);
         }
@@ -228,15 +230,15 @@ impl Unit {
         self.put("cora_app.rs", &emit::run(graph, plan, nic))
     }
 
-    /// For a program that does not parse: the compiler says why, and nothing is added to it.
+    /// For a program that does not parse: only the compiler reports the errors.
     fn write_quiet(&self, source: &Source) -> Result<(), String> {
         tell(source.unreadable.as_slice());
         self.put_in_place_of_a_plan()?;
         self.put("cora_app.rs", emit::QUIET)
     }
 
-    /// For a program with faults: the macros tell some, and the compiler tells the others where
-    /// `app!` stands. Where there is no such place, the build script has to tell all of them.
+    /// For a program with faults: the macros report some, and the compiler reports the others at
+    /// `app!`. Without a single `app!` in the root, the build script has to report all of them.
     fn write_faulty(&self, source: &Source, faults: &Faults) -> Result<(), String> {
         let place = matches!(&source.calls[..], [call] if !call.in_module);
         if !place {
@@ -261,7 +263,7 @@ impl Unit {
     }
 }
 
-/// Where the command is from that errors are explained by.
+/// The source of the command that explains errors.
 const COMMAND: &str =
     "(`cargo install --locked --path cargo-cora`, in a checkout of Cora, brings the command)\n";
 
@@ -269,7 +271,7 @@ fn unwritable(path: &Path, error: &std::io::Error) -> String {
     format!("`{}` can't be written: {error}\n", path.display())
 }
 
-/// A word to Cargo.
+/// An instruction for Cargo.
 fn say(instruction: &str) {
     println!("cargo::{instruction}");
 }

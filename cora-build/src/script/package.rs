@@ -1,11 +1,11 @@
-//! What a package's manifest says that reading its program needs, without asking Cargo.
+//! Reads the required parts of a package's manifest without asking Cargo.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use super::cfg::Cfg;
 
-/// Name of the package in `directory`, and what is known about a plain build of it: its default
+/// Name of the package in `directory`, and the configuration of a plain build: its default
 /// features, on this machine.
 pub(super) fn read(directory: &Path) -> Result<(String, Cfg), String> {
     let path = directory.join("Cargo.toml");
@@ -32,7 +32,7 @@ pub(super) fn has_nic(directory: &Path) -> bool {
     features.unwrap_or_default()
 }
 
-/// `default` and what it turns on within the package.
+/// `default`, and the features that it enables within the package.
 fn default_features(manifest: &toml::Table) -> BTreeSet<String> {
     let table = manifest.get("features").and_then(toml::Value::as_table);
     let features: BTreeMap<&str, Vec<&str>> = table

@@ -1,4 +1,4 @@
-//! A program as it is read, before a plan: for those who plan in other ways than the build does.
+//! A program before planning, for callers that plan in other ways than the build.
 
 use std::path::Path;
 
@@ -7,19 +7,19 @@ use cora_plan::{Graph, Statement};
 use super::findings::Findings;
 use super::{choice, deep, graph, package, program, source};
 
-/// A program, and what is stated of its plan.
+/// A program, and the statement about its plan.
 #[derive(Clone, Debug)]
 pub struct Program {
-    /// What it does.
+    /// Its graph.
     pub graph: Graph,
-    /// What is stated: by `cora.toml` beside its manifest, or by nothing but a plain split.
+    /// The statement in the `cora.toml` next to its manifest, or a plain split.
     pub statement: Statement,
-    /// Digest of its source, which the hash of its plan covers.
+    /// Digest of its source, a part of the plan's hash.
     pub sources: u64,
 }
 
-/// Reads the package in `directory`, with its default features, on this machine. `plan` is what
-/// `CORA_PLAN` would say. The error is ready to be shown.
+/// Reads the package in `directory`, with its default features, on this machine. `plan` stands for
+/// `CORA_PLAN`. The error is ready to show.
 pub fn read(directory: &Path, plan: Option<&str>) -> Result<Program, String> {
     deep(|| read_here(directory, plan))
 }

@@ -1,9 +1,9 @@
-//! Which states of the host the entries of flows rest on.
+//! The host's states that entries of flows depend on ("rest on").
 //!
-//! A path that makes or changes an entry that travels, and touches a state that the host holds and
-//! handlers write, may put into the entry where the state stood: the port that a pool gave. So may
-//! another handler of the chain, whose packet was changed by that path. When the host dies, the
-//! state is gone, unless it is durable, and the entry must not outlive it.
+//! A path may make or change a travelling entry, and touch a state that the host holds and handlers
+//! write. Then it may copy data from the state to the entry, such as a port from a pool. So may
+//! another handler of the chain, after that path has changed its packet. If the host fails, the
+//! state is lost unless it is durable, and the entry must not outlive it.
 
 use std::collections::BTreeMap;
 
@@ -15,20 +15,20 @@ use super::findings::Findings;
 use super::program::Program;
 use crate::diag::codes;
 
-/// An entry's state, the state that it rests on, and where both are touched.
+/// An entry's state, the state that it rests on, and the places of both accesses.
 #[derive(Clone, Copy, Debug)]
 pub struct Rest<'a> {
-    /// The entry's.
+    /// The entry's state.
     pub entry: &'a StateNode,
-    /// Where an entry is made or changed.
+    /// The place that makes or changes an entry.
     pub made_at: &'a SourcePlace,
     /// The state that it rests on, which is not durable.
     pub on: &'a StateNode,
-    /// Where that is touched.
+    /// The place that touches that state.
     pub touched_at: &'a SourcePlace,
 }
 
-/// The names of the states that die with the host and that entries rest on, in order.
+/// The names of the states that are lost with the host and that entries rest on, in order.
 pub fn names<'a>(graph: &'a Graph, plan: &Plan) -> Vec<&'a str> {
     if plan.sides != Sides::Split {
         return Vec::new();
@@ -44,8 +44,8 @@ pub fn names<'a>(graph: &'a Graph, plan: &Plan) -> Vec<&'a str> {
         .collect()
 }
 
-/// Holds the program against the rule that durable entries rest on durable states alone. A
-/// singleton dies with its host under every plan that has one; which tables do, the plan says.
+/// Checks that durable entries rest only on durable states. A singleton is lost with its host under
+/// every plan with a host side; for tables it depends on the plan.
 pub fn check(graph: &Graph, plan: &Plan, program: &Program, findings: &mut Findings) {
     let pinned =
         |state: &StateNode| plan.sides == Sides::Split && place(plan, state) == Some(Place::Host);
@@ -85,7 +85,7 @@ fn shown(at: &SourcePlace) -> String {
     format!("{}:{}:{}", at.file, at.line, at.column)
 }
 
-/// The first rest on each state that dies with the host, by its name.
+/// The first dependency on each state that is lost with the host, by its name.
 fn find(
     graph: &Graph,
     travels: impl Fn(&StateNode) -> bool,
@@ -131,7 +131,7 @@ fn touches<'a>(
     })
 }
 
-/// An entry that a packet on this path makes or changes: here, or in another handler of the chain.
+/// An entry that a packet on this path makes or changes, here or in another handler of the chain.
 fn made_beside<'a>(
     graph: &'a Graph,
     handler: &HandlerNode,
@@ -150,7 +150,7 @@ fn made_beside<'a>(
     made(path).or_else(|| {
         let others = graph.chain.iter().filter(|other| other.name != handler.name);
         let paths = others.flat_map(|other| &other.paths);
-        // One of the two comes first, whose packet goes on.
+        // One of the two handlers runs first, and its packet continues.
         paths.filter(|other| goes_on(other) || goes_on(path)).find_map(made)
     })
 }

@@ -1,5 +1,4 @@
-//! A plan that is searched for: the target's profiles, the measurement beside the manifest, and
-//! what comes of them.
+//! A searched plan: the target's profiles, the measurement next to the manifest, and the result.
 
 use std::path::{Path, PathBuf};
 
@@ -15,7 +14,7 @@ use super::choice::fault;
 use super::fault::{Fault, Faults};
 use crate::diag::codes;
 
-/// The file beside a package's manifest that `cargo cora measure` writes.
+/// The output file of `cargo cora measure`, next to a package's manifest.
 pub const MEASURED: &str = "cora.measured.json";
 
 /// Profiles and measurement of a target.
@@ -23,21 +22,21 @@ pub const MEASURED: &str = "cora.measured.json";
 pub struct Profiles {
     /// The NIC and its host.
     pub nic: NicProfile,
-    /// What comes.
+    /// The traffic.
     pub traffic: Traffic,
-    /// What running the program counted.
+    /// The counts of a run of the program.
     pub measurement: Option<Measurement>,
-    /// What is not wrong, but should be known.
+    /// Warnings.
     pub warnings: Vec<String>,
 }
 
-/// Files that a target goes by, as far as they exist.
+/// The existing files among a target's inputs.
 pub fn files(directory: &Path, target: &Target) -> Vec<PathBuf> {
     let names = [target.nic.as_str(), &target.traffic, MEASURED];
     names.map(|name| directory.join(name)).into_iter().filter(|path| path.is_file()).collect()
 }
 
-/// Reads what a target names; relative paths are beside the manifest.
+/// Reads the inputs of a target; relative paths are next to the manifest.
 pub fn profiles(directory: &Path, target: &Target, graph: &Graph) -> Result<Profiles, Faults> {
     let nic = nic(&beside(directory, &target.nic));
     let traffic = traffic(&beside(directory, &target.traffic));
@@ -54,7 +53,7 @@ pub fn profiles(directory: &Path, target: &Target, graph: &Graph) -> Result<Prof
     }
 }
 
-/// Searches.
+/// Searches for a plan.
 pub fn run(
     graph: &Graph,
     statement: &Statement,
@@ -69,8 +68,7 @@ pub fn run(
         statement,
         steering: Steering::Cores,
     };
-    // A build needs no baselines; the nearest feasible ask is looked for only when there is no
-    // plan.
+    // A build needs no baselines, and the nearest feasible ask only if there is no plan.
     let planned = match planning::alone(&inputs, &target.ask) {
         Ok(planned) => planned,
         Err(_) => planning::run(&inputs, &target.ask)?,
@@ -80,7 +78,7 @@ pub fn run(
     Ok((planned, decision))
 }
 
-/// A name of a built-in profile stays; a file beside the manifest gets its whole path.
+/// The name of a built-in profile, or the whole path of a file next to the manifest.
 fn beside(directory: &Path, name: &str) -> String {
     let path = directory.join(name);
     if path.is_file() { path.display().to_string() } else { name.to_owned() }
@@ -101,7 +99,7 @@ fn traffic(name: &str) -> Result<Traffic, Fault> {
     Traffic::load(name).map_err(|error| fault(codes::PROFILE_REFUSED, error.to_string(), "", None))
 }
 
-/// The measurement of the package, if it is of this graph; the error says why it is left aside.
+/// The measurement of the package, if it is of this graph; the error says why it is ignored.
 fn measurement(directory: &Path, graph: &Graph) -> Result<Option<Measurement>, String> {
     let Ok(text) = std::fs::read_to_string(directory.join(MEASURED)) else { return Ok(None) };
     let read = Measurement::from_json(&text, graph);

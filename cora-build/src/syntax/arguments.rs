@@ -11,16 +11,16 @@ use crate::diag::{Diagnostics, Place, codes};
 /// One argument.
 #[derive(Clone, Debug)]
 pub(crate) struct Argument {
-    /// Its name, which is one of [`NAMES`].
+    /// Its name, one of [`NAMES`].
     pub(crate) name: Name,
     /// The name's place.
     pub(crate) ident: Ident,
-    /// What stands behind the `=`, if there is one.
+    /// The value after the `=`, if there is one.
     pub(crate) value: Option<TokenStream>,
 }
 
 impl Argument {
-    /// The value's place; the name's when there is no value.
+    /// The value's place, or the name's if there is no value.
     pub(crate) fn place(&self) -> Place {
         match &self.value {
             Some(value) if !value.is_empty() => Place::of(value),
@@ -29,7 +29,7 @@ impl Argument {
     }
 }
 
-/// What an argument may be called.
+/// The name of an argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Name {
     /// `key = Type`
@@ -58,7 +58,7 @@ pub(crate) enum Name {
     ReadMostly,
 }
 
-/// Every argument with its spelling, and what else people call it.
+/// Every argument with its spelling and its common aliases.
 const NAMES: [(Name, &str, &[&str]); 12] = [
     (Name::Key, "key", &["keyed", "by", "flow"]),
     (Name::Reply, "reply", &["reverse", "bidirectional", "both"]),
@@ -79,7 +79,7 @@ const NAMES: [(Name, &str, &[&str]); 12] = [
 ];
 
 impl Name {
-    /// How it is written.
+    /// Its spelling.
     pub(crate) fn text(self) -> &'static str {
         NAMES.iter().find(|entry| entry.0 == self).map_or("", |entry| entry.1)
     }
@@ -88,7 +88,7 @@ impl Name {
         NAMES.iter().find(|entry| entry.1 == text).map(|entry| entry.0)
     }
 
-    /// The name that was probably meant.
+    /// The likely correction.
     fn meant(text: &str) -> Option<&'static str> {
         let lower = text.to_lowercase();
         NAMES
@@ -99,7 +99,7 @@ impl Name {
     }
 }
 
-/// Reads the arguments, and goes on behind one that can't be read.
+/// Reads the arguments, and continues after a faulty one.
 pub(crate) fn run(args: TokenStream, diagnostics: &mut Diagnostics) -> Vec<Argument> {
     let mut found: Vec<Argument> = Vec::new();
     let read = |input: ParseStream<'_>| {
@@ -116,7 +116,7 @@ pub(crate) fn run(args: TokenStream, diagnostics: &mut Diagnostics) -> Vec<Argum
     found
 }
 
-/// One argument and the comma behind it.
+/// One argument and the comma after it.
 fn one(input: ParseStream<'_>, diagnostics: &mut Diagnostics) -> syn::Result<Option<Argument>> {
     let start = input.fork();
     let argument = if input.peek(Ident::peek_any) {
@@ -142,7 +142,7 @@ fn one(input: ParseStream<'_>, diagnostics: &mut Diagnostics) -> syn::Result<Opt
     Ok(known(ident, value, diagnostics))
 }
 
-/// What stands behind `=`, up to the next comma. A type may have commas within.
+/// The value after `=`, up to the next comma. A type may contain commas.
 fn value(name: &Ident, input: ParseStream<'_>) -> syn::Result<TokenStream> {
     if name == "key" || name == "from" {
         let ahead = input.fork();
@@ -186,7 +186,7 @@ fn syntax_error(tokens: &TokenStream, diagnostics: &mut Diagnostics) {
     }
 }
 
-/// The argument, if there is one of its name.
+/// The argument of this name, if there is one.
 fn known(
     ident: Ident,
     value: Option<TokenStream>,
@@ -211,7 +211,7 @@ fn known(
     None
 }
 
-/// Keeps the argument unless there is one of its name already.
+/// Adds the argument unless one of its name exists.
 fn keep(argument: Argument, found: &mut Vec<Argument>, diagnostics: &mut Diagnostics) {
     if found.iter().any(|earlier| earlier.name == argument.name) {
         let name = argument.name.text();
@@ -223,12 +223,12 @@ fn keep(argument: Argument, found: &mut Vec<Argument>, diagnostics: &mut Diagnos
     }
 }
 
-/// Where the attribute's arguments stand; the call of the macro when there are none.
+/// The place of the attribute's arguments, or the macro's call if there are none.
 pub(crate) fn place(args: &TokenStream) -> Place {
     if args.is_empty() { Span::call_site().into() } else { Place::of(args) }
 }
 
-/// Of the words, the one nearest to `text`, if it is near enough to be a slip of the keyboard.
+/// The word nearest to `text`, if it is near enough for a typing error.
 pub(crate) fn nearest<'a>(text: &str, words: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     words
         .into_iter()

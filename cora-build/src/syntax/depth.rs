@@ -1,17 +1,16 @@
-//! How deep source nests, before it is parsed.
+//! Limits the nesting of source before it is parsed.
 //!
-//! The parser and every pass behind it go down one call per level, and their stack has an end. So
-//! tokens are walked first, by a loop, and steps are counted: for each bracket, and for levels
-//! without brackets (`!!!x`, `a.b.c`, `a + b + c`, `else if`, `Box<Box<…>>`), from one end of an
-//! expression to the next, together with those of the brackets around it. A step stands for some 8
-//! KiB of stack in an unoptimised build, as `tests/nests.rs` holds; a level that takes more is
-//! several.
+//! The parser and all later passes recurse once per level on a finite stack. So a loop walks the
+//! tokens first and counts steps. It counts each bracket, and levels without brackets (`!!!x`,
+//! `a.b.c`, `a + b + c`, `else if`, `Box<Box<…>>`) from one end of an expression to the next, in
+//! addition to the surrounding brackets. A step corresponds to about 8 KiB of stack in an
+//! unoptimised build, as `tests/nests.rs` checks. A level that takes more counts as several steps.
 
 use proc_macro2::{Delimiter, Spacing, Span, TokenStream, TokenTree};
 
 use crate::diag::{Diagnostics, codes};
 
-/// Most steps within each other.
+/// Maximum number of nested steps.
 pub const MOST_STEPS: usize = 512;
 
 /// Steps of a block, of another pair of brackets, and of an angle bracket.
@@ -19,24 +18,24 @@ const BRACE: usize = 7;
 const BRACKET: usize = 3;
 const ANGLE: usize = 9;
 
-/// Words that may stand before an expression or a type in their turn, so that they nest.
+/// Words that may precede an expression or a type repeatedly, so that they nest.
 const NESTING: [&str; 22] = [
     "as", "async", "await", "box", "break", "const", "dyn", "else", "fn", "for", "if", "impl",
     "in", "let", "loop", "match", "move", "mut", "ref", "return", "unsafe", "while",
 ];
 
-/// What is counted between a pair of brackets.
+/// Counts between a pair of brackets.
 #[derive(Default)]
 struct Level {
     /// Steps since the last end of an expression.
     steps: usize,
-    /// Open angle brackets, within which a comma ends nothing: the steps before each.
+    /// Open angle brackets, in which a comma ends nothing: the steps before each.
     angles: Vec<usize>,
-    /// Bars since the last end: with an odd number, a comma stands among parameters of a closure.
+    /// Bars since the last end: after an odd number, a comma is among the parameters of a closure.
     bars: usize,
-    /// The steps of a group within were kept: it may go on behind it.
+    /// The steps of an inner group were kept, because it may continue after the group.
     after_braces: bool,
-    /// The token before was a part of this operator.
+    /// The previous token was a part of this operator.
     joint: bool,
 }
 
@@ -45,7 +44,7 @@ impl Level {
         *self = Self::default();
     }
 
-    /// Takes a token that is no group.
+    /// Takes a token that is not a group.
     fn take(&mut self, token: &TokenTree) {
         let goes_on = match token {
             TokenTree::Punct(punct) => !matches!(punct.as_char(), '#' | '\''),
@@ -87,7 +86,7 @@ impl Level {
     }
 }
 
-/// The first token that stands too deep to be read, if one does.
+/// The first token beyond the limit, if there is one.
 pub fn exceeded(tokens: &TokenStream) -> Option<Span> {
     let mut around = Vec::new();
     let mut rest = tokens.clone().into_iter();
@@ -118,7 +117,7 @@ pub fn exceeded(tokens: &TokenStream) -> Option<Span> {
     }
 }
 
-/// Whether an item can be read; if not, that is told.
+/// Whether an item can be read; reports it if not.
 pub(crate) fn holds(tokens: &[&TokenStream], diagnostics: &mut Diagnostics) -> bool {
     let deepest = tokens.iter().find_map(|tokens| exceeded(tokens));
     if let Some(span) = deepest {
@@ -127,11 +126,11 @@ pub(crate) fn holds(tokens: &[&TokenStream], diagnostics: &mut Diagnostics) -> b
     deepest.is_none()
 }
 
-/// What is wrong.
+/// The fault.
 pub(crate) const MESSAGE: &str = "this nests too deep to be read: some 60 blocks, 120 pairs of \
                                   brackets or 500 steps of an expression may be within each other";
 
-/// What would be right.
+/// The remedy.
 pub(crate) const HELP: &str = "move inner parts to functions, types or constants of their own";
 
 #[cfg(test)]

@@ -7,18 +7,18 @@ use super::arguments::nearest;
 use super::{Reader, depth, is_attribute};
 use crate::diag::{Diagnostics, Place, codes};
 
-/// A function with `#[flow_handler]`, before anything about it was held against a rule.
+/// A function with `#[flow_handler]`, before any check.
 #[derive(Clone, Debug)]
 pub(crate) struct HandlerShape {
     /// The item, without `#[flow_handler]`.
     pub(crate) item: syn::ItemFn,
-    /// Whether the attribute says `transparent`.
+    /// Whether the attribute contains `transparent`.
     pub(crate) transparent: bool,
-    /// Whether attribute and item had no fault so far.
+    /// Whether attribute and item have no fault so far.
     pub(crate) sound: bool,
 }
 
-/// Reads attribute and item; `None` when the item is no function with a body.
+/// Reads attribute and item; `None` if the item is not a function with a body.
 pub(crate) fn run(
     args: &TokenStream,
     item: TokenStream,
@@ -35,7 +35,7 @@ pub(crate) fn run(
     Some(HandlerShape { item, transparent, sound: diagnostics.errors() == before })
 }
 
-/// Whether the attribute says `transparent`, which is all that it may say.
+/// Whether the attribute contains `transparent`, the only valid argument.
 fn argument(args: &TokenStream, diagnostics: &mut Diagnostics) -> bool {
     let mut words = args.clone().into_iter();
     let first = words.next();
@@ -61,7 +61,7 @@ fn argument(args: &TokenStream, diagnostics: &mut Diagnostics) -> bool {
     transparent
 }
 
-/// Takes the attribute off the item. A macro's item came without the one that called it.
+/// Removes the attribute from the item. A macro gets its item without it.
 fn once(item: &mut syn::ItemFn, reader: Reader, diagnostics: &mut Diagnostics) {
     let mut mine = Vec::new();
     item.attrs.retain(|attribute| {
@@ -83,7 +83,7 @@ fn once(item: &mut syn::ItemFn, reader: Reader, diagnostics: &mut Diagnostics) {
     }
 }
 
-/// The item, which is to be a function with a body.
+/// Parses the item as a function with a body.
 fn item_fn(item: TokenStream, diagnostics: &mut Diagnostics) -> Option<syn::ItemFn> {
     let (place, message) = match syn::parse2(item) {
         Ok(syn::Item::Fn(item)) => return Some(item),

@@ -1,8 +1,8 @@
 //! An annotated item, as a value.
 //!
-//! `parse_state` and `parse_handler` read the item's shape, and [`crate::check`] then holds what
-//! they found against the rules. What comes back is right as far as one item can tell; whether the
-//! items of a program fit together, only a build script sees.
+//! `parse_state` and `parse_handler` read the item's shape, and [`crate::check`] then checks it.
+//! The result is valid as far as one item shows. Only a build script can check the consistency of
+//! the program's items.
 
 pub(crate) mod arguments;
 pub mod depth;
@@ -16,10 +16,10 @@ use crate::check::fields::last_segment;
 use crate::check::parameter::HEADERS;
 use crate::diag::Diagnostics;
 
-/// Who is reading.
+/// The reader of an item.
 ///
-/// The two see different items: a macro gets its item without the attribute that called it, a build
-/// script gets it as the file has it.
+/// The two see different items: a macro gets its item without the attribute, a build script gets it
+/// as in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reader {
     /// An attribute macro, in the compiler.
@@ -31,17 +31,17 @@ pub enum Reader {
 /// A type with `#[state(…)]`.
 #[derive(Clone, Debug)]
 pub struct StateDecl {
-    /// Its name, which is that of the type.
+    /// Its name: the type's.
     pub name: String,
     /// The same, with its place in the source.
     pub ident: Ident,
-    /// What kind of state it is.
+    /// Its kind.
     pub kind: StateKind,
     /// The item, without `#[state]`.
     pub item: syn::ItemStruct,
 }
 
-/// How a state is declared, which decides who may hold it.
+/// Declared kind of a state, which determines its possible holders.
 #[derive(Clone, Debug)]
 #[expect(clippy::large_enum_variant, reason = "a program has a handful of states")]
 pub enum StateKind {
@@ -58,7 +58,7 @@ pub enum StateKind {
     ReadMostly,
 }
 
-/// What `#[state(key = …)]` says.
+/// The arguments of `#[state(key = …)]`.
 #[derive(Clone, Debug)]
 pub struct KeyedArgs {
     /// The key's type, as written.
@@ -69,41 +69,41 @@ pub struct KeyedArgs {
     pub reply: bool,
     /// Whether copies of its entries outlive the side that owns them.
     pub durable: bool,
-    /// Whether its entries become records when they end.
+    /// Whether its entries become records when they expire or are removed.
     pub recorded: bool,
-    /// Most entries at a time.
+    /// Maximum number of entries.
     pub capacity: u32,
-    /// How long an entry lives unused, in nanoseconds; at most, where it says so itself.
+    /// Idle time-out of an entry, in nanoseconds; a maximum if the entry has its own.
     pub idle_ns: u64,
-    /// What says of an entry how long it lives unused: `fn(&State) -> Duration`.
+    /// The function for an entry's own idle time-out: `fn(&State) -> Duration`.
     pub idle_by: Option<syn::Path>,
-    /// The function that says of an entry whether it stays where a full table needs room:
-    /// `fn(&State) -> bool`.
+    /// The function that says whether an entry stays when a full table evicts: `fn(&State) ->
+    /// bool`.
     pub assured_by: Option<syn::Path>,
-    /// The type that entries were in the build before, and are made of.
+    /// The type of entries in the previous build, which they are converted from.
     pub from: Option<syn::Type>,
 }
 
 /// A function with `#[flow_handler]`.
 #[derive(Clone, Debug)]
 pub struct HandlerDecl {
-    /// Its name, which is that of the function.
+    /// Its name: the function's.
     pub name: String,
     /// The same, with its place in the source.
     pub ident: Ident,
-    /// What the first parameter, the packet, is called.
+    /// The name of the first parameter, the packet.
     pub packet: Ident,
     /// The states it takes, in order.
     pub parameters: Vec<Parameter>,
-    /// Whether it lets everything pass that it does not understand.
+    /// Whether it passes everything that it does not understand.
     pub transparent: bool,
     /// The item, without `#[flow_handler]`.
     pub item: syn::ItemFn,
 }
 
 impl HandlerDecl {
-    /// Whether it takes the packet's headers alone, by the name of its first parameter's type: a
-    /// type of this name that is another one doesn't compile.
+    /// Whether it takes only the packet's headers, judged by the name of its first parameter's
+    /// type. Another type of this name does not compile.
     pub fn takes_headers(&self) -> bool {
         let Some(syn::FnArg::Typed(first)) = self.item.sig.inputs.first() else { return false };
         let syn::Type::Reference(reference) = &*first.ty else { return false };
@@ -114,17 +114,17 @@ impl HandlerDecl {
 /// A state that a handler takes.
 #[derive(Clone, Debug)]
 pub struct Parameter {
-    /// What the handler calls it.
+    /// The handler's name for it.
     pub ident: Ident,
-    /// How it is borrowed.
+    /// Its borrow.
     pub access: ParameterAccess,
     /// The state's name: the last path segment of its type.
     pub state: String,
-    /// What the reference refers to: `Table<S>`, or `S` itself.
+    /// The referent of the reference: `Table<S>`, or `S` itself.
     pub referent: syn::Type,
 }
 
-/// How a handler borrows a state.
+/// A handler's borrow of a state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ParameterAccess {
     /// `&mut Table<S>`, or `&Table<S>`.
@@ -138,7 +138,7 @@ pub enum ParameterAccess {
     Shared,
 }
 
-/// Reads a type with `#[state(args)]`; `None` after a fault, which is in `diagnostics` then.
+/// Reads a type with `#[state(args)]`; `None` after a fault, which is in `diagnostics`.
 pub fn parse_state(
     args: TokenStream,
     item: TokenStream,
@@ -149,8 +149,7 @@ pub fn parse_state(
     check::state::run(shape, diagnostics)
 }
 
-/// Reads a function with `#[flow_handler(args)]`; `None` after a fault, which is in `diagnostics`
-/// then.
+/// Reads a function with `#[flow_handler(args)]`; `None` after a fault, which is in `diagnostics`.
 #[expect(
     clippy::needless_pass_by_value,
     reason = "takes the tokens of a macro, as `parse_state` does"
@@ -165,7 +164,7 @@ pub fn parse_handler(
     check::handler::run(shape, diagnostics)
 }
 
-/// Whether the attribute is Cora's attribute of this name, under whatever path it was brought in.
+/// Whether the attribute is Cora's attribute of this name, under any path.
 pub fn is_attribute(attribute: &syn::Attribute, name: &str) -> bool {
     attribute.path().segments.last().is_some_and(|segment| segment.ident == name)
 }

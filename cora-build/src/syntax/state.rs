@@ -7,20 +7,20 @@ use super::arguments::{self, Argument};
 use super::{Reader, depth, is_attribute};
 use crate::diag::{Code, Diagnostics, Place, codes};
 
-/// A type with `#[state]`, before anything about it was held against a rule.
+/// A type with `#[state]`, before any check.
 #[derive(Clone, Debug)]
 pub(crate) struct StateShape {
     /// The arguments that could be read.
     pub(crate) arguments: Vec<Argument>,
-    /// Where they stand.
+    /// Their place.
     pub(crate) place: Place,
-    /// Whether they are all that the user wrote.
+    /// Whether they are complete.
     pub(crate) complete: bool,
     /// The item, without `#[state]`.
     pub(crate) item: syn::ItemStruct,
 }
 
-/// Reads arguments and item; `None` when the item is no struct.
+/// Reads arguments and item; `None` if the item is not a struct.
 pub(crate) fn run(
     args: TokenStream,
     item: TokenStream,
@@ -42,7 +42,7 @@ pub(crate) fn run(
     Some(StateShape { arguments, place, complete: diagnostics.errors() == before, item })
 }
 
-/// Takes the attribute off the item. A macro's item came without the one that called it.
+/// Removes the attribute from the item. A macro gets its item without it.
 fn once(item: &mut syn::ItemStruct, reader: Reader, diagnostics: &mut Diagnostics) {
     let mut mine = Vec::new();
     item.attrs.retain(|attribute| {
@@ -64,7 +64,7 @@ fn once(item: &mut syn::ItemStruct, reader: Reader, diagnostics: &mut Diagnostic
     }
 }
 
-/// The item, which is to be a struct.
+/// Parses the item as a struct.
 fn item_struct(item: TokenStream, diagnostics: &mut Diagnostics) -> Option<syn::ItemStruct> {
     let mut refuse = |code: Code, place: Place, message: String, help: &str| {
         diagnostics.error(code, place, message).help(help);
@@ -102,7 +102,7 @@ fn item_struct(item: TokenStream, diagnostics: &mut Diagnostics) -> Option<syn::
     }
 }
 
-/// The first token alone: a whole item would be underlined over many lines.
+/// Only the first token, because a whole item would be underlined over many lines.
 fn first_line(tokens: &TokenStream) -> Place {
     let first = tokens.clone().into_iter().find(|token| {
         !matches!(token, proc_macro2::TokenTree::Punct(_) | proc_macro2::TokenTree::Group(_))

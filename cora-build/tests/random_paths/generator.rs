@@ -1,18 +1,18 @@
-//! Makes random handlers: three states, blocks within blocks to a depth of three, every construct.
+//! Generates random handlers: three states, blocks nested to a depth of three, every construct.
 
 use super::program::{Access, Block, Chance, Condition, Deed, End, Line, Program};
 
-/// What may be written at a place.
+/// The possible statements at a place.
 #[derive(Clone)]
 struct Place {
     depth: usize,
-    /// Names of the states: tables 0 and 1, value 2; none where the name means something else.
+    /// Names of the states: tables 0 and 1, value 2; `None` while the name is shadowed.
     names: [Option<String>; 3],
     flags: Vec<usize>,
     /// Labels that can be broken to, and whether each is a loop's.
     labels: Vec<(usize, bool)>,
     in_loop: bool,
-    /// Helpers that may be called; none in a helper.
+    /// Number of helpers that may be called; 0 in a helper.
     helpers: usize,
     closure: bool,
     helper: bool,
@@ -59,7 +59,7 @@ impl Generator {
         format!("k{}", self.chance.below(2))
     }
 
-    /// An access of one of these deeds; none where no name means a state that has them.
+    /// An access of one of these deeds; `None` if no name refers to a suitable state.
     fn access(&mut self, place: &Place, deeds: &[Deed]) -> Option<Access> {
         let deed = deeds[self.chance.below(deeds.len())];
         let table =
@@ -90,7 +90,7 @@ impl Generator {
         }
     }
 
-    /// What `if` and `while` ask: a chain with `let`, too.
+    /// A condition of `if` or `while`, possibly a chain with `let`.
     fn asked(&mut self, place: &Place) -> Condition {
         if self.chance.is(1, 4)
             && let Some(access) = self.access(place, &[Deed::Get, Deed::GetMut])
@@ -104,7 +104,7 @@ impl Generator {
         self.condition(place, 0)
     }
 
-    /// Statements; what was declared in them is gone behind them.
+    /// Statements; their declarations end with the block.
     fn block(&mut self, place: &mut Place, most: usize) -> Block {
         let flags = place.flags.len();
         let count = 1 + self.chance.below(most);
@@ -165,7 +165,7 @@ impl Generator {
         }
     }
 
-    /// A label of a loop around; often none.
+    /// A label of an enclosing loop; often `None`.
     fn label(&mut self, place: &Place, loops: bool) -> Option<usize> {
         let labels: Vec<usize> =
             place.labels.iter().filter(|label| label.1 == loops).map(|label| label.0).collect();
@@ -266,7 +266,7 @@ impl Generator {
     }
 }
 
-/// Whether every state goes by its own name, as the calls of helpers want it.
+/// Whether every state has its own name, as required for calls of helpers.
 fn whole(place: &Place) -> bool {
     place.names.iter().zip(["t", "v", "u"]).all(|(name, own)| name.as_deref() == Some(own))
 }

@@ -1,5 +1,5 @@
-//! Runs random handlers: what they do to states, one after another, and how they end. Knows nothing
-//! of how the front end reads them.
+//! Runs random handlers: their accesses in order, and their exits. It is independent of the front
+//! end.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use cora_plan::graph::{Does, Exit};
 
 use super::program::{Access, Block, Chance, Condition, Deed, End, Line, Program};
 
-/// What was done: to which state, what, by which key, and whether something was written before.
+/// An access: its state, its operation, its key, and whether there was an earlier write.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Event {
     pub(crate) state: usize,
@@ -25,27 +25,27 @@ impl Event {
 /// One run of a handler.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Execution {
-    /// Accesses; the same one twice in a row stands here once.
+    /// Accesses; a repeated access in a row appears once.
     pub(crate) events: Vec<Event>,
     pub(crate) exit: Exit,
 }
 
-/// How a block was left.
+/// The exit from a block.
 enum Flow {
     Next,
     Break(Option<usize>),
     Continue(Option<usize>),
-    /// `return`, with what it returns.
+    /// `return` with its value.
     Return(End),
     /// `?`.
     Fail,
-    /// A `return` that a macro hid.
+    /// A `return` hidden in a macro.
     Bail,
-    /// It panicked, or took too long.
+    /// It panicked, or exhausted its fuel.
     Lost,
 }
 
-/// Rounds and calls of a closure, at most.
+/// Maximum number of rounds, and of calls of a closure.
 const MOST_ROUNDS: usize = 3;
 
 struct Run<'a> {
@@ -53,15 +53,14 @@ struct Run<'a> {
     chance: &'a mut Chance,
     events: Vec<Event>,
     flags: BTreeMap<usize, bool>,
-    /// What the helper that runs calls `key`.
+    /// The running helper's value for `key`.
     key: String,
     fuel: usize,
-    /// How many of four tosses come out true: not the same in every run, so that rare turns are
-    /// taken too.
+    /// Number of true tosses of four. It differs between runs, so that rare branches are taken too.
     bias: usize,
 }
 
-/// Runs a program once, with branches by chance; `None` when it panics or takes too long.
+/// Runs a program once with random branches; `None` if it panics or exhausts its fuel.
 pub(crate) fn execute(program: &Program, chance: &mut Chance) -> Option<Execution> {
     let (events, flags, key) = (Vec::new(), BTreeMap::new(), String::new());
     let bias = [1, 2, 2, 3][chance.below(4)];
@@ -125,7 +124,7 @@ impl Run<'_> {
         }
     }
 
-    /// Whether a helper succeeds; `None` when it panics.
+    /// Whether a helper succeeds; `None` if it panics.
     fn helper(&mut self, number: usize, key: &str) -> Option<bool> {
         let key = self.named(key);
         let outer = std::mem::replace(&mut self.key, key);
@@ -252,7 +251,7 @@ impl Run<'_> {
             }
         }
         for _ in 0..rounds {
-            // However it is left, it comes back to where it was called.
+            // Every exit from the closure returns to its call.
             if let Flow::Lost = self.block(body) {
                 return Flow::Lost;
             }

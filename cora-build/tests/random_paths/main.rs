@@ -1,5 +1,5 @@
-//! Random handlers, read by the front end and run by an interpreter of their own: no run lies
-//! outside of the paths that were read, and nearly all of these are run.
+//! Random handlers, read by the front end and run by an independent interpreter. The paths must
+//! cover every run, and the runs must take nearly all paths.
 #![cfg(feature = "script")]
 
 mod generator;
@@ -16,11 +16,11 @@ use self::interpreter::{Event, Execution, execute};
 use self::program::{Chance, Program};
 
 const HANDLERS: u64 = 1_000;
-/// Runs at a time, and how many times at most: until every path was taken.
+/// Runs per batch, and the maximum number of batches until every path was taken.
 const RUNS: usize = 250;
 const TIMES: usize = 10;
 
-/// Reads a program's text, changed by `change` before.
+/// Reads a program's text after `change`.
 fn read(program: &Program, change: impl Fn(&str) -> String) -> Found {
     let (body, items) = program.written();
     let (body, items) = (change(&body), change(&items));
@@ -39,8 +39,8 @@ fn read(program: &Program, change: impl Fn(&str) -> String) -> Found {
     paths::run(&handler, Home { file: 0, module: &[] }, &around)
 }
 
-/// Whether an event is what an access of a path stands for. What may follow a write may also not do
-/// so, where something before it may not have happened.
+/// Whether an access of a path covers an event. An access marked as after a write may also cover
+/// one that is not, if earlier accesses are uncertain.
 fn is(touch: &Touch, event: &Event, certain: bool) -> bool {
     let same = touch.state == event.state
         && touch.does == event.does
@@ -49,8 +49,8 @@ fn is(touch: &Touch, event: &Event, certain: bool) -> bool {
     same && after
 }
 
-/// Whether a run is one that a path stands for. Accesses that happen any number of times, next to
-/// each other, happen in any order.
+/// Whether a path covers a run. Adjacent accesses that happen any number of times happen in any
+/// order.
 fn admits(touches: &[Touch], events: &[Event], certain: bool) -> bool {
     let Some(first) = touches.first() else { return events.is_empty() };
     if !first.many {
@@ -64,8 +64,7 @@ fn admits(touches: &[Touch], events: &[Event], certain: bool) -> bool {
     (0..=most).any(|taken| admits(behind, &events[taken..], false))
 }
 
-/// The path that tells most about a run: the one with the fewest accesses of which it is open how
-/// often they happen.
+/// The most specific path for a run: the one with the fewest accesses of unknown multiplicity.
 fn path_of(paths: &[Path], run: &Execution) -> Option<usize> {
     let open = |at: &usize| paths[*at].touches.iter().filter(|touch| touch.many).count();
     let fits =
@@ -73,12 +72,12 @@ fn path_of(paths: &[Path], run: &Execution) -> Option<usize> {
     (0..paths.len()).filter(fits).min_by_key(open)
 }
 
-/// What is found when programs are run whose text was changed before it was read.
+/// The results of runs of programs with text changed before reading.
 #[derive(Default)]
 struct Score {
     handlers: usize,
     runs: usize,
-    /// Runs outside of what was read, each with its program.
+    /// Runs that no path covers, each with its program.
     outside: Vec<String>,
     paths: usize,
     taken: usize,

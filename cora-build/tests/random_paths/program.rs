@@ -1,8 +1,8 @@
-//! Random handlers, as trees that can be written as Rust and can be run.
+//! Random handlers, as trees that can be written as Rust and run.
 
 use std::fmt::Write as _;
 
-/// A random number generator (SplitMix64): the same seed, the same handlers.
+/// A random number generator (SplitMix64): the same seed gives the same handlers.
 pub(crate) struct Chance(u64);
 
 impl Chance {
@@ -23,13 +23,13 @@ impl Chance {
         (self.next() % bound as u64) as usize
     }
 
-    /// Whether something happens that does in `part` of `whole` cases.
+    /// True with a probability of `part` in `whole`.
     pub(crate) fn is(&mut self, part: usize, whole: usize) -> bool {
         self.below(whole) < part
     }
 }
 
-/// What a line does to a state, as the program has it: each is one access.
+/// The access of a line to a state, in the program's terms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Deed {
     Get,
@@ -45,9 +45,9 @@ pub(crate) enum Deed {
     AddField,
     /// `u.bump()`: a method of the program that writes.
     Bump,
-    /// `u.peek()`: one that reads.
+    /// `u.peek()`: a method that reads.
     Peek,
-    /// `elsewhere(u)`: what can't be seen.
+    /// `elsewhere(u)`: opaque.
     Elsewhere,
 }
 
@@ -57,16 +57,16 @@ pub(crate) struct Access {
     pub(crate) deed: Deed,
     pub(crate) state: usize,
     pub(crate) key: String,
-    /// What the state is called here.
+    /// The current name of the state.
     pub(crate) name: String,
 }
 
-/// Something that is or is not.
+/// A condition.
 #[derive(Clone, Debug)]
 pub(crate) enum Condition {
-    /// Anybody's guess.
+    /// A random result.
     Chance,
-    /// The flag with this number.
+    /// The flag with this index.
     Flag(usize),
     Touch(Access),
     /// `let Some(e) = t.get(&k)`.
@@ -78,14 +78,14 @@ pub(crate) enum Condition {
     Helper(usize, String),
 }
 
-/// How a body ends.
+/// The end of a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum End {
     Transmit,
     Pass,
     Drop,
     Redirect,
-    /// `panic!` and its like, and macros that may hide a `return`.
+    /// `panic!` and similar, and macros that may hide a `return`.
     Unseen,
 }
 
@@ -95,7 +95,7 @@ pub(crate) type Block = Vec<Line>;
 #[derive(Clone, Debug)]
 pub(crate) enum Line {
     Touch(Access),
-    /// `t.insert(k, e)?;`, or of chance alone.
+    /// `t.insert(k, e)?;`, or a random `?`.
     Question(Option<Access>),
     If(Condition, Block, Option<Block>),
     /// `match t.find_mut(&k) { Some(_) if … => …, Some(_) => …, None => … }`.
@@ -125,7 +125,7 @@ pub(crate) enum Line {
     Called(usize, Block, Block),
     /// `let w = &mut *t;`, then a block that uses it.
     Alias(String, String, Block),
-    /// A block in which the state's name means something else.
+    /// A block in which the state's name is shadowed.
     Shadow(String, Block),
 }
 
@@ -204,7 +204,7 @@ fn condition(it: &Condition) -> String {
         Condition::Let(it) => format!("let Some(e) = {}", access(it)),
         Condition::Not(inner) => format!("!({})", condition(inner)),
         Condition::And(one, other) => {
-            // A `let` stands bare in a chain.
+            // A `let` in a chain has no parentheses.
             let side = |it: &Condition| match it {
                 Condition::Let(_) | Condition::And(..) => condition(it),
                 _ => format!("({})", condition(it)),

@@ -5,17 +5,17 @@ use core::net::{IpAddr, Ipv4Addr};
 
 use crate::plain::{Describe, Plain};
 
-/// An IPv4 or IPv6 address; IPv4 is held as IPv4-mapped IPv6 (RFC 4291, 2.5.5.2).
+/// An IPv4 or IPv6 address. IPv4 is stored as IPv4-mapped IPv6 (RFC 4291, 2.5.5.2).
 ///
-/// Two words, not sixteen bytes, so that it lives in registers.
+/// Two words instead of sixteen bytes, so that it fits registers.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Address {
-    /// The first eight octets, the first of them highest.
+    /// The first eight octets, the first one most significant.
     pub(super) high: u64,
     pub(super) low: u64,
 }
 
-/// The first six octets that follow the zeros of an IPv4 address, as the upper half of `low`.
+/// The prefix of an IPv4-mapped address behind its zeros: the upper half of `low`.
 const V4_MAPPED: u64 = 0x0000_ffff;
 
 impl From<IpAddr> for Address {
@@ -41,7 +41,7 @@ impl Address {
         Self { high: 0, low: V4_MAPPED << 32 | u32::from_be_bytes(octets) as u64 }
     }
 
-    /// The first eight octets and the others, the first of them highest.
+    /// The first eight octets and the last eight, the first one most significant.
     #[inline(always)]
     pub(crate) const fn halves(&self) -> [u64; 2] {
         [self.high, self.low]
@@ -60,11 +60,11 @@ impl Address {
         self.bits().to_be_bytes()
     }
 
-    /// Reads a prefix, `ADDRESS/LENGTH`: the [`bits`](Self::bits) that it fixes, and the mask that
-    /// has these. A prefix of IPv4 is one of the IPv6 addresses that stand for IPv4.
+    /// Parses a prefix, `ADDRESS/LENGTH`, into its [`bits`](Self::bits) and its mask. An IPv4
+    /// prefix becomes a prefix of IPv4-mapped addresses.
     ///
     /// # Errors
-    /// The fault, in words.
+    /// The fault, as text.
     pub fn prefix(text: &str) -> Result<(u128, u128), &'static str> {
         let (address, length) = text.split_once('/').ok_or("a prefix is `ADDRESS/LENGTH`")?;
         let address: IpAddr = address.parse().map_err(|_| "not an IP address")?;
@@ -75,7 +75,7 @@ impl Address {
         Ok((Self::from(address).bits() & mask, mask))
     }
 
-    /// The octets as one number, the first of them highest.
+    /// The octets as one number, the first one most significant.
     #[inline]
     pub const fn bits(&self) -> u128 {
         (self.high as u128) << 64 | self.low as u128
@@ -91,8 +91,8 @@ impl Address {
         }
     }
 
-    /// Whether it is a group's: multicast, or of IPv4 also the link's broadcast and the reserved
-    /// addresses before it.
+    /// Whether it addresses a group: multicast, and for IPv4 also the link's broadcast and the
+    /// reserved addresses before it.
     #[inline]
     pub const fn is_group(&self) -> bool {
         match self.as_v4() {
@@ -101,7 +101,7 @@ impl Address {
         }
     }
 
-    /// Whether it means one link alone: 169.254.0.0/16 (RFC 3927), fe80::/10 (RFC 4291, 2.5.6).
+    /// Whether it is link-local: 169.254.0.0/16 (RFC 3927), fe80::/10 (RFC 4291, 2.5.6).
     #[inline]
     pub const fn is_link_local(&self) -> bool {
         match self.as_v4() {
@@ -110,10 +110,10 @@ impl Address {
         }
     }
 
-    /// Whether it is a host's on the internet, as far as IANA's registries tell (RFC 6890): no
-    /// private network's (RFC 1918, RFC 4193), not shared by a carrier's customers (RFC 6598), of
-    /// no benchmark (RFC 2544), no protocol's own (192.0.0.0/24), and of no link, group or host
-    /// itself. Addresses for documentation count as the internet's, which they stand for.
+    /// Whether it is a public host address, according to IANA's registries (RFC 6890). Private (RFC
+    /// 1918, RFC 4193), carrier-grade NAT (RFC 6598), benchmark (RFC 2544), protocol
+    /// (192.0.0.0/24), link-local, group, loopback and this-network addresses are not. Addresses
+    /// for documentation count as public, since they stand for public ones.
     pub const fn is_public(&self) -> bool {
         if self.is_group() || self.is_link_local() {
             return false;
@@ -172,7 +172,7 @@ impl Plain for Address {
     }
 }
 
-/// For entries of IPv4 alone: an address then takes a quarter of an [`Address`].
+/// For IPv4-only entries: an address then takes a quarter of an [`Address`].
 impl Plain for Ipv4Addr {
     const SIZE: usize = 4;
     #[inline]

@@ -8,20 +8,20 @@ use crate::packet::{Carried, Headers};
 use crate::plain::{Describe, Plain};
 use crate::verdict::Reason;
 
-/// The default flow key: who talks to whom, with which transport, at which ports.
+/// The default flow key: both addresses, both ports, and the transport protocol.
 ///
-/// ICMP queries (echo, timestamp) carry their identifier as both ports. An ICMP error belongs to
-/// the flow of the packet it complains about, in the direction in which the error travels.
+/// ICMP queries (echo, timestamp) use their identifier as both ports. An ICMP error belongs to the
+/// flow of the packet that it quotes, in the direction in which the error travels.
 #[derive(Clone, Copy, Eq, PartialOrd, Ord, Default)]
 #[repr(C)]
 pub struct FiveTuple {
-    /// Where it comes from.
+    /// Source address.
     pub source: Address,
-    /// Where it goes.
+    /// Destination address.
     pub destination: Address,
-    /// Port it comes from; the identifier of an ICMP query.
+    /// Source port; the identifier of an ICMP query.
     pub source_port: u16,
-    /// Port it goes to; the identifier of an ICMP query.
+    /// Destination port; the identifier of an ICMP query.
     pub destination_port: u16,
     /// IP protocol number of the transport.
     pub protocol: u8,
@@ -41,22 +41,22 @@ impl FiveTuple {
         }
     }
 
-    /// The last of the [`words`](Key::words): the protocol in the upper half, the ports in the
-    /// lower, the source's first.
+    /// The last of the [`words`](Key::words): the protocol in the upper half, both ports in the
+    /// lower half, the source's first.
     #[inline(always)]
     const fn last(&self) -> u64 {
         let ports = (self.source_port as u64) << 16 | self.destination_port as u64;
         (self.protocol as u64) << 32 | ports
     }
 
-    /// Whether its ports are ports. A query of ICMP has its identifier in their place, which means
-    /// no service: a rule about a port is not about it.
+    /// Whether the ports are real ports. ICMP queries store their identifier there, which names no
+    /// service: rules about ports don't apply to it.
     #[inline]
     pub const fn has_ports(&self) -> bool {
         !matches!(self.protocol, protocol::ICMP | protocol::ICMPV6)
     }
 
-    /// The same flow, seen in the other direction.
+    /// The flow of the opposite direction.
     #[inline]
     #[must_use]
     pub const fn reversed(&self) -> Self {
@@ -71,9 +71,8 @@ impl FiveTuple {
 }
 
 impl PartialEq for FiveTuple {
-    /// Number by number, those first that tell most flows apart. Field by field, the compiler
-    /// compares both ports as one vector, which the processor has to wait for when they were just
-    /// written.
+    /// Compares number by number, most distinctive first. A derived comparison loads both ports as
+    /// one vector, which stalls on store forwarding when they were just written.
     #[inline(always)]
     fn eq(&self, other: &Self) -> bool {
         let (this, that) = (self.last(), other.last());
@@ -153,7 +152,7 @@ impl Plain for FiveTuple {
 pub struct PackedFiveTuple {
     source: (u64, u64),
     destination: (u64, u64),
-    /// That of the source in the upper half.
+    /// The source port is in the upper half.
     ports: u32,
     protocol: u8,
 }

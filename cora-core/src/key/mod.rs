@@ -1,6 +1,6 @@
-//! Keys of keyed states, which also decide which packets belong together: the keys that are one
-//! address stand here, beside [`Address`] (`address`) and the default key, [`FiveTuple`]
-//! (`five_tuple`).
+//! Keys of keyed states. They also decide which packets belong together. This module has the keys
+//! that are one address; [`Address`] is in `address`, the default key [`FiveTuple`] in
+//! `five_tuple`.
 
 mod address;
 mod five_tuple;
@@ -17,54 +17,53 @@ use crate::verdict::Reason;
 
 /// A key that a packet carries.
 ///
-/// Every key has one canonical form of five words, so that owners, hashes and the other side need
-/// not know its type.
+/// Every key has one canonical form of five words, so ownership, hashes and the other side are
+/// independent of its type.
 pub trait Key: Plain + Eq + fmt::Debug {
-    /// The key without padding, as entries hold it: fewer bytes let more of them fit one line.
+    /// The key without padding, as entries store it: fewer bytes let more entries fit a cache line.
     type Packed: Copy + fmt::Debug + Send + 'static;
 
     /// Packs the key.
     fn pack(&self) -> Self::Packed;
 
-    /// The key that was packed.
+    /// Restores a packed key.
     fn unpack(packed: &Self::Packed) -> Self;
 
     /// The key of this packet, or why it has none.
     fn of(packet: &Headers<'_>) -> Result<Self, Reason>;
 
-    /// The key that packets of the reply direction carry; the key itself when both directions
-    /// share it; `None` when the reply direction's key can't be told from this one.
+    /// The key of packets in the reply direction. It is the key itself if both directions share it,
+    /// and `None` if the reply key can't be derived.
     fn reply(&self) -> Option<Self>;
 
     /// The canonical form. Different keys of one type have different words.
     fn words(&self) -> [u64; 5];
 
-    /// The address that packets with this key may be grouped by, of the two that it may have the
-    /// first or the second; `None` where it has none.
+    /// The address to group packets by: the first or the second of the two that the key may have.
+    /// `None` if it has none.
     #[inline(always)]
     fn group_address(&self, second: bool) -> Option<Address> {
         let _ = second;
         None
     }
 
-    /// Words that a key shares with its [reply](Self::reply) and with no other key: those of the
-    /// lesser of the two.
+    /// Words that a key shares only with its [reply](Self::reply): those of the lesser of the two.
     #[inline]
     fn undirected(&self) -> [u64; 5] {
         let own = self.words();
         self.reply().map_or(own, |reply| own.min(reply.words()))
     }
 
-    /// The key's hash: of its [`words`](Self::words), of the [`undirected`](Self::undirected) ones
-    /// if both directions are to have the same, or of fewer words that tell as much. Equal keys
-    /// have equal hashes.
+    /// The key's hash: of its [`words`](Self::words), of the [`undirected`](Self::undirected) words
+    /// if both directions must have the same hash, or of fewer words with the same information.
+    /// Equal keys have equal hashes.
     #[inline(always)]
     fn hash(&self, hasher: &FlowHasher, undirected: bool) -> u64 {
         hasher.hash(&if undirected { self.undirected() } else { self.words() })
     }
 
-    /// That of the packet's key, if it has one: for keys whose packet knows more than they do, as
-    /// that it is of IPv4.
+    /// The hash of the packet's key, if it has one. Override it if the packet knows more than the
+    /// key, such as that it is IPv4.
     #[inline(always)]
     fn hash_of(packet: &Headers<'_>, hasher: &FlowHasher, undirected: bool) -> Option<u64> {
         Some(Self::of(packet).ok()?.hash(hasher, undirected))
@@ -81,7 +80,7 @@ pub mod protocol {
     pub const UDP: u8 = 17;
     /// ICMP for IPv6.
     pub const ICMPV6: u8 = 58;
-    /// SCTP; its ports stand where TCP's do.
+    /// SCTP; its ports are at the offsets of TCP's.
     pub const SCTP: u8 = 132;
 }
 
@@ -149,12 +148,12 @@ macro_rules! address_key {
 }
 
 address_key! {
-    /// The address a packet comes from.
+    /// The source address of a packet.
     SourceAddress, source, |_| None
 }
 
 address_key! {
-    /// The address a packet goes to.
+    /// The destination address of a packet.
     DestinationAddress, destination, |_| None
 }
 

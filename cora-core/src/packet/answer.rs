@@ -1,26 +1,25 @@
-//! A packet turned back to who sent it: the answer of a box in the middle, which speaks for the
-//! other end.
+//! Turns a packet back to its sender: a middlebox answers in the name of the other end.
 
 use super::Headers;
 use super::flow::End;
 use crate::verdict::Reason;
 use crate::verdict::reasons::NoFlow;
 
-/// Nobody answers such a packet: it is for or from many, or has stops left of a source route.
+/// Nobody answers such a packet: its source or destination is a group, or its source route has
+/// stops left.
 #[expect(non_upper_case_globals, reason = "reads as the reason it is: `Drop(NotAnswered)`")]
 pub const NotAnswered: Reason = Reason::new("not-answered");
 
-/// Hops that an answer may take.
+/// Hop limit of an answer.
 const FRESH_TTL: u8 = 64;
 
 impl Headers<'_> {
-    /// Turns the packet back: Ethernet addresses, IP addresses and ports change places, and it has
-    /// all of 64 hops to go. What it carries stays, see [`set_tcp`](super::Packet::set_tcp); it is
-    /// for the port it came from then: `Redirect(packet.port())`. Every checksum that was right is
-    /// right.
+    /// Turns the packet back: swaps Ethernet addresses, IP addresses and ports, and sets the hop
+    /// limit to 64. The payload stays; see [`set_tcp`](super::Packet::set_tcp). Redirect it to the
+    /// port where it came in: `Redirect(packet.port())`. Correct checksums stay correct.
     ///
-    /// Refused with the reason that [`flow`](Self::flow) gives, `no-flow` when it has not two
-    /// ports, and [`NotAnswered`]; then nothing has changed.
+    /// Refused with the reason that [`flow`](Self::flow) gives, `no-flow` if it has no two ports,
+    /// or [`NotAnswered`]. The packet is then unchanged.
     pub fn turn_back(&mut self) -> Result<(), Reason> {
         let flow = self.flow()?;
         let layers = self.layers();
@@ -35,7 +34,7 @@ impl Headers<'_> {
         }
         self.set_mac_source(to)?;
         self.set_mac_destination(from)?;
-        // No sum of addresses and ports knows their order.
+        // Checksums don't depend on the order of addresses and ports.
         let at = |end| layers.version.address_at(&outer, end);
         let length = if self.is_ipv4() { 4 } else { 16 };
         self.swap(at(End::Source), at(End::Destination), length);
@@ -46,7 +45,7 @@ impl Headers<'_> {
         Ok(())
     }
 
-    /// Two fields of the same length change places; the parse found both within the frame.
+    /// Swaps two fields of the same length; the parse found both within the frame.
     fn swap(&mut self, first: usize, second: usize, length: usize) {
         for at in 0..length {
             let [a] = self.read(first + at);

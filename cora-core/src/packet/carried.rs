@@ -1,23 +1,22 @@
-//! The flow that a parsed packet carries with it, unless its frame is
-//! [plain](super::plain::PlainFrame), as the words that keys are hashed and compared by: so each is
-//! written once and read once, whole. (Ports written one by one and read together make the
-//! processor wait.)
+//! The flow of a parsed packet that is not [plain](super::plain::PlainFrame), as the words that
+//! keys are hashed and compared by. Each word is written once and read once, whole: two ports
+//! written separately and read together stall on store forwarding.
 
 use super::flow::End;
 use super::plain;
 use crate::hash::FlowHasher;
 use crate::key::{Address, FiveTuple, Key as _};
 
-/// Where the destination's port stands in the last word; the source's is above it.
+/// Mask of the destination port in the last word; the source port is above it.
 pub(super) const PORT: u64 = 0xffff;
 
-/// The words of a [`FiveTuple`]. Not in their order: then the compiler reads a plain frame's and
-/// these as one, which takes each packet up to five instructions more.
+/// The words of a [`FiveTuple`], deliberately in another order. In the same order the compiler
+/// merges these reads with a plain frame's, at up to five more instructions per packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Carried {
-    /// Of source and destination, the upper half.
+    /// The upper halves of source and destination.
     high: [u64; 2],
-    /// Likewise, the lower half.
+    /// The lower halves of source and destination.
     low: [u64; 2],
     last: u64,
 }
@@ -31,7 +30,7 @@ impl From<FiveTuple> for Carried {
 }
 
 impl Carried {
-    /// The words in their order.
+    /// The words in canonical order.
     #[inline(always)]
     pub(super) const fn words(&self) -> [u64; 5] {
         let Self { high: [a, c], low: [b, d], last } = *self;
@@ -44,8 +43,8 @@ impl Carried {
         FiveTuple::of_words(&self.words())
     }
 
-    /// The flow's [hash](crate::key::Key::hash). One copy for all that is no plain packet:
-    /// insertion, expiry, what travels.
+    /// The flow's [hash](crate::key::Key::hash). One copy of the code serves everything except
+    /// plain packets: insertion, expiry, transfer.
     #[inline(never)]
     pub(crate) fn hash(&self, hasher: &FlowHasher, undirected: bool) -> u64 {
         let flow = self.flow();
@@ -56,13 +55,13 @@ impl Carried {
         self.hash_words(hasher, undirected)
     }
 
-    /// Likewise, where it is known that one end is none of IPv4.
+    /// The flow's hash if at least one end is known not to be IPv4.
     #[inline(always)]
     pub(super) fn hash_words(&self, hasher: &FlowHasher, undirected: bool) -> u64 {
         hasher.hash(&if undirected { self.flow().undirected() } else { self.words() })
     }
 
-    /// Notes another address at one end.
+    /// Replaces the address of one end.
     #[inline(always)]
     pub(super) const fn set_address(&mut self, end: End, address: Address) {
         let [high, low] = address.halves();
@@ -70,7 +69,7 @@ impl Carried {
         (self.high[at], self.low[at]) = (high, low);
     }
 
-    /// Notes another port at one end.
+    /// Replaces the port of one end.
     #[inline(always)]
     pub(super) const fn set_port(&mut self, end: End, port: u16) {
         let shift = match end {

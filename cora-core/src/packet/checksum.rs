@@ -1,4 +1,4 @@
-//! The internet checksum: computed whole (RFC 1071), updated in part (RFC 1624), verified.
+//! The internet checksum: computed whole (RFC 1071), updated incrementally (RFC 1624), verified.
 
 use super::Packet;
 use super::crc32c;
@@ -7,23 +7,23 @@ use super::layers::{Fault, Layers, Part, Version, number};
 use crate::key::protocol::{SCTP, UDP};
 use crate::key::{Address, protocol};
 
-/// The checksum of `bytes`, in which the checksum field itself stands as zero.
+/// The checksum of `bytes`, with zero in the checksum field.
 #[inline]
 pub fn internet(bytes: &[u8]) -> u16 {
     !fold(sum(bytes))
 }
 
-/// The checksum of a TCP, UDP or ICMPv6 segment between these two addresses, in which the checksum
-/// field stands as zero. UDP writes a checksum of 0 as 0xffff.
+/// The checksum of a TCP, UDP or ICMPv6 segment between these two addresses, with zero in the
+/// checksum field. UDP writes a checksum of 0 as 0xffff.
 pub fn transport(source: Address, destination: Address, protocol: u8, segment: &[u8]) -> u16 {
     !fold(pseudo(source, destination, protocol, segment.len()) + sum(segment))
 }
 
-/// Whether every checksum of `packet` that can be judged is right: IPv4 header, TCP, UDP, ICMP,
-/// ICMPv6 and SCTP of whole packets, and the IPv4 header that an ICMP error quotes. A UDP checksum
-/// of zero is none, so it is not wrong.
+/// Whether all verifiable checksums of `packet` are correct: IPv4 header, the IPv4 header that an
+/// ICMP error quotes, and for whole packets TCP, UDP, ICMP, ICMPv6 and SCTP. A UDP checksum of zero
+/// means none, so it is not wrong.
 ///
-/// `false` too for other packets than IP, and for those that don't parse.
+/// `false` for packets that are not IP or don't parse.
 pub fn verify(packet: &Packet<'_>) -> bool {
     let layers = packet.layers();
     if !layers.flow_fault.is_readable() {
@@ -37,13 +37,12 @@ pub fn verify(packet: &Packet<'_>) -> bool {
     headers_right && (layers.outer.part != Part::Whole || transport_is_right(&layers, bytes))
 }
 
-/// Whether an IPv4 header of these words, without options and not all zeros, has the right
-/// checksum.
+/// Whether an IPv4 header without options, not all zeros, has a correct checksum.
 ///
-/// A sum of 16-bit numbers with the carries added back in is one modulo 0xffff, of either byte
-/// order and in words of any width (RFC 1071, 2 B and C); it is right when that is zero. Of numbers
-/// that 0xffff divides, multiplying by its inverse modulo 2⁶⁴ makes the quotients, here less than
-/// 2²⁰; of all others, it makes larger numbers.
+/// A ones' complement sum is the sum modulo 0xffff, in either byte order and for words of any width
+/// (RFC 1071, 2 B and C). The checksum is correct if it is zero. Multiplication by the inverse of
+/// 0xffff modulo 2⁶⁴ gives the quotient for multiples of 0xffff, here less than 2²⁰, and larger
+/// numbers for all others.
 #[inline(always)]
 pub(super) fn is_right_plain(header: [u32; 5]) -> bool {
     const INVERSE: u64 = 0xfffe_fffe_fffe_ffff;
@@ -51,20 +50,20 @@ pub(super) fn is_right_plain(header: [u32; 5]) -> bool {
     sum.wrapping_mul(INVERSE) >> 20 == 0
 }
 
-/// Likewise of any header, which is of whole words.
+/// The same for an IPv4 header with options, in whole words.
 pub(super) fn is_right(header: &[u8]) -> bool {
     let words = header.as_chunks().0.iter();
     words.map(|word| u64::from(u32::from_ne_bytes(*word))).sum::<u64>().is_multiple_of(0xffff)
 }
 
-/// Whether the IPv4 header at `at` has the right checksum.
+/// Whether the IPv4 header at `at` has a correct checksum.
 fn header_is_right(packet: &[u8], at: usize) -> bool {
     let first = packet.get(at).copied().unwrap_or_default();
     let length = usize::from(first & 0x0f) * 4;
     packet.get(at..at + length).is_some_and(is_right)
 }
 
-/// Whether the transport of a whole packet of these bytes has the right checksum, or one that is
+/// Whether the transport checksum of a whole packet is correct. Also `true` for a transport that is
 /// not read.
 #[inline(never)]
 pub(super) fn transport_is_right(layers: &Layers, bytes: &[u8]) -> bool {
@@ -79,7 +78,7 @@ pub(super) fn transport_is_right(layers: &Layers, bytes: &[u8]) -> bool {
     match outer.protocol {
         SCTP => crc32c::is_right(segment),
         protocol::ICMP if layers.version == Version::V4 => internet(segment) == 0,
-        // The last stop's address is covered, which is not at hand.
+        // The checksum covers the address of the last stop, which is unknown here.
         _ if outer.routed => true,
         UDP => {
             let length = number(segment, 4).unwrap_or_default();
@@ -94,7 +93,7 @@ pub(super) fn transport_is_right(layers: &Layers, bytes: &[u8]) -> bool {
     }
 }
 
-/// Sum of `bytes` as 16-bit numbers; an odd last byte counts as if a zero followed.
+/// Sum of `bytes` as 16-bit numbers; an odd last byte is padded with zero.
 fn sum(bytes: &[u8]) -> u64 {
     let mut pairs = bytes.chunks_exact(2);
     let mut sum = 0;
@@ -107,8 +106,8 @@ fn sum(bytes: &[u8]) -> u64 {
     sum
 }
 
-/// Sum of the pseudo-header (RFC 9293, 3.1; RFC 8200, 8.1). IPv4's and IPv6's differ in the widths
-/// of their fields, which a sum does not notice.
+/// Sum of the pseudo-header (RFC 9293, 3.1; RFC 8200, 8.1). IPv4 and IPv6 differ only in field
+/// widths, which don't change the sum.
 fn pseudo(source: Address, destination: Address, protocol: u8, length: usize) -> u64 {
     let address = |address: Address| match address.as_v4() {
         Some(octets) => sum(&octets),
@@ -117,20 +116,20 @@ fn pseudo(source: Address, destination: Address, protocol: u8, length: usize) ->
     address(source) + address(destination) + u64::from(protocol) + length as u64
 }
 
-/// Adds the carries back in, until there are none: a number and the same with its halves swapped
-/// add up to the sum of both halves, in the upper half, with the carry of the lower one.
+/// Adds all carries back in. A number plus itself with swapped halves has the sum of both halves in
+/// the upper half, including the carry of the lower one.
 #[inline]
 const fn fold(sum: u64) -> u16 {
     fold_word((sum.wrapping_add(sum.rotate_left(32)) >> 32) as u32)
 }
 
-/// Likewise of 32 bits.
+/// The same for 32 bits.
 #[inline]
 const fn fold_word(sum: u32) -> u16 {
     (sum.wrapping_add(sum.rotate_left(16)) >> 16) as u16
 }
 
-/// The sum of both, the carry added back in: zero only when both are.
+/// The sum of both with the carry added back in; zero only if both are.
 #[inline]
 const fn add(a: u32, b: u32) -> u32 {
     let (sum, carry) = a.overflowing_add(b);
@@ -145,8 +144,8 @@ impl Change {
     /// Nothing has changed.
     pub const NONE: Self = Self(0);
 
-    /// `old` gave way to `new`, both of the same even length, at an even place of the bytes
-    /// that the checksum covers.
+    /// `old` was replaced by `new`, of the same even length, at an even offset in the bytes that
+    /// the checksum covers.
     #[inline]
     #[must_use]
     pub fn of(old: &[u8], new: &[u8]) -> Self {
@@ -157,7 +156,7 @@ impl Change {
         })
     }
 
-    /// One number gave way to another.
+    /// One number was replaced by another.
     #[inline]
     #[must_use]
     pub const fn of_number(old: u16, new: u16) -> Self {
@@ -165,7 +164,7 @@ impl Change {
     }
 
     /// The same for 32 bits, as two halves.
-    // By halves, so that the compiler knows that there is no carry, here and where few are added.
+    // With halves, the compiler knows that neither this nor a sum of a few changes carries.
     #[inline]
     #[must_use]
     pub const fn of_word(old: u32, new: u32) -> Self {

@@ -1,9 +1,10 @@
-//! SCTP's checksum, CRC32c (RFC 9260, appendix A): updated for a change near its start.
+//! SCTP's checksum, CRC32c (RFC 9260, appendix A), updated incrementally for a change near the
+//! packet's start.
 
-/// Where SCTP has its checksum.
+/// Offset of the checksum in the SCTP header.
 pub(super) const PLACE: usize = 8;
 
-/// Castagnoli's polynomial, bits in reverse.
+/// Castagnoli's polynomial, bit-reversed.
 const POLYNOMIAL: u32 = 0x82f6_3b78;
 
 const TABLE: [u32; 256] = {
@@ -28,13 +29,13 @@ fn step(rest: u32, byte: u8) -> u32 {
 }
 
 /// The XOR of old and new checksum when the bytes at the start of `length` bytes change by
-/// `difference` (old XOR new). The CRC is linear, so a packet that was damaged stays so.
+/// `difference` (old XOR new). The CRC is linear, so a damaged packet keeps a wrong checksum.
 pub(super) fn change(difference: &[u8], length: usize) -> u32 {
     let rest = difference.iter().fold(0, |rest, byte| step(rest, *byte));
     (difference.len()..length).fold(rest, |rest, _| step(rest, 0))
 }
 
-/// Whether an SCTP packet has the right checksum.
+/// Whether an SCTP packet has a correct checksum.
 pub(super) fn is_right(packet: &[u8]) -> bool {
     let Some((before, rest)) = packet.split_at_checked(PLACE) else { return false };
     let Some((sum, after)) = rest.split_first_chunk() else { return false };
@@ -42,7 +43,7 @@ pub(super) fn is_right(packet: &[u8]) -> bool {
     !rest == u32::from_le_bytes(*sum)
 }
 
-/// Goes on over more bytes.
+/// Continues the CRC over more bytes.
 #[inline(never)]
 fn over(rest: u32, bytes: &[u8]) -> u32 {
     bytes.iter().fold(rest, |rest, byte| step(rest, *byte))

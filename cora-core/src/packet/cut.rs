@@ -1,20 +1,19 @@
-//! Frames of which a capture kept the first bytes alone, by its snap length: whether all headers
-//! are among these.
+//! Frames truncated by a capture's snap length: whether all headers were captured.
 
 use super::ip;
 use super::layers::{ETHERTYPE_IPV4, ETHERTYPE_IPV6};
 use super::layers::{Fault, Header, Layers, Part, Version, chunk, ethernet};
 use super::transport;
 
-/// Whether these first bytes of a frame have all headers that a [`Headers`](super::Headers) can
-/// tell of: then zeros may stand in the place of the rest, and nobody who reads headers alone sees
-/// a difference. Of a frame that is damaged within these bytes, they tell that.
+/// Whether these first bytes of a frame contain all headers that [`Headers`](super::Headers) reads.
+/// If so, zeros may replace the missing bytes without a visible difference for readers of headers.
+/// Also true for a frame with damage within these bytes, since they show the damage.
 pub fn has_all_headers(captured: &[u8]) -> bool {
-    // A length that reaches past the end is the sign of a cut; other faults are the frame's.
+    // A length past the end indicates truncation; other faults belong to the frame itself.
     Layers::parse(captured).flow_fault != Fault::Truncated || headers(captured).is_some()
 }
 
-/// Walks over the headers; `None` where the bytes end within them.
+/// Walks the headers; `None` if the bytes end within them.
 fn headers(captured: &[u8]) -> Option<()> {
     let (ethertype, at) = ethernet(captured)?;
     let version = match ethertype {
@@ -25,7 +24,7 @@ fn headers(captured: &[u8]) -> Option<()> {
     packet(captured, at, version)
 }
 
-/// The packet at `at`, which is cut.
+/// The truncated IP packet at `at`.
 fn packet(captured: &[u8], at: usize, version: Version) -> Option<()> {
     let mut header = Header::NONE;
     let read = match version {
@@ -35,13 +34,13 @@ fn packet(captured: &[u8], at: usize, version: Version) -> Option<()> {
     match read {
         Ok(_) => {}
         Err(Fault::Truncated) => return None,
-        // Damaged before its end: the headers say so, whatever stands behind.
+        // Damaged before the cut: the headers show it, regardless of the missing bytes.
         Err(_) => return Some(()),
     }
     let at = usize::from(header.transport);
     match header.part {
         Part::Later => Some(()),
-        // Nobody reads more of its transport than where the checksum stands.
+        // The transport of a first fragment is read only up to the checksum.
         Part::First => transport::has_checksum(captured, version, header.protocol, at),
         Part::Whole => {
             let length = transport::header_bytes(captured, version, header.protocol, at)?;
@@ -54,8 +53,8 @@ fn packet(captured: &[u8], at: usize, version: Version) -> Option<()> {
     }
 }
 
-/// The packet that an ICMP error quotes: its header, and the eight bytes that are certain of its
-/// transport (RFC 792).
+/// The packet that an ICMP error quotes: its header, and the eight bytes of its transport that RFC
+/// 792 guarantees.
 fn quote(captured: &[u8], at: usize, version: Version) -> Option<()> {
     let mut header = Header::NONE;
     let read = match version {
@@ -76,12 +75,12 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// A frame with this type, and behind its header these bytes.
+    /// A frame of this type with these bytes as its payload.
     fn frame(ethertype: u16, packet: &[u8]) -> Vec<u8> {
         [&[2; 12][..], &ethertype.to_be_bytes(), packet].concat()
     }
 
-    /// IPv4 with a right checksum and 1,000 bytes behind the transport's beginning.
+    /// IPv4 with a correct checksum and 1,000 bytes behind the start of the transport.
     fn v4(protocol: u8, options: usize, fragment: u16, transport: &[u8]) -> Vec<u8> {
         let header = 20 + 4 * options;
         let total = (header + 1000) as u16;
@@ -99,7 +98,7 @@ mod tests {
         packet
     }
 
-    /// IPv6, likewise, behind these extension headers.
+    /// The same for IPv6, behind these extension headers.
     fn v6(next: u8, extensions: &[u8], transport: &[u8]) -> Vec<u8> {
         let mut packet = std::vec![0x60, 0, 0, 0];
         packet.extend(((extensions.len() + 1000) as u16).to_be_bytes());
@@ -115,7 +114,7 @@ mod tests {
     const TCP: [u8; 20] = [0, 1, 0, 2, 0, 0, 0, 1, 0, 0, 0, 2, 0x80, 0x10, 1, 0, 0, 0, 0, 0];
     const UDP: [u8; 8] = [0, 1, 0, 2, 0x03, 0xe8, 0, 0];
 
-    /// Frames, and how many of their bytes are headers.
+    /// Frames with their header lengths in bytes.
     fn frames() -> Vec<(Vec<u8>, usize)> {
         let quoted = v4(17, 0, 0, &UDP);
         let error = [&[3, 3, 0, 0, 0, 0, 0, 0][..], &quoted[..40]].concat();
@@ -136,7 +135,7 @@ mod tests {
         ]
     }
 
-    /// All that headers tell of a packet.
+    /// All facts that headers give of a packet.
     fn told(frame: &mut [u8]) -> String {
         let packet = Packet::new(frame, Meta::default());
         std::format!(
@@ -151,8 +150,8 @@ mod tests {
         )
     }
 
-    /// With fewer bytes the headers are cut; with as many or more, zeros in the place of the rest
-    /// change nothing that is told.
+    /// With fewer bytes the headers are truncated. With at least as many, zeros in place of the
+    /// missing bytes change no result.
     #[test]
     fn headers_are_there_as_soon_as_their_last_byte_is() {
         for (number, (frame, headers)) in frames().into_iter().enumerate() {
@@ -169,8 +168,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever the bytes are: where all headers are said to be there, no byte behind them
-        /// changes what is told.
+        /// For arbitrary bytes: if all headers are reported present, later bytes change no result.
         #[test]
         fn what_was_not_captured_tells_nothing(
             which in any::<prop::sample::Index>(),

@@ -1,8 +1,8 @@
-//! Packets under way in fragments: later fragments follow the first one's ports.
+//! Fragmented packets in transit: later fragments use the ports of the first one.
 //!
-//! To be kept in a state whose key all fragments carry, an address, so that they and the packets of
-//! their flow have one owner; with a key of ports beside it, such a state groups flows by the
-//! address.
+//! Keep this in a state with an address as its key, which all fragments carry: they then have one
+//! owner together with the other packets of their flow. Beside a state keyed by ports, such a state
+//! groups flows by the address.
 
 use super::{IpFragment, Packet};
 use crate::key::protocol::{ICMP, ICMPV6, SCTP, TCP, UDP};
@@ -11,23 +11,23 @@ use crate::plain::{Describe, Plain};
 use crate::verdict::Reason;
 use crate::verdict::reasons::Fragment;
 
-/// How long fragments may come behind the first one (ns), as in Linux.
+/// How long later fragments may follow the first one (ns), as in Linux.
 const LIFE: u64 = 30_000_000_000;
-/// A first fragment of TCP with less has its flags in the second (RFC 1858, 3).
+/// A first fragment of TCP with less payload has its flags in the second (RFC 1858, 3).
 const LEAST_TCP: usize = 20;
-/// Where a fragment of TCP begins that would write over the flags (RFC 3128, 2.1).
+/// Offset of a TCP fragment that would overwrite the flags (RFC 3128, 2.1).
 const OVER_FLAGS: u16 = 8;
 
-/// One of them.
+/// A fragmented packet with a known first fragment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 struct Datagram {
     flow: FiveTuple,
     identification: u32,
-    /// The time after which it is forgotten (ns); 0 for none.
+    /// Expiry time (ns); 0 for an unused slot.
     until: u64,
 }
 
-/// The last `N` packets with a first fragment, at least one.
+/// The last `N` fragmented packets with a known first fragment; `N` is at least one.
 ///
 /// ```
 /// use cora_core::packet::{Datagrams, Meta, Packet};
@@ -42,7 +42,7 @@ struct Datagram {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Datagrams<const N: usize> {
     known: [Datagram; N],
-    /// The place of the next one.
+    /// The next slot to fill.
     next: u8,
 }
 
@@ -54,13 +54,13 @@ impl<const N: usize> Default for Datagrams<N> {
 }
 
 impl<const N: usize> Datagrams<N> {
-    /// The flow of a packet: of a whole one what [`five_tuple`](super::Headers::five_tuple) says,
-    /// of a fragment that of the packet it is a part of. The first one, which has the ports, is
-    /// remembered for 30 s of packet time.
+    /// The flow of a packet. For a whole packet, as [`five_tuple`](super::Headers::five_tuple); for
+    /// a fragment, the flow of the packet that it is a part of. The first fragment, which has the
+    /// ports, is remembered for 30 s of packet time.
     ///
-    /// Refused as there; with `fragment`, when the first fragment was not here, or said other ports
-    /// before, when it is too short to have ports (of TCP: its flags), and when one of TCP would
-    /// write over those.
+    /// Refused as there. Refused with `fragment` if the first fragment is unknown, repeats with
+    /// different ports, or is too short for the ports (for TCP: the flags), and if a TCP fragment
+    /// would overwrite the flags.
     pub fn five_tuple(&mut self, packet: &Packet<'_>) -> Result<FiveTuple, Reason> {
         let Some(IpFragment { identification, offset, .. }) = packet.fragment() else {
             return packet.five_tuple();
@@ -82,7 +82,7 @@ impl<const N: usize> Datagrams<N> {
         let flow = first_flow(packet, ends, protocol).ok_or(Fragment)?;
         match found {
             Some(before) if before == flow => {}
-            // Which of both the receiver takes is not known here.
+            // Which of the two the receiver accepts is unknown.
             Some(_) => return Err(Fragment),
             None => {
                 let until = now.saturating_add(LIFE);
@@ -101,7 +101,7 @@ impl<const N: usize> Datagrams<N> {
     }
 }
 
-/// The flow of the packet with this first fragment.
+/// The flow of the packet that this first fragment belongs to.
 fn first_flow(
     packet: &Packet<'_>,
     [source, destination]: [Address; 2],
@@ -112,7 +112,7 @@ fn first_flow(
     let ports = match (protocol, head[0]) {
         (TCP, _) if packet.payload().len() < LEAST_TCP => return None,
         (TCP | UDP | SCTP, _) => (number(0), number(2)),
-        // Questions and answers, as whole ones are told apart.
+        // Queries and replies, matched by identifier as in whole packets.
         (ICMP, 0 | 8 | 13 | 14) | (ICMPV6, 128 | 129) => (number(4), number(4)),
         _ => return None,
     };

@@ -1,4 +1,4 @@
-//! Who talks to whom: addresses, protocol, the five-tuple.
+//! Flow information: addresses, protocol, the five-tuple.
 
 use super::Headers;
 use super::layers::{ETHERTYPE_ARP, Fault, Header, Layers, Part, Version, chunk, number};
@@ -10,7 +10,7 @@ use crate::key::{Address, FiveTuple};
 use crate::verdict::Reason;
 use crate::verdict::reasons::NotIp;
 
-/// One end of a packet's way.
+/// One end of a flow.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum End {
     Source,
@@ -31,13 +31,13 @@ impl End {
 impl Headers<'_> {
     /// The packet's flow.
     ///
-    /// A query of ICMP has its identifier as both ports. An ICMP error belongs to the flow of the
-    /// packet it quotes, in the direction in which the error travels: its source here is where
-    /// the quoted packet was going, not the error's sender.
+    /// An ICMP query has its identifier as both ports. An ICMP error belongs to the flow of the
+    /// packet that it quotes, in the direction in which the error travels. Its source here is the
+    /// destination of the quoted packet, not the error's sender.
     ///
-    /// Refused with the reason `not-ip`, `fragment` (of any fragment: the first alone knows the
-    /// ports), `no-flow` (neither ports nor an identifier), or one that says what is wrong with the
-    /// headers: `truncated`, `malformed`, `bad-ip-length`, `bad-ip-checksum`, `too-many-headers`,
+    /// Refused with the reason `not-ip`, `fragment` (for any fragment: only the first has the
+    /// ports), `no-flow` (neither ports nor an identifier), or the fault of the headers:
+    /// `truncated`, `malformed`, `bad-ip-length`, `bad-ip-checksum`, `too-many-headers`,
     /// `bad-transport-length`.
     #[inline(always)]
     pub fn flow(&self) -> Result<FiveTuple, Reason> {
@@ -58,7 +58,7 @@ impl Headers<'_> {
         self.flow()
     }
 
-    /// The hash of its flow, if it has one.
+    /// The hash of the packet's flow, if it has one.
     #[inline(always)]
     pub(crate) fn flow_hash(&self, hasher: &FlowHasher, undirected: bool) -> Option<u64> {
         if let Parsed::Plain(plain) = &self.parsed {
@@ -69,7 +69,7 @@ impl Headers<'_> {
         if layers.flow_fault != Fault::None {
             return None;
         }
-        // The NIC's program is to be small.
+        // Saves code size in the NIC's program.
         let in_place = layers.version == Version::V6 && !cfg!(target_os = "none");
         Some(if in_place {
             flow.hash_words(hasher, undirected)
@@ -78,21 +78,21 @@ impl Headers<'_> {
         })
     }
 
-    /// The IP address that the packet comes from.
+    /// The packet's source IP address.
     #[inline]
     pub fn source(&self) -> Result<Address, Reason> {
         self.address(End::Source)
     }
 
-    /// The IP address that the packet goes to.
+    /// The packet's destination IP address.
     #[inline]
     pub fn destination(&self) -> Result<Address, Reason> {
         self.address(End::Destination)
     }
 
-    /// The address of the inside host: where a packet from inside comes from, and where one from
-    /// outside goes to. Of an ICMP error it is the one of the flow that it belongs to, as in
-    /// [`Self::flow`], whichever router inside sent it: so all packets of a flow have the same one.
+    /// The address of the inside host: the source of a packet from inside, the destination of one
+    /// from outside. For an ICMP error it is that of the error's flow, as in [`Self::flow`],
+    /// regardless of the router that sent it. So it is the same for all packets of a flow.
     #[inline]
     pub fn inside_address(&self) -> Result<Address, Reason> {
         if self.is_icmp_error()
@@ -124,7 +124,7 @@ impl Headers<'_> {
         Ok(ttl)
     }
 
-    /// Where the time to live stands.
+    /// Offset of the time to live.
     #[inline]
     pub(super) fn ttl_at(&self) -> usize {
         match &self.parsed {
@@ -136,28 +136,28 @@ impl Headers<'_> {
         }
     }
 
-    /// Whether it is a fragment of an IP packet, the first included.
+    /// Whether it is a fragment of an IP packet, including the first.
     #[inline]
     pub fn is_fragment(&self) -> bool {
         matches!(&self.parsed, Parsed::Other(layers, _) if layers.outer.part != Part::Whole)
     }
 
-    /// Whether it is an ICMP error: a message that quotes the packet it is about.
+    /// Whether it is an ICMP error, a message that quotes the packet at fault.
     #[inline]
     pub const fn is_icmp_error(&self) -> bool {
         matches!(&self.parsed, Parsed::Other(layers, _) if layers.icmp_error)
     }
 
-    /// Whether it keeps the link itself going, so that a bump in the wire must let it through:
-    /// ARP; of IPv6 neighbour and router discovery (types 133 to 137) and multicast listener
-    /// messages (130 to 132, 143); and IGMP, which is IPv4's for listeners.
+    /// Whether it keeps the link itself running, so that a bump in the wire must let it through:
+    /// ARP, IPv6 neighbour and router discovery (types 133 to 137), IPv6 multicast listener
+    /// messages (130 to 132, 143), and IGMP, the IPv4 equivalent for listeners.
     ///
-    /// Of IP only messages that can't have come through a router or won't go through one: hop
-    /// limit 255 for discovery (RFC 4861), 1 for listeners (RFC 3810, RFC 3376), whose messages go
-    /// to groups.
+    /// IP messages count only if no router can have forwarded them or will forward them: discovery
+    /// with hop limit 255 (RFC 4861), listener messages with hop limit 1 (RFC 3810, RFC 3376),
+    /// which go to groups.
     #[inline]
     pub fn is_link_local_control(&self) -> bool {
-        // TCP or UDP, over IPv4.
+        // TCP or UDP over IPv4.
         if self.is_plain() {
             return false;
         }
@@ -179,7 +179,7 @@ impl Headers<'_> {
         matches!((kind, hops), (133..=137, 255) | (130..=132 | 143, 1))
     }
 
-    /// The address at one end of the packet's own header.
+    /// The address at one end of the packet's outer header.
     #[inline]
     fn address(&self, end: End) -> Result<Address, Reason> {
         match &self.parsed {
@@ -194,7 +194,7 @@ impl Headers<'_> {
 }
 
 impl Layers {
-    /// The flow, for the packet to keep. Without one, anything.
+    /// The flow, for the packet to keep. Unspecified if there is none.
     #[inline]
     pub(super) fn flow(&self, frame: &[u8]) -> FiveTuple {
         if self.inner.ip == 0 {
@@ -210,7 +210,7 @@ impl Layers {
         self.outer.identifier || self.inner.identifier
     }
 
-    /// The five-tuple as it stands in `header`.
+    /// The five-tuple in `header`.
     #[inline]
     fn tuple(&self, frame: &[u8], header: &Header) -> FiveTuple {
         let port = |at: usize| number(frame, at).unwrap_or(0);
@@ -224,7 +224,7 @@ impl Layers {
         }
     }
 
-    /// The address at one end of `header`; zeros where the frame has none.
+    /// The address at one end of `header`; zeros if it lies outside the frame.
     #[inline]
     pub(super) fn address(&self, frame: &[u8], header: &Header, end: End) -> Address {
         let at = self.version.address_at(header, end);
@@ -237,7 +237,7 @@ impl Layers {
 }
 
 impl Version {
-    /// Where the address at one end of `header` stands.
+    /// Offset of the address at one end of `header`.
     #[inline]
     pub(super) const fn address_at(self, header: &Header, end: End) -> usize {
         let place = match (self, end) {

@@ -1,21 +1,21 @@
-//! Packets that nobody may forward, whatever a program's policy says.
+//! Packets that must not be forwarded under any policy.
 //!
 //! - `martian-source`: from an address that no host on another link can have (RFC 1812, 5.3.7; RFC
 //!   6890; RFC 6092, REC-1 and REC-3). These are this network (0/8, ::), loopback, link-local
-//!   addresses, groups, and IPv4's reserved part; of IPv6 also its deprecated kinds, which are
-//!   IPv4-compatible, site-local and ORCHID addresses.
-//! - `martian-destination`: to such an address; to the link's broadcast or a group of the link; of
-//!   IPv6, to a group of no wider scope than an organisation (RFC 1812, 5.3.5 and 5.3.7; RFC 5771,
-//!   4; RFC 6092, REC-2).
-//! - `land`: from the address that it goes to. No host sends to itself through a link.
+//!   addresses, groups, and IPv4's reserved range; for IPv6 also the deprecated IPv4-compatible,
+//!   site-local and ORCHID addresses.
+//! - `martian-destination`: to such an address; to the link's broadcast or a group of the link; for
+//!   IPv6, to a group with at most organisation scope (RFC 1812, 5.3.5 and 5.3.7; RFC 5771, 4; RFC
+//!   6092, REC-2).
+//! - `land`: source and destination are equal. No host sends to itself through a link.
 //! - `source-routed`: IPv4 with a source route that has stops left (RFC 7126, 4.3 and 4.4).
 //! - `routing-header`: IPv6 with a routing header of type 0 that has stops left (RFC 5095; RFC
 //!   6092, REC-4).
 //!
-//! Messages that keep the link itself going have such addresses by right. A bump in the wire lets
-//! them through first: see [`Headers::is_link_local_control`] and [`Headers::is_dhcp`].
+//! Messages that keep the link itself running have such addresses legitimately. A bump in the wire
+//! lets them through first: see [`Headers::is_link_local_control`] and [`Headers::is_dhcp`].
 //!
-//! Of most packets one look at the first octets of both addresses tells that nothing is special.
+//! For most packets, the first octets of both addresses suffice to accept them.
 
 use super::Headers;
 use super::flow::End;
@@ -29,7 +29,7 @@ use crate::verdict::reasons::{
     Land, MartianDestination, MartianSource, RoutingHeader, SourceRouted,
 };
 
-/// Whether all addresses of IPv4 that begin with this octet may be at either end.
+/// Whether all IPv4 addresses with this first octet are valid at either end.
 static USUAL: [bool; 256] = {
     let mut usual = [true; 256];
     let mut first = 0;
@@ -46,14 +46,14 @@ const LINK_LOCAL: u32 = 0xa9fe;
 const LINK_GROUPS: u32 = 0x00e0_0000;
 /// 2001:10::/28 (RFC 4843).
 const ORCHID: u64 = 0x0200_1001;
-/// The scope of an organisation (RFC 4291, 2.7).
+/// Organisation scope (RFC 4291, 2.7).
 const ORGANISATION: u16 = 8;
 
 impl Headers<'_> {
-    /// Whether anybody may forward the packet: refused with `martian-source`,
+    /// Whether the packet may be forwarded at all: refused with `martian-source`,
     /// `martian-destination`, `land`, `source-routed` or `routing-header`.
     ///
-    /// A frame whose addresses can't be told is not judged: [`Self::flow`] says why they can't.
+    /// A frame without readable addresses passes: [`Self::flow`] gives its fault.
     #[inline(always)]
     pub fn forwardable(&self) -> Result<(), Reason> {
         if let Parsed::Plain(plain) = &self.parsed {
@@ -97,8 +97,8 @@ impl Headers<'_> {
         if outer.routed { Err(SourceRouted) } else { Ok(()) }
     }
 
-    /// Whether it is an ICMP redirect: a router's advice to a host of its own link. A translator
-    /// that hands one on lets strangers choose that host's routes.
+    /// Whether it is an ICMP redirect: a router's advice to a host on its own link. A translator
+    /// that forwards one lets strangers choose that host's routes.
     #[inline]
     pub fn is_redirect(&self) -> bool {
         if self.is_plain() {
@@ -109,7 +109,7 @@ impl Headers<'_> {
     }
 }
 
-/// Whether an address of IPv4 can be no host's behind a router.
+/// Whether no host behind a router can have this IPv4 address.
 const fn is_martian_v4(address: u32) -> bool {
     matches!(address >> 24, 0 | 127 | 240..) || address >> 16 == LINK_LOCAL
 }
@@ -124,17 +124,17 @@ const fn judge_v4(source: u32, destination: u32) -> Result<(), Reason> {
     if source == destination { Err(Land) } else { Ok(()) }
 }
 
-/// The first 16 bits of an address of IPv6.
+/// The first 16 bits of an IPv6 address.
 const fn first(address: Address) -> u16 {
     let [high, _] = address.halves();
     (high >> 48) as u16
 }
 
-/// Whether an address of IPv6 can be no host's behind a router.
+/// Whether no host behind a router can have this IPv6 address.
 const fn is_martian_v6(address: Address) -> bool {
     let [high, low] = address.halves();
     match first(address) {
-        // Nobody, loopback, and the deprecated forms of IPv4's addresses.
+        // Unspecified, loopback, and the deprecated IPv4-compatible addresses.
         0 => high == 0 && low >> 32 == 0,
         0x2001 => high >> 36 == ORCHID,
         0xfe80..=0xfeff => true,

@@ -1,30 +1,29 @@
-//! Fragments of IP packets: which part of which packet they are.
+//! Fragments of IP packets: identification and offset.
 //!
-//! A fragment has no flow: only the first one has the ports. Which of them a program lets through
-//! is the program's business; see [`Headers::flow`] for the effect of `?`, and
-//! [`Headers::fragment`].
+//! A fragment has no flow: only the first one has the ports. The program decides which fragments to
+//! forward; see [`Headers::flow`] for the effect of `?`, and [`Headers::fragment`].
 
 use super::layers::Version;
 use super::{Headers, ip};
 
-/// Which part of an IP packet a fragment is.
+/// The position of a fragment in its IP packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IpFragment {
-    /// What the fragments of one packet have in common, beside addresses and protocol. IPv4 has the
+    /// Common to all fragments of one packet, together with addresses and protocol. IPv4 uses the
     /// lower 16 bits.
     pub identification: u32,
-    /// Where it stands in the packet's payload, in bytes.
+    /// Offset in the packet's payload, in bytes.
     pub offset: u16,
-    /// Whether others follow.
+    /// Whether more fragments follow.
     pub more: bool,
 }
 
 impl Headers<'_> {
-    /// Which part of an IP packet it is; `None` when it is whole, or its headers can't be read.
+    /// The position of this fragment; `None` if the packet is whole, or its headers can't be read.
     ///
-    /// Addresses and protocol are those of the whole packet, so that keys that are made of them are
-    /// there. A five-tuple is not, not even of the first fragment: which side owns a flow is told
-    /// by its key, and the others don't carry it.
+    /// Addresses and protocol are those of the whole packet, so keys made of them work. A
+    /// five-tuple does not, even for the first fragment: the key decides the owner of a flow, and
+    /// the other fragments don't carry it.
     pub fn fragment(&self) -> Option<IpFragment> {
         if !self.is_fragment() {
             return None;

@@ -1,8 +1,8 @@
-//! The headers of a packet, and its metadata: all that most handlers ask for.
+//! The headers of a packet and its metadata, which suffice for most handlers.
 //!
-//! A handler that takes `&mut Headers` in place of `&mut Packet` can't reach what the packet
-//! carries. Of a program whose handlers all do, a long frame that the NIC passes on goes to the
-//! host as its [head](HEAD) alone; the rest waits at the NIC until the head comes back.
+//! A handler that takes `&mut Headers` instead of `&mut Packet` cannot access the payload. If all
+//! handlers of a program do, a long frame that the NIC forwards crosses to the host as its
+//! [head](HEAD) only; the rest waits at the NIC until the head returns.
 
 use core::fmt;
 
@@ -13,13 +13,13 @@ use super::{Meta, Port, Roomy, room};
 use crate::verdict::Reason;
 use crate::verdict::reasons::Truncated;
 
-/// Bytes of a frame's head: two lines, which hold the headers of every frame that goes as a head.
-/// The longest are those of TCP with all of 40 bytes of options over IPv6: 114.
+/// Bytes of a frame's head: two cache lines, enough for the headers of every frame that is sent as
+/// a head. The longest are TCP over IPv6 with 40 bytes of options: 114.
 pub const HEAD: usize = 128;
 
-/// Whether a frame's headers stand where they do in most frames, so that its first [`HEAD`] bytes
-/// and its length tell all about it but what it carries: IPv4 without options or IPv6 without
-/// extensions, whole, with TCP or UDP, and no VLAN tag.
+/// Whether the first [`HEAD`] bytes and the length of a frame give everything but its payload. This
+/// needs headers at the usual offsets: a whole packet of IPv4 without options or IPv6 without
+/// extensions, with TCP or UDP and no VLAN tag.
 pub fn is_told_by_head(frame: &[u8]) -> bool {
     frame.len() > HEAD
         && (PlainFrame::parse(frame, frame.len()).is_some()
@@ -29,9 +29,10 @@ pub fn is_told_by_head(frame: &[u8]) -> bool {
 /// The headers of one Ethernet frame, parsed, with its metadata.
 pub struct Headers<'a> {
     // Invariant, once parsed: the offsets in `parsed` lie within the first `length` bytes of
-    // `frame`, and there are as many; or, of a head, those of headers do, and there are `HEAD`. The
-    // setters write only fields that the parse does not go by; what changes others parses anew.
-    /// The frame, and behind it the room that it may grow into; or its head and nothing else.
+    // `frame`, which exist. For a head, the offsets of headers lie within its `HEAD` bytes, which
+    // exist. The setters write only fields that the parse does not depend on; other changes parse
+    // again.
+    /// The frame with its tailroom; or its head and nothing else.
     pub(super) frame: &'a mut [u8],
     /// Bytes of the whole frame.
     pub(super) length: usize,
@@ -51,8 +52,8 @@ impl<'a> Headers<'a> {
 }
 
 impl Headers<'_> {
-    /// Parses the frame of an [unparsed](super::Packet::unparsed) packet: the short way if it is as
-    /// most are, see [`PlainFrame`].
+    /// Parses the frame of an [unparsed](super::Packet::unparsed) packet, on the fast path for most
+    /// frames; see [`PlainFrame`].
     #[doc(hidden)]
     #[inline(always)]
     pub fn parse(&mut self) {
@@ -64,8 +65,8 @@ impl Headers<'_> {
         }
     }
 
-    /// Likewise, of a packet that comes alone, or whose bytes were changed that the parse goes by:
-    /// one copy for all of these.
+    /// Parses a single packet, or one with changes in bytes that the parse depends on. Not inlined:
+    /// one copy serves all of these.
     #[doc(hidden)]
     #[inline(never)]
     pub fn parse_again(&mut self) {
@@ -77,19 +78,19 @@ impl Headers<'_> {
         self.parsed = Parsed::of_any(self.here(), self.length);
     }
 
-    /// As much of the frame as is here: of a head the head, otherwise all.
+    /// The bytes of the frame that are here: the head of a head, otherwise all.
     #[inline]
     pub(super) fn here(&self) -> &[u8] {
         room::first(self.frame, self.length)
     }
 
-    /// The same, to be written to.
+    /// The same, mutable.
     #[inline]
     pub(super) fn here_mut(&mut self) -> &mut [u8] {
         room::first_mut(self.frame, self.length)
     }
 
-    /// Whether the frame is one as most are, see [`PlainFrame`].
+    /// Whether the frame takes the fast path; see [`PlainFrame`].
     #[doc(hidden)]
     #[inline(always)]
     pub const fn is_plain(&self) -> bool {
@@ -115,13 +116,13 @@ impl Headers<'_> {
         self.now
     }
 
-    /// Where the packet came in.
+    /// The port where the packet came in.
     #[inline]
     pub const fn port(&self) -> Port {
         self.port
     }
 
-    /// All that is known of the packet beside its bytes.
+    /// The packet's metadata.
     #[doc(hidden)]
     #[inline(always)]
     pub const fn meta(&self) -> Meta {
@@ -134,59 +135,59 @@ impl Headers<'_> {
         self.port.0 == Port::INSIDE.0
     }
 
-    /// Whether the frame says it carries IP, well-formed or not.
+    /// Whether the Ethernet type is IP, well-formed or not.
     #[inline]
     pub const fn is_ip(&self) -> bool {
         !matches!(self.parsed.version(), Version::NotIp)
     }
 
-    /// Whether the frame says it carries IPv4, well-formed or not.
+    /// Whether the Ethernet type is IPv4, well-formed or not.
     #[inline]
     pub const fn is_ipv4(&self) -> bool {
         matches!(self.parsed.version(), Version::V4)
     }
 
-    /// Whether the frame says it carries IPv6, well-formed or not.
+    /// Whether the Ethernet type is IPv6, well-formed or not.
     #[inline]
     pub const fn is_ipv6(&self) -> bool {
         matches!(self.parsed.version(), Version::V6)
     }
 
-    /// The Ethernet address that the frame comes from.
+    /// The source Ethernet address.
     #[inline]
     pub fn mac_source(&self) -> Result<[u8; 6], Reason> {
         layers::chunk(self.here(), layers::MAC_SOURCE).copied().ok_or(Truncated)
     }
 
-    /// The Ethernet address that the frame goes to.
+    /// The destination Ethernet address.
     #[inline]
     pub fn mac_destination(&self) -> Result<[u8; 6], Reason> {
         layers::chunk(self.here(), layers::MAC_DESTINATION).copied().ok_or(Truncated)
     }
 
-    /// The bytes at an offset that the parse found to be within the frame.
+    /// The bytes at an offset that the parse found within the frame.
     ///
-    /// Zeros otherwise, which the invariant excludes: so the compiler has no panic to place.
+    /// Zeros otherwise, which the invariant excludes: this avoids a panic path.
     #[inline]
     pub(super) fn read<const N: usize>(&self, at: usize) -> [u8; N] {
         layers::chunk(self.frame, at).copied().unwrap_or([0; N])
     }
 
-    /// Likewise for a 16-bit number.
+    /// The 16-bit number at such an offset.
     #[inline]
     pub(super) fn read_u16(&self, at: usize) -> u16 {
         u16::from_be_bytes(self.read(at))
     }
 
-    /// Writes bytes at an offset that the parse found to be within the frame; they don't change
-    /// what the parse goes by.
+    /// Writes bytes at an offset that the parse found within the frame. The parse does not depend
+    /// on them.
     pub(super) fn put(&mut self, at: usize, bytes: &[u8]) {
         if let Some(place) = self.frame.get_mut(at..at + bytes.len()) {
             place.copy_from_slice(bytes);
         }
     }
 
-    /// Its length, its port and its flow, in a few words.
+    /// Formats length, port and flow.
     pub(super) fn describe(&self, name: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{name}({} bytes, port {}, ", self.len(), self.port().0)?;
         match self.flow() {

@@ -1,15 +1,14 @@
-//! ICMP messages of one IP version in the other: RFC 7915, sections 4.2 and 5.2.
+//! Translation of ICMP messages between the IP versions: RFC 7915, sections 4.2 and 5.2.
 
-/// The first eight bytes of a message, the checksum not meant.
+/// The first eight bytes of a message, without a valid checksum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Saying {
     pub(super) head: [u8; 8],
-    /// Bytes that the quoted packet takes, where the message says so (RFC 4884): what follows is
-    /// extensions.
+    /// Length in bytes of the quoted packet, if the message gives it (RFC 4884). Extensions follow.
     quoted: Option<usize>,
 }
 
-/// IPv6's smallest MTU.
+/// IPv6's minimum MTU.
 const LEAST_MTU: u32 = 1280;
 
 impl Saying {
@@ -17,13 +16,13 @@ impl Saying {
         self.quoted
     }
 
-    /// Of a message that goes from IPv4 to IPv6; `None` when IPv6 has none for it.
+    /// Translates a message from IPv4 to IPv6; `None` if IPv6 has no equivalent.
     pub(super) const fn to_v6(head: [u8; 8]) -> Option<Self> {
         let [kind, code, ..] = head;
         let (kind, code, rest) = match (kind, code) {
             (8, _) => return Some(Self::query(128, head)),
             (0, _) => return Some(Self::query(129, head)),
-            // Which protocol, says IPv6 by pointing at it.
+            // IPv6 reports an unknown protocol as a parameter problem, with a pointer at its field.
             (3, 2) => (4, 1, 6),
             (3, 3) => (1, 4, 0),
             (3, 4) => (2, 0, v6_mtu(u16::from_be_bytes([head[6], head[7]]))),
@@ -39,7 +38,7 @@ impl Saying {
         Some(Self::complaint(kind, code, rest, head[5] as usize * 4))
     }
 
-    /// Of a message that goes from IPv6 to IPv4; `None` when IPv4 has none for it.
+    /// Translates a message from IPv6 to IPv4; `None` if IPv4 has no equivalent.
     pub(super) const fn to_v4(head: [u8; 8]) -> Option<Self> {
         let [kind, code, ..] = head;
         let said = u32::from_be_bytes([head[4], head[5], head[6], head[7]]);
@@ -58,7 +57,7 @@ impl Saying {
             (4, 1) => (3, 2, 0),
             _ => return None,
         };
-        // The length stands where other messages have numbers of their own.
+        // Only these messages have the length; others use the byte for their own numbers.
         let words = if matches!(head[0], 1 | 3) { head[4] as usize } else { 0 };
         Some(Self::complaint(kind, code, rest, words * 8))
     }
@@ -76,8 +75,8 @@ impl Saying {
     }
 }
 
-/// IPv6's header is 20 bytes longer, and its packets are never asked to be smaller than its least
-/// MTU. Routers of before RFC 1191 say none.
+/// IPv6's header is 20 bytes longer, and its packets never get smaller than its minimum MTU.
+/// Routers from before RFC 1191 report an MTU of zero.
 const fn v6_mtu(mtu: u16) -> u32 {
     let mtu = mtu as u32 + 20;
     if mtu > LEAST_MTU { mtu } else { LEAST_MTU }
@@ -88,7 +87,7 @@ const fn v4_mtu(mtu: u32) -> u32 {
     if mtu > 0xffff { 0xffff } else { mtu }
 }
 
-/// Which field of IPv6 is the one of IPv4 that is pointed at (figure 3).
+/// The IPv6 field that corresponds to the IPv4 field at `pointer` (figure 3).
 const fn v6_pointer(pointer: u8) -> Option<u32> {
     Some(match pointer {
         0 => 0,
@@ -102,7 +101,7 @@ const fn v6_pointer(pointer: u8) -> Option<u32> {
     })
 }
 
-/// The reverse (figure 6).
+/// The inverse (figure 6).
 const fn v4_pointer(pointer: u32) -> Option<u32> {
     Some(match pointer {
         0 => 0,
@@ -122,7 +121,7 @@ mod tests {
 
     #[test]
     fn a_message_there_and_back_is_the_same() {
-        // Those whose meaning both versions have a message of its own for.
+        // Messages with an exact equivalent in both versions.
         for head in [
             [8, 0, 0, 0, 1, 2, 3, 4],
             [0, 0, 0, 0, 1, 2, 3, 4],
@@ -142,8 +141,7 @@ mod tests {
 
     #[test]
     fn what_is_about_a_link_is_not_translated() {
-        // Redirect, source quench, router advertisement; and of IPv6 the same, and an unknown
-        // option.
+        // Redirect, source quench, router advertisement; the same for IPv6, and an unknown option.
         for kind in [4, 5, 9] {
             assert_eq!(Saying::to_v6([kind, 0, 0, 0, 0, 0, 0, 0]), None);
         }

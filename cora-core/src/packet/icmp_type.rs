@@ -5,8 +5,8 @@ use super::layers::{Part, Version};
 use crate::key::protocol::{ICMP, ICMPV6};
 
 impl Headers<'_> {
-    /// Type and code of an ICMP message, the type in the upper byte; `None` of other packets and of
-    /// fragments. That of an error is the error's own.
+    /// Type and code of an ICMP message, the type in the upper byte; `None` for other packets and
+    /// for fragments. For an error, they are the error's own, not those of the quoted packet.
     #[inline(never)]
     pub fn icmp_type_and_code(&self) -> Option<u16> {
         let layers = self.layers();
@@ -14,7 +14,7 @@ impl Headers<'_> {
             (layers.version, layers.outer.protocol),
             (Version::V4, ICMP) | (Version::V6, ICMPV6)
         );
-        // The checksum is there, behind type and code.
+        // `sum` is the offset of the checksum: if it was found, type and code before it exist.
         let is_there = is_icmp && layers.outer.part == Part::Whole && layers.outer.sum > 0;
         is_there.then(|| self.read_u16(layers.outer.transport.into()))
     }
@@ -24,7 +24,7 @@ impl Headers<'_> {
 mod tests {
     use super::super::{Meta, Packet};
 
-    /// What is found in IPv4 of this protocol, with these bytes and this fragment offset.
+    /// The result for IPv4 of this protocol, with these bytes and this fragment offset.
     fn found(protocol: u8, fragment: u8, message: &[u8]) -> Option<u16> {
         let mut frame = vec![0; 34];
         frame[12..16].copy_from_slice(&[8, 0, 0x45, 0]);

@@ -1,9 +1,9 @@
-//! IP headers, from the version to the transport.
+//! IP headers, from the version field to the transport.
 
 use super::checksum;
 use super::layers::{Fault, Header, Part, chunk, number};
 
-/// Extension headers that are walked over; more are refused.
+/// Maximum number of extension headers; packets with more are refused.
 const MAX_EXTENSIONS: usize = 8;
 
 const V4_HEADER: usize = 20;
@@ -24,7 +24,7 @@ mod next {
     pub(super) const DESTINATION: u8 = 60;
 }
 
-/// How much of the packet must be there.
+/// How much of the packet must be present.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Length {
     /// All of it.
@@ -33,7 +33,7 @@ pub(super) enum Length {
     Quoted,
 }
 
-/// Where a packet of `total` bytes ends that begins at `at`.
+/// End of a packet of `total` bytes that begins at `at`.
 #[inline]
 fn end(bytes: &[u8], at: usize, total: usize, length: Length) -> Result<usize, Fault> {
     let end = at + total;
@@ -46,8 +46,8 @@ fn end(bytes: &[u8], at: usize, total: usize, length: Length) -> Result<usize, F
     }
 }
 
-/// Reads the IPv4 header at `at` into `found`, which stays as it is on a fault; tells where the
-/// packet ends. One copy serves the packet and its quote: plain packets don't come here.
+/// Reads the IPv4 header at `at` into `found`, which is unchanged on a fault. Returns the end of
+/// the packet. One copy serves the packet and its quote; plain packets don't take this path.
 #[inline(never)]
 pub(super) fn v4(
     bytes: &[u8],
@@ -73,7 +73,7 @@ pub(super) fn v4(
     if transport > end {
         return Err(Fault::Truncated);
     }
-    // A quoted header may be told as some router had it in hands, which is no fault of the error.
+    // A quoted header may have been changed by a router on the way, which is no fault of the error.
     if length == Length::Whole && !bytes.get(at..transport).is_some_and(checksum::is_right) {
         return Err(Fault::BadIpChecksum);
     }
@@ -89,8 +89,8 @@ pub(super) fn v4(
     Ok(end)
 }
 
-/// Whether these options of IPv4 have a source route with stops left. Options that can't be read
-/// end the search, as they would end that of a router.
+/// Whether these IPv4 options have a source route with stops left. The search ends at unreadable
+/// options, as in a router.
 #[inline]
 fn has_stops(mut options: &[u8]) -> bool {
     while let [kind, rest @ ..] = options {
@@ -109,7 +109,7 @@ fn has_stops(mut options: &[u8]) -> bool {
     false
 }
 
-/// Likewise the IPv6 header at `at` and its extension headers.
+/// Reads the IPv6 header at `at` and its extension headers, in the same way.
 #[inline(never)]
 pub(super) fn v6(
     bytes: &[u8],
@@ -137,7 +137,7 @@ pub(super) fn v6(
     Ok(end)
 }
 
-/// Steps over extension headers, to the transport or the first header that Cora does not read.
+/// Skips extension headers up to the transport or the first header that Cora does not read.
 #[inline]
 fn walk(packet: &[u8], mut header: Header) -> Result<Header, Fault> {
     for _ in 0..=MAX_EXTENSIONS {
@@ -158,7 +158,7 @@ fn walk(packet: &[u8], mut header: Header) -> Result<Header, Fault> {
             let fragment = u16::from_be_bytes([fixed[2], fixed[3]]);
             header.part = part(fragment & 0xfff8 != 0, fragment & 1 != 0);
             if header.part == Part::Later {
-                // The next bytes are the middle of something, not a header.
+                // The payload of a later fragment doesn't begin with a header.
                 return Ok(header);
             }
         }
@@ -166,7 +166,7 @@ fn walk(packet: &[u8], mut header: Header) -> Result<Header, Fault> {
     Err(Fault::TooManyHeaders)
 }
 
-/// Bytes of an extension header of this kind that says so.
+/// Bytes of an extension header of this kind with this length field.
 #[inline]
 const fn extension(kind: u8, length: u8) -> usize {
     match kind {
@@ -176,8 +176,8 @@ const fn extension(kind: u8, length: u8) -> usize {
     }
 }
 
-/// The first eight bytes of each extension header before `transport`, and its kind, of an IPv6
-/// packet whose header is at `ip`.
+/// Kind and first eight bytes of each extension header before `transport`, for an IPv6 packet with
+/// its header at `ip`.
 fn extensions(packet: &[u8], ip: usize, transport: usize) -> impl Iterator<Item = (u8, [u8; 8])> {
     let mut kind = packet.get(ip + 6).copied().unwrap_or_default();
     let mut at = ip + V6_HEADER;
@@ -190,7 +190,7 @@ fn extensions(packet: &[u8], ip: usize, transport: usize) -> impl Iterator<Item 
     })
 }
 
-/// The last fragment header of them: its bytes.
+/// The bytes of the last fragment header among them.
 pub(super) fn fragment_header(packet: &[u8], ip: usize, transport: usize) -> Option<[u8; 8]> {
     let fragments = extensions(packet, ip, transport).filter(|(kind, _)| *kind == next::FRAGMENT);
     fragments.last().map(|(_, fixed)| fixed)
@@ -223,10 +223,10 @@ const fn part(offset: bool, more: bool) -> Part {
     }
 }
 
-/// Whether the address at `at` is IPv4 written as IPv6, which must not be on the wire and would be
+/// Whether the address at `at` is IPv4-mapped. Such addresses must not be on the wire, and would be
 /// mistaken for the IPv4 address.
 #[inline]
 fn is_mapped(fixed: &[u8; V6_HEADER], at: usize) -> bool {
-    // The marker first: it is nearly never there.
+    // The marker first: it is almost never there.
     number(fixed, at + 10) == Some(0xffff) && chunk(fixed, at) == Some(&[0_u8; 10])
 }

@@ -1,12 +1,12 @@
-//! One parse of a frame, into offsets.
+//! A single parse of a frame, into offsets.
 //!
 //! 1. Ethernet: skip the VLAN tags, read the type ([`ethernet`]).
 //! 2. IP: check version and lengths, find the transport ([`super::ip`]). From here on only the
-//!    bytes of the IP packet are looked at: the rest is padding.
-//! 3. Transport: check its header, find ports and checksum, and for an ICMP error repeat 2 and 3
-//!    on the packet that it quotes ([`super::transport`]).
+//!    bytes of the IP packet are read: the rest is padding.
+//! 3. Transport: check its header, find ports and checksum. For an ICMP error, repeat 2 and 3 for
+//!    the quoted packet ([`super::transport`]).
 //!
-//! Every step reads through [`chunk`], which checks; there is nothing to index past.
+//! Every step reads through [`chunk`], which checks bounds, so no index can be out of range.
 
 use core::hint;
 use core::ops::Range;
@@ -16,36 +16,36 @@ use crate::key::protocol::{TCP, UDP};
 use crate::key::{Address, FiveTuple};
 use crate::verdict::{Reason, reasons};
 
-/// Where the Ethernet header has its fields.
+/// Offsets of the Ethernet header's fields.
 pub(super) const MAC_DESTINATION: usize = 0;
 pub(super) const MAC_SOURCE: usize = 6;
 pub(super) const ETHERTYPE: usize = 12;
 
-/// Where the transport of an untagged packet of IPv6 begins that has no extension headers.
+/// Offset of the transport in an untagged IPv6 packet without extension headers.
 const PLAIN_V6: usize = 54;
-/// Where the payload of a datagram then begins.
+/// Offset of a datagram's payload in such a packet.
 const PLAIN_UDP_V6: usize = PLAIN_V6 + 8;
 
-/// VLAN tags that are skipped; a frame with more is not looked into.
+/// Maximum number of VLAN tags; the contents of a frame with more are not read.
 const MAX_TAGS: usize = 4;
 
 pub(super) const ETHERTYPE_IPV4: u16 = 0x0800;
 pub(super) const ETHERTYPE_IPV6: u16 = 0x86dd;
 pub(super) const ETHERTYPE_ARP: u16 = 0x0806;
 
-/// The `N` bytes at `at`, if they are all there.
+/// The `N` bytes at `at`, if all exist.
 #[inline(always)]
 pub(super) fn chunk<const N: usize>(bytes: &[u8], at: usize) -> Option<&[u8; N]> {
     bytes.get(at..at.checked_add(N)?)?.first_chunk()
 }
 
-/// The 16-bit number at `at`, if it is there.
+/// The 16-bit number at `at`, if it exists.
 #[inline]
 pub(super) fn number(bytes: &[u8], at: usize) -> Option<u16> {
     chunk(bytes, at).map(|two| u16::from_be_bytes(*two))
 }
 
-/// Which IP the Ethernet type announces.
+/// The IP version that the Ethernet type announces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Version {
     NotIp,
@@ -53,7 +53,7 @@ pub(super) enum Version {
     V6,
 }
 
-/// The fault of a packet; a small stand-in for a [`Reason`].
+/// The fault of a packet, as a small equivalent of a [`Reason`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fault {
     None,
@@ -69,7 +69,7 @@ pub(super) enum Fault {
 }
 
 impl Fault {
-    /// The reason, unless there is none.
+    /// `Ok` without a fault, otherwise its reason.
     #[inline(always)]
     pub(super) const fn check(self) -> Result<(), Reason> {
         match self {
@@ -78,14 +78,13 @@ impl Fault {
         }
     }
 
-    /// Whether the headers can be read to their end: only what can't be keeps a packet from being
-    /// rewritten.
+    /// Whether all headers can be read; only then can the packet be rewritten.
     #[inline]
     pub(super) const fn is_readable(self) -> bool {
         matches!(self, Self::None | Self::Fragment | Self::NoFlow)
     }
 
-    /// The reason; out of the way of packets that have none.
+    /// The reason. Cold, since most packets have none.
     #[cold]
     #[inline(never)]
     pub(super) const fn reason(self) -> Reason {
@@ -103,38 +102,38 @@ impl Fault {
     }
 }
 
-/// Which part of an IP packet this is.
+/// The part of an IP packet that a frame carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Part {
     Whole,
-    /// The first fragment, which holds the beginning of the transport header.
+    /// The first fragment, with the beginning of the transport header.
     First,
-    /// Another fragment, which holds none of it.
+    /// A later fragment, without any of it.
     Later,
 }
 
-/// An IP header and the transport header behind it: of the packet itself, or of the one that it
-/// quotes. Offsets count from the start of the frame. They fit 16 bits, since the walks are
+/// An IP header and the transport header behind it, either of the packet itself or of the packet
+/// that it quotes. Offsets count from the start of the frame. They fit 16 bits, since the walks are
 /// bounded: at most 30 + 40 + 8 · 2048 bytes of headers, twice.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Header {
     /// The IP header; 0 when there is none.
     pub(super) ip: u16,
-    /// The transport header: the bytes behind the last IP header that was read.
+    /// The transport header: the bytes behind the last IP header read.
     pub(super) transport: u16,
-    /// Two ports in a row, or one identifier; 0 when there is none.
+    /// Two consecutive ports, or one identifier; 0 if there is none.
     pub(super) ports: u16,
-    /// Whole or a fragment.
+    /// Whole packet or fragment.
     pub(super) part: Part,
     /// `ports` is one identifier, which stands for both ports.
     pub(super) identifier: bool,
-    /// The transport's internet checksum; 0 when there is none to keep right.
+    /// The transport's internet checksum; 0 if there is none to update.
     pub(super) sum: u16,
     /// The transport's protocol number.
     pub(super) protocol: u8,
-    /// A routing header of IPv6 or a source route of IPv4 has stops left, so the checksum covers
-    /// the last stop's address in place of the destination (RFC 8200, 8.1; RFC 1122, 4.1.3.4 and
-    /// 4.2.3.8).
+    /// A routing header of IPv6 or a source route of IPv4 has stops left. The checksum then covers
+    /// the address of the last stop instead of the destination (RFC 8200, 8.1; RFC 1122, 4.1.3.4
+    /// and 4.2.3.8).
     pub(super) routed: bool,
 }
 
@@ -152,22 +151,22 @@ impl Header {
     };
 }
 
-/// Where all that the parse found stands.
+/// The offsets of everything that the parse found.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Layers {
-    /// Where the transport's payload begins. Offsets fit 32 bits: lengths on the wire have 16.
+    /// Start of the transport's payload. Offsets fit 32 bits: lengths on the wire have 16.
     payload: u32,
-    /// Where it ends.
+    /// End of the payload.
     payload_end: u32,
-    /// Where the IP packet ends.
+    /// End of the IP packet.
     pub(super) end: u32,
     /// The packet's own headers.
     pub(super) outer: Header,
     /// The headers of the packet that an ICMP error quotes; [`Header::NONE`] otherwise.
     pub(super) inner: Header,
-    /// Why addresses and protocol can't be told.
+    /// Why addresses and protocol can't be read.
     pub(super) network_fault: Fault,
-    /// Why the flow can't be told; at least `network_fault`.
+    /// Why the flow can't be read; a `network_fault` is always included.
     pub(super) flow_fault: Fault,
     /// An ICMP error, by its type.
     pub(super) icmp_error: bool,
@@ -177,7 +176,7 @@ pub(super) struct Layers {
 }
 
 impl Layers {
-    /// A frame that can't be read past its Ethernet header.
+    /// A frame that can't be read beyond its Ethernet header.
     pub(super) const fn none(ethertype: u16, version: Version, fault: Fault) -> Self {
         Self {
             outer: Header::NONE,
@@ -193,10 +192,10 @@ impl Layers {
         }
     }
 
-    /// What is found in a frame as most of IPv6 are: without extension headers, carrying TCP or
-    /// UDP, with no VLAN tag. `None` for all others; for these, what [`Self::parse`] gives. (Those
-    /// of IPv4 are [plain](super::plain::PlainFrame).)
-    // The NIC's program is to be small, and has two uses of it.
+    /// The fast path for most IPv6 frames: TCP or UDP, no extension headers, no VLAN tag. The
+    /// result equals that of [`Self::parse`]; `None` for all other frames. (Most IPv4 frames are
+    /// [plain](super::plain::PlainFrame).)
+    // Saves code size in the NIC's program, which calls it twice.
     #[cfg_attr(target_os = "none", inline(never))]
     #[cfg_attr(not(target_os = "none"), inline(always))]
     pub(super) fn plain_v6(memory: &[u8], length: usize) -> Option<(Self, FiveTuple)> {
@@ -249,7 +248,7 @@ impl Layers {
         layers
     }
 
-    /// Reads the headers before the transport; tells where the IP packet ends.
+    /// Reads the headers before the transport. Returns the end of the IP packet.
     #[inline]
     fn network(&mut self, frame: &[u8]) -> Result<usize, Fault> {
         let (ethertype, at) = ethernet(frame).ok_or(Fault::Truncated)?;
@@ -273,19 +272,19 @@ impl Layers {
         self.payload as usize..self.payload_end as usize
     }
 
-    /// Notes where the transport's payload begins and ends.
+    /// Sets start and end of the transport's payload.
     #[inline]
     pub(super) const fn set_payload(&mut self, begin: usize, end: usize) {
         (self.payload, self.payload_end) = (begin as u32, end as u32);
     }
 }
 
-/// The Ethernet type behind the tags, and where its payload begins.
+/// The Ethernet type behind the tags, and the offset of the payload.
 #[inline]
 pub(super) fn ethernet(frame: &[u8]) -> Option<(u16, usize)> {
     let mut at = ETHERTYPE;
     let mut ethertype = number(frame, at)?;
-    // The compiler would write four copies of the loop, did it know the number.
+    // Hides the constant: the compiler would unroll the loop into four copies.
     let most = ETHERTYPE + 4 * hint::black_box(MAX_TAGS);
     while Vlan::is_tag(ethertype) && at < most {
         at += 4;
@@ -294,8 +293,8 @@ pub(super) fn ethernet(frame: &[u8]) -> Option<(u16, usize)> {
     Some((ethertype, at + 2))
 }
 
-/// Kind and control word of each tag, the outermost first; one that ends before its EtherType has
-/// none.
+/// Kind and control word of each tag, the outermost first. A tag without a complete EtherType
+/// behind it is left out.
 pub(super) fn tags(frame: &[u8]) -> impl Iterator<Item = (u16, u16)> {
     let places = (0..MAX_TAGS).map(|tag| ETHERTYPE + 4 * tag);
     places.map_while(|at| {

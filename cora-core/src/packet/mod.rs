@@ -1,23 +1,23 @@
-//! A frame, its headers and its metadata, which a handler reads and rewrites.
+//! A frame, its headers and its metadata, for handlers to read and rewrite.
 //!
-//! [`Packet::new`] parses once, into offsets; getters read at those offsets and setters keep every
-//! checksum right. A frame that does not parse still is a packet: the unknown facts about it are
-//! an `Err` with the reason, which a handler passes on with `?`.
+//! [`Packet::new`] parses once, into offsets. Getters read at those offsets, and setters keep every
+//! checksum correct. A frame that does not parse is still a packet: its getters return `Err` with
+//! the reason, which a handler passes on with `?`.
 //!
-//! The layers that are read:
+//! These layers are read:
 //!
-//! | layer | rule |
-//! | --- | --- |
-//! | Ethernet II | up to four VLAN tags (0x8100, 0x88a8, 0x9100), which are no part of the flow; bytes behind the IP packet are padding |
-//! | IPv4 | the header checksum must be right (RFC 1812, 5.2.2); of options, only a source route is read |
-//! | IPv6 | up to eight extension headers; an atomic fragment (RFC 6946) is no fragment; an IPv4-mapped address is refused, since it would name an IPv4 flow |
-//! | TCP, UDP, SCTP | ports |
-//! | ICMP, ICMPv6 | the identifier of a query; the packet that an error quotes |
+//! - Ethernet II: up to four VLAN tags (0x8100, 0x88a8, 0x9100), which are not part of the flow.
+//!   Bytes behind the IP packet are padding.
+//! - IPv4: the header checksum must be correct (RFC 1812, 5.2.2). Of the options, only a source
+//!   route is read.
+//! - IPv6: up to eight extension headers. An atomic fragment (RFC 6946) is not a fragment. An
+//!   IPv4-mapped address is refused, since it would name an IPv4 flow.
+//! - TCP, UDP, SCTP: ports.
+//! - ICMP, ICMPv6: the identifier of a query; the packet that an error quotes.
 //!
-//! A length that reaches past the end of the frame is
-//! [`Truncated`](crate::verdict::reasons::Truncated); what else can be wrong has a name in
-//! [`reasons`](crate::verdict::reasons). Checksums of transports are not judged: a forwarder keeps
-//! them as right, or as wrong, as they came, see [`checksum::verify`].
+//! A length beyond the end of the frame is [`Truncated`](crate::verdict::reasons::Truncated). All
+//! other faults have names in [`reasons`](crate::verdict::reasons). Transport checksums are not
+//! verified: a forwarder preserves a correct or a wrong one, see [`checksum::verify`].
 
 mod answer;
 mod carried;
@@ -86,46 +86,45 @@ impl Port {
     }
 }
 
-/// The facts of a packet beside its bytes.
+/// The metadata of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Meta {
     /// The packet's own time stamp, in nanoseconds. Stamps of a capture may run backwards.
     pub time: u64,
-    /// The run's time, in nanoseconds: never runs backwards. Expiry goes by it.
+    /// The run's time, in nanoseconds; it never runs backwards. Entries expire by it.
     pub now: u64,
-    /// Where the packet came in.
+    /// The port where the packet came in.
     pub port: Port,
 }
 
-/// One Ethernet frame, parsed, with its metadata: its [headers](Headers), and all that stands
-/// behind them.
+/// One Ethernet frame, parsed, with its metadata: its [headers](Headers) and its payload.
 #[repr(transparent)]
 pub struct Packet<'a>(Headers<'a>);
 
 impl<'a> Packet<'a> {
-    /// Parses `frame`. Any bytes will do: the getters report parts that don't parse.
+    /// Parses `frame`. Any bytes are accepted: getters return an error for parts that don't parse.
     ///
-    /// It has no room to grow, see [`Self::in_room`].
+    /// The packet has no tailroom; see [`Self::in_room`].
     pub fn new(frame: &'a mut [u8], meta: Meta) -> Self {
         Self::in_room(frame.into(), meta)
     }
 
-    /// The same for a frame with room behind it.
+    /// The same for a frame with tailroom.
     pub fn in_room(frame: Roomy<'a>, meta: Meta) -> Self {
         let mut packet = Self::unparsed(frame, meta);
         packet.parse_again();
         packet
     }
 
-    /// The packet of a frame that was not looked at: [`Headers::parse`] comes before all else.
+    /// The packet of a frame that is not parsed yet: call [`Headers::parse`] before anything else.
     #[doc(hidden)]
     #[inline(always)]
     pub fn unparsed(frame: Roomy<'a>, meta: Meta) -> Self {
         Self(Headers::unparsed(frame, meta))
     }
 
-    /// Likewise where only the head of the frame is here, and so many bytes elsewhere: see
-    /// [`is_told_by_head`]. Nobody may ask it for more than its headers.
+    /// The same if only the head of the frame is here and `elsewhere` more bytes are not; see
+    /// [`is_told_by_head`]. Only headers may be read.
     #[doc(hidden)]
     #[inline(always)]
     pub fn unparsed_head(head: &'a mut [u8], elsewhere: usize, meta: Meta) -> Self {
@@ -142,7 +141,7 @@ impl Packet<'_> {
         self.0.here()
     }
 
-    /// The frame, to be put back as it was when it had `length` bytes.
+    /// The frame, to be restored to the bytes of an earlier version with `length` bytes.
     #[doc(hidden)]
     #[inline]
     pub fn frame_of(&mut self, length: usize) -> &mut [u8] {
@@ -150,16 +149,16 @@ impl Packet<'_> {
         self.here_mut()
     }
 
-    /// The payload of the transport, up to the end of the IP packet (for UDP, of the datagram): the
-    /// bytes behind the TCP header, or the eight bytes of UDP and ICMP, or the IP headers of a
-    /// fragment and of a transport that Cora does not read. Empty when the headers don't parse.
+    /// The payload of the transport, up to the end of the IP packet (for UDP, of the datagram). It
+    /// follows the TCP header, the eight bytes of UDP and ICMP, or the IP headers of a fragment or
+    /// of a transport that Cora does not read. Empty if the headers don't parse.
     #[inline]
     pub fn payload(&self) -> &[u8] {
         self.frame.get(self.payload_range()).unwrap_or_default()
     }
 }
 
-/// A function that reads headers takes any packet's.
+/// A function that takes `Headers` accepts any packet.
 impl<'a> Deref for Packet<'a> {
     type Target = Headers<'a>;
 

@@ -1,5 +1,5 @@
-//! What is known of a frame once it is parsed: of most, what differs between them; of others, where
-//! everything stands.
+//! The result of parsing a frame: few distinctive fields on the fast path, all offsets for other
+//! frames.
 
 use core::ops::Range;
 
@@ -12,18 +12,18 @@ use crate::verdict::Reason;
 /// The result of the parse.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Parsed {
-    /// Nobody looked yet: as good as no IP.
+    /// Not parsed yet: treated as a frame without IP.
     Unparsed,
-    /// A frame as most are.
+    /// A frame on the fast path.
     Plain(PlainFrame),
-    /// Any other, and its flow, read once, since all ask for it. The setters keep it right; it
-    /// means nothing beside a fault of the layers.
+    /// Any other frame with its flow, which is read once, since every handler needs it. The setters
+    /// keep the flow up to date. It is meaningless if the layers have a fault.
     Other(Layers, Carried),
 }
 
 impl Parsed {
-    /// What is found in a frame of any bytes, the short way of IPv6 if it goes. Of a head, `length`
-    /// is the whole frame's.
+    /// Parses a frame of any bytes, on the fast path of IPv6 if possible. For a head, `length` is
+    /// that of the whole frame.
     #[inline]
     pub(super) fn of_any(frame: &[u8], length: usize) -> Self {
         let (layers, flow) = Layers::plain_v6(frame, length).unwrap_or_else(|| {
@@ -40,7 +40,7 @@ impl Parsed {
         self.flow_fault().reason()
     }
 
-    /// Why the flow can't be told.
+    /// Why the flow can't be read.
     #[inline(always)]
     pub(super) const fn flow_fault(&self) -> Fault {
         match self {
@@ -50,7 +50,7 @@ impl Parsed {
         }
     }
 
-    /// Why addresses and protocol can't be told.
+    /// Why addresses and protocol can't be read.
     #[inline(always)]
     pub(super) const fn network_fault(&self) -> Fault {
         match self {
@@ -60,7 +60,7 @@ impl Parsed {
         }
     }
 
-    /// Where the IP packet ends.
+    /// End of the IP packet.
     #[inline(always)]
     pub(super) const fn end(&self) -> usize {
         match self {
@@ -70,7 +70,7 @@ impl Parsed {
         }
     }
 
-    /// Which IP the frame says it carries.
+    /// The IP version that the frame claims.
     #[inline(always)]
     pub(super) const fn version(&self) -> Version {
         match self {
@@ -82,7 +82,7 @@ impl Parsed {
 }
 
 impl Headers<'_> {
-    /// The payload of the transport. By itself: few handlers ask, and some often.
+    /// The payload of the transport. Not inlined: few handlers read it, and some of them often.
     #[inline(never)]
     pub(super) fn payload_range(&self) -> Range<usize> {
         match &self.parsed {
@@ -92,8 +92,8 @@ impl Headers<'_> {
         }
     }
 
-    /// Where everything stands but the payload. A copy: put together anew for a frame as most are,
-    /// whose usual ways don't ask.
+    /// The offsets of everything but the payload, as a copy. It is constructed on each call for a
+    /// plain frame, which rarely needs it.
     #[inline(never)]
     pub(super) fn layers(&self) -> Layers {
         match &self.parsed {

@@ -1,11 +1,11 @@
-//! Frames as most are: parsed and rewritten, every field at its fixed offset.
-//! [`layers`](super::layers) and [`rewrite`](super::rewrite) do the same for all frames.
+//! The fast path for most frames: parsed and rewritten at fixed offsets. [`layers`](super::layers)
+//! and [`rewrite`](super::rewrite) do the same for all frames.
 //!
-//! Little differs between them, so little is kept of one: an [arriving](super::Headers) packet has
-//! nothing written for it that is the same of all.
+//! Only the fields in which such frames differ are kept: an [arriving](super::Headers) packet costs
+//! no stores for facts common to all.
 //!
-//! Checksums are followed in the machine's byte order: swapping the bytes of all numbers swaps
-//! those of their sum (RFC 1071, 2 B).
+//! Checksums are updated in native byte order: swapping the bytes of all numbers swaps those of
+//! their sum (RFC 1071, 2 B).
 
 use core::hint;
 use core::ops::Range;
@@ -19,62 +19,62 @@ use crate::hash::FlowHasher;
 use crate::key::Address;
 use crate::key::protocol::{TCP, UDP};
 
-/// The Ethernet type of IPv4, and the first byte of a header without options, in the order of their
-/// bytes.
+/// The Ethernet type of IPv4 and the first byte of a header without options, as loaded in the order
+/// of their bytes.
 const BEGIN: u32 = 0x0045_0008;
-/// The bits of IPv4's second word, in the order of its bytes, that a whole packet has not: all of
-/// the upper half but the one that says not to fragment.
+/// Bits of IPv4's second word, as loaded in byte order, that are zero in a whole packet: the upper
+/// half except "don't fragment".
 const FRAGMENT: u32 = 0xffbf_0000;
-/// Bytes of an untagged frame's headers, with TCP without options: what a plain frame's memory has
-/// at least.
+/// Bytes of an untagged frame's headers, with TCP without options: the minimum memory of a plain
+/// frame.
 pub(super) const PLAIN: usize = 54;
 const IP: usize = 14;
-/// Where the time to live stands.
+/// Offset of the time to live.
 pub(super) const PLAIN_TTL: usize = 22;
 const V4_CHECKSUM: usize = 24;
 const SOURCE: usize = 26;
 const DESTINATION: usize = 30;
-/// Where the transport's header begins.
+/// Offset of the transport's header.
 pub(super) const PLAIN_TRANSPORT: usize = 34;
 const SOURCE_PORT: usize = 34;
 const DESTINATION_PORT: usize = 36;
-/// Where the checksum of a segment stands.
+/// Offset of a segment's checksum.
 const TCP_SUM: usize = 50;
-/// Where its flags do.
+/// Offset of a segment's flags.
 pub(super) const PLAIN_TCP_FLAGS: usize = 47;
-/// Where the checksum of a datagram stands.
+/// Offset of a datagram's checksum.
 const UDP_SUM: usize = 40;
-/// Where its payload begins.
+/// Offset of a datagram's payload.
 const UDP_PAYLOAD: usize = 42;
 
-/// A frame of IPv4 without options, its header undamaged, not a fragment, carrying TCP or UDP, with
-/// no VLAN tag.
+/// An IPv4 frame without options, with a correct header checksum, not a fragment, carrying TCP or
+/// UDP, with no VLAN tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PlainFrame {
-    /// The addresses as one number, the source's in its upper half. In bytes, the lowest first, so
-    /// that a new address is one write.
+    /// Both addresses as one number, the source's in the upper half. Stored as little-endian bytes,
+    /// so that a new address is one write.
     addresses: [u8; 8],
-    /// Likewise the protocol in the upper half, the ports in the lower, the source's first: the
-    /// last of a flow's [words](crate::key::Key::words).
+    /// The protocol in the upper half, both ports in the lower half, the source's first: the last
+    /// of a flow's [words](crate::key::Key::words). Also little-endian bytes.
     rest: [u8; 8],
-    /// Where the IP packet ends.
+    /// End of the IP packet.
     pub(super) end: u32,
 }
 
 impl PlainFrame {
-    /// `None` of all other frames.
+    /// `None` for all other frames.
     ///
-    /// The first `length` bytes of `memory` are the frame. What is read beyond them counts for
-    /// nothing: the ends that the headers tell are within them.
+    /// The first `length` bytes of `memory` are the frame. Reads may go beyond them without an
+    /// effect: the header's end offsets are checked against `length`.
     #[inline(always)]
     pub(super) fn parse(memory: &[u8], length: usize) -> Option<Self> {
         let head: &[u8; PLAIN] = memory.first_chunk()?;
-        // Each word of the header is loaded once, for its fields and for the checksum.
+        // Loads each word of the header once, for its fields and for the checksum.
         let word =
             |at: usize| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
         let header @ [lengths, part, transport, source, destination] =
             [word(IP), word(IP + 4), word(IP + 8), word(SOURCE), word(DESTINATION)];
-        // The Ethernet type, version and length, and a byte that may be any.
+        // The Ethernet type, then version and header length, then one arbitrary byte.
         if word(ETHERTYPE) & 0x00ff_ffff != BEGIN || part & FRAGMENT != 0 {
             hint::cold_path();
             return None;
@@ -85,8 +85,7 @@ impl PlainFrame {
             return None;
         }
         let protocol = (transport >> 8) as u8;
-        // Asked in each arm: as one question behind them, the answer would first have to be a
-        // value.
+        // Checked in each arm: one check behind the `match` would first materialise its result.
         match protocol {
             TCP if (PLAIN..=end).contains(&segment(head)) => {}
             UDP if (UDP_PAYLOAD..=end).contains(&datagram(head).end) => {}
@@ -102,19 +101,19 @@ impl PlainFrame {
         Some(Self { addresses, rest, end: end as u32 })
     }
 
-    /// The addresses as one number, the source's in its upper half.
+    /// Both addresses as one number, the source's in the upper half.
     #[inline(always)]
     pub(super) const fn addresses(&self) -> u64 {
         u64::from_le_bytes(self.addresses)
     }
 
-    /// The last of its flow's words.
+    /// The last of the flow's words.
     #[inline(always)]
     pub(super) const fn rest(&self) -> u64 {
         u64::from_le_bytes(self.rest)
     }
 
-    /// TCP or UDP.
+    /// The protocol: TCP or UDP.
     #[inline(always)]
     pub(super) const fn protocol(&self) -> u8 {
         let [_, _, _, _, protocol, ..] = self.rest;
@@ -131,7 +130,7 @@ impl PlainFrame {
         Address::v4(octets.to_be_bytes())
     }
 
-    /// The [words](crate::key::Key::words) of its flow.
+    /// The [words](crate::key::Key::words) of the flow.
     #[inline(always)]
     pub(super) const fn words(&self) -> [u64; 5] {
         let [a, b] = self.address(End::Source).halves();
@@ -139,14 +138,14 @@ impl PlainFrame {
         [a, b, c, d, self.rest()]
     }
 
-    /// The [hash](crate::key::Key::hash) of its flow.
+    /// The [hash](crate::key::Key::hash) of the flow.
     #[inline(always)]
     pub(super) const fn hash(&self, hasher: &FlowHasher, undirected: bool) -> u64 {
         hash(self.addresses(), self.rest(), hasher, undirected)
     }
 
-    /// The payload of the transport. The headers tell it as soon as anything else: few handlers
-    /// ask.
+    /// The payload of the transport. Computed from the headers on each call, since few handlers
+    /// need it.
     #[inline]
     pub(super) fn payload(&self, frame: &[u8]) -> Range<usize> {
         match frame.first_chunk() {
@@ -156,7 +155,7 @@ impl PlainFrame {
         }
     }
 
-    /// Where its headers stand, in the words that are kept of other frames.
+    /// The offsets of the headers, in the representation of other frames.
     pub(super) const fn layers(&self) -> Layers {
         let sum = if self.protocol() == UDP { UDP_SUM } else { TCP_SUM } as u16;
         let (protocol, at) = (self.protocol(), PLAIN_TRANSPORT as u16);
@@ -167,7 +166,7 @@ impl PlainFrame {
         layers
     }
 
-    /// Notes another address at one end.
+    /// Replaces the address of one end.
     #[inline(always)]
     fn set_address(&mut self, end: End, address: Address) {
         let octets = (address.bits() as u32).to_le_bytes();
@@ -178,7 +177,7 @@ impl PlainFrame {
         self.addresses[at..at + 4].copy_from_slice(&octets);
     }
 
-    /// Notes another port at one end.
+    /// Replaces the port of one end.
     #[inline(always)]
     fn set_port(&mut self, end: End, port: u16) {
         let at = match end {
@@ -189,7 +188,7 @@ impl PlainFrame {
     }
 }
 
-/// The hash of a flow of IPv4: two words tell all of it.
+/// The hash of an IPv4 flow, which fits two words.
 #[inline(always)]
 pub(super) const fn hash(addresses: u64, rest: u64, hasher: &FlowHasher, undirected: bool) -> u64 {
     if !undirected {
@@ -203,7 +202,7 @@ pub(super) const fn hash(addresses: u64, rest: u64, hasher: &FlowHasher, undirec
     hasher.hash_pair([first | rest >> 32 << 48, second])
 }
 
-/// Where the payload of a segment begins.
+/// Offset of a segment's payload.
 #[inline(always)]
 fn segment(head: &[u8; PLAIN]) -> usize {
     PLAIN_TRANSPORT + usize::from(head[46] >> 4) * 4
@@ -216,7 +215,7 @@ fn datagram(head: &[u8; PLAIN]) -> Range<usize> {
 }
 
 impl Headers<'_> {
-    /// Makes the packet come from or go to `address`, which is of IPv4; `false` if its frame is not
+    /// Sets the source or destination to `address`, which must be IPv4; `false` if the frame is not
     /// plain.
     #[inline(always)]
     pub(super) fn readdress_plain(&mut self, end: End, address: Address) -> bool {
@@ -227,7 +226,7 @@ impl Headers<'_> {
         true
     }
 
-    /// Makes the packet come from or go to `port`; likewise.
+    /// Sets the source or destination port; `false` if the frame is not plain.
     #[inline(always)]
     pub(super) fn set_plain_port(&mut self, end: End, port: u16) -> bool {
         let Some((head, plain)) = self.plain_mut() else { return false };
@@ -237,7 +236,7 @@ impl Headers<'_> {
         true
     }
 
-    /// Both; the transport's checksum follows once.
+    /// Sets address and port together, with one update of the transport's checksum.
     #[inline(always)]
     pub(super) fn set_plain_endpoint(&mut self, end: End, address: Address, port: u16) -> bool {
         let Some((head, plain)) = self.plain_mut() else { return false };
@@ -249,7 +248,7 @@ impl Headers<'_> {
     }
 }
 
-/// Writes an address, and the header's checksum.
+/// Writes an address and updates the header's checksum.
 #[inline(always)]
 fn put_address(head: &mut [u8; PLAIN], end: End, address: Address) -> Change {
     let at = match end {
@@ -276,14 +275,14 @@ fn put_port(head: &mut [u8; PLAIN], end: End, port: u16) -> Change {
     Change::of_number(u16::from_ne_bytes(old), u16::from_ne_bytes(new))
 }
 
-/// Lets the checksum of TCP or UDP follow.
+/// Updates the checksum of TCP or UDP.
 #[inline(always)]
 fn follow(head: &mut [u8; PLAIN], protocol: u8, change: Change) {
     if protocol != UDP {
         put_sum(head, TCP_SUM, change.applied_to(sum(head, TCP_SUM)));
         return;
     }
-    // Zero says that there is none, so a sum of zero is written as the other zero (RFC 768).
+    // Zero means no checksum, so a computed zero is written as 0xffff (RFC 768).
     let old = sum(head, UDP_SUM);
     if old != 0 {
         let new = change.applied_to(old);
@@ -291,13 +290,13 @@ fn follow(head: &mut [u8; PLAIN], protocol: u8, change: Change) {
     }
 }
 
-/// A checksum, in the machine's byte order.
+/// Reads a checksum, in native byte order.
 #[inline(always)]
 fn sum(head: &[u8; PLAIN], at: usize) -> u16 {
     u16::from_ne_bytes([head[at], head[at + 1]])
 }
 
-/// Writes it.
+/// Writes a checksum, in native byte order.
 #[inline(always)]
 fn put_sum(head: &mut [u8; PLAIN], at: usize, sum: u16) {
     head[at..at + 2].copy_from_slice(&sum.to_ne_bytes());
@@ -312,7 +311,7 @@ mod tests {
     use crate::key::{FiveTuple, Key as _};
     use proptest::prelude::*;
 
-    /// 64 bytes of IPv4 with TCP or UDP, and any addresses, ports and checksums of transports.
+    /// 64 bytes of IPv4 with TCP or UDP, with arbitrary addresses, ports and transport checksums.
     fn frame(udp: bool, filling: &[u8]) -> Vec<u8> {
         let mut frame = filling.to_vec();
         frame[12..24].copy_from_slice(&[8, 0, 0x45, 0, 0, 46, 0, 0, 0, 0, 64, 6]);
@@ -326,7 +325,7 @@ mod tests {
         frame
     }
 
-    /// Makes the header's checksum right.
+    /// Corrects the header's checksum.
     fn sum_up(frame: &mut [u8]) {
         frame[24..26].fill(0);
         let sum = internet(&frame[14..34]).to_be_bytes();
@@ -342,7 +341,7 @@ mod tests {
 
     const HASHER: FlowHasher = FlowHasher::new(3);
 
-    /// The packet's flow, and that its hash is the flow's.
+    /// The packet's flow, after a check of its hash.
     fn flow_of(packet: &Packet<'_>) -> String {
         let flow = packet.flow().unwrap();
         for undirected in [false, true] {
@@ -352,7 +351,7 @@ mod tests {
         std::format!("{flow:?}")
     }
 
-    /// Rewrites all fields, both of an end at once; the frame and the flow afterwards.
+    /// Rewrites all fields, both of an end at once. Returns the new frame and the flow.
     fn rewritten_by_ends(mut packet: Packet<'_>, new: [u8; 4], port: u16) -> (Vec<u8>, String) {
         packet.set_source_endpoint(Address::v4(new), port).unwrap();
         packet.set_destination_endpoint(Address::v4([new[3], new[2], 0, 1]), !port).unwrap();
@@ -360,7 +359,7 @@ mod tests {
         (packet.frame().to_vec(), flow)
     }
 
-    /// Likewise, one by one.
+    /// The same, field by field.
     fn rewritten(mut packet: Packet<'_>, new: [u8; 4], port: u16) -> (Vec<u8>, String) {
         packet.set_source(Address::v4(new)).unwrap();
         packet.set_source_port(port).unwrap();
@@ -390,13 +389,13 @@ mod tests {
             prop_assert!(matches!(long.parsed, Parsed::Other(..)));
             let long = rewritten(long, new, port);
             prop_assert_eq!(&short, &long);
-            // The flow that is kept is the one that now stands there.
+            // The flow kept in the packet equals the one parsed from the new frame.
             let mut again = short.0;
             let flow = Packet::new(&mut again, Meta::default()).flow().unwrap();
             prop_assert_eq!(short.1, std::format!("{flow:?}"));
         }
 
-        /// Whatever is changed about it or cut off: the short way and the long one agree.
+        /// For any change or truncation, the fast path and the general parse agree.
         #[test]
         fn the_short_way_finds_what_the_long_one_does(
             udp in any::<bool>(),
@@ -411,7 +410,7 @@ mod tests {
             if summed {
                 sum_up(&mut frame);
             }
-            // The bytes behind the frame are room.
+            // The bytes behind the frame are tailroom.
             let in_room = frame.clone();
             for frame in [&frame[..], &frame[..length]] {
                 if let Some(plain) = PlainFrame::parse(&in_room, frame.len()) {

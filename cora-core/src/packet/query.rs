@@ -1,4 +1,4 @@
-//! Questions and answers: which messages ask for something, and which answer to somebody who asked.
+//! Questions and answers: whether a message asks for something or answers a question.
 
 use super::Headers;
 use super::layers::{Part, Version};
@@ -6,7 +6,7 @@ use super::parsed::Parsed;
 use super::transport;
 use crate::key::protocol;
 
-/// Which part of an exchange a message is.
+/// The role of a message in an exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Query {
     /// It asks.
@@ -20,17 +20,17 @@ const SERVER: u16 = 67;
 const CLIENT: u16 = 68;
 const SERVER_V6: u16 = 547;
 const CLIENT_V6: u16 = 546;
-/// The first octet of a message of DHCP.
+/// Values of the first octet of a DHCP message.
 const BOOTREQUEST: u8 = 1;
 const BOOTREPLY: u8 = 2;
-/// The last word of an answer's flow: its protocol, and its ports.
+/// The last word of an answer's flow: protocol and ports.
 const ANSWER: u64 = (protocol::UDP as u64) << 32 | (SERVER as u64) << 16 | CLIENT as u64;
-/// From there to that of a question.
+/// Difference from that word to a question's.
 const TO_QUESTION: u64 = 0xffff;
 
 impl Headers<'_> {
-    /// Whether a message of ICMP asks or answers: echo and time stamp, and of ICMPv6 echo. `None`
-    /// for everything else, errors included.
+    /// Whether an ICMP message is a question or an answer: echo and time stamp for ICMP, echo for
+    /// ICMPv6. `None` for everything else, including errors.
     #[inline]
     pub fn icmp_query(&self) -> Option<Query> {
         if self.is_plain() {
@@ -41,7 +41,7 @@ impl Headers<'_> {
         transport::query(version, kind)
     }
 
-    /// The type of an ICMP message, if its beginning is here.
+    /// The type of an ICMP message, if its beginning is in this frame.
     pub(super) fn icmp_kind(&self) -> Option<(Version, u8)> {
         let Parsed::Other(layers, _) = &self.parsed else { return None };
         let outer = &layers.outer;
@@ -50,7 +50,7 @@ impl Headers<'_> {
             Version::V6 => protocol::ICMPV6,
             Version::NotIp => return None,
         };
-        // Where the checksum stands was found, so the type is there.
+        // The parse found the checksum, so the type before it exists.
         if outer.protocol != icmp || outer.part == Part::Later || outer.sum == 0 {
             return None;
         }
@@ -58,13 +58,13 @@ impl Headers<'_> {
         Some((layers.version, kind))
     }
 
-    /// Whether it is a message of DHCP by which a host inside gets its address: a client's from
-    /// inside, or a server's from outside; over IPv6 between addresses of the link, as clients
-    /// without an address have them.
+    /// Whether it is a DHCP message that assigns an address to a host inside: a client's from
+    /// inside, or a server's from outside. For IPv6, the client's address must be link-local, which
+    /// it uses until it has another one.
     ///
-    /// Nobody asks from the address that is answered, so a firewall can't know an answer by its
-    /// question; and such addresses are not [forwardable](Self::forwardable). A bump in the wire
-    /// that wants hosts to get addresses asks for this first.
+    /// A firewall can't match a DHCP answer with its question, since they have different addresses,
+    /// and such addresses are not [forwardable](Self::forwardable). A bump in the wire that lets
+    /// hosts get addresses calls this first.
     #[inline]
     pub fn is_dhcp(&self) -> bool {
         if let Parsed::Plain(plain) = &self.parsed

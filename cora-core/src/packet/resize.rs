@@ -1,27 +1,26 @@
-//! Headers that come, go or change their length: tunnels, tags, translation between IP versions.
+//! Inserts, removes and resizes headers: tunnels, tags, translation between IP versions.
 //!
-//! What is behind the place moves, and the frame is parsed anew: offsets of before mean nothing any
-//! more. A frame grows into the room behind it ([`ROOM`](super::ROOM)), which is the same under
-//! every plan. A packet that is taken back is put back at its old length.
+//! The bytes behind the change move, and the frame is parsed again: old offsets are invalid. A
+//! frame grows into its tailroom ([`ROOM`](super::ROOM)), which is the same under every plan. A
+//! rollback restores the old length.
 
 use super::Packet;
 use crate::packet::MAX_FRAME;
 use crate::verdict::Reason;
 use crate::verdict::reasons::{TooLong, Truncated};
 
-/// The frame may grow no further: by all that was put into it, it is [`ROOM`](super::ROOM) bytes
-/// longer than it came.
+/// The frame may grow no further: it would exceed its original length by more than
+/// [`ROOM`](super::ROOM) bytes.
 #[expect(non_upper_case_globals, reason = "reads as the reason it is: `Drop(NoRoom)`")]
 pub const NoRoom: Reason = Reason::new("no-room");
 
 impl Packet<'_> {
-    /// Puts `new` in the place of the `old` bytes at `at`, counted from the start of the frame, and
-    /// parses what the frame is now. No checksum and no length field follows: the new bytes have to
-    /// be right.
+    /// Replaces the `old` bytes at `at`, counted from the start of the frame, by `new`, and parses
+    /// the result. It updates no checksum and no length field: the new bytes must be correct.
     ///
-    /// Refused with the reason `truncated` when these bytes are not all within the frame,
-    /// [`NoRoom`] when it would outgrow its room, `too-long` when it would be longer than any frame
-    /// may be; then nothing has changed.
+    /// Refused with the reason `truncated` if these bytes are not all within the frame, [`NoRoom`]
+    /// if the frame would exceed its tailroom, `too-long` if it would exceed the maximum frame
+    /// length. The packet is then unchanged.
     ///
     /// ```
     /// # use cora_core::packet::{Meta, Packet, Roomy};
@@ -50,13 +49,13 @@ impl Packet<'_> {
         Ok(())
     }
 
-    /// Puts `new` in the place of what stands from `at` to `behind`. The caller saw to it that
-    /// these are within the frame, in this order, and that there is room; nothing happens
-    /// otherwise.
+    /// Replaces the bytes from `at` to `behind` by `new`. The caller has checked that these are
+    /// within the frame, in this order, and that there is enough tailroom; otherwise nothing
+    /// happens.
     #[inline(never)]
     pub(super) fn put_in_place(&mut self, at: usize, behind: usize, new: &[u8]) {
         let (end, to, all) = (self.length, at + new.len(), self.frame.len());
-        // In the words of `copy_within`, so that the compiler has no panic to place.
+        // The conditions of `copy_within`, so that the compiler emits no panic.
         if at > behind || behind > end || end > all || to > all - (end - behind) {
             return;
         }
@@ -67,8 +66,8 @@ impl Packet<'_> {
         self.length = to + (end - behind);
     }
 
-    /// Takes what follows the first `length` bytes off, if there is anything, and parses what the
-    /// frame is now. Length fields of headers stay as they are, so they may then exceed the frame.
+    /// Removes all bytes after the first `length`, and parses the result. Length fields of headers
+    /// stay as they are, so they may then exceed the frame.
     #[inline]
     pub fn truncate(&mut self, length: usize) {
         self.length = self.length.min(length);

@@ -1,12 +1,13 @@
-//! Rewriting: addresses, ports, time to live, Ethernet addresses, with every checksum kept right.
+//! Rewriting of addresses, ports, time to live and Ethernet addresses. Every checksum stays
+//! correct.
 //!
-//! Checksums are updated by the difference (RFC 1624), so a packet that was damaged on its way
-//! stays recognisably damaged. A change runs from the inside out:
+//! Checksums are updated incrementally (RFC 1624), so a damaged packet remains recognisable. A
+//! change proceeds from the inside out:
 //!
 //! 1. The packet that an ICMP error quotes is rewritten at the opposite end, and its own checksums
-//!    follow, as far as they are quoted.
-//! 2. All of that lies within the ICMP message, so the ICMP checksum takes it in.
-//! 3. The packet's own field is rewritten, and the checksums that cover it follow.
+//!    are updated, as far as they are quoted.
+//! 2. All of that lies within the ICMP message, so the ICMP checksum is updated for it.
+//! 3. The packet's own field is rewritten, and the checksums that cover it are updated.
 
 use super::Headers;
 use super::checksum::Change;
@@ -19,63 +20,63 @@ use crate::key::{Address, protocol};
 use crate::verdict::Reason;
 use crate::verdict::reasons::{Malformed, Truncated};
 
-/// The packet has been through as many routers as it may.
+/// The packet has passed the maximum number of routers.
 #[expect(non_upper_case_globals, reason = "reads as the reason it is: `Drop(TtlExceeded)`")]
 pub const TtlExceeded: Reason = Reason::new("ttl-exceeded");
 
 impl Headers<'_> {
-    /// Makes the packet come from `address`, which must be of the packet's IP version.
+    /// Sets the source to `address`, which must be of the packet's IP version.
     ///
-    /// In an ICMP error the quoted packet then goes to `address`: so a translator calls the same
-    /// setters for an error as for other packets of the flow, in the error's own direction.
+    /// In an ICMP error, this sets the destination of the quoted packet to `address`. So a
+    /// translator calls the same setters for an error as for other packets of the flow, in the
+    /// error's own direction.
     ///
-    /// Refused when the headers don't parse, and then nothing has changed; possible for fragments
-    /// and for transports without ports.
+    /// Refused if the headers don't parse, with the packet unchanged. Fragments and transports
+    /// without ports are accepted.
     #[inline(always)]
     pub fn set_source(&mut self, address: Address) -> Result<(), Reason> {
         self.set_address(End::Source, address)
     }
 
-    /// Makes the packet go to `address`; otherwise as [`Self::set_source`].
+    /// Sets the destination to `address`; otherwise as [`Self::set_source`].
     #[inline(always)]
     pub fn set_destination(&mut self, address: Address) -> Result<(), Reason> {
         self.set_address(End::Destination, address)
     }
 
-    /// Makes the flow's source port `port`; for a query of ICMP, its identifier, which is both
-    /// ports. In an ICMP error, it is the quoted packet's destination port.
+    /// Sets the flow's source port; for an ICMP query, its identifier, which is both ports. In an
+    /// ICMP error, it sets the quoted packet's destination port.
     ///
-    /// Refused with the reason that [`Self::flow`] gives when the packet has no ports, and then
-    /// nothing has changed.
+    /// Refused with the reason that [`Self::flow`] gives if the packet has no ports, with the
+    /// packet unchanged.
     #[inline(always)]
     pub fn set_source_port(&mut self, port: u16) -> Result<(), Reason> {
         self.set_port(End::Source, port)
     }
 
-    /// Makes the flow's destination port `port`; otherwise as [`Self::set_source_port`].
+    /// Sets the flow's destination port; otherwise as [`Self::set_source_port`].
     #[inline(always)]
     pub fn set_destination_port(&mut self, port: u16) -> Result<(), Reason> {
         self.set_port(End::Destination, port)
     }
 
-    /// Makes the flow's source this port of this address: as [`Self::set_source`] and
+    /// Sets the flow's source address and port: as [`Self::set_source`] and
     /// [`Self::set_source_port`] together, for about half the work.
     ///
-    /// Refused as either of them is, and then nothing has changed.
+    /// Refused as either of them, with the packet unchanged.
     #[inline(always)]
     pub fn set_source_endpoint(&mut self, address: Address, port: u16) -> Result<(), Reason> {
         self.set_endpoint(End::Source, address, port)
     }
 
-    /// Makes the flow's destination this port of this address; otherwise as
-    /// [`Self::set_source_endpoint`].
+    /// Sets the flow's destination address and port; otherwise as [`Self::set_source_endpoint`].
     #[inline(always)]
     pub fn set_destination_endpoint(&mut self, address: Address, port: u16) -> Result<(), Reason> {
         self.set_endpoint(End::Destination, address, port)
     }
 
-    /// Counts one router: time to live or hop limit less one. Refused with [`TtlExceeded`] when
-    /// the packet may go no further.
+    /// Decrements the time to live or hop limit, as a router does. Refused with [`TtlExceeded`] if
+    /// it would become zero.
     #[inline]
     pub fn decrement_ttl(&mut self) -> Result<(), Reason> {
         let ttl = self.ttl()?;
@@ -86,10 +87,10 @@ impl Headers<'_> {
         Ok(())
     }
 
-    /// Writes the time to live of a packet with an IP header that parses.
+    /// Writes the time to live of a packet with a parsed IP header.
     #[inline]
     pub(super) fn set_ttl(&mut self, ttl: u8) {
-        // A change needs whole 16-bit words: in IPv4 the field is the upper half of one, in IPv6,
+        // A change needs whole 16-bit words. In IPv4 the field is the upper half of one; in IPv6,
         // where no checksum covers it, the lower.
         let at = self.ttl_at();
         if self.is_ipv4() {
@@ -103,13 +104,13 @@ impl Headers<'_> {
         }
     }
 
-    /// Makes the frame come from this Ethernet address.
+    /// Sets the frame's source Ethernet address.
     #[inline]
     pub fn set_mac_source(&mut self, mac: [u8; 6]) -> Result<(), Reason> {
         self.set_mac(layers::MAC_SOURCE, mac)
     }
 
-    /// Makes the frame go to this Ethernet address.
+    /// Sets the frame's destination Ethernet address.
     #[inline]
     pub fn set_mac_destination(&mut self, mac: [u8; 6]) -> Result<(), Reason> {
         self.set_mac(layers::MAC_DESTINATION, mac)
@@ -144,7 +145,7 @@ impl Headers<'_> {
         Ok(())
     }
 
-    /// Only a packet that parses down to its checksums can keep them right.
+    /// Only a packet with readable headers down to its checksums can keep these correct.
     #[inline]
     fn rewritable(&self) -> Result<(), Reason> {
         self.parsed.network_fault().check()?;
@@ -163,8 +164,8 @@ impl Headers<'_> {
         self.readdress_header(outer, end, new, within);
     }
 
-    /// Rewrites one address, and the checksums of its header and transport, the latter with the
-    /// change that has changed `within` the transport's payload. Returns all that it changed.
+    /// Rewrites one address, and updates the checksums of its header and transport, the latter also
+    /// for the change `within` the transport's payload. Returns the sum of all changes.
     #[inline(never)]
     fn readdress_header(
         &mut self,
@@ -225,13 +226,13 @@ impl Headers<'_> {
 
     #[inline(never)]
     fn set_any_endpoint(&mut self, end: End, address: Address, port: u16) -> Result<(), Reason> {
-        // A packet with a flow has ports; the address is refused before anything is written.
+        // A packet with a flow has ports. An invalid address is refused before anything is written.
         self.parsed.flow_fault().check()?;
         self.set_any_address(end, address)?;
         self.set_any_port(end, port)
     }
 
-    /// Rewrites one port and the checksum of its transport. Returns all that it changed.
+    /// Rewrites one port and updates the checksum of its transport. Returns the sum of all changes.
     #[inline]
     fn readdress_port(&mut self, header: &Header, end: End, port: u16) -> Change {
         let place = if end == End::Destination && !header.identifier { 2 } else { 0 };
@@ -244,8 +245,8 @@ impl Headers<'_> {
         change.and(self.apply_transport(header, change))
     }
 
-    /// Lets an SCTP checksum follow the change of a port. In a quoted packet it is left alone:
-    /// the quote seldom holds all that it covers.
+    /// Updates an SCTP checksum for the change of a port. Not called for a quoted packet: the quote
+    /// seldom contains all bytes that the checksum covers.
     fn apply_crc32c(&mut self, header: &Header, place: usize, difference: u16) {
         let at = usize::from(header.transport);
         let length = self.parsed.end().saturating_sub(at + place);
@@ -255,13 +256,13 @@ impl Headers<'_> {
         self.replace(sum, &new.to_le_bytes());
     }
 
-    /// Lets the transport's internet checksum, if it has one, follow a change.
+    /// Updates the transport's internet checksum, if it has one.
     #[inline]
     pub(super) fn apply_transport(&mut self, header: &Header, change: Change) -> Change {
         let at = usize::from(header.sum);
         let old = self.read_u16(at);
         if at == 0 || old == 0 && header.protocol == protocol::UDP {
-            // None at all; and in UDP, zero says that there is none (RFC 768).
+            // No checksum field; or UDP without a checksum, written as zero (RFC 768).
             return Change::NONE;
         }
         let new = match change.applied_to(old) {
@@ -271,15 +272,15 @@ impl Headers<'_> {
         self.replace(at, &new.to_be_bytes())
     }
 
-    /// How a checksum of zero is written: ones' complement has two zeros.
+    /// The representation of a zero checksum: ones' complement has two zeros.
     #[cold]
     fn zero_checksum(&self, header: &Header) -> u16 {
         let (transport, sum) = (usize::from(header.transport), usize::from(header.sum));
         let bytes = |from, to| self.frame.get(from..to).unwrap_or_default().iter();
         match header.protocol {
             protocol::UDP | UDP_LITE | DCCP => 0xffff,
-            // The only message that may be zeros throughout, an echo reply: its sum is the other
-            // zero, which an update can't tell.
+            // An all-zero echo reply, the only message that may be zero throughout: its sum is the
+            // other zero, which an update can't distinguish.
             protocol::ICMP
                 if bytes(transport, sum)
                     .chain(bytes(sum + 2, self.parsed.end()))
@@ -291,14 +292,14 @@ impl Headers<'_> {
         }
     }
 
-    /// Lets the internet checksum at `at` follow a change; returns its own.
+    /// Updates the internet checksum at `at`; returns the change of the checksum itself.
     #[inline]
     pub(super) fn apply(&mut self, at: usize, change: Change) -> Change {
         let new = change.applied_to(self.read_u16(at));
         self.replace(at, &new.to_be_bytes())
     }
 
-    /// As [`Self::replace`], of any even length: one copy for both lengths of addresses.
+    /// As [`Self::replace`], for any even length: one copy serves both address lengths.
     #[inline]
     pub(super) fn replace_bytes(&mut self, at: usize, new: &[u8]) -> Change {
         let field = self.frame.get_mut(at..at.saturating_add(new.len()));
@@ -308,11 +309,11 @@ impl Headers<'_> {
         change
     }
 
-    /// Writes bytes at an offset that the parse found to be within the frame, and returns the
-    /// change. Nothing happens otherwise, which the invariant of `Packet` excludes.
+    /// Writes bytes at an offset that the parse found within the frame, and returns the change.
+    /// Otherwise nothing happens, which the invariant of `Packet` excludes.
     #[inline]
     pub(super) fn replace<const N: usize>(&mut self, at: usize, new: &[u8; N]) -> Change {
-        // Of a fixed length, so that neither a loop nor a call is left of it.
+        // The fixed length eliminates loop and call.
         let field = self.frame.get_mut(at..at.saturating_add(N)).and_then(<[u8]>::first_chunk_mut);
         let Some(field) = field else { return Change::NONE };
         let change = Change::of(field, new);
@@ -321,5 +322,5 @@ impl Headers<'_> {
     }
 }
 
-/// Where the IPv4 header has its checksum.
+/// Offset of the checksum in the IPv4 header.
 pub(super) const V4_CHECKSUM: usize = 10;

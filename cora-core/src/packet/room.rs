@@ -1,32 +1,32 @@
-//! The memory that a frame stands in: the frame, and room behind it to grow into.
+//! The memory of a frame: the frame itself, and tailroom to grow into.
 //!
-//! Room is at the end alone, and of one size everywhere, so whether a frame may grow depends on the
-//! frame and on nothing else: not on which side handles it, nor on whether it waited. A frame that
-//! never grows never touches it.
+//! Tailroom is only at the end, and has one size everywhere. So whether a frame may grow depends on
+//! the frame alone, not on the side that handles it or on whether it waited. A frame that never
+//! grows never touches the tailroom.
 
-/// Bytes of room behind every frame that a run hands to handlers: enough for a tunnel over IPv4
-/// (50), and for the longer headers of IPv6 in an ICMP error (40).
+/// Bytes of tailroom behind every frame that a run passes to handlers. Enough for a tunnel over
+/// IPv4 (50), and for the longer headers of IPv6 in an ICMP error (40).
 pub const ROOM: usize = 64;
 
-/// Longest frame that a run carries, in bytes. Longer ones are dropped by name at the wire.
+/// Maximum frame length of a run, in bytes. The wire drops longer frames with a named reason.
 pub const MAX_FRAME: usize = 65_549;
 
-/// A frame, with the room behind it.
+/// A frame with its tailroom.
 #[derive(Debug)]
 pub struct Roomy<'a> {
-    // Invariant: `length` is no more than there are bytes.
+    // Invariant: `length` is at most `bytes.len()`.
     bytes: &'a mut [u8],
     length: usize,
 }
 
-/// The first so many bytes, or all: so the compiler has no panic to place, and less to do than for
-/// a choice.
+/// The first `length` bytes, or all if there are fewer. The minimum avoids a panic path, and is
+/// cheaper than a branch.
 #[inline(always)]
 pub(super) fn first(bytes: &[u8], length: usize) -> &[u8] {
     &bytes[..length.min(bytes.len())]
 }
 
-/// Likewise, to be written to.
+/// The same, mutable.
 #[inline(always)]
 pub(super) fn first_mut(bytes: &mut [u8], length: usize) -> &mut [u8] {
     let length = length.min(bytes.len());
@@ -34,15 +34,15 @@ pub(super) fn first_mut(bytes: &mut [u8], length: usize) -> &mut [u8] {
 }
 
 impl<'a> Roomy<'a> {
-    /// The first `length` of these bytes are the frame, or all if there are fewer; the others are
-    /// room.
+    /// The first `length` of these bytes are the frame, or all if there are fewer. The others are
+    /// tailroom.
     #[inline(always)]
     pub const fn new(bytes: &'a mut [u8], length: usize) -> Self {
         let length = if length < bytes.len() { length } else { bytes.len() };
         Self { bytes, length }
     }
 
-    /// Likewise, where there are as many.
+    /// The same if there are at least `length` bytes.
     #[inline(always)]
     pub fn fitting(bytes: &'a mut [u8], length: usize) -> Self {
         debug_assert!(length <= bytes.len(), "a frame of {length} bytes does not fit its memory");
@@ -55,14 +55,14 @@ impl<'a> Roomy<'a> {
         first(self.bytes, self.length)
     }
 
-    /// The frame, to be written to.
+    /// The frame, mutable.
     #[inline(always)]
     pub fn frame_mut(&mut self) -> &mut [u8] {
         first_mut(self.bytes, self.length)
     }
 
-    /// Without its first `head` bytes, which were read; `None` if it is shorter. Beside it, what
-    /// they were.
+    /// Splits off the first `head` bytes, already read; `None` if the frame is shorter. Returns
+    /// these bytes and the rest.
     #[inline(always)]
     pub fn split_head<const HEAD: usize>(self) -> Option<(&'a mut [u8; HEAD], Self)> {
         let length = self.length.checked_sub(HEAD)?;
@@ -70,13 +70,13 @@ impl<'a> Roomy<'a> {
         Some((head, Self { bytes, length }))
     }
 
-    /// The whole memory, and how much of it is the frame.
+    /// The whole memory, and the length of the frame in it.
     #[inline(always)]
     pub(crate) const fn into_parts(self) -> (&'a mut [u8], usize) {
         (self.bytes, self.length)
     }
 
-    /// The frame, without its room.
+    /// The frame, without its tailroom.
     #[inline(always)]
     pub fn into_frame(self) -> &'a mut [u8] {
         first_mut(self.bytes, self.length)
@@ -90,7 +90,7 @@ impl<'a> Roomy<'a> {
     }
 }
 
-/// A frame without room: it can shrink, and not grow.
+/// A frame without tailroom: it can shrink, but not grow.
 impl<'a> From<&'a mut [u8]> for Roomy<'a> {
     #[inline(always)]
     fn from(bytes: &'a mut [u8]) -> Self {

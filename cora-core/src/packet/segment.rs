@@ -1,7 +1,7 @@
-//! The TCP segment rewritten: its numbers one by one, or the whole of it.
+//! Rewriting of TCP segments: single fields, or the whole segment.
 //!
-//! Checksums follow from what changed (RFC 1624), also where all of a segment gives way to another:
-//! what was damaged on its way stays recognisably damaged, and who gets it drops it.
+//! Checksums are updated incrementally (RFC 1624), even if a whole segment is replaced. A damaged
+//! segment remains recognisable, and its receiver drops it.
 
 use super::checksum::{self, Change};
 use super::layers::{Header, Layers};
@@ -15,20 +15,20 @@ use crate::packet::MAX_FRAME;
 use crate::verdict::Reason;
 use crate::verdict::reasons::{BadTransportLength, NoFlow, TooLong};
 
-/// Where the TCP header has its fields.
+/// Offsets of the TCP header's fields.
 const SEQ: usize = 4;
 const ACK: usize = 8;
 const WINDOW: usize = 14;
 const SUM: usize = 16;
-/// Most bytes of options: a header has 60.
+/// Maximum length of options in bytes: a header has at most 60.
 const MOST_OPTIONS: usize = 40;
 
-/// The fields of a segment beside its ports.
+/// The fields of a segment except its ports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct TcpSegment<'a> {
     /// Sequence number.
     pub seq: u32,
-    /// Acknowledgement number; counts with the flag.
+    /// Acknowledgement number; valid with the ACK flag.
     pub ack: u32,
     /// Flags.
     pub flags: TcpFlags,
@@ -41,7 +41,7 @@ pub struct TcpSegment<'a> {
 }
 
 impl TcpSegment<'_> {
-    /// The header between ports and checksum.
+    /// The header bytes between ports and checksum.
     fn head(&self) -> [u8; 12] {
         let Self { seq, ack, flags, window, options, .. } = self;
         let words = (TCP_HEADER + options.len()) / 4;
@@ -52,21 +52,21 @@ impl TcpSegment<'_> {
 }
 
 impl Headers<'_> {
-    /// Makes this the sequence number. As all setters of TCP, refused with the reason that
-    /// [`flow`](Self::flow) gives, and with `no-flow` where [`tcp`](Self::tcp) is `None`; then
-    /// nothing has changed.
+    /// Sets the sequence number. Like all setters of TCP, it is refused with the reason that
+    /// [`flow`](Self::flow) gives, and with `no-flow` if [`tcp`](Self::tcp) is `None`. The packet
+    /// is then unchanged.
     #[inline]
     pub fn set_tcp_seq(&mut self, seq: u32) -> Result<(), Reason> {
         self.set_tcp_field(SEQ, &seq.to_be_bytes())
     }
 
-    /// Makes this the acknowledgement number.
+    /// Sets the acknowledgement number.
     #[inline]
     pub fn set_tcp_ack(&mut self, ack: u32) -> Result<(), Reason> {
         self.set_tcp_field(ACK, &ack.to_be_bytes())
     }
 
-    /// Makes this the window, not scaled.
+    /// Sets the window, not scaled.
     #[inline]
     pub fn set_tcp_window(&mut self, window: u16) -> Result<(), Reason> {
         self.set_tcp_field(WINDOW, &window.to_be_bytes())
@@ -80,14 +80,14 @@ impl Headers<'_> {
         Ok(())
     }
 
-    /// Where the TCP header begins, or why there is none.
+    /// Offset of the TCP header, or the reason if there is none.
     pub(super) fn tcp_start(&self) -> Result<usize, Reason> {
         self.parsed.flow_fault().check()?;
         self.tcp_at().ok_or(NoFlow)
     }
 
-    /// Adds to the sequence number of the segment that an ICMP error quotes, and lets all checksums
-    /// follow, as far as they are quoted. Packets of other kinds stay as they are.
+    /// Adds `by` to the sequence number of the segment that an ICMP error quotes, and updates all
+    /// checksums, as far as they are quoted. Other packets stay unchanged.
     #[inline(never)]
     pub fn shift_quoted_seq(&mut self, by: u32) {
         let Layers { inner, outer, end, .. } = self.layers();
@@ -104,12 +104,12 @@ impl Headers<'_> {
 }
 
 impl Packet<'_> {
-    /// Puts another segment in the place of this one, between the same ports. The urgent pointer is
-    /// zero, the IP packet is as long as it then has to be, and the frame ends with it.
+    /// Replaces the segment by another between the same ports. The urgent pointer becomes zero, the
+    /// IP length is updated, and the frame ends with the segment.
     ///
-    /// Refused as [`set_tcp_seq`](Headers::set_tcp_seq); with `bad-transport-length` when options
-    /// are not of whole words or more than 40 bytes, [`NoRoom`] when the frame would outgrow its
-    /// room; then nothing has changed.
+    /// Refused as [`set_tcp_seq`](Headers::set_tcp_seq); with `bad-transport-length` if options are
+    /// not whole words or exceed 40 bytes; with [`NoRoom`] if the frame would exceed its tailroom.
+    /// The packet is then unchanged.
     #[inline(never)]
     pub fn set_tcp(&mut self, segment: &TcpSegment<'_>) -> Result<(), Reason> {
         let at = self.tcp_start()?;
@@ -140,23 +140,23 @@ impl Packet<'_> {
         Ok(())
     }
 
-    /// The part of a sum that comes from the segment up to `end`, but for ports and checksum.
+    /// The contribution of the segment up to `end` to a checksum, without ports and checksum.
     fn segment_sum(&self, at: usize, end: usize) -> u16 {
         let sum = |from, to| !checksum::internet(self.frame.get(from..to).unwrap_or_default());
-        // Ones' complement: as a change of nothing to both.
+        // Ones' complement: each part is added as a change from zero.
         let all = Change::of_number(0, sum(at + SEQ, at + SUM))
             .and(Change::of_number(0, sum(at + SUM + 2, end)));
         !all.applied_to(0xffff)
     }
 
-    /// The length that the IP header says follows from the transport's.
+    /// Sets the IP header's length field for a transport of `transport` bytes.
     fn set_transport_length(&mut self, header: &Header, transport: usize) {
         let (ip, headers) = (usize::from(header.ip), usize::from(header.transport - header.ip));
         if self.is_ipv4() {
             let change = self.replace(ip + 2, &((headers + transport) as u16).to_be_bytes());
             self.apply(ip + V4_CHECKSUM, change);
         } else {
-            // The fixed header of 40 bytes does not count.
+            // The length field excludes the fixed header of 40 bytes.
             self.replace(ip + 4, &((headers - 40 + transport) as u16).to_be_bytes());
         }
     }

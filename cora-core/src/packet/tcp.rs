@@ -1,4 +1,4 @@
-//! The TCP header, as far as a middlebox goes by it.
+//! The TCP header, as far as a middlebox needs it.
 
 use core::fmt;
 
@@ -14,19 +14,19 @@ use crate::key::protocol;
 pub struct TcpFlags(pub u8);
 
 impl TcpFlags {
-    /// Last segment of the sender.
+    /// The sender sends no more data.
     pub const FIN: Self = Self(0x01);
-    /// First segment of the sender.
+    /// The sender opens the connection.
     pub const SYN: Self = Self(0x02);
-    /// The connection is over, or never was.
+    /// The connection is reset or does not exist.
     pub const RST: Self = Self(0x04);
-    /// Hand over at once.
+    /// Deliver to the application at once.
     pub const PSH: Self = Self(0x08);
-    /// The acknowledgement number counts.
+    /// The acknowledgement number is valid.
     pub const ACK: Self = Self(0x10);
-    /// The urgent pointer counts.
+    /// The urgent pointer is valid.
     pub const URG: Self = Self(0x20);
-    /// Congestion was seen (RFC 3168).
+    /// Congestion was experienced (RFC 3168).
     pub const ECE: Self = Self(0x40);
     /// The congestion window was reduced (RFC 3168).
     pub const CWR: Self = Self(0x80);
@@ -83,29 +83,29 @@ impl fmt::Debug for TcpFlags {
 /// The header of a TCP segment: a copy of its fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TcpHeader {
-    /// Port it comes from.
+    /// Source port.
     pub source_port: u16,
-    /// Port it goes to.
+    /// Destination port.
     pub destination_port: u16,
     /// Sequence number.
     pub seq: u32,
-    /// Acknowledgement number; counts when the ACK flag is set.
+    /// Acknowledgement number; valid if the ACK flag is set.
     pub ack: u32,
     /// Flags.
     pub flags: TcpFlags,
-    /// Window as it stands in the header, not scaled.
+    /// Window as written in the header, not scaled.
     pub window: u16,
-    /// Bytes of the header with its options: 20 to 60.
+    /// Bytes of the header including options: 20 to 60.
     pub header_len: u8,
-    /// Bytes that follow the header.
+    /// Bytes behind the header.
     pub payload_len: u32,
 }
 
 impl Headers<'_> {
-    /// The flags of the TCP header; `None` where [`Self::tcp`] is.
+    /// The flags of the TCP header; `None` if [`Self::tcp`] is `None`.
     #[inline]
     pub fn tcp_flags(&self) -> Option<TcpFlags> {
-        // The NIC's program is to be small.
+        // Saves code size in the NIC's program.
         if cfg!(target_os = "none") {
             return self.tcp_flags_of_any();
         }
@@ -116,19 +116,19 @@ impl Headers<'_> {
         (plain.protocol() == protocol::TCP).then_some(TcpFlags(head[PLAIN_TCP_FLAGS]))
     }
 
-    /// Likewise of a frame that is not as most are.
+    /// The flags if the frame is not plain.
     #[inline(never)]
     fn tcp_flags_of_any(&self) -> Option<TcpFlags> {
         self.tcp_flags_at(self.tcp_at()?)
     }
 
-    /// Those of the header that begins here.
+    /// The flags of the header at `at`.
     #[inline(always)]
     fn tcp_flags_at(&self, at: usize) -> Option<TcpFlags> {
         Some(TcpFlags(*self.frame.get(at + 13)?))
     }
 
-    /// Where the TCP header begins, if there is one.
+    /// Offset of the TCP header, if there is one.
     #[inline]
     pub(super) fn tcp_at(&self) -> Option<usize> {
         let (protocol, at) = match &self.parsed {

@@ -1,5 +1,5 @@
-//! Options of TCP: what ends agree on by them, and the numbers in those that acknowledge
-//! selectively.
+//! TCP options: the values negotiated by them, and the sequence numbers in selective
+//! acknowledgements.
 
 use super::Headers;
 use super::checksum::Change;
@@ -14,22 +14,22 @@ const WINDOW_SCALE: u8 = 3;
 const SACK_PERMITTED: u8 = 4;
 const SACK: u8 = 5;
 
-/// Most bytes of options.
+/// Maximum length of options in bytes.
 const MOST: usize = 40;
 
 /// The options of a SYN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct TcpOptions {
-    /// Most bytes of a segment that it takes.
+    /// Maximum segment size that the sender accepts.
     pub mss: Option<u16>,
-    /// By how many bits its windows are to be shifted; more than 14 counts as 14 (RFC 7323, 2.3).
+    /// Shift of its windows in bits; more than 14 counts as 14 (RFC 7323, 2.3).
     pub window_scale: Option<u8>,
-    /// Whether it understands selective acknowledgements.
+    /// Whether the sender supports selective acknowledgements.
     pub sack_permitted: bool,
 }
 
-/// Calls `each` with the kind, the place and the length of each option's value, as far as they are
-/// well-formed.
+/// Calls `each` with kind, offset and length of each option's value, up to the first malformed
+/// option.
 fn walk(options: &[u8], mut each: impl FnMut(u8, usize, usize)) {
     let mut at = 0;
     while let Some(kind) = options.get(at).copied().filter(|kind| *kind != END) {
@@ -53,9 +53,8 @@ impl Headers<'_> {
         range.and_then(|range| self.frame.get(range)).unwrap_or_default()
     }
 
-    /// The options of the TCP header; none where [`tcp`](Self::tcp) is `None`. An option that is
-    /// not of its length is passed over, and nothing is read behind one that reaches past the
-    /// header.
+    /// The options of the TCP header; none if [`tcp`](Self::tcp) is `None`. An option of an
+    /// unexpected length is skipped. Nothing is read after an option that exceeds the header.
     #[inline(never)]
     pub fn tcp_options(&self) -> TcpOptions {
         let bytes = self.tcp_option_bytes();
@@ -72,8 +71,8 @@ impl Headers<'_> {
         said
     }
 
-    /// Adds to both edges of every block that is acknowledged selectively; the checksum follows.
-    /// Refused as [`set_tcp_seq`](Self::set_tcp_seq); then nothing has changed.
+    /// Adds `by` to both edges of every selectively acknowledged block and updates the checksum.
+    /// Refused as [`set_tcp_seq`](Self::set_tcp_seq), with the packet unchanged.
     #[inline(never)]
     pub fn shift_sack(&mut self, by: u32) -> Result<(), Reason> {
         let at = self.tcp_start()? + TCP_HEADER;
@@ -86,7 +85,7 @@ impl Headers<'_> {
                 *edge = u32::from_be_bytes(*edge).wrapping_add(by).to_be_bytes();
             }
         });
-        // All of them, since a block may stand at an odd place; options are of whole words.
+        // Replaces all words, since a block may begin at an odd offset. Options are whole words.
         let mut change = Change::NONE;
         for (number, word) in new.as_chunks::<4>().0.iter().take(old.len() / 4).enumerate() {
             change = change.and(self.replace(at + 4 * number, word));

@@ -1,11 +1,12 @@
-//! From one IP version to the other: the algorithm of RFC 7915, for packets that have a flow.
+//! Translation between IP versions: the algorithm of RFC 7915, for packets with a flow.
 //!
-//! 1. What an ICMP message says is said in the other version's words ([`Saying`]), or the packet is
-//!    refused.
-//! 2. The packet that an error quotes gets its new header; its transport's checksum follows, as far
-//!    as it is quoted.
-//! 3. So does the packet itself. Checksums of TCP and UDP are updated (RFC 1624), so damage stays
-//!    recognisable; an ICMP message is checked and then summed anew (RFC 5508, requirement 3).
+//! 1. An ICMP message is converted to its equivalent in the other version ([`Saying`]), or the
+//!    packet is refused.
+//! 2. The packet that an error quotes gets its new header. Its transport's checksum is updated, as
+//!    far as it is quoted.
+//! 3. The packet itself gets its new header. Checksums of TCP and UDP are updated (RFC 1624), so
+//!    damage stays recognisable. An ICMP checksum is verified and then computed anew (RFC 5508,
+//!    requirement 3).
 //! 4. The frame is parsed again.
 
 use super::Packet;
@@ -20,7 +21,7 @@ use crate::packet::MAX_FRAME;
 use crate::verdict::Reason;
 use crate::verdict::reasons::{Malformed, TooLong};
 
-/// The other version of IP has no word for it: source routes, ICMP messages about links.
+/// The other IP version has no equivalent: source routes, ICMP messages about links.
 #[expect(non_upper_case_globals, reason = "reads as the reason it is: `Drop(NotTranslated)`")]
 pub const NotTranslated: Reason = Reason::new("not-translated");
 
@@ -30,7 +31,8 @@ pub const BadChecksum: Reason = Reason::new("bad-checksum");
 
 const V6_HEADER: usize = 40;
 const ICMP_HEADER: usize = 8;
-/// The longest IPv4 packet that may be fragmented: one of IPv6's least MTU is 20 bytes longer.
+/// The longest IPv4 packet that may be fragmented: its IPv6 form, 20 bytes longer, has IPv6's
+/// minimum MTU.
 const LONGEST_FRAGMENTED: usize = 1260;
 
 /// The fields of an IP header in either version.
@@ -40,11 +42,11 @@ struct Network {
     class: u8,
     ttl: u8,
     protocol: u8,
-    /// Bytes behind all IP headers.
+    /// Bytes after all IP headers.
     length: usize,
 }
 
-/// An IP header as it stands on the wire.
+/// An IP header as written on the wire.
 struct Written {
     bytes: [u8; V6_HEADER],
     length: usize,
@@ -57,8 +59,8 @@ impl Written {
 }
 
 impl Network {
-    /// Of an IPv4 packet of the wire that is short, routers on the way may make fragments, by this
-    /// identification (RFC 7915, 5.1): IPv6 hosts don't make theirs shorter than that.
+    /// Writes the header. Routers may fragment a short IPv4 packet of the wire, with this
+    /// identification (RFC 7915, 5.1), since IPv6 hosts don't reduce theirs below that length.
     #[inline(never)]
     fn write(self, source: Address, destination: Address, identification: u16) -> Written {
         let mut bytes = [0; V6_HEADER];
@@ -66,7 +68,7 @@ impl Network {
         if let (Some(source), Some(destination)) = (source.as_v4(), destination.as_v4()) {
             let [high, low] = (20 + length as u16).to_be_bytes();
             let whole = identification == 0 || 20 + length > LONGEST_FRAGMENTED;
-            // Don't fragment, and then no identification is needed (RFC 6864).
+            // "Don't fragment" makes an identification unnecessary (RFC 6864).
             let (flags, identification) = if whole { (0x40, 0) } else { (0, identification) };
             let [a, b] = identification.to_be_bytes();
             bytes[..10].copy_from_slice(&[0x45, class, high, low, a, b, flags, 0, ttl, protocol]);
@@ -93,12 +95,12 @@ impl Network {
     }
 }
 
-/// What the checksum of a transport takes in when these ends give way to those. Protocol and length
-/// count alike in both versions.
+/// The change of a transport's checksum if the ends `old` are replaced by `new`. Protocol and
+/// length contribute alike in both versions.
 fn ends_change(old: [Address; 2], new: [Address; 2]) -> Change {
     let mut all = Change::NONE;
     for (address, is_new) in old.map(|it| (it, false)).into_iter().chain(new.map(|it| (it, true))) {
-        // The mark of an IPv4 address is no part of it.
+        // The prefix of a mapped address does not belong to the IPv4 address.
         let bytes = match address.as_v4() {
             Some(four) => (u32::from_be_bytes(four) as u128).to_be_bytes(),
             None => address.octets(),
@@ -111,21 +113,20 @@ fn ends_change(old: [Address; 2], new: [Address; 2]) -> Change {
 }
 
 impl Packet<'_> {
-    /// Turns an IPv4 packet into an IPv6 packet, or the other way round: from then on its flow goes
-    /// from `source` to `destination`, which are both of the other version. The flow is meant as
-    /// [`flow`](super::Headers::flow) tells it; in an ICMP error, the quoted packet's is the
-    /// reverse of it, and the error itself comes from `sender`. In all other packets the sender is
-    /// the source.
+    /// Translates an IPv4 packet into IPv6, or the reverse. Its flow then goes from `source` to
+    /// `destination`, both of the other version. This is the flow in the sense of
+    /// [`flow`](super::Headers::flow). In an ICMP error, the quoted packet has the reverse flow,
+    /// and the error itself comes from `sender`. In all other packets the sender is the source.
     ///
     /// Ports and identifiers stay; set them afterwards. The time to live stays; see
     /// [`decrement_ttl`](super::Headers::decrement_ttl). Options, extension headers, padding of the
-    /// frame and extensions of ICMP errors (RFC 4884) are left out. IPv4 packets of up to 1,260
-    /// bytes may be fragmented on their way, and have an identification of their own; longer ones
-    /// are made with "don't fragment" (RFC 7915, 5.1).
+    /// frame and extensions of ICMP errors (RFC 4884) are removed. IPv4 packets of up to 1,260
+    /// bytes may be fragmented on their way, and get an identification. Longer ones get "don't
+    /// fragment" (RFC 7915, 5.1).
     ///
     /// Refused with the reason that [`flow`](super::Headers::flow) gives, [`NotTranslated`],
-    /// [`BadChecksum`], `malformed` when an address is of the wrong version, [`NoRoom`] or
-    /// `too-long` when a frame would outgrow its room; then nothing has changed.
+    /// [`BadChecksum`], `malformed` if an address is of the wrong version, [`NoRoom`] or `too-long`
+    /// if the frame would exceed its tailroom. The packet is then unchanged.
     #[inline(never)]
     pub fn translate(
         &mut self,
@@ -147,7 +148,7 @@ impl Packet<'_> {
         let saying = if is_icmp { Some(self.translated_saying(&layers)?) } else { None };
         let quotes = inner.ip != 0;
         let end = saying.as_ref().and_then(Saying::quoted).map_or(end as usize, |quoted| {
-            // Ports and checksum are quoted, whatever it says.
+            // Includes ports and checksum, even if the given length is shorter.
             let least = usize::from(inner.transport) + TCP_HEADER;
             let says = usize::from(outer.transport) + ICMP_HEADER + quoted;
             says.max(least).min(end as usize)
@@ -197,8 +198,9 @@ impl Packet<'_> {
         said.ok_or(NotTranslated)
     }
 
-    /// A number for the fragments of this packet, of its transport's beginning, sum and time: other
-    /// packets of the same ends have another, and under every plan it is the same. Not 0.
+    /// An identification for the fragments of this packet, derived from its transport's beginning,
+    /// checksum and time. Other packets between the same ends get another one, and it is the same
+    /// under every plan. Never 0.
     fn identification(&self, header: &Header) -> u16 {
         let beginning = u32::from_be_bytes(self.read(usize::from(header.transport) + 4));
         let sum = self.read_u16(usize::from(header.sum));
@@ -206,7 +208,7 @@ impl Packet<'_> {
         (mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 48) as u16 | 1
     }
 
-    /// The fields of a header; of the packet itself, the length of the rest is known.
+    /// The fields of a header. For the packet itself, the length of the rest is known.
     #[inline(never)]
     fn network(&self, header: Header, behind: Option<usize>) -> Network {
         let at = usize::from(header.ip);
@@ -234,7 +236,7 @@ impl Packet<'_> {
         })
     }
 
-    /// The checksum of TCP or UDP follows its ends. IPv6 knows no datagram without one.
+    /// Updates the checksum of TCP or UDP for its new ends. IPv6 requires a UDP checksum.
     fn translate_checksum(&mut self, header: Header, ends: [Address; 2]) {
         let at = usize::from(header.sum);
         let is_whole = header.ip == self.layers().outer.ip;
@@ -250,7 +252,7 @@ impl Packet<'_> {
         self.apply_transport(&header, change);
     }
 
-    /// The transport of the packet that an error quotes.
+    /// Translates the transport of the packet that an error quotes.
     fn translate_quoted(&mut self, header: Header, ends: [Address; 2]) {
         let at = usize::from(header.transport);
         let [kind, code] = self.read(at);
@@ -261,8 +263,7 @@ impl Packet<'_> {
             (protocol::ICMPV6, _) => (0, protocol::ICMPV6),
             _ => return self.translate_checksum(header, ends),
         };
-        // An ICMPv6 message's checksum covers ends, length and protocol, an ICMP message's does
-        // not.
+        // An ICMPv6 checksum covers ends, length and protocol; an ICMP checksum does not.
         let length = self.network(header, None).length as u16;
         let none = [Address::v4([0; 4]); 2];
         let (ends, pseudo) = if header.protocol == protocol::ICMP {
@@ -291,7 +292,7 @@ impl Packet<'_> {
         self.put(at + 2, &sum.to_be_bytes());
     }
 
-    /// Puts one IP header with all its options and extensions in the place of another.
+    /// Replaces an IP header, including all options and extensions, by another.
     fn exchange(&mut self, old: Header, new: &[u8]) {
         self.put_in_place(usize::from(old.ip), usize::from(old.transport), new);
     }

@@ -5,7 +5,7 @@ use super::layers::{Fault, Header, Layers, Part, Version, chunk, number};
 use super::query::Query;
 use crate::key::protocol::{ICMP, ICMPV6, SCTP, TCP, UDP};
 
-/// Lightweight UDP and DCCP are not flows to Cora, but their checksums cover the addresses.
+/// UDP-Lite and DCCP have no flows in Cora, but their checksums cover the addresses.
 pub(super) const UDP_LITE: u8 = 136;
 pub(super) const DCCP: u8 = 33;
 /// Group membership of IPv4 (RFC 3376).
@@ -15,15 +15,15 @@ pub(super) const TCP_HEADER: usize = 20;
 const UDP_HEADER: usize = 8;
 const SCTP_HEADER: usize = 12;
 const ICMP_HEADER: usize = 8;
-/// Where an ICMP query has its identifier.
+/// Offset of the identifier in an ICMP query.
 const ICMP_IDENTIFIER: usize = 4;
 
 /// The role of an ICMP message for a flow.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Message {
-    /// Question or answer, told apart from others by an identifier.
+    /// Question or answer, distinguished by an identifier.
     Query,
-    /// A complaint, which quotes the packet it is about.
+    /// An error, which quotes the packet at fault.
     Error,
     /// Neither: router advertisements, group membership, …
     Other,
@@ -43,7 +43,7 @@ impl Message {
     }
 }
 
-/// Whether a message of this type asks or answers.
+/// Whether a message of this type is a question or an answer.
 pub(super) const fn query(version: Version, kind: u8) -> Option<Query> {
     match (Message::of(version, kind), version, kind) {
         (Message::Query, Version::V4, 8 | 13) | (Message::Query, Version::V6, 128) => {
@@ -59,7 +59,7 @@ pub(super) const fn is_redirect(version: Version, kind: u8) -> bool {
     matches!((version, kind), (Version::V4, 5) | (Version::V6, 137))
 }
 
-/// Where a transport has its internet checksum, counted from its header.
+/// Offset of a transport's internet checksum in its header.
 #[inline]
 const fn checksum_at(version: Version, protocol: u8) -> Option<usize> {
     match (version, protocol) {
@@ -70,7 +70,7 @@ const fn checksum_at(version: Version, protocol: u8) -> Option<usize> {
     }
 }
 
-/// Reads the transport header of `packet`, which ends where the IP packet does.
+/// Reads the transport header of `packet`, which ends with the IP packet.
 #[inline]
 pub(super) fn parse(packet: &[u8], layers: &mut Layers) -> Result<(), Fault> {
     let at = usize::from(layers.outer.transport);
@@ -99,7 +99,7 @@ pub(super) fn parse(packet: &[u8], layers: &mut Layers) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Notes the checksum of the packet's own transport, which must be there if it has one.
+/// Stores the offset of the transport's checksum, which must exist if the transport has one.
 #[inline]
 fn find_checksum(packet: &[u8], layers: &mut Layers) -> Result<(), Fault> {
     if let Some(sum) = checksum_at(layers.version, layers.outer.protocol) {
@@ -110,7 +110,7 @@ fn find_checksum(packet: &[u8], layers: &mut Layers) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Whether the checksum of a transport at `at` is there, if it has one.
+/// Whether the checksum of a transport at `at` exists, if the transport has one.
 pub(super) fn has_checksum(packet: &[u8], version: Version, protocol: u8, at: usize) -> Option<()> {
     match checksum_at(version, protocol) {
         Some(sum) => number(packet, at + sum).map(|_| ()),
@@ -118,8 +118,8 @@ pub(super) fn has_checksum(packet: &[u8], version: Version, protocol: u8, at: us
     }
 }
 
-/// Bytes of the transport's header at `at`, as far as it is read: those of TCP say themselves how
-/// many. `None` where not even that is there.
+/// Bytes of the transport's header at `at`, as far as it is read. TCP gives its own length. `None`
+/// if not even that field exists.
 pub(super) fn header_bytes(
     packet: &[u8],
     version: Version,
@@ -138,7 +138,7 @@ pub(super) fn header_bytes(
     })
 }
 
-/// Where the packet begins that an ICMP error at `at` quotes; `None` if it is none.
+/// Offset of the packet that an ICMP error at `at` quotes; `None` if it is no error.
 pub(super) fn quoted_at(packet: &[u8], version: Version, protocol: u8, at: usize) -> Option<usize> {
     let is_icmp = matches!((version, protocol), (Version::V4, ICMP) | (Version::V6, ICMPV6));
     let kind = *packet.get(at).filter(|_| is_icmp)?;
@@ -159,7 +159,7 @@ fn tcp(packet: &[u8], at: usize) -> Result<usize, Fault> {
     }
 }
 
-/// Bytes of the UDP datagram at `at`; the IP packet may hold more behind it (RFC 9868).
+/// Bytes of the UDP datagram at `at`; the IP packet may contain more behind it (RFC 9868).
 #[inline]
 fn udp(packet: &[u8], at: usize) -> Result<usize, Fault> {
     let fixed: &[u8; UDP_HEADER] = chunk(packet, at).ok_or(Fault::Truncated)?;
@@ -199,7 +199,7 @@ fn icmp(packet: &[u8], at: usize, layers: &mut Layers) -> Result<(), Fault> {
     }
 }
 
-/// Reads the packet that an ICMP error quotes, or as much of it as is there.
+/// Reads the packet that an ICMP error quotes, as far as it is quoted.
 fn quoted(packet: &[u8], at: usize, layers: &mut Layers) -> Result<(), Fault> {
     let inner = &mut layers.inner;
     let end = match layers.version {
@@ -209,8 +209,8 @@ fn quoted(packet: &[u8], at: usize, layers: &mut Layers) -> Result<(), Fault> {
     quoted_transport(packet.get(..end).unwrap_or_default(), layers.version, inner)
 }
 
-/// Finds ports and checksum of the quoted packet. Eight bytes of its transport are certain to be
-/// there (RFC 792), so a TCP checksum may be missing.
+/// Finds ports and checksum of the quoted packet. Eight bytes of its transport are guaranteed (RFC
+/// 792), so a TCP checksum may be missing.
 fn quoted_transport(packet: &[u8], version: Version, inner: &mut Header) -> Result<(), Fault> {
     if inner.part == Part::Later {
         return Err(Fault::Fragment);

@@ -1,10 +1,11 @@
-//! Methods that a whole packet has and its headers have not, by name: so the compiler says why.
+//! Declares methods that only a whole packet has for `Headers` too, so that the compiler explains
+//! why a call fails.
 
 use super::Headers;
 use crate::verdict::Reason;
 
-/// A packet with its payload at hand. Nothing implements it: [`Packet`](super::Packet) has these
-/// methods itself.
+/// A packet with its payload. Nothing implements it: [`Packet`](super::Packet) has these methods
+/// itself.
 #[diagnostic::on_unimplemented(
     message = "`Headers` has no payload: a method of `Packet` is called on it",
     label = "`Packet` has this method, and `{Self}` has not",

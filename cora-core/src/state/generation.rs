@@ -1,14 +1,14 @@
-//! The version of a read-mostly state that judged an entry.
+//! The version of a read-mostly state that an entry was judged by.
 
 use crate::plain::{Describe, Plain};
 
-/// The number of a version: in a read-mostly state its own, in an entry that of the version that
-/// the entry was last judged by.
+/// A version number. A read-mostly state has its own; an entry has that of the version that last
+/// judged it.
 ///
-/// A field of this type, directly in a `#[state(read_mostly)]`, is filled in by the runtime
-/// whenever a version takes force; the value of `Configure` does not count. A handler copies it to
-/// the entry that it judges, and compares the two at the flow's next packet: where they differ, the
-/// rules may have changed meanwhile.
+/// The runtime sets a field of this type, directly in a `#[state(read_mostly)]`, whenever a version
+/// takes effect; the value from `Configure` is ignored. A handler copies it to the entry that it
+/// judges, and compares the two at the flow's next packet. If they differ, the rules may have
+/// changed meanwhile.
 ///
 /// ```ignore
 /// use cora::prelude::*;
@@ -47,18 +47,18 @@ use crate::plain::{Describe, Plain};
 /// }
 /// ```
 ///
-/// Zero, its default, is no version's number: an entry that was never judged is never up to date,
-/// such as one that an older build made, which lacked the field. Numbers go on when a half is
-/// started anew and when the program is replaced. They are told apart, not ordered.
+/// The default is zero, which is never a version's number. So an entry that was never judged, such
+/// as one from an older build without the field, is never up to date. Numbers continue across
+/// restarts of a half and upgrades of the program. They are compared for equality, not ordered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Generation(u32);
 
 impl Generation {
-    /// That of the first version, which the host makes.
+    /// The first version, made by the host.
     #[cfg(not(target_os = "none"))]
     pub(crate) const FIRST: Self = Self(1);
 
-    /// The generation with this number: for runtimes, and for tests of handlers.
+    /// The generation with this number, for runtimes and for tests of handlers.
     #[must_use]
     pub const fn new(number: u32) -> Self {
         Self(number)

@@ -1,22 +1,22 @@
-//! Durable singletons: which blocks of one changed, so that a copy of it outlives the host half.
+//! Durable singletons: tracks their changed blocks, so that a replica survives the host half.
 //!
-//! A handler writes to the value as it likes, and nobody sees which fields. So the value's encoding
-//! as it was told is kept beside it, and the two are compared when a packet's handler has named the
-//! state ([`Touched`]): as they are in memory where that is the encoding, a few elements at a time
-//! otherwise. What differs is told in blocks of [`BLOCK`] bytes. Nothing is allocated, and a packet
-//! whose path names no such state costs nothing.
+//! A handler writes to the value without a trace of the fields. So the last reported encoding is
+//! kept beside the value, and the two are compared after a packet's handler named the state
+//! ([`Touched`]). Values are compared in memory if that equals their encoding, otherwise a few
+//! elements at a time. Differences are reported in blocks of [`BLOCK`] bytes. Nothing is allocated,
+//! and a packet with a path that names no such state costs nothing.
 
 use core::cell::Cell;
 
 use super::Stored;
 
-/// Bytes that are told at a time, whatever changed of them.
+/// Bytes of a block, the unit of reported changes.
 pub const BLOCK: usize = 256;
 
-/// Bytes that are compared at once, before it is asked which block differs.
+/// Bytes that are compared at once, before a search for the block that differs.
 const STRIDE: usize = 16 * BLOCK;
 
-/// Blocks that changed, a bit each.
+/// A bitmap of changed blocks.
 #[derive(Debug)]
 pub struct Changed<'a> {
     blocks: &'a mut [u64],
@@ -24,16 +24,16 @@ pub struct Changed<'a> {
 }
 
 impl<'a> Changed<'a> {
-    /// Words for a value of so many bytes.
+    /// Words of the bitmap for a value of `bytes` bytes.
     pub const fn words(bytes: usize) -> usize {
         bytes.div_ceil(BLOCK).div_ceil(u64::BITS as usize)
     }
 
-    /// In place of a look's number: none.
+    /// In place of a scan's number: none.
     pub(super) const NEVER: u64 = u64::MAX;
 
-    /// What changed of a value is noted there; it is looked at for the time with this number, which
-    /// is one more each time.
+    /// Changes are marked in `blocks`. `look` is the number of the scan, which increases by one
+    /// each time.
     pub const fn new(blocks: &'a mut [u64], look: u64) -> Self {
         Self { blocks, look }
     }
@@ -42,7 +42,7 @@ impl<'a> Changed<'a> {
         self.look
     }
 
-    /// So many bytes from there on changed.
+    /// Marks `length` bytes from `at` on as changed.
     pub fn note(&mut self, at: usize, length: usize) {
         if length == 0 {
             return;
@@ -54,8 +54,8 @@ impl<'a> Changed<'a> {
         }
     }
 
-    /// The value's bytes from `at` on are `now`, and `kept` what they were: the latter becomes the
-    /// former.
+    /// Compares `now`, the value's bytes from `at` on, with `kept`, their previous content. Copies
+    /// the differing blocks to `kept` and marks them.
     pub fn update(&mut self, now: &[u8], kept: &mut [u8], at: usize) {
         for (number, (now, kept)) in now.chunks(STRIDE).zip(kept.chunks_mut(STRIDE)).enumerate() {
             if Some(now) != kept.get(..now.len()) {
@@ -68,7 +68,7 @@ impl<'a> Changed<'a> {
     fn update_stride(&mut self, now: &[u8], kept: &mut [u8], at: usize) {
         let mut from = 0;
         while from < now.len() {
-            // Up to where the next block begins.
+            // Up to the beginning of the next block.
             let to = now.len().min(from + BLOCK - (at + from) % BLOCK);
             if let (Some(now), Some(kept)) = (now.get(from..to), kept.get_mut(from..to))
                 && now != kept
@@ -80,7 +80,7 @@ impl<'a> Changed<'a> {
         }
     }
 
-    /// Tells each block that changed, by its number, and forgets that it did.
+    /// Reports each changed block, by its number, and clears its mark.
     pub fn take(&mut self, mut tell: impl FnMut(usize)) {
         for (number, word) in self.blocks.iter_mut().enumerate() {
             while *word != 0 {
@@ -91,8 +91,8 @@ impl<'a> Changed<'a> {
     }
 }
 
-/// Which of its durable singletons a handler named on its way with a packet, by the positions of
-/// its parameters.
+/// The durable singletons that a handler named while it ran a packet, by the positions of its
+/// parameters.
 #[derive(Debug, Default)]
 pub struct Touched(Cell<u8>);
 
@@ -111,27 +111,27 @@ impl Touched {
         }
     }
 
-    /// Whether the state at this position was.
+    /// Whether the state at this position was named.
     #[inline(always)]
     pub fn has(&self, position: u8) -> bool {
         self.0.get() & (1 << position) != 0
     }
 }
 
-/// A durable singleton: what the host half asks of it.
+/// A durable singleton, as the host half uses it.
 pub trait Kept {
-    /// Whether a handler may have written it since it was told last.
+    /// Whether a handler may have written it since the last report.
     fn is_touched(&self) -> bool;
 
-    /// Tells the blocks that changed since this was last called, each with where it begins: all of
-    /// them the first time.
+    /// Reports the blocks that changed since the last call, each with its offset; the first call
+    /// reports all.
     fn tell(&mut self, tell: &mut dyn FnMut(usize, &[u8]));
 
-    /// Takes in a part of a copy, which begins there.
+    /// Takes a part of a replica, at this offset.
     fn restore_part(&mut self, at: usize, part: &[u8]);
 
-    /// All parts are in: the copy is the value from now on. `false` if it encodes none; then the
-    /// value is as it was.
+    /// Makes the replica the value, once all parts are in. `false` if the encoding is invalid; the
+    /// value is then unchanged.
     fn restore(&mut self) -> bool;
 }
 
@@ -143,7 +143,8 @@ pub(super) mod tests {
     use super::*;
     use crate::plain::Plain;
 
-    /// The blocks that are told in a look at a value beside its copy, which is as the value then.
+    /// The blocks reported by one scan of a value against its replica, which is then equal to the
+    /// value.
     pub(in super::super) fn told<T: Plain>(now: &mut T, kept: &mut [u8], look: u64) -> Vec<usize> {
         let mut blocks = vec![0; Changed::words(T::SIZE)];
         now.put_changed(kept, 0, &mut Changed::new(&mut blocks, look));
@@ -156,7 +157,7 @@ pub(super) mod tests {
         told
     }
 
-    /// Which blocks are noted of a change from one value to the other.
+    /// The blocks marked for a change from one value to the other.
     fn changed<T: Plain>(before: &T, mut now: T) -> Vec<usize> {
         let mut kept = vec![0; T::SIZE];
         before.put(&mut kept);
@@ -175,7 +176,7 @@ pub(super) mod tests {
         assert_eq!(changed(&before, now), [0, 1, 62]);
     }
 
-    /// Arrays of which each element is encoded by itself, and arrays of those.
+    /// Arrays with elements that are encoded one by one, and arrays of those.
     #[test]
     fn so_are_those_of_encoded_elements() {
         let before = [false; 5_000];
@@ -199,7 +200,7 @@ pub(super) mod tests {
         let mut changed = Changed::new(&mut blocks, 1);
         changed.note(BLOCK - 1, 2);
         changed.note(5 * BLOCK, 0);
-        // Beyond the value: nothing to tell.
+        // Beyond the value: not reported.
         changed.note(64 * BLOCK, 9);
         let mut told = Vec::new();
         changed.take(|block| told.push(block));

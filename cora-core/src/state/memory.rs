@@ -1,4 +1,4 @@
-//! Memory that the caller supplies: fixed before the first packet, handed out once.
+//! Memory supplied by the caller: fixed before the first packet, allocated once.
 #![expect(
     unsafe_code,
     reason = "turns plain cache lines into slices of other types, once, at start"
@@ -11,7 +11,7 @@ use core::mem::{ManuallyDrop, MaybeUninit};
 use crate::prefetch::{prefetch_at, prefetch_both};
 use crate::sentence::Sentence;
 
-/// A cache line: the unit in which memory is supplied, so that every piece starts on its own line.
+/// A cache line, the unit of supplied memory: every piece starts on its own line.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
 pub struct Line([u64; 8]);
@@ -28,33 +28,33 @@ impl Line {
         &self.0
     }
 
-    /// The line as words, to change.
+    /// The line as words, mutable.
     #[inline]
     pub(crate) const fn words_mut(&mut self) -> &mut [u64; 8] {
         &mut self.0
     }
 }
 
-/// Zero-filled memory, handed out from front to back and never taken back.
+/// Zero-filled memory, allocated from front to back and never freed.
 #[derive(Debug)]
 pub struct Memory {
     lines: &'static mut [Line],
     seed: u64,
-    /// What was asked for last in vain.
+    /// The last failed request.
     lacked: OutOfMemory,
 }
 
 /// The supplied memory is too small for the states.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OutOfMemory {
-    /// Bytes that one more piece asked for.
+    /// Bytes of the failed request.
     pub asked: usize,
     /// Bytes that were left.
     pub left: usize,
 }
 
 impl OutOfMemory {
-    /// What is wrong, in words.
+    /// The error message.
     pub const fn sentence(&self) -> Sentence {
         Sentence::new(
             &["the states need ", " more bytes of memory, ", " are left"],
@@ -70,27 +70,27 @@ impl core::fmt::Display for OutOfMemory {
 }
 
 impl Memory {
-    /// Memory over `lines`, which must be zero: an index read from it would find entries that were
-    /// never put in (wrong results, but nothing unsafe).
+    /// Memory over `lines`, which must be zero. Otherwise an index in it would find entries that
+    /// were never inserted (wrong results, but no undefined behaviour).
     #[must_use]
     pub const fn new(lines: &'static mut [Line]) -> Self {
         Self { lines, seed: 0, lacked: OutOfMemory { asked: 0, left: 0 } }
     }
 
-    /// The seed that tables in this memory hash with, so that nobody outside can choose keys that
-    /// collide. Both sides of a run have the same.
+    /// Sets the hash seed of tables in this memory, so that nobody outside can choose colliding
+    /// keys. Both sides of a run use the same seed.
     #[must_use]
     pub const fn with_seed(self, seed: u64) -> Self {
         Self { seed, ..self }
     }
 
-    /// The seed to hash with.
+    /// The hash seed.
     #[must_use]
     pub const fn seed(&self) -> u64 {
         self.seed
     }
 
-    /// Room for `count` values, not yet made.
+    /// Uninitialised space for `count` values.
     pub fn take<T: 'static>(
         &mut self,
         count: usize,
@@ -102,15 +102,15 @@ impl Memory {
         Ok(unsafe { core::slice::from_raw_parts_mut(lines.as_mut_ptr().cast(), count) })
     }
 
-    /// One value of zero bytes, made where it stays: it never is on a stack, which may have less
-    /// room. A type of which zero bytes are no value fails the build.
+    /// One zero value, made in place: it is never on a stack, which may be too small. A type
+    /// without a valid zero value fails the build.
     pub(crate) fn take_zeroes<T: 'static>(&mut self) -> Result<&'static mut T, OutOfMemory> {
         const { assert!(align_of::<T>() <= Line::BYTES, "aligned to at most a cache line") };
         const { Zeroes::<T>::ARE_A_VALUE };
         let lines = self.cut(bytes_for::<T>(1))?;
         lines.fill(Line::ZERO);
         // SAFETY: `cut` gives exclusive `'static` lines of at least `size_of::<T>()` bytes, aligned
-        // to 64 ≥ align_of::<T>(); all of them are zero, and that is a value of `T` (above).
+        // to 64 ≥ align_of::<T>(); all of them are zero, which is a valid `T` (checked above).
         Ok(unsafe { &mut *lines.as_mut_ptr().cast() })
     }
 
@@ -143,8 +143,8 @@ impl Memory {
         }
     }
 
-    /// As [`Self::cut`], where what is lacking is noted: so what it gives fits in registers, and
-    /// each of the many pieces of a table takes few instructions.
+    /// As [`Self::cut`], but stores the error in `lacked`. The result then fits registers, and each
+    /// of the many pieces of a table takes few instructions.
     #[inline(never)]
     fn cut_off(&mut self, bytes: usize) -> Option<&'static mut [Line]> {
         let count = bytes / Line::BYTES;
@@ -158,25 +158,26 @@ impl Memory {
     }
 }
 
-/// Whether zero bytes are a value of a type, asked of the compiler: it refuses a constant that is
-/// no value of its type ("it is undefined behavior to use this value").
+/// Checks at compile time that zero bytes are a valid value of a type. The compiler refuses a
+/// constant with an invalid value ("it is undefined behavior to use this value").
 struct Zeroes<T>(PhantomData<T>);
 
 impl<T> Zeroes<T> {
-    // SAFETY: this is evaluated while compiling, and at no other time: where zeroes are no value of
-    // the type, the build ends here.
+    // SAFETY: this is evaluated only at compile time. If zeroes are not a valid `T`, the build
+    // fails.
     const VALUE: ManuallyDrop<T> =
         ManuallyDrop::new(unsafe { MaybeUninit::<T>::zeroed().assume_init() });
     const ARE_A_VALUE: () = assert!(size_of_val(&Self::VALUE) == size_of::<T>());
 }
 
-/// Most bytes of a state that is one value: a singleton, a read-mostly or a commutative state.
+/// Maximum size in bytes of a state of one value: a singleton, a read-mostly or a commutative
+/// state.
 pub const MOST_BYTES: usize = 64 << 20;
 
-/// Refuses a state that is larger: at build time, where this is called in a constant.
+/// Refuses a larger state, at build time if called in a constant.
 ///
 /// # Panics
-/// When it is.
+/// If the state is larger.
 pub const fn within_limit<T>() {
     const MESSAGE: &str = "CORA0131: the state has more than 67,108,864 bytes (64 MiB), the most that a state of one \
                            value may have; help: make its arrays shorter, or make it a table with a `key`";
@@ -184,7 +185,7 @@ pub const fn within_limit<T>() {
     assert!(size_of::<T>() <= MOST_BYTES, "{}", MESSAGE);
 }
 
-/// The largest of these numbers; 0 of none.
+/// The largest of these numbers; 0 for none.
 #[must_use]
 pub const fn largest(bytes: &[usize]) -> usize {
     let (mut most, mut at) = (0, 0);
@@ -197,20 +198,20 @@ pub const fn largest(bytes: &[usize]) -> usize {
     most
 }
 
-/// Bytes of [`Memory`] that `count` values take, in whole lines.
+/// Bytes of [`Memory`] for `count` values, in whole lines.
 #[must_use]
 pub const fn bytes_for<T>(count: usize) -> usize {
     (count * size_of::<T>()).next_multiple_of(Line::BYTES)
 }
 
-/// A growing array in supplied memory: values are made in order and are never dropped, and memory
-/// that is never used is never touched.
+/// A growing array in supplied memory. Values are made in order and never dropped, and unused
+/// memory is never touched.
 ///
-/// A value that nearly fills its last line has that for itself, so that it is read with as few
-/// lines as it can be.
+/// A value that nearly fills its last cache line gets that line alone, so that a read touches as
+/// few lines as possible.
 #[derive(Debug)]
 pub(crate) struct Arena<T: 'static> {
-    // Cells, because values may hold some, which are written through shared references.
+    // Cells, because values may contain cells, which are written through shared references.
     room: &'static mut [MaybeUninit<UnsafeCell<Line>>],
     capacity: usize,
     made: usize,
@@ -218,23 +219,23 @@ pub(crate) struct Arena<T: 'static> {
 }
 
 impl<T: 'static> Arena<T> {
-    /// From one value to the next: whole lines, if that costs a quarter at most.
+    /// Distance between values: whole lines, if that costs at most a quarter more.
     const STRIDE: usize = {
         let lines = size_of::<T>().next_multiple_of(Line::BYTES);
         if lines * 4 <= size_of::<T>() * 5 { lines } else { size_of::<T>() }
     };
 
-    /// Bytes of [`Memory`] that room for `count` values takes.
+    /// Bytes of [`Memory`] for `count` values.
     pub(crate) const fn bytes(count: usize) -> usize {
         (count * Self::STRIDE).next_multiple_of(Line::BYTES)
     }
 
-    /// Room for none.
+    /// Space for no values.
     pub(crate) const fn empty() -> Self {
         Self { room: &mut [], capacity: 0, made: 0, values: PhantomData }
     }
 
-    /// Room for `count` values, none made.
+    /// Space for `count` values, none made.
     pub(crate) fn create(memory: &mut Memory, count: usize) -> Result<Self, OutOfMemory> {
         const { assert!(align_of::<T>() <= Line::BYTES, "aligned to at most a cache line") };
         let room = memory.take(Self::bytes(count) / Line::BYTES)?;
@@ -247,13 +248,13 @@ impl<T: 'static> Arena<T> {
         self.made
     }
 
-    /// Values there is room for.
+    /// Maximum number of values.
     #[inline]
     pub(crate) const fn capacity(&self) -> usize {
         self.capacity
     }
 
-    /// Makes one more; gives it back when there is no room.
+    /// Appends a value; returns it if there is no space.
     #[inline]
     pub(crate) fn push(&mut self, value: T) -> Result<u32, T> {
         if self.made >= self.capacity {
@@ -261,7 +262,7 @@ impl<T: 'static> Arena<T> {
         }
         let place = self.room.as_mut_ptr().cast::<u8>().wrapping_add(self.made * Self::STRIDE);
         // SAFETY: `made` is below `capacity`, so the place and `size_of::<T>()` ≤ `STRIDE` bytes
-        // behind it lie within `room`, which is for us alone; `STRIDE` is a multiple of the
+        // behind it lie within `room`, which is borrowed exclusively. `STRIDE` is a multiple of the
         // alignment of `T`, as the size of a type and a cache line are, and `room` begins at a
         // line.
         unsafe { place.cast::<T>().write(value) };
@@ -283,13 +284,13 @@ impl<T: 'static> Arena<T> {
         }
         // SAFETY: `number` is below `made`, so the place lies within `room`, see `push`.
         let place = unsafe { self.room.as_ptr().cast::<u8>().add(number as usize * Self::STRIDE) };
-        // SAFETY: the first `made` places were written by `push` (see there for where they are) and
-        // hold values that are never dropped; while `self` is borrowed nobody writes one, but
-        // through cells of its own, which the cells of `room` allow.
+        // SAFETY: `push` wrote the first `made` places (see there for their bounds) with values
+        // that are never dropped. While `self` is borrowed nobody writes one, except through cells
+        // of its own, which the cells of `room` allow.
         Some(unsafe { &*place.cast::<T>() })
     }
 
-    /// Asks for the value with this number, if there is one: its line, or the first two.
+    /// Prefetches the value with this number, if there is one: its cache line, or the first two.
     #[inline(always)]
     pub(crate) fn prefetch(&self, number: u32) {
         let place = self.room.as_ptr().cast::<u8>().wrapping_add(number as usize * Self::STRIDE);
@@ -309,7 +310,7 @@ impl<T: 'static> Arena<T> {
         let room = self.room.as_mut_ptr().cast::<u8>();
         // SAFETY: as in `get`.
         let place = unsafe { room.add(number as usize * Self::STRIDE) };
-        // SAFETY: as in `get`; `self` is borrowed for us alone.
+        // SAFETY: as in `get`; `self` is borrowed exclusively.
         Some(unsafe { &mut *place.cast::<T>() })
     }
 }

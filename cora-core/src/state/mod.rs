@@ -1,8 +1,8 @@
-//! States: what a handler may keep from one packet to the next.
+//! States: the data that a handler keeps between packets.
 //!
-//! Five kinds, each with its own rule of who may hold it (see the table in `ARCHITECTURE.md`):
-//! keyed by the flow key, keyed by a coarser key, singleton, commutative, read-mostly. `#[state]`
-//! implements the traits of this module; a program names none of them.
+//! Five kinds, each with its own rule for the sides that may hold it (see the table in
+//! `ARCHITECTURE.md`): keyed by the flow key, keyed by a coarser key, singleton, commutative,
+//! read-mostly. `#[state]` implements the traits of this module; a program names none of them.
 
 pub mod commutative;
 mod generation;
@@ -26,14 +26,14 @@ use crate::key::{Address, Key};
 use crate::packet::Packet;
 use crate::plain::{Describe, Plain};
 
-/// How a state is declared, which decides who may hold it.
+/// The declared kind of a state, which decides the sides that may hold it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// One entry per key.
     Keyed,
     /// One value.
     Singleton,
-    /// One replica per side; their merge is the value.
+    /// One replica per side; the value is their merge.
     Commutative,
     /// One copy per side, replaced in whole versions by the control plane.
     ReadMostly,
@@ -42,7 +42,7 @@ pub enum Kind {
 /// Where the plan puts a state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// Entries live at the side that owns their flow.
+    /// Entries are on the side that owns their flow.
     Travels,
     /// Only the NIC holds it.
     Nic,
@@ -52,14 +52,14 @@ pub enum Place {
     Replica,
 }
 
-/// Which states a build of a handler can reach: what is out of reach becomes a punt, and the code
-/// behind it vanishes.
+/// The states that a build of a handler can reach. Access to any other state becomes a punt, and
+/// the code after it is eliminated.
 pub trait Reach {
-    /// Each state's place by name; `None` when every state is in reach.
+    /// The place of each state, by name; `None` if every state is in reach.
     const PLACES: Option<&'static [(&'static str, Place)]>;
 }
 
-/// The host's view, and a plan's that splits nothing: every state is in reach.
+/// For the host, and for plans that don't split: every state is in reach.
 #[derive(Clone, Copy, Debug)]
 pub struct EveryState;
 
@@ -67,10 +67,10 @@ impl Reach for EveryState {
     const PLACES: Option<&'static [(&'static str, Place)]> = None;
 }
 
-/// Whether state `S` is in reach of `R`; evaluated while compiling.
+/// Whether state `S` is in reach of `R`; evaluated at compile time.
 ///
 /// # Panics
-/// When the plan does not know the state, which fails the build: the build script did not see it.
+/// If the plan does not know the state, which fails the build: the build script did not see it.
 pub const fn reaches<R: Reach, S: Stored>() -> bool {
     let Some(places) = R::PLACES else { return true };
     let mut at = 0;
@@ -98,8 +98,8 @@ const fn same(a: &str, b: &str) -> bool {
     true
 }
 
-/// What the runtime asks of the thing behind a handler's parameter: a [`Table`], or the state
-/// itself for the other kinds.
+/// The object behind a handler's parameter, as the runtime uses it: a [`Table`], or for the other
+/// kinds the state itself.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a state",
     label = "not a state",
@@ -107,19 +107,19 @@ const fn same(a: &str, b: &str) -> bool {
             singleton or commutative one, `&S` for a read-mostly one"
 )]
 pub trait Stored: Sized + 'static {
-    /// The state's name: that of its type.
+    /// The name of the state's type.
     const NAME: &'static str;
-    /// Its kind.
+    /// The kind of the state.
     const KIND: Kind;
-    /// Bytes of [`Memory`] that [`Self::create`] takes, at most.
+    /// Upper bound of the bytes of [`Memory`] that [`Self::create`] takes.
     const BYTES: usize;
-    /// Bytes of its value, if it is one that a program makes and hands over (`Default`,
-    /// `Configure`): so many are on a stack then, several times over.
+    /// Size in bytes of its value, if a program makes and passes one (`Default`, `Configure`): the
+    /// stack then holds several such values.
     const VALUE: usize = 0;
     /// Whether it is a durable singleton.
     const KEPT: bool = false;
-    /// The type that a handler's parameter names and the runtime keeps: `Table<S>` itself, or a
-    /// `&'static mut S` in caller-supplied memory.
+    /// The object that the runtime keeps: `Table<S>` itself, which a handler's parameter names, or
+    /// a `&'static mut S` in supplied memory.
     type Home: Home;
 
     /// Makes the state, empty, in `memory`.
@@ -129,55 +129,55 @@ pub trait Stored: Sized + 'static {
     fn borrow(home: &mut Self::Home) -> &mut Self;
 }
 
-/// What a packet's run means to the states.
+/// The context of a packet's run, for the states.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Visit {
-    /// The packet's time, which idle times are counted in (ns).
+    /// The packet's time, which idle times are measured by (ns).
     pub now: u64,
-    /// No later packet is older than this: what expired before it may be freed. It lags behind
-    /// `now` while packets wait for a flow that moves.
+    /// The low watermark: no later packet is older than this, so entries that expired before it may
+    /// be freed. It lags behind `now` while packets wait for a flow that moves.
     pub horizon: u64,
-    /// The run may end in a punt, so what it writes must be recorded.
+    /// The run may end in a punt, so its writes must be logged.
     pub undo: bool,
-    /// The flow that new entries belong to; [`NO_FLOW`] when nothing ever moves.
+    /// The flow of new entries; [`NO_FLOW`] if nothing ever moves.
     pub flow: u32,
-    /// The packet's number in its burst, if it was announced ([`Home::hint`]);
+    /// The packet's number in its burst, if [`Home::hint`] announced it;
     /// [`ALONE`](table::ahead::ALONE) otherwise.
     pub ahead: u8,
 }
 
-/// In place of a flow's number: none.
+/// In place of a flow's number: no flow.
 pub const NO_FLOW: u32 = u32::MAX;
 
-/// A stored state, as the runtime handles it: undo, export, merge.
+/// A stored state, as the runtime uses it: undo, export, merge.
 pub trait Home {
-    /// Its kind.
+    /// The kind of the state.
     fn kind(&self) -> Kind;
 
-    /// Packet `number` of a burst will come: what it is likely to look up may be fetched.
+    /// Announces packet `number` of a burst: prefetches the index line of its key.
     fn hint(&mut self, number: u8, packet: &Packet<'_>) {
         let _ = (number, packet);
     }
 
-    /// All packets of the burst are announced by [`Self::hint`]: the second step of looking up
-    /// ahead, with the same packets. `false` if the packet has a key that probably has no entry.
+    /// Second prefetch stage, once [`Self::hint`] announced all packets of the burst, with the same
+    /// packets. `false` if the packet has a key that probably has no entry.
     fn guess(&mut self, number: u8, packet: &Packet<'_>) -> bool {
         let _ = (number, packet);
         true
     }
 
-    // Called by name only: the NIC's half has no room for what its lists of methods name and it
-    // never calls.
+    // The following are called by name only: a vtable would link their code into the NIC half,
+    // which never calls some of them.
 
-    /// Nothing is known ahead any more: of the next burst, not every packet will be announced.
+    /// Drops all prefetch state: not every packet of the next burst will be announced.
     fn forget(&mut self)
     where
         Self: Sized,
     {
     }
 
-    /// What tells whose the entry is that packet `number` of a burst may find ([`Self::guess`]) may
-    /// be fetched.
+    /// Prefetches the owner of the entry that packet `number` of a burst probably finds
+    /// ([`Self::guess`]).
     fn hint_owner(&self, number: u8)
     where
         Self: Sized,
@@ -185,7 +185,7 @@ pub trait Home {
         let _ = number;
     }
 
-    /// The flow of that entry. What tells whether the flow has entries may be fetched.
+    /// The flow of that entry. Prefetches the head of the flow's entry list.
     fn guess_owner(&self, number: u8) -> Option<u32>
     where
         Self: Sized,
@@ -197,8 +197,8 @@ pub trait Home {
     /// Called once before the packet's handlers.
     fn begin(&mut self, visit: Visit);
 
-    /// Called behind [`Self::begin`] where flows are [grouped](crate::app::App::GROUPED) by an
-    /// address: the packet is of this group, or of none, and finds the entries of that alone.
+    /// Called after [`Self::begin`] if flows are [grouped](crate::app::App::GROUPED) by an address.
+    /// The packet belongs to this group, or to none, and finds only entries of that group.
     fn enter(&mut self, group: Option<Address>)
     where
         Self: Sized,
@@ -206,42 +206,43 @@ pub trait Home {
         let _ = group;
     }
 
-    /// The packet is through: what it wrote stays. `undo` is its [visit's](Visit::undo): whoever
-    /// knows it when the program is compiled need not ask.
+    /// The packet is completed: its writes stay. `undo` is that of the [visit](Visit::undo); a
+    /// constant argument avoids the check.
     fn commit(&mut self, undo: bool);
 
-    /// What the packet wrote is undone.
+    /// Undoes the packet's writes.
     fn rollback(&mut self);
 
-    /// Hands out what is alive at `now` (of recorded states, all that did not end yet), piece by
-    /// piece: one call of `piece` per entry, or chunks of the whole for the other kinds. Each piece
-    /// is at most [`MAX_PIECE`] bytes.
+    /// Exports the content alive at `now` (for recorded states, all entries that have not ended),
+    /// piece by piece: one call of `piece` per entry, or chunks of the whole for the other kinds.
+    /// Each piece is at most [`MAX_PIECE`] bytes.
     fn export(&mut self, now: u64, piece: &mut dyn FnMut(&[u8]));
 
-    /// Takes in a piece that the same state exported at the other side: a replica's units are
-    /// merged, chunks of a whole value replace it. An entry is refused: entries move only with
-    /// their flows.
+    /// Imports a piece exported by the same state at the other side: units of a replica are merged,
+    /// chunks of a whole value replace it. An entry is refused: entries move only with their flows.
     fn merge(&mut self, piece: &[u8]) -> Result<(), Malformed>;
 
-    /// The table behind a keyed state that travels with its flow.
+    /// The table of a keyed state that travels with its flow.
     fn as_travelling(&mut self) -> Option<&mut dyn table::Travelling> {
         None
     }
 
-    /// Whether the packet wrote more than can be taken back, so that it must punt whatever it says.
+    /// Whether the packet wrote more than can be undone, so that it must punt regardless of its
+    /// verdict.
     fn overflowed(&self) -> bool {
         false
     }
 
-    /// Entries alive at `now`; 1 for states that are not keyed.
+    /// Number of entries alive at `now`; 1 for states that are not keyed.
     fn entries(&self, now: u64) -> u64;
 }
 
-/// A stored state, as a report reads it. Apart from [`Home`], since only the host reports: what
-/// formats values is not linked into the NIC half.
+/// A stored state, as a report reads it. Separate from [`Home`], since only the host reports:
+/// formatting code is not linked into the NIC half.
 pub trait Described: Home {
-    /// Describes what is alive at `now`: one call of `item` per entry, with the encoded key to sort
-    /// by and a closure that describes the entry; one call with an empty key for the other kinds.
+    /// Describes the content alive at `now`: one call of `item` per entry, with the encoded key to
+    /// sort by and a closure that describes the entry. For the other kinds, one call with an empty
+    /// key.
     fn describe(&self, now: u64, item: &mut DescribeItem<'_>);
 
     /// The same state, if it is a durable singleton.
@@ -249,26 +250,26 @@ pub trait Described: Home {
         None
     }
 
-    /// How entries are encoded, if the state is keyed; of a durable singleton, how its value is, as
-    /// an entry without a key.
+    /// The encoding of entries, if the state is keyed. For a durable singleton, the encoding of its
+    /// value, as an entry without a key.
     fn layout(&self) -> Option<EntryLayout> {
         None
     }
 
-    /// Of a keyed state: makes a value of one of the type that it was [before](Plain::BEFORE), both
-    /// encoded; whether that worked.
+    /// For a keyed state: converts an encoded value of its [previous](Plain::BEFORE) type into an
+    /// encoded value. Returns whether that succeeded.
     fn convert(&self, before: &[u8], value: &mut [u8]) -> bool {
         let _ = (before, value);
         false
     }
 
-    /// Of a read-mostly state: the version in force has this number from now on.
+    /// For a read-mostly state: sets the number of the version in force.
     fn begin_generation(&mut self, generation: Generation) {
         let _ = generation;
     }
 
-    /// Takes in a piece that the same state exported at the other side, as [`Home::merge`] does; an
-    /// entry is described to `item`, not kept.
+    /// Imports a piece exported by the same state at the other side, as [`Home::merge`] does. An
+    /// entry is only described to `item`, not kept.
     fn import(
         &mut self,
         piece: &[u8],
@@ -280,16 +281,15 @@ pub trait Described: Home {
     }
 }
 
-/// How a keyed state's entries are encoded: so many bytes that any build of the program has alike,
-/// and then the value's fields.
+/// The encoding of a keyed state's entries: a prefix that is the same in any build of the program,
+/// then the value's fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EntryLayout {
-    /// Bytes that tell an entry from others, from the first: its key, and which address is its
-    /// group.
+    /// Bytes at the beginning that identify an entry: its key, and which address is its group.
     pub key: usize,
     /// Bytes of the whole entry.
     pub entry: usize,
-    /// Bytes of the value, which ends the entry.
+    /// Bytes of the value, at the end of the entry.
     pub value: usize,
     /// The value's [`Plain::FIELDS`].
     pub fields: &'static [(&'static str, usize)],
@@ -297,54 +297,55 @@ pub struct EntryLayout {
     pub before: &'static [(&'static str, usize)],
 }
 
-/// What [`Described::describe`] calls per entry: its encoded key, and a closure that describes it.
+/// Called by [`Described::describe`] per entry: the encoded key, and a closure that describes the
+/// entry.
 pub type DescribeItem<'a> = dyn FnMut(&[u8], &mut dyn FnMut(&mut dyn Describe)) + 'a;
 
-/// Most bytes of a piece in [`Home::export`].
+/// Maximum length in bytes of a piece in [`Home::export`].
 pub const MAX_PIECE: usize = 2048;
 
-/// Bytes from the other side that encode no value of the state.
+/// Bytes from the other side that don't encode a value of the state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Malformed;
 
-/// A keyed state: what `#[state(key = …)]` says.
+/// A keyed state, as declared by `#[state(key = …)]`.
 pub trait Keyed: Plain {
     /// The type of its key.
     type Key: Key;
-    /// Its name: that of the type.
+    /// The name of the type.
     const NAME: &'static str;
-    /// Most entries at a time.
+    /// Maximum number of entries.
     const CAPACITY: u32;
-    /// How long an entry lives unused, in nanoseconds of packet time; at most, where entries say it
-    /// themselves ([`Plain::IDLE_VARIES`]).
+    /// The idle time of an entry, in nanoseconds of packet time; the maximum if entries have their
+    /// own ([`Plain::IDLE_VARIES`]).
     const IDLE: u64;
     /// Whether an entry is also found by the key of the reply direction.
     const REPLY: bool;
 }
 
-/// A singleton: what `#[state(singleton)]` says. It begins as its `Default`.
+/// A singleton, as declared by `#[state(singleton)]`. Its initial value is its `Default`.
 pub trait Singleton: Plain + Default {
-    /// Its name: that of the type.
+    /// The name of the type.
     const NAME: &'static str;
 }
 
-/// A read-mostly state: what `#[state(read_mostly)]` says. Without a configuration it is its
+/// A read-mostly state, as declared by `#[state(read_mostly)]`. Without a configuration it is its
 /// `Default`.
 #[cfg(not(target_os = "none"))]
 pub trait ReadMostly: Plain + Default + Configure {
-    /// Its name: that of the type.
+    /// The name of the type.
     const NAME: &'static str;
 }
 
 /// A read-mostly state, as the NIC sees it: the host makes its versions.
 #[cfg(target_os = "none")]
 pub trait ReadMostly: Plain {
-    /// Its name: that of the type.
+    /// The name of the type.
     const NAME: &'static str;
 }
 
-/// How the control plane makes a version of a read-mostly state from text, at the host.
+/// Makes a version of a read-mostly state from text, for the control plane at the host.
 pub trait Configure: Sized {
-    /// Parses one whole version; the error says what is wrong and where.
+    /// Parses one whole version. The error gives the fault and its place.
     fn configure(text: &str) -> Result<Self, &'static str>;
 }

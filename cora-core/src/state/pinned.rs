@@ -1,14 +1,14 @@
-//! Homes of the states that are one value: singletons, and versions of read-mostly states.
+//! Storage of states of one value: singletons, and versions of read-mostly states.
 //!
-//! A value may be larger than a stack, so it is made where it stays: of zero bytes, and then read
-//! from an encoding, field by field. At the host it begins as its `Default`, which comes by value
-//! whatever we do: programs run on a stack with room for that ([`Stored::VALUE`]). On bare metal it
-//! begins as zeroes, since the host tells the NIC every value before the first packet.
+//! A value may be larger than a stack, so it is made in place: from zero bytes, then decoded field
+//! by field. At the host it begins as its `Default`, which is unavoidably passed by value: programs
+//! run on a stack with space for that ([`Stored::VALUE`]). On bare metal it begins as zeroes, since
+//! the host sends the NIC every value before the first packet.
 //!
-//! A durable singleton tells which of its blocks changed ([`kept`](super::kept)).
+//! A durable singleton reports its changed blocks ([`kept`](super::kept)).
 //!
-//! Neither needs undo. A plan that splits pins every singleton to the host, and the host never
-//! punts; a plan that runs everything at the NIC never punts either.
+//! Neither kind needs undo. A plan that splits pins every singleton to the host, which never punts.
+//! A plan that runs everything at the NIC never punts either.
 
 #[cfg(doc)]
 use super::Stored;
@@ -23,18 +23,18 @@ use crate::plain::Plain;
 /// Bytes of value in one exported piece, which begins with its offset (4 bytes).
 const CHUNK: usize = 1024;
 
-/// One value in supplied memory, and room for its encoding.
+/// One value in supplied memory, with a buffer for its encoding.
 #[derive(Debug)]
 struct Whole<S: 'static> {
     value: &'static mut S,
-    /// Of a durable state: as it was when changes were last looked for.
+    /// For a durable state: the encoding at the last scan for changes.
     encoded: &'static mut [u64],
-    /// Blocks of that that changed and were not told; none of other states.
+    /// Blocks of it that changed and were not reported yet; empty for other states.
     changed: &'static mut [u64],
     touched: bool,
-    /// It was told whole, so that changes are enough.
+    /// It was reported whole, so changes suffice from now on.
     told: bool,
-    /// How often changes were looked for.
+    /// Number of scans for changes.
     looks: u64,
 }
 
@@ -56,7 +56,7 @@ impl<S: Plain> Whole<S> {
         each_chunk(encoded.get(..S::SIZE).unwrap_or_default(), piece);
     }
 
-    /// Encodes the value; of a durable one, notes what changed.
+    /// Encodes the value; for a durable one, marks the changes.
     fn encode(&mut self) {
         let encoded = zerocopy::IntoBytes::as_mut_bytes(self.encoded);
         if const { S::DURABLE } && self.told {
@@ -67,12 +67,12 @@ impl<S: Plain> Whole<S> {
         }
     }
 
-    /// A copy is being made of what was told before, and the value is another one.
+    /// The reported value is out of date, since the encoding is being replaced.
     const fn anew(&mut self) {
         (self.touched, self.told) = (true, false);
     }
 
-    /// Takes a chunk in; the last one puts the new value in force.
+    /// Imports a chunk; the last one puts the new value in force.
     fn import(&mut self, piece: &[u8]) -> Result<(), Malformed> {
         self.anew();
         let encoded = zerocopy::IntoBytes::as_mut_bytes(self.encoded);
@@ -118,13 +118,13 @@ impl<S: Plain> Kept for Whole<S> {
             return false;
         };
         *self.value = value;
-        // The copy is as the value is.
+        // The replica equals the value.
         (self.touched, self.told) = (false, true);
         true
     }
 }
 
-/// Hands an encoded value out in chunks. One copy, for values of any length.
+/// Exports an encoded value in chunks. One copy of the code serves values of any length.
 #[cold]
 #[inline(never)]
 fn each_chunk(encoded: &[u8], piece: &mut dyn FnMut(&[u8])) {
@@ -139,7 +139,7 @@ fn each_chunk(encoded: &[u8], piece: &mut dyn FnMut(&[u8])) {
     }
 }
 
-/// Puts a chunk where it belongs; whether it is the last one.
+/// Stores a chunk at its offset; returns whether it is the last one.
 #[cold]
 #[inline(never)]
 fn take_in(encoded: &mut [u8], piece: &[u8]) -> Result<bool, Malformed> {
@@ -162,7 +162,7 @@ macro_rules! home_of_one_value {
             /// Bytes of [`Memory`] that it takes.
             pub const BYTES: usize = Whole::<S>::BYTES;
 
-            /// The state, as its `Default`; on bare metal as zeroes, until the host tells it.
+            /// The state as its `Default`; on bare metal as zeroes, until the host sends its value.
             pub fn create(memory: &mut Memory) -> Result<Self, OutOfMemory> {
                 let whole = Whole::<S>::create(memory)?;
                 #[cfg(not(target_os = "none"))]
@@ -172,14 +172,14 @@ macro_rules! home_of_one_value {
                 Ok(Self { whole })
             }
 
-            /// The value, for whoever may write it.
+            /// The value, for a caller that may write it.
             #[inline]
             pub const fn value(&mut self) -> &mut S {
                 self.touch();
                 self.whole.value
             }
 
-            /// The value; whoever writes it says so ([`Self::touch`]).
+            /// The value. A caller that writes it must call [`Self::touch`].
             #[inline]
             pub const fn lend(&mut self) -> &mut S {
                 self.whole.value
@@ -228,7 +228,7 @@ macro_rules! home_of_one_value {
 }
 
 home_of_one_value! {
-    /// The home of a singleton.
+    /// The storage of a singleton.
     Pinned, Singleton, S::default(), {
         fn kept(&mut self) -> Option<&mut dyn Kept> {
             if const { S::DURABLE } { Some(&mut self.whole) } else { None }
@@ -247,7 +247,7 @@ home_of_one_value! {
 }
 
 home_of_one_value! {
-    /// The home of a read-mostly state: the version in force.
+    /// The storage of a read-mostly state: the version in force.
     Versioned, ReadMostly, first(S::default()), {
         fn begin_generation(&mut self, generation: Generation) {
             self.whole.value.begin_generation(generation);
@@ -257,8 +257,8 @@ home_of_one_value! {
 
 #[cfg(not(target_os = "none"))]
 impl<S: ReadMostly> Versioned<S> {
-    /// Puts a whole new version, made from `text`, in force: as the first one, until it is told
-    /// another number.
+    /// Puts a whole new version, parsed from `text`, in force. It has the first version's number
+    /// until it gets another one.
     pub fn configure(&mut self, text: &str) -> Result<(), &'static str> {
         *self.whole.value = first(S::configure(text)?);
         Ok(())
@@ -344,7 +344,7 @@ mod tests {
 
     impl super::super::Configure for Rules {
         fn configure(text: &str) -> Result<Self, &'static str> {
-            // What is said of the generation here does not count.
+            // The generation given here is ignored.
             let closed = text.parse().map_err(|_| "no port")?;
             Ok(Self { generation: Generation::new(99), closed })
         }

@@ -1,12 +1,12 @@
-//! Arrays that note which of their elements were written.
+//! Arrays that record which of their elements were written.
 //!
-//! A large pool in a durable singleton would be compared whole with its copy after each burst that
-//! names it. This array is compared where it was written.
+//! A large pool in a durable singleton would be compared whole with its replica after each burst
+//! that names it. This array is compared only where it was written.
 //!
-//! Its notes count only if nobody else took them or moved them: a program may swap two arrays, or
-//! write one back that it copied before. So an array remembers in which look, and where in the
-//! state's encoding, its notes were last taken. Where that is not the look before this one, or
-//! another place, the whole array is compared.
+//! Its notes are valid only if nobody else took or moved them: a program may swap two arrays, or
+//! write back an earlier copy. So an array stores the scan, and the offset in the state's encoding,
+//! of the last use of its notes. Unless that was the previous scan at the same offset, the whole
+//! array is compared.
 
 use core::ops::Deref;
 
@@ -15,13 +15,13 @@ use crate::plain::{Describe, Plain};
 
 /// Words of notes.
 const WORDS: usize = 64;
-/// Notes, a bit each.
+/// Number of notes, one bit each.
 const NOTES: usize = WORDS * 64;
 
-/// An array for durable singletons, for pools of ports and the like: after a burst, only what was
-/// written of it is compared with the copy and copied.
+/// An array for durable singletons, such as pools of ports. After a burst, only its written parts
+/// are compared with the replica and copied.
 ///
-/// It is read like a slice, and written by [`get_mut`](Self::get_mut).
+/// It reads like a slice; write elements with [`get_mut`](Self::get_mut).
 ///
 /// ```
 /// use cora_core::state::Tracked;
@@ -35,14 +35,14 @@ const NOTES: usize = WORDS * 64;
 #[derive(Clone, Copy, Debug)]
 pub struct Tracked<T, const N: usize> {
     items: [T; N],
-    /// Of so many elements each, whether one was handed out to be written.
+    /// Per group of elements: whether one was handed out for a write.
     written: [u64; WORDS],
-    /// The look in which the notes were last taken, and where in the encoding the array began.
+    /// The scan that last took the notes, and the array's offset in the encoding then.
     taken: (u64, usize),
 }
 
 impl<T, const N: usize> Tracked<T, N> {
-    /// Elements to a note.
+    /// Elements per note.
     const STEP: usize = if N > NOTES { N.div_ceil(NOTES) } else { 1 };
 
     /// An array of these elements.
@@ -50,7 +50,7 @@ impl<T, const N: usize> Tracked<T, N> {
         Self { items, written: [0; WORDS], taken: (Changed::NEVER, 0) }
     }
 
-    /// An element, to be written; `None` beyond the array's end.
+    /// An element, mutable; `None` beyond the array's end.
     #[inline]
     pub fn get_mut(&mut self, at: usize) -> Option<&mut T> {
         let note = at / Self::STEP;
@@ -127,7 +127,7 @@ mod tests {
 
     type Pool = [Tracked<u8, 7_000>; 2];
 
-    /// A value beside its copy, compared again and again.
+    /// A value with its replica, compared repeatedly.
     struct Copied {
         value: Pool,
         kept: Vec<u8>,
@@ -142,7 +142,7 @@ mod tests {
             Self { value, kept, look: 0 }
         }
 
-        /// The blocks that are told.
+        /// The reported blocks.
         fn told(&mut self) -> Vec<usize> {
             self.look += 1;
             told(&mut self.value, &mut self.kept, self.look)
@@ -157,14 +157,14 @@ mod tests {
         *copied.value[1].get_mut(6_999).unwrap() = 1;
         assert_eq!(copied.value[0].get_mut(7_000), None);
         assert_eq!(copied.told(), [0, 54]);
-        // Handed out, and left as it was.
+        // Handed out, but unchanged.
         copied.value[0].get_mut(6_000).unwrap();
         assert_eq!(copied.told(), [0; 0]);
         *copied.value[0].get_mut(6_000).unwrap() = 2;
         assert_eq!(copied.told(), [23]);
     }
 
-    /// The notes of an array that was copied, swapped, replaced or read anew are not its own.
+    /// The notes of an array that was copied, swapped, replaced or decoded are not its own.
     #[test]
     fn so_is_what_was_written_otherwise() {
         let mut copied = Copied::new();

@@ -1,4 +1,4 @@
-//! Frames to test with, built by smoltcp, and a judge of checksums that shares no code with Cora.
+//! Test frames built by smoltcp, and a checker of checksums that shares no code with Cora.
 #![allow(dead_code, unreachable_pub, reason = "each test file uses its own part")]
 
 use cora_core::key::{Address, FiveTuple};
@@ -54,18 +54,18 @@ pub fn flow_is(mut frame: Vec<u8>, expected: Result<FiveTuple, Reason>) {
     assert_eq!(packet.five_tuple(), expected);
 }
 
-/// `frame` with one byte put in place.
+/// `frame` with one byte replaced.
 pub fn with(mut frame: Vec<u8>, at: usize, byte: u8) -> Vec<u8> {
     frame[at] = byte;
     frame
 }
 
-/// Likewise in the IPv4 header of an untagged frame, whose checksum is right afterwards.
+/// The same in the IPv4 header of an untagged frame, with a corrected checksum.
 pub fn with_right(frame: Vec<u8>, at: usize, byte: u8) -> Vec<u8> {
     right(with(frame, at, byte), 14)
 }
 
-/// `frame` with the right checksum in the IPv4 header at `at`, as far as the header is there.
+/// `frame` with a correct checksum in the IPv4 header at `at`, as far as the header exists.
 pub fn right(mut frame: Vec<u8>, at: usize) -> Vec<u8> {
     let header = frame[at..].len().min(usize::from(frame[at] & 15).max(5) * 4);
     frame[at + 10..at + 12].fill(0);
@@ -74,12 +74,12 @@ pub fn right(mut frame: Vec<u8>, at: usize) -> Vec<u8> {
     frame
 }
 
-/// A SYN with data, of IPv4.
+/// An IPv4 SYN with data.
 pub fn tcp4() -> Vec<u8> {
     ethernet(&ip(FOUR, TCP, &tcp(FOUR, (1234, 80), SYN, b"hello")))
 }
 
-/// Likewise.
+/// An IPv6 SYN with data.
 pub fn tcp6() -> Vec<u8> {
     ethernet(&ip(SIX, TCP, &tcp(SIX, (1234, 80), SYN, b"hello")))
 }
@@ -99,7 +99,7 @@ fn ip_address(address: Address) -> IpAddress {
     }
 }
 
-/// A TCP segment of 20 + `options` bytes of header.
+/// A TCP segment with a header of 20 + `options` bytes.
 pub fn tcp(ends: (Address, Address), ports: (u16, u16), flags: u8, payload: &[u8]) -> Vec<u8> {
     let mut bytes = vec![0; 20];
     bytes.extend_from_slice(payload);
@@ -155,7 +155,7 @@ pub fn ip(ends: (Address, Address), protocol: u8, payload: &[u8]) -> Vec<u8> {
     ip_with(ends, protocol, &[], payload)
 }
 
-/// Likewise with IPv4 options or IPv6 extension headers; for the latter, `protocol` is the first.
+/// The same with IPv4 options or IPv6 extension headers; for the latter, `protocol` is the first.
 pub fn ip_with(ends: (Address, Address), protocol: u8, extra: &[u8], payload: &[u8]) -> Vec<u8> {
     let v4 = ends.0.is_v4();
     let mut bytes = vec![0; if v4 { 20 } else { 40 }];
@@ -189,7 +189,7 @@ pub fn ethernet(packet: &[u8]) -> Vec<u8> {
     tagged(&[], packet)
 }
 
-/// Likewise with VLAN tags of these kinds, the outermost first.
+/// The same with VLAN tags of these kinds, the outermost first.
 pub fn tagged(tags: &[u16], packet: &[u8]) -> Vec<u8> {
     let ethertype: u16 =
         if packet.first().is_some_and(|byte| byte >> 4 == 6) { 0x86dd } else { 0x0800 };
@@ -213,7 +213,7 @@ pub fn plain_frames(ends: (Address, Address), payload: &[u8]) -> Vec<(&'static s
     ]
 }
 
-/// An ICMP error that `router` sends to the source of `quoted`, with `keep` bytes of it.
+/// An ICMP error from `router` to the source of `quoted`, with `keep` bytes of it.
 pub fn error(router: Address, quoted: &[u8], keep: usize) -> Vec<u8> {
     let quoted = &quoted[..keep.min(quoted.len())];
     if router.is_v4() {
@@ -227,8 +227,8 @@ pub fn error(router: Address, quoted: &[u8], keep: usize) -> Vec<u8> {
     }
 }
 
-/// Holds every checksum of an untagged frame without extension headers against smoltcp, and so for
-/// the packet that an ICMP error quotes, as far as it is all there.
+/// Verifies every checksum of an untagged frame without extension headers with smoltcp, and those
+/// of the packet that an ICMP error quotes, if it is complete.
 #[track_caller]
 pub fn judge(frame: &[u8]) {
     judge_ip(&frame[14..]);
@@ -253,8 +253,7 @@ fn judge_ip(bytes: &[u8]) {
     }
 }
 
-/// Holds the checksums of an IP packet whose transport is this one and begins there, whatever
-/// stands before it.
+/// Verifies the checksums of an IP packet with this transport at this offset, behind any headers.
 #[track_caller]
 pub fn judge_form(packet: &[u8], transport: usize, protocol: u8) {
     let ends = if packet[0] >> 4 == 4 {

@@ -1,4 +1,4 @@
-//! A table as a map that is looked through from end to end.
+//! A table modelled as a list with linear search.
 
 use cora_core::key::Key;
 use cora_core::packet::Headers;
@@ -9,7 +9,7 @@ use cora_core::state::{Line, Memory};
 use cora_core::verdict::{Reason, reasons};
 use std::time::Duration;
 
-/// A key from a small space, so that keys meet.
+/// A key from a small space, so that keys collide.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Small(pub u8);
 
@@ -47,14 +47,14 @@ impl Key for Small {
     }
 }
 
-/// A value, which may say how long its entry lives unused.
+/// A value, which may have its own idle time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Value<const VARIES: bool>(pub u32);
 
-/// The longest idle time of entries that say it themselves (ns).
+/// The longest individual idle time of entries (ns).
 pub const LONGEST: u64 = 6400;
 
-/// How long an entry with this value says that it lives.
+/// The individual idle time of an entry with this value.
 pub const fn said(value: u32) -> u64 {
     match value % 4 {
         0 => LONGEST,
@@ -83,7 +83,7 @@ impl<const VARIES: bool> Plain for Value<VARIES> {
 
 pub type Subject<const VARIES: bool> = RawTable<Small, Value<VARIES>>;
 
-/// Flows that entries may belong to.
+/// Number of flows that entries may belong to.
 pub const FLOWS: u32 = 4;
 
 pub fn table<const VARIES: bool>(shape: Shape) -> Subject<VARIES> {
@@ -111,7 +111,7 @@ impl Entry {
         self.key == key || self.reply == key
     }
 
-    /// As the other side exports it.
+    /// The encoding by the other side.
     pub fn encode(&self) -> Vec<u8> {
         let mut bytes = vec![self.key.0, 0, self.reply.0];
         bytes.extend(self.used.to_le_bytes());
@@ -120,16 +120,16 @@ impl Entry {
     }
 }
 
-/// What a table should do, the slow way.
+/// The expected behaviour of a table, in a simple and slow form.
 #[derive(Clone, Debug)]
 pub struct Model {
     pub shape: Shape,
-    /// Whether entries say how long they live.
+    /// Whether entries have individual idle times.
     pub varies: bool,
     pub entries: Vec<Entry>,
-    /// Keys of entries that the packet found, of those that were there before it.
+    /// Keys of the entries that the packet found, among those older than the packet.
     pub touched: Vec<(Small, Small)>,
-    /// Keys of entries that it made.
+    /// Keys of the entries that it made.
     pub made: Vec<(Small, Small)>,
     pub now: u64,
     pub horizon: u64,
@@ -141,7 +141,7 @@ impl Model {
         self.now.saturating_sub(entry.used) < self.idle_of(entry)
     }
 
-    /// How long an entry lives unused.
+    /// The idle time of an entry.
     fn idle_of(&self, entry: &Entry) -> u64 {
         if self.varies { said(entry.value).min(self.shape.idle) } else { self.shape.idle }
     }
@@ -153,7 +153,8 @@ impl Model {
         alive
     }
 
-    /// Entries that a table may still hold: expired too short a time ago for its wheel to know.
+    /// Entries that a table may still hold: they expired so recently that its wheel may not have
+    /// examined them.
     pub fn held(&self) -> usize {
         let late = (self.shape.idle / 64).max(1);
         let held = |entry: &&Entry| {
@@ -183,14 +184,14 @@ impl Model {
         Some(self.entries.remove(at).value)
     }
 
-    /// What has expired gives its keys to others.
+    /// Expired entries release their keys.
     fn bury(&mut self, keys: [Small; 2]) {
         let mut entries = std::mem::take(&mut self.entries);
         entries.retain(|entry| self.is_alive(entry) || !keys.iter().any(|key| entry.has(*key)));
         self.entries = entries;
     }
 
-    /// `full` is what the table said, where the model can't know.
+    /// `full` is the table's answer, where the model can't know it.
     pub fn insert(
         &mut self,
         key: Small,

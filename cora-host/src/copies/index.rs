@@ -1,4 +1,4 @@
-//! Finds copies by key, by holder and by flow, wherever they are kept.
+//! Finds replicas by key, by owner and by flow, for any storage.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,11 +7,11 @@ use cora_runtime::durability::{Copied, Holder};
 /// A state's number, and a key.
 type Name = (u16, Vec<u8>);
 
-/// Copies by state and key; each with its place in what keeps it.
+/// Replicas by state and key, each with its place in the storage.
 #[derive(Debug)]
 pub(crate) struct Index<P> {
     copies: BTreeMap<Name, Kept<P>>,
-    /// Those of each flow.
+    /// The replicas of each flow.
     groups: BTreeMap<Vec<u8>, BTreeSet<Name>>,
 }
 
@@ -30,7 +30,7 @@ impl<P> Default for Index<P> {
 }
 
 impl<P: Copy> Index<P> {
-    /// Takes a copy in, in place of the one with the same key, whose place it gives.
+    /// Adds a replica; returns the place of a previous one with the same key.
     pub(crate) fn put(&mut self, copy: &Copied<'_>, place: P) -> Option<P> {
         let name = (copy.state, copy.key.to_vec());
         if let Some(kept) = self.copies.get_mut(&name).filter(|kept| kept.group == copy.group) {
@@ -46,31 +46,31 @@ impl<P: Copy> Index<P> {
         before
     }
 
-    /// Where the copy with this key is.
+    /// The place of the replica with this key.
     pub(crate) fn place(&self, state: u16, key: &[u8]) -> Option<P> {
         self.copies.get(&(state, key.to_vec())).map(|kept| kept.place)
     }
 
-    /// Forgets the copy with this key; gives its place.
+    /// Removes the replica with this key; returns its place.
     pub(crate) fn take(&mut self, state: u16, key: &[u8]) -> Option<P> {
         self.remove(&(state, key.to_vec()))
     }
 
-    /// The same, if this side holds the entry.
+    /// The same, if this side owns the entry.
     pub(crate) fn take_of(&mut self, holder: Holder, state: u16, key: &[u8]) -> Option<P> {
         let name = (state, key.to_vec());
         self.copies.get(&name).filter(|kept| kept.holder == holder)?;
         self.remove(&name)
     }
 
-    /// Forgets the copies of this holder's entries, of one flow or of all; gives their places.
+    /// Removes the replicas of this owner's entries, of one flow or of all; returns their places.
     pub(crate) fn take_all(&mut self, holder: Holder, group: Option<&[u8]>) -> Vec<P> {
         let names = self.names(holder, group);
         names.iter().filter_map(|name| self.remove(name)).collect()
     }
 
-    /// From now on the entries of `from`, of one flow or of all, are `to`'s; gives their copies'
-    /// places.
+    /// Makes `to` the owner of the entries of `from`, of one flow or of all; returns the places of
+    /// their replicas.
     pub(crate) fn assign(&mut self, from: Holder, to: Holder, group: Option<&[u8]>) -> Vec<P> {
         let mut places = Vec::new();
         for name in self.names(from, group) {
@@ -82,7 +82,7 @@ impl<P: Copy> Index<P> {
         places
     }
 
-    /// Visits the copy with this key; whether there is one.
+    /// Visits the replica with this key; returns whether there is one.
     pub(crate) fn find(&self, state: u16, key: &[u8], visit: &mut dyn FnMut(&Copied<'_>)) -> bool {
         let Some(kept) = self.copies.get(&(state, key.to_vec())) else { return false };
         let Kept { holder, group, piece, .. } = kept;
@@ -90,7 +90,7 @@ impl<P: Copy> Index<P> {
         true
     }
 
-    /// Visits the copies of this holder's entries, of one flow or of all, in the order of states
+    /// Visits the replicas of this owner's entries, of one flow or of all, in the order of states
     /// and keys.
     pub(crate) fn each(
         &self,
@@ -114,7 +114,7 @@ impl<P: Copy> Index<P> {
         Some(kept.place)
     }
 
-    /// The names of this holder's copies, of one flow or of all.
+    /// The names of this owner's replicas, of one flow or of all.
     fn names(&self, holder: Holder, group: Option<&[u8]>) -> Vec<Name> {
         let held = |name: &&Name| self.copies.get(*name).is_some_and(|kept| kept.holder == holder);
         match group {
@@ -125,7 +125,7 @@ impl<P: Copy> Index<P> {
         }
     }
 
-    /// Flows that there are copies of.
+    /// Number of flows with replicas.
     #[cfg(test)]
     pub(super) fn groups(&self) -> usize {
         self.groups.len()

@@ -1,4 +1,4 @@
-//! Copies of durable entries in this process's memory: they outlive the NIC.
+//! Replicas of durable entries in this process's memory: they survive the NIC.
 
 mod index;
 
@@ -6,7 +6,7 @@ use cora_runtime::durability::{Copied, Holder, Standby};
 
 pub(crate) use index::Index;
 
-/// Copies, by state and key, each with the bytes that it takes.
+/// Replicas, by state and key, each with its size in bytes.
 #[derive(Debug)]
 pub(crate) struct Copies {
     index: Index<usize>,
@@ -15,8 +15,8 @@ pub(crate) struct Copies {
 }
 
 impl Copies {
-    /// No copy yet, and room for so many bytes: a NIC may tell of entries that no table has room
-    /// for.
+    /// An empty store for at most `most` bytes: a faulty NIC may report more entries than any table
+    /// can hold.
     pub(crate) fn new(most: usize) -> Self {
         Self { index: Index::default(), bytes: 0, most }
     }
@@ -98,7 +98,7 @@ mod tests {
             let (group, key) = (&b"flow"[..], &piece[..4]);
             copies.keep(&Copied { state: 1, holder: Holder::Nic, group, key, piece: &piece })
         };
-        // Each takes 14 bytes and those that it is longer.
+        // Each takes 14 bytes plus its extra length.
         assert!((0..4).all(|number| keep(&mut copies, number, 0)));
         assert!(!keep(&mut copies, 4, 0), "there is no room");
         assert!(keep(&mut copies, 0, 4), "in place of the older one");

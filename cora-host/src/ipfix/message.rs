@@ -1,4 +1,4 @@
-//! IPFIX messages: templates and records to bytes.
+//! Encodes templates and records into IPFIX messages.
 //!
 //! ```text
 //! message   version 10, length, export time, sequence number, observation domain │ sets
@@ -6,10 +6,10 @@
 //! template  number, count │ element, width (and enterprise)…
 //! ```
 //!
-//! A template stands in a message before the first record that needs it; where messages may be
-//! lost, each is repeated now and then, before the next record that needs it (RFC 7011, 8.1 and
-//! 8.4). So a message has no more templates than records of theirs, and fits. The sequence number
-//! counts the records in all messages before, whatever their templates.
+//! A template precedes the first record that needs it. Where messages may be lost, each template is
+//! repeated periodically, before the next record that needs it (RFC 7011, 8.1 and 8.4). So a
+//! message has at most one template per record, and fits. The sequence number counts the records in
+//! all earlier messages, of any template.
 
 use std::time::{Duration, Instant};
 
@@ -19,45 +19,46 @@ const VERSION: u16 = 10;
 const HEAD: usize = 16;
 const SET_HEAD: usize = 4;
 const TEMPLATE_SET: u16 = 2;
-/// Numbers below are those of sets of other kinds.
+/// Lower numbers are reserved for sets of other kinds.
 const FIRST_TEMPLATE: u16 = 256;
-/// The only one: all that the program sees.
+/// The only observation domain: all packets of the program.
 const DOMAIN: u32 = 1;
-/// A program whose records are of more kinds than this tells something else than kinds.
+/// Limit of templates. A program that needs more uses elements for variable data, not for kinds of
+/// records.
 const MOST_TEMPLATES: usize = 64;
-/// The bit that says that an enterprise number follows.
+/// The bit that announces an enterprise number.
 const ENTERPRISE: u16 = 1 << 15;
 
-/// How often templates are repeated where messages may be lost: after so many messages, or so long.
+/// When to repeat templates if messages may be lost: after this many messages, or this time.
 const REPEAT_MESSAGES: u32 = 64;
 const REPEAT_AFTER: Duration = Duration::from_secs(30);
-/// How long a record waits for others, at most.
+/// Maximum time that a record waits for others.
 const LATE: Duration = Duration::from_secs(1);
 
-/// The elements of records of one kind.
+/// The elements of one kind of records.
 struct Template {
     elements: Vec<Element>,
-    /// It stands in this message or one before, and need not be repeated yet.
+    /// It is in this message or an earlier one, and needs no repetition yet.
     told: bool,
 }
 
-/// Makes messages.
+/// Builds messages.
 pub(super) struct Messages {
-    /// Bytes of a message, at most.
+    /// Maximum length of a message in bytes.
     longest: usize,
     repeats: bool,
     templates: Vec<Template>,
     since: Instant,
     sent_since: u32,
-    /// The message that grows; empty or with its head.
+    /// The message under construction; empty, or beginning with its header.
     bytes: Vec<u8>,
     /// When its first record was added.
     begun: Instant,
-    /// The set that grows: its template, and where it begins.
+    /// The set under construction: its template and its offset.
     set: Option<(usize, usize)>,
     records: u32,
     sequence: u32,
-    /// The latest time of an entry's last use (s).
+    /// The latest last use of an entry (s).
     time: u32,
 }
 
@@ -79,12 +80,12 @@ impl Messages {
         }
     }
 
-    /// Whether a record of these elements would make the message too long.
+    /// Whether a record of these elements would exceed the message length.
     pub(super) fn is_full_for(&self, elements: &[Element], record: &[u8]) -> bool {
         if self.bytes.is_empty() {
             return false;
         }
-        // At most, so that a set's head or a template that need not be does not matter.
+        // An upper bound, so an unnecessary set header or template does no harm.
         let template = if self.is_told(elements) { 0 } else { SET_HEAD + template_bytes(elements) };
         self.bytes.len() + template + SET_HEAD + record.len() > self.longest
     }
@@ -97,17 +98,17 @@ impl Messages {
         self.templates.iter().position(|template| template.elements == elements)
     }
 
-    /// Whether there is no template for a record of these elements, nor room for one.
+    /// Whether there is no template for a record of these elements, and no space for one.
     pub(super) fn refuses(&self, elements: &[Element]) -> bool {
         self.templates.len() >= MOST_TEMPLATES && self.number_of(elements).is_none()
     }
 
-    /// Whether a record has waited for long.
+    /// Whether a record has waited too long.
     pub(super) fn is_late(&self) -> bool {
         self.records > 0 && self.begun.elapsed() > LATE
     }
 
-    /// Adds a record of an entry that was last used then (ns).
+    /// Adds a record of an entry with this last use (ns).
     pub(super) fn add(&mut self, elements: &[Element], record: &[u8], used: u64) {
         if self.bytes.is_empty() {
             self.begin();
@@ -128,7 +129,7 @@ impl Messages {
         self.records += 1;
     }
 
-    /// The message, if there is one, and how many records are in it.
+    /// The message, if there is one, and its number of records.
     pub(super) fn take(&mut self) -> Option<(Vec<u8>, u64)> {
         if self.records == 0 {
             return None;
@@ -143,7 +144,7 @@ impl Messages {
         Some((std::mem::take(&mut self.bytes), records.into()))
     }
 
-    /// The message that was taken last is lost: whoever reads on needs its templates.
+    /// The last message is lost: its templates must be sent again.
     pub(super) fn tell_again(&mut self) {
         if self.bytes.is_empty() {
             self.forget_told();
@@ -171,7 +172,7 @@ impl Messages {
         debug_assert_eq!(self.bytes.len(), HEAD);
     }
 
-    /// Puts a template that was not told into a set of its own.
+    /// Adds a template, unless it was sent, in a set of its own.
     fn tell_template(&mut self, number: usize) {
         let Template { elements, told } = &mut self.templates[number];
         if std::mem::replace(told, true) {
@@ -202,7 +203,7 @@ impl Messages {
         }
     }
 
-    /// Writes the length of the set that begins there.
+    /// Writes the length of the set at this offset.
     fn close(&mut self, begin: usize) {
         let length = ((self.bytes.len() - begin) as u16).to_be_bytes();
         self.bytes[begin + 2..begin + 4].copy_from_slice(&length);

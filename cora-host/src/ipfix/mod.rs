@@ -1,17 +1,16 @@
-//! Records of entries that ended, as IPFIX (RFC 7011): to a file (RFC 5655), or to a collector by
-//! UDP.
+//! Records of ended entries as IPFIX (RFC 7011): to a file (RFC 5655), or to a collector over UDP.
 //!
-//! | module | what |
+//! | module | contents |
 //! | --- | --- |
-//! | `message` | messages: templates and records to bytes |
-//! | `target` | where messages go |
+//! | `message` | encoding of templates and records into messages |
+//! | `target` | the target of messages |
 //!
-//! What is exported is the program's ([`cora_core::record`]); which elements a record has tells its
-//! template. Records come in no particular order: an expired entry is noticed when somebody looks
-//! at it.
+//! The program decides the contents of records ([`cora_core::record`]), and templates list the
+//! elements of each. The order of records is unspecified, since an expired entry is noticed when it
+//! is examined.
 //!
-//! Records that can't be written are counted, and told at once. Each message is tried anew, so that
-//! a disk with room again, or a collector that is back, gets those that come then.
+//! Unwritten records are counted and reported at once. Each message is a new attempt, so a disk
+//! with free space again, or a collector that is back, receives the later records.
 
 mod message;
 mod target;
@@ -35,24 +34,24 @@ use message::Messages;
 use target::Target;
 pub(crate) use target::TargetName;
 
-/// What became of records.
+/// Counters of records.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Records {
-    /// Records written, or handed to the network.
+    /// Records written, or sent to the network.
     pub exported: u64,
-    /// Of entries that ended faster than that could be told, or whose records are of too many
-    /// kinds.
+    /// Records that were lost: entries ended faster than they could be reported, or records are of
+    /// too many kinds.
     pub lost: u64,
-    /// Of messages that the network or the file would not take, or the collector's host refused.
+    /// Records in messages that the network or the file refused, or the collector's host rejected.
     pub unsent: u64,
-    /// Messages.
+    /// Number of messages.
     pub messages: u64,
 }
 
-/// How a program tells the record of an entry.
+/// The program's function that makes the record of an entry.
 type Tell = fn(usize, &[u8], When, &mut dyn Fields) -> Result<u64, Malformed>;
 
-/// Where the records of a run go. Clones go to the same place.
+/// The exporter of a run's records. Clones share one target.
 #[derive(Clone)]
 pub(crate) struct Exporter {
     tell: Tell,
@@ -68,28 +67,28 @@ impl fmt::Debug for Exporter {
 struct Shared {
     messages: Messages,
     target: Target,
-    /// Kept from one record to the next.
+    /// A buffer, reused for each record.
     told: Told,
     records: Records,
-    /// Records of the message that was sent last: what becomes of it is told later.
+    /// Number of records in the last message: its fate is reported later.
     last: u64,
     trouble: Trouble,
-    /// That of a live wire.
+    /// The clock of a live wire.
     clock: Option<Clock>,
 }
 
-/// What is wrong with the target.
+/// Faults of the target.
 #[derive(Default)]
 struct Trouble {
-    /// Why a file did not take a message, the first time.
+    /// The first error of a file.
     failed: Option<Error>,
-    /// Records that it lost in a row until now.
+    /// Consecutive records lost until now.
     in_a_row: u64,
-    /// When somebody was told last.
+    /// When a fault was last reported.
     told: Option<Instant>,
 }
 
-/// How often a collector that refuses is told of.
+/// Period of reports about a refusing collector.
 const TELL_EVERY: Duration = Duration::from_mins(1);
 
 /// The record of one entry.
@@ -97,18 +96,18 @@ const TELL_EVERY: Duration = Duration::from_mins(1);
 struct Told {
     elements: Vec<Element>,
     bytes: Vec<u8>,
-    /// How far the wall clock is ahead of the time that entries have (ms).
+    /// How far the wall clock is ahead of the entries' time (ms).
     ahead: i64,
 }
 
-/// Elements that say when something happened, in milliseconds since 1970.
+/// Elements that are times, in milliseconds since 1970.
 const TIMES: [u16; 2] = [START_MILLISECONDS.number, END_MILLISECONDS.number];
 
 impl Fields for Told {
     fn field(&mut self, element: Element, value: &[u8]) {
         self.elements.push(Element { width: value.len() as u16, ..element });
         match <[u8; 8]>::try_from(value) {
-            // Entries live by time that passes; a collector reads wall time.
+            // Entries use elapsed time; a collector expects wall time.
             Ok(time) if self.ahead != 0 && TIMES.contains(&element.number) => {
                 let time = u64::from_be_bytes(time).saturating_add_signed(self.ahead);
                 self.bytes.extend_from_slice(&time.to_be_bytes());
@@ -119,8 +118,8 @@ impl Fields for Told {
 }
 
 impl Exporter {
-    /// Opens the target for a program with recorded states. `again` says that a process before this
-    /// one wrote there.
+    /// Opens the target for a program with recorded states. `again` means that an earlier process
+    /// wrote there.
     pub(crate) fn open<A: App>(name: &TargetName, again: bool) -> Result<Self, RunError> {
         if A::RECORDED.is_empty() {
             return Err(RunError::NothingRecorded { program: A::NAME });
@@ -133,18 +132,18 @@ impl Exporter {
         Ok(Self { tell: A::record, shared: Arc::new(Mutex::new(shared)) })
     }
 
-    /// For entries whose times are this clock's.
+    /// Sets the clock of the entries' times.
     pub(crate) fn by(self, clock: Clock) -> Self {
         self.shared().clock = Some(clock);
         self
     }
 
     fn shared(&self) -> MutexGuard<'_, Shared> {
-        // Whoever panicked while writing leaves whole records behind, or none.
+        // A panic while writing leaves whole records or none.
         self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// An entry ended.
+    /// Exports an entry that ended.
     pub(crate) fn ended(&self, state: u16, ending: Ending<'_>) {
         let when = match ending.why {
             Why::Expired => When::Expired,
@@ -154,7 +153,7 @@ impl Exporter {
         self.add(state, ending.piece, when);
     }
 
-    /// An entry was there when the run was over, at this time.
+    /// Exports an entry that was present at the end of the run, at this time.
     pub(crate) fn left(&self, state: u16, piece: &[u8], now: u64) {
         self.add(state, piece, When::Left(now));
     }
@@ -165,16 +164,16 @@ impl Exporter {
         shared.told.elements.clear();
         shared.told.bytes.clear();
         let ahead = shared.clock.map_or(0, Clock::wall_ahead);
-        // To the nearest: both clocks are read one after the other.
+        // Rounded to the nearest, since the two clocks are read one after the other.
         shared.told.ahead = ahead.saturating_add(500_000).div_euclid(1_000_000);
         match (self.tell)(state.into(), piece, when, &mut shared.told) {
             Ok(used) => shared.add(used.saturating_add_signed(ahead)),
-            // No room was left to keep it, or it came over a ring and is none.
+            // The entry could not be kept, or it came over a ring and is invalid.
             Err(Malformed) => shared.records.lost += 1,
         }
     }
 
-    /// Sends what waits, if it has waited for a while.
+    /// Sends waiting records, if they have waited too long.
     pub(crate) fn tick(&self) {
         let mut shared = self.shared();
         if shared.messages.is_late() {
@@ -182,7 +181,7 @@ impl Exporter {
         }
     }
 
-    /// Sends what waits; what became of all records.
+    /// Sends waiting records; returns the counters.
     pub(crate) fn finish(&self) -> Records {
         let mut shared = self.shared();
         shared.flush();
@@ -192,7 +191,7 @@ impl Exporter {
         shared.records
     }
 
-    /// Why records are not in the file that they were to be in, if there are any.
+    /// Why records are missing in the file, if any are.
     pub(crate) fn failure(&self) -> Option<String> {
         let shared = self.shared();
         let (path, why) = (shared.target.file()?, shared.trouble.failed.as_ref()?);
@@ -234,7 +233,7 @@ impl Shared {
         self.is_well();
     }
 
-    /// The message that was sent last, and counted as such, is lost.
+    /// The last message was counted as sent, but is lost.
     fn was_lost(&mut self, why: &Error) {
         let records = std::mem::take(&mut self.last);
         self.records.exported -= records;
@@ -250,7 +249,7 @@ impl Shared {
         }
     }
 
-    /// The target took nothing.
+    /// Reports that the target refused a message.
     fn complain(&mut self, records: u64, why: Error) {
         let is_new = match self.target.file() {
             Some(_) => self.trouble.in_a_row == 0,
@@ -267,7 +266,7 @@ impl Shared {
         self.trouble.failed.get_or_insert(why);
     }
 
-    /// The target took a message.
+    /// The target accepted a message.
     fn is_well(&mut self) {
         let lost = std::mem::take(&mut self.trouble.in_a_row);
         if let (true, Some(path)) = (lost > 0, self.target.file()) {

@@ -1,4 +1,4 @@
-//! Where messages go.
+//! The target of messages.
 
 use std::fmt;
 use std::fs::File;
@@ -12,15 +12,16 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::RunError;
 
-/// Bytes of a message by UDP: what goes through an Ethernet in one piece, with room for tunnels.
+/// Length of a UDP message in bytes: fits an Ethernet frame without fragmentation, including
+/// tunnels.
 const LONGEST_DATAGRAM: usize = 1400;
-/// Bytes of a message in a file.
+/// Length of a message in a file, in bytes.
 const LONGEST_IN_FILE: usize = 16_384;
 
-/// A target, as it is asked for: `udp:HOST:PORT`, or a file.
+/// A target as requested: `udp:HOST:PORT`, or a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum TargetName {
-    /// A file, which is begun anew.
+    /// A file, overwritten.
     File(PathBuf),
     /// A collector, as host and port.
     Udp(String),
@@ -58,32 +59,32 @@ pub(super) enum Target {
     File {
         file: File,
         path: PathBuf,
-        /// Bytes of the whole messages in it.
+        /// Bytes of complete messages in it.
         length: u64,
     },
-    /// A socket that is connected to the collector.
+    /// A socket connected to the collector.
     Udp(UdpSocket),
 }
 
-/// What became of messages, as far as it is known when one is sent.
+/// The fate of messages, as far as known after a send.
 #[derive(Debug, Default)]
 pub(super) struct Fate {
-    /// The message before was lost, for this reason.
+    /// Why the previous message was lost.
     pub(super) before: Option<Error>,
-    /// This one was not taken, for this reason.
+    /// Why this message was refused.
     pub(super) this: Option<Error>,
 }
 
-/// How long the end waits for the word that the last message was refused.
+/// How long the end waits for a report that the last message was refused.
 const LAST_WORD: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
 
 impl Target {
-    /// Opens it; a file is begun anew unless a process before this one wrote to it.
+    /// Opens the target; a file is overwritten, unless an earlier process of this run wrote to it.
     pub(super) fn open(name: &TargetName, again: bool) -> Result<Self, RunError> {
         match name {
             TargetName::File(path) => {
                 let mut options = File::options();
-                // Appended, so that each message is whole even if this process is killed amid
+                // Appends, so that each message is whole, even if this process is killed between
                 // others.
                 options.create(true).append(true);
                 let opened = options.open(path).and_then(|file| {
@@ -100,7 +101,7 @@ impl Target {
         }
     }
 
-    /// Bytes of a message, at most.
+    /// Maximum length of a message in bytes.
     pub(super) const fn longest(&self) -> usize {
         match self {
             Self::File { .. } => LONGEST_IN_FILE,
@@ -108,12 +109,12 @@ impl Target {
         }
     }
 
-    /// Whether messages may be lost on the way, so that templates have to be repeated.
+    /// Whether messages may be lost, so that templates must be repeated.
     pub(super) const fn repeats(&self) -> bool {
         matches!(self, Self::Udp(_))
     }
 
-    /// Sends a message. A file has it whole or not at all.
+    /// Sends a message. A file gets it whole or not at all.
     pub(super) fn send(&mut self, message: &[u8]) -> Fate {
         match self {
             Self::File { file, length, .. } => match file.write_all(message) {
@@ -122,7 +123,7 @@ impl Target {
                     Fate::default()
                 }
                 Err(error) => {
-                    // A device has no length, and no half of a message that anybody reads again.
+                    // A device has no length, and nobody reads half a message from it again.
                     let _cut = file.set_len(*length);
                     Fate { before: None, this: Some(error) }
                 }
@@ -131,16 +132,16 @@ impl Target {
         }
     }
 
-    /// Why the last message was lost after it was sent, if that is told soon.
+    /// Why the last message was lost after it was sent, if that is reported soon.
     pub(super) fn last_word(&self) -> Option<Error> {
         let Self::Udp(socket) = self else { return None };
         let mut errors = [PollFd::from_borrowed_fd(socket.as_fd(), PollFlags::ERR)];
-        // Nothing is read here, so that it returns early for an error alone.
+        // Without a read request, `poll` returns early only for an error.
         let _told = poll(&mut errors, Some(&LAST_WORD));
         socket.take_error().ok().flatten()
     }
 
-    /// The file, unless it is a collector.
+    /// The file, unless the target is a collector.
     pub(super) fn file(&self) -> Option<&Path> {
         match self {
             Self::File { path, .. } => Some(path),
@@ -149,14 +150,14 @@ impl Target {
     }
 }
 
-/// That the collector's host refused a datagram is told with the next one at the earliest.
+/// A refusal by the collector's host is reported with the next datagram at the earliest.
 fn send(socket: &UdpSocket, message: &[u8]) -> Fate {
     let mut before = socket.take_error().ok().flatten();
     let mut sent = socket.send(message);
     if let Err(error) = &sent
         && error.kind() == ErrorKind::ConnectionRefused
     {
-        // It was told between the two calls, and this message was not looked at.
+        // The refusal arrived between the two calls, and this message was not sent.
         before = sent.err();
         sent = socket.send(message);
     }
@@ -173,7 +174,7 @@ fn connect(collector: &str) -> Result<UdpSocket, RunError> {
         };
         let socket = UdpSocket::bind(own).and_then(|socket| {
             socket.connect(address)?;
-            // A full queue must not hold packets up.
+            // A full queue must not block packets.
             socket.set_nonblocking(true)?;
             Ok(socket)
         });

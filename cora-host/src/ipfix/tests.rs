@@ -1,4 +1,4 @@
-//! Messages as they are written. What is read of them is asked where both programs run.
+//! Messages as written. Their decoding is tested where both programs run.
 
 use cora_core::record::{Element, element};
 
@@ -7,7 +7,7 @@ use super::message::Messages;
 const PORTS: [Element; 2] = [element::SOURCE_PORT, element::DESTINATION_PORT];
 const BOTH_WAYS: [Element; 2] = [element::TCP_FLAGS, element::TCP_FLAGS.reverse()];
 
-/// The example of RFC 7011, A.1 to A.3, in these elements: a template and its records in one
+/// The example of RFC 7011, A.1 to A.3, with these elements: a template and its records in one
 /// message.
 #[test]
 fn a_message_has_templates_before_their_records() {
@@ -21,13 +21,13 @@ fn a_message_has_templates_before_their_records() {
     #[rustfmt::skip]
     let expected = [
         0, 10, 0, 72, 0, 0, 0, 6, 0, 0, 0, 0, 0, 0, 0, 1,
-        // Template 256, two fields, and its records.
+        // Template 256 with two fields, and its records.
         0, 2, 0, 16, 1, 0, 0, 2, 0, 7, 0, 2, 0, 11, 0, 2,
         1, 0, 0, 12, 0, 80, 1, 187, 0, 81, 1, 188,
-        // Template 257, whose second field is an enterprise's.
+        // Template 257, which has an enterprise number in its second field.
         0, 2, 0, 20, 1, 1, 0, 2, 0, 6, 0, 2, 128, 6, 0, 2, 0, 0, 0x72, 0x79,
         1, 1, 0, 8, 0, 2, 0, 18,
-        // Nothing behind.
+        // Nothing after that.
     ];
     assert_eq!(bytes[..], expected[..]);
     messages.add(&PORTS, &[0, 82, 1, 187], 0);
@@ -64,7 +64,7 @@ fn no_message_is_longer_than_asked_for() {
     assert_eq!(sent + messages.take().unwrap().1, 100);
 }
 
-/// Records of so many kinds that their templates alone would be longer than a message.
+/// Records of so many kinds that their templates alone would exceed a message.
 #[test]
 fn templates_of_many_kinds_are_told_each_in_its_time() {
     let kinds: Vec<Vec<Element>> =
@@ -157,7 +157,7 @@ fn records_that_a_collector_refuses_are_unsent() {
     send(4);
     let records = exporter.finish();
     assert_eq!((records.exported, records.unsent, records.messages), (3, 4, 3));
-    // It is back, and learns the template anew.
+    // The collector is back, and gets the template again.
     let collector = std::net::UdpSocket::bind(address).unwrap();
     send(2);
     let records = exporter.finish();
@@ -179,7 +179,7 @@ fn a_full_disk_costs_whole_messages_and_is_told() {
     assert_eq!((records.exported, records.unsent, records.messages), (0, 3, 0));
     let failure = exporter.failure().unwrap();
     assert!(failure.contains("/dev/full: 3 records") && failure.contains("No space"), "{failure}");
-    // Room again: what comes then is there, and can be read without what came before.
+    // With free space again: later records arrive, and can be decoded without earlier ones.
     let room = tempfile::tempdir().unwrap();
     let name = super::TargetName::File(room.path().join("records"));
     exporter.shared().target = super::Target::open(&name, false).unwrap();

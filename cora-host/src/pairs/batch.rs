@@ -1,5 +1,5 @@
-//! Frames on their way between the wire and a pair: several bursts, since a thread that is woken
-//! costs as much as dozens of packets.
+//! Frames in transfer between the wire and a pair: several bursts, since waking a thread costs as
+//! much as dozens of packets.
 
 use cora_core::packet::{Meta, Port, ROOM, Roomy};
 use cora_runtime::exec::Burst;
@@ -9,12 +9,12 @@ use cora_runtime::link::region::Parked;
 
 use crate::apart::Apart;
 
-/// Most frames of a batch.
+/// Maximum number of frames per batch.
 pub(crate) const FRAMES: usize = 4 * BURST;
-/// Frames begin at lines.
+/// Frames are aligned to cache lines.
 const LINE: usize = 64;
 
-/// From one frame to the next: it has room behind it.
+/// Distance between frames, including tailroom.
 const fn stride(length: usize) -> usize {
     (length + ROOM).next_multiple_of(LINE)
 }
@@ -56,7 +56,8 @@ impl Batch {
         self.0.0.count = 0;
     }
 
-    /// Copies a frame in; whether there was room. A batch without frames has room for any.
+    /// Copies a frame into the batch; returns whether there was space. An empty batch has space for
+    /// any frame.
     pub(crate) fn push(&mut self, stamp: &Stamp, frame: &[u8]) -> bool {
         let Packed { bytes, used, count, frames } = &mut self.0.0;
         let (Some(place), Some(room)) = (frames.get_mut(*count), bytes.get_mut(*used..)) else {
@@ -73,7 +74,7 @@ impl Batch {
         true
     }
 
-    /// Hands out the frames as packets, burst by burst, to be handled where they are.
+    /// Passes the frames as packets to `handle`, burst by burst, in place.
     pub(crate) fn each_burst<E>(
         &mut self,
         mut handle: impl FnMut(&mut Burst<'_>) -> Result<(), E>,
@@ -85,7 +86,7 @@ impl Batch {
             for (stamp, length) in frames {
                 let (frame, behind) = rest.split_at_mut(stride(*length));
                 rest = behind;
-                // There is room: a chunk has no more frames than a burst.
+                // There is space: a chunk has at most as many frames as a burst.
                 burst.push_roomy(*stamp, Roomy::new(frame, *length));
             }
             handle(&mut burst)?;
@@ -94,10 +95,10 @@ impl Batch {
     }
 }
 
-/// A batch that is read from its front.
+/// A batch with a read position.
 pub(crate) struct Front {
     batch: Batch,
-    /// Frames read, and where the next one begins.
+    /// Number of frames read, and offset of the next one.
     read: usize,
     at: usize,
 }
@@ -107,14 +108,14 @@ impl Front {
         Self { batch, read: 0, at: 0 }
     }
 
-    /// The next frame.
+    /// The next frame, not consumed.
     pub(crate) fn peek(&self) -> Option<(&Stamp, &[u8])> {
         let Packed { bytes, count, frames, .. } = &self.batch.0.0;
         let (stamp, length) = frames[..*count].get(self.read)?;
         Some((stamp, bytes.get(self.at..self.at + length)?))
     }
 
-    /// It was read.
+    /// Consumes the next frame.
     pub(crate) fn pass(&mut self) {
         if let Some((_, frame)) = self.peek() {
             self.at += stride(frame.len());
@@ -122,7 +123,7 @@ impl Front {
         }
     }
 
-    /// The batch, without its frames.
+    /// The batch, emptied.
     pub(crate) fn into_empty(mut self) -> Batch {
         self.batch.clear();
         self.batch

@@ -1,8 +1,8 @@
-//! A pair's end of the wire, where that has several pairs.
+//! A pair's end of the wire, for several pairs.
 //!
-//! Batches of frames come in order, and each is handed back: with what left meanwhile, and marked,
-//! so that the wire knows how far the pair is. What leaves beyond goes back in batches without the
-//! mark.
+//! Batches of frames arrive in order. Each is returned with the frames that left meanwhile, and
+//! with a mark that tells the wire how far the pair is. Further output returns in batches without
+//! the mark.
 
 use std::sync::mpsc::{Receiver, Sender, TryRecvError};
 
@@ -12,38 +12,38 @@ use super::batch::{Batch, Front};
 use crate::RunError;
 use crate::wire::{Cable, Next};
 
-/// What comes from the wire.
+/// Data from the wire.
 pub(crate) enum Steered {
-    /// Frames that were steered to the pair.
+    /// Frames steered to the pair.
     Frames(Batch),
-    /// There are no more; the time of the wire's last frame.
+    /// There are no more frames; the time of the wire's last one.
     End(u64),
 }
 
-/// What goes back to the wire.
+/// Data returned to the wire.
 pub(crate) struct Returned {
-    /// Frames that left.
+    /// Output frames.
     pub(crate) batch: Batch,
     pub(crate) mark: Mark,
 }
 
-/// What a batch that goes back means.
+/// The meaning of a returned batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mark {
-    /// No more than that these frames left.
+    /// Only output frames.
     None,
-    /// A batch of frames that came in was emptied.
+    /// An input batch was emptied.
     Emptied,
-    /// Nothing leaves any more.
+    /// There is no more output.
     Last,
 }
 
-/// A pair's end.
+/// A pair's end of the wire.
 pub(crate) struct Lane {
     from: Receiver<Steered>,
     to: Sender<Returned>,
     coming: Option<Front>,
-    /// What left, not handed back yet.
+    /// Output frames not returned yet.
     leaving: Batch,
     ended: Option<u64>,
     came: u64,
@@ -56,24 +56,24 @@ impl Lane {
         Self { from, to, coming: None, leaving, ended: None, came: 0, left: 0 }
     }
 
-    /// Waits for the next batch, which is to be [handed back](Self::hand_back); the end's time
-    /// behind the last one.
+    /// Waits for the next batch, which must be [returned](Self::hand_back). After the last one,
+    /// returns the end's time.
     pub(crate) fn receive(&mut self) -> Result<Result<Batch, u64>, RunError> {
-        // A wire that is gone without a word has failed, and says why.
+        // A wire that disconnected has failed, and reports the cause.
         match self.from.recv().map_err(|_| RunError::Abandoned)? {
             Steered::Frames(batch) => Ok(Ok(batch)),
             Steered::End(now) => Ok(Err(now)),
         }
     }
 
-    /// Gives an emptied batch back: it takes what leaves next, and what left until now goes to the
+    /// Returns an emptied batch: it collects the next output, and the output so far goes to the
     /// wire.
     pub(crate) fn hand_back(&mut self, mut batch: Batch) -> Result<(), RunError> {
         batch.clear();
         self.send(batch, Mark::Emptied)
     }
 
-    /// Nothing leaves any more.
+    /// Marks the end of the output.
     pub(crate) fn finish(&mut self) -> Result<(), RunError> {
         self.send(Batch::new(), Mark::Last)
     }
@@ -83,7 +83,7 @@ impl Lane {
         self.to.send(Returned { batch, mark }).map_err(|_| RunError::Abandoned)
     }
 
-    /// Looks for another batch; whether there was one, or the end.
+    /// Polls for another batch; returns whether there was one, or the end.
     fn look(&mut self) -> Result<bool, RunError> {
         match self.from.try_recv() {
             Ok(Steered::Frames(batch)) => self.coming = Some(Front::of(batch)),
@@ -128,7 +128,7 @@ impl Cable for Lane {
         self.left += 1;
         if !self.leaving.push(stamp, frame) {
             self.send(Batch::new(), Mark::None)?;
-            // An empty one has room for any frame.
+            // An empty batch has space for any frame.
             self.leaving.push(stamp, frame);
         }
         Ok(())

@@ -1,20 +1,19 @@
 //! A run on several pairs of NIC core and host worker.
 //!
-//! Each pair is what the only one is otherwise: a host half with states of its own, a region, four
-//! rings, a NIC process. Its host worker is a thread. Pairs share nothing; between them stands the
-//! wire alone, which steers each packet to one ([`cora_runtime::steering`]). What they leave behind is
-//! put together at the end: entries of keyed states are united, replicas of commutative ones
-//! merged.
+//! Each pair has the same parts as a single one: a host half with its own states, a region, four
+//! rings, a NIC process. Its host worker is a thread. Pairs share nothing; only the wire connects
+//! them and steers each packet to one ([`cora_runtime::steering`]). At the end their results are
+//! combined: entries of keyed states are united, replicas of commutative states are merged.
 //!
-//! Every pair's tables have the declared capacity: a table of a pair is full no sooner than that of
-//! a single pair would be, however uneven the steering is. What it costs is address space; memory
-//! is touched by entries.
+//! Every pair's tables have the declared capacity. So a pair's table is full no sooner than that of
+//! a single pair, even with uneven steering. This costs only address space; entries touch the
+//! memory.
 //!
-//! | module | what |
+//! | module | contents |
 //! | --- | --- |
 //! | `splitter` | the wire's end |
 //! | `lane` | a pair's end |
-//! | `batch` | what goes between the two |
+//! | `batch` | the batches between the two |
 
 mod batch;
 mod lane;
@@ -48,10 +47,10 @@ use crate::wire::{Cable as _, Sink, Source};
 use crate::worker::NicAccount;
 use crate::{Program, RunError};
 
-/// The most pairs that a run may have: as many as a word has bits.
+/// Maximum number of pairs in a run: the bits of a word.
 pub(crate) const MOST_PAIRS: u16 = 64;
 
-/// Runs the program on a capture, on as many pairs as asked for.
+/// Runs the program on a capture, on the requested number of pairs.
 pub(crate) fn run<A: App + Send>(
     program: &Program,
     request: &Request<A::Group>,
@@ -95,7 +94,7 @@ pub(crate) fn run<A: App + Send>(
     work(shards, splitter, request)
 }
 
-/// Lets the pairs work until the wire ends, each on a thread of its own.
+/// Runs the pairs until the wire ends, each on its own thread.
 fn work<A: App + Send>(
     shards: Vec<Shard<A>>,
     splitter: Splitter,
@@ -111,7 +110,7 @@ fn work<A: App + Send>(
             })
         };
         let threads: Vec<_> = shards.into_iter().map(spawn).collect();
-        // It is gone afterwards, and a pair that still waits for it ends.
+        // The splitter is dropped afterwards, so a pair that still waits for it ends.
         let wire = splitter.run::<A::Group>().map(|wire| (wire, start.elapsed()));
         (wire, threads.into_iter().map(join).collect::<Vec<_>>())
     });
@@ -119,7 +118,7 @@ fn work<A: App + Send>(
     let wire = wire.map_err(|error| failures.push(error)).ok();
     let mut ended: Vec<Option<Ended<A>>> =
         ended.into_iter().map(|shard| shard.map_err(|error| failures.push(error)).ok()).collect();
-    // Who was abandoned knows least of why.
+    // An abandoned pair knows least about the cause.
     failures.sort_by_key(|failure| matches!(failure, RunError::Abandoned));
     if let Some(failure) = failures.into_iter().next() {
         return Err(failure);
@@ -141,11 +140,11 @@ struct Shard<A: App> {
     cores: Option<Cores>,
 }
 
-/// What a pair consists of, on lines of its own.
+/// The parts of a pair, cache padded.
 enum Ends<A: App> {
-    /// There is no NIC.
+    /// Without a NIC.
     Host(Box<Apart<Alone<A>>>),
-    /// With the numbers of the read-mostly states that the NIC is told.
+    /// With the numbers of the read-mostly states to send to the NIC.
     Both(Box<Apart<Pair<A, Lane>>>, Vec<usize>),
 }
 
@@ -182,7 +181,7 @@ struct Alone<A: App> {
 }
 
 impl<A: App> Alone<A> {
-    /// Handles the frames of the lane, where they are.
+    /// Handles the frames of the lane, in place.
     fn run(mut self) -> Result<Ended<A>, RunError> {
         let runs = running::word();
         let now = loop {

@@ -1,12 +1,11 @@
-//! The wire's end of several pairs: frames are read from a capture, steered, and what leaves is
-//! written.
+//! The wire's end for several pairs: reads frames from a capture, steers them, and writes the
+//! output.
 //!
-//! It stands for what receive-side scaling does in a NIC: one thread deals frames out, and no pair
-//! knows of another. Frames go out in rounds, a batch per pair at most, and what comes back is put
-//! in the capture's order again round by round. Without a NIC a pair gives its frames back as it
-//! got them, so all of the output is in that order. With one, packets of different pairs may leave
-//! in another, as packets of different flows may at one pair; those of one pair never overtake each
-//! other here.
+//! It models receive-side scaling in a NIC: one thread distributes the frames, and pairs don't know
+//! each other. Frames are sent in rounds, with at most one batch per pair, and the output is sorted
+//! into the capture's order round by round. Without a NIC a pair returns its frames in order, so
+//! the whole output is in that order. With one, packets of different pairs may change their order,
+//! like packets of different flows in one pair; packets of one pair never overtake each other here.
 
 use std::collections::VecDeque;
 use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
@@ -26,20 +25,20 @@ use crate::progress::Progress;
 use crate::run::counts;
 use crate::wire::{Sink, Source};
 
-/// Rounds that the wire is ahead of what it waits for.
+/// Maximum number of rounds in progress.
 const AHEAD: usize = 4;
 
-/// The wire's end of one pair.
+/// The wire's end for one pair.
 struct End {
     to: SyncSender<Steered>,
     from: Receiver<Returned>,
-    /// Frames of this round.
+    /// Frames of the current round.
     filling: Batch,
-    /// Batches to fill.
+    /// Empty batches.
     empty: Vec<Batch>,
-    /// What came back and is not written yet.
+    /// Returned batches that are not written yet.
     back: VecDeque<Front>,
-    /// What wakes the pair's host worker, where that sleeps by a bell.
+    /// The bell that wakes the pair's host worker, if it has one.
     bell: Option<Bell<SharedFutex>>,
 }
 
@@ -49,12 +48,12 @@ pub(crate) struct Splitter {
     sink: Sink,
     steering: Steering,
     ends: Vec<End>,
-    /// The pairs that got a batch, as bits, in each round that is under way.
+    /// For each round in progress, the pairs that got a batch, as bits.
     rounds: VecDeque<u64>,
 }
 
 impl Splitter {
-    /// The wire, and the ends of so many pairs.
+    /// The wire, and the pairs' ends.
     pub(crate) fn create(
         source: Source,
         sink: Sink,
@@ -65,14 +64,14 @@ impl Splitter {
         (Self { source, sink, steering, ends, rounds: VecDeque::new() }, lanes)
     }
 
-    /// From now on the pair's host worker is woken by this.
+    /// Sets the bell of the pair's host worker.
     pub(crate) fn set_bell(&mut self, pair: usize, bell: Bell<SharedFutex>) {
         if let Some(end) = self.ends.get_mut(pair) {
             end.bell = Some(bell);
         }
     }
 
-    /// Deals all frames out and writes all that leaves.
+    /// Distributes all frames and writes all output.
     pub(crate) fn run<K: Key>(mut self) -> Result<WireCounts, RunError> {
         let mut buffer = vec![0; MAX_FRAME];
         let mut progress = Progress::new();
@@ -98,11 +97,11 @@ impl Splitter {
         Ok(counts(&self.source, &self.sink))
     }
 
-    /// Puts a frame into the pair's batch.
+    /// Adds a frame to the pair's batch.
     fn deal(&mut self, pair: usize, stamp: &Stamp, frame: &[u8]) -> Result<(), RunError> {
         if !self.ends[pair].filling.push(stamp, frame) {
-            // Whatever the others have so far goes too: a frame is never in a later round than one
-            // behind it.
+            // Sends the other pairs' batches too: a frame is never in a later round than its
+            // successor.
             self.send_round()?;
             self.ends[pair].filling.push(stamp, frame);
         }
@@ -123,7 +122,7 @@ impl Splitter {
         if self.rounds.len() > AHEAD { self.collect_round() } else { Ok(()) }
     }
 
-    /// Waits for the oldest round under way, and writes what came back.
+    /// Waits for the oldest round in progress, and writes its output.
     fn collect_round(&mut self) -> Result<(), RunError> {
         let Some(sent) = self.rounds.pop_front() else { return Ok(()) };
         for (_, end) in self.ends.iter_mut().enumerate().filter(|(pair, _)| sent >> pair & 1 == 1) {
@@ -132,7 +131,7 @@ impl Splitter {
         self.write_back()
     }
 
-    /// Tells the pairs that there are no more frames, and writes what still leaves.
+    /// Signals the end to the pairs, and writes the remaining output.
     fn end(&mut self) -> Result<(), RunError> {
         let now = self.source.now();
         for end in &mut self.ends {
@@ -144,7 +143,7 @@ impl Splitter {
         self.write_back()
     }
 
-    /// Writes all that came back: of what stands first of each pair, what came first.
+    /// Writes all returned frames: always the earliest among the pairs' first ones.
     fn write_back(&mut self) -> Result<(), RunError> {
         loop {
             let ends = self.ends.iter_mut().enumerate();
@@ -160,7 +159,7 @@ impl Splitter {
 }
 
 fn end() -> (End, Lane) {
-    // A batch per round, and the end: sending never waits.
+    // A batch per round, and the end: sending never blocks.
     let (to, steered) = sync_channel(AHEAD + 2);
     let (back, from) = channel();
     let (filling, empty, back_of) = (Batch::new(), Vec::new(), VecDeque::new());
@@ -176,10 +175,10 @@ impl End {
         Ok(())
     }
 
-    /// Waits for what comes back, up to this mark.
+    /// Receives returned batches, up to this mark.
     fn receive(&mut self, up_to: Mark) -> Result<(), RunError> {
         loop {
-            // A pair that is gone has failed, and says why.
+            // A pair that disconnected has failed, and reports the cause.
             let Returned { batch, mark } = self.from.recv().map_err(|_| RunError::Abandoned)?;
             self.back.push_back(Front::of(batch));
             if mark == up_to {
@@ -188,8 +187,7 @@ impl End {
         }
     }
 
-    /// The number of the frame that stands first; batches in front that are written are kept to be
-    /// filled.
+    /// The number of the pair's first frame. Emptied batches are kept for reuse.
     fn first(&mut self) -> Option<u64> {
         loop {
             let front = self.back.front()?;

@@ -1,5 +1,5 @@
-//! What goes between the wire and a pair: nothing is lost, nothing overtakes, and nobody waits for
-//! who is gone.
+//! The connection between the wire and a pair: nothing is lost, nothing overtakes, and nobody waits
+//! for an ended peer.
 
 use std::sync::mpsc::{channel, sync_channel};
 
@@ -91,7 +91,8 @@ fn a_lane_gives_every_batch_back_with_what_left() {
             panic!("{number}")
         };
         assert_eq!((stamp.number, &buffer[..length]), (number, &frame(number)[..]));
-        // Two leave for each that comes: more than a batch that came has room for is no problem.
+        // Two frames leave for each one that arrives: more output than an input batch can hold is
+        // accepted.
         for _ in 0..2 {
             lane.write(&stamp, &buffer[..length]).unwrap();
         }

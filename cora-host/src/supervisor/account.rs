@@ -1,18 +1,18 @@
-//! Which outcome each packet of a live run has, deaths of halves included.
+//! Assigns an outcome to each packet of a live run, even if halves die.
 //!
-//! A half counts outcomes itself. The NIC half tells them at its end, and one that dies tells
-//! nothing. The host half keeps its counts on a page that outlives it, a burst behind at most. What
-//! left at the wire is known there, and of each packet whether NIC or host handled it. All else
-//! that was fed in and is in no count was lost with a half that died:
+//! A half counts its outcomes itself. The NIC half sends its counts at its end, and one that dies
+//! sends nothing. The host half keeps its counts on a page that outlives it, at most a burst late.
+//! The wire knows each packet that left, and whether NIC or host handled it. All other packets that
+//! were fed in and are in no count were lost with a half that died:
 //!
 //! | outcome | packets |
 //! | --- | --- |
-//! | `lost-with-host` | those that a dead host had not read, or had read and not counted |
-//! | `lost-with-nic` | those in a dead NIC or on its rings, and those that its handlers dropped |
-//! | `handler-panicked` | those that a half died of: a handler panicked, or did not come back |
+//! | `lost-with-host` | packets that a dead host had not read, or had read and not counted |
+//! | `lost-with-nic` | packets in a dead NIC or on its rings, and those that its handlers dropped |
+//! | `handler-panicked` | packets that killed a half: a handler panicked, or did not return |
 //!
-//! So the sum of all outcomes is the number of packets that came. While no half dies, nothing is
-//! lost: then a packet without an outcome is a fault, and the run fails.
+//! So the outcomes add up to the number of packets that came. While no half dies, nothing is lost:
+//! a packet without an outcome is then a fault, and the run fails.
 
 use std::collections::BTreeMap;
 
@@ -20,71 +20,72 @@ use serde_json::{Value, json};
 
 use crate::tally::{LOST, Tally, Ways};
 
-/// The outcome of packets whose end only a host knew that is no more.
+/// The outcome of packets with a fate known only to a dead host.
 const LOST_WITH_HOST: &str = "lost-with-host";
 
-/// The outcome of a packet whose handlers ended their half.
+/// The outcome of a packet with handlers that ended their half.
 const PANICKED: &str = "handler-panicked";
 
-/// Under which name the host tells what the NIC counted.
+/// The key of the NIC's counts in the host's results.
 pub(super) const OF_NIC: &str = "nic_outcomes";
 
-/// What is known of outcomes while halves come and go.
+/// Partial counts of outcomes while halves come and go.
 #[derive(Debug, Default)]
 pub(super) struct Outcomes {
-    /// Those that dead hosts counted.
+    /// Counts of dead hosts.
     kept: BTreeMap<String, u64>,
-    /// Packets that NICs before the last one handled, and that left.
+    /// Packets handled by earlier NICs that left.
     of_dead_nics: Ways,
-    /// Halves that were started.
+    /// Number of halves that were started.
     nics: u64,
     hosts: u64,
-    /// Halves that died of a packet.
+    /// Number of halves that died of a packet.
     panicked: u64,
 }
 
-/// What is known at the end.
+/// Final counts.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Known {
     /// Packets that came, and that were not dropped at the wire.
     pub(super) fed: u64,
-    /// Those that left.
+    /// Packets that left.
     pub(super) tally: Tally,
-    /// What the last host counted.
+    /// Counts of the last host.
     pub(super) host: BTreeMap<String, u64>,
-    /// What the last NIC counted, if it told.
+    /// Counts of the last NIC, if it sent them.
     pub(super) nic: Option<BTreeMap<String, u64>>,
-    /// Packets that hosts found unread, and that had been a dead one's.
+    /// Packets that were left unread by a dead host, as found by its successors.
     pub(super) unread: u64,
 }
 
 impl Outcomes {
-    /// A NIC is about to begin.
+    /// Called before a NIC starts.
     pub(super) const fn nic_begins(&mut self, tally: &Tally) {
         self.nics += 1;
         self.of_dead_nics = tally.from_nic;
     }
 
-    /// A host is about to begin; the one before, if there was any, had counted this.
+    /// Called before a host starts; `before` are the counts of the previous one, if there was any.
     pub(super) fn host_begins(&mut self, before: BTreeMap<String, u64>) {
         self.hosts += 1;
         add(&mut self.kept, before);
     }
 
-    /// A half died of the packet that its handlers had.
+    /// Called if a half died of the packet in its handlers.
     pub(super) const fn panicked(&mut self) {
         self.panicked += 1;
     }
 
-    /// The outcomes of all packets that were fed in, and what is wrong with them.
+    /// The outcomes of all packets that were fed in, and an inconsistency, if any.
     pub(super) fn whole(self, known: Known) -> (BTreeMap<String, u64>, Option<String>) {
         let Known { fed, tally, host, nic, unread } = known;
         let deaths = self.nics > 1 || self.hosts > 1 || nic.is_none();
         let mut all = self.kept;
         add(&mut all, host);
         if deaths {
-            // What a host had sent, and did not leave, was lost with the NIC. What left, and is
-            // not counted, a host had sent that died before it could count it.
+            // Packets that a host had sent, but that did not leave, were lost with the NIC. Packets
+            // that left, but are not counted, were sent by a host that died before it could count
+            // them.
             let Ways { transmit, redirect } = tally.from_host;
             for (name, left) in [("transmit", transmit), ("redirect", redirect)] {
                 let counted = all.get(name).copied().unwrap_or(0);
@@ -120,7 +121,8 @@ impl Outcomes {
     }
 }
 
-/// What the last host told; `otherwise` are the outcomes that it had counted if it told nothing.
+/// The results of the last host; `otherwise` returns the outcomes that it had counted, if it sent
+/// nothing.
 pub(super) fn read(
     told: Option<&Value>,
     otherwise: impl FnOnce() -> BTreeMap<String, u64>,
@@ -133,7 +135,7 @@ pub(super) fn read(
     Known { host, nic: counts(OF_NIC), ..Known::default() }
 }
 
-/// What the last host told, with the outcomes of all packets that were fed in.
+/// The results of the last host, with the outcomes of all packets that were fed in.
 pub(super) fn with(mut told: Value, outcomes: &BTreeMap<String, u64>) -> Value {
     if let Some(fields) = told.as_object_mut() {
         fields.remove(OF_NIC);
@@ -142,7 +144,7 @@ pub(super) fn with(mut told: Value, outcomes: &BTreeMap<String, u64>) -> Value {
     told
 }
 
-/// The same with what was dropped at the wire: of all packets that came.
+/// The outcomes of all packets that came, including those dropped at the wire.
 pub(super) fn at_wire(
     mut outcomes: BTreeMap<String, u64>,
     nic_away: u64,
@@ -166,8 +168,9 @@ fn set(all: &mut BTreeMap<String, u64>, name: &str, count: u64) {
     all.insert(name.to_owned(), count);
 }
 
-/// More packets were counted than came. A packet that was on its way when the NIC died may have
-/// left twice, and a NIC may say anything: so many are taken away, from those that left first.
+/// Corrects counts that exceed the packets that came. A packet in transfer when the NIC died may
+/// have left twice, and a NIC may report any number. The excess is subtracted, first from packets
+/// that left.
 fn take(all: &mut BTreeMap<String, u64>, mut more: u64) {
     let mut names: Vec<String> = all.keys().cloned().collect();
     names.sort_by_key(|name| (name != "transmit", name != "redirect"));

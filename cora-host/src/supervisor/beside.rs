@@ -1,8 +1,8 @@
-//! A command that runs beside the wire: what it says, within limits of time and length.
+//! Runs a command beside the wire and reads its output, with limits of time and length.
 //!
-//! The files that people name may lie on storage that hangs, and programs that they name may sleep
-//! or talk without end. So all of that happens in a process, which a thread of its own waits for,
-//! and which is ended when it takes too long.
+//! User-specified files may be on storage that hangs, and user-specified programs may sleep or
+//! print without end. So these are accessed by a process, which a separate thread waits for, and
+//! which is ended when it takes too long.
 #![expect(unsafe_code, reason = "asks, between fork and exec, to be ended with this process")]
 
 use std::io::Read;
@@ -18,20 +18,20 @@ use rustix::process::{Pid, Signal, kill_process_group, set_parent_process_death_
 
 use crate::child;
 
-/// Between two looks whether it has ended.
+/// Interval between checks for its end.
 const LOOK_EVERY: Timespec = Timespec { tv_sec: 0, tv_nsec: 10_000_000 };
-/// How long those that it started may hold its output when it has ended.
+/// How long its children may hold its output open after its end.
 const LINGER: Duration = Duration::from_millis(100);
 
-/// How much is waited for.
+/// Limits of a command.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
     pub(super) time: Duration,
-    /// Bytes of output, standard error included.
+    /// Bytes of output, including standard error.
     pub(super) bytes: usize,
 }
 
-/// How a command ended.
+/// The result of a command.
 #[derive(Debug)]
 pub(super) struct Told {
     pub(super) status: ExitStatus,
@@ -39,14 +39,14 @@ pub(super) struct Told {
     pub(super) stderr: Vec<u8>,
 }
 
-/// Does this work on a thread of its own.
+/// Runs this work on a separate thread.
 pub(super) fn begin<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, String> + Send + 'static,
 ) -> JoinHandle<Result<T, String>> {
     std::thread::spawn(work)
 }
 
-/// The outcome of such work, once it is there.
+/// The outcome of such work, if it is finished.
 pub(super) fn outcome<T>(
     work: &mut Option<JoinHandle<Result<T, String>>>,
 ) -> Option<Result<T, String>> {
@@ -59,7 +59,7 @@ pub(super) fn run(mut command: Command, limits: Limits) -> Result<Told, String> 
     command.stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
     child::gets(&mut command, &[]);
     let die_with_us = || Ok(set_parent_process_death_signal(Some(Signal::KILL))?);
-    // SAFETY: the closure makes a system call alone, which is allowed between fork and exec.
+    // SAFETY: the closure only makes a system call, which is allowed between fork and exec.
     unsafe { command.pre_exec(die_with_us) };
     let child = command.spawn().map_err(|error| error.to_string())?;
     let mut group = Group(child);
@@ -73,7 +73,7 @@ pub(super) fn run(mut command: Command, limits: Limits) -> Result<Told, String> 
     Ok(Told { status, stdout, stderr })
 }
 
-/// The process and those that it starts. Dropping it ends them all.
+/// The process and its children. Dropping it ends them all.
 struct Group(Child);
 
 impl Group {
@@ -108,14 +108,14 @@ impl Group {
 impl Drop for Group {
     fn drop(&mut self) {
         if let Some(group) = i32::try_from(self.0.id()).ok().and_then(Pid::from_raw) {
-            // Whoever has ended already is none of it any more.
+            // Processes that have already ended are no longer part of it.
             let _ended = kill_process_group(group, Signal::KILL);
         }
         let _status = self.0.wait();
     }
 }
 
-/// One of its outputs.
+/// One of its output streams.
 struct Stream {
     from: Box<dyn Output>,
     bytes: Vec<u8>,
@@ -135,7 +135,7 @@ impl Stream {
         self.from.as_fd()
     }
 
-    /// Takes what is there, and no more than makes it too much.
+    /// Reads the available bytes, up to just over the limit.
     fn take_in(&mut self, most: usize) -> Result<(), String> {
         let mut part = [0; 4096];
         while !self.is_closed && self.bytes.len() <= most {
@@ -155,7 +155,7 @@ fn wait_for(streams: &[Stream; 2]) {
     let open = streams.iter().filter(|stream| !stream.is_closed);
     let mut files: Vec<_> =
         open.map(|stream| PollFd::from_borrowed_fd(stream.file(), PollFlags::IN)).collect();
-    // Something came, or not: whoever waits looks again.
+    // Ready or not, the caller checks again.
     let _ready = poll(&mut files, Some(&LOOK_EVERY));
 }
 

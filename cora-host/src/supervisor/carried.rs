@@ -1,5 +1,5 @@
-//! The standby memory: how its copies are laid out, and then the copies ([`standby`]). What another
-//! build left in memory of its own is carried over before the first packet.
+//! The layout of standby memory, which contains the replicas ([`standby`]). Entries that another
+//! build left in its own memory are carried over before the first packet.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -11,12 +11,12 @@ use super::singletons::Sized;
 use super::standby::{self, Shape, SharedStandby};
 use crate::{RunError, log};
 
-/// Words before the copies: the layout of their entries, in words; how many bytes that has stands
-/// first, once the copies are whole.
+/// Words before the replicas, with the layout of their entries as text. The first one is its length
+/// in bytes, set once the replicas are complete.
 const LAYOUT_WORDS: usize = 1024;
 
-/// Bytes of standby memory that durable entries of both halves need at most. What is never used
-/// costs address space alone.
+/// Upper bound of the standby memory in bytes for durable entries of both halves. Unused parts cost
+/// only address space.
 pub(super) fn standby_bytes<A: App>(app: &mut A, layout: &Layout) -> usize {
     let capacities = layout.tables().filter_map(|state| {
         let table = app.state(state.into()).as_travelling()?;
@@ -25,8 +25,8 @@ pub(super) fn standby_bytes<A: App>(app: &mut A, layout: &Layout) -> usize {
     bytes_for(capacities, layout)
 }
 
-/// The same for tables of these capacities. Each half holds as many entries as that: the host has
-/// room for all that come back from the NIC.
+/// The same for tables of these capacities. Each half holds up to that many entries: the host has
+/// space for all that return from the NIC.
 fn bytes_for(capacities: impl Iterator<Item = u32>, layout: &Layout) -> usize {
     let singletons = layout.singletons();
     let copies = 2 * capacities.map(|capacity| capacity as usize).sum::<usize>();
@@ -38,7 +38,7 @@ fn shape<'a>(layout: &Layout, singletons: &'a [Sized]) -> Shape<'a> {
     Shape { entry: layout.longest(), group: layout.group(), singletons }
 }
 
-/// The singletons of which this memory holds a damaged copy, by name.
+/// The names of singletons with a damaged replica in this memory.
 pub(super) fn damaged(words: &'static [AtomicU64], layout: &Layout) -> Vec<String> {
     let (_, copies) = words.split_at(LAYOUT_WORDS.min(words.len()));
     let singletons = layout.singletons();
@@ -46,16 +46,17 @@ pub(super) fn damaged(words: &'static [AtomicU64], layout: &Layout) -> Vec<Strin
     damaged.into_iter().map(|number| layout.singleton(number).to_owned()).collect()
 }
 
-/// Copies of durable entries and singletons, as a host finds them.
+/// Replicas of durable entries and singletons, as a host finds them.
 pub(super) struct Opened {
     pub(super) copies: SharedStandby,
-    /// Entries carried over from the program before.
+    /// Entries carried over from the previous program.
     pub(super) carried: u64,
-    /// Copies of entries that did not match their checksum.
+    /// Entry replicas with a wrong checksum.
     pub(super) damaged: u64,
 }
 
-/// The copies in this memory; those in the memory before are carried over if that was not done yet.
+/// Opens the replicas in this memory. Those in the previous memory are carried over, if that was
+/// not done yet.
 pub(super) fn open_standby(
     words: &'static [AtomicU64],
     before: Option<&'static [AtomicU64]>,
@@ -101,7 +102,7 @@ pub(super) fn open_standby(
     Ok(Opened { copies, carried, damaged })
 }
 
-/// Carries the copy of a singleton over, if there is one.
+/// Carries the replica of a singleton over, if there is one.
 fn carry_singleton(
     from: &SharedStandby,
     (number, bytes): Sized,
@@ -142,7 +143,7 @@ mod tests {
     use super::super::store::memory;
     use super::*;
 
-    /// Few long entries, and many short ones.
+    /// A few long entries, and many short ones.
     #[test]
     fn there_is_a_copy_for_each_entry_of_both_halves() {
         let state = |number: u16, entry: usize| {

@@ -1,12 +1,11 @@
-//! What a dead host left unread on the ring from the NIC: its successor reads that before anything
-//! else. Behind a record that makes no sense nothing is read any more: the host says whose fault it
-//! is, and goes on.
+//! Reads the records that a dead host left unread on the ring from the NIC, before anything else.
+//! Nothing is read after an invalid record: the host reports the NIC's fault, and goes on.
 
 use cora_core::app::App;
 use cora_runtime::channel::ProtocolError;
 use cora_runtime::durability::Standby;
 use cora_runtime::host_half::HostHalf;
-use cora_runtime::link::message::{MAX_MESSAGE, Message};
+use cora_runtime::link::message::{Kind, MAX_MESSAGE, Message};
 use cora_runtime::link::region::{NicStatus, Region};
 use cora_runtime::link::ring::{Consumer, SharedMemory};
 
@@ -15,9 +14,9 @@ use super::host_page::HostPage;
 use crate::ipfix::Exporter;
 use crate::{RunError, log};
 
-/// Reads what the NIC sent by the region before this one, until it has left that: until then it may
-/// wait for room there. Nobody knows which of the packets among it the dead host had sent already,
-/// so they are lost, and counted in the page.
+/// Reads the NIC's records in the previous region, until the NIC has left that one: until then it
+/// may wait for space there. Which of these packets the dead host had already sent is unknown, so
+/// they are lost, and counted on the page.
 pub(super) fn catch_up<A: App>(
     half: &mut HostHalf<A>,
     regions: &Regions<'_, A>,
@@ -31,7 +30,7 @@ pub(super) fn catch_up<A: App>(
     let mut buffer = vec![0; MAX_MESSAGE];
     loop {
         page.beat();
-        // Asked first: what the NIC published until then is on the ring.
+        // Checked first: the ring then contains everything that the NIC published.
         let has_left = region.nic_status() != Some(NicStatus::Starting);
         if let Err(error) = read(half, &mut punt, &mut buffer, standby, exporter, page) {
             if !error.is_nics_fault() {
@@ -60,13 +59,14 @@ fn read<A: App>(
         page.beat();
         let bytes = buffer.get(..popped.len).unwrap_or_default();
         let message = Message::decode(popped.kind, bytes);
-        let message = message.ok_or(ProtocolError::Undecodable(popped.kind))?;
+        let message = message.ok_or(ProtocolError::undecodable(popped.kind))?;
         half.catch_up(&message, standby);
-        if let (Some((state, ending)), Some(exporter)) = (message.ending(), exporter) {
+        if let (Message::Records(message), Some(exporter)) = (message, exporter) {
+            let (state, ending) = message.ending();
             exporter.ended(state, ending);
         }
-        page.add_lost(u64::from(popped.kind == Message::PUNT));
-        // What it says is in the copies now: whoever comes after this host need not read it.
+        page.add_lost(u64::from(popped.kind == Kind::Punt));
+        // The replicas now include this record, so a later host need not read it.
         punt.release();
     }
     Ok(())

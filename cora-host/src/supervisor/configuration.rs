@@ -1,13 +1,12 @@
-//! Which version of read-mostly states is in force, and how another one takes its place while
-//! packets come.
+//! Versions of read-mostly states, and their replacement while packets come.
 //!
-//! The files of `--config` are read when the run begins, and again when somebody says so (SIGUSR1).
-//! This very program then reads them in a process of its own, and makes a version of them: neither
-//! the wire's time nor its memory is needed for that, and files on storage that hangs hold nothing
-//! up. What is refused there leaves everything as it is. The version stands on the wire between two
-//! frames ([`versions`](crate::versions)), and is in force when the host, which gets it by the NIC,
-//! says so. Halves that are started anew get the version in force by a file without a name,
-//! whatever the files say by then.
+//! The files of `--config` are read when the run begins, and again on request (SIGUSR1). A separate
+//! process of the same program then reads them and makes a version. So the wire loses neither time
+//! nor memory, and files on storage that hangs block nothing. If the files are refused, everything
+//! stays as it is. The version is placed on the wire between two frames
+//! ([`versions`](crate::versions)). It is in force when the host, which receives it through the
+//! NIC, reports that. Halves that are restarted get the version in force from an unnamed file,
+//! regardless of the current files.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -27,13 +26,14 @@ use crate::supply::Supply;
 use crate::versions::{Change, Version};
 use crate::{RunError, child, log};
 
-/// The argument under which a program makes a change of read-mostly states.
+/// The argument with which a program makes a change of read-mostly states.
 pub(crate) const CHANGE_COMMAND: &str = "__change";
 
-/// For reading the files and making a version. What the program itself says has no limit.
+/// Limits for reading the files and making a version. The output of the program itself is
+/// unlimited.
 const LIMITS: Limits = Limits { time: Duration::from_secs(30), bytes: usize::MAX };
 
-/// Another version, and what makes it of the one before; as the process that makes it tells it.
+/// Another version, and the change from the previous one; sent by the process that makes it.
 #[derive(Debug, Serialize, Deserialize)]
 struct Made {
     version: Version,
@@ -45,17 +45,17 @@ struct Made {
 pub(super) struct Configuration {
     files: Vec<(String, PathBuf)>,
     in_force: Kept,
-    /// The version that is being made, unless the files say nothing else.
+    /// The version under construction; `None` inside if the files are unchanged.
     making: Option<JoinHandle<Result<Option<Made>, String>>>,
-    /// The version that stands on the wire, and is not in force yet.
+    /// The version on the wire, not yet in force.
     coming: Option<Kept>,
-    /// Somebody asked for the files to be read again.
+    /// The files must be read again.
     asked: bool,
-    /// The outcome, when it is known.
+    /// The outcome, if known.
     outcome: Option<Result<u32, String>>,
 }
 
-/// A version, and the file without a name that tells other processes of it.
+/// A version, and the unnamed file that passes it to other processes.
 #[derive(Debug)]
 struct Kept {
     version: Version,
@@ -72,7 +72,7 @@ impl Kept {
 }
 
 impl Configuration {
-    /// What the files say now, as the version with this number; `app` tries it on.
+    /// Makes the version with this number from the current files; `app` validates it.
     pub(super) fn begin<A: App>(
         files: &[(String, PathBuf)],
         number: u32,
@@ -90,30 +90,29 @@ impl Configuration {
         self.in_force.version.number
     }
 
-    /// The highest number that any packet may have been judged under: behind it come those of
-    /// another program.
+    /// The highest version number that any packet may have been judged under. Numbers of a
+    /// successor program follow it.
     pub(super) fn latest(&self) -> u32 {
         self.coming.as_ref().map_or(self.number(), |coming| coming.version.number)
     }
 
-    /// The file that tells a new host of the version in force.
+    /// The file that passes the version in force to a new host.
     pub(super) fn file(&self) -> BorrowedFd<'_> {
         self.in_force.file.as_fd()
     }
 
-    /// Somebody wants the files to be read again: at once, or when the version under way is in
-    /// force.
+    /// Requests that the files be read again: at once, or when the version under way is in force.
     pub(super) const fn ask(&mut self) {
         self.asked = true;
     }
 
-    /// What came of reading the files again, once: the version in force, or why it is still
+    /// The outcome of reading the files again, once: the version in force, or why it is still
     /// another.
     pub(super) const fn outcome(&mut self) -> Option<Result<u32, String>> {
         self.outcome.take()
     }
 
-    /// Goes on with what was asked for; a change that is ready for the wire.
+    /// Advances the requested change; returns one that is ready for the wire.
     pub(super) fn advance(&mut self) -> Option<Change> {
         let idle = self.making.is_none() && self.coming.is_none();
         if idle && std::mem::take(&mut self.asked) {
@@ -142,7 +141,7 @@ impl Configuration {
         None
     }
 
-    /// The host says that this version is in force at both sides.
+    /// The host reports that this version is in force at both sides.
     pub(super) fn arrived(&mut self, number: u64) {
         let is_it = |coming: &mut Kept| u64::from(coming.version.number) <= number;
         let Some(coming) = self.coming.take_if(is_it) else { return };
@@ -158,7 +157,7 @@ impl Configuration {
         self.outcome = Some(Err(told));
     }
 
-    /// Begins to make a version of what the files say now.
+    /// Starts to make a version from the current files.
     fn read_again(&self) -> Result<JoinHandle<Result<Option<Made>, String>>, String> {
         let before =
             File::open(path_of(self.file().as_raw_fd())).map_err(|error| error.to_string())?;
@@ -185,7 +184,7 @@ fn path_of(file: i32) -> PathBuf {
     PathBuf::from(format!("/proc/self/fd/{file}"))
 }
 
-/// The version that the file with this number tells of.
+/// Reads the version from the file with this number.
 pub(super) fn told(file: i32) -> Result<Version, RunError> {
     let path = path_of(file);
     let failed = |cause| RunError::File { path: path.clone(), cause };
@@ -193,8 +192,8 @@ pub(super) fn told(file: i32) -> Result<Version, RunError> {
     serde_json::from_slice(&text).map_err(|error| failed(error.into()))
 }
 
-/// Makes the next version after the one that standard input tells of, of what the files say now;
-/// as JSON, and `null` if they say nothing else.
+/// Makes the version after the one in standard input from the current files, as JSON; `null` if
+/// they are unchanged.
 pub(crate) fn make_change<A: App>(files: &[(String, PathBuf)]) -> Result<String, RunError> {
     let failed = |cause| RunError::System { what: "reading the version in force", cause };
     let mut text = Vec::new();

@@ -1,18 +1,17 @@
-//! A socket by which another process asks a live run what it does, and tells it to do something
-//! else.
+//! A control socket, for other processes to query a live run and to send it orders.
 //!
-//! It is a file in the file system, open to its owner alone. A request is a line of one word, the
-//! answer a line of JSON, and then it ends:
+//! It is a file in the file system, accessible only to its owner. A request is a line of one word,
+//! the answer a line of JSON; then the connection ends:
 //!
 //! | request | answer |
 //! | --- | --- |
 //! | `status` | the program, its versions, whether both halves work |
 //! | `configure` | when it is done: the version in force, or `error` |
-//! | `check FILE` | whether the program in that file could take this one's place, or `error` |
-//! | `upgrade` | that the running program makes place for the one in its file, or `error` |
-//! | `upgrade drop-connections` | the same of a program without durable states, which loses all |
+//! | `check FILE` | whether the program in that file could replace this one, or `error` |
+//! | `upgrade` | the running program is replaced by the one in its file, or `error` |
+//! | `upgrade drop-connections` | the same without durable states, so all connections are lost |
 //!
-//! Whoever says nothing for a while is sent away, and sooner when others wait.
+//! Silent clients are disconnected after a while, and sooner if others wait.
 
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
@@ -28,15 +27,15 @@ use serde_json::{Value, json};
 
 use crate::RunError;
 
-/// Longest request, the name of a file in it.
+/// Maximum length of a request, including the name of a file.
 const LONGEST: usize = 4200;
-/// Others wait until one of these is done.
+/// Maximum number of clients; others wait.
 const MOST_CLIENTS: usize = 16;
-/// As many as wait.
+/// Maximum number of waiting clients.
 const BACKLOG: i32 = 128;
-/// How long a client may take to say its request.
+/// How long a client may take to send its request.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// The same, while others wait.
+/// The same while others wait.
 const PATIENCE_BEFORE_OTHERS: Duration = Duration::from_millis(100);
 
 /// A request.
@@ -46,12 +45,12 @@ pub(super) enum Asked {
     Configure,
     Check(PathBuf),
     Upgrade {
-        /// Even if no connection lives on.
+        /// Even if no connection survives.
         drops_connections: bool,
     },
 }
 
-/// The socket, and who is at its other ends.
+/// The socket and its clients.
 #[derive(Debug)]
 pub(super) struct Control {
     listener: UnixListener,
@@ -70,7 +69,7 @@ struct Client {
 }
 
 impl Control {
-    /// Listens there. A socket that nobody listens at any more is replaced; all else stays.
+    /// Listens at this path. Replaces a socket without a listener, but no other file.
     pub(super) fn listen(path: &Path) -> Result<Self, RunError> {
         let failed = |cause| RunError::File { path: path.into(), cause };
         let other = |why: &str| failed(std::io::Error::other(why));
@@ -93,7 +92,7 @@ impl Control {
         Ok(Self { listener, path: path.into(), file, clients: Vec::new() })
     }
 
-    /// Requests since the last look.
+    /// Requests since the last call.
     pub(super) fn look(&mut self) -> Vec<Asked> {
         self.accept();
         let full = self.clients.len() >= MOST_CLIENTS;
@@ -125,7 +124,7 @@ impl Control {
         }
     }
 
-    /// Answers all who asked for this.
+    /// Answers all clients with this request.
     pub(super) fn answer(&mut self, asked: &Asked, answer: &Value) {
         for client in self.clients.extract_if(.., |client| client.asked.as_ref() == Some(asked)) {
             client.answer(answer);
@@ -135,16 +134,16 @@ impl Control {
 
 impl Drop for Control {
     fn drop(&mut self) {
-        // Another run may listen at a socket of its own there by now.
+        // Another run may have its own socket there by now.
         if self.file.is_some() && identity(&self.path) == self.file {
-            // Whoever comes next replaces it all the same.
+            // A later run replaces it anyway.
             let _removed = std::fs::remove_file(&self.path);
         }
     }
 }
 
-/// A socket that is its owner's alone from its first moment: its file gets the mode that the socket
-/// has when it is bound.
+/// A socket that is accessible only to its owner from the beginning: its file gets the mode that
+/// the socket has when it is bound.
 fn open(path: &Path) -> rustix::io::Result<UnixListener> {
     let flags = SocketFlags::CLOEXEC;
     let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
@@ -159,8 +158,8 @@ fn identity(path: &Path) -> Option<(u64, u64)> {
 }
 
 impl Client {
-    /// Reads on; the request, when it is whole. An error ends it, with what to say if anybody
-    /// listens. Whoever asked for something waits for the answer, however long that takes.
+    /// Reads further; returns the request when it is complete. An error ends the client, with an
+    /// answer if anybody listens. After its request, a client may wait indefinitely.
     fn listen(&mut self, patience: Duration) -> Result<Option<Asked>, Option<String>> {
         if self.asked.is_none() && self.since.elapsed() > patience {
             return Err(Some("no request came in time".into()));
@@ -168,7 +167,7 @@ impl Client {
         let mut bytes = [0; 512];
         loop {
             match self.stream.read(&mut bytes) {
-                // Whoever asked is gone.
+                // The client is gone.
                 Ok(0) => return Err(None),
                 Ok(length) if self.asked.is_none() => self.said.extend(&bytes[..length]),
                 Ok(_) => {}
@@ -186,7 +185,7 @@ impl Client {
         }
     }
 
-    /// It is small enough for what the kernel keeps; nobody may listen any more.
+    /// The answer fits the kernel's buffer; the client may be gone.
     fn answer(&self, answer: &Value) {
         let _told = (&self.stream).write_all(format!("{answer}\n").as_bytes());
     }
@@ -241,7 +240,7 @@ mod tests {
         assert!(heard(third).contains("ask for status"));
         drop(control);
         assert!(!path.exists());
-        // One that a killed run left behind.
+        // A socket that a killed run left behind.
         drop(UnixListener::bind(&path).expect("it is free"));
         assert!(Control::listen(&path).is_ok());
     }
@@ -250,7 +249,7 @@ mod tests {
         let path = place("mode");
         let control = Control::listen(&path).expect("a path of its own");
         assert_eq!(path.metadata().expect("it is there").mode() & 0o777, 0o600);
-        // Another run's, which is not removed with this one.
+        // Another run's socket, which is not removed with this one.
         std::fs::remove_file(&path).expect("it is ours");
         let other = UnixListener::bind(&path).expect("it is free");
         drop(control);

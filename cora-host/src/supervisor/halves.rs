@@ -1,8 +1,7 @@
-//! Halves come and go: they are started, and one that died is started again in a region of the next
-//! generation.
+//! Starts halves, and restarts one that died in a region of the next generation.
 //!
-//! A half that lives goes on to that region by itself. So the next one follows only when each half
-//! that lives has come to the current one.
+//! A living half moves to that region by itself. So the next region follows only after each living
+//! half has reached the current one.
 
 use std::os::fd::{AsFd as _, AsRawFd as _};
 use std::process::Stdio;
@@ -54,23 +53,22 @@ impl Supervisor<'_> {
         Ok(())
     }
 
-    /// The NIC is attached to the current region, as it says.
+    /// Whether the NIC reports that it is attached to the current region.
     pub(super) fn nic_works(&self) -> bool {
         self.nic.is_alive()
             && matches!(self.region.nic_status(), Some(NicStatus::Ready | NicStatus::Running))
     }
 
-    /// The host has left the region before, and is attached to the current one.
+    /// Whether the host has left the previous region, and is attached to the current one.
     pub(super) fn host_works(&self) -> bool {
         self.host.is_alive() && self.page.attached() == self.region.identity().generation
     }
 
-    /// Notes who died, and goes on to the next region when each living half has arrived in this
-    /// one.
+    /// Detects dead halves, and creates the next region when each living half has reached this one.
     pub(super) fn look(&mut self) -> Result<(), RunError> {
         if !self.nic.is_alive() && self.region.nic_status() == Some(NicStatus::Starting) {
-            // It will not come here any more: a new host need not wait until it leaves the region
-            // before.
+            // It will not reach this region any more: a new host need not wait until it leaves the
+            // previous one.
             self.region.set_nic_status(NicStatus::Done);
         }
         if self.leaving && (self.nic_works() || !self.nic.is_alive()) {
@@ -86,7 +84,7 @@ impl Supervisor<'_> {
             }
         }
         let arrived = (nic || !self.nic.is_alive()) && (host || !self.host.is_alive());
-        // At the end the NIC may be gone when the host still counts, and the other way round.
+        // At the end the NIC may be gone while the host still counts, or the reverse.
         let finishes = self.nic.has_finished() || self.host.has_finished() || self.ends_alone;
         let ends = self.wire.cable.stopped && finishes;
         let may_begin = [&self.nic, &self.host].iter().all(|it| it.is_alive() || it.may_begin());
@@ -95,10 +93,11 @@ impl Supervisor<'_> {
             if !may_begin {
                 return Ok(());
             }
-            // A NIC that owns flows is told of what is damaged by the next region.
+            // A NIC that owns flows learns about damage only through the next region.
             if self.region.identity().afresh || self.damaged().is_empty() {
-                // It died before it came here: what is left unread is still in the region before.
-                // Of what it had, the NIC has no flow then: either that is new, or it was told.
+                // It died before it reached this region: its unread records are still in the
+                // previous one. The NIC then has none of the dead host's flows: either the NIC is
+                // new, or it was told.
                 self.tell_deaths(&[]);
                 self.host.again()?;
                 let afresh = self.region.identity().afresh || !self.rests_on.is_empty();
@@ -112,19 +111,19 @@ impl Supervisor<'_> {
         Ok(())
     }
 
-    /// The states that died with the host and that flows rest on: those without a copy, and those
-    /// whose copy is damaged.
+    /// States that died with the host and that flows depend on: those without a replica, and those
+    /// with a damaged one.
     fn lost_with_host(&self) -> Vec<String> {
         let rests_on = self.rests_on.iter().map(|name| (*name).to_owned());
         rests_on.chain(self.damaged()).collect()
     }
 
-    /// The singletons whose copies are damaged.
+    /// The singletons with a damaged replica.
     fn damaged(&self) -> Vec<String> {
         carried::damaged(self.standby.words, &self.entries)
     }
 
-    /// Makes the next region, and starts whoever died.
+    /// Creates the next region, and restarts each dead half.
     fn succeed(&mut self) -> Result<(), RunError> {
         let identity = self.region.identity();
         let generation = identity.generation + 1;
@@ -132,7 +131,7 @@ impl Supervisor<'_> {
         let lost = if host_died { self.lost_with_host() } else { Vec::new() };
         self.tell_deaths(&lost);
         let place = generation::place(self.regions.words, generation);
-        // Packets wait: that is no time to make pages.
+        // Packets wait, so pages are not allocated in advance.
         let afresh = !lost.is_empty();
         let identity = Identity { generation, resident: false, afresh, ..identity };
         let next = Region::create(place, &self.layout, identity).map_err(RunError::Region)?;

@@ -1,4 +1,4 @@
-//! The host half as a process of its own, between the regions that its supervisor makes.
+//! The host half as a separate process. It moves between the regions that its supervisor creates.
 
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
@@ -32,7 +32,7 @@ use crate::supply::Supply;
 use crate::worker::Worker;
 use crate::{Program, RunError, SharedFutex, child, log, map};
 
-/// The argument under which a program is its own host half.
+/// The argument that turns a program into its own host half.
 pub(crate) const HOST_COMMAND: &str = "__host";
 
 /// Orders of the supervisor.
@@ -72,11 +72,11 @@ enum Left {
     Done,
     /// Another region follows.
     Followed,
-    /// The same, for the NIC broke the protocol in this one.
+    /// Another region follows, because the NIC broke the protocol in this one.
     Distrusted,
 }
 
-/// Where a host finds its regions.
+/// Access to the regions of a host.
 pub(super) struct Regions<'a, A> {
     words: &'static [AtomicU64],
     pub(super) page: HostPage,
@@ -85,26 +85,27 @@ pub(super) struct Regions<'a, A> {
 }
 
 impl<A: App> Regions<'_, A> {
-    /// The region of this generation. Nothing in it tells where it is: the NIC can write there.
+    /// The region of this generation. Its location does not depend on its contents, which the NIC
+    /// can write.
     pub(super) fn region(&self, generation: u64) -> Result<Region, RunError> {
         let region = self.page.region(self.words, self.layout, A::PLAN.hash, generation);
         region.map_err(RunError::Region)
     }
 }
 
-/// Rounds with work after which the host says how full its tables are.
+/// Rounds with work between reports of the tables' fill levels.
 const TOLD_EVERY: u64 = 256;
 
-/// Between two looks of a host that waits for another NIC.
+/// Polling interval of a host that waits for another NIC.
 const LOOK_AGAIN: Duration = Duration::from_micros(200);
 
-/// How the program's durable entries are encoded.
+/// The encoding of the program's durable entries.
 pub(super) fn layout<A: App>() -> Result<Layout, RunError> {
     let supply = Supply { seed: 0, pages: Pages::Small, resident: false };
     Ok(Layout::of(&mut supply.app::<A>(HostHalf::bytes)?))
 }
 
-/// The same as JSON, for a program that asks whether this one can take its place.
+/// The same as JSON, for a program that checks whether this one can replace it.
 pub(crate) fn entry_layout<A: App>() -> Result<String, RunError> {
     Ok(serde_json::to_string(&layout::<A>()?).unwrap_or_default())
 }
@@ -113,7 +114,7 @@ fn system(errno: rustix::io::Errno) -> RunError {
     RunError::System { what: "shared memory", cause: errno.into() }
 }
 
-/// Handles packets until the run is over; gives the account of both sides.
+/// Handles packets until the run is over; returns the account of both sides.
 pub(crate) fn host_half<A: App>(
     program: &Program,
     arguments: &HostArguments,
@@ -149,7 +150,7 @@ pub(crate) fn host_half<A: App>(
         if let Some(control) = &control {
             control.watch(&mut worker);
         }
-        // From here on the region before, if there was one, is nothing to this process.
+        // From here on this process ignores the previous region, if there was one.
         let mut left = serve(&mut worker, &region, page, control.as_mut())?;
         if let Left::Followed = left {
             left = read_rest(&mut worker, &region, page)?;
@@ -168,7 +169,7 @@ pub(crate) fn host_half<A: App>(
     if let Some(control) = &mut control {
         control.finish()?;
     }
-    // What can't be written is a part of the account, which is told all the same.
+    // Write failures become part of the account, which is still sent.
     let mut failures = Vec::new();
     if let Some(path) = &options.state_out
         && let Err(error) = write_state(path, &final_state(&mut worker))
@@ -189,7 +190,7 @@ pub(crate) fn host_half<A: App>(
     Ok(account)
 }
 
-/// The copies of durable entries, those of the program before among them.
+/// The replicas of durable entries, including those of the previous program.
 fn open_copies(
     arguments: &HostArguments,
     app: &mut impl App,
@@ -200,7 +201,7 @@ fn open_copies(
     let standby = map::inherited_memory(*standby, *standby_length).map_err(system)?;
     let before = match before[..] {
         [file, bytes] => {
-            // A number that is none of a file's is refused there.
+            // An invalid file number is refused there.
             let file = i32::try_from(file).unwrap_or(-1);
             Some(map::inherited_memory(file, bytes as usize).map_err(system)?)
         }
@@ -217,8 +218,8 @@ fn open_copies(
     Ok(copies)
 }
 
-/// Goes on where the host before ended. A copy of a singleton that encodes none is as good as
-/// damaged: the next host begins without it, and so do all flows.
+/// Continues where the previous host ended. A singleton's replica that decodes to no value counts
+/// as damaged: the next host begins without it and without all flows.
 fn take_over<A: App>(
     worker: &mut Worker<A>,
     copies: Beating<SharedStandby>,
@@ -226,7 +227,7 @@ fn take_over<A: App>(
     now: u64,
     afresh: bool,
 ) -> Result<(), RunError> {
-    // The supervisor looks, too, before another host begins.
+    // The supervisor checks too, before another host begins.
     let mut bad = copies.copies.damaged_singletons();
     worker.half.restore_singletons(&copies, &mut |number| {
         copies.copies.void(number);
@@ -250,7 +251,7 @@ fn serve<A: App>(
     let generation = region.identity().generation;
     let followed = || page.current() != generation;
     page.attach(generation);
-    // To the NIC this says that there is a host; who watches over both goes by the page.
+    // Signals to the NIC that there is a host; the supervisor uses the page instead.
     region.host_beats(1);
     loop {
         page.beat();
@@ -294,14 +295,14 @@ fn serve<A: App>(
     }
 }
 
-/// Says how full the tables are.
+/// Reports the tables' fill levels.
 fn tell_tables<A: App>(worker: &mut Worker<A>, page: HostPage) {
     worker.half.engine().tables(&mut |state, entries, capacity| {
         page.holds(state, entries, capacity);
     });
 }
 
-/// Reads the last that comes by a region: what the NIC published before it ended or left.
+/// Reads the remaining records of a region, which the NIC published before it ended or left.
 fn read_rest<A: App>(
     worker: &mut Worker<A>,
     region: &Region,
@@ -322,8 +323,9 @@ fn read_rest<A: App>(
     Ok(Left::Followed)
 }
 
-/// The NIC broke the protocol, if this is its fault: says so, reads nothing more of it, and waits
-/// for the region that follows. Its supervisor ends the NIC, and the host goes on with another one.
+/// If the error is the NIC's fault: reports that it broke the protocol, reads nothing more from it,
+/// and waits for the next region. The supervisor ends the NIC, and the host continues with another
+/// one.
 fn accuse(error: &RunError, generation: u64, page: HostPage) -> Result<Left, ()> {
     if !error.is_nics_fault() {
         return Err(());
@@ -340,7 +342,7 @@ fn accuse(error: &RunError, generation: u64, page: HostPage) -> Result<Left, ()>
     Ok(Left::Distrusted)
 }
 
-/// What all tables hold at the end, the NIC's entries among them.
+/// The final contents of all tables, including the NIC's entries.
 fn final_state<A: App>(worker: &mut Worker<A>) -> Value {
     let now = worker.now();
     let mut contents = std::mem::take(&mut worker.contents);
@@ -349,7 +351,7 @@ fn final_state<A: App>(worker: &mut Worker<A>) -> Value {
     contents.into_json(app)
 }
 
-/// What both sides tell: its own outcomes, and the NIC's if that came to its end.
+/// The results of both sides: the host's outcomes, and the NIC's if it ended regularly.
 fn account<A: App>(worker: Worker<A>, records: Option<Records>) -> Value {
     let Worker { mut half, account, .. } = worker;
     let nic_outcomes = account.as_ref().map(|nic| json!(nic.outcomes));

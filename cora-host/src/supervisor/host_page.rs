@@ -1,17 +1,17 @@
-//! Words that the supervisor and the host half share, and that the NIC half can't reach.
+//! Words shared by the supervisor and the host half, inaccessible to the NIC half.
 //!
-//! The region lies in memory that the NIC half can write at any time, so that nothing there can
-//! tell one trusted process what another one does. Here stand the current generation and the seed
-//! (the supervisor's), and the host's heartbeat, the version in force, its accusation of a NIC that
-//! broke the protocol, the packet that its handlers run, and its counts of outcomes. Those outlive
-//! a host that dies.
+//! The NIC half can write the region's memory at any time, so it can't carry information between
+//! trusted processes. This page has the current generation and the seed (written by the
+//! supervisor). It also has the host's heartbeat, the version in force, its accusation of a NIC
+//! that broke the protocol, the packet that its handlers run, and its counts of outcomes. These
+//! survive a host that dies.
 //!
 //! ```text
-//! word 0    the first generation, the current one, seed, pages made at once, end without the NIC,
-//!           no flow lives on
+//! word 0    the first generation, the current one, seed, allocate pages at once, end without the
+//!           NIC, no flow survives
 //! word 16   heartbeat, generation it serves, phase, version, accused generation,
 //!           packet in its handlers                                                of one host
-//! word 32   entries carried over, packets lost, copies found damaged              of all hosts
+//! word 32   entries carried over, packets lost, damaged replicas                  of all hosts
 //! word 64   entries and capacity of each table                                    of one host
 //! word 192  outcomes of one host: length of the name, the name (48 bytes), count
 //! ```
@@ -38,7 +38,7 @@ const RESIDENT: usize = 3;
 const FINISH: usize = 4;
 const AFRESH: usize = 5;
 
-/// What one host says: zero before it says anything, and no packet.
+/// Data of one host: zero until it writes them, and no packet.
 const OF_ONE_HOST: std::ops::Range<usize> = 16..32;
 const HEARTBEAT: usize = 16;
 const ATTACHED: usize = 17;
@@ -51,18 +51,18 @@ const CARRIED: usize = 32;
 const LOST: usize = 33;
 const DAMAGED: usize = 34;
 
-/// Where the tables begin, of two words each.
+/// Offset of the tables, with two words each.
 const TABLES: usize = 64;
 
-/// Where the outcomes begin, and the words and bytes of each.
+/// Offset of the outcomes, and the words and name bytes of each.
 const OUTCOMES: usize = TABLES + 2 * TOLD_TABLES;
 const OUTCOME_WORDS: usize = 8;
 const NAME_BYTES: usize = 48;
 
-/// What a host does.
+/// The phase of a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
-    /// It makes its states, and takes over those of the host before.
+    /// It makes its states, and takes over those of the previous host.
     Starts,
     /// It handles packets.
     Serves,
@@ -70,7 +70,7 @@ pub(super) enum Phase {
     Ends,
 }
 
-/// The page, and where the regions are that it tells of.
+/// The page, which locates the regions.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct HostPage {
     words: &'static [AtomicU64],
@@ -98,26 +98,27 @@ impl HostPage {
         }
     }
 
-    /// This is the first region in its file: the supervisor's part, as are the next three.
+    /// Written by the supervisor, as the next three: initialises the page for the first region in
+    /// its file.
     pub(super) fn begin(self, identity: Identity) {
         self.set(FIRST, identity.generation);
         self.set(SEED, identity.seed.0);
         self.announce(identity);
     }
 
-    /// From now on this region counts.
+    /// Makes this region the current one.
     pub(super) fn announce(self, identity: Identity) {
         self.set(RESIDENT, identity.resident.into());
         self.set(AFRESH, identity.afresh.into());
         self.set(CURRENT, identity.generation);
     }
 
-    /// The host should end by itself: the NIC does not come to its end.
+    /// Tells the host to end by itself: the NIC does not reach its end.
     pub(super) fn finish_alone(self) {
         self.set(FINISH, 1);
     }
 
-    /// No host lives; another one will say what it does. Gives the outcomes that the dead one
+    /// Clears the words of a dead host for its successor. Returns the outcomes that the dead one
     /// counted.
     pub(super) fn renew(self) -> BTreeMap<String, u64> {
         let outcomes = self.outcomes();
@@ -136,7 +137,7 @@ impl HostPage {
         self.get(HEARTBEAT)
     }
 
-    /// The generation that the host serves; 0 if it serves none yet.
+    /// The generation that the host serves; 0 if none yet.
     pub(super) fn attached(self) -> u64 {
         self.get(ATTACHED)
     }
@@ -149,38 +150,39 @@ impl HostPage {
         }
     }
 
-    /// The version of read-mostly states that is in force at the host, and was at the NIC before; 0
+    /// The version of read-mostly states that is in force at the host, and before at the NIC; 0
     /// until it is known.
     pub(super) fn version(self) -> u64 {
         self.get(VERSION)
     }
 
-    /// The latest generation in which the NIC broke the protocol, as the host says; 0 if none.
+    /// The latest generation in which the NIC broke the protocol, as reported by the host; 0 if
+    /// none.
     pub(super) fn accused(self) -> u64 {
         self.get(ACCUSED)
     }
 
-    /// The number of the packet that the host's handlers run; [`IDLE`] while they run none.
+    /// The number of the packet that the host's handlers run; [`IDLE`] if none.
     pub(super) fn packet(self) -> u64 {
         self.get(PACKET)
     }
 
-    /// Where the host says so.
+    /// The word with this number, for the host.
     pub(super) fn packet_word(self) -> Word {
         self.words.get(PACKET).unwrap_or(&UNSEEN)
     }
 
-    /// Entries that were carried over from the program before.
+    /// Entries carried over from the previous program.
     pub(super) fn carried(self) -> u64 {
         self.get(CARRIED)
     }
 
-    /// Packets that hosts found unread, and that had been another one's.
+    /// Packets left unread by a dead host, as found by its successors.
     pub(super) fn lost(self) -> u64 {
         self.get(LOST)
     }
 
-    /// Copies of durable entries that hosts found damaged.
+    /// Damaged replicas of durable entries, as found by hosts.
     pub(super) fn damaged(self) -> u64 {
         self.get(DAMAGED)
     }
@@ -205,17 +207,17 @@ impl HostPage {
         Region::known(generation::place(regions, generation), layout, identity)
     }
 
-    /// The generation before this one, if its region is in the same file.
+    /// The previous generation, if its region is in the same file.
     pub(super) fn before(self, generation: u64) -> Option<u64> {
         generation.checked_sub(1).filter(|before| *before >= self.get(FIRST))
     }
 
-    /// Whether the host is to end without the NIC.
+    /// Whether the host must end without the NIC.
     pub(super) fn must_finish(self) -> bool {
         self.get(FINISH) != 0
     }
 
-    /// The host lives: its part, as is all that follows.
+    /// Written by the host, as all that follows: signals that it lives.
     #[inline]
     pub(super) fn beat(self) {
         if let Some(word) = self.words.get(HEARTBEAT) {
@@ -229,7 +231,7 @@ impl HostPage {
         self.set(ATTACHED, generation);
     }
 
-    /// It writes its final state.
+    /// The host writes its final state.
     pub(super) fn end(self) {
         self.set(PHASE, 2);
     }
@@ -238,7 +240,7 @@ impl HostPage {
         self.set(VERSION, version);
     }
 
-    /// In the region of this generation the NIC broke the protocol.
+    /// The NIC broke the protocol in the region of this generation.
     pub(super) fn accuse(self, generation: u64) {
         self.set(ACCUSED, generation);
     }
@@ -255,8 +257,7 @@ impl HostPage {
         self.add(DAMAGED, copies);
     }
 
-    /// The host holds so many entries of the state with this number, and has room for as many as
-    /// its capacity says.
+    /// Stores the number of entries and the capacity of the state with this number at the host.
     pub(super) fn holds(self, state: usize, entries: u32, capacity: u32) {
         if state < TOLD_TABLES {
             self.set(TABLES + 2 * state, entries.into());
@@ -264,21 +265,21 @@ impl HostPage {
         }
     }
 
-    /// Entries of the state at the host, and its capacity; `None` where it is no table, or no host
-    /// has said yet.
+    /// Entries of the state at the host, and its capacity; `None` if it is not a table, or no host
+    /// has reported it yet.
     pub(super) fn table(self, state: usize) -> Option<(u64, u64)> {
         let at = TABLES + 2 * state;
         let capacity = if state < TOLD_TABLES { self.get(at + 1) } else { 0 };
         (capacity > 0).then(|| (self.get(at), capacity))
     }
 
-    /// The host counted these outcomes so far. Names that there is no room for are told together.
+    /// Stores the host's outcomes so far. Names without a slot are added up in one.
     pub(super) fn tell(self, outcomes: &Outcomes) {
         let (slots, _) = self.words.get(OUTCOMES..).unwrap_or_default().as_chunks();
         let mut used = 0;
         let mut rest = 0;
         outcomes.each(&mut |name, count| {
-            // The last one is for the rest.
+            // The last slot is for the rest.
             let free = slots.get(used).filter(|_| used + 1 < slots.len());
             match free.filter(|_| name.len() <= NAME_BYTES) {
                 Some(slot) => {
@@ -328,7 +329,7 @@ fn is_named(slot: &Slot, name: &str) -> bool {
         && slot[1..].iter().zip(chunks).all(|(word, wanted)| word.load(Ordering::Relaxed) == wanted)
 }
 
-/// Names the slot; whoever reads it meanwhile finds no count.
+/// Names the slot; concurrent readers see a zero count.
 fn rename(slot: &Slot, name: &str) {
     slot[OUTCOME_WORDS - 1].store(0, Ordering::Release);
     slot[0].store(name.len() as u64, Ordering::Relaxed);
@@ -343,7 +344,7 @@ fn word_of(bytes: &[u8]) -> u64 {
     u64::from_le_bytes(whole)
 }
 
-/// Copies that a host works through, which may take longer than it may stand still: it beats
+/// Replicas that a host processes. That may exceed its time limit, so it sends heartbeats
 /// meanwhile.
 #[derive(Debug)]
 pub(super) struct Beating<S> {
@@ -422,7 +423,7 @@ mod tests {
         let mut outcomes = Outcomes::new();
         outcomes.dropped(NotIp);
         page.tell(&outcomes);
-        // A name that comes before those that were there moves them on.
+        // A name that precedes the existing ones moves them to later slots.
         outcomes.forwarded(Forward::Transmit);
         outcomes.dropped(NotAllowed);
         outcomes.dropped(NotIp);

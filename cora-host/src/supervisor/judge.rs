@@ -1,16 +1,16 @@
-//! Which half is ended, and why: one that stands still, and a NIC half that broke the protocol.
+//! Ends halves that hang, and NIC halves that broke the protocol.
 //!
-//! A half moves as long as its heartbeat changes: the host's stands on a page of its own, for the
-//! NIC can write anything in the region. A NIC that beats, and does nothing else, is found by what
-//! it leaves undone: it does not come to the current region, or takes nothing from the host.
+//! A half makes progress as long as its heartbeat changes. The host's is on a separate page, since
+//! the NIC can write anything in the region. A NIC that only sends heartbeats is detected by
+//! missing work: it does not reach the current region, or reads nothing from the host.
 //!
-//! | half | stands still for | is |
+//! | half | time without progress | result |
 //! | --- | --- | --- |
-//! | either, at work | `--patience` | ended, and started again |
-//! | either, as it begins | [`BEGINNING`] | the same |
+//! | either, working | `--patience` | ended, and restarted |
+//! | either, starting | [`BEGINNING`] | the same |
 //! | the NIC, not at the current region | `--patience`; [`BEGINNING`] on its way | the same |
-//! | the host, as it writes its final state | [`ENDING`] | the same |
-//! | either, behind the end of the wire | [`END`] in all | ended for good; the host still tells |
+//! | the host, writing its final state | [`ENDING`] | the same |
+//! | either, after the end of the wire | [`END`] in all | ended for good; the host still reports |
 
 use std::time::{Duration, Instant};
 
@@ -21,23 +21,23 @@ use super::process::NIC;
 use crate::wire_end::WireEnd;
 use crate::{RunError, log};
 
-/// How long a half may take to make its states, and to take over those of the one before.
+/// How long a half may take to make its states, and to take over those of its predecessor.
 pub(super) const BEGINNING: Duration = Duration::from_secs(30);
 /// How long a host may take to write its final state.
 const ENDING: Duration = Duration::from_mins(2);
-/// How long both halves may take to come to their end.
+/// How long both halves may take to end.
 const END: Duration = Duration::from_secs(30);
-/// So many NICs may die behind the end of the wire.
+/// Maximum number of NIC deaths after the end of the wire.
 const MOST_DEATHS_AT_END: u32 = 3;
 
 impl Supervisor<'_> {
-    /// How long a half at work may stand still.
+    /// How long a working half may make no progress.
     pub(super) fn patience(&self) -> Duration {
         self.request.run.options.patience()
     }
 
-    /// Whether both halves are at work: at the current region, with heartbeats of late. Who is told
-    /// so may rely on it: a NIC that dies from then on is started again without end.
+    /// Whether both halves work: attached to the current region, with recent heartbeats. Callers
+    /// may rely on it: a NIC that dies from then on is restarted without limit.
     pub(super) fn works(&self) -> bool {
         let patience = self.patience();
         let have_worked = self.nic.has_worked && self.host.has_worked;
@@ -48,7 +48,7 @@ impl Supervisor<'_> {
             && self.host.moves(patience)
     }
 
-    /// Notes which half died, and ends those that stand still and a NIC that broke the protocol.
+    /// Detects dead halves, and ends those that hang and a NIC that broke the protocol.
     pub(super) fn judge(&mut self) -> Result<(), RunError> {
         self.judge_nic()?;
         let patience = match self.page.phase() {
@@ -100,7 +100,7 @@ impl Supervisor<'_> {
         Ok(())
     }
 
-    /// Behind the end of the wire, halves end by themselves, or are ended.
+    /// After the end of the wire, halves end by themselves, or are ended.
     fn judge_end(&mut self) -> Result<(), RunError> {
         let over = self.stopped_since.get_or_insert_with(Instant::now).elapsed() > END;
         let dies = self.deaths_at_end > MOST_DEATHS_AT_END;
@@ -115,7 +115,7 @@ impl Supervisor<'_> {
         Ok(())
     }
 
-    /// The NIC half did what no sound one does: it is ended, and nothing more of it is taken.
+    /// Ends a NIC half that violated the protocol; nothing more is read from it.
     fn nic_broke_protocol(&mut self, how: &str) -> Result<(), RunError> {
         self.wire.distrust();
         if self.nic.is_alive() {
@@ -125,7 +125,7 @@ impl Supervisor<'_> {
         Ok(())
     }
 
-    /// Does something at the wire's end of the rings, where the NIC's fault is its own.
+    /// Does work at the wire's end of the rings, where errors may be the NIC's fault.
     pub(super) fn of_nic(
         &mut self,
         mut work: impl FnMut(&mut WireEnd<LiveWire>) -> Result<bool, RunError>,
@@ -140,8 +140,7 @@ impl Supervisor<'_> {
         }
     }
 
-    /// Tells of the halves that are dead, unless there was much of that of late, and of the states
-    /// that are lost with the host.
+    /// Logs dead halves, with a rate limit, and the states lost with the host.
     pub(super) fn tell_deaths(&mut self, lost: &[String]) {
         for half in [&mut self.nic, &mut self.host] {
             let with_it = if half.name == NIC { String::new() } else { with_it(lost) };
@@ -154,7 +153,7 @@ impl Supervisor<'_> {
     }
 }
 
-/// What is lost with a host that had these states, in words.
+/// Describes the losses of a host that had these states.
 fn with_it(lost: &[String]) -> String {
     let names: Vec<String> = lost.iter().map(|name| format!("`{name}`")).collect();
     match names.len() {

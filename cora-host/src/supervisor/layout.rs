@@ -1,11 +1,11 @@
-//! How durable entries and singletons are encoded, so that another build of the program can carry
+//! The encoding of durable entries and singletons, so that another build of the program can carry
 //! them over.
 //!
-//! States are the same by their names, fields by theirs: a field that both builds have is copied,
-//! one that the new build lacks is left out, and one that is new is zero. Where the old build's
-//! fields are those of the type that the new one names by `from`, its `From` makes the value
-//! instead. A width that changed otherwise is refused, with what would be right. So are entries
-//! without a singleton that the new build keeps: they may rest on it.
+//! States and fields are matched by name. A field in both builds is copied, one missing in the new
+//! build is dropped, and a new one is zero. If the old build's fields are those of the type in the
+//! new one's `from`, its `From` makes the value instead. Any other change of a width is refused,
+//! with a remedy. Entries are also refused without a singleton that the new build keeps, since they
+//! may depend on it.
 
 use std::collections::BTreeMap;
 
@@ -22,12 +22,13 @@ pub(super) struct Layout {
     states: Vec<StateLayout>,
     #[serde(default)]
     singletons: Vec<StateLayout>,
-    /// Copies take effect by numbers that are committed; in older builds each does by itself.
+    /// Whether replicas take effect by committed numbers; in older builds each takes effect by
+    /// itself.
     #[serde(default)]
     pub(super) commits: bool,
 }
 
-/// One of them.
+/// The layout of one state.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct StateLayout {
     name: String,
@@ -37,12 +38,12 @@ struct StateLayout {
     entry: usize,
     value: usize,
     fields: Vec<(String, usize)>,
-    /// Those of the type that values are made of by `From`.
+    /// Fields of the type that `From` makes values from.
     #[serde(default)]
     before: Vec<(String, usize)>,
 }
 
-/// How entries of one build become those of another, by the state's number in the former.
+/// The conversion of entries from one build to another, by the state's number in the former.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Conversion {
     states: BTreeMap<u16, StateConversion>,
@@ -51,7 +52,7 @@ pub(super) struct Conversion {
 #[derive(Clone, Debug)]
 struct StateConversion {
     number: u16,
-    /// Bytes before the value: both builds have them alike.
+    /// Bytes before the value, equal in both builds.
     head: usize,
     from: usize,
     to: usize,
@@ -60,7 +61,7 @@ struct StateConversion {
 
 #[derive(Clone, Debug)]
 enum ValueConversion {
-    /// From where in the value, to where, and how many bytes.
+    /// Source offset in the value, destination offset, and length of each field.
     Copied(Vec<(usize, usize, usize)>),
     /// By the state's `From`.
     Made,
@@ -112,7 +113,7 @@ impl Layout {
         found.map_or("?", |state| &state.name)
     }
 
-    /// How entries of a build with the layout `from` become this one's; why they can't.
+    /// The conversion from a build with the layout `from`, or why it is impossible.
     pub(super) fn conversion(&self, from: &Self) -> Result<Conversion, String> {
         let mut states = BTreeMap::new();
         for (olds, news, lost) in [
@@ -156,7 +157,7 @@ fn owned(fields: &[(&str, usize)]) -> Vec<(String, usize)> {
 }
 
 impl StateLayout {
-    /// That of the state with this number, if it has one.
+    /// The layout of the state with this number, if it has one.
     fn of(app: &mut impl App, number: usize, name: &str) -> Option<Self> {
         let layout = app.described(number).layout()?;
         Some(Self {
@@ -218,9 +219,9 @@ impl StateLayout {
 }
 
 impl Conversion {
-    /// The entry in the new program's encoding, and its state's number there; `None` if it is no
-    /// entry, or its state makes nothing of it: `convert` is asked for that, with the state's
-    /// number, the value before and the room for the new one.
+    /// The entry in the new program's encoding, and its state's number there. `None` if it is
+    /// invalid, or its state refuses it. Calls `convert` for the state's `From`, with the state's
+    /// number, the old value, and the buffer for the new one.
     pub(super) fn entry(
         &self,
         state: u16,
@@ -307,7 +308,7 @@ mod tests {
         let expected = [&[7; 16][..], &[3, 4, 5, 6, 0, 0, 0, 0]].concat();
         assert_eq!(conversion.entry(0, &entry, widened), Some((3, expected)));
         assert_eq!(conversion.entry(0, &entry, |_, _, _| false), None, "it makes nothing of it");
-        // The same layout is carried over as it is.
+        // An equal layout is carried over unchanged.
         new.states[0].fields = old.states[0].fields.clone();
         new.states[0].entry = old.states[0].entry;
         new.states[0].value = old.states[0].value;
@@ -340,7 +341,7 @@ mod tests {
         assert!(old.conversion(&none).is_ok(), "there is nothing to carry over");
     }
 
-    /// A program with entries, and a pool of so many bytes.
+    /// A program with entries, and a pool of this many bytes.
     fn with_pool(bytes: usize) -> Layout {
         let mut with = layout(0, &[("tcp", 1)]);
         let pool = layout(7, &[("next", 2), ("leased", bytes)]).states.remove(0);

@@ -1,4 +1,4 @@
-//! A live wire: frames come by two ports as somebody sends them, until the run is told to end.
+//! A live wire: frames come through two ports, until the run is told to end.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -18,20 +18,20 @@ use crate::{RunError, log};
 /// Frames that are taken from a port at once.
 const BURST: usize = 32;
 
-/// A port, and what came by it and was not fed in yet.
+/// A port, and its frames that were not fed in yet.
 #[derive(Debug)]
 struct End {
     port: Box<dyn Port>,
     name: PortName,
     side: Side,
-    /// Frames, one behind the other, and where each ends.
+    /// Concatenated frames, and the end offset of each.
     bytes: Vec<u8>,
     ends: Vec<usize>,
-    /// Which of them is next.
+    /// The number of the next one.
     next: usize,
     /// When the burst came, by the wire's clock.
     came_at: u64,
-    /// How many of its notes were told.
+    /// Number of its notes that were logged.
     told: usize,
 }
 
@@ -40,20 +40,20 @@ struct End {
 pub(super) struct LiveWire {
     ends: [End; 2],
     clock: Clock,
-    /// Which one is asked next.
+    /// The port to be polled next.
     turn: usize,
     came: u64,
     left: u64,
     now: u64,
-    /// Frames towards a port that there is not.
+    /// Frames to a port that does not exist.
     pub(super) refused: u64,
     pub(super) too_long: u64,
-    /// Nothing more is to come.
+    /// No more frames come.
     pub(super) stopped: bool,
 }
 
 impl LiveWire {
-    /// By ports of its own, or those in these files.
+    /// Opens the ports, or takes over those in these files.
     pub(super) fn open(
         ports: &Ports,
         files: [Option<i32>; 2],
@@ -76,12 +76,12 @@ impl LiveWire {
         })
     }
 
-    /// Waits until a frame came, so long at most.
+    /// Waits for a frame, at most for this time.
     pub(super) fn wait(&self, at_most: Duration) {
         let waits = self.ends.iter().map(|end| end.port.handles());
         let waits: Vec<_> = waits.collect();
         if waits.iter().any(Vec::is_empty) {
-            // There is no telling when such a port has something: it is asked again and again.
+            // Such a port can't be waited for, so it is polled.
             return std::thread::yield_now();
         }
         let mut files: Vec<_> = waits
@@ -90,12 +90,11 @@ impl LiveWire {
             .map(|file| PollFd::from_borrowed_fd(*file, PollFlags::IN))
             .collect();
         let time = Timespec { tv_sec: 0, tv_nsec: at_most.subsec_nanos().into() };
-        // Something came, or not: whoever waits looks again.
+        // Ready or not, the caller checks again.
         let _ready = poll(&mut files, Some(&time));
     }
 
-    /// Asks both ports what changed, and tells what there is to tell. Nothing more comes when both
-    /// have come to their end.
+    /// Checks both ports for changes, and logs their notes. Stops when both are exhausted.
     pub(super) fn look(&mut self) -> Result<(), RunError> {
         for end in &mut self.ends {
             end.port.look()?;
@@ -110,19 +109,19 @@ impl LiveWire {
         Ok(())
     }
 
-    /// How a program that takes this one's place gets the ports, inside and outside.
+    /// How a successor program gets the ports, inside and outside.
     pub(super) fn upgrades(&self) -> [Upgrade<'_>; 2] {
         self.ends.each_ref().map(|end| end.port.upgrade())
     }
 
-    /// The name of a port that another program can't take over.
+    /// The name of a port that a successor can't take over.
     pub(super) fn stays(&self) -> Option<String> {
         let stays = |end: &&End| matches!(end.port.upgrade(), Upgrade::Refuse);
         self.ends.iter().find(stays).map(|end| end.name.to_string())
     }
 
-    /// What the ports dropped of what was to leave, by name. What they dropped of what came never
-    /// got here.
+    /// Output frames that the ports dropped, by name. Input frames that they dropped never got
+    /// here.
     pub(super) fn dropped(&self) -> BTreeMap<&'static str, u64> {
         let mut all = BTreeMap::new();
         for end in &self.ends {
@@ -142,7 +141,7 @@ impl LiveWire {
         all
     }
 
-    /// What each port says of itself, inside and outside.
+    /// The reports of both ports, inside and outside.
     pub(super) fn report(&self) -> [PortReport; 2] {
         self.ends.each_ref().map(End::report)
     }
@@ -152,10 +151,10 @@ impl LiveWire {
         self.clock
     }
 
-    /// Frames of a burst were there together, so they came at the same time: the clock is asked
-    /// once for all.
+    /// All frames of a burst were available together, so they get one arrival time, and the clock
+    /// is read once.
     fn stamp(&mut self, side: Side, time: u64) -> Stamp {
-        // A burst of one port may have come before what was taken from the other one since.
+        // A burst of one port may be older than frames already taken from the other.
         self.now = self.now.max(time);
         let number = self.came;
         self.came += 1;
@@ -180,7 +179,7 @@ impl End {
         self.next == self.ends.len()
     }
 
-    /// Takes the next burst from the port, when the one before is used up.
+    /// Takes the next burst from the port, if the previous one is consumed.
     fn fill(&mut self, clock: Clock) -> Result<(), PortError> {
         if !self.is_empty() {
             return Ok(());
@@ -260,7 +259,7 @@ impl Cable for LiveWire {
         Ok(Next::NotYet)
     }
 
-    /// Nobody rings when a frame comes by a port.
+    /// No bell rings when a frame arrives at a port.
     fn is_quiet(&mut self) -> bool {
         false
     }
@@ -293,8 +292,8 @@ mod tests {
 
     const SECOND: u64 = 1_000_000_000;
 
-    /// The wall clock is set forward by a year, back by two, and to 1970: frames go on to come as
-    /// time passes.
+    /// The wall clock is set forward by a year, back by two, and to 1970: frame times still follow
+    /// elapsed time.
     #[test]
     fn frames_are_stamped_by_time_that_passes_alone() {
         static PASSES: AtomicU64 = AtomicU64::new(7 * SECOND);
@@ -304,7 +303,7 @@ mod tests {
         let mut wire = LiveWire::open(&ports, [None; 2], clock).unwrap();
         let mut buffer = vec![0; MAX_FRAME];
         let mut next = || loop {
-            // Bursts that were taken before are used up first.
+            // Bursts taken earlier are consumed first.
             match wire.next(&mut buffer).unwrap() {
                 Next::Frame(stamp, _) if stamp.number.is_multiple_of(2 * BURST as u64) => {
                     return stamp.meta;

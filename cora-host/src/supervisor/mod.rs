@@ -1,4 +1,4 @@
-//! A live run in three processes, of which the two halves may die at any time.
+//! A live run in three processes; either of the two halves may die at any time.
 //!
 //! ```text
 //!          supervisor: ports, regions, standby memory            outlives both
@@ -7,41 +7,42 @@
 //!          NIC half  ── punt, back ──  host half
 //! ```
 //!
-//! When a half dies, the supervisor makes a region of the next generation and announces it
-//! ([`cora_runtime::link::region::generation`]). The half that lives finishes what the dead one had
-//! published, and goes on in the new region; the dead one is started again there. A new host first
-//! reads what the dead one left unread. Frames that a dead NIC had not taken are fed in again.
-//! While the NIC is away and its ring full, frames are dropped as `nic-away`; while the host is
-//! away and its ring full, the NIC drops what is for it as `host-away`, and goes on with the flows
-//! that it owns.
+//! When a half dies, the supervisor creates a region of the next generation and announces it
+//! ([`cora_runtime::link::region::generation`]). The living half finishes the published work of the
+//! dead one, and continues in the new region; the dead one is restarted there. A new host first
+//! reads the records that the dead one left unread. Frames that a dead NIC had not taken are fed in
+//! again. While the NIC is away and its ring full, frames are dropped as `nic-away`. While the host
+//! is away and its ring full, the NIC drops the host's packets as `host-away`, and continues with
+//! the flows that it owns.
 //!
-//! The supervisor trusts the host half, and neither trusts the NIC half. Supervisor and host tell
-//! each other what they must know by a page that the NIC half can't reach. Whoever finds that the
-//! NIC broke the protocol names it, reads nothing more of it, and goes on with the next one.
+//! The supervisor trusts the host half, and neither trusts the NIC half. Supervisor and host
+//! communicate through a page that is inaccessible to the NIC half. The side that detects a
+//! protocol violation by the NIC reports it, reads nothing more from it, and continues with the
+//! next one.
 //!
 //! | module | concept |
 //! | --- | --- |
-//! | `prepared` | what a run is made of before anything is opened or started |
+//! | `prepared` | preparation of a run, before anything is opened or started |
 //! | `ports` | the ports of a live wire |
 //! | `live` | the wire between two ports |
-//! | `halves` | how halves are started, and how the next region follows |
+//! | `halves` | the start of halves, and the transition to the next region |
 //! | `process` | one half's process |
-//! | `judge` | which half is ended, because it stands still or broke the protocol |
-//! | `host_page` | what supervisor and host tell each other |
-//! | `account` | which outcome each packet has, deaths included |
-//! | `host_half` | the host half as a process of its own |
-//! | `configuration` | versions of read-mostly states, and how another one takes force |
-//! | `control` | a socket for questions and orders |
-//! | `orders` | how an order is carried out |
+//! | `judge` | the end of halves that hang or broke the protocol |
+//! | `host_page` | the page shared by supervisor and host |
+//! | `account` | the outcome of each packet, even if halves die |
+//! | `host_half` | the host half as a separate process |
+//! | `configuration` | versions of read-mostly states, and their replacement |
+//! | `control` | a socket for requests and orders |
+//! | `orders` | the execution of orders |
 //! | `beside` | commands that run beside the wire, within limits |
 //! | `catch_up` | records that a dead host left unread |
-//! | `carried` | that memory's layout, and copies that another build left |
-//! | `standby` | copies of durable entries, in memory that outlives the host |
-//! | `singletons` | copies of durable singletons in there, block by block |
+//! | `standby` | replicas of durable entries, in memory that outlives the host |
+//! | `singletons` | replicas of durable singletons in there, block by block |
 //! | `store` | stores to that memory |
-//! | `layout` | how durable entries are encoded, so that another build can carry them over |
-//! | `upgrade` | another build takes the running one's place |
-//! | `stop` | when the run ends |
+//! | `carried` | the memory's layout, and replicas that another build left |
+//! | `layout` | the encoding of durable entries, so that another build can carry them over |
+//! | `upgrade` | replacement by another build |
+//! | `stop` | the end of the run |
 //! | `report` | the report at the end |
 
 mod account;
@@ -101,11 +102,11 @@ use crate::wire::Cable as _;
 use crate::wire_end::WireEnd;
 use crate::{Program, RunError, SharedFutex, map};
 
-/// Between two looks at the processes.
+/// Interval between checks of the processes.
 const LOOK_EVERY: Duration = Duration::from_millis(1);
-/// Rounds without work before the supervisor waits for frames.
+/// Idle rounds before the supervisor waits for frames.
 const ROUNDS: u32 = 50;
-/// How long it waits then: nobody wakes it for what leaves.
+/// Duration of that wait: nobody wakes it for output.
 const WAIT: Duration = Duration::from_micros(200);
 
 /// The request for a live run.
@@ -113,15 +114,15 @@ const WAIT: Duration = Duration::from_micros(200);
 pub(crate) struct LiveRequest {
     pub(crate) run: Run,
     pub(crate) ports: Ports,
-    /// What the program before left behind.
+    /// The legacy of the previous program.
     pub(crate) legacy: Option<Legacy>,
-    /// It is to show that it can run, and no more.
+    /// Only a rehearsal, to show that it can run.
     pub(crate) rehearses: bool,
 }
 
 impl LiveRequest {
-    /// Whether pages are made before the first packet. Behind another build packets wait, and
-    /// beside another one they would be made twice.
+    /// Whether pages are allocated before the first packet. After another build packets wait, and
+    /// beside another one they would be allocated twice.
     const fn is_resident(&self) -> bool {
         self.legacy.is_none() && !self.rehearses
     }
@@ -132,7 +133,7 @@ pub(crate) fn supervise<A: App>(
     program: &Program,
     request: &LiveRequest,
 ) -> Result<LiveReport, RunError> {
-    // First of all: no other thread takes signals yet.
+    // This comes first: no other thread takes signals yet.
     let stop = Stop::new(request.run.options.seconds.map(Duration::from_secs));
     let mut way_back = request.legacy.as_ref().and_then(WayBack::of);
     let ended = attempt::<A>(program, request, stop, &mut way_back);
@@ -142,7 +143,7 @@ pub(crate) fn supervise<A: App>(
     }
 }
 
-/// The way back is gone once both halves worked.
+/// The way back is dropped once both halves worked.
 fn attempt<A: App>(
     program: &Program,
     request: &LiveRequest,
@@ -164,7 +165,7 @@ fn attempt<A: App>(
     supervisor.end::<A>()
 }
 
-/// A file of shared memory, for those halves that are given it.
+/// A file of shared memory, passed only to selected halves.
 struct SharedFile {
     file: OwnedFd,
     bytes: usize,
@@ -172,14 +173,14 @@ struct SharedFile {
 }
 
 impl SharedFile {
-    /// Nothing is in it yet.
+    /// Creates an empty file.
     fn create(bytes: usize) -> Result<Self, RunError> {
         let (file, words) = map::shared_memory(bytes)
             .map_err(|errno| RunError::System { what: "shared memory", cause: errno.into() })?;
         Ok(Self { file, bytes, words })
     }
 
-    /// As the halves are told: number of the file, bytes.
+    /// The arguments for the halves: number of the file, bytes.
     fn arguments(&self) -> [String; 2] {
         [self.file.as_raw_fd().to_string(), self.bytes.to_string()]
     }
@@ -191,13 +192,13 @@ struct Supervisor<'a> {
     layout: RegionLayout,
     regions: SharedFile,
     standby: SharedFile,
-    /// What supervisor and host tell each other.
+    /// The page shared by supervisor and host.
     page: HostPage,
     page_file: SharedFile,
-    /// The copies of the program before and their bytes, until they are carried over.
+    /// The replicas of the previous program and their length in bytes, until they are carried over.
     before: Option<(OwnedFd, usize)>,
     entries: Layout,
-    /// States whose entries another program can't have.
+    /// States with entries that are lost in an upgrade.
     forgotten: Vec<&'static str>,
     /// States that die with the host, and flows with them.
     rests_on: &'static [&'static str],
@@ -206,28 +207,28 @@ struct Supervisor<'a> {
     checks: Checks,
     region: Region,
     wire: WireEnd<LiveWire>,
-    /// The NIC lives and has not left the region before yet: the wire is still plugged in there.
+    /// The NIC lives and has not left the previous region yet: the wire is still connected there.
     leaving: bool,
     nic: Half,
     host: Half,
-    /// The generation that the current NIC began with.
+    /// The generation in which the current NIC started.
     nic_since: u64,
-    /// The NIC has come to the current region.
+    /// The NIC has reached the current region.
     nic_arrived: bool,
-    /// Since when it lives and is not there.
+    /// Since when it lives without being there.
     nic_astray: Option<Instant>,
     /// Its death was noticed.
     nic_dead: bool,
-    /// What became of packets, as far as halves that ended can't tell.
+    /// Outcomes that ended halves can't report.
     outcomes: Outcomes,
     /// When the wire was closed, and how often the NIC has died since.
     stopped_since: Option<Instant>,
     deaths_at_end: u32,
-    /// The host ends by itself: the NIC does not.
+    /// The host ends by itself: the NIC does not end.
     ends_alone: bool,
-    /// Where the host tells its account.
+    /// The stream of the host's account.
     account: Option<std::process::ChildStdout>,
-    /// When a half was found dead; none is away now if there is none.
+    /// When a half was found dead; `None` while none is away.
     away_since: Option<Instant>,
     pauses_us: Vec<u64>,
     nic_away: u64,
@@ -296,8 +297,8 @@ impl<'a> Supervisor<'a> {
         Ok(supervisor)
     }
 
-    /// Moves frames and watches over both halves until both have ended in good order; whether the
-    /// program in this file is to go on then.
+    /// Moves frames and watches both halves until both have ended in good order. Returns whether to
+    /// execute the program in this file then.
     fn run<A: App>(
         &mut self,
         mut stop: Stop,
@@ -337,16 +338,16 @@ impl<'a> Supervisor<'a> {
         }
     }
 
-    /// Tells somebody who watches how far the run is.
+    /// Reports the progress to a user at a terminal.
     fn tell(&mut self) {
         let ((came, left), dropped) = (self.wire.cable.packets(), self.nic_away);
         self.telling.tell(came, left, dropped, self.nic_works() && self.host_works());
     }
 
-    /// Whether there were any.
+    /// Returns whether there were any.
     fn move_frames(&mut self) -> Result<bool, RunError> {
         let mut busy = self.of_nic(WireEnd::drain)?;
-        // A NIC that leaves its region takes nothing there any more.
+        // A NIC that is leaving its region takes nothing there any more.
         if !self.leaving {
             busy |= self.of_nic(WireEnd::feed)?;
             wake(&self.region.nic_bell(SharedFutex));
@@ -357,9 +358,9 @@ impl<'a> Supervisor<'a> {
         Ok(busy)
     }
 
-    /// What is left to the program that goes on.
+    /// The legacy for the successor program.
     fn legacy(&self) -> Legacy {
-        // Of all files of memory, this one stays open. If it does not, the new host says so.
+        // The only shared memory file that stays open. If that fails, the new host reports it.
         let _kept = rustix::io::fcntl_setfd(&self.standby.file, rustix::io::FdFlags::empty());
         Legacy {
             ports: [None; 2],
@@ -422,7 +423,7 @@ impl<'a> Supervisor<'a> {
     }
 }
 
-/// The copies that the program before left, and their bytes.
+/// The replicas of the previous program, and their length in bytes.
 fn left_by(legacy: Legacy) -> Result<(OwnedFd, usize), RunError> {
     let (file, bytes) = legacy.standby;
     let left = map::left_file(file);

@@ -1,7 +1,7 @@
-//! What a live run does when it is asked or told something, by a signal or by its socket.
+//! Executes orders and requests of a live run, from signals or its socket.
 //!
-//! Whether another build could take this one's place is found out beside the wire, one build at a
-//! time; whoever asks the same meanwhile gets the same answer.
+//! Whether another build could replace this one is checked beside the wire, one build at a time.
+//! Identical requests meanwhile get the same answer.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::path::{Path, PathBuf};
@@ -17,14 +17,14 @@ use crate::log;
 use crate::report::Filled;
 use crate::wire::Cable as _;
 
-/// What wants to know whether another build could take this one's place: a request, or SIGHUP.
+/// The origin of a check for a replacement build: a request, or SIGHUP.
 type Wants = Option<Asked>;
 
-/// Builds that are to be looked at, in their order.
+/// Builds to be checked, in order.
 #[derive(Debug, Default)]
 pub(super) struct Checks {
     waiting: VecDeque<Wants>,
-    /// The one that is looked at.
+    /// The build being checked.
     current: Option<Wants>,
     thread: Option<JoinHandle<Result<(), String>>>,
 }
@@ -36,7 +36,7 @@ impl Checks {
         }
     }
 
-    /// Looks at the next build, by this look at a file; an outcome that was not there before.
+    /// Starts the check of the next build with `look`; returns a new outcome, if there is one.
     fn advance(
         &mut self,
         look: impl FnOnce(&Wants) -> JoinHandle<Result<(), String>>,
@@ -52,8 +52,8 @@ impl Checks {
 }
 
 impl Supervisor<'_> {
-    /// Does what was asked for by signals and by the socket; whether the program in this file is to
-    /// go on.
+    /// Executes the orders from signals and from the socket. Returns whether to execute the program
+    /// in this file.
     pub(super) fn obey<A: App>(&mut self, stop: &mut Stop, own: &Path) -> bool {
         let asked = self.control.as_mut().map(Control::look).unwrap_or_default();
         for asked in asked {
@@ -78,7 +78,7 @@ impl Supervisor<'_> {
         self.check(own)
     }
 
-    /// Why the program is not replaced, whatever the new one is.
+    /// Why no build at all could replace the program.
     fn refuses_upgrade(&self, drops_connections: bool) -> Option<String> {
         if let Some(port) = self.wire.cable.stays() {
             return Some(format!("{port} would begin anew under another program"));
@@ -93,7 +93,7 @@ impl Supervisor<'_> {
         ))
     }
 
-    /// Goes on to look at other builds; whether the one in this program's file takes its place.
+    /// Continues to check other builds. Returns whether the one in this program's file replaces it.
     fn check(&mut self, own: &Path) -> bool {
         let (stays, entries) = (self.wire.cable.stays(), &self.entries);
         let look = |wants: &Wants| {
@@ -148,8 +148,8 @@ impl Supervisor<'_> {
         })
     }
 
-    /// How full each table is, as both halves said last. The NIC is believed as far as it makes
-    /// sense.
+    /// The fill level of each table, as last reported by both halves. The NIC's figures are limited
+    /// to plausible ones.
     pub(super) fn tables<A: App>(&self) -> BTreeMap<&'static str, Filled> {
         let table = |(number, (name, _)): (usize, &(&'static str, _))| {
             let (at_host, capacity) = self.page.table(number)?;
@@ -159,7 +159,7 @@ impl Supervisor<'_> {
         A::PLACES.iter().enumerate().filter_map(table).collect()
     }
 
-    /// Lets another version of read-mostly states come, if there is one.
+    /// Starts a change to another version of read-mostly states, if there is one.
     pub(super) fn configure(&mut self, stop: &mut Stop) {
         if stop.reads_again() {
             self.configuration.ask();

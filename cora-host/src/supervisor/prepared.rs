@@ -1,4 +1,4 @@
-//! What a live run is made of before a port is opened or a half started: all that can be refused is
+//! Prepares a live run before a port is opened or a half started. Everything that can be refused is
 //! refused here, once.
 
 use cora_core::app::App;
@@ -19,9 +19,9 @@ use crate::supply::Supply;
 #[derive(Debug)]
 pub(super) struct Prepared {
     pub(super) entries: Layout,
-    /// Bytes of memory for copies of durable entries.
+    /// Bytes of memory for replicas of durable entries.
     pub(super) standby: usize,
-    /// States whose entries end with the program: those of an upgrade that carries none.
+    /// States with entries that end with the program, if an upgrade carries none over.
     pub(super) forgotten: Vec<&'static str>,
     /// States that die with the host, and flows with them.
     pub(super) rests_on: &'static [&'static str],
@@ -29,17 +29,17 @@ pub(super) struct Prepared {
 }
 
 impl Prepared {
-    /// An error says what is not as it should be.
+    /// The error describes the fault.
     pub(super) fn of<A: App>(request: &LiveRequest, regions: usize) -> Result<Self, RunError> {
         let options = &request.run.options;
         if let (Some(path), None) = (&options.state_out, request.legacy) {
-            // Said now rather than at the end, by a process that nobody listens to.
+            // Fails now, not at the end in a process without a terminal.
             let made = std::fs::File::create(path);
             made.map_err(|cause| RunError::File { path: path.clone(), cause })?;
         }
         if let Some(name) = &options.ipfix {
-            // Begun here, for host processes go on with it, whichever dies; so does a program that
-            // takes this one's place.
+            // Started here, since host processes continue it, whichever dies; so does a successor
+            // program.
             Exporter::open::<A>(name, request.legacy.is_some())?;
         }
         let supply = Supply { seed: 0, pages: Pages::Small, resident: false };

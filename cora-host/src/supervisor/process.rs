@@ -1,8 +1,8 @@
-//! One half's process: started, watched, and started again.
+//! The process of one half: started, watched, and restarted.
 //!
-//! A half that dies is started again at once. One that dies again and again, each time before it
-//! has worked for [`SETTLED`], is started after a pause that doubles from [`SHORTEST`] to
-//! [`LONGEST`], and what became of it is told once in [`TELL_EVERY`].
+//! A half that dies is restarted at once. If it dies repeatedly, each time before it has worked for
+//! [`SETTLED`], it is restarted after a pause that doubles from [`SHORTEST`] to [`LONGEST`], and
+//! its deaths are logged at most once per [`TELL_EVERY`].
 
 use std::fs::File;
 use std::os::unix::process::ExitStatusExt as _;
@@ -15,61 +15,61 @@ use rustix::process::Signal;
 use crate::options::RunOptions;
 use crate::{RunError, sandbox};
 
-/// Starts in a row that come to nothing before the run is given up, unless the run says otherwise.
+/// Default number of failed starts in a row before the run ends.
 const MOST_FAILURES: u16 = 5;
 
-/// A half that worked for so long does not keep dying.
+/// A half that worked this long is not considered to die repeatedly.
 const SETTLED: Duration = Duration::from_millis(250);
-/// So many short lives in a row are followed by a new one at once.
+/// Number of short lives in a row that are followed by an immediate restart.
 const AT_ONCE: u32 = 3;
-/// The pauses that follow.
+/// The pauses after that.
 const SHORTEST: Duration = Duration::from_millis(10);
 const LONGEST: Duration = Duration::from_secs(1);
-/// Between two lines about the deaths of a half.
+/// Minimum interval between log lines about the deaths of a half.
 const TELL_EVERY: Duration = Duration::from_secs(1);
 
-/// What counts of the time between two looks: who watches may have stood still itself.
+/// Upper bound of the time counted between two checks: the supervisor itself may have been stopped.
 const MOST_UNSEEN: Duration = Duration::from_millis(100);
-/// The exit status of a half that said what is wrong ([`fail`](crate::fail)).
+/// The exit status of a half that reported an error ([`fail`](crate::fail)).
 const COMPLAINED: i32 = 1;
-/// That of one that panicked, where a panic does not abort.
+/// The exit status after a panic that does not abort.
 const PANICKED: i32 = 101;
 
-/// A half, and whether it lives.
+/// A half, alive or not.
 #[derive(Debug)]
 pub(super) struct Half {
     pub(super) name: &'static str,
     child: Option<Child>,
     /// Kept open until an emulator has read it.
     image: Option<File>,
-    /// How it ended last, and why, if somebody ended it.
+    /// Its last exit status, and the reason, if the supervisor ended it.
     ended: Option<ExitStatus>,
     why: Option<String>,
-    /// It ended by a fault of its own.
+    /// It ended by its own fault.
     fell: bool,
-    /// The packet that its handlers had then, counted from 0.
+    /// The packet in its handlers then, counted from 0.
     in_packet: Option<u64>,
     beat: u64,
     looked: Instant,
-    /// How long it has stood still, as far as that was seen.
+    /// How long it has been without progress, as far as observed.
     still: Duration,
-    /// After so many of these in a row the run ends. If the run says nothing, one that has worked
-    /// is started for ever, unless the host.
+    /// Maximum number of failures in a row. Without it, a NIC half that has worked is restarted
+    /// forever.
     most_failures: Option<u32>,
-    /// Times that it was started since it last came so far as to work.
+    /// Number of starts since it last worked.
     failures: u32,
-    /// When it came so far.
+    /// Since when it works.
     works_since: Option<Instant>,
     pub(super) has_worked: bool,
-    /// Lives in a row that were short.
+    /// Number of short lives in a row.
     short_lives: u32,
-    /// It is not started before.
+    /// The earliest time of the next start.
     not_before: Option<Instant>,
     told: Option<Instant>,
     untold: u32,
-    /// Times that it was started again.
+    /// Number of restarts.
     pub(super) restarts: u64,
-    /// Times that it was ended because it stood still, and because it broke the protocol.
+    /// How often it was ended for lack of progress, and for a protocol violation.
     pub(super) stood_still: u64,
     pub(super) lied: u64,
 }
@@ -101,7 +101,7 @@ impl Half {
         }
     }
 
-    /// It runs from now on.
+    /// Records the start of its process.
     pub(super) fn began(&mut self, child: Child, image: Option<File>) {
         self.child = Some(child);
         self.image = image;
@@ -115,18 +115,18 @@ impl Half {
         self.child.is_some()
     }
 
-    /// It moved since less than half its patience.
+    /// Whether it made progress within half its patience.
     pub(super) fn moves(&self, patience: Duration) -> bool {
         self.is_alive() && self.still <= patience / 2
     }
 
-    /// It ended in good order.
+    /// Whether it ended in good order.
     pub(super) fn has_finished(&self) -> bool {
         !self.is_alive() && self.why.is_none() && self.ended.is_some_and(|status| status.success())
     }
 
-    /// Notes whether it lives and moves; one that stands still for longer than `patience` is ended.
-    /// Whether it died just now.
+    /// Checks its life and progress; ends it after more than `patience` without progress. Returns
+    /// whether it died just now.
     pub(super) fn look(&mut self, beat: u64, patience: Duration) -> Result<bool, RunError> {
         let Some(child) = &mut self.child else { return Ok(false) };
         if let Some(status) = child.try_wait().map_err(waiting)? {
@@ -148,14 +148,14 @@ impl Half {
         Ok(false)
     }
 
-    /// Its handlers had this packet when it died: whether it died of that. They panicked, or did
-    /// not come back; who is killed by somebody else was amid a packet by chance.
+    /// Returns whether it died of the packet in its handlers: they panicked, or did not return. A
+    /// half killed from outside was in a packet only by chance.
     pub(super) fn fell_in(&mut self, packet: u64) -> bool {
         self.in_packet = Some(packet).filter(|packet| self.fell && *packet != IDLE);
         self.in_packet.is_some()
     }
 
-    /// Ends it, if it lives, because of what it did.
+    /// Ends it, if it lives, for this reason.
     pub(super) fn end(&mut self, why: String) -> Result<(), RunError> {
         let Some(child) = &mut self.child else { return Ok(()) };
         child.kill().map_err(waiting)?;
@@ -179,20 +179,20 @@ impl Half {
         self.not_before = Instant::now().checked_add(pause);
     }
 
-    /// Whether the pause before it is started again is over.
+    /// Whether the pause before its restart is over.
     pub(super) fn may_begin(&self) -> bool {
         self.not_before.is_none_or(|when| Instant::now() >= when)
     }
 
-    /// It works.
+    /// Records that it works.
     pub(super) fn works(&mut self) {
         self.failures = 0;
         self.has_worked = true;
         self.works_since.get_or_insert_with(Instant::now);
     }
 
-    /// It is about to be started again; an error when that has been in vain too often, or would be:
-    /// it never worked, and said why.
+    /// Records a restart. An error if too many restarts failed, or this one would: it never worked,
+    /// and reported the cause.
     pub(super) fn again(&mut self) -> Result<(), RunError> {
         if !self.has_worked && self.ended.and_then(|status| status.code()) == Some(COMPLAINED) {
             return Err(RunError::RefusedToBegin { name: self.name });
@@ -208,7 +208,7 @@ impl Half {
         Ok(())
     }
 
-    /// What is to be told of its death now, if anything.
+    /// The log line about its death, if one is due.
     pub(super) fn news(&mut self) -> Option<String> {
         if self.told.is_some_and(|told| told.elapsed() < TELL_EVERY) {
             self.untold += 1;
@@ -226,7 +226,7 @@ impl Half {
         let what = self.why.clone();
         let what = what.unwrap_or_else(|| format!("ended ({})", self.how_it_ended()));
         match self.in_packet {
-            // As people count, and as the same is told of a capture.
+            // Counted from 1, as in messages about a capture.
             Some(packet) => {
                 let number = packet.saturating_add(1);
                 format!("{what}, in a handler of packet {number} of this run")
@@ -247,7 +247,7 @@ impl Half {
     }
 }
 
-/// Whether a process gets this signal for what it did itself.
+/// Whether this signal results from a process's own fault.
 fn is_of_a_fault(signal: i32) -> bool {
     let faults = [Signal::ABORT, Signal::SEGV, Signal::BUS, Signal::ILL, Signal::FPE, Signal::TRAP];
     faults.iter().any(|fault| fault.as_raw() == signal)
@@ -263,7 +263,7 @@ fn waiting(cause: std::io::Error) -> RunError {
 impl Drop for Half {
     fn drop(&mut self) {
         if let Some(child) = &mut self.child {
-            // It may have ended already; then both say so, and nothing is left to do.
+            // If it has already ended, both calls return errors, and nothing is left to do.
             let _ended = child.kill();
             let _status = child.wait();
         }
@@ -326,8 +326,7 @@ mod tests {
 
     #[test]
     fn a_packet_is_blamed_for_faults_alone() {
-        // A panic that aborts, one that does not, a fault of memory; killed, ended, refused to
-        // begin.
+        // A panic that aborts, one that does not, a memory fault; killed, ended, refused to begin.
         for (status, packet, falls) in [
             (6, 30, true),
             (101 << 8, 30, true),
@@ -371,7 +370,7 @@ mod tests {
         assert!(pauses[3] <= 10 && pauses[6] > 40 && pauses[11] > 900, "{pauses:?}");
         assert!(pauses.iter().all(|pause| *pause <= 1000), "{pauses:?}");
         assert!(half.news().is_some() && half.news().is_none() && half.news().is_none());
-        // One that worked for a while begins at once.
+        // After some time of work, it restarts at once.
         half.began(sleeper(), None);
         half.works_since = Instant::now().checked_sub(SETTLED);
         half.end("again".into()).expect("it is ours");
@@ -400,7 +399,7 @@ mod tests {
         };
         let refused = ended(1 << 8).again();
         assert!(matches!(refused, Err(RunError::RefusedToBegin { .. })), "{refused:?}");
-        // Killed, or ended in another way: the next one may do better.
+        // Killed, or ended in another way: the next one may work.
         assert!(ended(9).again().is_ok() && ended(5 << 8).again().is_ok());
         let mut half = ended(1 << 8);
         half.works();

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::report::{Filled, warn_of_full};
 
-/// A live run, told by the process that watched over it.
+/// The results of a live run, from its supervisor.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct LiveReport {
     /// `cora-live/1`.
@@ -21,36 +21,36 @@ pub(crate) struct LiveReport {
     pub(super) packets_in: u64,
     /// Frames that left.
     pub(super) packets_out: u64,
-    /// Of all frames that came, by name: each is in one of them.
+    /// Outcomes of all frames that came, by name; each frame has one.
     pub(super) outcomes: BTreeMap<String, u64>,
     /// Frames that the wire dropped, by name.
     pub(super) dropped: BTreeMap<&'static str, u64>,
     /// Counts of each port, by its side.
     pub(super) ports: BTreeMap<&'static str, PortReport>,
-    /// Frames that a NIC which died had not taken: the next one got them.
+    /// Frames that a dead NIC had not taken: the next one got them.
     pub(super) fed_again: u64,
-    /// How often each half was started again.
+    /// Restarts of each half.
     pub(super) restarts: BTreeMap<&'static str, u64>,
-    /// How often each half was ended because it stood still.
+    /// How often each half was ended for lack of progress.
     pub(super) stood_still: BTreeMap<&'static str, u64>,
     /// How often a NIC was ended because it broke the protocol.
     pub(super) broke_protocol: u64,
-    /// Copies of durable entries that hosts found damaged.
+    /// Damaged replicas of durable entries, as found by hosts.
     pub(super) damaged_copies: u64,
-    /// How full each table was.
+    /// The fill level of each table.
     pub(super) tables: BTreeMap<&'static str, Filled>,
-    /// From the death of a half to the moment when both worked again, each (µs).
+    /// Times from the death of a half until both worked again (µs).
     pub(super) pauses_us: Vec<u64>,
-    /// How often the program was replaced; what else is told here is of the time since.
+    /// How often the program was replaced; all other figures are from the time since.
     pub(super) upgrades: u64,
     /// The version of read-mostly states in force at the end.
     pub(super) version: u32,
     /// The last region's generation.
     pub(super) generation: u64,
-    /// What the last host and the last NIC counted, and the outcomes of all frames that they were
-    /// given; nothing if the host did not come to its end.
+    /// Counts of the last host and the last NIC, and the outcomes of all frames that they got;
+    /// `None` if the host did not reach its end.
     pub(super) halves: Option<Value>,
-    /// Why the run can't account for all that came.
+    /// Why the run can't account for all packets.
     #[serde(skip)]
     pub(super) faults: Vec<String>,
 }
@@ -58,35 +58,35 @@ pub(crate) struct LiveReport {
 /// A port, at the end of a run.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct PortReport {
-    /// As it was typed.
+    /// Its name, as typed.
     pub(super) name: String,
-    /// Frames that it handed over.
+    /// Frames that it received.
     pub(super) received: u64,
     /// Frames that it sent.
     pub(super) transmitted: u64,
-    /// Frames that were dropped at it, in either direction, by name.
+    /// Frames dropped at it, in either direction, by name.
     pub(super) dropped: BTreeMap<&'static str, u64>,
     /// Other counts, by name.
     pub(super) remarks: BTreeMap<&'static str, u64>,
     /// Whether the link was up.
     pub(super) link: &'static str,
-    /// Longest payload of a frame, in bytes.
+    /// MTU of its frames, in bytes.
     pub(super) mtu: usize,
-    /// What became of checksums of frames that came.
+    /// The treatment of checksums in received frames.
     pub(super) checksums: &'static str,
-    /// What it found and chose.
+    /// Its findings and choices.
     pub(super) notes: Vec<String>,
 }
 
 impl LiveReport {
-    /// What is not as it should be; nothing when all is well.
+    /// Inconsistencies; empty if all is well.
     pub(crate) fn faults(&self) -> Vec<String> {
         let failures = self.halves.as_ref().and_then(|halves| halves["failures"].as_array());
         let failures = failures.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned);
         self.faults.iter().cloned().chain(failures).collect()
     }
 
-    /// What became of packets and of records.
+    /// The outcomes of packets and of records.
     fn outcomes(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "outcomes")?;
         for (name, count) in &self.outcomes {

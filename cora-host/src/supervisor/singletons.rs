@@ -1,11 +1,11 @@
-//! Copies of durable singletons in memory that outlives the host process, block by block.
+//! Replicas of durable singletons in memory that outlives the host process, block by block.
 //!
-//! A block has two slots. A block that changed is written to the one that is not its copy, under a
-//! number of its own; it becomes the copy when that number is committed, with all others of the
-//! same burst, by one store ([`standby`](super::standby)). A process that is killed at any point in
-//! between leaves each block as it was before the burst, or each as it was behind it. A slot that
-//! is being written has no number; one that has a number and another checksum than its contents is
-//! damaged, and so is the whole copy.
+//! A block has two slots. A changed block is written to the slot that is not its replica, under a
+//! number of its own. It becomes the replica when that number is committed, with all others of the
+//! same burst, by one store ([`standby`](super::standby)). A process killed at any point in between
+//! leaves all blocks as they were before the burst, or all as they were after it. A slot that is
+//! being written has no number. A slot with a number and a wrong checksum is damaged, and so is the
+//! whole replica.
 //!
 //! ```text
 //! slot   │ number 64 │ checksum 64 │ block … │
@@ -20,15 +20,15 @@ use super::store::store;
 const BLOCK_WORDS: usize = BLOCK / 8;
 const SLOT_WORDS: usize = 2 + BLOCK_WORDS;
 
-/// A singleton: its state's number, bytes of its encoding.
+/// A singleton: its state's number, and the bytes of its encoding.
 pub(super) type Sized = (u16, usize);
 
-/// Words that copies of these need.
+/// Words for the replicas of these.
 pub(super) fn words(singletons: &[Sized]) -> usize {
     singletons.iter().map(|(_, bytes)| bytes.div_ceil(BLOCK) * 2 * SLOT_WORDS).sum()
 }
 
-/// Copies of all durable singletons of a program.
+/// Replicas of all durable singletons of a program.
 #[derive(Debug)]
 pub(super) struct Singletons {
     all: Vec<Singleton>,
@@ -39,14 +39,14 @@ struct Singleton {
     state: u16,
     bytes: usize,
     words: &'static [AtomicU64],
-    /// Of each block, the slot that is its copy.
+    /// For each block, the slot that is its replica.
     copies: Vec<Option<usize>>,
     /// Blocks that were written and not committed.
     written: Vec<usize>,
     damaged: bool,
 }
 
-/// What a slot holds.
+/// The content of a slot.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Held {
     Nothing,
@@ -55,7 +55,7 @@ enum Held {
 }
 
 impl Singletons {
-    /// The copies that the memory holds; what was written behind the number `committed` is void.
+    /// Opens the replicas in the memory; writes with numbers after `committed` are void.
     pub(super) fn open(
         mut words: &'static [AtomicU64],
         singletons: &[Sized],
@@ -70,12 +70,12 @@ impl Singletons {
         Self { all }
     }
 
-    /// The numbers of those whose copy is damaged.
+    /// The numbers of singletons with a damaged replica.
     pub(super) fn damaged(&self) -> impl Iterator<Item = u16> {
         self.all.iter().filter(|it| it.damaged).map(|it| it.state)
     }
 
-    /// Writes a part of one under a number that is to be committed.
+    /// Writes a part of one, under a number to be committed.
     pub(super) fn keep(&mut self, state: u16, at: usize, part: &[u8], number: u64) {
         let Some(singleton) = self.all.iter_mut().find(|it| it.state == state) else { return };
         for (nth, block) in part.chunks(BLOCK).enumerate() {
@@ -83,7 +83,7 @@ impl Singletons {
         }
     }
 
-    /// What was written is the copy from now on.
+    /// Makes the written blocks the replica.
     pub(super) fn committed(&mut self) {
         for singleton in &mut self.all {
             while let Some(block) = singleton.written.pop() {
@@ -93,7 +93,7 @@ impl Singletons {
         }
     }
 
-    /// Visits the parts of a copy, if there is one and it is whole.
+    /// Visits the parts of a replica, if there is one and it is complete.
     pub(super) fn parts(&self, state: u16, visit: &mut dyn FnMut(usize, &[u8])) -> bool {
         let Some(singleton) = self.all.iter().find(|it| it.state == state) else { return false };
         if singleton.damaged || singleton.copies.contains(&None) {
@@ -106,7 +106,7 @@ impl Singletons {
         true
     }
 
-    /// The copy encodes no value: whoever opens it next finds it damaged.
+    /// Invalidates a replica that decodes to no value: the next host finds it damaged.
     pub(super) fn void(&self, state: u16) {
         if let Some(singleton) = self.all.iter().find(|it| it.state == state)
             && let Some(Some(slot)) = singleton.copies.first()
@@ -145,7 +145,7 @@ impl Singleton {
         self.damaged |= held.contains(&Held::Damaged);
         for (slot, held) in held.into_iter().enumerate() {
             let Held::Block(number) = held else { continue };
-            // Without a number that is committed, nobody knows which of two is the copy.
+            // Without a committed number, which of the two is the replica is unknown.
             let Some(committed) = committed else {
                 self.damaged = true;
                 continue;
@@ -177,7 +177,7 @@ impl Singleton {
         }
     }
 
-    /// The slot that a change of the block goes to.
+    /// The slot for a change of the block.
     fn other(&self, block: usize) -> usize {
         self.copies[block].map_or(0, |slot| 1 - slot)
     }
@@ -188,7 +188,7 @@ impl Singleton {
         }
         let words = self.slot(block, self.other(block));
         store(&words[0], 0, Ordering::Release);
-        // What comes now stays behind that.
+        // Orders the following stores after that one.
         fence(Ordering::Release);
         for (nth, word) in words[2..].iter().enumerate() {
             let mut whole = [0; 8];
@@ -215,8 +215,8 @@ impl Singleton {
     }
 }
 
-/// Over all that a slot holds, and where it is. Not against forgers: whoever writes this memory
-/// writes the copies.
+/// A checksum of a slot's contents and position. Not against forgery: a process that writes this
+/// memory can write the replicas.
 fn checksum(block: usize, number: u64, words: &[AtomicU64]) -> u64 {
     let mix =
         |sum: u64, word: u64| (sum ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
@@ -256,7 +256,7 @@ mod tests {
         let next = Singletons::open(words, &SIZES, Some(2));
         assert_eq!(value(&next, 1).as_deref(), Some(&first[..]));
         assert_eq!(value(&next, 4), Some(vec![9; 7]));
-        // One block more, not committed: void, also when later numbers are.
+        // Another block, not committed: void, even if later numbers are.
         singletons.keep(1, BLOCK, &[0; BLOCK], 3);
         let mut next = Singletons::open(words, &SIZES, Some(2));
         assert_eq!(value(&next, 1).as_deref(), Some(&first[..]));

@@ -1,10 +1,10 @@
-//! When a live run ends, and what else signals ask of it.
+//! The end of a live run, and the other requests of signals.
 
 use std::time::{Duration, Instant};
 
 use crate::signals::{Signal, Signals};
 
-/// The end of a run, and the wishes that came by signals.
+/// The end of a run, and the requests by signals.
 #[derive(Debug)]
 pub(super) struct Stop {
     signals: Signals,
@@ -15,16 +15,16 @@ pub(super) struct Stop {
 }
 
 impl Stop {
-    /// By SIGINT and SIGTERM, or after so long; SIGHUP asks for the program to be replaced, SIGUSR1
-    /// for the configuration to be read again. Before this process has any other thread that takes
-    /// signals: they are for the one that looks.
+    /// Ends the run by SIGINT and SIGTERM, or after this time. SIGHUP requests a replacement of the
+    /// program, SIGUSR1 a new reading of the configuration. Must be called before any other thread
+    /// takes signals: only the polling one may take them.
     pub(super) fn new(after: Option<Duration>) -> Self {
         let at = after.and_then(|after| Instant::now().checked_add(after));
         Self { signals: Signals::listen(), at, told: false, replaces: false, reads_again: false }
     }
 
-    /// Takes the signals that came. A program that makes place for another one, and `leaves`, takes
-    /// those alone that end the run.
+    /// Takes the pending signals. A program that `leaves` for a successor takes only those that end
+    /// the run.
     pub(super) fn look(&mut self, leaves: bool) {
         let next = if leaves { Signals::next_end } else { Signals::next };
         while let Some(signal) = next(&self.signals) {
@@ -40,12 +40,12 @@ impl Stop {
         self.told || self.at.is_some_and(|at| Instant::now() >= at)
     }
 
-    /// Whether somebody asked for the program to be replaced since this was last asked.
+    /// Whether a replacement of the program was requested since the last call.
     pub(super) const fn replaces(&mut self) -> bool {
         std::mem::replace(&mut self.replaces, false)
     }
 
-    /// Whether somebody asked for the configuration to be read again since this was last asked.
+    /// Whether a new reading of the configuration was requested since the last call.
     pub(super) const fn reads_again(&mut self) -> bool {
         std::mem::replace(&mut self.reads_again, false)
     }

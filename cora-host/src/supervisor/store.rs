@@ -1,4 +1,4 @@
-//! Stores to memory that outlives the process. Tests note them, and look at what each leaves.
+//! Stores to memory that outlives the process. Tests record them, and check the memory after each.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -17,7 +17,7 @@ mod noted {
     use super::*;
 
     thread_local! {
-        /// Addresses and values, in their order.
+        /// Addresses and values, in order.
         static STORES: RefCell<Vec<(usize, u64)>> = const { RefCell::new(Vec::new()) };
     }
 
@@ -26,7 +26,7 @@ mod noted {
         word.store(value, order);
     }
 
-    /// The stores to these words since this was last asked: numbers of words, and values.
+    /// The stores to these words since the last call: numbers of words, and values.
     pub(in super::super) fn noted(words: &[AtomicU64]) -> Vec<(usize, u64)> {
         let first = words.as_ptr().addr();
         let stores = STORES.take().into_iter();

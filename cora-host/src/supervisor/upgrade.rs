@@ -1,17 +1,17 @@
-//! Another build of the program takes the place of the running one, and its connections live on.
+//! Replaces the running program by another build; its connections survive.
 //!
-//! First the new program shows that it can, while the running one goes on: it tells how its durable
-//! entries are laid out, and it runs once with the running one's command line between two ports of
-//! its own ([`rehearsal`](crate::options::Run::rehearsal)), both halves included.
+//! First the new program proves that it can run, while the running one continues. It prints the
+//! layout of its durable entries. Then it runs once with the running one's command line between two
+//! internal ports ([`rehearsal`](crate::options::Run::rehearsal)), including both halves.
 //!
-//! Then the supervisor lets both halves end in good order, so that nothing is on its way, and
-//! becomes the new program by `exec`: the same process, which keeps TAP interfaces and the memory
-//! with the copies of durable entries. The new host carries these over
-//! ([`layout`](super::layout)) before the first packet. Frames wait in TAP interfaces meanwhile;
-//! other interfaces are opened anew, and frames that come by them in between are lost.
+//! Then the supervisor lets both halves end in good order, so that nothing is in transfer, and
+//! becomes the new program by `exec`. It is still the same process, which keeps TAP interfaces and
+//! the memory with the replicas of durable entries. The new host carries these over
+//! ([`layout`](super::layout)) before the first packet. Frames wait in TAP interfaces meanwhile.
+//! Other interfaces are opened again, and frames that arrive in between are lost.
 //!
-//! If the new program fails even so before both of its halves work, it becomes the one before
-//! again, whose file it inherits, and whose copies are still there.
+//! If the new program still fails before both of its halves work, it becomes the previous one
+//! again: it inherits that program's file, and the replicas still exist.
 #![expect(unsafe_code, reason = "closes files that it inherited by their numbers")]
 
 use std::ffi::OsString;
@@ -30,24 +30,23 @@ use super::beside::{self, Limits};
 use super::layout::Layout;
 use crate::{RunError, log};
 
-/// The argument under which a program tells how its durable entries are encoded.
+/// The argument that makes a program print the layout of its durable entries.
 pub(crate) const LAYOUT_COMMAND: &str = "__layout";
 
-/// The option under which a program runs once to show that it can.
+/// The option that makes a program run once as a proof.
 pub(crate) const REHEARSE: &str = "rehearse";
 
-/// For telling the layout.
+/// Limits for printing the layout.
 const LAYOUT_LIMITS: Limits = Limits { time: Duration::from_secs(5), bytes: 1 << 20 };
-/// For the rehearsal, which starts two halves, under an emulator maybe.
+/// Limits for the rehearsal, which starts two halves, possibly under an emulator.
 const REHEARSAL_LIMITS: Limits = Limits { time: Duration::from_secs(20), bytes: 1 << 20 };
 
-/// What the program before left to this one, as its command line says.
+/// The legacy of the previous program, as passed on the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Legacy {
-    /// Files of the ports inside and outside, for those that are inherited: the others are opened
-    /// anew.
+    /// Files of the ports inside and outside, if they are inherited: others are opened again.
     pub(super) ports: [Option<i32>; 2],
-    /// File of the standby memory, and its bytes.
+    /// File of the standby memory, and its length in bytes.
     pub(super) standby: (i32, usize),
     /// The last region's generation.
     pub(super) generation: u64,
@@ -55,9 +54,9 @@ pub(crate) struct Legacy {
     pub(super) upgrades: u64,
     /// The last version of read-mostly states.
     pub(super) version: u32,
-    /// When the wire's clock began ([`Clock::since`](crate::clock::Clock::since)).
+    /// The epoch of the wire's clock ([`Clock::since`](crate::clock::Clock::since)).
     pub(super) epoch: u64,
-    /// File of the program before, for a way back; none on the way back.
+    /// File of the previous program, for a way back; `None` on the way back.
     pub(super) image: Option<i32>,
 }
 
@@ -91,7 +90,7 @@ impl FromStr for Legacy {
 }
 
 impl Legacy {
-    /// That of a rehearsal.
+    /// The legacy for a rehearsal.
     const NOTHING: Self = Self {
         ports: [None; 2],
         standby: (0, 0),
@@ -113,11 +112,11 @@ impl Legacy {
     }
 }
 
-/// The file of this program, whatever stands under its name by now.
+/// The path of this program's file, even if it was replaced.
 pub(super) fn own_file() -> Result<PathBuf, RunError> {
     let failed = |cause| RunError::System { what: "finding this program's file", cause };
     let path = std::env::current_exe().map_err(failed)?;
-    // So the kernel tells of a file whose name was given to another one.
+    // The kernel marks a file in this way if its name was given to another one.
     let name = path.to_str().and_then(|name| name.strip_suffix(" (deleted)"));
     Ok(match name {
         Some(name) if !path.exists() => name.into(),
@@ -125,8 +124,8 @@ pub(super) fn own_file() -> Result<PathBuf, RunError> {
     })
 }
 
-/// Whether the program in this file can take this one's place, and its entries of this layout; why
-/// not.
+/// Checks whether the program in this file can replace this one and take its entries of this
+/// layout; the error is the reason.
 pub(super) fn check(program: &Path, old: &Layout) -> Result<(), String> {
     let shown = program.display();
     let mut command = Command::new(program);
@@ -142,7 +141,7 @@ pub(super) fn check(program: &Path, old: &Layout) -> Result<(), String> {
 fn rehearse(program: &Path) -> Result<(), String> {
     let (_, words) = own_words();
     let mut command = Command::new(program);
-    // It is to understand that it is left something, and takes nothing of it.
+    // It must accept a legacy, but take nothing of it.
     command.args(words).arg("--legacy").arg(Legacy::NOTHING.argument());
     command.arg(format!("--{REHEARSE}")).stdin(Stdio::null());
     let told = beside::run(command, REHEARSAL_LIMITS)?;
@@ -151,7 +150,7 @@ fn rehearse(program: &Path) -> Result<(), String> {
     }
     let said = String::from_utf8_lossy(&told.stderr);
     let mut said = said.lines().filter(|line| !line.trim().is_empty());
-    // The first complaint is the cause; without one, the last line is nearest to it.
+    // The first error is the cause; without one, the last line is closest to it.
     let first = said.clone().find_map(|line| line.strip_prefix("error: "));
     Err(match first.or_else(|| said.next_back()) {
         Some(why) => format!("{} ({})", why.trim(), told.status),
@@ -159,7 +158,7 @@ fn rehearse(program: &Path) -> Result<(), String> {
     })
 }
 
-/// This process's name, and the words of its command line that are not about a program before it.
+/// This process's name, and the words of its command line that don't concern a previous program.
 fn own_words() -> (Option<OsString>, Vec<OsString>) {
     let mut words = std::env::args_os();
     let name = words.next();
@@ -170,7 +169,7 @@ fn own_words() -> (Option<OsString>, Vec<OsString>) {
     (name, words)
 }
 
-/// Becomes the program in this file; comes back only with an error.
+/// Becomes the program in this file; returns only with an error.
 pub(super) fn become_program(program: &Path, ports: [Upgrade<'_>; 2], legacy: Legacy) -> RunError {
     let failed = |cause| RunError::Start { program: program.display().to_string(), cause };
     let mut files = [None; 2];
@@ -181,7 +180,7 @@ pub(super) fn become_program(program: &Path, ports: [Upgrade<'_>; 2], legacy: Le
         }
         *place = Some(file.as_raw_fd());
     }
-    // A machine without /proc has no way back, and an upgrade all the same.
+    // A machine without /proc has no way back, but can still upgrade.
     let image = File::open("/proc/self/exe").ok();
     let image = image.filter(|image| rustix::io::fcntl_setfd(image, FdFlags::empty()).is_ok());
     let image = image.map(File::into_raw_fd);
@@ -198,7 +197,7 @@ fn execute(program: &Path, legacy: &Legacy) -> RunError {
     RunError::Start { program: program.display().to_string(), cause }
 }
 
-/// The way back to the program before, until this one works.
+/// The way back to the previous program, until this one works.
 #[derive(Debug)]
 pub(super) struct WayBack {
     legacy: Legacy,
@@ -207,12 +206,12 @@ pub(super) struct WayBack {
 }
 
 impl WayBack {
-    /// From what the program before left behind, if it left a way back.
+    /// From the legacy of the previous program, if it includes a way back.
     pub(super) fn of(legacy: &Legacy) -> Option<Self> {
         Some(Self { legacy: *legacy, image: legacy.image? })
     }
 
-    /// Becomes the program before again, for this reason; comes back only with an error.
+    /// Becomes the previous program again, for this reason; returns only with an error.
     pub(super) fn take(self, why: &RunError) -> RunError {
         log::say(format_args!("the new program can't go on, and the one before comes back: {why}"));
         let Self { legacy, image } = self;
@@ -222,12 +221,12 @@ impl WayBack {
     }
 }
 
-/// This program works: what the one before left to it is needed no more.
+/// Closes the files of the previous program's legacy, once this program works.
 pub(super) fn let_go(legacy: &Legacy) {
     let Legacy { ports: [inside, outside], standby: (standby, _), image, .. } = *legacy;
     for file in [inside, outside, image, Some(standby)].into_iter().flatten() {
-        // SAFETY: the program before left the file to this one, which opened what it needs of it
-        // under numbers of its own, and uses this number for the last time.
+        // SAFETY: the previous program left the file to this one, which opened its own duplicates
+        // of the files that it needs, and uses this number for the last time.
         drop(unsafe { OwnedFd::from_raw_fd(file) });
     }
 }

@@ -12,9 +12,9 @@ use cora_core::packet::{Meta, Port};
 use cora_host::RunError;
 use cora_host::parts::{Back, RING_BYTES, Supply};
 use cora_runtime::channel::Outbox;
-use cora_runtime::exec::burst::{BURST, BURST_BYTES, Frames};
+use cora_runtime::exec::burst::{BURST, BURST_BYTES, BurstBuffer};
 use cora_runtime::exec::{Burst, Wire};
-use cora_runtime::link::message::{Load, Message, Stamp};
+use cora_runtime::link::message::{Load, Message, Ownership, Stamp, Telemetry};
 use cora_runtime::link::region::{Lots, Parked, Parking, Region, Rings};
 use cora_runtime::nic_half::Event;
 use cora_runtime::ownership::AT_ONCE;
@@ -54,9 +54,9 @@ pub(super) struct Out {
 impl Outbox for Out {
     fn send(&mut self, message: &Message<'_>) {
         match message {
-            Message::Load(load) => {
+            Message::Telemetry(Telemetry::Load { load }) => {
                 let room = u64::from(self.room).saturating_sub(load.counts.flows);
-                self.punt.send(&Message::Load(Load { room, ..*load }));
+                self.punt.send(&Telemetry::Load { load: Load { room, ..*load } }.into());
             }
             other => self.punt.send(other),
         }
@@ -142,7 +142,7 @@ impl<'a, A: App> Card<'a, A> {
     /// Handles what is due; how long that took. Frames are in the burst's buffer before the watch
     /// runs: a wire puts them there by itself.
     fn packets(&mut self, stopwatch: Stopwatch) -> u64 {
-        let mut frames = Frames::new(&mut self.buffer);
+        let mut frames = BurstBuffer::new(&mut self.buffer);
         let mut burst = Burst::new();
         for Arrival { time, flow } in self.due.drain(..) {
             let frame = &self.frames[flow];
@@ -172,11 +172,11 @@ impl<'a, A: App> Card<'a, A> {
     fn read_back(&mut self) -> Result<(), RunError> {
         let watch = &mut self.watch;
         self.end.read_back(BACK_BURST, AT_ONCE, |half, out, message| {
-            if let Message::Offer { ticket, .. } = *message
+            if let Message::Ownership(Ownership::Offer { ticket, .. }) = *message
                 && half.flows() >= out.room
             {
                 half.report.declined += 1;
-                out.send(&Message::Decline(ticket));
+                out.send(&Ownership::Decline { ticket }.into());
             } else if let Event::Watch(every) = half.message(message, out)? {
                 *watch = (every, 0);
             }

@@ -5,7 +5,7 @@ use cora_host::RunError;
 use cora_host::parts::Supply;
 use cora_runtime::channel::ProtocolError;
 use cora_runtime::exec::Wire;
-use cora_runtime::link::message::{MAX_MESSAGE, Message};
+use cora_runtime::link::message::{Kind, MAX_MESSAGE, Message};
 use cora_runtime::link::region::{Region, Rings};
 use cora_runtime::link::ring::{Consumer, SharedMemory};
 use cora_runtime::nic_half::NicHalf;
@@ -60,10 +60,10 @@ impl<A: App, O: Wire> NicEnd<A, O> {
                 self.half.sent(&stamp, frame, &mut self.out)?;
                 continue;
             }
-            let undecodable = ProtocolError::Undecodable(popped.kind);
-            let message = Message::decode_from_host(popped.kind, bytes).ok_or(undecodable)?;
+            let undecodable = ProtocolError::undecodable(popped.kind);
+            let message = Message::decode_at_nic(popped.kind, bytes).ok_or(undecodable)?;
             handle(&mut self.half, &mut self.out, &message)?;
-            entries -= u32::from(popped.kind == Message::ENTRY);
+            entries -= u32::from(popped.kind == Kind::Entry);
             if entries == 0 {
                 break;
             }

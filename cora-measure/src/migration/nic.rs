@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use cora_core::app::App;
 use cora_host::RunError;
 use cora_host::parts::Supply;
-use cora_runtime::exec::burst::{BURST, BURST_BYTES, Frames};
+use cora_runtime::exec::burst::{BURST, BURST_BYTES, BurstBuffer};
 use cora_runtime::exec::{Burst, Wire};
 use cora_runtime::link::message::{Load, Stamp};
 use cora_runtime::link::region::{Parking, Region};
@@ -234,12 +234,12 @@ impl<'a, A: App> Nic<'a, A> {
     /// A burst from the wire; how many packets that were.
     fn read_wire(&mut self, most: u64, feed: &Feed) -> u64 {
         let mut buffer = std::mem::take(&mut self.buffer);
-        let taken = self.burst(most, feed, &mut Frames::new(&mut buffer));
+        let taken = self.burst(most, feed, &mut BurstBuffer::new(&mut buffer));
         self.buffer = buffer;
         taken
     }
 
-    fn burst(&mut self, most: u64, feed: &Feed, frames: &mut Frames<'_>) -> u64 {
+    fn burst(&mut self, most: u64, feed: &Feed, frames: &mut BurstBuffer<'_>) -> u64 {
         let mut burst = Burst::new();
         let due = match feed {
             Feed::At(pace) => {
@@ -279,7 +279,7 @@ impl<'a, A: App> Nic<'a, A> {
 
 impl Source<'_> {
     /// Adds the next frame to the burst; `false` when there is no room for it.
-    fn next<'b>(&mut self, frames: &mut Frames<'b>, burst: &mut Burst<'b>) -> bool {
+    fn next<'b>(&mut self, frames: &mut BurstBuffer<'b>, burst: &mut Burst<'b>) -> bool {
         if self.pass.is_over() {
             // The first frame of the next pass follows the last one of this.
             self.later = self.now.saturating_sub(self.traffic.begins(self.from)) + 1;

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use ahash::RandomState;
 use cora_core::key::Key;
-use cora_runtime::link::message::Message;
+use cora_runtime::link::message::{Message, Ownership};
 
 use super::tally::Tally;
 
@@ -50,19 +50,21 @@ impl Note {
         let Some(tally) = &mut self.tally else { return };
         let number = |group| Some(*self.numbers.get(&K::get(group)?.words())?);
         match *message {
-            Message::Offer { ticket, group, .. } => {
+            Message::Ownership(Ownership::Offer { ticket, group, .. }) => {
                 if let Some(flow) = number(group) {
                     tally.offered(ticket, flow, now);
                 }
             }
-            Message::Recall(group) => {
+            Message::Ownership(Ownership::Recall { group }) => {
                 if let Some(flow) = number(group) {
                     tally.recalled(flow);
                 }
             }
-            Message::Transfer { ticket, entries } => tally.transfer(ticket, entries, now),
-            Message::Entry(_, piece) => tally.entry(piece.len(), now),
-            Message::Withdraw(ticket) => tally.end_of(ticket, None),
+            Message::Ownership(Ownership::Transfer { ticket, entries }) => {
+                tally.transfer(ticket, entries, now);
+            }
+            Message::Ownership(Ownership::Entry { piece, .. }) => tally.entry(piece.len(), now),
+            Message::Ownership(Ownership::Withdraw { ticket }) => tally.end_of(ticket, None),
             _ => {}
         }
     }

@@ -18,7 +18,7 @@ use cora_core::trace::{self, Asked, Ending, Note};
 use cora_host::parts::{Direct, Pages, Source, Supply, configure};
 use cora_host::{Inside, RunError};
 use cora_runtime::exec::Burst;
-use cora_runtime::exec::burst::{BURST_BYTES, Frames};
+use cora_runtime::exec::burst::{BURST_BYTES, BurstBuffer};
 use cora_runtime::host_half::HostHalf;
 use cora_runtime::link::message::Stamp;
 use serde::Serialize;
@@ -99,7 +99,7 @@ fn observe<A: App>(
     let mut source = Source::open(input, reading::<A>(inside))?;
     let mut buffer = vec![0; BURST_BYTES];
     loop {
-        let mut frames = Frames::new(&mut buffer);
+        let mut frames = BurstBuffer::new(&mut buffer);
         let Some(room) = frames.room() else { break };
         let Some((stamp, length)) = source.next(room)? else { break };
         let mut frame = frames.keep(length);

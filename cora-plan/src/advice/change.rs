@@ -4,24 +4,24 @@ use super::Case;
 use crate::planning::Ask;
 use crate::traffic::{Bin, Class, Traffic, mean_bytes};
 
-/// What is changed, and by which factor. A factor of 1 changes nothing.
+/// A changed quantity and its factor. A factor of 1 changes nothing.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Change {
-    /// The asked rate; where host cores are asked with, their number.
+    /// The asked rate, or the number of host cores if [`Ask`] gives host cores.
     Ask(f64),
-    /// How many flows there are at a time; the packets are the same.
+    /// Number of concurrent flows; the number of packets stays.
     Flows(f64),
     /// The NIC's memory for states.
     NicMemory(f64),
-    /// How unlike the flows are: each flow's rate is raised to this power. It multiplies the
-    /// exponent of a Zipf distribution; 0 makes all flows alike.
+    /// Skew of the flow rates: each flow's rate is raised to this power. The power multiplies the
+    /// exponent of a Zipf distribution; 0 gives all flows the same rate.
     Skew(f64),
-    /// Which share of packets are the first of their flow; never more than all.
+    /// Share of packets that are the first of their flow; at most 1.
     Opens(f64),
 }
 
 impl Change {
-    /// The case after it.
+    /// The case after the change.
     pub fn applied(self, case: &Case) -> Case {
         let mut case = case.clone();
         match self {
@@ -49,7 +49,7 @@ fn each(traffic: &mut Traffic, change: impl Fn(&mut Class)) {
     traffic.by_key.values_mut().flatten().for_each(change);
 }
 
-/// Raises every flow's rate to a power, and makes the shares add up to 1 again.
+/// Raises every flow's rate to a power, and normalises the shares to a sum of 1.
 fn skew(traffic: &mut Traffic, power: f64) {
     for classes in traffic.by_key.values_mut() {
         let total: f64 =
@@ -64,13 +64,13 @@ fn skew(traffic: &mut Traffic, power: f64) {
             class.share = class.bins.iter().map(|bin| bin.share).sum();
         }
     }
-    // Heavier classes may have longer frames, so the mean of all changes with their shares.
+    // Heavier classes may have longer frames, so the mean frame length changes with the shares.
     if let Some(flows) = traffic.by_key.get("FiveTuple") {
         [traffic.mean_bytes, _] = mean_bytes(flows);
     }
 }
 
-/// What a bin's flows would have together, before all is made to add up.
+/// The weight of a bin's flows together, before normalisation.
 fn heft(bin: Bin, power: f64) -> f64 {
     if bin.flows <= 0.0 || bin.share <= 0.0 {
         return 0.0;

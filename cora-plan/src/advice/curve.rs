@@ -1,4 +1,4 @@
-//! Host cores against throughput: how many each way of splitting needs, up to where it goes.
+//! Host cores over throughput for each way to split a program, up to its highest rate.
 
 use super::{Case, Planner};
 use crate::planning::{Ask, Baseline, Planned};
@@ -6,25 +6,24 @@ use crate::planning::{Ask, Baseline, Planned};
 /// The curve of one way of splitting.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Series {
-    /// Whose: none for Cora's own plan.
+    /// `None` for Cora's own plan.
     pub baseline: Option<Baseline>,
-    /// Rate in million packets a second, and host cores at it; rates rise, up to the last that can
-    /// be met.
+    /// Rate in million packets a second, and host cores at that rate. Rates rise, up to the last
+    /// feasible one.
     pub points: Vec<(f64, f64)>,
 }
 
 impl Series {
-    /// Whose it is, as reports spell it.
+    /// Name of the baseline, or `Cora`, as in reports.
     pub fn name(&self) -> &'static str {
         self.baseline.map_or("Cora", Baseline::word)
     }
 }
 
-/// How many rates are tried.
+/// Number of rates on a curve.
 const STEPS: u32 = 16;
 
-/// Curves of Cora and of every baseline, from a little up to the highest rate that any plan
-/// reaches.
+/// Curves of Cora and of every baseline. They end at the highest rate that any plan reaches.
 pub fn run(planner: &dyn Planner, case: &Case) -> Vec<Series> {
     let cores = case.nic.host.cores.value;
     let most = planner.probe(&Case { ask: Ask::HostCores(cores), ..case.clone() });
@@ -48,9 +47,9 @@ pub fn run(planner: &dyn Planner, case: &Case) -> Vec<Series> {
         .collect()
 }
 
-/// How much higher Cora's rate is than that of the better of state-only and flow-only with the same
-/// host cores, as a share of theirs. `planned` was asked for the highest rate with so many; none
-/// where they carry nothing.
+/// Cora's rate over the better of state-only and flow-only with the same host cores, less 1.
+/// `planned` must be a plan for the highest rate with a number of host cores. `None` for any other
+/// plan, and if both baselines carry nothing.
 pub fn speed_up(planner: &dyn Planner, case: &Case, planned: &Planned) -> Option<f64> {
     let Ask::HostCores(cores) = planned.ask else { return None };
     let splits = [Baseline::StateOnly, Baseline::FlowOnly];

@@ -1,16 +1,16 @@
-//! Cora's own planning, as advice asks for it.
+//! Cora's own planning as a [`Planner`] for advice.
 
 use super::{Case, Planner, Refusal, RefusedFor};
 use crate::model::{Allocation, Prediction};
 use crate::plan::rounded;
 use crate::planning::{self, Baseline, CurvePoint, Inputs, Planned, PlanningError};
 
-/// Cora's own planning: [`planning::run`] and its neighbours.
+/// Cora's own planning: [`planning::run`] and its siblings.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Engine;
 
 impl Case {
-    /// The case as planning takes it.
+    /// The inputs of planning.
     pub fn inputs(&self) -> Inputs<'_> {
         Inputs {
             graph: &self.graph,
@@ -31,7 +31,7 @@ impl From<Vec<PlanningError>> for Refusal {
     }
 }
 
-/// Rates that bisection comes by have more digits than anybody reads.
+/// Bisection yields rates with too many digits for a message.
 fn readable(error: PlanningError) -> PlanningError {
     match error {
         PlanningError::OutOfReach { mpps, resource, nearest_mpps } => {

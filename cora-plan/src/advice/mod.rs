@@ -1,16 +1,16 @@
-//! Advice about a plan, found by planning again: what the next best would cost, what would have to
-//! change for something to move, how much the plan depends on the traffic.
+//! Advice about a plan. Each answer comes from a second plan: the cost of the next-best choice, the
+//! change that would move a subject, the effect of other traffic.
 //!
-//! | module | what |
+//! | module | contents |
 //! | --- | --- |
-//! | [`subject`] | what can be asked about: a state, a handler, a class of flows; and where it stands in a plan |
+//! | [`subject`] | a state, a handler or a class of flows, and its standing in a plan |
 //! | [`change`] | another case: more flows, a higher rate, less memory |
 //! | [`next_best`] | the plan with the opposite choice |
-//! | [`turning`] | the least change after which a subject stands elsewhere |
+//! | [`turning`] | the least change that moves a subject |
 //! | [`sensitivity`] | the plan under other traffic |
-//! | [`curve`] | host cores against throughput |
+//! | [`curve`] | host cores over throughput |
 //!
-//! All of it is pure: who plans is handed in. [`Engine`] is Cora's own planning.
+//! All of it is pure: the caller passes the planner. [`Engine`] is Cora's own planning.
 
 pub mod change;
 pub mod curve;
@@ -38,22 +38,22 @@ use self::next_best::NextBest;
 use self::subject::{Standing, Subject};
 use self::turning::Turning;
 
-/// All that a plan is made from.
+/// All inputs of a plan.
 #[derive(Clone, Debug)]
 pub struct Case {
     /// The program.
     pub graph: Graph,
-    /// What it runs on.
+    /// The target machine.
     pub nic: NicProfile,
-    /// What it handles.
+    /// The traffic.
     pub traffic: Traffic,
-    /// What running it counted, if it was run.
+    /// Counts from a run of the program, if there was one.
     pub measurement: Option<Measurement>,
-    /// What is stated of the plan, and so not searched for.
+    /// Decisions that the plan file states; the search does not change them.
     pub statement: Statement,
-    /// How packets of the host's flows get there.
+    /// How packets of the host's flows reach the host.
     pub steering: Steering,
-    /// What is asked for.
+    /// The request: a rate, or a number of host cores.
     pub ask: Ask,
 }
 
@@ -61,64 +61,64 @@ pub struct Case {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{}", faults.iter().map(|fault| format!("{}; {}", fault.what, fault.cure)).collect::<Vec<_>>().join("\n"))]
 pub struct Refusal {
-    /// All that speaks against it. Never empty.
+    /// All faults of the case. Never empty.
     pub faults: Vec<RefusedFor>,
 }
 
-/// One thing that speaks against a case.
+/// One fault of a case.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RefusedFor {
-    /// What, in a sentence.
+    /// The fault, in a sentence.
     pub what: String,
-    /// What would be right.
+    /// The remedy.
     pub cure: String,
 }
 
 impl Refusal {
-    /// What speaks against it, one sentence each.
+    /// The faults, one sentence each.
     pub fn sentences(self) -> Vec<String> {
         self.faults.into_iter().map(|fault| fault.what).collect()
     }
 
-    /// The first of those.
+    /// The first sentence.
     pub fn first(self) -> String {
         self.sentences().into_iter().next().unwrap_or_default()
     }
 }
 
-/// Who plans.
+/// A source of plans.
 pub trait Planner {
-    /// The best plan of a case, and what every baseline would do.
+    /// The best plan of a case, and the plan of every baseline.
     fn plan(&self, case: &Case) -> Result<Planned, Refusal>;
 
-    /// The same, without what baselines would do and without the nearest ask that can be met: for
-    /// planning often.
+    /// The same plan, without the baselines and without the nearest feasible ask. It is cheaper,
+    /// for searches that plan often.
     fn probe(&self, case: &Case) -> Result<Planned, Refusal>;
 
-    /// What the model says of an allocation, at a rate in million packets a second.
+    /// The model's prediction for an allocation, at a rate in million packets a second.
     fn predict(&self, case: &Case, allocation: &Allocation, mpps: f64) -> Prediction;
 
     /// Host cores at these rates, for Cora and every baseline.
     fn curve(&self, case: &Case, rates: &[f64]) -> Vec<CurvePoint>;
 
-    /// The highest rate of a baseline with at most so many host cores, in million packets a second.
+    /// The highest rate of a baseline with at most `host_cores`, in million packets a second.
     fn highest(&self, case: &Case, baseline: Baseline, host_cores: f64) -> f64;
 }
 
-/// Why something stands where it does.
+/// Reasons for the standing of a subject.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Explanation {
-    /// What was asked about.
+    /// The subject.
     pub subject: Subject,
-    /// Where it stands.
+    /// Its standing in the plan.
     pub standing: Standing,
-    /// What the opposite choice would cost.
+    /// Cost of the opposite choice.
     pub next_best: NextBest,
-    /// What would have to change for it to stand elsewhere.
+    /// Changes that would move the subject.
     pub turning: Vec<Turning>,
 }
 
-/// Explains a subject of a plan that `planner` made of `case`.
+/// Explains a subject of the plan that `planner` made of `case`.
 pub fn explain(
     planner: &dyn Planner,
     case: &Case,

@@ -1,9 +1,9 @@
-//! The opposite choice, and what it would cost.
+//! The opposite choice and its cost.
 //!
-//! A state is pinned to the other place, and all else is planned again. A handler or a class of
-//! flows is moved alone, with all else as it is: the search has no pin for it. What has no choice
-//! while both sides run packets, is compared with plans of one side; and where one side runs all,
-//! with a split.
+//! A state is pinned to the other place, and everything else is planned again. A handler or a class
+//! of flows is moved alone, because the search has no pin for it. If a subject has no choice while
+//! both sides run packets, it is compared with one-sided plans. If one side runs everything, it is
+//! compared with a split.
 
 use super::subject::{Standing, Subject};
 use super::{Case, Planner};
@@ -13,35 +13,34 @@ use crate::planning::Planned;
 use crate::statement::Stated;
 use crate::words::{Place, Sides};
 
-/// What the opposite choice comes to.
+/// Result of the opposite choice.
 #[derive(Clone, Debug, PartialEq)]
 pub enum NextBest {
-    /// There is no other choice: why.
+    /// There is no other choice; the string says why.
     NoChoice(String),
-    /// It can be done.
+    /// The opposite choice is feasible.
     Possible {
-        /// Where the subject would stand.
+        /// Standing of the subject under that choice.
         standing: Standing,
-        /// What became of all else.
+        /// Treatment of everything else.
         rest: Rest,
-        /// The rate that it is about, in million packets a second.
+        /// The rate of the prediction, in million packets a second.
         mpps: f64,
-        /// What the model says of it.
+        /// The model's prediction.
         predicted: Prediction,
     },
-    /// It can't.
+    /// The opposite choice is not feasible.
     Refused {
-        /// Where the subject would stand.
+        /// Standing of the subject under that choice.
         standing: Standing,
-        /// Resources that it would take more of than there is, and which part of the limit it would
-        /// take.
+        /// Overloaded resources, each with its utilisation.
         over: Vec<(Resource, f64)>,
-        /// What else speaks against it: one sentence each.
+        /// Other reasons for the refusal: one sentence each.
         because: Vec<String>,
     },
 }
 
-/// What became of all else when something was moved.
+/// Treatment of everything else when a subject moves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rest {
     /// It was planned again.
@@ -64,7 +63,8 @@ pub fn run(planner: &dyn Planner, case: &Case, planned: &Planned, subject: &Subj
     }
 }
 
-/// Pins a state elsewhere, wherever its kind allows, and keeps what needs the fewest host cores.
+/// Pins a state to each other place that its kind allows, and keeps the plan with the fewest host
+/// cores.
 fn state(planner: &dyn Planner, case: &Case, planned: &Planned, name: &str) -> NextBest {
     let Some(node) = case.graph.state(name) else {
         return NextBest::NoChoice(format!("`{name}` is not a state of the program"));
@@ -80,14 +80,14 @@ fn state(planner: &dyn Planner, case: &Case, planned: &Planned, name: &str) -> N
     })
 }
 
-/// The possible one with the fewest host cores; without one, the first refusal.
+/// The feasible choice with the fewest host cores; without one, the first refusal.
 fn cheapest(tried: Vec<NextBest>) -> Option<NextBest> {
     let best = tried.iter().filter_map(|next| Some((cost(next)?, next)));
     let best = best.min_by(|(a, _), (b, _)| a.total_cmp(b)).map(|(_, next)| next.clone());
     best.or_else(|| tried.into_iter().next())
 }
 
-/// Plans of one side, as far as the subject stands elsewhere there.
+/// One-sided plans in which the subject has another standing.
 fn one_sided(
     planner: &dyn Planner,
     case: &Case,
@@ -101,7 +101,7 @@ fn one_sided(
         .collect()
 }
 
-/// A plan with other sides; none when the subject stands there as it does today.
+/// A plan with other sides; `None` if the subject's standing stays the same.
 fn sided(
     planner: &dyn Planner,
     case: &Case,
@@ -113,7 +113,7 @@ fn sided(
     case.statement.sides = sides;
     case.statement.target.iter_mut().for_each(|target| target.any_sides = false);
     if sides != Sides::Split {
-        // One side alone leaves nothing to state.
+        // A one-sided plan has no choice to state.
         case.statement.places.clear();
         case.statement.nic_share = None;
     }
@@ -140,7 +140,7 @@ fn sided(
     }
 }
 
-/// Where a subject would stand if one side ran everything.
+/// Standing of a subject if one side ran everything.
 fn elsewhere(subject: &Subject, sides: Sides) -> Option<Standing> {
     Some(match (subject, sides) {
         (_, Sides::Split) => return None,
@@ -155,7 +155,7 @@ fn elsewhere(subject: &Subject, sides: Sides) -> Option<Standing> {
 
 fn pinned(planner: &dyn Planner, case: &Case, subject: &Subject, place: Place) -> NextBest {
     let mut case = case.clone();
-    // No line of a file says so.
+    // Line 0: the place comes from no file.
     case.statement.places.insert(subject.name().to_owned(), Stated { what: place, line: 0 });
     case.statement.sides = Sides::Split;
     match planner.probe(&case) {
@@ -172,7 +172,7 @@ fn pinned(planner: &dyn Planner, case: &Case, subject: &Subject, place: Place) -
     }
 }
 
-/// Host cores of what is possible.
+/// Host cores of a feasible choice.
 fn cost(next: &NextBest) -> Option<f64> {
     match next {
         NextBest::Possible { predicted, .. } => Some(predicted.host_cores),
@@ -180,14 +180,14 @@ fn cost(next: &NextBest) -> Option<f64> {
     }
 }
 
-/// Moves a handler to the host alone, or from there to both sides.
+/// Moves a handler to the host alone, or from the host alone to both sides.
 fn handler(planner: &dyn Planner, case: &Case, planned: &Planned, name: &str) -> NextBest {
     let mut allocation = planned.allocation.clone();
     let standing = if allocation.host_handlers.iter().any(|handler| handler == name) {
         allocation.host_handlers.retain(|handler| handler != name);
         Standing::EitherSide
     } else {
-        // In the order of the chain, as planning has them.
+        // In chain order, as planning lists them.
         let chain = case.graph.chain.iter().map(|handler| &handler.name);
         let moved = |at: &&String| *at == name || allocation.host_handlers.contains(*at);
         allocation.host_handlers = chain.filter(moved).cloned().collect();
@@ -197,14 +197,13 @@ fn handler(planner: &dyn Planner, case: &Case, planned: &Planned, name: &str) ->
     if standing == Standing::EitherSide {
         return kept;
     }
-    // Where every packet needs the host, giving it the flows saves each packet a run at the NIC in
-    // vain.
+    // If every packet needs the host, host-owned flows save each packet a useless run at the NIC.
     allocation.shares.fill(0.0);
     let given = moved(planner, case, planned, &allocation, standing, Rest::FlowsToHost);
     cheapest(vec![kept.clone(), given]).unwrap_or(kept)
 }
 
-/// Has the host own a class that the NIC owns some of, and the NIC own one that it owns nothing of.
+/// Gives a class to the host if the NIC owns a part of it, and to the NIC otherwise.
 fn class(planner: &dyn Planner, case: &Case, planned: &Planned, number: usize) -> NextBest {
     let mut allocation = planned.allocation.clone();
     let Some(share) = allocation.shares.get_mut(number) else {
@@ -215,7 +214,7 @@ fn class(planner: &dyn Planner, case: &Case, planned: &Planned, number: usize) -
     moved(planner, case, planned, &allocation, standing, Rest::Kept)
 }
 
-/// Where one side runs every packet, the other choice is a split, or the other side.
+/// If one side runs every packet, the alternatives are a split and the other side.
 fn all_or_nothing(
     planner: &dyn Planner,
     case: &Case,
@@ -233,7 +232,7 @@ fn all_or_nothing(
     )
 }
 
-/// What the model says of an allocation at today's rate: refused where more is used than there is.
+/// Predicts an allocation at today's rate. An overloaded resource makes it a refusal.
 fn moved(
     planner: &dyn Planner,
     case: &Case,
@@ -244,7 +243,7 @@ fn moved(
 ) -> NextBest {
     let mpps = planned.mpps;
     let predicted = planner.predict(case, allocation, mpps);
-    // A hair above the limit is rounding.
+    // The tolerance is for rounding.
     let uses = predicted.utilisation.iter().map(|(resource, used)| (*resource, *used));
     let over: Vec<(Resource, f64)> = uses.filter(|(_, used)| *used > 1.0 + 1e-6).collect();
     if !over.is_empty() {

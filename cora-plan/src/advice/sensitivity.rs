@@ -1,5 +1,5 @@
-//! How much a plan depends on the traffic: planned again with other skew, other numbers of flows,
-//! another share of first packets.
+//! Sensitivity of a plan to the traffic: plans for other skew, other numbers of flows and another
+//! share of first packets.
 
 use super::change::Change;
 use super::{Case, Planner, Refusal};
@@ -9,28 +9,28 @@ use crate::words::{Place, Sides};
 /// A plan under other traffic.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
-    /// What was changed.
+    /// The change of the traffic.
     pub change: Change,
-    /// What came of it.
+    /// The plan, or the reason that there is none.
     pub outcome: Result<Outcome, String>,
 }
 
-/// What a plan under other traffic comes to.
+/// Summary of a plan under other traffic.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
-    /// The rate that it is about, in million packets a second.
+    /// The planned rate, in million packets a second.
     pub mpps: f64,
     /// Host cores.
     pub host_cores: f64,
     /// Highest rate.
     pub ceiling_mpps: f64,
-    /// Share of all packets that belong to flows of the NIC, 0 to 1.
+    /// Share of all packets in flows of the NIC, 0 to 1.
     pub owned: f64,
-    /// States that stand elsewhere than today.
+    /// States with another place than today.
     pub moved: Vec<(String, Place)>,
 }
 
-/// What is tried.
+/// The changes to try.
 pub const CHANGES: [Change; 8] = [
     Change::Skew(0.5),
     Change::Skew(1.25),
@@ -72,7 +72,7 @@ fn outcome(case: &Case, today: &Planned, planned: &Planned) -> Outcome {
     }
 }
 
-/// Share of all packets that belong to flows of the NIC, 0 to 1.
+/// Share of all packets in flows of the NIC, 0 to 1.
 pub fn owned(case: &Case, planned: &Planned) -> f64 {
     let allocation = &planned.allocation;
     match allocation.sides {

@@ -1,4 +1,4 @@
-//! What can be asked about, and where it stands in a plan.
+//! Subjects of advice, and their standing in a plan.
 
 use thiserror::Error;
 
@@ -15,30 +15,30 @@ pub enum Subject {
     State(String),
     /// A handler, by name.
     Handler(String),
-    /// A class of flows: its number among those of the plan's key, and its name.
+    /// A class of flows: its index among the classes of the plan's key, and its name.
     Class(usize, String),
 }
 
-/// Where a subject stands.
+/// Standing of a subject in a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
     /// A state's place.
     At(Place),
     /// A handler runs at the host alone.
     HostAlone,
-    /// A handler runs at either side, at that of the packet's flow.
+    /// A handler runs on the side that owns the packet's flow.
     EitherSide,
     /// A handler runs at the NIC alone.
     NicAlone,
     /// The NIC owns none of a class's flows.
     NoneOwned,
-    /// It owns some of them.
+    /// The NIC owns some of them.
     SomeOwned,
-    /// It owns all of them.
+    /// The NIC owns all of them.
     AllOwned,
 }
 
-/// Nothing of that name is planned.
+/// The plan has no subject of that name.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("`{name}` is not a state, handler or flow class of `{app}`; there are: {}", known.join(", "))]
 pub struct UnknownSubject {
@@ -46,15 +46,15 @@ pub struct UnknownSubject {
     pub name: String,
     /// Name of the program.
     pub app: String,
-    /// The right name nearest to it.
+    /// The nearest known name.
     pub near: Option<String>,
     /// All names.
     pub known: Vec<String>,
 }
 
 impl Subject {
-    /// The subject of this name, whatever the case of its letters. States come first, then
-    /// handlers, then classes; a class may be named without its `the`.
+    /// Finds the subject of this name, ignoring case. States come first, then handlers, then
+    /// classes. The name of a class may lack its `the`.
     pub fn find(
         name: &str,
         graph: &Graph,
@@ -71,7 +71,7 @@ impl Subject {
         Err(UnknownSubject { name: name.to_owned(), app: graph.app.clone(), near, known })
     }
 
-    /// Everything that can be asked about.
+    /// All subjects.
     pub fn all(graph: &Graph, traffic: &Traffic, group: &str) -> Vec<Self> {
         let states = graph.states.iter().map(|state| Self::State(state.name.clone()));
         let handlers = graph.chain.iter().map(|handler| Self::Handler(handler.name.clone()));
@@ -87,7 +87,7 @@ impl Subject {
         }
     }
 
-    /// What it is, in two words: `the state`.
+    /// Its kind with an article: `the state`.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::State(_) => "the state",
@@ -96,7 +96,7 @@ impl Subject {
         }
     }
 
-    /// Where it stands in a plan.
+    /// Its standing in a plan.
     pub fn standing(&self, planned: &Planned) -> Standing {
         let allocation = &planned.allocation;
         match self {
@@ -119,7 +119,7 @@ impl Subject {
     }
 }
 
-/// A share in words; what no flow would notice is nothing.
+/// The standing for a share. A share below the tolerance counts as 0.
 fn owned(share: f64) -> Standing {
     const NOTHING: f64 = 1e-6;
     if share < NOTHING {
@@ -131,14 +131,14 @@ fn owned(share: f64) -> Standing {
     }
 }
 
-/// A name without what people leave out.
+/// A name without the parts that users leave out.
 fn plain(name: &str) -> String {
     let name = name.trim().to_lowercase().replace(',', "");
     name.strip_prefix("the ").unwrap_or(&name).to_owned()
 }
 
 impl Standing {
-    /// Where that is, to stand behind a name: `Session` *travels with its flows*.
+    /// A predicate to follow a name: `Session` *travels with its flows*.
     pub fn words(self) -> &'static str {
         match self {
             Self::At(Place::Travels) => "travels with its flows",

@@ -1,4 +1,4 @@
-//! Advice on a planner whose turning points are known.
+//! Advice on a planner with known turning points.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use crate::sample;
 use crate::search::Proof;
 use crate::words::{Place, Sides};
 
-/// The sample's NAT on its NIC, with room for a million entries of the planner below.
+/// The sample's NAT on its NIC, with memory for a million entries of the planner below.
 pub(crate) fn case(ask: Ask) -> Case {
     let mut graph = sample::nat();
     graph.edges = ["PortPool", "Session"]
@@ -43,7 +43,7 @@ pub(crate) fn case(ask: Ask) -> Case {
 
 /// A planner with simple rules:
 ///
-/// - sessions travel as long as the NIC has 64 bytes for each flow, and are at the host otherwise;
+/// - sessions travel while the NIC has 64 bytes for each flow, and are at the host otherwise;
 /// - the NIC carries 12 Mpps, of the top class first;
 /// - no plan carries more than 30 Mpps.
 pub(crate) struct Rules;
@@ -148,7 +148,7 @@ impl Planner for Rules {
     }
 }
 
-/// Host cores per Mpps of a baseline, and how far it goes.
+/// Host cores per Mpps of a baseline, and its highest rate.
 fn rule(baseline: Baseline) -> (f64, f64) {
     match baseline {
         Baseline::HostOnly => (0.5, 28.8),
@@ -194,7 +194,7 @@ fn turn(explanation: &Explanation, knob: Knob, up: bool) -> &Turn {
     &found.unwrap().turn
 }
 
-/// Bisection stops within a hundredth, on the far side.
+/// Bisection ends within a hundredth above the turning point.
 fn near(at: f64, wanted: f64) -> bool {
     (at / wanted - 1.0).abs() < 0.011
 }
@@ -250,7 +250,7 @@ fn the_next_best_is_the_opposite_choice() {
     };
     assert_eq!(standing, Standing::NoneOwned);
     assert!((predicted.host_cores - 5.0 * (1.0 - 0.4 * 0.9)).abs() < 1e-9);
-    // The rules know no plan of one side.
+    // The rules have no one-sided plan.
     assert!(matches!(explained("PortPool").next_best, NextBest::NoChoice(_)));
 }
 
@@ -258,7 +258,7 @@ fn the_next_best_is_the_opposite_choice() {
 fn what_would_take_too_much_is_refused_with_the_resource() {
     let mut case = case(Ask::Rate(10.0));
     let mut planned = Rules.plan(&case).unwrap();
-    // All of a rate beyond the NIC's cores.
+    // All packets at a rate beyond the NIC's cores.
     planned.mpps = 20.0;
     case.ask = Ask::Rate(20.0);
     let next = next_best::run(&Rules, &case, &planned, &Subject::Handler("nat".to_owned()));
@@ -321,7 +321,7 @@ fn sensitivity_and_curves_plan_every_case() {
     assert_eq!(names, ["Cora", "host-only", "nic-only", "state-only", "flow-only"]);
     assert_eq!(curves[0].points.last().map(|point| point.0), Some(14.0), "6 + 2·4 host cores");
     let ends = curves[1..].iter().map(|series| series.points.last().map(|point| point.0));
-    // The last of 16 steps up to 14 that a baseline reaches.
+    // The last of 16 steps up to 14 that each baseline reaches.
     assert_eq!(ends.collect::<Vec<_>>(), [Some(14.0), Some(7.875), Some(14.0), Some(14.0)]);
 
     let at_cores = Case { ask: Ask::HostCores(3.0), ..case.clone() };

@@ -1,70 +1,70 @@
-//! What would have to change for a subject to stand elsewhere.
+//! The least change that moves a subject.
 //!
-//! 1. One thing is changed at a time (the ask, the number of flows, the NIC's memory), upwards and
+//! 1. One quantity changes at a time (the ask, the number of flows, the NIC's memory), upwards and
 //!    downwards.
-//! 2. It is doubled (halved) until the new plan has the subject elsewhere, or there is no plan any
-//!    more.
-//! 3. Between the last two, bisection finds where, to within a hundredth.
+//! 2. It is doubled (halved) until the new plan moves the subject, or until there is no plan.
+//! 3. Between the last two values, bisection finds the turning point to within a hundredth.
 //!
-//! A subject that moves and moves back within one doubling is not seen.
+//! A subject that moves there and back within one doubling is missed.
 
 use super::change::Change;
 use super::subject::{Standing, Subject};
 use super::{Case, Planner};
 use crate::planning::{Ask, Planned};
 
-/// What is changed.
+/// A quantity to change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Knob {
-    /// The asked rate, in million packets a second; where host cores are asked with, their number.
+    /// The asked rate in million packets a second, or the number of host cores if [`Ask`] gives
+    /// host cores.
     Ask,
-    /// Flows at a time.
+    /// Number of concurrent flows.
     Flows,
     /// The NIC's memory for states, in bytes.
     NicMemory,
 }
 
-/// What happens when it is.
+/// Effect of a change in one direction.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Turning {
-    /// What is changed.
+    /// The changed quantity.
     pub knob: Knob,
     /// Whether it grows.
     pub up: bool,
-    /// What it is today, in its own unit.
+    /// Its value today, in its own unit.
     pub today: f64,
-    /// What happens first.
+    /// The first effect.
     pub turn: Turn,
 }
 
-/// What happens first when something is changed ever further.
+/// The first effect of a growing change.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Turn {
     /// The subject moves.
     Moves {
-        /// At this value.
+        /// The value of the quantity at that point.
         at: f64,
-        /// To here.
+        /// The new standing.
         to: Standing,
     },
-    /// From this value on there is no plan.
+    /// There is no plan from this value on.
     NoPlan {
         /// The value.
         at: f64,
-        /// The first sentence that says why.
+        /// The first sentence of the refusal.
         because: String,
     },
-    /// Nothing, as far as this value.
+    /// No effect up to this value.
     Never {
-        /// The last value that was tried.
+        /// The last value tried.
         tried: f64,
     },
 }
 
-/// How often a thing is doubled or halved: by a factor of 1024 in all.
+/// Number of doublings or halvings: a factor of 1024 in all.
 const DOUBLINGS: i32 = 10;
 
-/// How close bisection comes: the quotient of the two ends.
+/// Bisection stops at this quotient of its two ends.
 const CLOSE: f64 = 1.01;
 
 /// All turning points of a subject, each knob up and down.
@@ -83,7 +83,7 @@ pub fn run(
 }
 
 impl Knob {
-    /// What it stands at.
+    /// Its value in a case.
     pub fn today(self, case: &Case) -> f64 {
         match (self, &case.ask) {
             (Self::Ask, Ask::Rate(mpps)) => *mpps,
@@ -111,7 +111,7 @@ struct Probe<'a> {
     standing: Standing,
 }
 
-/// What a changed case comes to.
+/// Effect of one changed case.
 enum Found {
     Same,
     Moved(Standing),
@@ -132,7 +132,7 @@ impl Probe<'_> {
         Turn::Never { tried: today * near }
     }
 
-    /// Where between a factor that changes nothing and one that does, the change comes.
+    /// Bisects between a factor without effect and a factor with one.
     fn between(&self, knob: Knob, mut near: f64, mut far: f64, mut found: Found) -> Turn {
         while (far / near).max(near / far) > CLOSE {
             let middle = (near * far).sqrt();

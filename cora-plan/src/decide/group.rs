@@ -1,11 +1,11 @@
-//! What ownership goes by: one key such that all entries a packet may touch move together.
+//! The ownership key: all entries that a packet may touch must move together.
 //!
-//! Key `G` will do for a travelling state when any two packets that share an entry of the state
-//! share `G` too. Then flows of one group have one owner, and so has every entry.
+//! Key `G` suits a travelling state if any two packets that share an entry of the state also share
+//! `G`. Then the flows of one group have one owner, and so has every entry.
 //!
-//! Packets are steered to pairs of NIC core and host worker by the same key. Where the host runs
-//! everything no state travels and none has an owner; the key is then the coarsest of all keyed
-//! states, for steering alone.
+//! The same key steers packets to pairs of NIC core and host worker. If the host runs everything,
+//! no state travels and no entry has an owner. The key is then the coarsest of all keyed states,
+//! and only steers.
 
 use std::collections::BTreeMap;
 
@@ -13,12 +13,12 @@ use super::PlanError;
 use crate::graph::{Graph, StateNode};
 use crate::words::{Place, Sides};
 
-/// A key that ownership goes by, and the state whose key it is.
+/// A key of ownership, and the state that it is taken from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Group {
     /// The key's type.
     pub key: String,
-    /// A state with that key; `None` when there is none to go by and the default key stands in.
+    /// A state with that key; `None` if no state gives a key and the default key is used.
     pub state: Option<String>,
 }
 
@@ -27,7 +27,8 @@ const SOURCE: &str = "SourceAddress";
 const DESTINATION: &str = "DestinationAddress";
 const INSIDE: &str = "InsideAddress";
 
-/// A state that counts: name, key, and whether reply packets reach its entries too.
+/// A candidate state: its name, its key, whether reply packets reach its entries, and whether
+/// handlers choose its reply keys.
 #[derive(Clone, Copy)]
 pub(super) struct Traveller<'a> {
     name: &'a str,
@@ -36,7 +37,7 @@ pub(super) struct Traveller<'a> {
     pub(super) translates: bool,
 }
 
-/// The coarsest key of the travelling states; under a plan of the host alone, of all keyed ones.
+/// The coarsest key of the travelling states; under a host-only plan, of all keyed states.
 pub(super) fn run(
     graph: &Graph,
     places: &BTreeMap<String, Place>,
@@ -54,15 +55,15 @@ pub(super) fn run(
     let Some(first) = travellers.first() else {
         return Group { key: FLOW.to_owned(), state: None };
     };
-    // 1. A state whose key will do for all of them.
+    // 1. A state with a key that suits all of them.
     if let Some(found) = travellers.iter().find(|t| travellers.iter().all(|u| will_do(t.key, *u))) {
         return group_of(*found);
     }
-    // 2. With one side alone nothing moves, and any key will do.
+    // 2. With one side alone nothing moves, so any key will do.
     if sides != Sides::Split {
         return group_of(*first);
     }
-    // 3. Otherwise each pair that can't move together is a refusal.
+    // 3. Otherwise each pair of states that can't move together is refused.
     for (at, a) in travellers.iter().enumerate() {
         for b in &travellers[at + 1..] {
             if let Some(because) = apart(*a, *b) {
@@ -74,14 +75,15 @@ pub(super) fn run(
     group_of(*first)
 }
 
-/// The state whose key is the address that all flows of the program are grouped by, whatever the
-/// plan: packets that share an entry of any keyed state share it. None, where some do not, or where
-/// every key is that of a flow.
+/// The state with the address key that groups all flows of the program under every plan: packets
+/// that share an entry of any keyed state share this key. `None` if some don't, or if every key is
+/// a flow's.
 pub(super) fn of_program(graph: &Graph) -> Option<&StateNode> {
     let keyed = || graph.states.iter().filter_map(traveller);
     graph.states.iter().find(|state| {
         let Some(Traveller { key, .. }) = traveller(state) else { return false };
-        // A handler that chooses reply keys makes packets of one address be of another's group.
+        // A handler that chooses reply keys moves packets of one address to another address's
+        // group.
         let is_whole = |t: Traveller<'_>| will_do(key, t) && !(t.key == key && t.translates);
         matches!(key, SOURCE | DESTINATION | INSIDE) && keyed().all(is_whole)
     })
@@ -101,19 +103,19 @@ fn group_of(traveller: Traveller<'_>) -> Group {
     Group { key: traveller.key.to_owned(), state: Some(traveller.name.to_owned()) }
 }
 
-/// Whether packets that share an entry of `state` share `key`. What isn't known, isn't so.
+/// Whether packets that share an entry of `state` share `key`. Unknown combinations count as no.
 pub(super) fn will_do(key: &str, state: Traveller<'_>) -> bool {
     match (key, state.key) {
         (key, own) if key == own => true,
-        // A reply packet comes from where the first one went, so the two have other addresses.
+        // A reply has the addresses of the first packet swapped, so the two have different ones.
         (SOURCE | DESTINATION, FLOW) => !state.reply,
-        // Unless handlers give the reply packets addresses of their own.
+        // Unless handlers choose other addresses for the reply packets.
         (INSIDE, FLOW) => !state.translates,
         _ => false,
     }
 }
 
-/// Why two states can't travel together; `None` when one's key will do for both.
+/// The reason that two states can't travel together; `None` if one state's key suits both.
 fn apart(a: Traveller<'_>, b: Traveller<'_>) -> Option<String> {
     if will_do(a.key, b) || will_do(b.key, a) {
         return None;

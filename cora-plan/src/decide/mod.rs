@@ -1,13 +1,13 @@
 //! From graph and statement to a decision.
 //!
 //! 1. Every state gets the place that follows from its kind and the sides that run (`places`).
-//! 2. Stated places replace them, each checked against what its kind allows.
-//! 3. Ownership goes by the coarsest key of the states that travel (`group`).
+//! 2. Stated places replace them; each is checked against the kind (`places`).
+//! 3. The ownership key is the coarsest key of the travelling states (`group`).
 //! 4. Every place gets its reason, in words (`reasons`).
-//! 5. What keeps the program on one pair of NIC core and host worker is told, in words
-//!    (`one_pair`).
+//! 5. States that restrict the program to one pair of NIC core and host worker are reported, in
+//!    words (`one_pair`).
 //!
-//! All refusals are told at once. A plan that is searched for is a statement that
+//! All refusals are reported at once. A searched plan is a statement that
 //! [`planning`](crate::planning) writes: [`run`] is a pure function of graph and statement.
 
 mod group;
@@ -28,41 +28,41 @@ use crate::plan::SHARE_OF;
 use crate::statement::Statement;
 use crate::words::{Kind, Place, Sides};
 
-/// Where everything goes. [`Plan::seal`](crate::plan::Plan::seal) makes a plan of it.
+/// Places, owners and sides. [`Plan::seal`](crate::plan::Plan::seal) makes a plan of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decision {
-    /// Which side runs packets.
+    /// The sides that run packets.
     pub sides: Sides,
     /// Place of each state.
     pub places: BTreeMap<String, Place>,
-    /// Per state, one sentence: why it is there.
+    /// Per state, one sentence: the reason for its place.
     pub reasons: BTreeMap<String, String>,
     /// Packets must reach the host in the order of their arrival, even across flows.
     pub host_ordered: bool,
     /// No state travels.
     pub stateless_flows: bool,
-    /// Of 1024 flows, how many the NIC may own.
+    /// Number of flows of 1024 that the NIC may own.
     pub nic_share: u16,
     /// Packets of a flow that the host handles before it offers the flow to the NIC; at least 1.
     pub offer_after: u32,
     /// Handlers that run at the host only.
     pub host_handlers: Vec<String>,
-    /// What ownership goes by, and what packets are steered to pairs by.
+    /// The key of ownership and of steering to pairs.
     pub group: Group,
-    /// Per state that keeps the program on one pair of NIC core and host worker: why, and what
-    /// would be right.
+    /// Per state that restricts the program to one pair of NIC core and host worker: the reason and
+    /// the remedy.
     pub one_pair: BTreeMap<String, String>,
 }
 
-/// What speaks against a plan.
+/// A fault of a plan.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum PlanError {
-    /// A place for a state that the program has not.
+    /// A place for a state that the program lacks.
     #[error("the program has no state `{name}`")]
     UnknownState {
         /// The name.
         name: String,
-        /// The right name nearest to it.
+        /// The nearest known name.
         near: Option<String>,
         /// All names.
         known: Vec<String>,
@@ -92,7 +92,7 @@ pub enum PlanError {
         kind: Kind,
         /// The place.
         place: Place,
-        /// Why not.
+        /// The reason.
         because: &'static str,
         /// Places that its kind allows.
         allowed: &'static [Place],
@@ -102,29 +102,29 @@ pub enum PlanError {
     /// One side runs everything, so there is nothing to place.
     #[error("`{what}` is stated, but under `{sides}` {because}")]
     NothingToState {
-        /// What was stated.
+        /// The stated item.
         what: String,
-        /// Which side runs packets.
+        /// The sides that run packets.
         sides: Sides,
-        /// Why it can't be.
+        /// The reason that it can't be stated.
         because: &'static str,
         /// Line of `cora.toml`.
         line: usize,
     },
-    /// Two travelling states whose entries can't move together.
+    /// Two travelling states with entries that can't move together.
     #[error("`{first}` and `{second}` can't both travel: {because}")]
     NoCommonGroup {
         /// A state.
         first: String,
         /// Another one.
         second: String,
-        /// Why not.
+        /// The reason.
         because: String,
     },
 }
 
 impl PlanError {
-    /// Line of `cora.toml`, where one is to blame.
+    /// The line of `cora.toml` at fault, if there is one.
     pub fn line(&self) -> Option<usize> {
         match self {
             Self::UnknownState { line, .. }
@@ -135,7 +135,7 @@ impl PlanError {
         }
     }
 
-    /// What would be right.
+    /// The remedy.
     pub fn cure(&self) -> String {
         match self {
             Self::UnknownState { near: Some(near), .. } => format!("did you mean `{near}`?"),
@@ -166,7 +166,7 @@ impl PlanError {
     }
 }
 
-/// Decides, or says everything that speaks against it.
+/// Decides, or returns every fault.
 pub fn run(graph: &Graph, statement: &Statement) -> Result<Decision, Vec<PlanError>> {
     let mut errors = Vec::new();
     let places = places::run(graph, statement, &mut errors);
@@ -192,35 +192,35 @@ pub fn run(graph: &Graph, statement: &Statement) -> Result<Decision, Vec<PlanErr
     })
 }
 
-/// Per state that keeps a program on one pair when packets are steered by `key`: why.
+/// The states that restrict a program to one pair if `key` steers packets, each with its reason.
 pub(crate) fn one_pair(graph: &Graph, key: &str) -> BTreeMap<String, String> {
     one_pair::run(graph, &Group { key: key.to_owned(), state: None })
 }
 
-/// Whether entries of `state` may travel with flows that are owned by `key`.
+/// Whether entries of `state` may travel with flows of owner key `key`.
 pub(crate) fn is_group_for(key: &str, state: &StateNode) -> bool {
     group::traveller(state).is_none_or(|traveller| group::will_do(key, traveller))
 }
 
-/// The state whose key is the address that all flows of the program are grouped by, under every
-/// plan alike, if there is one: a packet finds the entries of its own group alone.
+/// The state with the address key that groups all flows of the program under every plan, if there
+/// is one. A packet then finds only entries of its own group.
 pub fn address_group(graph: &Graph) -> Option<&StateNode> {
     group::of_program(graph)
 }
 
-/// Whether results show the order in which packets of different flows reach the host.
+/// Whether results depend on the order in which packets of different flows reach the host.
 fn order_shows(state: &StateNode, place: Option<Place>) -> bool {
     match place {
-        // Who reads first shows in no result, so a read-mostly state wants no order.
+        // No result depends on the order of reads, so a read-mostly state needs no order.
         Some(Place::Host) => state.kind != Kind::ReadMostly,
-        // A packet that waits at the NIC may be about to choose a reply key, and any other packet
-        // may turn out to bear it.
+        // A packet that waits at the NIC may choose a reply key, and any other packet may carry
+        // that key.
         Some(Place::Travels) => state.keyed.as_ref().is_some_and(|keyed| keyed.translates),
         Some(Place::Nic | Place::Replica) | None => false,
     }
 }
 
-/// Of 1024 flows, how many the NIC may own.
+/// Number of flows of 1024 that the NIC may own.
 fn share(statement: &Statement, errors: &mut Vec<PlanError>) -> u16 {
     let whole = match statement.sides {
         Sides::HostOnly => 0,
@@ -236,7 +236,7 @@ fn share(statement: &Statement, errors: &mut Vec<PlanError>) -> u16 {
         });
         return whole;
     }
-    // Within 0 to 1024: the statement was checked. The cast cuts, so round before it.
+    // The statement's check bounds the share to 0 to 1024. The cast truncates, so round first.
     #[expect(clippy::cast_sign_loss, reason = "clamped to 0 and above")]
     let share = (stated.what.clamp(0.0, 1.0) * f64::from(SHARE_OF)).round() as u16;
     share

@@ -1,8 +1,8 @@
-//! What keeps a program on one pair of NIC core and host worker.
+//! States that restrict a program to one pair of NIC core and host worker.
 //!
-//! On several pairs the program runs on each alone, with states of its own there, and a packet goes
-//! to the pair that its group key is steered to. That gives the result of one pair when every entry
-//! is reached by packets of one group only, and nothing else is kept that a handler could see.
+//! With several pairs, each pair runs the program alone with its own states. A packet goes to the
+//! pair that its group key is steered to. The result is that of one pair if packets of only one
+//! group reach each entry, and if handlers can see no other stored data.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use super::group::{traveller, will_do};
 use crate::graph::{Graph, StateNode};
 use crate::words::Kind;
 
-/// Per state that keeps the program on one pair: why, and what would be right.
+/// Per state that restricts the program to one pair: the reason and the remedy.
 pub(super) fn run(graph: &Graph, group: &Group) -> BTreeMap<String, String> {
     let reasons = graph.states.iter().filter_map(|state| {
         let why = match state.kind {
@@ -32,7 +32,7 @@ fn singleton() -> String {
         .to_owned()
 }
 
-/// A handler that may read the state. What can't be seen counts as read.
+/// A handler that may read the state. An opaque access counts as a read.
 fn reader<'a>(graph: &'a Graph, state: &StateNode) -> Option<&'a str> {
     let edge = graph.edges.iter().find(|edge| edge.state == state.name && edge.reads)?;
     Some(&edge.handler)

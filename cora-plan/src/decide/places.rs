@@ -1,4 +1,4 @@
-//! Which place each state gets: by its kind, or as stated.
+//! The place of each state: by its kind, or as stated.
 
 use std::collections::BTreeMap;
 
@@ -42,7 +42,7 @@ pub(super) fn by_kind(kind: Kind, sides: Sides) -> Place {
     }
 }
 
-/// What speaks against a stated place.
+/// The fault of a stated place, if there is one.
 fn check(
     graph: &Graph,
     state: &StateNode,
@@ -80,7 +80,7 @@ fn check(
     })
 }
 
-/// Places that a kind allows under `split`, the one it gets unasked first.
+/// Places that a kind allows under `split`, its default first.
 pub fn allowed(kind: Kind) -> &'static [Place] {
     match kind {
         Kind::Keyed => &[Place::Travels, Place::Host],
@@ -90,7 +90,7 @@ pub fn allowed(kind: Kind) -> &'static [Place] {
     }
 }
 
-/// Why a kind allows no more than that.
+/// The reason that a kind allows no other place.
 fn because(kind: Kind) -> &'static str {
     match kind {
         Kind::Keyed => "an entry has one owner at a time",

@@ -1,4 +1,4 @@
-//! Why each state is where it is: one sentence, for people.
+//! The reason for the place of each state: one sentence for users.
 
 use std::collections::BTreeMap;
 
@@ -25,7 +25,7 @@ pub(super) fn run(
                 Sides::Split => {
                     let usual = place == places::by_kind(state.kind, Sides::Split);
                     let by = match statement.places.get(&state.name) {
-                        // A search states places without a line.
+                        // The search states places with line 0.
                         Some(Stated { line: 0, .. }) if !usual => {
                             "at this rate it costs least there".to_owned()
                         }
@@ -42,7 +42,7 @@ pub(super) fn run(
         .collect()
 }
 
-/// Why a kind is placed as it is unless stated otherwise.
+/// The reason for a kind's default place.
 fn by_kind(kind: Kind) -> &'static str {
     match kind {
         Kind::Keyed => "every entry belongs to flows that have one owner at a time",
@@ -52,7 +52,7 @@ fn by_kind(kind: Kind) -> &'static str {
     }
 }
 
-/// What follows from the place.
+/// Consequence of the place.
 fn follows(graph: &Graph, state: &StateNode, place: Place, group: &Group) -> String {
     match place {
         Place::Travels if state.keyed.as_ref().is_some_and(|keyed| keyed.key != group.key) => {

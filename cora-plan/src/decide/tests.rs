@@ -148,7 +148,7 @@ fn the_group_is_the_coarsest_key() {
     }
 }
 
-/// Under every plan alike, so also where entries of the address don't travel.
+/// The group does not depend on the plan, so it also holds if entries of the address don't travel.
 #[test]
 fn flows_are_grouped_by_an_address_that_packets_of_all_entries_share() {
     let grouped = |graph: &Graph| address_group(graph).map(|state| state.name.clone());
@@ -164,7 +164,7 @@ fn flows_are_grouped_by_an_address_that_packets_of_all_entries_share() {
     ] {
         let mut graph = program([a, b]);
         assert_eq!(grouped(&graph).as_deref(), by);
-        // A reply key of a handler's choice is one of another group.
+        // A reply key that a handler chooses belongs to another group.
         for state in &mut graph.states {
             state.keyed.as_mut().expect("keyed").translates = true;
         }
@@ -187,7 +187,7 @@ fn entries_that_cannot_move_together_are_refused() {
         assert_eq!(told.len(), 1, "{told:?}");
         assert!(told[0].starts_with("`A` and `B` can't both travel: "), "{told:?}");
         assert!(told[0].contains("`B = \"host\"`"), "{told:?}");
-        // Pinned, or with one side alone, it goes.
+        // It is allowed if the state is pinned, or with one side alone.
         decide(&graph, "[plan.places]\nB = \"host\"");
         decide(&graph, "[plan]\nuse = \"nic-only\"");
     }
@@ -233,7 +233,7 @@ fn states_that_packets_of_several_groups_reach_keep_the_program_on_one_pair() {
     let [(name, why)] = &one_pair(&sessions, "")[..] else { panic!("a chosen reply key") };
     assert!(name == "Session" && why.contains("choose the keys of replies"), "{name}: {why}");
 
-    // A coarser key will do when packets are steered by it, and not when its state is pinned.
+    // A coarser key suits if it steers packets, but not if its state is pinned.
     let sources = program([keyed("A", "FiveTuple", false), keyed("B", "SourceAddress", false)]);
     assert_eq!(names(&sources, ""), [""; 0]);
     assert_eq!(names(&sources, "[plan]\nuse = \"host-only\""), [""; 0]);
@@ -242,7 +242,7 @@ fn states_that_packets_of_several_groups_reach_keep_the_program_on_one_pair() {
     assert!(pinned[0].1.starts_with("packets are steered by `FiveTuple`, and packets that share"));
     assert!(pinned[0].1.contains("(by `SourceAddress`)"), "{pinned:?}");
 
-    // Where nothing moves any group will do for ownership, but not for steering.
+    // If nothing moves, any group suits ownership, but not steering.
     let apart =
         program([keyed("A", "SourceAddress", false), keyed("B", "DestinationAddress", false)]);
     for sides in ["host-only", "nic-only"] {
@@ -310,6 +310,6 @@ fn with_one_side_there_is_nothing_to_state() {
     assert_eq!(told.len(), 2, "{told:?}");
     assert!(told[0].contains("one side holds every state"), "{told:?}");
     assert!(told[1].contains("one side owns every flow"), "{told:?}");
-    // What would be so anyway may be said.
+    // A statement may repeat the default.
     decide(&every_kind(), "[plan]\nuse = \"host-only\"\n[plan.places]\nSession = \"host\"\n");
 }

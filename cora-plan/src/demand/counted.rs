@@ -1,49 +1,49 @@
-//! Instructions and branches foretold wrongly, per route, from counts at marks.
+//! Instructions and branch mispredictions per route, from counter readings at marks.
 //!
-//! A program that ran with one packet between two marks tells what each packet cost *alone*: the
-//! mean over the packets of a route is what the route costs, whichever routes are taken together.
-//! But packets are handled in bursts, which share some work. So the program runs again in whole
-//! bursts, and what a packet costs less there, the same for each, is taken off. How far that holds
-//! is seen by taking it from the first half of the bursts and predicting the second.
+//! A run with one packet between two marks shows the cost of each packet *alone*. The mean over the
+//! packets of a route is the cost of that route, for any mix of routes. But packets are handled in
+//! bursts, which share some work. So the program runs again in whole bursts, and the saving per
+//! packet, the same for every packet, is subtracted. To test this model, the first half of the
+//! bursts predicts the second.
 
 use super::executed::{Executed, number};
 
-/// What a counted run left.
+/// Result of a counted run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Marks {
-    /// What each burst executed, marks taken off.
+    /// Execution of each burst, without the marks.
     bursts: Vec<Executed>,
-    /// Packets of each.
+    /// Number of packets of each burst.
     sizes: Vec<usize>,
 }
 
-/// What a packet costs by route, on one machine.
+/// Execution of a packet by route, on one machine.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Counted {
-    /// What one packet executes; `None` for routes that no counted packet took.
+    /// Execution of one packet; `None` for routes that no counted packet took.
     pub per_route: Vec<Option<Executed>>,
-    /// The same, the mean of all packets in bursts.
+    /// The mean over all packets in bursts.
     pub mean: Executed,
-    /// How far the instructions of the second half of the bursts were predicted wrongly by the
-    /// first, as a share of them.
+    /// Relative error of the instructions when the first half of the bursts predicts the second, as
+    /// a share of the measured ones.
     pub error: f64,
 }
 
 impl Marks {
-    /// Reads counts at marks, a line each: the instructions until then, and the branches that were
-    /// foretold wrongly. The first two have nothing between them; of the others, `sizes` has the
-    /// packets between them, likewise.
+    /// Reads counter readings, one mark a line: the instructions and mispredictions up to the mark.
+    /// The first two marks have nothing between them. `sizes` has one line for each further
+    /// interval: its number of packets.
     ///
     /// # Errors
     ///
-    /// A sentence, when these are no such numbers.
+    /// A sentence, if a line is not such a number.
     pub fn parse(marks: &str, sizes: &str) -> Result<Self, String> {
         let marks = marks.lines().map(Executed::parse).collect::<Result<Vec<_>, _>>()?;
         let sizes = sizes.lines().map(number).collect::<Result<Vec<usize>, _>>()?;
         let [nothing, first, ..] = marks[..] else {
             return Err("the counter left no marks".to_owned());
         };
-        // A mark always branches alike: that is learnt at once.
+        // The branches of a mark are learnt at once, so only the first mark has mispredictions.
         let mark = Executed { mispredictions: 0.0, ..first.beyond(nothing) };
         let bursts: Vec<Executed> =
             marks[1..].windows(2).map(|pair| pair[1].beyond(pair[0]).beyond(mark)).collect();
@@ -53,12 +53,12 @@ impl Marks {
         Ok(Self { bursts, sizes })
     }
 
-    /// Packets in all.
+    /// Number of packets.
     pub fn packets(&self) -> usize {
         self.sizes.iter().sum()
     }
 
-    /// What all execute.
+    /// Execution of all bursts together.
     fn sum(&self) -> Executed {
         Executed::sum(self.bursts.iter().copied())
     }
@@ -76,12 +76,12 @@ impl Marks {
 }
 
 impl Counted {
-    /// From the routes that packets took, one after the other, and counts of these packets alone
-    /// and in bursts.
+    /// Computes the costs from the route of each packet in order, and from the counts of these
+    /// packets alone and in bursts.
     ///
     /// # Errors
     ///
-    /// A sentence, when the counts are not of the same packets.
+    /// A sentence, if the two counts are not of the same packets.
     pub fn of(
         taken: &[usize],
         routes: usize,
@@ -111,7 +111,7 @@ impl Counted {
     }
 }
 
-/// The mean of each route alone, less what all packets cost less in bursts.
+/// The mean of each route alone, less the mean saving of a packet in bursts.
 fn costs(
     taken: &[usize],
     routes: usize,
@@ -134,8 +134,8 @@ fn costs(
     sums.into_iter().map(cost).collect()
 }
 
-/// How wrong the instructions of these costs are about other packets, as a share of what those
-/// take.
+/// Relative error of these costs in the instructions of other packets, as a share of the measured
+/// ones.
 fn error(costs: &[Option<Executed>], taken: &[usize], bursts: &Marks) -> f64 {
     let known = taken.iter().filter_map(|route| costs.get(*route).copied().flatten());
     let predicted: f64 = known.map(|executed| executed.instructions).sum();
@@ -147,7 +147,7 @@ fn error(costs: &[Option<Executed>], taken: &[usize], bursts: &Marks) -> f64 {
 mod tests {
     use super::*;
 
-    /// A branch in a hundred instructions is foretold wrongly, and two of the first mark.
+    /// One branch in a hundred instructions is mispredicted, and two of the first mark.
     fn marks(costs: &[u64], sizes: &[usize]) -> Marks {
         let (mut at, mut wrong) = (1_000, 48);
         let mut marks = vec![(at, wrong)];
@@ -165,7 +165,7 @@ mod tests {
 
     #[test]
     fn a_route_costs_what_its_packets_cost_less_what_bursts_save() {
-        // Route 0 costs 500 alone and route 1 900; a packet in a burst of two costs 100 less.
+        // Route 0 costs 500 alone and route 1 costs 900; a packet in a burst of two costs 100 less.
         let taken = [0, 1, 0, 0, 1, 0, 0, 1];
         let alone: Vec<u64> = taken.iter().map(|route| [500, 900][*route]).collect();
         let pairs: Vec<u64> = alone.chunks(2).map(|pair| pair.iter().sum::<u64>() - 200).collect();
@@ -181,7 +181,7 @@ mod tests {
 
     #[test]
     fn the_error_is_that_of_packets_that_were_not_learnt_from() {
-        // The second half costs a tenth more in bursts than the first says.
+        // The second half costs a tenth more in bursts than the first half predicts.
         let taken = [0; 8];
         let bursts = marks(&[1_000, 1_000, 1_100, 1_100], &[2; 4]);
         let counted = Counted::of(&taken, 1, &marks(&[600; 8], &[1; 8]), &bursts).unwrap();

@@ -1,44 +1,43 @@
-//! Demand from the source alone, for plans that nobody measured for. It is a guess by rule:
+//! Demand from the source alone, for plans without a measurement. The rules are heuristics:
 //!
-//! 1. A path that makes entries is that of a flow's first packet: it is taken as often as flows
+//! 1. A path that makes entries is the path of a flow's first packet. It is taken as often as flows
 //!    open.
-//! 2. A path that removes entries, or that writes a singleton, is an event in a flow's life: as
-//!    often again.
+//! 2. A path that removes entries, or that writes a singleton, is an event in a flow's life. Events
+//!    are as frequent as first packets.
 //! 3. A path that drops is rare ([`RARE`]), unless a handler has no other.
-//! 4. All other paths share what is left evenly.
+//! 4. All other paths share the rest evenly.
 //! 5. In a chain, handlers meet the same event together: first packets take first paths everywhere.
-//! 6. Instructions follow from accesses, by the constants below; branches foretold wrongly are the
-//!    same for all.
+//! 6. Instructions follow from accesses, by the constants below. Mispredictions are the same for
+//!    all.
 
 use super::{Demand, Executed, Origin, Route};
 use crate::graph::{Access, Does, Exit, Graph, HandlerNode, Path};
 use crate::traffic::Class;
 use crate::words::Kind;
 
-/// Share of packets that are dropped, where that is not all a handler does.
+/// Share of dropped packets, if a handler has other paths too.
 const RARE: f64 = 0.01;
 
-/// Instructions of a packet before any handler. This and the next are round numbers near what the
-/// examples need: 417 for the firewall's steady packets, 568 for the heavy hitter's, by
-/// `cargo xtask bench`.
+/// Instructions of a packet before any handler. The constants here are round numbers near the
+/// examples' counts by `cargo xtask bench`: 417 for the firewall's steady packets, 568 for the
+/// heavy hitter's.
 const PER_PACKET: f64 = 100.0;
-/// Instructions of a handler beside its accesses.
+/// Instructions of a handler besides its accesses.
 const PER_HANDLER: f64 = 60.0;
-/// Instructions of finding an entry.
+/// Instructions to find an entry.
 const PER_LOOK_UP: f64 = 250.0;
-/// Instructions of making or removing one.
+/// Instructions to make or remove an entry.
 const PER_ENTRY: f64 = 400.0;
 /// Instructions of any other access.
 const PER_ACCESS: f64 = 40.0;
-/// Branches of a packet that are foretold wrongly, whichever way it takes: which ones they are, no
-/// source shows. Half of one is in the middle of what `cargo xtask model` counts of the examples,
-/// 0.1 to 1.6.
+/// Branch mispredictions of a packet on any path; the source does not show them. 0.5 is in the
+/// middle of the range of 0.1 to 1.6 that `cargo xtask model` counts for the examples.
 const MISPREDICTIONS: f64 = 0.5;
 
-/// Most routes: more handlers with more paths than that are told apart by their likeliest paths.
+/// Maximum number of routes; of more, only the likeliest are kept.
 const MOST_ROUTES: usize = 256;
 
-/// What a path is, in the life of a flow.
+/// The role of a path in the life of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Occasion {
     Steady,
@@ -50,7 +49,7 @@ enum Occasion {
 const OCCASIONS: [Occasion; 4] =
     [Occasion::Steady, Occasion::First, Occasion::Event, Occasion::Dropped];
 
-/// The demand of a program, estimated for these classes.
+/// The estimated demand of a program for these classes.
 pub fn estimate(graph: &Graph, classes: &[Class]) -> Demand {
     let mut routes = Vec::new();
     let mut occasions = Vec::new();
@@ -64,11 +63,11 @@ pub fn estimate(graph: &Graph, classes: &[Class]) -> Demand {
     Demand { routes, weights, weighed: Origin::Estimated, counted: Origin::Estimated }
 }
 
-/// Ways through the chain on one occasion, each with its part of it.
+/// Routes through the chain on one occasion, each with its share of the occasion.
 fn composed(graph: &Graph, occasion: Occasion) -> Vec<(Vec<(usize, usize)>, f64)> {
     let mut open: Vec<(Vec<(usize, usize)>, f64)> = vec![(Vec::new(), 1.0)];
     let mut done = Vec::new();
-    // Without a path of this kind anywhere there is no such occasion.
+    // An occasion exists only if some handler has a path for it.
     let has = |handler: &HandlerNode| handler.paths.iter().any(|p| of(graph, p) == occasion);
     if occasion != Occasion::Steady && !graph.chain.iter().any(has) {
         return done;
@@ -100,7 +99,7 @@ fn composed(graph: &Graph, occasion: Occasion) -> Vec<(Vec<(usize, usize)>, f64)
     done
 }
 
-/// A handler's paths on an occasion: where it has none for it, what it does steadily.
+/// A handler's paths on an occasion. Without one for it, its steady paths.
 fn on(graph: &Graph, handler: &HandlerNode, occasion: Occasion) -> Vec<usize> {
     let of_occasion = |wanted: Occasion| -> Vec<usize> {
         let paths = handler.paths.iter().enumerate();
@@ -127,20 +126,21 @@ fn of(graph: &Graph, path: &Path) -> Occasion {
     }
 }
 
-/// Whether what can't be seen may make entries.
+/// Whether an opaque access of the path may make entries.
 fn makes(graph: &Graph, path: &Path) -> bool {
     let keyed = |access: &Access| graph.state(&access.state).is_some_and(|s| s.keyed.is_some());
     path.accesses.iter().any(|access| access.does == Does::Anything && keyed(access))
 }
 
-/// Shares of a class's packets per route, given each route's occasion and its part of that.
+/// Shares of a class's packets per route, given each route's occasion and its share of the
+/// occasion.
 fn weigh(occasions: &[(Occasion, f64)], class: &Class) -> Vec<f64> {
     let there = |wanted| occasions.iter().any(|(occasion, _)| *occasion == wanted);
     let opens = class.opens.clamp(0.0, 1.0);
     let first = if there(Occasion::First) { opens } else { 0.0 };
     let event = if there(Occasion::Event) { opens.min(1.0 - first) } else { 0.0 };
     let dropped = if there(Occasion::Dropped) { RARE.min(1.0 - first - event) } else { 0.0 };
-    // The occasion that all other packets are: the first that exists.
+    // All other packets belong to the first occasion that exists.
     let steady = (1.0 - first - event - dropped).max(0.0);
     let share = |occasion| match occasion {
         Occasion::Steady => steady,
@@ -156,7 +156,7 @@ fn route(graph: &Graph, steps: Vec<(usize, usize)>) -> Route {
     Route { steps, nic: executed, host: executed }
 }
 
-/// What a packet executes that takes these paths.
+/// Execution of a packet that takes these paths.
 pub(super) fn executed(graph: &Graph, steps: &[(usize, usize)]) -> Executed {
     let paths = steps.iter().filter_map(|(handler, path)| {
         graph.chain.get(*handler).and_then(|handler| handler.paths.get(*path))

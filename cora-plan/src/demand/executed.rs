@@ -1,25 +1,24 @@
-//! What a packet makes a core execute.
+//! Execution of a packet on a core.
 
 use serde::{Deserialize, Serialize};
 
 use crate::nic::Tier;
 
-/// What one packet makes a core execute, all told.
+/// Total execution of one packet on a core.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Executed {
     /// Instructions.
     pub instructions: f64,
-    /// Branches among them that the core foretells wrongly.
+    /// Branch mispredictions.
     pub mispredictions: f64,
 }
 
 impl Executed {
-    /// Reads what the plugin in `benches/counter` writes into a line: instructions, and branches
-    /// foretold wrongly.
+    /// Reads a line of the plugin in `benches/counter`: instructions and branch mispredictions.
     ///
     /// # Errors
     ///
-    /// A sentence, when these are not two whole numbers.
+    /// A sentence, if these are not two whole numbers.
     pub fn parse(line: &str) -> Result<Self, String> {
         let (instructions, mispredictions) =
             line.split_once(' ').ok_or_else(|| format!("`{line}` is not two numbers"))?;
@@ -27,25 +26,25 @@ impl Executed {
         Ok(Self { instructions: count(instructions)?, mispredictions: count(mispredictions)? })
     }
 
-    /// Nanoseconds that it takes a core of this kind, when all data are in the first cache.
+    /// Nanoseconds on a core of this kind, if all data hit the first-level cache.
     pub fn ns(self, tier: &Tier) -> f64 {
         self.instructions * tier.instruction_ns.value
             + self.mispredictions * tier.mispredict_ns.value
     }
 
-    /// What is beyond the other, or nothing.
+    /// The excess over the other, at least 0.
     #[must_use]
     pub fn beyond(self, other: Self) -> Self {
         self.zip(other, |own, other| (own - other).max(0.0))
     }
 
-    /// Both numbers, changed alike.
+    /// Applies a function to both numbers.
     #[must_use]
     pub fn map(self, of: impl Fn(f64) -> f64) -> Self {
         self.zip(self, |own, _| of(own))
     }
 
-    /// Both numbers, each with its counterpart.
+    /// Combines each number with its counterpart.
     pub(super) fn zip(self, other: Self, of: impl Fn(f64, f64) -> f64) -> Self {
         Self {
             instructions: of(self.instructions, other.instructions),

@@ -1,5 +1,5 @@
-//! From what was seen of a run to a [`Measurement`]: routes instead of ways, and packets per class
-//! of flows.
+//! From the observations of a run to a [`Measurement`]: routes instead of observed ways, and
+//! packets per class of flows.
 
 use std::collections::BTreeMap;
 
@@ -10,38 +10,38 @@ use super::{Executed, Measurement, Route, SCHEMA};
 use crate::graph::Graph;
 use crate::traffic::Borders;
 
-/// Routes that were measured, and how well they are known.
+/// Measured routes, and the quality of their match.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measured {
-    /// What to keep. Nothing is executed until [`Self::count`].
+    /// The measurement to keep. It has no instruction counts before [`Self::count`].
     pub measurement: Measurement,
-    /// Per way of the run, its route.
+    /// The route of each way of the run.
     pub route_of: Vec<usize>,
-    /// Packets by how well their paths fit.
+    /// Packets by quality of the match.
     pub fits: Fits,
 }
 
-/// Packets by how well their paths fit.
+/// Packets by quality of the match between observation and path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Fits {
-    /// What was seen is the path.
+    /// The observation is the path.
     pub exact: u64,
-    /// It is but for states of which only names were seen.
+    /// It is, except for states with only their names observed.
     pub but_for_names: u64,
-    /// It is not: the graph lacks a path, and the nearest stands in.
+    /// It is not: the graph lacks a path, and the nearest one is used.
     pub otherwise: u64,
-    /// Among the exact ones, packets that another path would fit as well.
+    /// Exact matches for which another path fits as well.
     pub ambiguous: u64,
 }
 
-/// Gives each way its route, and counts.
+/// Gives each way its route, and counts packets.
 ///
-/// A flow belongs to the class that its packets put it in. Packets without a key belong to the
-/// lightest class: no flow of theirs can be anywhere.
+/// The packets of a flow determine its class. Packets without a key count in the lightest class,
+/// because no side owns a flow of theirs.
 ///
 /// # Errors
 ///
-/// A sentence, when what was seen is of another program than the graph.
+/// A sentence, if the observations are of another program than the graph.
 pub fn measured(
     graph: &Graph,
     observed: &Observed,
@@ -83,7 +83,7 @@ pub fn measured(
     Ok(Measured { measurement, route_of, fits })
 }
 
-/// The paths of one way, in the order of the chain.
+/// The paths of one way, in chain order.
 fn steps(
     graph: &Graph,
     way: &[super::observed::Step],
@@ -139,8 +139,8 @@ fn per_class(
 }
 
 impl Measured {
-    /// Puts in what was counted. Where `nic` lacks, what the host needs stands in; where `host`
-    /// lacks too, the estimate. A route that no counted packet took gets the mean of all packets.
+    /// Fills in instruction counts. Without `nic`, the host's counts are used; without `host` too,
+    /// the estimate. A route without a counted packet gets the mean of all packets.
     pub fn count(&mut self, graph: &Graph, host: Option<&Counted>, nic: Option<&Counted>) {
         let estimated = |route: &Route| super::estimate::executed(graph, &route.steps);
         let of = |counted: &Counted, number: usize| {
@@ -154,7 +154,7 @@ impl Measured {
         self.measurement.nic_counted = nic.is_some();
     }
 
-    /// Per route, its packets: the same by whatever key they are counted.
+    /// Packets per route. The sum is the same for every key.
     pub fn per_route(&self) -> Vec<u64> {
         let routes = self.measurement.routes.len();
         let mut sums = vec![0; routes];
@@ -188,7 +188,7 @@ mod tests {
                 step(vec![], Exit::Drop),
                 step(vec![ports, write()], Exit::Transmit),
             ],
-            // A flow of 90, two of 7 and two of 2; two packets of none.
+            // A flow of 90 packets, two of 7 and two of 2; two packets without a flow.
             flows: [(
                 "FiveTuple".to_owned(),
                 [

@@ -9,13 +9,13 @@ impl Measurement {
         crate::plan::pretty(self)
     }
 
-    /// Reads what [`Self::to_json`] wrote, for this graph: the numbers of another one's paths say
-    /// nothing.
+    /// Reads the output of [`Self::to_json`] for this graph, because the path indices mean nothing
+    /// for another graph.
     ///
     /// # Errors
     ///
-    /// A sentence: it is no measurement, of another schema, of another program or of this one
-    /// before it changed, or contradicts itself.
+    /// A sentence, if the text is not a measurement, or has another schema, is of another program
+    /// or of an earlier version of this one, or contradicts itself.
     pub fn from_json(text: &str, graph: &Graph) -> Result<Self, String> {
         let read: Self =
             serde_json::from_str(text).map_err(|error| format!("not a measurement: {error}"))?;

@@ -1,8 +1,8 @@
-//! What a program asks of either side, for one traffic: which ways packets take through its
-//! handlers, how often in each class of flows, and how many instructions that is.
+//! The demand of a program on either side for one traffic: the routes of packets through its
+//! handlers, their frequency in each class of flows, and their instructions.
 //!
-//! It is measured where the program was run on the traffic, and estimated from the source
-//! otherwise; a plan says which.
+//! It is measured if the program was run on the traffic, and estimated from the source otherwise; a
+//! plan says which.
 
 pub mod counted;
 mod estimate;
@@ -23,62 +23,63 @@ pub use nearest_path::{Fit, Nearest, nearest_path};
 pub use observed::Observed;
 pub use of::demand;
 
-/// Ways of packets, and how often each is taken.
+/// Routes of packets, and the frequency of each.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Demand {
-    /// Ways that packets take through the chain.
+    /// Routes of packets through the chain.
     pub routes: Vec<Route>,
-    /// Per class of flows and per route: which share of the class's packets takes it. A class's
-    /// shares make 1.
+    /// Per class of flows and per route: the share of the class's packets on the route. A class's
+    /// shares add up to 1.
     pub weights: Vec<Vec<f64>>,
-    /// Where the weights are from.
+    /// Origin of the weights.
     pub weighed: Origin,
-    /// Where the numbers of instructions are from.
+    /// Origin of the numbers of instructions.
     pub counted: Origin,
 }
 
-/// One way through the chain of handlers.
+/// One route through the chain of handlers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Route {
-    /// Per handler that ran, in the order of the chain: its number in the chain, and which of its
-    /// [paths](crate::graph::HandlerNode::paths) was taken.
+    /// Per handler that ran, in chain order: its index in the chain, and the index of the path
+    /// taken among its [paths](crate::graph::HandlerNode::paths).
     pub steps: Vec<(usize, usize)>,
-    /// What one packet makes a core of the NIC execute.
+    /// Execution of one packet on a core of the NIC.
     pub nic: Executed,
-    /// What it makes one of the host execute.
+    /// Execution of one packet on a core of the host.
     pub host: Executed,
 }
 
-/// Where a number is from.
+/// Origin of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Origin {
-    /// The program was run on the traffic and counted.
+    /// Counted in a run of the program on the traffic.
     Measured,
-    /// From the source alone.
+    /// Estimated from the source alone.
     Estimated,
 }
 
-/// What running a program on a capture counted: a file that plans are made from.
+/// Counts of a run of the program on a capture: a file that planning reads.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Measurement {
     /// [`SCHEMA`].
     pub schema: u32,
     /// Name of the program.
     pub app: String,
-    /// [Digest](crate::graph::Graph::digest) of the graph whose paths are named: another graph's numbers say nothing.
+    /// [Digest](crate::graph::Graph::digest) of the measured graph, because the path indices mean
+    /// nothing for another one.
     pub graph: String,
-    /// What it was run on.
+    /// Name of the capture.
     pub capture: String,
     /// Packets counted.
     pub packets: u64,
-    /// Ways that packets took.
+    /// Routes of the packets.
     pub routes: Vec<Route>,
     /// Per type of key, per class of the traffic drawn from the same capture, per route: packets.
     pub counts: std::collections::BTreeMap<String, Vec<Vec<u64>>>,
-    /// Whether `nic` was counted of each route, or stands for what the host needs.
+    /// Whether `nic` was counted for each route, or is a copy of `host`.
     pub nic_counted: bool,
-    /// Whether `host` was counted of each route, or is estimated from the source.
+    /// Whether `host` was counted for each route, or is estimated from the source.
     pub host_counted: bool,
 }
 

@@ -1,49 +1,48 @@
-//! Which path of a handler a packet took, given what was seen of it.
+//! Finds the path of a handler that best explains the observations of a packet.
 //!
-//! 1. A path is a pattern: its accesses in order. Those in loops that stand together are one item
-//!    that matches any number of any of them; what can't be seen matches whatever is done to its
-//!    state.
-//! 2. What was seen of tables is exact. Of other states it is only seen that a statement names
-//!    them, so several accesses to one in a row are one item.
-//! 3. Pattern and packet are aligned as texts are (Wagner and Fischer, "The String-to-String
-//!    Correction Problem", JACM 21(1), 1974): each that has no partner costs
-//!    [`TABLE`] for an access of a table, and 1 for another.
-//! 4. Another ending than the packet's costs [`ENDING`].
-//! 5. The path that costs least is taken; among equals, the one that leaves least open; among
+//! 1. A path is a pattern: its accesses in order. Adjacent accesses in loops form one item that
+//!    matches any number of any of them. An opaque access matches any operation on its state.
+//! 2. Observations of tables are exact. For other states only the statements that name them are
+//!    observed, so several accesses to one in a row are one item.
+//! 3. Pattern and packet are aligned like strings (Wagner and Fischer, "The String-to-String
+//!    Correction Problem", JACM 21(1), 1974). An access without a partner costs [`TABLE`] if it is
+//!    of a table, and 1 otherwise.
+//! 4. Another exit than the packet's costs [`ENDING`].
+//! 5. The path with the least cost is taken; among equals, the one that leaves least open; among
 //!    these, the first.
 
 use super::observed::{Did, Step};
 use crate::graph::{Access, Does, Exit, Graph, HandlerNode, Path};
 
-/// What an access of a table without a partner costs.
+/// Cost of a table access without a partner.
 const TABLE: u32 = 100;
-/// What another ending costs.
+/// Cost of another exit.
 const ENDING: u32 = 10_000;
 
-/// The path that a packet took.
+/// The path of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Nearest {
-    /// Its place among the handler's paths.
+    /// Its index among the handler's paths.
     pub path: usize,
-    /// How well it fits.
+    /// Quality of the match.
     pub fit: Fit,
-    /// Another path fits as well, and leaves as little open.
+    /// Another path matches as well, and leaves as little open.
     pub ambiguous: bool,
 }
 
-/// How well a path fits what was seen.
+/// Quality of the match between path and observation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Fit {
-    /// It is what was seen.
+    /// The path is the observation.
     Exact,
-    /// It is but for states of which only their names were seen.
+    /// It is, except for states with only their names observed.
     ButForNames,
-    /// Tables were asked for something else, or the handler ended otherwise: the graph lacks a
-    /// path.
+    /// The operations on tables differ, or the exit does: the graph lacks a path.
     Otherwise,
 }
 
-/// The path that fits best; `None` when the graph has no such handler, or that has no path.
+/// The path with the best match; `None` if the graph has no such handler, or if the handler has no
+/// path.
 pub fn nearest_path(graph: &Graph, step: &Step) -> Option<Nearest> {
     let handler = graph.chain.get(step.handler)?;
     let seen = seen(handler, step);
@@ -63,7 +62,7 @@ pub fn nearest_path(graph: &Graph, step: &Step) -> Option<Nearest> {
     Some(Nearest { path, fit, ambiguous })
 }
 
-/// One thing that was seen: a state, and what was done to it where that was seen.
+/// One observation: a state, and the operation on it if it was observed.
 type Seen<'a> = (&'a str, Option<Does>);
 
 fn seen<'a>(handler: &'a HandlerNode, step: &'a Step) -> Vec<Seen<'a>> {
@@ -81,13 +80,13 @@ fn seen<'a>(handler: &'a HandlerNode, step: &'a Step) -> Vec<Seen<'a>> {
 /// An item of a pattern.
 #[derive(Debug)]
 struct Item<'a> {
-    /// What it matches, each a state and what is done to it; whatever is, without.
+    /// The accesses it matches, each a state and an operation; without an operation, any.
     matches: Vec<Seen<'a>>,
-    /// It need not be there.
+    /// The item may be absent.
     optional: bool,
-    /// It matches several in a row.
+    /// It matches several accesses in a row.
     repeats: bool,
-    /// What it costs when it should be there and is not.
+    /// Cost of the item if it is absent but not optional.
     cost: u32,
 }
 
@@ -126,7 +125,7 @@ impl Item<'_> {
         })
     }
 
-    /// What leaving it out costs.
+    /// Cost of leaving the item out.
     fn left_out(&self) -> u32 {
         if self.optional { 0 } else { self.cost }
     }
@@ -136,9 +135,10 @@ fn is_table(graph: &Graph, state: &str) -> bool {
     graph.state(state).is_some_and(|state| state.keyed.is_some())
 }
 
-/// The least that aligning costs. `row[n]` is the cost of all items so far and the first `n` seen.
+/// The least cost of an alignment. `row[n]` is the cost of all items so far and the first `n`
+/// observations.
 fn cost(items: &[Item<'_>], seen: &[Seen<'_>]) -> u32 {
-    // What was seen of a table says what was done.
+    // Only observations of tables include the operation.
     let extra = |seen: &Seen<'_>| if seen.1.is_some() { TABLE } else { 1 };
     let mut row = vec![0];
     for seen in seen {
@@ -146,7 +146,7 @@ fn cost(items: &[Item<'_>], seen: &[Seen<'_>]) -> u32 {
     }
     for item in items {
         let mut next: Vec<u32> = vec![row[0] + item.left_out()];
-        // The cost when this item has matched, and may match again.
+        // The cost with this item matched and able to match again.
         let mut within = None;
         for (number, seen) in seen.iter().enumerate() {
             let matched = item.is(*seen).then(|| {
@@ -169,7 +169,7 @@ fn ending(path: Exit, seen: Exit) -> u32 {
     if path == seen || path == Exit::Unseen || seen == Exit::Unseen { 0 } else { ENDING }
 }
 
-/// How much a path leaves open.
+/// Number of possibilities that a path leaves open.
 fn open(items: &[Item<'_>], exit: Exit) -> usize {
     let optional = items.iter().filter(|item| item.optional).count();
     let anything = items.iter().flat_map(|item| &item.matches).filter(|it| it.1.is_none()).count();
@@ -221,7 +221,7 @@ mod tests {
         assert_eq!(found(&graph, vec![write()], Exit::Drop).1, Fit::Otherwise);
     }
 
-    /// A graph with this one path beside that of the sample which only writes.
+    /// A graph with this path and the sample's path that only writes.
     fn with(accesses: &[(&str, Does, bool)], exit: Exit) -> Graph {
         let mut graph = sample::nat();
         let handler = &mut graph.chain[0];

@@ -1,5 +1,5 @@
-//! What a program that traces tells of a run: which ways packets took, as it saw them.
-//! `<program> trace` writes it.
+//! Output of a traced run (`<program> trace`): the ways of packets through the handlers, as the
+//! program observed them.
 
 use std::collections::BTreeMap;
 
@@ -7,65 +7,64 @@ use serde::Deserialize;
 
 use crate::graph::{Does, Exit};
 
-/// Ways that packets took, and how often.
+/// Observed ways of packets, and their frequency.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Observed {
     /// Name of the program.
     pub app: String,
-    /// Packets that ran.
+    /// Packets of the run.
     pub packets: u64,
-    /// Those of them that did more than is noted of one packet; the ends of their ways are missing.
+    /// Packets that did more than one record can hold; the ends of their ways are missing.
     pub cut_off: u64,
     /// The ways, in the order of their first packets.
     pub ways: Vec<Vec<Step>>,
-    /// By type of key, then by how many packets the flow has in all: how many packets of such flows
-    /// took each way.
+    /// By type of key, then by total packets of a flow: the packets of such flows on each way.
     pub flows: BTreeMap<String, BTreeMap<u64, Vec<Count>>>,
-    /// By type of key: how many packets without such a key took each way.
+    /// By type of key: packets without such a key on each way.
     pub keyless: BTreeMap<String, Vec<Count>>,
 }
 
-/// A way, by its place in [`Observed::ways`], and packets that took it.
+/// Index of a way in [`Observed::ways`], and its packets.
 pub type Count = (usize, u64);
 
 /// One handler of a way.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Step {
-    /// Its number in the chain.
+    /// Its index in the chain.
     pub handler: usize,
-    /// What it did to states, in order.
+    /// Its operations on states, in order.
     pub did: Vec<Did>,
-    /// How it ended.
+    /// Its exit.
     pub exit: Exit,
 }
 
-/// One thing that a handler did.
+/// One operation of a handler.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(untagged)]
 pub enum Did {
-    /// It asked a table.
+    /// An operation on a table.
     Asked {
         /// The table's state.
         state: String,
-        /// For what.
+        /// The operation.
         does: Does,
     },
-    /// It came to a statement that names a state that is no table: what it did to it can't be seen,
-    /// nor whether it came so far.
+    /// A statement that names a state that is not a table. Neither the operation nor whether it was
+    /// reached is observed.
     Named {
-        /// The state's place among the handler's parameters behind the packet.
+        /// Index of the state among the handler's parameters after the packet.
         parameter: usize,
     },
 }
 
 impl Observed {
-    /// Reads what `<program> trace` wrote.
+    /// Reads the output of `<program> trace`.
     ///
     /// # Errors
     ///
-    /// A sentence, when it is not that.
+    /// A sentence, if the text is something else.
     pub fn from_json(text: &str) -> Result<Self, String> {
         serde_json::from_str(text)
             .map_err(|error| format!("not the output of a traced run: {error}"))

@@ -1,4 +1,4 @@
-//! Demand of a program for a traffic: from a measurement where there is one, else estimated.
+//! Demand of a program for a traffic: from a measurement if there is one, else estimated.
 
 use super::{Demand, Measurement, Origin, Route, estimate};
 use crate::graph::{Does, Exit, Graph};
@@ -6,9 +6,9 @@ use crate::traffic::{Class, Traffic};
 
 /// The demand of `graph` for the classes of flows by `key`.
 ///
-/// A measurement on a capture with the same classes is taken as it is. One on another traffic says
-/// which ways packets take and how long they are; how often flows open is then that of `traffic`,
-/// and ways that make entries are taken that often.
+/// A measurement on a capture with the same classes is used unchanged. A measurement on another
+/// traffic gives the routes and their instructions. `traffic` then gives the rate of new flows, and
+/// routes that make entries are scaled to it.
 pub fn demand(
     graph: &Graph,
     traffic: &Traffic,
@@ -45,14 +45,15 @@ fn normal(counts: &[u64]) -> Vec<f64> {
     counts.iter().map(|count| *count as f64 / sum.max(1) as f64).collect()
 }
 
-/// Ways as they were counted, with those that make entries as often as this class's flows open.
+/// Counted weights, with the routes that make entries scaled to the rate of new flows in this
+/// class.
 fn reopened(graph: &Graph, routes: &[Route], counts: &[u64], class: &Class) -> Vec<f64> {
     let makes: Vec<bool> = routes.iter().map(|route| makes(graph, route)).collect();
     let part = |wanted: bool| -> u64 {
         counts.iter().zip(&makes).filter(|(_, makes)| **makes == wanted).map(|(c, _)| c).sum()
     };
     let (making, others) = (part(true), part(false));
-    // Where one kind never happened, the other is all there is.
+    // If one kind was never counted, the other kind is everything.
     let opens = match (making, others) {
         (0, _) => 0.0,
         (_, 0) => 1.0,

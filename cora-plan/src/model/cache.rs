@@ -1,51 +1,51 @@
-//! What caches make of a working set: Che's approximation.
+//! Cache hits of a working set: Che's approximation.
 //!
-//! Things are accessed at random, each at its own rate. Under least-recently-used replacement there
-//! is one time `T` such that whatever was accessed within `T` is still there: a thing of rate `λ`
-//! is found with probability `1 − exp(−λT)`, and `T` follows from the cache being full,
-//! `Σ bytes·(1 − exp(−λT)) = capacity`.
+//! Items are accessed at random, each at its own rate. Under least-recently-used replacement, an
+//! item is present if it was accessed within a characteristic time `T`. An item of rate `λ` then
+//! hits with probability `1 − exp(−λT)`. `T` follows from the cache being full: `Σ bytes·(1 −
+//! exp(−λT)) = capacity`.
 //!
-//! H. Che, Y. Tung, Z. Wang, "Hierarchical Web Caching Systems", IEEE JSAC 20(7), 2002; why it is
-//! as good as it is: C. Fricker, P. Robert, J. Roberts, "A versatile and accurate approximation for
-//! LRU cache performance", ITC 24, 2012.
+//! H. Che, Y. Tung, Z. Wang, "Hierarchical Web Caching Systems", IEEE JSAC 20(7), 2002. For its
+//! accuracy: C. Fricker, P. Robert, J. Roberts, "A versatile and accurate approximation for LRU
+//! cache performance", ITC 24, 2012.
 //!
-//! Accesses come in bursts, all of whose lines are asked for together ahead of their turns. So a
-//! burst has to wait as long as its slowest access takes, however many others find what they want
-//! at once: a few misses among many hits cost more than their number says ([`Filled::slowest`]).
+//! Accesses come in bursts, and the lines of a burst are prefetched together before their turns. So
+//! a burst waits for its slowest access, even if all others hit. A few misses among many hits cost
+//! more than their number suggests ([`Filled::slowest`]).
 //!
-//! Real caches are neither fully associative nor LRU, and share their lines with the frames: the
+//! Real caches are neither fully associative nor LRU, and share their lines with the frames. The
 //! approximation is of the working set, not of the cache.
 
 use crate::nic::Tier;
 
-/// Things that are accessed alike.
+/// Items with the same access pattern.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Item {
-    /// How many.
+    /// Number of items.
     pub(super) count: f64,
-    /// Bytes of one.
+    /// Bytes of one item.
     pub(super) bytes: f64,
-    /// Accesses of all of them together, in any one unit.
+    /// Accesses of all of them together, in any common unit.
     pub(super) rate: f64,
 }
 
 /// The caches of a tier, filled by a working set.
 #[derive(Clone, Debug)]
 pub(super) struct Filled {
-    /// Per level: the characteristic time; infinite where everything fits. And the latency.
+    /// Per level: the characteristic time (infinite if everything fits) and the latency.
     levels: Vec<(f64, f64)>,
     memory_ns: f64,
 }
 
-/// Most steps towards a characteristic time; a dozen do where rates are alike, and more the farther
-/// they lie apart.
+/// Maximum number of Newton steps towards a characteristic time. A dozen suffice for similar rates;
+/// rates far apart need more.
 const ROUNDS: u32 = 300;
 
 impl Filled {
     /// Fills the caches that `cores` cores of a tier have for themselves.
     pub(super) fn new(tier: &Tier, cores: f64, items: &[Item]) -> Self {
         let levels = tier.caches.iter().map(|cache| {
-            // What several cores share is shared among those that are used.
+            // A shared cache is divided among the cores in use.
             let sharers = cache.shared_by.value.min(cores).max(1.0);
             let capacity = cache.bytes.value * cores / sharers;
             (characteristic_time(items, capacity), cache.latency_ns.value)
@@ -53,7 +53,7 @@ impl Filled {
         Self { levels: levels.collect(), memory_ns: tier.memory_ns.value }
     }
 
-    /// Per level: which part of accesses to `item` finds nothing there.
+    /// Per level: the share of accesses to `item` that miss.
     pub(super) fn missed(&self, item: Item) -> Vec<f64> {
         let rate = if item.count > 0.0 { item.rate / item.count } else { 0.0 };
         let mut missed = 1.0_f64;
@@ -66,7 +66,7 @@ impl Filled {
             .collect()
     }
 
-    /// Expected latency of an access of which these parts miss each level, in nanoseconds.
+    /// Expected latency of an access in nanoseconds, given the share of misses per level.
     pub(super) fn latency(&self, missed: &[f64]) -> f64 {
         let latencies = || self.levels.iter().map(|(_, latency)| *latency).chain([self.memory_ns]);
         let further = latencies().skip(1).zip(latencies()).map(|(next, level)| next - level);
@@ -74,35 +74,35 @@ impl Filled {
         nearest + missed.iter().zip(further).map(|(missed, more)| missed * more).sum::<f64>()
     }
 
-    /// Expected latency of the slowest of a burst of such accesses.
+    /// Expected latency of the slowest access in a burst.
     pub(super) fn slowest(&self, missed: &[f64]) -> f64 {
         let any: Vec<f64> = missed.iter().map(|missed| any(*missed)).collect();
         self.latency(&any)
     }
 }
 
-/// A burst is one packet, doubled so often (`cora-core/src/state/table/ahead.rs`: 32).
+/// A burst is 2 to this power of packets (`cora-core/src/state/table/ahead.rs`: 32).
 const DOUBLINGS: u32 = 5;
 
-/// Probability that any access of a burst is one that has this probability.
+/// Probability that at least one access of a burst has an event of this probability.
 fn any(part: f64) -> f64 {
     1.0 - (0..DOUBLINGS).fold(1.0 - part, |none, _| none * none)
 }
 
-/// Probability that a thing of this rate was not accessed within `time`.
+/// Probability that an item of this rate was not accessed within `time`.
 fn miss(rate: f64, time: f64) -> f64 {
     if time.is_infinite() { 0.0 } else { decay(rate * time) }
 }
 
-/// `exp(−x)` for `x ≥ 0`. The standard library's differs between machines in its last digits, and a
-/// plan must not.
+/// `exp(−x)` for `x ≥ 0`. The standard library's result differs between machines in its last
+/// digits, but a plan must not.
 pub(super) fn decay(x: f64) -> f64 {
     if x > 700.0 {
         return 0.0;
     }
-    // exp(−x) = (exp(−x / 2ⁿ))^(2ⁿ), where the series of a small argument ends after a few terms.
-    // Plain loops: most of what planning does is done here, and where a program is developed, no
-    // optimiser sees it.
+    // exp(−x) = (exp(−x / 2ⁿ))^(2ⁿ), because the series of a small argument needs few terms. Plain
+    // loops, because planning spends most of its time here, and in development builds no optimiser
+    // improves it.
     let (mut halvings, mut small) = (0, x);
     while small > 0.125 {
         small *= 0.5;
@@ -121,11 +121,11 @@ pub(super) fn decay(x: f64) -> f64 {
     sum
 }
 
-/// The time within which as many bytes are accessed as there is room for.
+/// The time within which as many bytes are accessed as the cache holds.
 ///
-/// The bytes are a concave function of the time: its tangent lies above it, so Newton's steps from
-/// zero come nearer to the time from below and never pass it. They end where rounding lets none go
-/// on.
+/// The bytes are a concave function of the time, and its tangent lies above it. So Newton's steps
+/// from zero approach the time from below and never pass it. They end when rounding allows no
+/// further progress.
 fn characteristic_time(items: &[Item], capacity: f64) -> f64 {
     let items = || items.iter().filter(|item| item.count > 0.0 && item.rate > 0.0);
     let all: f64 = items().map(|item| item.count * item.bytes).sum();
@@ -141,7 +141,7 @@ fn characteristic_time(items: &[Item], capacity: f64) -> f64 {
             slope += item.rate * item.bytes * gone;
         }
         let next = time + (capacity - present) / slope;
-        // Also where nothing is left to come, and the quotient is no number.
+        // Also if nothing is left to come and the quotient is not a number.
         if !(next > time && next.is_finite()) {
             break;
         }
@@ -154,7 +154,7 @@ fn characteristic_time(items: &[Item], capacity: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// Hits of a real LRU cache on a seeded stream, against the approximation.
+    /// Hits of a real LRU cache on a seeded stream, to compare with the approximation.
     fn simulated(items: &[Item], slots: usize) -> f64 {
         let mut seed = 1_u64;
         let mut draw = || {
@@ -232,7 +232,7 @@ mod tests {
         let none_of_32 = |part: f64| (1.0 - part).powi(32);
         let slowest = 2.0 + (1.0 - none_of_32(0.5)) * 8.0 + (1.0 - none_of_32(0.1)) * 90.0;
         assert!((filled.slowest(&[0.5, 0.1]) - slowest).abs() < 1e-9);
-        // Where all are alike, the slowest is like the others.
+        // If all are alike, the slowest equals the others.
         for part in [0.0, 1.0] {
             assert!((filled.slowest(&[part; 2]) - filled.latency(&[part; 2])).abs() < 1e-12);
         }

@@ -1,5 +1,5 @@
-//! What single things cost under an allocation, on average over the packets that are expected: what
-//! a run learns is held against it.
+//! Mean costs of single operations under an allocation, over the expected packets. The costs that a
+//! run learns are compared with them.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,7 +8,7 @@ use super::terms::At;
 use super::{Allocation, Setting, Side};
 use crate::plan::rounded;
 
-/// Costs in nanoseconds of the side's time, rounded to six digits.
+/// Costs in nanoseconds of a side's time, rounded to six digits.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Coefficients {
     /// A packet that the host handles.
@@ -17,13 +17,13 @@ pub struct Coefficients {
     pub host_move: f64,
     /// A packet that the NIC handles.
     pub nic_packet: f64,
-    /// A packet that the NIC passes on.
+    /// A packet that the NIC forwards to the host.
     pub nic_pass: f64,
     /// The NIC's part of a move.
     pub nic_move: f64,
 }
 
-/// Those of an allocation.
+/// The coefficients of an allocation.
 pub(crate) fn coefficients(setting: &Setting<'_>, allocation: &Allocation) -> Coefficients {
     let point = Point::of(setting, allocation);
     let at = At::of(setting, &point.latencies, point.sides);

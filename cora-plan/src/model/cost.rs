@@ -19,19 +19,19 @@ impl Costs<'_> {
         }
     }
 
-    /// Receiving, sending and copying a packet of this class, all of it.
+    /// Receiving, sending and copying a whole packet of this class.
     pub(super) fn packet(&self, side: Side, class: usize) -> f64 {
         let tier = self.tier(side);
         tier.packet_ns.value + self.bytes(class) * tier.byte_ns.value
     }
 
-    /// The same at the host, of one that the NIC's cores passed on.
+    /// The same at the host, for a packet that the NIC's cores forwarded.
     pub(super) fn passed_on(&self, class: usize) -> f64 {
         let tier = self.tier(Side::Host);
         tier.packet_ns.value + self.crossing_bytes(class) * tier.byte_ns.value
     }
 
-    /// What the handlers do for a packet on this route.
+    /// Handler time of a packet on this route.
     pub(super) fn route(&self, side: Side, class: usize, route: usize) -> f64 {
         let tier = self.tier(side);
         let of = &self.setting.demand.routes[route];
@@ -41,8 +41,8 @@ impl Costs<'_> {
         };
         let shape = &self.setting.shapes[route];
         let touches = shape.touches.iter().zip(latencies).map(|(touches, of)| touches * of[class]);
-        // Whatever is made is freed one day, by a handler or because it expired: that is charged to
-        // who makes it.
+        // Each entry is freed later, by a handler or by expiry. The route that makes it pays for
+        // both.
         let entries = shape.inserts * (tier.insert_ns.value + tier.remove_ns.value);
         executed.ns(tier) + touches.sum::<f64>() * tier.exposed.value + entries
     }
@@ -53,7 +53,7 @@ impl Costs<'_> {
         let crossing = self.crossing_bytes(class);
         let carried = crossing * link.byte_ns.value;
         match side {
-            // What doesn't cross is copied to where it waits, and from there.
+            // The rest of the frame is copied at the NIC: to a payload buffer and back.
             Side::Nic => {
                 let rest = self.bytes(class) - crossing;
                 link.nic_ns.value + carried + rest * self.tier(side).byte_ns.value
@@ -62,7 +62,7 @@ impl Costs<'_> {
         }
     }
 
-    /// Waiting for the record of who owns a flow. It is there under a split only.
+    /// Waiting for the record of a flow's owner, which exists under a split only.
     pub(super) fn record(&self, side: Side, class: usize) -> f64 {
         let latencies = match side {
             Side::Nic => &self.latencies.nic,
@@ -85,8 +85,7 @@ impl Costs<'_> {
         self.setting.classes[class].mean_bytes
     }
 
-    /// Mean bytes of such a frame that cross: of a long one its head, where handlers ask for no
-    /// more.
+    /// Mean bytes of a frame that cross. Under header split, a long frame counts only its head.
     pub(super) fn crossing_bytes(&self, class: usize) -> f64 {
         let class = &self.setting.classes[class];
         if self.setting.heads { class.head_bytes } else { class.mean_bytes }

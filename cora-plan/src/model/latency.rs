@@ -1,5 +1,5 @@
-//! What a first touch of each state costs, per class of flows and side: from the working set that
-//! the side has under given shares.
+//! Cost of the first touch of each state, per class of flows and side. It follows from the side's
+//! working set under given shares.
 
 use std::collections::BTreeSet;
 
@@ -9,17 +9,17 @@ use super::size::LINE;
 use super::{Setting, Side, size};
 use crate::words::Sides;
 
-/// Bytes of the record of a flow's owner, and of a place in the index that finds it.
+/// Bytes of a flow's owner record, and of its slot in the index.
 const RECORD: f64 = 64.0;
 const INDEX: f64 = 16.0;
 
-/// How much of a latency that counts is the access's own; the rest is that of the slowest access in
-/// its burst. Where all accesses miss, or all hit, both are the same. Fitted by `cargo xtask model`
+/// Weight of an access's own latency; the rest is the latency of the slowest access in its burst.
+/// If all accesses miss, or all hit, both are the same. Fitted by `cargo xtask model`
 /// (docs/accuracy.md); anything up to four fifths does nearly as well.
 const OWN: f64 = 0.5;
 
-/// Latencies that count, in nanoseconds: per state, per class; under a split, those of finding a
-/// flow's owner come last.
+/// Effective latencies in nanoseconds: per state, per class. Under a split, the look-up of a flow's
+/// owner comes last.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Latencies {
     pub(super) nic: Vec<Vec<f64>>,
@@ -36,8 +36,8 @@ impl Latencies {
         }
     }
 
-    /// With everything at both sides, in bursts of the slowest class: no allocation has a larger
-    /// working set, or slower bursts.
+    /// With everything at both sides, in bursts of the slowest class. No allocation has a larger
+    /// working set or slower bursts.
     pub(crate) fn crowded(setting: &Setting<'_>, sides: Sides) -> Self {
         let all = vec![1.0; setting.classes.len()];
         Self {
@@ -47,7 +47,7 @@ impl Latencies {
     }
 }
 
-/// `burst` tells which accesses come together.
+/// `burst` selects the accesses that come together.
 fn of(
     setting: &Setting<'_>,
     side: Side,
@@ -57,7 +57,7 @@ fn of(
 ) -> Vec<Vec<f64>> {
     let (tier, cores) = match side {
         Side::Nic => (&setting.nic.nic, setting.nic_cores()),
-        // One worker: how many there will be is what is being asked.
+        // One worker, because the number of workers is the result.
         Side::Host => (&setting.nic.host, 1.0),
     };
     let states = 0..setting.graph.states.len();
@@ -72,14 +72,13 @@ fn of(
     items.iter().map(|items| items.latency(&filled, classes, burst(items, &filled))).collect()
 }
 
-/// The things that a state is made of, each with the class it is of; none for those that all
-/// classes share.
+/// The items of a state, each with its class; `None` for items that all classes share.
 struct StateItems {
     bins: Vec<(Option<usize>, Item)>,
 }
 
 impl StateItems {
-    /// Per class: the mean over its packets, and what the slowest of their bursts adds.
+    /// Per class: the mean over its packets, mixed with the slowest access of a burst.
     fn latency(&self, filled: &Filled, classes: usize, burst: f64) -> Vec<f64> {
         let counts = |own: f64| OWN * own + (1.0 - OWN) * burst;
         let of =
@@ -88,8 +87,7 @@ impl StateItems {
         (0..classes).map(|class| of(Some(class)).map_or(shared, counts)).collect()
     }
 
-    /// Per level, which part of the accesses of some classes misses it; none where there are no
-    /// accesses.
+    /// Per level, the share of misses among the accesses of some classes; `None` without accesses.
     fn missed(&self, filled: &Filled, of: impl Fn(Option<usize>) -> bool) -> Option<Vec<f64>> {
         let mut missed: Vec<f64> = Vec::new();
         let mut rate = 0.0;
@@ -102,12 +100,12 @@ impl StateItems {
         (rate > 0.0).then(|| missed.into_iter().map(|sum| sum / rate).collect())
     }
 
-    /// The slowest access of bursts of all classes' packets.
+    /// The slowest access in bursts of all classes' packets.
     fn mixed(&self, filled: &Filled) -> f64 {
         self.missed(filled, |_| true).map_or(0.0, |missed| filled.slowest(&missed))
     }
 
-    /// The slowest of bursts of one class's packets, of whichever class that is.
+    /// The slowest access in bursts of one class's packets; the maximum over the classes.
     fn slowest(&self, filled: &Filled) -> f64 {
         let classes: BTreeSet<_> = self.bins.iter().map(|(class, _)| *class).collect();
         let missed = classes.into_iter().filter_map(|class| self.missed(filled, |of| of == class));
@@ -115,8 +113,8 @@ impl StateItems {
     }
 }
 
-/// Who owns which flow, as a side keeps it: a record of each flow of its own. The NIC is asked by
-/// every packet, and finds by its index that a flow is not its own.
+/// The flow look-up of a side: a record for each flow of its own. Every packet asks the NIC, and an
+/// index miss shows it that a flow is not its own.
 fn owners(setting: &Setting<'_>, side: Side, parts: &[f64]) -> StateItems {
     let classes = setting.classes.iter().enumerate().zip(parts);
     let bins = classes.flat_map(|((number, class), part)| {
@@ -131,8 +129,8 @@ fn owners(setting: &Setting<'_>, side: Side, parts: &[f64]) -> StateItems {
     StateItems { bins: bins.collect() }
 }
 
-/// Lines that so many things touch, each in one of `all` lines at random: few things have a line
-/// each, many share them. It leaves a part `(1 − 1/all)ⁿ` untouched.
+/// Lines touched by `things`, each in one of `all` lines at random. Few things have a line each,
+/// many share lines: a share of `(1 − 1/all)ⁿ` stays untouched.
 fn touched(all: f64, things: f64) -> f64 {
     if all > 0.0 { all * (1.0 - decay(things / all)) } else { 0.0 }
 }
@@ -171,11 +169,11 @@ fn items(setting: &Setting<'_>, number: usize, parts: &[f64]) -> StateItems {
         if rows > 1.0 {
             return sketch(setting, parts, (rows, count), &touches);
         }
-        // One value: its lines are touched alike.
+        // One value: all its lines are touched alike.
         return StateItems { bins: vec![(None, Item { count, bytes: LINE, rate })] };
     };
-    // Of a look-up's lines one is of the index, which few flows have for themselves and many share;
-    // the others are the entry's.
+    // One line of a look-up belongs to the index: few flows have it to themselves, many share it.
+    // The others are the entry's.
     let (all, keys, per_entry) =
         (size::index_lines(state), size::keys(state), size::entry_lines(state));
     let index_part = 1.0 / lines(state);
@@ -195,7 +193,7 @@ fn items(setting: &Setting<'_>, number: usize, parts: &[f64]) -> StateItems {
         });
         return StateItems { bins: bins.collect() };
     }
-    // Another key than flows are owned by: its own popularity, thinned evenly.
+    // Another key than the ownership key: its own popularity, thinned evenly.
     let part: f64 = classes().map(|((_, class), part)| class.share * part).sum();
     let own = setting.traffic.by_key.get(&keyed.key);
     let own = own.or_else(|| setting.traffic.by_key.get("FiveTuple"));

@@ -1,33 +1,33 @@
-//! The performance model: what an allocation costs, and how far it goes.
+//! The performance model: the cost of an allocation, and its highest rate.
 //!
-//! It goes by states. The cost of a route on a side is
+//! It is a model of states. The cost of a route on a side is
 //!
 //! ```text
-//! packet + bytes·byte + instructions·instruction + mispredictions·mispredict + Σ first touches·latency·exposed
-//!        + entries made and freed
+//! packet + bytes·byte + instructions·instruction + mispredictions·mispredict
+//!        + Σ first touches·latency·exposed + entries made and freed
 //! ```
 //!
-//! with the numbers of the NIC profile. The latency of a touch follows from the working set that
-//! the side has, by Che's approximation (`cache`), half of it from the slowest touch in a burst. A
-//! packet that the host owns, or that is punted, pays the crossing at both sides, by the bytes that
-//! cross: of a long frame its head, where handlers ask for no more; the rest is copied at the NIC
-//! alone. One that is punted has run at the NIC in vain, and its flow's entries move out and back.
-//! The first packet of a flow runs at the host, whoever will own the flow, and a flow that the NIC
-//! is to own moves there once.
+//! with the numbers of the NIC profile. The latency of a touch follows from the side's working set
+//! by Che's approximation (`cache`); half of it comes from the slowest touch in a burst. A packet
+//! that the host owns, or that is punted, pays the crossing at both sides, by the bytes that cross.
+//! Under header split, only the head of a long frame crosses, and the rest is copied at the NIC
+//! alone. A punted packet has also run at the NIC in vain, and its flow's entries move out and
+//! back. The first packet of a flow runs at the host for any owner, and a flow of the NIC moves
+//! there once.
 //!
-//! | module | what |
+//! | module | contents |
 //! | --- | --- |
 //! | [`size`] | bytes of states |
-//! | `shape` | what a route asks for |
+//! | `shape` | memory accesses of a route |
 //! | `cache` | working set against caches |
-//! | `latency` | what touches cost under given shares |
+//! | `latency` | cost of touches under given shares |
 //! | `cost` | nanoseconds of a route, by side |
-//! | `terms` | all of it as a [`Problem`](crate::search::Problem) at a rate |
+//! | `terms` | the model as a [`Problem`](crate::search::Problem) at a rate |
 //! | `predict` | an allocation's figures |
-//! | [`Coefficients`] | what single things cost under it |
+//! | [`Coefficients`] | costs of single operations under an allocation |
 //!
-//! What it leaves out: waiting (it knows how busy things are, not how long queues get), contention
-//! of memory channels, packets that other programs of the host receive.
+//! The model omits queueing (it has utilisation, but no queue lengths), contention of memory
+//! channels, and packets that other programs of the host receive.
 
 mod cache;
 mod coefficients;
@@ -56,43 +56,42 @@ use crate::nic::NicProfile;
 use crate::traffic::{Class, Traffic};
 use crate::words::{Place, Sides};
 
-/// What a plan allocates.
+/// The allocation of a plan.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Allocation {
-    /// Which side runs packets.
+    /// The sides that run packets.
     pub sides: Sides,
     /// Place of each state.
     pub places: BTreeMap<String, Place>,
-    /// Handlers that run at the host only, whatever states they reach.
+    /// Handlers that run at the host only, regardless of their states.
     pub host_handlers: Vec<String>,
-    /// Key that flows are owned by; its classes are what `shares` counts.
+    /// The ownership key; `shares` refers to its classes.
     pub group: String,
-    /// Per class of flows: which share of it the NIC owns, 0 to 1.
+    /// Per class of flows: the share that the NIC owns, 0 to 1.
     pub shares: Vec<f64>,
 }
 
-/// What the model says of an allocation.
+/// The model's prediction for an allocation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Prediction {
     /// Host cores at the asked rate.
     pub host_cores: f64,
     /// NIC cores at the asked rate.
     pub nic_cores: f64,
-    /// Highest rate, in million packets a second, at which no resource is above its limit.
+    /// Highest rate, in million packets a second, with no resource above its limit.
     pub ceiling_mpps: f64,
     /// The resource that limits it.
     pub bottleneck: Resource,
-    /// Per resource: which part of its limit is used at the asked rate; above 1 is more than there
-    /// is.
+    /// Per resource: the utilisation at the asked rate; above 1 is overload.
     pub utilisation: BTreeMap<Resource, f64>,
-    /// What would not settle, in sentences: rules that come faster than the table takes them, a
-    /// table that is full.
+    /// Instabilities, in sentences: rules that arrive faster than the table inserts them, or a full
+    /// table.
     pub unstable: Vec<String>,
-    /// Of a thousand packets, how many the NIC handles alone.
+    /// Packets of a thousand that the NIC handles alone.
     pub at_nic: f64,
 }
 
-/// What a plan can run out of.
+/// A limited resource of a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Resource {
@@ -110,7 +109,7 @@ pub enum Resource {
     TableEntries,
     /// Entries of the hardware's flow table.
     FlowTable,
-    /// Insertions into it.
+    /// Insertions into the flow table.
     FlowTableInserts,
 }
 
@@ -127,7 +126,7 @@ impl Resource {
         Self::FlowTableInserts,
     ];
 
-    /// What it is, in words that stand in a sentence in the plural.
+    /// Its name for a sentence, as a plural.
     pub fn words(self) -> &'static str {
         match self {
             Self::NicCores => "the NIC's cores",
@@ -149,7 +148,7 @@ pub(crate) enum Side {
     Host,
 }
 
-/// All that costs depend on, except the allocation and the rate.
+/// All inputs of costs except the allocation and the rate.
 #[derive(Clone, Debug)]
 pub struct Setting<'a> {
     graph: &'a Graph,
@@ -158,18 +157,18 @@ pub struct Setting<'a> {
     classes: &'a [Class],
     demand: &'a Demand,
     shapes: Vec<Shape>,
-    /// Long frames go to the host as their heads.
+    /// Whether long frames cross under header split.
     heads: bool,
-    /// Key that flows are owned by.
+    /// The ownership key.
     group: String,
-    /// The program runs on any number of pairs of cores; otherwise on one.
+    /// Whether the program runs on any number of pairs of cores, or on one pair only.
     many_pairs: bool,
     steering: Steering,
 }
 
 impl<'a> Setting<'a> {
-    /// `demand` is that of the classes of `group`; without classes of their own, flows by
-    /// five-tuple stand in.
+    /// `demand` must be for the classes of `group`. A key without classes of its own uses flows by
+    /// five-tuple.
     pub fn new(
         graph: &'a Graph,
         nic: &'a NicProfile,
@@ -192,7 +191,7 @@ impl<'a> Setting<'a> {
         self.graph
     }
 
-    /// The classes that shares count.
+    /// The classes that shares refer to.
     pub fn classes(&self) -> &'a [Class] {
         self.classes
     }
@@ -208,7 +207,7 @@ impl<'a> Setting<'a> {
     }
 
     fn usable(&self, cores: f64) -> f64 {
-        // Pairs are a NIC core and a host worker each.
+        // A pair is a NIC core and a host worker.
         if self.many_pairs { cores } else { 1.0 }
     }
 }

@@ -1,4 +1,4 @@
-//! The figures of an allocation: with the latencies of exactly its working sets.
+//! The figures of an allocation, with the latencies of exactly its working sets.
 
 use std::collections::BTreeMap;
 
@@ -8,12 +8,12 @@ use super::{Allocation, Prediction, Resource, Setting, Steering};
 use crate::search::{Problem, Terms, evaluate};
 use crate::words::Sides;
 
-/// What the model says of `allocation` at `mpps` million packets a second.
+/// Predicts `allocation` at `mpps` million packets a second.
 pub(crate) fn predict(setting: &Setting<'_>, allocation: &Allocation, mpps: f64) -> Prediction {
     judge(setting, allocation, mpps).0
 }
 
-/// The same, with the latencies that it goes by.
+/// The same, with the latencies behind it.
 pub(crate) fn judge(
     setting: &Setting<'_>,
     allocation: &Allocation,
@@ -22,7 +22,7 @@ pub(crate) fn judge(
     let at = Point::of(setting, allocation);
     let problem = at.problem(mpps);
     let Terms { cost: host_cores, uses: used } = evaluate(&problem, &at.on, &at.shares);
-    // Everything but what switches and flows take grows with the rate.
+    // Everything except the fixed part of switches and flows grows with the rate.
     let twice = evaluate(&at.problem(2.0 * mpps), &at.on, &at.shares).uses;
     let rows = limits(setting);
     let mut utilisation = BTreeMap::new();
@@ -98,7 +98,7 @@ impl<'a> Point<'a> {
     }
 }
 
-/// Per class: which share of its packets the NIC handles alone.
+/// Per class: the share of its packets that the NIC handles alone.
 pub(super) fn handled(
     setting: &Setting<'_>,
     sides: Sides,
@@ -119,7 +119,7 @@ pub(super) fn handled(
         .collect()
 }
 
-/// Sentences about what would not settle.
+/// Sentences about instabilities.
 fn unstable(setting: &Setting<'_>, problem: &Problem, at: &Point<'_>, used: &[f64]) -> Vec<String> {
     let mut sentences = Vec::new();
     for (row, limit) in limits(setting).iter().enumerate() {
@@ -143,7 +143,7 @@ fn unstable(setting: &Setting<'_>, problem: &Problem, at: &Point<'_>, used: &[f6
     sentences
 }
 
-/// A table that has fewer entries than its flows want, at either side.
+/// A table with fewer entries than its flows need, at either side.
 fn full(setting: &Setting<'_>, at: &Point<'_>, state: Option<usize>) -> Option<String> {
     let node = &setting.graph.states[state?];
     let capacity = node.keyed.as_ref()?.capacity as f64;

@@ -1,5 +1,5 @@
-//! What a route asks for, apart from instructions: which lines of memory it touches for the first
-//! time, which entries it makes, and what must be at the NIC for it to run there.
+//! Demand of a route besides instructions: the cache lines that it touches first, the entries that
+//! it makes, and the states that must be at the NIC for it to run there.
 
 use std::collections::BTreeSet;
 
@@ -7,10 +7,10 @@ use super::size;
 use crate::demand::Route;
 use crate::graph::{Access, Does, Graph, StateNode};
 
-/// A route, as costs see it.
+/// A route for the cost model.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Shape {
-    /// Per state: for how many lines this packet waits, each touched for the first time.
+    /// Per state: the lines that this packet waits for, each on its first touch.
     pub(super) touches: Vec<f64>,
     /// Entries made.
     pub(super) inserts: f64,
@@ -21,7 +21,7 @@ pub(super) struct Shape {
 }
 
 impl Shape {
-    /// `further` tells which tables are looked up ahead by packets of unknown flows only.
+    /// `further` marks tables that only packets of unknown flows prefetch.
     pub(super) fn of(graph: &Graph, route: &Route, further: &[bool]) -> Self {
         let mut shape = Self {
             touches: vec![0.0; graph.states.len()],
@@ -42,7 +42,7 @@ impl Shape {
         shape
     }
 
-    /// What is looked up ahead is fetched, whether the route asks for it or not.
+    /// A prefetched table is fetched even if the route does not need it.
     fn announce(&mut self, graph: &Graph, further: &[bool]) {
         let states = graph.states.iter().zip(further).zip(&mut self.touches);
         for ((state, further), touches) in states {
@@ -62,7 +62,7 @@ impl Shape {
         let Some(number) = number else { return };
         let state = &graph.states[number];
         self.reaches[number] = true;
-        // The same entry is found in the nearest cache the second time.
+        // The second access of an entry hits the nearest cache.
         if seen.insert((&access.state, access.key.as_deref())) {
             self.touches[number] += waits(state);
         }
@@ -72,15 +72,14 @@ impl Shape {
     }
 }
 
-/// For how many lines one access of a state waits as if they came one by one. The rows of a sketch
-/// are asked for together, and no later one needs an earlier one: they take as long as one of them
-/// does.
+/// Lines that an access of a state waits for one by one. The rows of a sketch are prefetched
+/// together and independent of each other, so they take as long as one row.
 fn waits(state: &StateNode) -> f64 {
     if state.keyed.is_some() { lines(state) } else { 1.0 }
 }
 
-/// Lines that one access of a state touches: of a look-up, one of the index and all of the entry,
-/// which are asked for ahead; of a sketch, one in each row.
+/// Lines that one access of a state touches. A look-up touches one line of the index and all of the
+/// entry, which are prefetched; a sketch touches one in each row.
 pub(super) fn lines(state: &StateNode) -> f64 {
     if state.keyed.is_some() {
         return 1.0 + size::entry_lines(state);

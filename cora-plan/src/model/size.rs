@@ -1,27 +1,27 @@
-//! How many bytes a state takes, as far as its declaration shows it.
+//! Bytes of a state, as far as its declaration shows them.
 //!
-//! The compiler knows it exactly and the planner does not ask it: a plan is made before anything is
-//! compiled. The types that Cora gives are known by name, and so are the numbers; any other type is
-//! taken as [`UNKNOWN`] bytes, and is told by [`unknown`].
+//! The compiler knows them exactly, but a plan is made before anything is compiled. Cora's types
+//! and the number types are known by name. Any other type counts as [`UNKNOWN`] bytes, and
+//! [`unknown`] lists it.
 
 use crate::graph::StateNode;
 use crate::words::Kind;
 
-/// Bytes of a type that is not known by name.
+/// Bytes of a type with an unknown name.
 pub const UNKNOWN: f64 = 8.0;
 
-/// Elements of an array whose length is a name: no constant is followed.
+/// Elements of an array with a name as its length, because constants are not resolved.
 pub const UNKNOWN_ELEMENTS: f64 = 1024.0;
 
-/// Bytes of an entry beside its keys and value: time of use, links of the wheel and of its flow's
+/// Bytes of an entry besides its keys and value: time of use, links of the wheel and of its flow's
 /// list (`cora-core/src/state/table/entry.rs`: a five-tuple and a value of 17 bytes are one line).
 const ENTRY_OVERHEAD: f64 = 10.0;
 
-/// Keys that a line of the index has at the stated capacity: ten slots, 0.85 full
+/// Keys in a line of the index at the stated capacity: ten slots, 0.85 full
 /// (`cora-core/src/state/table/index.rs`).
 const KEYS_PER_LINE: f64 = 8.5;
 
-/// Bytes of a line of the cache.
+/// Bytes of a cache line.
 pub(super) const LINE: f64 = 64.0;
 
 /// Lines of one entry of a keyed state in memory; 0 for other kinds.
@@ -34,7 +34,7 @@ pub fn entry_lines(state: &StateNode) -> f64 {
     (bytes / LINE).ceil()
 }
 
-/// Keys that find an entry, each by a place in the index.
+/// Keys of an entry, each with a slot in the index.
 pub fn keys(state: &StateNode) -> f64 {
     match &state.keyed {
         Some(keyed) if keyed.reply => 2.0,
@@ -49,7 +49,7 @@ pub fn index_lines(state: &StateNode) -> f64 {
     (keys(state) * capacity as f64 / KEYS_PER_LINE).ceil()
 }
 
-/// Bytes of the whole state: of all entries and their index for keyed ones.
+/// Bytes of the whole state; a keyed one counts all entries and their index.
 pub fn whole(state: &StateNode) -> f64 {
     match (&state.keyed, state.kind) {
         (Some(keyed), Kind::Keyed) => {
@@ -65,7 +65,7 @@ pub fn moved(state: &StateNode) -> f64 {
     key + value(state)
 }
 
-/// Types of a state's fields that are not known.
+/// Unknown types of a state's fields.
 pub fn unknown(state: &StateNode) -> Vec<&str> {
     let fields = state.fields.iter().map(|field| field.type_text.as_str());
     fields.filter(|text| of_type(text).is_none()).collect()
@@ -75,7 +75,7 @@ fn value(state: &StateNode) -> f64 {
     state.fields.iter().map(|field| of_type(&field.type_text).unwrap_or(UNKNOWN)).sum()
 }
 
-/// Bytes of a type as written; `None` when a part of it isn't known.
+/// Bytes of a type as written; `None` if a part of it is unknown.
 fn of_type(text: &str) -> Option<f64> {
     let text = text.trim();
     if let Some(inner) = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
@@ -88,7 +88,7 @@ fn of_type(text: &str) -> Option<f64> {
     };
     match (name.rsplit("::").next()?.trim(), arguments.as_slice()) {
         ("CountMin", [rows, columns]) => Some(8.0 * number(rows)? * number(columns)?),
-        // A sketch for each of four lengths.
+        // One sketch for each of four prefix lengths.
         ("HeavyPrefixes", [rows, columns, _]) => Some(32.0 * number(rows)? * number(columns)?),
         ("TopK", [key, length]) => Some((of_type(key)? + 8.0) * number(length)?),
         ("Option", [inner]) => Some(1.0 + of_type(inner)?),
@@ -111,7 +111,7 @@ fn named(name: &str) -> Option<f64> {
     })
 }
 
-/// A length as written; a name stands for [`UNKNOWN_ELEMENTS`].
+/// A length as written; a name counts as [`UNKNOWN_ELEMENTS`].
 fn number(text: &str) -> Option<f64> {
     let text = text.trim();
     if text.starts_with(|first: char| first.is_ascii_digit()) {

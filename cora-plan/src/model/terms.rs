@@ -1,5 +1,5 @@
-//! The model at a rate, as a problem to search: switches are states, then handlers; costs are host
-//! cores.
+//! The model at a rate as a search problem: its switches are the states, then the handlers; its
+//! costs are host cores.
 
 use super::cost::Costs;
 use super::latency::Latencies;
@@ -7,20 +7,20 @@ use super::{Resource, Setting, Side, size};
 use crate::search::{ClassTerms, Problem, RouteTerms, Share, Switch, Terms};
 use crate::words::{Kind, Place, Sides};
 
-/// How packets of flows that the host owns get there.
+/// The way of packets to the host if the host owns their flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Steering {
-    /// The NIC's cores receive every packet and pass it on: what Cora's runtime does.
+    /// The NIC's cores receive every packet and forward it, as in Cora's runtime.
     Cores,
-    /// A rule of the hardware's flow table per flow of the NIC; the rest goes to the host by
-    /// itself.
+    /// The hardware's flow table has a rule for each flow of the NIC; all other packets go to the
+    /// host directly.
     Rules,
 }
 
-/// Nanoseconds times millions a second, in cores.
+/// Converts nanoseconds times millions a second to cores.
 const CORES: f64 = 1e-3;
 
-/// One limit: the resource, and for entries the state whose table it is.
+/// One limit: the resource, and for table entries the state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Limit {
     pub(crate) resource: Resource,
@@ -47,7 +47,7 @@ pub(crate) fn limits(setting: &Setting<'_>) -> Vec<Limit> {
         .collect()
 }
 
-/// What a resource has, in its unit: cores, bytes, millions a second, gigabits a second, entries.
+/// Amount of a resource, in its unit: cores, bytes, millions a second, gigabits a second, entries.
 fn amount(setting: &Setting<'_>, limit: Limit) -> f64 {
     let nic = setting.nic;
     let table = nic.flow_table.as_ref();
@@ -66,11 +66,10 @@ fn amount(setting: &Setting<'_>, limit: Limit) -> f64 {
     }
 }
 
-/// The problem at `mpps` million packets a second, with the given side of everything fixed by
-/// `place`.
+/// The problem at `mpps` million packets a second.
 ///
-/// `place` says where a state or handler (by its number behind the states) must be; `None` leaves
-/// it open.
+/// `place` fixes the side of a state or a handler (by its index after the states); `None` leaves it
+/// open.
 pub(crate) fn terms(
     setting: &Setting<'_>,
     mpps: f64,
@@ -97,10 +96,10 @@ pub(crate) fn terms(
     Problem { switches, classes, limits }
 }
 
-/// What a kind leaves no choice about.
+/// Decisions that a kind implies.
 fn by_kind(setting: &Setting<'_>, sides: Sides, number: usize) -> Option<bool> {
     let Some(state) = setting.graph.states.get(number) else {
-        // A single handler at the host is a plan without shares.
+        // With a single handler at the host, a plan would have no shares.
         return (setting.graph.chain.len() < 2).then_some(true);
     };
     match (sides, state.kind) {
@@ -110,12 +109,12 @@ fn by_kind(setting: &Setting<'_>, sides: Sides, number: usize) -> Option<bool> {
     }
 }
 
-/// Whether a place is at the NIC, too.
+/// Whether a place includes the NIC.
 pub(crate) fn is_at_nic(place: Place) -> bool {
     place != Place::Host
 }
 
-/// The rate and all that costs follow from.
+/// The rate and the inputs of costs.
 pub(super) struct At<'a> {
     pub(super) costs: Costs<'a>,
     mpps: f64,
@@ -123,7 +122,7 @@ pub(super) struct At<'a> {
     rows: &'a [Limit],
 }
 
-/// One packet, as resources see it: nanoseconds at each side, and whether it crosses.
+/// Resource use of one packet: nanoseconds at each side, and whether it crosses.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Packet {
     pub(super) nic: f64,
@@ -143,7 +142,7 @@ impl Packet {
 }
 
 impl<'a> At<'a> {
-    /// For costs of single packets: at no rate, against no limits.
+    /// For costs of single packets, without a rate or limits.
     pub(super) const fn of(
         setting: &'a Setting<'a>,
         latencies: &'a Latencies,
@@ -200,7 +199,7 @@ impl At<'_> {
         let costs = &self.costs;
         let handled = costs.route(Side::Host, class, route);
         match costs.setting.steering {
-            // Hardware passes frames on as they are.
+            // Hardware forwards whole frames.
             Steering::Rules => {
                 let host = costs.packet(Side::Host, class) + handled;
                 Packet { nic: 0.0, host, crossings: 0.0 }
@@ -226,8 +225,8 @@ impl At<'_> {
         Packet { nic, ..Packet::default() }
     }
 
-    /// Finding out whose a packet is: only a split asks, and where rules steer, the hardware
-    /// answers.
+    /// Cost of the flow look-up at the NIC. Only a split needs it, and with rules the hardware does
+    /// it.
     fn owner(&self, class: usize) -> f64 {
         match (self.sides, self.costs.setting.steering) {
             (Sides::Split, Steering::Cores) => {
@@ -237,8 +236,8 @@ impl At<'_> {
         }
     }
 
-    /// It ran at the NIC up to the state that is not there, which is taken as all of it; its flow
-    /// goes and comes back.
+    /// The packet ran at the NIC up to the missing state, which counts as its whole route. Its flow
+    /// moves to the host and back.
     fn punted(&self, class: usize, route: usize) -> Packet {
         let costs = &self.costs;
         let (nic, host) = (Side::Nic, Side::Host);
@@ -255,7 +254,7 @@ impl At<'_> {
         }
     }
 
-    /// The first packet of a flow runs at the host, which then gives the flow away.
+    /// The first packet of a flow runs at the host, which then hands the flow over.
     fn opening(&self, class: usize, route: usize) -> Packet {
         let away = self.away(class, route);
         Packet {
@@ -265,12 +264,12 @@ impl At<'_> {
         }
     }
 
-    /// What `packets` million such packets a second take. Rules are taken by flows of the NIC.
+    /// Resource use of `packets` million such packets a second. Only flows of the NIC take rules.
     fn terms(&self, class: usize, packets: f64, packet: Packet, owned: bool) -> Terms {
         let of = &self.costs.setting.classes[class];
         let ruled = owned && self.costs.setting.steering == Steering::Rules;
         let total = self.mpps * of.share;
-        // A class's rules are counted once, spread over its routes by their packets.
+        // A class's rules are counted once, and distributed over its routes by their packets.
         let part = if total > 0.0 { packets / total } else { 0.0 };
         Terms {
             cost: packets * packet.host * CORES,
@@ -282,14 +281,14 @@ impl At<'_> {
                     packets * packet.crossings * self.costs.crossing_bytes(class) * 8.0 * 1e-3
                 }
                 Resource::FlowTable if ruled => part * of.flows,
-                // One that comes and one that goes.
+                // One insertion and one removal.
                 Resource::FlowTableInserts if ruled => packets * 1e6 * of.opens * 2.0,
                 _ => 0.0,
             }),
         }
     }
 
-    /// Entries that a class's flows take in the NIC's tables.
+    /// Entries of a class's flows in the NIC's tables.
     fn carries(&self, class: usize) -> Vec<(usize, Vec<f64>)> {
         let setting = self.costs.setting;
         let tables = self.rows.iter().filter_map(|row| row.state);
@@ -302,7 +301,7 @@ impl At<'_> {
     }
 }
 
-/// Entries that the flows of a class have in a keyed state.
+/// Entries of a class's flows in a keyed state.
 pub(super) fn entries(setting: &Setting<'_>, state: usize, class: usize) -> f64 {
     let Some(keyed) = &setting.graph.states[state].keyed else { return 0.0 };
     let own = &setting.classes[class];
@@ -320,8 +319,8 @@ fn needs(setting: &Setting<'_>, route: usize) -> u128 {
     wanted.filter(|(_, wanted)| **wanted).fold(0, |needs, (number, _)| needs | 1 << number)
 }
 
-/// Per route: which share of a class's packets on it are the first of their flow. Those that make
-/// entries are, before any other.
+/// Per route: the share of a class's packets on it that are the first of their flow. Routes that
+/// make entries come first.
 fn first(setting: &Setting<'_>, class: usize) -> Vec<f64> {
     let weights = &setting.demand.weights[class];
     let opens = setting.classes[class].opens;

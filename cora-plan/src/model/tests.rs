@@ -38,7 +38,7 @@ fn host_only_costs_what_its_parts_say() {
         let ns = predicted.host_cores * 1e3;
         assert!(ns > least && ns < 2.0 * least, "{ns} ns");
         assert!(predicted.at_nic.abs() < 1e-12);
-        // Four cores at nine tenths.
+        // Four cores at a utilisation of 0.9.
         let ceiling = 4.0 * 0.9 / predicted.host_cores;
         assert_eq!(predicted.bottleneck, Resource::HostCores);
         assert!((predicted.ceiling_mpps / ceiling - 1.0).abs() < 1e-9, "{predicted:?}");
@@ -86,7 +86,7 @@ fn more_flows_than_the_caches_hold_cost_more() {
     };
     let (few, some, many) = (ns(100.0), ns(10_000.0), ns(10_000_000.0));
     assert!(few < some && some < many, "{few} {some} {many}");
-    // A line of the index and one of the entry, 120 ns each, half of it exposed, and nearly none of
+    // A line of the index and one of the entry, 120 ns each, half of it exposed, and almost none of
     // it for a hundred flows.
     assert!(many - few > 90.0 && many - few < 120.0, "{}", many - few);
 }
@@ -96,7 +96,7 @@ fn rules_that_come_too_fast_and_tables_that_are_full_are_told() {
     with_setting(Steering::Rules, |setting| {
         let split = allocation(Sides::Split, &[1.0, 1.0], Place::Travels);
         let calm = predict(setting, &split, 0.001);
-        // 20,100 flows want a rule, and there are 10,000.
+        // 20,100 flows need a rule each, and the table has 10,000.
         assert_eq!(calm.unstable.len(), 1, "{:?}", calm.unstable);
         assert!(calm.utilisation[&Resource::FlowTable] > 2.0);
         let hurried = predict(setting, &split, 10.0);
@@ -124,11 +124,11 @@ fn one_pair_has_one_core_of_each() {
     assert!((ceiling(true) / ceiling(false) - 4.0).abs() < 1e-9);
 }
 
-/// Per byte: copied at the NIC, at the host, and over the link.
+/// Nanoseconds a byte: copied at the NIC, copied at the host, and over the link.
 const BYTES: [f64; 3] = [0.02, 0.07, 0.11];
 
-/// Nanoseconds at the NIC and at the host, and the part of the rings' bytes, of a million packets a
-/// second that all cross, of so many bytes; `headers` says what each handler of the chain takes.
+/// Nanoseconds at the NIC and at the host, and utilisation of the rings' bytes, for a million
+/// packets a second that all cross. `headers` has the flag of each handler in the chain.
 fn crossing(
     sides: Sides,
     [mean_bytes, head_bytes]: [f64; 2],
@@ -161,7 +161,7 @@ fn of_long_frames_heads_cross_and_the_rest_is_copied_at_the_nic() {
     assert!(close(whole[0] - heads[0], rest * (over - at_nic)), "{whole:?} {heads:?}");
     assert!(close(whole[1] - heads[1], rest * (over + at_host)), "{whole:?} {heads:?}");
     assert!(close(whole[2] / heads[2], 1514.0 / 128.0), "{whole:?} {heads:?}");
-    // Of this program's paths one ends before it looks anything up, and so punts nothing.
+    // One path of this program ends before any look-up, and so never punts.
     let punting = |headers| crossing(Sides::Split, [1514.0, 128.0], headers, Steering::Cores);
     let (whole, heads) = (punting(&[false]), punting(&[true]));
     let punts = (whole[0] - heads[0]) / (rest * (over - at_nic));
@@ -179,11 +179,11 @@ fn frames_cross_whole_where_they_are_short_or_a_handler_reads_them() {
     };
     same(&[true], [64.0, 64.0], Steering::Cores);
     same(&[true, false], [1514.0, 128.0], Steering::Cores);
-    // What hardware passes on, it passes on whole.
+    // Hardware forwards whole frames.
     same(&[true], [1514.0, 128.0], Steering::Rules);
 }
 
-/// The search minimises the same figures that predictions tell.
+/// The search minimises the same figures that predictions report.
 #[test]
 fn problem_and_prediction_agree() {
     with_setting(Steering::Cores, |setting| {

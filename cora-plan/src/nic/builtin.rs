@@ -1,13 +1,13 @@
-//! The profiles that Cora brings along: the files in `nics/`.
+//! The built-in profiles: the files in `nics/`.
 //!
-//! They stand at the repository's root, where people look for them, and so outside of this package;
-//! a package of this crate alone would have to bring them along.
+//! They are at the repository's root, where users look for them, and so outside of this package. A
+//! separate package of this crate would have to include them.
 
 use std::path::Path;
 
 use super::{NicProfile, ProfileError};
 
-/// Name and text of each.
+/// Name and text of each profile.
 const FILES: [(&str, &str); 3] = [
     ("bluefield2", include_str!("../../../nics/bluefield2.toml")),
     ("bluefield3", include_str!("../../../nics/bluefield3.toml")),
@@ -23,7 +23,7 @@ impl NicProfile {
     /// The built-in profile of a name.
     ///
     /// # Panics
-    /// If a file of Cora's own does not parse; a test holds that each does.
+    /// If a built-in file does not parse; a test checks that each does.
     #[expect(clippy::panic, reason = "a test reads every file that can get here")]
     pub fn builtin(name: &str) -> Option<Self> {
         let (_, text) = FILES.into_iter().find(|(known, _)| *known == name)?;
@@ -33,11 +33,11 @@ impl NicProfile {
         }
     }
 
-    /// The built-in profile of a name, or the one in a file: a path has a `/`, or ends in `.toml`.
+    /// The built-in profile of a name, or the profile in a file. A path contains a `/`, or ends in
+    /// `.toml`.
     ///
     /// # Errors
-    /// No such name, with the nearest one; a file that can't be read; everything that is wrong with
-    /// it.
+    /// An unknown name; an unreadable file; all faults of the profile.
     pub fn load(name_or_path: &str) -> Result<Self, Vec<ProfileError>> {
         let path = Path::new(name_or_path);
         let is_path = name_or_path.contains(std::path::MAIN_SEPARATOR)

@@ -1,4 +1,4 @@
-//! What a NIC profile says wrong.
+//! Faults of a NIC profile.
 
 use std::path::PathBuf;
 
@@ -8,13 +8,13 @@ use super::NicProfile;
 use crate::document::Fault;
 use crate::nearest::choose;
 
-/// What is wrong with a NIC profile, or with the name of one.
+/// A fault of a NIC profile, or of its name.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ProfileError {
-    /// It is not TOML, or it has other keys, types or numbers.
+    /// It is not TOML, or has wrong keys, types or numbers.
     #[error(transparent)]
     Document(#[from] Fault),
-    /// A number that does not say where it is from.
+    /// A number without a source.
     #[error("`{key}` has no source")]
     NoSource {
         /// Key of the number.
@@ -27,7 +27,7 @@ pub enum ProfileError {
     ManySources {
         /// Key of the number.
         key: String,
-        /// How many.
+        /// Their number.
         count: usize,
         /// Line.
         line: usize,
@@ -37,7 +37,7 @@ pub enum ProfileError {
     NoCache {
         /// The cores' table.
         tier: String,
-        /// Line where it begins.
+        /// Its first line.
         line: usize,
     },
     /// A cache, or the memory behind all of them, that is not above the cache before it.
@@ -47,7 +47,7 @@ pub enum ProfileError {
         key: String,
         /// The number.
         found: String,
-        /// That of the cache before it.
+        /// The number of the cache before it.
         before: String,
         /// Line.
         line: usize,
@@ -61,15 +61,15 @@ pub enum ProfileError {
     /// A file that can't be read.
     #[error("`{}` can't be read: {cause}", path.display())]
     Unreadable {
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// Message of the operating system.
         cause: String,
     },
 }
 
 impl ProfileError {
-    /// Line of the file, from 1, where it is about one.
+    /// Line of the file, from 1, if the fault has one.
     pub fn line(&self) -> Option<usize> {
         match self {
             Self::Document(fault) => Some(fault.line()),
@@ -81,7 +81,7 @@ impl ProfileError {
         }
     }
 
-    /// What would be right.
+    /// The remedy.
     pub fn cure(&self) -> String {
         match self {
             Self::Document(fault) => fault.cure(),

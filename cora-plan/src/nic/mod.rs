@@ -1,8 +1,7 @@
-//! NIC profiles: what one NIC, and the host that it sits in, can do, and what each operation costs
-//! there.
+//! NIC profiles: the capacities of one NIC and its host, and the cost of each operation.
 //!
-//! Three tiers can handle a packet: a table of flows in hardware, the NIC's cores, the host's
-//! cores. Costs are nanoseconds of one core.
+//! Three tiers can handle a packet: a flow table in hardware, the NIC's cores, the host's cores.
+//! Costs are nanoseconds of one core.
 //!
 //! ```
 //! use cora_plan::nic::NicProfile;
@@ -26,9 +25,9 @@ use crate::figure::Figure;
 /// A NIC in a host.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NicProfile {
-    /// What it is called: `bluefield2`.
+    /// Its name: `bluefield2`.
     pub name: String,
-    /// What it is, in a line.
+    /// Its description, in a line.
     pub title: String,
     /// The NIC's cores.
     pub nic: Tier,
@@ -36,39 +35,37 @@ pub struct NicProfile {
     pub host: Tier,
     /// The rings between them.
     pub link: Link,
-    /// The hardware's table of flows, where the NIC has one.
+    /// The hardware's flow table, if the NIC has one.
     pub flow_table: Option<FlowTable>,
 }
 
 /// Cores of one kind, and their memory.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tier {
-    /// What they are: `Cortex-A72`.
+    /// The name of the core: `Cortex-A72`.
     pub core: String,
-    /// How many may run handlers.
+    /// Number of cores that may run handlers.
     pub cores: Figure,
-    /// Which share of a core's time a plan may use, above 0, at most 1: the rest is for what no
-    /// plan foresees.
+    /// Maximum utilisation of a core in a plan, above 0, at most 1. The rest is a reserve.
     pub busy: Figure,
-    /// An instruction, when all its data are in the first cache.
+    /// An instruction, if all its data hit the first-level cache.
     pub instruction_ns: Figure,
-    /// A branch that the core foretold wrongly, beyond that: what it had begun of what does not
-    /// come.
+    /// The additional cost of a branch misprediction: the discarded speculative work.
     pub mispredict_ns: Figure,
-    /// Receiving and sending a frame, apart from handlers and copies; on the host, what a frame
-    /// costs beside them.
+    /// Receiving and sending a frame, without handlers and copies; at the host, the fixed cost of a
+    /// frame besides them.
     pub packet_ns: Figure,
     /// Copying a byte of a frame.
     pub byte_ns: Figure,
-    /// Caches, the nearest first: sizes and latencies rise.
+    /// Caches, the nearest first; sizes and latencies rise.
     pub caches: Vec<Cache>,
-    /// A load that no cache answers.
+    /// A load that misses every cache.
     pub memory_ns: Figure,
-    /// Which share of a look-up's latency stays, 0 to 1, when lines are asked for a burst ahead.
+    /// Share of a look-up's latency that remains, 0 to 1, if the lines of a burst are prefetched.
     pub exposed: Figure,
-    /// Making an entry, beyond the instructions of the handler that asks for it.
+    /// Making an entry, besides the instructions of the handler.
     pub insert_ns: Figure,
-    /// Freeing an entry, in the same sense; when it expired, too.
+    /// Freeing an entry, in the same sense; also after expiry.
     pub remove_ns: Figure,
     /// Memory for states, in bytes.
     pub state_bytes: Figure,
@@ -79,45 +76,45 @@ pub struct Tier {
 pub struct Cache {
     /// Its bytes.
     pub bytes: Figure,
-    /// A load that it answers.
+    /// A load that hits it.
     pub latency_ns: Figure,
-    /// How many cores share it.
+    /// Number of cores that share it.
     pub shared_by: Figure,
 }
 
-/// The rings between NIC and host. A crossing is one packet to the host and what becomes of it
-/// back.
+/// The rings between NIC and host. A crossing is one packet to the host and its result back.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Link {
-    /// What a crossing costs a NIC core.
+    /// Cost of a crossing on a NIC core.
     pub nic_ns: Figure,
-    /// What it costs a host core.
+    /// Cost of a crossing on a host core.
     pub host_ns: Figure,
-    /// Each byte of frame that crosses, at each side.
+    /// Cost of each frame byte that crosses, at each side.
     pub byte_ns: Figure,
-    /// Finding out who owns a packet's flow, at the NIC: each packet's under a split, whoever does.
+    /// Finding the owner of a packet's flow at the NIC. Under a split, each packet pays it, whether
+    /// or not the NIC owns its flow.
     pub owner_ns: Figure,
-    /// Which share of the latency of the owner's record stays, 0 to 1, at either side: 1 where
-    /// nobody asks for it ahead.
+    /// Share of the owner record's latency that remains, 0 to 1, at either side; 1 without a
+    /// prefetch.
     pub owner_exposed: Figure,
-    /// Most crossings, in millions a second, of all pairs together.
+    /// Maximum crossings, in millions a second, of all pairs together.
     pub mpps: Figure,
-    /// Most gigabits a second, each way.
+    /// Maximum gigabits a second, in each direction.
     pub gbps: Figure,
-    /// What moving a flow (its entries to the host, or to the NIC) costs a NIC core.
+    /// Cost of moving a flow (its entries to the host, or to the NIC) on a NIC core.
     pub nic_move_ns: Figure,
-    /// What it costs a host core.
+    /// Cost of moving a flow on a host core.
     pub host_move_ns: Figure,
 }
 
-/// The hardware's table of flows: a hit is handled without any core.
+/// The hardware's flow table: a hit needs no core.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FlowTable {
-    /// Most flows in it.
+    /// Maximum number of flows.
     pub entries: Figure,
-    /// Most insertions a second; a removal counts as one too.
+    /// Maximum insertions a second; a removal counts as one too.
     pub inserts_per_s: Figure,
-    /// What a rule can do with a packet that hits it.
+    /// Actions that a rule supports.
     pub expresses: Vec<Rule>,
 }
 
@@ -164,7 +161,7 @@ impl Tier {
     }
 }
 
-/// What a rule of a flow table can do.
+/// An action of a flow table's rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Rule {
     /// Send the packet to one side.

@@ -1,5 +1,4 @@
-//! Reading a NIC profile. `nics/README.md` describes the file; `KEYS` below are all that may stand
-//! in it.
+//! Reads NIC profiles. `nics/README.md` describes the file; the `KEYS` below are all valid keys.
 
 use super::{Cache, FlowTable, Link, NicProfile, ProfileError, Rule, Tier};
 use crate::document::{Entry, Range, Reader, Table};
@@ -37,7 +36,7 @@ const FLOW_TABLE_KEYS: &[&str] = &["entries", "inserts_per_s", "expresses"];
 const FIGURE_KEYS: &[&str] = &["value", "published", "measured", "derived", "assumed"];
 
 const FIGURE: &str = "as in `{ value = 1.5, measured = \"how\" }`";
-/// At least one of something that may be shared: half a core is none.
+/// At least one of something shareable: half a core is not a core.
 const ONE_OR_MORE: Range =
     Range { wanted: "a number that is 1 or more", least: 1.0, above: false, most: f64::MAX };
 
@@ -47,7 +46,7 @@ impl NicProfile {
     /// Reads a profile.
     ///
     /// # Errors
-    /// Everything that is wrong with it, by line.
+    /// All its faults, by line.
     pub fn parse(text: &str) -> Result<Self, Vec<ProfileError>> {
         Reader::read(text, "the NIC profile", "begins with `name = \"…\"`", profile)
     }
@@ -195,7 +194,7 @@ fn flow_table(reader: &mut Reading<'_>, entry: Entry<'_>) -> Option<FlowTable> {
     Some(FlowTable { entries: entries?, inserts_per_s: inserts_per_s?, expresses: expresses? })
 }
 
-/// What rules can do, each once, in the order of [`Rule::ALL`].
+/// The actions of rules without duplicates, in the order of [`Rule::ALL`].
 fn rules(reader: &mut Reading<'_>, entry: Entry<'_>) -> Option<Vec<Rule>> {
     let items = reader.list(entry)?;
     let read: Vec<_> = items.into_iter().map(|item| reader.word(item, &Rule::WORDS)).collect();

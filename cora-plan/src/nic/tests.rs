@@ -1,4 +1,4 @@
-//! Profiles: read, refused, written, and what the built-in ones hold.
+//! Profiles: read, refused, written, and the contents of the built-in ones.
 
 use super::{NicProfile, ProfileError, Tier};
 
@@ -6,7 +6,7 @@ fn builtin() -> impl Iterator<Item = NicProfile> {
     NicProfile::names().map(|name| NicProfile::builtin(name).expect("it is built in"))
 }
 
-/// Refusals of a built-in profile's text, changed.
+/// Refusals of a changed built-in profile.
 fn refusals(change: impl Fn(String) -> String) -> Vec<String> {
     let text = change(NicProfile::builtin("bluefield2").expect("it is built in").to_toml());
     let told = |e: &ProfileError| format!("{}: {e}; {}", e.line().unwrap_or(0), e.cure());
@@ -75,7 +75,7 @@ fn all_faults_are_told_at_once_with_their_lines() {
                 _ => line.to_owned(),
             }
         };
-        // The NIC's table alone: the rest stays.
+        // Only the NIC's table changes.
         let (nic, rest) = text.split_once("[[nic.cache]]").expect("caches");
         let nic: Vec<String> = nic.lines().map(change).collect();
         format!("{}\n[[nic.cache]]{}", nic.join("\n"), rest)

@@ -1,4 +1,4 @@
-//! Writing a NIC profile, so that reading gives the same again.
+//! Writes NIC profiles such that reading gives an equal one.
 
 use std::fmt::Write as _;
 

@@ -59,7 +59,7 @@ fn write(out: &mut String, graph: &Graph, plan: Option<&Plan>) -> std::fmt::Resu
     writeln!(out, "}}")
 }
 
-/// A DOT string. A backslash and a quote would end it; a line break is `\n`.
+/// A DOT string. Backslashes and quotes are escaped; a line break is `\n`.
 fn quoted(text: &str) -> String {
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n"))
 }

@@ -53,7 +53,7 @@ fn write(out: &mut String, graph: &Graph, plan: Option<&Plan>) -> std::fmt::Resu
     Ok(())
 }
 
-/// A Mermaid string. It knows HTML entities, not escapes.
+/// A Mermaid string. Mermaid has HTML entities instead of escapes.
 fn quoted(text: &str) -> String {
     format!("\"{}\"", text.replace('"', "#quot;"))
 }

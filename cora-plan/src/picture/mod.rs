@@ -1,8 +1,8 @@
 //! Pictures of a graph, and of the plan that places it.
 //!
-//! All three show the same: handlers in the order of their chain between the inside and the
-//! outside port, the packet's way solid, accesses to states dashed with what they do, and with a
-//! plan, each state's place in words and colour.
+//! All three formats show the same: handlers in chain order between the inside and the outside
+//! port, the packet's path as a solid line, and accesses to states dashed with their operations.
+//! With a plan, each state has its place in words and colour.
 
 pub mod dot;
 pub mod mermaid;
@@ -17,13 +17,13 @@ use crate::words::{Place, Sides};
 
 pub(crate) use svg::escaped;
 
-/// What a picture shows beside the graph.
+/// Contents of a picture besides the graph.
 struct Shown<'a> {
-    /// What it is called.
+    /// Its title.
     title: String,
     /// Place of each state, if there is a plan.
     places: Option<&'a BTreeMap<String, Place>>,
-    /// Where handlers run, if that was planned.
+    /// The sides of handlers, if they were planned.
     allocation: Option<&'a Allocation>,
 }
 
@@ -42,7 +42,7 @@ impl<'a> Shown<'a> {
         self.places.and_then(|places| places.get(state).copied())
     }
 
-    /// Where a handler runs, in words, and the place whose colours say so too.
+    /// The side of a handler in words, and the place with the same colours.
     fn side(&self, handler: &str) -> Option<(&'static str, Place)> {
         let allocation = self.allocation?;
         let at_host = || allocation.host_handlers.iter().any(|name| name == handler);
@@ -55,7 +55,7 @@ impl<'a> Shown<'a> {
     }
 }
 
-/// Colours of a place: fill and line. Chosen to differ in lightness too; the word stands beside.
+/// Fill and line colour of a place. They also differ in lightness, and the word is next to them.
 fn colours(place: Option<Place>) -> (&'static str, &'static str) {
     match place {
         Some(Place::Travels) => ("#e3f1ff", "#1f6fb2"),
@@ -79,12 +79,12 @@ fn state_lines(state: &StateNode, place: Option<Place>) -> Vec<String> {
     lines
 }
 
-/// The place of a state in a plan, where there is one.
+/// The place of a state in a plan, if there is a plan.
 fn place(plan: Option<&Plan>, state: &str) -> Option<Place> {
     plan.and_then(|plan| plan.places.get(state).copied())
 }
 
-/// What a picture is called.
+/// The title of a picture.
 fn title(graph: &Graph, plan: Option<&Plan>) -> String {
     match plan {
         Some(plan) => format!("{} under {}, plan {}", graph.app, plan.name, plan.hash),

@@ -1,4 +1,4 @@
-//! Pictures against stored ones: `CORA_BLESS=1 cargo test -p cora-plan` writes them anew.
+//! Compares pictures with stored ones: `CORA_BLESS=1 cargo test -p cora-plan` rewrites them.
 
 use std::path::Path;
 
@@ -107,7 +107,7 @@ fn stored(name: &str, text: &str) {
     assert!(wanted == text, "{name} differs from the stored picture:\n{text}");
 }
 
-/// The plan's hash changes with Cora's version; the picture need not.
+/// The plan's hash changes with Cora's version, but the picture should not.
 fn without_hash(picture: &str, plan: &Plan) -> String {
     picture.replace(&plan.hash, "0123456789abcdef")
 }

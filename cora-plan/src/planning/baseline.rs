@@ -1,14 +1,14 @@
-//! What others would choose, under the same model.
+//! The plans of other approaches, under the same model.
 //!
-//! - host-only: the host runs everything, and the NIC passes packets on.
+//! - host-only: the host runs everything, and the NIC forwards packets.
 //! - nic-only: the NIC runs everything.
-//! - state-only: each state has its place, and all flows are treated alike: a packet punts when it
-//!   needs a state that is at the host. No flow stays away; when the NIC can't take all of them,
-//!   host-only is what is left.
-//! - flow-only: each flow has its side and runs there wholly. A state that can't be divided is at
-//!   the host, and flows that ever need it stay there; no state is put anywhere by choice.
+//! - state-only: each state has its place, and all flows are treated alike. A packet punts if it
+//!   needs a state at the host. No flow stays at the host; if the NIC can't take all of them, only
+//!   host-only remains.
+//! - flow-only: each flow has a side and runs there completely. An indivisible state is at the
+//!   host, and flows that ever need it stay there. No state has a chosen place.
 //!
-//! Both may also be nic-only, or host-only.
+//! The two splits may also become nic-only or host-only.
 
 use super::candidate::of;
 use super::optimise::{Found, Freedom, better, optimise};
@@ -22,7 +22,7 @@ pub(super) fn all(inputs: &Inputs<'_>, mpps: f64) -> Vec<BaselinePlan> {
     Baseline::ALL.into_iter().map(|baseline| one(inputs, baseline, mpps)).collect()
 }
 
-/// The best of one.
+/// The best plan of one baseline.
 pub(super) fn one(inputs: &Inputs<'_>, baseline: Baseline, mpps: f64) -> BaselinePlan {
     let (sides, freedom) = match baseline {
         Baseline::HostOnly => (Sides::HostOnly, Freedom::All),
@@ -45,8 +45,8 @@ pub(super) fn one(inputs: &Inputs<'_>, baseline: Baseline, mpps: f64) -> Baselin
     }
 }
 
-/// The highest rate that a baseline reaches with at most so many host cores, in million packets a
-/// second; 0 for none.
+/// The highest rate of a baseline with at most `host_cores`, in million packets a second; 0 if
+/// there is none.
 pub fn highest(inputs: &Inputs<'_>, baseline: Baseline, host_cores: f64) -> f64 {
     let within = |mpps| {
         let plan = one(inputs, baseline, mpps);
@@ -56,7 +56,7 @@ pub fn highest(inputs: &Inputs<'_>, baseline: Baseline, host_cores: f64) -> f64 
 }
 
 fn search(inputs: &Inputs<'_>, sides: Sides, freedom: Freedom, mpps: f64) -> Option<Found> {
-    // Baselines choose as the source declares: what the user pins is a choice of Cora's.
+    // Baselines follow the source's declarations: the user's pins are a choice within Cora.
     let mut best: Option<Found> = None;
     for candidate in of(inputs, sides) {
         let found = optimise(&candidate.setting(inputs), &candidate, freedom, None, mpps);
@@ -69,9 +69,9 @@ fn search(inputs: &Inputs<'_>, sides: Sides, freedom: Freedom, mpps: f64) -> Opt
     best
 }
 
-/// One that can't meet the rate, with its figures: they say how far it goes.
+/// A plan that can't meet the rate; its figures show its highest rate.
 fn infeasible(inputs: &Inputs<'_>, baseline: Baseline, sides: Sides, mpps: f64) -> BaselinePlan {
-    // A split that can't be had is host-only, which was tried.
+    // An infeasible split is host-only, which was tried.
     let sides = if sides == Sides::Split { Sides::HostOnly } else { sides };
     let candidate = &of(inputs, sides)[0];
     let setting = candidate.setting(inputs);

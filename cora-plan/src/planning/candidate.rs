@@ -1,5 +1,4 @@
-//! Ways of running that a plan chooses among: sides, and under a split the key that flows are owned
-//! by.
+//! Candidates of a plan: sides, and under a split the ownership key.
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,24 +14,24 @@ use crate::words::{Kind, Place, Sides};
 /// The key of flows.
 pub(super) const FLOW: &str = "FiveTuple";
 
-/// One way of running, before anything is searched.
+/// One candidate before the search.
 #[derive(Clone, Debug)]
 pub(super) struct Candidate {
     pub(super) sides: Sides,
-    /// Key that flows are owned by.
+    /// The ownership key.
     pub(super) group: String,
-    /// Places that are decided: by the statement, or because the key will not do for them.
+    /// Fixed places: by the statement, or because the key does not suit the state.
     pub(super) pinned: BTreeMap<String, Place>,
     /// Demand of the classes by that key.
     pub(super) demand: Demand,
-    /// The program runs on several pairs of cores.
+    /// Whether the program runs on several pairs of cores.
     pub(super) many_pairs: bool,
-    /// Latencies with everything at both sides: no rate changes them.
+    /// Latencies with everything at both sides; they don't depend on the rate.
     crowded: OnceCell<Latencies>,
 }
 
 impl Candidate {
-    /// One for these sides and this key.
+    /// A candidate for these sides and this key.
     pub(super) fn new(inputs: &Inputs<'_>, sides: Sides, group: &str) -> Self {
         let graph = inputs.graph;
         let stated = inputs.statement.places.iter();
@@ -50,12 +49,12 @@ impl Candidate {
         Self { sides, group, pinned, demand, many_pairs, crowded }
     }
 
-    /// The latencies of a working set that no allocation exceeds, in its own setting.
+    /// The latencies of a working set that no allocation exceeds, in the candidate's setting.
     pub(super) fn crowded(&self, setting: &Setting<'_>) -> &Latencies {
         self.crowded.get_or_init(|| Latencies::crowded(setting, self.sides))
     }
 
-    /// What costs depend on.
+    /// The inputs of costs.
     pub(super) fn setting<'a>(&'a self, inputs: &Inputs<'a>) -> Setting<'a> {
         Setting::new(
             inputs.graph,
@@ -69,13 +68,13 @@ impl Candidate {
     }
 }
 
-/// Every way that the statement allows, in the order of preference among equals.
+/// Every candidate that the statement allows, in order of preference among equals.
 pub(super) fn all(inputs: &Inputs<'_>) -> Vec<Candidate> {
     let sides = match &inputs.statement.target {
         Some(target) if target.any_sides => vec![Sides::Split, Sides::NicOnly, Sides::HostOnly],
         _ => vec![inputs.statement.sides],
     };
-    // Stated places are places of a split.
+    // Stated places imply a split.
     let split_only = !inputs.statement.places.is_empty();
     let sides = sides.into_iter().filter(|sides| !split_only || *sides == Sides::Split);
     sides.flat_map(|sides| of(inputs, sides)).collect()
@@ -90,7 +89,7 @@ pub(super) fn of(inputs: &Inputs<'_>, sides: Sides) -> Vec<Candidate> {
     keys.iter().map(|key| Candidate::new(inputs, sides, key)).collect()
 }
 
-/// Keys that flows could be owned by: those of states, and the flow's own.
+/// Possible ownership keys: those of states, or the five-tuple if no state is keyed.
 fn keys(graph: &Graph) -> Vec<String> {
     let own = graph.states.iter().filter_map(|state| state.keyed.as_ref());
     let keys: BTreeSet<&str> = own.map(|keyed| keyed.key.as_str()).collect();
@@ -98,12 +97,12 @@ fn keys(graph: &Graph) -> Vec<String> {
     if keys.is_empty() {
         keys.push(FLOW.to_owned());
     }
-    // The key of flows first: of equals it moves the least at a time.
+    // The five-tuple first: among equals it moves the fewest entries at a time.
     keys.sort_by_key(|key| key != FLOW);
     keys
 }
 
-/// The key that packets are steered to pairs by when one side runs all.
+/// The key that steers packets to pairs if one side runs everything.
 fn coarsest(graph: &Graph) -> String {
     let all = keys(graph);
     let travel = |key: &&String| {

@@ -1,11 +1,11 @@
-//! Host cores against rate, for Cora and every baseline.
+//! Host cores over the rate, for Cora and every baseline.
 
 use super::baseline::one;
 use super::candidate::all;
 use super::run::best;
 use super::{Baseline, Inputs};
 
-/// Host cores at one rate; none where the rate is out of reach.
+/// Host cores at one rate; `None` if the rate is out of reach.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CurvePoint {
     /// Million packets a second.

@@ -1,11 +1,11 @@
-//! Why there is no plan.
+//! Reasons for the lack of a plan.
 
 use thiserror::Error;
 
 use crate::decide::PlanError;
 use crate::model::Resource;
 
-/// What speaks against an ask.
+/// A fault of an ask.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum PlanningError {
     /// The statement contradicts itself or the program.
@@ -16,15 +16,15 @@ pub enum PlanningError {
     OutOfReach {
         /// The rate.
         mpps: f64,
-        /// What runs out first, in the allocation that goes furthest.
+        /// The first exhausted resource, in the allocation with the highest rate.
         resource: Resource,
-        /// The highest rate that a plan does handle; none where it was not looked for.
+        /// The highest feasible rate; `None` if it was not searched.
         nearest_mpps: Option<f64>,
     },
-    /// A rate or a number of cores that is none.
+    /// A malformed rate or number of cores.
     #[error("`{what}` is not a {kind}")]
     NoAsk {
-        /// As given.
+        /// The text, as given.
         what: String,
         /// `rate`, or `number of cores`.
         kind: &'static str,
@@ -32,7 +32,7 @@ pub enum PlanningError {
 }
 
 impl PlanningError {
-    /// What would be right.
+    /// The remedy.
     pub fn cure(&self) -> String {
         match self {
             Self::Refused(error) => error.cure(),

@@ -1,15 +1,15 @@
-//! From graph, profiles and an ask to a plan, with everything that reports say about it.
+//! From graph, profiles and an ask to a plan, with all data for reports.
 //!
-//! 1. Every way of running that the statement allows is a candidate (`candidate`): host-only,
-//!    nic-only, and a split for each key that flows can be owned by.
-//! 2. The best allocation of each is searched (`optimise`). Latencies depend on shares, and the
-//!    search takes them as given; so it is asked again with those of what it found, until that
-//!    stays.
-//! 3. The candidate with the fewest host cores is the plan; of equals the split, whose flows can
-//!    move later.
-//! 4. Asked for the highest rate, the rate is bisected (`rate`); so is the nearest feasible one
-//!    when an ask can't be met.
-//! 5. Baselines are the same with fewer choices (`baseline`).
+//! 1. Every way to run that the statement allows is a candidate (`candidate`): host-only, nic-only,
+//!    and a split for each ownership key.
+//! 2. The best allocation of each is searched (`optimise`). Latencies depend on shares, but the
+//!    search takes them as given. So it is repeated with the latencies of its result until that is
+//!    stable.
+//! 3. The candidate with the fewest host cores is the plan; among equals the split, because its
+//!    flows can move later.
+//! 4. For the highest rate, the rate is bisected (`rate`). So is the nearest feasible rate if an
+//!    ask can't be met.
+//! 5. Baselines are the same search with fewer choices (`baseline`).
 
 mod baseline;
 mod candidate;
@@ -34,63 +34,62 @@ use crate::search::Proof;
 use crate::statement::Statement;
 use crate::traffic::Traffic;
 
-/// All that a plan follows from, except the ask.
+/// All inputs of a plan except the ask.
 #[derive(Clone, Copy, Debug)]
 pub struct Inputs<'a> {
     /// The program.
     pub graph: &'a Graph,
     /// The NIC and its host.
     pub nic: &'a NicProfile,
-    /// What comes.
+    /// The traffic.
     pub traffic: &'a Traffic,
-    /// What running the program counted, if it was run.
+    /// Counts from a run of the program, if there was one.
     pub measurement: Option<&'a Measurement>,
     /// Pinned places, stated sides and share.
     pub statement: &'a Statement,
-    /// How packets of the host's flows get there.
+    /// How packets of the host's flows reach the host.
     pub steering: Steering,
 }
 
-/// What is asked for.
+/// The request.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Ask {
     /// This rate, in million packets a second, with the fewest host cores.
     Rate(f64),
-    /// The highest rate with so many host cores.
+    /// The highest rate with this number of host cores.
     HostCores(f64),
 }
 
-/// What planning found. Reports are made of it.
+/// The result of planning, for reports.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Planned {
-    /// What was asked for.
+    /// The request.
     pub ask: Ask,
-    /// The rate that it is about, in million packets a second: the asked one, or the one that was
-    /// found.
+    /// The planned rate, in million packets a second: the asked one, or the highest one found.
     pub mpps: f64,
     /// Name of the NIC profile.
     pub nic: String,
     /// Name of the traffic profile.
     pub traffic: String,
-    /// Where the weights of paths are from.
+    /// Origin of the weights of paths.
     pub weighed: Origin,
-    /// Where the numbers of instructions are from.
+    /// Origin of the numbers of instructions.
     pub counted: Origin,
-    /// What was chosen.
+    /// The chosen allocation.
     pub allocation: Allocation,
-    /// What the model says of it.
+    /// The model's prediction for it.
     pub predicted: Prediction,
-    /// What single things cost, by the model.
+    /// Costs of single operations, by the model.
     pub coefficients: Coefficients,
-    /// How far it is proven, for costs as the model has them at this allocation.
+    /// The proof of optimality, for the model's costs at this allocation.
     pub proof: Proof,
-    /// Milliseconds that the search took. The only figure that differs from run to run.
+    /// Duration of the search in milliseconds; the only figure that differs between runs.
     pub ms: f64,
-    /// What others would choose, under the same model and ask.
+    /// The plans of other approaches, under the same model and ask.
     pub baselines: Vec<BaselinePlan>,
 }
 
-/// A way of splitting that is not Cora's.
+/// A way of splitting to compare Cora with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Baseline {
     /// The host runs everything.
@@ -99,18 +98,18 @@ pub enum Baseline {
     NicOnly,
     /// Each state has its place; all flows are treated alike.
     StateOnly,
-    /// Each flow has its side, and runs there wholly; all states are treated alike.
+    /// Each flow has its side, and runs there completely; all states are treated alike.
     FlowOnly,
 }
 
-/// The best of one baseline.
+/// The best plan of one baseline.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BaselinePlan {
-    /// Which.
+    /// The baseline.
     pub baseline: Baseline,
-    /// What it chooses, whether or not the ask can be met.
+    /// Its allocation, even if the ask can't be met.
     pub allocation: Allocation,
-    /// What the model says of it.
+    /// The model's prediction for it.
     pub predicted: Prediction,
     /// Whether it meets the ask.
     pub feasible: bool,

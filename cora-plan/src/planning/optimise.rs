@@ -1,12 +1,12 @@
 //! The best allocation of a candidate at a rate.
 //!
-//! Latencies depend on the working set, and that on the shares. So:
+//! Latencies depend on the working set, which depends on the shares. So:
 //!
-//! 1. Search with the latencies of a working set that no allocation exceeds. What is found holds
-//!    whatever the truth.
-//! 2. Search again with the latencies of what was found, and so on, at most [`ROUNDS`] times or
-//!    until nothing changes.
-//! 3. Each find is judged by the whole model; the best that holds there is the result.
+//! 1. Search with the latencies of a working set that no allocation exceeds. The result is feasible
+//!    under the true latencies.
+//! 2. Search again with the latencies of the result, and so on, at most [`ROUNDS`] times or until
+//!    nothing changes.
+//! 3. The whole model judges each result; the best feasible one wins.
 
 use super::candidate::Candidate;
 use crate::graph::Graph;
@@ -17,13 +17,13 @@ use crate::model::{Allocation, Prediction, Resource, Setting};
 use crate::search::{Effort, Problem, Proof, Share, Solution, solve};
 use crate::words::{Kind, Place};
 
-/// Most searches of one candidate.
+/// Maximum number of searches of one candidate.
 const ROUNDS: usize = 6;
 
-/// By how much a limit may seem exceeded: the error of sums of floating-point numbers.
+/// Tolerance of a limit: the error of floating-point sums.
 const SLACK: f64 = 1e-6;
 
-/// An allocation, and what is known of it.
+/// An allocation with its prediction and proof.
 #[derive(Clone, Debug)]
 pub(super) struct Found {
     pub(super) allocation: Allocation,
@@ -31,14 +31,14 @@ pub(super) struct Found {
     pub(super) proof: Proof,
 }
 
-/// What a baseline leaves to choose.
+/// The choices of a baseline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Freedom {
     /// Everything.
     All,
-    /// Places; every flow alike.
+    /// Places; all flows alike.
     Places,
-    /// Shares, but only of classes whose packets never punt, and no places.
+    /// Shares of classes without any packets that punt, and no places.
     Flows,
 }
 
@@ -49,7 +49,7 @@ impl Found {
     }
 }
 
-/// The best allocation, or what runs out first when there is none.
+/// The best allocation, or the first exhausted resource if there is none.
 pub(super) fn optimise(
     setting: &Setting<'_>,
     candidate: &Candidate,
@@ -72,8 +72,8 @@ pub(super) fn optimise(
                 if best.is_some() || !seen.is_empty() {
                     break;
                 }
-                // The crowded working set was too much to ask; begin with the least that the NIC
-                // could have.
+                // The crowded working set was infeasible; begin with the least that the NIC could
+                // have.
                 seen.push(Vec::new());
                 latencies =
                     Latencies::at(setting, candidate.sides, &vec![0.0; setting.classes().len()]);
@@ -97,7 +97,7 @@ pub(super) fn optimise(
     best.ok_or(short)
 }
 
-/// Fewer host cores; of equals fewer NIC cores.
+/// Whether `a` needs fewer host cores, or among equals fewer NIC cores.
 pub(super) fn better(a: &Found, b: &Found) -> bool {
     let close = (a.predicted.host_cores - b.predicted.host_cores).abs() <= 1e-9;
     if close {
@@ -141,7 +141,7 @@ fn problem(
     problem
 }
 
-/// What was found, and the latencies that it leads to.
+/// The result, and the latencies that follow from it.
 fn judged(
     setting: &Setting<'_>,
     candidate: &Candidate,
@@ -150,13 +150,12 @@ fn judged(
 ) -> (Found, Latencies) {
     let allocation = allocation(candidate, setting.graph(), &solution.on, &solution.shares);
     let (predicted, latencies) = judge(setting, &allocation, mpps);
-    // The search's costs have the latencies of the find before; what is known to be possible bounds
-    // them.
+    // The search used the latencies of the previous result, so the predicted cost caps its bound.
     let bound = solution.proof.bound.min(predicted.host_cores);
     (Found { allocation, predicted, proof: Proof { bound, ..solution.proof } }, latencies)
 }
 
-/// Switches and shares in the words of plans.
+/// Switches and shares in the terms of plans.
 fn allocation(candidate: &Candidate, graph: &Graph, on: &[bool], shares: &[f64]) -> Allocation {
     let places = graph.states.iter().zip(on).map(|(state, on)| {
         let place = match (on, state.kind) {

@@ -1,7 +1,6 @@
-//! Rates that can be met: the highest for given host cores, and the one nearest to an ask that
-//! can't.
+//! Feasible rates: the highest for given host cores, and the one nearest to an infeasible ask.
 //!
-//! What a rate needs grows with it, so the border is found by bisection, to a part in ten thousand.
+//! Resource use grows with the rate, so bisection finds the limit, to one part in ten thousand.
 
 use super::candidate::{Candidate, all};
 use super::optimise::Found;
@@ -9,13 +8,13 @@ use super::run::{best, of_candidate};
 use super::{Inputs, PlanningError};
 use crate::model::Resource;
 
-/// The lowest rate that is tried, in million packets a second: a packet a second.
+/// The lowest rate tried, in million packets a second: one packet a second.
 pub(super) const LOWEST: f64 = 1e-6;
-/// The highest: more than any link carries.
+/// The highest rate tried: more than any link carries.
 pub(super) const HIGHEST: f64 = 1e4;
 const PRECISION: f64 = 1e-4;
 
-/// The highest rate with at most so many host cores, and its plan.
+/// The highest rate with at most `cores` host cores, and its plan.
 pub(super) fn highest(
     inputs: &Inputs<'_>,
     cores: f64,
@@ -27,20 +26,18 @@ pub(super) fn highest(
     })
 }
 
-/// The highest rate below `mpps` that some plan handles; 0 when none is low enough. Rounded down to
-/// four digits.
+/// The highest feasible rate below `mpps`; 0 if there is none. Rounded down to four digits.
 pub(super) fn nearest(inputs: &Inputs<'_>, mpps: f64) -> f64 {
     let found = search_of_any(inputs, mpps, |_| true);
-    // What rounding to four digits may add is taken off before.
+    // Subtracts in advance the maximum that rounding to four digits may add.
     found.map_or(0.0, |(mpps, _)| format!("{:.3e}", mpps * 0.9995).parse().unwrap_or(0.0))
 }
 
-/// The highest rate up to `high` at which any candidate's plan is good enough, and the best plan
-/// there.
+/// The highest rate up to `high` with a good plan of any candidate, and the best plan there.
 ///
-/// Candidates are searched in turn, and most of them with one look: one that fails just above the
-/// rate that another reached, reaches no more. Those of one side come first: there is little to
-/// search in them.
+/// Candidates are searched in turn, and most need a single probe: a candidate that fails just above
+/// another's highest rate reaches no more. One-sided candidates come first, because their search is
+/// small.
 fn search_of_any(
     inputs: &Inputs<'_>,
     high: f64,
@@ -60,15 +57,15 @@ fn search_of_any(
     Some((mpps, best(inputs, candidates, mpps).ok()?))
 }
 
-/// A rate that can be met, and one closely above it that can't.
+/// A feasible rate, and an infeasible one close above it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Border {
     pub(super) below: f64,
     above: f64,
 }
 
-/// The highest rate between two that is good, if the lower one is. Its steps depend on nothing but
-/// the result.
+/// The highest good rate between two, if the lower one is good. The steps depend only on the
+/// results.
 pub(super) fn search(mut low: f64, mut high: f64, good: impl Fn(f64) -> bool) -> Option<Border> {
     if !good(low) {
         return None;
@@ -77,7 +74,7 @@ pub(super) fn search(mut low: f64, mut high: f64, good: impl Fn(f64) -> bool) ->
         return Some(Border { below: high, above: f64::INFINITY });
     }
     while high / low > 1.0 + PRECISION {
-        // Rates span magnitudes: the middle of their logarithms.
+        // Rates span magnitudes, so this is the geometric mean.
         let middle = (low * high).sqrt();
         *(if good(middle) { &mut low } else { &mut high }) = middle;
     }

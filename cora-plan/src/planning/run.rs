@@ -12,7 +12,7 @@ use crate::plan::SHARE_OF;
 use crate::statement::{Stated, Statement};
 use crate::words::Sides;
 
-/// Plans, and says what every baseline would do. All that speaks against the ask is told at once.
+/// Plans, also for every baseline. All faults of the ask are reported at once.
 pub fn run(inputs: &Inputs<'_>, ask: &Ask) -> Result<Planned, Vec<PlanningError>> {
     let told = |error| match error {
         PlanningError::OutOfReach { mpps, resource, nearest_mpps: None } => {
@@ -26,8 +26,7 @@ pub fn run(inputs: &Inputs<'_>, ask: &Ask) -> Result<Planned, Vec<PlanningError>
     Ok(Planned { baselines: baseline::all(inputs, planned.mpps), ..planned })
 }
 
-/// Plans, without what baselines would do and without the rate nearest to an ask that can't be met:
-/// for who plans often.
+/// Plans without the baselines and without the nearest feasible rate, for callers that plan often.
 pub fn alone(inputs: &Inputs<'_>, ask: &Ask) -> Result<Planned, Vec<PlanningError>> {
     let begun = Instant::now();
     check(inputs, ask)?;
@@ -54,13 +53,13 @@ pub fn alone(inputs: &Inputs<'_>, ask: &Ask) -> Result<Planned, Vec<PlanningErro
     })
 }
 
-/// What the model says of an allocation, good or bad.
+/// The model's prediction for an allocation, feasible or not.
 pub fn predict(inputs: &Inputs<'_>, allocation: &Allocation, mpps: f64) -> Prediction {
     let candidate = Candidate::new(inputs, allocation.sides, &allocation.group);
     model(&candidate.setting(inputs), allocation, mpps)
 }
 
-/// The decision that an allocation makes, with reasons; what runtimes need follows from it.
+/// The decision of an allocation, with reasons; the runtimes' constants follow from it.
 pub fn decide(inputs: &Inputs<'_>, planned: &Planned) -> Result<Decision, Vec<PlanError>> {
     let allocation = &planned.allocation;
     let mut statement = Statement::of(allocation.sides);
@@ -83,7 +82,7 @@ fn at_rate(inputs: &Inputs<'_>, mpps: f64) -> Result<(Candidate, Found), Vec<Pla
         .map_err(|resource| vec![PlanningError::OutOfReach { mpps, resource, nearest_mpps: None }])
 }
 
-/// The same, with what runs out where the most promising candidate fails.
+/// The same, or the first exhausted resource of the most promising candidate.
 pub(super) fn best(
     inputs: &Inputs<'_>,
     candidates: Vec<Candidate>,
@@ -104,7 +103,7 @@ pub(super) fn best(
     best.ok_or(short.unwrap_or(Resource::NicCores))
 }
 
-/// The best that one candidate can do.
+/// The best allocation of one candidate.
 pub(super) fn of_candidate(
     inputs: &Inputs<'_>,
     candidate: &Candidate,
@@ -114,7 +113,7 @@ pub(super) fn of_candidate(
     optimise(&candidate.setting(inputs), candidate, Freedom::All, most, mpps)
 }
 
-/// Candidates come in order of preference: a later one must be better by more than rounding.
+/// Candidates come in order of preference, so a later one must be better by more than rounding.
 fn is_worth(found: &Found, best: &Found) -> bool {
     found.predicted.host_cores < best.predicted.host_cores - 1e-9
 }
@@ -128,19 +127,19 @@ fn check(inputs: &Inputs<'_>, ask: &Ask) -> Result<(), Vec<PlanningError>> {
     if !(what.is_finite() && what > 0.0) {
         errors.push(PlanningError::NoAsk { what: what.to_string(), kind });
     }
-    // Pins are held against program and kinds before anything is searched.
+    // Checks pins against program and kinds before the search.
     if let Err(refusals) = decide::run(inputs.graph, &inputs.statement.pins()) {
         let refusals = refusals.into_iter();
-        // Which states travel together is for the search to say, where nothing is pinned.
+        // Without pins, the search decides which states travel together.
         let refusals = refusals.filter(|e| !matches!(e, PlanError::NoCommonGroup { .. }));
         errors.extend(refusals.map(PlanningError::Refused));
     }
     if errors.is_empty() { Ok(()) } else { Err(errors) }
 }
 
-/// Of all flows, the share that the NIC may own. The runtime cannot tell classes apart but by
-/// [`offer_after`]: it owns this share of every class, so it is the share of packets that the plan
-/// gives the NIC among the classes that it gives it anything of.
+/// Share of all flows that the NIC may own. The runtime distinguishes classes only by
+/// [`offer_after`], so it owns this share of every class. It is therefore the NIC's share of
+/// packets over all classes of which the NIC owns a part.
 fn share(inputs: &Inputs<'_>, allocation: &Allocation) -> f64 {
     let classes = inputs.traffic.classes(&allocation.group).iter().zip(&allocation.shares);
     let owned = classes.filter(|(_, share)| **share > 0.0);
@@ -151,8 +150,8 @@ fn share(inputs: &Inputs<'_>, allocation: &Allocation) -> f64 {
     (share * f64::from(SHARE_OF)).floor() / f64::from(SHARE_OF)
 }
 
-/// Packets of a flow that the host sees before it offers it: more than the flows of a class have
-/// that the NIC is to own nothing of. Such classes are the light ones; a class's flow has `1 /
+/// Packets of a flow at the host before it offers the flow: one more than the flows have in those
+/// classes of which the NIC is to own nothing. These are the light ones; a flow of a class has `1 /
 /// opens` packets.
 fn offer_after(inputs: &Inputs<'_>, allocation: &Allocation) -> u32 {
     if allocation.sides != Sides::Split {
@@ -162,7 +161,7 @@ fn offer_after(inputs: &Inputs<'_>, allocation: &Allocation) -> u32 {
     let light = classes.rev().take_while(|(_, share)| **share == 0.0).map(|(class, _)| class);
     let longest = light.filter(|class| class.opens > 0.0).map(|class| 1.0 / class.opens);
     let longest = longest.fold(0.0_f64, f64::max);
-    // A flow that lasts for good is told from a heavy one by no count.
+    // No count distinguishes a flow that never ends from a heavy one.
     #[expect(clippy::cast_sign_loss, reason = "a length is never negative")]
     let after = longest.ceil() as u32 + 1;
     if longest > 65_536.0 { 1 } else { after }

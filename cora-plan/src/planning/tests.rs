@@ -140,7 +140,7 @@ fn the_decision_carries_what_the_runtime_can_do() {
     assert_eq!(decision.sides, Sides::Split);
     assert_eq!(decision.places, planned.allocation.places);
     assert!(decision.nic_share > 0, "{planned:?}");
-    // Nothing of the light class, whose flows have five packets.
+    // Nothing of the light class; its flows have five packets.
     let mut light = planned;
     light.allocation.shares = vec![0.5, 0.0];
     let decision = decide(&world.inputs(), &light).expect("a decision");

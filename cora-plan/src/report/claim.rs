@@ -1,8 +1,9 @@
-//! The published claim, in one table: host cores saved at equal throughput, and speed-up at equal
+//! The published claim in one table: host cores saved at equal throughput, and speed-up with equal
 //! resources, over many programs and traffics.
 //!
-//! Published of Cora's first version, up to: 94.0 % of the host cores saved, 1.9 times what the
-//! baselines save, and speed-ups of 44.9 % to 82.3 %. What stands here is predicted by the model.
+//! The maxima published for Cora's first version: 94.0 % of the host cores saved, 1.9 times the
+//! savings of the baselines, and speed-ups of 44.9 % to 82.3 %. The figures here are predictions of
+//! the model.
 
 use super::facts::saved;
 use super::numbers::{figure, percent};
@@ -16,23 +17,23 @@ pub struct ClaimRow {
     pub program: String,
     /// Name of the traffic profile.
     pub traffic: String,
-    /// The rate at which host cores are compared, in million packets a second.
+    /// The rate for the comparison of host cores, in million packets a second.
     pub mpps: f64,
-    /// Host cores that host-only needs; none where it can't carry the rate.
+    /// Host cores of host-only; `None` if it can't carry the rate.
     pub host_only: Option<f64>,
-    /// Those of the best state-only split.
+    /// Host cores of the best state-only split.
     pub state_only: Option<f64>,
-    /// Those of the best flow-only split.
+    /// Host cores of the best flow-only split.
     pub flow_only: Option<f64>,
-    /// Those of Cora's plan.
+    /// Host cores of Cora's plan.
     pub cora: f64,
-    /// What Cora's rate is above that of the better of state-only and flow-only with the same host
-    /// cores, as a share of theirs; none where neither carries anything.
+    /// Cora's rate over the better of state-only and flow-only with the same host cores, less 1;
+    /// `None` if neither carries anything.
     pub speed_up: Option<f64>,
 }
 
 impl ClaimRow {
-    /// The row of a program that was planned for a rate. `speed_up` is that of
+    /// The row of a program with a plan for a rate. `speed_up` comes from
     /// [`curve::speed_up`](crate::advice::curve::speed_up).
     pub fn of(program: &str, at_rate: &Planned, speed_up: Option<f64>) -> Self {
         let cores = |which| {
@@ -62,12 +63,12 @@ impl ClaimRow {
         splits.min_by(f64::total_cmp)
     }
 
-    /// How many times the cores of Cora's plan the better split needs; none where Cora needs none.
+    /// Host cores of the better split over those of Cora's plan; `None` if Cora needs none.
     pub fn fewer(&self) -> Option<f64> {
         self.better_split().filter(|_| self.cora > 0.0).map(|split| split / self.cora)
     }
 
-    /// How many times what the better split saves of host-only's cores Cora saves.
+    /// Cores that Cora saves over those that the better split saves, both of host-only's.
     pub fn saved_ratio(&self) -> Option<f64> {
         let (host, split) = (self.host_only?, self.better_split()?);
         (host - split > 1e-9).then(|| (host - self.cora) / (host - split))
@@ -122,7 +123,7 @@ fn cells(rows: &[ClaimRow]) -> Vec<Vec<String>> {
     cells
 }
 
-/// What the columns are, and what all rows come to.
+/// Explanations of the columns, and the extremes over all rows.
 fn notes(rows: &[ClaimRow]) -> Vec<String> {
     let most = |of: fn(&ClaimRow) -> Option<f64>| rows.iter().filter_map(of).max_by(f64::total_cmp);
     let least =

@@ -1,4 +1,4 @@
-//! Why one thing is where it is, as text.
+//! The explanation of one subject, as text.
 
 use std::fmt::Write as _;
 
@@ -12,7 +12,7 @@ use crate::advice::turning::{Knob, Turn, Turning};
 use crate::model::Prediction;
 use crate::planning::{Ask, Planned};
 
-/// Most columns of a line.
+/// Maximum columns of a line.
 const WIDTH: usize = 96;
 
 /// The explanation of a subject of the report's plan.
@@ -56,7 +56,7 @@ fn item(out: &mut String, text: &str) {
     let _infallible = writeln!(out, "  {}", wrapped(text, WIDTH - 4, 4));
 }
 
-/// Why it is there, in a sentence.
+/// The reason for its standing, in a sentence.
 fn because(report: &Report<'_>, subject: &Subject) -> String {
     match subject {
         Subject::State(name) => {
@@ -81,7 +81,7 @@ fn because(report: &Report<'_>, subject: &Subject) -> String {
     }
 }
 
-/// What the opposite choice would cost.
+/// The cost of the opposite choice.
 fn next(report: &Report<'_>, subject: &Subject, next: &NextBest) -> Vec<String> {
     let name = subject.name();
     match next {
@@ -111,12 +111,12 @@ fn next(report: &Report<'_>, subject: &Subject, next: &NextBest) -> Vec<String> 
     }
 }
 
-/// `travels with its flows` as a condition has it: the same, but for what English changes.
+/// `travels with its flows` as a condition, in the subjunctive.
 fn conditional(words: &str) -> String {
     words.replacen("is ", "were ", 1)
 }
 
-/// What another plan costs, against today's.
+/// The cost of another plan, compared with today's.
 fn costs(planned: &Planned, rest: Rest, mpps: f64, other: &Prediction) -> String {
     let today = &planned.predicted;
     if rest == Rest::PlannedAgain && matches!(planned.ask, Ask::HostCores(_)) {
@@ -139,14 +139,14 @@ fn costs(planned: &Planned, rest: Rest, mpps: f64, other: &Prediction) -> String
 /// `0.42 more`.
 pub(super) fn difference(today: f64, other: f64, same: &str, more: &str, less: &str) -> String {
     let by = other - today;
-    // Less than a figure of three digits shows.
+    // The difference is below the resolution of three digits.
     if by.abs() <= 0.000_5 * today.abs().max(other.abs()) {
         return same.to_owned();
     }
     format!("{} {}", figure(by.abs()), if by > 0.0 { more } else { less })
 }
 
-/// One line of what would have to change.
+/// A line about one turning point.
 fn turn(planned: &Planned, turning: &Turning) -> String {
     let way = if turning.up { "more" } else { "less" };
     let (name, unit): (&str, fn(f64) -> String) = match (turning.knob, &planned.ask) {
@@ -182,7 +182,7 @@ fn turn(planned: &Planned, turning: &Turning) -> String {
     }
 }
 
-/// With a capital letter in front.
+/// With a capital first letter.
 fn capital(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())

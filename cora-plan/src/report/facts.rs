@@ -1,4 +1,4 @@
-//! What a report says, whatever it is written in.
+//! Contents of reports, in any format.
 
 use super::numbers::{count, figure, percent, rate};
 use super::words::{self, limit};
@@ -11,14 +11,14 @@ use crate::planning::{Ask, Baseline, BaselinePlan, Planned};
 use crate::traffic::{HEAD, mean_bytes};
 use crate::words::{Place, Sides};
 
-/// A state or a handler, where it is, and why.
+/// A state or a handler, its place, and the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Seat {
     /// Its name.
     pub name: String,
-    /// Where, in a word or three.
+    /// The place, in up to three words.
     pub place: &'static str,
-    /// Why, in a sentence.
+    /// The reason, in a sentence.
     pub why: String,
 }
 
@@ -27,30 +27,30 @@ pub struct Seat {
 pub struct ClassFacts {
     /// Its name.
     pub name: String,
-    /// Flows at a time.
+    /// Number of concurrent flows.
     pub flows: f64,
     /// Share of all packets.
     pub packets: f64,
     /// Share of its flows that the NIC owns.
     pub owned: f64,
-    /// Why so many.
+    /// The reason for this share.
     pub why: &'static str,
 }
 
-/// How busy a resource is.
+/// Utilisation of a resource.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Load {
-    /// Which.
+    /// The resource.
     pub resource: Resource,
-    /// Part of its limit that is used.
+    /// Its utilisation.
     pub used: f64,
-    /// The limit, where the profile says one.
+    /// The limit, if the profile has one.
     pub limit: Option<String>,
-    /// Whether it is what limits the plan.
+    /// Whether it limits the plan.
     pub is_bottleneck: bool,
 }
 
-/// What was asked for: `10 Mpps with the fewest host cores`.
+/// The request: `10 Mpps with the fewest host cores`.
 pub fn ask(report: &Report<'_>) -> String {
     match report.planned.ask {
         Ask::Rate(mpps) => format!("{} Mpps with the fewest host cores", rate(mpps)),
@@ -58,7 +58,7 @@ pub fn ask(report: &Report<'_>) -> String {
     }
 }
 
-/// What it comes to, in a sentence or two.
+/// The result, in a sentence or two.
 pub fn headline(report: &Report<'_>) -> String {
     let Prediction { host_cores, nic_cores, ceiling_mpps, bottleneck, .. } =
         report.planned.predicted;
@@ -81,7 +81,7 @@ pub fn headline(report: &Report<'_>) -> String {
     }
 }
 
-/// Every state.
+/// All states.
 pub fn states(report: &Report<'_>) -> Vec<Seat> {
     let nodes = report.graph.states.iter();
     nodes
@@ -96,7 +96,7 @@ pub fn states(report: &Report<'_>) -> Vec<Seat> {
         .collect()
 }
 
-/// Every handler, in the order of the chain.
+/// All handlers, in chain order.
 pub fn handlers(report: &Report<'_>) -> Vec<Seat> {
     let nodes = report.graph.chain.iter();
     nodes
@@ -112,7 +112,7 @@ pub fn handlers(report: &Report<'_>) -> Vec<Seat> {
         .collect()
 }
 
-/// Every class of flows, heaviest first.
+/// All classes of flows, heaviest first.
 pub fn flow_classes(report: &Report<'_>) -> Vec<ClassFacts> {
     let allocation = &report.planned.allocation;
     let classes = report.traffic.classes(&allocation.group).iter().enumerate();
@@ -129,7 +129,7 @@ pub fn flow_classes(report: &Report<'_>) -> Vec<ClassFacts> {
         .collect()
 }
 
-/// Every resource, the fullest first.
+/// All resources, by falling utilisation.
 pub fn loads(report: &Report<'_>) -> Vec<Load> {
     let predicted = &report.planned.predicted;
     let many_pairs = one_pair(report.graph, &report.planned.allocation.group).is_empty();
@@ -151,20 +151,20 @@ fn baseline<'a>(report: &'a Report<'_>, which: Baseline) -> Option<&'a BaselineP
     found.filter(|plan| plan.feasible)
 }
 
-/// Which share of `theirs` is saved by needing `ours`; none where there is nothing to save.
+/// The saving of `ours` as a share of `theirs`; `None` if `theirs` is 0.
 pub fn saved(theirs: f64, ours: f64) -> Option<f64> {
     (theirs > 0.0).then(|| 1.0 - ours / theirs)
 }
 
-/// Which share of a baseline's host cores Cora's plan saves at the same rate, if the baseline
-/// reaches it.
+/// The saving of Cora's plan at the same rate as a share of a baseline's host cores, if the
+/// baseline reaches the rate.
 pub fn gain(planned: &Planned, other: &BaselinePlan) -> Option<f64> {
     let gain = saved(other.predicted.host_cores, planned.predicted.host_cores);
     gain.filter(|_| other.feasible)
 }
 
-/// What keeps the program on one pair of NIC core and host worker, one sentence per state: none
-/// where nothing does.
+/// The states that restrict the program to one pair of NIC core and host worker, one sentence each;
+/// empty if there are none.
 pub fn pairs(report: &Report<'_>) -> Vec<String> {
     let reasons = one_pair(report.graph, &report.planned.allocation.group);
     let reasons = reasons.iter().map(|(state, why)| {
@@ -173,7 +173,7 @@ pub fn pairs(report: &Report<'_>) -> Vec<String> {
     reasons.collect()
 }
 
-/// What crosses of long frames, where that is less than all of them and some do cross.
+/// The effect of header split, if long frames cross and it reduces their bytes.
 pub fn heads(report: &Report<'_>) -> Option<String> {
     let carried = report.planned.predicted.utilisation.get(&Resource::RingBytes);
     if carried.is_none_or(|used| *used <= 0.0) || !report.graph.takes_headers() {
@@ -189,7 +189,7 @@ pub fn heads(report: &Report<'_>) -> Option<String> {
     })
 }
 
-/// How Cora's plan compares with the baselines at its rate: one sentence each.
+/// Comparison of Cora's plan with the baselines at its rate: one sentence each.
 pub fn comparison(report: &Report<'_>) -> Vec<String> {
     let ours = report.planned.predicted.host_cores;
     let against_host = match baseline(report, Baseline::HostOnly) {
@@ -203,7 +203,7 @@ pub fn comparison(report: &Report<'_>) -> Vec<String> {
     vec![against_host, against_splits(report, ours)]
 }
 
-/// How it compares with the better of state-only and flow-only.
+/// Comparison with the better of state-only and flow-only.
 fn against_splits(report: &Report<'_>, ours: f64) -> String {
     const BETTER: &str = "the better of state-only and flow-only";
     let splits = [Baseline::StateOnly, Baseline::FlowOnly].into_iter();
@@ -224,7 +224,7 @@ fn against_splits(report: &Report<'_>, ours: f64) -> String {
     }
 }
 
-/// How far it is proven.
+/// The proof of optimality.
 pub fn proof(report: &Report<'_>) -> String {
     let (proof, ms) = (report.planned.proof, figure(report.planned.ms));
     let bound = figure(proof.bound);
@@ -247,7 +247,7 @@ pub fn proof(report: &Report<'_>) -> String {
     }
 }
 
-/// What stands on measurement and what on estimates.
+/// The measured and the estimated inputs.
 pub fn origins(report: &Report<'_>) -> Vec<String> {
     let planned = report.planned;
     let figures = report.nic.figures();

@@ -1,14 +1,14 @@
 //! A plan for scripts.
 //!
-//! | key | what |
+//! | key | contents |
 //! | --- | --- |
 //! | `plan` | `hash`, `sides`, `places`, `host_handlers`, `group`, `shares` (per class of flows) |
-//! | `predicted` | `host_cores`, `nic_cores`, `ceiling_mpps`, `bottleneck`, `utilisation`, `unstable`, `at_nic` |
+//! | `predicted` | `host_cores`, `nic_cores`, `ceiling_mpps`, `bottleneck`, `utilisation`, |
+//! | | `unstable`, `at_nic` |
 //! | `baselines` | per baseline: `plan` (without hash: it is not built), `predicted`, `feasible` |
 //! | `proof` | `optimal`, `bound` (host cores), `nodes`, `ms` |
 //!
-//! Rates are million packets a second. Numbers have nine significant digits; what has no end is
-//! null.
+//! Rates are million packets a second. Numbers have nine significant digits; infinity is null.
 
 use std::collections::BTreeMap;
 

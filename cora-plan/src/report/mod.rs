@@ -1,19 +1,19 @@
-//! What planning found, for people and for scripts.
+//! Results of planning, for users and scripts.
 //!
-//! | module | what |
+//! | module | contents |
 //! | --- | --- |
-//! | [`facts`] | what is said, whatever it is said in |
+//! | [`facts`] | contents, in any format |
 //! | [`why`] | one sentence per state, handler, class |
 //! | [`text`] | a page for the terminal, at most 100 columns |
 //! | [`json`] | for scripts |
-//! | [`html`] | one file that needs nothing else |
-//! | [`explanation`] | why one thing is where it is |
+//! | [`html`] | a single self-contained file |
+//! | [`explanation`] | the explanation of one subject |
 //! | [`what_if`] | two plans beside each other |
 //! | [`claim`] | many programs in one table |
-//! | [`numbers`], [`words`] | how they are spelled |
+//! | [`numbers`], [`words`] | their spelling |
 //!
-//! Pure functions from data to text. The same data give the same bytes; of a plan made twice only
-//! the milliseconds of its search differ.
+//! Pure functions from data to text. The same data give the same bytes; two runs of planning differ
+//! only in the milliseconds of the search.
 
 pub mod claim;
 pub mod explanation;
@@ -37,31 +37,31 @@ use crate::planning::Planned;
 use crate::statement::Statement;
 use crate::traffic::Traffic;
 
-/// What a report is made of.
+/// Inputs of a report.
 #[derive(Clone, Copy, Debug)]
 pub struct Report<'a> {
     /// The program.
     pub graph: &'a Graph,
-    /// The profile that it was planned for.
+    /// The planned NIC profile.
     pub nic: &'a NicProfile,
-    /// The traffic that it was planned for.
+    /// The planned traffic.
     pub traffic: &'a Traffic,
-    /// What is stated of the plan. A place of line 0 was stated on the command line.
+    /// The statement about the plan. A place with line 0 comes from the command line.
     pub statement: &'a Statement,
-    /// What planning found.
+    /// The result of planning.
     pub planned: &'a Planned,
     /// Hash of the sealed plan.
     pub hash: &'a str,
-    /// Whether to say what the baselines would do.
+    /// Whether to report the baselines.
     pub baselines: bool,
-    /// On what path weights or instructions were measured; or why nothing was.
+    /// The traffic of the measured path weights or instructions, or the reason that there is none.
     pub measured: &'a str,
 }
 
-/// What planning again shows: for the page, which has room for it.
+/// Results of further planning, for the HTML page.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Outlook {
-    /// Host cores against throughput.
+    /// Host cores over throughput.
     pub curves: Vec<Series>,
     /// The plan under other traffic.
     pub sensitivity: Vec<Row>,

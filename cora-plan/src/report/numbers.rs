@@ -1,10 +1,9 @@
-//! Numbers as people read them, and as scripts do. The same number gives the same text on every
-//! machine.
+//! Numbers for readers and for scripts. The same number gives the same text on every machine.
 
 use crate::graph::grouped_digits;
 
-/// Three significant digits, thousands apart: `0.0123`, `2.13`, `14.2`, `1,420`. What has no end is
-/// `no limit`.
+/// Three significant digits with separators: `0.0123`, `2.13`, `14.2`, `1,420`. Infinity is `no
+/// limit`.
 pub fn figure(number: f64) -> String {
     if !number.is_finite() {
         return "no limit".to_owned();
@@ -13,7 +12,7 @@ pub fn figure(number: f64) -> String {
     if size < 0.000_5 {
         return "0".to_owned();
     }
-    // Where the text would round up to the next power of ten, that counts.
+    // Numbers that round up to the next power of ten belong to that range.
     let decimals = match size {
         ..0.01 => 4,
         ..0.1 => 3,
@@ -24,7 +23,7 @@ pub fn figure(number: f64) -> String {
     with_thousands(&format!("{number:.decimals$}"))
 }
 
-/// A whole number, thousands apart; with two digits of fraction where it is small and not whole.
+/// A whole number with separators, or two decimals if it is small and not whole.
 pub fn count(number: f64) -> String {
     if !number.is_finite() {
         return "no limit".to_owned();
@@ -41,18 +40,17 @@ pub fn percent(share: f64) -> String {
         format!("{} %", count(percent.round()))
     } else {
         let text = format!("{percent:.1} %");
-        // What rounds to nothing has no sign.
+        // A number that rounds to zero has no sign.
         text.strip_prefix('-').filter(|text| *text == "0.0 %").map_or(text.clone(), str::to_owned)
     }
 }
 
-/// A rate that was asked for, in million packets a second: as [`count`] has it, and never as
-/// nothing.
+/// A requested rate in million packets a second: as [`count`], but never rounded to zero.
 pub fn rate(mpps: f64) -> String {
     if mpps > 0.0 && mpps < 0.005 { format!("{mpps}") } else { count(mpps) }
 }
 
-/// Bytes in the unit that keeps the number small: `1.50 GiB`.
+/// Bytes in the unit with the smallest number: `1.50 GiB`.
 pub fn bytes(number: f64) -> String {
     const UNITS: [(f64, &str); 4] =
         [(1024.0 * 1024.0 * 1024.0, "GiB"), (1024.0 * 1024.0, "MiB"), (1024.0, "KiB"), (1.0, "B")];
@@ -60,13 +58,13 @@ pub fn bytes(number: f64) -> String {
     format!("{} {name}", figure(number / unit))
 }
 
-/// Nine significant digits: what no two machines disagree on. What has no end is none.
+/// Nine significant digits, because all machines agree on these. `None` for infinity and NaN.
 pub fn exact(number: f64) -> Option<f64> {
-    // A number's own text is always a number.
+    // The formatted text of a finite number always parses.
     number.is_finite().then(|| format!("{number:.8e}").parse().unwrap_or(number))
 }
 
-/// `1420.5` as `1,420.5`.
+/// `1,420.5` from `1420.5`.
 fn with_thousands(text: &str) -> String {
     let (sign, text) = text.strip_prefix('-').map_or(("", text), |text| ("-", text));
     let (whole, fraction) = text.split_once('.').map_or((text, None), |(a, b)| (a, Some(b)));

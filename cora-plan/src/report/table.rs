@@ -1,13 +1,13 @@
-//! Columns of text.
+//! Text in columns.
 
-/// How a column stands.
+/// Alignment of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Align {
     Left,
     Right,
 }
 
-/// Rows under each other, columns two spaces apart, no spaces at the ends of lines.
+/// Aligned rows with two spaces between columns, and no spaces at the ends of lines.
 pub(super) fn columns(align: &[Align], rows: &[Vec<String>]) -> Vec<String> {
     let width = |column: usize| {
         let cells = rows.iter().filter_map(|row| row.get(column));
@@ -41,8 +41,8 @@ pub(super) fn markdown(align: &[Align], rows: &[Vec<String>]) -> String {
     out
 }
 
-/// A sentence in lines of at most `width` letters, every line after the first behind `indent`
-/// spaces more.
+/// A sentence in lines of at most `width` characters, each after the first indented by `indent`
+/// more spaces.
 pub(super) fn wrapped(text: &str, width: usize, indent: usize) -> String {
     let mut out = String::new();
     let mut used = 0;

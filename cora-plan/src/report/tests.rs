@@ -1,4 +1,4 @@
-//! Reports against stored ones: `CORA_BLESS=1 cargo test -p cora-plan` writes them anew.
+//! Compares reports with stored ones: `CORA_BLESS=1 cargo test -p cora-plan` rewrites them.
 
 use std::path::Path;
 
@@ -69,7 +69,7 @@ fn explanations_are_the_stored_ones() {
     stored("explanations.txt", &texts.collect::<Vec<_>>().join("\n----\n\n"));
 }
 
-/// One side runs all: that alone is no reason of a state.
+/// A one-sided plan alone does not explain a state's place.
 #[test]
 fn where_one_side_runs_all_each_state_has_a_reason_of_its_own() {
     use crate::words::Sides;

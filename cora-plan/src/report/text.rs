@@ -8,7 +8,7 @@ use super::words::LABEL;
 use super::{Report, facts};
 use crate::model::Prediction;
 
-/// Most columns of a line.
+/// Maximum columns of a line.
 const WIDTH: usize = 96;
 
 /// Squares of a bar.
@@ -126,9 +126,9 @@ fn loads(out: &mut String, report: &Report<'_>) {
     }
 }
 
-/// A bar of [`BAR`] squares; what is over the limit ends in `▶`.
+/// A bar of [`BAR`] squares; a share over the limit ends in `▶`.
 fn bar(share: f64) -> String {
-    // Cut to 0..=BAR before the cast; what is not a number counts as nothing.
+    // Clamped to 0..=BAR before the cast; NaN counts as 0.
     #[expect(clippy::cast_sign_loss, reason = "clamped to 0 and above")]
     let full = (share.clamp(0.0, 1.0) * BAR as f64).round() as usize;
     let mut bar = "█".repeat(full);

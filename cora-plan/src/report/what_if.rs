@@ -1,4 +1,4 @@
-//! Two plans beside each other: today's, and one of another NIC, another traffic, another rate,
+//! Two plans side by side: today's, and one for another NIC, another traffic, another rate, or
 //! other pins.
 
 use std::fmt::Write as _;
@@ -14,10 +14,10 @@ use super::{Report, json};
 use crate::advice::subject::Subject;
 use crate::planning::Ask;
 
-/// Most columns of a line.
+/// Maximum columns of a line.
 const WIDTH: usize = 96;
 
-/// Both plans in one table; what differs is marked.
+/// Both plans in one table, with marks at differences.
 pub fn write(today: &Report<'_>, other: &Report<'_>) -> String {
     let mut out = String::new();
     let mut say = |text: &str| {
@@ -42,7 +42,7 @@ pub fn write(today: &Report<'_>, other: &Report<'_>) -> String {
     out
 }
 
-/// Both plans for scripts: `today` and `what_if`, each as [`json`] has one.
+/// Both plans for scripts: `today` and `what_if`, each as in [`json`].
 pub fn as_json(today: &Report<'_>, other: &Report<'_>) -> String {
     crate::plan::pretty(&Both { today: json::document(today), what_if: json::document(other) })
 }
@@ -53,7 +53,7 @@ struct Both<'a> {
     what_if: json::Document<'a>,
 }
 
-/// A line of the table.
+/// A row of the table.
 struct Row {
     name: String,
     today: String,
@@ -90,7 +90,7 @@ fn rows(today: &Report<'_>, other: &Report<'_>) -> Vec<Row> {
     rows
 }
 
-/// Where each of a kind is.
+/// The places of all states, or of all handlers.
 fn seats(kind: &str, today: &[Seat], other: &[Seat]) -> Vec<Row> {
     let row = |(today, other): (&Seat, &Seat)| Row {
         name: format!("{kind} {}", today.name),
@@ -107,13 +107,13 @@ fn asked(report: &Report<'_>) -> String {
     }
 }
 
-/// How much of each class of today's the NIC owns, and of the other's class of the same name.
+/// The NIC's share of each class today, and of the class of the same name in the other plan.
 fn owned(today: &Report<'_>, other: &Report<'_>) -> Vec<Row> {
     let facts = [today, other].map(facts::flow_classes);
     let group = [today, other].map(|it| it.traffic.classes(&it.planned.allocation.group));
     let [mine, theirs] = group;
     let mut names: Vec<&str> = mine.iter().map(|class| class.name.as_str()).collect();
-    // What only the other has stands behind what it stands behind there.
+    // A class that only the other plan has goes after its predecessor there.
     let mut at = 0;
     for class in theirs {
         if let Some(found) = names.iter().position(|name| *name == class.name) {
@@ -137,7 +137,7 @@ fn owned(today: &Report<'_>, other: &Report<'_>) -> Vec<Row> {
         .collect()
 }
 
-/// The differences that matter, in words.
+/// The main differences, in words.
 fn sentences(today: &Report<'_>, other: &Report<'_>) -> Vec<String> {
     let (a, b) = (today.planned, other.planned);
     let seats = today.graph.states.iter().map(|node| Subject::State(node.name.clone()));

@@ -1,4 +1,4 @@
-//! Why something is where it is: one sentence, from the graph and the plan.
+//! The reason for a place: one sentence, from the graph and the plan.
 
 use super::Report;
 use super::words::listed;
@@ -6,7 +6,7 @@ use crate::graph::{Graph, HandlerNode, StateNode};
 use crate::model::Allocation;
 use crate::words::{Kind, Place, Sides};
 
-/// Why a state is where it is.
+/// The reason for a state's place.
 pub fn state(report: &Report<'_>, node: &StateNode) -> String {
     let allocation = &report.planned.allocation;
     let place = allocation.places.get(&node.name).copied().unwrap_or(Place::Host);
@@ -21,7 +21,7 @@ pub fn state(report: &Report<'_>, node: &StateNode) -> String {
     format!("{first}; {}", follows(report.graph, allocation, node, place))
 }
 
-/// Why one side runs everything, where it does.
+/// The reason that one side runs everything, if it does.
 fn one_side(report: &Report<'_>) -> Option<String> {
     let side = match report.planned.allocation.sides {
         Sides::HostOnly => "the host",
@@ -37,7 +37,7 @@ fn one_side(report: &Report<'_>) -> Option<String> {
     Some(format!("{side} runs every packet, {because}"))
 }
 
-/// What a state is where one side runs everything.
+/// The use of a state if one side runs everything.
 fn there(graph: &Graph, node: &StateNode) -> String {
     let users: Vec<String> =
         graph.users(&node.name).map(|handler| reaching(handler, &node.name)).collect();
@@ -53,7 +53,7 @@ fn there(graph: &Graph, node: &StateNode) -> String {
     }
 }
 
-/// What speaks for a place that nobody stated.
+/// The reason for a place that is not stated.
 fn chosen(kind: Kind, place: Place) -> &'static str {
     match (kind, place) {
         (Kind::Keyed, Place::Travels) => {
@@ -69,7 +69,7 @@ fn chosen(kind: Kind, place: Place) -> &'static str {
     }
 }
 
-/// What follows from the place.
+/// Consequence of the place.
 fn follows(graph: &Graph, allocation: &Allocation, node: &StateNode, place: Place) -> String {
     match place {
         Place::Travels
@@ -94,7 +94,7 @@ fn follows(graph: &Graph, allocation: &Allocation, node: &StateNode, place: Plac
     }
 }
 
-/// Which ways through a handler reach a state: `2 of the 5 paths of `nat``.
+/// The paths of a handler that reach a state: `2 of the 5 paths of `nat``.
 fn reaching(handler: &HandlerNode, state: &str) -> String {
     let all = handler.paths.len();
     let reach = |path: &&crate::graph::Path| path.accesses.iter().any(|it| it.state == state);
@@ -105,7 +105,7 @@ fn reaching(handler: &HandlerNode, state: &str) -> String {
     }
 }
 
-/// Why a handler runs where it does.
+/// The reason for a handler's side.
 pub fn handler(report: &Report<'_>, node: &HandlerNode) -> String {
     let allocation = &report.planned.allocation;
     if let Some(sides) = one_side(report) {
@@ -148,7 +148,7 @@ pub fn handler(report: &Report<'_>, node: &HandlerNode) -> String {
     }
 }
 
-/// Why the NIC owns so much of a class.
+/// The reason for the NIC's share of a class.
 pub fn class(report: &Report<'_>, share: f64) -> &'static str {
     match report.planned.allocation.sides {
         Sides::HostOnly => "the host runs every packet",

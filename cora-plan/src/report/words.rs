@@ -1,4 +1,4 @@
-//! The words that reports share: resources, limits, changes.
+//! Words shared by reports: resources, limits, changes.
 
 use super::numbers::{bytes, count, figure};
 use crate::advice::change::Change;
@@ -6,7 +6,7 @@ use crate::demand::Origin;
 use crate::model::Resource;
 use crate::nic::NicProfile;
 
-/// What stands over everything that a report says of speed.
+/// The label above all performance figures of a report.
 pub const LABEL: &str = "Predicted by Cora's model; nothing here was measured on this NIC.";
 
 /// The word, as JSON spells it.
@@ -23,8 +23,8 @@ pub fn resource_word(resource: Resource) -> &'static str {
     }
 }
 
-/// How much of a resource there is by the profile; none where the program decides it. A program on
-/// one pair uses one core of each side, whatever the profile has.
+/// Amount of a resource by the profile; `None` if the program determines it. A program on one pair
+/// uses one core of each side, regardless of the profile.
 pub fn limit(resource: Resource, nic: &NicProfile, many_pairs: bool) -> Option<String> {
     let cores = |tier: &crate::nic::Tier| {
         let share = if tier.busy.value < 1.0 {
@@ -66,7 +66,7 @@ pub fn change(change: Change) -> String {
     }
 }
 
-/// Where a number is from.
+/// The origin of a number.
 pub fn origin(origin: Origin) -> &'static str {
     match origin {
         Origin::Measured => "measured by running the program",

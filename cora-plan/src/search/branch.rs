@@ -1,21 +1,20 @@
 //! Branch and bound over switches.
 //!
-//! 1. **Start.** Host alone, everything on, and what is fixed are tried; the best is improved by
-//!    flipping and exchanging switches ([`Search::improve`]).
-//! 2. **Root.** [`Relaxed`] gives a bound, and choices on its way; each is tried as it is, which is
-//!    where most good allocations come from.
-//! 3. **Pop** the open node with the lowest bound. All that is still open costs at least as much:
-//!    that is the bound of the whole, and where it meets the best that was found, the search is
-//!    over.
-//! 4. **Branch** on the switch whose decision is expected to lift both children most: by the
-//!    experience with it so far, or by its price (pseudo-costs; Bénichou et al., *Experiments in
-//!    mixed-integer linear programming*, 1971).
-//! 5. **Settle** each child: switches that no way can gain by any more are off; where none is open,
-//!    the shares are a linear program, and the node is done. Otherwise it is bounded, and switches
-//!    whose other value could not be below the best are fixed (reduced costs).
-//! 6. **Keep** it if its bound is below the best, by more than the proof may be off.
+//! 1. **Start.** Host only, everything on, and the given starts are tried; flipping and exchanging
+//!    switches improves the best ([`Search::improve`]).
+//! 2. **Root.** [`Relaxed`] gives a bound, and choices on its way. Each choice is tried; most good
+//!    allocations come from these.
+//! 3. **Pop** the open node with the lowest bound. All open nodes cost at least as much, so this is
+//!    the global bound. The search ends if it meets the best allocation found.
+//! 4. **Branch** on the switch with the highest expected rise of both children's bounds: by
+//!    pseudo-costs so far, or by its price (Bénichou et al., *Experiments in mixed-integer linear
+//!    programming*, 1971).
+//! 5. **Settle** each child: switches that no route can gain by any more are off. If none is open,
+//!    the shares are a linear program, and the node is done. Otherwise it is bounded, and a switch
+//!    is fixed if its other value can't beat the best (reduced costs).
+//! 6. **Keep** it if its bound is below the best by more than the tolerance of the proof.
 //!
-//! Work is counted, never timed. Nodes with equal bounds are taken by depth and age.
+//! Effort is counted, never timed. Ties between bounds are broken by depth and age.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeSet, BinaryHeap};
@@ -26,35 +25,35 @@ use super::priced::Decided;
 use super::relaxed::{Climb, Relaxed};
 use super::shares::{self, Filled};
 
-/// Prices to try at the root, and at any other node.
+/// Maximum price iterations at the root, and at any other node.
 const TRIES: (usize, usize) = (80, 10);
-/// Part of the best cost by which a proof may be off; half of what is promised.
+/// Tolerance of a proof as a part of the best cost: half of the documented one.
 const EXACT: f64 = 5e-10;
-/// The same for costs around nothing, where costs are scaled to 1.
+/// The tolerance near cost 0, with costs scaled to 1.
 const TINY: f64 = 1e-13;
 
-/// The best so far.
+/// The best allocation so far.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Best {
-    /// What is on.
+    /// Switches that are on.
     pub(super) on: u128,
     /// Its shares.
     pub(super) filled: Filled,
 }
 
-/// A node that is still open.
+/// An open node.
 struct Node {
     bound: f64,
     depth: u32,
     serial: u64,
     decided: Decided,
     prices: Vec<f64>,
-    /// Which switch to decide next, and which part of it is on.
+    /// The switch to branch on, and its value in the relaxation.
     branch: (usize, f64),
 }
 
 impl Ord for Node {
-    /// The greatest is taken first: the lowest bound, the deepest, the oldest.
+    /// The greatest is popped first: the lowest bound, then the deepest, then the oldest.
     fn cmp(&self, other: &Self) -> Ordering {
         let bound = other.bound.total_cmp(&self.bound);
         bound.then(self.depth.cmp(&other.depth)).then(other.serial.cmp(&self.serial))
@@ -75,7 +74,7 @@ impl PartialEq for Node {
 
 impl Eq for Node {}
 
-/// How much bounds rose when a switch was decided, per part that it was off by.
+/// Pseudo-cost of a switch: the rise of bounds after its decision, per unit of fractionality.
 #[derive(Clone, Copy, Default)]
 struct Experience {
     rise: f64,
@@ -86,26 +85,26 @@ struct Experience {
 pub(super) struct Search<'a> {
     form: &'a Form,
     effort: Effort,
-    /// A cost that is good enough.
+    /// A sufficient cost.
     enough: f64,
-    /// The best that is allowed.
+    /// The best feasible allocation.
     pub(super) best: Option<Best>,
-    /// No allocation costs less.
+    /// Lower bound of all allocations.
     pub(super) bound: f64,
     /// Nodes bounded.
     pub(super) nodes: u64,
-    /// Work done on shares.
+    /// Steps spent on shares.
     filling: u64,
     relaxed: Relaxed,
     tried: BTreeSet<u128>,
     open: BinaryHeap<Node>,
     serial: u64,
-    /// Per switch: when it was turned off, and on.
+    /// Per switch: turned off, and turned on.
     experience: Vec<[Experience; 2]>,
 }
 
 impl<'a> Search<'a> {
-    /// A search that ends at a cost of `enough`, or with a proof, or when the effort is spent.
+    /// A search that ends at a cost of `enough`, with a proof, or when the effort is exhausted.
     pub(super) fn new(form: &'a Form, effort: Effort, enough: f64) -> Self {
         Self {
             form,
@@ -123,17 +122,17 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Work done so far.
+    /// Steps so far.
     pub(super) fn steps(&self) -> u64 {
         self.filling + self.relaxed.steps()
     }
 
-    /// Whether the best is proven, or there is proven to be none.
+    /// Whether the best is proven optimal, or infeasibility is proven.
     pub(super) fn is_proven(&self) -> bool {
         self.bound >= self.cutoff_for(EXACT)
     }
 
-    /// Searches, from sets of switches that may be good.
+    /// Searches from promising sets of switches.
     pub(super) fn run(&mut self, starts: &[u128]) {
         // 1. Start.
         let all = if self.form.switches == 128 { u128::MAX } else { (1 << self.form.switches) - 1 };
@@ -165,7 +164,7 @@ impl<'a> Search<'a> {
         self.best.as_ref().is_some_and(|best| best.filled.cost <= self.enough)
     }
 
-    /// A bound of this much ends a node.
+    /// The bound at which a node is pruned.
     fn cutoff(&self) -> f64 {
         self.cutoff_for(self.effort.gap.max(EXACT))
     }
@@ -194,7 +193,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// 5. Settles and bounds a node; nothing if it holds nothing better than the best.
+    /// 5. Settles and bounds a node; `None` if it contains nothing better than the best.
     fn bounded(&mut self, mut decided: Decided, prices: &[f64], depth: u32) -> Option<Node> {
         self.nodes += 1;
         let mut prices = prices.to_vec();
@@ -229,7 +228,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// The switch to decide next, of the open ones.
+    /// The open switch to branch on next.
     fn choose(&self, open: u128) -> (usize, f64) {
         let mut chosen = (open.trailing_zeros() as usize, 0.5);
         let mut highest = f64::NEG_INFINITY;
@@ -244,7 +243,7 @@ impl<'a> Search<'a> {
                 };
                 (rise * distance).max(1e-9)
             };
-            // A switch that is wholly on or off in the relaxation may still be wrongly paid for.
+            // A switch that is integral in the relaxation may still have a wrong price.
             let score = expected(1, (1.0 - part).max(1e-6)) * expected(0, part.max(1e-6));
             if score > highest {
                 highest = score;
@@ -254,7 +253,7 @@ impl<'a> Search<'a> {
         chosen
     }
 
-    /// Tries a set of switches, once; whether it is the best now.
+    /// Tries a set of switches once; returns whether it is the new best.
     fn attempt(&mut self, on: u128) -> bool {
         let on = (on | self.form.on) & !self.form.off;
         if !self.tried.insert(on) {
@@ -274,8 +273,8 @@ impl<'a> Search<'a> {
         better
     }
 
-    /// Flips single switches of the best while that helps; if `pairs`, exchanges two as well. A
-    /// quarter of the effort is the most that may go into it.
+    /// Flips single switches of the best while that improves it; with `pairs`, also exchanges two.
+    /// It may use at most a quarter of the effort.
     fn improve(&mut self, pairs: bool) {
         let free: Vec<usize> = members(self.form.open(self.form.on, self.form.off)).collect();
         while let Some(best) = &self.best {

@@ -1,36 +1,36 @@
 //! Maximum flow: Dinic's algorithm (*Algorithm for solution of a problem of maximum flow in
-//! networks with power estimation*, 1970), on capacities that are floats.
+//! networks with power estimation*, 1970), with floating-point capacities.
 //!
-//! A residual below [`DRY`] counts as none. So the flow may be a little less than the most there
-//! is; whoever uses it as the lower side of a bound errs on the safe side.
+//! A residual below [`DRY`] counts as zero. So the flow may be slightly below the maximum, which is
+//! safe for a lower bound.
 
-/// Residual capacity that is as good as none; capacities are about 1.
+/// Residual capacity that counts as zero; capacities are about 1.
 pub(super) const DRY: f64 = 1e-13;
-/// Where flow comes from.
+/// The source node.
 pub(super) const SOURCE: usize = 0;
-/// Where it goes.
+/// The sink node.
 pub(super) const SINK: usize = 1;
 const NONE: u32 = u32::MAX;
 
-/// A network; its memory is kept from one use to the next.
+/// A network; it keeps its memory between uses.
 #[derive(Debug, Default)]
 pub(super) struct Network {
     /// Per node, its first arc.
     first: Vec<u32>,
-    /// Per arc: the node's next, where it goes, what is left of it. Arc `a ^ 1` is its reverse.
+    /// Per arc: the next arc of its node, its target, its residual. Arc `a ^ 1` is its reverse.
     next: Vec<u32>,
     to: Vec<u32>,
     left: Vec<f64>,
     level: Vec<u32>,
-    /// Per node, the first arc that may still take something.
+    /// Per node, the first arc that may still have capacity.
     current: Vec<u32>,
     queue: Vec<u32>,
-    /// Arcs looked at: the work done.
+    /// Arcs visited: the measure of effort.
     pub(super) steps: u64,
 }
 
 impl Network {
-    /// Forgets all arcs.
+    /// Removes all arcs.
     pub(super) fn clear(&mut self, nodes: usize) {
         self.first.clear();
         self.first.resize(nodes, NONE);
@@ -39,7 +39,7 @@ impl Network {
         self.left.clear();
     }
 
-    /// An arc, and its number.
+    /// Adds an arc, and returns its index.
     pub(super) fn arc(&mut self, from: usize, to: usize, capacity: f64) -> usize {
         let arc = self.to.len();
         for (from, to, left) in [(from, to, capacity), (to, from, 0.0)] {
@@ -51,17 +51,17 @@ impl Network {
         arc
     }
 
-    /// What is left of an arc.
+    /// Residual capacity of an arc.
     pub(super) fn left(&self, arc: usize) -> f64 {
         self.left[arc]
     }
 
-    /// After [`Self::fill`]: whether a node is on the source's side of the smallest cut.
+    /// After [`Self::fill`]: whether a node is on the source's side of the minimum cut.
     pub(super) fn reached(&self, node: usize) -> bool {
         self.level[node] != NONE
     }
 
-    /// Sends as much as goes from source to sink, and says how much.
+    /// Finds the maximum flow from source to sink, and returns it.
     pub(super) fn fill(&mut self) -> f64 {
         let mut flow = 0.0;
         while self.layer() {
@@ -78,7 +78,7 @@ impl Network {
         flow
     }
 
-    /// Distances from the source; whether the sink has one.
+    /// Computes distances from the source; returns whether the sink is reachable.
     fn layer(&mut self) -> bool {
         self.level.clear();
         self.level.resize(self.first.len(), NONE);
@@ -133,7 +133,7 @@ mod tests {
 
     #[test]
     fn takes_back_what_stands_in_the_way() {
-        // Two ways that share their middle: 2 → 3 must be undone for all of it.
+        // Two paths with a common middle: the full flow requires undoing 2 → 3.
         let mut network = Network::default();
         network.clear(6);
         for (from, to, capacity) in [

@@ -1,18 +1,17 @@
-//! The problem as the search works on it: scaled, merged, and without what can't matter.
+//! The problem in the form for the search: scaled, merged, and without irrelevant parts.
 //!
 //! Every term is a line of `width` numbers: first the cost, then the rows. Costs are divided by
-//! `scale`, each row by its limit, so that both are about 1. What a class costs when the host owns
-//! it is in `base`; its own lines are differences from that, for the largest share it may have.
+//! `scale` and each row by its limit, so that both are about 1. The cost of a class under host
+//! ownership is in `base`. Its own lines are differences from that, for its largest possible share.
 
 use std::collections::BTreeMap;
 
 use super::{Problem, Share};
 
-/// Part of a resource's largest conceivable use below which its limit is not used as the row's
-/// scale.
+/// Part of a resource's largest possible use below which its limit is not the scale of the row.
 const SMALL: f64 = 1e-6;
 
-/// A problem, made ready.
+/// A problem in prepared form.
 #[derive(Clone, Debug)]
 pub(super) struct Form {
     /// Cost and rows.
@@ -21,31 +20,31 @@ pub(super) struct Form {
     pub(super) kept: Vec<usize>,
     /// Limit of each row, in its scale.
     pub(super) limits: Vec<f64>,
-    /// What a cost of 1 is.
+    /// The cost that corresponds to 1.
     pub(super) scale: f64,
-    /// Line of the case that nothing is on and nothing owned that need not be.
+    /// Line of the allocation with all switches off and only forced shares owned.
     pub(super) base: Vec<f64>,
-    /// How many switches there are.
+    /// Number of switches.
     pub(super) switches: usize,
-    /// Switches that are on, whatever is found.
+    /// Switches that are fixed on.
     pub(super) on: u128,
-    /// Switches that are off, whatever is found.
+    /// Switches that are fixed off.
     pub(super) off: u128,
     /// Line per switch.
     pub(super) taken: Vec<f64>,
-    /// Per class.
+    /// Classes of flows.
     pub(super) classes: Vec<Class>,
-    /// Line per class: owned, everything punted.
+    /// Line per class: owned, with everything punted.
     pub(super) owned: Vec<f64>,
-    /// Ways of all classes, in the order of the classes.
+    /// Routes of all classes, in the order of the classes.
     pub(super) routes: Vec<Route>,
     /// Line per route: local instead of punted.
     pub(super) gains: Vec<f64>,
-    /// Who carries what.
+    /// The carries of classes and switches.
     pub(super) carries: Vec<Carry>,
     /// Line per carry.
     pub(super) carried: Vec<f64>,
-    /// Per class and switch: which carry, if any.
+    /// Per class and switch: the carry, if any.
     pub(super) carry_of: Vec<Option<u32>>,
 }
 
@@ -54,27 +53,27 @@ pub(super) struct Form {
 pub(super) struct Class {
     /// Its largest share.
     pub(super) most: f64,
-    /// Whether it has no other.
+    /// Whether that share is the only possible one.
     pub(super) forced: bool,
 }
 
-/// One way of a class.
+/// One route of a class.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Route {
-    /// Whose.
+    /// Its class.
     pub(super) class: usize,
-    /// What must be on.
+    /// The switches that must be on.
     pub(super) needs: u128,
-    /// Whether running it at the NIC lowers anything: a way that doesn't is no reason to be on.
+    /// Whether running it at the NIC lowers any term. If not, it is no reason to turn a switch on.
     pub(super) useful: bool,
 }
 
-/// What a class carries when a switch is on.
+/// The load of a class on the NIC if a switch is on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Carry {
-    /// Whose.
+    /// Its class.
     pub(super) class: usize,
-    /// Which switch.
+    /// Its switch.
     pub(super) switch: usize,
 }
 
@@ -85,7 +84,7 @@ pub(super) fn add(into: &mut [f64], factor: f64, line: &[f64]) {
     }
 }
 
-/// The numbers of the switches in a set, lowest first.
+/// The indices of the switches in a set, lowest first.
 pub(super) fn members(mut set: u128) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
         (set != 0).then(|| {
@@ -96,7 +95,7 @@ pub(super) fn members(mut set: u128) -> impl Iterator<Item = usize> {
     })
 }
 
-/// Lines as the problem has them: cost, and every resource.
+/// Lines in the problem's units: cost, and every resource.
 struct Lines {
     resources: usize,
 }
@@ -112,7 +111,7 @@ impl Lines {
 }
 
 impl Form {
-    /// The problem, made ready.
+    /// Prepares a problem.
     pub(super) fn new(problem: &Problem) -> Self {
         let width = 1 + problem.limits.len();
         let mut form = Self::empty(problem, width);
@@ -210,7 +209,7 @@ impl Form {
         self.owned.extend(owned);
     }
 
-    /// Leaves out rows that hold whatever is chosen, and scales the others.
+    /// Removes rows that no choice can violate, and scales the others.
     fn rescale(&mut self, limits: &[f64]) {
         let width = self.width;
         let most: Vec<f64> = (0..width).map(|at| self.most(at)).collect();
@@ -237,7 +236,7 @@ impl Form {
         self.kept = kept;
     }
 
-    /// The most that could come together in one column, over all choices.
+    /// The largest possible sum of one column over all choices.
     fn most(&self, at: usize) -> f64 {
         let column = |lines: &[f64]| -> f64 {
             lines.iter().skip(at).step_by(self.width).map(|term| term.max(0.0)).sum()
@@ -257,7 +256,7 @@ impl Form {
         &self.taken[switch * self.width..(switch + 1) * self.width]
     }
 
-    /// Line of a class, owned with everything punted.
+    /// Line of an owned class with everything punted.
     pub(super) fn class_line(&self, class: usize) -> &[f64] {
         &self.owned[class * self.width..(class + 1) * self.width]
     }
@@ -272,10 +271,10 @@ impl Form {
         &self.carried[carry * self.width..(carry + 1) * self.width]
     }
 
-    /// Switches, of those that are neither on nor off, that some way could still gain by.
+    /// The undecided switches that some route could still gain by.
     ///
-    /// One that none could is best off: it takes from resources and gives nothing. Turning it off
-    /// may rob others of their last reason, hence the repetition.
+    /// A switch that no route gains by is best off: it uses resources without a benefit. Turning it
+    /// off may make others useless, hence the loop.
     pub(super) fn open(&self, on: u128, mut off: u128) -> u128 {
         let all = if self.switches == 128 { u128::MAX } else { (1 << self.switches) - 1 };
         loop {
@@ -289,10 +288,10 @@ impl Form {
         }
     }
 
-    /// The same choices, but what is minimised is by which part every limit must grow, at most
+    /// The same choices with another objective: the factor by which every limit must grow, at most
     /// `most`.
     ///
-    /// It is one class more, which costs 1 and gives each row 1.
+    /// It is one additional class that costs 1 and gives each row 1.
     pub(super) fn relieved(&self, most: f64) -> Self {
         let mut form = self.clone();
         for lines in

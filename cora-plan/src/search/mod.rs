@@ -1,12 +1,14 @@
-//! The search for the best allocation: what is on, and which share of each class the NIC owns.
+//! The search for the best allocation: the switches that are on, and the share of each class that
+//! the NIC owns.
 //!
-//! The problem knows neither states nor packets: switches, classes, resources. `model` makes it of
-//! a graph and profiles; what it finds is exact, and comes with its proof.
+//! The problem is abstract: it has switches, classes and resources, but no states or packets.
+//! `model` derives it from a graph and profiles. The result is exact and comes with its proof.
 //!
 //! With `on(j)` in {0, 1} for each switch and `x(c)` in [0, 1] for each class:
 //!
 //! ```text
-//! minimise    Σ_c (1 − x(c))·away(c).cost + x(c)·Σ_r (on(all of r.needs) ? r.local.cost : r.punted.cost)
+//! minimise    Σ_c (1 − x(c))·away(c).cost
+//!           + Σ_c x(c)·Σ_r (on(all of r.needs) ? r.local.cost : r.punted.cost)
 //! such that   for each resource k:
 //!             Σ_j on(j)·switch(j).uses[k]
 //!           + Σ_c (1 − x(c))·away(c).uses[k]
@@ -14,21 +16,21 @@
 //!           + Σ_c x(c)·Σ_{j in carries(c)} on(j)·carried[k]                          ≤ limit[k]
 //! ```
 //!
-//! How it is found, from the outside in. Each module has its steps at its head, and its code
-//! carries their numbers.
+//! The modules, from the outside in. Each lists its steps at its head, and its code carries their
+//! numbers.
 //!
-//! | module | what |
+//! | module | contents |
 //! | --- | --- |
-//! | `solve` | the whole: make ready, find something allowed, search, break ties |
-//! | `form` | the problem scaled, merged, without what can't matter |
+//! | `solve` | the whole: prepare, find a feasible allocation, search, break ties |
+//! | `form` | the problem scaled, merged, without irrelevant parts |
 //! | `branch` | branch and bound over switches: lowest bound first, started by a local search |
 //! | `relaxed` | the bound of a node: the best prices of resources, by cutting planes |
-//! | `priced` | the bound at given prices: a smallest cut, in which a switch is paid for once, whoever needs it |
-//! | `shares` | the best shares when switches are decided: a linear program |
-//! | `flow`, `simplex` | maximum flow; linear programs of few rows |
+//! | `priced` | the bound at given prices: a minimum cut that pays once for a shared switch |
+//! | `shares` | the best shares for decided switches: a linear program |
+//! | `flow`, `simplex` | maximum flow; linear programs with few rows |
 //!
-//! Work is counted in steps that are the same on every machine, and floats are only added,
-//! multiplied, divided, compared and rounded: the same problem gives the same bytes everywhere.
+//! Effort is counted in steps that are the same on every machine. Floats are only added,
+//! multiplied, divided, compared and rounded, so the same problem gives the same bytes everywhere.
 
 mod branch;
 mod flow;
@@ -41,106 +43,107 @@ mod solve;
 
 pub use solve::{Infeasible, Shortage, evaluate, solve};
 
-/// Something to optimise.
+/// An optimisation problem.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Problem {
-    /// What may be on (at the NIC) or off (at the host): states and handlers. At most 128.
+    /// States and handlers that may be on (at the NIC) or off (at the host). At most 128.
     pub switches: Vec<Switch>,
     /// Classes of flows.
     pub classes: Vec<ClassTerms>,
-    /// How much there is of each resource. Never negative.
+    /// Amount of each resource. Never negative.
     pub limits: Vec<f64>,
 }
 
-/// One thing that is at the NIC or not.
+/// A state or handler that is at the NIC or not.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Switch {
-    /// Decided already.
+    /// The decision, if it is fixed.
     pub fixed: Option<bool>,
-    /// What it takes of each resource when it is on, whoever is owned. Never negative.
+    /// Resources that it uses if it is on, independent of the shares. Never negative.
     pub uses: Vec<f64>,
 }
 
-/// What a class of flows costs and takes, at the asked rate.
+/// Costs and resource use of a class of flows, at the asked rate.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClassTerms {
-    /// When the host owns all of it.
+    /// If the host owns all of it.
     pub away: Terms,
-    /// When the NIC owns all of it, by the ways its packets take.
+    /// If the NIC owns all of it, by route.
     pub routes: Vec<RouteTerms>,
-    /// Switch, and what each resource loses when it is on and the NIC owns the whole class.
+    /// Switch, and the resources used if it is on and the NIC owns the whole class.
     pub carries: Vec<(usize, Vec<f64>)>,
-    /// Whether its share may be anything between 0 and 1, or only 0 or 1 (or what is stated).
+    /// The possible shares of the class.
     pub share: Share,
 }
 
-/// What may be chosen as a class's share.
+/// The possible shares of a class.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Share {
-    /// Anything from 0 to this, at most 1.
+    /// Any share from 0 to this, at most 1.
     UpTo(f64),
-    /// This alone.
+    /// This share only.
     Exactly(f64),
 }
 
-/// One way of a class's packets.
+/// One route of a class's packets.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RouteTerms {
     /// Switches that must be on for it to run at the NIC: bit `j` for switch `j`.
     pub needs: u128,
-    /// When they are.
+    /// If they are on.
     pub local: Terms,
-    /// When they are not, and the packet is punted.
+    /// If they are not on, and the packet is punted.
     pub punted: Terms,
 }
 
-/// What something costs, and what it takes of each resource. Nothing is negative.
+/// Cost, and use of each resource. Never negative.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Terms {
-    /// What is minimised: host cores.
+    /// The minimised quantity: host cores.
     pub cost: f64,
     /// Per resource.
     pub uses: Vec<f64>,
 }
 
-/// What was found.
+/// The result.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Solution {
     /// Per switch.
     pub on: Vec<bool>,
     /// Per class.
     pub shares: Vec<f64>,
-    /// What it costs.
+    /// Its cost.
     pub cost: f64,
-    /// How far it is proven.
+    /// The proof of optimality.
     pub proof: Proof,
 }
 
-/// How good a solution is known to be.
+/// Proof of a solution's quality.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Proof {
-    /// Nothing is better, by more than a billionth of the cost. (Or, where the cost is next to
-    /// nothing beside what it could be, by a part in 10^13 of that: what adding up may be off by.)
+    /// Whether no allocation is better by more than a billionth of the cost. Near cost 0, the
+    /// tolerance is 10^-13 of the largest possible cost: the error of sums.
     pub optimal: bool,
-    /// No allocation costs less than this.
+    /// Lower bound on the cost of all allocations.
     pub bound: f64,
     /// Nodes of the search.
     pub nodes: u64,
 }
 
-/// How long to search, in units that are the same on every machine.
+/// Limit of the search, in units that are the same on every machine.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Effort {
-    /// Most nodes to bound.
+    /// Maximum number of nodes to bound.
     pub nodes: u64,
-    /// Most steps of work: arcs and cells looked at. A few hundred million of them take a second.
+    /// Maximum number of steps: arcs and cells visited. A few hundred million take a second.
     pub steps: u64,
-    /// Part of the cost by which the result may be above the bound: 0 asks for the optimum.
+    /// Allowed distance of the result from the bound, as a part of the cost: 0 asks for the
+    /// optimum.
     pub gap: f64,
 }
 
 impl Default for Effort {
-    /// The optimum, or what a second or so of work finds.
+    /// The optimum, or the best result of about a second.
     fn default() -> Self {
         Self { nodes: 1_000_000, steps: 400_000_000, gap: 0.0 }
     }

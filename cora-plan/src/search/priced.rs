@@ -1,27 +1,25 @@
-//! The bound at given prices: what the cheapest choice costs when nothing is limited, but resources
-//! are paid for.
+//! The bound at given prices: the cost of the cheapest choice if resources are unlimited, but paid
+//! for.
 //!
-//! 1. With a price per row, a line is one number. A class that is owned pays for itself, for what
-//!    it carries, and gains by each way whose needs are all on. A switch that is on is paid for
-//!    once.
-//! 2. What is decided is exact. For what is not, two things are relaxed: a class pays for carrying
-//!    only if a way of its own gains by that switch, and a way that would lose by running at the
-//!    NIC is punted. Both only lower the cost, so what comes out is a lower bound.
-//! 3. What remains is a closure: to take a way's gain, take its class, its switches, and what the
-//!    class carries for them. The cheapest closure is a smallest cut (Picard, *Maximal closure of a
-//!    graph and applications to combinatorial problems*, 1976).
-//! 4. What the cut leaves over bounds every decision: turning a switch on costs at least what is
-//!    left of its arc to the sink; turning it off at least what is left of the gains of all ways
-//!    that need it.
+//! 1. With a price per row, a line is one number. An owned class pays for itself and for its
+//!    carries, and gains by each route with all its needs on. A switch that is on is paid for once.
+//! 2. Decided parts are exact. For the others, two things are relaxed: a class pays for a carry
+//!    only if a route of its own gains by that switch, and a route that would lose by running at
+//!    the NIC is punted. Both only lower the cost, so the result is a lower bound.
+//! 3. The rest is a closure: the gain of a route requires its class, its switches, and the class's
+//!    carries for them. The cheapest closure is a minimum cut (Picard, *Maximal closure of a graph
+//!    and applications to combinatorial problems*, 1976).
+//! 4. The residuals of the cut bound every decision. Turning a switch on costs at least the
+//!    residual of its arc to the sink; turning it off costs at least the residual gains of all
+//!    routes that need it.
 //!
-//! The bound less what all limits are worth at these prices is a lower bound for the limited
-//! problem, too (Lagrange); [`relaxed`](super::relaxed) looks for the prices at which it is
-//! highest.
+//! The bound less the value of all limits at these prices is also a lower bound for the limited
+//! problem (Lagrange). [`relaxed`](super::relaxed) searches for the prices with the highest bound.
 
 use super::flow::{DRY, Network, SINK, SOURCE};
 use super::form::{Form, add, members};
 
-/// What is decided.
+/// Decided switches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Decided {
     /// Switches that are on.
@@ -30,15 +28,15 @@ pub(super) struct Decided {
     pub(super) off: u128,
 }
 
-/// A way that could gain.
+/// A route with a possible gain.
 struct Candidate {
     route: usize,
-    /// Gain, and the arc that it flows through, if anything stands in its way.
+    /// Gain, and the arc that it flows through, if it has a cost to pay.
     gain: f64,
     arc: Option<usize>,
 }
 
-/// Where nodes of each sort begin in the network.
+/// First node of each sort in the network.
 struct Nodes {
     class: usize,
     switch: usize,
@@ -55,27 +53,27 @@ impl Nodes {
     }
 }
 
-/// The bound at some prices, with room to compute it in.
+/// The bound at some prices, with its working memory.
 #[derive(Default)]
 pub(super) struct Priced {
-    /// No allocation within the decisions costs less.
+    /// Lower bound of all allocations within the decisions.
     pub(super) bound: f64,
-    /// What is on in the relaxed choice.
+    /// Switches that are on in the relaxed choice.
     pub(super) on: u128,
-    /// Line of the relaxed choice: its cost, and what it takes.
+    /// Line of the relaxed choice: its cost and its resource use.
     pub(super) line: Vec<f64>,
-    /// Per switch, by how much the bound rises at least if it is on.
+    /// Per switch, the minimum rise of the bound if it is on.
     pub(super) rise_on: Vec<f64>,
-    /// Per switch, by how much the bound rises at least if it is off.
+    /// Per switch, the minimum rise of the bound if it is off.
     pub(super) rise_off: Vec<f64>,
     /// Per switch: its price.
     pub(super) switch_price: Vec<f64>,
     network: Network,
     class_price: Vec<f64>,
     candidates: Vec<Candidate>,
-    /// Switches that are paid for, and their arcs to the sink.
+    /// Switches with a price, and their arcs to the sink.
     switch_arc: Vec<(usize, usize)>,
-    /// Per class: needs of the ways that it takes.
+    /// Per class: needs of the routes that it takes.
     wanted: Vec<u128>,
     work: u64,
 }
@@ -85,16 +83,16 @@ fn dot(prices: &[f64], line: &[f64]) -> f64 {
 }
 
 impl Priced {
-    /// Work done so far.
+    /// Steps so far.
     pub(super) fn steps(&self) -> u64 {
         self.work + self.network.steps
     }
 
-    /// Computes the bound at `prices`: of the cost (1, or 0), and of each row.
+    /// Computes the bound at `prices`: first of the cost (1 or 0), then of each row.
     pub(super) fn compute(&mut self, form: &Form, decided: Decided, prices: &[f64]) {
         let lines = form.switches + form.classes.len() + form.routes.len() + form.carries.len();
         self.work += (lines * form.width) as u64;
-        // 1. Lines become numbers.
+        // 1. Converts lines to numbers.
         self.price(form, decided, prices);
         self.gather(form, decided, prices);
         // 3. The closure.
@@ -107,12 +105,12 @@ impl Priced {
         }
         bound -= self.candidates.iter().map(|candidate| candidate.gain).sum::<f64>();
         self.bound = bound;
-        // 4. What is left over.
+        // 4. The residuals.
         self.rises(form);
         self.choose(form, decided);
     }
 
-    /// Prices of switches, and of classes with all that is decided.
+    /// Prices of switches, and of classes with all decided carries.
     fn price(&mut self, form: &Form, decided: Decided, prices: &[f64]) {
         self.switch_price.clear();
         self.switch_price
@@ -132,7 +130,7 @@ impl Priced {
         }
     }
 
-    /// The ways that could gain, of classes that could be worth owning.
+    /// The routes with a possible gain, of classes that may be worth owning.
     fn gather(&mut self, form: &Form, decided: Decided, prices: &[f64]) {
         self.candidates.clear();
         let mut start = 0;
@@ -147,7 +145,7 @@ impl Priced {
             }
             let last = form.routes.get(index + 1).is_none_or(|next| next.class != route.class);
             if last {
-                // 2. A class that could not even pay for itself is not owned.
+                // 2. A class that can't even pay for itself is not owned.
                 let owned = form.classes[route.class].forced;
                 if !owned && sum <= self.class_price[route.class] {
                     self.candidates.truncate(start);
@@ -157,7 +155,7 @@ impl Priced {
         }
     }
 
-    /// Arcs from gains to what they need, and from there to what that costs.
+    /// Arcs from gains to their needs, and from there to the costs.
     fn connect(&mut self, form: &Form, decided: Decided, prices: &[f64]) {
         let nodes = Nodes::new(form);
         self.network.clear(nodes.candidate + self.candidates.len());
@@ -179,8 +177,8 @@ impl Priced {
         }
     }
 
-    /// What a gain needs: its class, what the class carries for it, its switches. Says which
-    /// switches have a price.
+    /// Connects a gain with its needs: its class, the class's carries for it, its switches. Returns
+    /// the switches that have a price.
     fn connect_candidate(
         &mut self,
         form: &Form,
@@ -204,8 +202,7 @@ impl Priced {
             let carry = carry.map(|carry| carry as usize);
             let priced = carry.map(|carry| (carry, dot(prices, form.carried_line(carry))));
             if let Some((carry, price)) = priced.filter(|(_, price)| *price > DRY) {
-                // Through what the class carries, which is paid for once per class, and on to the
-                // switch.
+                // Through the carry, which each class pays for once, and on to the switch.
                 stands = true;
                 self.network.arc(node, nodes.carry + carry, f64::INFINITY);
                 if self.wanted[route.class] & 1 << switch == 0 {
@@ -225,7 +222,7 @@ impl Priced {
         paid
     }
 
-    /// What each decision costs at least.
+    /// The minimum cost of each decision.
     fn rises(&mut self, form: &Form) {
         self.rise_on.clone_from(&self.switch_price);
         self.rise_off.clear();

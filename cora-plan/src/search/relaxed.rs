@@ -1,67 +1,66 @@
-//! The highest bound over all prices: a concave function of a few prices, climbed by cutting
+//! The highest bound over all prices: a concave function of a few prices, maximised by cutting
 //! planes.
 //!
-//! 1. Each choice found by [`Priced`] is a line whose value is linear in the prices; the least of
-//!    all lines found so far is a model of the bound from above (Kelley, *The cutting-plane method
-//!    for solving convex programs*, 1960). Its highest point is a small linear program, solved by
-//!    [`Simplex`].
-//! 2. The next prices lie between the best so far and that point (Wentges, *Weighted Dantzig–Wolfe
-//!    decomposition for linear mixed-integer programming*, 1997): the model's own point jumps about
-//!    while lines are few.
-//! 3. It ends where the bound passes the cutoff, where model and bound meet, where the bound can't
-//!    pass the cutoff any more, or after a number of tries. The bound is valid wherever it ends.
-//! 4. The weights of the lines at the model's point say which part of a switch is on in the
-//!    relaxation.
+//! 1. Each choice from [`Priced`] is a line that is linear in the prices. The minimum of all lines
+//!    so far is a model of the bound from above (Kelley, *The cutting-plane method for solving
+//!    convex programs*, 1960). Its maximum is a small linear program, solved by [`Simplex`].
+//! 2. The next prices are between the best so far and that maximum (Wentges, *Weighted
+//!    Dantzig–Wolfe decomposition for linear mixed-integer programming*, 1997), because the model's
+//!    own maximum is unstable while lines are few.
+//! 3. It ends if the bound passes the cutoff, if model and bound meet, if the bound can no longer
+//!    pass the cutoff, or after a number of iterations. The bound is valid in each case.
+//! 4. The weights of the lines at the model's maximum give the fraction of each switch that is on
+//!    in the relaxation.
 
 use super::form::{Form, members};
 use super::priced::{Decided, Priced};
 use super::simplex::Simplex;
 
-/// Highest price of a row, in costs of all that there is to pay: only a row that next to nothing is
-/// left of would want a higher one, and there the search goes on by deciding instead.
+/// Maximum price of a row, in units of the total cost. Only a row with almost no amount left would
+/// need a higher one, and there the search branches instead.
 const DEAREST: f64 = 1e5;
-/// Part of the way from the best prices to the model's that is gone.
+/// Step from the best prices towards the model's, as a part of the distance.
 const STEP: f64 = 0.6;
 
-/// The relaxation of a node, with room to compute it in.
+/// The relaxation of a node, with its working memory.
 #[derive(Default)]
 pub(super) struct Relaxed {
-    /// No allocation within the decisions costs less.
+    /// Lower bound of all allocations within the decisions.
     pub(super) bound: f64,
-    /// Prices at which that is so: of the cost, then of each row.
+    /// Prices of that bound: of the cost, then of each row.
     pub(super) prices: Vec<f64>,
-    /// Per switch: which part of it is on.
+    /// Per switch: the fraction that is on.
     pub(super) parts: Vec<f64>,
-    /// What is on in each choice that was found.
+    /// Switches that are on, for each choice found.
     pub(super) choices: Vec<u128>,
-    /// Switches that may not be on, and such that may not be off, in anything below the cutoff.
+    /// Switches that can't be on, and those that can't be off, in any allocation below the cutoff.
     pub(super) shut: Decided,
-    /// Price of each switch, at the best prices.
+    /// Price of each switch at the best prices.
     pub(super) switch_price: Vec<f64>,
     priced: Priced,
-    /// Lines found: cost, and use above the limit, per row.
+    /// Lines found: cost, and excess over the limit per row.
     lines: Vec<f64>,
     work: u64,
 }
 
-/// When to stop climbing.
+/// Stopping rule of the iterations.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Climb {
-    /// A bound of this much is enough.
+    /// A sufficient bound.
     pub(super) cutoff: f64,
-    /// Most prices to try.
+    /// Maximum number of price vectors.
     pub(super) tries: usize,
-    /// Whether to go on where the cutoff is out of reach, for good prices.
+    /// Whether to go on for good prices if the cutoff is out of reach.
     pub(super) thorough: bool,
 }
 
 impl Relaxed {
-    /// Work done so far.
+    /// Steps so far.
     pub(super) fn steps(&self) -> u64 {
         self.work + self.priced.steps()
     }
 
-    /// Climbs from `start`.
+    /// Maximises the bound from `start`.
     pub(super) fn climb(&mut self, form: &Form, decided: Decided, start: &[f64], climb: Climb) {
         let rows = form.limits.len();
         self.lines.clear();
@@ -91,7 +90,8 @@ impl Relaxed {
         self.model(form);
     }
 
-    /// The bound at some prices; keeps them if they are the best, and the line that they give.
+    /// Computes the bound at some prices. Keeps the prices if they are the best, and always the
+    /// line.
     fn look(&mut self, form: &Form, decided: Decided, prices: &[f64], cutoff: f64) {
         let priced = &mut self.priced;
         priced.compute(form, decided, prices);
@@ -113,18 +113,18 @@ impl Relaxed {
             .extend(priced.line[1..].iter().zip(&form.limits).map(|(used, limit)| used - limit));
         self.choices.push(priced.on);
         if self.shut.on & self.shut.off != 0 {
-            // One of them would have to be both.
+            // A switch that must be both on and off.
             self.bound = self.bound.max(cutoff);
         }
     }
 
-    /// The model's highest point and its height; and the parts that are on there.
+    /// The maximum of the model, its prices, and the switch fractions there.
     fn model(&mut self, form: &Form) -> (f64, Vec<f64>) {
         let rows = form.limits.len();
         let width = rows + 1;
         let costs: Vec<f64> = self.lines.iter().step_by(width).copied().collect();
         let lowest = costs.iter().copied().fold(f64::INFINITY, f64::min);
-        // Height above the lowest line's, then prices: height − prices · excess ≤ cost − lowest.
+        // Height above the lowest line, then prices: height − prices · excess ≤ cost − lowest.
         let mut table = Vec::with_capacity(self.lines.len());
         for line in self.lines.chunks_exact(width) {
             table.push(1.0);

@@ -1,29 +1,29 @@
-//! The best shares when it is known what is on: a linear program with one variable per class.
+//! The best shares for decided switches: a linear program with one variable per class.
 
 use super::form::{Form, add, members};
 use super::simplex::{Simplex, TOLERANCE};
 
-/// The best that can be had with a set of switches.
+/// The best allocation for a set of switches.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Filled {
-    /// By which part all limits would have to grow for it to be allowed; 0 if it is.
+    /// Factor by which all limits would have to grow to make it feasible; 0 if it is.
     pub(super) lacks: f64,
-    /// What it costs, scaled.
+    /// Its cost, scaled.
     pub(super) cost: f64,
-    /// Per class: which part of its largest share.
+    /// Per class: the fraction of its largest share.
     pub(super) parts: Vec<f64>,
-    /// Work done.
+    /// Steps spent.
     pub(super) steps: u64,
 }
 
 impl Filled {
-    /// Whether it is allowed.
+    /// Whether it is feasible.
     pub(super) fn fits(&self) -> bool {
         self.lacks <= TOLERANCE
     }
 }
 
-/// The program of a set of switches.
+/// The linear program of a set of switches.
 struct Program {
     base: Vec<f64>,
     /// Line per class.
@@ -89,7 +89,7 @@ impl Program {
     }
 }
 
-/// The cheapest shares when `on` is on; where no shares are allowed, those that lack least.
+/// The cheapest shares with the switches `on`; if none are feasible, those with the least shortage.
 pub(super) fn best(form: &Form, on: u128) -> Filled {
     let program = Program::new(form, on);
     let mut simplex = program.simplex(form);
@@ -100,7 +100,7 @@ pub(super) fn best(form: &Form, on: u128) -> Filled {
     program.read(form, &simplex, if lacks <= TOLERANCE { 0.0 } else { lacks })
 }
 
-/// Among the cheapest shares, those whose sum is largest; among these, the larger ones at the lower
+/// Among the cheapest shares, those with the largest sum; among these, larger ones at lower
 /// indices.
 pub(super) fn largest(form: &Form, on: u128) -> Filled {
     let program = Program::new(form, on);

@@ -5,23 +5,23 @@
 //! ```
 //!
 //! The primal simplex method for bounded variables (Dantzig, *Linear Programming and Extensions*,
-//! 1963, ch. 18): a variable that is not in the basis rests at 0 or at its upper end, and may cross
-//! from one to the other without a pivot. Entering is who improves fastest, the lowest index among
-//! equals; once the objective has stood still for as many turns as there are columns, the lowest
-//! index outright, which can't cycle (Bland, *New finite pivoting rules for the simplex method*,
-//! 1977). Nothing depends on time or chance.
+//! 1963, ch. 18). A non-basic variable is at 0 or at its upper end, and may change between them
+//! without a pivot. The entering variable is the one that improves fastest, the lowest index among
+//! equals. After as many degenerate iterations as there are columns, it is the lowest index (Bland,
+//! *New finite pivoting rules for the simplex method*, 1977), which can't cycle. Nothing depends on
+//! time or randomness.
 //!
-//! One column more stands for *relief*: it widens every row by the same amount. It makes a start
-//! where `b` is negative, and what is left of it at its least says by how much rows can't be met.
+//! An additional column is the *relief*: it widens every row by the same amount. It gives a start
+//! for negative `b`, and its minimum is the amount by which the rows can't be met.
 
-/// Smallest reduced cost that counts as an improvement.
+/// Minimum reduced cost that counts as an improvement.
 const IMPROVES: f64 = 1e-11;
-/// Smallest entry of a column that is taken as a pivot.
+/// Minimum entry of a column for a pivot.
 const PIVOT: f64 = 1e-10;
-/// Relief up to this is none: rows are scaled to 1.
+/// Relief up to this counts as 0, because rows are scaled to 1.
 pub(super) const TOLERANCE: f64 = 1e-9;
 
-/// A program and where its simplex stands.
+/// A program and its simplex state.
 #[derive(Debug)]
 pub(super) struct Simplex {
     /// Rows.
@@ -34,9 +34,9 @@ pub(super) struct Simplex {
     value: Vec<f64>,
     /// Upper end per column.
     upper: Vec<f64>,
-    /// Columns that rest at their upper end.
+    /// Columns at their upper end.
     raised: Vec<bool>,
-    /// Columns that may not enter any more.
+    /// Columns that may no longer enter.
     frozen: Vec<bool>,
     /// Per row, its column.
     basis: Vec<usize>,
@@ -44,13 +44,13 @@ pub(super) struct Simplex {
     basic: Vec<bool>,
     /// Objective's reduced costs.
     reduced: Vec<f64>,
-    /// Cells of the tableau that were touched: the work done.
+    /// Cells of the tableau touched: the measure of effort.
     pub(super) steps: u64,
 }
 
 impl Simplex {
-    /// A program of `rows` (each: `variables` coefficients) within `ends`; every variable at 0,
-    /// every slack basic.
+    /// A program of `rows` (`variables` coefficients each) within `ends`. Initially every variable
+    /// is 0 and every slack basic.
     pub(super) fn new(rows: &[f64], ends: &[f64], upper: &[f64]) -> Self {
         let (variables, count) = (upper.len(), ends.len());
         let columns = variables + 1 + count;
@@ -62,7 +62,7 @@ impl Simplex {
             line[variables + 1 + row] = 1.0;
         }
         let mut uppers = upper.to_vec();
-        // Relief is shut unless it is asked for.
+        // Relief is fixed at 0 until `settle` needs it.
         uppers.push(0.0);
         uppers.resize(columns, f64::INFINITY);
         let mut basic = vec![false; columns];
@@ -86,17 +86,17 @@ impl Simplex {
         self.variables + 1 + self.rows
     }
 
-    /// Makes all rows hold, and says by how much the rows had to be widened for it: 0 if they need
-    /// not be.
+    /// Finds a feasible start, and returns the amount by which the rows had to be widened: 0 if
+    /// they hold.
     ///
-    /// Where it is more than [`TOLERANCE`], values are those of the least widening.
+    /// If it is more than [`TOLERANCE`], the values are those of the least widening.
     pub(super) fn settle(&mut self) -> f64 {
         let relief = self.variables;
         let worst = (0..self.rows).min_by(|one, two| self.value[*one].total_cmp(&self.value[*two]));
         let Some(worst) = worst.filter(|row| self.value[*row] < 0.0) else { return 0.0 };
         let needed = -self.value[worst];
         self.upper[relief] = f64::INFINITY;
-        // Every row is widened by what the worst one needs.
+        // Widens every row by the violation of the worst one.
         for value in &mut self.value {
             *value += needed;
         }
@@ -105,12 +105,12 @@ impl Simplex {
         costs[relief] = -1.0;
         self.maximise(&costs);
         let left = self.get(relief).max(0.0);
-        // What is left within the tolerance stays, and can't grow.
+        // Relief within the tolerance stays, and can't grow.
         self.upper[relief] = left;
         left
     }
 
-    /// Moves to where `costs` (per variable; of relief and slacks where given) are highest.
+    /// Maximises `costs` (per variable; also of relief and slacks, if given).
     pub(super) fn maximise(&mut self, costs: &[f64]) {
         self.reduce(costs);
         let patience = self.columns() as u64;
@@ -120,14 +120,13 @@ impl Simplex {
             let Some(gained) = gained else { return };
             still = if gained > 0.0 { 0 } else { still + 1 };
             if still > 50 * patience {
-                // Bland's rule ends in exact arithmetic; rounding must not make it endless.
+                // Bland's rule terminates in exact arithmetic; rounding could make it endless.
                 return;
             }
         }
     }
 
-    /// From here on, nothing moves that would worsen what was maximised last by more than `least`
-    /// per unit.
+    /// From now on, nothing may worsen the last objective by more than `least` per unit.
     pub(super) fn freeze(&mut self, least: f64) {
         for column in 0..self.columns() {
             self.frozen[column] |= !self.basic[column] && self.reduced[column].abs() > least;
@@ -142,12 +141,12 @@ impl Simplex {
         if self.raised[column] { self.upper[column] } else { 0.0 }
     }
 
-    /// What one unit more of a row's end would give.
+    /// Gain of one more unit of a row's end.
     pub(super) fn price(&self, row: usize) -> f64 {
         -self.reduced[self.variables + 1 + row]
     }
 
-    /// Reduced costs from scratch.
+    /// Computes reduced costs from scratch.
     fn reduce(&mut self, costs: &[f64]) {
         let columns = self.columns();
         self.reduced.fill(0.0);
@@ -166,7 +165,7 @@ impl Simplex {
         }
     }
 
-    /// Who enters: the fastest, or the first.
+    /// The entering column: the fastest, or the first.
     fn entering(&self, first: bool) -> Option<usize> {
         let mut chosen = None;
         let mut fastest = IMPROVES;
@@ -187,7 +186,7 @@ impl Simplex {
         chosen
     }
 
-    /// Lets a column in as far as it goes; says what it gained, or nothing if it goes for ever.
+    /// Increases a column as far as possible; returns the gain, or `None` if it is unbounded.
     fn enter(&mut self, column: usize, first: bool) -> Option<f64> {
         let columns = self.columns();
         let sign = if self.raised[column] { -1.0 } else { 1.0 };
@@ -232,7 +231,7 @@ impl Simplex {
             None => self.raised[column] = !self.raised[column],
             Some((row, _)) => {
                 let start = if self.raised[column] { self.upper[column] } else { 0.0 };
-                // Who leaves rests at the end that it ran into.
+                // The leaving variable stays at the end that it reached.
                 let left = self.basis[row];
                 let rests = self.body[row * columns + column] * sign < 0.0;
                 self.pivot(row, column, start + sign * far);
@@ -242,7 +241,7 @@ impl Simplex {
         Some(gained)
     }
 
-    /// Exchanges the basic variable of `row` for `column`, whose value is `value`.
+    /// Exchanges the basic variable of `row` for `column`, with the new value `value`.
     fn pivot(&mut self, row: usize, column: usize, value: f64) {
         let columns = self.columns();
         self.steps += self.body.len() as u64;
@@ -287,7 +286,7 @@ mod tests {
 
     #[test]
     fn finds_a_start_where_zero_is_none() {
-        // x + y ≥ 2 and x − y ≤ −1, within 0..=3: least x + 2y is x = 1/2, y = 3/2.
+        // x + y ≥ 2 and x − y ≤ −1, within 0..=3: x + 2y is least at x = 1/2, y = 3/2.
         let mut simplex = Simplex::new(&[-1.0, -1.0, 1.0, -1.0], &[-2.0, -1.0], &[3.0, 3.0]);
         assert!(simplex.settle() < 1e-12);
         simplex.maximise(&[-1.0, -2.0]);
@@ -296,7 +295,7 @@ mod tests {
 
     #[test]
     fn says_by_how_much_rows_contradict() {
-        // x ≤ 1 and x ≥ 3: either by 1.
+        // x ≤ 1 and x ≥ 3: each violated by 1.
         let mut simplex = Simplex::new(&[1.0, -1.0], &[1.0, -3.0], &[10.0]);
         assert!((simplex.settle() - 1.0).abs() < 1e-12);
         assert!((simplex.get(0) - 2.0).abs() < 1e-12);
@@ -304,7 +303,7 @@ mod tests {
 
     #[test]
     fn a_second_wish_does_not_spoil_the_first() {
-        // x + y ≤ 1: any of it is worth the same; then more of y is wanted.
+        // x + y ≤ 1: all of it has the same value; then more of y is wanted.
         let mut simplex = Simplex::new(&[1.0, 1.0], &[1.0], &[1.0, 1.0]);
         simplex.maximise(&[1.0, 1.0]);
         simplex.freeze(1e-9);

@@ -1,13 +1,13 @@
-//! The search from outside: a problem in, a solution with its proof out.
+//! The entry of the search: from a problem to a solution with its proof.
 //!
-//! 1. The problem is made ready ([`Form`]).
-//! 2. An allocation that every limit allows is looked for. Where the start finds none, the same
-//!    search runs on another question: by how much must limits grow? It ends with an allowed
-//!    allocation, or proves that there is none and says what is nearest.
+//! 1. The problem is prepared ([`Form`]).
+//! 2. A feasible allocation is searched. If the start is infeasible, the same search minimises the
+//!    factor by which limits must grow. It ends with a feasible allocation, or proves that there is
+//!    none and returns the nearest one.
 //! 3. Branch and bound ([`Search`]).
-//! 4. Ties: of what costs the same, as much as can be added to the NIC is on, tried from the lowest
-//!    index; then shares are as large as can be.
-//! 5. Shares within a billionth of a multiple of 1/1024 become it, if every limit allows.
+//! 4. Ties: among equal costs, as many switches as possible are on, tried from the lowest index;
+//!    then shares are as large as possible.
+//! 5. Shares within a billionth of a multiple of 1/1024 are rounded to it, if every limit allows.
 
 use super::branch::{Best, Search};
 use super::form::{Form, add, members};
@@ -15,39 +15,39 @@ use super::shares;
 use super::simplex::TOLERANCE;
 use super::{Effort, Problem, Proof, Share, Solution, Terms};
 
-/// Shares near a multiple of one part in so many become it.
+/// Shares close to a multiple of one over this are rounded to it.
 const GRID: f64 = 1024.0;
-/// How near: what is farther off was meant.
+/// Maximum distance for rounding; a larger one is intended.
 const NEAR: f64 = 1e-9;
-/// Part of the cost by which two allocations may differ and still cost the same.
+/// Relative difference up to which two costs count as equal.
 const SAME: f64 = 1e-12;
 
-/// No allocation keeps within every limit; or none was found, and none is likely.
+/// No allocation is within every limit, or the search found none.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Infeasible {
-    /// Resources that lack, at the allocation that lacks least: in the order of the problem. Never
-    /// empty.
+    /// Overloaded resources of the allocation with the least shortage, in the order of the problem.
+    /// Never empty.
     pub shortages: Vec<Shortage>,
-    /// By which part every limit would have to grow, at least, for an allocation to be allowed.
+    /// The least factor by which every limit would have to grow to make an allocation feasible.
     pub grow: f64,
-    /// What lacks least: what is on.
+    /// Switches of the allocation with the least shortage.
     pub on: Vec<bool>,
-    /// What lacks least: shares.
+    /// Shares of the allocation with the least shortage.
     pub shares: Vec<f64>,
-    /// Whether it is proven that no allocation is allowed. Otherwise the effort ended first.
+    /// Whether infeasibility is proven. Otherwise the effort was exhausted first.
     pub proven: bool,
     /// Nodes of the search.
     pub nodes: u64,
 }
 
-/// A resource that there is too little of.
+/// An overloaded resource.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Shortage {
     /// Its index.
     pub resource: usize,
-    /// How much there is.
+    /// Its amount.
     pub limit: f64,
-    /// How much the allocation that lacks least takes.
+    /// Use by the allocation with the least shortage.
     pub takes: f64,
 }
 
@@ -66,10 +66,10 @@ impl std::fmt::Display for Infeasible {
 
 impl std::error::Error for Infeasible {}
 
-/// What an allocation costs, and what it takes of each resource.
+/// Cost of an allocation, and its use of each resource.
 ///
 /// # Panics
-/// If `on` or `shares` is not as long as the problem has switches or classes.
+/// If the length of `on` or `shares` differs from the problem's number of switches or classes.
 pub fn evaluate(problem: &Problem, on: &[bool], shares: &[f64]) -> Terms {
     assert_eq!(on.len(), problem.switches.len(), "one word per switch");
     assert_eq!(shares.len(), problem.classes.len(), "one share per class");
@@ -95,21 +95,21 @@ pub fn evaluate(problem: &Problem, on: &[bool], shares: &[f64]) -> Terms {
     Terms { cost, uses }
 }
 
-/// The allocation that costs least, within every limit.
+/// The cheapest allocation within every limit.
 ///
-/// A limit counts as kept up to a billionth of it. The result is a function of its arguments, to
-/// the byte, on every machine.
+/// The tolerance of a limit is a billionth of it. The result is a function of the arguments, to the
+/// byte, on every machine.
 ///
 /// # Errors
-/// That no allocation is within every limit, with the one that lacks least.
+/// No allocation is within every limit; the error has the one with the least shortage.
 ///
 /// # Panics
-/// If the problem is not one: lengths that differ, numbers that are negative or not finite, more
-/// than 128 switches.
+/// If the problem is malformed: inconsistent lengths, negative or non-finite numbers, more than 128
+/// switches.
 pub fn solve(problem: &Problem, effort: Effort) -> Result<Solution, Infeasible> {
-    // 1. Made ready.
+    // 1. Preparation.
     let form = Form::new(problem);
-    // 2. Something that is allowed.
+    // 2. A feasible allocation.
     let starts = match start(problem, &form, effort)? {
         Some(on) => vec![on],
         None => vec![],
@@ -129,7 +129,7 @@ pub fn solve(problem: &Problem, effort: Effort) -> Result<Solution, Infeasible> 
     Ok(Solution { on, shares, cost, proof: Proof { optimal: proven, bound, nodes } })
 }
 
-/// A set of switches that is allowed, if one had to be looked for.
+/// A feasible set of switches, if the search needs one to start.
 fn start(problem: &Problem, form: &Form, effort: Effort) -> Result<Option<u128>, Infeasible> {
     let least = shares::best(form, form.on);
     if least.fits() {
@@ -163,7 +163,7 @@ fn start(problem: &Problem, form: &Form, effort: Effort) -> Result<Option<u128>,
     })
 }
 
-/// Of what costs the same, what has more on, and larger shares.
+/// Among equal costs, prefers more switches on, and then larger shares.
 fn settle_ties(form: &Form, mut best: Best) -> Best {
     let same = SAME * best.filled.cost.abs().max(1e-3);
     for switch in 0..form.switches {
@@ -188,7 +188,7 @@ fn shares_of(problem: &Problem, form: &Form, parts: &[f64]) -> Vec<f64> {
     (0..problem.classes.len()).map(share).collect()
 }
 
-/// Shares on the grid, where they were beside it by rounding alone.
+/// Rounds shares to the grid if only rounding errors separate them from it.
 fn snap(problem: &Problem, on: &[bool], shares: Vec<f64>) -> Vec<f64> {
     let near = |at: usize| {
         let share: f64 = shares[at];

@@ -1,4 +1,4 @@
-//! Profiles with published parameters, and what asks for them by name.
+//! Profiles with published parameters, and their names.
 //!
 //! | name | packets | flows | popularity |
 //! | --- | --- | --- | --- |
@@ -6,7 +6,7 @@
 //! | `zipf` | 64 bytes | 100,000 | Zipf's law, exponent 1.1 |
 //! | `campus` | 870.6 bytes | 274,080 at 10 Gbit/s | by the length of flows, see `campus` |
 //! | `kv` | 196 bytes | 1,000 clients of a key-value store | Zipf's law, exponent 0.99 as in YCSB |
-//! | `shift` | 357.8 bytes | 10,000 to 200,000, growing | Zipf's law, exponent 0.9 to 1.26; here its mean |
+//! | `shift` | 357.8 bytes | 10,000 to 200,000, growing | Zipf's law, exponent 0.9 to 1.26, mean |
 
 use super::Traffic;
 use super::campus::{self, Lengths};
@@ -19,8 +19,8 @@ use super::zipf::Zipf;
 /// Names of the built-in profiles.
 pub const BUILTIN: [&str; 5] = ["campus", "kv", "shift", "uniform", "zipf"];
 
-/// A built-in profile: what it is called, what may be set, and what makes it of its name and the
-/// numbers.
+/// A built-in profile: its name, its parameters, and the function that makes it from its name and
+/// the parameters' values.
 struct Builtin {
     name: &'static str,
     parameters: &'static [Parameter],
@@ -48,24 +48,24 @@ const ALL: [Builtin; 5] = [
     },
 ];
 
-/// How many flows share a host inside; nothing published says.
+/// Flows per inside host; no publication says.
 const FLOWS_PER_HOST: f64 = 8.0;
-/// How many flows share a server outside; nothing published says.
+/// Flows per outside server; no publication says.
 const FLOWS_PER_SERVER: f64 = 32.0;
 
-/// Mean frame of Facebook's ETC pool: see [`kv`]. None is long.
+/// Mean frame of Facebook's ETC pool, see [`kv`]. No frame is long.
 const KV_BYTES: f64 = 195.9;
 
-/// Frames of the simple Internet mix, and how many of each: 64, 594 and 1518 bytes, less 4 of check
-/// sequence each.
+/// Frames of the simple Internet mix, and the weight of each: 64, 594 and 1518 bytes, less 4 bytes
+/// of check sequence each.
 const IMIX: [(f64, f64); 3] = [(60.0, 7.0), (590.0, 4.0), (1514.0, 1.0)];
 
 impl Traffic {
-    /// The built-in profile of this name, with parameters where it takes some:
-    /// `zipf:flows=1000000,s=0.99`. Nothing when the part before the colon is none of [`BUILTIN`].
+    /// The built-in profile of this name, with parameters if it takes some:
+    /// `zipf:flows=1000000,s=0.99`. `None` if the part before the colon is not in [`BUILTIN`].
     ///
     /// # Errors
-    /// All parameters that mean nothing or are out of range.
+    /// All parameters that are unknown or out of range.
     pub fn builtin(name: &str) -> Result<Option<Self>, TrafficError> {
         let (word, text) = name.split_once(':').unwrap_or((name, ""));
         let Some(builtin) = ALL.iter().find(|builtin| builtin.name == word) else {
@@ -96,13 +96,13 @@ fn told(churn: f64) -> String {
     if churn == 0.0 { String::new() } else { format!(", {churn} flows replaced per packet") }
 }
 
-/// Flows by Zipf's law. Each is replaced by a new one equally often; the packet behind that opens
-/// the new flow.
+/// Flows by Zipf's law. Churn replaces all flows equally often; the next packet after a replacement
+/// opens the new flow.
 fn ranked(name: &str, title: String, [flows, bytes, churn]: [f64; 3], exponent: f64) -> Traffic {
     let zipf = Zipf::new(flows, exponent);
     // Between two packets of a flow there are `1 / rate` packets, each of which replaces it with
-    // chance `churn / flows`. Gaps are memoryless, so it is replaced before its next packet with
-    // chance a / (a + rate).
+    // probability a = `churn / flows`. Gaps are memoryless, so the flow is replaced before its next
+    // packet with probability a / (a + rate).
     let replaced = churn / flows;
     let opens = |flows: f64, share: f64| share * replaced / (replaced + share / flows);
     let popularity = Popularity {
@@ -117,9 +117,8 @@ fn ranked(name: &str, title: String, [flows, bytes, churn]: [f64; 3], exponent: 
     traffic(name, title, &popularity)
 }
 
-/// Flows at a time are those that begin within the router's time-out: at 10 Gbit/s 18,270 a second
-/// for 15 s. That is the least there can be, since flows also last; nothing published says how
-/// long.
+/// Concurrent flows are those that begin within the router's time-out: at 10 Gbit/s 18,270 a second
+/// for 15 s. That is a minimum, since flows also last; no publication says how long.
 fn campus(name: &str, numbers: &[f64]) -> Traffic {
     let gbps = numbers[0];
     let lengths = Lengths::published();
@@ -133,9 +132,9 @@ fn campus(name: &str, numbers: &[f64]) -> Traffic {
         ranks: flows,
         share: &|rank| lengths.packets_of_longest(rank / flows) / mean,
         flows: &|rank| rank,
-        // Each flow opens once in all of its packets.
+        // Each flow opens once in all its packets.
         opens: &|of, _| of / flows / mean,
-        // No more than the mean is published.
+        // Only the mean is published.
         frames: Frames::alike(campus::MEAN_BYTES),
         hosts: (flows / FLOWS_PER_HOST).ceil(),
         servers: (flows / FLOWS_PER_SERVER).ceil(),
@@ -147,8 +146,8 @@ fn campus(name: &str, numbers: &[f64]) -> Traffic {
 /// large-scale key-value store", 2012; parameters as in `mutilate`): keys of 36 bytes, values of
 /// 186, thirty reads to a write. In memcached's text protocol over TCP and IPv4 without options, 54
 /// bytes of headers: read 96 and 297 bytes, write 292 and 62, one frame each. A thousand clients
-/// with a connection each to one server; how busy they are goes by YCSB's constant, 0.99 (Cooper et
-/// al. 2010, which says so of keys).
+/// have a connection each to one server. Their activity follows YCSB's constant, 0.99 (Cooper et
+/// al. 2010, where it is for keys).
 fn kv(name: &str, _numbers: &[f64]) -> Traffic {
     let zipf = Zipf::new(1_000.0, 0.99);
     let title = "1,000 clients of a key-value store: sizes of Facebook's ETC pool (Atikoglu et al. 2012), \
@@ -165,9 +164,9 @@ fn kv(name: &str, _numbers: &[f64]) -> Traffic {
     traffic(name, title.to_owned(), &popularity)
 }
 
-/// Traffic that changes: from 10,000 flows with exponent 0.9 to 200,000 with 1.26. A plan is made
-/// for its mean, over nine moments equally far apart; it says nothing of the change itself, and
-/// leaves the openings of growth (less than one packet in a thousand above 10 Mpps and 20 s) out.
+/// Changing traffic: from 10,000 flows with exponent 0.9 to 200,000 with 1.26. A plan uses its mean
+/// over nine equidistant moments. The profile does not show the change itself, and omits the
+/// openings from growth (less than one packet in a thousand above 10 Mpps and 20 s).
 fn shift(name: &str, _numbers: &[f64]) -> Traffic {
     const MOMENTS: u8 = 9;
     let moments: Vec<(f64, Zipf)> = (0..MOMENTS)

@@ -1,5 +1,4 @@
-//! How long the flows of a campus are: the mixture fitted to thirty days of a university's border
-//! router.
+//! Lengths of flows on a campus: the mixture fitted to thirty days of a university's border router.
 //!
 //! Source: P. Jurkiewicz, G. Rzym, P. Boryło, "Flow length and size distributions in campus
 //! Internet traffic", Computer Communications 167 (2021), and its repository `flow-models`:
@@ -12,20 +11,20 @@
 //! .1448 Weibull(k = 2.296901396, scale = 9.594128279)
 //! ```
 //!
-//! The Pareto part has no mean. Here it is cut where the mean becomes the one that was measured;
-//! that moves the quantiles up to 99 % by less than two in a hundred.
+//! The Pareto part has an infinite mean. It is truncated where the mean equals the measured one;
+//! that changes the quantiles up to 99 % by less than 2 %.
 #![expect(clippy::cast_precision_loss, reason = "lengths counted one by one are small")]
 
-/// Packets of the mean flow.
+/// Mean packets of a flow.
 pub(super) const MEAN_PACKETS: f64 = 78.58;
 
-/// Bytes of the mean packet: 275.9 TB in 316.9 G packets.
+/// Mean bytes of a packet: 275.9 TB in 316.9 G packets.
 pub(super) const MEAN_BYTES: f64 = 870.6;
 
-/// Bytes of the mean flow.
+/// Mean bytes of a flow.
 pub(super) const MEAN_FLOW_BYTES: f64 = 68_411.0;
 
-/// Seconds without a packet after which the router took a flow for over.
+/// Idle time-out of flows at the router, in seconds.
 pub(super) const IDLE_SECONDS: f64 = 15.0;
 
 /// Weight and upper end of the uniform parts.
@@ -41,22 +40,22 @@ const WEIBULL: f64 = 0.1448;
 const WEIBULL_SHAPE: f64 = 2.296_901_396;
 const WEIBULL_SCALE: f64 = 9.594_128_279;
 
-/// Lengths that are counted one by one. Beyond, only the Pareto part is left.
+/// Lengths that are counted individually. Beyond, only the Pareto part remains.
 const ONE_BY_ONE: usize = 4096;
 
 /// The lengths of flows, in packets.
 #[derive(Clone, Debug)]
 pub(super) struct Lengths {
-    /// Nothing is longer.
+    /// The maximum length.
     longest: f64,
-    /// Share of flows with more than `k` packets, at place `k`.
+    /// Share of flows with more than `k` packets, at index `k`.
     longer: Vec<f64>,
-    /// Sum of `longer` from place `k` on, to the end of the tail.
+    /// Sum of `longer` from index `k` on, to the end of the tail.
     sum: Vec<f64>,
 }
 
 impl Lengths {
-    /// The published mixture, cut where its mean is the published one.
+    /// The published mixture, truncated at the published mean.
     pub(super) fn published() -> Self {
         let uncut: Vec<f64> = (0..ONE_BY_ONE).map(|k| mixture(k as f64)).collect();
         let (mut low, mut high) = (ONE_BY_ONE as f64, 1e9);
@@ -71,8 +70,8 @@ impl Lengths {
         Self::cut_at(f64::midpoint(low, high), &uncut)
     }
 
-    /// The mixture, of which `uncut` has the shares of flows with more than 0, 1, 2 … packets, cut
-    /// at a length.
+    /// The mixture truncated at a length; `uncut` has the shares of flows with more than 0, 1, 2 …
+    /// packets.
     fn cut_at(longest: f64, uncut: &[f64]) -> Self {
         let mut lengths = Self { longest, longer: Vec::new(), sum: Vec::new() };
         let beyond = mixture(longest);
@@ -86,26 +85,26 @@ impl Lengths {
         lengths
     }
 
-    /// Packets per flow that the `part` longest of all flows have: the sum over `k` of the smaller
-    /// of `part` and the share of flows with more than `k` packets.
+    /// Packets per flow in the longest `part` of all flows: the sum over `k` of the smaller of
+    /// `part` and the share of flows with more than `k` packets.
     pub(super) fn packets_of_longest(&self, part: f64) -> f64 {
         let at = self.longer.partition_point(|share| *share > part);
         if at < ONE_BY_ONE {
             return part * at as f64 + self.sum[at];
         }
         let length = self.length_beyond(part);
-        // Terms stand at whole numbers, the middle of the unit that each is taken for.
+        // Each term is at a whole number, the middle of its unit interval.
         part * (length + 0.5) + self.tail(length + 0.5)
     }
 
-    /// Packets that this share of flows has at most.
+    /// Maximum packets of this share of flows.
     #[cfg(test)]
     pub(super) fn quantile(&self, share: f64) -> f64 {
         let at = self.longer.partition_point(|longer| *longer > 1.0 - share);
         if at < ONE_BY_ONE { at as f64 } else { self.length_beyond(1.0 - share).ceil() }
     }
 
-    /// The length that this share of flows exceeds, where only the Pareto part is left.
+    /// The length that this share of flows exceeds, in the Pareto part.
     fn length_beyond(&self, share: f64) -> f64 {
         let beyond = mixture(self.longest);
         let uncut = share * (1.0 - beyond) + beyond;
@@ -113,7 +112,7 @@ impl Lengths {
         PARETO_FROM + PARETO_SCALE * (grown - 1.0) / PARETO_SHAPE
     }
 
-    /// The sum of the shares of flows with more than `k` packets from here to the longest.
+    /// The sum of the shares of flows with more than `k` packets, from `from` to the longest.
     fn tail(&self, from: f64) -> f64 {
         let from = from - 0.5;
         if from >= self.longest {
@@ -130,7 +129,7 @@ impl Lengths {
     }
 }
 
-/// Share of flows above `x` in the mixture as published.
+/// Share of flows above `x` in the published mixture.
 fn mixture(x: f64) -> f64 {
     let uniform: f64 = UNIFORM.iter().map(|(weight, end)| weight * (1.0 - x / end).max(0.0)).sum();
     let grown = 1.0 + PARETO_SHAPE * (x - PARETO_FROM).max(0.0) / PARETO_SCALE;
@@ -150,7 +149,7 @@ mod tests {
         assert!((1e5..1e6).contains(&lengths.longest), "{}", lengths.longest);
     }
 
-    /// Quantiles of the mixture as published.
+    /// Quantiles of the published mixture.
     #[test]
     fn quantiles_are_those_of_the_mixture() {
         let lengths = Lengths::published();

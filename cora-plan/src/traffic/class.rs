@@ -1,22 +1,20 @@
-//! Flows by their rate, cut into classes that a plan can speak of, and bins that caches are
-//! reckoned with.
+//! Divides flows by rate into classes for plans, and into bins for the cache model.
 //!
-//! Flows come in cells: so many of one rate, heaviest first. Then:
-//! 1. a class ends at the ranks 10, 100, 1,000 … 10,000,000, a bin at 1, 2, 4, 8 … and where a
-//!    class ends; where a cell lies across such a rank, at the nearer of its ends;
-//! 2. from the lightest up, a class becomes one with the next heavier one when their flows are
-//!    alike: the rates differ by less than a quarter, or (in a capture) by no more than chance
-//!    makes them differ;
-//! 3. likewise the bins of each class.
+//! Flows come in cells: a number of flows of one rate, heaviest first. Then:
+//! 1. A class ends at the ranks 10, 100, 1,000 … 10,000,000. A bin ends at 1, 2, 4, 8 … and at the
+//!    end of its class. If a cell contains such a rank, the nearer end of the cell counts.
+//! 2. From the lightest up, a class is merged with the next heavier one if their flows are alike.
+//!    That is: the rates differ by less than a quarter, or (in a capture) by no more than chance.
+//! 3. The bins of each class are merged in the same way.
 //!
-//! So there are at most eight classes, and about a bin for each factor of two in rank.
+//! So there are at most eight classes, and about one bin for each factor of two in rank.
 
 use std::ops::Range;
 
 use super::{Bin, Class};
 use crate::graph::grouped;
 
-/// Ranks at which classes end.
+/// End ranks of classes.
 const CLASS_ENDS: [f64; 7] = [1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7];
 
 /// Powers of two at which bins end: up to four thousand million flows.
@@ -25,10 +23,10 @@ const BIN_ENDS: i32 = 32;
 /// Rates that differ by less than this factor are alike.
 const ALIKE: f64 = 1.25;
 
-/// So many flows of one rate; as a sum, of about one rate.
+/// A number of flows of one rate; as a sum, of about one rate.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Cell {
-    /// Flows at a time.
+    /// Number of concurrent flows.
     pub(super) flows: f64,
     /// Their share of all packets.
     pub(super) share: f64,
@@ -36,11 +34,11 @@ pub(super) struct Cell {
     pub(super) opens: f64,
     /// Their bytes, per packet of the whole traffic.
     pub(super) bytes: f64,
-    /// Those that don't cross where long frames go to the host as their heads.
+    /// Bytes that stay at the NIC under header split, per packet of the whole traffic.
     pub(super) rests: f64,
-    /// Keys that were seen in a capture; 0 in a profile that was not counted.
+    /// Keys seen in a capture; 0 in a profile without counts.
     pub(super) seen: f64,
-    /// Their packets in it.
+    /// Packets of these keys in the capture.
     pub(super) packets: f64,
 }
 
@@ -66,15 +64,15 @@ impl Cell {
         }
     }
 
-    /// Whether these flows and lighter ones are better taken for one kind.
+    /// Whether these flows and lighter ones count as one kind.
     fn is_like(&self, lighter: &Self) -> bool {
         self.rate() < ALIKE * lighter.rate() || self.is_chance(lighter)
     }
 
-    /// Whether the heaviest of equally heavy flows could have come out as heavy as these.
+    /// Whether chance can explain that these flows are heavier than the lighter ones.
     ///
-    /// Packets of equally heavy flows are Poisson-distributed with mean `m`, and at most
-    /// `exp(-m (h ln h - h + 1))` of the flows have `h m` packets or more (Chernoff's bound).
+    /// Packets of equally heavy flows are Poisson-distributed with mean `m`, and at most `exp(-m (h
+    /// ln h - h + 1))` of the flows have `h m` packets or more (Chernoff's bound).
     fn is_chance(&self, lighter: &Self) -> bool {
         if self.seen == 0.0 || lighter.seen == 0.0 {
             return false;
@@ -86,7 +84,7 @@ impl Cell {
     }
 }
 
-/// A class as cells: which ones, and how they are binned.
+/// A class as a range of cells, and its bins.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Cut {
     /// Cells of the class.
@@ -94,8 +92,7 @@ pub(super) struct Cut {
     bins: Vec<Range<usize>>,
 }
 
-/// Cuts cells, heaviest first, where they lie across the end of a class or of a bin: for flows that
-/// are no more than numbers.
+/// Divides cells, heaviest first, at the ends of classes and bins; for flows that are only numbers.
 pub(super) fn divided(cells: &[Cell]) -> Vec<Cell> {
     let ends = ends();
     let mut divided = Vec::new();
@@ -113,7 +110,7 @@ pub(super) fn divided(cells: &[Cell]) -> Vec<Cell> {
     divided
 }
 
-/// Ranks at which something ends, in order.
+/// All end ranks, sorted.
 pub(super) fn ends() -> Vec<f64> {
     let mut ends: Vec<f64> = bin_ends().chain(CLASS_ENDS).collect();
     ends.sort_by(f64::total_cmp);
@@ -136,7 +133,7 @@ fn part(cell: &Cell, part: f64) -> Cell {
     }
 }
 
-/// Cuts cells, heaviest first, into classes of bins. Without cells there are none.
+/// Divides cells, heaviest first, into classes of bins. Without cells there are no classes.
 pub(super) fn cut(cells: &[Cell]) -> Vec<Cut> {
     let mut above = 0.0;
     let ranks: Vec<f64> = cells
@@ -159,8 +156,7 @@ pub(super) fn cut(cells: &[Cell]) -> Vec<Cut> {
     binned.collect()
 }
 
-/// The parts of a range of cells that end near the given ranks; `ranks` are those of the cells'
-/// ends.
+/// Divides a range of cells near the given ranks; `ranks` has the end rank of each cell.
 fn cut_at(
     ranks: &[f64],
     range: Range<usize>,
@@ -188,7 +184,7 @@ fn cut_at(
     parts
 }
 
-/// Makes one of neighbours that are alike, from the lightest up.
+/// Merges neighbours that are alike, from the lightest up.
 fn joined(cells: &[Cell], parts: Vec<Range<usize>>) -> Vec<Range<usize>> {
     let mut joined: Vec<(Range<usize>, Cell)> = Vec::new();
     for part in parts.into_iter().rev() {
@@ -204,8 +200,7 @@ fn joined(cells: &[Cell], parts: Vec<Range<usize>>) -> Vec<Range<usize>> {
     joined.into_iter().rev().map(|(part, _)| part).collect()
 }
 
-/// Classes with their names and numbers. Numbers have nine digits, so that the last bits of a sum
-/// don't show.
+/// Classes with their names and numbers, rounded to nine digits to hide the last bits of sums.
 pub(super) fn named(cells: &[Cell], cuts: &[Cut]) -> Vec<Class> {
     let mut above = 0.0;
     let mut classes = Vec::new();
@@ -236,13 +231,13 @@ pub(super) fn named(cells: &[Cell], cuts: &[Cut]) -> Vec<Class> {
     classes
 }
 
-/// A number of flows as a name says it. Not below zero, and far from what an integer can't hold.
+/// A number of flows for a name. Never negative, and far below the limit of integers.
 #[expect(clippy::cast_sign_loss, reason = "sums of numbers of flows")]
 fn whole(flows: f64) -> u64 {
     flows.round() as u64
 }
 
-/// A number to nine digits.
+/// Rounds a number to nine digits.
 pub(super) fn nine_digits(number: f64) -> f64 {
     format!("{number:.8e}").parse().unwrap_or(number)
 }
@@ -283,7 +278,8 @@ mod tests {
 
     #[test]
     fn equal_flows_are_one_class_whatever_chance_made_of_them() {
-        // 30,000 flows with Poisson's numbers of packets, mean 10, by their number of packets.
+        // 30,000 flows with Poisson-distributed numbers of packets, mean 10, by their number of
+        // packets.
         let probability = |k: f64| libm::exp(k * libm::log(10.0) - 10.0 - libm::lgamma(k + 1.0));
         let counted: Vec<_> = (1..=24)
             .rev()
@@ -291,7 +287,7 @@ mod tests {
             .filter(|(flows, _)| *flows > 0.0)
             .collect();
         assert_eq!(names(&counted), ["all flows"]);
-        // One flow that chance didn't make.
+        // One flow that chance does not explain.
         let mut with_one = vec![(1.0, 4000.0)];
         with_one.extend(counted);
         assert_eq!(names(&with_one).len(), 2);

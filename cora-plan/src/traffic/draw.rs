@@ -1,7 +1,7 @@
-//! A profile from what was counted in a capture.
+//! A profile from the counts of a capture.
 //!
-//! The rate of a flow is its number of packets: flows with equally many are never told apart, so
-//! that a class is known by the least number of packets that a flow of it has.
+//! The rate of a flow is its number of packets. Flows with equal numbers are never separated, so
+//! the minimum number of packets of its flows identifies a class.
 #![expect(clippy::cast_precision_loss, reason = "counts of packets are far below 2^53")]
 
 use std::collections::BTreeMap;
@@ -9,54 +9,54 @@ use std::collections::BTreeMap;
 use super::Traffic;
 use super::class::{Cell, cut, named, nine_digits};
 
-/// What was counted in a capture.
+/// Counts of a capture.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sample {
-    /// By the type of the key, then by how many packets a key had: the keys with that many.
+    /// By the type of the key, then by the number of packets of a key: the keys with this number.
     pub by_key: BTreeMap<String, BTreeMap<u64, Tally>>,
 }
 
-/// Keys with equally many packets.
+/// Keys with equal numbers of packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Tally {
-    /// How many different ones there were.
+    /// Number of different keys.
     pub keys: u64,
-    /// How many of them there were at a time.
+    /// Mean number of concurrent ones.
     pub flows: f64,
-    /// How often one of them opened: its first packet, or the first after it was idle.
+    /// Openings: first packets, and first packets after an idle time.
     pub opens: u64,
     /// Bytes of all their packets.
     pub bytes: u64,
-    /// Those that don't cross where long frames go to the host as their heads.
+    /// Bytes that stay at the NIC under header split.
     pub rests: u64,
 }
 
-/// What was drawn.
+/// A drawn profile.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Drawn {
     /// The profile.
     pub traffic: Traffic,
-    /// By the type of the key: which class a flow of the capture is in.
+    /// By the type of the key: the borders between classes in the capture.
     pub borders: BTreeMap<String, Borders>,
 }
 
-/// Which class of a drawn profile a flow is in: by its packets in the whole capture, both
-/// directions together.
+/// Borders between the classes of a drawn profile. The packets of a flow in the whole capture, in
+/// both directions together, determine its class.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Borders(Vec<u64>);
 
 impl Borders {
-    /// Borders at these numbers of packets, which fall.
+    /// Borders at these numbers of packets, in falling order.
     pub fn of(least: impl IntoIterator<Item = u64>) -> Self {
         Self(least.into_iter().collect())
     }
 
-    /// Per class, the least number of packets that a flow of it has. They fall.
+    /// Per class, the minimum number of packets of its flows, in falling order.
     pub fn least(&self) -> &[u64] {
         &self.0
     }
 
-    /// The class of a flow with so many packets; those with fewer than any are in the last.
+    /// The class of a flow with a number of packets; numbers below all borders are in the last.
     pub fn class_of(&self, packets: u64) -> usize {
         let heavier = self.0.partition_point(|least| *least > packets);
         heavier.min(self.0.len().saturating_sub(1))
@@ -64,8 +64,8 @@ impl Borders {
 }
 
 impl Traffic {
-    /// Draws a profile from what was counted. A type of key that no packet had gets no classes, and
-    /// no place in the profile; nothing is drawn when there was no packet with a five-tuple.
+    /// Draws a profile from counts. A type of key without packets has no classes, and is left out
+    /// of the profile. `None` if there was no packet with a five-tuple.
     pub fn draw(name: &str, title: &str, sample: &Sample) -> Option<Drawn> {
         let flows = sample.by_key.get("FiveTuple")?;
         let (packets, bytes) = totals(flows);
@@ -100,7 +100,7 @@ fn totals(tallies: &BTreeMap<u64, Tally>) -> (u64, u64) {
     })
 }
 
-/// Keys with equally many packets as a cell each, heaviest first, with that number.
+/// A cell for the keys of each number of packets, heaviest first, with that number.
 fn cells(tallies: &BTreeMap<u64, Tally>) -> Vec<(u64, Cell)> {
     let total = totals(tallies).0 as f64;
     let cell = |(&each, tally): (&u64, &Tally)| {
@@ -161,7 +161,7 @@ mod tests {
     #[test]
     fn of_a_class_crosses_what_does_not_wait() {
         let mut sample = sample(&[(1_000, 10), (10, 90)]);
-        // Of the light flows' 900 frames 50 were of 1,514 bytes.
+        // Of the light flows' 900 frames, 50 have 1,514 bytes.
         let light = sample.by_key.get_mut("FiveTuple").and_then(|tallies| tallies.get_mut(&10));
         let light = light.expect("it was counted");
         (light.bytes, light.rests) = (850 * 60 + 50 * 1_514, 50 * (1_514 - 128));

@@ -1,4 +1,4 @@
-//! What can be wrong with a traffic profile, or with the name that asks for one.
+//! Faults of a traffic profile, or of its name.
 
 use thiserror::Error;
 
@@ -6,35 +6,35 @@ use super::builtin::BUILTIN;
 use crate::document::Fault;
 use crate::nearest::{choose, nearest};
 
-/// What a profile's file says wrong.
+/// A fault in a profile's file.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ProfileFault {
-    /// Wrong in itself: a key, a type, a range.
+    /// A wrong key, type or range.
     #[error(transparent)]
     Written(#[from] Fault),
-    /// Parts that don't make their whole.
+    /// Parts with a wrong sum.
     #[error("{what} make {sum}")]
     Sum {
-        /// What was added up.
+        /// The summands.
         what: String,
-        /// What they make.
+        /// Their sum.
         sum: String,
-        /// What they should make.
+        /// The expected sum.
         wanted: String,
         /// Line.
         line: usize,
     },
-    /// Two classes of one name.
+    /// Two classes with one name.
     #[error("there are two classes `{name}` under `{key}`")]
     Twice {
         /// The name.
         name: String,
-        /// The key whose classes they are.
+        /// The key of their table.
         key: String,
         /// Line of the second.
         line: usize,
     },
-    /// A key that no type can be called.
+    /// A key that can't be the name of a type.
     #[error("`{key}` is not the name of a type")]
     Key {
         /// The key.
@@ -42,10 +42,10 @@ pub enum ProfileFault {
         /// Line.
         line: usize,
     },
-    /// A bin that is no pair.
+    /// A bin that is not a pair.
     #[error("a bin has {found} numbers")]
     Pair {
-        /// How many there are.
+        /// Its length.
         found: usize,
         /// Line.
         line: usize,
@@ -64,7 +64,7 @@ impl ProfileFault {
         }
     }
 
-    /// What would be right.
+    /// The remedy.
     pub fn cure(&self) -> String {
         match self {
             Self::Written(fault) => fault.cure(),
@@ -76,21 +76,21 @@ impl ProfileFault {
     }
 }
 
-/// Why there is no profile of a name, or in a file.
+/// The reason that there is no profile of a name, or in a file.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum TrafficError {
-    /// No built-in profile and no file.
+    /// There is neither a built-in profile nor a file.
     #[error("there is no traffic profile `{name}`, nor a file of that name; {}", among(name))]
     Unknown {
         /// The name.
         name: String,
     },
-    /// What stands behind the colon of a built-in profile's name.
+    /// Faults in the parameters after the colon of a built-in profile's name.
     #[error("traffic profile `{name}`: {}", .why.join("; "))]
     Parameters {
         /// The whole name.
         name: String,
-        /// Everything that is wrong, and what would be right.
+        /// All faults with their remedies.
         why: Vec<String>,
     },
     /// A file that can't be read.
@@ -98,15 +98,15 @@ pub enum TrafficError {
     Unreadable {
         /// The file.
         path: String,
-        /// What the system says.
+        /// Message of the operating system.
         why: String,
     },
-    /// A file that says something wrong.
+    /// A file with faults.
     #[error("{}", listed(path, faults))]
     Faulty {
         /// The file.
         path: String,
-        /// What is wrong.
+        /// The faults.
         faults: Vec<ProfileFault>,
     },
 }
@@ -119,7 +119,7 @@ fn among(name: &str) -> String {
     }
 }
 
-/// A fault a line: `campus.toml:12: shares make 1.2; make them 1, to a millionth`.
+/// One fault a line: `campus.toml:12: shares make 1.2; make them 1, to a millionth`.
 fn listed(path: &str, faults: &[ProfileFault]) -> String {
     let lines: Vec<String> = faults
         .iter()

@@ -1,4 +1,4 @@
-//! Traffic profiles: what the packets look like, in classes of flows by their rate.
+//! Traffic profiles: packets in classes of flows by rate.
 //!
 //! ```
 //! use cora_plan::traffic::Traffic;
@@ -9,18 +9,18 @@
 //! assert_eq!(format!("{:.3}", classes[0].share), "0.192");
 //! ```
 //!
-//! | module | what |
+//! | module | contents |
 //! | --- | --- |
-//! | `class` | flows by their rate, cut into classes and bins |
-//! | `builtin` | profiles with published parameters, and the names that ask for them |
-//! | `parameter` | what may stand behind a profile's name |
-//! | `popularity` | how the packets are shared among ranked flows, and among their addresses |
+//! | `class` | flows by rate, divided into classes and bins |
+//! | `builtin` | profiles with published parameters, and their names |
+//! | `parameter` | parameters after a profile's name |
+//! | `popularity` | distribution of packets over ranked flows and their addresses |
 //! | `zipf` | Zipf's law, summed |
-//! | `campus` | how long the flows of a campus are |
-//! | `frames` | how long frames are, and how much of long ones goes to the host as their heads |
-//! | `draw` | a profile from what was counted in a capture |
+//! | `campus` | lengths of flows on a campus |
+//! | `frames` | lengths of frames, and the bytes that cross under header split |
+//! | `draw` | a profile from the counts of a capture |
 //! | `read`, `write` | profiles as TOML; the schema is in `docs/traffic.md` |
-//! | `error` | what can be wrong with a profile, or its name |
+//! | `error` | faults of a profile, or of its name |
 
 mod builtin;
 mod campus;
@@ -43,26 +43,25 @@ pub use draw::{Borders, Drawn, Sample, Tally};
 pub use error::{ProfileFault, TrafficError};
 pub use frames::{HEAD, LONG, LONGEST, mean_bytes};
 
-/// The keys that built-in profiles and captures tell flows apart by, as `by_key` names them.
+/// The flow keys of built-in profiles and captures, as in `by_key`.
 pub const KEYS: [&str; 4] = ["DestinationAddress", "FiveTuple", "InsideAddress", "SourceAddress"];
 
-/// Traffic, as a plan sees it. It has no rate: a plan is asked for at a rate.
+/// Traffic for planning. It has no rate: the ask has one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Traffic {
-    /// What it is called: that of a built-in profile, or of a file.
+    /// Its name: of a built-in profile, or of a file.
     pub name: String,
-    /// What it is, in a line: with the source of its parameters, or the capture it was drawn from.
+    /// Its description in a line, with the source of its parameters or with the capture.
     pub title: String,
     /// Mean length of a frame in bytes, without its check sequence.
     pub mean_bytes: f64,
-    /// Classes of flows by the type of the key that flows are told apart by (`FiveTuple`,
-    /// `SourceAddress`, …), heaviest first. Both directions of a flow count as one. `FiveTuple` is
-    /// always there.
+    /// Classes of flows by type of flow key (`FiveTuple`, `SourceAddress`, …), heaviest first. Both
+    /// directions of a flow count as one. `FiveTuple` is always present.
     pub by_key: BTreeMap<String, Vec<Class>>,
 }
 
 impl Traffic {
-    /// Classes of flows by this key; by five-tuple where the profile has none of its own.
+    /// Classes of flows by this key, or by five-tuple if the profile has none.
     pub fn classes(&self, key: &str) -> &[Class] {
         let own = self.by_key.get(key).or_else(|| self.by_key.get("FiveTuple"));
         own.map(Vec::as_slice).unwrap_or_default()
@@ -72,29 +71,29 @@ impl Traffic {
 /// Flows of about the same rate.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Class {
-    /// What it is called: `the top 64`, `the next 1,936`, `the rest`.
+    /// Its name: `the top 64`, `the next 1,936`, `the rest`.
     pub name: String,
-    /// Flows at a time. Fractions are averages.
+    /// Number of concurrent flows. Fractions are averages.
     pub flows: f64,
-    /// Share of all packets, 0 to 1; those of all classes make 1.
+    /// Share of all packets, 0 to 1; the shares of all classes add up to 1.
     pub share: f64,
     /// Share of this class's packets that are the first of a flow, 0 to 1.
     pub opens: f64,
     /// Mean length of its frames, in bytes.
     pub mean_bytes: f64,
-    /// Bytes of a frame that cross on average where long ones go to the host as their heads: at
-    /// most the mean length, and as many where no frame is long.
+    /// Mean bytes of a frame that cross under header split: at most the mean length, and equal to
+    /// it if no frame is long.
     pub head_bytes: f64,
-    /// Its flows by rate, heaviest first: finer than the class, for what caches make of it. Flows
-    /// and shares add up to those of the class.
+    /// Its flows by rate, heaviest first, finer than the class for the cache model. Flows and
+    /// shares add up to those of the class.
     pub bins: Vec<Bin>,
 }
 
 /// Flows of one rate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bin {
-    /// How many.
+    /// Number of flows.
     pub flows: f64,
-    /// Share of all packets that they have together.
+    /// Their share of all packets.
     pub share: f64,
 }

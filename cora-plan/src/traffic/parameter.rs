@@ -1,16 +1,16 @@
-//! What may stand behind the name of a built-in profile: `zipf:flows=1000000,s=0.99`.
+//! Parameters after the name of a built-in profile: `zipf:flows=1000000,s=0.99`.
 
 use crate::document::Range;
 use crate::nearest::choose;
 
-/// A parameter: its name, which numbers it may be, and what it is unless given.
+/// A parameter: its name, its range, and its default.
 pub(super) struct Parameter {
     pub(super) name: &'static str,
     pub(super) range: Range,
     pub(super) default: f64,
 }
 
-/// Flows at a time.
+/// Number of concurrent flows.
 pub(super) const fn flows(default: f64) -> Parameter {
     let wanted = "a whole number from 1 to 100000000";
     Parameter { name: "flows", range: from(1.0, 1e8, wanted), default }
@@ -21,18 +21,18 @@ pub(super) const fn exponent(default: f64) -> Parameter {
     Parameter { name: "s", range: from(0.0, 3.0, "a number from 0 to 3"), default }
 }
 
-/// Length of frames, without their check sequence.
+/// Length of frames, without check sequence.
 pub(super) const BYTES: Parameter = Parameter {
     name: "bytes",
     range: from(60.0, 9000.0, "a number from 60 to 9000"),
     default: 64.0,
 };
 
-/// Flows that a new one takes the place of, per packet.
+/// Flows replaced by a new one, per packet.
 pub(super) const CHURN: Parameter =
     Parameter { name: "churn", range: from(0.0, 1.0, "a number from 0 to 1"), default: 0.0 };
 
-/// Rate that a number of flows is meant for.
+/// The rate that gives the number of flows.
 pub(super) const GBPS: Parameter = Parameter {
     name: "gbps",
     range: from(0.001, 10_000.0, "a number from 0.001 to 10000"),
@@ -46,7 +46,7 @@ const fn from(least: f64, most: f64, wanted: &'static str) -> Range {
 /// Reads `flows=1000000,s=0.99`: one number for each of the `known` parameters, in their order.
 ///
 /// # Errors
-/// Everything that is wrong, and what would be right.
+/// All faults with their remedies.
 pub(super) fn read(text: &str, known: &[Parameter]) -> Result<Vec<f64>, Vec<String>> {
     let names: Vec<&str> = known.iter().map(|parameter| parameter.name).collect();
     let mut given: Vec<Option<f64>> = vec![None; known.len()];

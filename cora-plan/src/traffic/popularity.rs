@@ -1,10 +1,10 @@
-//! How the packets are shared among ranked flows, and what follows for the addresses of their ends.
+//! Distribution of packets over ranked flows, and over the addresses of their ends.
 //!
-//! Built-in profiles say how flows share the packets; nothing published says how addresses do. So
-//! it is stated here: flows are dealt out in turn, in the order of their rank, to the hosts inside
-//! and to the servers outside (host `j` of `H` has the flows of rank `j`, `j + H`, `j + 2 H` …),
-//! and half of the packets go either way. Captures that `cora-traffic` generates under the same
-//! names are made so.
+//! Built-in profiles define it for flows; no publication says it for addresses. So it is defined
+//! here: flows are dealt round robin, in the order of their rank, to the hosts inside and to the
+//! servers outside (host `j` of `H` has the flows of rank `j`, `j + H`, `j + 2 H` …). Half of the
+//! packets go in each direction. `cora-traffic` generates captures of the same names by the same
+//! rule.
 
 use std::collections::BTreeMap;
 
@@ -12,18 +12,18 @@ use super::Class;
 use super::class::{self, Cell, cut, divided, named};
 use super::frames::Frames;
 
-/// Ranked flows. Ranks count from 1, and may be fractions where flows are averages.
+/// Ranked flows. Ranks count from 1, and may be fractions if flows are averages.
 pub(super) struct Popularity<'a> {
     /// The last rank.
     pub(super) ranks: f64,
-    /// Share of all packets that the flows up to a rank have.
+    /// Share of all packets in the flows up to a rank.
     pub(super) share: &'a dyn Fn(f64) -> f64,
-    /// Flows at a time up to a rank.
+    /// Number of concurrent flows up to a rank.
     pub(super) flows: &'a dyn Fn(f64) -> f64,
-    /// Of so many flows at a time with this share of all packets: the share of all packets that are
-    /// the first of one of them.
+    /// For a number of concurrent flows with a share of all packets: the share of all packets that
+    /// open one of them.
     pub(super) opens: &'a dyn Fn(f64, f64) -> f64,
-    /// How long frames are.
+    /// Lengths of frames.
     pub(super) frames: Frames,
     /// Hosts inside.
     pub(super) hosts: f64,
@@ -55,8 +55,7 @@ impl Popularity<'_> {
         steps(self.ranks).into_iter().map(cell).collect()
     }
 
-    /// Addresses to which the flows are dealt out in turn. They outlive their flows, so they open
-    /// never.
+    /// Addresses that the flows are dealt to. They outlive their flows, so they never open.
     fn dealt(&self, addresses: f64) -> Vec<Cell> {
         let cell = |(above, end): (f64, f64)| {
             let mut share = 0.0;
@@ -72,7 +71,7 @@ impl Popularity<'_> {
     }
 }
 
-/// From 0 to the last rank in the steps of bins and classes.
+/// Intervals from 0 to the last rank, by the ends of bins and classes.
 fn steps(ranks: f64) -> Vec<(f64, f64)> {
     let mut steps = Vec::new();
     let mut above = 0.0;
@@ -85,7 +84,7 @@ fn steps(ranks: f64) -> Vec<(f64, f64)> {
     steps
 }
 
-/// Addresses of both ends: half of the packets come from either.
+/// Addresses of both ends, each the source of half of the packets.
 fn mixed(hosts: &[Cell], servers: &[Cell]) -> Vec<Cell> {
     let half = |cell: &Cell| Cell {
         share: cell.share / 2.0,
@@ -98,8 +97,8 @@ fn mixed(hosts: &[Cell], servers: &[Cell]) -> Vec<Cell> {
 
 fn classes(cells: &[Cell]) -> Vec<Class> {
     let mut cells = cells.to_vec();
-    // Heaviest first; nine digits, so that equal ones stay in their order whatever the last bits
-    // are.
+    // Heaviest first; rounded to nine digits, so that equal ones keep their order regardless of the
+    // last bits.
     let rate = |cell: &Cell| class::nine_digits(cell.share / cell.flows);
     cells.sort_by(|a, b| rate(b).total_cmp(&rate(a)));
     let cells = divided(&cells);

@@ -1,4 +1,4 @@
-//! A traffic profile from TOML, or by name.
+//! Reads traffic profiles from TOML, or by name.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -7,7 +7,7 @@ use super::error::{ProfileFault, TrafficError};
 use super::{Bin, Class, Traffic, frames};
 use crate::document::{Entry, Range, Reader, Table};
 
-/// How far sums may be off.
+/// Tolerance of sums.
 const SLACK: f64 = 1e-6;
 
 const BINS: &str = "a list of pairs `[flows, share]`, the heaviest flows first";
@@ -19,8 +19,7 @@ impl Traffic {
     /// `mine.toml`.
     ///
     /// # Errors
-    /// Says what would be right: the nearest name, the parameters that there are, the faulty lines
-    /// of a file.
+    /// With the remedy: the nearest name, the known parameters, or the faulty lines of a file.
     pub fn load(name_or_path: &str) -> Result<Self, TrafficError> {
         if let Some(traffic) = Self::builtin(name_or_path)? {
             return Ok(traffic);
@@ -130,8 +129,8 @@ fn class(reader: &mut Faults<'_>, entry: Entry<'_>) -> Option<Class> {
     Some(Class { name, flows, share, opens: opens?, mean_bytes, head_bytes, bins })
 }
 
-/// What crosses of a frame where long ones go as their heads; unless it is said, as if all were of
-/// the mean length.
+/// The bytes of a frame that cross under header split. The default assumes that all frames have the
+/// mean length.
 fn head_bytes(reader: &mut Faults<'_>, table: &Table<'_>, mean: Option<f64>) -> Option<f64> {
     let Some(entry) = table.get("head-bytes") else { return mean.map(frames::crossing) };
     let wanted = "a number above 0, at most `mean-bytes`";
@@ -157,7 +156,7 @@ fn bin(reader: &mut Faults<'_>, entry: Entry<'_>) -> Option<Bin> {
     Some(Bin { flows: flows?, share: share? })
 }
 
-/// Refuses parts that don't make their whole.
+/// Refuses parts with a wrong sum.
 fn adds_up(reader: &mut Faults<'_>, what: String, sum: f64, wanted: f64, line: usize) {
     if (sum - wanted).abs() > SLACK * wanted {
         let (sum, wanted) = (super::class::nine_digits(sum).to_string(), wanted.to_string());

@@ -10,7 +10,7 @@ fn five_tuples(name: &str) -> Vec<Class> {
     load(name).by_key["FiveTuple"].clone()
 }
 
-/// Share of all packets that the flows up to a rank have: by bins, and evenly within the last.
+/// Share of all packets in the flows up to a rank: by bins, and linear within the last.
 fn share_of(classes: &[Class], rank: f64) -> f64 {
     let mut left = rank;
     let mut share = 0.0;
@@ -21,8 +21,8 @@ fn share_of(classes: &[Class], rank: f64) -> f64 {
     share
 }
 
-/// Shares of packets by rank that follow from the law: flows, exponent, and the shares in percent
-/// of the first flow, of ten, of a hundredth and of a tenth of all flows.
+/// Shares of packets by rank from the law: flows, exponent, and the shares in percent of the first
+/// flow, of ten, of a hundredth and of a tenth of all flows.
 #[test]
 fn zipf_has_the_shares_of_the_law() {
     let table: [(u32, &str, [f64; 4]); 8] = [
@@ -83,7 +83,7 @@ fn campus_is_that_of_the_publication() {
     assert!((first - 0.0127).abs() < 0.00005, "first packets: {first}");
     let flows: f64 = classes.iter().map(|class| class.flows).sum();
     assert!((flows / 274_000.0 - 1.0).abs() < 0.005, "flows within 15 s at 10 Gbit/s: {flows}");
-    // 47.9 % of the flows have one packet, 17.3 % two.
+    // 47.9 % of the flows have one packet, 17.3 % have two.
     let lighter_half = 1.0 - share_of(classes, flows * 0.5);
     assert!((lighter_half * 78.58 - 0.53).abs() < 0.015, "{lighter_half}");
     let faster: f64 = five_tuples("campus:gbps=100").iter().map(|class| class.flows).sum();
@@ -95,7 +95,7 @@ fn churn_opens_flows_and_light_ones_most_often() {
     let classes = five_tuples("zipf:flows=100000,s=1.1,churn=0.01");
     let opens: Vec<f64> = classes.iter().map(|class| class.opens).collect();
     assert!(opens.is_sorted_by(|a, b| a < b), "{opens:?}");
-    // A flow that is replaced twice between two packets opens once.
+    // A flow that is replaced twice between two packets opens only once.
     let all: f64 = classes.iter().map(|class| class.share * class.opens).sum();
     assert!((0.005..0.01).contains(&all), "{all}");
     let even = five_tuples("uniform:flows=1000,churn=0.01");
@@ -143,7 +143,7 @@ fn addresses_have_the_packets_of_their_flows() {
     assert_eq!(traffic.by_key["SourceAddress"], traffic.by_key["DestinationAddress"]);
 }
 
-/// The bytes of one profile: the same on every machine, since sums, products and `libm` are.
+/// The bytes of one profile are the same on every machine, because sums, products and `libm` are.
 #[test]
 fn the_bytes_are_these() {
     assert_eq!(
@@ -213,7 +213,7 @@ fn builtin_profiles_know_what_crosses_of_their_long_frames() {
     assert!(crossing("zipf:bytes=1514").iter().all(|bytes| *bytes == (1514.0, 128.0)));
     assert!(crossing("kv").iter().all(|bytes| *bytes == (195.9, 195.9)));
     assert!(crossing("campus").iter().all(|bytes| *bytes == (870.6, 128.0)));
-    // Seven of 60 bytes, and five of which 128 cross.
+    // Seven of 60 bytes, and five with 128 bytes that cross.
     let wanted = (357.833_333, 88.333_333_3);
     assert!(crossing("shift").iter().all(|bytes| *bytes == wanted), "{:?}", crossing("shift"));
 }

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::{Class, Traffic};
 
 impl Traffic {
-    /// As TOML, which [`Traffic::parse`] reads back to the same.
+    /// As TOML; [`Traffic::parse`] reads it back unchanged.
     pub fn to_toml(&self) -> String {
         let mut text = format!(
             "name = {}\ntitle = {}\nmean-bytes = {}\n",
@@ -26,7 +26,7 @@ fn write_class(text: &mut String, key: &str, class: &Class) {
     let Class { name, flows, share, opens, mean_bytes, head_bytes, bins } = class;
     let bins: Vec<String> =
         bins.iter().map(|bin| format!("    [{}, {}],\n", bin.flows, bin.share)).collect();
-    // Writing into a string never fails.
+    // Writing to a string never fails.
     let _written = write!(
         text,
         "\n[[by-key.{key}]]\nname = {}\nflows = {flows}\nshare = {share}\nopens = {opens}\nmean-bytes = \

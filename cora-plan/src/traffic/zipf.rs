@@ -1,7 +1,7 @@
 //! Zipf's law: the flow of rank `k` has packets in proportion to `k^-s`.
 #![expect(clippy::cast_precision_loss, reason = "ranks added one by one are small")]
 
-/// Ranks whose terms are added one by one; beyond, the Euler–Maclaurin formula is exact to the last
+/// Ranks with terms added individually; beyond, the Euler–Maclaurin formula is exact to the last
 /// digits.
 const ONE_BY_ONE: usize = 1024;
 
@@ -9,7 +9,7 @@ const ONE_BY_ONE: usize = 1024;
 #[derive(Clone, Debug)]
 pub(super) struct Zipf {
     exponent: f64,
-    /// Sum of the first `i` terms at place `i`.
+    /// Sum of the first `i` terms at index `i`.
     first: Vec<f64>,
     total: f64,
 }
@@ -27,13 +27,13 @@ impl Zipf {
         zipf
     }
 
-    /// Share of the packets that the `flows` heaviest flows have.
+    /// Share of packets in the `flows` heaviest flows.
     pub(super) fn share(&self, flows: f64) -> f64 {
         self.sum(flows) / self.total
     }
 
-    /// The sum of the first `n` terms. Between two whole numbers, on the line from one to the other
-    /// as long as terms are added one by one.
+    /// The sum of the first `n` terms. As long as terms are added individually, it is linear
+    /// between whole numbers.
     fn sum(&self, n: f64) -> f64 {
         #[expect(clippy::cast_sign_loss, reason = "a number of flows")]
         let below = n.floor() as usize;
@@ -47,7 +47,7 @@ impl Zipf {
         self.first[ONE_BY_ONE] + self.integral(a, n) + (at_n - at_a) / 2.0 + slope / 12.0
     }
 
-    /// The integral of `x^-s` from `a` to `b`; near `s = 1` it loses no digits.
+    /// The integral of `x^-s` from `a` to `b`, without cancellation near `s = 1`.
     fn integral(&self, a: f64, b: f64) -> f64 {
         let rest = 1.0 - self.exponent;
         let log = libm::log(b / a);

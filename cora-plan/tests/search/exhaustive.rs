@@ -1,16 +1,16 @@
-//! The optimum by trying everything: every set of switches, and for each every corner of the
+//! The optimum by exhaustive search: every set of switches, and for each every corner of the
 //! shares.
 //!
-//! It shares nothing with the search: terms are summed from the problem itself, and the linear
-//! program is solved by going through its corners (as many rows at their limit as shares are
+//! It shares nothing with the search. Terms are summed from the problem itself, and the linear
+//! program is solved by enumeration of its corners (as many rows at their limit as shares strictly
 //! between their ends).
 
 use cora_plan::search::{Problem, Share};
 
-/// How far a limit may be passed, in parts of it.
+/// Relative tolerance of a limit.
 const TOLERANCE: f64 = 1e-9;
 
-/// The least cost, if anything is allowed.
+/// The least cost, if there is a feasible allocation.
 pub(crate) fn least(problem: &Problem) -> Option<f64> {
     let count = problem.switches.len();
     let sets = (0_u128..1 << count).filter(|set| {
@@ -19,11 +19,11 @@ pub(crate) fn least(problem: &Problem) -> Option<f64> {
     sets.filter_map(|set| Linear::new(problem, set).least()).reduce(f64::min)
 }
 
-/// Shares that are to be found: line 0 is the cost, the others are resources.
+/// Linear program for the shares: line 0 is the cost, the others are resources.
 struct Linear {
-    /// What is there at the lowest shares.
+    /// Terms at the lowest shares.
     base: Vec<f64>,
-    /// Per class that may vary: its largest share, and its lines per whole share.
+    /// Per variable class: its largest share, and its lines per whole share.
     slopes: Vec<(f64, Vec<f64>)>,
     limits: Vec<f64>,
 }
@@ -69,8 +69,8 @@ impl Linear {
         Self { base, slopes, limits: problem.limits.clone() }
     }
 
-    /// Over all corners: which shares lie between their ends, which rows hold them there, and at
-    /// which end the others are.
+    /// Enumerates all corners: the shares between their ends, the rows that hold them there, and
+    /// the end of each other share.
     fn least(&self) -> Option<f64> {
         let classes = self.slopes.len();
         let rows: Vec<usize> =
@@ -121,7 +121,7 @@ impl Linear {
     }
 }
 
-/// Gauss, with the largest pivot of each column; nothing if there is no single answer.
+/// Gaussian elimination with the largest pivot of each column; `None` without a unique solution.
 fn eliminate(mut table: Vec<Vec<f64>>) -> Option<Vec<f64>> {
     let size = table.len();
     for column in 0..size {

@@ -1,10 +1,10 @@
-//! Random problems, made the same way for tests and benchmarks.
+//! Random problems, generated the same way for tests and benchmarks.
 #![expect(clippy::cast_precision_loss, reason = "the numbers are small, or wanted with 53 bits")]
 
 use cora_plan::search::{ClassTerms, Problem, RouteTerms, Share, Switch, Terms};
 
-/// A sequence of numbers that is the same everywhere (SplitMix64; Steele et al., *Fast splittable
-/// pseudorandom number generators*, 2014).
+/// A reproducible sequence of numbers (SplitMix64; Steele et al., *Fast splittable pseudorandom
+/// number generators*, 2014).
 #[derive(Clone, Debug)]
 pub(crate) struct Random(u64);
 
@@ -17,7 +17,7 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// 0 to 1, without 1.
+    /// From 0 to 1, without 1.
     pub(crate) fn unit(&mut self) -> f64 {
         (self.next() >> 11) as f64 / (1_u64 << 53) as f64
     }
@@ -27,12 +27,12 @@ impl Random {
         low + (high - low) * self.unit()
     }
 
-    /// A number from `low` to `high`, both of them possible.
+    /// A number from `low` to `high`, inclusive.
     pub(crate) fn pick(&mut self, low: usize, high: usize) -> usize {
         low + (self.next() % (high - low + 1) as u64) as usize
     }
 
-    /// Once in so many times.
+    /// True once in `times` on average.
     pub(crate) fn one_in(&mut self, times: usize) -> bool {
         self.pick(1, times) == 1
     }
@@ -47,17 +47,16 @@ const BYTES: usize = 3;
 const ENTRIES: usize = 4;
 const RULES: usize = 5;
 
-/// A chain of one to eight handlers and their states, as planning would ask about it: the first
-/// switches are the handlers, which take nothing by themselves; states take memory of their own,
-/// and entries of the flows that are owned. Packets of a class take a few ways, each of which ends
-/// at some handler and touches one to five states.
+/// A chain of one to eight handlers and their states, as planning would pose it. The first switches
+/// are the handlers, which use no resources. States use memory, and entries for owned flows. A
+/// class has a few routes, each of which ends at some handler and touches one to five states.
 pub(crate) fn chain(seed: u64, switches: usize, classes: usize) -> Problem {
     make_chain(seed, switches, classes, 0.6)
 }
 
-/// Like [`chain`], but states rarely travel: their memory is taken whole or not at all, there is
-/// room for a third to two thirds of it, and nothing else is short. What to leave out is a
-/// knapsack, and bounds are at their worst.
+/// Like [`chain`], but states rarely travel. They use all their memory or none, a third to two
+/// thirds of it is available, and nothing else is short. The choice of states is a knapsack, and
+/// bounds are weakest.
 pub(crate) fn packed(seed: u64, switches: usize, classes: usize) -> Problem {
     let mut problem = make_chain(seed ^ 0xbac_0000, switches, classes, 0.1);
     let mut random = Random(seed ^ 0xbac);
@@ -104,7 +103,7 @@ fn make_chain(seed: u64, switches: usize, classes: usize, travel: f64) -> Proble
     problem
 }
 
-/// Handlers up to some one, and one to five states of theirs.
+/// Handlers up to a random one, and one to five of their states.
 fn way(random: &mut Random, handlers: usize, home: &[usize]) -> (u128, usize) {
     let last = random.pick(0, handlers - 1);
     let mut needs = (1_u128 << (last + 1)) - 1;
@@ -164,7 +163,7 @@ fn class(
     ClassTerms { away, routes, carries, share: Share::UpTo(1.0) }
 }
 
-/// Limits of which some bite.
+/// Limits, some of which are binding.
 fn limit(random: &mut Random, problem: &mut Problem, carried: f64) {
     let fixed: f64 = problem.switches.iter().map(|switch| switch.uses[MEMORY]).sum();
     let sum = |at: usize, of: fn(&RouteTerms) -> &Terms| -> f64 {
@@ -190,14 +189,14 @@ fn limit(random: &mut Random, problem: &mut Problem, carried: f64) {
     problem.limits = limits;
 }
 
-/// Anything that the types allow: ties, zeros, punting that is cheaper than not owning,
+/// Any problem that the types allow: ties, zeros, punts cheaper than host ownership,
 /// contradictions.
 pub(crate) fn wild(seed: u64, most_switches: usize, most_classes: usize) -> Problem {
     let mut random = Random(seed.wrapping_mul(0x9e6c_63d0_876a_5f0d) ^ 0x51d);
     let switches = random.pick(0, most_switches);
     let classes = random.pick(1, most_classes);
     let resources = random.pick(0, 3);
-    // Few different numbers make ties.
+    // Few different numbers cause ties.
     let coarse = random.one_in(3);
     let sparse = random.pick(0, 3);
     let number = |random: &mut Random| {

@@ -1,4 +1,4 @@
-//! Larger problems, against another solver.
+//! Larger problems, compared with another solver.
 
 use std::time::Duration;
 
@@ -6,11 +6,11 @@ use cora_plan::search::{Effort, solve};
 
 use super::{MAKERS, Maker, generator, milp};
 
-/// Problems of which some are contradictions; about these, the other solver is not asked twice.
+/// Problems with some contradictions; for these, the other solver's answer is not required.
 const WILD: (&str, Maker) = ("wild", generator::wild);
 
-/// Holds a result against another solver's; how often that had an answer, and how often it was
-/// proven.
+/// Compares results with another solver. Returns the number of its answers, and the number of
+/// proven ones.
 fn against_milp(maker: Maker, count: u64, size: (usize, usize), time: u64) -> (usize, usize) {
     let (mut answers, mut proven) = (0, 0);
     for seed in 0..count {
@@ -22,8 +22,7 @@ fn against_milp(maker: Maker, count: u64, size: (usize, usize), time: u64) -> (u
         answers += 1;
         proven += usize::from(answer.optimal);
         let found = solve(&problem, Effort::default()).expect("the other found something");
-        // Its limits are kept by a millionth only, and so may its cost be below the least by as
-        // much.
+        // It keeps limits only to a millionth, so its cost may be below the minimum by as much.
         let apart = 1e-5 * answer.cost.max(1e-3);
         assert!(found.cost <= answer.cost + apart, "{seed}: {} > {}", found.cost, answer.cost);
         assert!(found.proof.bound <= answer.cost + apart, "{seed}: the bound is one");
@@ -37,7 +36,7 @@ fn against_milp(maker: Maker, count: u64, size: (usize, usize), time: u64) -> (u
 #[test]
 fn larger_problems_are_solved_no_worse_than_by_a_milp_solver() {
     for (name, maker) in MAKERS.into_iter().chain([WILD]) {
-        // An unoptimised solver has no answer to the largest ones in any useful time.
+        // An unoptimised solver can't answer the largest ones in useful time.
         let sizes: &[(u64, (usize, usize))] =
             if cfg!(debug_assertions) { &[] } else { &[(15, (30, 8)), (4, (64, 16))] };
         for (count, size) in sizes {

@@ -1,12 +1,12 @@
-//! The search against two oracles that share nothing with it, and the work it takes.
+//! The search against two independent oracles, and its effort.
 //!
-//! | module | what |
+//! | module | contents |
 //! | --- | --- |
 //! | `generator` | random problems, shared with the benchmark |
-//! | `exhaustive` | the optimum by trying everything; `small` holds the search against it |
-//! | `milp` | the optimum by another solver; `large` holds the search against it |
+//! | `exhaustive` | the optimum by exhaustive search; `small` compares the search with it |
+//! | `milp` | the optimum by another solver; `large` compares the search with it |
 //! | `promises` | ties, proofs, contradictions, bytes |
-//! | `work` | how much work it is, and how much time |
+//! | `work` | effort and time |
 
 mod exhaustive;
 mod generator;
@@ -18,8 +18,8 @@ mod work;
 
 use cora_plan::search::Problem;
 
-/// What makes a problem of a seed, so many switches, and so many classes.
+/// Generates a problem from a seed, a number of switches and a number of classes.
 type Maker = fn(u64, usize, usize) -> Problem;
 
-/// Makers of problems that always have a solution.
+/// Generators of problems that always have a solution.
 const MAKERS: [(&str, Maker); 2] = [("chain", generator::chain), ("packed", generator::packed)];

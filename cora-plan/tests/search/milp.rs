@@ -1,34 +1,34 @@
-//! The same problem for somebody else's solver: a mixed-integer linear program, for microlp.
+//! The same problem for another solver: a mixed-integer linear program, for microlp.
 //!
-//! With `z` for "this much of the class runs this way at the NIC", the product of a share and
-//! switches is exact: `z ≤ x`, `z ≤ most · on(j)`, `z ≥ x + most · Σ (on(j) − 1)`. Carrying has its
-//! lower side alone: nobody wants more.
+//! With `z` for the share of the class on this route at the NIC, the product of a share and
+//! switches is exact: `z ≤ x`, `z ≤ most · on(j)`, `z ≥ x + most · Σ (on(j) − 1)`. Carrying has
+//! only its lower side, because a larger value never pays.
 
 use std::time::Duration;
 
 use cora_plan::search::{ClassTerms, Problem, Share, evaluate};
 use microlp::{ComparisonOp, OptimizationDirection, SolutionStatus, Variable};
 
-/// What the other solver found.
+/// The other solver's result.
 pub(crate) struct Answer {
-    /// Cost of its allocation, evaluated by us, with its switches rounded.
+    /// Cost of its allocation, by our evaluation, with rounded switches.
     pub(crate) cost: f64,
-    /// Whether that allocation is within every limit, by a millionth: its own tolerance.
+    /// Whether that allocation is within every limit, by a millionth: the solver's tolerance.
     pub(crate) allowed: bool,
-    /// Whether it says that nothing is better.
+    /// Whether the solver reports it as optimal.
     pub(crate) optimal: bool,
 }
 
-/// The other program, and which variable is what.
+/// The other program, and the meaning of its variables.
 struct Program {
     model: microlp::Problem,
     on: Vec<Variable>,
     shares: Vec<Variable>,
-    /// Per resource: what stands in its row, and what is there anyway.
+    /// Per resource: the terms of its row, and its constant.
     rows: Vec<(Vec<(Variable, f64)>, f64)>,
 }
 
-/// Its answer, if it has one after so much time.
+/// The other solver's answer, if it has one within the time.
 pub(crate) fn ask(problem: &Problem, time: Duration) -> Option<Answer> {
     let mut program = Program::new(problem);
     program.model.set_time_limit(time);
@@ -68,7 +68,7 @@ impl Program {
         }
         for ((terms, base), limit) in all.rows.clone().into_iter().zip(&problem.limits) {
             if limit.is_finite() {
-                // Rows of about 1 each, as the solver asks for.
+                // Rows scaled to about 1, as the solver requires.
                 let scale = limit.max(1e-3);
                 let terms: Vec<(Variable, f64)> = merged(terms, scale);
                 all.model.add_constraint(&terms, ComparisonOp::Le, (limit - base) / scale);
@@ -122,7 +122,7 @@ impl Program {
     }
 }
 
-/// One term per variable: no zeros, and divided by `scale`.
+/// One term per variable, without zeros, and divided by `scale`.
 fn merged(terms: Vec<(Variable, f64)>, scale: f64) -> Vec<(Variable, f64)> {
     let terms = terms.into_iter().filter(|(_, term)| *term != 0.0);
     terms.map(|(variable, term)| (variable, term / scale)).collect()

@@ -1,4 +1,4 @@
-//! What the search promises besides the cost.
+//! Promises of the search besides the cost.
 
 use cora_plan::search::{
     ClassTerms, Effort, Problem, RouteTerms, Share, Switch, Terms, evaluate, solve,
@@ -10,8 +10,8 @@ fn terms(cost: f64, uses: &[f64]) -> Terms {
     Terms { cost, uses: uses.to_vec() }
 }
 
-/// One class of one way, which needs the switches in `needs`: 10 away, 0 and `local` at the NIC, 11
-/// punted.
+/// One class with one route that needs the switches in `needs`. It costs 10 away, 0 at the NIC
+/// (with `local` of the resource), and 11 punted.
 fn class(needs: u128, local: f64) -> ClassTerms {
     let route = RouteTerms { needs, local: terms(0.0, &[local]), punted: terms(11.0, &[1.0]) };
     let routes = vec![route];
@@ -29,13 +29,13 @@ fn a_state_comes_to_the_nic_if_its_ways_are_worth_its_memory() {
         classes: vec![class(0b01, 2.0), class(0b11, 3.0)],
         limits: vec![8.0],
     };
-    // Both switches take 5 of 8; what is left is 3: either the first class and a third of the
-    // second, or …
+    // Both switches use 5 of 8, which leaves 3: either the first class and a third of the second,
+    // or …
     let found = solve(&problem, Effort::default()).expect("allowed");
     assert_eq!(found.on, [true, true]);
     assert!((found.shares[0] - 1.0).abs() < 1e-12 && (found.shares[1] - 1.0 / 3.0).abs() < 1e-9);
     assert!((found.cost - 20.0 / 3.0).abs() < 1e-9 && found.proof.optimal);
-    // With room for all, all is at the NIC.
+    // If everything fits, everything is at the NIC.
     problem.limits = vec![10.0];
     let found = solve(&problem, Effort::default()).expect("allowed");
     assert_eq!((found.cost, &found.shares[..]), (0.0, &[1.0, 1.0][..]));
@@ -81,7 +81,7 @@ fn limits_that_grow_as_said_are_enough_and_a_little_less_is_not() {
         let mut problem = generator::wild(seed, 6, 3);
         let Err(none) = solve(&problem, Effort::default()) else { continue };
         if problem.limits.iter().any(|limit| *limit <= 1e-3) {
-            continue; // Nothing grows by a part of itself.
+            continue; // A limit of 0 can't grow by a factor.
         }
         seen += 1;
         let limits = problem.limits.clone();

@@ -1,10 +1,10 @@
-//! Small problems, against trying everything.
+//! Small problems, compared with exhaustive search.
 
 use cora_plan::search::{Effort, Problem, evaluate, solve};
 
 use super::{exhaustive, generator};
 
-/// Holds a result against the least there is.
+/// Compares a result with the minimum.
 fn compare(problem: &Problem, seed: u64) -> bool {
     let least = exhaustive::least(problem);
     match (solve(problem, Effort::default()), least) {

@@ -1,5 +1,4 @@
-//! How much work the search is, in nodes, and in time of the processor: to be read with
-//! `--nocapture`.
+//! Effort of the search, in nodes and in processor time: run it with `--nocapture`.
 
 use std::time::Duration;
 
@@ -8,7 +7,7 @@ use rustix::time::{ClockId, clock_gettime};
 
 use super::{MAKERS, Maker};
 
-/// What a batch of problems took.
+/// Effort of a batch of problems.
 struct Batch {
     millis: Vec<f64>,
     nodes: Vec<u64>,
@@ -16,7 +15,7 @@ struct Batch {
     proven: usize,
 }
 
-/// What this thread took of the processor's time so far.
+/// Processor time of this thread so far.
 fn thread_millis() -> f64 {
     let now = Duration::try_from(clock_gettime(ClockId::ThreadCPUTime));
     now.unwrap_or_default().as_secs_f64() * 1e3
@@ -63,7 +62,7 @@ impl Batch {
 
 #[test]
 fn twenty_by_eight_takes_few_nodes() {
-    // 41 is what the worst of the first fifty takes.
+    // The worst of the first fifty needs 41.
     for (name, maker) in MAKERS {
         let batch = batch(maker, 50, (20, 8), Effort::default());
         batch.print(&format!("{name} 20 × 8"));

@@ -1,5 +1,5 @@
-//! The other side's process ended, and another one will be started: what the side that lives on
-//! does, and how a new host begins.
+//! Failover: the other side's process ended, and another one will be started. This module has the
+//! part of the survivor, and the start of a new host.
 
 use cora_core::app::App;
 use cora_core::plain::Plain;
@@ -11,15 +11,15 @@ use crate::durability::store::{Copied, Holder, Reclaimed, Standby};
 use crate::exec::Wire;
 use crate::exec::burst::ALONE;
 use crate::host_half::HostHalf;
-use crate::link::message::Message;
+use crate::link::message::Ownership;
 use crate::nic_half::{Incoming, NicHalf};
 use crate::ownership::encode::{encoded, room};
 use crate::ownership::records::{Flows, Record, Stage};
 
 impl<A: App> HostHalf<A> {
-    /// The NIC is no more, and all that it published was handled: its flows are the host's again.
-    /// Those of durable states live on by their copies; what else was there is lost with it. A NIC
-    /// that is started behind this owns no flow.
+    /// Takes back the flows of a NIC that ended; everything that it published has been handled.
+    /// Entries of durable states are restored from their replicas, and the NIC's other state is
+    /// lost. A NIC that is started later owns no flow.
     #[cold]
     pub fn nic_lost(&mut self, standby: &mut dyn Standby) -> Reclaimed {
         let mut reclaimed = Reclaimed::default();
@@ -32,7 +32,7 @@ impl<A: App> HostHalf<A> {
             }
         }
         self.fenced = 0;
-        // Of what was on its way, copies are left.
+        // Only replicas are left of a flow that was being handed over.
         if let Some(leaving) = self.leaving.take() {
             self.flows.remove(self.engine.app(), leaving.flow);
         }
@@ -42,19 +42,18 @@ impl<A: App> HostHalf<A> {
             reclaimed.missing = incoming.left.into();
         }
         self.reinstall(Holder::Nic, standby, &mut reclaimed);
-        // It may have ended before it could say what it owned.
+        // The NIC may have ended before it could report its flows.
         self.reinstall(Holder::Unsure, standby, &mut reclaimed);
         self.count_at_nic(0);
         self.reclaimed += reclaimed;
         reclaimed
     }
 
-    /// A new host, after another one that ended: takes over what that one owned, as far as it is
-    /// durable. What that one did not take from the NIC went to [`Self::catch_up`] before. `now` is
-    /// the time of the latest packet on the wire. What the NIC owns it says next
-    /// ([`NicHalf::host_lost`]). It begins `afresh` where the one before had what flows rest on: no
-    /// copy of an entry lives on. Durable singletons are there before: see
-    /// [`Self::restore_singletons`].
+    /// Takes over the durable entries of a host that ended. Before this, [`Self::catch_up`] got the
+    /// messages that the old host left on the ring, and [`Self::restore_singletons`] ran. `now` is
+    /// the time of the latest packet on the wire. Next, the NIC reports the flows that it owns
+    /// ([`NicHalf::host_lost`]). With `afresh`, state that flows depend on was lost with the old
+    /// host, so every replica of an entry is dropped.
     #[cold]
     pub fn take_over(&mut self, now: u64, standby: &mut dyn Standby, afresh: bool) -> Reclaimed {
         let mut reclaimed = Reclaimed::default();
@@ -75,8 +74,9 @@ impl<A: App> HostHalf<A> {
         reclaimed
     }
 
-    /// Takes over the durable singletons that there are copies of, and tells the numbers of those
-    /// whose copies encode none. Before any entry: what those rest on is there then.
+    /// Restores durable singletons from their replicas, and gives `bad` the numbers of those that
+    /// don't decode. This runs before any entry is restored, since entries may depend on
+    /// singletons.
     #[cold]
     pub fn restore_singletons(&mut self, standby: &dyn Standby, bad: &mut dyn FnMut(u16)) {
         for state in A::KEPT {
@@ -89,7 +89,8 @@ impl<A: App> HostHalf<A> {
         }
     }
 
-    /// The NIC owns the flow, and told all durable entries of it: other copies are stale.
+    /// The NIC owns the flow, and has reported all of its durable entries. Other replicas of it are
+    /// stale.
     pub(crate) fn owned(&mut self, group: &[u8], out: &mut impl Outbox) {
         if let Some(standby) = out.standby() {
             standby.forget_all(Holder::Unsure, Some(group));
@@ -97,7 +98,8 @@ impl<A: App> HostHalf<A> {
         self.count_at_nic(self.at_nic().saturating_add(1));
     }
 
-    /// The NIC owns nothing beside what it told: what it was thought to own is the host's.
+    /// The NIC owns nothing beyond the flows that it reported. The other entries it was thought to
+    /// own become the host's.
     pub(crate) fn all_owned(&mut self, out: &mut impl Outbox) {
         let mut reclaimed = Reclaimed::default();
         if let Some(standby) = out.standby() {
@@ -106,15 +108,15 @@ impl<A: App> HostHalf<A> {
         self.reclaimed += reclaimed;
     }
 
-    /// Makes all entries that this holder has copies of the host's own.
+    /// Restores all replicas with this holder as the host's own entries.
     fn reinstall(&mut self, holder: Holder, standby: &mut dyn Standby, reclaimed: &mut Reclaimed) {
-        // What came just now is newer than its copy.
+        // Entries that have just come are newer than their replicas.
         self.tell_to(standby);
         let (now, horizon) = (self.now, self.horizon);
         self.flows.begin(now, horizon, ALONE);
         self.engine.app().begin(Visit { now, horizon, undo: false, flow: NO_FLOW, ahead: ALONE });
         standby.each(holder, None, &mut |copy| self.reinstall_one(copy, reclaimed));
-        // They are the host's before the copies that were refused go.
+        // The restored entries become the host's before the refused replicas are forgotten.
         self.tell_to(standby);
         if holder != Holder::Host {
             standby.forget_all(holder, None);
@@ -134,7 +136,7 @@ impl<A: App> HostHalf<A> {
             reclaimed.flows += 1;
             Some(flow)
         });
-        // Without a record the entry is kept all the same; the flow then stays here for good.
+        // Without room for a record the entry is kept, and its flow stays here for good.
         let flow = flow.unwrap_or(NO_FLOW);
         let (app, now) = (self.engine.app(), self.now);
         match self.flows.restore(app, copy.state, copy.piece, flow, now) {
@@ -145,10 +147,10 @@ impl<A: App> HostHalf<A> {
 }
 
 impl<A: App> NicHalf<A> {
-    /// The host is no more, and another one will read what is sent from here on: flows that did not
-    /// come whole are forgotten (the host has what is durable of them), the new one is told what is
-    /// owned here, and what waited goes on. Records and entries of owned flows stay as they are,
-    /// unless the run goes on `afresh`: then they end, since what they rest on is gone.
+    /// The host ended, and a new one will read everything sent from here on. Incomplete flows are
+    /// forgotten: the host has replicas of their durable entries. The flows owned here are reported
+    /// to the new host, and held packets go on. Records and entries of owned flows stay as they
+    /// are. With `afresh` they end instead, since state that they depend on is lost.
     #[cold]
     #[inline(never)]
     pub fn host_lost(&mut self, io: &mut (impl Outbox + Wire), afresh: bool) {
@@ -161,8 +163,7 @@ impl<A: App> NicHalf<A> {
         if let Some(Incoming { flow, returned, .. }) = self.incoming.take() {
             self.arrived(flow);
             if !returned {
-                // At time 0 everything is alive: of nothing that came it is to be told that it is
-                // gone.
+                // At time 0 every entry is alive, so none that came is reported as gone.
                 Flows::disown(self.engine.app(), flow, 0);
                 self.forget(flow);
             }
@@ -175,20 +176,20 @@ impl<A: App> NicHalf<A> {
             self.end_all();
         }
         if const { A::DURABLE } {
-            // What was told may have been on the ring when the host ended.
+            // Changes that were sent may have been on the ring when the host ended.
             Flows::retell(self.engine.app());
             self.tell_changes(io);
         }
         let mut owned = 0;
         self.flows.each(&mut |_, group| {
-            io.send(&Message::Owned(encoded(&group, &mut room())));
+            io.send(&Ownership::Owned { group: encoded(&group, &mut room()) }.into());
             owned += 1;
         });
-        io.send(&Message::AllOwned(owned));
+        io.send(&Ownership::AllOwned { flows: owned }.into());
         self.drain(io);
     }
 
-    /// Every flow ends. What of it waits goes to the host, as of flows that nobody knows.
+    /// Ends every flow. Its held packets go to the host, like those of unknown flows.
     fn end_all(&mut self) {
         for flow in 0..self.flows.made() {
             if self.flows.group(flow).is_some() {

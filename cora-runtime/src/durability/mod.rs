@@ -1,11 +1,11 @@
-//! Durable entries and singletons: copies that outlive the side that owns them.
+//! Durable entries and singletons: replicas that outlive the owner.
 //!
 //! | module | concept |
 //! | --- | --- |
 //! | `failover` | the other side's process ended, and another will be started |
-//! | `replicate` | copies at the host: of what the NIC tells, and of what changes here |
-//! | [`store`] | where copies are kept, and how far they are behind |
-//! | `track` | durable entries of flows: which side tells of them, what changed |
+//! | `replicate` | replicas at the host: of the NIC's entries, and of its own |
+//! | [`store`] | the replica store, and how far replicas lag |
+//! | `track` | durable entries of flows: the side that reports them, and their changes |
 
 mod failover;
 mod replicate;

@@ -1,4 +1,4 @@
-//! Copies of durable entries at the host: of what the NIC tells, and of what changes here.
+//! Replicas of durable entries at the host: of the NIC's entries, and of its own.
 
 use cora_core::app::App;
 use cora_core::plain::Plain;
@@ -8,68 +8,69 @@ use cora_core::state::{Kept, MAX_PIECE};
 use crate::channel::{Outbox, ProtocolError};
 use crate::durability::store::{Copied, Holder, Standby};
 use crate::host_half::{HostHalf, Incoming};
-use crate::link::message::Message;
+use crate::link::message::{Durability, Kind, Message, Ownership};
 use crate::ownership::encode::{encoded, room};
 use crate::ownership::records::Flows;
 
 impl<A: App> HostHalf<A> {
-    /// The NIC's copies, and what goes by them.
-    pub(crate) fn durable_message(
+    /// Handles the NIC's messages about replicas.
+    pub(crate) fn durability_message(
         &mut self,
-        message: &Message<'_>,
+        message: Durability<'_>,
         out: &mut impl Outbox,
     ) -> Result<(), ProtocolError> {
-        match *message {
-            Message::Copy { state, group, piece } => {
+        match message {
+            Durability::Copy { state, group, piece } => {
                 if self.is_held_here(state, piece, out.standby()) {
                     self.uncopied += 1;
                     return Ok(());
                 }
-                self.keep_for_nic(state, group, piece, out.standby())?;
+                self.keep_for_nic(state, group.0, piece, out.standby())
             }
-            Message::Erase(state, key) => {
+            Durability::Erase { state, key } => {
                 if let Some(standby) = out.standby() {
                     standby.forget(Holder::Nic, state, key);
                 }
+                Ok(())
             }
-            Message::Same { state, used, key } => self.same(state, used, key, out)?,
-            Message::Owned(group) => self.owned(group, out),
-            Message::AllOwned(_) => self.all_owned(out),
-            _ => return Err(ProtocolError::Unexpected(message.kind())),
+            Durability::Same { state, used, key } => self.same(state, used, key, out),
         }
-        Ok(())
     }
 
-    /// A message that the NIC sent to a host before this one, which did not give its room on the
-    /// ring back: before [`Self::take_over`], each of them is for this. What is durable and was on
-    /// its way is kept as the NIC's copy; packets are lost. That host published nothing that rests
-    /// on what it read since, so that older copies may stand again.
+    /// Handles a message that the NIC sent to the previous host, and that host did not release from
+    /// the ring. All such messages come here before [`Self::take_over`]. Durable entries in transit
+    /// are kept as replicas of the NIC's; packets are lost. The previous host published nothing
+    /// that depends on these messages, so older replicas may be valid again.
     #[cold]
     pub fn catch_up(&mut self, message: &Message<'_>, standby: &mut dyn Standby) {
         match *message {
-            Message::Release { entries, group, .. } => {
+            Message::Ownership(Ownership::Release { entries, group, .. }) => {
                 let group = A::Group::get(group).filter(|_| entries > 0);
                 let flow = cora_core::state::NO_FLOW;
                 let incoming = |group| Incoming { flow, left: entries, group, used: 0 };
                 self.incoming = group.map(incoming);
             }
-            Message::Entry(state, piece) => match self.came() {
+            Message::Ownership(Ownership::Entry { state, piece }) => match self.came() {
                 Some(Incoming { group, .. }) => {
                     self.keep_if_whole(state, encoded(&group, &mut room()), piece, standby);
                 }
-                // That host still read whose entry it is; an older copy of it tells.
+                // The previous host consumed the release; an older replica of the entry tells its
+                // flow.
                 None => self.keep_again(state, piece, standby),
             },
-            Message::Same { .. } => drop(self.came()),
-            Message::Copy { state, group, piece } => {
-                self.keep_if_whole(state, group, piece, standby);
+            Message::Ownership(Ownership::Vanished {})
+            | Message::Durability(Durability::Same { .. }) => drop(self.came()),
+            Message::Durability(Durability::Copy { state, group, piece }) => {
+                self.keep_if_whole(state, group.0, piece, standby);
             }
-            Message::Erase(state, key) => standby.forget(Holder::Nic, state, key),
+            Message::Durability(Durability::Erase { state, key }) => {
+                standby.forget(Holder::Nic, state, key);
+            }
             _ => {}
         }
     }
 
-    /// One more entry of the released flow came.
+    /// Counts an entry of the released flow.
     fn came(&mut self) -> Option<Incoming<A::Group>> {
         let incoming = self.incoming?;
         let left = incoming.left - 1;
@@ -77,7 +78,7 @@ impl<A: App> HostHalf<A> {
         Some(incoming)
     }
 
-    /// Keeps an entry in place of its copy, as of the same flow.
+    /// Keeps an entry in place of its replica, with the same flow.
     fn keep_again(&mut self, state: u16, piece: &[u8], standby: &mut dyn Standby) {
         let Some((key, _)) = Flows::durable_bytes(self.engine.app(), state) else { return };
         let mut bytes = [0; 64];
@@ -92,13 +93,15 @@ impl<A: App> HostHalf<A> {
         self.keep_if_whole(state, group, piece, standby);
     }
 
-    /// Keeps a copy, unless what the dead host had not read is none: nobody rests on that.
+    /// Keeps a replica, unless the dead host left bytes that don't decode: nothing depends on
+    /// those.
     fn keep_if_whole(&mut self, state: u16, group: &[u8], piece: &[u8], standby: &mut dyn Standby) {
         let _bad = self.keep_for_nic(state, group, piece, Some(standby));
     }
 
-    /// Whether the copy of this entry is the host's own. The NIC may not replace it: it could undo
-    /// what the host's packets have sent. Only a half that lies has two owners of one entry.
+    /// Whether the entry's replica is the host's own. The NIC may not replace it: that could undo
+    /// changes behind packets that the host has sent. Only a half that lies makes two owners of one
+    /// entry.
     fn is_held_here(
         &mut self,
         state: u16,
@@ -114,7 +117,7 @@ impl<A: App> HostHalf<A> {
         is_held
     }
 
-    /// Keeps a copy of an entry that the NIC owns; one that there is no room for is counted.
+    /// Keeps a replica of an entry that the NIC owns; counts it if there is no room.
     fn keep_for_nic(
         &mut self,
         state: u16,
@@ -132,7 +135,7 @@ impl<A: App> HostHalf<A> {
         Ok(())
     }
 
-    /// An entry comes back as its copy is.
+    /// An entry comes back unchanged: restores it from its replica.
     fn same(
         &mut self,
         state: u16,
@@ -140,7 +143,8 @@ impl<A: App> HostHalf<A> {
         key: &[u8],
         out: &mut impl Outbox,
     ) -> Result<(), ProtocolError> {
-        let Some(incoming) = &mut self.incoming else { return Err(ProtocolError::Unexpected(26)) };
+        let unexpected = ProtocolError::Unexpected(Kind::Same);
+        let incoming = self.incoming.as_mut().ok_or(unexpected)?;
         let mut bytes = [0; MAX_PIECE];
         let mut length = None;
         if let Some(standby) = out.standby() {
@@ -161,7 +165,7 @@ impl<A: App> HostHalf<A> {
         Ok(())
     }
 
-    /// The flow's durable entries are about to be the NIC's.
+    /// Assigns the replicas of the flow's durable entries to the NIC, before the entries go there.
     pub(crate) fn copies_go_along(&mut self, flow: u32, now: u64, out: &mut impl Outbox) {
         self.tell_changes(out);
         if let (Some(group), Some(standby)) = (self.flows.group(flow), out.standby()) {
@@ -170,8 +174,8 @@ impl<A: App> HostHalf<A> {
         Flows::disown(self.engine.app(), flow, now);
     }
 
-    /// Keeps copies of what changed here, if anything is durable, and tells what ended, if anything
-    /// is recorded.
+    /// Replicates the changes made here, if anything is durable, and reports ended entries, if
+    /// anything is recorded.
     #[inline]
     pub fn tell_changes(&mut self, out: &mut impl Outbox) {
         if const { !A::RECORDED.is_empty() } {
@@ -224,8 +228,8 @@ impl<A: App> HostHalf<A> {
     }
 }
 
-/// The durable singleton with this number: the host keeps copies, and the NIC half is built without
-/// them.
+/// The durable singleton with this number. Only the host keeps replicas, so the NIC half is built
+/// without.
 #[cfg(not(target_os = "none"))]
 pub(crate) fn kept<A: App>(app: &mut A, state: usize) -> Option<&mut dyn Kept> {
     app.described(state).kept()

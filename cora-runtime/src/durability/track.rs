@@ -1,5 +1,5 @@
-//! Durable entries of flows: which side tells of them, what changed, and what is put back from
-//! copies.
+//! Durable entries of flows: the side that reports them, their changes, and their restoration from
+//! replicas.
 
 use cora_core::app::App;
 use cora_core::state::table::travelling::ImportError;
@@ -9,12 +9,11 @@ use cora_core::state::{Malformed, Place};
 use crate::channel::ProtocolError;
 use crate::ownership::records::Flows;
 
-/// Called with a state's number, the group key of the flow that an entry belongs to, and what
-/// changed of it.
+/// Called with a state's number, the group key of an entry's flow, and the entry's change.
 pub(crate) type Tell<'a, K> = dyn FnMut(u16, Option<K>, Change<'_>) + 'a;
 
-/// The tables whose states are durable, with their state numbers: those whose entries travel, and
-/// those that the host holds, whose entries belong to no flow.
+/// Visits the tables of durable states, with their state numbers. Entries of states that travel
+/// belong to flows; entries of states that the host holds belong to none.
 fn each_durable<A: App>(app: &mut A, visit: &mut dyn FnMut(u16, &mut dyn Durable)) {
     if const { A::DURABLE } {
         for (number, (_, place)) in A::PLACES.iter().enumerate() {
@@ -28,12 +27,12 @@ fn each_durable<A: App>(app: &mut A, visit: &mut dyn FnMut(u16, &mut dyn Durable
 }
 
 impl<A: App> Flows<A> {
-    /// The flow's durable entries are the other side's to tell of.
+    /// Leaves reports of the flow's durable entries to the other side.
     pub fn disown(app: &mut A, number: u32, now: u64) {
         each_durable(app, &mut |_, durable| durable.disown(number, now));
     }
 
-    /// All durable entries are to be told.
+    /// Marks all durable entries to be reported.
     pub fn retell(app: &mut A) {
         each_durable(app, &mut |_, durable| durable.retell());
     }
@@ -49,7 +48,7 @@ impl<A: App> Flows<A> {
         found
     }
 
-    /// Installs a durable entry from its copy. `Ok(false)`: its key is another's.
+    /// Restores a durable entry from its replica. `Ok(false)`: its key belongs to another entry.
     pub fn restore(
         &mut self,
         app: &mut A,
@@ -77,7 +76,7 @@ impl<A: App> Flows<A> {
         }
     }
 
-    /// What changed of durable entries since this was last called, each with its flow's group key.
+    /// Reports the changes of durable entries since the last call, each with its flow's group key.
     pub fn tell(&self, app: &mut A, tell: &mut Tell<'_, A::Group>) {
         each_durable(app, &mut |state, durable| {
             durable.tell(&mut |change| {

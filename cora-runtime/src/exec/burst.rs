@@ -1,6 +1,5 @@
-//! Packets that are handled together: taken in, parsed one after the other, looked up ahead of
-//! their turn, then run in the order of their arrival. The result is that of running them one by
-//! one.
+//! Bursts: packets that are handled together. They are taken in, parsed, prefetched for, and then
+//! run in order of arrival. The result equals that of running them one by one.
 
 use cora_core::app::{App, Sides};
 use cora_core::key::Key;
@@ -12,13 +11,13 @@ use crate::link::region::Parked;
 use crate::ownership::records::Flows;
 pub use cora_core::state::table::ahead::{ALONE, BURST};
 
-/// Bytes that the frames of a burst take at most: bursts of large frames are shorter.
+/// Most bytes that the frames of a burst take. Bursts of large frames have fewer packets.
 pub const BURST_BYTES: usize = MAX_MESSAGE + BURST * 2048;
 
-/// A packet that came in.
+/// A packet that arrived.
 #[derive(Debug)]
 pub struct Arrival<'a> {
-    /// The packet, with what of its stamp handlers may know.
+    /// The packet, with the part of its stamp that handlers may see.
     pub packet: Packet<'a>,
     number: u64,
     horizon: u64,
@@ -28,7 +27,7 @@ pub struct Arrival<'a> {
 }
 
 impl Arrival<'_> {
-    /// What came with the frame.
+    /// The stamp that came with the frame.
     #[inline(always)]
     pub fn stamp(&self) -> Stamp {
         let Self { number, horizon, egress, parked, missing, .. } = *self;
@@ -36,31 +35,30 @@ impl Arrival<'_> {
     }
 }
 
-/// Packets in the order of their arrival, [`BURST`] at most.
+/// At most [`BURST`] packets, in order of arrival.
 #[derive(Debug, Default)]
 pub struct Burst<'a>(heapless::Vec<Arrival<'a>, BURST>);
 
 impl<'a> Burst<'a> {
-    /// None yet.
+    /// An empty burst.
     #[must_use]
     pub const fn new() -> Self {
         Self(heapless::Vec::new())
     }
 
-    /// Takes a frame in, whose packet is then the last one; `false` when the burst is full, and
-    /// nothing has happened. It has no room to grow.
+    /// Appends the packet of a frame without tailroom. `false`: the burst is full and unchanged.
     #[inline(always)]
     pub fn push(&mut self, stamp: Stamp, frame: &'a mut [u8]) -> bool {
         self.push_roomy(stamp, frame.into())
     }
 
-    /// Likewise, with the room behind it.
+    /// Appends the packet of a frame with its tailroom.
     #[inline(always)]
     pub fn push_roomy(&mut self, stamp: Stamp, frame: Roomy<'a>) -> bool {
         self.push_packet(stamp, Packet::unparsed(frame, stamp.meta))
     }
 
-    /// Likewise of a frame from the NIC, of which this may be the head.
+    /// Appends the packet of a frame from the NIC, which is only a head if the stamp says so.
     #[inline(always)]
     pub fn push_passed_on(&mut self, stamp: Stamp, frame: Roomy<'a>) -> bool {
         if !stamp.parked.is_some() {
@@ -76,8 +74,8 @@ impl<'a> Burst<'a> {
         self.0.push(Arrival { packet, number, horizon, egress, parked, missing }).is_ok()
     }
 
-    /// Parses all frames. (Parsed as it is taken in, each would wait for the copy that was made of
-    /// it just before.)
+    /// Parses all frames. Parsing each frame as it is taken in would wait for the copy made just
+    /// before.
     #[inline(always)]
     pub fn parse(&mut self) {
         for arrival in &mut self.0 {
@@ -85,8 +83,8 @@ impl<'a> Burst<'a> {
         }
     }
 
-    /// Parses all frames, unless no handler reads them and it does not matter which flows they
-    /// belong to. Whether it did.
+    /// Parses all frames, unless no handler reads packets and `flows` is `false`. Returns whether
+    /// it parsed.
     #[inline(always)]
     pub(crate) fn parse_at_host<A: App>(&mut self, flows: bool) -> bool {
         let parses = A::READS_PACKETS || flows;
@@ -96,7 +94,8 @@ impl<'a> Burst<'a> {
         parses
     }
 
-    /// Likewise. What the host runs under this plan, the NIC passes on as it came.
+    /// Parses all frames if the plan needs that at the NIC, and returns whether it did. Under
+    /// host-only the NIC passes packets on unparsed.
     #[inline(always)]
     pub(crate) fn parse_at_nic<A: App>(&mut self) -> bool {
         let parses = match A::PLAN.sides {
@@ -110,8 +109,8 @@ impl<'a> Burst<'a> {
         parses
     }
 
-    /// The flow, or what goes for it, of the packet at this place, if it has one. It is parsed now
-    /// unless all are.
+    /// The group key of the packet at this index, if it has one. Parses the packet first unless all
+    /// are `parsed`.
     #[inline(always)]
     pub(crate) fn group<K: Key>(&mut self, at: usize, parsed: bool) -> Option<K> {
         let packet = &mut self.0.get_mut(at)?.packet;
@@ -121,14 +120,14 @@ impl<'a> Burst<'a> {
         K::of(packet).ok()
     }
 
-    /// Whether no further packet has room.
+    /// Whether the burst is full.
     #[inline]
     #[must_use]
     pub fn is_full(&self) -> bool {
         self.0.is_full()
     }
 
-    /// Whether there is no packet.
+    /// Whether the burst is empty.
     #[inline]
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -142,19 +141,19 @@ impl<'a> Burst<'a> {
         self.0.len()
     }
 
-    /// Forgets all packets.
+    /// Removes all packets.
     #[inline]
     pub fn clear(&mut self) {
         self.0.clear();
     }
 
-    /// The packets, parsed once [`Self::parse`] was called.
+    /// The packets. They are parsed once [`Self::parse`] was called.
     #[inline(always)]
     pub fn arrivals(&self) -> &[Arrival<'a>] {
         &self.0
     }
 
-    /// Likewise, each with its number, of which the compiler knows how large it may be.
+    /// The packets with their numbers, which the compiler knows to be below [`BURST`].
     #[inline(always)]
     pub(crate) fn numbered(&self) -> impl Iterator<Item = (u8, &Arrival<'a>)> {
         (0..BURST as u8).zip(&self.0)
@@ -166,32 +165,31 @@ impl<'a> Burst<'a> {
     }
 }
 
-/// Room for the frames of one burst after another.
+/// Buffer space for the frames of one burst, one behind the other.
 #[derive(Debug)]
-pub struct Frames<'a> {
+pub struct BurstBuffer<'a> {
     rest: &'a mut [u8],
 }
 
-impl<'a> Frames<'a> {
-    /// Room in `bytes`, of which there should be [`BURST_BYTES`].
+impl<'a> BurstBuffer<'a> {
+    /// Uses `bytes` as the buffer, which should have [`BURST_BYTES`].
     pub const fn new(bytes: &'a mut [u8]) -> Self {
         Self { rest: bytes }
     }
 
-    /// Where the next message can be read to, whatever its length; `None` when the burst is as long
-    /// as it may be.
+    /// Space for the next message of any length. `None`: the burst has as many bytes as it may.
     #[inline]
     pub fn room(&mut self) -> Option<&mut [u8]> {
         (self.rest.len() >= MAX_MESSAGE).then_some(&mut *self.rest)
     }
 
-    /// Keeps the first `length` bytes of what was read, with [`ROOM`] behind them. There are as
-    /// many in [`Self::room`].
+    /// Keeps the first `length` bytes of [`Self::room`], with a tailroom of [`ROOM`]. The space has
+    /// at least that many bytes.
     #[inline]
     pub fn keep(&mut self, length: usize) -> Roomy<'a> {
         let rest = core::mem::take(&mut self.rest);
-        // The next frame begins at a line. The last one may be among the longest, with room to the
-        // end.
+        // The next frame begins on a cache line. The last one may be of maximum length; its
+        // tailroom ends with the buffer.
         let stride = (length.next_multiple_of(64) + ROOM).min(rest.len());
         let (kept, rest) = rest.split_at_mut(stride);
         self.rest = rest;
@@ -199,9 +197,9 @@ impl<'a> Frames<'a> {
     }
 }
 
-/// Lets states, and flows where they matter, fetch what the packets will look up: first their lines
-/// of the indexes, then what these name. (Hashed while it is parsed, each packet would take longer:
-/// one loop with all of that has too few registers.)
+/// Prefetches the entries that the packets will look up in the states and, if given, in `flows`.
+/// The first stage prefetches index lines, the second the entries that they name. Hashing is not
+/// part of parsing, because one loop with both has too few registers.
 #[inline(always)]
 pub(crate) fn announce<A: App>(
     burst: &Burst<'_>,
@@ -233,9 +231,9 @@ pub(crate) fn announce<A: App>(
     }
 }
 
-/// Likewise at the NIC, under a plan that splits: it runs packets of its own flows alone, so states
-/// are asked about those only that may be of one. (The others find nothing here ahead that counts:
-/// whatever is told ahead counts only if it has the key.)
+/// [`announce`] for the NIC under a split plan. The NIC runs only packets of its own flows, so
+/// states prefetch only for packets that may belong to one. Stale hints of the other packets are
+/// harmless: a hint counts only if its entry has the key.
 #[inline(always)]
 pub(crate) fn announce_owned<A: App>(
     burst: &Burst<'_>,
@@ -267,8 +265,8 @@ pub(crate) fn announce_owned<A: App>(
     announce_owners(owned, engine, flows);
 }
 
-/// Likewise, what tells whose the entries are that these packets may find, the lists of these
-/// flows' entries, and their records: a translated answer's group key doesn't find them.
+/// Prefetches the owner of each candidate entry, its flow's entry list, and its flow record. The
+/// group key of a translated reply does not find that record.
 #[inline(never)]
 fn announce_owners<A: App>(packets: u32, engine: &mut Engine<A>, flows: &Flows<A>) {
     let app = engine.app();
@@ -282,13 +280,13 @@ fn announce_owners<A: App>(packets: u32, engine: &mut Engine<A>, flows: &Flows<A
     }
 }
 
-/// The first so many packets, a bit each.
+/// The first `packets` packets, a bit each.
 #[inline(always)]
 const fn all_of(packets: usize) -> u32 {
     if packets < BURST { (1 << packets) - 1 } else { u32::MAX }
 }
 
-/// The numbers of those that are set, lowest first.
+/// The numbers of the set bits, lowest first.
 fn bits(mut set: u32) -> impl Iterator<Item = u8> {
     core::iter::from_fn(move || {
         let lowest = (set != 0).then(|| set.trailing_zeros() as u8);
@@ -297,8 +295,8 @@ fn bits(mut set: u32) -> impl Iterator<Item = u8> {
     })
 }
 
-/// Likewise, further states for the packets of a burst whose flows have no entry: bit by bit, from
-/// the first.
+/// Prefetches in the further states for the packets with flows that have no entry: one bit of
+/// `unknown` each, from the lowest.
 #[inline(never)]
 fn announce_further<A: App>(burst: &Burst<'_>, engine: &mut Engine<A>, unknown: u32) {
     let app = engine.app();
@@ -316,7 +314,8 @@ fn announce_further<A: App>(burst: &Burst<'_>, engine: &mut Engine<A>, unknown: 
     }
 }
 
-/// What a queue of waiting packets must have room for before a burst is taken in.
+/// Free bytes that the hold queue needs before a burst is taken in, with `head` bytes in front of
+/// each frame.
 pub(crate) const fn held_bytes(head: usize) -> usize {
     const { assert!(BURST_BYTES >= MAX_FRAME) };
     BURST_BYTES + BURST * head

@@ -1,15 +1,21 @@
-//! The NIC's way out.
+//! The NIC's egress.
 
 use crate::link::message::Stamp;
 use crate::link::region::Parking;
 
-/// Where packets leave.
+/// The egress of packets.
 pub trait Wire {
-    /// The packet leaves at the port in its stamp.
+    /// Transmits the packet at the egress port in its stamp.
     fn transmit(&mut self, stamp: &Stamp, frame: &[u8]);
 
-    /// Where the rests of long frames wait while their heads are with the host; none where frames
-    /// go whole.
+    /// The same of a packet that the host handled.
+    #[inline]
+    fn relay(&mut self, stamp: &Stamp, frame: &[u8]) {
+        self.transmit(stamp, frame);
+    }
+
+    /// The payload buffers for the rest of frames with their head at the host; `None` if frames go
+    /// whole.
     #[inline]
     fn lots(&mut self) -> Option<&mut dyn Parking> {
         None

@@ -1,4 +1,4 @@
-//! One packet through all handlers, atomically: all that it wrote stays, or none does.
+//! Runs one packet through all handlers as a transaction: all of its writes are committed, or none.
 
 use cora_core::app::App;
 use cora_core::outcome::Outcomes;
@@ -6,27 +6,28 @@ use cora_core::packet::{Packet, Port};
 use cora_core::state::{Reach, Visit};
 use cora_core::verdict::{Forward, Reason};
 
-/// The program's states on this side, and what became of the packets that ran here.
+/// The program's states on this side, and the outcomes of packets that ran here.
 #[derive(Debug)]
 pub struct Engine<A> {
     app: A,
-    /// Packets that ran to their end here, by outcome.
+    /// Packets that completed here, by outcome.
     pub outcomes: Outcomes,
 }
 
-/// What became of a packet.
+/// The result of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ran {
-    /// It goes on.
+    /// The packet is forwarded.
     Forward(Forward),
-    /// It ends here.
+    /// The packet is dropped.
     Dropped(Reason),
-    /// It reached for a state that is not here; nothing of what it wrote is left.
+    /// The packet needs a state that is not here, or wrote more than can be rolled back. All of its
+    /// writes are rolled back.
     Punted,
 }
 
 impl Ran {
-    /// Where the packet leaves that came in at `port`, if it does.
+    /// The egress port of a packet that arrived at `port`, if it is forwarded.
     #[inline(always)]
     pub(crate) const fn egress(self, port: Port) -> Option<Port> {
         match self {
@@ -49,7 +50,7 @@ impl<A: App> Engine<A> {
         &mut self.app
     }
 
-    /// Entries that made room for others so far, in all tables.
+    /// Entries evicted so far, in all tables.
     pub fn evicted(&mut self) -> u64 {
         let tables = (0..A::STATES).map(|number| {
             self.app.state(number).as_travelling().map_or(0, |table| table.evicted())
@@ -57,7 +58,7 @@ impl<A: App> Engine<A> {
         tables.sum()
     }
 
-    /// Tells of each table here: its state's number, its entries, and how many it has room for.
+    /// Reports each table here: its state's number, its entries and its capacity.
     pub fn tables(&mut self, tell: &mut dyn FnMut(usize, u32, u32)) {
         for number in 0..A::STATES {
             if let Some(table) = self.app.state(number).as_travelling() {
@@ -99,7 +100,7 @@ impl<A: App> Engine<A> {
     }
 }
 
-/// Keeps a frame as it came, for when its packet is taken back.
+/// Saves a frame, so that a punt can restore it.
 #[inline]
 pub(crate) fn keep_words(to: &mut [u64], frame: &[u8]) {
     let bytes = zerocopy::IntoBytes::as_mut_bytes(to);
@@ -108,7 +109,7 @@ pub(crate) fn keep_words(to: &mut [u64], frame: &[u8]) {
     }
 }
 
-/// Puts back what was kept.
+/// Restores a saved frame.
 #[inline]
 pub(crate) fn copy_words(from: &[u64], frame: &mut [u8]) {
     let bytes = zerocopy::IntoBytes::as_bytes(from);

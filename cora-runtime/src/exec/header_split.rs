@@ -1,43 +1,47 @@
-//! Long frames go to the host as their heads: the NIC's part.
+//! Header split at the NIC: only the head of a long frame goes to the host.
 //!
-//! Where no handler reads more of a packet than its headers, the rest of a long frame stays at the
-//! NIC until its head comes back, or the host says that the packet ended.
+//! If no handler reads beyond the headers, the rest of a long frame stays in a payload buffer at
+//! the NIC. It stays until the head comes back, or the host reports that the packet ended.
 
 use cora_core::app::App;
 use cora_core::packet::{HEAD, is_told_by_head};
 
 use crate::channel::ProtocolError;
 use crate::exec::Wire;
-use crate::link::message::{Message, Stamp};
+use crate::link::message::{Frames, Message, Stamp};
 use crate::link::region::{LOT_BYTES, Parked, Parking};
 use crate::nic_half::NicHalf;
 
-/// Bytes of a frame from which on its head goes alone: a shorter one is copied sooner than its rest
-/// is parked.
+/// Shortest frame that is split, in bytes. A shorter frame is copied faster than its rest is
+/// stored.
 pub const LONG: usize = 512;
 
-/// Bytes of a frame that wait at the NIC while its head is with the host, where no handler reads
-/// more than headers and a lot is free: none of a frame that goes whole.
+/// Bytes of a frame that stay at the NIC under header split, if a payload buffer is free; 0 for a
+/// frame that goes whole.
 pub fn rest_of(frame: &[u8]) -> usize {
     let fits = (LONG..=HEAD + LOT_BYTES).contains(&frame.len());
     if fits && is_told_by_head(frame) { frame.len() - HEAD } else { 0 }
 }
 
 impl<A: App> NicHalf<A> {
-    /// A packet for the host: where its handlers read no more than headers, of a long frame the
-    /// head.
+    /// The message that passes a packet to the host; under header split it has only the head of a
+    /// long frame.
     #[inline(always)]
     pub(crate) fn punt<'f>(stamp: &Stamp, frame: &'f [u8], io: &mut impl Wire) -> Message<'f> {
         if const { A::HEADS }
             && frame.len() >= LONG
             && let Some((parked, head)) = behead(frame, io.lots())
         {
-            return Message::Punt(Stamp { parked, ..*stamp }, head);
+            return Message::Frames(Frames::Punt {
+                stamp: Stamp { parked, ..*stamp },
+                frame: head,
+            });
         }
-        Message::Punt(*stamp, frame)
+        Message::Frames(Frames::Punt { stamp: *stamp, frame })
     }
 
-    /// A packet whose head was with the host leaves, whole.
+    /// Transmits the whole frame of a packet, joined from the head that the host returned and the
+    /// rest.
     #[inline(never)]
     pub(crate) fn complete(
         &mut self,
@@ -45,7 +49,7 @@ impl<A: App> NicHalf<A> {
         head: &[u8],
         io: &mut impl Wire,
     ) -> Result<(), ProtocolError> {
-        // No packet is under way here: there is nothing to be put back.
+        // No packet is running, so the saved original is not needed.
         let whole = zerocopy::IntoBytes::as_mut_bytes(&mut *self.original);
         let length = head.len() + stamp.parked.bytes();
         let (Some(frame), Some(lots)) = (whole.get_mut(..length), io.lots()) else {
@@ -56,12 +60,12 @@ impl<A: App> NicHalf<A> {
             return Err(ProtocolError::NothingParked);
         }
         front.copy_from_slice(head);
-        io.transmit(&Stamp { parked: Parked::NONE, ..*stamp }, frame);
+        io.relay(&Stamp { parked: Parked::NONE, ..*stamp }, frame);
         Ok(())
     }
 }
 
-/// The head of a frame, and where the rest was put; not of one that has to go whole.
+/// Splits a frame into its head and the handle of its rest. `None`: the frame has to go whole.
 #[inline(never)]
 fn behead<'f>(frame: &'f [u8], lots: Option<&mut dyn Parking>) -> Option<(Parked, &'f [u8])> {
     let (head, rest) = frame.split_at_checked(HEAD)?;
@@ -69,7 +73,7 @@ fn behead<'f>(frame: &'f [u8], lots: Option<&mut dyn Parking>) -> Option<(Parked
     parked.is_some().then_some((parked, head))
 }
 
-/// Nobody wants the rest of a frame any more.
+/// Frees the rest of a frame that ended at the host.
 pub(crate) fn forget(parked: Parked, io: &mut impl Wire) -> Result<(), ProtocolError> {
     let was_there = io.lots().is_some_and(|lots| lots.free(parked));
     was_there.then_some(()).ok_or(ProtocolError::NothingParked)

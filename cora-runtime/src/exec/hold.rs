@@ -1,5 +1,5 @@
-//! Packets that wait while their flow moves: one first-in-first-out queue of frames in supplied
-//! memory. Packets are numbered in the order in which they joined it.
+//! The hold queue: packets that wait during a handover of their flow. It is a first-in-first-out
+//! queue of frames in supplied memory. Packets are numbered in order of joining.
 
 use cora_core::packet::{Meta, Port};
 use cora_core::state::{Memory, OutOfMemory};
@@ -9,12 +9,12 @@ use crate::exec::burst::held_bytes;
 use crate::link::message::Stamp;
 use crate::link::region::Parked;
 
-/// Bytes of the queue, unless its owner wants others. When it is full the wire is held back.
+/// Default size in bytes. A full queue holds the wire back.
 const BYTES: usize = 4 << 20;
 /// Bytes in front of a frame: length, stamp.
 const HEAD: usize = 32;
 
-/// The queue.
+/// The hold queue.
 #[derive(Debug)]
 pub(crate) struct HoldQueue {
     bytes: &'static mut [u64],
@@ -27,31 +27,31 @@ pub(crate) struct HoldQueue {
 impl HoldQueue {
     pub(crate) const BYTES: usize = BYTES;
 
-    /// Fewest bytes that let any burst in.
+    /// Smallest size in bytes that admits any burst.
     pub(crate) const LEAST: usize = held_bytes(HEAD).next_multiple_of(8);
 
-    /// A queue of so many bytes: whole words, [`Self::LEAST`] at least.
+    /// A queue of `bytes` bytes, rounded down to whole words, but at least [`Self::LEAST`].
     pub(crate) fn create(memory: &mut Memory, bytes: usize) -> Result<Self, OutOfMemory> {
         let words = bytes.max(Self::LEAST) / 8;
         Ok(Self { bytes: memory.take_u64(words)?, read: 0, used: 0, joined: 0, left: 0 })
     }
 
-    /// Bytes there are.
+    /// Size in bytes.
     const fn bytes(&self) -> usize {
         self.bytes.len() * 8
     }
 
-    /// A place in the queue that may be beyond its end, taken around.
+    /// Wraps an offset that may be beyond the end.
     const fn around(&self, at: usize) -> usize {
         if at >= self.bytes() { at - self.bytes() } else { at }
     }
 
-    /// Packets that ever joined: the number behind the last one's.
+    /// Packets that have ever joined: the number of the next one.
     pub(crate) const fn joined(&self) -> u64 {
         self.joined
     }
 
-    /// Packets that left: the number of the first one that waits.
+    /// Packets that have left: the number of the first one that waits.
     pub(crate) const fn left(&self) -> u64 {
         self.left
     }
@@ -60,7 +60,7 @@ impl HoldQueue {
         self.joined == self.left
     }
 
-    /// Bytes in it.
+    /// Bytes in use.
     pub(crate) const fn waiting(&self) -> u64 {
         self.used as u64
     }
@@ -70,7 +70,7 @@ impl HoldQueue {
         self.used + held_bytes(HEAD) <= self.bytes()
     }
 
-    /// Lets a packet join; the caller saw to it that there is room.
+    /// Appends a packet. The caller has checked for room.
     pub(crate) fn push(&mut self, stamp: &Stamp, frame: &[u8]) {
         let mut head = [0; HEAD];
         head[..4].copy_from_slice(&(frame.len() as u32).to_le_bytes());
@@ -84,8 +84,8 @@ impl HoldQueue {
         self.joined += 1;
     }
 
-    /// The first packet, left in the queue: its frame is copied to `buffer`. Beside its stamp, the
-    /// frame's length.
+    /// Copies the first packet's frame to `buffer`, and leaves the packet in the queue. Returns its
+    /// stamp and the frame's length.
     pub(crate) fn peek(&self, buffer: &mut [u8]) -> Option<(Stamp, usize)> {
         if self.is_empty() {
             return None;
@@ -106,7 +106,7 @@ impl HoldQueue {
         Some((Stamp { meta, number, horizon: now, egress: port, parked, missing }, length))
     }
 
-    /// The time of the first packet: none that is older waits or is still to come.
+    /// The time of the first packet. No older packet waits or will arrive.
     pub(crate) fn oldest(&self) -> Option<u64> {
         if self.is_empty() {
             return None;
@@ -117,7 +117,7 @@ impl HoldQueue {
         Some(now)
     }
 
-    /// Hands out all that wait, in order, by way of `buffer`.
+    /// Visits all waiting packets in order, each copied to `buffer`.
     pub(crate) fn each(&self, buffer: &mut [u8], packet: &mut dyn FnMut(&Stamp, &[u8])) {
         let (mut read, mut used) = (self.read, self.used);
         while used > 0 {
@@ -129,7 +129,7 @@ impl HoldQueue {
         }
     }
 
-    /// The first packet leaves.
+    /// Removes the first packet.
     pub(crate) fn pop(&mut self) {
         let mut head = [0; HEAD];
         self.copy_out(self.read, &mut head);
@@ -144,7 +144,7 @@ impl HoldQueue {
         let at = self.around(self.read + self.used);
         let (first, second) = from.split_at(from.len().min(self.bytes() - at));
         let bytes = self.bytes.as_mut_bytes();
-        // Both places are there: `at` lies within, and so does as much as fits behind it.
+        // Both ranges exist: `at` is within the queue, and `first` reaches to its end at most.
         if let Some(place) = bytes.get_mut(at..at + first.len()) {
             place.copy_from_slice(first);
         }
@@ -167,7 +167,7 @@ impl HoldQueue {
     }
 }
 
-/// Length, port, missing, time, now, number.
+/// Decodes a head: length, port, missing, time, now, number.
 fn unpack(head: &[u8; HEAD]) -> [u64; 6] {
     let word = |at: usize| {
         head.get(at..)
@@ -214,7 +214,7 @@ mod tests {
                 let (found, length) = queue.peek(&mut buffer).unwrap();
                 let frame = &buffer[..length];
                 assert_eq!(found, stamp(expected));
-                // Whole, not byte by byte, for Miri's sake.
+                // Compared as a whole, since byte by byte is slow under Miri.
                 assert!(frame == vec![expected as u8; 20_000 + expected as usize % 977]);
                 queue.pop();
                 expected += 1;

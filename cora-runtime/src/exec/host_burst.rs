@@ -1,4 +1,4 @@
-//! The packets that the host's half runs, a burst at a time.
+//! Runs packets at the host, burst by burst.
 
 use cora_core::app::App;
 use cora_core::key::Key as _;
@@ -7,19 +7,18 @@ use cora_core::state::{EveryState, NO_FLOW, Visit};
 use crate::channel::{IDLE, Outbox, ProtocolError};
 use crate::exec::burst::{Arrival, Burst, announce};
 use crate::host_half::HostHalf;
-use crate::link::message::{Message, Stamp};
+use crate::link::message::{Frames, Stamp};
 
 impl<A: App> HostHalf<A> {
-    /// Whether it matters which flow a packet belongs to. Only messages make flows known that were
-    /// not.
+    /// Whether packets are looked up in flows. While this is `false`, only messages can make a flow
+    /// known.
     #[inline(always)]
     fn knows_flows(&self) -> bool {
         self.moving || !self.flows.is_empty()
     }
 
-    /// Handles packets, one after the other. Those of a flow whose entries are coming in are behind
-    /// the last of them.
-    // A function by itself, and so is the loop that fills the burst: each has the registers it
+    /// Runs packets in order. Packets of an incoming flow come behind its last entry.
+    // Not inlined, and neither is the loop that fills the burst: each then has the registers it
     // needs.
     #[inline(never)]
     pub fn burst(
@@ -42,17 +41,16 @@ impl<A: App> HostHalf<A> {
         Ok(())
     }
 
-    /// Runs the packets; `FLOWS` says whether it matters which flows they belong to.
-    // A function by itself once more: the compiler then knows that nothing the handlers write is
-    // among the packets.
+    /// Runs the packets; `FLOWS` says whether they are looked up in flows.
+    // Not inlined: the compiler then knows that the handlers' writes do not alias the packets.
     #[inline(never)]
     fn run_all<const FLOWS: bool>(&mut self, burst: &mut Burst<'_>, out: &mut impl Outbox) {
-        // Somebody waits for a packet that comes alone. What it changed of durable entries is told
-        // behind it.
+        // A packet that comes alone is shown at once, since somebody waits for it. Durable programs
+        // don't do so: they replicate its changes behind it.
         let alone = FLOWS && !A::DURABLE && A::KEPT.is_empty() && burst.len() == 1;
         let parsed = A::READS_PACKETS || FLOWS;
         for (number, arrival) in burst.numbered_mut() {
-            // Asked here, it need not be asked again wherever a handler asks for a field.
+            // Tested once here, so that field accesses in the handlers need no test.
             if !parsed || arrival.packet.is_plain() {
                 self.run::<FLOWS>(arrival, number, alone, out);
             } else {
@@ -65,7 +63,7 @@ impl<A: App> HostHalf<A> {
         self.report.packets += burst.len() as u64;
     }
 
-    /// Runs a packet whose frame is not as most are.
+    /// Runs a packet that is off the fast path.
     #[cold]
     #[inline(never)]
     fn run_other<const FLOWS: bool>(
@@ -78,7 +76,7 @@ impl<A: App> HostHalf<A> {
         self.run::<FLOWS>(arrival, number, alone, out);
     }
 
-    /// The time is this packet's, at least.
+    /// Advances the time and the low watermark to this packet's.
     #[inline(always)]
     fn reach(&mut self, stamp: &Stamp) {
         self.now = self.now.max(stamp.meta.now);
@@ -95,7 +93,8 @@ impl<A: App> HostHalf<A> {
     ) {
         let stamp = &arrival.stamp();
         let packet = &mut arrival.packet;
-        // Where no flow moves, nobody asks amid a burst: the last packet's will do.
+        // Without flows nothing reads the time amid a burst: `run_all` advances it to the last
+        // packet's.
         if FLOWS {
             self.reach(stamp);
         }
@@ -114,8 +113,8 @@ impl<A: App> HostHalf<A> {
         };
         out.runs(stamp.number);
         let ran = self.engine.run::<EveryState>(packet, visit);
-        // A flow becomes known before its packet leaves: behind that, its key would be copied when
-        // the ring has the packet.
+        // The flow is recorded before its packet leaves: afterwards, copying its key would wait
+        // until the ring has the packet.
         let added = match (known, group, flow) {
             (None, Some(group), Some(flow)) => {
                 self.flows.settle_new(self.engine.app(), flow, &group).then_some(flow)
@@ -128,7 +127,7 @@ impl<A: App> HostHalf<A> {
                 out.show();
             }
         } else if const { A::HEADS } && stamp.parked.is_some() {
-            out.send(&Message::Ended(stamp.parked));
+            out.send(&Frames::Ended { parked: stamp.parked }.into());
         }
         let settled = known.filter(|flow| self.flows.settle(self.engine.app(), *flow)).or(added);
         if let Some(flow) = settled {

@@ -1,14 +1,14 @@
-//! Packets through handlers, a burst at a time.
+//! Runs packets through handlers, burst by burst.
 //!
 //! | module | concept |
 //! | --- | --- |
 //! | [`burst`] | packets that are handled together |
-//! | [`engine`] | one packet through all handlers, atomically |
+//! | [`engine`] | one packet through all handlers, as a transaction |
 //! | `egress` | where packets leave the NIC |
-//! | `header_split` | long frames that go to the host as their heads |
-//! | `hold` | packets that wait |
+//! | `header_split` | the split of long frames at the NIC |
+//! | `hold` | the queue of packets that wait for a handover |
 //! | `host_burst` | the packets that the host runs |
-//! | [`reassemble`](mod@reassemble) | whole frames of heads whose rests a dead NIC left |
+//! | [`reassemble`](mod@reassemble) | whole frames from heads and the rests that a dead NIC left |
 
 pub mod burst;
 pub(crate) mod egress;

@@ -1,10 +1,10 @@
-//! What joins two nodes that don't trust each other: rings in shared memory, and what travels on
-//! them.
+//! The link between two nodes that don't trust each other: rings in shared memory, and their
+//! messages.
 //!
 //! | module | concept |
 //! | --- | --- |
-//! | [`message`] | what travels on the rings |
-//! | [`region`] | what begins the shared memory |
+//! | [`message`] | the messages on the rings |
+//! | [`region`] | the header of the shared memory |
 //! | [`ring`] | the ring between two processes |
 
 pub mod message;

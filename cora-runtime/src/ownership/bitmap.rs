@@ -1,10 +1,10 @@
-//! Which of many places are taken, a bit each: so that flows are found where few places have one.
+//! An occupancy bitmap: it finds flows fast where few places have one.
 
 use cora_core::state::{Memory, OutOfMemory, bytes_for};
 
 const BITS: u32 = u32::BITS;
 
-/// Places that are taken, or were.
+/// A bit for each place that is occupied, or was.
 #[derive(Debug)]
 pub(crate) struct Taken(&'static mut [u32]);
 
@@ -13,17 +13,17 @@ const fn words(places: u32) -> usize {
 }
 
 impl Taken {
-    /// Bytes of [`Memory`] for so many places.
+    /// Bytes of [`Memory`] for `places` places.
     pub(crate) const fn bytes(places: u32) -> usize {
         bytes_for::<u32>(words(places))
     }
 
-    /// So many places, none taken.
+    /// A bitmap of `places` places, all empty.
     pub(crate) fn create(memory: &mut Memory, places: u32) -> Result<Self, OutOfMemory> {
         memory.take_u32(words(places)).map(Self)
     }
 
-    /// The place is taken.
+    /// Marks the place as occupied.
     #[inline]
     pub(crate) fn mark(&mut self, place: u32) {
         if let Some(word) = self.0.get_mut((place / BITS) as usize) {
@@ -31,8 +31,7 @@ impl Taken {
         }
     }
 
-    /// Shows the places of word `word` that are taken, or were: those that `is_taken` denies are
-    /// forgotten.
+    /// Visits the marked places of word `word`, and clears the marks that `is_taken` denies.
     #[inline(always)]
     pub(crate) fn look(&mut self, word: u32, mut is_taken: impl FnMut(u32) -> bool) {
         let Some(bits) = self.0.get_mut(word as usize) else { return };

@@ -1,4 +1,4 @@
-//! What the NIC does with a packet: it depends on whose it is.
+//! Classifies packets at the NIC by the owner of their flow.
 
 use cora_core::app::App;
 use cora_core::key::Key;
@@ -7,20 +7,20 @@ use cora_core::packet::Packet;
 use crate::nic_half::NicHalf;
 use crate::ownership::records::Stage;
 
-/// Whose packet it is.
+/// The class of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Dispatch {
-    /// Of a flow owned here.
+    /// Its flow is owned here.
     Run(u32),
-    /// Of a flow that is on its way here.
+    /// Its flow is in transit.
     Wait(u32),
-    /// Of none of them.
+    /// It goes to the host.
     Host,
 }
 
 impl<A: App> NicHalf<A> {
-    /// Whose packet it is, which is number `ahead` of the burst: mostly known ahead, if it is the
-    /// host's.
+    /// Classifies packet `ahead` of the burst. For most packets of the host, the prefetch stages
+    /// have settled that.
     #[inline(always)]
     pub(crate) fn dispatch_ahead(&mut self, now: u64, packet: &Packet<'_>, ahead: u8) -> Dispatch {
         if self.flows.is_unknown(ahead) && self.announced.is_empty() {
@@ -29,7 +29,7 @@ impl<A: App> NicHalf<A> {
         self.dispatch(now, packet)
     }
 
-    /// Whose packet it is.
+    /// Classifies a packet by the owner of its flow.
     pub(crate) fn dispatch(&mut self, now: u64, packet: &Packet<'_>) -> Dispatch {
         let Ok(group) = A::Group::of(packet) else {
             return Dispatch::Host;

@@ -1,4 +1,4 @@
-//! A flow's group key as messages and copies carry it.
+//! The encoding of a flow's group key in messages and replicas.
 
 use cora_core::key::Key;
 
@@ -11,7 +11,7 @@ pub(crate) const fn room() -> [u8; ROOM] {
     [0; ROOM]
 }
 
-/// The key's encoding, in `room`.
+/// Encodes the key into `room`.
 #[inline]
 pub(crate) fn encoded<'a, K: Key>(key: &K, room: &'a mut [u8; ROOM]) -> &'a [u8] {
     const { assert!(K::SIZE <= ROOM, "a key is longer than the room for it") };

@@ -1,8 +1,7 @@
-//! Room at the NIC for flows that earn more: the host asks for it, and the NIC gives up a flow that
-//! nobody uses.
+//! Eviction at the NIC: the host asks for room for busier flows, and the NIC gives up an idle flow.
 //!
-//! The host knows how many packets its own flows have, and nothing of the NIC's; the NIC knows when
-//! each of its flows was used last. So neither has to tell the other about single flows.
+//! The host knows the packet counts of its own flows, and nothing of the NIC's. The NIC knows the
+//! last use of each of its flows. So neither has to report single flows to the other.
 
 use cora_core::app::App;
 use cora_core::state::NO_FLOW;
@@ -12,30 +11,30 @@ use crate::exec::Wire;
 use crate::nic_half::NicHalf;
 use crate::ownership::records::Flows;
 
-/// What is looked at for a flow that nobody uses, at most: so many places that had one and are
-/// empty, or half as many times 32 places that never had, or so many flows.
+/// Budget of a search for an idle flow: this many marked but empty places, [`NEVER`] words of 32
+/// unmarked places, or [`FLOWS`] flows.
 const EMPTY: u32 = 1_024;
 const NEVER: u32 = EMPTY / 2;
 const FLOWS: u32 = 16;
 
 impl<A: App> NicHalf<A> {
-    /// The host has flows that earn more: of those looked at, the one that nobody used for longest
-    /// goes there, if that is so many nanoseconds of packet time at least.
+    /// The host has busier flows: evicts the flow of those searched that was idle for longest, if
+    /// that is at least `idle` (ns of packet time).
     #[inline(never)]
     pub(crate) fn make_room(&mut self, idle: u64, io: &mut (impl Outbox + Wire)) {
-        // One flow leaves after the other.
+        // Only one flow leaves at a time.
         self.hand_over(u32::MAX, io);
         let flow = self.flows.unused(&mut self.hand, self.now, idle);
-        // None has the number of no flow.
+        // `NO_FLOW` has no record, so nothing is sent.
         self.send_back(flow, io);
     }
 }
 
 impl<A: App> Flows<A> {
-    /// Of the flows that come next from `hand` on, the one that nobody used for longest, if that is
-    /// `idle` at least. Looks at so many at most that packets need not wait for it; those that are
-    /// about to be forgotten are left to that. The hand goes on only where nothing is found, so
-    /// that neighbours that all went cold leave one after the other.
+    /// The flow idle for longest among those next from `hand` on, if that is at least `idle`. The
+    /// search is bounded, so that packets need not wait for it. Flows that are about to expire are
+    /// left to expiry. The hand advances only if nothing is found, so that neighbours that all went
+    /// cold leave one after the other.
     fn unused(&mut self, hand: &mut u32, now: u64, idle: u64) -> u32 {
         let (records, known_for) = (&self.records, self.idle);
         let last = records.made() / u32::BITS;
@@ -47,7 +46,7 @@ impl<A: App> Flows<A> {
                 let Some(entry) = records.entry(place) else { return false };
                 seen += EMPTY / FLOWS;
                 let unused = now.saturating_sub(entry.used.get());
-                // One on its way is pinned: it was used just now, so to speak.
+                // A flow in transit is pinned, so it counts as used just now.
                 if unused >= longest && unused < known_for {
                     (longest, found) = (unused, place);
                 }

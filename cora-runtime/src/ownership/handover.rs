@@ -1,8 +1,8 @@
-//! Flows that go to the other side: those with many entries bit by bit, so that others need not
-//! wait for them.
+//! Handover of flows to the other side. A flow with many entries goes in parts, so that others need
+//! not wait for it.
 //!
-//! How many entries follow is said first. Those that expire meanwhile are sent as nothing, so that
-//! the count holds.
+//! The number of entries is sent first. A placeholder is sent for each entry that expires
+//! meanwhile, so that the number holds.
 
 use cora_core::app::App;
 use cora_core::plain::Plain;
@@ -11,39 +11,39 @@ use cora_core::state::table::Moved;
 use crate::channel::{Outbox, ProtocolError};
 use crate::exec::Wire;
 use crate::host_half::HostHalf;
-use crate::link::message::Message;
+use crate::link::message::{Durability, Kind, Ownership};
 use crate::nic_half::NicHalf;
 use crate::ownership::encode::{encoded, room};
 use crate::ownership::records::{Flows, Stage};
 
-/// Entries that whoever runs a half lets it send in a row: some tens of microseconds.
+/// Entries that a run loop lets a half send in a row: some tens of microseconds.
 pub const AT_ONCE: u32 = 32;
 
-/// A flow with no more entries goes in one piece.
+/// A flow with at most this many entries goes at once.
 pub(crate) const SMALL: u32 = 4;
 
-/// The flow, and how much of it is still here.
+/// The flow in handover, and the part of it that is still here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Leaving {
     pub(crate) flow: u32,
     /// Entries promised and not sent yet.
     pub(crate) left: u32,
-    /// Entries that had expired by then are not sent.
+    /// Entries expired by this time are not sent.
     pub(crate) now: u64,
 }
 
 impl Leaving {
-    /// Sends the next entries, `most` at most; gives their bytes.
+    /// Sends the next entries, at most `most`. Returns their bytes.
     #[inline(never)]
     pub(crate) fn send<A: App>(&mut self, app: &mut A, most: u32, out: &mut impl Outbox) -> u64 {
         let mut bytes = 0;
         let most = most.min(self.left);
         let sent = Flows::take_out(app, self.flow, self.now, most, &mut |state, piece| {
             bytes += piece.len() as u64;
-            out.send(&Message::Entry(state, piece));
+            out.send(&Ownership::Entry { state, piece }.into());
         });
         for _ in sent..most {
-            out.send(&Message::Entry(0, &[]));
+            out.send(&Ownership::Vanished {}.into());
         }
         self.left -= most;
         bytes
@@ -51,7 +51,7 @@ impl Leaving {
 }
 
 impl<A: App> HostHalf<A> {
-    /// Sends the next entries of the flow that leaves, `most` at most.
+    /// Sends the next entries of the leaving flow, at most `most`.
     pub(crate) fn send_entries(&mut self, mut leaving: Leaving, most: u32, out: &mut impl Outbox) {
         self.report.moved_bytes += leaving.send(self.engine.app(), most, out);
         self.leaving = (leaving.left > 0).then_some(leaving);
@@ -60,8 +60,8 @@ impl<A: App> HostHalf<A> {
         }
     }
 
-    /// Sends the next entries of a flow with many, `most` at most. Whoever runs this half calls it
-    /// whenever there is room on the way to the NIC.
+    /// Sends the next entries of the leaving flow, at most `most`. The run loop calls it whenever
+    /// the ring to the NIC has room.
     pub fn hand_over(&mut self, most: u32, out: &mut impl Outbox) -> Result<(), ProtocolError> {
         if let Some(leaving) = self.leaving {
             self.send_entries(leaving, most, out);
@@ -76,33 +76,34 @@ impl<A: App> HostHalf<A> {
 }
 
 impl<A: App> NicHalf<A> {
-    /// The host wants the flow back. If it is on its way here, or not here, it is not for now.
+    /// Handles a recall; ignored unless the flow is owned here.
     #[inline(never)]
     pub(crate) fn recall(
         &mut self,
         group: &[u8],
         io: &mut (impl Outbox + Wire),
     ) -> Result<(), ProtocolError> {
-        let group = A::Group::get(group).ok_or(ProtocolError::Undecodable(17))?;
-        // One flow leaves after the other.
+        let group = A::Group::get(group).ok_or(ProtocolError::Undecodable(Kind::Recall))?;
+        // Only one flow leaves at a time.
         self.hand_over(u32::MAX, io);
         let left = self.hold.left();
-        // One that nobody used for long may be another flow's key at the host by now.
+        // The key of a flow that was idle for long may belong to another flow at the host by now,
+        // so the lookup checks the time.
         let found = self.flows.find(self.engine.app(), &group, self.now, left);
         let Some(flow) = found else { return Ok(()) };
         self.send_back(flow, io);
         Ok(())
     }
 
-    /// A flow goes to the host, if it is owned here.
+    /// Hands the flow over to the host, if it is owned here.
     pub(crate) fn send_back(&mut self, flow: u32, io: &mut (impl Outbox + Wire)) {
-        // Where keys are made that find others' packets, entries are not to be at the host before
-        // packets that came earlier and wait on their way there: one of these may find what a later
-        // one has made. It stays, then; who wants it asks again.
+        // If handlers make keys that find others' packets, entries must not reach the host before
+        // earlier packets that are held on their way there: one of these could find an entry that a
+        // later packet made. So the flow stays, and the host may ask again.
         if A::PLAN.host_ordered && !self.hold.is_empty() {
             return;
         }
-        // Its packets that wait may be much older than what came last, and have yet to find the
+        // Its held packets may be much older than the latest packet, and must still find the
         // entries alive.
         let oldest = self.hold.oldest().filter(|_| self.must_queue(flow));
         let now = oldest.unwrap_or(self.now);
@@ -123,8 +124,8 @@ impl<A: App> NicHalf<A> {
         }
     }
 
-    /// Lets the keys of a flow find it that its entries will be gone from; `false`: there are too
-    /// many.
+    /// Announces all keys of a flow, so that they find it without its entries. `false`: there are
+    /// too many.
     #[inline(never)]
     fn announce_all(&mut self, flow: u32) -> bool {
         let keys = self.flows.keys(self.engine.app(), flow);
@@ -137,8 +138,8 @@ impl<A: App> NicHalf<A> {
         true
     }
 
-    /// Sends the next entries of a flow with many that goes to the host, `most` at most; with the
-    /// last one, what waited for it goes on. Whoever runs this half calls it between bursts.
+    /// Sends the next entries of the leaving flow to the host, at most `most`. After the last one,
+    /// its held packets go on. The run loop calls it between bursts.
     #[inline(never)]
     pub fn hand_over(&mut self, most: u32, io: &mut (impl Outbox + Wire)) {
         let Some(mut leaving) = self.leaving.filter(|_| const { !A::DURABLE }) else { return };
@@ -151,8 +152,8 @@ impl<A: App> NicHalf<A> {
         }
     }
 
-    /// Sends a flow's entries to the host, those that are alive at `now`; `more` further entries
-    /// will follow. The flow is to be forgotten then.
+    /// Sends the flow's entries that are alive at `now` to the host; `more` further entries will
+    /// follow. The caller forgets the flow afterwards.
     pub(crate) fn give_back(
         &mut self,
         flow: u32,
@@ -161,22 +162,22 @@ impl<A: App> NicHalf<A> {
         more: u32,
         io: &mut (impl Outbox + Wire),
     ) {
-        // One flow leaves after the other.
+        // Only one flow leaves at a time.
         self.hand_over(u32::MAX, io);
         self.say_release(flow, punts, now, more, io);
         Flows::hand_back(self.engine.app(), flow, now, &mut |state, moved| match moved {
             Moved::Whole(piece) => {
                 self.report.moved_bytes += piece.len() as u64;
-                io.send(&Message::Entry(state, piece));
+                io.send(&Ownership::Entry { state, piece }.into());
             }
             Moved::Same(key, used) => {
                 self.report.moved_bytes += key.len() as u64 + 8;
-                io.send(&Message::Same { state, used, key });
+                io.send(&Durability::Same { state, used, key }.into());
             }
         });
     }
 
-    /// Says that the flow's entries follow, and `more` others; gives how many of its own.
+    /// Announces the flow's entries, and `more` others. Returns the number of its own.
     #[inline(never)]
     fn say_release(
         &mut self,
@@ -190,7 +191,7 @@ impl<A: App> NicHalf<A> {
         let mut bytes = room();
         let group = encoded(&group, &mut bytes);
         let left = Flows::entries(self.engine.app(), flow, now);
-        io.send(&Message::Release { punts, entries: left + more, group });
+        io.send(&Ownership::Release { punts, entries: left + more, group }.into());
         self.report.released += 1;
         left
     }

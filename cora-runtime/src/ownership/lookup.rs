@@ -1,13 +1,13 @@
-//! Which of the known flows a packet belongs to.
+//! Flow lookup: the known flow that a packet belongs to.
 //!
-//! A flow is found by its group key in either direction (both are the same flow, even where no
-//! state has a reply key), or by any key that finds one of its entries: a NAT's replies carry a key
-//! of their own. While no entry has such a key, records tell all. Then a packet whose group key no
-//! record has is of no known flow, which is mostly told by one line of their index, ahead of its
-//! turn.
+//! A flow is found by its group key in either direction: both are the same flow, even if no state
+//! has a reply key. It is also found by any key of its entries, since a NAT's replies carry a key
+//! of their own. While no entry has such a key, the records alone decide. Then a packet without a
+//! record for its group key has no known flow. Mostly one line of the records' index shows that, in
+//! the prefetch stage.
 //!
-//! Where flows are [grouped](App::GROUPED) by an address records tell all for good: a packet finds
-//! the entries of its own group alone.
+//! If flows are [grouped](App::GROUPED) by an address, the records alone always decide: a packet
+//! finds only entries of its own group.
 
 use core::any::TypeId;
 
@@ -22,25 +22,27 @@ use crate::exec::burst::{Arrival, Burst};
 use crate::ownership::records::{Flows, each_travelling};
 
 impl<A: App> Flows<A> {
-    /// A packet of this time is next, and none older than `horizon` will come.
+    /// Begins a packet at `now`, number `ahead` of its burst. No packet older than `horizon` will
+    /// come.
     #[inline]
     pub fn begin(&mut self, now: u64, horizon: u64, ahead: u8) {
         self.records.begin(Visit { now, horizon, undo: false, flow: NO_FLOW, ahead });
     }
 
-    /// Packet `number` of a burst will come.
+    /// Prefetches the index line for packet `number` of the burst.
     #[inline(always)]
     pub fn hint(&mut self, number: u8, packet: &Headers<'_>) {
         self.records.hint_packet(number, packet);
     }
 
-    /// All packets of the burst are announced.
+    /// Prefetches the record that the index line names. By now, all packets of the burst had their
+    /// [`Self::hint`].
     #[inline]
     pub fn guess(&mut self, number: u8, group: impl FnOnce() -> Option<A::Group>) {
         self.records.guess(number, group);
     }
 
-    /// Likewise all packets at once; gives those that may belong to a known flow, a bit each.
+    /// [`Self::guess`] for all packets. Returns those that may belong to a known flow, a bit each.
     #[inline(always)]
     pub(crate) fn guess_all(&mut self, burst: &Burst<'_>) -> u32 {
         let (mut all, mut unknown) = (0_u32, 0_u32);
@@ -53,23 +55,24 @@ impl<A: App> Flows<A> {
         if self.other_keys { all } else { all & !unknown }
     }
 
-    /// Whether it is known from ahead that packet `number` of the burst belongs to no known flow.
+    /// Whether the prefetch stage showed that packet `number` of the burst belongs to no known
+    /// flow.
     #[inline(always)]
     pub(crate) fn is_unknown(&self, number: u8) -> bool {
-        // That of `ALONE` is never set.
+        // The bit of `ALONE` is never set.
         self.unknown >> (number % 64) & 1 != 0 && !self.other_keys
     }
 
-    /// The flow that a packet with this group key belongs to. A flow that had no packet for long is
-    /// forgotten, unless packets of it still wait: `left` is how many packets ever left the queue.
+    /// The flow of a packet with this group key. An idle flow counts as unknown, unless packets of
+    /// it are still held: `left` is the number of packets that ever left the hold queue.
     #[inline]
     pub fn find(&mut self, app: &mut A, group: &A::Group, now: u64, left: u64) -> Option<u32> {
         let number = match self.records.find(group) {
             Some((number, Direction::Original)) => number,
-            // All entries have the keys of their flows: what finds one finds the record.
+            // All entries have the keys of their flows, so their packets find the record.
             other if !self.other_keys => other?.0,
-            // What has an entry with this very key comes before the flow whose answer this would
-            // be.
+            // An entry with exactly this key has precedence over the flow that this key would be a
+            // reply of.
             other => self.find_by_entry(app, group, now).or(other.map(|(number, _)| number))?,
         };
         let record = self.records.entry(number)?;
@@ -89,7 +92,7 @@ impl<A: App> Flows<A> {
         found
     }
 
-    /// A flow with this group key comes, whose entries are found by these keys, too.
+    /// Notes the keys of the entries of a flow that will come, in addition to its group key.
     pub(crate) fn expect_keys(
         &mut self,
         group: &A::Group,
@@ -102,8 +105,8 @@ impl<A: App> Flows<A> {
         self.other_keys |= keys.any(|words| Some(words) != reply);
     }
 
-    /// Entries joined the flow: notes whether any of its entries is found by a key that the flow's
-    /// record is not.
+    /// Entries joined the flow: notes whether one of them has a key that does not find the flow's
+    /// record.
     #[inline(never)]
     pub(crate) fn note_keys(&mut self, app: &mut A, number: u32) {
         let known = self.other_keys || const { A::GROUPED };

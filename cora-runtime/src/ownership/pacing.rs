@@ -1,18 +1,18 @@
-//! How many entries of a flow with many go or come between two bursts from the wire.
+//! Pacing: the number of entries of a large flow that go or come between two bursts from the wire.
 
 use crate::ownership::AT_ONCE;
 
-/// Entries between two bursts while more packets wait than a burst takes. With entries of 2 KiB
-/// that leaves the packets three quarters of the core.
+/// Entries between two bursts, while more packets wait than fit a burst. With entries of 2 KiB this
+/// leaves three quarters of the core to packets.
 const AMID_PACKETS: u32 = 2;
 
-/// Full bursts in a row, at most, for which entries go so slowly. Behind them the load is more than
-/// the core bears beside any entries: the wire is full, packets are lost for as long as the move
-/// lasts, and a short one loses fewest.
+/// Most full bursts in a row with slow entries. After them, the load is more than the core can bear
+/// beside any entries. Then the wire is full, packets are lost for as long as the handover lasts,
+/// and a short one loses fewest.
 const CROWDED: u32 = 1024;
 
-/// Entries take the time that packets leave, where they leave enough: the wire holds few packets,
-/// and what it has no room for is lost.
+/// Fits entries into the time that packets leave, if they leave enough: the wire holds few packets,
+/// and loses all beyond those.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct EntryPace {
     /// Full bursts in a row.
@@ -20,14 +20,13 @@ pub struct EntryPace {
 }
 
 impl EntryPace {
-    /// So many entries may go, and as many come, before the next burst.
+    /// Entries that may go, and as many may come, before the next burst.
     #[must_use]
     pub const fn entries(self) -> u32 {
         if self.full.wrapping_sub(1) < CROWDED { AMID_PACKETS } else { AT_ONCE }
     }
 
-    /// A burst was read from the wire, full or not; if the wire was not looked at, it is as one
-    /// that was not.
+    /// Notes whether a burst from the wire was full. A wire that was not read counts as not full.
     pub const fn read(&mut self, full: bool) {
         self.full = if full { self.full.saturating_add(1) } else { 0 };
     }

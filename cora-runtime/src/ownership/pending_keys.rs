@@ -1,24 +1,24 @@
-//! Keys that find flows whose entries are still on their way here: offers announce them.
+//! Pending keys find flows while their entries are still on their way here: offers announce them.
 
 use crate::nic_half::ANNOUNCED;
 
 /// Words of the filter.
 const FILTER: usize = 16;
-/// The filter is made anew after so many flows have come.
+/// The filter is rebuilt after this many flows have arrived.
 const STALE: u32 = 64;
 
-/// The keys, by their words. They are few and come and go with each offer, so they are searched one
-/// by one. Most packets' keys are not among them: a filter says so.
+/// The keys, as words. They are few and change with each offer, so the search is linear. A filter
+/// excludes most packets' keys.
 #[derive(Debug)]
 pub(crate) struct Announced {
     keys: heapless::Vec<Announcement, ANNOUNCED>,
-    /// A bit for each key that is there, and for some that were.
+    /// A bit for each key present, and for some keys that were.
     filter: [u64; FILTER],
-    /// Flows that came since it was made.
+    /// Flows that arrived since the filter was built.
     stale: u32,
 }
 
-/// Where a key's bit is in the filter: number of the word, and mask.
+/// The place of a key's bit in the filter: word number and mask.
 #[inline]
 fn bit(words: &[u64; 5]) -> (usize, u64) {
     let mixed = words.iter().fold(0_u64, |mixed, word| mixed.rotate_left(23) ^ word);
@@ -33,7 +33,7 @@ struct Announcement {
 }
 
 impl Announcement {
-    /// The last word has the ports, by which most keys differ.
+    /// Compares the last word first: it has the ports, in which most keys differ.
     #[inline]
     fn is_of(&self, words: &[u64; 5]) -> bool {
         let differs = |number: usize| self.words[number] ^ words[number];
@@ -42,18 +42,18 @@ impl Announcement {
 }
 
 impl Announced {
-    /// None.
+    /// No keys.
     pub(crate) const fn new() -> Self {
         Self { keys: heapless::Vec::new(), filter: [0; FILTER], stale: 0 }
     }
 
-    /// Whether there is none.
+    /// Whether there are no keys.
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.keys.is_empty()
     }
 
-    /// Whether there is room for so many more.
+    /// Whether there is room for `more` further keys.
     pub(crate) fn has_room(&self, more: usize) -> bool {
         ANNOUNCED - self.keys.len() >= more
     }
@@ -68,8 +68,7 @@ impl Announced {
         self.keys.iter().find(|key| key.is_of(words)).map(|key| key.flow)
     }
 
-    /// From now on the key finds the flow. Whoever offers looks for room first; without it nothing
-    /// is kept.
+    /// Makes the key find the flow. The caller checks for room first; without room nothing is kept.
     #[inline(never)]
     pub(crate) fn add(&mut self, words: [u64; 5], flow: u32) {
         let (word, mask) = bit(&words);
@@ -85,7 +84,7 @@ impl Announced {
         self.keys.iter().map(|key| (key.words, key.flow))
     }
 
-    /// No key finds the flow any more.
+    /// Removes all keys of the flow.
     #[inline(never)]
     pub(crate) fn forget(&mut self, flow: u32) {
         let mut at = 0;

@@ -1,5 +1,5 @@
-//! Records of the flows that a side owns or is about to. A record's number is what entries of the
-//! flow's are linked to.
+//! Records of the flows that a side owns or is about to own. Entries are linked to the number of
+//! their flow's record.
 
 use core::any::TypeId;
 
@@ -15,45 +15,45 @@ use crate::channel::ProtocolError;
 use crate::link::message::MAX_KEYS;
 use crate::ownership::bitmap::Taken;
 
-/// Flows without entries that a side can know, when no state travels.
+/// Most flows that a side can know if no state travels.
 const STATELESS_FLOWS: u32 = 65_536;
-/// How long a flow without packets is known, when no state travels (ns).
+/// Idle time-out of a flow if no state travels (ns).
 const STATELESS_IDLE: u64 = 60_000_000_000;
 
-/// Where a flow stands between the sides.
+/// The stage of a flow between the sides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
     /// This side owns it.
     Owned,
-    /// It is offered: at the host it is still owned, at the NIC its packets are held.
+    /// It is offered: the host still owns it, and the NIC holds its packets.
     Offered,
-    /// Its entries are on their way to the other side, some still here: no packet of it runs.
+    /// It is in handover, with some entries still here: none of its packets run.
     Leaving,
 }
 
-/// What a side knows of a flow.
+/// A side's record of a flow.
 #[derive(Clone, Copy, Debug)]
 pub struct Record {
-    /// Where it stands.
+    /// Its stage.
     pub stage: Stage,
-    /// At the host: the ticket it is offered under.
+    /// At the host: the ticket of its offer.
     pub ticket: u32,
-    /// Entries of it may belong to no flow, because there was no room to know it when they were
-    /// made.
+    /// Some of its entries may be linked to no flow, since there was no room for a record when they
+    /// were made.
     pub scattered: bool,
-    /// How often it punted.
+    /// Number of its punts.
     pub punts: u32,
-    /// At the host: its packets since it came, less those that no longer count
+    /// At the host: its packets since it came, after decay
     /// ([`Admission::pace`](crate::ownership::Admission::pace)). At the NIC: not counted.
     pub packets: u32,
     /// At the host: when it came back from the NIC (ns of packet time); 0 if it never did. At the
     /// NIC: the latest use of the entries that came.
     pub came: u64,
-    /// At the NIC: the number behind the last packet in the queue that is the flow's, or may be.
+    /// At the NIC: one more than the number of the last held packet that is, or may be, the flow's.
     pub queued_until: u64,
-    /// At the NIC: where the queue ended when a packet of it ran past the queue. What waited there
-    /// was not the flow's. At the host, where packets count for a time only: when its last one came
-    /// (ns of packet time).
+    /// At the NIC: the end of the hold queue when a packet of the flow last overtook it. Packets
+    /// held then were not the flow's. At the host, under decay: the time of its last packet (ns of
+    /// packet time).
     pub passed: u64,
 }
 
@@ -71,7 +71,7 @@ impl Record {
     };
 }
 
-/// Records live in a table, which asks for plain values; they never leave this side.
+/// Records are in a table, which requires plain values; they never leave this side.
 impl Plain for Record {
     const SIZE: usize = 0;
     const UNDIRECTED: bool = true;
@@ -82,23 +82,23 @@ impl Plain for Record {
     fn describe(&self, _: &mut dyn Describe) {}
 }
 
-/// The flows that this side knows.
+/// The flows known to this side.
 #[derive(Debug)]
 pub struct Flows<A: App> {
     pub(crate) records: RawTable<A::Group, Record>,
-    /// How long a flow without packets is known (ns).
+    /// Idle time-out of a flow (ns).
     pub(crate) idle: u64,
-    /// Where records are.
+    /// Occupancy of the records.
     pub(crate) taken: Taken,
-    /// An entry was found by another key than its flow's group key, or one that answers it: from
-    /// now on packets are looked for among entries, too.
+    /// Whether an entry has another key than its flow's group key or the reply to that. If so, flow
+    /// lookup also searches entries.
     pub(crate) other_keys: bool,
-    /// Packets of the burst whose group keys no record has, a bit each; none, once another record
-    /// was made.
+    /// Packets of the burst without a record for their group key, a bit each. Cleared when another
+    /// record is made.
     pub(crate) unknown: u64,
 }
 
-/// The tables whose entries travel, with their state numbers.
+/// Visits the tables with entries that travel, and their state numbers.
 pub(crate) fn each_travelling<A: App>(
     app: &mut A,
     visit: &mut dyn FnMut(u16, &mut dyn Travelling),
@@ -126,9 +126,9 @@ impl<A: App> Flows<A> {
                 reply: false,
             };
         }
-        // A record is used whenever an entry of its flow is, so it expires no earlier: an entry
-        // never hangs at a number that another flow was given. All entries of both sides may come
-        // to be here.
+        // A record is used whenever an entry of its flow is, so it does not expire before them: no
+        // entry stays linked to a number that another flow was given. All entries of both sides may
+        // come here, hence twice the capacity.
         Shape { capacity: capacity.saturating_mul(2), spare: 0, idle, reply: false }
     }
 
@@ -140,7 +140,7 @@ impl<A: App> Flows<A> {
         RawTable::<A::Group, Record>::bytes(shape) + Taken::bytes(shape.capacity) + attached
     }
 
-    /// Makes room to know flows, and lets the tables know their entries by them.
+    /// Allocates the records, and the tables' links from them to entries.
     pub fn create(memory: &mut Memory, app: &mut A) -> Result<Self, OutOfMemory> {
         let shape = Self::shape(app);
         let mut attached = Ok(());
@@ -158,65 +158,65 @@ impl<A: App> Flows<A> {
         Ok(Self { records, idle: shape.idle, taken, other_keys: false, unknown: 0 })
     }
 
-    /// Flows known.
+    /// Number of known flows.
     pub const fn len(&self) -> u32 {
         self.records.len()
     }
 
-    /// Flows that could be known beside those.
+    /// Number of flows that can be added.
     pub fn room(&self) -> u32 {
         Travelling::capacity(&self.records).saturating_sub(self.records.len())
     }
 
-    /// Whether none is known.
+    /// Whether no flow is known.
     pub const fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Asks for the record with this number.
+    /// Prefetches the record with this number.
     #[inline(always)]
     pub fn prefetch(&self, number: u32) {
         self.records.prefetch(number);
     }
 
-    /// From now on the flow is known until [`Self::unpin`].
+    /// Keeps the flow known until [`Self::unpin`].
     pub fn pin(&mut self, number: u32) {
         self.records.set_used(number, u64::MAX);
     }
 
-    /// From now on the flow is known for as long as it has packets.
+    /// Lets the flow expire again, as last used at `now`.
     pub fn unpin(&mut self, number: u32, now: u64) {
         self.records.set_used(number, now);
     }
 
-    /// A flow with this group key comes: asks for what its record and an entry with that key will
-    /// take.
+    /// Prefetches the places for the record of a new flow with this group key, and for an entry
+    /// with that key.
     pub(crate) fn expect(&self, app: &mut A, group: &A::Group) {
         self.records.expect_key(group);
         each_travelling(app, &mut |_, table| table.expect(group));
     }
 
-    /// The number that a new flow with this group key gets next, with nothing linked to it.
+    /// The number that a new flow with this group key gets next. Nothing is linked to it.
     #[inline(never)]
     pub fn reserve(&mut self, app: &mut A, group: &A::Group) -> Option<u32> {
-        // Frees a forgotten record of the same flow, whose number may then be the next.
+        // Frees an expired record of the same flow; its number may then be the next.
         while let Some(number) = self.records.number_of(group) {
             self.remove(app, number);
         }
         let number = self.records.next_number()?;
-        // A record that expired may have left entries behind; they expired before it did.
+        // An expired record may have left entries behind, which expired before it.
         each_travelling(app, &mut |_, table| table.remove_flow(number));
         Some(number)
     }
 
-    /// Entries that belong to no flow.
+    /// Entries linked to no flow.
     pub fn strays(app: &mut A) -> u32 {
         let mut strays = 0;
         each_travelling(app, &mut |_, table| strays += table.strays());
         strays
     }
 
-    /// Makes a record; it gets the number that [`Self::reserve`] told.
+    /// Makes a record; it gets the number that [`Self::reserve`] returned.
     #[inline(never)]
     pub fn add(&mut self, app: &mut A, group: A::Group, record: Record) -> Option<u32> {
         let number = self.records.next_number()?;
@@ -227,8 +227,8 @@ impl<A: App> Flows<A> {
         Some(number)
     }
 
-    /// After a run for a flow that was known: one without entries is forgotten (unless no state
-    /// travels at all). Whether it is still known.
+    /// After a run for a known flow: forgets it if it has no entries (unless no state travels at
+    /// all). Returns whether it is still known.
     #[inline]
     pub fn settle(&mut self, app: &mut A, number: u32) -> bool {
         let (kept, joined) = Self::look_back(app, number);
@@ -240,8 +240,8 @@ impl<A: App> Flows<A> {
         kept
     }
 
-    /// Likewise at the NIC, where flows hardly ever get entries, and nobody looks which keys those
-    /// have.
+    /// [`Self::settle`] for the NIC. Flows hardly ever get entries there, so the keys of new
+    /// entries are not examined.
     #[inline]
     pub(crate) fn settle_at_nic(&mut self, app: &mut A, number: u32) -> bool {
         let (kept, joined) = Self::look_back(app, number);
@@ -252,8 +252,8 @@ impl<A: App> Flows<A> {
         kept
     }
 
-    /// After a run for a flow that was not, with the number that was [reserved](Self::reserve) for
-    /// it: with entries, it is known from now on. Whether that is so.
+    /// After a run for an unknown flow, with the number that was [reserved](Self::reserve) for it:
+    /// makes it known if it has entries. Returns whether it did.
     #[inline(never)]
     pub fn settle_new(&mut self, app: &mut A, number: u32, group: &A::Group) -> bool {
         let (kept, _) = Self::look_back(app, number);
@@ -264,8 +264,8 @@ impl<A: App> Flows<A> {
         added
     }
 
-    /// After a run: whether a record of the flow is kept, since it has entries or none is needed;
-    /// and whether entries joined flows that packets may be found by.
+    /// After a run: whether the flow's record is kept, since it has entries or needs none; and
+    /// whether entries joined that flow lookup can find.
     fn look_back(app: &mut A, number: u32) -> (bool, bool) {
         let (mut kept, mut any_joined) = (A::PLAN.stateless_flows, false);
         each_travelling(app, &mut |_, table| {
@@ -288,15 +288,15 @@ impl<A: App> Flows<A> {
         self.records.entry(number).map(Entry::key)
     }
 
-    /// Takes the flow out, its entries too.
+    /// Removes the flow and its entries.
     #[inline(never)]
     pub fn remove(&mut self, app: &mut A, number: u32) {
         each_travelling(app, &mut |_, table| table.remove_flow(number));
         self.records.release_number(number);
     }
 
-    /// Takes out `most` of the flow's entries, and hands out those that are alive at `now`, each
-    /// with its state's number. Gives how many that were; fewer, when none is left.
+    /// Takes entries of the flow out, and hands out at most `most` that are alive at `now`, each
+    /// with its state's number. Returns the number handed out; it is smaller if none is left.
     #[inline(never)]
     pub fn take_out(
         app: &mut A,
@@ -312,9 +312,9 @@ impl<A: App> Flows<A> {
         most - left
     }
 
-    /// As [`Self::take_out`] all, to the side that has copies: entries that are as they were told
-    /// are not sent again. All of them are told by that side from now on; those that have copies
-    /// are left for [`Self::remove`].
+    /// [`Self::take_out`] of all entries, to the side that has replicas: entries that have not
+    /// changed since they were reported are not sent again. That side reports all of them from now
+    /// on. Entries with replicas are left for [`Self::remove`].
     pub fn hand_back(app: &mut A, number: u32, now: u64, moved: &mut dyn FnMut(u16, Moved<'_>)) {
         each_travelling(app, &mut |state, table| {
             if const { A::DURABLE }
@@ -329,7 +329,7 @@ impl<A: App> Flows<A> {
         });
     }
 
-    /// Numbers that records have had so far.
+    /// Record numbers used so far.
     pub(crate) fn made(&self) -> u32 {
         self.records.made()
     }
@@ -343,12 +343,12 @@ impl<A: App> Flows<A> {
         }
     }
 
-    /// Visits the words of each key that finds an entry of the flow, whatever its table.
+    /// Visits the words of each key that finds an entry of the flow, in any table.
     pub fn each_key(app: &mut A, number: u32, visit: &mut dyn FnMut(&[u64; 5])) {
         each_travelling(app, &mut |_, table| table.each_key(number, visit));
     }
 
-    /// How many entries of the flow are alive at `now`.
+    /// Number of the flow's entries that are alive at `now`.
     #[inline(never)]
     pub fn entries(app: &mut A, number: u32, now: u64) -> u32 {
         let mut count = 0;
@@ -356,9 +356,8 @@ impl<A: App> Flows<A> {
         count
     }
 
-    /// Installs an entry of the flow; one that comes back always finds room. One without bytes
-    /// expired before it was sent. Gives when it was last used; `None`: there is no room for it
-    /// here, or its key is another's.
+    /// Installs an entry of the flow; one that comes back always finds room. Returns the time of
+    /// its last use. `None`: there is no room for it here, or its key belongs to another entry.
     #[inline(never)]
     pub fn import(
         &mut self,
@@ -368,9 +367,6 @@ impl<A: App> Flows<A> {
         number: u32,
         comes_back: bool,
     ) -> Result<Option<u64>, ProtocolError> {
-        if bytes.is_empty() {
-            return Ok(Some(0));
-        }
         let bad = ProtocolError::BadPiece(state);
         if usize::from(state) >= A::STATES || bytes.len() > MAX_PIECE {
             return Err(bad);
@@ -383,8 +379,7 @@ impl<A: App> Flows<A> {
         };
         match imported {
             Ok(used) => {
-                // What comes is looked at here, or was announced: it is no surprise to the run
-                // behind it.
+                // Imported entries are settled here, so the next run does not count them as new.
                 table.look_back(number);
                 if let Some(record) = self.records.entry_mut(number) {
                     record.used.set(used.max(record.used.get()));
@@ -398,7 +393,7 @@ impl<A: App> Flows<A> {
                 {
                     durable.changed(bytes);
                 }
-                // What comes for the first time had its keys announced.
+                // Keys of an entry that comes for the first time were announced.
                 if comes_back {
                     self.note_keys(app, number);
                 }
@@ -414,7 +409,7 @@ impl<A: App> Flows<A> {
         self.records.next_number()
     }
 
-    /// Numbers of records there may be.
+    /// Capacity of the records.
     pub(crate) fn numbers(&self) -> u32 {
         Travelling::capacity(&self.records)
     }
@@ -424,9 +419,9 @@ impl<A: App> Flows<A> {
         self.records.entry(number).map(|entry| entry.used.get())
     }
 
-    /// The keys by which packets of the flow are known, the group key aside; `None` when there are
-    /// more than an offer can announce. Where flows are grouped by an address there are none:
-    /// packets of other groups find none of the flow's entries.
+    /// The keys that find the flow, except its group key. `None`: there are more than an offer can
+    /// announce. If flows are grouped by an address there are none: packets of other groups find
+    /// none of the flow's entries.
     pub fn keys(&self, app: &mut A, number: u32) -> Option<heapless::Vec<[u64; 5], MAX_KEYS>> {
         let group = self.group(number)?.words();
         let mut keys = heapless::Vec::new();

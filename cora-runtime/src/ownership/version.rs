@@ -1,4 +1,4 @@
-//! Versions of read-mostly states, which the host makes and the NIC has a copy of.
+//! Versions of read-mostly states. The host makes them, and the NIC has a replica.
 
 use cora_core::app::App;
 
@@ -6,10 +6,10 @@ use crate::channel::ProtocolError;
 use crate::nic_half::NicHalf;
 
 impl<A: App> NicHalf<A> {
-    /// Part of a state's version; the last one puts it in force.
+    /// Takes a part of a state's version; the last part puts the version in force.
     ///
     /// # Errors
-    /// When there is no such state, or this is no part of it.
+    /// If there is no such state, or if the piece is no part of it.
     #[inline(never)]
     pub fn version(&mut self, state: u16, piece: &[u8]) -> Result<(), ProtocolError> {
         let bad = ProtocolError::BadPiece(state);

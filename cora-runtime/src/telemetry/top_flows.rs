@@ -1,31 +1,31 @@
-//! The flows with most packets: Space-Saving (Metwally, Agrawal, El Abbadi, 2005). A flow that is
-//! not counted takes the place of the one with the smallest count, and begins with that: no count
-//! is too low, and the error says by how much it may be too high.
+//! The top flows: Space-Saving (Metwally, Agrawal, El Abbadi, 2005). A flow that is not counted
+//! replaces the one with the smallest count, and starts from that count. So no count is too low,
+//! and the error bounds by how much it may be too high.
 
-/// A flow that is counted.
+/// A counted flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Talker<K> {
     /// Its key.
     pub key: K,
-    /// How often it was seen, at most.
+    /// Upper bound of its packets.
     pub count: u32,
-    /// By how much that may be too high.
+    /// Upper bound of the excess of `count`.
     pub error: u32,
 }
 
-/// So many flows, counted.
+/// Up to `N` counted flows.
 #[derive(Debug)]
 pub struct Talkers<K, const N: usize> {
     counted: heapless::Vec<Talker<K>, N>,
 }
 
 impl<K: Copy + Eq, const N: usize> Talkers<K, N> {
-    /// None.
+    /// No flows.
     pub const fn new() -> Self {
         Self { counted: heapless::Vec::new() }
     }
 
-    /// The flow was seen once more.
+    /// Counts one packet of the flow.
     #[inline(never)]
     pub fn add(&mut self, key: K) {
         if let Some(talker) = self.counted.iter_mut().find(|talker| talker.key == key) {
@@ -41,12 +41,12 @@ impl<K: Copy + Eq, const N: usize> Talkers<K, N> {
         }
     }
 
-    /// All that are counted, in no order.
+    /// All counted flows, in no order.
     pub fn all(&self) -> &[Talker<K>] {
         &self.counted
     }
 
-    /// What was seen counts half from now on, so that the newest counts most.
+    /// Halves all counts, so that the newest packets count most.
     pub fn age(&mut self) {
         for talker in &mut self.counted {
             talker.count /= 2;
@@ -67,8 +67,8 @@ mod tests {
     use super::*;
     use std::collections::BTreeMap;
 
-    /// The bounds that the paper proves: no count is too low, none too high by more than its error,
-    /// no error above a fair share of all, and whatever is seen more often than that is counted.
+    /// The bounds that the paper proves: no count is too low, none is too high by more than its
+    /// error, no error exceeds the total / `N`, and every flow above that is counted.
     #[test]
     fn counts_are_within_their_bounds() {
         let mut talkers = Talkers::<u32, 8>::new();
@@ -77,7 +77,7 @@ mod tests {
         let all = 5_000;
         for _ in 0..all {
             random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            // The fewer trailing zeros, the more flows share the number of them.
+            // The number of trailing zeros has a geometric distribution, so few keys are frequent.
             let key = ((random >> 4) | 1 << 12).trailing_zeros() * 10 + (random >> 24) % 3;
             talkers.add(key);
             *exact.entry(key).or_default() += 1;

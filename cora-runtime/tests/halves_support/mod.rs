@@ -1,15 +1,15 @@
-//! What the tests of the halves share: memory, and packets of flows that a port tells apart.
+//! Shared by the tests of the halves: memory, and packets of flows that differ in a port.
 
 use cora_core::key::FiveTuple;
 use cora_core::packet::{Meta, Packet, checksum};
 use cora_core::state::{Line, Memory};
 
-/// Memory of at least so many bytes, never given back.
+/// Memory of at least `bytes` bytes, never given back.
 pub(crate) fn memory(bytes: usize) -> Memory {
     Memory::new(vec![Line::ZERO; bytes.div_ceil(Line::BYTES) + 32].leak())
 }
 
-/// A packet of UDP, from a port that tells flows apart.
+/// A UDP packet; its source port determines the flow.
 pub(crate) fn frame(port: u16) -> Vec<u8> {
     let mut frame = vec![0_u8; 14 + 20 + 8];
     frame[12..14].copy_from_slice(&[8, 0]);
@@ -24,7 +24,7 @@ pub(crate) fn frame(port: u16) -> Vec<u8> {
     frame
 }
 
-/// Its flow.
+/// The flow of that packet.
 pub(crate) fn flow(port: u16) -> FiveTuple {
     Packet::new(&mut frame(port), Meta::default()).five_tuple().expect("it has one")
 }

@@ -16,20 +16,20 @@ struct Words {
     tail: AtomicU64,
     data: Vec<AtomicU64>,
     streaming: Option<Streaming>,
-    /// How far the clock goes on between two looks at it, and where it is.
+    /// Advance of the clock between two readings, and its value.
     trip: AtomicU64,
     clock: AtomicU64,
-    /// What was streamed and is not settled: it comes as late as it may.
+    /// Words that are streamed and not settled: they come as late as they may.
     streamed: Mutex<Vec<(usize, [u64; 2])>>,
 }
 
 impl HeapMemory {
-    /// An empty ring with so many words of data, whose indices begin at `position`.
+    /// An empty ring with `words` words of data, and indices that begin at `position`.
     pub(crate) fn new(words: usize, position: u64) -> Self {
         Self::of(words, position, None)
     }
 
-    /// Likewise, streaming when this says.
+    /// The same, streaming under these conditions.
     pub(crate) fn streaming(words: usize, position: u64, when: Streaming) -> Self {
         Self::of(words, position, Some(when))
     }
@@ -46,7 +46,7 @@ impl HeapMemory {
         }))
     }
 
-    /// From now on, lines take so long to come.
+    /// Sets the time that lines take to come.
     pub(crate) fn set_trip(&self, trip: u64) {
         self.0.trip.store(trip, Ordering::Relaxed);
     }
@@ -102,7 +102,7 @@ impl RingMemory for HeapMemory {
     }
     fn settle(&self) {
         let mut streamed = self.0.streamed.lock().unwrap_or_else(PoisonError::into_inner);
-        // In the order that nobody would think of.
+        // In the least expected order.
         for (index, words) in streamed.drain(..).rev() {
             self.store_pair(index, words);
         }

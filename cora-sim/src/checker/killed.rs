@@ -5,7 +5,7 @@
 //! The side that lives on hears of it at once. To hear of it late is the same as a later kill:
 //! until then the dead one is one that takes nothing.
 
-use cora_runtime::link::message::Message;
+use cora_runtime::link::message::{Frames, Kind, Message};
 use cora_runtime::ownership::{Admission, Order};
 
 use super::world::{Ends, FLOWS, NOW, World};
@@ -36,8 +36,8 @@ impl Side {
 /// The number of a packet that goes to the host, or that is done there.
 fn packet_of((kind, bytes): &(u16, Vec<u8>)) -> Option<(bool, u64)> {
     match Message::decode(*kind, bytes)? {
-        Message::Punt(stamp, _) => Some((false, stamp.number)),
-        Message::Send(stamp, _) => Some((true, stamp.number)),
+        Message::Frames(Frames::Punt { stamp, .. }) => Some((false, stamp.number)),
+        Message::Frames(Frames::Send { stamp, .. }) => Some((true, stamp.number)),
         _ => None,
     }
 }
@@ -73,7 +73,7 @@ impl World<'_> {
             self.serve_host()?;
         }
         if self.scenario.sabotage != Sabotage::KeepOrders {
-            self.back.keep_only(Message::SEND);
+            self.back.keep_only(Kind::Send.number());
         }
         self.lose_what_waits();
         if self.scenario.sabotage != Sabotage::NotReclaimed {
@@ -98,7 +98,7 @@ impl World<'_> {
     /// Packets that are done leave; what flows were to do is void; packets that it did not take are
     /// lost. The next one begins with the copies, and will hear from the NIC what is owned there.
     fn kill_host(&mut self) -> Result<(), String> {
-        self.back.keep_only(Message::SEND);
+        self.back.keep_only(Kind::Send.number());
         while !self.back.is_empty() {
             self.serve_nic()?;
         }

@@ -8,10 +8,10 @@ use cora_core::plain::Plain as _;
 use cora_runtime::channel::{Outbox, ProtocolError};
 use cora_runtime::durability::{Reclaimed, Standby};
 use cora_runtime::exec::Burst;
-use cora_runtime::exec::burst::{BURST_BYTES, Frames};
+use cora_runtime::exec::burst::{BURST_BYTES, BurstBuffer};
 use cora_runtime::exec::reassemble::reassemble;
 use cora_runtime::host_half::HostHalf;
-use cora_runtime::link::message::{Load, Message};
+use cora_runtime::link::message::{Frames, Kind, Load, Message, Telemetry};
 use cora_runtime::link::ring::{Consumer, Producer, PushError, RingError};
 use cora_runtime::ownership::Order;
 use cora_runtime::telemetry::{TALKERS, Talker};
@@ -183,7 +183,7 @@ impl<A: SimApp> HostSide<A> {
             let handed = self.half.hand_over(most as u32, &mut self.back);
             handed.map_err(|error| format!("host: {error}"))?;
         }
-        let mut frames = Frames::new(&mut self.buffer);
+        let mut frames = BurstBuffer::new(&mut self.buffer);
         let mut burst = Burst::new();
         let protocol = |error: ProtocolError| format!("host: {error}");
         for _ in 0..most {
@@ -191,10 +191,13 @@ impl<A: SimApp> HostSide<A> {
             let popped = self.punt.pop(room).map_err(|error| format!("host's ring: {error}"))?;
             let Some(popped) = popped else { break };
             let bytes = frames.keep(popped.len);
-            if popped.kind == Message::PUNT {
+            if popped.kind == Kind::Punt {
                 let frame = Message::decode_roomy(popped.kind, bytes);
                 let (stamp, frame) = frame.ok_or("no packet on the punt ring")?;
-                story::takes("host", &Message::Punt(stamp, frame.frame()));
+                story::takes(
+                    "host",
+                    &Message::Frames(Frames::Punt { stamp, frame: frame.frame() }),
+                );
                 burst.push_passed_on(stamp, frame);
                 continue;
             }
@@ -204,11 +207,11 @@ impl<A: SimApp> HostSide<A> {
             let message = message.ok_or("no message on the punt ring")?;
             story::takes("host", &message);
             match message {
-                Message::Load(load) => {
+                Message::Telemetry(Telemetry::Load { load }) => {
                     self.half.count_at_nic(load.counts.flows as u32);
                     self.nic_seen = Seen { load: Some(load), talkers: Vec::new() };
                 }
-                Message::Talker { count, error, group } => {
+                Message::Telemetry(Telemetry::Talker { count, error, group }) => {
                     let key = A::Group::get(group).ok_or("no key of a talker")?;
                     if self.nic_seen.talkers.len() < TALKERS {
                         self.nic_seen.talkers.push(Talker { key, count, error });

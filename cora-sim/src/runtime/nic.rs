@@ -3,7 +3,7 @@
 
 use cora_runtime::channel::Outbox;
 use cora_runtime::exec::{Burst, Wire};
-use cora_runtime::link::message::{Load, Message, Stamp};
+use cora_runtime::link::message::{Frames, Kind, Load, Message, Ownership, Stamp, Telemetry};
 use cora_runtime::link::region::Parking;
 use cora_runtime::link::ring::{Consumer, Producer, PushError};
 use cora_runtime::nic_half::NicHalf;
@@ -145,7 +145,7 @@ impl<A: SimApp> NicSide<A> {
     pub(super) fn feed(&mut self, packets: &mut [(Stamp, Vec<u8>)], others: &mut Others<'_, A>) {
         let mut burst = Burst::new();
         for (stamp, frame) in packets {
-            story::takes("NIC", &Message::Frame(*stamp, frame));
+            story::takes("NIC", &Message::Frames(Frames::Frame { stamp: *stamp, frame }));
             burst.push(*stamp, frame);
         }
         let mut ends = Ends { out: &mut self.out, others };
@@ -178,24 +178,24 @@ impl<A: SimApp> NicSide<A> {
         };
         // Where the wire's ring may be published amid this, nothing of it is to be read a second
         // time.
-        if A::DURABLE && !(popped.kind == Message::SEND && self.has_room_for_one()) {
+        if A::DURABLE && !(popped.kind == Kind::Send && self.has_room_for_one()) {
             self.back.release();
         }
         let message = Message::decode(popped.kind, &self.buffer[..popped.len]);
         let message = message.ok_or("no message on the back ring")?;
-        if !matches!(message, Message::Send(..)) {
+        if !matches!(message, Message::Frames(Frames::Send { .. })) {
             story::takes("NIC", &message);
         }
         // What flows were to do is void; packets that are done still leave.
-        if others.host.life.is_over() && !matches!(message, Message::Send(..)) {
+        if others.host.life.is_over() && !matches!(message, Message::Frames(Frames::Send { .. })) {
             return Ok(true);
         }
         let mut ends = Ends { out: &mut self.out, others };
-        if let Message::Offer { ticket, .. } = message
+        if let Message::Ownership(Ownership::Offer { ticket, .. }) = message
             && self.half.flows() >= ends.out.room
         {
             self.half.report.declined += 1;
-            ends.send(&Message::Decline(ticket));
+            ends.send(&Ownership::Decline { ticket }.into());
             return Ok(true);
         }
         let taken = self.half.message(&message, &mut ends);
@@ -297,10 +297,12 @@ impl<A: SimApp> Outbox for Ends<'_, '_, A> {
         }
         let left = |load: &Load| u64::from(self.out.room).saturating_sub(load.counts.flows);
         let tight = match message {
-            Message::Load(load) => Some(Load { room: load.room.min(left(load)), ..*load }),
+            Message::Telemetry(Telemetry::Load { load }) => {
+                Some(Load { room: load.room.min(left(load)), ..*load })
+            }
             _ => None,
         };
-        let tight = tight.map(Message::Load);
+        let tight = tight.map(|load| Telemetry::Load { load }.into());
         let message = tight.as_ref().unwrap_or(message);
         let Outgoing { punt, life, waits, lies, .. } = &mut *self.out;
         let sent = push(punt, None, message, lies.as_mut(), life, || {
@@ -323,10 +325,10 @@ impl<A: SimApp> Outbox for Ends<'_, '_, A> {
 
 impl<A: SimApp> Wire for Ends<'_, '_, A> {
     fn transmit(&mut self, stamp: &Stamp, frame: &[u8]) {
-        story::takes("wire", &Message::Frame(*stamp, frame));
+        story::takes("wire", &Message::Frames(Frames::Frame { stamp: *stamp, frame }));
         let Outgoing { punt, wire, life, waits, broken, lies, .. } = &mut *self.out;
         // A packet that leaves may depend on records that the host was told before.
-        let frame = Message::Frame(*stamp, frame);
+        let frame = Message::Frames(Frames::Frame { stamp: *stamp, frame });
         let sent = push(wire, Some(punt), &frame, lies.as_mut(), life, || {
             *waits += 1;
             self.others.wire.drain();

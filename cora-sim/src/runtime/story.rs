@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::io::Write as _;
 
 use cora_core::packet::Packet;
-use cora_runtime::link::message::Message;
+use cora_runtime::link::message::{Frames, Message, Ownership, Telemetry};
 
 use crate::frames::op_of;
 
@@ -28,9 +28,11 @@ pub(super) fn tell(line: impl FnOnce() -> String) {
 /// Tells that a side takes a message.
 pub(super) fn takes(side: &str, message: &Message<'_>) {
     tell(|| match message {
-        Message::Punt(stamp, frame)
-        | Message::Send(stamp, frame)
-        | Message::Frame(stamp, frame) => {
+        Message::Frames(
+            Frames::Punt { stamp, frame }
+            | Frames::Send { stamp, frame }
+            | Frames::Frame { stamp, frame },
+        ) => {
             let mut frame = frame.to_vec();
             let packet = Packet::new(&mut frame, stamp.meta);
             let asks = op_of(&packet);
@@ -39,15 +41,17 @@ pub(super) fn takes(side: &str, message: &Message<'_>) {
                 stamp.number, stamp.meta.now
             )
         }
-        Message::Offer { ticket, punts, group, keys } => {
+        Message::Ownership(Ownership::Offer { ticket, punts, group, keys }) => {
             format!(
                 "  {side}: Offer {ticket}, {punts} punts, {:02x?}, {} keys",
                 group,
-                keys.len() / 40
+                keys.words().count()
             )
         }
-        Message::Entry(state, piece) => format!("  {side}: Entry of state {state} {piece:02x?}"),
-        Message::Load(_) => format!("  {side}: Load"),
+        Message::Ownership(Ownership::Entry { state, piece }) => {
+            format!("  {side}: Entry of state {state} {piece:02x?}")
+        }
+        Message::Telemetry(Telemetry::Load { .. }) => format!("  {side}: Load"),
         message => format!("  {side}: {message:02x?}"),
     });
 }

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use cora_core::packet::{Meta, Port};
 use cora_host::inherited_memory;
 use cora_host::parts::RING_BYTES;
-use cora_runtime::link::message::{Message, Stamp};
+use cora_runtime::link::message::{Frames, Kind, Message, Stamp};
 use cora_runtime::link::region::{
     HashSeed, Identity, NicStatus, Parked, Region, RegionLayout, Rings, generation,
 };
@@ -199,7 +199,7 @@ impl Liar {
         let meta = Meta { time: self.number, now: self.number, port: Port::INSIDE };
         let (number, horizon, egress) = (self.number, self.number, Port::OUTSIDE);
         let stamp = Stamp { meta, number, horizon, egress, parked: Parked::NONE, missing: 0 };
-        Message::Punt(stamp, &frame).encode(|_, parts| parts.concat())
+        Message::Frames(Frames::Punt { stamp, frame: &frame }).encode(|_, parts| parts.concat())
     }
 
     /// Packets for the host, one burst after the other, as far as its ring has room.
@@ -209,7 +209,7 @@ impl Liar {
             for _ in 0..32 {
                 let packet = self.packet(draw);
                 // What there is no room for is left out.
-                let _pushed = ring.push(Message::PUNT, &[&packet]);
+                let _pushed = ring.push(Kind::Punt.number(), &[&packet]);
             }
             ring.publish();
             self.beats();
@@ -285,7 +285,7 @@ impl Liar {
             }
         }
         let packet = self.packet(draw);
-        self.seen.push((Message::PUNT, packet));
+        self.seen.push((Kind::Punt.number(), packet));
         let at = draw.below(self.seen.len() as u64) as usize;
         let (mut kind, mut bytes) = self.seen.swap_remove(at);
         for _ in 0..draw.below(6) {

@@ -1,8 +1,8 @@
-//! Keeping ways few: equal ones are one, and past a bound those that touch the same states are
-//! taken together.
+//! Bounds the number of ways: equal ways are merged, and beyond a limit also ways that touch the
+//! same states.
 //!
-//! Taking ways together is sound: what they have in common at their start stays as it is, and every
-//! access behind that becomes one that happens none, one or more times, in any order.
+//! Merging is sound: the common prefix of the ways stays, and every later access becomes one that
+//! happens any number of times, in any order.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -12,13 +12,13 @@ use cora_plan::graph::Exit;
 use super::value::Value;
 use super::way::{Names, Trace, Way, Ways, union};
 
-/// Most ways that are followed side by side.
+/// Maximum number of ways that are followed in parallel.
 const MOST_WAYS: usize = 128;
 
-/// Most paths that a handler may have.
+/// Maximum number of paths of a handler.
 pub const MOST_PATHS: usize = 64;
 
-/// Equal ones are one; the first stays.
+/// Removes duplicates; the first of equal ones stays.
 pub(super) fn distinct<T: Ord>(mut items: Vec<T>) -> Vec<T> {
     let mut order: Vec<usize> = (0..items.len()).collect();
     order.sort_by(|a, b| items[*a].cmp(&items[*b]).then(a.cmp(b)));
@@ -31,7 +31,7 @@ pub(super) fn distinct<T: Ord>(mut items: Vec<T>) -> Vec<T> {
     items
 }
 
-/// Ways as few as the bound wants; whether some had to be taken together.
+/// Bounds the number of ways; returns whether different ones were merged.
 pub(super) fn ways(ways: Ways) -> (Ways, bool) {
     let ways = distinct(ways);
     if ways.len() <= MOST_WAYS {
@@ -48,7 +48,7 @@ pub(super) fn ways(ways: Ways) -> (Ways, bool) {
     (together(by_states, |_| 0), true)
 }
 
-/// The way with nothing that conditions taught.
+/// The way without the facts learned from conditions.
 fn unlearned(mut way: Way) -> Way {
     let Way { env, callers, stack, value, .. } = &mut way;
     for names in callers.iter_mut().chain([env]) {
@@ -60,7 +60,7 @@ fn unlearned(mut way: Way) -> Way {
     way
 }
 
-/// Names with nothing that conditions taught.
+/// Removes the facts learned from conditions from names.
 pub(super) fn unlearn(names: &mut Names) {
     if names.iter().any(|binding| binding.value.is_learned()) {
         let learned = Rc::make_mut(names).iter_mut().filter(|binding| binding.value.is_learned());
@@ -68,7 +68,7 @@ pub(super) fn unlearn(names: &mut Names) {
     }
 }
 
-/// Ways that differ only in their traces, and agree in `key` of those, become one.
+/// Merges ways that differ only in their traces and agree in the `key` of these.
 fn together(ways: Ways, key: impl Fn(&Trace) -> u64) -> Ways {
     let mut groups: Vec<(Way, Vec<Trace>)> = Vec::new();
     let mut places = BTreeMap::new();
@@ -83,7 +83,7 @@ fn together(ways: Ways, key: impl Fn(&Trace) -> u64) -> Ways {
     groups.into_iter().map(|(way, traces)| Way { trace: merged(&traces), ..way }).collect()
 }
 
-/// Paths as few as the bound wants; whether some had to be taken together.
+/// Bounds the number of paths; returns whether different ones were merged.
 pub(super) fn paths(paths: Vec<(Trace, Exit)>) -> (Vec<(Trace, Exit)>, bool) {
     let paths = distinct(paths);
     if paths.len() <= MOST_PATHS {
@@ -96,7 +96,7 @@ pub(super) fn paths(paths: Vec<(Trace, Exit)>) -> (Vec<(Trace, Exit)>, bool) {
     (alike(by_states, |_| 0), true)
 }
 
-/// Paths that end alike, and agree in `key`, become one.
+/// Merges paths with the same exit and the same `key`.
 fn alike(paths: Vec<(Trace, Exit)>, key: impl Fn(&Trace) -> u64) -> Vec<(Trace, Exit)> {
     let mut groups: Vec<(Exit, Vec<Trace>)> = Vec::new();
     let mut places = BTreeMap::new();

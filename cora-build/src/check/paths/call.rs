@@ -1,4 +1,4 @@
-//! Calls: functions of the program are followed, closures run, and the rest can't be seen.
+//! Calls: functions of the program are followed, closures run, and all others are opaque.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -17,14 +17,14 @@ use super::value::{Closure, Value};
 use super::way::{Binding, Touch, Way, Ways, union};
 use super::written;
 
-/// Most calls within calls that are followed.
+/// Maximum depth of nested calls.
 const MOST_DEEP: usize = 12;
 
-/// The arguments of a call: their expressions, and what they are called in the handler's words.
+/// The argument expressions of a call; [`words_of`] gives the handler's names for them.
 pub(super) type Arguments = Punctuated<Expr, Token![,]>;
 
 impl<'a> Reader<'a> {
-    /// A call of a function, or of what looks like one: `Some(x)`, `Drop(reason)`.
+    /// A call of a function, or of a constructor such as `Some(x)` or `Drop(reason)`.
     pub(super) fn call(&mut self, call: &'a ExprCall, ways: Ways) -> Ways {
         if let Some(made) = constructor(&call.func)
             && !self.is_declared(&call.func)
@@ -70,7 +70,7 @@ impl<'a> Reader<'a> {
         )
     }
 
-    /// Whether a path names something of the program.
+    /// Whether a path names an item of the program.
     fn is_declared(&mut self, path: &Expr) -> bool {
         let Expr::Path(path) = path else { return false };
         let words: Vec<String> =
@@ -79,7 +79,7 @@ impl<'a> Reader<'a> {
         self.surroundings.canonical(&words, module).is_some()
     }
 
-    /// `Ok(value)` and the like.
+    /// The result of a constructor such as `Ok(value)`.
     fn wrapped(&mut self, ways: Ways, made: Made, span: Span) -> Ways {
         let (forwards, others): (Ways, Ways) =
             ways.into_iter().partition(|way| matches!(way.value, Value::Forward(_)));
@@ -97,13 +97,13 @@ impl<'a> Reader<'a> {
         forwards.into_iter().chain(others).map(wrap).collect()
     }
 
-    /// Reads arguments, and leaves their values on the stack.
+    /// Reads arguments, and pushes their values to the stack.
     pub(super) fn arguments(&mut self, arguments: &'a Arguments, mut ways: Ways) -> Ways {
         for argument in arguments {
             ways = self.expr(argument, ways);
             let name = written::variable(argument);
             for way in &mut ways {
-                // It may be lent to be changed.
+                // It may be borrowed mutably.
                 if let Some(name) = &name {
                     way.forget(name);
                 }
@@ -113,8 +113,7 @@ impl<'a> Reader<'a> {
         ways
     }
 
-    /// Gives away arguments to what can't be followed. A closure among them may run when its result
-    /// is used.
+    /// Passes arguments to an opaque callee. A closure among them may run when the result is used.
     pub(super) fn surrender(&mut self, arguments: &'a Arguments, ways: Ways) -> Ways {
         let spans: Vec<Span> = arguments.iter().map(written::begin).collect();
         let ways = self.each(ways, |reader, mut way| {
@@ -137,7 +136,7 @@ impl<'a> Reader<'a> {
         self.tidy(ways)
     }
 
-    /// Follows a function of the program, whose arguments are on the stack; `receiver` is its
+    /// Follows a function of the program; its arguments are on the stack, and `receiver` is its
     /// `self`.
     pub(super) fn follow(
         &mut self,
@@ -173,7 +172,7 @@ impl<'a> Reader<'a> {
         self.tidy(ways)
     }
 
-    /// Why a function is not followed.
+    /// The reason that a function is not followed.
     fn unfollowed(
         &self,
         routine: usize,
@@ -228,7 +227,7 @@ impl<'a> Reader<'a> {
             FnArg::Typed(typed) => Some(&*typed.pat),
             FnArg::Receiver(_) => None,
         });
-        // An associated function called by its path has its `self` among the arguments.
+        // The arguments of an associated function called by its path include `self`.
         let skipped = arguments.len() - inputs.clone().count().min(arguments.len());
         if let Some(value) = values.first().filter(|_| skipped == 1) {
             way.bind("self", value.clone(), false);
@@ -273,7 +272,7 @@ impl<'a> Reader<'a> {
         ways
     }
 
-    /// Runs a closure that is called by its name, with the arguments on the stack.
+    /// Runs a closure that is called by name, with the arguments on the stack.
     fn run(&mut self, closure: &Rc<Closure>, arguments: &'a Arguments, ways: Ways) -> Ways {
         let count = arguments.len();
         let mut ways = ways;
@@ -310,7 +309,7 @@ impl<'a> Reader<'a> {
         ended
     }
 
-    /// Runs a closure none, one or more times.
+    /// Runs a closure any number of times.
     pub(super) fn repeat(&mut self, closure: &Rc<Closure>, ways: Ways) -> Ways {
         if ways.is_empty() || self.frames.len() > MOST_DEEP || !self.step(1) {
             return ways;
@@ -320,7 +319,7 @@ impl<'a> Reader<'a> {
         self.perhaps(ways, &group)
     }
 
-    /// Runs the closures that using a value may run.
+    /// Runs the closures that may run when a value is used.
     pub(super) fn run_lazy(&mut self, ways: Ways) -> Ways {
         if ways.iter().all(|way| way.value.closure().is_none()) {
             return ways;
@@ -335,7 +334,7 @@ impl<'a> Reader<'a> {
         )
     }
 
-    /// Takes together the ways that agree in something, and turns them.
+    /// Groups ways by a value, and processes each group.
     pub(super) fn each_kind(
         &mut self,
         ways: Ways,
@@ -357,7 +356,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// What a constructor makes.
+/// The value of a constructor.
 #[derive(Clone, Copy)]
 enum Made {
     Success,
@@ -380,18 +379,18 @@ fn constructor(callee: &Expr) -> Option<Made> {
     }
 }
 
-/// What an argument is called where it stands, without `&`.
+/// The text of an argument at its call, without `&`.
 pub(super) fn plain_words(argument: &Expr) -> Rc<str> {
     written::text(written::bare(argument)).into()
 }
 
-/// What the handler calls an argument that is called `plain` where it stands.
+/// The handler's name for an argument with the text `plain` at its call.
 pub(super) fn words_of(argument: &Expr, plain: &Rc<str>, way: &Way) -> Rc<str> {
     let bound = written::variable(argument).and_then(|name| way.named(&name)?.written.clone());
     bound.unwrap_or_else(|| plain.clone())
 }
 
-/// Whether a parameter takes a state by reference, as what it is: `&mut Table<S>`, `&S`.
+/// Whether a parameter takes a state by reference to its own type: `&mut Table<S>`, `&S`.
 fn takes(input: &FnArg, state: &str) -> bool {
     let FnArg::Typed(typed) = input else { return true };
     let Type::Reference(reference) = &*typed.ty else { return false };

@@ -1,4 +1,5 @@
-//! Conditions: which ways go on where they hold, which where they don't, and what either learned.
+//! Conditions: the ways on which they hold, the ways on which they don't, and the facts learned on
+//! each.
 
 use syn::{BinOp, Expr, UnOp};
 
@@ -8,7 +9,7 @@ use super::way::{Way, Ways};
 use super::written;
 
 impl<'a> Reader<'a> {
-    /// The ways on which a condition holds, and those on which it does not.
+    /// Splits ways by whether a condition holds.
     pub(super) fn branch(&mut self, condition: &'a Expr, ways: Ways) -> (Ways, Ways) {
         match condition {
             Expr::Paren(inner) => self.branch(&inner.expr, ways),
@@ -47,7 +48,7 @@ impl<'a> Reader<'a> {
         self.tidy(both)
     }
 
-    /// A condition that is no connective: told by its value, and by the name that it asks.
+    /// A condition without connectives, judged by its value, and by the name that it tests.
     fn tested(&mut self, condition: &'a Expr, ways: Ways) -> (Ways, Ways) {
         if let Some((asked, when_success)) = asks(condition)
             && ways.iter().all(|way| is_plain(way, &asked))
@@ -73,7 +74,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// A name that `is_some` and its siblings are asked of, and whether yes means success.
+/// The name that `is_some` or a sibling tests, and whether true means success.
 fn asks(condition: &Expr) -> Option<(String, bool)> {
     let Expr::MethodCall(call) = condition else { return None };
     let success = success_question(&written::name(&call.method))?;
@@ -81,7 +82,7 @@ fn asks(condition: &Expr) -> Option<(String, bool)> {
     Some((written::variable(&call.receiver)?, success))
 }
 
-/// Whether a method asks for success (`is_some`, `is_ok`) or failure (`is_none`, `is_err`).
+/// Whether a method tests for success (`is_some`, `is_ok`) or failure (`is_none`, `is_err`).
 pub(super) fn success_question(method: &str) -> Option<bool> {
     match method {
         "is_some" | "is_ok" => Some(true),
@@ -90,12 +91,12 @@ pub(super) fn success_question(method: &str) -> Option<bool> {
     }
 }
 
-/// Whether a name stands for nothing that has to be followed.
+/// Whether a name's value need not be followed.
 fn is_plain(way: &Way, name: &str) -> bool {
     way.named(name).is_some_and(|it| it.value == Value::Unknown || it.value.is_learned())
 }
 
-/// The way on which a name's value is a success, and the one on which it is none.
+/// The way on which a name's value is a success, and the one on which it is a failure.
 fn by_success(way: Way, name: &str) -> (Option<Way>, Option<Way>) {
     match way.named(name).map(|binding| &binding.value) {
         Some(Value::Succeeds(_)) => (Some(way), None),

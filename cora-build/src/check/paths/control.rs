@@ -1,4 +1,4 @@
-//! Control flow: blocks and statements, branches, and what leaves them.
+//! Control flow: blocks and statements, branches, and exits from them.
 
 use syn::{Block, Expr, ExprIf, ExprMatch, Item, Stmt, UseTree};
 
@@ -9,7 +9,7 @@ use super::way::{Names, Way, Ways};
 use super::written;
 
 impl<'a> Reader<'a> {
-    /// Reads an expression that is about control.
+    /// Reads a control-flow expression.
     pub(super) fn control(&mut self, expression: &'a Expr, ways: Ways) -> Ways {
         match expression {
             Expr::Block(block) => match &block.label {
@@ -36,7 +36,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads a block, in a scope of its own.
+    /// Reads a block in its own scope.
     pub(super) fn block(&mut self, block: &'a Block, mut ways: Ways) -> Ways {
         ways.iter_mut().for_each(Way::enter);
         ways = self.items(block, ways);
@@ -54,7 +54,7 @@ impl<'a> Reader<'a> {
         self.tidy(ways)
     }
 
-    /// The items of a block are there from its start.
+    /// The items of a block are visible from its start.
     fn items(&mut self, block: &'a Block, mut ways: Ways) -> Ways {
         for statement in &block.stmts {
             match statement {
@@ -65,7 +65,7 @@ impl<'a> Reader<'a> {
                         way.bind(&name, value.clone(), false);
                     }
                 }
-                // What is brought in here hides what the module has under the same name.
+                // An import in a block hides the module's item of the same name.
                 Stmt::Item(Item::Use(item)) => {
                     let mut names = Vec::new();
                     brought_in(&item.tree, &mut names);
@@ -81,7 +81,7 @@ impl<'a> Reader<'a> {
         ways
     }
 
-    /// Number of a function that stands within a body.
+    /// Index of a function inside a body.
     fn local(&mut self, item: &'a syn::ItemFn) -> usize {
         let known =
             self.callable.iter().position(|it| std::ptr::eq(it.signature, &raw const item.sig));
@@ -123,7 +123,7 @@ impl<'a> Reader<'a> {
             return valued(ways, &Value::Unknown);
         };
         let (fits, misses) = self.select(&local.pat, subject.as_deref(), ways, true);
-        // It ends: rustc refuses an `else` that goes on.
+        // The ways end here, because rustc refuses an `else` that continues.
         self.expr(otherwise, misses);
         valued(fits, &Value::Unknown)
     }
@@ -200,7 +200,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Ends the body that is being read, with the value at hand. No way goes on.
+    /// Ends the current body with the current value. No way continues.
     pub(super) fn end(&mut self, ways: Ways) -> Ways {
         let frame = self.frame();
         let operands = frame.operands;
@@ -212,7 +212,7 @@ impl<'a> Reader<'a> {
         Vec::new()
     }
 
-    /// Opens something that `break` can leave.
+    /// Opens a target of `break`.
     pub(super) fn open(&mut self, label: Option<&syn::Lifetime>, is_loop: bool, ways: &Ways) {
         let (depth, operands) = ways.first().map_or((0, 0), |way| (way.depth(), way.stack.len()));
         let label = label.map(|label| label.ident.to_string());
@@ -221,7 +221,7 @@ impl<'a> Reader<'a> {
         self.frame().targets.push(target);
     }
 
-    /// Closes what was opened last.
+    /// Closes the last opened target.
     pub(super) fn close(&mut self) -> Target {
         let nothing = || Target {
             label: None,
@@ -234,7 +234,7 @@ impl<'a> Reader<'a> {
         self.frame().targets.pop().unwrap_or_else(nothing)
     }
 
-    /// `break` or `continue`. No way goes on here.
+    /// `break` or `continue`. No way continues here.
     pub(super) fn leave(
         &mut self,
         label: Option<&syn::Lifetime>,
@@ -260,14 +260,14 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The innermost scope without the names that a pattern bound for nothing.
+/// Restarts the innermost scope, without the names of a pattern that did not match.
 fn fresh_scope(mut way: Way) -> Way {
     way.leave();
     way.enter();
     way
 }
 
-/// Whether a statement is there only under a condition of compiling.
+/// Whether a statement is compiled conditionally.
 fn is_conditional(statement: &Stmt) -> bool {
     match statement {
         Stmt::Local(local) => has_condition(&local.attrs),
@@ -281,7 +281,7 @@ fn has_condition(attributes: &[syn::Attribute]) -> bool {
     attributes.iter().any(|attribute| attribute.path().is_ident("cfg"))
 }
 
-/// Names that a `use` brings in.
+/// Names that a `use` imports.
 fn brought_in(tree: &UseTree, names: &mut Vec<String>) {
     match tree {
         UseTree::Path(path) => brought_in(&path.tree, names),

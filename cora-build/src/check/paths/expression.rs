@@ -1,5 +1,4 @@
-//! Expressions: what they do to states before their value is there, in the order in which they do
-//! it.
+//! Expressions: their accesses to states before their value, in order of evaluation.
 
 use cora_plan::graph::Exit;
 use quote::ToTokens;
@@ -11,7 +10,7 @@ use super::way::Ways;
 use super::written;
 
 impl<'a> Reader<'a> {
-    /// Reads an expression for its value. What comes back are the ways that reach its end.
+    /// Reads an expression for its value. Returns the ways that reach its end.
     pub(super) fn expr(&mut self, expression: &'a Expr, ways: Ways) -> Ways {
         if ways.is_empty() || !self.step(ways.len()) {
             return ways;
@@ -63,13 +62,13 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads an expression whose value goes where it can't be followed.
+    /// Reads an expression with a use of its value that can't be followed.
     pub(super) fn consumed(&mut self, expression: &'a Expr, ways: Ways) -> Ways {
         let ways = self.expr(expression, ways);
         self.consume(ways, written::begin(expression))
     }
 
-    /// Reads expressions one after another; what becomes of their values can't be followed.
+    /// Reads expressions in order; the uses of their values can't be followed.
     pub(super) fn operands(
         &mut self,
         expressions: impl IntoIterator<Item = &'a Expr>,
@@ -98,7 +97,7 @@ impl<'a> Reader<'a> {
             .collect()
     }
 
-    /// What a path that is no local name stands for.
+    /// The value of a path that is not a local name.
     fn constant(&mut self, path: &syn::Path) -> Value {
         let words: Vec<String> = path.segments.iter().map(|it| written::name(&it.ident)).collect();
         let module = self.frame().module;
@@ -138,7 +137,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads an expression as a place: of a place within a state, nothing is read yet.
+    /// Reads an expression as a place. A place within a state is not yet a read.
     pub(super) fn place(&mut self, place: &'a Expr, ways: Ways) -> Ways {
         match place {
             Expr::Paren(inner) => self.place(&inner.expr, ways),
@@ -167,7 +166,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A place whose value is read.
+    /// Reads a place and its value.
     fn read_place(&mut self, place: &'a Expr, ways: Ways) -> Ways {
         let ways = self.place(place, ways);
         self.read_value(place, ways)
@@ -214,7 +213,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// A place that is assigned to; `reads` it first.
+    /// Assigns to a place; with `reads`, it reads the place first.
     fn assign(&mut self, place: &'a Expr, reads: bool, ways: Ways) -> Ways {
         match place {
             Expr::Tuple(tuple) => {
@@ -248,7 +247,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The variable that an assignment changes: `x`, or what `*x` refers to.
+/// The variable that an assignment changes: `x`, or the target of `*x`.
 fn assigned_variable(place: &Expr) -> Option<String> {
     match place {
         Expr::Unary(unary) if matches!(unary.op, UnOp::Deref(_)) => written::variable(&unary.expr),
@@ -256,7 +255,7 @@ fn assigned_variable(place: &Expr) -> Option<String> {
     }
 }
 
-/// The ways, each with this value.
+/// Sets the value of each way.
 pub(super) fn valued(mut ways: Ways, value: &Value) -> Ways {
     for way in &mut ways {
         way.value = value.clone();
@@ -264,7 +263,7 @@ pub(super) fn valued(mut ways: Ways, value: &Value) -> Ways {
     ways
 }
 
-/// The ways, each with what becomes of its value.
+/// Maps the value of each way.
 fn revalued(mut ways: Ways, turn: impl Fn(&Value) -> Value) -> Ways {
     for way in &mut ways {
         way.value = turn(&way.value);

@@ -1,4 +1,4 @@
-//! Gathers what a handler's body may name: functions, methods, and what `use` brings in.
+//! Gathers the names available to a handler's body: functions, methods, and imports.
 
 use syn::ext::IdentExt as _;
 use syn::{ImplItem, Item, ItemImpl, Type, UseTree};
@@ -6,8 +6,8 @@ use syn::{ImplItem, Item, ItemImpl, Type, UseTree};
 use super::surroundings::{Import, Routine, Surroundings};
 
 impl Surroundings {
-    /// Takes what an item adds that stands in file number `file`, in the module `module`. The items
-    /// of a module come on their own.
+    /// Adds an item of file number `file` in the module `module`. The items of a module are added
+    /// separately.
     pub fn add(&mut self, item: &Item, file: usize, module: &[String]) {
         if let Some(name) = declared(item) {
             let path = module.iter().cloned().chain([name]).collect();
@@ -45,7 +45,7 @@ fn methods(item: &ItemImpl, file: usize, module: &[String], around: &mut Surroun
     }
 }
 
-/// The name that an item has in its module.
+/// The name of an item in its module.
 fn declared(item: &Item) -> Option<String> {
     let ident = match item {
         Item::Const(item) => &item.ident,

@@ -1,4 +1,4 @@
-//! Loops: rounds that may be none, one or more, and the round that leaves.
+//! Loops: any number of whole rounds, and the round that leaves.
 
 use quote::ToTokens;
 use syn::{ExprForLoop, ExprLoop, ExprWhile};
@@ -11,16 +11,16 @@ use super::value::Value;
 use super::way::{Touch, Trace, Way, Ways, union};
 use super::written;
 
-/// What one round of a loop does with its ways.
+/// The ways after one round of a loop.
 struct Round {
-    /// They went through it, to the next one.
+    /// Ways that continue with the next round.
     through: Ways,
-    /// They left the loop.
+    /// Ways that left the loop.
     left: Ways,
 }
 
 impl<'a> Reader<'a> {
-    /// `loop`: left by `break` alone.
+    /// `loop`: only `break` leaves it.
     pub(super) fn forever(&mut self, it: &'a ExprLoop, ways: Ways) -> Ways {
         let round = |reader: &mut Self, ways: Ways| {
             reader.open(it.label.as_ref().map(|label| &label.name), true, &ways);
@@ -32,7 +32,7 @@ impl<'a> Reader<'a> {
         self.tidy(left)
     }
 
-    /// `while`: left where the condition does not hold, too.
+    /// `while`: a false condition leaves it, too.
     pub(super) fn while_true(&mut self, it: &'a ExprWhile, ways: Ways) -> Ways {
         let round = |reader: &mut Self, mut ways: Ways| {
             reader.open(it.label.as_ref().map(|label| &label.name), true, &ways);
@@ -49,7 +49,7 @@ impl<'a> Reader<'a> {
         self.tidy(left)
     }
 
-    /// `for`: left where nothing comes next, too.
+    /// `for`: an exhausted iterator leaves it, too.
     pub(super) fn for_each(&mut self, it: &'a ExprForLoop, ways: Ways) -> Ways {
         let mut ways = self.expr(&it.expr, ways);
         let span = written::begin(&it.expr);
@@ -57,7 +57,7 @@ impl<'a> Reader<'a> {
             ways.drain(..).partition(|way| way.value.closure().is_some());
         let mut ways = lazy;
         ways.extend(self.consume(plain, span));
-        // What it iterates over waits: it may run a closure in each round.
+        // The iterator stays on the stack, because it may run a closure in each round.
         ways.iter_mut().for_each(Way::push);
         let round = |reader: &mut Self, ways: Ways| {
             reader.open(it.label.as_ref().map(|label| &label.name), true, &ways);
@@ -78,7 +78,7 @@ impl<'a> Reader<'a> {
         self.tidy(left)
     }
 
-    /// Asks what is iterated over for its next item.
+    /// Asks the iterator for its next item.
     fn next(&mut self, mut ways: Ways) -> Ways {
         for way in &mut ways {
             way.value = way.stack.last().cloned().unwrap_or(Value::Unknown);
@@ -94,14 +94,14 @@ impl<'a> Reader<'a> {
         Round { through, left }
     }
 
-    /// The ways after none, one or more whole rounds.
+    /// The ways after any number of whole rounds.
     fn rounds(
         &mut self,
         whole: &impl ToTokens,
         mut ways: Ways,
         round: impl Fn(&mut Self, Ways) -> Round,
     ) -> Ways {
-        // What was learned before may not hold in a later round.
+        // Facts learned before may not hold in a later round.
         for word in words(&whole.to_token_stream()) {
             for way in &mut ways {
                 way.forget(&word);
@@ -114,7 +114,7 @@ impl<'a> Reader<'a> {
         self.perhaps(ways, &group)
     }
 
-    /// What ways do that are read for this alone: where they end is not kept.
+    /// The accesses of ways that are read only to find them; their exits are not kept.
     fn tried(&mut self, read: impl FnOnce(&mut Self) -> Ways) -> Vec<Touch> {
         let frame = self.frame();
         let returns = frame.returns.len();
@@ -130,7 +130,7 @@ impl<'a> Reader<'a> {
         union(ways.iter().flat_map(|way| way.trace.touches()))
     }
 
-    /// The ways without these accesses, and with them any number of times.
+    /// Each way without these accesses, and with any number of them.
     pub(super) fn perhaps(&mut self, ways: Ways, group: &[Touch]) -> Ways {
         if group.is_empty() {
             return ways;

@@ -1,4 +1,4 @@
-//! Macros, and other syntax that is not read: their words alone are seen.
+//! Macros, and other unparsed syntax: only their words are visible.
 
 use std::collections::BTreeSet;
 
@@ -11,10 +11,10 @@ use super::value::Value;
 use super::way::Ways;
 use super::written;
 
-/// Macros that never come back.
+/// Macros that never return.
 const DIVERGE: [&str; 4] = ["panic", "unreachable", "todo", "unimplemented"];
 
-/// Macros that come back to where they stand, if nothing in their arguments leaves.
+/// Macros that continue after their call, if nothing in their arguments leaves.
 const RETURN: [&str; 28] = [
     "assert",
     "assert_eq",
@@ -47,7 +47,7 @@ const RETURN: [&str; 28] = [
 ];
 
 impl<'a> Reader<'a> {
-    /// A macro.
+    /// A call of a macro.
     pub(super) fn macro_call(&mut self, called: &'a syn::Macro, ways: Ways) -> Ways {
         let name = called.path.segments.last().map(|segment| written::name(&segment.ident));
         let name = name.unwrap_or_default();
@@ -56,14 +56,13 @@ impl<'a> Reader<'a> {
             return Vec::new();
         }
         if !RETURN.contains(&name.as_str()) {
-            // A `return` may stand in what it makes.
+            // Its expansion may contain a `return`.
             self.end(ways.clone());
         }
         ways
     }
 
-    /// Tokens that are not read: what they do with states and closures that they name can't be
-    /// seen.
+    /// Unparsed tokens: their effects on the states and closures that they name are opaque.
     pub(super) fn hidden(&mut self, tokens: &TokenStream, what: &str, ways: Ways) -> Ways {
         let named = spanned_words(tokens);
         let why = format!("the effect of {what} on the state can't be seen from here");
@@ -99,12 +98,12 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Every word of these tokens, those in string literals too: a format string captures by name.
+/// Every word of these tokens, also in string literals, because a format string captures names.
 pub(super) fn words(tokens: &TokenStream) -> BTreeSet<String> {
     spanned_words(tokens).into_iter().map(|(word, _)| word).collect()
 }
 
-/// The same in their order, each time with its place.
+/// All words in order, each occurrence with its place.
 fn spanned_words(tokens: &TokenStream) -> Vec<(String, Span)> {
     let mut found = Vec::new();
     for token in tokens.clone() {

@@ -1,4 +1,5 @@
-//! Methods: those of tables are known by name, those that the program gives its states are read.
+//! Methods: those of tables are known by name, and the program's methods on its states are
+//! followed.
 
 use cora_plan::graph::Does;
 use proc_macro2::Span;
@@ -13,10 +14,10 @@ use super::way::{Trace, Way, Ways};
 use super::{Effect, bound, written};
 use crate::syntax::ParameterAccess;
 
-/// Methods of Cora's replicated values that update.
+/// Updating methods of Cora's replicated values.
 const UPDATES: [&str; 5] = ["add", "raise", "count", "observe", "increment"];
 
-/// Methods of iterators that give another one, whose closures run when that one is asked.
+/// Iterator methods that return another iterator; their closures run when it is consumed.
 const LAZY: [&str; 22] = [
     "map",
     "filter",
@@ -42,17 +43,17 @@ const LAZY: [&str; 22] = [
     "cycle",
 ];
 
-/// Methods that leave what they are called on as it is.
+/// Methods that leave their receiver unchanged.
 const LOOK: [&str; 12] = [
     "is_some", "is_none", "is_ok", "is_err", "as_ref", "clone", "copied", "cloned", "map_err",
     "ok", "unwrap", "expect",
 ];
 
-/// Methods of `Option` and `Result` that keep whether it is a success.
+/// Methods of `Option` and `Result` that preserve success.
 const KEEP: [&str; 9] =
     ["map_err", "as_ref", "as_mut", "copied", "cloned", "clone", "ok", "ok_or", "map"];
 
-/// What a method of a table does.
+/// The access of a table's method.
 fn of_table(method: &str) -> Option<(Does, Effect)> {
     match method {
         "get" | "contains" | "len" => Some((Does::Read, Effect::READ)),
@@ -84,7 +85,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// A method of a state.
+    /// A method on a state.
     fn of_state(&mut self, lent: Lent, call: &'a ExprMethodCall, ways: Ways) -> Ways {
         let method = written::name(&call.method);
         match self.access(lent) {
@@ -112,7 +113,7 @@ impl<'a> Reader<'a> {
             reader.touch(&mut way, lent, does, effect, key, call.method.span());
             vec![way]
         });
-        // Values that are put in are plain data; a closure can't be among them.
+        // Inserted values are plain data, so they can't contain a closure.
         let ways = self.surrender(&call.args, ways);
         valued(ways, &Value::Unknown)
     }
@@ -127,7 +128,7 @@ impl<'a> Reader<'a> {
         self.surroundings.canonical(&path, self.frames.first()?.module)
     }
 
-    /// A method that the program gives a state, if it is one.
+    /// A method that the program defines on a state, if there is one.
     fn own_method(
         &mut self,
         lent: Lent,
@@ -166,8 +167,8 @@ impl<'a> Reader<'a> {
         self.one_access(routine, lent, call, ways)
     }
 
-    /// A method that touches nothing but its state is one access, and comes back with what its body
-    /// does.
+    /// A method that touches only its own state is a single access, and returns the result of its
+    /// body.
     fn one_access(
         &mut self,
         routine: usize,
@@ -195,7 +196,7 @@ impl<'a> Reader<'a> {
         self.tidy(ways)
     }
 
-    /// A method of a part of a state.
+    /// A method on a part of a state.
     fn of_part(&mut self, lent: Lent, call: &'a ExprMethodCall, ways: Ways) -> Ways {
         let span: Span = call.method.span();
         let updates = UPDATES.contains(&written::name(&call.method).as_str());
@@ -210,7 +211,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// A method of something that is no state.
+    /// A method on a value that is not a state.
     fn of_other(&mut self, receiver: &Value, call: &'a ExprMethodCall, ways: Ways) -> Ways {
         let method = written::name(&call.method);
         let looks = LOOK.contains(&method.as_str());

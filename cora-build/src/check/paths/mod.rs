@@ -1,21 +1,20 @@
-//! The paths of a handler: which states it touches on its way, in which order, and how it ends.
+//! The paths of a handler: its accesses to states in order, and its exit.
 //!
-//! The body is read as it would run, all ways at once: a branch makes two ways of one, `?` and
-//! `return` end one, and ways that did the same and know the same are one again. What a condition
-//! teaches is kept (after `if kept.is_err()`, `kept?` ends the path or does not), so that most
-//! paths told are paths that packets can take.
+//! The body is read in execution order, on all ways at once. A branch splits a way in two, and `?`
+//! and `return` end one. Ways with equal accesses and equal knowledge are merged. Facts from
+//! conditions are kept (after `if kept.is_err()`, it is known whether `kept?` ends the path), so
+//! most reported paths are feasible.
 //!
-//! 1. A loop is read once to see what a round can do; that stands in its paths as accesses that
-//!    happen none, one or more times, in any order. Then it is read again for the rounds that leave
-//!    it.
-//! 2. A closure is none, one or more runs of its body where it is handed on, and its body where it
-//!    is called by name.
-//! 3. A function of the program is followed where it is called, as if it stood there. So is a
-//!    method that the program gives its tables; one that it gives a state without key is one
-//!    access, that reads or writes as its body does.
-//! 4. What can't be seen is [`Does::Anything`], and told with its place and a reason.
+//! 1. A loop is read once for the accesses of a round. Its paths contain them as accesses that
+//!    happen any number of times, in any order. Then it is read again for the rounds that leave it.
+//! 2. A closure is any number of runs of its body if it is passed on, and one run if it is called
+//!    by name.
+//! 3. A function of the program is followed at its call, as if it were inlined. So is a method that
+//!    the program defines on its tables. A method that it defines on a state without key is a
+//!    single access that reads or writes like its body.
+//! 4. An opaque access is [`Does::Anything`], and is reported with its place and a reason.
 //!
-//! Ways that panic are no paths: they end the run, not the packet.
+//! Ways that panic are not paths: they end the run, not the packet.
 
 mod bound;
 mod call;
@@ -47,53 +46,53 @@ pub use bound::MOST_PATHS;
 pub use surroundings::{Import, Routine, Surroundings};
 pub use way::{At, Touch};
 
-/// What is found of a handler.
+/// The result for a handler.
 #[derive(Clone, Debug)]
 pub struct Found {
-    /// Its paths, in the order in which the source ends them; at least one.
+    /// Its paths, in the order of their ends in the source; at least one.
     pub paths: Vec<Path>,
-    /// What it does to each of its states in all, in the order of its parameters.
+    /// Its total effect on each of its states, in the order of its parameters.
     pub effects: Vec<Effect>,
-    /// What could not be seen.
+    /// Its opaque accesses.
     pub opaque: Vec<Unseen>,
-    /// Whether paths were taken together, because there are too many.
+    /// Whether paths were merged because there were too many.
     pub merged: bool,
 }
 
 /// One path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Path {
-    /// What it does, in order.
+    /// Its accesses, in order.
     pub touches: Vec<Touch>,
-    /// How it ends.
+    /// Its exit.
     pub exit: Exit,
 }
 
-/// What a handler does to a state, on whatever path.
+/// The effect of a handler on a state over all paths.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Effect {
-    /// It looks.
+    /// It reads.
     pub reads: bool,
-    /// It changes something.
+    /// It writes.
     pub writes: bool,
-    /// It may put an entry in.
+    /// It may insert an entry.
     pub inserts: bool,
-    /// It may take an entry out.
+    /// It may remove an entry.
     pub removes: bool,
 }
 
-/// An access that could not be seen.
+/// An opaque access.
 #[derive(Clone, Debug)]
 pub struct Unseen {
-    /// Where.
+    /// Its place.
     pub at: At,
-    /// The state, by the handler's parameters.
+    /// The index of the state among the handler's parameters.
     pub state: usize,
-    /// Why not.
+    /// The reason.
     pub why: String,
 }
 
-/// The handler itself, where it is: number of its file, modules around it.
+/// The location of the handler: the number of its file, and its modules.
 #[derive(Clone, Copy, Debug)]
 pub struct Home<'a> {
     /// Number of its file.
@@ -121,14 +120,14 @@ pub fn run(handler: &HandlerDecl, home: Home<'_>, surroundings: &Surroundings) -
     if reader.exhausted() {
         paths = vec![Path { touches: reader.worst(home.file), exit: Exit::Unseen }];
     } else if paths.is_empty() {
-        // It panics, or runs for ever.
+        // It always panics, or never ends.
         paths.push(Path { touches: Vec::new(), exit: Exit::Unseen });
     }
     let merged = merged || reader.merged || reader.exhausted();
     Found { paths, effects: reader.effects, opaque: reader.opaque, merged }
 }
 
-/// Whether a parameter lends its state to be changed.
+/// Whether a parameter borrows its state mutably.
 fn is_mutable(parameter: &Parameter) -> bool {
     matches!(parameter.access, ParameterAccess::Table { mutable: true } | ParameterAccess::Unique)
 }

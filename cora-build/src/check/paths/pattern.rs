@@ -1,4 +1,4 @@
-//! Patterns: whether a value fits, what that teaches of it, and which names it binds.
+//! Patterns: whether a value matches, the facts learned from that, and the bound names.
 
 use quote::ToTokens as _;
 use syn::{Expr, Pat};
@@ -9,7 +9,7 @@ use super::value::Value;
 use super::way::{Way, Ways};
 use super::written;
 
-/// Whether a value fits a pattern.
+/// Whether a value matches a pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fit {
     Always,
@@ -18,7 +18,7 @@ enum Fit {
 }
 
 impl<'a> Reader<'a> {
-    /// Reads what is matched against patterns.
+    /// Reads the scrutinee of patterns.
     pub(super) fn scrutinee(
         &mut self,
         matched: &'a Expr,
@@ -41,8 +41,8 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// Parts ways by whether their value fits, with names bound in those where it does. Where it
-    /// does not, the value stays, for the next pattern. `last`: no other pattern is tried.
+    /// Splits ways by whether their value matches, and binds names in matching ways. Other ways
+    /// keep their value for the next pattern. `last`: no other pattern follows.
     pub(super) fn select(
         &mut self,
         pattern: &'a Pat,
@@ -60,7 +60,7 @@ impl<'a> Reader<'a> {
         let (mut fits, mut misses) = (Vec::new(), Vec::new());
         for way in ways {
             let fit = match fit(pattern, &way.value) {
-                // A name in lower case with patterns behind it may be a constant after all.
+                // A lower-case name before other patterns may be a constant.
                 Fit::Always if !last && matches!(pattern, Pat::Ident(_)) => Fit::Perhaps,
                 fit => fit,
             };
@@ -76,7 +76,7 @@ impl<'a> Reader<'a> {
         (self.tidy(fits), self.tidy(misses))
     }
 
-    /// Binds the names of a pattern that the value fits.
+    /// Binds the names of a matching pattern.
     pub(super) fn bind(&mut self, pattern: &'a Pat, mut way: Way) -> Way {
         let inner = match pattern {
             Pat::Paren(inner) => &inner.pat,
@@ -108,7 +108,7 @@ impl<'a> Reader<'a> {
         self.bind(inner, way)
     }
 
-    /// What is known of a value under its new name.
+    /// The known value under its new name.
     fn bound(
         &mut self,
         value: Value,
@@ -137,7 +137,7 @@ fn unstacked(mut way: Way) -> Way {
     way
 }
 
-/// The way, having learned what its value is, by its name too.
+/// The way after learning its value, also under its name.
 fn told(mut way: Way, subject: Option<&str>, lesson: Option<Value>) -> Way {
     if let Some(lesson) = lesson
         && way.value == Value::Unknown
@@ -156,14 +156,13 @@ fn lends(pattern: &Pat) -> bool {
     words.contains("ref") && words.contains("mut")
 }
 
-/// Whether this is a name that is bound, not a constant.
+/// Whether this name is bound, and not a constant.
 fn is_binding(name: &syn::PatIdent) -> bool {
     let constant = name.ident.to_string().starts_with(char::is_uppercase);
     !constant || name.subpat.is_some() || name.by_ref.is_some() || name.mutability.is_some()
 }
 
-/// `Some(inner)`, `Ok(inner)`: true with the patterns within; `Err(inner)`, `None`: false with
-/// them.
+/// `Some(inner)`, `Ok(inner)`: true with the inner patterns; `Err(inner)`, `None`: false with them.
 fn outcome(pattern: &Pat) -> Option<(bool, Vec<&Pat>)> {
     match pattern {
         Pat::Paren(inner) => outcome(&inner.pat),
@@ -183,7 +182,7 @@ fn last(path: &syn::Path) -> String {
     path.segments.last().map(|segment| segment.ident.to_string()).unwrap_or_default()
 }
 
-/// The boolean that a pattern is.
+/// The boolean of a literal pattern.
 fn boolean(pattern: &Pat) -> Option<bool> {
     match pattern {
         Pat::Lit(syn::ExprLit { lit: syn::Lit::Bool(bool), .. }) => Some(bool.value),
@@ -232,7 +231,7 @@ fn is_whole(pattern: &Pat) -> bool {
     fit(pattern, &Value::Unknown) == Fit::Always
 }
 
-/// What a value is that fits.
+/// The value learned from a match.
 fn fitting(pattern: &Pat) -> Option<Value> {
     if let Pat::Or(or) = pattern {
         let lessons: Vec<Option<Value>> = or.cases.iter().map(fitting).collect();
@@ -242,7 +241,7 @@ fn fitting(pattern: &Pat) -> Option<Value> {
     outcome.or_else(|| boolean(pattern).map(Value::Bool))
 }
 
-/// What a value is that does not fit.
+/// The value learned from a mismatch.
 fn missing(pattern: &Pat) -> Option<Value> {
     match outcome(pattern) {
         Some((success, inner)) => inner.into_iter().all(is_whole).then(|| succeeded(!success)),
@@ -254,7 +253,7 @@ fn succeeded(success: bool) -> Value {
     if success { Value::Succeeds(None) } else { Value::Fails }
 }
 
-/// Every name that a pattern binds.
+/// Collects every name that a pattern binds.
 fn bound_names(pattern: &Pat, names: &mut Vec<String>) {
     struct Names<'n>(&'n mut Vec<String>);
     impl<'ast> syn::visit::Visit<'ast> for Names<'_> {

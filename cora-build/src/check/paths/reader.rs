@@ -1,4 +1,4 @@
-//! The reader of a body: what it keeps beside the ways themselves.
+//! The reader of a body: its state besides the ways.
 
 use std::rc::Rc;
 
@@ -12,29 +12,28 @@ use super::way::{At, Names, Touch, Way, Ways};
 use super::{Effect, Home, Unseen, bound};
 use crate::syntax::{HandlerDecl, Parameter, ParameterAccess};
 
-/// Most steps of reading, each an expression on one way: far beyond any handler that was written by
-/// hand.
+/// Maximum number of steps, each an expression on one way: far beyond any handwritten handler.
 const MOST_STEPS: usize = 40_000;
 
 /// Reads one handler.
 pub(super) struct Reader<'a> {
     pub(super) parameters: &'a [Parameter],
     pub(super) surroundings: &'a Surroundings,
-    /// Functions that may be called: those of the program, and then those that stand within bodies.
+    /// Functions that may be called: first those of the program, then those inside bodies.
     pub(super) callable: Vec<Callable<'a>>,
-    /// Closures that were come upon.
+    /// Closures encountered.
     pub(super) closures: Vec<Site<'a>>,
-    /// Bodies that are being read, the innermost last.
+    /// Bodies in progress, the innermost last.
     pub(super) frames: Vec<Frame<'a>>,
     pub(super) effects: Vec<Effect>,
     pub(super) opaque: Vec<Unseen>,
-    /// Within methods whose borrow says what can't be seen: nothing is told.
+    /// Depth of nested methods that count as one access: inside them, nothing is reported.
     pub(super) quiet: usize,
     pub(super) merged: bool,
     steps: usize,
 }
 
-/// A function, as it is called.
+/// A callable function.
 #[derive(Clone, Copy)]
 pub(super) struct Callable<'a> {
     pub(super) signature: &'a Signature,
@@ -43,7 +42,7 @@ pub(super) struct Callable<'a> {
     pub(super) module: &'a [String],
 }
 
-/// A closure, and where it stands.
+/// A closure and its place.
 #[derive(Clone, Copy)]
 pub(super) struct Site<'a> {
     pub(super) closure: &'a ExprClosure,
@@ -51,30 +50,30 @@ pub(super) struct Site<'a> {
     pub(super) module: &'a [String],
 }
 
-/// A body that is being read.
+/// A body in progress.
 pub(super) struct Frame<'a> {
     pub(super) file: usize,
     pub(super) module: &'a [String],
-    /// The function, by number; none for the handler and for closures.
+    /// The index of the function; `None` for the handler and for closures.
     pub(super) routine: Option<usize>,
-    /// Operands that wait in its callers.
+    /// Operands pending in its callers.
     pub(super) operands: usize,
     /// Ways that returned.
     pub(super) returns: Ways,
-    /// What `break` and `continue` may leave, the innermost last.
+    /// Targets of `break` and `continue`, the innermost last.
     pub(super) targets: Vec<Target>,
 }
 
-/// A loop or a block with a label.
+/// A loop or a labelled block.
 pub(super) struct Target {
     pub(super) label: Option<String>,
     pub(super) is_loop: bool,
-    /// Scopes and operands around it.
+    /// Scopes and operands outside.
     pub(super) depth: usize,
     pub(super) operands: usize,
     /// Ways that left it.
     pub(super) breaks: Ways,
-    /// Ways that went on to its next round.
+    /// Ways that continue with its next round.
     pub(super) continues: Ways,
 }
 
@@ -104,7 +103,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads the handler's own body: the ways that its end or a `return` ended.
+    /// Reads the handler's own body. Returns the ways that ended at its end or at a `return`.
     pub(super) fn body(&mut self, block: &'a Block, ways: Ways) -> Ways {
         let live = self.block(block, ways);
         let mut ended = std::mem::take(&mut self.frame().returns);
@@ -112,36 +111,36 @@ impl<'a> Reader<'a> {
         ended
     }
 
-    /// Counts steps; whether reading may go on.
+    /// Counts steps; returns whether reading may continue.
     pub(super) fn step(&mut self, ways: usize) -> bool {
         self.steps += ways;
         !self.exhausted()
     }
 
-    /// Whether the body is too much to be read.
+    /// Whether the body exceeds the limit of steps.
     pub(super) fn exhausted(&self) -> bool {
         self.steps > MOST_STEPS
     }
 
-    /// The body that is being read.
+    /// The current body.
     pub(super) fn frame(&mut self) -> &mut Frame<'a> {
         let last = self.frames.len() - 1;
         &mut self.frames[last]
     }
 
-    /// A place of the body that is being read.
+    /// A place in the current body.
     pub(super) fn at(&mut self, span: Span) -> At {
         At { file: self.frame().file, span }
     }
 
-    /// Equal ways are one, and few enough.
+    /// Merges equal ways, and bounds their number.
     pub(super) fn tidy(&mut self, ways: Ways) -> Ways {
         let (ways, merged) = bound::ways(ways);
         self.merged |= merged;
         ways
     }
 
-    /// Makes any number of ways of each.
+    /// Replaces each way by any number of ways.
     pub(super) fn each(
         &mut self,
         ways: Ways,
@@ -151,12 +150,12 @@ impl<'a> Reader<'a> {
         self.tidy(turned)
     }
 
-    /// How the handler borrows a state.
+    /// The handler's borrow of a state.
     pub(super) fn access(&self, lent: Lent) -> ParameterAccess {
         self.parameters[lent.state].access
     }
 
-    /// An access.
+    /// Records an access.
     pub(super) fn touch(
         &mut self,
         way: &mut Way,
@@ -176,19 +175,19 @@ impl<'a> Reader<'a> {
         way.trace.push(Touch { state: lent.state, does, key, many, after_write, writes, at });
     }
 
-    /// An access that only reads.
+    /// Records an access that only reads.
     pub(super) fn reads(&mut self, way: &mut Way, lent: Lent, span: Span) {
         self.touch(way, lent, Does::Read, Effect::READ, None, span);
     }
 
-    /// An access that writes, and reads too if `reads`.
+    /// Records an access that writes, and with `reads` also reads.
     pub(super) fn writes(&mut self, way: &mut Way, lent: Lent, reads: bool, span: Span) {
         let effect = Effect { reads, ..Effect::WRITE };
         self.touch(way, lent, Does::Write, effect, None, span);
     }
 
-    /// An access that can't be seen. Of a value that is lent to be read, that is a read all the
-    /// same; of a table, which entries are read can't be told.
+    /// Records an opaque access. A value borrowed for reading is still only read; but for a table,
+    /// the read entries are unknown.
     pub(super) fn unseen(&mut self, way: &mut Way, lent: Lent, span: Span, why: &str) {
         let table = matches!(self.access(lent), ParameterAccess::Table { .. });
         if !lent.mutable && !table {
@@ -211,7 +210,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// All that a borrow allows.
+    /// All effects that a borrow allows.
     fn everything(&self, lent: Lent) -> Effect {
         let table = matches!(self.access(lent), ParameterAccess::Table { .. });
         Effect {
@@ -222,7 +221,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Everything to every state: what a body does that is too much to be read.
+    /// Every access to every state, for a body that exceeds the limit of steps.
     pub(super) fn worst(&mut self, file: usize) -> Vec<Touch> {
         let mut way = Way::new(Names::default());
         let states: Vec<(usize, Span, bool)> = self
@@ -239,7 +238,7 @@ impl<'a> Reader<'a> {
         way.trace.touches().to_vec()
     }
 
-    /// A state or closure goes where it can't be followed; the value is of no interest any more.
+    /// Ends the tracking of a value: a state or closure that leaves is opaque from here.
     pub(super) fn consume(&mut self, ways: Ways, span: Span) -> Ways {
         let ways = self.run_lazy(ways);
         self.each(ways, |reader, mut way| {
@@ -251,7 +250,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Why a state that goes somewhere as a whole can't be followed.
+/// The reason that a state passed on as a whole can't be followed.
 pub(super) const HANDED_ON: &str =
     "the state is handed on as a whole, and its use can't be seen from here";
 

@@ -1,9 +1,9 @@
-//! What stands around a handler: the program's functions and methods, and which of them a path
-//! means.
+//! The surroundings of a handler: the program's functions and methods, and the resolution of paths
+//! to them.
 
 use std::collections::BTreeSet;
 
-/// Most `use` that are followed from one name to its item.
+/// Maximum length of a chain of imports.
 const MOST_STEPS: usize = 8;
 
 /// The items of a program that a handler's body may name.
@@ -11,9 +11,9 @@ const MOST_STEPS: usize = 8;
 pub struct Surroundings {
     /// Functions and methods with bodies.
     pub routines: Vec<Routine>,
-    /// What `use` brings into modules.
+    /// Imports of modules.
     pub imports: Vec<Import>,
-    /// Paths from the root of all items that have a name, modules included.
+    /// Paths from the root of all named items, including modules.
     pub declared: BTreeSet<Vec<String>>,
 }
 
@@ -22,9 +22,9 @@ pub struct Surroundings {
 pub struct Routine {
     /// Number of its file.
     pub file: usize,
-    /// Modules around it, from the root.
+    /// Its modules, from the root.
     pub module: Vec<String>,
-    /// The type that it is a method or associated function of, as its `impl` writes it.
+    /// The type of its `impl`, as written; `None` for a free function.
     pub owner: Option<Vec<String>>,
     /// Its signature.
     pub signature: syn::Signature,
@@ -32,24 +32,24 @@ pub struct Routine {
     pub block: syn::Block,
 }
 
-/// A name that `use` brings in.
+/// An import by `use`.
 #[derive(Clone, Debug)]
 pub struct Import {
-    /// The module that it is brought into.
+    /// The importing module.
     pub module: Vec<String>,
-    /// What it is called there; none for all names of a module.
+    /// Its name there; `None` for a glob import.
     pub name: Option<String>,
     /// Its path, as written.
     pub path: Vec<String>,
 }
 
 impl Surroundings {
-    /// Path from the root of what a path means in a module; `None` for what is not of this program.
+    /// Resolves a path in a module to a path from the root; `None` for items of other crates.
     pub fn canonical(&self, path: &[String], module: &[String]) -> Option<Vec<String>> {
         self.resolve(path, module, MOST_STEPS)
     }
 
-    /// The one function or method that a path means in a module.
+    /// The unique function or method that a path in a module resolves to.
     pub(crate) fn routine(&self, path: &[String], module: &[String]) -> Option<usize> {
         if let Some(whole) = self.canonical(path, module) {
             let is_it = |routine: &Routine| {
@@ -64,7 +64,8 @@ impl Surroundings {
         self.method(&owner, name)
     }
 
-    /// The one method or associated function of this name that the program gives a type of its own.
+    /// The unique method or associated function of this name that the program defines on its own
+    /// type.
     pub(super) fn method(&self, owner: &[String], name: &str) -> Option<usize> {
         self.only(|routine| {
             routine.signature.ident == name
@@ -74,7 +75,7 @@ impl Surroundings {
         })
     }
 
-    /// The one method of this name that the program gives tables, by a trait of its own.
+    /// The unique method of this name that the program defines on tables, by its own trait.
     pub(super) fn table_method(&self, name: &str) -> Option<usize> {
         self.only(|routine| {
             routine.signature.ident == name
@@ -88,7 +89,7 @@ impl Surroundings {
     fn only(&self, is_it: impl Fn(&Routine) -> bool) -> Option<usize> {
         let mut found = (0..self.routines.len()).filter(|at| is_it(&self.routines[*at]));
         let first = found.next()?;
-        // Two of a name, under conditions that exclude each other, or of several traits.
+        // Two with the same name: under exclusive conditions, or of several traits.
         found.next().is_none().then_some(first)
     }
 
@@ -109,7 +110,7 @@ impl Surroundings {
         self.below(module, path, steps)
     }
 
-    /// What `path` means that begins with a name of `module`.
+    /// Resolves a `path` that begins with a name of `module`.
     fn below(&self, module: &[String], path: &[String], steps: usize) -> Option<Vec<String>> {
         let Some((first, rest)) = path.split_first() else {
             return (module.is_empty() || self.declared.contains(module)).then(|| module.to_vec());
@@ -127,8 +128,8 @@ impl Surroundings {
         if let Some(named) = imports().find(|import| import.name.as_ref() == Some(first)) {
             let mut whole = named.path.clone();
             whole.extend_from_slice(rest);
-            // `use a::b;` in the root of edition 2018 may mean a crate of that name: then nothing
-            // is found.
+            // `use a::b;` in the root of edition 2018 may refer to a crate of that name; it is not
+            // resolved.
             let itself = named.path.first() == Some(first) && named.path.len() == 1;
             return if itself { None } else { self.resolve(&whole, module, steps) };
         }

@@ -1,4 +1,4 @@
-//! The abstract domain: what is known of a value on one path.
+//! The abstract domain: knowledge of a value on one way.
 
 use std::rc::Rc;
 
@@ -6,14 +6,14 @@ use cora_plan::graph::Exit;
 
 use super::way::Names;
 
-/// What is known of a value.
+/// Knowledge of a value.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Value {
-    /// Nothing.
+    /// Nothing is known.
     Unknown,
-    /// It is this.
+    /// This boolean.
     Bool(bool),
-    /// `Some` or `Ok`; with how the packet goes on, where it is a verdict that shows it.
+    /// `Some` or `Ok`; with the exit of the packet, if it is a verdict that shows it.
     Succeeds(Option<Exit>),
     /// `None` or `Err`.
     Fails,
@@ -21,38 +21,38 @@ pub(super) enum Value {
     Forward(Exit),
     /// A reference to a state.
     State(Lent),
-    /// A state itself, behind such a reference: `*ports`.
+    /// A state itself, by dereferencing such a reference: `*ports`.
     Whole(Lent),
     /// A place within a state: `ports.free[3]`.
     Part(Lent),
     /// A closure.
     Closure(Rc<Closure>),
-    /// Something that may run this closure when it is used: an iterator that maps by it.
+    /// A value that may run this closure when it is used: for example a mapping iterator.
     Lazy(Rc<Closure>),
-    /// A function of the program, by number.
+    /// A function of the program, by index.
     Function(usize),
 }
 
-/// A state in someone's hands.
+/// A borrowed state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Lent {
-    /// Which one, by the handler's parameters.
+    /// Its index among the handler's parameters.
     pub(super) state: usize,
-    /// Whether it can be changed through this.
+    /// Whether the borrow is mutable.
     pub(super) mutable: bool,
 }
 
-/// A closure with what it saw when it was made.
+/// A closure with its captured environment.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Closure {
-    /// Its expression, by number.
+    /// Its expression, by index.
     pub(super) site: usize,
-    /// Names around it.
+    /// Names in scope at its creation.
     pub(super) env: Names,
 }
 
 impl Value {
-    /// How a handler ends that returns this.
+    /// The exit of a handler that returns this value.
     pub(super) fn exit(&self) -> Exit {
         match self {
             Self::Succeeds(Some(exit)) => *exit,
@@ -61,7 +61,7 @@ impl Value {
         }
     }
 
-    /// The state that this is, or is behind.
+    /// The state that this value is or refers to.
     pub(super) fn lent(&self) -> Option<Lent> {
         match self {
             Self::State(lent) | Self::Whole(lent) => Some(*lent),
@@ -69,7 +69,7 @@ impl Value {
         }
     }
 
-    /// A place within this.
+    /// A place within this value.
     pub(super) fn part(&self) -> Self {
         match self {
             Self::State(lent) | Self::Whole(lent) | Self::Part(lent) => Self::Part(*lent),
@@ -77,7 +77,7 @@ impl Value {
         }
     }
 
-    /// The closure that using this may run.
+    /// The closure that a use of this value may run.
     pub(super) fn closure(&self) -> Option<&Rc<Closure>> {
         match self {
             Self::Closure(closure) | Self::Lazy(closure) => Some(closure),
@@ -85,8 +85,7 @@ impl Value {
         }
     }
 
-    /// Whether it was learned on the way, by a condition: forgetting it makes paths more, never
-    /// wrong.
+    /// Whether a condition taught it on this way. Forgetting it adds paths, but stays sound.
     pub(super) fn is_learned(&self) -> bool {
         matches!(self, Self::Bool(_) | Self::Succeeds(_) | Self::Fails | Self::Forward(_))
     }

@@ -1,5 +1,4 @@
-//! One way into a body, as far as it was followed: what it did to states, and what names mean
-//! there.
+//! One way through a body up to the current place: its accesses to states, and its bindings.
 
 use std::cmp::Ordering;
 use std::rc::Rc;
@@ -9,37 +8,37 @@ use proc_macro2::Span;
 
 use super::value::Value;
 
-/// Names in scope. Ways that part share them until one changes.
+/// Names in scope. Ways share them until one changes.
 pub(super) type Names = Rc<Vec<Binding>>;
 
-/// Ways that reach the same place of the source.
+/// Ways that reach the same place in the source.
 pub(super) type Ways = Vec<Way>;
 
-/// One of them.
+/// One way.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Way {
-    /// What it did.
+    /// Its accesses.
     pub(super) trace: Trace,
     /// Names in scope, the innermost last.
     pub(super) env: Names,
-    /// The same of the functions that called this one.
+    /// Names in scope in the calling functions.
     pub(super) callers: Vec<Names>,
-    /// Values of operands that wait for others.
+    /// Values of pending operands.
     pub(super) stack: Vec<Value>,
-    /// Value of the expression that was read last.
+    /// Value of the last expression.
     pub(super) value: Value,
 }
 
-/// A name. An empty one marks where a scope begins.
+/// A name. An empty name marks the start of a scope.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Binding {
-    /// What it is called.
+    /// The name.
     pub(super) name: Rc<str>,
-    /// What is known of it.
+    /// Knowledge of its value.
     pub(super) value: Value,
-    /// Whether it was declared `mut`: nothing is learned of such.
+    /// Whether it was declared `mut`; nothing is learned of such names.
     pub(super) mutable: bool,
-    /// What the handler calls it, for the parameter of a helper.
+    /// The handler's name for it, for the parameter of a helper.
     pub(super) written: Option<Rc<str>>,
 }
 
@@ -48,45 +47,45 @@ pub(super) struct Binding {
 pub struct At {
     /// Number of the file.
     pub file: usize,
-    /// Where in it.
+    /// Its span in the file.
     pub span: Span,
 }
 
-/// An access. Two are equal that do the same, wherever they stand.
+/// An access. Equality ignores its place.
 #[derive(Clone, Debug)]
 pub struct Touch {
-    /// The state, by the handler's parameters.
+    /// Index of the state among the handler's parameters.
     pub state: usize,
-    /// What is done to it.
+    /// The operation.
     pub does: Does,
-    /// The key that it goes by, as the source writes it.
+    /// Its key, as written in the source.
     pub key: Option<Rc<str>>,
-    /// It stands for none, one or more.
+    /// It happens any number of times.
     pub many: bool,
-    /// Some state may have been written before it.
+    /// An earlier access may have written a state.
     pub after_write: bool,
     /// Whether it may write.
     pub writes: bool,
-    /// Where it stands.
+    /// Its place.
     pub at: At,
 }
 
-/// Accesses in their order. Ways that part share them until one goes on.
+/// Accesses in order. Ways share them until one adds an access.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Trace {
     touches: Rc<Vec<Touch>>,
-    /// Traces that differ here differ.
+    /// A hash; traces with different hashes differ.
     print: u64,
     written: bool,
 }
 
 impl Touch {
-    /// What it does, apart from how often and after what.
+    /// The operation without its multiplicity and history.
     fn deed(&self) -> (usize, Does, Option<&str>) {
         (self.state, self.does, self.key.as_deref())
     }
 
-    /// Whether it is the same access as another, however often and after whatever.
+    /// Whether it is the same operation as another, ignoring multiplicity and history.
     pub(super) fn repeats(&self, other: &Self) -> bool {
         self.deed() == other.deed()
     }
@@ -150,7 +149,7 @@ impl Trace {
         &self.touches
     }
 
-    /// Adds an access that happens once; the same one twice in a row stands there once.
+    /// Adds a single access; a repeated access in a row appears once.
     pub(super) fn push(&mut self, mut touch: Touch) {
         let again = self.touches.last().is_some_and(|last| !last.many && last.repeats(&touch));
         if again {
@@ -162,8 +161,8 @@ impl Trace {
         Rc::make_mut(&mut self.touches).push(touch);
     }
 
-    /// Adds accesses each of which happens any number of times, in any order. Such that stand at
-    /// the end already become one group with them.
+    /// Adds accesses that each happen any number of times, in any order. They join a group of such
+    /// accesses at the end.
     pub(super) fn push_many(&mut self, group: &[Touch]) {
         let mut touches = self.touches.to_vec();
         let begin = touches.iter().rposition(|touch| !touch.many).map_or(0, |at| at + 1);
@@ -181,13 +180,13 @@ impl Trace {
         *self = Self::of(touches);
     }
 
-    /// The states that it touches, as bits.
+    /// The states touched, as bits.
     pub(super) fn states(&self) -> u64 {
         self.touches.iter().fold(0, |states, touch| states | 1 << touch.state)
     }
 }
 
-/// The print of a trace with an access more: FNV-1a, 64 bits, over what makes accesses differ.
+/// The hash of a trace with one more access: FNV-1a, 64 bits, over the compared fields.
 fn printed(print: u64, touch: &Touch) -> u64 {
     let turn = |print: u64, word: u64| (print ^ word).wrapping_mul(0x0100_0000_01b3);
     let flags = u64::from(touch.many) << 1 | u64::from(touch.after_write);
@@ -197,7 +196,7 @@ fn printed(print: u64, touch: &Touch) -> u64 {
     key.bytes().fold(print, |print, byte| turn(print, u64::from(byte)))
 }
 
-/// Every access of these once, in the order in which they are come upon.
+/// The distinct accesses, in order of their first occurrence.
 pub(super) fn union<'t, I: Iterator<Item = &'t Touch>>(touches: I) -> Vec<Touch> {
     let mut union: Vec<Touch> = Vec::new();
     for touch in touches {
@@ -209,13 +208,13 @@ pub(super) fn union<'t, I: Iterator<Item = &'t Touch>>(touches: I) -> Vec<Touch>
 }
 
 impl Way {
-    /// A way at the start of a body whose names are these.
+    /// An initial way with these names in scope.
     pub(super) fn new(env: Names) -> Self {
         let trace = Trace::default();
         Self { trace, env, callers: Vec::new(), stack: Vec::new(), value: Value::Unknown }
     }
 
-    /// The same with another value.
+    /// The same way with another value.
     pub(super) fn with(mut self, value: Value) -> Self {
         self.value = value;
         self
@@ -231,19 +230,19 @@ impl Way {
         });
     }
 
-    /// What a name means here.
+    /// The current binding of a name.
     pub(super) fn named(&self, name: &str) -> Option<&Binding> {
         self.env.iter().rev().find(|binding| &*binding.name == name)
     }
 
-    /// Gives a name another value.
+    /// Changes the value of a name.
     pub(super) fn set(&mut self, name: &str, value: Value) {
         if let Some(at) = self.env.iter().rposition(|binding| &*binding.name == name) {
             Rc::make_mut(&mut self.env)[at].value = value;
         }
     }
 
-    /// Learns what a name's value is, where it can't change behind the name's back.
+    /// Learns the value of a name, unless the name is mutable.
     pub(super) fn learn(&mut self, name: &str, value: Value) {
         let learns = self.named(name).is_some_and(|binding| {
             !binding.mutable && (binding.value == Value::Unknown || binding.value.is_learned())
@@ -253,7 +252,7 @@ impl Way {
         }
     }
 
-    /// Forgets what was learned of a name.
+    /// Forgets the facts learned about a name.
     pub(super) fn forget(&mut self, name: &str) {
         if self.named(name).is_some_and(|binding| binding.value.is_learned()) {
             self.set(name, Value::Unknown);
@@ -265,12 +264,12 @@ impl Way {
         self.bind("", Value::Unknown, true);
     }
 
-    /// How many scopes are open.
+    /// Number of open scopes.
     pub(super) fn depth(&self) -> usize {
         self.env.iter().filter(|binding| binding.name.is_empty()).count()
     }
 
-    /// Ends scopes until so many are open.
+    /// Ends scopes down to this depth.
     pub(super) fn leave_to(&mut self, depth: usize) {
         for _ in depth..self.depth() {
             self.leave();

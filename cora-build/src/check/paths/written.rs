@@ -1,4 +1,4 @@
-//! Source as it is written.
+//! Source as written.
 
 use proc_macro2::{Ident, Span};
 use quote::ToTokens;
@@ -11,7 +11,7 @@ pub(super) fn name(ident: &Ident) -> String {
     ident.unraw().to_string()
 }
 
-/// The name of a local variable that an expression is, through parentheses and references.
+/// The name of an expression that is a local variable, through parentheses and references.
 pub(super) fn variable(expression: &Expr) -> Option<String> {
     match expression {
         Expr::Path(path) if path.qself.is_none() => path.path.get_ident().map(name),
@@ -39,7 +39,7 @@ pub(super) fn text(tokens: &impl ToTokens) -> String {
     written.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Where an expression begins.
+/// The start of an expression.
 pub(super) fn begin(expression: &Expr) -> Span {
     match expression {
         Expr::Path(path) if path.qself.is_none() && path.attrs.is_empty() => {
@@ -47,8 +47,8 @@ pub(super) fn begin(expression: &Expr) -> Span {
         }
         Expr::Reference(reference) if reference.attrs.is_empty() => reference.and_token.span,
         Expr::Lit(literal) if literal.attrs.is_empty() => literal.lit.span(),
-        // Of the others, what stands first where it is cheap to know: making tokens of an
-        // expression is not.
+        // The first token of other expressions, if that is cheap: converting an expression to
+        // tokens is not.
         Expr::MethodCall(call) => begin(&call.receiver),
         Expr::Field(field) => begin(&field.base),
         Expr::Index(index) => begin(&index.expr),
@@ -68,8 +68,7 @@ pub(super) fn first_token(tokens: &impl ToTokens) -> Span {
     first.map_or_else(Span::call_site, |token| token.span())
 }
 
-/// The attributes of an expression that stands as a statement. The parser hands them to what stands
-/// first.
+/// The attributes of an expression statement. The parser attaches them to its first subexpression.
 pub(super) fn attributes(expression: &Expr) -> &[syn::Attribute] {
     match expression {
         Expr::Assign(it) => attributes(&it.left),

@@ -1,4 +1,4 @@
-//! The cause of a refusal: along the chain of methods, and into closures and functions.
+//! The cause of a refusal: searched along method chains, and in closures and functions.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -11,10 +11,10 @@ use super::scope::{Held, Scope};
 use super::walk::Walk;
 use super::{Callee, Cause, Why};
 
-/// Most calls within calls that are followed; further ones are taken for refusals.
+/// Maximum depth of nested calls; deeper ones count as refusals.
 const MOST_DEEP: usize = 12;
 
-/// Methods of `Result` and `Option` behind which no refusal is left.
+/// Methods of `Result` and `Option` that end a refusal.
 const SETTLES: [&str; 15] = [
     "unwrap",
     "unwrap_or",
@@ -33,25 +33,25 @@ const SETTLES: [&str; 15] = [
     "map_or_else",
 ];
 
-/// Methods of a table that fail where it is full.
+/// Methods of a table that fail if it is full.
 const INSERTS: [&str; 2] = ["insert", "insert_with_reply"];
 
-/// Types with these names are the packet's and the tables'.
+/// The names of the packet's and the tables' types.
 const OWNERS: [&str; 3] = ["Packet", "Headers", "Table"];
 
-/// What a call hands on of interest, argument by argument: `p`, `t`, or `-`.
+/// The tracked arguments of a call, one letter each: `p`, `t`, or `-`.
 type Handed = String;
 
-/// What is known of the program's functions so far.
+/// Results for the program's functions so far.
 #[derive(Default)]
 pub(super) struct Known {
     read: RefCell<BTreeMap<(usize, Handed), Option<Cause>>>,
-    /// Functions that are being read, the innermost last.
+    /// Functions in progress, the innermost last.
     busy: RefCell<Vec<usize>>,
 }
 
 impl<'a> Walk<'a> {
-    /// Why an expression's value may refuse the packet; `None` where it can't.
+    /// The reason that an expression's value may refuse the packet; `None` if it can't.
     pub(super) fn cause(&mut self, value: &'a Expr) -> Option<Cause> {
         match value {
             Expr::Paren(inner) => self.cause(&inner.expr),
@@ -81,7 +81,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// The value at a block's end.
+    /// The cause of a block's final value.
     fn cause_of_block(&mut self, block: &'a Block) -> Option<Cause> {
         let depth = self.scope.depth();
         self.items(block);
@@ -118,7 +118,7 @@ impl<'a> Walk<'a> {
         cause.or_else(|| hands.then(|| self.follow_methods(&method, span, call, '-')).flatten())
     }
 
-    /// Closures among arguments: the method that gets them may hand on the value of one.
+    /// Closures among arguments: the called method may return the value of one.
     fn cause_of_closures(&mut self, arguments: impl Iterator<Item = &'a Expr>) -> Option<Cause> {
         for argument in arguments {
             let closure = match (argument, self.scope.held(argument)) {
@@ -176,7 +176,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// A method by its name: all that the program has of that name.
+    /// A method by its name: all methods of the program with that name.
     fn follow_methods(
         &mut self,
         method: &str,
@@ -189,7 +189,7 @@ impl<'a> Walk<'a> {
             [itself].into_iter().chain(call.args.iter().map(|it| self.given(it))).collect();
         let callees = self.callees.methods(method);
         if callees.is_empty() {
-            // Of a table's own methods, `insert` alone refuses.
+            // Only `insert` refuses among a table's own methods.
             let unseen = receiver == '-' && self.callees.all_known();
             return unseen.then(|| self.here(Why::Unseen(method.to_owned()), span));
         }
@@ -223,7 +223,7 @@ impl<'a> Walk<'a> {
         cause
     }
 
-    /// A function that stands within the body.
+    /// A function inside the body.
     fn cause_within(
         &self,
         signature: &'a Signature,
@@ -231,7 +231,7 @@ impl<'a> Walk<'a> {
         given: &[Held<'a>],
     ) -> Option<Cause> {
         let mut scope = entered(signature, given);
-        // It calls itself by a name that is not followed again.
+        // Recursive calls are not followed again.
         scope.bind(&signature.ident, Held::Other);
         let walk = Walk::new(self.callees, self.known, scope, (self.file, self.module));
         let found = first(walk.body(block))?;
@@ -239,7 +239,7 @@ impl<'a> Walk<'a> {
         Some(Cause { through: found.through.or(Some(name)), ..found })
     }
 
-    /// What an argument is in the hands of the function that gets it.
+    /// The argument as seen by the called function.
     fn given(&self, argument: &Expr) -> Held<'a> {
         self.tracked(argument).unwrap_or(Held::Other)
     }
@@ -257,10 +257,10 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// The names of a function's parameters, with the arguments for them.
+/// The scope of a function's parameters, bound to the arguments.
 fn entered<'a>(signature: &'a Signature, given: &[Held<'a>]) -> Scope<'a> {
     let mut scope = Scope::default();
-    // A method's receiver comes first among the arguments, if it is called as one.
+    // In a method call, the receiver is the first argument.
     for (input, held) in signature.inputs.iter().zip(given) {
         match input {
             FnArg::Receiver(receiver) => {
@@ -288,7 +288,7 @@ fn peeled(expression: &Expr) -> &Expr {
     }
 }
 
-/// `Some(…)`, `Drop(…)`, and other names that begin like types do: they take their arguments.
+/// `Some(…)`, `Drop(…)`, and other capitalised names: they only wrap their arguments.
 fn is_constructor(name: &Ident) -> bool {
     name.to_string().starts_with(char::is_uppercase)
 }

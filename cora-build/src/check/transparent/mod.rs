@@ -1,16 +1,15 @@
-//! Transparent handlers let everything pass that they do not understand: no `?` may drop a packet
-//! because a getter or a setter fails, or a table is full.
+//! Transparent handlers pass everything that they do not understand: no `?` may drop a packet
+//! because a getter or a setter fails, or because a table is full.
 //!
-//! 1. The body is walked in the order of the source. Names that stand for the packet, for a table,
-//!    for a closure or for a refusal that waits in a variable are kept with their scopes
-//!    ([`scope`]).
-//! 2. Where an error leaves the body (`?`, `return`, the value at its end), its *cause* is looked
-//!    for: along the chain of methods, and into closures and functions of the program that get the
+//! 1. The body is walked in source order. Names of the packet, of a table, of a closure or of a
+//!    pending refusal are tracked with their scopes ([`scope`]).
+//! 2. For each error that leaves the body (`?`, `return`, the final value), the *cause* is
+//!    searched: along method chains, and in closures and functions of the program that get the
 //!    packet or a table ([`cause`]).
-//! 3. The macro sees one item, so it follows no function. The build script does, and takes a
-//!    function that it can't see for one that may refuse.
+//! 3. The macro sees one item, so it follows no function. The build script does. It assumes that an
+//!    unknown function may refuse.
 //!
-//! `Drop(reason)` and `Err(…)` written out are a decision of the handler's, and stay.
+//! An explicit `Drop(reason)` or `Err(…)` is a decision of the handler, and is allowed.
 
 mod cause;
 mod scope;
@@ -27,29 +26,29 @@ use crate::syntax::{HandlerDecl, ParameterAccess};
 /// A function of the program.
 #[derive(Clone, Copy)]
 pub(crate) struct Callee<'a> {
-    /// Its number, the same at every call.
+    /// Its index, the same at every call.
     pub(crate) number: usize,
     /// Its signature.
     pub(crate) signature: &'a Signature,
     /// Its body.
     pub(crate) block: &'a Block,
-    /// Modules around it.
+    /// Its modules.
     pub(crate) module: &'a [String],
     /// Number of its file.
     pub(crate) file: usize,
 }
 
-/// The functions that a body may call, as far as the reader knows them.
+/// The functions that a body may call, as known to the reader.
 pub(crate) trait Callees {
-    /// The function that a path means in a module.
+    /// The function that a path in a module resolves to.
     fn function(&self, path: &[String], module: &[String]) -> Option<Callee<'_>>;
     /// Every method of this name.
     fn methods(&self, name: &str) -> Vec<Callee<'_>>;
-    /// Whether a function that is not found belongs to another crate, so that it may refuse.
+    /// Whether an unknown function belongs to another crate, so that it may refuse.
     fn all_known(&self) -> bool;
 }
 
-/// What the macro knows: its own item.
+/// The macro's view: its own item.
 struct ItemAlone;
 
 impl Callees for ItemAlone {
@@ -66,50 +65,50 @@ impl Callees for ItemAlone {
     }
 }
 
-/// Why an expression may refuse the packet.
+/// The reason that an expression may refuse the packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Why {
     /// The packet's method of this name fails.
     Packet(String),
     /// The table's method of this name fails: the table is full.
     Table(String),
-    /// This function gets the packet or a table, and its body can't be seen.
+    /// This function gets the packet or a table, and its body is unknown.
     Unseen(String),
 }
 
-/// The cause of a refusal, and where it is.
+/// The cause of a refusal, and its place.
 #[derive(Clone, Debug)]
 #[allow(dead_code, reason = "a macro follows no function, so it tells no other place")]
 pub(crate) struct Cause {
-    /// What refuses.
+    /// The reason.
     pub(crate) why: Why,
-    /// The token that says so.
+    /// The token that causes it.
     pub(crate) span: Span,
     /// Number of its file.
     pub(crate) file: usize,
-    /// The function that was followed to it, if it was.
+    /// The function that contains it, if one was followed.
     pub(crate) through: Option<String>,
 }
 
 /// A place where a refusal leaves the handler.
 #[derive(Clone, Debug)]
 pub(crate) struct Escape {
-    /// The `?`, or the value that is returned.
+    /// The `?`, or the returned value.
     pub(crate) place: Place,
     /// Whether it is a `?`.
     pub(crate) is_question: bool,
-    /// What refuses.
+    /// The cause.
     pub(crate) cause: Cause,
 }
 
-/// Holds one item against the rule, as far as it can be seen by itself.
+/// Checks one item, as far as it shows by itself.
 pub(super) fn run(decl: &HandlerDecl, diagnostics: &mut Diagnostics) {
     for escape in escapes(decl, (0, &[]), &ItemAlone) {
         tell(decl, &escape, None, diagnostics);
     }
 }
 
-/// Where the body of a handler lets a refusal out.
+/// The places where the body of a handler lets a refusal escape.
 pub(crate) fn escapes(
     decl: &HandlerDecl,
     (file, module): (usize, &[String]),
@@ -126,7 +125,7 @@ pub(crate) fn escapes(
     Walk::new(callees, &known, scope, (file, module)).body(&decl.item.block)
 }
 
-/// Tells an escape; `at` is file and line of its cause, where that is in a function.
+/// Reports an escape; `at` is the file and line of a cause inside a function.
 pub(crate) fn tell(
     decl: &HandlerDecl,
     escape: &Escape,

@@ -1,4 +1,4 @@
-//! What names stand for in a body, as far as refusals go.
+//! Values of names in a body, as far as refusals need them.
 
 use proc_macro2::Ident;
 use syn::ext::IdentExt as _;
@@ -7,7 +7,7 @@ use syn::{Expr, ExprClosure, ItemFn, Pat, UnOp};
 
 use super::Cause;
 
-/// What a name stands for.
+/// The value of a name.
 #[derive(Clone)]
 pub(super) enum Held<'a> {
     /// The packet, or a reference to it.
@@ -18,13 +18,13 @@ pub(super) enum Held<'a> {
     Refusal(Cause),
     /// A closure.
     Closure(&'a ExprClosure),
-    /// A function that stands within the body.
+    /// A function inside the body.
     Function(&'a ItemFn),
     /// Something else.
     Other,
 }
 
-/// Names, the innermost last.
+/// Names in scope, the innermost last.
 #[derive(Clone, Default)]
 pub(super) struct Scope<'a> {
     names: Vec<(String, Held<'a>)>,
@@ -36,7 +36,7 @@ impl<'a> Scope<'a> {
         self.names.push((name.unraw().to_string(), held));
     }
 
-    /// Binds the names of a pattern: `held` if the pattern is one name, nothing known otherwise.
+    /// Binds the names of a pattern: to `held` if the pattern is one name, otherwise to unknown.
     pub(super) fn bind_pattern(&mut self, pattern: &Pat, held: Held<'a>) {
         match pattern {
             Pat::Ident(name) if name.subpat.is_none() => self.bind(&name.ident, held),
@@ -52,7 +52,7 @@ impl<'a> Scope<'a> {
         }
     }
 
-    /// What a name that is assigned to stands for from here on.
+    /// Assigns a new value to a name.
     pub(super) fn assign(&mut self, name: &Ident, held: Held<'a>) {
         let name = name.unraw().to_string();
         if let Some(bound) = self.names.iter_mut().rev().find(|(bound, _)| *bound == name) {
@@ -60,13 +60,13 @@ impl<'a> Scope<'a> {
         }
     }
 
-    /// What an expression stands for that is a name, through references and parentheses.
+    /// The value of an expression that is a name, through references and parentheses.
     pub(super) fn held(&self, expression: &Expr) -> Option<&Held<'a>> {
         let name = name_of(expression)?.unraw().to_string();
         self.names.iter().rev().find(|(bound, _)| *bound == name).map(|(_, held)| held)
     }
 
-    /// How many names there are: where a scope begins.
+    /// Number of names, to restore a scope.
     pub(super) fn depth(&self) -> usize {
         self.names.len()
     }
@@ -77,7 +77,7 @@ impl<'a> Scope<'a> {
     }
 }
 
-/// The name that an expression is: `packet`, `&mut *packet`.
+/// The name in an expression: `packet`, `&mut *packet`.
 pub(super) fn name_of(expression: &Expr) -> Option<&Ident> {
     match expression {
         Expr::Path(path) if path.qself.is_none() => path.path.get_ident(),

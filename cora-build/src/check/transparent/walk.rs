@@ -1,4 +1,4 @@
-//! Walks a body, and finds the places where a refusal leaves it.
+//! Walks a body, and finds the places where a refusal escapes.
 
 use proc_macro2::{TokenStream, TokenTree};
 use quote::ToTokens as _;
@@ -44,21 +44,21 @@ impl<'a> Walk<'a> {
         self.escapes
     }
 
-    /// The escapes of an expression that is the whole body of a closure.
+    /// The escapes of a closure's expression body.
     pub(super) fn expression(mut self, value: &'a Expr) -> Vec<Escape> {
         self.visit_expr(value);
         self.leaves(value);
         self.escapes
     }
 
-    /// The value leaves the body.
+    /// Checks a value that leaves the body.
     fn leaves(&mut self, value: &'a Expr) {
         if let Some(cause) = self.cause(value) {
             self.escapes.push(Escape { place: Place::of(value), is_question: false, cause });
         }
     }
 
-    /// Functions of a block are there from its start.
+    /// Binds the functions of a block, which are visible from its start.
     pub(super) fn items(&mut self, block: &'a Block) {
         for statement in &block.stmts {
             if let Stmt::Item(Item::Fn(item)) = statement {
@@ -67,7 +67,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// What a variable stands for from its declaration on.
+    /// Binds a declared variable.
     pub(super) fn declare(&mut self, local: &'a Local) {
         let held = match &local.init {
             Some(init) if init.diverge.is_none() => self.classified(&init.expr),
@@ -86,7 +86,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// A macro's arguments, where they are expressions; otherwise its words.
+    /// Checks a macro's arguments if they parse as expressions, and otherwise its tokens.
     fn hidden(&mut self, tokens: &TokenStream) {
         let parser = Punctuated::<Expr, Token![,]>::parse_terminated;
         let found = match parser.parse2(tokens.clone()) {
@@ -111,7 +111,7 @@ impl<'a> Walk<'a> {
         self.escapes
     }
 
-    /// Every `?` of tokens that can't be read and that name the packet or a table.
+    /// Every `?` in unparsed tokens that name the packet or a table.
     fn questions(&self, tokens: &TokenStream) -> Vec<Escape> {
         let (mut named, mut questions) = (None, Vec::new());
         let mut pending = vec![tokens.clone()];
@@ -221,7 +221,7 @@ impl<'a> Visit<'a> for Walk<'a> {
         }
     }
 
-    /// A closure's errors are its own; where it is called, it is followed.
+    /// A closure's errors are its own; it is followed where it is called.
     fn visit_expr_closure(&mut self, _: &'a syn::ExprClosure) {}
 
     fn visit_expr_async(&mut self, _: &'a syn::ExprAsync) {}

@@ -1,4 +1,4 @@
-//! What is looked up ahead of a packet's turn, state by state.
+//! The prefetch stages before a packet's turn, state by state.
 
 use std::fmt;
 
@@ -7,8 +7,7 @@ use cora_plan::{Graph, Place, Plan};
 
 use super::Lines;
 
-/// States that every packet looks up ahead, further ones, and whose the entries are of those that
-/// travel.
+/// Emits the look-ups of first tables, of further tables, and of the owner of travelling entries.
 pub(super) fn emit(out: &mut Lines, graph: &Graph, plan: &Plan) -> fmt::Result {
     let further = further(graph);
     let with = |wanted: bool| numbers(&further, |further| *further == wanted);
@@ -52,8 +51,8 @@ fn numbers<T>(all: &[T], wanted: impl Fn(&T) -> bool) -> Vec<usize> {
     all.iter().enumerate().filter(|(_, one)| wanted(one)).map(|(number, _)| number).collect()
 }
 
-/// A method whose body is what is called for each of these states, with what stands before, between
-/// and behind.
+/// A method that makes a call for each of these states, with text before, between and after the
+/// calls.
 fn method(
     out: &mut Lines,
     head: &str,

@@ -1,4 +1,4 @@
-//! What of the program outlives the side that holds it, and what dies with the host.
+//! The states that outlive their side, and those that are lost with the host.
 
 use std::fmt;
 
@@ -33,8 +33,8 @@ pub(super) fn emit(out: &mut Lines, graph: &Graph, plan: &Plan) -> fmt::Result {
     Ok(())
 }
 
-/// The durable singletons that a handler may change: positions of its parameters, numbers of the
-/// states.
+/// The durable singletons that a handler may change: positions of its parameters, and indices of
+/// the states.
 pub(super) fn kept(graph: &Graph, plan: &Plan, handler: &HandlerNode) -> Vec<(usize, usize)> {
     let parameters = handler.parameters.iter().enumerate().filter(|(_, lent)| lent.mutable);
     let kept = parameters.filter_map(|(position, lent)| {

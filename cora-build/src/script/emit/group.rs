@@ -1,4 +1,4 @@
-//! The address that all flows of a program are grouped by, if there is one.
+//! The address that groups all flows of a program, if there is one.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use cora_plan::decide::address_group;
 
 use super::{Lines, number_of};
 
-/// That there is one, and that every table is told the packet's.
+/// Emits that there is one, and a method that passes the packet's address to every table.
 pub(super) fn emit(out: &mut Lines, graph: &Graph) -> fmt::Result {
     let Some(group) = address_group(graph).and_then(|state| number_of(graph, &state.name)) else {
         return Ok(());

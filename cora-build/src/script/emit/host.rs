@@ -1,4 +1,4 @@
-//! The host's own part of a program: records, and versions of read-mostly states.
+//! The host's part of a program: records, and versions of read-mostly states.
 
 use std::fmt;
 
@@ -8,14 +8,14 @@ use cora_plan::words::Kind;
 
 use super::{AT_THE_HOST, Lines};
 
-/// The numbers of states whose entries become records.
+/// The indices of states with entries that become records.
 pub(super) fn recorded(graph: &Graph) -> Vec<usize> {
     let is_recorded = |state: &StateNode| state.keyed.as_ref().is_some_and(|keyed| keyed.recorded);
     let all = graph.states.iter().enumerate();
     all.filter(|(_, state)| is_recorded(state)).map(|(number, _)| number).collect()
 }
 
-/// What ended of them, and what their records are.
+/// Emits the ended entries of these states, and the contents of their records.
 pub(super) fn records(out: &mut Lines, recorded: &[usize]) -> fmt::Result {
     if recorded.is_empty() {
         return Ok(());
@@ -49,7 +49,7 @@ pub(super) fn records(out: &mut Lines, recorded: &[usize]) -> fmt::Result {
     Ok(())
 }
 
-/// How versions of read-mostly states are made.
+/// Emits the construction of versions of read-mostly states.
 pub(super) fn configure(out: &mut Lines, graph: &Graph) -> fmt::Result {
     let written: Vec<(usize, &str)> = graph
         .states

@@ -1,7 +1,7 @@
-//! Writes `cora_app.rs`: the program as the runtimes want it.
+//! Writes `cora_app.rs`: the program in the form for the runtimes.
 //!
-//! The file names handlers only. A state's type is found through the first handler that takes it,
-//! so that a state may be as private as its handlers.
+//! The file names only handlers. It finds a state's type through the first handler with the state,
+//! so a state may be as private as its handlers.
 
 mod ahead;
 mod durable;
@@ -17,28 +17,27 @@ use cora_plan::{Graph, Plan};
 use super::fault::Faults;
 use crate::syntax::Reader;
 
-/// What stands in `OUT_DIR` for a program that does not parse: nothing that adds to what the
-/// compiler says about it.
+/// The app of a program that does not parse. It adds nothing to the compiler's errors.
 pub const QUIET: &str = "\
 // The program could not be read: the compiler says why.
 #[cfg(not(target_os = \"none\"))]
 fn main() {}
 ";
 
-/// What stands in `OUT_DIR` for a program with faults.
+/// The files of `OUT_DIR` for a program with faults.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Faulty {
     /// `cora_app.rs`.
     pub app: String,
-    /// Names and texts of files beside it: what the compiler says.
+    /// Names and texts of files next to it: the compiler's messages.
     pub told: Vec<(String, String)>,
 }
 
-/// An app that has the compiler say what no macro tells. Each text stands in a file of its own, so
-/// that the compiler does not show it again as the line of source.
+/// An app that makes the compiler report the faults that no macro reports. Each text is in a
+/// separate file, so that the compiler does not repeat it as the source line.
 ///
-/// An item that looks like one of Cora's may be another crate's, whose macro tells nothing: then
-/// the program compiles, and says what is wrong when it is run.
+/// An item that looks like Cora's may belong to another crate, with a macro that reports nothing.
+/// Then the program compiles, and reports the faults when it runs.
 pub fn faulty(faults: &Faults) -> Faulty {
     let by_script = faults.0.iter().filter(|fault| fault.told_by == Reader::BuildScript);
     let told = by_script.enumerate();
@@ -59,7 +58,7 @@ pub fn faulty(faults: &Faults) -> Faulty {
     Faulty { app, told }
 }
 
-/// Source of the app. `nic_image` says that the NIC half stands beside it.
+/// Source of the app. `nic_image` says whether the NIC half is next to it.
 pub fn run(graph: &Graph, plan: &Plan, nic_image: bool) -> String {
     let mut out = Lines::default();
     // Writing to a string does not fail.
@@ -67,7 +66,7 @@ pub fn run(graph: &Graph, plan: &Plan, nic_image: bool) -> String {
     out.text
 }
 
-/// Text that grows by lines, indented by depth.
+/// Indented lines of text.
 #[derive(Default)]
 struct Lines {
     text: String,
@@ -79,7 +78,7 @@ impl Lines {
         writeln!(self.text, "{:indent$}{line}", "", indent = 4 * self.depth)
     }
 
-    /// A line that ends in `{`, what stands within, and `}`.
+    /// A line that ends in `{`, the inner lines, and `}`.
     fn block(
         &mut self,
         head: impl fmt::Display,
@@ -97,7 +96,7 @@ const ALLOWED: &str = "#[allow(\n    clippy::all,\n    clippy::pedantic,\n    de
     missing_debug_implementations,\n    unreachable_pub,\n    unused_imports,\n    unused_qualifications,\n    \
     reason = \"generated\"\n)]";
 
-/// Before an item that bare metal is built without.
+/// Precedes items that bare metal is built without.
 const AT_THE_HOST: &str = "#[cfg(not(target_os = \"none\"))]";
 
 const USES: [&str; 5] = [
@@ -139,7 +138,7 @@ fn file(out: &mut Lines, graph: &Graph, plan: &Plan, nic_image: bool) -> fmt::Re
     out.block("fn main() -> ::std::process::ExitCode", |out| out.line("__cora_app::main()"))
 }
 
-/// An alias for each state's type: what the first handler that takes it has at that position.
+/// An alias for each state's type, from the first handler that takes it and its position there.
 fn types(out: &mut Lines, graph: &Graph) -> fmt::Result {
     for (number, state) in graph.states.iter().enumerate() {
         let found = graph.chain.iter().find_map(|handler| {
@@ -159,7 +158,7 @@ fn types(out: &mut Lines, graph: &Graph) -> fmt::Result {
     Ok(())
 }
 
-/// The hidden type that `#[flow_handler]` leaves beside a handler.
+/// The hidden type that `#[flow_handler]` generates next to a handler.
 fn hidden(path: &str) -> String {
     let (module, name) = path.rsplit_once("::").unwrap_or(("crate", path));
     format!("{module}::__cora_{}", name.strip_prefix("r#").unwrap_or(name))
@@ -170,7 +169,7 @@ fn app(out: &mut Lines, graph: &Graph, plan: &Plan) -> fmt::Result {
     facts(out, plan)?;
     places(out, graph, plan)?;
     out.line(format_args!("const STATES: usize = {};", graph.states.len()))?;
-    // Each state begins at a line of the cache: up to 64 bytes before it are lost.
+    // Each state is aligned to a cache line, which costs up to 64 bytes of padding.
     out.line("const MEMORY: usize = 64")?;
     for number in 0..graph.states.len() {
         out.line(format_args!("    + 64 + <S{number} as Stored>::BYTES"))?;
@@ -287,15 +286,15 @@ fn handlers(out: &mut Lines, graph: &Graph, plan: &Plan) -> fmt::Result {
         let head = format!("fn h{at}<R: Reach>(&mut self, packet: &mut Packet<'_>) -> Verdict");
         out.block(head, |out| {
             if plan.host_handlers.contains(&handler.name) {
-                // The host reaches every state, a split's NIC side does not: there this handler has
-                // no code.
+                // The host reaches every state, but a split's NIC side does not, so this handler
+                // has no code there.
                 let at_nic = "if const { R::PLACES.is_some() }";
                 let punt = "return Err(::cora::__private::core::verdict::Stop::punt());";
                 out.block(at_nic, |out| out.line(punt))?;
             }
             let run = format!("<{} as Handler>::run::<R>", hidden(&handler.path));
             let kept = durable::kept(graph, plan, handler);
-            // Nothing, but in a build that traces.
+            // Empty except in a tracing build.
             out.line(format_args!("trace::enter({at});"))?;
             if handler.parameters.is_empty() {
                 return out.line(format_args!("trace::leave({run}(packet, (), &Touched::new()))"));
@@ -349,7 +348,7 @@ fn chain(out: &mut Lines, graph: &Graph) -> fmt::Result {
     Ok(())
 }
 
-/// One after the other while they transmit; the last one's verdict is that of the chain.
+/// Runs handlers in order while they transmit; the last verdict is the chain's.
 fn in_order(out: &mut Lines, handlers: &[usize]) -> fmt::Result {
     let Some((last, before)) = handlers.split_last() else {
         return out.line("Ok(Forward::Transmit)");
@@ -361,7 +360,7 @@ fn in_order(out: &mut Lines, handlers: &[usize]) -> fmt::Result {
     out.line(format_args!("self.h{last}::<R>(packet)"))
 }
 
-/// The states by number, as one of the traits that they have.
+/// The states by index, as one of their traits.
 fn state(out: &mut Lines, graph: &Graph, method: &str, home: &str) -> fmt::Result {
     let number = if graph.states.len() < 2 { "_number" } else { "number" };
     let head = format!("fn {method}(&mut self, {number}: usize) -> &mut dyn {home}");
@@ -382,16 +381,15 @@ fn state(out: &mut Lines, graph: &Graph, method: &str, home: &str) -> fmt::Resul
     Ok(())
 }
 
-/// What the runtime does to every state before and after a packet: state by state, so that nothing
-/// is dispatched at run time.
+/// The runtime's work on every state before and after a packet. It is unrolled state by state, so
+/// that there is no dynamic dispatch.
 fn each_state(out: &mut Lines, graph: &Graph, plan: &Plan) -> fmt::Result {
     if graph.states.is_empty() {
         return Ok(());
     }
     ahead::emit(out, graph, plan)?;
-    // Tables last: what `begin` writes of a packet to a table is then known when the handlers ask
-    // it. Behind the begin of a state that is somewhere else in memory, the compiler would have it
-    // read again.
+    // Tables come last: then the compiler still knows the writes of `begin` to a table when the
+    // handlers look it up. After the begin of a state elsewhere in memory, it would reload them.
     let (mut order, tables): (Vec<usize>, Vec<usize>) =
         (0..graph.states.len()).partition(|state| graph.states[*state].keyed.is_none());
     order.extend(tables);

@@ -1,20 +1,20 @@
-//! What a cargo within a build script may see of the world around it.
+//! The environment of a cargo inside a build script.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// Where the outer cargo builds, and as what.
+/// Target directory and profile of the outer cargo.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Layout {
     /// The target directory.
     pub(super) target: PathBuf,
-    /// The profile's name, as `--profile` wants it.
+    /// The profile's name for `--profile`.
     pub(super) profile: String,
 }
 
 impl Layout {
     /// From a path within `OUT_DIR`: `<target>[/<triple>]/<profile>/build/<package>/out/<file>`.
-    /// Cargo's variable `PROFILE` says only `debug` or `release`, whatever the profile is called.
+    /// Cargo's variable `PROFILE` is only `debug` or `release`, for all profiles.
     pub(super) fn of(file: &Path, triple: Option<&str>) -> Option<Self> {
         let build = file.ancestors().find(|path| path.file_name().is_some_and(|n| n == "build"))?;
         let profile = build.parent()?;
@@ -30,16 +30,16 @@ impl Layout {
     }
 }
 
-/// The features that are on, as `--features` wants them.
+/// The enabled features, for `--features`.
 pub(super) fn features(variables: impl IntoIterator<Item = (String, String)>) -> String {
-    // `CARGO_CFG_FEATURE` has them as the manifest spells them, `CARGO_FEATURE_*` mangled.
+    // `CARGO_CFG_FEATURE` has them in the manifest's spelling, `CARGO_FEATURE_*` mangled.
     variables
         .into_iter()
         .find(|(name, _)| name == "CARGO_CFG_FEATURE")
         .map_or_else(|| "nic".to_owned(), |(_, value)| value)
 }
 
-/// Cargo's own variables that the second cargo needs: where things are, and what the user set.
+/// Cargo's variables that the second cargo needs: locations, and the user's settings.
 const KEPT: [&str; 8] = [
     "CARGO_HOME",
     "CARGO_MAKEFLAGS",
@@ -51,10 +51,10 @@ const KEPT: [&str; 8] = [
     "CARGO_TERM_",
 ];
 
-/// Settings of the user's for profiles, and for the NIC's target, which hold for the NIC half too.
+/// The user's settings for profiles and for the NIC's target, which also apply to the NIC half.
 const KEPT_SETTINGS: [&str; 2] = ["CARGO_PROFILE_", "CARGO_TARGET_AARCH64_UNKNOWN_NONE_"];
 
-/// Variables that are set for a build script, or for the host's compiler, alone.
+/// Variables only for a build script, or for the host's compiler.
 const REMOVED: [&str; 14] = [
     "RUSTC",
     "RUSTDOC",

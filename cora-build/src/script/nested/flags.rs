@@ -1,11 +1,10 @@
-//! What the second cargo compiles with, beyond the profile: unaligned accesses, and a level of
-//! optimisation that does not unfold code for its own sake.
+//! Compiler flags of the second cargo besides the profile: unaligned accesses, and an optimisation
+//! level without aggressive unrolling.
 //!
-//! The NIC's target is made for any bare machine, also for one without an MMU, and there takes no
-//! access that is not aligned: a field of a packet is read byte by byte. The NIC half is a process
-//! of Linux, whose memory takes such accesses; with them its code is an eighth smaller. The name of
-//! the feature is not stable, so the compiler is asked first whether it takes it, and one that does
-//! not is not told.
+//! The NIC's target is for any bare machine, including one without an MMU, where unaligned accesses
+//! fault. So a field of a packet is read byte by byte. The NIC half is a Linux process, and its
+//! memory supports unaligned accesses; with them its code is an eighth smaller. The feature's name
+//! is unstable, so the flag is only passed if the compiler accepts it.
 
 use std::env;
 use std::process::{Command, Stdio};
@@ -15,17 +14,17 @@ const UNALIGNED: &str = "-Ctarget-feature=-strict-align";
 /// Cargo's variable for flags of the NIC's target.
 const FLAGS: &str = "CARGO_TARGET_AARCH64_UNKNOWN_NONE_RUSTFLAGS";
 
-/// What the environment of the second cargo has more than that of this build script.
+/// Additional variables for the environment of the second cargo.
 pub(super) fn variables(target: &str) -> Option<(String, String)> {
     let flags = || (FLAGS.to_owned(), with(env::var(FLAGS).ok(), UNALIGNED));
     takes(target, UNALIGNED).then(flags)
 }
 
-/// What is asked of the profile: level 2 in place of 3. A core of the card shares its caches with
-/// the entries of flows, and the same code is a fifteenth smaller so; other levels are what
-/// somebody chose.
+/// Lowers the profile's optimisation level from 3 to 2. A core of the NIC shares its caches with
+/// the entries of flows, and level 2 makes the code a fifteenth smaller. Other levels are the
+/// user's choice.
 pub(super) fn smaller(profile: &str, level: Option<&str>) -> Vec<String> {
-    // Cargo's name for its own profile of that kind.
+    // Cargo's name for this profile.
     let profile = if profile == "debug" { "dev" } else { profile };
     match level {
         Some("3") => vec!["--config".to_owned(), format!("profile.{profile}.opt-level=2")],
@@ -33,7 +32,7 @@ pub(super) fn smaller(profile: &str, level: Option<&str>) -> Vec<String> {
     }
 }
 
-/// Whether the compiler takes the flag.
+/// Whether the compiler accepts the flag.
 fn takes(target: &str, flag: &str) -> bool {
     let rustc = env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
     let mut asked = Command::new(rustc);
@@ -42,7 +41,7 @@ fn takes(target: &str, flag: &str) -> bool {
     asked.status().is_ok_and(|status| status.success())
 }
 
-/// Flags that the user set, and one more.
+/// The user's flags, and one more.
 fn with(before: Option<String>, flag: &str) -> String {
     before.map_or_else(|| flag.to_owned(), |before| format!("{before} {flag}"))
 }

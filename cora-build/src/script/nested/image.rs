@@ -1,9 +1,9 @@
-//! What the second cargo built.
+//! The output of the second cargo.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// The executable built from `root`, as cargo's messages tell it.
+/// The executable built from `root`, according to cargo's messages.
 pub(super) fn executable(messages: &str, root: &Path) -> Option<PathBuf> {
     messages.lines().filter_map(|line| serde_json::from_str(line).ok()).find_map(
         |message: serde_json::Value| {
@@ -39,7 +39,7 @@ pub(super) fn check(bytes: &[u8]) -> Result<(), &'static str> {
     Ok(())
 }
 
-/// The files on the right of a Makefile rule, where a space within a name is written `\ `.
+/// The files on the right of a Makefile rule, with `\ ` for a space in a name.
 pub(super) fn dependencies(rules: &str) -> BTreeSet<PathBuf> {
     let mut files = BTreeSet::new();
     for line in rules.lines() {

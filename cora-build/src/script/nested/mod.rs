@@ -1,16 +1,16 @@
 //! The NIC half: the same package, built again for the NIC's target by a second cargo.
 //!
-//! With feature `nic` on, and this build not for the NIC itself:
+//! With feature `nic` on, in a build that is not for the NIC itself:
 //!
-//! 1. Is the NIC's target installed? If not, the one command that mends it is told.
-//! 2. `cargo build` of the same package with the same features and profile, but for what `flags`
-//!    says, in a target directory of its own (`<target>/nic`): the outer cargo holds the lock of
-//!    the other one. `CORA_NIC_PROFILE` names another profile: a host half that compiles fast can
-//!    carry the NIC half of a release.
-//! 3. The executable is checked to be a static one for aarch64, and copied to `OUT_DIR/nic-image`.
-//! 4. Every file it was built from is told to the outer cargo, so that a change builds it anew.
+//! 1. If the NIC's target is not installed, the error has the command that installs it.
+//! 2. `cargo build` builds the same package with the same features and profile, except for `flags`.
+//!    It uses a separate target directory (`<target>/nic`), because the outer cargo holds the lock
+//!    of its own. `CORA_NIC_PROFILE` selects another profile: a host half with a fast build can
+//!    contain a release build of the NIC half.
+//! 3. The executable must be a static one for aarch64, and is copied to `OUT_DIR/nic-image`.
+//! 4. The outer cargo gets the list of its source files, so that a change rebuilds it.
 //!
-//! `CORA_SKIP_NIC=1` leaves all this out: for editors.
+//! `CORA_SKIP_NIC=1` skips all of this, for editors.
 
 mod environment;
 mod flags;
@@ -35,15 +35,15 @@ use crate::diag::codes;
 /// The NIC's target.
 pub const TARGET: &str = "aarch64-unknown-none";
 
-/// Whether this build script has to make the NIC half.
+/// Whether this build script has to build the NIC half.
 pub fn wanted() -> bool {
     let skipped = env::var("CORA_SKIP_NIC").is_ok_and(|value| !value.is_empty() && value != "0");
     let feature = env::var_os("CARGO_FEATURE_NIC").is_some();
     feature && !is_for_the_nic() && !skipped
 }
 
-/// Makes the NIC half of the package in `directory`, whose root is `root`, and copies it to
-/// `image`; returns the files it was built from. The error is ready to be shown.
+/// Builds the NIC half of the package in `directory` with root `root`, and copies it to `image`.
+/// Returns its source files. The error is ready to show.
 pub fn run(directory: &Path, root: &Path, image: &Path) -> Result<BTreeSet<PathBuf>, String> {
     installed(TARGET)?;
     let layout = environment::Layout::of(image, env::var("TARGET").ok().as_deref())
@@ -58,13 +58,13 @@ pub fn run(directory: &Path, root: &Path, image: &Path) -> Result<BTreeSet<PathB
     std::fs::write(image, &bytes)
         .map_err(|error| failed(&format!("`{}` can't be written: {error}", image.display())))?;
     let dependencies = std::fs::read_to_string(built.with_extension("d")).unwrap_or_default();
-    // What the build made itself is newer than this run, and would have it run for ever.
+    // Files from the build itself are newer than this run, and would rerun it forever.
     let mut files = image::dependencies(&dependencies);
     files.retain(|file| !file.starts_with(&layout.target));
     Ok(files)
 }
 
-/// The fault of a root with this text and name that has a NIC half and links `std`.
+/// The fault of a root with this text and name, if it has a NIC half but links `std`.
 pub fn without_std(text: &str, name: &str) -> Result<(), Fault> {
     let root = syn::parse_file(text);
     let words = |attribute: &syn::Attribute| {
@@ -81,7 +81,7 @@ pub fn without_std(text: &str, name: &str) -> Result<(), Fault> {
     Err(fault(codes::STD_AT_THE_NIC, message.to_owned(), cure, Some((name, 1, text))))
 }
 
-/// Whether the target's core library is there.
+/// Whether the target's core library is installed.
 fn installed(target: &str) -> Result<(), String> {
     let rustc = env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
     let output = Command::new(rustc)
@@ -120,7 +120,7 @@ fn cargo(
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
-    // What the outer cargo resolved is what the NIC half is built from.
+    // The NIC half uses the versions that the outer cargo resolved.
     if directory.ancestors().any(|ancestor| ancestor.join("Cargo.lock").is_file()) {
         command.arg("--locked");
     }
@@ -157,7 +157,7 @@ mod tests {
 
     #[test]
     fn a_target_that_is_not_installed_is_told_with_what_mends_it() {
-        // Known to every rustc, and installed nowhere by default.
+        // Known to every rustc, and nowhere installed by default.
         let told = installed("mipsel-sony-psx").unwrap_err();
         assert_eq!(
             told,

@@ -1,25 +1,24 @@
-//! The profile that the NIC half is built with: that of the host half, or the one that
-//! `CORA_NIC_PROFILE` names.
+//! The profile of the NIC half: that of the host half, or the one in `CORA_NIC_PROFILE`.
 
 use std::env;
 use std::path::Path;
 
 use super::environment::Layout;
 
-/// The variable that names another profile than that of the host half.
+/// The variable that selects another profile than the host half's.
 pub const VARIABLE: &str = "CORA_NIC_PROFILE";
 
 /// A profile of the second cargo.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Profile {
-    /// Its name, as `--profile` wants it.
+    /// Its name for `--profile`.
     pub(super) name: String,
-    /// Its level of optimisation, where that is known.
+    /// Its optimisation level, if it is known.
     pub(super) level: Option<String>,
 }
 
 impl Profile {
-    /// The profile that this build asks for, of the package in `directory`.
+    /// The profile for this build of the package in `directory`.
     pub(super) fn of_this_build(layout: &Layout, directory: &Path) -> Self {
         let named = env::var(VARIABLE).ok().filter(|name| !name.is_empty());
         match named {
@@ -27,13 +26,13 @@ impl Profile {
                 let level = level(&root_manifest(directory), &name);
                 Self { name, level }
             }
-            // Cargo tells the level of the profile that it builds with.
+            // Cargo passes the level of its own profile.
             _ => Self { name: layout.profile.clone(), level: env::var("OPT_LEVEL").ok() },
         }
     }
 }
 
-/// The manifest with the profiles that hold: the one of the workspace, or of the package itself.
+/// The manifest with the effective profiles: the workspace's, or the package's own.
 fn root_manifest(directory: &Path) -> toml::Table {
     let manifests = directory.ancestors().filter_map(|ancestor| {
         let text = std::fs::read_to_string(ancestor.join("Cargo.toml")).ok()?;
@@ -49,12 +48,12 @@ fn root_manifest(directory: &Path) -> toml::Table {
     package.unwrap_or_default()
 }
 
-/// The level of optimisation of a profile: its own, or that of the profile it inherits from.
-/// Cargo's defaults are 3 for `release` and `bench`, and 0 for `dev` and `test`.
+/// The optimisation level of a profile: its own, or the inherited one. Cargo's defaults are 3 for
+/// `release` and `bench`, and 0 for `dev` and `test`.
 fn level(manifest: &toml::Table, name: &str) -> Option<String> {
     let profiles = manifest.get("profile").and_then(toml::Value::as_table);
     let mut name = name;
-    // A chain of profiles that is longer than this goes round in a circle, which cargo refuses.
+    // A longer chain of profiles is a cycle, which cargo refuses.
     for _ in 0..8 {
         let profile = profiles.and_then(|profiles| profiles.get(name)?.as_table());
         match profile.and_then(|profile| profile.get("opt-level")) {

@@ -1,13 +1,13 @@
-//! The second cargo's words on its way: handed on line by line, but for warnings of our making.
+//! The output of the second cargo, forwarded line by line except for warnings that Cora causes.
 //!
-//! The compiler warns that the feature `strict-align` is not stable, once for each crate. It is
-//! Cora that sets it (`flags`), and nobody else can do anything about it.
+//! The compiler warns once for each crate that the feature `strict-align` is unstable. Cora sets it
+//! (`flags`), so users can't avoid the warning.
 
 use std::io::{BufRead as _, BufReader, Read, Write};
 use std::process::{Child, Command};
 use std::thread;
 
-/// Runs a command with piped outputs; whether it succeeded, and its standard output.
+/// Runs a command with piped outputs; returns whether it succeeded, and its standard output.
 pub(super) fn run(command: &mut Command) -> std::io::Result<(bool, String)> {
     let mut child: Child = command.spawn()?;
     let stderr = child.stderr.take();
@@ -19,12 +19,12 @@ pub(super) fn run(command: &mut Command) -> std::io::Result<(bool, String)> {
         stdout.read_to_end(&mut messages)?;
     }
     let status = child.wait()?;
-    // Words that can't be told are lost, and nothing else.
+    // A failure to forward loses only output.
     let _told = telling.join();
     Ok((status.success(), String::from_utf8_lossy(&messages).into_owned()))
 }
 
-/// Hands lines on, without paragraphs that warn of the feature.
+/// Forwards lines, without paragraphs that warn of the feature.
 fn hand_on(from: BufReader<impl Read>, to: &mut impl Write) -> std::io::Result<()> {
     let mut left_out = false;
     for line in from.split(b'\n') {
@@ -46,7 +46,7 @@ fn hand_on(from: BufReader<impl Read>, to: &mut impl Write) -> std::io::Result<(
     Ok(())
 }
 
-/// Whether a line begins another message: those that go on are indented.
+/// Whether a line begins another message, because continuations are indented.
 fn begins_another(line: &str) -> bool {
     !line.starts_with(' ')
 }

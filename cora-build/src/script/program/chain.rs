@@ -1,4 +1,4 @@
-//! Which handlers run, in which order: the one `app!` of the program.
+//! The handlers and their order: the program's single `app!`.
 
 use proc_macro2::Span;
 use quote::ToTokens as _;
@@ -11,7 +11,7 @@ use crate::script::findings::Findings;
 use crate::script::source::{Call, Source};
 use crate::syntax::arguments::nearest;
 
-/// Numbers of the chain's handlers, in order.
+/// Indices of the chain's handlers, in order.
 pub(super) fn run(source: &Source, parts: &Parts, findings: &mut Findings) -> Vec<usize> {
     let Some((call, others)) = source.calls.split_first() else {
         let at = parts.handlers.first().map_or(0, |handler| handler.file);
@@ -72,8 +72,8 @@ fn paths(call: &Call, findings: &mut Findings) -> Option<Vec<Path>> {
     None
 }
 
-/// The handler that a path means: by the whole path from the root, or, since `use` may have brought
-/// it in, by its name alone.
+/// The handler of a path: by the whole path from the root, or by its name alone, because a `use`
+/// may have imported it.
 fn find(written: &Path, parts: &Parts) -> Option<usize> {
     let words: Vec<String> = words(written);
     let whole =

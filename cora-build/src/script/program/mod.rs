@@ -1,14 +1,13 @@
-//! A whole program: whether its states, handlers and chain fit together.
+//! A whole program: the consistency of its states, handlers and chain.
 //!
-//! 1. Each annotated item is read as the macros read it ([`crate::syntax`]).
-//! 2. Names are held against each other: states, handlers, parameters (`names`).
+//! 1. Each annotated item is read in the same way as by the macros ([`crate::syntax`]).
+//! 2. Names of states, handlers and parameters are checked against each other (`names`).
 //! 3. The chain is read from `app!` (`chain`).
-//! 4. What handlers reach besides their parameters is held against the rules (`reach`), and so are
-//!    drops of transparent ones through the functions that they call (`transparent`).
+//! 4. Items that handlers reach besides their parameters are checked (`reach`), and so are drops of
+//!    transparent handlers in called functions (`transparent`).
+//! 5. Code of both halves may use only `core` (`std_use`).
 //!
-//! 5. Code that both halves are built from uses `core` alone (`std_use`).
-//!
-//! A stage with errors ends the build, so that no fault is told that another one made.
+//! A stage with errors ends the build, so that no fault is the consequence of another one.
 
 mod chain;
 mod names;
@@ -24,57 +23,57 @@ use super::source::{Annotated, Annotation, Source};
 use crate::diag::Diagnostics;
 use crate::syntax::{self, HandlerDecl, Reader, StateDecl};
 
-/// A program whose parts fit together.
+/// A consistent program.
 #[derive(Clone, Debug)]
 pub struct Program {
-    /// Its states, by name; also those that the chain does not use.
+    /// Its states, by name, including those outside the chain.
     pub states: BTreeMap<String, State>,
     /// The handlers of the chain, in order.
     pub chain: Vec<Handler>,
-    /// Whether some entry has a reply key of its handler's making.
+    /// The handlers that choose reply keys.
     pub translates: Translates,
 }
 
-/// A state, and where it is.
+/// A state and its location.
 #[derive(Clone, Debug)]
 pub struct State {
     /// The declaration.
     pub decl: StateDecl,
     /// Number of its file.
     pub file: usize,
-    /// Modules around it.
+    /// Its modules.
     pub module: Vec<String>,
 }
 
-/// A handler, and where it is.
+/// A handler and its location.
 #[derive(Clone, Debug)]
 pub struct Handler {
     /// The declaration.
     pub decl: HandlerDecl,
     /// Number of its file.
     pub file: usize,
-    /// Modules around it.
+    /// Its modules.
     pub module: Vec<String>,
-    /// Why the root can't name it, where it can't.
+    /// The reason that the root can't name it, if there is one.
     pub hidden: Option<String>,
 }
 
-/// Which handlers name the reply key of an entry themselves (`insert_with_reply`), as NAT does.
+/// The handlers that choose the reply key of an entry (`insert_with_reply`), as NAT does.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Translates {
-    /// Names of handlers that say so in their body.
+    /// Names of handlers that do so in their body.
     pub handlers: Vec<String>,
-    /// A function that is no handler says so, so any handler may.
+    /// Whether another function does so; then any handler may.
     pub helpers: bool,
 }
 
-/// The annotated items of a program, each right by itself.
+/// The annotated items of a program, each valid by itself.
 struct Parts {
     states: Vec<State>,
     handlers: Vec<Handler>,
 }
 
-/// Reads and checks the program; `None` after an error, which is in `findings` then.
+/// Reads and checks the program; `None` after an error, which is in `findings`.
 pub fn run(source: &Source, cfg: &Cfg, findings: &mut Findings) -> Option<Program> {
     let parts = parts(source, findings);
     if findings.has_errors() {
@@ -135,7 +134,7 @@ pub fn path(module: &[String], name: &str) -> String {
     path
 }
 
-/// A name as a path may hold it: keywords are written raw.
+/// A name in the form for a path: keywords are raw.
 fn raw(name: &str) -> String {
     if syn::parse_str::<syn::Ident>(name).is_ok() { name.to_owned() } else { format!("r#{name}") }
 }

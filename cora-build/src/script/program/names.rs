@@ -1,4 +1,4 @@
-//! Whether names are unique, and parameters name states in the way their kind wants.
+//! Checks that names are unique, and that parameters take states according to their kind.
 
 use std::collections::BTreeMap;
 
@@ -106,7 +106,7 @@ fn borrowed(handler: &Handler, parameter: &Parameter, state: &State, findings: &
         .help(format!("write `{}: {wanted}`", parameter.ident));
 }
 
-/// Warns of what the chain leaves out.
+/// Warns of items outside the chain.
 pub(super) fn unused(parts: &Parts, chain: &[usize], findings: &mut Findings) {
     for (at, handler) in parts.handlers.iter().enumerate() {
         if !chain.contains(&at) {

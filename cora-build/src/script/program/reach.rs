@@ -1,7 +1,7 @@
-//! What handlers reach besides their parameters.
+//! The items that handlers reach besides their parameters.
 //!
-//! Names are followed, not types: a handler reaches what its body mentions, and what the functions
-//! that it mentions reach. Methods are not followed.
+//! The analysis follows names instead of types: a handler reaches the names in its body, and the
+//! names that the functions among them reach. It does not follow methods.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +13,7 @@ use crate::diag::codes;
 use crate::script::findings::Findings;
 use crate::script::source::{Source, Static, mentions};
 
-/// The method by which a handler names the reply key of an entry itself.
+/// The method with a reply key of the handler's choice.
 const TRANSLATING: &str = "insert_with_reply";
 
 pub(super) fn run(source: &Source, parts: &Parts, findings: &mut Findings) {
@@ -34,7 +34,7 @@ pub(super) fn run(source: &Source, parts: &Parts, findings: &mut Findings) {
     }
 }
 
-/// Words that each function mentions. Functions of one name count as one.
+/// Words in each function. Functions with the same name count as one.
 fn functions(source: &Source) -> BTreeMap<&str, BTreeSet<String>> {
     let mut functions: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
     for function in &source.functions {
@@ -44,7 +44,7 @@ fn functions(source: &Source) -> BTreeMap<&str, BTreeSet<String>> {
     functions
 }
 
-/// A static that a function reaches, itself or through others.
+/// A static that a function reaches, directly or through others.
 fn through<'a>(
     function: &str,
     functions: &BTreeMap<&str, BTreeSet<String>>,
@@ -83,7 +83,7 @@ fn refuse(
         .help("make it a state: `#[state(singleton)]`, or `#[state(commutative)]` for counters");
 }
 
-/// Who names reply keys.
+/// The handlers and helpers that choose reply keys.
 pub(super) fn translates(source: &Source, parts: &Parts) -> Translates {
     let says = |body: &proc_macro2::TokenStream| {
         mentions(body).iter().any(|(word, _)| word == TRANSLATING)

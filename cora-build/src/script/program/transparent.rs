@@ -1,4 +1,4 @@
-//! Transparent handlers, through the functions that they call.
+//! Checks transparent handlers, including the functions that they call.
 
 use super::Parts;
 use crate::check::paths::{Routine, Surroundings};
@@ -6,7 +6,7 @@ use crate::check::transparent::{Callee, Callees, escapes, tell};
 use crate::script::findings::{Findings, Texts as _};
 use crate::script::source::Source;
 
-/// The program's functions, all of them.
+/// All functions of the program.
 struct Program<'a>(&'a Surroundings);
 
 impl Callees for Program<'_> {

@@ -1,17 +1,17 @@
-//! Where the file of `mod x;` is.
+//! Finds the file of `mod x;`.
 //!
-//! The rules are those of the Rust reference, "Module source filenames": beside the file for
-//! `mod.rs` and roots, in a directory of the file's name otherwise, within a directory per inline
-//! module; `#[path]` counts from the directory of the file, or of the inline module it stands in.
+//! The rules are those of the Rust reference, "Module source filenames". Files are next to `mod.rs`
+//! and roots, and otherwise in a directory with the file's name, with a directory for each inline
+//! module. `#[path]` is relative to the directory of the file, or of its inline module.
 
 use std::path::{Path, PathBuf};
 
-/// Where the modules declared at some point of the source are looked for.
+/// Directories for the modules declared at some place.
 #[derive(Clone, Debug)]
 pub(super) struct Directories {
     /// Directory of child modules.
     children: PathBuf,
-    /// What `#[path]` counts from.
+    /// The base directory of `#[path]`.
     paths: PathBuf,
 }
 
@@ -19,7 +19,7 @@ pub(super) struct Directories {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Found {
     pub(super) path: PathBuf,
-    /// Whether its children stand beside it.
+    /// Whether its children are next to it.
     pub(super) beside: bool,
 }
 
@@ -31,7 +31,7 @@ impl Directories {
         Self { children, paths: beside }
     }
 
-    /// Within an inline module.
+    /// Inside an inline module.
     pub(super) fn inline(&self, name: &str, path: Option<&str>) -> Self {
         let children = match path {
             Some(path) => self.paths.join(path),
@@ -40,7 +40,7 @@ impl Directories {
         Self { paths: children.clone(), children }
     }
 
-    /// The file of `mod name;`; `None` when there is none.
+    /// The file of `mod name;`; `None` if there is none.
     pub(super) fn find(&self, name: &str, path: Option<&str>) -> Option<Found> {
         if let Some(path) = path {
             let path = self.paths.join(path);

@@ -1,4 +1,4 @@
-//! What the kinds of items have in common, and [`syn`] keeps apart.
+//! Common properties of item kinds that [`syn`] separates.
 
 use proc_macro2::TokenStream;
 use quote::ToTokens as _;
@@ -7,7 +7,7 @@ use syn::{Attribute, Item, Visibility};
 use super::{Annotation, scan};
 use crate::syntax::is_attribute;
 
-/// Names of types whose value changes behind a shared reference.
+/// Names of types with interior mutability.
 const CHANGING: [&str; 12] = [
     "Cell",
     "RefCell",
@@ -23,7 +23,7 @@ const CHANGING: [&str; 12] = [
     "AtomicPtr",
 ];
 
-/// What an item is annotated as, if it is.
+/// The annotation of an item, if it has one.
 pub(super) fn annotated(item: &Item) -> Option<(Annotation, &Attribute)> {
     attributes(item).iter().find_map(|attribute| {
         let annotation = if is_attribute(attribute, "state") {
@@ -37,7 +37,7 @@ pub(super) fn annotated(item: &Item) -> Option<(Annotation, &Attribute)> {
     })
 }
 
-/// How a static can change; `None` when it can't.
+/// The reason that a static can change; `None` if it can't.
 pub(super) fn changes(item: &syn::ItemStatic) -> Option<&'static str> {
     if !matches!(item.mutability, syn::StaticMutability::None) {
         return Some("it is `static mut`");
@@ -68,11 +68,11 @@ pub fn attributes(item: &Item) -> &[Attribute] {
     }
 }
 
-/// Who may name it, where that counts.
+/// Its visibility, if that matters.
 pub(super) fn visibility(item: &Item) -> Option<&Visibility> {
     match item {
         Item::Fn(item) => Some(&item.vis),
-        // The root never names a state: it finds its type through the handler.
+        // The root never names a state: it finds the type through the handler.
         _ => None,
     }
 }
@@ -92,7 +92,7 @@ pub(super) fn name(item: &Item) -> String {
     }
 }
 
-/// What stands within an item, without its own attributes.
+/// The contents of an item without its own attributes.
 pub(super) fn body(item: &Item) -> TokenStream {
     match item {
         Item::Fn(item) => item.block.to_token_stream(),

@@ -1,14 +1,12 @@
-//! The source of a program: its files, and the items that Cora has to know.
+//! The source of a program: its files, and the items relevant to Cora.
 //!
 //! 1. Begin at the root of the crate, `src/main.rs` or else `src/lib.rs`.
-//! 2. Follow `mod` as rustc does (`files`), leaving out what a false `#[cfg]` leaves out.
-//! 3. Gather the items with `#[state]` and `#[flow_handler]`, the calls of `app!`, and what a
-//!    handler may not reach: statics that can change (`walk`).
-//! 4. Where an annotation stands that can't be gathered (made by a macro, within a function), say
-//!    so (`scan`).
+//! 2. Follow `mod` as rustc does (`files`), without items that a false `#[cfg]` removes.
+//! 3. Gather the items with `#[state]` and `#[flow_handler]`, the calls of `app!`, and the statics
+//!    that can change, because handlers may not reach them (`walk`).
+//! 4. Report annotations that can't be gathered (made by a macro, inside a function) (`scan`).
 //!
-//! What doesn't parse, and modules that aren't there, are left for rustc to complain about: it does
-//! so better.
+//! Syntax errors and missing modules are left to rustc, which reports them better.
 
 mod files;
 mod item;
@@ -32,9 +30,9 @@ pub use scan::mentions;
 /// A program's source.
 #[derive(Clone, Debug, Default)]
 pub struct Source {
-    /// Files, in the order in which they were come upon; the root first.
+    /// Files, in order of discovery; the root first.
     pub files: Vec<File>,
-    /// Items with `#[state]` or `#[flow_handler]`, in the order of the source.
+    /// Items with `#[state]` or `#[flow_handler]`, in source order.
     pub items: Vec<Annotated>,
     /// Calls of `app!`.
     pub calls: Vec<Call>,
@@ -42,28 +40,28 @@ pub struct Source {
     pub statics: Vec<Static>,
     /// Functions that handlers may call.
     pub functions: Vec<Function>,
-    /// What handlers may name and call.
+    /// Items that handlers may name and call.
     pub surroundings: Surroundings,
-    /// Names of annotated items that their `#[cfg]` leaves out.
+    /// Names of annotated items that their `#[cfg]` removes.
     pub removed: Vec<String>,
-    /// All items that are compiled for the NIC, but for modules.
+    /// All items that are compiled for the NIC, except modules.
     pub shared: Vec<Shared>,
-    /// Paths from the root of items that the NIC half is built without.
+    /// Paths from the root of items that the NIC half lacks.
     pub host_only: BTreeSet<Vec<String>>,
-    /// Whether a file nests too deep to be read: the compiler may not survive it either.
+    /// Whether the nesting of a file exceeds the limit: the compiler may not survive it either.
     pub too_deep: bool,
     /// Whether its package has a NIC half: its manifest has the feature `nic`.
     pub has_nic: bool,
-    /// Why rustc will complain; the program was not read to its end then.
+    /// The error that rustc will report, if there is one; then the program was not read to its end.
     pub unreadable: Option<String>,
 }
 
 /// One file.
 #[derive(Clone, Debug)]
 pub struct File {
-    /// Where it is.
+    /// Its path.
     pub path: PathBuf,
-    /// Its name from the package's directory, with `/` on every machine.
+    /// Its path relative to the package's directory, with `/` on every machine.
     pub name: String,
     /// Its text.
     pub text: String,
@@ -71,7 +69,7 @@ pub struct File {
     pub shared: bool,
 }
 
-/// What an item is annotated as.
+/// The annotation of an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Annotation {
     /// `#[state]`.
@@ -80,20 +78,21 @@ pub enum Annotation {
     Handler,
 }
 
-/// An item with an attribute of Cora's.
+/// An item with an attribute of Cora.
 #[derive(Clone, Debug)]
 pub struct Annotated {
-    /// Which attribute.
+    /// The annotation.
     pub annotation: Annotation,
     /// Number of its file.
     pub file: usize,
-    /// Names of the modules around it, from the root.
+    /// Its modules, from the root.
     pub module: Vec<String>,
-    /// Why the root of the crate can't name it, where it can't: what would have to be `pub`.
+    /// The reason that the root of the crate can't name it, if there is one: the item that would
+    /// have to be `pub`.
     pub hidden: Option<String>,
-    /// What stands in the attribute's parentheses.
+    /// The attribute's arguments.
     pub args: TokenStream,
-    /// The item, as the file has it.
+    /// The item, as written.
     pub item: TokenStream,
 }
 
@@ -102,11 +101,11 @@ pub struct Annotated {
 pub struct Call {
     /// Number of its file.
     pub file: usize,
-    /// Whether it stands in a module.
+    /// Whether it is inside a module.
     pub in_module: bool,
-    /// Where.
+    /// Its place.
     pub place: Place,
-    /// What stands in its parentheses.
+    /// Its arguments.
     pub arguments: TokenStream,
 }
 
@@ -115,7 +114,7 @@ pub struct Call {
 pub struct Static {
     /// Its name.
     pub name: String,
-    /// How it can change, in a few words.
+    /// The reason that it can change, in a few words.
     pub how: &'static str,
 }
 
@@ -128,18 +127,18 @@ pub struct Function {
     pub body: TokenStream,
 }
 
-/// An item that both halves are built from.
+/// An item of both halves.
 #[derive(Clone, Debug)]
 pub struct Shared {
     /// Number of its file.
     pub file: usize,
-    /// Modules around it.
+    /// Its modules.
     pub module: Vec<String>,
     /// The item.
     pub item: syn::Item,
 }
 
-/// Reads the program whose package is in `directory`.
+/// Reads the program of the package in `directory`.
 pub fn run(directory: &Path, cfg: &Cfg, findings: &mut Findings) -> Source {
     let mut walk = walk::Walk::new(directory, cfg, findings);
     walk.source.has_nic = package::has_nic(directory);
@@ -152,7 +151,7 @@ pub fn run(directory: &Path, cfg: &Cfg, findings: &mut Findings) -> Source {
 }
 
 impl Source {
-    /// Digest of what both halves are built from.
+    /// Digest of the source of both halves.
     pub fn digest(&self, cfg: &Cfg) -> u64 {
         let features: Vec<&str> = cfg.shared_features().collect();
         let features = features.join(",");

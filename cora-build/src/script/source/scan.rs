@@ -1,4 +1,4 @@
-//! Looks for names in tokens that are not parsed: bodies of macros and functions.
+//! Searches for names in unparsed tokens: bodies of macros and functions.
 
 use std::collections::BTreeSet;
 
@@ -31,7 +31,8 @@ fn search(tokens: TokenStream, found: &mut Vec<(Span, &'static str)>) {
     }
 }
 
-/// Whether the inside of `#[…]` names one of Cora's attributes: the last word before its arguments.
+/// Whether the contents of `#[…]` name one of Cora's attributes: the last word before its
+/// arguments.
 fn annotation(tokens: TokenStream) -> Option<(Span, &'static str)> {
     let mut last = None;
     for token in tokens {
@@ -45,7 +46,7 @@ fn annotation(tokens: TokenStream) -> Option<(Span, &'static str)> {
     ["flow_handler", "state"].into_iter().find(|name| last == name).map(|name| (last.span(), name))
 }
 
-/// Every word of the tokens with its place, the first time it comes.
+/// Every word of the tokens, with the place of its first occurrence.
 pub fn mentions(tokens: &TokenStream) -> Vec<(String, Span)> {
     fn words(tokens: TokenStream, seen: &mut BTreeSet<String>, found: &mut Vec<(String, Span)>) {
         for token in tokens {

@@ -1,4 +1,4 @@
-//! Walks the modules of a crate and gathers what [`Source`] holds.
+//! Walks the modules of a crate and gathers the contents of [`Source`].
 
 use std::path::{Path, PathBuf};
 
@@ -22,21 +22,21 @@ pub(super) struct Walk<'a> {
     pub(super) source: Source,
 }
 
-/// Where in the crate the walk stands.
+/// The current place of the walk.
 #[derive(Clone)]
 struct Here {
     file: usize,
     module: Vec<String>,
     directories: Directories,
-    /// What would have to be `pub`, for the root to name items here.
+    /// The item that would have to be `pub` for the root to name items here.
     hidden: Option<String>,
-    /// A condition around this place that NIC and host answer differently.
+    /// An enclosing condition that differs between NIC and host.
     side: Option<String>,
-    /// Whether the NIC half is built from this.
+    /// Whether this belongs to the NIC half.
     at_nic: bool,
 }
 
-/// What a file is read as.
+/// A file to read, and its context.
 struct Entry {
     found: Found,
     module: Vec<String>,
@@ -93,19 +93,19 @@ impl<'a> Walk<'a> {
         self.source.unreadable.get_or_insert(why);
     }
 
-    /// Name of a file from the package's directory, the same on every machine.
+    /// Path of a file relative to the package's directory, the same on every machine.
     fn name(&self, path: &Path) -> String {
         let path = path.strip_prefix(self.directory).unwrap_or(path);
         let parts: Vec<_> = path.components().map(|c| c.as_os_str().to_string_lossy()).collect();
         parts.join("/")
     }
 
-    /// The place behind these attributes' conditions; `None` when they leave it out on both halves.
+    /// The place under these attributes' conditions; `None` if they remove it from both halves.
     fn enter(&mut self, mut here: Here, attributes: &[Attribute]) -> Option<Here> {
         for condition in attributes.iter().filter_map(Condition::of) {
             here.at_nic &= self.nic.holds(&condition) != Truth::False;
             if let Some(side) = condition.side() {
-                // Read whether or not it holds: what is in there must be refused on both halves.
+                // Read even if it is false, because its faults must be reported for both halves.
                 here.side.get_or_insert(side);
             } else if self.cfg.holds(&condition) == Truth::False {
                 return None;
@@ -136,7 +136,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Notes which halves are built from an item.
+    /// Records the halves of an item.
     fn by_half(&mut self, item: &Item, here: &Here) {
         let (file, module) = (here.file, here.module.clone());
         if here.at_nic {
@@ -176,13 +176,13 @@ impl<'a> Walk<'a> {
                 self.unreadable(format!("{} is a module twice", found.path.display()));
             }
             Some(found) => self.file(Entry { found, module, hidden, side, at_nic }),
-            // One half may do without the file.
+            // One half may lack the file.
             None if side.is_some() => {}
             None => self.unreadable(format!("there is no file for module `{name}`")),
         }
     }
 
-    /// What `#[path = "…"]` says, also within a `#[cfg_attr]` that holds.
+    /// The value of `#[path = "…"]`, also within a `#[cfg_attr]` that holds.
     fn path_attribute(&self, attributes: &[Attribute]) -> Option<String> {
         attributes.iter().find_map(|attribute| {
             if let Some((condition, inner)) = conditional(attribute) {
@@ -294,7 +294,7 @@ impl<'a> Walk<'a> {
         });
     }
 
-    /// Warns of conditions that may or may not hold.
+    /// Warns of undetermined conditions.
     fn undetermined(&mut self, attributes: &[Attribute], here: &Here, what: &str) {
         for attribute in attributes {
             let Some(condition) = Condition::of(attribute) else { continue };
@@ -330,7 +330,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Refuses annotated items within the body of another.
+    /// Refuses annotated items inside the body of another.
     fn within(&mut self, body: &TokenStream, here: &Here) {
         for (span, name) in scan::annotations(body) {
             self.findings
@@ -345,7 +345,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// The path from the root of an item that has a name.
+/// The path from the root of a named item.
 fn named(item: &Item, module: &[String]) -> Option<Vec<String>> {
     let name = match item {
         Item::Mod(module) => module.ident.to_string(),

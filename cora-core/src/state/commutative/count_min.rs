@@ -1,13 +1,13 @@
-//! A count-min sketch: how much each key had, in bounded memory, never too little.
+//! A count-min sketch: an estimate of each key's count, in bounded memory, never too low.
 //!
 //! Cormode and Muthukrishnan, "An improved data stream summary: the count-min sketch and its
 //! applications", J. Algorithms 55 (2005). With `COLUMNS = e/ε` and `ROWS = ln(1/δ)`, an estimate
-//! is at most `ε` of the whole too high, with probability `1 - δ`. It is linear, so replicas merge
-//! by addition and no update depends on the other side.
+//! is too high by at most `ε` of the total, with probability `1 - δ`. It is linear, so replicas
+//! merge by addition, and no update depends on the other side.
 //!
-//! Its counters are all over, and most are in no near cache. So an update waits until some more
-//! were made: its counters are asked for when it is made, and have come when a later update has it
-//! applied. Who reads the sketch adds what waits.
+//! The counters of a key are scattered, and most of them miss the near caches. So updates are
+//! delayed: an update prefetches its counters, and a later update applies it once they have
+//! arrived. Readers add the pending updates.
 
 use super::super::Malformed;
 use super::{Replica, number};
@@ -16,47 +16,47 @@ use crate::key::Key;
 use crate::plain::Describe;
 use crate::prefetch::prefetch;
 
-/// Keys the sketch apart from all others that hash with the run's seed.
+/// Separates the sketch's hash from all others keyed by the run's seed.
 const APART: u64 = 0x0063_6f72_615f_636d;
-/// The hash that counters are told apart by in descriptions.
+/// Hashes the counters into a digest for descriptions.
 const DIGEST: FlowHasher = FlowHasher::new(APART);
 
-/// Most updates of one packet: so many can be taken back.
+/// Maximum number of updates per packet: as many can be rolled back.
 const PENDING: u32 = 16;
-/// Updates of earlier packets that wait for their counters: some packets' work is as long as memory
-/// takes.
+/// Pending updates of earlier packets: the work of a few packets covers the memory latency.
 const DELAY: u32 = 8;
-/// Places for updates that wait: an update has one applied, unless fewer wait than `DELAY` beside
-/// those of its own packet.
+/// Slots for pending updates. An update applies the oldest one, unless fewer than `DELAY` wait
+/// besides those of its own packet.
 const WAITING: usize = (PENDING + DELAY).next_power_of_two() as usize;
 
 /// A count-min sketch of `ROWS × COLUMNS` counters (8 bytes each).
 ///
-/// One packet makes at most 16 updates; further ones are refused under every plan alike, and
-/// counted (`refused` in reports), because they could not be taken back by a punt.
+/// One packet makes at most 16 updates. Further ones are refused under every plan alike, because a
+/// punt could not roll them back, and counted (`refused` in reports).
 #[derive(Clone, Copy, Debug)]
 pub struct CountMin<const ROWS: usize, const COLUMNS: usize> {
     counters: [[u64; COLUMNS]; ROWS],
-    /// By the run's seed: the same on both sides, so that replicas merge, and no other run's.
+    /// Keyed by the run's seed: equal on both sides, so that replicas merge, and different in other
+    /// runs.
     hasher: FlowHasher,
     refused: u64,
-    /// Of those, earlier packets'.
+    /// `refused` before the current packet.
     refused_before: u64,
-    /// What was added last, and the hashes of what it was added to; an update's place is its
-    /// number, around.
+    /// Amounts and key hashes of the last updates; the slot of an update is its number modulo the
+    /// size.
     amounts: [u64; WAITING],
     hashes: [u64; WAITING],
-    /// Updates that are in the counters.
+    /// Number of updates that are in the counters.
     applied: u32,
-    /// Those of packets that are through.
+    /// Number of updates by completed packets.
     kept: u32,
-    /// All that were made.
+    /// Number of all updates.
     made: u32,
 }
 
 impl<const ROWS: usize, const COLUMNS: usize> CountMin<ROWS, COLUMNS> {
     /// Adds `amount` to the count of `key`.
-    // At the host without a call, behind which all that the handler knows would be read again.
+    // Inlined at the host: after a call, the handler would have to reload its values from memory.
     #[cfg_attr(target_arch = "x86_64", inline(always))]
     #[cfg_attr(not(target_arch = "x86_64"), inline)]
     pub fn add<K: Key>(&mut self, key: &K, amount: u64) {
@@ -84,23 +84,22 @@ impl<const ROWS: usize, const COLUMNS: usize> CountMin<ROWS, COLUMNS> {
         self.refused += 1;
     }
 
-    /// The most that `key` can have had. Only the whole value tells it: reports read it after the
-    /// merge, a handler sees one side's part.
+    /// An upper bound of the count of `key`. Only the merged value has it: reports read it after
+    /// the merge, a handler would see one side's part.
     pub fn estimate<K: Key>(&self, key: &K) -> u64 {
         let hash = key.hash(&self.hasher, false);
         let counts = (0..ROWS).map(|row| self.counter(row, column::<COLUMNS>(hash, row)));
         counts.min().unwrap_or(0)
     }
 
-    /// An update that waits, by its number: the hash, and the amount.
+    /// Hash and amount of a pending update, by its number.
     #[inline(always)]
     const fn waiting(&self, update: u32) -> (u64, u64) {
         let place = update as usize % WAITING;
         (self.hashes[place], self.amounts[place])
     }
 
-    /// Of the updates that wait, the one that waits longest is applied. It is of a packet that is
-    /// through.
+    /// Applies the oldest pending update, which belongs to a completed packet.
     #[inline(always)]
     fn apply_oldest(&mut self) {
         let (hash, amount) = self.waiting(self.applied);
@@ -111,7 +110,7 @@ impl<const ROWS: usize, const COLUMNS: usize> CountMin<ROWS, COLUMNS> {
         }
     }
 
-    /// The value of a counter with all updates applied.
+    /// The value of a counter including all pending updates.
     fn counter(&self, row: usize, at: usize) -> u64 {
         let waiting = (0..self.made.wrapping_sub(self.applied)).map(|ahead| {
             let (hash, amount) = self.waiting(self.applied.wrapping_add(ahead));
@@ -126,7 +125,7 @@ impl<const ROWS: usize, const COLUMNS: usize> CountMin<ROWS, COLUMNS> {
     }
 }
 
-/// Rows use the hashes `a + row · b` of Kirsch and Mitzenmacher, "Less hashing, same performance".
+/// Rows use the hashes `a + row · b` by Kirsch and Mitzenmacher, "Less hashing, same performance".
 #[inline]
 const fn column<const COLUMNS: usize>(hash: u64, row: usize) -> usize {
     let (a, b) = (hash as u32 as u64, (hash >> 32) | 1);
@@ -136,7 +135,7 @@ const fn column<const COLUMNS: usize>(hash: u64, row: usize) -> usize {
 impl<const ROWS: usize, const COLUMNS: usize> Replica for CountMin<ROWS, COLUMNS> {
     const EMPTY: Self = Self {
         counters: [[0; COLUMNS]; ROWS],
-        // All zeroes, so that a program holds no image of it.
+        // All zeroes, so that a program contains no image of it.
         hasher: FlowHasher::UNKEYED,
         refused: 0,
         refused_before: 0,
@@ -149,7 +148,7 @@ impl<const ROWS: usize, const COLUMNS: usize> Replica for CountMin<ROWS, COLUMNS
     /// The counters row by row, then the refused updates.
     const UNITS: u32 = (ROWS * COLUMNS) as u32 + 1;
 
-    /// It is all zeroes.
+    /// An empty replica is all zeroes.
     #[inline]
     fn clear(&mut self) {}
 
@@ -186,7 +185,7 @@ impl<const ROWS: usize, const COLUMNS: usize> Replica for CountMin<ROWS, COLUMNS
         self.refused = self.refused_before;
     }
 
-    /// Its size, sum, fullness and a digest: the counters themselves are too many to read.
+    /// Size, sum, used counters and a digest: there are too many counters to print.
     fn describe(&self, to: &mut dyn Describe) {
         let total = self.all().take(COLUMNS).fold(0_u64, u64::wrapping_add);
         let digest =
@@ -219,7 +218,7 @@ mod tests {
         sketch
     }
 
-    /// An attacker with the hash could choose a source so that another is charged for its packets.
+    /// With a known hash, an attacker could choose a source that shares the counters of another.
     #[test]
     fn who_shares_counters_depends_on_the_seed() {
         let key = |n: u32| SourceAddress(Address::v4(n.to_be_bytes()));
@@ -227,7 +226,7 @@ mod tests {
             let hash = key(n).hash(&keyed::<4, 64>(seed).hasher, false);
             [0, 1, 2, 3].map(|row| column::<64>(hash, row))
         };
-        // Such a source for one seed, found by trying.
+        // Such sources for one seed, found by trial.
         let victim = columns(1, 0);
         let chosen: Vec<u32> = (1..200_000).filter(|n| columns(1, *n) == victim).collect();
         assert!(chosen.len() > 3, "{} were found", chosen.len());
@@ -256,8 +255,8 @@ mod tests {
         assert!(high < 100, "{high} of 2000 are more than e/COLUMNS of the whole too high");
     }
 
-    /// Whatever waits: after each packet, kept or not, the units are those of a sketch that was
-    /// asked for nothing else.
+    /// With any pending updates: after each packet, kept or rolled back, the units equal those of a
+    /// sketch that received only the kept updates.
     #[test]
     fn what_waits_is_read_as_applied() {
         let units = |sketch: &CountMin<3, 16>| -> Vec<u64> {

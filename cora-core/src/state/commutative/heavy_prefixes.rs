@@ -1,35 +1,36 @@
-//! Which prefixes of IPv4 addresses had most: hierarchical heavy hitters, in bounded memory.
+//! The prefixes of IPv4 addresses with the greatest counts: hierarchical heavy hitters, in bounded
+//! memory.
 //!
-//! A prefix is one if what it had, without what heavy prefixes within it had, is a stated part of
-//! the whole (Cormode, Korn, Muthukrishnan and Srivastava, "Finding hierarchical heavy hitters in
-//! data streams", VLDB 2003). So a network of which one host is heavy is not heavy for that host's
-//! sake, and one of many light hosts is.
+//! A prefix is heavy if its count, without the counts of heavy prefixes within it, is at least a
+//! given part of the total (Cormode, Korn, Muthukrishnan and Srivastava, "Finding hierarchical
+//! heavy hitters in data streams", VLDB 2003). So one heavy host does not make its network heavy,
+//! but many light hosts do.
 //!
-//! 1. Each length of prefix (8, 16, 24 and 32) has a count-min sketch. An update is an addition to
+//! 1. Each prefix length (8, 16, 24 and 32) has a count-min sketch. An update is an addition to
 //!    each, so replicas merge by addition, and no update depends on the other side.
-//! 2. Heavy prefixes are found when the value is described: from the whole downwards, where a
-//!    prefix has less than the part, nothing within it can have more. So no list of candidates is
-//!    kept, which could not be merged.
+//! 2. Heavy prefixes are searched when the value is described, from the shortest down: below a
+//!    prefix with less than the part, no prefix can have more. So there is no list of candidates,
+//!    which could not be merged.
 
 use super::super::Malformed;
 use super::{CountMin, Replica, Sum};
 use crate::key::{Address, SourceAddress};
 use crate::plain::Describe;
 
-/// Lengths of prefixes, in octets: 1 to 4.
+/// Number of prefix lengths, in octets: 1 to 4.
 const LENGTHS: usize = 4;
 
 /// The counts of each /8, /16, /24 and /32 of IPv4: four sketches of `ROWS × COLUMNS` counters (8
-/// bytes each), described as the prefixes that had a `PART`th of the whole or more, without the
-/// counts of such prefixes within them.
+/// bytes each). They are described as the prefixes that have at least one `PART`th of the total,
+/// without the counts of such prefixes within them.
 ///
-/// Estimates are those of [`CountMin`]: never too low, and rarely more than `e/COLUMNS` of the
-/// whole too high. One packet makes at most 16 updates; further ones are refused under every plan
+/// Estimates are those of [`CountMin`]: never too low, and rarely too high by more than `e/COLUMNS`
+/// of the total. One packet makes at most 16 updates; further ones are refused under every plan
 /// alike, and counted.
 #[derive(Clone, Copy, Debug)]
 pub struct HeavyPrefixes<const ROWS: usize, const COLUMNS: usize, const PART: u64> {
     lengths: [CountMin<ROWS, COLUMNS>; LENGTHS],
-    /// The sums of IPv4 addresses, and of all others.
+    /// The sum for IPv4 addresses, and the sum for all others.
     whole: Sum,
     others: Sum,
 }
@@ -49,16 +50,16 @@ impl<const ROWS: usize, const COLUMNS: usize, const PART: u64> HeavyPrefixes<ROW
         }
     }
 
-    /// Calls `with` on each heavy prefix: its first address, its length in bits, its count, and the
-    /// part of it that no heavy prefix within it has. Longer ones come before those they are
-    /// within. Returns the count outside all of them.
+    /// Calls `with` for each heavy prefix: its first address, its length in bits, its count, and
+    /// the part of the count outside heavy prefixes within it. Longer prefixes come before those
+    /// that contain them. Returns the count outside all of them.
     pub fn each(&self, with: &mut dyn FnMut([u8; 4], u8, u64, u64)) -> u64 {
         let whole = self.whole.value();
         let least = whole.div_ceil(PART).max(1);
         whole.saturating_sub(self.within([0; 4], 0, least, with))
     }
 
-    /// The counts of heavy prefixes within the one of these `octets`.
+    /// The counts of heavy prefixes within the prefix of this many `octets`.
     fn within(
         &self,
         prefix: [u8; 4],
@@ -96,7 +97,7 @@ impl<const ROWS: usize, const COLUMNS: usize, const PART: u64> Replica
     /// The two sums, then the sketches.
     const UNITS: u32 = 2 + LENGTHS as u32 * CountMin::<ROWS, COLUMNS>::UNITS;
 
-    /// It is all zeroes.
+    /// An empty replica is all zeroes.
     #[inline]
     fn clear(&mut self) {}
 
@@ -133,8 +134,8 @@ impl<const ROWS: usize, const COLUMNS: usize, const PART: u64> Replica
         self.lengths.iter_mut().for_each(Replica::rollback);
     }
 
-    /// The heavy prefixes, and beside them the sketches, so that two values that differ anywhere
-    /// look different.
+    /// The heavy prefixes, followed by the sketches, so that any difference between two values is
+    /// visible.
     fn describe(&self, to: &mut dyn Describe) {
         to.open();
         to.field("whole");
@@ -180,7 +181,7 @@ mod tests {
         (heavy, light)
     }
 
-    /// The same from exact counts, the slow way: from the longest prefixes up.
+    /// The same from exact counts, by a slow method: from the longest prefixes up.
     fn exactly(had: &BTreeMap<[u8; 4], u64>) -> (Heavy, u64) {
         let whole: u64 = had.values().sum();
         let (mut left, mut heavy) = (had.clone(), Vec::new());
@@ -205,8 +206,8 @@ mod tests {
     }
 
     fn traffic() -> BTreeMap<[u8; 4], u64> {
-        // A host, a network of light hosts around it, a larger network of light networks, and the
-        // rest.
+        // A heavy host, a network of light hosts around it, a larger network of light networks, and
+        // the rest.
         let around = (0..200).map(|host| ([10, 1, 1, host], 10));
         let light = (0..200).map(|net| ([172, 16, net, 1], 9));
         let rest = (0..100).map(|net| ([net + 11, net, 1, 1], 5));

@@ -4,16 +4,16 @@ use super::super::Malformed;
 use super::{Replica, number};
 use crate::plain::Describe;
 
-/// The greatest value that a packet raised it to; 0 before the first.
+/// The greatest value that a packet raised it to; 0 without any.
 #[derive(Clone, Copy, Debug)]
 pub struct Max {
     value: u64,
-    /// The value before the packet.
+    /// The value before the current packet.
     before: u64,
 }
 
 impl Max {
-    /// Raises the mark to `value`, if that is higher.
+    /// Raises the mark to `value`, if that is greater.
     #[inline]
     pub const fn raise(&mut self, value: u64) {
         if value > self.value {
@@ -26,7 +26,7 @@ impl Replica for Max {
     const EMPTY: Self = Self { value: 0, before: 0 };
     const UNITS: u32 = 1;
 
-    /// It is all zeroes.
+    /// An empty replica is all zeroes.
     #[inline]
     fn clear(&mut self) {}
 

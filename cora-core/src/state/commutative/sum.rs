@@ -8,7 +8,7 @@ use crate::plain::Describe;
 #[derive(Clone, Copy, Debug)]
 pub struct Sum {
     total: u64,
-    /// The value before the packet, restored if that is rolled back.
+    /// The value before the current packet, restored by a rollback.
     before: u64,
 }
 
@@ -19,8 +19,8 @@ impl Sum {
         self.total = self.total.wrapping_add(amount);
     }
 
-    /// The sum. Only the whole value has it: reports read it after the merge, a handler sees one
-    /// side's part.
+    /// The sum. Only the merged value has it: reports read it after the merge, a handler would see
+    /// one side's part.
     pub const fn value(&self) -> u64 {
         self.total
     }
@@ -30,7 +30,7 @@ impl Replica for Sum {
     const EMPTY: Self = Self { total: 0, before: 0 };
     const UNITS: u32 = 1;
 
-    /// It is all zeroes.
+    /// An empty replica is all zeroes.
     #[inline]
     fn clear(&mut self) {}
 

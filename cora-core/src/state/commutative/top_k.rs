@@ -1,8 +1,8 @@
 //! The keys with the greatest values.
 //!
-//! Each key's value is the greatest it was raised to, and only the `N` greatest keys are kept. That
-//! is exact, whatever the order: when a key of the final top `N` was raised to its final value, at
-//! most `N - 1` keys can have been above it, so it was kept; and nothing later pushed it out,
+//! The value of a key is the greatest that it was raised to, and only the `N` greatest keys are
+//! kept. The result is exact for any order. When a key of the final top `N` was raised to its final
+//! value, at most `N - 1` keys can have been above it, so it was kept. Nothing evicted it later,
 //! because values only rise. By the same argument the merge of two replicas is the top `N` of all
 //! updates.
 
@@ -11,57 +11,56 @@ use super::Replica;
 use crate::key::Key;
 use crate::plain::Describe;
 
-/// Updates of one packet that can be taken back.
+/// Updates of one packet that can be rolled back.
 const PENDING: usize = 4;
 
-/// Keys that it is remembered of where they stood last; a power of two.
+/// Size of the cache of last positions, by key; a power of two.
 const NUMBERS: usize = 64;
 
-/// The `N` keys that were raised highest, with their values. Equal values are ordered by key.
+/// The `N` keys with the greatest values. Equal values are ordered by key.
 ///
-/// One packet makes at most 4 updates; further ones are refused under every plan alike, because
-/// they could not be taken back by a punt.
-// In no order, until somebody asks: who rises stays in place, and only where the least one does is
-// there anything to look for. Which rank a key has can't be foretold, and a branch on it would cost
-// more than all else.
+/// One packet makes at most 4 updates; further ones are refused under every plan alike, because a
+/// punt could not roll them back.
+// Unsorted until it is read: a key that rises stays in place, and only a rise of the least key
+// needs a search. The rank of a key is unpredictable, and mispredicted branches on it would cost
+// more than everything else.
 #[derive(Clone, Copy, Debug)]
 pub struct TopK<K: Key, const N: usize> {
-    /// 0 where no key is kept.
+    /// 0 for an empty slot.
     values: [u64; N],
     keys: [Option<K::Packed>; N],
-    /// The least of the values, and where it is: no key is kept there, as long as there is such a
-    /// place.
+    /// The least of the values, and its slot: an empty slot, as long as there is one.
     floor: u64,
     least: usize,
-    /// Where a key stood that was raised last, of all that share this number: it may be gone from
-    /// there.
+    /// The last known slot of a key, by its number. Keys share numbers, so the slot may hold
+    /// another key.
     places: [u8; NUMBERS],
-    /// The changes of this packet.
+    /// The undo log of this packet.
     changes: [Change<K>; PENDING],
-    /// How many changes are noted; [`PENDING`] where none need be.
+    /// Number of logged changes; [`PENDING`] without undo, which disables the log.
     changed: u8,
-    /// Updates of this packet, those included that changed nothing.
+    /// Updates of this packet, including those without effect.
     updates: u8,
 }
 
-/// The change of an update. The tag stands by itself, so that an empty replica is all zeroes: a
-/// program then holds no image of it.
+/// The undo record of an update. Its tag is a separate field, so that an empty replica is all
+/// zeroes and a program contains no image of it.
 #[derive(Clone, Copy, Debug)]
 #[repr(u8)]
 enum Change<K: Key> {
-    /// In place of a change: none.
+    /// No change.
     Nothing,
-    /// The key at `at` had this value.
+    /// The key at `at` had this value before.
     Risen { at: usize, before: u64 },
-    /// The key at `at` was not kept; this was, there.
+    /// The key at `at` is new; the slot had this key and value before.
     Entered { at: usize, value: u64, key: Option<K::Packed> },
 }
 
 impl<K: Key, const N: usize> TopK<K, N> {
-    /// Raises `key` to `value`, if that is higher than before.
+    /// Raises `key` to `value`, if that is greater.
     #[inline(always)]
     pub fn raise(&mut self, key: K, value: u64) {
-        // Counted even when nothing changes: kept keys differ between replicas, and the limit
+        // Counts updates without effect too: the kept keys differ between replicas, but the limit
         // must not.
         if usize::from(self.updates) >= PENDING {
             return;
@@ -72,12 +71,12 @@ impl<K: Key, const N: usize> TopK<K, N> {
         }
     }
 
-    /// The keys kept, from the greatest value down.
+    /// The kept keys, in descending order of their values.
     pub fn iter(&self) -> impl Iterator<Item = (K, u64)> + '_ {
         (0..N).map_while(|rank| self.ranked(rank))
     }
 
-    /// The key that so many are above, and its value.
+    /// Key and value at this rank, counted from 0.
     fn ranked(&self, rank: usize) -> Option<(K, u64)> {
         let above = |at: usize| (0..N).filter(|other| self.is_above(*other, at)).count();
         let mut all = self.keys.iter().zip(self.values).enumerate();
@@ -87,7 +86,8 @@ impl<K: Key, const N: usize> TopK<K, N> {
         })
     }
 
-    /// Whether the key at one place is greater than at another. No key is less than any.
+    /// Whether the key in slot `one` ranks above that in slot `other`. An empty slot ranks below
+    /// every key.
     fn is_above(&self, one: usize, other: usize) -> bool {
         let values = [one, other].map(|at| self.values.get(at));
         if values[0] != values[1] {
@@ -100,8 +100,8 @@ impl<K: Key, const N: usize> TopK<K, N> {
         }
     }
 
-    /// Keeps a key that is greater than the least that is kept. Mostly it is kept already.
-    // At the host without a call, for which the key would have to be in memory.
+    /// Keeps a key that reaches the least kept value. Usually it is kept already.
+    // Inlined at the host: a call would force the key into memory.
     #[cfg_attr(target_arch = "x86_64", inline(always))]
     #[cfg_attr(not(target_arch = "x86_64"), inline(never))]
     fn place(&mut self, key: K, value: u64) {
@@ -109,12 +109,12 @@ impl<K: Key, const N: usize> TopK<K, N> {
         let at = usize::from(self.places[number]);
         match self.keys.get(at) {
             Some(Some(kept)) if K::unpack(kept) == key => self.raise_at(at, value),
-            // Packed only here: else it would be so for every packet.
+            // Packs the key only here, not for every packet.
             _ => self.search(&key.pack(), value, number),
         }
     }
 
-    /// The same, at any place.
+    /// The same by a search of all slots.
     #[inline(never)]
     fn search(&mut self, key: &K::Packed, value: u64, number: usize) {
         let unpacked = K::unpack(key);
@@ -140,7 +140,7 @@ impl<K: Key, const N: usize> TopK<K, N> {
         }
     }
 
-    /// Raises the key here, if that is higher than before.
+    /// Raises the key in this slot, if the value is greater.
     #[inline(always)]
     fn raise_at(&mut self, at: usize, value: u64) {
         let Some(place) = self.values.get_mut(at) else { return };
@@ -155,7 +155,7 @@ impl<K: Key, const N: usize> TopK<K, N> {
         }
     }
 
-    /// Keeps a key that was not kept, in the place of the least; tells where.
+    /// Replaces the least key by a new one; returns its slot.
     fn enter(&mut self, key: &K::Packed, value: u64) -> usize {
         let at = self.least;
         if let Some(change) = self.put(at, value, Some(*key)) {
@@ -164,7 +164,7 @@ impl<K: Key, const N: usize> TopK<K, N> {
         at
     }
 
-    /// Puts a key, or none, in a place; that is undone by the change it tells.
+    /// Stores a key, or none, in a slot. Returns the change that undoes it.
     fn put(&mut self, at: usize, value: u64, key: Option<K::Packed>) -> Option<Change<K>> {
         let value = core::mem::replace(self.values.get_mut(at)?, value);
         let key = core::mem::replace(self.keys.get_mut(at)?, key);
@@ -172,14 +172,14 @@ impl<K: Key, const N: usize> TopK<K, N> {
         Some(Change::Entered { at, value, key })
     }
 
-    /// Looks for the least.
+    /// Finds the least value.
     #[inline(never)]
     fn find_least(&mut self) {
         self.least = (1..N).fold(0, |least, at| if self.is_above(least, at) { at } else { least });
         self.floor = self.values.get(self.least).copied().unwrap_or_default();
     }
 
-    /// Notes a change, if it may be taken back. There are no more of them than updates.
+    /// Logs a change, unless undo is disabled. There are at most as many changes as updates.
     #[inline]
     fn note(&mut self, change: Change<K>) {
         if let Some(place) = self.changes.get_mut(usize::from(self.changed)) {
@@ -188,7 +188,7 @@ impl<K: Key, const N: usize> TopK<K, N> {
         }
     }
 
-    /// Takes a change back, after which none was made.
+    /// Undoes the latest change.
     fn take_back(&mut self, change: Change<K>) {
         match change {
             Change::Nothing => {}
@@ -205,12 +205,12 @@ impl<K: Key, const N: usize> TopK<K, N> {
     }
 }
 
-/// The number that a key shares with others, below [`NUMBERS`].
+/// The number of a key, below [`NUMBERS`]; several keys share it.
 #[inline(always)]
 fn number_of<K: Key>(key: &K) -> usize {
     const SHIFT: u32 = u64::BITS - NUMBERS.trailing_zeros();
-    // Knuth's multiplier, of 64 bits: the upper bits of the product are of all bits of the words.
-    // The upper halves of addresses tell fewer keys apart.
+    // Knuth's multiplier, for 64 bits: the upper bits of the product depend on all bits of the
+    // words. The upper halves of addresses distinguish few keys.
     let [_, b, _, d, e] = key.words();
     ((b ^ d ^ e).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> SHIFT) as usize
 }
@@ -228,7 +228,7 @@ impl<K: Key, const N: usize> Replica for TopK<K, N> {
     };
     const UNITS: u32 = N as u32;
 
-    /// A key that is none need not be zeroes, whatever keys are.
+    /// An empty key slot need not be zero bytes for every key type.
     fn clear(&mut self) {
         self.keys.fill(None);
         self.changes.fill(const { Change::Nothing });

@@ -1,17 +1,17 @@
-//! What is looked up ahead for the packets of a burst, so that their handlers find the lines they
-//! need in the cache.
+//! Prefetches index lines and entries for the packets of a burst, so that their handlers hit the
+//! cache.
 //!
-//! 1. [`RawTable::hint`] hashes a packet's key and asks for its line of the index.
-//! 2. [`RawTable::guess`] reads that line, and asks for the entry that it names.
-//! 3. When the first packet's turn begins ([`RawTable::begin`]), the second lines have come of
-//!    those keys whose home line told nothing. They are read, and the entries that they name are
-//!    asked for.
-//! 4. When the packet's turn comes, its look-up tries that entry first. Whatever happened
-//!    meanwhile, the entry counts only if it is alive and has the key.
+//! 1. [`RawTable::hint`] hashes a packet's key and prefetches its index line.
+//! 2. [`RawTable::guess`] reads that line and prefetches the entry that it names.
+//! 3. When the first packet's turn begins ([`RawTable::begin`]), the second lines have arrived for
+//!    keys without a match in their home line. They are read, and the entries that they name are
+//!    prefetched.
+//! 4. In the packet's turn, its look-up tries that entry first. The entry counts only if it is
+//!    alive and has the key, regardless of the packets in between.
 //!
-//! A table that only packets of unknown flows need is announced for those alone, once the first
-//! tables are guessed ([`App::FURTHER`](crate::app::App::FURTHER)). What it knew of the burst
-//! before is forgotten then ([`RawTable::forget`]).
+//! A table that only packets of unknown flows need is announced for those packets alone, after the
+//! stage `guess` of the first tables ([`App::FURTHER`](crate::app::App::FURTHER)). Its prefetch
+//! state of the previous burst is dropped then ([`RawTable::forget`]).
 
 use core::num::NonZeroU64;
 
@@ -22,24 +22,23 @@ use crate::key::Key;
 use crate::packet::Headers;
 use crate::plain::Plain;
 
-/// Most packets of a burst.
+/// Maximum number of packets in a burst.
 pub const BURST: usize = 32;
 
-/// In place of a packet's number in its burst: it was not announced.
+/// In place of a packet's number in its burst: the packet was not announced.
 pub const ALONE: u8 = u8::MAX;
 
-/// Places for hints: the next power of two beyond a burst, so that every number has one without
-/// being asked, and that of
-/// [`ALONE`] is nobody's.
+/// Number of hint slots: twice a burst, so that every number has a slot without a bounds check, and
+/// [`ALONE`] has one that is never filled.
 const PLACES: usize = 2 * BURST;
 
-/// What is known ahead of one packet.
+/// The prefetch state of one packet.
 #[derive(Clone, Copy, Debug)]
 struct Hint {
     hash: u64,
-    /// The line of the index where its look-up begins.
+    /// The index line where its look-up begins.
     home: u32,
-    /// The entry that it may find.
+    /// The entry that it probably finds.
     entry: u32,
 }
 
@@ -48,37 +47,37 @@ impl Hint {
     const NONE: Self = Self { hash: 0, home: u32::MAX, entry: NONE };
 }
 
-/// In place of an entry: the key's home line names none. Then the key itself is kept.
+/// In place of an entry: the key's home line names none. The key itself is then kept.
 const MISSED: u32 = NONE - 1;
 
-/// In place of a number of keys that the index ever took in: another line may name an entry. No
-/// index takes in as many.
+/// In place of the index's count of insertions: another line may name an entry. No index reaches
+/// this count.
 const ELSEWHERE: NonZeroU64 = NonZeroU64::MAX;
 
-/// What a key's home line tells of it.
+/// The information in a key's home line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Foretold {
-    /// It may have an entry; or there is no key.
+    /// The key may have an entry; or there is no key.
     Maybe,
-    /// If it has one, another line names it.
+    /// If the key has an entry, another line names it.
     Elsewhere,
-    /// It has none.
+    /// The key has no entry.
     Nowhere,
 }
 
-/// What is known ahead of each packet of the burst.
+/// The prefetch state of all packets of the burst.
 #[derive(Debug)]
 pub(super) struct Ahead<K: Key> {
     hints: [Hint; PLACES],
-    /// The keys of those that [`MISSED`], so that what finds its entry need not be hashed again;
-    /// and what the index had
-    /// [taken](super::index::Index::taken) in when nothing had the key, or [`ELSEWHERE`].
+    /// The keys that [`MISSED`], so that an insertion need not hash them again. Beside each, the
+    /// index's [`taken`](super::index::Index::taken) count when the key was absent, or
+    /// [`ELSEWHERE`].
     missed: [Option<(K::Packed, NonZeroU64)>; BURST],
-    /// Those whose second lines are still to be looked at, a bit each.
+    /// Bitmap of packets with a second line still to be read.
     elsewhere: u32,
 }
 
-/// Hints of a burst of which nothing is known.
+/// The hints of a burst without announcements.
 #[cold]
 #[inline(never)]
 const fn no_hints() -> [Hint; PLACES] {
@@ -86,34 +85,33 @@ const fn no_hints() -> [Hint; PLACES] {
 }
 
 impl<K: Key> Ahead<K> {
-    /// Nothing is known. Written place by place: as a constant it would be one of as many bytes,
-    /// for each type of key.
+    /// No prefetch state. Filled at run time: a constant would be an image of this size for each
+    /// type of key.
     pub(super) fn nothing() -> Self {
         Self { hints: no_hints(), missed: [None; BURST], elsewhere: 0 }
     }
 
-    /// The entry that this packet may find; no entry at all, if there is none.
+    /// The entry that this packet probably finds; an invalid number if there is none.
     #[inline(always)]
     pub(super) fn entry(&self, packet: u8) -> u32 {
         self.hints[usize::from(packet) % PLACES].entry
     }
 
-    /// No entry is known ahead for this packet.
+    /// Drops the predicted entry of this packet.
     #[inline(never)]
     pub(super) fn forget_entry(&mut self, packet: u8) {
         self.hints[usize::from(packet) % PLACES].entry = NONE;
     }
 
-    /// Where the index may name this entry, if it is the one that the packet may find: the home
-    /// line and the hash of the announced key.
+    /// Home line and hash of the announced key, if the packet's predicted entry is this one.
     #[inline(always)]
     pub(super) fn name_of(&self, packet: u8, entry: u32) -> Option<(u32, u64)> {
         let hint = &self.hints[usize::from(packet) % PLACES];
         (hint.entry == entry).then_some((hint.home, hint.hash))
     }
 
-    /// The hash of the key, if it was announced for this packet and missed. Asked between turns,
-    /// too: then for whichever packet has that number.
+    /// The hash of the key, if it was announced for this packet and missed. Also called between
+    /// turns, for whichever packet has that number then.
     #[inline]
     pub(super) fn hash_of(&self, packet: u8, key: &K) -> Option<u64> {
         let packet = usize::from(packet);
@@ -122,8 +120,8 @@ impl<K: Key> Ahead<K> {
         (K::unpack(missed) == *key).then_some(hint.hash)
     }
 
-    /// Whether it is known that nothing has the key, in an index that has `taken` in what it has.
-    /// Of a burst before, it is true as well.
+    /// Whether the key is known to be absent from an index with this `taken` count. Results of an
+    /// earlier burst are valid too.
     #[inline]
     pub(super) fn is_absent(&self, packet: u8, key: &K, taken: NonZeroU64) -> bool {
         let missed = self.missed.get(usize::from(packet)).and_then(Option::as_ref);
@@ -131,8 +129,8 @@ impl<K: Key> Ahead<K> {
     }
 }
 
-/// Where what is known of this packet of a burst stands. A burst has no more than there are places;
-/// the compiler is not told, and would check.
+/// The slot of a packet in a burst. A burst has at most as many packets as slots; the modulo avoids
+/// a bounds check.
 #[inline(always)]
 const fn place(packet: u8) -> usize {
     packet as usize % BURST
@@ -145,7 +143,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         self.hint_hash(packet, key.map(|key| self.hash_anew(key)));
     }
 
-    /// Likewise, the key that the packet carries.
+    /// Announces the key that the packet carries.
     #[inline(always)]
     pub fn hint_packet(&mut self, number: u8, packet: &Headers<'_>) {
         self.hint_hash(number, K::hash_of(packet, &self.hasher, const { V::UNDIRECTED }));
@@ -162,26 +160,26 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         *hint = Hint { hash, home: self.index.prefetch(hash), entry: NONE };
     }
 
-    /// Asks for what tells which flow the guessed entry belongs to.
+    /// Prefetches the flow number of the predicted entry.
     #[inline(always)]
     pub(super) fn hint_owner(&self, packet: u8) {
         self.by_flow.hint(self.ahead.entry(packet));
     }
 
-    /// That flow. Asks for the head of the list of its entries.
+    /// The flow of the predicted entry. Prefetches the head of the flow's entry list.
     #[inline(always)]
     pub(super) fn guess_owner(&self, packet: u8) -> Option<u32> {
         self.by_flow.guess(self.ahead.entry(packet))
     }
 
-    /// Asks for the entry with this number.
+    /// Prefetches the entry with this number.
     #[inline(always)]
     pub fn prefetch(&self, number: u32) {
         self.entries.prefetch(number);
     }
 
-    /// Asks for what an insertion under this key will take: the lines of the index where it and its
-    /// reply key are at home, and the place that is next.
+    /// Prefetches for an insertion under this key: the home lines of the key and its reply key, and
+    /// the next free place.
     #[inline(never)]
     pub fn expect_key(&self, key: &K) {
         let packed = key.pack();
@@ -196,20 +194,20 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         self.by_flow.prefetch(next);
     }
 
-    /// Nothing is known ahead any more.
+    /// Drops all prefetch state.
     #[inline]
     pub fn forget(&mut self) {
         self.ahead.hints[..BURST].fill(Hint::NONE);
     }
 
-    /// Looks the announced key up, as far as one line of the index tells; `key` gives it, if there
-    /// is one. `false` if that line names no entry for it.
+    /// Looks the announced key up in its home line; `key` returns the key, if there is one. `false`
+    /// if that line names no entry for it.
     #[inline(always)]
     pub fn guess(&mut self, packet: u8, key: impl FnOnce() -> Option<K>) -> bool {
         self.foretell(packet, key) == Foretold::Maybe
     }
 
-    /// Likewise: what that line tells.
+    /// The same, with the full result.
     #[inline(always)]
     pub fn foretell(&mut self, packet: u8, key: impl FnOnce() -> Option<K>) -> Foretold {
         let hint = &mut self.ahead.hints[place(packet)];
@@ -234,7 +232,8 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         if known == ELSEWHERE { Foretold::Elsewhere } else { Foretold::Nowhere }
     }
 
-    /// Looks further, where one line did not tell: the second ones have come meanwhile.
+    /// Continues the look-ups without a match in the home line: the second lines have arrived
+    /// meanwhile.
     pub(super) fn guess_elsewhere(&mut self) {
         if self.ahead.elsewhere == 0 {
             return;
@@ -245,7 +244,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
             let packet = left.trailing_zeros() as u8;
             left &= left - 1;
             let hint = &mut self.ahead.hints[place(packet)];
-            // It may have been announced anew.
+            // The packet may have been announced again.
             if hint.entry != MISSED {
                 continue;
             }
@@ -278,10 +277,10 @@ mod tests {
         FiveTuple { source, destination, source_port: 1, destination_port: 2, protocol: 17 }
     }
 
-    /// Of a full table, in which many keys are away from home.
+    /// For a full table, with many keys in their second lines.
     #[test]
     fn all_is_known_when_the_first_packet_begins() {
-        // As many as it takes for lines to be full.
+        // Enough to fill lines.
         let keys = if cfg!(miri) { 640 } else { 2048 };
         let shape = Shape { capacity: keys, spare: 0, idle: 1 << 40, reply: false };
         let mut memory = leak(RawTable::<FiveTuple, u64>::bytes(shape) + 1024);
@@ -302,7 +301,7 @@ mod tests {
                 table.begin(visit(packet));
                 let found = table.find_mut(&key(number)).map(|(_, value)| *value);
                 assert_eq!(found, (number < keys).then_some(u64::from(number)));
-                // All but those whose marks others have, too.
+                // Except for keys that share their mark with others.
                 let guessed = table.guessed_by_key(&key(number)).is_some();
                 let known = guessed || table.is_absent(&key(number));
                 assert!(known || table.ahead.entry(packet) < keys);

@@ -1,6 +1,6 @@
-//! Which flow each entry travels with, and the entries of a flow: a list through their numbers.
+//! The flow of each entry, and the entries of each flow, as a list linked by entry numbers.
 //!
-//! Nothing here knows what the entries are, so that one copy of it serves tables of all types.
+//! Independent of the entries' type, so that one copy serves all tables.
 
 use super::super::memory::{Arena, bytes_for};
 use super::super::{Memory, NO_FLOW, OutOfMemory};
@@ -10,28 +10,29 @@ use crate::prefetch::prefetch;
 /// The flows of a table's entries.
 #[derive(Debug)]
 pub(super) struct ByFlow {
-    /// Per flow, the first of its entries, as number + 1; empty until flows are attached.
+    /// Per flow, its first entry as number + 1; empty until flows are attached.
     heads: &'static mut [u32],
-    /// Per entry, the flow it belongs to; empty until flows are attached.
+    /// Per entry, its flow; empty until flows are attached.
     places: Arena<InFlow>,
-    /// Entries that belong to no flow.
+    /// Number of entries without a flow.
     pub(super) strays: u32,
-    /// Entries joined flows since somebody [asked](Self::take_joined).
+    /// Entries joined flows since the last call of [`Self::take_joined`].
     joined: bool,
 }
 
 impl ByFlow {
-    /// Flows are not known.
+    /// No flows attached.
     pub(super) fn unknown() -> Self {
         Self { heads: &mut [], places: Arena::empty(), strays: 0, joined: false }
     }
 
-    /// Bytes of [`Memory`] that it takes for so many flows and entries.
+    /// Bytes of [`Memory`] for this many flows and entries.
     pub(super) const fn bytes(flows: u32, entries: usize) -> usize {
         bytes_for::<u32>(flows as usize) + Arena::<InFlow>::bytes(entries)
     }
 
-    /// Room for so many flows and entries, of which `made` are there, all without a flow.
+    /// Allocates space for this many flows and entries. `made` entries exist already, all without a
+    /// flow.
     #[inline(never)]
     pub(super) fn attach(
         &mut self,
@@ -46,13 +47,13 @@ impl ByFlow {
         Ok(())
     }
 
-    /// There is one entry more, of no flow.
+    /// Adds an entry without a flow.
     pub(super) fn add(&mut self) {
-        // No room at all, while no flows are attached.
+        // Fails while no flows are attached, which is fine.
         let _ = self.places.push(InFlow::LOOSE);
     }
 
-    /// Asks for what tells the flow of the entry with this number, if there is one.
+    /// Prefetches the flow number of this entry, if it exists.
     #[inline(always)]
     pub(super) fn hint(&self, number: u32) {
         if let Some(place) = self.places.get(number) {
@@ -60,34 +61,34 @@ impl ByFlow {
         }
     }
 
-    /// That flow. Asks for the head of the list of its entries.
+    /// The flow of this entry. Prefetches the head of the flow's entry list.
     #[inline(always)]
     pub(super) fn guess(&self, number: u32) -> Option<u32> {
         let flow = self.places.get(number)?.flow;
-        // None of `NO_FLOW`.
+        // `None` for `NO_FLOW`.
         prefetch(self.heads.get(flow as usize)?);
         Some(flow)
     }
 
-    /// Asks for the place of the entry with this number, whether it is there or not.
+    /// Prefetches the place of this entry, existing or not.
     #[inline(always)]
     pub(super) fn prefetch(&self, number: u32) {
         self.places.prefetch(number);
     }
 
-    /// The flow of an entry, [`NO_FLOW`] if it has none; `None` of one that is not there, or while
-    /// no flows are attached.
+    /// The flow of an entry, or [`NO_FLOW`]. `None` if the entry does not exist, or no flows are
+    /// attached.
     #[inline]
     pub(super) fn flow_of(&self, number: u32) -> Option<u32> {
         self.places.get(number).map(|place| place.flow)
     }
 
-    /// The first entry of a flow, [`NONE`] if it has none.
+    /// The first entry of a flow, or [`NONE`].
     pub(super) fn first(&self, flow: u32) -> u32 {
         self.heads.get(flow as usize).map_or(NONE, |head| head.wrapping_sub(1))
     }
 
-    /// The next entry of the same flow, [`NONE`] behind the last.
+    /// The next entry of the same flow, or [`NONE`] after the last.
     pub(super) fn next(&self, number: u32) -> u32 {
         self.places.get(number).map_or(NONE, |place| place.links.next)
     }
@@ -98,7 +99,7 @@ impl ByFlow {
         }
     }
 
-    /// Puts an entry into its flow's list; a flow that nobody knows has none.
+    /// Links an entry into its flow's list; an unknown flow counts as [`NO_FLOW`].
     #[cfg_attr(not(target_arch = "x86_64"), inline(never))]
     pub(super) fn join(&mut self, number: u32, flow: u32) {
         if self.heads.is_empty() {
@@ -117,13 +118,13 @@ impl ByFlow {
         self.set_first(flow, number);
     }
 
-    /// Whether entries joined flows since this was asked last.
+    /// Whether entries joined flows since the last call.
     #[inline(always)]
     pub(super) const fn take_joined(&mut self) -> bool {
         core::mem::replace(&mut self.joined, false)
     }
 
-    /// Takes an entry out of its flow's list.
+    /// Unlinks an entry from its flow's list.
     #[cfg_attr(not(target_arch = "x86_64"), inline(never))]
     pub(super) fn leave(&mut self, number: u32) {
         let Some(place) = self.places.get_mut(number) else { return };

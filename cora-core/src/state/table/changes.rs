@@ -1,10 +1,9 @@
-//! Which entries of a durable state changed since that was last told, so that copies of them
-//! outlive the side that owns them.
+//! Changed entries of a durable state since the last report, so that replicas survive the side that
+//! owns the entries.
 //!
-//! A change is noted when it stays: at the end of a packet that may be taken back, at once
-//! otherwise. Being found is no change: a copy's time of last use lags, and an entry that comes
-//! back from its copy counts as used when it does. Tables of other states have no list, and none of
-//! this is compiled for them.
+//! A change is logged when it is final: at the end of a packet with undo, otherwise at once. A hit
+//! is no change: the time of last use in a replica lags, and an entry restored from it counts as
+//! used then. Tables of other states have no such list, and none of this code is compiled for them.
 
 use super::super::memory::Arena;
 use super::super::{Malformed, Memory, OutOfMemory};
@@ -14,48 +13,48 @@ use super::travelling::ImportError;
 use crate::key::Key;
 use crate::plain::Plain;
 
-/// Values up to so many bytes are compared with what they were; larger ones count as changed when
-/// they may be.
+/// Values up to this size in bytes are compared with their previous content. Larger ones count as
+/// changed if they may have changed.
 const COMPARED: usize = 64;
 
-/// What is told of an entry.
+/// A reported change of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change<'a> {
-    /// The entry is new or has changed: it is `piece` now, which begins with its key.
+    /// The entry is new or has changed. `piece` is its new content, which begins with its key.
     Is {
-        /// The flow that it belongs to; [`NO_FLOW`](super::super::NO_FLOW) if that is not known.
+        /// The entry's flow; [`NO_FLOW`](super::super::NO_FLOW) if it is unknown.
         flow: u32,
-        /// Its name, encoded: the key it was inserted under, and which address is its group.
+        /// Its encoded name: the key it was inserted under, and which address is its group.
         key: &'a [u8],
         /// The whole entry, encoded.
         piece: &'a [u8],
     },
-    /// There is no entry of this name any more.
+    /// No entry has this name any more.
     Gone(&'a [u8]),
 }
 
-/// What of an entry is sent to the side that has a copy of it.
+/// The part of an entry that is sent to the side with its replica.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Moved<'a> {
-    /// All of it.
+    /// The whole entry.
     Whole(&'a [u8]),
-    /// It is as it was told: its name, and when it was last used.
+    /// The entry is unchanged since its last report: its name, and the time of its last use.
     Same(&'a [u8], u64),
 }
 
-/// What changed since it was told.
+/// Changes since the last report.
 #[derive(Debug)]
 pub(super) struct Changes<K: 'static> {
-    /// Numbers of entries, each once: their mark says that they are here.
+    /// Entry numbers, each once: a flag of the entry marks its presence here.
     changed: Arena<u32>,
-    /// Names of entries that were told and are gone: keys, and which address is their group. There
-    /// are never more than places of entries: one that is given to another entry is told before
-    /// that is gone, too.
+    /// Names of reported entries that are gone: keys, and which address is their group. There are
+    /// never more than entry places: if a place is reused, its new entry is reported before that
+    /// one is gone too.
     gone: Arena<(K, bool)>,
 }
 
 impl<K: Key> Changes<K> {
-    /// As many as there are entries; none for states that are not durable.
+    /// Number of all entry places; 0 for states that are not durable.
     const fn room<V: Plain>(shape: Shape) -> usize {
         if V::DURABLE { shape.capacity as usize + shape.spare as usize } else { 0 }
     }
@@ -74,31 +73,31 @@ impl<K: Key> Changes<K> {
     }
 }
 
-/// A table of a durable state: what the protocol that moves flows asks of it
-/// beside what it asks of every table that travels.
+/// A table of a durable state, as the migration protocol uses it in addition to
+/// [`Travelling`](super::Travelling).
 pub trait Durable {
-    /// Tells what changed since this was last called, what is gone first, and forgets that it did.
+    /// Reports the changes since the last call, removed entries first, and clears the list.
     fn tell(&mut self, tell: &mut dyn FnMut(Change<'_>));
 
-    /// Hands out the flow's entries that are alive at `now`, those whole that changed since they
-    /// were told.
+    /// Exports the flow's entries that are alive at `now`. Those that changed since their last
+    /// report are exported whole.
     fn export_moved(&self, flow: u32, now: u64, moved: &mut dyn FnMut(Moved<'_>));
 
-    /// From now on the flow's entries that are alive at `now` are the other side's to tell of. They
-    /// are about to leave.
+    /// Marks the flow's entries that are alive at `now` as reported by the other side from now on.
+    /// They are about to leave.
     fn disown(&mut self, flow: u32, now: u64);
 
-    /// All entries are to be told.
+    /// Marks all entries for a report.
     fn retell(&mut self);
 
-    /// The entry in `piece`, which was just installed, is to be told.
+    /// Marks the entry in `piece`, which was just installed, for a report.
     fn changed(&mut self, piece: &[u8]);
 
-    /// Installs an entry from its copy, as last used at `used`, or as
-    /// [`Travelling::take_back`](super::Travelling::take_back) does. It is to be told.
+    /// Installs an entry from its replica, with `used` as its last use, in the same way as
+    /// [`Travelling::take_back`](super::Travelling::take_back). Marks it for a report.
     fn restore(&mut self, piece: &[u8], flow: u32, used: u64) -> Result<(), ImportError>;
 
-    /// Bytes of an encoded name, with which an encoded entry begins.
+    /// Bytes of an encoded name, at the beginning of an encoded entry.
     fn key_bytes(&self) -> usize;
 
     /// Bytes of an encoded entry.
@@ -158,8 +157,8 @@ impl<K: Key, V: Plain> Durable for RawTable<K, V> {
     }
 
     fn changed(&mut self, piece: &[u8]) {
-        // Expired or not: packets that came earlier may still wait, to which it is alive, and the
-        // last one was of a later time.
+        // Looks up expired entries too: for earlier packets that still wait the entry is alive, and
+        // the table's current packet had a later time.
         let of_second = piece.get(K::SIZE..).and_then(bool::get);
         let (Some(key), Some(of_second)) = (K::get(piece), of_second) else { return };
         self.see_group_of(&key, of_second);
@@ -202,7 +201,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         });
     }
 
-    /// The entry has changed for good.
+    /// Logs a final change of the entry.
     #[inline(never)]
     pub(super) fn note(&mut self, number: u32) {
         let Some(entry) = self.entries.get_mut(number) else { return };
@@ -214,7 +213,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         }
     }
 
-    /// The packet is through: the entry's value before it was this.
+    /// Logs a change of the completed packet, unless the value equals `before`.
     pub(super) fn note_unless_same(&mut self, number: u32, before: &V) {
         let (mut then, mut now) = ([0; COMPARED], [0; COMPARED]);
         if V::SIZE <= COMPARED
@@ -229,7 +228,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         self.note(number);
     }
 
-    /// The entry, which is about to be freed, is gone.
+    /// Logs the removal of the entry, which is about to be freed.
     pub(super) fn note_gone(&mut self, number: u32) {
         let Some(entry) = self.entries.get_mut(number) else { return };
         if entry.facts.has(Facts::KNOWN) {

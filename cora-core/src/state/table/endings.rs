@@ -1,10 +1,10 @@
-//! Entries of a recorded state that have ended, kept until that is told.
+//! Ended entries of a recorded state, kept until they are reported.
 //!
-//! An entry ends once, at one side: when it expires unused, or when a packet that is through took
-//! it out. What a packet took out and a punt puts back has not ended, nor has an entry that goes to
-//! the other side, or whose value an insertion replaces. When an expired entry is noticed differs
-//! from plan to plan; that it ended, and what it was then, does not. Tables of other states keep
-//! nothing, and none of this is compiled for them.
+//! An entry ends once, at one side: when it expires unused, or when a completed packet removes it.
+//! An entry does not end if a punt restores it, if it moves to the other side, or if an insertion
+//! replaces its value. The time when an expired entry is noticed depends on the plan, but not the
+//! fact that it ended, nor its content then. Tables of other states keep nothing, and none of this
+//! code is compiled for them.
 
 use super::super::memory::Arena;
 use super::super::{Memory, OutOfMemory};
@@ -13,7 +13,7 @@ use super::raw::{RawTable, Shape};
 use crate::key::Key;
 use crate::plain::Plain;
 
-/// Room beyond the table's capacity: for what one packet may take out.
+/// Extra slots beyond the table's capacity, for entries that one packet removes.
 const BEYOND: usize = 64;
 
 /// Why an entry ended.
@@ -21,27 +21,27 @@ const BEYOND: usize = 64;
 pub enum Why {
     /// It was unused for its idle time.
     Expired,
-    /// A packet took it out.
+    /// A packet removed it.
     Removed,
-    /// It made room for another one.
+    /// It was evicted for another one.
     Evicted,
 }
 
 /// An entry that ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ending<'a> {
-    /// Why it did.
+    /// The cause.
     pub why: Why,
-    /// The whole entry, encoded; empty in place of one that there was no room to keep.
+    /// The whole entry, encoded; empty for an entry without a free slot.
     pub piece: &'a [u8],
 }
 
-/// What ended and was not told yet.
+/// Ended entries that were not reported yet.
 #[derive(Debug)]
 pub(super) struct Endings<K: 'static, V: 'static> {
     waiting: Arena<(Why, Whole<K, V>)>,
-    /// Entries that ended and that there was no room for: more than the table holds between two
-    /// times of telling.
+    /// Number of ended entries without a free slot: more entries ended between two reports than the
+    /// table holds.
     lost: u32,
 }
 
@@ -69,7 +69,7 @@ impl<K: Key, V: Plain> Endings<K, V> {
 }
 
 impl<K: Key, V: Plain> RawTable<K, V> {
-    /// Takes out an entry that has expired.
+    /// Removes an expired entry.
     #[inline(always)]
     pub(super) fn release_expired(&mut self, number: u32) {
         if const { V::RECORDED } {
@@ -78,7 +78,8 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         self.release(number);
     }
 
-    /// The entry, which is about to be freed, has ended, unless it went to the other side.
+    /// Logs that the entry, which is about to be freed, has ended, unless it moved to the other
+    /// side.
     #[inline(never)]
     pub(super) fn note_end(&mut self, number: u32, why: Why) {
         let Some(entry) = self.entries.get(number) else { return };
@@ -88,7 +89,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         }
     }
 
-    /// An entry that came from the other side had expired on its way.
+    /// Logs an entry from the other side that expired during its transfer.
     #[inline(always)]
     pub(super) fn note_late(&mut self, whole: &Whole<K, V>) {
         if const { V::RECORDED } {
@@ -96,7 +97,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         }
     }
 
-    /// There was no place for an entry that came from the other side.
+    /// Logs an entry from the other side that could not be installed.
     #[inline(always)]
     pub(super) fn note_refused(&mut self, whole: &Whole<K, V>) {
         if const { V::RECORDED } {
@@ -104,7 +105,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         }
     }
 
-    /// Tells what ended since this was last called.
+    /// Reports the entries that ended since the last call.
     pub fn tell_ended(&mut self, tell: &mut dyn FnMut(Ending<'_>)) {
         for at in 0..self.endings.waiting.len() as u32 {
             if let Some((why, whole)) = self.endings.waiting.get(at) {
@@ -163,7 +164,7 @@ mod tests {
         Visit { now, horizon: now, undo, flow, ahead: ALONE }
     }
 
-    /// What ended, by its value, and whether it was removed.
+    /// The values of ended entries, and whether each was removed.
     fn told(table: &mut Tested) -> Vec<(u64, bool)> {
         let mut all = Vec::new();
         table.tell_ended(&mut |Ending { why, piece }| {
@@ -180,7 +181,7 @@ mod tests {
         table.insert(key(1), None, Seen(1)).unwrap();
         table.insert(key(2), None, Seen(2)).unwrap();
         assert_eq!(told(&mut table), []);
-        // A look-up notices the one, the wheel the other.
+        // A look-up notices one of them, the wheel the other.
         table.begin(visit(1_000, false, NO_FLOW));
         assert!(table.find_mut(&key(1)).is_none());
         table.insert(key(1), None, Seen(11)).unwrap();
@@ -205,7 +206,7 @@ mod tests {
         table.insert(key(1), None, Seen(2)).unwrap();
         table.commit();
         assert_eq!(told(&mut table), [(5, true)]);
-        // Where nothing can be taken back, at once.
+        // At once if undo is off.
         table.begin(visit(3, false, NO_FLOW));
         table.remove(&key(1));
         assert_eq!(told(&mut table), [(2, true)]);

@@ -1,48 +1,48 @@
-//! One entry of a table: what a hit reads, and what hangs it together with others, which it
-//! doesn't.
+//! One entry of a table: the fields that a hit reads, and the links to other entries, which it
+//! doesn't read.
 
 use core::cell::Cell;
 
 use super::super::NO_FLOW;
 use crate::key::Key;
 
-/// In place of an entry's number: none.
+/// In place of an entry's number: no entry.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// An entry, as far as a hit reads it.
+/// The part of an entry that a hit reads.
 #[derive(Debug)]
 pub struct Entry<K: Key, V> {
-    /// When a packet last found it (ns of packet time). A cell, for being read counts as use. In a
-    /// free entry, the number of the next free one.
+    /// When a packet last found it (ns of packet time). A cell, since reads count as use. In a free
+    /// entry, the number of the next free one.
     pub used: Cell<u64>,
-    /// What the program keeps.
+    /// The program's value.
     pub value: V,
     pub(super) key: K::Packed,
     pub(super) facts: Facts,
-    /// The wheel slot that it hangs in, if it does.
+    /// Its wheel slot, if it is in the wheel.
     pub(super) wheel_slot: u8,
 }
 
-/// Facts about an entry, in one byte.
+/// Flags of an entry, in one byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Facts(u8);
 
 impl Facts {
-    /// Keys find it.
+    /// The index has its keys.
     pub(super) const ALIVE: Self = Self(1);
-    /// It hangs in the wheel.
+    /// It is linked into the wheel.
     pub(super) const HUNG: Self = Self(2);
-    /// The key of the reply direction, which follows from the first, finds it too.
+    /// The reply key, derived from the first key, finds it too.
     pub(super) const REVERSED: Self = Self(4);
-    /// A second key of its own, kept beside the entries, finds it too.
+    /// A separate reply key, stored beside the entries, finds it too.
     pub(super) const OWN_REPLY: Self = Self(8);
-    /// Of a durable state: it changed since it was last told.
+    /// For a durable state: it changed since its last report.
     pub(super) const CHANGED: Self = Self(16);
-    /// Of a durable state: there is a copy of it.
+    /// For a durable state: there is a replica of it.
     pub(super) const KNOWN: Self = Self(32);
-    /// Of a state that is durable and recorded: it lives on at the other side, or as a copy.
+    /// For a durable and recorded state: it lives on at the other side, or as a replica.
     pub(super) const MOVED: Self = Self(64);
-    /// Where flows are grouped by an address: its group is the second one of its key.
+    /// If flows are grouped by an address: its group is the second address of its key.
     pub(super) const OF_SECOND: Self = Self(128);
     pub(super) const NONE: Self = Self(0);
 
@@ -71,11 +71,10 @@ impl<K: Key, V> Entry<K, V> {
         K::unpack(&self.key)
     }
 
-    /// A packet of that time found it.
+    /// Records the use by a packet of time `now`.
     #[inline(always)]
     pub(super) fn used_at(&self, now: u64) {
-        // Not `>`: where it was just found not to have expired, this is answered by what was
-        // computed for that.
+        // Not `>`: after a check for expiry, the flags of that comparison answer `>=` too.
         if now >= self.used.get() {
             self.used.set(now);
         }
@@ -99,7 +98,8 @@ impl Links {
     pub(super) const LOOSE: Self = Self { previous: NONE, next: NONE };
 }
 
-/// The flow that an entry travels with, and its neighbours among that flow's entries of this table.
+/// The flow that an entry moves with, and its neighbours in that flow's list of entries of this
+/// table.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct InFlow {
     pub(super) flow: u32,
@@ -107,22 +107,22 @@ pub(super) struct InFlow {
 }
 
 impl InFlow {
-    /// Of no flow.
+    /// No flow.
     pub(super) const LOOSE: Self = Self { flow: NO_FLOW, links: Links::LOOSE };
 }
 
-/// An entry by itself, outside of any table: what is exported, and what travels.
+/// An entry outside of any table, for export and transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Whole<K, V> {
     /// The key it was inserted under.
     pub key: K,
-    /// The key of the reply direction; equal to `key` when there is none.
+    /// The key of the reply direction; equal to `key` if there is none.
     pub reply: K,
     /// When a packet last found it (ns of packet time).
     pub used: u64,
-    /// What the program keeps.
+    /// The program's value.
     pub value: V,
-    /// Where flows are grouped by an address: whether its group is the
-    /// [second](Key::group_address) one of its key.
+    /// If flows are grouped by an address: whether its group is the [second](Key::group_address)
+    /// address of its key.
     pub of_second: bool,
 }

@@ -1,18 +1,18 @@
-//! Which entry makes room for another.
+//! Eviction: selects an entry to be replaced by another one.
 //!
-//! 1. *A newcomer finds the table full.* An entry makes room if it has expired, and is kept only
-//!    because earlier packets still wait for flows that move. A state may say which of its entries
-//!    are assured (`assured_by`): then one that is not makes room, too. Else the insertion fails. A
-//!    packet that waited while later ones went ahead does not count their entries. It takes one of
-//!    the places that are kept for entries from the NIC.
-//! 2. *A flow comes back from the NIC, and all places are taken.* Each side holds entries up to the
-//!    capacity, and a host has room for twice as many. Entries on their way, and those that the NIC
-//!    put in meanwhile, may be more than that. No side is to blame, and the entries of the flow
-//!    have no other place to go. So the entry that is needed least makes room, in any state.
+//! 1. *A new entry finds the table full.* An expired entry, kept only because earlier packets still
+//!    wait for flows that move, is evicted. A state may define assured entries (`assured_by`): then
+//!    an entry that is not assured is evicted too. Otherwise the insertion fails. A packet that
+//!    waited while later packets ran does not count their entries. It takes one of the places
+//!    reserved for entries from the NIC.
+//! 2. *A flow returns from the NIC, and all places are occupied.* Each side holds entries up to the
+//!    capacity, and a host has space for twice as many. Entries in transfer, together with new
+//!    entries of the NIC, may exceed that. No side is at fault, and the entries of the flow have no
+//!    other place to go. So the least needed entry is evicted, in any state.
 //!
-//! A hand goes around the places, and each search looks at the next few from there on. So no packet
-//! pays for more. The entry that was unused for longest goes, of those that may. That comes near
-//! the oldest of all, as it does in caches that draw a few at random (Redis). Linux looks at a few
+//! A clock hand moves over the places, and each search examines the next few. So the cost per
+//! packet is bounded. Among the candidates, the least recently used entry is evicted. This
+//! approximates LRU, like caches that sample a few entries at random (Redis). Linux samples a few
 //! in the same way (`early_drop`).
 
 use core::cell::Cell;
@@ -23,7 +23,7 @@ use super::raw::RawTable;
 use crate::key::Key;
 use crate::plain::Plain;
 
-/// Places that are looked at for an entry that makes room.
+/// Places examined per eviction.
 const LOOKS: u32 = 16;
 
 /// How much an entry is needed, least first.
@@ -34,18 +34,18 @@ enum Need {
     /// It is not assured.
     Unassured,
     Assured,
-    /// It is of the flow that comes.
+    /// It belongs to the flow that returns.
     Own,
 }
 
 impl<K: Key, V: Plain> RawTable<K, V> {
-    /// The number that a newcomer gets, if there are fewer entries than `most`, or if one makes
-    /// room for it.
+    /// The number for a new entry, if there are fewer entries than `most`, or if one can be
+    /// evicted.
     #[inline(always)]
     pub(super) fn next_or_evicted(&mut self, most: u32) -> Option<u32> {
         let next = self.next_below(most);
-        // The NIC's program is to be small. There a packet that may be taken back evicts nothing,
-        // and no packet waits where none is: so none but entries that are not assured make room.
+        // Saves code size in the NIC's program. There a packet with undo evicts nothing, and
+        // without undo no packet waits: only entries that are not assured could be evicted.
         if cfg!(target_os = "none") && const { !V::EVICTS } {
             return next;
         }
@@ -54,7 +54,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
 
     #[inline(never)]
     fn evict_for_newcomer(&mut self) -> Option<u32> {
-        // A packet that may be taken back leaves it to the side that decides for good.
+        // A packet with undo leaves the decision to the side that is final.
         if self.visit.undo {
             return None;
         }
@@ -62,7 +62,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         let has_later = Cell::new(false);
         let evicted = self.evict(|table, _, entry| {
             has_later.set(has_later.get() || entry.used.get() > now);
-            // This packet's own are among those.
+            // Protects this packet's own entries too.
             if entry.used.get() >= now {
                 return None;
             }
@@ -72,7 +72,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         (evicted || (has_later.get() && !self.is_crammed())).then(|| self.next_place())
     }
 
-    /// Makes room for an entry of this flow, which comes back.
+    /// Evicts an entry in favour of one of this flow, which returns.
     #[inline(never)]
     pub(super) fn evict_for_returning(&mut self, flow: u32) -> bool {
         let now = self.visit.now;
@@ -92,8 +92,9 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         }
     }
 
-    /// Takes out the entry that is needed least among the next few, as `need` says it of those that
-    /// may go; of several that was unused for longest. Whether there was any.
+    /// Removes the entry that is needed least among the next few candidates, as rated by `need`,
+    /// which returns `None` for entries that must stay. Among equals, it removes the least recently
+    /// used. Returns whether there was one.
     #[inline(always)]
     fn evict(&mut self, need: impl Fn(&Self, u32, &Entry<K, V>) -> Option<Need>) -> bool {
         let made = self.made();

@@ -1,34 +1,35 @@
-//! Groups of flows by an address: a packet finds the entries of its own group.
+//! Groups of flows by an address: a packet finds only entries of its own group.
 //!
-//! Packets of one group are handled at one side, those of another group maybe at the other. An
-//! entry belongs to the group of the packet that put it in, and only packets of that group find it,
-//! wherever it is: two groups may each have an entry with the same key. So it makes no difference
-//! whether both are at the same side. Keys meet like that when an address is forged, or when both
-//! ends of a conversation are inside and each of them counts as the inside host of its packets.
+//! Packets of one group are handled at one side, those of another group possibly at the other. An
+//! entry belongs to the group of the packet that inserted it, and only packets of that group find
+//! it, on either side: two groups may each have an entry with the same key. So the result does not
+//! depend on whether both groups are at the same side. Such equal keys occur with forged addresses,
+//! or if both ends of a conversation are inside, so that each is the inside host of its own
+//! packets.
 //!
-//! The group is one of the addresses that the key has, so an entry notes which of them it is; a key
-//! that has no such address is refused. In programs whose keys all are those of flows nothing of
-//! this is asked: there [`Sight`] stays [`All`](Sight::All).
+//! The group is one of the addresses in the key, so an entry stores only which of them; a key
+//! without that address is refused. Programs in which all keys are flow keys skip these checks:
+//! there [`Sight`] stays [`All`](Sight::All).
 
 use super::entry::{Entry, Facts};
 use super::raw::RawTable;
 use crate::key::{Address, Key};
 use crate::plain::Plain;
 
-/// The entries that keys find.
+/// The entries that keys can find.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sight {
-    /// All of them: the program knows no such groups.
+    /// All entries: the program has no groups.
     All,
-    /// Those of this group.
+    /// The entries of this group.
     Of(Address),
-    /// None: the packet is of no group, or there is none.
+    /// No entries: the packet has no group, or there is no packet.
     Nothing,
 }
 
 impl Sight {
-    /// Which of the key's addresses is the group: the second one, or not; `None` if neither is, and
-    /// the key is that of another group.
+    /// Which of the key's addresses is the group: whether the second one. `None` if neither is, so
+    /// the key belongs to another group.
     #[inline(always)]
     pub(super) fn which<K: Key>(self, key: &K) -> Option<bool> {
         if self == Self::All { Some(false) } else { self.which_address(key) }
@@ -42,8 +43,8 @@ impl Sight {
 }
 
 impl<K: Key, V: Plain> RawTable<K, V> {
-    /// From here on keys find the entries of this group alone; of none, without one. The entry
-    /// that was looked up ahead for the packet counts only if it is among them.
+    /// Limits look-ups to entries of this group; to none without a group. The entry predicted for
+    /// the packet counts only if it is among them.
     #[inline(always)]
     pub fn enter(&mut self, group: Option<Address>) {
         self.sight = group.map_or(Sight::Nothing, Sight::Of);
@@ -54,7 +55,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         }
     }
 
-    /// Whether keys find the entry, as far as its group says.
+    /// Whether the entry's group lets keys find it.
     #[inline(always)]
     pub(super) fn sees(&self, entry: &Entry<K, V>) -> bool {
         match self.sight {
@@ -66,8 +67,8 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         }
     }
 
-    /// Between packets: from here on keys find the entries of the group that an entry with this key
-    /// is of, if the program knows groups.
+    /// Limits look-ups to the group of an entry with this key, if the program has groups. For use
+    /// between packets.
     #[inline(always)]
     pub(super) fn see_group_of(&mut self, key: &K, of_second: bool) {
         if self.sight != Sight::All {

@@ -1,27 +1,27 @@
-//! From a key's hash to an entry's number: at most two cache lines per look-up, mostly one.
+//! Maps a key's hash to an entry's number: at most two cache lines per look-up, usually one.
 //!
 //! A line has ten slots and eight counters:
 //!
 //! ```text
-//! word 0, 1   marks of slots 0 to 7, 16 bits each: 14 of the hash, whether the key is away from home, and a
-//!             one; 0 is an empty slot
-//! word 2      marks of slots 8 and 9; above them, per class of marks, how many keys are away (4 bits)
-//! word 3 … 7  the entry numbers of the slots, two to a word, in the order of memory
+//! word 0, 1   marks of slots 0 to 7, 16 bits each: 14 of the hash, one for a key away from home,
+//!             and one that is set; 0 is an empty slot
+//! word 2      marks of slots 8 and 9; above them, per class of marks, the number of keys away
+//!             from home (4 bits each)
+//! word 3 … 7  the entry numbers of the slots, two to a word, in memory order
 //! ```
 //!
-//! 1. Every key has a home line and a second line, which follows from home and mark, and home again
-//!    from it. (Cuckoo hashing with partial keys: Fan, Andersen, Kaminsky and Mitzenmacher, CoNEXT
-//!    2014.)
-//! 2. A new key goes home, or to its second line when home is full. When both are full, one of the
-//!    twenty keys there moves to its own other line: of any twenty lines one has room, but for once
-//!    in some 10^12 insertions. What is left over then goes to a small stash.
+//! 1. Every key has a home line and a second line. The second line follows from home line and mark,
+//!    and the home line likewise from the second. (Cuckoo hashing with partial keys: Fan, Andersen,
+//!    Kaminsky and Mitzenmacher, CoNEXT 2014.)
+//! 2. A new key goes to its home line, or to its second line if that is full. If both are full, one
+//!    of the twenty keys there moves to its own other line: of any twenty lines one has a free
+//!    slot, except once in some 10^12 insertions. In that case the key goes to a small stash.
 //! 3. A look-up reads the home line, and the second one only if a key of the same class is away. So
-//!    removal leaves no grave and moves nothing, and what is not there costs little more than one
-//!    line.
+//!    removal leaves no tombstone and moves nothing, and a miss costs little more than one line.
 //!
-//! *Bound.* Lines are at most 0.85 full. A look-up reads two lines at most; at full load, after any
-//! number of removals, a hit reads 1.3 and a miss 1.3 on average (a test holds it). Who can't guess
-//! the seed of the hash can't choose keys that share lines.
+//! *Bound.* Lines are at most 0.85 full. A look-up reads at most two lines. At full load, after any
+//! number of removals, a hit and a miss read 1.3 lines on average (verified by a test). Choosing
+//! keys that share lines requires the seed of the hash.
 
 use core::num::NonZeroU64;
 
@@ -31,19 +31,20 @@ use crate::prefetch::{prefetch, prefetch_at};
 
 /// Slots of a line.
 const SLOTS: usize = 10;
-/// Where the entry numbers begin, in halves of words.
+/// Offset of the entry numbers, in half words.
 const FIRST_NUMBER: usize = 6;
-/// Tables of few keys have more lines than the load asks for: no law of large numbers helps them.
+/// Tables with fewer keys get more lines than the load requires: the law of large numbers does not
+/// apply to them.
 const FEW: usize = 512;
-/// Keys that found no room in their lines.
+/// Capacity of the stash, for keys without a free slot in their lines.
 const STASH: usize = 16;
-/// The bit of a mark that no empty slot has.
+/// The bit of a mark that is set in every occupied slot.
 const TAKEN: u16 = 1;
-/// The bit of a mark that says that the key is away from home.
+/// The bit of a mark for a key away from home.
 const AWAY: u16 = 2;
-/// What of a mark is its class, in place: four times its number.
+/// The bits of a mark that are its class, in place: four times the class number.
 const CLASS: u16 = 7 << 2;
-/// A counter that has been this high stays there.
+/// Counters saturate at this value and then stay there.
 const MANY: u32 = 15;
 
 /// The lines.
@@ -51,25 +52,25 @@ const MANY: u32 = 15;
 pub(super) struct Index {
     lines: &'static mut [Line],
     stash: heapless::Vec<(u64, u32), STASH>,
-    /// Keys ever taken in, and one.
+    /// Number of insertions so far, plus one.
     taken: NonZeroU64,
 }
 
-/// What a home line tells of a key.
+/// The result of reading a home line for a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Guess {
-    /// This entry may have it.
+    /// This entry may have the key.
     Entry(u32),
-    /// Its second line, or the stash, may tell.
+    /// The second line or the stash may have it.
     Elsewhere,
-    /// No entry has it.
+    /// No entry has the key.
     Nowhere,
-    /// It has no home line: nothing was announced.
+    /// No home line: no key was announced.
     Unasked,
 }
 
 impl Index {
-    /// Lines for this many keys, at most 0.85 full.
+    /// Number of lines for this many keys, at most 0.85 full.
     pub(super) const fn lines(keys: usize) -> usize {
         if keys < FEW { keys / 4 + 2 } else { (keys * 20).div_ceil(17 * SLOTS) }
     }
@@ -82,7 +83,7 @@ impl Index {
         })
     }
 
-    /// A fraction of the number of lines.
+    /// Scales a fraction of 2^64 to the number of lines.
     #[inline]
     const fn part(&self, of_2_64: u64) -> usize {
         ((of_2_64 as u128 * self.lines.len() as u128) >> 64) as usize
@@ -94,8 +95,8 @@ impl Index {
         self.part(hash)
     }
 
-    /// The other line of a key with this mark that has its place in line `at`. The other line's
-    /// other line is this one.
+    /// The other line of a key with this mark and a slot in line `at`. The mapping is its own
+    /// inverse.
     #[inline]
     const fn other(&self, at: usize, mark: u16) -> usize {
         // The golden ratio, so that marks spread evenly.
@@ -103,7 +104,7 @@ impl Index {
         if sum >= at { sum - at } else { sum + self.lines.len() - at }
     }
 
-    /// Asks for the line where a look-up of this hash begins, and says which it is.
+    /// Prefetches the line where a look-up of this hash begins, and returns its number.
     #[inline(always)]
     pub(super) fn prefetch(&self, hash: u64) -> u32 {
         let home = self.home(hash);
@@ -111,15 +112,14 @@ impl Index {
         home as u32
     }
 
-    /// Grows with each key that is taken in: while that stays the same, what was [`Guess::Nowhere`]
-    /// still is.
+    /// Increases with each insertion. While it is unchanged, a [`Guess::Nowhere`] remains valid.
     #[inline(always)]
     pub(super) const fn taken(&self) -> NonZeroU64 {
         self.taken
     }
 
-    /// What the home line tells of a key with this hash. If a look-up has to go on to the second
-    /// line, asks for that.
+    /// Reads the home line for a key with this hash. If the look-up must continue, prefetches the
+    /// second line.
     #[inline(always)]
     pub(super) fn guess(&self, home: u32, hash: u64) -> Guess {
         let (home, mark) = (home as usize, mark(hash));
@@ -141,24 +141,24 @@ impl Index {
         Guess::Elsewhere
     }
 
-    /// Forgets that `entry` is found by `hash`, if that hash's `home` line names it.
+    /// Removes `entry` under `hash`, if the `home` line of that hash names it.
     #[inline(always)]
     pub(super) fn remove_at_home(&mut self, home: u32, hash: u64, entry: u32) -> bool {
         self.clear(home as usize, mark(hash), entry)
     }
 
-    /// The first entry whose slot has this hash's mark: if there is none, nothing has the key.
+    /// The first entry with this hash's mark in its slot. If there is none, no entry has the key.
     pub(super) fn first(&self, hash: u64) -> Option<u32> {
         self.find(hash, &mut |_| true)
     }
 
-    /// The first entry whose slot has this hash's mark and that `is_it` accepts. At the NIC one
-    /// copy for all tables: most of what was announced does not come here.
+    /// The first entry with this hash's mark that `is_it` accepts. At the NIC one copy serves all
+    /// tables: most announced keys skip it.
     #[cfg_attr(target_arch = "x86_64", inline(always))]
     #[cfg_attr(not(target_arch = "x86_64"), inline(never))]
     pub(super) fn find(&self, hash: u64, is_it: &mut dyn FnMut(u32) -> bool) -> Option<u32> {
         let (mut at, mut mark) = (self.home(hash), mark(hash));
-        // The home line, and the second one.
+        // The home line, then the second one.
         loop {
             let words = self.lines.get(at)?.words();
             if let Some(found) = find_in(words, mark, is_it) {
@@ -176,8 +176,8 @@ impl Index {
         stash.find(|(stashed, entry)| *stashed == hash && is_it(*entry)).map(|(_, entry)| *entry)
     }
 
-    /// Notes that `entry` is found by `hash`; `false` when there is no room, which does not happen
-    /// while the caller keeps the number of keys within bounds.
+    /// Maps `hash` to `entry`; `false` if there is no free slot, which does not happen while the
+    /// caller bounds the number of keys.
     #[cfg_attr(not(target_arch = "x86_64"), inline(never))]
     pub(super) fn insert(&mut self, hash: u64, entry: u32) -> bool {
         self.taken = self.taken.saturating_add(1);
@@ -185,7 +185,7 @@ impl Index {
         self.put_at(home, mark, entry) || self.insert_away(home, hash, entry)
     }
 
-    /// Likewise, where its home line is full. Apart from the common way, which needs few registers.
+    /// The same with a full home line. Separate from the common path, which needs few registers.
     #[inline(never)]
     fn insert_away(&mut self, home: usize, hash: u64, entry: u32) -> bool {
         let mark = mark(hash);
@@ -208,7 +208,7 @@ impl Index {
         stashed
     }
 
-    /// Forgets that `entry` is found by `hash`.
+    /// Removes `entry` under `hash`.
     #[cfg_attr(not(target_arch = "x86_64"), inline(never))]
     pub(super) fn remove(&mut self, hash: u64, entry: u32) {
         let (home, mark) = (self.home(hash), mark(hash));
@@ -217,7 +217,7 @@ impl Index {
         }
     }
 
-    /// Likewise, where it is not at home.
+    /// The same for a key away from home.
     #[inline(never)]
     fn remove_away(&mut self, home: usize, hash: u64, entry: u32) {
         let mark = mark(hash);
@@ -249,7 +249,7 @@ impl Index {
         false
     }
 
-    /// Puts a key into a line, if it has room.
+    /// Puts a key into a line, if it has a free slot.
     #[cfg_attr(not(target_arch = "x86_64"), inline(never))]
     fn put_at(&mut self, at: usize, mark: u16, entry: u32) -> bool {
         let Some(words) = self.lines.get_mut(at).map(Line::words_mut) else { return false };
@@ -260,7 +260,7 @@ impl Index {
         empty != 0
     }
 
-    /// Takes a key out of a line, if it stands there.
+    /// Removes a key from a line, if it is there.
     #[cfg_attr(not(target_arch = "x86_64"), inline(never))]
     fn clear(&mut self, at: usize, mark: u16, entry: u32) -> bool {
         let Some(words) = self.lines.get_mut(at).map(Line::words_mut) else { return false };
@@ -275,7 +275,7 @@ impl Index {
         false
     }
 
-    /// One more or one less of the line's keys is away.
+    /// Adjusts the line's count of keys away from home by one.
     #[inline(never)]
     fn count_away(&mut self, at: usize, mark: u16, change: i8) {
         let Some(words) = self.lines.get_mut(at).map(Line::words_mut) else { return };
@@ -286,7 +286,7 @@ impl Index {
     }
 }
 
-/// What of a hash stands in the slot of a key that is at home; never 0.
+/// The mark of a hash, as in the slot of a key at home; never 0.
 #[inline]
 const fn mark(hash: u64) -> u16 {
     (hash as u16) << 2 | TAKEN
@@ -308,7 +308,7 @@ fn find_in(words: &[u64; 8], mark: u16, is_it: &mut dyn FnMut(u32) -> bool) -> O
 
 /// The mark in a slot.
 const fn mark_in(words: &[u64; 8], slot: usize) -> u16 {
-    // Within bounds for every slot; the mask tells the compiler.
+    // Within bounds for every slot; the mask lets the compiler see that.
     (words[(slot / 4) & 7] >> (16 * (slot & 3))) as u16
 }
 
@@ -320,13 +320,13 @@ fn number(words: &[u64; 8], slot: usize) -> u32 {
     halves[(FIRST_NUMBER + slot) & 15]
 }
 
-/// Where in the upper half of word 2 the counter of this mark's class stands.
+/// Bit offset of the counter for this mark's class in the upper half of word 2.
 #[inline]
 const fn shift(mark: u16) -> u32 {
     (mark & CLASS) as u32
 }
 
-/// How many keys of this mark's class, at home in this line, are away.
+/// Number of keys with this line as home and this mark's class that are away.
 #[inline]
 const fn away(words: &[u64; 8], mark: u16) -> u32 {
     (words[2] >> 32) as u32 >> shift(mark) & MANY
@@ -347,7 +347,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     proptest! {
-        /// All at home in one line, and few second lines: most keys are away, move, or are stashed.
+        /// One home line for all, and few second lines: most keys are away, move, or are stashed.
         #[test]
         fn agrees_with_a_map(steps in prop::collection::vec((0_u32..40, any::<bool>()), 0..if cfg!(miri) { 40 } else { 400 })) {
             let mut index = Index::create(&mut leak(4096), 40).unwrap();
@@ -375,7 +375,7 @@ mod tests {
                 index.remove(hash(entry), entry);
             }
             prop_assert!(index.stash.is_empty());
-            // Nothing is left but counters that were too high to count back.
+            // Only counters that saturated remain.
             for line in index.lines.iter() {
                 let words = line.words();
                 prop_assert_eq!((words[0], words[1], words[2] as u32), (0, 0, 0));
@@ -416,7 +416,7 @@ mod tests {
         }
     }
 
-    /// The figures of the module's documentation, after twice as many removals as there is room.
+    /// The figures in the module's documentation, after twice as many removals as the capacity.
     #[test]
     fn reads_few_lines_when_full() {
         let keys = if cfg!(miri) { 600 } else { 100_000 };

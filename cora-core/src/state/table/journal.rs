@@ -1,19 +1,20 @@
-//! What the current packet wrote to a table, so that a punt can take it back.
+//! The undo log of the current packet's writes to a table, for a punt.
 
 use super::super::memory::Arena;
 use super::super::{Memory, OutOfMemory};
 
-/// Writes of one packet that can be taken back. A packet that makes more on the NIC punts.
+/// Maximum number of writes per packet that can be undone. A packet with more writes on the NIC
+/// punts.
 pub(super) const CAPACITY: usize = 64;
 
 /// One write.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Write<V> {
-    /// The entry was put in.
+    /// The entry was inserted.
     Insert(u32),
-    /// The entry was taken out, and is freed when the packet is through.
+    /// The entry was removed; it is freed when the packet is completed.
     Remove(u32),
-    /// The entry's value was about to change; this is what it was.
+    /// The entry's value was about to change; this is the old value.
     Change(u32, V),
 }
 
@@ -37,7 +38,7 @@ impl<V: Copy + 'static> Journal<V> {
         self.overflowed = false;
     }
 
-    /// Notes a write; `false` when there is no room, and it must not be made.
+    /// Logs a write; `false` if the log is full, and the write must not happen.
     #[inline]
     pub(super) fn note(&mut self, write: Write<V>) -> bool {
         let noted = self.writes.push(write).is_ok();
@@ -45,7 +46,7 @@ impl<V: Copy + 'static> Journal<V> {
         noted
     }
 
-    /// Whether the entry's value before the packet is noted, or it had none.
+    /// Whether the log has the entry's value before the packet, or its insertion.
     #[inline]
     pub(super) fn knows(&self, entry: u32) -> bool {
         (0..self.writes.len() as u32).rev().any(|number| match self.writes.get(number) {
@@ -54,7 +55,7 @@ impl<V: Copy + 'static> Journal<V> {
         })
     }
 
-    /// The packet can't be handled here, whatever it still does.
+    /// Marks the packet as impossible to handle here, regardless of its further writes.
     #[inline]
     pub(super) const fn give_up(&mut self) {
         self.overflowed = true;

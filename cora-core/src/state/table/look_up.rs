@@ -1,11 +1,11 @@
-//! How a key finds its entry.
+//! Look-up of entries by key.
 //!
-//! Most packets were announced, and carry the key that their entry was inserted under: all that
-//! these take is in place in the handler. What others take (an answer's key, a second line of the
-//! index, an entry that has expired) is apart from it, and gets a packed copy of the key: so that a
-//! packet's key lives in registers unless it is needed there, and is then written as it will be
-//! read. That few come there is told the compiler (`cold_path`), here as in the parser: it would
-//! otherwise save what a rare way needs ahead of the question, for every packet.
+//! Most packets were announced and carry the key of their entry's insertion: that path is inlined
+//! into the handler. The other paths (a reply's key, a second index line, an expired entry) are
+//! separate functions, and get a packed copy of the key. So a packet's key lives in registers
+//! unless they need it, and is then written in the units that it is read in. `cold_path` marks them
+//! as rare, here as in the parser: the compiler would otherwise save registers for them before the
+//! branch, for every packet.
 
 use super::Direction;
 use super::entry::{Entry, Facts};
@@ -24,7 +24,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         self.get_unguessed(&key.pack())
     }
 
-    /// Likewise, where the look-up ahead found none.
+    /// The same without a usable prediction.
     #[inline(never)]
     fn get_unguessed(&self, key: &K::Packed) -> Option<&V> {
         let key = &K::unpack(key);
@@ -43,7 +43,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         Some(&entry.value)
     }
 
-    /// The value with this key, to change, and which of its entry's keys this is.
+    /// The value with this key, mutable, and the kind of key that found it.
     #[inline(always)]
     pub fn find_mut(&mut self, key: &K) -> Option<(Direction, &mut V)> {
         if let Some(number) = self.guessed_by_key(key) {
@@ -53,10 +53,9 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         self.find_otherwise(&key.pack())
     }
 
-    /// Likewise, where the look-up ahead found none whose first key it is. Apart from what follows,
-    /// so that what is known to be nowhere takes no more registers. At the host it stands where it
-    /// is asked, for a seventh of a miss's instructions; at the NIC by itself, for its program is
-    /// to be small.
+    /// The same if the predicted entry does not have this first key. Separate from
+    /// `find_unguessed`, so that a known miss uses no more registers. Inlined at the host, which
+    /// saves a seventh of a miss's instructions; not at the NIC, to save code size.
     #[cfg_attr(target_arch = "x86_64", inline(always))]
     #[cfg_attr(not(target_arch = "x86_64"), inline(never))]
     fn find_otherwise(&mut self, key: &K::Packed) -> Option<(Direction, &mut V)> {
@@ -66,7 +65,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         self.find_unguessed(key)
     }
 
-    /// The value of the entry with this number, to change, beside which of its keys was found.
+    /// The value of the entry with this number, mutable, and the kind of key that found it.
     #[inline(always)]
     fn handed_out(&mut self, number: u32, found: Direction) -> Option<(Direction, &mut V)> {
         if self.visit.undo {
@@ -78,7 +77,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         self.changing(number, found)
     }
 
-    /// Likewise, what it was having been noted.
+    /// The same, once the old value is logged.
     #[inline(always)]
     fn changing(&mut self, number: u32, found: Direction) -> Option<(Direction, &mut V)> {
         if const { V::IDLE_VARIES } {
@@ -89,7 +88,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         Some((found, &mut entry.value))
     }
 
-    /// The entry that the key finds, expired or not, and which of its keys this is.
+    /// The entry that the key finds, expired or not, and the kind of key.
     #[inline]
     pub fn find(&self, key: &K) -> Option<(u32, Direction)> {
         match self.guessed(key) {
@@ -99,20 +98,20 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         }
     }
 
-    /// Likewise, where it may be somewhere.
+    /// The same if the key may be present.
     #[inline(never)]
     fn find_unguessed(&mut self, key: &K::Packed) -> Option<(Direction, &mut V)> {
         let (number, direction) = self.find_alive(&K::unpack(key))?;
         self.handed_out(number, direction)
     }
 
-    /// Whether it is known from ahead that nothing has the key.
+    /// Whether the prefetch stages found that no entry has the key.
     #[inline(always)]
     pub(super) fn is_absent(&self, key: &K) -> bool {
         self.ahead.is_absent(self.visit.ahead, key, self.index.taken())
     }
 
-    /// The entry that was looked up ahead, if it is there, expired or not.
+    /// The predicted entry, if it is alive, expired or not.
     #[inline(always)]
     fn guessed_any(&self) -> Option<(u32, &Entry<K, V>)> {
         let guess = self.ahead.entry(self.visit.ahead);
@@ -127,9 +126,8 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         Some((guess, entry))
     }
 
-    /// Likewise unexpired, if this is the key it was inserted under.
-    // Its age is asked last, right before it is noted that a packet found it: so both go by one
-    // comparison.
+    /// The predicted entry, if it has not expired and this is the key of its insertion.
+    // Expiry is checked last, right before the use is recorded: both share one comparison.
     #[inline(always)]
     pub(super) fn guessed_by_key(&self, key: &K) -> Option<u32> {
         let (guess, entry) = self.guessed_any()?;
@@ -140,14 +138,14 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         Some(guess)
     }
 
-    /// Likewise, if it has the key; and which of its keys this is.
+    /// The predicted entry, if it has the key and has not expired, and the kind of key.
     #[inline]
     fn guessed(&self, key: &K) -> Option<(u32, Direction)> {
         let (guess, entry) = self.guessed_any().filter(|(_, entry)| !self.expired(entry))?;
         self.is(guess, entry, key).map(|direction| (guess, direction))
     }
 
-    /// The entry that the key finds; one that has expired is freed instead.
+    /// The entry that the key finds; an expired one is freed instead.
     #[inline]
     pub(super) fn find_unexpired(&mut self, hash: u64, key: &K) -> Option<(u32, Direction)> {
         let (number, direction) = self.find_by(hash, key)?;
@@ -164,8 +162,8 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         let number = self.index.find(hash, &mut |number| {
             let entry = self.entries.get(number);
             let direction = entry.and_then(|entry| {
-                // Its group last: most entries that a hash leads to have the key, and most tables
-                // know no groups.
+                // The group is checked last: most entries with an equal hash have the key, and most
+                // tables have no groups.
                 self.is(number, entry, key).filter(|_| self.sees(entry))
             });
             found = direction.unwrap_or(found);
@@ -188,7 +186,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         reply.then_some(Direction::Reply)
     }
 
-    /// Whether the key is the entry's reply key. By itself for the sake of registers.
+    /// Whether the key is the entry's reply key. Not inlined, to save registers.
     #[inline(never)]
     fn is_reply(&self, number: u32, entry: &Entry<K, V>, key: &K) -> bool {
         if entry.facts.has(Facts::REVERSED) {
@@ -198,8 +196,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         }
     }
 
-    /// The entry that the key finds, and which of its keys this is; one that has expired is freed
-    /// instead.
+    /// The entry that the key finds, and the kind of key; an expired one is freed instead.
     #[cfg_attr(not(target_arch = "x86_64"), inline(never))]
     pub(super) fn find_alive(&mut self, key: &K) -> Option<(u32, Direction)> {
         self.guessed(key).or_else(|| self.find_unexpired(self.hash(&key.pack()), key))
@@ -210,15 +207,15 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         self.expired_at(entry, self.visit.now)
     }
 
-    /// Whether nobody finds the entry at `now`.
+    /// Whether the entry is invisible at `now`.
     #[inline]
     pub(super) fn expired_at(&self, entry: &Entry<K, V>, now: u64) -> bool {
         let unused = now.checked_sub(entry.used.get());
         unused.is_some_and(|unused| unused >= Self::idle_of(self.shape.idle, &entry.value))
     }
 
-    /// How long an entry with this value lives unused (ns), in a table where that is `longest` at
-    /// most. Never nothing: no entry is gone before its packet is.
+    /// The idle time (ns) of an entry with this value; `longest` is the table's maximum. Never
+    /// zero: an entry survives its own packet.
     #[inline(always)]
     pub(crate) fn idle_of(longest: u64, value: &V) -> u64 {
         if const { !V::IDLE_VARIES } {
@@ -229,14 +226,14 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         seconds.saturating_add(u64::from(idle.subsec_nanos())).clamp(1, longest.max(1))
     }
 
-    /// The key's hash, made anew.
+    /// The key's hash, computed.
     #[inline(always)]
     pub(super) fn hash_anew(&self, key: &K) -> u64 {
         key.hash(&self.hasher, const { V::UNDIRECTED })
     }
 
-    /// The key's hash, out of the way of hits, for what comes and goes. Packed, a key is read as it
-    /// was written.
+    /// The key's hash for insertions and removals, off the fast path of hits. A packed key is read
+    /// in the units that it was written in.
     #[cfg_attr(not(target_arch = "x86_64"), inline(never))]
     pub(super) fn hash(&self, key: &K::Packed) -> u64 {
         let key = K::unpack(key);

@@ -1,38 +1,38 @@
-//! Keyed states: fixed capacity, one entry per key, in memory that the caller supplies.
+//! Keyed states: fixed capacity, one entry per key, in memory supplied by the caller.
 //!
 //! ```text
 //! index    lines of ten slots; a slot is (16 bits of hash, entry number)
 //! entries  key, value, last use; numbered, never moved
-//! beside   what a hit does not read: links, reply keys that don't follow from the first key
-//! wheel    lazy timer wheel: an entry is looked at when it would expire if never used again,
-//!          and put back if it was; so expiry neither scans nor touches a line on a hit
-//! flows    per flow, a list of its entries: what travels when the flow moves
-//! journal  what the current packet wrote, to be taken back by a punt
+//! beside   fields that a hit does not read: links, reply keys that can't be derived
+//! wheel    lazy timer wheel: an entry is examined when it would expire if never used again, and
+//!          put back if it was used; so expiry neither scans nor touches a line on a hit
+//! flows    per flow, a list of its entries, which move with the flow
+//! journal  undo log of the current packet's writes, for a punt
 //! ```
 //!
 //! | module | concept |
 //! | --- | --- |
 //! | [`raw`] | the table itself, generic over key and value: insert, remove |
-//! | `look_up` | how a key finds its entry |
+//! | `look_up` | look-up of entries by key |
 //! | `index` | keys to entry numbers |
 //! | `lanes` | ten comparisons at once |
-//! | `entry` | one entry, and how it hangs together with others |
+//! | `entry` | one entry, and its links to others |
 //! | `numbered` | entries by their numbers |
-//! | [`ahead`] | look-ups announced for a burst of packets |
+//! | [`ahead`] | prefetch for a burst of packets |
 //! | `whole` | entries outside of the table: encoded, decoded, installed |
 //! | `wheel` | expiry |
 //! | `group` | groups of flows by an address |
-//! | `evict` | which entries make room |
+//! | `evict` | eviction |
 //! | `journal` | undo |
-//! | [`changes`] | what of a durable state is to be told |
-//! | `endings` | which entries of a recorded state ended |
+//! | [`changes`] | changed entries of a durable state, to be reported |
+//! | `endings` | ended entries of a recorded state |
 //! | `run` | a packet's run: begin, commit, roll back |
 //! | `by_flow` | the entries of a flow, and the flow of an entry |
-//! | [`travelling`] | moving a flow's entries to the other side |
+//! | [`travelling`] | transfer of a flow's entries to the other side |
 //!
-//! What lets entries come and go is called by functions that few packets need. At the host, its
-//! parts stand in place there, which takes a fifth fewer instructions; elsewhere each is one
-//! function (`inline(never)`), because the NIC's program is to be small.
+//! Insert and remove are off the fast path. At the host their parts are inlined into them, which
+//! takes a fifth fewer instructions; elsewhere each part is one function (`inline(never)`), to save
+//! code size in the NIC's program.
 
 pub mod ahead;
 mod by_flow;
@@ -68,7 +68,7 @@ use crate::trace::{Asked, asked};
 use crate::verdict::{Reason, Stop, reasons};
 use raw::{RawTable, Shape};
 
-/// Which of an entry's two keys found it.
+/// The kind of key that found an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     /// The key it was inserted under.
@@ -88,14 +88,14 @@ impl Direction {
     }
 }
 
-/// Why an entry could not be inserted. `?` turns it into a drop of that name.
+/// Why an entry could not be inserted. `?` turns it into a drop with that name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InsertError {
-    /// The table holds as many entries as its capacity.
+    /// The number of entries has reached the table's capacity.
     Full,
     /// The reply key belongs to another entry.
     KeyTaken,
-    /// The key is of another group of flows than the packet.
+    /// The key belongs to another group of flows than the packet.
     ForeignKey,
 }
 
@@ -117,23 +117,23 @@ impl From<InsertError> for Stop {
     }
 }
 
-/// A keyed state, as a handler sees it.
+/// A keyed state, as a handler uses it.
 ///
-/// An entry lives until it is removed or was unused for its idle time (the state's, or what the
-/// entry's value says: `idle_by`); being found by any method here counts as use. A handler's keys
-/// must come from its packet: an entry of another flow may be at the other side. Where all keys of
-/// a program go by one address, a packet finds the entries of its own group alone.
+/// An entry lives until it is removed or was unused for its idle time (the state's, or with
+/// `idle_by` its own). Any method here that finds it counts as use. A handler's keys must come from
+/// its packet: an entry of another flow may be at the other side. If all keys of a program contain
+/// one address, a packet finds only the entries of its own group.
 #[derive(Debug)]
 pub struct Table<S: Keyed> {
     pub(crate) raw: RawTable<S::Key, S>,
 }
 
 impl<S: Keyed> Table<S> {
-    /// Both sides hold up to `CAPACITY` entries, and all of them may come to be at one.
+    /// Both sides hold up to `CAPACITY` entries, and all of them may move to one side.
     const SHAPE: Shape =
         Shape { capacity: S::CAPACITY, spare: S::CAPACITY, idle: S::IDLE, reply: S::REPLY };
 
-    /// Bytes that one entry takes, its share of the index included.
+    /// Bytes per entry, including its share of the index.
     pub const ENTRY_BYTES: usize = RawTable::<S::Key, S>::bytes(Self::SHAPE) / S::CAPACITY as usize;
 
     /// The entry with this key (or reply key).
@@ -149,22 +149,22 @@ impl<S: Keyed> Table<S> {
         self.get(key).is_some()
     }
 
-    /// The entry with this key (or reply key), to change.
+    /// The entry with this key (or reply key), mutable.
     #[inline(always)]
     pub fn get_mut(&mut self, key: &S::Key) -> Option<&mut S> {
         asked(S::NAME, Asked::Write);
         self.raw.find_mut(key).map(|(_, value)| value)
     }
 
-    /// The entry with this key, to change, and which of its keys this is.
+    /// The entry with this key, mutable, and the kind of key that found it.
     #[inline(always)]
     pub fn find_mut(&mut self, key: &S::Key) -> Option<(Direction, &mut S)> {
         asked(S::NAME, Asked::Write);
         self.raw.find_mut(key)
     }
 
-    /// Puts an entry in; an entry that the key finds already is overwritten. Of a state with
-    /// `reply`, the reply direction's key finds it too.
+    /// Inserts an entry; an existing entry with this key is overwritten. If the state has `reply`,
+    /// the reply direction's key finds it too.
     #[inline]
     pub fn insert(&mut self, key: S::Key, value: S) -> Result<(), InsertError> {
         asked(S::NAME, Asked::Insert);
@@ -172,8 +172,8 @@ impl<S: Keyed> Table<S> {
         self.raw.insert(key, reply, value)
     }
 
-    /// As [`Self::insert`], where the reply direction carries a key of its own: a NAT's
-    /// translation. For states with `reply`.
+    /// As [`Self::insert`], with a separate reply key: a NAT's translation. For states with
+    /// `reply`.
     #[inline]
     pub fn insert_with_reply(
         &mut self,
@@ -186,7 +186,7 @@ impl<S: Keyed> Table<S> {
         self.raw.insert(key, Some(reply), value)
     }
 
-    /// Takes an entry out.
+    /// Removes an entry.
     #[inline]
     pub fn remove(&mut self, key: &S::Key) -> Option<S> {
         asked(S::NAME, Asked::Remove);
@@ -212,7 +212,7 @@ impl<S: Keyed> Stored for Table<S> {
 
 /// The key type of a table, for generated code.
 pub trait KeyOf {
-    /// That type.
+    /// The key type.
     type Key: Key;
 }
 
@@ -271,7 +271,7 @@ impl<S: Keyed> Home for Table<S> {
     }
 
     fn export(&mut self, now: u64, piece: &mut dyn FnMut(&[u8])) {
-        // At time 0 everything is alive: what expired and was not noticed has a record, too.
+        // At time 0 everything is alive: entries that expired unnoticed have a record too.
         let now = if const { S::RECORDED } { 0 } else { now };
         self.raw.export(now, piece);
     }

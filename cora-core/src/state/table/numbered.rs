@@ -1,4 +1,4 @@
-//! Entries by their numbers: what records of flows and lists of changes go by.
+//! Access to entries by number, for flow records and lists of changes.
 
 use super::entry::Entry;
 use super::raw::RawTable;
@@ -6,7 +6,7 @@ use crate::key::Key;
 use crate::plain::Plain;
 
 impl<K: Key, V: Plain> RawTable<K, V> {
-    /// Numbers below this have been given to entries.
+    /// Exclusive upper bound of all entry numbers assigned so far.
     pub const fn made(&self) -> u32 {
         self.entries.len() as u32
     }
@@ -17,7 +17,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         self.entries.get(number).filter(|entry| entry.is_alive())
     }
 
-    /// The value of the entry with this number; no record is kept of what becomes of it.
+    /// The entry with this number, mutable; changes are not logged.
     #[inline]
     pub fn entry_mut(&mut self, number: u32) -> Option<&mut Entry<K, V>> {
         self.entries.get_mut(number).filter(|entry| entry.is_alive())
@@ -29,14 +29,14 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         self.find(key).map(|(number, _)| number)
     }
 
-    /// Takes the entry with this number out, without a record of it.
+    /// Removes the entry with this number, without a log record.
     pub fn release_number(&mut self, number: u32) {
         if self.entry(number).is_some() {
             self.release(number);
         }
     }
 
-    /// Says when the entry with this number was last used; [`u64::MAX`] keeps it from expiring.
+    /// Sets the last use of the entry with this number; [`u64::MAX`] prevents its expiry.
     pub fn set_used(&mut self, number: u32, used: u64) {
         if let Some(entry) = self.entry(number) {
             entry.used.set(used);

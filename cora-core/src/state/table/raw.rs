@@ -1,4 +1,4 @@
-//! The table itself, generic over key and value, its capacity known when it is made.
+//! The table itself, generic over key and value, with a capacity fixed at creation.
 
 use core::cell::Cell;
 
@@ -18,15 +18,15 @@ use crate::hash::FlowHasher;
 use crate::key::Key;
 use crate::plain::Plain;
 
-/// What is fixed when a table is made.
+/// The fixed parameters of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
-    /// Most entries at a time that insertions make.
+    /// Maximum number of entries for insertions.
     pub capacity: u32,
-    /// Room for entries beyond that: for what comes back from the other side, and for what a packet
-    /// took out and may get back.
+    /// Places beyond the capacity, for entries that return from the other side, and for entries
+    /// that a packet removed and may restore.
     pub spare: u32,
-    /// How long an entry lives unused (ns), at most where entries say it themselves.
+    /// Idle time of entries (ns); the maximum if entries have their own.
     pub idle: u64,
     /// Whether entries have a second key.
     pub reply: bool,
@@ -39,24 +39,25 @@ pub struct RawTable<K: Key, V: 'static> {
     pub(super) hasher: FlowHasher,
     pub(super) index: Index,
     pub(super) entries: Arena<Entry<K, V>>,
-    /// Reply keys that don't follow from the first key; as far as any entry ever had one.
+    /// Reply keys that can't be derived from the first key, up to the highest entry that ever had
+    /// one.
     pub(super) replies: Arena<K>,
     pub(super) ahead: Ahead<K>,
     free: u32,
     alive: u32,
     pub(super) wheel: Wheel,
-    /// The entry that was last handed out to be changed; none where all have one idle time.
+    /// The entry last handed out for a change; unused if all entries have one idle time.
     pub(super) touched: Touched,
     pub(super) journal: Journal<V>,
     pub(super) changes: Changes<K>,
     pub(super) endings: Endings<K, V>,
     pub(super) visit: Visit,
-    /// The entries that keys find.
+    /// The entries that keys can find.
     pub(super) sight: Sight,
-    /// Where the next look for an entry that makes room begins, and how many did.
+    /// The clock hand of eviction, and the number of evictions.
     pub(super) hand: u32,
     pub(super) evicted: u64,
-    /// Which flow each entry travels with.
+    /// The flow of each entry.
     pub(super) by_flow: ByFlow,
 }
 
@@ -101,7 +102,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         })
     }
 
-    /// Entries in the table, the ones included that have expired and were not looked at yet.
+    /// Number of entries, including expired ones that were not noticed yet.
     #[inline]
     pub const fn len(&self) -> u32 {
         self.alive
@@ -113,11 +114,11 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         self.alive == 0
     }
 
-    /// Puts an entry in; an entry with the same keys is overwritten, one with the same key but
-    /// another reply key makes room. When it fails, nothing has changed.
+    /// Inserts an entry. One with the same keys is overwritten; one with the same key but another
+    /// reply key is replaced. On failure, nothing has changed.
     #[inline(always)]
     pub fn insert(&mut self, key: K, reply: Option<K>, value: V) -> Result<(), InsertError> {
-        // A copy, for the reason that `look_up` gives.
+        // A copy, for the reason given in `look_up`.
         self.put_in(&{ key }, reply, value)
     }
 
@@ -139,10 +140,10 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         if old.is_some_and(|number| !self.take_out_noted(number)) {
             return Err(InsertError::Full);
         }
-        // What takes another's place needs no further room.
+        // A replacement needs no further place.
         let most = if old.is_some() { u32::MAX } else { self.shape.capacity };
         let Some(number) = self.next_or_evicted(most) else {
-            // The other side may have room: only it can tell that the table is full.
+            // The other side may have a free place: only it can decide that the table is full.
             if self.visit.undo {
                 self.journal.give_up();
             }
@@ -160,19 +161,19 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         Ok(())
     }
 
-    /// Takes an entry out.
+    /// Removes an entry.
     pub fn remove(&mut self, key: &K) -> Option<V> {
         let (number, _) = self.find_alive(key)?;
         let value = self.entries.get(number)?.value;
         self.take_out_noted(number).then_some(value)
     }
 
-    /// The number that the next insertion gives its entry, if there is room.
+    /// The number that the next insertion assigns, if there is a free place.
     pub fn next_number(&mut self) -> Option<u32> {
         self.next_below(self.shape.capacity)
     }
 
-    /// Likewise, if there are fewer entries than `most`.
+    /// The same if there are fewer entries than `most`.
     #[cfg_attr(not(target_arch = "x86_64"), inline(never))]
     pub(super) fn next_below(&mut self, most: u32) -> Option<u32> {
         if self.alive >= most || self.is_crammed() {
@@ -184,19 +185,19 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         Some(self.next_place())
     }
 
-    /// Whether every place has an entry, those beyond the capacity too.
+    /// Whether every place has an entry, including those beyond the capacity.
     #[inline(always)]
     pub(super) const fn is_crammed(&self) -> bool {
         self.free == NONE && self.entries.len() == self.entries.capacity()
     }
 
-    /// The number that an entry made now gets, if there is room.
+    /// The number of the next new entry, if there is a free place.
     #[inline]
     pub(super) const fn next_place(&self) -> u32 {
         if self.free == NONE { self.entries.len() as u32 } else { self.free }
     }
 
-    /// Takes an entry out and frees it, without a record.
+    /// Removes an entry and frees it, without a log record.
     #[cfg_attr(not(target_arch = "x86_64"), inline(never))]
     pub(super) fn release(&mut self, number: u32) {
         self.hide(number);
@@ -213,12 +214,12 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         self.visit.now
     }
 
-    /// No later packet is older than this.
+    /// The low watermark: no later packet is older than this.
     pub(super) const fn horizon(&self) -> u64 {
         self.visit.horizon
     }
 
-    /// The entry's reply key; the key itself when it has none.
+    /// The entry's reply key; the key itself if it has none.
     #[inline]
     pub(super) fn reply_of(&self, number: u32, entry: &Entry<K, V>) -> K {
         if const { V::UNDIRECTED } {
@@ -260,7 +261,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         Ok(())
     }
 
-    /// Gives an entry the place that is next.
+    /// Puts an entry into the next free place.
     #[cfg_attr(not(target_arch = "x86_64"), inline(never))]
     pub(super) fn place(&mut self, number: u32, whole: &Whole<K, V>) {
         let Whole { key, reply, used, value, of_second } = *whole;
@@ -286,13 +287,13 @@ impl<K: Key, V: Plain> RawTable<K, V> {
                 entry.wheel_slot = free.wheel_slot;
             }
             if const { V::DURABLE } && free.facts.has(Facts::CHANGED) {
-                // The place is on the list of what changed, and stays there.
+                // The place stays on the list of changes.
                 entry.facts = entry.facts.with(Facts::CHANGED);
             }
             *free = entry;
             return;
         }
-        // The next one that was never used.
+        // The next place that was never used.
         if self.entries.push(entry).is_ok() {
             self.wheel.add();
             self.by_flow.add();
@@ -307,8 +308,8 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         }
     }
 
-    /// Makes a placed entry, whose keys have these hashes, part of everything it hangs in; `false`
-    /// when the index has no room for it.
+    /// Links a placed entry with these key hashes into index, wheel and flow list; `false` if the
+    /// index is full.
     #[cfg_attr(not(target_arch = "x86_64"), inline(never))]
     pub(super) fn settle(
         &mut self,
@@ -324,7 +325,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         shown
     }
 
-    /// Lets keys find the entry: they have these hashes.
+    /// Adds the entry's keys, with these hashes, to the index.
     fn show(&mut self, number: u32, hash: u64, second: Option<u64>) -> bool {
         let Some(entry) = self.entries.get_mut(number) else { return false };
         entry.facts = entry.facts.with(Facts::ALIVE);
@@ -333,24 +334,24 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         found && second.is_none_or(|second| self.index.insert(second, number))
     }
 
-    /// Lets keys find a hidden entry again.
+    /// Restores a hidden entry in the index.
     pub(super) fn show_again(&mut self, number: u32) {
         let Some(entry) = self.entries.get(number) else { return };
         let (hash, used) = (self.hash(&entry.key), entry.used.get());
-        // The places that its keys had are free again, so there is room.
+        // The slots of its keys are free again, so this succeeds.
         let _ = self.show(number, hash, self.second_hash(number));
         self.hang(number, used);
     }
 
-    /// The hash of an entry's second key, if it has one. Its line of the index has been asked for:
-    /// whoever wants to know will look there.
+    /// The hash of an entry's reply key, if it has one. Prefetches the index line, which the caller
+    /// reads next.
     #[cfg_attr(not(target_arch = "x86_64"), inline(never))]
     fn second_hash(&self, number: u32) -> Option<u64> {
         let entry = self.entries.get(number)?;
         self.hash_of_reply(&entry.key, &self.reply_of(number, entry).pack())
     }
 
-    /// Likewise, of an entry that would have these keys.
+    /// The same for an entry with these keys.
     #[cfg_attr(not(target_arch = "x86_64"), inline(never))]
     pub(super) fn hash_of_reply(&self, key: &K::Packed, reply: &K::Packed) -> Option<u64> {
         if const { V::UNDIRECTED } || K::unpack(reply) == K::unpack(key) {
@@ -361,7 +362,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         Some(hash)
     }
 
-    /// Lets keys find the entry no more.
+    /// Hides the entry from its keys.
     pub(super) fn hide(&mut self, number: u32) {
         if self.entry(number).is_none() {
             return;
@@ -375,9 +376,9 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         }
     }
 
-    /// Takes an entry's key out of the index where it was looked up ahead, if that is all that the
-    /// index has of the entry: what it names once, it names there or elsewhere. The NIC's program,
-    /// which is to be small, goes the other way.
+    /// Removes an entry's key from its home line, known from the prefetch, if that is the entry's
+    /// only slot: an entry with one key has one slot, here or elsewhere. The NIC's program omits
+    /// this, to save code size.
     #[inline(always)]
     fn unname_foretold(&mut self, number: u32) -> bool {
         if cfg!(not(target_arch = "x86_64")) {
@@ -391,7 +392,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         ahead.is_some_and(|(home, hash)| self.index.remove_at_home(home, hash, number))
     }
 
-    /// Takes an entry's keys out of the index, whatever is known ahead.
+    /// Removes an entry's keys from the index, independent of prefetch state.
     #[cfg_attr(target_arch = "x86_64", inline(never))]
     fn unname(&mut self, number: u32) {
         let Some(hash) = self.entries.get(number).map(|entry| self.hash(&entry.key)) else {
@@ -404,7 +405,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         }
     }
 
-    /// Lets the place of a hidden entry be used again. It stays in the wheel until that comes by.
+    /// Frees the place of a hidden entry. It stays in the wheel until its tick.
     pub(super) fn free(&mut self, number: u32) {
         if const { V::DURABLE } {
             self.note_gone(number);

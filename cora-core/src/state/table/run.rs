@@ -1,4 +1,4 @@
-//! A packet's run, as the table sees it: it begins, and what it wrote stays or is taken back.
+//! A packet's run in the table: begin, then commit or rollback.
 
 use super::super::Visit;
 use super::endings::Why;
@@ -9,40 +9,39 @@ use crate::key::Key;
 use crate::plain::Plain;
 
 impl<K: Key, V: Plain> RawTable<K, V> {
-    /// A packet's run begins.
+    /// Begins a packet's run.
     #[inline(always)]
     pub fn begin(&mut self, visit: Visit) {
         self.visit = visit;
         if self.wheel.is_due(visit.horizon) {
             core::hint::cold_path();
             self.attend();
-            // Once more, so that the compiler knows what stands there when it comes to the
-            // look-ups.
+            // Stored again, so that the compiler knows the value at the look-ups.
             self.visit = visit;
         }
     }
 
-    /// Does what is due when a packet's run begins.
+    /// Does the work that is due when a packet's run begins.
     #[inline(never)]
     fn attend(&mut self) {
         self.guess_elsewhere();
         self.expire(self.visit.horizon, None);
     }
 
-    /// What the packet wrote stays.
+    /// Commits the packet's writes.
     #[inline]
     pub fn commit(&mut self) {
         self.commit_visit(self.visit.undo);
     }
 
-    /// Likewise; `undo` is the visit's.
+    /// The same; `undo` is the visit's.
     #[inline]
     pub(super) fn commit_visit(&mut self, undo: bool) {
         debug_assert_eq!(undo, self.visit.undo, "as the run began");
         if const { V::IDLE_VARIES } {
             self.settle_touched();
         }
-        // Otherwise nothing was noted.
+        // Without undo, nothing was logged.
         if undo {
             self.commit_noted();
         }
@@ -69,16 +68,17 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         self.journal.clear();
     }
 
-    /// What the packet wrote is taken back, last write first.
+    /// Undoes the packet's writes, in reverse order.
     pub fn rollback(&mut self) {
-        // What it was before, it was when it was hung: it may be looked at too early, not too late.
+        // The restored value has its old idle time, which the wheel slot matches: the entry may be
+        // examined too early, but not too late.
         if const { V::IDLE_VARIES } {
             self.touched = Touched::NONE;
         }
         for number in (0..self.journal.len()).rev() {
             match self.journal.get(number) {
                 Some(Write::Insert(entry)) => self.release(entry),
-                // The places that its keys had are free again.
+                // The slots of its keys are free again.
                 Some(Write::Remove(entry)) => self.show_again(entry),
                 Some(Write::Change(entry, before)) => {
                     if let Some(entry) = self.entries.get_mut(entry) {
@@ -91,13 +91,13 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         self.journal.clear();
     }
 
-    /// Whether the packet wrote more than can be taken back.
+    /// Whether the packet wrote more than can be undone.
     #[inline]
     pub const fn overflowed(&self) -> bool {
         self.journal.overflowed()
     }
 
-    /// Takes an entry out, so that it can be put back until the packet is through.
+    /// Removes an entry, in a way that can be undone until the packet is completed.
     pub(super) fn take_out_noted(&mut self, number: u32) -> bool {
         if !self.visit.undo {
             if const { V::RECORDED } {
@@ -113,8 +113,8 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         noted
     }
 
-    /// Notes what the entry's value was, once per packet; `false` when there is no room for that.
-    /// By itself: few packets may be taken back, and all handlers would have it.
+    /// Logs the entry's old value, once per packet; `false` if the log is full. Not inlined: few
+    /// packets have undo, and every handler would contain a copy.
     #[inline(never)]
     pub(super) fn note_change(&mut self, number: u32) -> bool {
         if !self.visit.undo || self.journal.knows(number) {

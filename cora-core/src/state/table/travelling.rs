@@ -1,5 +1,4 @@
-//! Entries that travel with their flow: what the protocol that moves flows asks
-//! of a table.
+//! Entries that move with their flow: the table's interface for the migration protocol.
 
 use core::any::{Any, TypeId};
 
@@ -15,71 +14,71 @@ use crate::plain::Plain;
 /// Why an entry from the other side could not be installed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ImportError {
-    /// The bytes encode no entry.
+    /// The bytes don't encode an entry.
     Malformed(Malformed),
-    /// There is no room, or its key is taken.
+    /// There is no free place, or its key is taken.
     Refused(InsertError),
 }
 
-/// A table whose entries travel with their flows.
+/// A table with entries that move with their flows.
 pub trait Travelling {
-    /// Makes room to know the entries of up to `flows` flows. Until then, entries belong to none.
+    /// Allocates the lists for the entries of up to `flows` flows. Until then, entries belong to no
+    /// flow.
     fn attach(&mut self, memory: &mut Memory, flows: u32) -> Result<(), OutOfMemory>;
 
     /// Bytes of [`Memory`] that [`Self::attach`] takes.
     fn attached_bytes(&self, flows: u32) -> usize;
 
-    /// Most entries.
+    /// Maximum number of entries.
     fn capacity(&self) -> u32;
 
-    /// Entries here, those included that have expired and were not looked at yet.
+    /// Number of entries here, including expired ones that were not noticed yet.
     fn filled(&self) -> u32;
 
-    /// The idle time of entries (ns), at most.
+    /// The maximum idle time of entries (ns).
     fn idle(&self) -> u64;
 
     /// The type of the key.
     fn key_type(&self) -> TypeId;
 
-    /// The flow of the entry that the key finds at `now`, by what was looked up ahead for packet
-    /// `ahead` of the burst, before its turn; none, if it is of another type than the table's keys.
+    /// The flow of the entry that the key finds at `now`, by the prediction for packet `ahead` of
+    /// the burst, before its turn. `None` if the key is of another type than the table's keys.
     fn flow_of(&mut self, key: &dyn Any, now: u64, ahead: u8) -> Option<u32>;
 
-    /// Whether the flow has entries here, and whether any entry joined a flow since this was asked
-    /// last.
+    /// Whether the flow has entries here, and whether any entry joined a flow since the last call.
     fn look_back(&mut self, flow: u32) -> (bool, bool);
 
     /// Visits the words of each key that finds an entry of the flow.
     fn each_key(&self, flow: u32, visit: &mut dyn FnMut(&[u64; 5]));
 
-    /// Entries that belong to no flow, because there was no room to know it.
+    /// Number of entries without a flow, because it could not be stored.
     fn strays(&self) -> u32;
 
-    /// How many entries of the flow are alive at `now`.
+    /// Number of the flow's entries that are alive at `now`.
     fn count_flow(&self, flow: u32, now: u64) -> u32;
 
-    /// Takes entries of the flow out, and hands out those that are alive at `now`: `most` of them
-    /// at most. Gives how many that were; fewer, when none is left.
+    /// Removes entries of the flow and exports those that are alive at `now`, at most `most` of
+    /// them. Returns how many; a smaller number means that none is left.
     fn take_out(&mut self, flow: u32, now: u64, most: u32, piece: &mut dyn FnMut(&[u8])) -> u32;
 
-    /// An entry with this key may be installed next, if the table's keys are of that type: asks for
-    /// what that takes.
+    /// Prefetches for an installation of an entry with this key, if that is the type of the table's
+    /// keys.
     fn expect(&self, key: &dyn Any);
 
-    /// Installs an entry of the flow that the other side exported, unless there are `most` here or
-    /// it has expired on its way. Gives the time of its last use.
+    /// Installs an entry of the flow that the other side exported, unless there are `most` entries
+    /// here or it expired during the transfer. Returns the time of its last use.
     fn import_entry(&mut self, piece: &[u8], flow: u32, most: u32) -> Result<u64, ImportError>;
 
-    /// Installs an entry of the flow that comes back, as [`Self::import_entry`] does. There is
-    /// always a place: where all are taken, an entry that is needed less makes room. Refused is
-    /// one with a key that is another entry's by now.
+    /// Installs an entry of a flow that returns, as [`Self::import_entry`] does. There is always a
+    /// place: if all are occupied, a less needed entry is evicted. Refused only if another entry
+    /// has its key by now.
     fn take_back(&mut self, piece: &[u8], flow: u32) -> Result<u64, ImportError>;
 
-    /// Entries that made room for others so far.
+    /// Number of evicted entries so far.
     fn evicted(&self) -> u64;
 
-    /// Takes the flow's entries out: those that are left have expired, or copies of them went to
-    /// the other side.
+    /// Removes the flow's entries: those that remain have expired, or copies of them went to the
+    /// other side.
     fn remove_flow(&mut self, flow: u32);
 
     /// The same table, if its state is durable.
@@ -117,7 +116,7 @@ impl<K: Key, V: Plain> Travelling for RawTable<K, V> {
 
     #[inline]
     fn flow_of(&mut self, key: &dyn Any, now: u64, ahead: u8) -> Option<u32> {
-        // Its turn has not begun: until it does, the table is still at the packet before.
+        // Its turn has not begun: until then, the table still holds the previous packet's number.
         self.visit.ahead = ahead;
         let number = self.number_of(key.downcast_ref()?)?;
         let entry = self.entry(number)?;
@@ -174,7 +173,7 @@ impl<K: Key, V: Plain> Travelling for RawTable<K, V> {
     }
 
     fn expect(&self, key: &dyn Any) {
-        // The host's half asks. The NIC's program is to be small.
+        // Only the host half calls this. Saves code size in the NIC's program.
         if cfg!(target_os = "none") {
             return;
         }
@@ -192,7 +191,7 @@ impl<K: Key, V: Plain> Travelling for RawTable<K, V> {
     }
 
     fn take_back(&mut self, piece: &[u8], flow: u32) -> Result<u64, ImportError> {
-        // The host's half asks. The NIC's program is to be small.
+        // Only the host half calls this. Saves code size in the NIC's program.
         if cfg!(target_os = "none") {
             return Err(ImportError::Refused(InsertError::Full));
         }

@@ -1,32 +1,30 @@
 //! Expiry without scanning.
 //!
-//! A lazy timer wheel: each entry hangs in the slot of the tick at which it would expire if it were
-//! never used again. Using an entry only writes its time. When its tick comes, the entry is looked
-//! at: it expires, or hangs itself in the slot of its new tick. So an entry costs at most one look
-//! per idle time, and a hit touches no list.
+//! A lazy timer wheel: each entry is in the slot of the tick at which it would expire if it were
+//! never used again. A use only writes the entry's time. At its tick, the entry is examined: it
+//! expires, or moves to the slot of its new tick. So an entry costs at most one examination per
+//! idle time, and a hit touches no list.
 //!
-//! An entry that is taken out stays where it hangs, free, until the wheel comes by; and if its
-//! place is given to another one meanwhile, that one hangs there, since it will be used later than
-//! the first and may be looked at too early, but not too late. So coming and going touches no list
-//! either.
+//! A removed entry stays in its slot, free, until the tick. If its place is reused meanwhile, the
+//! new entry takes over that slot: it expires later than the first, so it may be examined too
+//! early, but not too late. So insert and remove touch no list either.
 //!
 //! With 64 ticks to an idle time, an entry is freed 1/64 of it late. Look-ups compare exact times,
-//! so lateness shows nowhere but in when a place is free again; and an insertion that finds none
-//! looks on until one is, or nothing is due.
+//! so the delay is visible only in the time when a place becomes free. An insertion without a free
+//! place continues until there is one, or nothing is due.
 //!
-//! A packet looks at a few entries, however long the silence before it was: the wheel catches up
-//! over the packets that follow, faster while it lags behind. It never goes round more than once
-//! for that. An entry that is put back meanwhile hangs behind all slots that are still to be
-//! emptied, so that a slot is emptied in so many looks as it has entries.
+//! A packet examines a few entries, regardless of the silence before it: the wheel catches up over
+//! the following packets, faster if it lags behind. It never makes more than one turn for that. An
+//! entry that moves to a new slot meanwhile goes behind all slots that are still to be emptied. So
+//! the number of examinations to empty a slot equals its number of entries.
 //!
-//! Where entries say themselves how long they live unused, the ticks are those of the longest time.
-//! A packet may change an entry so that it expires sooner than where it hangs. So when the next
-//! entry is handed out, or the packet is through, the idle time of the one that was handed out last
-//! is compared with the time it had before, and an entry with a shorter one is hung anew
-//! ([`RawTable::settle_touched`]). Other tables have nothing of that.
+//! If entries have their own idle times, the ticks are those of the longest. A packet may change an
+//! entry so that it expires before its slot's tick. So when the next entry is handed out, or the
+//! packet is completed, the idle time of the last one handed out is compared with its old one. An
+//! entry with a shorter time moves to an earlier slot ([`RawTable::settle_touched`]). Other tables
+//! skip this.
 //!
-//! The wheel itself knows entries by their numbers, so that one copy of its code serves tables of
-//! all types.
+//! The wheel addresses entries by number, so that one copy of its code serves tables of all types.
 
 use super::super::memory::{Arena, bytes_for};
 use super::super::{Memory, OutOfMemory};
@@ -35,35 +33,34 @@ use super::raw::RawTable;
 use crate::key::Key;
 use crate::plain::Plain;
 
-/// Slots. More than the ticks of an idle time, so that a wheel that does not lag behind finds an
-/// entry when its tick comes.
+/// Number of slots. Exceeds the ticks of an idle time, so that a wheel without lag examines an
+/// entry at its tick.
 const SLOTS: usize = 256;
 const TICKS_PER_IDLE: u64 = 64;
-/// Entries that one packet looks at.
+/// Entries that one packet examines.
 const LOOKS_PER_PACKET: u32 = 4;
-/// The same of a wheel that lags behind by more than so many ticks.
+/// The same for a wheel with a lag of more than [`MAX_LAG`] ticks.
 const LOOKS_BEHIND: u32 = 32;
 const MAX_LAG: u64 = 128;
 
-/// The wheel, and which entries hang in it.
+/// The wheel, with the links of its entries.
 #[derive(Debug)]
 pub(super) struct Wheel {
-    /// Its slots: heads of lists, as entry number + 1.
+    /// Its slots: list heads, as entry number + 1.
     heads: &'static mut [u32],
-    /// How entries hang in a slot together.
+    /// The links between entries of a slot.
     links: Arena<Links>,
     /// Nanoseconds of a tick.
     tick: u64,
-    /// 2^64 by that, rounded up: hanging an entry multiplies instead of dividing.
+    /// 2^64 divided by `tick`, rounded up: linking an entry multiplies instead of dividing.
     ticks_per_ns: u128,
-    /// The next tick whose slot is to be looked at.
+    /// The next tick with a slot to be examined.
     due: u64,
-    /// When that tick begins (ns): saves the division. The beginning of time, when the next packet
-    /// is to do something else.
+    /// When that tick begins (ns); saves the division. Zero if the next packet has other due work.
     due_at: u64,
 }
 
-/// The entry that was last handed out to be changed, and how long it lived unused until then (ns).
+/// The entry last handed out for a change, with its idle time (ns) at that moment.
 #[derive(Debug)]
 pub(super) struct Touched {
     number: u32,
@@ -75,22 +72,22 @@ impl Touched {
     pub(super) const NONE: Self = Self { number: NONE, idle: 0 };
 }
 
-/// A look at entries whose tick has come.
+/// One pass over due entries.
 #[derive(Debug)]
 struct Round {
-    /// The tick that it is.
+    /// The current tick.
     today: u64,
-    /// Entries that may still be looked at.
+    /// Entries that may still be examined.
     looks: u32,
 }
 
 impl Wheel {
-    /// Bytes of [`Memory`] that it takes, for so many entries.
+    /// Bytes of [`Memory`] for this many entries.
     pub(super) const fn bytes(entries: usize) -> usize {
         Arena::<Links>::bytes(entries) + bytes_for::<u32>(SLOTS)
     }
 
-    /// A wheel of which nothing is due, in this memory.
+    /// A wheel without due entries, in this memory.
     #[inline(always)]
     pub(super) fn create(
         memory: &mut Memory,
@@ -99,30 +96,30 @@ impl Wheel {
     ) -> Result<Self, OutOfMemory> {
         let (heads, links) = (memory.take_u32(SLOTS)?, Arena::create(memory, entries)?);
         let tick = (idle / TICKS_PER_IDLE).max(1);
-        // Without a division of 128 bits, which the NIC's processor has not.
+        // Avoids a 128-bit division, which the NIC's processor lacks.
         let ticks_per_ns = u128::from(u64::MAX / tick) + 1;
         Ok(Self { heads, links, tick, ticks_per_ns, due: 0, due_at: 0 })
     }
 
-    /// There is one entry more, which hangs nowhere.
+    /// Adds an entry that is in no slot.
     pub(super) fn add(&mut self) {
-        // As much room as for entries.
+        // As much space as for entries, so this succeeds.
         let _ = self.links.push(Links::LOOSE);
     }
 
-    /// Whether there is a tick to look at.
+    /// Whether a tick is due.
     #[inline]
     pub(super) const fn is_due(&self, now: u64) -> bool {
         now >= self.due_at
     }
 
-    /// Lets the next packet be one at which something is due.
+    /// Makes the next packet do due work.
     #[inline(always)]
     pub(super) const fn call(&mut self) {
         self.due_at = 0;
     }
 
-    /// That is done.
+    /// Marks that work as done.
     pub(super) const fn called(&mut self) {
         self.set_due(self.due);
     }
@@ -142,9 +139,9 @@ impl Wheel {
         }
     }
 
-    /// The first tick at which an entry last used at `used` has expired; when that is past, as it
-    /// may be of one that comes from the other side, the tick that is due. An entry that never
-    /// expires is looked at all the same, once in an idle time.
+    /// The first tick at which an entry last used at `used` has expired. If that is in the past, as
+    /// it may be for one from the other side, the due tick. An entry that never expires is still
+    /// examined once per idle time.
     fn tick_of(&self, used: u64, idle: u64) -> u64 {
         if used == u64::MAX {
             return self.due + TICKS_PER_IDLE;
@@ -155,18 +152,18 @@ impl Wheel {
         (tick as u64).max(self.due)
     }
 
-    /// The next tick at which the slot is looked at.
+    /// The next tick at which the slot is examined.
     const fn next_look(&self, slot: u8) -> u64 {
         self.due + (slot as u64).wrapping_sub(self.due) % SLOTS as u64
     }
 
-    /// Begins a look at a few entries, or at all that are due when `room` is looked for; none when
-    /// there is nothing to look at.
+    /// Begins a pass over a few entries, or over all due ones if `room` is needed; `None` if
+    /// nothing is due.
     #[inline(never)]
     fn begin(&mut self, now: u64, room: bool) -> Option<Round> {
         let today = now.checked_div(self.tick).unwrap_or(0);
         let lag = today.checked_sub(self.due)?;
-        // A jump over more than the whole wheel: each slot needs one look only.
+        // A jump over more than the whole wheel: one examination of each slot suffices.
         if lag >= SLOTS as u64 {
             self.set_due(today - (SLOTS as u64 - 1));
         }
@@ -178,7 +175,7 @@ impl Wheel {
         Some(Round { today, looks })
     }
 
-    /// Takes the next entry out that is to be looked at, of the slot that is due.
+    /// Removes the next entry to be examined from the due slot.
     #[inline(never)]
     fn next(&mut self, round: &mut Round) -> Option<u32> {
         while self.due <= round.today {
@@ -194,8 +191,8 @@ impl Wheel {
         None
     }
 
-    /// Hangs an entry where it is looked at in time, unless it does already: in slot `hung`, if it
-    /// hangs. Gives its slot.
+    /// Links an entry into a slot that is examined in time, unless its slot `hung` is such a slot.
+    /// Returns its slot.
     #[cfg_attr(not(target_arch = "x86_64"), inline(never))]
     fn hang(&mut self, number: u32, hung: Option<u8>, used: u64, idle: u64) -> u8 {
         let tick = self.tick_of(used, idle);
@@ -205,8 +202,8 @@ impl Wheel {
             }
             self.unlink(number, slot);
         }
-        // One whose tick is more than a turn away is looked at too early, in the last slot of this
-        // turn, rather than in one that is still to be emptied.
+        // An entry more than one turn ahead is examined too early, in the last slot of this turn,
+        // instead of joining a slot that is still to be emptied.
         let slot = (tick.min(self.due + (SLOTS as u64 - 1)) % SLOTS as u64) as u8;
         let next = self.head(slot);
         if let Some(links) = self.links.get_mut(number) {
@@ -219,7 +216,7 @@ impl Wheel {
         slot
     }
 
-    /// Takes an entry out of the slot that it hangs in.
+    /// Unlinks an entry from its slot.
     #[inline(never)]
     fn unlink(&mut self, number: u32, slot: u8) {
         let Some(place) = self.links.get_mut(number) else { return };
@@ -235,8 +232,7 @@ impl Wheel {
 }
 
 impl<K: Key, V: Plain> RawTable<K, V> {
-    /// Looks at a few entries whose tick has come; or at as many as it takes until there are fewer
-    /// than `below`.
+    /// Examines a few due entries; or as many as necessary to get fewer entries than `below`.
     pub(super) fn expire(&mut self, now: u64, below: Option<u32>) {
         let Some(mut round) = self.wheel.begin(now, below.is_some()) else { return };
         while let Some(number) = self.wheel.next(&mut round) {
@@ -255,7 +251,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         }
     }
 
-    /// Hangs an entry into the wheel, unless it hangs where it is looked at in time.
+    /// Links an entry into the wheel, unless its slot is examined in time.
     #[cfg_attr(not(target_arch = "x86_64"), inline(never))]
     pub(super) fn hang(&mut self, number: u32, used: u64) {
         let Some(entry) = self.entries.get_mut(number) else { return };
@@ -265,7 +261,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         entry.facts = entry.facts.with(Facts::HUNG);
     }
 
-    /// Notes that an entry is about to be handed out to be changed, and settles the one before.
+    /// Records that an entry is about to be handed out for a change, and settles the previous one.
     #[cfg_attr(target_arch = "x86_64", inline(always))]
     #[cfg_attr(not(target_arch = "x86_64"), inline(never))]
     pub(super) fn touch(&mut self, number: u32) {
@@ -278,9 +274,9 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         }
     }
 
-    /// Hangs the entry that was handed out last where its value now says, if that is sooner than
-    /// what it said before. Otherwise it may be looked at too early where it hangs, not too late. At
-    /// the NIC it stands by itself, for its program is to be small.
+    /// Moves the entry last handed out to the slot for its new idle time, if that is shorter than
+    /// before. A longer one is examined too early in its slot, but not too late. Not inlined at the
+    /// NIC, to save code size.
     #[cfg_attr(target_arch = "x86_64", inline(always))]
     #[cfg_attr(not(target_arch = "x86_64"), inline(never))]
     pub(super) fn settle_touched(&mut self) {

@@ -7,11 +7,11 @@ use super::raw::RawTable;
 use crate::key::Key;
 use crate::plain::Plain;
 
-/// Room for most entries.
+/// Buffer size that suffices for most entries.
 const SHORT: usize = 256;
 
 impl<K: Key, V: Plain> RawTable<K, V> {
-    /// Visits what is alive at `now`.
+    /// Visits the entries alive at `now`.
     pub fn each_alive(&self, now: u64, visit: &mut dyn FnMut(&Whole<K, V>)) {
         self.each_entry(now, |number, entry| visit(&self.whole(number, entry)));
     }
@@ -26,13 +26,13 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         }
     }
 
-    /// Hands out the encoding of each entry alive at `now`.
+    /// Exports the encoding of each entry alive at `now`.
     pub fn export(&self, now: u64, piece: &mut dyn FnMut(&[u8])) {
         self.each_entry(now, |number, entry| self.encode_entry(number, entry, piece));
     }
 
-    /// Hands out the encoding of this entry. In one go: as a [`Whole`] in memory it would be read
-    /// in other pieces than it is written in, which the processor waits for.
+    /// Exports the encoding of this entry. Inlined encoding: a [`Whole`] in memory would be read in
+    /// other units than it is written in, which stalls on store forwarding.
     #[inline(never)]
     pub(super) fn encode_entry(
         &self,
@@ -50,8 +50,8 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         Whole { key: entry.key(), reply, used: entry.used.get(), value: entry.value, of_second }
     }
 
-    /// Bytes that tell an encoded entry from all others of its table, from the first: its key, and
-    /// which of the key's addresses is its group.
+    /// Bytes at the beginning of an encoded entry that identify it in its table: its key, and which
+    /// of the key's addresses is its group.
     pub const NAME: usize = K::SIZE + 1;
     /// Bytes of an encoded entry.
     pub const PIECE: usize = Self::NAME + K::SIZE + 8 + V::SIZE;
@@ -60,7 +60,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
     #[inline(always)]
     pub(super) fn encode(whole: &Whole<K, V>, piece: &mut dyn FnMut(&[u8])) {
         const { assert!(Self::PIECE <= MAX_PIECE, "the state's entry is too large") };
-        // All the room is zeroed before it is written to.
+        // The whole buffer is zeroed before it is written to, so a short one is cheaper.
         if const { Self::PIECE <= SHORT } {
             Self::encode_in([0; SHORT], whole, piece);
         } else {
@@ -81,14 +81,15 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         piece(&bytes[..Self::PIECE]);
     }
 
-    /// Encodes the name that tells an entry from all others.
+    /// Encodes the name that identifies an entry.
     #[inline(always)]
     pub(super) fn put_name(key: &K, of_second: bool, bytes: &mut [u8]) {
         key.put(bytes);
         of_second.put(&mut bytes[K::SIZE..]);
     }
 
-    /// Reads what [`Self::export`] wrote; the bytes come from the other side and are checked.
+    /// Decodes an entry written by [`Self::export`]. The bytes come from the other side and are
+    /// validated.
     #[inline(never)]
     pub fn decode(bytes: &[u8]) -> Option<Whole<K, V>> {
         if bytes.len() != Self::PIECE {
@@ -103,15 +104,15 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         })
     }
 
-    /// Puts an entry with one key in, which must not be there: less than an insertion takes, of
-    /// which there is no record either.
+    /// Inserts an entry with one key, which must be absent. Cheaper than an insertion, without a
+    /// log record.
     pub fn add(&mut self, key: K, value: V) -> Result<(), InsertError> {
         let whole = Whole { key, reply: key, used: self.now(), value, of_second: false };
         self.install(&whole, NO_FLOW, self.shape.capacity)
     }
 
-    /// Whether an entry from the other side has expired on its way: nobody will find it, and its
-    /// keys may be another's by now.
+    /// Whether an entry from the other side expired during its transfer. Nobody will find it, and
+    /// other entries may have its keys by now.
     pub(super) fn comes_late(&mut self, whole: &Whole<K, V>) -> bool {
         let unused = self.horizon().saturating_sub(whole.used);
         let late = unused >= Self::idle_of(self.shape.idle, &whole.value);
@@ -121,8 +122,8 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         late
     }
 
-    /// Puts an entry in that was away: there is always a place for it, though another may have its
-    /// key.
+    /// Installs an entry that was away. There is always a place for it, but another entry may have
+    /// its key.
     #[inline(never)]
     pub(super) fn install_again(
         &mut self,
@@ -139,7 +140,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         installed
     }
 
-    /// Puts an entry from the other side in, with the flow it belongs to, unless there are `most`.
+    /// Installs an entry from the other side with its flow, unless there are `most` entries.
     #[inline(never)]
     pub fn install(
         &mut self,
@@ -164,7 +165,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         if const { V::DURABLE }
             && let Some(entry) = self.entries.get_mut(number)
         {
-            // Where it comes from it was told.
+            // The side that it comes from reported it.
             entry.facts = entry.facts.with(Facts::KNOWN);
         }
         Ok(())

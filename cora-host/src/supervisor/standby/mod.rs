@@ -1,19 +1,20 @@
-//! Copies of durable entries and singletons in memory that outlives the host process.
+//! Replicas of durable entries and singletons in memory that outlives the host process.
 //!
-//! Each copy of an entry has a slot. A changed copy is written to a free slot, under a number of
-//! its own; then that number is committed, by one store; then the old slot is freed. A process that
-//! is killed at any point in between leaves the older copy, the newer one, or both, and then the
-//! higher number wins. Numbers behind the committed one are void. So what a burst changed of
-//! singletons and entries takes effect at once: all of it is committed by one number. A copy that
-//! ends with that is marked with the number behind which it is gone.
+//! Each replica of an entry has a slot. A changed replica is written to a free slot, under a number
+//! of its own; then that number is committed, by one store; then the old slot is freed. A process
+//! killed at any point in between leaves the older replica, the newer one, or both; then the higher
+//! number wins. Numbers after the committed one are void. So a burst's changes of singletons and
+//! entries take effect at once: one number commits all of them. A replica that ends with the burst
+//! is marked with the number at which it ends.
 //!
-//! What a slot holds is checked against a checksum when it is read by the next host. Within the
-//! process an index finds copies by key and by flow.
+//! The next host checks a slot's contents against a checksum. Within the process an index finds
+//! replicas by key and by flow.
 //!
 //! ```text
 //! header │ slots in use so far │ committed 48, its check 16 │
 //! singletons │ blocks … │
-//! slot   │ number 48, holder 8, kind 8 │ checksum 32, state 16, key 8, group 8 │ piece 64 │ group … piece … │
+//! slot   │ number 48, holder 8, kind 8 │ checksum 32, state 16, key 8, group 8 │ piece 64 │
+//!        │ group … piece … │
 //! ```
 
 use std::sync::atomic::{AtomicU64, Ordering, fence};
@@ -29,15 +30,15 @@ const HEADER_WORDS: usize = 8;
 /// Words before a slot's contents.
 const HEAD: usize = 3;
 const VALID: u64 = 0x5a;
-/// It is a copy until its number is committed.
+/// The replica is valid until its number is committed.
 const ENDS: u64 = 0x5b;
-/// Slots beside those of all entries there may be: for what a burst writes before its old copies
-/// are freed.
+/// Slots in addition to those for all entries: a burst writes new replicas before its old ones are
+/// freed.
 const SPARE: usize = 256;
-/// Where numbers begin: no flipped bit makes one of them that of an empty block.
+/// The first number. A single flipped bit can't turn one into that of an empty block.
 const FIRST: u64 = 256;
 
-/// Copies in shared memory.
+/// Replicas in shared memory.
 #[derive(Debug)]
 pub(super) struct SharedStandby {
     words: &'static [AtomicU64],
@@ -45,22 +46,22 @@ pub(super) struct SharedStandby {
     before: usize,
     slot_words: usize,
     singletons: Singletons,
-    /// The copies, each with its slot.
+    /// The replicas, each with its slot.
     copies: Index<usize>,
     free: Vec<usize>,
     /// Slots in use so far.
     made: usize,
     number: u64,
-    /// Between [`Standby::begin`] and [`Standby::commit`]: the last number before what takes effect
-    /// at once.
+    /// Between [`Standby::begin`] and [`Standby::commit`]: the last number before the changes that
+    /// take effect at once.
     began: Option<u64>,
-    /// Slots to be freed when it does.
+    /// Slots to be freed at the commit.
     ended: Vec<usize>,
-    /// Slots whose contents did not match their checksum.
+    /// Number of slots with a wrong checksum.
     pub(super) damaged: u64,
 }
 
-/// How entries and singletons are laid out.
+/// The layout of entries and singletons.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Shape<'a> {
     /// Bytes of the longest entry.
@@ -71,7 +72,7 @@ pub(super) struct Shape<'a> {
     pub(super) singletons: &'a [Sized],
 }
 
-/// Bytes for so many copies of entries, and for the singletons.
+/// Bytes for this many replicas of entries, and for the singletons.
 pub(super) fn bytes(copies: usize, shape: Shape<'_>) -> usize {
     let slots = (copies + SPARE) * slot_words(shape.entry, shape.group);
     (HEADER_WORDS + singletons::words(shape.singletons) + slots) * 8
@@ -81,7 +82,7 @@ const fn slot_words(entry: usize, group: usize) -> usize {
     HEAD + (entry + group).div_ceil(8)
 }
 
-/// The singletons of which the memory holds a damaged copy.
+/// The singletons with a damaged replica in this memory.
 pub(super) fn damaged(words: &'static [AtomicU64], shape: Shape<'_>) -> Vec<u16> {
     open_singletons(words, shape, committed(words)).damaged().collect()
 }
@@ -96,7 +97,7 @@ fn open_singletons(
     Singletons::open(blocks, shape.singletons, committed)
 }
 
-/// The last number that was committed; none if nobody can tell.
+/// The last committed number; `None` if it is damaged.
 fn committed(words: &[AtomicU64]) -> Option<u64> {
     let word = words.get(1).map_or(0, |word| word.load(Ordering::Acquire));
     let number = word >> 16;
@@ -108,12 +109,12 @@ const fn with_check(number: u64) -> u64 {
 }
 
 impl SharedStandby {
-    /// The copies that the memory holds.
+    /// Opens the replicas in this memory.
     pub(super) fn open(words: &'static [AtomicU64], shape: Shape<'_>) -> Self {
         Self::open_committed(words, shape, committed(words))
     }
 
-    /// Those of a build from before numbers were committed: each is valid by itself.
+    /// Opens the replicas of a build without commits: each is valid by itself.
     pub(super) fn open_uncommitted(words: &'static [AtomicU64], shape: Shape<'_>) -> Self {
         Self::open_committed(words, shape, Some(u64::MAX >> 16))
     }
@@ -146,7 +147,7 @@ impl SharedStandby {
         standby
     }
 
-    /// Slots that there are.
+    /// Number of slots.
     const fn room(&self) -> usize {
         self.words.len().saturating_sub(self.before) / self.slot_words
     }
@@ -160,17 +161,18 @@ impl SharedStandby {
         self.words.get(first..first + self.slot_words).unwrap_or_default()
     }
 
-    /// The copy of this singleton encodes no value: it is damaged from now on.
+    /// Invalidates the replica of this singleton, which decodes to no value: it is damaged from now
+    /// on.
     pub(super) fn void(&self, state: u16) {
         self.singletons.void(state);
     }
 
-    /// The singletons whose copies are damaged.
+    /// The singletons with damaged replicas.
     pub(super) fn damaged_singletons(&self) -> Vec<u16> {
         self.singletons.damaged().collect()
     }
 
-    /// Takes what the slot holds into the index.
+    /// Reads the slot into the index.
     fn read(&mut self, slot: usize, committed: Option<u64>) {
         let words = self.slot(slot);
         let load = |at: usize| words.get(at).map_or(0, |word| word.load(Ordering::Acquire));
@@ -179,8 +181,8 @@ impl SharedStandby {
         self.number = self.number.max(first >> 16);
         match (first & 0xff, is_committed) {
             (VALID, true) => {}
-            // It was to end with others that did not take effect. It has no younger copy: what it
-            // is compared with below, it is older than.
+            // Its end belongs to a commit that did not happen, so it has no newer replica. Without
+            // a number it counts as older than any replica that it is compared with below.
             (ENDS, false) if committed.is_some() => {
                 first = first & 0xff00 | VALID;
                 self.set_first(slot, first);
@@ -218,7 +220,7 @@ impl SharedStandby {
         self.end(older);
     }
 
-    /// The slot is free again.
+    /// Frees the slot.
     fn clear(&mut self, slot: usize) {
         self.set_first(slot, 0);
         self.free.push(slot);
@@ -230,7 +232,7 @@ impl SharedStandby {
         }
     }
 
-    /// These are no copies any more, behind what is written now.
+    /// Ends these replicas with the commit of the current writes.
     fn end(&mut self, slots: impl IntoIterator<Item = usize>) {
         for slot in slots {
             let first = self.slot(slot).first().map_or(0, |word| word.load(Ordering::Relaxed));
@@ -244,7 +246,7 @@ impl SharedStandby {
         }
     }
 
-    /// What was written takes effect.
+    /// Commits all writes.
     fn commit_all(&mut self) {
         if let Some(word) = self.word(1) {
             store(word, with_check(self.number), Ordering::Release);
@@ -256,7 +258,7 @@ impl SharedStandby {
         }
     }
 
-    /// A slot that holds nothing.
+    /// An empty slot.
     fn take_slot(&mut self) -> Option<usize> {
         if let Some(slot) = self.free.pop() {
             return Some(slot);
@@ -281,7 +283,7 @@ impl SharedStandby {
         if words.len() < HEAD + held.len().div_ceil(8) {
             return false;
         }
-        // The slot may have been freed just now: what is written to it stays behind that.
+        // Orders the following stores after those that may just have freed the slot.
         fence(Ordering::Release);
         for (word, bytes) in words[HEAD..].iter().zip(held.chunks(8)) {
             let mut whole = [0; 8];
@@ -304,7 +306,7 @@ impl SharedStandby {
 impl Standby for SharedStandby {
     fn keep(&mut self, copy: &Copied<'_>) -> bool {
         if self.free.is_empty() && self.made >= self.room() && self.began.is_some() {
-            // What came so far takes effect earlier than the rest, the singletons first.
+            // The changes so far take effect before the rest, the singletons first.
             self.commit_all();
         }
         let written = self.take_slot().filter(|slot| {
@@ -392,7 +394,7 @@ const fn holder(byte: u64) -> Holder {
     }
 }
 
-/// FNV-1a over all that a slot holds but its first word.
+/// FNV-1a over a slot without its first word.
 fn checksum(state: u16, key: usize, group: usize, held: &[u8]) -> u32 {
     let head = [state.to_le_bytes(), [key as u8, group as u8]].concat();
     let step = |sum: u32, byte: &u8| (sum ^ u32::from(*byte)).wrapping_mul(0x0100_0193);

@@ -1,4 +1,4 @@
-//! Copies, killed after any store.
+//! Replicas after a kill at any store.
 
 use proptest::prelude::*;
 
@@ -9,7 +9,7 @@ const POOL: u16 = 1;
 const SHAPE: Shape<'_> = Shape { entry: 24, group: 8, singletons: &[(POOL, 700)] };
 
 fn words(copies: usize) -> &'static [AtomicU64] {
-    // The spare slots are left out, so that there is soon no room.
+    // Without the spare slots, so that the memory is soon full.
     let slots = copies + 1;
     memory(bytes(0, SHAPE) / 8 - SPARE * slot_words(24, 8) + slots * slot_words(24, 8))
 }
@@ -18,7 +18,7 @@ fn copy<'a>(group: &'a [u8], piece: &'a [u8], holder: Holder) -> Copied<'a> {
     Copied { state: 3, holder, group, key: &piece[..4], piece }
 }
 
-/// All copies of entries, with their groups, and that of the pool.
+/// All replicas of entries, with their groups, and that of the pool.
 type All = (Vec<(Vec<u8>, Vec<u8>)>, Option<Vec<u8>>);
 
 fn all(standby: &SharedStandby) -> All {
@@ -68,7 +68,7 @@ fn what_is_damaged_is_no_copy() {
     assert_eq!((next.damaged, all(&next).0), (1, vec![(b"one".to_vec(), b"key2 b".to_vec())]));
 }
 
-/// Without it nobody can tell which copies are whole.
+/// Without that number, which replicas are complete is unknown.
 #[test]
 fn so_is_everything_under_a_damaged_number() {
     for bit in [0, 15, 16, 40, 63] {
@@ -83,7 +83,7 @@ fn so_is_everything_under_a_damaged_number() {
     }
 }
 
-/// Of builds that committed nothing, each copy is valid by itself.
+/// In builds without commits, each replica is valid by itself.
 #[test]
 fn copies_of_an_older_build_are_read() {
     let shape = Shape { singletons: &[], ..SHAPE };
@@ -130,9 +130,9 @@ fn take(step: &Step, standby: &mut SharedStandby) {
 }
 
 proptest! {
-    /// Killed after any store, the memory holds all as it was before or after a step that changes
-    /// the pool; of other steps, each copy as it was before or after a change. Whoever comes next
-    /// goes on from there.
+    /// Killed after any store, the memory has everything as before or as after a step that changes
+    /// the pool. For other steps, it has each replica as before or as after a change. The next
+    /// process continues from there.
     #[test]
     fn a_kill_leaves_what_was_before_or_what_is_behind(
         steps in prop::collection::vec(step(), 1..12),

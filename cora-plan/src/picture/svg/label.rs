@@ -1,23 +1,23 @@
-//! Where the labels of curves stand, in whole pixels.
+//! Placement of curve labels, in whole pixels.
 //!
-//! A label stands on its own curve, with a room that hides what lies below. Of several places along
-//! the curve it takes the one whose room hides the least: first of other labels, then of other
-//! curves; of equals the one nearest to the middle.
+//! A label is placed on its own curve, with a background that hides the picture below. Of several
+//! places along the curve, it takes the one that hides least: first of other labels, then of other
+//! curves. Among equals, it takes the one nearest to the middle.
 
 use super::layout::Curve;
 use super::text::width;
 
 /// Size of a label's letters.
 pub(super) const SIZE: i32 = 11;
-/// Height of a label's room, and what it has beside the words.
+/// Height of a label's background, and its margin beside the words.
 const HEIGHT: i32 = 16;
 const BESIDE: i32 = 4;
-/// From the top of a room to the baseline of its words.
+/// From the top of the background to the baseline of the words.
 pub(super) const BASELINE: i32 = 12;
 
 /// Parts of a curve.
 const PARTS: i32 = 32;
-/// Parts down the curve at which a label may stand: from the middle outwards.
+/// Positions of a label in parts down the curve, from the middle outwards.
 const PLACES: [i32; 13] = [16, 18, 14, 20, 12, 22, 10, 24, 8, 25, 7, 26, 6];
 
 /// A rectangle.
@@ -42,7 +42,7 @@ impl Room {
             || apart(self.y, self.height, other.y, other.height))
     }
 
-    /// How many points of a curve lie in it.
+    /// Number of points of a curve inside the rectangle.
     fn hides(self, curve: &Curve) -> usize {
         let points = (0..=PARTS).map(|part| point(curve, part));
         points.filter(|(x, y)| self.has(*x, *y)).count()
@@ -54,7 +54,7 @@ impl Room {
     }
 }
 
-/// The room of the label of the curve with this number; those before it have theirs.
+/// The background of the label of curve `at`; the curves before it have theirs.
 pub(super) fn room(curves: &[Curve], at: usize, right: i32) -> Room {
     let own = &curves[at];
     let others = || curves.iter().enumerate().filter(move |(number, _)| *number != at);
@@ -67,7 +67,7 @@ pub(super) fn room(curves: &[Curve], at: usize, right: i32) -> Room {
     rooms.into_iter().min_by_key(hidden).unwrap_or_default()
 }
 
-/// A point on the cubic curve whose two inner points stand half-way down, under each end.
+/// A point on the cubic curve with its two inner control points half-way down, under each end.
 fn point(curve: &Curve, part: i32) -> (i32, i32) {
     let (t, u) = (part, PARTS - part);
     let weights = [u * u * u, 3 * u * u * t, 3 * u * t * t, t * t * t];
@@ -92,7 +92,7 @@ mod tests {
 
     #[test]
     fn labels_hide_neither_each_other_nor_other_curves() {
-        // One handler with three states, and one whose curve comes across.
+        // One handler with three states, and one with a curve across.
         let mut curves = vec![curve(100, 60), curve(140, 300), curve(180, 520), curve(600, 340)];
         for at in 0..curves.len() {
             curves[at].room = room(&curves, at, 800);

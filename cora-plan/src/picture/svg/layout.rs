@@ -1,11 +1,11 @@
-//! Where everything stands, in whole pixels.
+//! Layout, in whole pixels.
 //!
-//! 1. Handlers from left to right, each as wide as its name, with room for a packet arrow between.
-//! 2. States below, each wanting to stand under the middle of its users; sorted by that wish, then
-//!    pushed right until they don't overlap, then all moved so that they sit under the chain.
-//! 3. Curves leave a handler at points spread along its lower edge, in the order of the states they
-//!    go to, and enter a state likewise, so that they cross as little as the order allows.
-//! 4. A curve's label stands on it, where it hides the least of other curves and labels (`label`).
+//! 1. Handlers from left to right, each as wide as its name, with space for a packet arrow between.
+//! 2. States below, each preferably under the middle of its users. They are sorted by this
+//!    position, then pushed right until they don't overlap, then moved together under the chain.
+//! 3. Curves leave a handler at points spread along its lower edge, in the order of the target
+//!    states. They enter a state in the same way, so that they cross as little as the order allows.
+//! 4. A curve's label is on the curve, where it hides least of other curves and labels (`label`).
 
 use super::super::{Shown, state_lines};
 use super::label::{self, Room};
@@ -25,7 +25,7 @@ const ARROW: i32 = 64;
 const GAP: i32 = 36;
 const PORT: i32 = 56;
 
-/// Everything that is drawn.
+/// All elements of the drawing.
 pub(super) struct Drawing<'a> {
     pub(super) width: i32,
     pub(super) height: i32,
@@ -66,7 +66,7 @@ pub(super) struct Curve {
     pub(super) x2: i32,
     pub(super) y2: i32,
     pub(super) label: String,
-    /// The room of the label, which hides what lies below.
+    /// The background of the label.
     pub(super) room: Room,
 }
 
@@ -77,7 +77,7 @@ struct Ends<'a> {
     x2: i32,
 }
 
-/// Places everything.
+/// Places all elements.
 pub(super) fn run<'a>(graph: &'a Graph, shown: &Shown<'_>) -> Drawing<'a> {
     let inside = MARGIN + PORT / 2;
     let mut x = MARGIN + PORT + ARROW;
@@ -110,7 +110,7 @@ pub(super) fn run<'a>(graph: &'a Graph, shown: &Shown<'_>) -> Drawing<'a> {
     }
 }
 
-/// States in the order of their wish, each standing where it wishes, overlapping or not.
+/// States sorted by their preferred position, placed there even if they overlap.
 fn state_boxes<'a>(
     graph: &'a Graph,
     shown: &Shown<'_>,
@@ -145,7 +145,7 @@ fn wish(graph: &Graph, handlers: &[HandlerBox<'_>], state: &str) -> i32 {
     middles.iter().sum::<i32>() / count
 }
 
-/// Pushes states apart, and all of them to where they wish to be on average.
+/// Pushes states apart, and moves all of them to their mean preferred position.
 fn spread(states: &mut [StateBox<'_>], left: i32, right: i32) {
     let wished: i32 = states.iter().map(|s| s.x).sum();
     let mut free = i32::MIN;
@@ -200,7 +200,7 @@ fn ends<'a>(
 }
 
 impl Drawing<'_> {
-    /// The arrows of the packet's way: from, to.
+    /// The arrows of the packet's path: from, to.
     pub(super) fn hops(&self) -> Vec<(i32, i32)> {
         let mut hops = Vec::new();
         let mut from = self.inside + PORT / 2 - 4;
@@ -229,7 +229,7 @@ impl Drawing<'_> {
     }
 }
 
-/// From a state's top to the baseline of its name: below the lid of a cylinder.
+/// From a state's top to the baseline of its name, below the lid of a cylinder.
 pub(super) fn text_top(kind: Kind) -> i32 {
     if kind == Kind::Keyed { 2 * LID + 20 } else { 26 }
 }

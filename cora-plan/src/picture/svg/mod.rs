@@ -1,8 +1,8 @@
-//! A drawing that stands alone: no script, no font, no link.
+//! A self-contained drawing: no script, no font, no link.
 //!
-//! Handlers stand in a row between the two ports; their states in a row below, each under the
-//! handlers that use it, as far as there is room. Text is measured by a table of widths, because
-//! there is no font to ask.
+//! Handlers form a row between the two ports. Their states form a row below, each under its
+//! handlers as far as space allows. A table of widths measures the text, because there is no font
+//! to measure.
 
 mod label;
 mod layout;
@@ -24,8 +24,7 @@ pub fn draw(graph: &Graph, plan: Option<&Plan>) -> String {
     shown(graph, &Shown::of_plan(graph, plan))
 }
 
-/// The graph as SVG, with the places of an allocation and where it has each handler run. `hash` is
-/// that of its plan.
+/// The graph as SVG, with the places and handler sides of an allocation. `hash` is its plan's hash.
 pub fn draw_allocation(graph: &Graph, allocation: &Allocation, hash: &str) -> String {
     shown(graph, &Shown::of_allocation(graph, allocation, hash))
 }
@@ -83,7 +82,7 @@ fn marker(out: &mut String, name: &str, size: u32) -> std::fmt::Result {
     )
 }
 
-/// The ports, and the packet's way through the chain, which is walked both ways.
+/// The ports, and the packet's path through the chain in both directions.
 fn packets(out: &mut String, drawing: &Drawing<'_>) -> std::fmt::Result {
     let y = layout::CHAIN_MIDDLE;
     for (x, name) in [(drawing.inside, "inside"), (drawing.outside, "outside")] {
@@ -195,7 +194,7 @@ fn state(out: &mut String, state: &StateBox<'_>) -> std::fmt::Result {
     Ok(())
 }
 
-/// What the colours mean: only those in the picture.
+/// The legend of the colours in the picture.
 fn legend(out: &mut String, shown: &Shown<'_>, drawing: &Drawing<'_>) -> std::fmt::Result {
     let Some(places) = shown.places else { return Ok(()) };
     let mut x = layout::MARGIN;

@@ -1,7 +1,7 @@
-//! How wide text is, and how XML wants it.
+//! Widths and escapes of text.
 
 /// Width of text in a sans-serif of `size` pixels, rounded up. Widths per 1000 of the size are
-/// those of Helvetica in four classes, a little generous.
+/// Helvetica's in four classes, slightly enlarged.
 pub(super) fn width(text: &str, size: i32) -> i32 {
     let thousandths: i32 = text
         .chars()
@@ -16,7 +16,7 @@ pub(super) fn width(text: &str, size: i32) -> i32 {
     (thousandths * size).div_euclid(1000) + 1
 }
 
-/// Text as XML wants it.
+/// Text with XML escapes.
 pub(crate) fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

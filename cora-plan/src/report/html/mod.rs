@@ -1,8 +1,8 @@
 //! A plan as one page of HTML: no network, no script, no font, no other file.
 //!
-//! What a colour says stands beside it in words. Numbers stand as text beside every bar and under
-//! every curve, so that the page reads aloud and prints in grey. The page is well-formed XML too
-//! but for its first line, so a test can walk it.
+//! Words repeat the meaning of each colour. Numbers are text beside every bar and under every
+//! curve, so that the page reads aloud and prints in grey. Except for its first line, the page is
+//! also well-formed XML, so a test can walk it.
 
 mod plot;
 mod style;
@@ -18,7 +18,7 @@ pub fn write(report: &Report<'_>, outlook: &Outlook) -> String {
     let mut page = Page::default();
     page.line("<!DOCTYPE html>");
     page.line("<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>");
-    // The browser itself keeps the promise that nothing is fetched and nothing runs.
+    // With this policy the browser itself ensures that nothing is fetched and nothing runs.
     page.line(
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\"/>",
     );
@@ -54,7 +54,7 @@ struct Page {
 }
 
 impl Page {
-    /// A line of HTML, as it is.
+    /// A line of raw HTML.
     fn line(&mut self, html: &str) {
         self.text.push_str(html);
         self.text.push('\n');
@@ -70,8 +70,7 @@ impl Page {
         }
     }
 
-    /// A table; the first row is its head. Cells are HTML. Numbers stand in the columns whose
-    /// letter is `r`.
+    /// A table; the first row is its head. Cells are HTML. The letter `r` marks columns of numbers.
     fn table(&mut self, columns: &str, rows: &[Vec<String>]) {
         self.line("<div class=\"wide\">\n<table>");
         for (number, row) in rows.iter().enumerate() {

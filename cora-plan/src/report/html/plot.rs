@@ -1,8 +1,8 @@
-//! Host cores against throughput, drawn: one line per way of splitting.
+//! The plot of host cores over throughput, with one line for each way of splitting.
 //!
-//! Lines differ in colour (the palette of Okabe and Ito, which colour-blind people tell apart) and
-//! in the shape of their points; each has its name at its end, beside a piece of it. Where several
-//! coincide, none hides the others: they take turns along the way, and at its points.
+//! Lines differ in colour (the palette of Okabe and Ito, for colour-blind readers) and in the shape
+//! of their points. Each has its name at its end, beside a sample of it. Coinciding lines don't
+//! hide each other: they alternate along the line, and at its points.
 
 use std::fmt::Write as _;
 
@@ -19,9 +19,9 @@ const RIGHT: f64 = 150.0;
 const TOP: f64 = 16.0;
 const BOTTOM: f64 = 48.0;
 
-/// Length of a line's turn where several coincide.
+/// Length of a line's turn if several coincide.
 const TURN: f64 = 9.0;
-/// Nearer points than so are one.
+/// Points closer than this coincide.
 const NEAR: f64 = 1.5;
 
 /// The drawing.
@@ -32,7 +32,7 @@ pub(super) fn draw(report: &Report<'_>, curves: &[Series]) -> String {
     out
 }
 
-/// From numbers to places in the drawing.
+/// Converts numbers to positions in the drawing.
 struct Scale {
     mpps: f64,
     cores: f64,
@@ -92,7 +92,7 @@ impl Way {
         Self { points: points.collect(), colour, width }
     }
 
-    /// Whether its point with this number is that of another.
+    /// Whether its point with this index coincides with another's.
     fn meets(&self, other: &Self, number: usize) -> bool {
         let (Some(a), Some(b)) = (self.points.get(number), other.points.get(number)) else {
             return false;
@@ -100,13 +100,13 @@ impl Way {
         (a.0 - b.0).abs() < NEAR && (a.1 - b.1).abs() < NEAR
     }
 
-    /// Whether the piece up to this point is that of another.
+    /// Whether the segment up to this point coincides with another's.
     fn runs_along(&self, other: &Self, number: usize) -> bool {
         self.meets(other, number - 1) && self.meets(other, number)
     }
 }
 
-/// Of the ways for which `meets` holds, one among them: its turn, and how many there are.
+/// The turn of `at` among the coinciding ways, and their number.
 fn turn(ways: &[Way], at: usize, meets: impl Fn(&Way, &Way) -> bool) -> (usize, usize) {
     let together: Vec<usize> =
         (0..ways.len()).filter(|other| *other == at || meets(&ways[at], &ways[*other])).collect();
@@ -138,7 +138,7 @@ fn axes(out: &mut String, scale: &Scale) -> std::fmt::Result {
     )
 }
 
-/// Round numbers from 0 up to `most`: at most eight.
+/// At most eight round numbers from 0 up to `most`.
 fn ticks(most: f64) -> Vec<f64> {
     let mut step = 10f64.powi(most.log10().floor() as i32 - 1);
     for factor in [2.0, 2.5, 2.0].into_iter().cycle() {
@@ -151,7 +151,7 @@ fn ticks(most: f64) -> Vec<f64> {
     (0..=count).map(|number| f64::from(number) * step).collect()
 }
 
-/// The rate that the plan is about.
+/// The rate of the plan.
 fn asked(out: &mut String, scale: &Scale, mpps: f64) -> std::fmt::Result {
     if mpps > scale.mpps {
         return Ok(());
@@ -191,7 +191,7 @@ fn paint(baseline: Option<Baseline>) -> (&'static str, f64) {
     }
 }
 
-/// Outline of a point: a disc for Cora, a square, a triangle, a diamond and a flat bar for the
+/// Outline of a point: a disc for Cora, and a square, a triangle, a diamond and a flat bar for the
 /// others.
 fn shape(baseline: Option<Baseline>) -> &'static str {
     match baseline {
@@ -203,7 +203,7 @@ fn shape(baseline: Option<Baseline>) -> &'static str {
     }
 }
 
-/// Where each name stands, beside the end of its line: the highest first, a line of text apart.
+/// Positions of the names beside the ends of their lines: the highest first, a line of text apart.
 fn names(curves: &[Series], scale: &Scale) -> Vec<f64> {
     let wish = |series: &Series| series.points.last().map_or(HEIGHT, |point| scale.y(point.1));
     let mut order: Vec<usize> = (0..curves.len()).collect();
@@ -217,7 +217,7 @@ fn names(curves: &[Series], scale: &Scale) -> Vec<f64> {
     places
 }
 
-/// The line of a series: a path for each stretch that it shares with the same others.
+/// The line of a series: a path for each stretch that it shares with the same other lines.
 fn line(out: &mut String, ways: &[Way], at: usize) -> std::fmt::Result {
     let way = &ways[at];
     let turns = |number: usize| turn(ways, at, |one, other| one.runs_along(other, number));
@@ -246,8 +246,7 @@ fn line(out: &mut String, ways: &[Way], at: usize) -> std::fmt::Result {
     Ok(())
 }
 
-/// The points of a series; of those that several have, each has its own in turn, with the names of
-/// all.
+/// The points of a series. Coinciding points take turns between series, and carry all names.
 fn points(out: &mut String, curves: &[Series], ways: &[Way], at: usize) -> std::fmt::Result {
     let (series, way) = (&curves[at], &ways[at]);
     for (number, ((mpps, cores), (x, y))) in series.points.iter().zip(&way.points).enumerate() {
@@ -272,7 +271,7 @@ fn points(out: &mut String, curves: &[Series], ways: &[Way], at: usize) -> std::
     Ok(())
 }
 
-/// The name of a series, beside a piece of its line, and a thread to where the line ends.
+/// The name of a series beside a sample of its line, and a connection to the line's end.
 fn end(out: &mut String, way: &Way, series: &Series, y: f64) -> std::fmt::Result {
     let Some((end_x, end_y)) = way.points.last() else { return Ok(()) };
     let (x, colour, width) = (WIDTH - RIGHT + 30.0, way.colour, way.width);

@@ -1,6 +1,6 @@
-//! How the page looks. Its texts have a contrast of at least 7 to 1.
+//! Style of the page. Its texts have a contrast of at least 7 to 1.
 
-/// The style sheet. Without `>`, so that the page stays well-formed.
+/// The style sheet, without `>`, so that the page stays well-formed.
 pub(super) const STYLE: &str = "\
 body{font-family:Helvetica,Arial,sans-serif;color:#18181b;background:#fff;max-width:62rem;margin:2rem auto;padding:0 1rem;line-height:1.45}\
 h1{margin:0;font-size:1.8rem}\

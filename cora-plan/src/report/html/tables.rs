@@ -1,4 +1,4 @@
-//! The page's tables, with bars where a number is a share.
+//! The tables of the page, with a bar for each share.
 
 use super::Page;
 use crate::advice::curve::Series;
@@ -101,7 +101,7 @@ fn baseline(
     ]
 }
 
-/// The numbers of the curves, behind a fold.
+/// The numbers of the curves, collapsed.
 pub(super) fn curves(page: &mut Page, curves: &[Series]) {
     let mut rates: Vec<f64> = curves.iter().flat_map(|it| &it.points).map(|(at, _)| *at).collect();
     rates.sort_by(f64::total_cmp);
@@ -162,7 +162,7 @@ pub(super) fn sensitivity(page: &mut Page, report: &Report<'_>, outlook: &Outloo
     page.table("lrrrrll", &rows);
 }
 
-/// What a bar's colour says; the words stand beside it.
+/// Meanings of a bar's colour; words repeat them.
 #[derive(Clone, Copy)]
 enum Paint {
     Nic,
@@ -171,7 +171,7 @@ enum Paint {
     Limit,
 }
 
-/// A bar for a share; over 1 it is full, and ends in an arrow.
+/// A bar for a share. Above 1 it is full and ends in an arrow.
 fn bar(share: f64, paint: Paint) -> String {
     const WIDTH: f64 = 140.0;
     let fill = match paint {

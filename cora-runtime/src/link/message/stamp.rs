@@ -2,7 +2,6 @@
 
 use cora_core::packet::{Meta, Port};
 
-use crate::link::message::decode::words_of;
 use crate::link::region::Parked;
 
 /// What accompanies a frame everywhere.
@@ -12,7 +11,8 @@ pub struct Stamp {
     pub meta: Meta,
     /// The packet's number in the order of arrival.
     pub number: u64,
-    /// No later packet on this way is older (ns of run time): see [`Visit`](cora_core::state::Visit).
+    /// No later packet on this way is older, in ns of run time: see
+    /// [`Visit`](cora_core::state::Visit).
     pub horizon: u64,
     /// Where it leaves; meaningless before a verdict.
     pub egress: Port,
@@ -28,7 +28,7 @@ impl Stamp {
     pub(super) const BYTES: usize = 8 * Self::WORDS;
 
     /// An odd number, as [`push_behind`](crate::link::ring::Producer::push_behind) has it.
-    const WORDS: usize = 5;
+    pub(super) const WORDS: usize = 5;
 
     /// What stands before the frame.
     #[inline(always)]
@@ -38,13 +38,15 @@ impl Stamp {
         [self.meta.time, self.meta.now, self.number, self.horizon, ports | elsewhere]
     }
 
-    pub(super) fn decode(bytes: &[u8]) -> Option<(Self, &[u8])> {
-        let (head, rest) = bytes.split_first_chunk::<{ Self::BYTES }>()?;
-        let [time, now, number, horizon, ports] = words_of(head)?;
+    /// Reads those words.
+    #[inline(always)]
+    pub(super) const fn from_words(
+        [time, now, number, horizon, ports]: [u64; Self::WORDS],
+    ) -> Self {
         let meta = Meta { time, now, port: Port(ports as u8) };
         let egress = Port((ports >> 8) as u8);
         let parked = Parked::from_bits((ports >> 32) as u32);
         let missing = (ports >> 16) as u16;
-        Some((Self { meta, number, horizon, egress, parked, missing }, rest))
+        Self { meta, number, horizon, egress, parked, missing }
     }
 }

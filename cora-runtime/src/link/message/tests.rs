@@ -4,6 +4,7 @@ use cora_core::packet::{Meta, Port};
 use proptest::prelude::*;
 
 use super::*;
+use crate::link::region::Parked;
 
 const STAMP: Stamp = Stamp {
     meta: Meta { time: 1, now: 2, port: Port(1) },
@@ -16,58 +17,137 @@ const STAMP: Stamp = Stamp {
 /// Of a rest of five bytes in lot 7.
 const PARKED: Parked = Parked::from_bits(7 | 5 << 16);
 
-fn round_trip(message: Message<'_>) {
-    let (kind, bytes) = message.encode(|kind, parts| (kind, parts.concat()));
-    assert!(bytes.len() <= MAX_MESSAGE);
-    assert_eq!(Message::decode(kind, &bytes), Some(message));
+/// At least one message of each kind.
+fn messages() -> Vec<Message<'static>> {
+    let report = Report { packets: 1, busy_ns: 9, ring_records: 10, ..Report::default() };
+    let load = Load { time: 5, talkers: 9, ..Load::default() };
+    let frames = [
+        Frames::Frame { stamp: STAMP, frame: b"frame" },
+        Frames::WireEnd { now: 7 },
+        Frames::Punt { stamp: STAMP, frame: b"" },
+        Frames::Send { stamp: STAMP, frame: b"frame" },
+        Frames::Send { stamp: Stamp { parked: PARKED, ..STAMP }, frame: b"head" },
+        Frames::Ended { parked: PARKED },
+    ];
+    let ownership = [
+        Ownership::Release { punts: 7, entries: 2, group: b"group" },
+        Ownership::Entry { state: 3, piece: b"entry" },
+        Ownership::Vanished {},
+        Ownership::Fence { ticket: 4 },
+        Ownership::Decline { ticket: 5 },
+        Ownership::Offer { ticket: 6, punts: 1, keys: Keys(&[9; 80]), group: b"group" },
+        Ownership::Offer { ticket: 6, punts: 1, keys: Keys(&[]), group: b"" },
+        Ownership::Transfer { ticket: 7, entries: 8 },
+        Ownership::Withdraw { ticket: 1 },
+        Ownership::Recall { group: b"group" },
+        Ownership::MakeRoom { idle: 4_000_000 },
+        Ownership::Owned { group: b"group" },
+        Ownership::AllOwned { flows: 12 },
+    ];
+    let durability = [
+        Durability::Copy { state: 3, group: GroupKey(b"group"), piece: b"entry" },
+        Durability::Erase { state: 3, key: b"key" },
+        Durability::Same { state: 3, used: 11, key: b"key" },
+    ];
+    let records = [
+        Records::Expired { state: 3, piece: b"entry" },
+        Records::Removed { state: 4, piece: b"entry" },
+        Records::Evicted { state: 4, piece: b"entry" },
+        Records::Unkept { state: 4 },
+    ];
+    let control = [
+        Control::Begin {},
+        Control::Drained { now: 12 },
+        Control::Piece { state: 2, piece: b"piece" },
+        Control::Change { version: 8 },
+        Control::Changed { version: 8, pieces: 2 },
+    ];
+    let telemetry = [
+        Telemetry::Outcome { count: 5, name: Name(b"not-ip") },
+        Telemetry::Report { report },
+        Telemetry::Watch { every: 9 },
+        Telemetry::Load { load },
+        Telemetry::Talker { count: 7, error: 1, group: b"group" },
+    ];
+    frames
+        .into_iter()
+        .map(Message::from)
+        .chain(ownership.into_iter().map(Message::from))
+        .chain(durability.into_iter().map(Message::from))
+        .chain(records.into_iter().map(Message::from))
+        .chain(control.into_iter().map(Message::from))
+        .chain(telemetry.into_iter().map(Message::from))
+        .collect()
+}
+
+fn encoded(message: &Message<'_>) -> (u16, Vec<u8>) {
+    message.encode(|kind, parts| (kind, parts.concat()))
 }
 
 #[test]
 fn every_message_round_trips() {
-    let report = Report { packets: 1, busy_ns: 9, ring_records: 10, ..Report::default() };
-    for message in [
-        Message::Frame(STAMP, b"frame"),
-        Message::WireEnd(7),
-        Message::Punt(STAMP, b""),
-        Message::Release { punts: 7, entries: 2, group: b"group" },
-        Message::Entry(3, b"entry"),
-        Message::Fence(4),
-        Message::Decline(5),
-        Message::Offer { ticket: 6, punts: 1, group: b"group", keys: &[9; 80] },
-        Message::Transfer { ticket: 7, entries: 8 },
-        Message::Withdraw(1),
-        Message::Send(STAMP, b"frame"),
-        Message::Send(Stamp { parked: PARKED, ..STAMP }, b"head"),
-        Message::Ended(PARKED),
-        Message::Drained(12),
-        Message::Piece(2, b"piece"),
-        Message::Outcome(5, b"not-ip"),
-        Message::Report(report),
-        Message::Begin,
-        Message::Recall(b"group"),
-        Message::MakeRoom(4_000_000),
-        Message::Watch(9),
-        Message::Copy { state: 3, group: b"group", piece: b"entry" },
-        Message::Erase(3, b"key"),
-        Message::Same { state: 3, used: 11, key: b"key" },
-        Message::Owned(b"group"),
-        Message::AllOwned(12),
-        Message::Expired(3, b"entry"),
-        Message::Expired(3, b""),
-        Message::Removed(4, b"entry"),
-        Message::Evicted(4, b"entry"),
-        Message::Load(Load { time: 5, talkers: 9, ..Load::default() }),
-        Message::Talker { count: 7, error: 1, group: b"group" },
-    ] {
-        round_trip(message);
+    for message in messages() {
+        let (kind, bytes) = encoded(&message);
+        assert!(bytes.len() <= MAX_MESSAGE);
+        assert_eq!(Kind::of(kind), Some(message.kind()));
+        assert_eq!(Message::decode(kind, &bytes), Some(message));
+    }
+}
+
+#[test]
+fn every_kind_has_a_message_here_and_a_name_of_its_own() {
+    for kind in Kind::ALL {
+        let here = messages().iter().any(|message| message.kind() == *kind);
+        assert!(here, "there is no `{}` here", kind.name());
+        assert_eq!(Kind::of(kind.number()), Some(*kind));
+        let same = |other: &&Kind| other.name() == kind.name() || other.number() == kind.number();
+        assert_eq!(Kind::ALL.iter().filter(same).count(), 1, "{kind:?}");
+        assert_eq!(kind.name(), format!("{kind:?}"));
+    }
+    assert_eq!(Kind::of(0), None, "a message that the NIC half has no code for is of no kind");
+}
+
+#[test]
+fn each_half_has_code_for_its_own_messages() {
+    let is_told = |message: &Message<'_>| {
+        matches!(message, Message::Durability(_) | Message::Records(_))
+            || matches!(message.kind(), Kind::Punt | Kind::Release | Kind::Fence | Kind::Report)
+    };
+    for message in messages() {
+        let (kind, bytes) = encoded(&message);
+        let at_nic = Message::decode_at_nic(kind, &bytes);
+        let for_host = message.encode_for_host(|kind, parts| (kind, parts.concat()));
+        if is_told(&message) {
+            assert_eq!(at_nic, None, "{message:?} is for the host");
+            assert_eq!(for_host, (kind, bytes));
+        } else {
+            assert!(at_nic == Some(message) || for_host == (kind, bytes), "{message:?}");
+        }
+    }
+}
+
+#[test]
+fn nothing_stands_behind_a_message_of_fixed_length() {
+    for message in messages() {
+        let (kind, mut bytes) = encoded(&message);
+        bytes.push(0);
+        assert_ne!(Message::decode(kind, &bytes), Some(message));
+        if let Message::Control(Control::Begin {}) | Message::Telemetry(Telemetry::Load { .. }) =
+            message
+        {
+            assert_eq!(Message::decode(kind, &bytes), None);
+        }
     }
 }
 
 proptest! {
     #[test]
-    fn any_bytes_decode_or_are_refused(kind in 0_u16..34, bytes in prop::collection::vec(any::<u8>(), 0..100)) {
+    fn any_bytes_decode_or_are_refused(
+        kind in 0_u16..40, bytes in prop::collection::vec(any::<u8>(), 0..200)
+    ) {
         if let Some(message) = Message::decode(kind, &bytes) {
-            prop_assert_eq!(message.kind(), kind);
+            prop_assert_eq!(message.kind().number(), kind);
+            prop_assert_eq!(encoded(&message), (kind, bytes));
         }
     }
 }

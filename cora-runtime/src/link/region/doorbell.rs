@@ -1,47 +1,47 @@
-//! How a side that found nothing to do for a while sleeps, and how the other wakes it.
+//! The doorbell: an idle side sleeps, and the other wakes it.
 //!
-//! Each side has a word in the region, its bell. Who goes to sleep
+//! Each side has a word in the region, its bell. A side that goes to sleep
 //!
 //! 1. writes there that it is asleep,
-//! 2. looks at its rings once more, and
+//! 2. polls its rings once more, and
 //! 3. waits until the word changes, for a bounded time.
 //!
-//! Who has published something
+//! A side that has published something
 //!
-//! 1. looks at the other's word, and
-//! 2. when that is asleep, changes the word and tells the kernel.
+//! 1. reads the other's word, and
+//! 2. if that is asleep, changes the word and tells the kernel.
 //!
 //! So a publication costs a fence and a load while the other is awake, and no system call. Between
-//! writing and looking each side needs a sequentially consistent fence: without, both could look
-//! before either's write is visible, and one would sleep with a record on its ring. Loom finds that
-//! (`tests/bell_loom.rs`).
+//! its write and its read each side needs a sequentially consistent fence. Otherwise both could
+//! read before either's write is visible, and one would sleep with a record on its ring. Loom finds
+//! that (`tests/bell_loom.rs`).
 //!
-//! Waiting is the [`Futex`]'s part. Where both sides run under one kernel it is a futex on the
-//! word. A card that reaches the host's memory over PCIe shares no kernel with the host: there both
-//! take [`Polling`], for which a sleep is a short watch of the word and a wake is no more than its
-//! change.
+//! Waiting is the [`Futex`]'s part. If both sides run under one kernel it is a futex on the word. A
+//! card that reaches the host's memory over PCIe shares no kernel with the host. There both sides
+//! use [`Polling`]: a sleep polls the word for a short time, and a wake only changes it.
 //!
-//! A peer that writes nonsense into a bell makes this side wake in vain, make system calls in vain,
-//! or sleep to the end of its time: none of it lasts longer than the time it set itself.
+//! A peer that writes nonsense into a bell causes needless wakes, needless system calls, or a sleep
+//! to its time-out. None of these lasts longer than the time-out that this side chose.
 
 use core::sync::atomic::{AtomicU64, Ordering, fence};
 use core::time::Duration;
 
-/// What a bell says while its side is awake.
+/// The bell of a side that is awake.
 const AWAKE: u32 = 0;
-/// What it says while its side sleeps or is about to.
+/// The bell of a side that sleeps or is about to.
 const ASLEEP: u32 = 1;
 
-/// How a process waits for a word in shared memory to change.
+/// Waits until a word in shared memory changes.
 pub trait Futex {
-    /// Waits until woken, as long as the low half of `word` is `value`, for `at_most` so long. It
-    /// may return early.
+    /// Waits until woken, but at most `at_most`, and only while the low half of `word` is `value`.
+    /// It may return early.
     fn wait(&self, word: &AtomicU64, value: u32, at_most: Duration);
-    /// Wakes who waits there.
+    /// Wakes the waiter on `word`.
     fn wake(&self, word: &AtomicU64);
 }
 
-/// No common kernel: who waits looks at the word for a moment. It costs a core, as polling does.
+/// For sides without a common kernel: a waiter polls the word for a moment. That costs a core, as
+/// polling does.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Polling;
 
@@ -59,18 +59,18 @@ impl Futex for Polling {
     fn wake(&self, _word: &AtomicU64) {}
 }
 
-/// The accesses to one side's bell. [`Bell`] is the one that runs; the test brings one on loom's
+/// The accesses to one side's bell. [`Bell`] is the one that runs; the test has one on loom's
 /// atomics.
 pub trait BellWord {
     /// Reads the word, relaxed.
     fn load(&self) -> u32;
     /// Writes the word, relaxed.
     fn store(&self, value: u32);
-    /// Orders what this side wrote before what it reads after, sequentially consistent.
+    /// Orders this side's earlier writes before its later reads, sequentially consistent.
     fn fence(&self);
-    /// Waits until woken, as long as the word is `value`.
+    /// Waits until woken, but at most `at_most`, and only while the word is `value`.
     fn wait(&self, value: u32, at_most: Duration);
-    /// Wakes who waits.
+    /// Wakes the waiter.
     fn wake(&self);
 }
 
@@ -111,7 +111,7 @@ impl<F: Futex> BellWord for Bell<F> {
     }
 }
 
-/// Wakes the side whose bell it is, if it sleeps. Call it after what it should see was published.
+/// Wakes the side with this bell, if it sleeps. Call it after publishing.
 #[inline]
 pub fn wake(bell: &impl BellWord) {
     bell.fence();
@@ -124,15 +124,15 @@ pub fn wake(bell: &impl BellWord) {
 /// How a sleep ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Woken {
-    /// There was something after all.
+    /// There was work after all.
     Work,
     /// The other side rang.
     Bell,
-    /// Time is up.
+    /// The time-out passed.
     Time,
 }
 
-/// Sleeps by the bell, its own, unless `nothing` finds that there is something to do.
+/// Sleeps by the caller's own bell, unless `nothing` finds that there is work.
 pub fn sleep<E>(
     bell: &impl BellWord,
     at_most: Duration,
@@ -162,7 +162,7 @@ mod tests {
         let asleep = || Ok::<_, ()>(bell.load() == ASLEEP);
         assert_eq!(sleep(&bell, Duration::MAX, asleep), Ok(Woken::Time));
         assert_eq!(sleep(&bell, Duration::MAX, || Ok::<_, ()>(false)), Ok(Woken::Work));
-        // The other side wakes it between its last look and its sleep.
+        // The other side wakes it between its last poll and its sleep.
         let woken = || {
             wake(&bell);
             Ok::<_, ()>(true)

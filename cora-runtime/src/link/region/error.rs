@@ -1,4 +1,4 @@
-//! Why shared memory is refused, in sentences.
+//! The errors of shared memory, as sentences.
 
 use core::fmt;
 
@@ -6,19 +6,19 @@ use cora_core::sentence::Sentence;
 
 use crate::link::region::layout::LAYOUT_VERSION;
 
-/// Why shared memory is not a region for this program.
+/// The reason to refuse shared memory as a region for this program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AttachError {
-    /// It is shorter than its header says, or than a header is.
+    /// It is shorter than its header states, or than a header is.
     TooShort {
-        /// Bytes that are there.
+        /// Bytes that it has.
         has: usize,
-        /// Bytes that should be.
+        /// Bytes that it needs.
         needs: usize,
     },
     /// It does not begin with the magic.
     NotARegion {
-        /// What it begins with.
+        /// Its first word.
         magic: u64,
     },
     /// The other side was built with another version of Cora.
@@ -30,24 +30,24 @@ pub enum AttachError {
     OtherPlan {
         /// The region's plan.
         region: u64,
-        /// The program's.
+        /// The program's plan.
         program: u64,
     },
     /// It was left behind by a process that ended.
     Stale {
         /// The region's generation.
         region: u64,
-        /// The latest that this side has seen.
+        /// The latest generation that this side has seen.
         seen: u64,
     },
-    /// A ring, or the lots, which are laid out as one, does not lie within the region, lies on
-    /// another, or has an impossible size.
+    /// A part does not lie within the region, overlaps another one, or has an impossible size. It
+    /// is a ring, or the payload buffers, which are laid out as one.
     BadRing {
-        /// Which one, in the order of [`RING_NAMES`](super::RING_NAMES); the lots follow.
+        /// Its number in [`RING_NAMES`](super::RING_NAMES); the payload buffers follow.
         ring: usize,
-        /// Where it is said to be.
+        /// Its offset by the header.
         offset: u64,
-        /// How many bytes of data it is said to have.
+        /// Its bytes of data by the header.
         bytes: u64,
         /// Bytes of the region.
         region: usize,
@@ -69,7 +69,7 @@ impl AttachError {
 }
 
 impl AttachError {
-    /// What is wrong, in words.
+    /// The error as a sentence.
     pub fn sentence(&self) -> Sentence {
         match *self {
             Self::TooShort { has, needs } => Sentence::new(

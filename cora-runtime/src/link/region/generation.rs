@@ -1,19 +1,18 @@
-//! Regions that follow one another in a file, so that either side may die and come back.
+//! Regions that follow one another in a file, so that either side may die and restart.
 //!
-//! A region is used by two processes that know each other from its beginning: each keeps its own
-//! ends of the rings in private memory, so nobody can take a dead one's place there. Instead,
-//! whoever watches over both makes a new region, of the next generation, and announces it. The
-//! living side finishes what the dead one had published, leaves the old region, and attaches to the
-//! new one; so does the process that is started in place of the dead one.
+//! A region is used by two processes from its beginning. Each keeps its own ends of the rings in
+//! private memory, so no other process can take a dead one's place there. Instead, the supervisor
+//! of both makes a new region, of the next generation, and announces it. The survivor handles
+//! everything that the dead side had published, leaves the old region, and attaches to the new one.
+//! So does the process that is started in place of the dead one.
 //!
 //! ```text
 //! file   ├ odd generations ─────────┼ even generations ────────┤
 //!        └ the current generation stands in the first header
 //! ```
 //!
-//! Two places are enough: a region is made only when each living side has left the place for the
-//! other one. In a file with one region nothing is ever announced, and generation zero stands
-//! there.
+//! Two places are enough: a region is made only when each living side has moved from its place to
+//! the other one. In a file with one region nothing is ever announced, and the generation is zero.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 
@@ -25,15 +24,15 @@ pub fn current(words: &[AtomicU64]) -> u64 {
     words.get(at::CURRENT).map_or(0, |word| word.load(Ordering::Acquire))
 }
 
-/// Whether another region than this generation's was announced. While one of an odd generation is
-/// made none is, for a moment: the word is in its header.
+/// Whether a region of another generation was announced. While a region of an odd generation is
+/// made, none is announced for a moment: the word is in its header.
 #[inline]
 pub fn is_followed(words: &[AtomicU64], generation: u64) -> bool {
     let current = current(words);
     current != 0 && current != generation
 }
 
-/// Where the region of this generation is in a file; all of it, in a file that has one region.
+/// The place of this generation's region in a file; all of the file if it has one region.
 pub fn place(words: &'static [AtomicU64], generation: u64) -> &'static [AtomicU64] {
     let (odd, even) = words.split_at(words.len() / 2);
     match generation {
@@ -43,7 +42,7 @@ pub fn place(words: &'static [AtomicU64], generation: u64) -> &'static [AtomicU6
     }
 }
 
-/// From now on the region of this generation counts, which was made where [`place`] says.
+/// Announces the region of this generation, which was made in its [`place`].
 pub fn announce(words: &[AtomicU64], generation: u64) {
     if let Some(word) = words.get(at::CURRENT) {
         word.store(generation, Ordering::Release);

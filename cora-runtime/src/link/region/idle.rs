@@ -1,24 +1,24 @@
-//! How long a side that finds nothing to do keeps looking before it sleeps.
+//! How long an idle side polls before it sleeps.
 
 use core::time::Duration;
 
 use crate::link::region::doorbell::{BellWord, Woken, sleep};
 
-/// Looks in vain, a pause between them, before the core is offered to others: about a microsecond,
-/// which is what a busy peer needs for a burst.
+/// Idle polls with a pause between them, before the core is offered to others. They take about a
+/// microsecond, as long as a busy peer needs for a burst.
 const SPINS: u32 = 64;
 
-/// Looks in vain, each with the core offered to others, before a side sleeps: at least and at most.
-/// A look takes half a microsecond and more, a sleep and a wake some ten: who is woken soon should
-/// have gone on looking, so the number doubles with each sleep that the other side ends, and halves
+/// Idle polls that offer the core to others, before a side sleeps: minimum and maximum. A poll
+/// takes half a microsecond and more, a sleep and a wake some ten. A side that is woken soon should
+/// have gone on polling. So the number doubles with each sleep that the other side ends, and halves
 /// with each that lasts to its end.
 const YIELDS: core::ops::RangeInclusive<u32> = 16..=256;
 
-/// The longest sleep, so that heartbeats and watchdogs go on: the shortest patience that a side may
-/// have with the other is much longer.
+/// The longest sleep, so that heartbeats and watchdogs go on. A side's shortest time-out for the
+/// other is much longer.
 const SLEEP: Duration = Duration::from_millis(20);
 
-/// Counts looks in vain.
+/// Counts idle polls.
 #[derive(Clone, Debug)]
 pub struct Idle {
     looks: u32,
@@ -32,13 +32,13 @@ impl Default for Idle {
 }
 
 impl Idle {
-    /// Something was done.
+    /// There was work.
     #[inline]
     pub const fn reset(&mut self) {
         self.looks = 0;
     }
 
-    /// Nothing was: a pause, or the core is offered to others with `give_way`.
+    /// There was no work: pauses, or offers the core to others with `give_way`.
     pub fn pause(&mut self, give_way: impl FnOnce()) {
         if self.looks < SPINS {
             core::hint::spin_loop();
@@ -48,9 +48,9 @@ impl Idle {
         self.looks = self.looks.saturating_add(1);
     }
 
-    /// Nothing was, and nothing is left to be done without the other side: as [`Self::pause`], or
-    /// sleeps by the bell, its own, if `nothing` finds nothing. Tells whether a sleep lasted to its
-    /// end.
+    /// There was no work, and none is left without the other side: does as [`Self::pause`], or
+    /// sleeps by the caller's own bell, if `nothing` confirms it. Returns whether a sleep lasted to
+    /// its end.
     pub fn wait<E>(
         &mut self,
         bell: &impl BellWord,
@@ -107,7 +107,7 @@ mod tests {
         fn wake(&self) {}
     }
 
-    /// Looks in vain until the next sleep.
+    /// Idle polls until the next sleep.
     fn looks(idle: &mut Idle, bell: &Toy) -> u32 {
         let sleeps = bell.sleeps.get();
         (0..10_000)

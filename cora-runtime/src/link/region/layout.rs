@@ -1,4 +1,4 @@
-//! Where everything is in a region, and how that is written and read.
+//! The layout of a region, and the encoding of its header.
 
 use core::fmt;
 use core::ops::Range;
@@ -7,10 +7,10 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use super::{AttachError, Identity, LOT_BYTES, LOTS, NicStatus, Rings};
 use crate::link::ring::{CONTROL_WORDS, MAX_RING_BYTES, MIN_RING_BYTES, SharedMemory};
 
-/// Version of what this module and [`ring`](crate::link::ring) lay out. It grows with every change of the
-/// header, of the rings, of the messages on them, or of the hash that a sketch in such a message
-/// goes by.
-pub const LAYOUT_VERSION: u64 = 13;
+/// Version of the layout in this module and in [`ring`](crate::link::ring). It grows with every
+/// change of the header, of the rings, of their messages, or of the hash behind a sketch in such a
+/// message.
+pub const LAYOUT_VERSION: u64 = 14;
 
 /// Names of the rings, in the order of their places.
 pub const RING_NAMES: [&str; 4] = ["wire-in", "wire-out", "punt", "back"];
@@ -25,7 +25,7 @@ const CONTROL_BYTES: usize = CONTROL_WORDS * WORD_BYTES;
 pub(super) const HEADER_WORDS: usize = 512;
 pub(super) const HEADER_BYTES: usize = HEADER_WORDS * WORD_BYTES;
 
-/// Tables of which the NIC tells its entries.
+/// Most tables with a number of entries that the NIC reports.
 pub const TOLD_TABLES: usize = 64;
 
 /// The words before the first ring.
@@ -34,10 +34,10 @@ pub(super) type HeaderWords = [AtomicU64; HEADER_WORDS];
 /// Rings begin at multiples of this, which keeps their indices on lines of their own.
 const RING_ALIGN: usize = CONTROL_BYTES;
 
-/// The number of the lots among the parts of a region: they follow the rings.
+/// The number of the payload buffers among the parts of a region: they follow the rings.
 const LOTS_PART: usize = RING_NAMES.len();
 
-/// Places of the header's words.
+/// The positions of the header's words.
 pub(super) mod at {
     use super::LOTS_PART;
 
@@ -51,7 +51,7 @@ pub(super) mod at {
     pub(in crate::link::region) const AFRESH: usize = 7;
     /// Two words per ring: offset in bytes, and bytes of data.
     pub(in crate::link::region) const RINGS: usize = 8;
-    /// Likewise of the lots; zero where there are none.
+    /// The same for the payload buffers; zero if there are none.
     pub(in crate::link::region) const LOTS: usize = RINGS + 2 * LOTS_PART;
     pub(in crate::link::region) const NIC_STATUS: usize = 64;
     pub(in crate::link::region) const NIC_HEARTBEAT: usize = 80;
@@ -65,16 +65,16 @@ pub(super) mod at {
     pub(in crate::link::region) const NIC_TABLES: usize = 192;
 }
 
-/// Sizes of the four rings, whether there are lots, and the offsets that follow.
+/// Sizes of the four rings, the presence of payload buffers, and the offsets that follow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RegionLayout {
     pub(super) rings: [Place; 4],
-    /// Laid out as a ring is, though only its data are used.
+    /// Laid out as a ring, though only its data are used.
     lots: Option<Place>,
     bytes: usize,
 }
 
-/// Where a ring is: offset of its indices, bytes of its data.
+/// The place of a ring: offset of its indices, bytes of its data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Place {
     offset: usize,
@@ -96,8 +96,7 @@ impl Place {
         first..first + CONTROL_WORDS + self.bytes / WORD_BYTES
     }
 
-    /// Those that an empty ring must begin with as zero: its indices, and where the first header
-    /// goes.
+    /// The words that are zero in an empty ring: its indices, and the first header.
     pub(super) const fn begin(self) -> Range<usize> {
         let first = self.offset / WORD_BYTES;
         first..first + CONTROL_WORDS + 1
@@ -110,7 +109,7 @@ const fn ring_size_is_possible(bytes: usize) -> bool {
 }
 
 impl RegionLayout {
-    /// A layout with so many bytes of data in the rings wire-in (host to NIC), wire-out (NIC to
+    /// A layout with these bytes of data in the rings wire-in (host to NIC), wire-out (NIC to
     /// host), punt (NIC to host) and back (host to NIC). Each is a power of two between
     /// [`MIN_RING_BYTES`] and [`MAX_RING_BYTES`].
     pub const fn new(ring_bytes: [usize; 4]) -> Result<Self, LayoutError> {
@@ -128,7 +127,7 @@ impl RegionLayout {
         Ok(Self { rings, lots: None, bytes: next })
     }
 
-    /// The same, with [lots](super::Lots).
+    /// The same, with [payload buffers](super::Lots).
     #[must_use]
     pub const fn with_lots(self) -> Self {
         let (offset, bytes) = (self.bytes, LOTS * LOT_BYTES);
@@ -141,7 +140,7 @@ impl RegionLayout {
         self.bytes
     }
 
-    /// The rings, and the lots, of a region that is laid out so.
+    /// The rings and the payload buffers of a region with this layout.
     pub(super) fn rings_in(&self, words: &'static [AtomicU64]) -> Result<Rings, AttachError> {
         let region = size_of_val(words);
         let ring = |ring: usize, place: Place| {
@@ -184,8 +183,8 @@ pub(super) fn ring_name(ring: usize) -> &'static str {
     RING_NAMES.get(ring).copied().unwrap_or("?")
 }
 
-/// Writes what the other side attaches by; the magic comes last, so that a region is whole when it
-/// is one.
+/// Writes the header, by which the other side attaches. The magic comes last, so that a region is
+/// complete once it has one.
 pub(super) fn write_header(header: &HeaderWords, layout: &RegionLayout, identity: Identity) {
     let write = |at: usize, value: u64| header[at].store(value, Ordering::Relaxed);
     write(at::LAYOUT, LAYOUT_VERSION);
@@ -207,7 +206,7 @@ pub(super) fn write_header(header: &HeaderWords, layout: &RegionLayout, identity
     header[at::MAGIC].store(MAGIC, Ordering::Release);
 }
 
-/// Whether a region of this version begins so.
+/// Whether this is the header of a region of this version.
 pub(super) fn check_layout(header: &HeaderWords) -> Result<(), AttachError> {
     let magic = header[at::MAGIC].load(Ordering::Acquire);
     if magic != MAGIC {
@@ -219,7 +218,7 @@ pub(super) fn check_layout(header: &HeaderWords) -> Result<(), AttachError> {
     }
 }
 
-/// The rings, one after the other within `length` bytes, and the lots.
+/// The rings, one after the other within `length` bytes, and the payload buffers.
 pub(super) fn find_rings(
     header: &HeaderWords,
     words: &'static [AtomicU64],
@@ -233,7 +232,7 @@ pub(super) fn find_rings(
     Ok(Rings { wire_in, wire_out, punt, back, lots })
 }
 
-/// One of them, which begins at `free` at the earliest and moves that to its end.
+/// One of these parts, which begins at `free` at the earliest; moves `free` to its end.
 #[inline(never)]
 fn find_ring(
     header: &HeaderWords,

@@ -1,4 +1,4 @@
-//! What begins the shared memory: whose it is, for which plan, and where its four rings are.
+//! The header of the shared memory: its identity with the plan, and the places of its four rings.
 //!
 //! ```text
 //! byte 0       magic, layout version, plan hash, generation, hash seed, length,
@@ -11,9 +11,10 @@
 //! byte 4096    the rings, each its indices and its data; then the lots, if there are any
 //! ```
 //!
-//! All of it is native 64-bit words, little-endian on every machine Cora runs on. The host creates
-//! the region, the NIC attaches; both by the code of this module. Whoever attaches copies the
-//! header once, checks every bound, and trusts nothing it has not checked.
+//! All of it is native 64-bit words, little-endian on every machine that Cora runs on; lots are
+//! payload buffers. The host creates the region and the NIC attaches, both by the code of this
+//! module. A side that attaches copies the header once, checks every bound, and trusts nothing
+//! unchecked.
 
 mod doorbell;
 mod error;
@@ -41,7 +42,7 @@ const _: () = assert!(
     "both sides read the region as native words: 64-bit little-endian machines only"
 );
 
-/// Seed of the hash that both sides place keys by. Secret from the network, so that nobody outside
+/// Seed of the hash of keys at both sides. It is secret from the network, so that nobody outside
 /// can choose packets that collide.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct HashSeed(pub u64);
@@ -52,20 +53,20 @@ impl fmt::Debug for HashSeed {
     }
 }
 
-/// What a region is made for.
+/// The identity of a region.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Identity {
     /// Hash of the plan that both programs were built for.
     pub plan: u64,
-    /// Counts the starts of either side: what belongs to an older generation is stale.
+    /// Counts the starts of either side; data of an older generation are stale.
     pub generation: u64,
-    /// Where keys are placed.
+    /// Seed of the hash of keys.
     pub seed: HashSeed,
-    /// Every page of the states is there before the first packet. Otherwise they are made when they
-    /// are first touched, and a packet waits for each.
+    /// Whether every page of the states is present before the first packet. Otherwise each page is
+    /// made at its first access, and a packet waits for it.
     pub resident: bool,
-    /// The host that was here before had something that entries of flows rest on, and it is lost:
-    /// no flow lives on ([`App::RESTS_ON`](cora_core::app::App::RESTS_ON)).
+    /// Whether the previous host had state that entries of flows depend on, and it is lost: then no
+    /// flow lives on ([`App::RESTS_ON`](cora_core::app::App::RESTS_ON)).
     pub afresh: bool,
 }
 
@@ -77,7 +78,7 @@ pub struct Region {
     rings: Rings,
 }
 
-/// The four rings of a region, each in one direction, and what lies beside them.
+/// The four rings of a region, each in one direction, and the payload buffers.
 #[derive(Clone, Copy, Debug)]
 pub struct Rings {
     /// Host to NIC: frames that arrive at the NIC's wire.
@@ -86,16 +87,16 @@ pub struct Rings {
     pub wire_out: SharedMemory,
     /// NIC to host: packets and flows that go to the host's handlers.
     pub punt: SharedMemory,
-    /// Host to NIC: what comes back from there.
+    /// Host to NIC: packets and messages that come back from there.
     pub back: SharedMemory,
-    /// Where the NIC keeps the rests of frames whose heads go to the host, if it does.
+    /// The payload buffers of frames with their head at the host, if there are any.
     pub lots: Option<SharedMemory>,
 }
 
 impl Region {
-    /// Makes a region in `words`, whatever they held: the host's part. The rings are empty, and the
-    /// NIC's status is [`NicStatus::Starting`]. A NIC that was attached to an earlier region in the
-    /// same words must have ended.
+    /// Makes a region in `words`, for the host; earlier content does not matter. The rings are
+    /// empty, and the NIC's status is [`NicStatus::Starting`]. A NIC that was attached to an
+    /// earlier region in the same words must have ended.
     pub fn create(
         words: &'static [AtomicU64],
         layout: &RegionLayout,
@@ -113,8 +114,8 @@ impl Region {
     }
 
     /// The region that was made in `words` with this layout and identity, for a side that knows
-    /// both by another way than the region's header. A peer that writes nonsense into the header
-    /// cannot mislead it.
+    /// both without the region's header. A peer that writes nonsense into the header cannot mislead
+    /// it.
     pub fn known(
         words: &'static [AtomicU64],
         layout: &RegionLayout,
@@ -152,8 +153,8 @@ impl Region {
         Ok(Self { header, identity, rings: find_rings(header, words, needs)? })
     }
 
-    /// As [`Self::attach`], by a side that was attached to a region of generation `seen` before:
-    /// one that is no newer is what a process that ended left behind, and is refused.
+    /// [`Self::attach`] for a side that was attached to a region of generation `seen` before. It
+    /// refuses a region that is no newer: a process that ended left it behind.
     pub fn attach_newer(
         words: &'static [AtomicU64],
         plan: u64,
@@ -164,23 +165,23 @@ impl Region {
         if region <= seen { Err(AttachError::Stale { region, seen }) } else { Ok(attached) }
     }
 
-    /// What the region was made for.
+    /// The region's identity.
     pub fn identity(&self) -> Identity {
         self.identity
     }
 
-    /// Its rings. Each has one producer and one consumer, at opposite sides; to use one end twice
-    /// is safe, and makes garbage.
+    /// Its rings. Each has one producer and one consumer, at opposite sides; using one end twice is
+    /// safe, and makes garbage.
     pub fn rings(&self) -> Rings {
         self.rings
     }
 
-    /// What the NIC said last of itself; `None` when it wrote nonsense.
+    /// The NIC's last status; `None` if it wrote nonsense.
     pub fn nic_status(&self) -> Option<NicStatus> {
         NicStatus::decode(self.header[at::NIC_STATUS].load(Ordering::Acquire))
     }
 
-    /// Says what the NIC does now: the NIC's part.
+    /// Sets the NIC's status, for the NIC.
     pub fn set_nic_status(&self, status: NicStatus) {
         self.header[at::NIC_STATUS].store(status.encode(), Ordering::Release);
     }
@@ -201,18 +202,18 @@ impl Region {
         self.header[at::NIC_PACKET].load(Ordering::Relaxed)
     }
 
-    /// The NIC's handlers run this packet now: the NIC's part.
+    /// Notes the packet that the NIC's handlers run now, for the NIC.
     #[inline(always)]
     pub fn nic_runs(&self, number: u64) {
         self.header[at::NIC_PACKET].store(number, Ordering::Relaxed);
     }
 
-    /// Entries that the NIC holds of the state with this number, as it said last.
+    /// Entries that the NIC holds of the state with this number, as last reported.
     pub fn nic_entries(&self, state: usize) -> u64 {
         self.of_table(state).map_or(0, |word| word.load(Ordering::Relaxed))
     }
 
-    /// The NIC holds so many entries of the state: the NIC's part.
+    /// Reports the number of entries that the NIC holds of the state, for the NIC.
     pub fn nic_holds(&self, state: usize, entries: u32) {
         if let Some(word) = self.of_table(state) {
             word.store(entries.into(), Ordering::Relaxed);
@@ -224,12 +225,12 @@ impl Region {
         self.header.get(at::NIC_TABLES..at::NIC_TABLES + TOLD_TABLES)?.get(state)
     }
 
-    /// What the NIC sleeps by, and the host rings.
+    /// The bell that the NIC sleeps by, and the host rings.
     pub fn nic_bell<F: Futex>(&self, futex: F) -> Bell<F> {
         Bell::new(&self.header[at::NIC_BELL], futex)
     }
 
-    /// What the host sleeps by, and the NIC rings.
+    /// The bell that the host sleeps by, and the NIC rings.
     pub fn host_bell<F: Futex>(&self, futex: F) -> Bell<F> {
         Bell::new(&self.header[at::HOST_BELL], futex)
     }
@@ -255,7 +256,8 @@ impl fmt::Debug for Region {
     }
 }
 
-/// Tells the host why this NIC will not attach, if `words` are a region of this version at all.
+/// Tells the host with a code why this NIC will not attach, if `words` are a region of this version
+/// at all.
 pub fn refuse(words: &[AtomicU64], code: u32) {
     if let Some(header) = words.first_chunk::<{ layout::HEADER_WORDS }>()
         && check_layout(header).is_ok()

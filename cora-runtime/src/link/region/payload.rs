@@ -1,29 +1,30 @@
-//! Where the rest of a long frame waits at the NIC while its head is with the host.
+//! Payload buffers (lots): the rest of a long frame waits here at the NIC while its head is at the
+//! host.
 //!
-//! The NIC writes the rest into a free lot before the head goes, and takes it from there when the
-//! head comes back, or frees the lot when it hears that the packet
-//! [ended](crate::link::message::Message::Ended). The host reads a lot only where the NIC ended that had
-//! it: then the packets that it has handled leave by the next one, whole. Lots lie in the region
-//! for that alone.
+//! The NIC writes the rest into a free buffer before it sends the head. It takes the rest when the
+//! head comes back, or frees the buffer when it hears that the packet
+//! [ended](crate::link::message::Frames::Ended). The host reads a buffer only if the NIC that had
+//! it ended: then the handled packets leave whole by the next NIC. Only for this do the buffers lie
+//! in the region.
 //!
-//! When no lot is free, or the rest is longer than one, the frame goes to the host whole.
+//! If no buffer is free, or the rest is longer than one, the frame goes to the host whole.
 
 use zerocopy::IntoBytes as _;
 
 use crate::link::ring::{RingMemory, SharedMemory};
 
-/// Bytes of a lot: with the [head](cora_core::packet::HEAD) in front of it, more than a frame of an
-/// Ethernet has (1518).
+/// Bytes of a payload buffer: with the [head](cora_core::packet::HEAD) in front of it, more than an
+/// Ethernet frame has (1518).
 pub const LOT_BYTES: usize = 2048;
-/// Lots of a region. With more heads on their way, one side waits for the other anyhow.
+/// Payload buffers of a region. With more heads in flight, one side waits for the other anyhow.
 pub const LOTS: usize = 256;
 
 const LOT_WORDS: usize = LOT_BYTES / 8;
 
-/// Which lot a frame's rest is in, and how many bytes it has; none when the frame is whole.
+/// The handle of a frame's rest: its buffer, and its bytes; none if the frame is whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parked {
-    /// The lot, and above it the bytes; these are never zero where there is a rest.
+    /// The buffer's number, and above it the bytes, which are never zero if there is a rest.
     bits: u32,
 }
 
@@ -35,7 +36,7 @@ impl Parked {
         Self { bits: lot as u32 | (bytes as u32) << 16 }
     }
 
-    /// Whether part of the frame is elsewhere.
+    /// Whether part of the frame is in a buffer.
     #[inline(always)]
     pub const fn is_some(self) -> bool {
         self.bits != 0
@@ -51,20 +52,20 @@ impl Parked {
         (self.bits & 0xffff) as usize
     }
 
-    /// As it goes over a ring.
+    /// The handle as it goes over a ring.
     #[inline(always)]
     pub(crate) const fn bits(self) -> u32 {
         self.bits
     }
 
-    /// What came over a ring: without bytes, it is none.
+    /// The handle that came over a ring: without bytes, it is none.
     #[inline(always)]
     pub(crate) const fn from_bits(bits: u32) -> Self {
         if bits >> 16 == 0 { Self::NONE } else { Self { bits } }
     }
 
-    /// Reads the rest into `to`, which is as long: the host's part, after the NIC ended. `false`
-    /// when there is no such lot.
+    /// Reads the rest into `to`, which is as long, for the host after the NIC ended. `false`: there
+    /// is no such buffer.
     pub fn read(self, lots: &impl RingMemory, to: &mut [u8]) -> bool {
         let fits = self.lot() < lots.words() / LOT_WORDS && self.bytes() <= LOT_BYTES;
         fits && to.len() == self.bytes() && {
@@ -74,42 +75,41 @@ impl Parked {
     }
 }
 
-/// Where the NIC keeps the rests of frames.
+/// The NIC's storage of the rests of frames.
 pub trait Parking {
-    /// Keeps the rest of a frame; none when there is no place for it.
+    /// Stores the rest of a frame; none if there is no buffer for it.
     fn park(&mut self, rest: &[u8]) -> Parked;
 
-    /// Puts the rest of a frame into the beginning of `to`, and gives its place up. `false` when
-    /// nothing was kept by that name, or there is no room for it; then nothing has changed.
+    /// Copies the rest of a frame to the beginning of `to`, and frees its buffer. `false`: there is
+    /// nothing under that handle, or `to` is too short; then nothing has changed.
     fn take(&mut self, parked: Parked, to: &mut [u8]) -> bool;
 
-    /// Gives the place of a frame's rest up; `false` when nothing was kept by that name.
+    /// Frees the buffer of a frame's rest; `false` if there is nothing under that handle.
     fn free(&mut self, parked: Parked) -> bool;
 
-    /// What came back up to here will not be sent again: places that were given up may be used
-    /// anew.
+    /// Makes freed buffers usable: no head that came back so far will be sent again.
     fn recycle(&mut self);
 }
 
-/// The NIC's side of the lots: which are free.
+/// The NIC's side of the payload buffers: its free list.
 ///
-/// A lot that was given up is not used anew until the ring by which its head came back is
-/// [released](Parking::recycle): of a NIC that is killed before that, the host sends the head
-/// again, and reads the rest itself.
+/// A freed buffer is not used anew until the ring that its head came back on is
+/// [released](Parking::recycle). If the NIC is killed before that, the host sends the head again,
+/// and reads the rest itself.
 #[derive(Debug)]
 pub struct Lots<M = SharedMemory> {
     memory: Option<M>,
-    /// Those that are free: first the ones that may be used, of which the last one was used last
-    /// and is in the cache; then those that were given up.
+    /// The free buffers. First come the usable ones; the last of these was used last and is in the
+    /// cache. Then come the freed ones that are not usable yet.
     free: [u16; LOTS],
     usable: usize,
     given_up: usize,
-    /// What is in each.
+    /// The content of each buffer.
     parked: [Parked; LOTS],
 }
 
 impl<M: RingMemory> Lots<M> {
-    /// The lots in this memory of a region, all free; none without.
+    /// The payload buffers in this memory of a region, all free; none without memory.
     pub fn new(memory: Option<M>) -> Self {
         let usable = memory.as_ref().map_or(0, |memory| memory.words() / LOT_WORDS).min(LOTS);
         let mut free = [0; LOTS];
@@ -119,15 +119,15 @@ impl<M: RingMemory> Lots<M> {
         Self { memory, free, usable, given_up: 0, parked: [Parked::NONE; LOTS] }
     }
 
-    /// Lots that may be used.
+    /// Number of usable buffers.
     pub const fn left(&self) -> usize {
         self.usable
     }
 
-    /// A lot that may be used.
+    /// Takes a usable buffer.
     fn next(&mut self) -> Option<u16> {
         let at = self.usable.checked_sub(1)?;
-        // The last one that was given up closes the gap.
+        // The last freed one closes the gap.
         let last = *self.free.get(at + self.given_up)?;
         let lot = core::mem::replace(self.free.get_mut(at)?, last);
         self.usable = at;
@@ -162,7 +162,7 @@ impl<M: RingMemory> Parking for Lots<M> {
         let place = self.parked.get_mut(parked.lot()).filter(|place| **place == parked);
         let Some(place) = place.filter(|place| place.is_some()) else { return false };
         *place = Parked::NONE;
-        // There is a place: each lot is given up once after it was taken.
+        // There is a place: each buffer is freed once after it was taken.
         if let Some(place) = self.free.get_mut(self.usable + self.given_up) {
             *place = parked.lot() as u16;
             self.given_up += 1;
@@ -176,7 +176,7 @@ impl<M: RingMemory> Parking for Lots<M> {
     }
 }
 
-/// Writes bytes into a lot.
+/// Writes bytes into a buffer.
 fn copy_in(memory: &impl RingMemory, lot: usize, bytes: &[u8]) {
     let at = lot * LOT_WORDS;
     let (pairs, rest) = bytes.as_chunks::<16>();
@@ -188,7 +188,7 @@ fn copy_in(memory: &impl RingMemory, lot: usize, bytes: &[u8]) {
     }
 }
 
-/// Reads the first bytes of a lot.
+/// Reads the first bytes of a buffer.
 fn copy_out(memory: &impl RingMemory, lot: usize, to: &mut [u8]) {
     let at = lot * LOT_WORDS;
     let (words, rest) = to.as_chunks_mut::<8>();

@@ -1,9 +1,9 @@
-//! What the NIC half says of itself in the region's header.
+//! The status of the NIC half, in the region's header.
 
-/// What the NIC says of itself.
+/// The status of the NIC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NicStatus {
-    /// It was started and has said nothing yet.
+    /// It was started and has not reported yet.
     Starting,
     /// It is attached and its states are made.
     Ready,

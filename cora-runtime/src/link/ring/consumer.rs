@@ -6,38 +6,38 @@ use crate::link::ring::memory::RingMemory;
 use crate::link::ring::producer::unaligned;
 use crate::link::ring::record::{AHEAD, Header, LINE_WORDS, PADDING, RingError, Shape, index};
 
-/// Looks in vain between two at the producer's index, which only tells whether the peer is broken:
-/// seldom enough that the index's line stays with the producer.
+/// Idle polls between two reads of the producer's index, which only shows whether the peer is
+/// broken. Reads are rare enough that the index's line stays with the producer.
 const LOOKS: u32 = 64;
 
-/// Lines in a row, as batches tell of them, beyond which the consumer looks how far the producer
-/// is. Who takes single ones has nothing to ask ahead for, and should leave the index's line with
-/// the producer.
+/// Lines in a row, as announced by batches, after which the consumer reads the producer's index. A
+/// consumer of single lines has nothing to prefetch, and should leave the index's line with the
+/// producer.
 const STREAK: u32 = 32;
 
 const LINE: usize = LINE_WORDS as usize;
 
-/// The reading end: records are copied out one by one, and their room is given back together.
+/// The reading end. Records are copied out one by one, and their room is given back together.
 pub struct Consumer<M> {
     memory: M,
     shape: Shape,
     /// Where the next record begins.
     tail: u64,
-    /// What the producer was told of `tail`.
+    /// The `tail` that the producer can read.
     released: u64,
     /// The producer's index, as last read and checked.
     head: u64,
-    /// Words from `tail` on of which a record's header is all that needs a look: they are within
-    /// the lap, and where the producer can have written. 0 once the ring failed. Counted down, not
-    /// compared with `tail`: one question for each record; and looked for anew when too few are
-    /// left: that is, about once in a lap.
+    /// Words from `tail` on in which only a record's header needs a check: they are within the lap,
+    /// and the producer can have written them. 0 once the ring failed. It is counted down instead
+    /// of compared with `tail`, so each record needs one comparison. It is computed anew when too
+    /// few are left, about once in a lap.
     clear: u64,
-    /// Up to here lines are known to be published.
+    /// Lines before this position are known to be published.
     shown: u64,
-    /// Lines that batches told of since the last look in vain, or at the producer's index; of long
-    /// records, one for each.
+    /// Lines announced by batches since the last idle poll or read of the producer's index; one for
+    /// each long record.
     streak: u32,
-    /// Looks in vain since the last at the producer's index.
+    /// Idle polls since the last read of the producer's index.
     looks: u32,
     records: u64,
     failed: Option<RingError>,
@@ -46,14 +46,14 @@ pub struct Consumer<M> {
 /// A record that was copied out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Popped {
-    /// What the producer said it is. Not checked: it is the peer's.
+    /// The kind that the producer wrote, unchecked.
     pub kind: u16,
-    /// Bytes of payload: the first so many of the buffer.
+    /// Bytes of payload, at the beginning of the buffer.
     pub len: usize,
 }
 
 impl<M: RingMemory> Consumer<M> {
-    /// The reading end of the ring in `memory`, going on where its indices stand.
+    /// The reading end of the ring in `memory`, resuming at its indices.
     #[inline(never)]
     pub fn new(memory: M) -> Self {
         let shape = Shape::new(memory.words());
@@ -80,10 +80,10 @@ impl<M: RingMemory> Consumer<M> {
         self.shape.max_record()
     }
 
-    /// Copies the next record's payload to the beginning of `buffer`; `None` when none is
-    /// published. Its room goes back to the producer with [`Self::release`]. What follows the
-    /// payload in `buffer` is anything then.
-    // In place, but for the NIC's program, which is to be small.
+    /// Copies the next record's payload to the beginning of `buffer`; `None` if none is published.
+    /// [`Self::release`] gives its room back to the producer. Bytes of `buffer` behind the payload
+    /// are unspecified then.
+    // Inlined, except in the NIC's program, which must be small.
     #[cfg_attr(not(target_os = "none"), inline(always))]
     #[cfg_attr(target_os = "none", inline)]
     pub fn pop(&mut self, buffer: &mut [u8]) -> Result<Option<Popped>, RingError> {
@@ -94,9 +94,9 @@ impl<M: RingMemory> Consumer<M> {
         }
     }
 
-    /// Takes a record of one line or two: all of them are copied, whatever its length, so that
-    /// there is nothing to count. `None` when that is not so here, or anything is wrong, or no
-    /// record is there.
+    /// Takes a record of one or two lines. All of the lines are copied, whatever its length, so
+    /// that no loop is needed. `None`: the record or the buffer does not permit this, something is
+    /// wrong, or there is no record.
     #[inline(always)]
     fn take_short(&mut self, word: u64, buffer: &mut [u8]) -> Option<Popped> {
         let Header { len, lines, kind } = Header::decode(word, self.tail)?;
@@ -104,9 +104,9 @@ impl<M: RingMemory> Consumer<M> {
         let place: &mut [_; 2 * LINE - 1] = buffer.first_chunk_mut()?;
         let bytes = len as usize;
         let at = index(self.tail);
-        // Each in one go: a parser that reads across two goes waits until both are written. And
-        // each by itself: so the next record's place is foretold, not computed from this one's
-        // length.
+        // Each size is copied in one block: a parser's load across two blocks waits until both are
+        // written. Each has its own branch, so that the next record's position is predicted, not
+        // computed from this one's length.
         if bytes <= 8 * (LINE - 1) {
             self.go_short(LINE_WORDS, lines)?;
             self.memory.read_behind(at, place.first_chunk_mut()?);
@@ -119,7 +119,7 @@ impl<M: RingMemory> Consumer<M> {
         Some(Popped { kind, len: bytes })
     }
 
-    /// Goes on behind a record of `span` words, if they are clear, and asks for those ahead.
+    /// Goes on behind a record of `span` words, if they are clear, and prefetches lines ahead.
     #[inline(always)]
     fn go_short(&mut self, span: u64, lines: u16) -> Option<()> {
         self.clear = self.clear.checked_sub(span)?;
@@ -128,14 +128,14 @@ impl<M: RingMemory> Consumer<M> {
         Some(())
     }
 
-    /// A record of `span` words was taken.
+    /// Goes on behind a record of `span` words.
     #[inline(always)]
     fn go_on(&mut self, span: u64) {
         self.tail = self.tail.wrapping_add(span);
         self.records += 1;
     }
 
-    /// What [`Self::take_short`] does not take, if there is a record.
+    /// Takes the record, if there is one, that [`Self::take_short`] does not take.
     #[inline(never)]
     fn pop_otherwise(&mut self, word: u64, buffer: &mut [u8]) -> Result<Option<Popped>, RingError> {
         if !self.shows_record(word) {
@@ -144,9 +144,9 @@ impl<M: RingMemory> Consumer<M> {
         self.take_any(word, buffer).map(Some)
     }
 
-    /// Asks for as many lines ahead as a record of `span` words takes, if they are known to be
-    /// published: the producer would have to fetch others back. A batch's first record tells how
-    /// many `lines` there are.
+    /// Prefetches as many lines ahead as a record of `span` words takes, if they are known to be
+    /// published: the producer would have to fetch others back. A batch's first record gives its
+    /// number of `lines`.
     #[inline(always)]
     fn expect_ahead(&mut self, span: u64, lines: u16) {
         let ahead = self.tail.wrapping_add(AHEAD);
@@ -158,15 +158,16 @@ impl<M: RingMemory> Consumer<M> {
             }
         }
         if until <= self.shown {
-            // Known when this is compiled, as `expect` would not have it.
+            // A constant number of lines, unlike in `expect`.
             for words in (0..span).step_by(LINE) {
                 self.memory.expect(index(ahead.wrapping_add(words)));
             }
         }
     }
 
-    /// The same where more is known now, or nothing was for long: looks how far the producer is
-    /// then. What is wrong with its index is told by the next call.
+    /// [`Self::expect_ahead`], if more lines are known to be published now, or after a long streak.
+    /// In the latter case it reads the producer's index. The next call reports an error of that
+    /// index.
     #[inline(never)]
     fn look_ahead(&mut self, until: u64, lines: u16) {
         let ahead = self.tail.wrapping_add(AHEAD);
@@ -181,7 +182,7 @@ impl<M: RingMemory> Consumer<M> {
         self.expect(asked, until.min(self.shown));
     }
 
-    /// Asks for the lines from one position to another.
+    /// Prefetches the lines from one position to another.
     #[inline(always)]
     fn expect(&self, mut from: u64, to: u64) {
         while from < to {
@@ -197,15 +198,15 @@ impl<M: RingMemory> Consumer<M> {
             return Err(error);
         }
         let taken = self.take(word, buffer).map_err(|error| self.fail(error))?;
-        // On its way it may have seen an index that is impossible.
+        // `take` may have read an impossible index.
         if self.failed.is_none() {
             self.clear = self.room_in_lap();
         }
         Ok(taken)
     }
 
-    /// Gives the room of every record popped so far back to the producer. Do so after a batch, and
-    /// always before waiting for more.
+    /// Gives the room of every record popped so far back to the producer. Call it after a batch,
+    /// and always before waiting for more.
     #[inline]
     pub fn release(&mut self) {
         if self.released != self.tail {
@@ -224,8 +225,9 @@ impl<M: RingMemory> Consumer<M> {
         Ok(true)
     }
 
-    /// Whether no record is published and none should be: a look at the producer's index too. Every
-    /// so many looks in vain end here by themselves; who waits without looking asks first.
+    /// Whether no record is published and none should be: this reads the producer's index, too. Now
+    /// and then an idle poll ends here by itself. A consumer that waits without polling has to ask
+    /// first.
     #[inline(never)]
     pub fn is_empty_indeed(&mut self) -> Result<bool, RingError> {
         if let Some(error) = self.failed {
@@ -236,15 +238,16 @@ impl<M: RingMemory> Consumer<M> {
         let word = self.header_word();
         let shows_record = self.shows_record(word);
         if !shows_record && self.occupancy() > 0 {
-            // The index was written after the header, and read before it.
+            // The index was written after the header and read before it, so the header should be
+            // visible.
             return Err(self.fail(RingError::BadCheck { position: self.tail, word }));
         }
         Ok(!shows_record)
     }
 
-    /// Bytes published and not yet popped, going by what the producer said last.
+    /// Bytes published and not yet popped, by the producer's index as last read.
     pub fn occupancy(&self) -> usize {
-        // The index comes behind the headers: it may say less than was popped already.
+        // The index lags behind the headers, so it may be less than `tail`.
         let words = self.head.wrapping_sub(self.tail);
         if words > self.shape.usable() { 0 } else { words as usize * 8 }
     }
@@ -254,7 +257,7 @@ impl<M: RingMemory> Consumer<M> {
         self.records
     }
 
-    /// What the peer did, once it has done something impossible.
+    /// The peer's error, once it has done something impossible.
     pub fn failure(&self) -> Option<RingError> {
         self.failed
     }
@@ -265,7 +268,7 @@ impl<M: RingMemory> Consumer<M> {
         error
     }
 
-    /// Whether the word where the next header will be is one: anything else is left from a lap
+    /// Whether the word in the next header's place is a header. Any other word is left from a lap
     /// before.
     #[inline]
     fn shows_record(&self, word: u64) -> bool {
@@ -278,7 +281,7 @@ impl<M: RingMemory> Consumer<M> {
         self.memory.header(index(self.tail))
     }
 
-    /// No record stands there. Now and then, there should be one.
+    /// Notes an idle poll. Every [`LOOKS`] of them, checks that there should be no record.
     #[inline(never)]
     fn look_in_vain(&mut self) -> Result<(), RingError> {
         self.streak = 0;
@@ -289,7 +292,8 @@ impl<M: RingMemory> Consumer<M> {
         Ok(())
     }
 
-    /// Reads the producer's index. It may go forward, up to what was released and a ring's length.
+    /// Reads the producer's index. It may advance to the released position plus the ring's usable
+    /// length.
     #[inline(never)]
     fn refresh(&mut self) -> Result<(), RingError> {
         let head = self.memory.head();
@@ -306,14 +310,14 @@ impl<M: RingMemory> Consumer<M> {
         Ok(())
     }
 
-    /// Takes the record at `tail`, whose header's word was read. Whatever is wrong is found before
-    /// a byte of payload is copied.
+    /// Takes the record at `tail` with this header word. Any error is found before a byte of
+    /// payload is copied.
     #[inline]
     fn take(&mut self, word: u64, buffer: &mut [u8]) -> Result<Popped, RingError> {
         let Header { len, lines, kind } = self.decode(word)?;
         if len == PADDING {
             self.skip_padding()?;
-            // Never again: at a lap's beginning is no padding.
+            // Only once: no padding begins a lap.
             return self.take(self.header_word(), buffer);
         }
         let room = self.room_in_lap();
@@ -324,7 +328,7 @@ impl<M: RingMemory> Consumer<M> {
             return Err(RingError::BadLength { position: self.tail, len, room });
         }
         let too_short = RingError::BufferTooShort { len, buffer: buffer.len() };
-        // What short records save by `expect_ahead` is nothing beside a long one's copy.
+        // The saving of `expect_ahead` for short records is nothing beside a long one's copy.
         self.streak += 1;
         self.look_ahead(self.tail.wrapping_add(AHEAD).wrapping_add(span), lines);
         self.copy_payload(buffer.get_mut(..bytes).ok_or(too_short)?);
@@ -338,20 +342,20 @@ impl<M: RingMemory> Consumer<M> {
         Header::decode(word, position).ok_or(RingError::BadCheck { position, word })
     }
 
-    /// Words from `tail` on that the producer can have written: what was popped and not released,
-    /// and the line behind the last record, it can't.
+    /// Words from `tail` on that the producer can have written. It can't have written the popped
+    /// words that are not released, nor the line behind the last record.
     #[inline]
     fn room(&self) -> u64 {
         self.shape.usable() - self.tail.wrapping_sub(self.released)
     }
 
-    /// Likewise those of a record, which lies within a lap.
+    /// [`Self::room`], limited to the lap of the next record.
     #[inline]
     fn room_in_lap(&self) -> u64 {
         self.room().min(self.shape.rest_of_lap(self.tail))
     }
 
-    /// Goes to the next lap. Something must be published there: a producer pads only before a
+    /// Goes to the next lap. A record must be published there, since a producer pads only before a
     /// record. So one pop passes at most one padding.
     fn skip_padding(&mut self) -> Result<(), RingError> {
         let rest = self.shape.rest_of_lap(self.tail);

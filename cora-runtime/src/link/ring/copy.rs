@@ -1,19 +1,18 @@
-//! Moves of sixteen bytes between shared words and private bytes.
+//! Moves of 16 bytes between shared words and private bytes.
 //!
-//! The compiler never joins two atomic accesses into one. For the producer, stores are what is
-//! scarce (see `writer`); and what the consumer writes to its buffer as single words makes the
-//! processor wait when it is read as a vector soon after, as parsers do. So these moves are written
-//! by hand.
+//! The compiler never joins two atomic accesses into one. The producer is limited by its stores
+//! (see `writer`). The consumer's buffer is read as vectors soon after, by parsers, and such a load
+//! stalls if the buffer was written as single words. So these moves are written by hand.
 //!
-//! To the memory model, such a move is two relaxed accesses of a word each, in no order. An asm
-//! block may do what Rust code with the same effect may, and the processors never split an aligned
-//! word of a vector move; if one did, nothing would be lost, for the words of a payload mean
-//! something only after an acquire load of what was written behind them. Words that a broken peer
-//! writes meanwhile make garbage, as ever. Miri, which runs no asm, takes the words one by one.
+//! To the memory model, such a move is two relaxed accesses of one word each, in no order. An asm
+//! block may do anything that Rust code with the same effect may, and processors never split an
+//! aligned word of a vector move. Even a split would do no harm: a payload's words have a meaning
+//! only after an acquire load of a word written behind them. Words that a broken peer writes
+//! meanwhile make garbage, as ever. Miri runs no asm and takes the words one by one.
 //!
-//! Long payloads are moved by x86's string instruction, whose stores may become visible in any
-//! order among themselves, but not behind a later store (Intel SDM, volume 3, "Fast-String
-//! Operation and Out-of-Order Stores"): the header's.
+//! Long payloads are moved by x86's string instruction. Its stores may become visible in any order
+//! among themselves, but not after a later store, such as the header's (Intel SDM, volume 3,
+//! "Fast-String Operation and Out-of-Order Stores").
 #![expect(unsafe_code, reason = "vector moves between shared and private memory")]
 
 #[cfg(all(target_arch = "x86_64", not(miri)))]
@@ -23,17 +22,17 @@ use core::sync::atomic::{AtomicU64, Ordering};
 /// Two words of payload.
 type Pair = [[u8; 8]; 2];
 
-/// Pairs of words from which on the processor's own way of copying is the faster one: it moves
-/// whole lines, in as many instructions for any length.
+/// Pairs of words from which on the string instruction is faster: it moves whole lines, in as many
+/// instructions for any length.
 pub(super) const MANY_PAIRS: usize = 32;
 
-/// Copies words out; both slices are of one length.
+/// Copies words out; both slices have the same length.
 #[inline(always)]
 pub(super) fn copy_out(from: &[AtomicU64], to: &mut [[u8; 8]]) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     if to.len() >= 2 * MANY_PAIRS && from.len() == to.len() {
-        // SAFETY: as many bytes are readable at the words and writable at `to`, being slices of one
-        // length; nothing else is touched.
+        // SAFETY: `size_of_val(to)` bytes are readable at the words and writable at `to`, since
+        // both slices have that length; nothing else is touched.
         unsafe { move_bytes(from.as_ptr().cast(), to.as_mut_ptr().cast(), size_of_val(to)) }
         return;
     }
@@ -47,14 +46,14 @@ pub(super) fn copy_out(from: &[AtomicU64], to: &mut [[u8; 8]]) {
     }
 }
 
-/// Copies many pairs of words in; `to` is twice as long. By itself, for short payloads have better
-/// use for the registers.
+/// Copies many pairs of words in; `to` has two words for each pair. Not inlined, since short
+/// payloads need the registers.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 #[inline(never)]
 pub(super) fn copy_in(from: &[[u8; 16]], to: &[AtomicU64]) {
     let count = size_of_val(from).min(size_of_val(to));
-    // SAFETY: as many bytes are readable at `from` and, being atomic words, writable through a
-    // shared reference, for neither slice is shorter; nothing else is touched.
+    // SAFETY: `count` bytes are readable at `from` and writable at `to`, since neither slice is
+    // shorter, and atomic words are writable through a shared reference; nothing else is touched.
     unsafe { move_bytes(from.as_ptr().cast(), to.as_ptr().cast_mut().cast(), count) }
 }
 
@@ -65,7 +64,7 @@ pub(super) const fn words_of(pair: [u8; 16]) -> [u64; 2] {
     [pair as u64, (pair >> 64) as u64]
 }
 
-/// Copies bytes as the processor likes best.
+/// Copies bytes with the string instruction.
 ///
 /// # Safety
 ///
@@ -73,7 +72,7 @@ pub(super) const fn words_of(pair: [u8; 16]) -> [u64; 2] {
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 #[inline(always)]
 unsafe fn move_bytes(from: *const u8, to: *mut u8, count: usize) {
-    // SAFETY: so the caller says. The direction flag is clear, as everywhere.
+    // SAFETY: the caller guarantees the ranges. The direction flag is clear, as everywhere.
     unsafe {
         core::arch::asm!(
             "rep movsb",
@@ -119,8 +118,8 @@ pub(super) fn store_pair(place: &[AtomicU64; 2], words: [u64; 2]) {
     }
 }
 
-/// Reads what stands behind a header in its line. All of it at once: the place is computed a single
-/// time.
+/// Reads the words behind a header in its line. It is one block, so that the address is computed
+/// once.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 #[inline(always)]
 pub(super) fn load_behind(words: &[AtomicU64; 7]) -> [[u8; 8]; 7] {
@@ -149,7 +148,7 @@ pub(super) fn load_behind(words: &[AtomicU64; 7]) -> [[u8; 8]; 7] {
     behind
 }
 
-/// Writes a whole line, likewise.
+/// Writes a whole line. It is one block, so that the address is computed once.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 #[inline(always)]
 pub(super) fn store_line(line: &[AtomicU64; 8], pairs: [[u64; 2]; 4]) {
@@ -173,7 +172,7 @@ pub(super) fn store_line(line: &[AtomicU64; 8], pairs: [[u64; 2]; 4]) {
     }
 }
 
-/// Elsewhere a pair's place costs nothing: it is part of the instruction.
+/// On other targets a pair's address costs nothing: it is part of the instruction.
 #[cfg(any(miri, not(target_arch = "x86_64")))]
 #[inline(always)]
 pub(super) fn load_behind(words: &[AtomicU64; 7]) -> [[u8; 8]; 7] {

@@ -1,15 +1,15 @@
-//! How far the consumer's core is.
+//! The distance of the consumer's core.
 //!
-//! Where both cores share a cache, a line comes from the other one in 40 ns; where they don't, it
-//! takes three times as long and more. On some processors that decides whether lines had better go
-//! [past the caches](super::stream). Nobody says which cores two processes run on, and a hypervisor
-//! moves them; so the producer times what it does anyway: reading the consumer's index, whose line
-//! the consumer has just written.
+//! If both cores share a cache, a line comes from the other one in 40 ns; otherwise it takes three
+//! times as long and more. On some processors that decides whether lines should [bypass the
+//! caches](super::stream). Nothing tells two processes which cores they run on, and a hypervisor
+//! moves them. So the producer times an access that it makes anyway: it reads the consumer's index,
+//! in a line that the consumer has just written.
 
-/// Most votes: as many looks in a row as it takes to be sure.
+/// Most votes: as many reads in a row as it takes to be sure.
 const MOST: u8 = 7;
 
-/// What the last looks at the consumer's index said. One that an interrupt fell into has a single
+/// The votes of the last reads of the consumer's index. A read during an interrupt has only one
 /// vote.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Distance {
@@ -17,12 +17,12 @@ pub(super) struct Distance {
 }
 
 impl Distance {
-    /// A look found a new index, whose line came from far away, or didn't.
+    /// Notes that a read found a new index, and whether its line came from far away.
     pub(super) fn note(&mut self, far: bool) {
         self.far = if far { (self.far + 1).min(MOST) } else { self.far.saturating_sub(1) };
     }
 
-    /// Whether the consumer's core is far away. Until looks have said so, it isn't.
+    /// Whether the consumer's core is far away. Until reads have shown that, it counts as near.
     pub(super) fn is_far(self) -> bool {
         self.far > MOST / 2
     }

@@ -1,4 +1,4 @@
-//! What a ring lies in.
+//! The memory of a ring.
 #![expect(
     unsafe_code,
     reason = "shared memory comes as a raw address, and the data path skips bounds checks"
@@ -8,41 +8,43 @@ use core::fmt;
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicU64, Ordering};
 
-#[cfg(all(target_arch = "x86_64", not(miri)))]
-use crate::link::ring::copy::{copy_in, copy_out, load_behind, store_line, store_pair, words_of};
-use crate::link::ring::record::{MAX_RING_BYTES, MIN_RING_BYTES};
-#[cfg(all(target_arch = "x86_64", not(miri)))]
 use cora_core::prefetch::{prefetch, prefetch_to_write};
 
-use crate::link::ring::stream::stream_pair;
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+use super::copy::copy_in;
+use super::copy::{copy_out, load_behind, store_line, store_pair, words_of};
+use super::record::{MAX_RING_BYTES, MIN_RING_BYTES};
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+use super::stream::stream_pair;
 
-/// When all records of a batch but the first are streamed: written by [`RingMemory::stream_pair`].
+/// Conditions under which all records of a batch but the first are streamed, by
+/// [`RingMemory::stream_pair`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Streaming {
-    /// The batch before had so many words, or more.
+    /// The previous batch had at least this many words.
     pub batch: u64,
-    /// By [`RingMemory::clock`], the consumer's index takes so long to come, or longer; 0 where it
-    /// doesn't matter.
+    /// The load of the consumer's index takes at least this long, by [`RingMemory::clock`]; 0 if
+    /// that does not matter.
     pub trip: u64,
-    /// Words between two looks at how long it takes. Where it doesn't matter, there is none.
+    /// Words between two measurements of that time. There are none if it does not matter.
     pub looks_every: u64,
 }
 
 /// The words of one ring, with the accesses that its two ends need and no others.
 ///
-/// [`SharedMemory`] is the one that runs; the tests bring their own, on loom's atomics among them, so
-/// that what is proven is the code that runs.
+/// [`SharedMemory`] is the one that runs. Tests bring their own, also on loom's atomics, so that
+/// the proven code is the code that runs.
 pub trait RingMemory {
     /// Words of data: a power of two, at least 32, the same at every call.
     fn words(&self) -> usize;
-    /// Reads a data word, relaxed. Here and below, `index` counts words since the ring's beginning,
-    /// whose place in the data is its remainder by [`Self::words`].
+    /// Reads a data word, relaxed. Here and below, `index` counts words since the ring's beginning;
+    /// its place in the data is the remainder by [`Self::words`].
     fn load(&self, index: usize) -> u64;
     /// Writes a data word, relaxed.
     fn store(&self, index: usize, word: u64);
     /// Reads the header word at `index`, acquire.
     fn header(&self, index: usize) -> u64;
-    /// Writes a header word that makes what was written before it visible, release.
+    /// Writes a header word, release: it makes earlier writes visible.
     fn set_header(&self, index: usize, word: u64);
     /// Reads the producer's index, acquire.
     fn head(&self) -> u64;
@@ -61,7 +63,7 @@ pub trait RingMemory {
         }
     }
 
-    /// Reads what stands behind a header in its line, as [`Self::load`] does. `index` is a line's.
+    /// Reads the words behind a header in its line, as [`Self::load`] does. `index` is the line's.
     #[inline(always)]
     fn read_behind(&self, index: usize, to: &mut [[u8; 8]; 7]) {
         self.read(index.wrapping_add(1), to);
@@ -74,7 +76,7 @@ pub trait RingMemory {
         self.store(index.wrapping_add(1), words[1]);
     }
 
-    /// Writes a whole line, as [`Self::store`] does. `index` is a line's.
+    /// Writes a whole line, as [`Self::store`] does. `index` is the line's.
     #[inline(always)]
     fn store_line(&self, index: usize, pairs: [[u64; 2]; 4]) {
         for (at, pair) in [0, 2, 4, 6].into_iter().zip(pairs) {
@@ -92,26 +94,25 @@ pub trait RingMemory {
         }
     }
 
-    /// Whether [`Self::streaming`] can be anything but `None`: code that streams is only made where
-    /// it can.
+    /// Whether [`Self::streaming`] can be anything but `None`. If not, no code that streams is
+    /// generated.
     const STREAMS: bool = false;
 
-    /// When records are streamed, if they ever are.
+    /// The conditions for streaming; `None` if records are never streamed.
     #[inline(always)]
     fn streaming(&self) -> Option<Streaming> {
         None
     }
 
-    /// What the clock shows that a line's [trip](Streaming::trip) is told by. What was read before
-    /// has come, and what is read behind waits for it. No clock is asked where no trip is too
-    /// short.
+    /// The clock that measures a line's [trip](Streaming::trip). Earlier loads have completed, and
+    /// later ones wait for it. It is not read if any trip is long enough.
     #[inline(always)]
     fn clock(&self) -> u64 {
         0
     }
 
-    /// Writes two data words that nobody looks at before they are [settled](Self::settle): they may
-    /// take effect any time until then. `index` is even.
+    /// Writes two data words that nobody reads before they are [settled](Self::settle): they may
+    /// take effect at any time until then. `index` is even.
     ///
     /// # Safety
     ///
@@ -121,25 +122,25 @@ pub trait RingMemory {
         self.store_pair(index, words);
     }
 
-    /// Waits until all that was streamed is there for whoever sees what is written next.
+    /// Waits until all streamed words are visible to any reader of the next write.
     #[inline(always)]
     fn settle(&self) {}
 
-    /// Asks for the line at `index`, which will be written soon. Changes nothing else.
+    /// Prefetches the line at `index` for writing. Changes nothing else.
     #[inline]
     fn want(&self, index: usize) {
         let _ = index;
     }
 
-    /// Asks for the line at `index`, which will be read soon. Changes nothing else.
+    /// Prefetches the line at `index` for reading. Changes nothing else.
     #[inline]
     fn expect(&self, index: usize) {
         let _ = index;
     }
 }
 
-/// Words before a ring's data: its two indices, each on a line pair of its own (processors fetch
-/// lines in pairs, so 64 bytes between them would still let the two sides disturb each other).
+/// Words before a ring's data: its two indices, each padded to two cache lines. Processors fetch
+/// lines in pairs, so with 64 bytes between them the two sides would still disturb each other.
 pub const CONTROL_WORDS: usize = 32;
 
 const HEAD: usize = 0;
@@ -149,17 +150,18 @@ const TAIL: usize = 16;
 #[derive(Clone, Copy)]
 pub struct SharedMemory {
     control: &'static [AtomicU64; CONTROL_WORDS],
-    /// Invariant: a power of two of words, so that an index masked with one less is within.
+    /// Invariant: a power of two of words, so that an index masked with one less is within the
+    /// data.
     data: &'static [AtomicU64],
-    /// When streaming lines is faster here. Invariant: never where the data don't begin at a line
-    /// of memory.
+    /// Conditions under which streaming is faster here. Invariant: `None` if the data don't begin
+    /// at a cache line.
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     pub(super) streaming: Option<Streaming>,
 }
 
 impl SharedMemory {
-    /// The ring that fills `words`: [`CONTROL_WORDS`] and then the data. `None` when the data are
-    /// not a power of two of words, or not between [`MIN_RING_BYTES`] and [`MAX_RING_BYTES`].
+    /// The ring that fills `words`: [`CONTROL_WORDS`] and then the data. `None` if the data are not
+    /// a power of two of words, or not between [`MIN_RING_BYTES`] and [`MAX_RING_BYTES`].
     pub fn new(words: &'static [AtomicU64]) -> Option<Self> {
         let (control, data) = words.split_first_chunk()?;
         let fits = (MIN_RING_BYTES..=MAX_RING_BYTES).contains(&size_of_val(data));
@@ -174,7 +176,7 @@ impl SharedMemory {
         })
     }
 
-    /// The data word at `index`, taken around the lap.
+    /// The data word at `index`, wrapped around the lap.
     #[inline(always)]
     fn word(&self, index: usize) -> &AtomicU64 {
         // SAFETY: `data.len()` is a power of two (invariant of the field, checked in `new`), hence
@@ -184,8 +186,7 @@ impl SharedMemory {
 }
 
 impl SharedMemory {
-    /// The `N` data words in which the one at `index` lies, taken around the lap: a pair, or a
-    /// line.
+    /// The aligned `N` data words around `index`, wrapped around the lap: a pair, or a line.
     #[inline(always)]
     fn aligned<const N: usize>(&self, index: usize) -> &[AtomicU64; N] {
         const { assert!(N == 2 || N == 8) };
@@ -199,7 +200,7 @@ impl SharedMemory {
         unsafe { &*first.cast() }
     }
 
-    /// A place in the data.
+    /// The place of `index` in the data.
     #[inline(always)]
     fn place(&self, index: usize) -> usize {
         index & (self.data.len() - 1)
@@ -274,8 +275,8 @@ impl RingMemory for SharedMemory {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     #[inline(always)]
     unsafe fn stream_pair(&self, index: usize, words: [u64; 2]) {
-        // SAFETY: it streams, says the caller, so the data begin at a line of memory (invariant of
-        // `streaming`), and pairs at multiples of 16 bytes.
+        // SAFETY: the caller guarantees that the memory streams. So the data begin at a cache line
+        // (invariant of `streaming`), and pairs at multiples of 16 bytes.
         unsafe { stream_pair(self.aligned(index), words) }
     }
 
@@ -343,12 +344,12 @@ impl fmt::Debug for SharedMemory {
 /// - `bytes` bytes from `start` on are mapped readable and writable, and stay so until the process
 ///   ends.
 /// - `start` is a multiple of 64.
-/// - Nothing in this process reaches them except through the words returned here (the other process
-///   may do with them what it likes).
+/// - Nothing in this process accesses them except through the words returned here (the other
+///   process may do anything with them).
 pub unsafe fn shared_words(start: NonNull<u8>, bytes: usize) -> &'static [AtomicU64] {
     let words = start.cast::<AtomicU64>().as_ptr();
-    // SAFETY: the caller vouches that the bytes are mapped for good and aligned to more than
+    // SAFETY: the caller guarantees that the bytes are mapped for good and aligned to more than
     // `AtomicU64` needs; every bit pattern is an `AtomicU64`; a process can't map more than
-    // `isize::MAX` bytes; and an atomic may change under a shared reference, by whomever.
+    // `isize::MAX` bytes; and any process may change an atomic under a shared reference.
     unsafe { core::slice::from_raw_parts(words, bytes / size_of::<AtomicU64>()) }
 }

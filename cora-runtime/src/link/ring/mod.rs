@@ -3,7 +3,7 @@
 //!
 //! # Layout
 //!
-//! All of it is 64-bit words. Two index words, far enough apart that no cache line and no pair of
+//! All of it is 64-bit words: two index words, far enough apart that no cache line and no pair of
 //! lines holds both, and then the data, a power of two of words long:
 //!
 //! ```text
@@ -20,75 +20,73 @@
 //! ```
 //!
 //! `head` and `tail` count words since the beginning and never wrap; a position's place in the data
-//! is its remainder by `n`. A record is contiguous: where the rest of a lap is too short for it, a
+//! is its remainder by `n`. A record is contiguous: if the rest of a lap is too short for it, a
 //! padding header closes the lap and the record begins the next one. The header word holds the
-//! payload's length in bytes (20 bits), the lines of the batch that it begins, if it is a batch's
-//! first (12 bits), a kind that the user chooses (16 bits), and a check (16 bits) made from all of
-//! these and the position, so that stale or foreign words are noticed.
+//! payload's length in bytes (20 bits) and the number of lines of its batch, if it is the batch's
+//! first (12 bits). It also holds a kind that the user chooses (16 bits), and a check (16 bits).
+//! The check covers all of these and the position, so that stale or foreign words are noticed.
 //!
-//! # Showing records
+//! # Publishing records
 //!
-//! A consumer that waits looks at the word where the next header will be, so the line that tells of
-//! a record is the one that brings it. Until then the word is no header of that position: zero, or
-//! what is left from the lap before. The producer writes all of a batch except its first header,
-//! sees to the word behind the last record, and then writes that header: the consumer sees the
-//! whole batch at once. What a network wrote as payload is never taken for a header, because the
-//! producer puts a zero over whatever behind a record would pass for one, before the record is
-//! there. (It seldom has to. A zero each time would fetch one line more from the consumer for each
-//! batch.)
+//! A waiting consumer polls the word of the next header, so the line that announces a record is the
+//! line that brings it. Until then the word is no header of that position: it is zero, or left from
+//! the lap before. The producer writes all of a batch except its first header, clears the word
+//! behind the last record if need be, and then writes that header. So the consumer sees the whole
+//! batch at once. Payload from a network is never taken for a header: if the word behind a record
+//! would pass for one, the producer writes a zero over it before the record is there. (It seldom
+//! has to. A zero each time would fetch one more line from the consumer for each batch.)
 //!
-//! The index `head` follows when it is many lines behind, or when the producer [has nothing to
-//! do](Producer::rest). A consumer reads it seldom: after looks in vain, and before it sleeps, to
-//! find out a peer that is broken; and after many records in a row, to know how many more there
+//! The index `head` follows when it lags many lines, or when the producer [has nothing to
+//! do](Producer::rest). A consumer reads it seldom. It does so after idle polls and before it
+//! sleeps, to detect a broken peer, and after many records in a row, to learn how many more there
 //! are.
 //!
-//! # Lines that come in time
+//! # Prefetching
 //!
 //! A line that the other core wrote takes as long to come as ten records to handle. So both ends
-//! ask for lines ahead of the record at hand: the producer for those it will write, while they are
-//! free, and the consumer for those it will read, if it knows that they are published. A batch's
-//! first header, which it reads anyway, tells how many it has. It asks for no others: the producer
-//! would have to fetch those back before it can write them.
+//! prefetch ahead of the current record: the producer free lines that it will write, and the
+//! consumer lines that it knows to be published. A batch's first header, which it reads anyway, has
+//! their number. It prefetches no others: the producer would have to fetch those back before it can
+//! write them.
 //!
-//! Where batches are long, all records of one but the first go [past the
-//! caches](RingMemory::streaming), if that is faster on the processor at hand, with the consumer's
-//! core as far away as it is: a producer whose stores don't have to fetch lines doesn't wait for
-//! that core at all. How far away it is, the producer measures when it reads the consumer's index.
+//! In long batches, all records but the first [bypass the caches](RingMemory::streaming) by
+//! non-temporal stores. They do so if that is faster on this processor, at the distance of the
+//! consumer's core. Such stores fetch no lines, so the producer does not wait for that core at all.
+//! It measures the distance when it reads the consumer's index.
 //!
 //! # Invariants
 //!
-//! 1. `tail ≤ head ≤ tail + n - 8`, both multiples of 8 words: every record begins on a 64-byte
-//!    line, and the line behind the last is never in use, so that its first word can be none of a
-//!    record.
+//! 1. `tail ≤ head ≤ tail + n - 8`, both multiples of 8 words. Every record begins on a 64-byte
+//!    line, and the line behind the last is never in use, so that its first word is no record's.
 //! 2. A record takes at most a quarter of the data, so that it always fits, padding included, into
 //!    an empty ring.
 //! 3. A padding header is never the last thing published, and never begins a lap.
-//! 4. Each side keeps its own index in private memory; what stands in the shared word is a copy for
-//!    the peer. Whatever the peer wrote is checked against the private index before it is used.
+//! 4. Each side keeps its own index in private memory; the shared word is a copy for the peer. A
+//!    value that the peer wrote is checked against the private index before it is used.
 //!
 //! # Memory ordering
 //!
 //! Data words are read and written with relaxed atomics, indices with acquire and release:
 //!
 //! - The producer's data stores come before its release store of a batch's first header, the
-//!   consumer's acquire load of that header before its data loads: what the consumer reads is what
+//!   consumer's acquire load of that header before its data loads: the consumer reads the data that
 //!   was pushed.
 //! - That store comes before the release store of `head`, and the consumer loads `head` with
-//!   acquire before it looks at the header again: where `head` says that a record is, its header is
-//!   seen.
-//! - What was streamed is settled before that store.
+//!   acquire before it reads the header again: it sees the header of every record that `head`
+//!   covers.
+//! - Streamed words are settled before the release store of the first header.
 //! - The consumer's data loads come before its release store of `tail`, the producer's acquire load
 //!   of `tail` before its next stores to the same words: nothing is overwritten before it was read.
 //!
-//! Loom explores this for small rings (`tests/ring_loom.rs`), with each of the three edges also
+//! Loom explores this for small rings (`tests/ring_loom.rs`), and also with each of the three edges
 //! removed on purpose; Miri runs it on raw memory.
 //!
 //! # A hostile peer
 //!
-//! No reference to data in shared memory is handed out: records are copied in and out by accesses
-//! that may meet another's, so a peer that writes at the wrong time makes garbage, not undefined
-//! behaviour. A header is read once, and checked in its private copy. A side that sees something
-//! impossible reports a [`RingError`] and uses the ring no more.
+//! No reference to data in shared memory is handed out. Records are copied in and out by accesses
+//! that may race with the peer's, so a peer that writes at the wrong time makes garbage, not
+//! undefined behaviour. A header is read once, and checked in its private copy. A side that sees
+//! something impossible reports a [`RingError`] and stops using the ring.
 
 mod consumer;
 mod copy;

@@ -13,8 +13,8 @@ use crate::link::ring::record::{
 };
 use crate::link::ring::writer::{Writer, stream_behind, write_behind};
 
-/// The consumer's copy of the index may be behind by less than this. It is on a line of its own,
-/// which takes as long to write as a record's where the consumer has just read it.
+/// The shared index lags by less than this. It has a line of its own, which takes as long to write
+/// as a record's if the consumer has just read it.
 const TOLD_EVERY: u64 = 16 * LINE_WORDS;
 
 /// The writing end: records are pushed, and become visible together when published.
@@ -40,35 +40,34 @@ pub struct Producer<M> {
     shape: Shape,
     /// Where the next record begins.
     head: u64,
-    /// Where the first record begins that the consumer was not shown yet.
+    /// Where the first unpublished record begins.
     published: u64,
-    /// What the header there is to say, kept back until the rest is written.
+    /// The header of that record, held back until the rest is written.
     first: Header,
-    /// What the consumer's copy of `head` says.
+    /// The value of the shared `head`.
     told: u64,
     /// The consumer's index, as last read and checked.
     tail: u64,
-    /// Words from `head` on of which a record needs no look at anything else: they are within the
-    /// lap, free, as are the lines
-    /// [`AHEAD`] of them, and no longer than a record may be. 0 once the ring failed.
+    /// Words from `head` on in which a record needs no further check. They are within the lap; they
+    /// are free, and so are the lines [`AHEAD`] of them; and no record in them is too long. 0 once
+    /// the ring failed.
     clear: u64,
-    /// The batch before was long, and the consumer far enough: of this one, records behind the
-    /// first are streamed. Invariant: the memory streams.
+    /// Whether records behind the first of this batch are streamed: the previous batch was long,
+    /// and the consumer is far enough. Invariant: if so, the memory streams.
     streams: bool,
-    /// Noted where streaming goes by it.
+    /// Measured if streaming depends on it.
     distance: Distance,
-    /// How much was published when it was noted last.
+    /// The published position at its last measurement.
     noted: u64,
-    /// Some were, and are not settled yet.
+    /// Whether streamed words are not settled yet.
     unsettled: bool,
     failed: Option<RingError>,
 }
 
 impl<M: RingMemory> Producer<M> {
-    /// The writing end of the ring in `memory`, going on where its indices stand: where there was
-    /// an end before, it
-    /// [rested](Self::rest) behind its last record. A consumer may look already, if the word where the next header goes is
-    /// zero, as a new mapping's words are.
+    /// The writing end of the ring in `memory`, resuming at its indices. If there was a writing end
+    /// before, it [rested](Self::rest) behind its last record. A consumer may poll already if the
+    /// word of the next header is zero, as in a new mapping.
     #[inline(never)]
     pub fn new(memory: M) -> Self {
         let shape = Shape::new(memory.words());
@@ -81,7 +80,7 @@ impl<M: RingMemory> Producer<M> {
                 highest: head,
             });
         }
-        // Of a ring that is of no use, nothing is in use.
+        // A failed ring has no words in use.
         let tail = if failed.is_some() { head } else { tail };
         if failed.is_none() {
             memory.set_header(index(head), NO_RECORD);
@@ -109,8 +108,9 @@ impl<M: RingMemory> Producer<M> {
         self.shape.max_record()
     }
 
-    /// Writes one record whose payload is `parts`, one after the other. The consumer sees it after
-    /// [`Self::publish`]; until then it takes room all the same, so publish before waiting for room.
+    /// Writes one record; its payload is the concatenated `parts`. The consumer sees it after
+    /// [`Self::publish`]. Until then it takes room all the same, so publish before waiting for
+    /// room.
     #[inline(always)]
     pub fn push(&mut self, kind: u16, parts: &[&[u8]]) -> Result<(), PushError> {
         let len = parts.iter().fold(0, |sum: usize, part| sum.saturating_add(part.len()));
@@ -125,15 +125,15 @@ impl<M: RingMemory> Producer<M> {
         Ok(())
     }
 
-    /// Likewise, in a function of its own.
+    /// [`Self::push`] as a function of its own.
     #[inline(never)]
     pub fn push_apart(&mut self, kind: u16, parts: &[&[u8]]) -> Result<(), PushError> {
         self.push(kind, parts)
     }
 
-    /// Writes one record whose payload is an odd number of words, little end first, and then
-    /// `body`: the same as
-    /// [`Self::push`], in fewer instructions, for what is pushed most.
+    /// Writes one record; its payload is `head`, an odd number of little-endian words, and then
+    /// `body`. It does the same as [`Self::push`] in fewer instructions, for the most frequent
+    /// records.
     #[inline(always)]
     pub fn push_behind<const N: usize>(
         &mut self,
@@ -145,7 +145,8 @@ impl<M: RingMemory> Producer<M> {
         self.make_way(len)?;
         let header = self.header_for_now(Header::new(len as u32, kind));
         let at = index(self.head);
-        // A batch's first record is shown by a store of its own, to a line that it so has at hand.
+        // A batch's first record is published by a later store of its header, so its line should be
+        // in the cache.
         if M::STREAMS && self.streams && self.head != self.published {
             self.unsettled = true;
             // SAFETY: it streams (invariant of `streams`).
@@ -157,7 +158,7 @@ impl<M: RingMemory> Producer<M> {
         Ok(())
     }
 
-    /// A record of `len` bytes can be written at `head`, and as many lines ahead were asked for.
+    /// Makes room for a record of `len` bytes at `head`, and prefetches as many lines ahead.
     #[inline(always)]
     fn make_way(&mut self, len: usize) -> Result<(), PushError> {
         let span = Shape::span(len);
@@ -170,7 +171,7 @@ impl<M: RingMemory> Producer<M> {
         Ok(())
     }
 
-    /// A record of `len` bytes was written.
+    /// Goes on behind a record of `len` bytes.
     #[inline(always)]
     fn advance(&mut self, len: usize) {
         let span = Shape::span(len);
@@ -178,8 +179,7 @@ impl<M: RingMemory> Producer<M> {
         self.clear = self.clear.wrapping_sub(span);
     }
 
-    /// Sees to it that a record of `len` bytes can be written at `head`, and looks how far it goes
-    /// on like that.
+    /// Makes room for a record of `len` bytes at `head`, and computes `clear` anew.
     #[inline(never)]
     fn look_for_clear(&mut self, len: usize) -> Result<(), PushError> {
         if len > self.max_record() {
@@ -190,10 +190,10 @@ impl<M: RingMemory> Producer<M> {
             self.pad(padding);
         }
         let free = self.free_words().saturating_sub(AHEAD);
-        // Half of the longest, in words: no record that is too long ends there.
+        // Half of the longest record, in words: no record within that is too long.
         let longest = (self.max_record() / 16) as u64;
         let lap = self.shape.rest_of_lap(self.head);
-        // This one has room in any case.
+        // The current record has room in any case.
         self.clear = free.min(longest).min(lap).max(Shape::span(len));
         Ok(())
     }
@@ -207,10 +207,9 @@ impl<M: RingMemory> Producer<M> {
         }
     }
 
-    /// Nothing is to be pushed for the moment: a good time for what would hold records up. Tells
-    /// the consumer where the ring ends, and has the line ready where the next record begins; on
-    /// some machines nothing but a store brings it, when the consumer has a copy. Who has no time
-    /// for it loses nothing but time.
+    /// Does postponed work while nothing is to be pushed. It shows the consumer where the ring
+    /// ends, and fetches the line of the next record: if the consumer has a copy, some machines
+    /// fetch it only for a store. A producer that never calls this loses only time.
     #[inline(never)]
     pub fn rest(&mut self) {
         if self.told != self.published {
@@ -238,22 +237,22 @@ impl<M: RingMemory> Producer<M> {
         }
     }
 
-    /// Whether records behind a batch of so many words are to be streamed.
+    /// Whether records of the batch after one of `batch` words are to be streamed.
     #[inline(always)]
     fn would_stream(&mut self, batch: u64) -> bool {
         let Some(streaming) = self.memory.streaming() else { return false };
         if batch < streaming.batch {
             return false;
         }
-        // A large ring has room for long, and so does not look.
+        // A large ring has room for long, so nothing else reads the index.
         if self.trip_to_note().is_some() {
-            // What is wrong stays in `failed`.
+            // The error stays in `failed`.
             let _ = self.refresh();
         }
         streaming.trip == 0 || self.distance.is_far()
     }
 
-    /// If it is time to see how far the consumer is: the trip that is far.
+    /// The trip that counts as far, if it is time to measure the consumer's distance.
     #[inline(always)]
     fn trip_to_note(&self) -> Option<u64> {
         let Streaming { trip, looks_every, .. } = self.memory.streaming()?;
@@ -261,8 +260,8 @@ impl<M: RingMemory> Producer<M> {
         (M::STREAMS && trip > 0 && since >= looks_every).then_some(trip)
     }
 
-    /// Sees to it that nobody takes what stands behind the last record, from a lap before, for a
-    /// header.
+    /// Clears the word behind the last record if it would pass for a header, as a word of an
+    /// earlier lap may.
     #[inline(always)]
     fn end_here(&mut self) {
         let place = index(self.head);
@@ -271,7 +270,7 @@ impl<M: RingMemory> Producer<M> {
         }
     }
 
-    /// Brings the consumer's copy of the index up to date.
+    /// Updates the shared index.
     #[inline(always)]
     fn tell(&mut self) {
         self.memory.set_head(self.published);
@@ -298,8 +297,8 @@ impl<M: RingMemory> Producer<M> {
         self.has_words(end.wrapping_sub(self.head))
     }
 
-    /// Bytes not in use, going by what the consumer says now. One record may take less than that:
-    /// what remains of a lap can be too short for it.
+    /// Bytes not in use, by the consumer's index as it is now. One record may get less: the rest of
+    /// a lap can be too short for it.
     pub fn free_bytes(&mut self) -> usize {
         if self.failed.is_some() || self.refresh().is_err() {
             return 0;
@@ -307,17 +306,17 @@ impl<M: RingMemory> Producer<M> {
         self.free_words() as usize * 8
     }
 
-    /// Bytes in use, going by what the consumer said last.
+    /// Bytes in use, by the consumer's index as last read.
     pub fn occupancy(&self) -> usize {
         self.head.wrapping_sub(self.tail) as usize * 8
     }
 
-    /// What the peer did, once it has done something impossible.
+    /// The peer's error, once it has done something impossible.
     pub fn failure(&self) -> Option<RingError> {
         self.failed
     }
 
-    /// Sees to it that a record of `len` bytes has room; returns the words of padding before it.
+    /// Checks that a record of `len` bytes has room; returns the words of padding before it.
     #[inline]
     fn find_room(&mut self, len: usize) -> Result<u64, PushError> {
         let span = Shape::span(len);
@@ -329,11 +328,12 @@ impl<M: RingMemory> Producer<M> {
         }
     }
 
-    /// Whether so many words are free, asking the consumer only when they were not before.
+    /// Whether `needed` words are free. Reads the consumer's index only if too few were free
+    /// before.
     #[inline]
     fn has_words(&mut self, needed: u64) -> bool {
         if self.failed.is_none() && needed > self.free_words() {
-            // What is wrong stays in `failed`.
+            // The error stays in `failed`.
             let _ = self.refresh();
         }
         self.failed.is_none() && needed <= self.free_words()
@@ -351,7 +351,7 @@ impl<M: RingMemory> Producer<M> {
         self.shape.usable().wrapping_sub(self.head.wrapping_sub(self.tail))
     }
 
-    /// Reads the consumer's index. It may go forward, up to what is published.
+    /// Reads the consumer's index. It may advance to the published position.
     #[inline(never)]
     fn refresh(&mut self) -> Result<(), RingError> {
         let tail = self.tail_now();
@@ -371,14 +371,15 @@ impl<M: RingMemory> Producer<M> {
         Ok(())
     }
 
-    /// The consumer's index as it is; where it matters, with a look at how far it came.
+    /// The consumer's current index. Measures the trip of its line, if that is due.
     #[inline(always)]
     fn tail_now(&mut self) -> u64 {
         let Some(trip) = self.trip_to_note() else { return self.memory.tail() };
         let before = self.memory.clock();
         let tail = self.memory.tail();
         let took = self.memory.clock().wrapping_sub(before);
-        // The same as before: its line may never have left. The next look tells more.
+        // An unchanged index proves nothing: its line may never have left. The next read tells
+        // more.
         if tail != self.tail {
             self.distance.note(took >= trip);
             self.noted = self.published;
@@ -386,7 +387,7 @@ impl<M: RingMemory> Producer<M> {
         tail
     }
 
-    /// Asks for as many lines ahead as are written now.
+    /// Prefetches as many lines ahead as are written now.
     #[inline(always)]
     fn want_ahead(&self, span: u64) {
         let first = self.head.wrapping_add(AHEAD);
@@ -395,7 +396,8 @@ impl<M: RingMemory> Producer<M> {
         }
     }
 
-    /// What goes into memory now where a header is due: nothing yet, if it shows all that follows.
+    /// The word to write now in place of a header: no header yet, if it would publish all that
+    /// follows.
     #[inline(always)]
     fn header_for_now(&mut self, header: Header) -> u64 {
         if self.head == self.published {
@@ -440,7 +442,7 @@ pub enum PushError {
     Full,
     /// Longer than [`Producer::max_record`]: there never is room.
     TooLong,
-    /// The consumer did something impossible; the ring is of no more use.
+    /// The consumer did something impossible; the ring is unusable.
     Failed(RingError),
 }
 

@@ -1,11 +1,11 @@
-//! The header word of a record, the arithmetic of positions, and what can be wrong with either.
+//! The header word of a record, the arithmetic of positions, and the errors of both.
 
 use core::fmt;
 
 use cora_core::sentence::Sentence;
 
-/// Longest payload of a record, in bytes: a frame of 64 KiB and more with what Cora says about it.
-/// A ring carries less when a quarter of it is shorter.
+/// Longest payload of a record, in bytes: a frame of 64 KiB and more with Cora's metadata. A ring
+/// carries less if a quarter of it is shorter.
 pub const MAX_RECORD: usize = 128 * 1024;
 
 /// Smallest ring, in bytes of data: three of the smallest records, and the line behind them.
@@ -20,9 +20,8 @@ const LINE_BYTES: usize = 64;
 /// The same in words.
 pub(super) const LINE_WORDS: u64 = (LINE_BYTES / WORD_BYTES) as u64;
 
-/// How far ahead of the record at hand both ends ask for lines. A line comes from another core in
-/// the time of some ten records, and what a processor asks for by itself, the dozen lines its loads
-/// and stores reach, is not enough to have it there in time.
+/// Prefetch distance of both ends. A line comes from another core in the time of some ten records.
+/// The lines that a processor's own loads and stores reach, a dozen, are too few to hide that.
 pub(super) const AHEAD: u64 = 24 * LINE_WORDS;
 
 const WORD_BYTES: usize = 8;
@@ -36,7 +35,7 @@ pub(super) const PADDING: u32 = (1 << LEN_BITS) - 1;
 /// Bits for the lines of a batch.
 const LINES_BITS: u32 = 12;
 
-/// Most lines that a header tells of.
+/// Most lines that a header can state.
 const MAX_LINES: u64 = (1 << LINES_BITS) - 1;
 
 /// A word that is no header at any position.
@@ -48,26 +47,26 @@ pub const fn record_bytes(len: usize) -> usize {
     len.saturating_add(WORD_BYTES + LINE_BYTES - 1) & !(LINE_BYTES - 1)
 }
 
-/// What a header word says.
+/// The content of a header word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Header {
     /// Bytes of payload, or [`PADDING`].
     pub(super) len: u32,
-    /// Of a batch's first header, the lines that were published with it, this record's among them,
-    /// or as many as it can tell of. Of others, 0.
+    /// In a batch's first header: the lines published with it, including this record's, or as many
+    /// as it can state. In others: 0.
     pub(super) lines: u16,
-    /// The user's own.
+    /// The user's kind.
     pub(super) kind: u16,
 }
 
 impl Header {
-    /// That of a record, or padding, behind the first of its batch.
+    /// The header of a record, or of padding, behind the first of its batch.
     #[inline]
     pub(super) const fn new(len: u32, kind: u16) -> Self {
         Self { len, lines: 0, kind }
     }
 
-    /// That of a batch's first, with so many words in it.
+    /// This header as the first of a batch of `words` words.
     #[inline]
     pub(super) const fn first_of(self, words: u64) -> Self {
         let lines = words / LINE_WORDS;
@@ -82,7 +81,7 @@ impl Header {
         plain | (check(plain, position) as u64) << 48
     }
 
-    /// Reads a header; `None` when the check does not fit.
+    /// Reads a header; `None` if the check does not fit.
     #[inline]
     pub(super) const fn decode(word: u64, position: u64) -> Option<Self> {
         let plain = word & 0x0000_ffff_ffff_ffff;
@@ -94,22 +93,22 @@ impl Header {
     }
 }
 
-/// Mixes a header with its position: accidents are noticed, forgery is not the point.
+/// Mixes a header with its position, to notice accidents, not forgery.
 #[inline]
 const fn check(plain: u64, position: u64) -> u16 {
-    // The golden ratio, whose upper bits depend on all bits of what it is multiplied by.
+    // The golden ratio: the product's upper bits depend on all bits of the other factor.
     let mixed = (plain ^ position.rotate_left(20)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     // Odd, so that no header word is `NO_RECORD`.
     (mixed >> 48) as u16 | 1
 }
 
-/// A position as memory takes it, which takes it around the lap.
+/// A position as an index of the memory, which wraps it around the lap.
 #[inline(always)]
 pub(super) const fn index(position: u64) -> usize {
     position as usize
 }
 
-/// The size of one ring's data, and what follows from it.
+/// The size of one ring's data, and the quantities that follow from it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Shape {
     words: u64,
@@ -128,7 +127,7 @@ impl Shape {
         self.words
     }
 
-    /// Words that can be in use: a line always remains, to say that no record stands there.
+    /// Words that can be in use. One line always remains, to show that no record is there.
     #[inline]
     pub(super) const fn usable(self) -> u64 {
         self.words - LINE_WORDS
@@ -154,12 +153,12 @@ impl Shape {
     }
 }
 
-/// What the peer did that a ring does not allow. The ring is of no more use then.
+/// A violation of the ring's rules by the peer. The ring is unusable afterwards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RingError {
-    /// The peer's index lies outside the words that are its to give or take.
+    /// The peer's index is outside the range that it may have.
     IndexOutOfRange {
-        /// What the peer wrote.
+        /// The peer's index.
         index: u64,
         /// The lowest that is possible.
         lowest: u64,
@@ -168,41 +167,41 @@ pub enum RingError {
     },
     /// The peer's index is not at the beginning of a line.
     IndexUnaligned {
-        /// What the peer wrote.
+        /// The peer's index.
         index: u64,
     },
     /// A header does not carry the check of its position.
     BadCheck {
-        /// Where it stands, in words since the beginning.
+        /// Its position, in words since the beginning.
         position: u64,
         /// The header word.
         word: u64,
     },
     /// A record reaches beyond what is published, beyond its lap, or beyond the longest record.
     BadLength {
-        /// Where it stands, in words since the beginning.
+        /// Its position, in words since the beginning.
         position: u64,
-        /// Its length as its header has it.
+        /// The length in its header.
         len: u32,
-        /// Bytes that could be there at most.
+        /// Most bytes that there can be.
         room: u64,
     },
     /// Padding where a producer has no cause to pad.
     BadPadding {
-        /// Where it stands, in words since the beginning.
+        /// Its position, in words since the beginning.
         position: u64,
     },
-    /// A record is longer than the buffer it is to be copied to.
+    /// A record is longer than its destination buffer.
     BufferTooShort {
         /// The record's length in bytes.
         len: u32,
-        /// The buffer's.
+        /// The buffer's length in bytes.
         buffer: usize,
     },
 }
 
 impl RingError {
-    /// What is wrong, in words.
+    /// The error as a sentence.
     pub fn sentence(&self) -> Sentence {
         match *self {
             Self::IndexOutOfRange { index, lowest, highest } => Sentence::new(

@@ -1,22 +1,22 @@
-//! Lines that go past the caches.
+//! Non-temporal stores: lines that bypass the caches.
 //!
-//! An ordinary store needs its line: where the other core has read it a lap before, that takes as
-//! long as a line takes from core to core, and stores leave in order, so behind it waits all that
-//! this core writes meanwhile, its own tables too. Of a store with the hint of a string of stores
-//! (`movntdq`) nothing waits: the line is put together beside the caches, taken from whoever has
-//! it, and goes to memory, from where the consumer reads it.
+//! An ordinary store needs its line. If the other core read it a lap before, fetching it takes a
+//! core-to-core transfer. Stores leave in order, so all later stores of this core wait behind it,
+//! even those to its own tables. Nothing waits for a non-temporal store (`movntdq`). Its line is
+//! put together beside the caches, taken from any core that has it, and goes to memory, where the
+//! consumer reads it.
 //!
-//! It pays where many lines go together. What was streamed becomes visible in any order, so whoever
-//! shows it has to wait until all of it has arrived ([`settle`]), which takes as long as ten lines
-//! do. And it depends on the processor: see
-//! [`when_faster`].
+//! It pays if many lines go together. Streamed lines become visible in any order, so the producer
+//! must wait until all have arrived ([`settle`]) before it publishes them. That takes as long as
+//! ten lines do. The gain also depends on the processor: see [`when_faster`].
 //!
 //! To the memory model, streamed words are relaxed stores that happen at some moment before
-//! [`settle`] returns. Nobody may look at them before a header tells of them, whose release store
-//! comes behind that; so nobody can tell that they came later than others that were written after
-//! them. An asm block may do what Rust code with the same effect may. And no store takes effect
-//! before a load that comes ahead of it (Intel SDM, volume 3, "Memory Ordering"; AMD APM, volume 2,
-//! "Write Ordering"), so none before the load that said that the consumer is done with the line.
+//! [`settle`] returns. Nobody may read them before a header announces them, and the release store
+//! of that header comes after [`settle`]. So nobody can observe that they came later than stores
+//! made after them. An asm block may do anything that Rust code with the same effect may. No store
+//! takes effect before an earlier load (Intel SDM, volume 3, "Memory Ordering"; AMD APM, volume 2,
+//! "Write Ordering"). So none does before the load that showed that the consumer is done with the
+//! line.
 #![expect(unsafe_code, reason = "stores past the caches have no safe name")]
 
 use core::arch::x86_64::{__cpuid, __cpuid_count, __m128i};
@@ -25,36 +25,36 @@ use core::sync::atomic::AtomicU64;
 use crate::link::ring::memory::Streaming;
 use crate::link::ring::record::LINE_WORDS;
 
-/// Words of a batch from which on the next one's are streamed.
+/// Shortest batch, in words, after which the next one is streamed.
 ///
-/// On an AMD EPYC (Zen 4) two bare loops that do nothing else take, with batches of 8, 16, 32 and
-/// 64 lines, 25, 14, 9 and 7 ns a line in place of 11, 10 to 11, 9 to 11 and 9 to 10 where both
-/// cores share a third-level cache; 36, 19, 12 and 12 in place of 43, 42, 33 to 40 and 34 where
-/// they don't. Beside other work most of what settling takes is hidden.
+/// Measured on an AMD EPYC (Zen 4) with two bare loops that do nothing else, for batches of 8, 16,
+/// 32 and 64 lines. If both cores share a third-level cache, a line takes 25, 14, 9 and 7 ns
+/// instead of 11, 10 to 11, 9 to 11 and 9 to 10. If they don't, it takes 36, 19, 12 and 12 ns
+/// instead of 43, 42, 33 to 40 and 34. Other work hides most of the time for settling.
 pub(super) const LONG_BATCH: u64 = 16 * LINE_WORDS;
 
-/// Ticks that a line takes to come from a core that is far away, and not from one that shares a
-/// cache with this: on a Zen 5 whose clock makes 2.6 in a ns, 350 to 400 and 110 to 145 (48 to 80
-/// from one core's other thread), with what it takes to read the clock.
+/// Ticks of a line's trip that separate a far core from one that shares a cache with this. On a Zen
+/// 5 with 2.6 ticks per ns, a trip takes 350 to 400 from a far core, and 110 to 145 from a near one
+/// (48 to 80 from one core's other thread). These include the reading of the clock.
 const FAR: u64 = 256;
 
-/// Words between two looks at how far the consumer is. A look waits for what was read before it,
-/// and then for a line: far away 200 ns, where so many words take 100 µs and more.
+/// Words between two measurements of the consumer's distance. A measurement waits for earlier
+/// loads, and then for a line: 200 ns from a far core, while this many words take 100 µs and more.
 const LOOKS_EVERY: u64 = 16384 * LINE_WORDS;
 
-/// When this processor gains by it, in a ring with these data.
+/// Conditions under which streaming is faster on this processor, in a ring with these data.
 ///
-/// - A Zen 4, always.
-/// - A Zen 5, where the cores are far from each other: 7 ns a line in place of 12. Where they share
-///   a cache it loses: 7 in place of 3.
-/// - A Zen 3, which is of a Zen 4's family and has no AVX-512, loses where both cores share a
-///   cache: 13 to 17 ns a line in place of 9 to 12; a pair at work that passes short packets on
-///   gains little or nothing. Not measured far away.
-/// - An Intel Xeon (Emerald Rapids) loses far away: 17 ns a line in place of 11.
+/// - A Zen 4: always.
+/// - A Zen 5: if the cores are far from each other, with 7 ns per line instead of 12. If they share
+///   a cache it loses, with 7 ns instead of 3.
+/// - A Zen 3 (of a Zen 4's family, without AVX-512) loses if both cores share a cache: 13 to 17 ns
+///   per line instead of 9 to 12. A working pair that passes short packets on gains little or
+///   nothing. Not measured with far cores.
+/// - An Intel Xeon (Emerald Rapids) loses with far cores: 17 ns per line instead of 11.
 ///
-/// On others it was not measured, and so is not done.
+/// Other processors were not measured, so they don't stream.
 pub(super) fn when_faster(data: &[AtomicU64]) -> Option<Streaming> {
-    // The instruction takes no places but such.
+    // The instruction requires aligned addresses.
     if !data.as_ptr().addr().is_multiple_of(64) {
         return None;
     }
@@ -62,11 +62,11 @@ pub(super) fn when_faster(data: &[AtomicU64]) -> Option<Streaming> {
     Some(Streaming { batch: LONG_BATCH, trip, looks_every: LOOKS_EVERY })
 }
 
-/// Families as CPUID has them. Of the first, Zen 3 is another.
+/// Processor families in CPUID. Zen 3 also has the first.
 const ZEN_4: u32 = 0x19;
 const ZEN_5: u32 = 0x1a;
 
-/// How long a line takes to come, at least, where a processor of this family with AVX-512 gains.
+/// The shortest trip of a line with which a processor of this family with AVX-512 gains.
 const fn trip_from(family: u32) -> Option<u64> {
     match family {
         ZEN_4 => Some(0),
@@ -75,8 +75,7 @@ const fn trip_from(family: u32) -> Option<u64> {
     }
 }
 
-/// The family of a processor of AMD's that has AVX-512 (AMD APM, volume 3, "CPUID", functions 0, 1
-/// and 7).
+/// The family of an AMD processor with AVX-512 (AMD APM, volume 3, "CPUID", functions 0, 1 and 7).
 fn amd_family_with_avx512() -> Option<u32> {
     const AVX512F: u32 = 1 << 16;
     let vendor = __cpuid(0);
@@ -89,8 +88,8 @@ fn amd_family_with_avx512() -> Option<u32> {
     (__cpuid_count(7, 0).ebx & AVX512F != 0).then_some(family)
 }
 
-/// The processor's clock: loads before it have been served, and those behind it wait (AMD APM,
-/// volume 3, "RDTSC").
+/// The processor's clock. Earlier loads have completed, and later ones wait (AMD APM, volume 3,
+/// "RDTSC").
 #[inline(always)]
 pub(super) fn clock() -> u64 {
     let (low, high): (u64, u64);
@@ -109,7 +108,7 @@ pub(super) fn clock() -> u64 {
     high << 32 | low
 }
 
-/// Streams two words; [`settle`] comes before whatever tells of them.
+/// Streams two words; [`settle`] must come before the store that announces them.
 ///
 /// # Safety
 ///
@@ -119,7 +118,7 @@ pub(super) unsafe fn stream_pair(place: &[AtomicU64; 2], words: [u64; 2]) {
     // SAFETY: both are sixteen bytes, and all bit patterns are valid for each.
     let value: __m128i = unsafe { core::mem::transmute(words) };
     // SAFETY: sixteen bytes at `place` are writable through a shared reference, being two atomic
-    // words, and aligned, as the caller says; nothing else is touched.
+    // words, and aligned, as the caller guarantees; nothing else is touched.
     unsafe {
         core::arch::asm!(
             "movntdq [{place}], {value}",
@@ -130,7 +129,7 @@ pub(super) unsafe fn stream_pair(place: &[AtomicU64; 2], words: [u64; 2]) {
     }
 }
 
-/// All that was streamed is there for whoever sees a later store.
+/// Makes all streamed words visible to any reader of a later store.
 #[inline(always)]
 pub(super) fn settle() {
     // SAFETY: a fence touches nothing. The compiler moves no access to memory across the block.
@@ -151,8 +150,8 @@ mod tests {
         let mut memory = SharedMemory::new(&LINES.0).unwrap();
         memory.streaming = Some(Streaming { batch: LONG_BATCH, trip: 0, looks_every: 0 });
         for index in [8, 10, 12, 14, 64 + 20] {
-            // SAFETY: the words begin at a line, so it may say that it streams, on every processor
-            // of this kind.
+            // SAFETY: the words begin at a cache line, so streaming is safe on every processor of
+            // this kind.
             unsafe { memory.stream_pair(index, [index as u64, !0]) };
         }
         memory.settle();

@@ -1,8 +1,8 @@
-//! Puts a record's words into the ring: two at a time where that matters.
+//! Writes a record's words into the ring, two at a time on the hot path.
 //!
-//! A producer is as fast as its stores leave: each line that the consumer read must come back
-//! before it is written, stores leave in order, and only those that the processor's queue holds ask
-//! for their lines in parallel. Half as many stores per line are twice as many lines under way.
+//! A producer is as fast as its stores leave. Each line that the consumer read must come back
+//! before it is written, and stores leave in order. Only stores in the processor's store buffer
+//! fetch their lines in parallel. Half as many stores per line keep twice as many lines in flight.
 #![expect(
     unsafe_code,
     reason = "past the caches, words go to memory that takes them so, and to no other"
@@ -15,8 +15,8 @@ use crate::link::ring::copy::{MANY_PAIRS, words_of};
 use crate::link::ring::memory::RingMemory;
 use crate::link::ring::record::LINE_WORDS;
 
-/// Writes a record whose payload is an odd number of words, and then `body`, which so begins with a
-/// pair.
+/// Writes a record; its payload is an odd number of words, and then `body`, which thus begins with
+/// a pair.
 #[inline(always)]
 pub(super) fn write_behind<M: RingMemory, const N: usize>(
     memory: &M,
@@ -28,7 +28,7 @@ pub(super) fn write_behind<M: RingMemory, const N: usize>(
     const { assert!(N % 2 == 1 && N <= 7, "with the header, whole pairs, and no more than a line") };
     let (pairs, _) = head[1..].as_chunks();
     let pair = |number: usize| if number == 0 { [header, head[0]] } else { pairs[number - 1] };
-    // What of the first line is left to `body`.
+    // The part of `body` in the first line.
     let (first, _) = body.as_chunks::<16>();
     if let Some(first) = first.get(..const { (7 - N) / 2 }) {
         let line = from_fn(|number| match number.checked_sub(N.div_ceil(2)) {
@@ -45,8 +45,8 @@ pub(super) fn write_behind<M: RingMemory, const N: usize>(
     write_rest(memory, at.wrapping_add(N + 1), body, body);
 }
 
-/// Writes the same as [`write_behind`] past the caches, by whole lines: what follows the payload in
-/// the last one is zero.
+/// Writes the same as [`write_behind`] by non-temporal stores, in whole lines. The last line is
+/// filled up with zeros.
 ///
 /// # Safety
 ///
@@ -61,7 +61,7 @@ pub(super) unsafe fn stream_behind<M: RingMemory, const N: usize>(
 ) {
     const { assert!(N % 2 == 1, "with the header, whole pairs") };
     let mut put = |pair| {
-        // SAFETY: it streams, says the caller.
+        // SAFETY: the caller guarantees that the memory streams.
         unsafe { memory.stream_pair(at, pair) };
         at = at.wrapping_add(2);
     };
@@ -77,7 +77,7 @@ pub(super) unsafe fn stream_behind<M: RingMemory, const N: usize>(
     if !rest.is_empty() {
         put(last_pair(rest, body));
     }
-    // A line that is not written wholly is read from memory first.
+    // A line that is only partly written would be read from memory first.
     while !at.is_multiple_of(LINE_WORDS as usize) {
         // SAFETY: as above.
         unsafe { memory.stream_pair(at, [0; 2]) };
@@ -85,11 +85,11 @@ pub(super) unsafe fn stream_behind<M: RingMemory, const N: usize>(
     }
 }
 
-/// Writes what is left of `body`, from an even word on.
+/// Writes `left`, the rest of `body`, from an even word on.
 #[inline(always)]
 fn write_rest<M: RingMemory>(memory: &M, mut at: usize, left: &[u8], body: &[u8]) {
     let (pairs, rest) = left.as_chunks::<16>();
-    // Elsewhere, `write` is this very loop.
+    // On other targets `write` is this same loop.
     if cfg!(target_arch = "x86_64") && pairs.len() >= MANY_PAIRS {
         memory.write(at, pairs);
         at = at.wrapping_add(2 * pairs.len());
@@ -100,12 +100,12 @@ fn write_rest<M: RingMemory>(memory: &M, mut at: usize, left: &[u8], body: &[u8]
         }
     }
     if !rest.is_empty() {
-        // The line is the record's to its end, so what follows the payload in it may be anything.
+        // The line is the record's to its end, so the bytes behind the payload may be anything.
         memory.store_pair(at, last_pair(rest, body));
     }
 }
 
-/// The last bytes of `body`, less than a pair, as one.
+/// The last bytes of `body`, fewer than a pair, as a pair.
 #[inline(always)]
 fn last_pair(rest: &[u8], body: &[u8]) -> [u64; 2] {
     let last = match body.last_chunk() {
@@ -115,7 +115,7 @@ fn last_pair(rest: &[u8], body: &[u8]) -> [u64; 2] {
     words_of(last.to_le_bytes())
 }
 
-/// With zeros behind them.
+/// The bytes, with zeros behind them.
 #[inline]
 fn filled_up<const N: usize>(bytes: &[u8]) -> [u8; N] {
     let mut all = [0; N];
@@ -123,21 +123,21 @@ fn filled_up<const N: usize>(bytes: &[u8]) -> [u8; N] {
     all
 }
 
-/// Less than a word, with zeros behind it: what a part ends with. Put together in registers: filled
-/// up in memory, it could only be read once all that was written before had left for the ring,
-/// whose lines the other side has.
+/// The end of a part, less than a word, with zeros behind it. It is put together in registers:
+/// filled up in memory, it could be read only after all earlier stores had left for the ring, and
+/// the other side has those lines.
 #[inline(never)]
 fn end_of(bytes: &[u8]) -> u64 {
-    // The compiler would write the loop out eight times, did it know how short it is.
+    // Hides the length, or the compiler would unroll the loop eight times.
     hint::black_box(bytes).iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte))
 }
 
-/// One record on its way in, of parts of any lengths, one after the other.
+/// Writes one record from parts of any lengths, one after the other.
 pub(super) struct Writer<'a, M> {
     memory: &'a M,
     /// Where the next word goes.
     at: usize,
-    /// Bytes of a word that the last part left unfinished, and how many bits they are.
+    /// The unfinished word that the last part left, and its number of bits.
     rest: u64,
     bits: u32,
 }
@@ -150,7 +150,7 @@ impl<'a, M: RingMemory> Writer<'a, M> {
         Self { memory, at: at.wrapping_add(1), rest: 0, bits: 0 }
     }
 
-    /// Where one part ends within a word, the next goes on there.
+    /// Writes a part. If the last one ended within a word, this one goes on there.
     #[inline]
     pub(super) fn part(&mut self, part: &[u8]) {
         let (words, bytes) = part.as_chunks::<8>();
@@ -160,7 +160,7 @@ impl<'a, M: RingMemory> Writer<'a, M> {
         self.put(end_of(bytes), 8 * bytes.len() as u32);
     }
 
-    /// So many bits of `value`; it has no others.
+    /// Writes `bits` bits of `value`, which has no others.
     #[inline(always)]
     fn put(&mut self, value: u64, bits: u32) {
         self.rest |= value << self.bits;
@@ -172,7 +172,7 @@ impl<'a, M: RingMemory> Writer<'a, M> {
         self.bits = end % 64;
     }
 
-    /// Writes what is unfinished.
+    /// Writes the unfinished word.
     #[inline(always)]
     pub(super) fn finish(mut self) {
         if self.bits > 0 {

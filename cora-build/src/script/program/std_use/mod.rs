@@ -1,10 +1,10 @@
-//! `std` in code that both halves are built from.
+//! `std` in code of both halves.
 //!
-//! The NIC half has `core` alone, and a build of the host half has `std` as well: so `Vec`,
-//! `println!` and `Instant` in a handler would compile until the first build with a NIC half. They
-//! are found here in every build: paths into `std`, the names and macros that its prelude adds to
-//! that of `core`, methods that need a heap, and items that `#[host_only]` leaves out at the NIC.
-//! Names that the program declares or brings in from elsewhere are its own.
+//! The NIC half has only `core`, but a build of the host half also has `std`. So `Vec`, `println!`
+//! and `Instant` in a handler would compile until the first build with a NIC half. Here they are
+//! found in every build: paths into `std`, the names and macros that its prelude adds to that of
+//! `core`, methods that need a heap, and items that `#[host_only]` removes at the NIC. Names that
+//! the program declares or imports from elsewhere are its own.
 
 mod names;
 
@@ -21,7 +21,7 @@ use crate::script::cfg::{Cfg, Condition, Truth};
 use crate::script::findings::Findings;
 use crate::script::source::{Shared, Source};
 
-/// Looks through every item that is compiled for the NIC.
+/// Checks every item that is compiled for the NIC.
 pub(super) fn run(source: &Source, cfg: &Cfg, findings: &mut Findings) {
     let nic = cfg.of_the_nic();
     let methods: BTreeSet<String> = source
@@ -51,7 +51,7 @@ pub(super) fn run(source: &Source, cfg: &Cfg, findings: &mut Findings) {
     }
 }
 
-/// Names of `std`'s prelude that mean something else in an item: `use` brought them in.
+/// Names of `std`'s prelude with another meaning in an item, because of an import.
 fn own_names(surroundings: &Surroundings, shared: &Shared) -> BTreeSet<String> {
     let is_own = |path: &[String]| {
         path.first().is_some_and(|first| first != "std" && first != "alloc" && first != "cora")
@@ -63,7 +63,7 @@ fn own_names(surroundings: &Surroundings, shared: &Shared) -> BTreeSet<String> {
             Some(name) => {
                 own.insert(name.clone());
             }
-            // All names of another crate: any of them may be its own.
+            // A glob import from another crate may contain any of the names.
             None if !["crate", "self", "super", "core"].contains(&import.path[0].as_str()) => {
                 own.extend(names::PRELUDE.iter().map(|(name, _)| (*name).to_owned()));
             }
@@ -76,7 +76,7 @@ fn own_names(surroundings: &Surroundings, shared: &Shared) -> BTreeSet<String> {
     own
 }
 
-/// The names that `use` within a body brings in from elsewhere than `std`, and its variables.
+/// The names that a `use` within a body imports from elsewhere than `std`, and its variables.
 struct Imports(BTreeSet<String>);
 
 impl<'ast> Visit<'ast> for Imports {
@@ -87,7 +87,7 @@ impl<'ast> Visit<'ast> for Imports {
         }
     }
 
-    /// A variable hides a function of its name.
+    /// A variable hides a function of the same name.
     fn visit_pat_ident(&mut self, name: &'ast syn::PatIdent) {
         self.0.insert(name.ident.to_string());
         visit::visit_pat_ident(self, name);
@@ -111,7 +111,7 @@ impl Uses<'_> {
         }
     }
 
-    /// Whether attributes leave something out at the NIC.
+    /// Whether attributes remove an item at the NIC.
     fn is_left_out(&self, attributes: &[Attribute]) -> bool {
         let mut conditions = attributes.iter().filter_map(Condition::of);
         conditions.any(|condition| self.nic.holds(&condition) == Truth::False)
@@ -165,13 +165,13 @@ impl Uses<'_> {
     fn leaf(&mut self, before: &[(String, Span)], name: &syn::Ident) {
         let mut whole = before.to_vec();
         whole.push((name.to_string(), name.span()));
-        // A name that is brought in under its own name names itself.
+        // `use name;` binds a name to itself, so only paths into `std` or `alloc` count.
         if whole.first().is_some_and(|(first, _)| first == "std" || first == "alloc") {
             self.path(&whole);
         }
     }
 
-    /// The words of a macro's arguments, which are not parsed.
+    /// The words of a macro's unparsed arguments.
     fn scan(&mut self, tokens: TokenStream) {
         let tokens: Vec<TokenTree> = tokens.into_iter().collect();
         let punct = |at: Option<usize>, wanted: char| {
@@ -299,7 +299,7 @@ impl<'ast> Visit<'ast> for Uses<'_> {
         self.scan(called.tokens.clone());
     }
 
-    /// A macro's definition is no code yet.
+    /// A macro's definition is not yet code.
     fn visit_item_macro(&mut self, item: &'ast syn::ItemMacro) {
         if !item.mac.path.is_ident("macro_rules") {
             visit::visit_item_macro(self, item);

@@ -1,8 +1,8 @@
-//! The names of `std` that `core` has not, and their substitutes.
+//! The names of `std` that `core` lacks, and their substitutes.
 
 use syn::Item;
 
-/// Where a name belongs to the host.
+/// The help for a name of the host.
 pub(super) const HOST_ONLY: &str = "call it from other `#[host_only]` code, or take the mark away";
 
 const HEAP: &str = "the NIC has no heap: use arrays, and states for what outlives a packet";
@@ -29,18 +29,18 @@ const MACROS: [(&str, &str); 9] = [
     ("is_x86_feature_detected", SYSTEM),
 ];
 
-/// Methods of slices and strings that make something on the heap.
+/// Methods of slices and strings that allocate on the heap.
 const METHODS: [&str; 7] =
     ["to_string", "to_owned", "to_vec", "sort", "sort_by", "sort_by_key", "sort_by_cached_key"];
 
-/// Modules of `std` that `core` has, too.
+/// Modules of `std` that are also in `core`.
 const IN_CORE: [&str; 27] = [
     "any", "array", "ascii", "borrow", "cell", "char", "clone", "cmp", "convert", "default", "fmt",
     "future", "hash", "hint", "iter", "marker", "mem", "num", "ops", "option", "panic", "pin",
     "ptr", "result", "slice", "str", "task",
 ];
 
-/// Items of modules that `core` has in part.
+/// Items of modules that are partly in `core`.
 const PARTS: [(&str, &[&str]); 3] = [
     (
         "net",
@@ -63,12 +63,12 @@ const INTEGERS: [&str; 14] = [
     "f64",
 ];
 
-/// Something that the NIC has not.
+/// A name that the NIC lacks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Found {
-    /// As it is written.
+    /// The name, as written.
     pub(super) name: String,
-    /// What takes its place.
+    /// Its substitute.
     pub(super) cure: String,
 }
 
@@ -142,7 +142,7 @@ fn listed(list: &[(&str, &str)], name: &str) -> Option<Found> {
     list.iter().find(|(listed, _)| *listed == name).map(|(name, cure)| Found::new(*name, *cure))
 }
 
-/// Where something was found.
+/// The context of a found name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Whereabouts {
     /// `impl Configure for …`, which only the host calls.
@@ -175,7 +175,7 @@ pub(super) fn place_of(item: &Item) -> Whereabouts {
 }
 
 impl Whereabouts {
-    /// What would be right.
+    /// The remedy.
     pub(super) fn help(self, found: &Found) -> String {
         let (cure, at_host) = (&found.cure, "code for the host alone stands under `#[host_only]`");
         match self {

@@ -1,7 +1,7 @@
 //! Compares ten marks of 16 bits at once: the first 160 bits of a line of the index.
 //!
-//! `matches` gives a set of slots; `slot` reads its first one, and `set & (set - 1)` drops that.
-//! How the set is laid out depends on the machine.
+//! `matches` returns a set of slots; `slot` reads its first one, and `set & (set - 1)` removes
+//! that. The layout of the set depends on the machine.
 
 #[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
 mod neon;
@@ -32,8 +32,8 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// What the machine's instructions find, words alone do; few marks, so that many slots have
-        /// the same.
+        /// Machine instructions and plain words give the same result. Few marks, so that many slots
+        /// have the same one.
         #[test]
         fn all_machines_find_the_same_slots(words in prop::array::uniform8(prop_oneof![any::<u64>(), Just(0)]), marks in prop::array::uniform10(0_u16..4), mark in 0_u16..4) {
             let mut words = words;

@@ -1,4 +1,4 @@
-//! With NEON, which the cores of every NIC here have: eight lanes are one instruction.
+//! With NEON, which all supported NIC cores have: one instruction compares eight lanes.
 #![expect(unsafe_code, reason = "comparing many lanes is an instruction that must be asked for")]
 
 use core::arch::aarch64::{
@@ -6,14 +6,14 @@ use core::arch::aarch64::{
     vreinterpretq_u8_u16, vreinterpretq_u16_u8, vreinterpretq_u16_u64, vshrn_n_u16, vuzp1q_u8,
 };
 
-/// A bit per slot, each with three beside it. Behind them come the counters' lanes, and none.
+/// One bit of four for each slot. The lanes above are counters, and unused.
 const SLOTS: u64 = 0x11_1111_1111;
 
 /// The slots with this mark.
 #[inline(always)]
 pub(in super::super) fn matches(words: &[u64; 8], mark: u16) -> u64 {
-    // SAFETY: this module is there where the machine has NEON, which is all that these instructions
-    // ask for.
+    // SAFETY: this module is compiled only for machines with NEON, which these instructions
+    // require.
     let lanes = unsafe { compare(words, mark) };
     lanes & SLOTS
 }
@@ -27,7 +27,7 @@ fn compare(words: &[u64; 8], mark: u16) -> u64 {
     let last = vcombine_u64(vcreate_u64(words[2]), vcreate_u64(0));
     let first = vceqq_u16(vreinterpretq_u16_u64(first), marks);
     let last = vceqq_u16(vreinterpretq_u16_u64(last), marks);
-    // Of each lane one byte, and of each byte half: there is no instruction that gives a bit.
+    // Narrows each lane to one byte, and each byte to a half: no instruction narrows to a bit.
     let bytes = vuzp1q_u8(vreinterpretq_u8_u16(first), vreinterpretq_u8_u16(last));
     let halves = vshrn_n_u16::<4>(vreinterpretq_u16_u8(bytes));
     vget_lane_u64::<0>(vreinterpret_u64_u8(halves))

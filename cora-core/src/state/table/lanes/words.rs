@@ -1,4 +1,4 @@
-//! With words alone: four lanes at a time.
+//! With plain words: four lanes at a time.
 
 /// A mark in each lane of a word.
 const LANES: u64 = 0x0001_0001_0001_0001;

@@ -1,0 +1,476 @@
+//! All kinds of messages, in one table: it makes the enums, their encoding and decoding, and the
+//! names that errors say.
+//!
+//! A line of the table is a number, a name, fields, and the half that reads it. Fields lie in the
+//! record in this order, little end first ([`Field`]). A `sized` field has its length before it; a
+//! `rest` takes the rest of the record. A number is never given to another kind. A change of a line
+//! changes [`LAYOUT_VERSION`](crate::link::region::LAYOUT_VERSION).
+
+use super::field::{Field, GroupKey, Keys, Name};
+use super::{Load, Message, Report, Stamp};
+use crate::link::region::Parked;
+
+/// Whether this half reads the messages of a line of the table.
+macro_rules! reads {
+    (any $reader:ident) => {
+        true
+    };
+    ($half:ident both) => {
+        true
+    };
+    (nic nic) => {
+        true
+    };
+    (host host) => {
+        true
+    };
+    ($half:ident $reader:ident) => {
+        false
+    };
+}
+
+/// Hands the parts of a record to `push`: of a field its head; of the rest of the record its bytes;
+/// of a field of any size both.
+macro_rules! parts {
+    ($push:ident $kind:expr, [$($part:expr,)*]) => {
+        $push($kind, &[$($part,)*])
+    };
+    ($push:ident $kind:expr, [$($part:expr,)*] $field:ident (), $($next:tt)*) => {
+        parts!($push $kind, [$($part,)* Field::head($field).as_ref(),] $($next)*)
+    };
+    ($push:ident $kind:expr, [$($part:expr,)*] $field:ident (rest), $($next:tt)*) => {
+        parts!($push $kind, [$($part,)* Field::tail($field),] $($next)*)
+    };
+    ($push:ident $kind:expr, [$($part:expr,)*] $field:ident (sized), $($next:tt)*) => {
+        parts!(
+            $push $kind, [$($part,)* Field::head($field).as_ref(), Field::tail($field),] $($next)*
+        )
+    };
+}
+
+macro_rules! protocols {
+    ($(
+        $(#[$of_protocol:meta])*
+        $protocol:ident {
+            $(
+                $(#[$of_kind:meta])*
+                $number:literal $kind:ident {
+                    $($(#[$of_field:meta])* $field:ident: $type:ty $(as $form:ident)?,)*
+                } read by $reader:ident,
+            )*
+        }
+    )*) => {
+        $(
+            $(#[$of_protocol])*
+            #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+            pub enum $protocol<'a> {
+                $(
+                    $(#[$of_kind])*
+                    $kind {
+                        $($(#[$of_field])* $field: $type,)*
+                    },
+                )*
+            }
+
+            impl<'a> From<$protocol<'a>> for Message<'a> {
+                #[inline(always)]
+                fn from(message: $protocol<'a>) -> Self {
+                    Self::$protocol(message)
+                }
+            }
+        )*
+
+        /// The kind of a message: the number in its record's header.
+        ///
+        /// | number | kind | protocol | read by |
+        /// | --- | --- | --- | --- |
+        $($(
+            #[doc = concat!(
+                "| ", $number, " | [`", stringify!($kind), "`](", stringify!($protocol), "::",
+                stringify!($kind), ") | [`", stringify!($protocol), "`] | ", stringify!($reader),
+                " |"
+            )]
+        )*)*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[repr(u16)]
+        pub enum Kind {
+            $($(
+                #[doc = concat!("[`", stringify!($protocol), "::", stringify!($kind), "`]")]
+                $kind = $number,
+            )*)*
+        }
+
+        impl Kind {
+            /// All kinds there are.
+            pub const ALL: &[Self] = &[$($(Self::$kind,)*)*];
+
+            /// The names, in the order of [`Self::ALL`]: one text, for a table of texts would be a
+            /// hundredth of the NIC half.
+            const NAMES: &str = concat!($($(stringify!($kind), " ",)*)*);
+        }
+
+        impl<'a> Message<'a> {
+            /// The kind in the record's header.
+            #[must_use]
+            #[inline(always)]
+            pub const fn kind(&self) -> Kind {
+                match self {
+                    $($(Self::$protocol($protocol::$kind { .. }) => Kind::$kind,)*)*
+                }
+            }
+
+            protocols!(@encode
+                /// Hands the encoding to `push`, in parts.
+                encode any $($protocol { $($kind { $($field ($($form)?),)* } $reader)* })*);
+            protocols!(@encode
+                /// The same of messages that the host reads. The NIC half sends no others, and has
+                /// no code for them: they are encoded as nothing, of no kind.
+                encode_for_host host
+                $($protocol { $($kind { $($field ($($form)?),)* } $reader)* })*);
+            protocols!(@decode
+                /// Reads a message; `None` when the bytes are none of this kind, or longer.
+                decode any $($protocol { $($number $kind { $($field,)* } $reader)* })*);
+            protocols!(@decode
+                /// The same of messages that the NIC reads. The NIC half has no code for others.
+                decode_at_nic nic $($protocol { $($number $kind { $($field,)* } $reader)* })*);
+        }
+    };
+    (@encode
+        $(#[$doc:meta])*
+        $name:ident $half:ident
+        $($protocol:ident {
+            $($kind:ident { $($field:ident $form:tt,)* } $reader:ident)*
+        })*
+    ) => {
+        $(#[$doc])*
+        #[inline(always)]
+        #[allow(clippy::match_same_arms, reason = "a line of the table each")]
+        pub fn $name<T>(&self, push: impl FnOnce(u16, &[&[u8]]) -> T) -> T {
+            match self {
+                $($(
+                    Self::$protocol($protocol::$kind { $($field,)* })
+                        if const { reads!($half $reader) } =>
+                    {
+                        parts!(push Kind::$kind.number(), [] $($field $form,)*)
+                    }
+                )*)*
+                _ => push(0, &[]),
+            }
+        }
+    };
+    (@decode
+        $(#[$doc:meta])*
+        $name:ident $half:ident
+        $($protocol:ident { $($number:literal $kind:ident { $($field:ident,)* } $reader:ident)* })*
+    ) => {
+        $(#[$doc])*
+        #[must_use]
+        pub fn $name(kind: u16, mut bytes: &'a [u8]) -> Option<Self> {
+            let rest = &mut bytes;
+            let message = match kind {
+                $($(
+                    $number if const { reads!($half $reader) } => {
+                        Self::$protocol($protocol::$kind { $($field: Field::read(rest)?,)* })
+                    }
+                )*)*
+                _ => return None,
+            };
+            rest.is_empty().then_some(message)
+        }
+    };
+}
+
+impl Kind {
+    /// Its number.
+    #[must_use]
+    #[inline(always)]
+    pub const fn number(self) -> u16 {
+        self as u16
+    }
+
+    /// The kind with this number.
+    #[must_use]
+    #[cold]
+    #[inline(never)]
+    pub fn of(number: u16) -> Option<Self> {
+        Self::ALL.iter().copied().find(|kind| kind.number() == number)
+    }
+
+    /// Its name, as errors say it.
+    #[must_use]
+    #[cold]
+    #[inline(never)]
+    pub fn name(self) -> &'static str {
+        let before = Self::ALL.iter().take_while(|kind| **kind != self).count();
+        let mut begins = 0;
+        let mut words = 0;
+        for (at, byte) in Self::NAMES.bytes().enumerate() {
+            if byte != b' ' {
+                continue;
+            }
+            if words == before {
+                return Self::NAMES.get(begins..at).unwrap_or_default();
+            }
+            words += 1;
+            begins = at + 1;
+        }
+        ""
+    }
+
+    /// Whether a record of this kind may be part of a change on the wire.
+    #[must_use]
+    #[inline(always)]
+    pub fn is_of_change(number: u16) -> bool {
+        number == Self::Piece || number == Self::Change || number == Self::Changed
+    }
+}
+
+/// The kind in a record's header is compared with those of the table.
+impl PartialEq<Kind> for u16 {
+    #[inline(always)]
+    fn eq(&self, kind: &Kind) -> bool {
+        *self == kind.number()
+    }
+}
+
+protocols! {
+    /// Frames: in at the wire, to the host, and out.
+    Frames {
+        /// A frame on the wire: in, or out as the NIC handled it.
+        1 Frame {
+            /// Its stamp.
+            stamp: Stamp,
+            /// Its bytes.
+            frame: &'a [u8] as rest,
+        } read by both,
+        /// The wire has no more frames.
+        2 WireEnd {
+            /// The time of the last frame, which may have come to another NIC core.
+            now: u64,
+        } read by nic,
+        /// A packet for the host to handle; of a long one maybe the head alone, as its stamp says.
+        3 Punt {
+            /// Its stamp.
+            stamp: Stamp,
+            /// Its bytes.
+            frame: &'a [u8] as rest,
+        } read by host,
+        /// A packet that the host handled, for the wire, and then on the wire. If the host got its
+        /// head alone, so does the NIC.
+        11 Send {
+            /// Its stamp.
+            stamp: Stamp,
+            /// Its bytes.
+            frame: &'a [u8] as rest,
+        } read by both,
+        /// A packet ends at the host, which got its head alone: the rest of its frame is free.
+        32 Ended {
+            /// The rest.
+            parked: Parked,
+        } read by nic,
+    }
+
+    /// Who owns a flow, and how that changes.
+    Ownership {
+        /// The NIC gives up a flow: this many entries follow.
+        4 Release {
+            /// How many punts the flow has had, this one included.
+            punts: u32,
+            /// Entries that follow.
+            entries: u32,
+            /// The flow's group key, encoded.
+            group: &'a [u8] as rest,
+        } read by host,
+        /// An entry of the flow that the latest `Release` or `Transfer` is about.
+        5 Entry {
+            /// The state's number.
+            state: u16,
+            /// The whole entry.
+            piece: &'a [u8] as rest,
+        } read by both,
+        /// In place of `Entry`: the entry expired meanwhile.
+        34 Vanished {
+        } read by both,
+        /// All packets of the offered flow that came before stand before this on the ring.
+        6 Fence {
+            /// The offer's ticket.
+            ticket: u32,
+        } read by host,
+        /// The NIC does not take the offered flow.
+        7 Decline {
+            /// The offer's ticket.
+            ticket: u32,
+        } read by host,
+        /// The host offers a flow to the NIC.
+        8 Offer {
+            /// Answers refer to it.
+            ticket: u32,
+            /// How many punts the flow has had.
+            punts: u32,
+            /// Keys beside the group key that find the flow.
+            keys: Keys<'a> as sized,
+            /// The group key, encoded.
+            group: &'a [u8] as rest,
+        } read by nic,
+        /// The host hands the offered flow over: this many entries follow.
+        9 Transfer {
+            /// The offer's ticket.
+            ticket: u32,
+            /// Entries that follow.
+            entries: u32,
+        } read by nic,
+        /// The host keeps the offered flow: it changed meanwhile.
+        10 Withdraw {
+            /// The offer's ticket.
+            ticket: u32,
+        } read by nic,
+        /// The host wants a flow back. The NIC answers with `Release` if it owns the flow, and not
+        /// at all otherwise.
+        17 Recall {
+            /// Its group key, encoded.
+            group: &'a [u8] as rest,
+        } read by nic,
+        /// The host has flows that earn more than an idle one at the NIC, which should come back.
+        /// The NIC answers with `Release` if it has one, and not at all otherwise.
+        31 MakeRoom {
+            /// A flow is idle if nobody used it for so many nanoseconds of packet time.
+            idle: u64,
+        } read by nic,
+        /// To a host that was started anew: the NIC owns this flow.
+        27 Owned {
+            /// Its group key, encoded.
+            group: &'a [u8] as rest,
+        } read by host,
+        /// The NIC owns none beside those.
+        28 AllOwned {
+            /// How many those are.
+            flows: u64,
+        } read by host,
+    }
+
+    /// Copies of durable entries that the NIC owns.
+    Durability {
+        /// An entry of a durable state is this now.
+        24 Copy {
+            /// The state's number.
+            state: u16,
+            /// The group key of its flow.
+            group: GroupKey<'a> as sized,
+            /// The whole entry.
+            piece: &'a [u8] as rest,
+        } read by host,
+        /// A durable entry is no more.
+        25 Erase {
+            /// The state's number.
+            state: u16,
+            /// Its key, encoded.
+            key: &'a [u8] as rest,
+        } read by host,
+        /// In place of `Entry`: the durable entry is as its copy says.
+        26 Same {
+            /// The state's number.
+            state: u16,
+            /// When a packet last found it (ns).
+            used: u64,
+            /// Its key, encoded.
+            key: &'a [u8] as rest,
+        } read by host,
+    }
+
+    /// Entries of recorded states that ended at the NIC.
+    Records {
+        /// An entry expired.
+        29 Expired {
+            /// The state's number.
+            state: u16,
+            /// The whole entry.
+            piece: &'a [u8] as rest,
+        } read by host,
+        /// A packet took an entry out.
+        30 Removed {
+            /// The state's number.
+            state: u16,
+            /// The whole entry.
+            piece: &'a [u8] as rest,
+        } read by host,
+        /// An entry made room for another one.
+        33 Evicted {
+            /// The state's number.
+            state: u16,
+            /// The whole entry.
+            piece: &'a [u8] as rest,
+        } read by host,
+        /// An entry ended, and there was no room to keep it until it was told.
+        35 Unkept {
+            /// The state's number.
+            state: u16,
+        } read by host,
+    }
+
+    /// A run's beginning and end, and the contents of states.
+    Control {
+        /// The host is ready: the NIC may read the wire.
+        16 Begin {
+        } read by nic,
+        /// Nothing of this side is on its way any more.
+        12 Drained {
+            /// The run's time at this side.
+            now: u64,
+        } read by both,
+        /// Part of a state: configuration at the start, contents at the end, and in between part of
+        /// a change of read-mostly states. The NIC passes changes on to the host.
+        13 Piece {
+            /// The state's number.
+            state: u16,
+            /// The part.
+            piece: &'a [u8] as rest,
+        } read by both,
+        /// On the wire, between two frames: a change of read-mostly states begins.
+        36 Change {
+            /// The number of the version that it makes.
+            version: u32,
+        } read by both,
+        /// The change is whole.
+        37 Changed {
+            /// The number of the version that it makes.
+            version: u32,
+            /// How many pieces it has.
+            pieces: u32,
+        } read by both,
+    }
+
+    /// What the NIC counts and sees.
+    Telemetry {
+        /// A count of outcomes of one name.
+        14 Outcome {
+            /// Packets.
+            count: u64,
+            /// The outcome's name.
+            name: Name<'a> as rest,
+        } read by host,
+        /// The NIC's counts, at its end.
+        15 Report {
+            /// The counts.
+            report: Report,
+        } read by host,
+        /// The NIC should tell its load.
+        20 Watch {
+            /// Every so many nanoseconds of its clock.
+            every: u64,
+        } read by nic,
+        /// The NIC's load so far; its busiest flows follow.
+        18 Load {
+            /// The load.
+            load: Load,
+        } read by host,
+        /// One of the flows with most packets at the NIC.
+        19 Talker {
+            /// Its sampled packets, at most.
+            count: u32,
+            /// By how many that may be too high.
+            error: u32,
+            /// Its group key, encoded.
+            group: &'a [u8] as rest,
+        } read by host,
+    }
+}
