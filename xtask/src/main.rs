@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod adapt;
+mod arrows;
 mod bench;
 mod chaos;
 mod demo;
@@ -24,6 +25,7 @@ fn main() -> ExitCode {
     let (command, rest) = words.split_first().map_or(("", &[][..]), |(c, rest)| (c.as_str(), rest));
     let outcome = match command {
         "adapt" => adapt::run(rest),
+        "arrows" => arrows::run(rest),
         "bench" => bench::run(rest),
         "chaos" => chaos::run(rest),
         "lab" => lab::run(rest),
@@ -61,7 +63,7 @@ fn usage() -> ExitCode {
     eprintln!("       cargo xtask wires [--quick] [--json] [--only NAME]");
     eprintln!("       cargo xtask migrate-bench [--quick] [--json]");
     eprintln!("       cargo xtask adapt [--quick] [--json] [--seed S]");
-    eprintln!("       cargo xtask words [--json | --check | --lower]");
+    eprintln!("       cargo xtask words|arrows [--json | --check | --lower]");
     ExitCode::from(2)
 }
 

@@ -9,7 +9,9 @@ use std::process::Command;
 
 use super::Verdict;
 use super::harness::{self, counted};
-use crate::{cargo, chaos, command, deny, examples, names_in, need, root, run, target, words};
+use crate::{
+    arrows, cargo, chaos, command, deny, examples, names_in, need, root, run, target, words,
+};
 
 /// All packages, so that each crate is compiled once. Which targets of them run, the steps say.
 const WORKSPACE: &str = "test --workspace --no-fail-fast";
@@ -29,6 +31,10 @@ pub(super) fn format() -> Verdict {
 
 pub(super) fn words() -> Verdict {
     Verdict::of(words::check())
+}
+
+pub(super) fn arrows() -> Verdict {
+    Verdict::of(arrows::check())
 }
 
 /// The NIC halves are linted in a step of their own, so none is built here.
