@@ -14,7 +14,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use cora_core::packet::{MAX_FRAME, Packet};
-use cora_runtime::channel::IDLE;
+use cora_runtime::link::region::IDLE;
 
 use crate::wire::{Reading, Source};
 use crate::{RunError, log};

@@ -10,7 +10,7 @@ use std::{fmt, mem};
 use cora_core::hash::sip_hash;
 use cora_core::packet::{MAX_FRAME, Meta, has_all_headers};
 use cora_runtime::link::message::Stamp;
-use cora_runtime::link::region::Parked;
+use cora_runtime::link::payload::Parked;
 
 use crate::RunError;
 use crate::capture::{self, CaptureError, LinkTypes};

@@ -13,7 +13,7 @@ use cora_runtime::channel::Outbox;
 use cora_runtime::exec::Burst;
 use cora_runtime::exec::burst::{BURST, BURST_BYTES, BurstBuffer};
 use cora_runtime::link::message::Stamp;
-use cora_runtime::link::region::Parked;
+use cora_runtime::link::payload::Parked;
 
 /// Frames in memory, one behind the other.
 #[derive(Default)]

@@ -5,7 +5,8 @@ use core::sync::atomic::AtomicU64;
 use cora_runtime::channel::Outbox;
 use cora_runtime::exec::Wire;
 use cora_runtime::link::message::{Kind, Message, Stamp};
-use cora_runtime::link::region::{self, Idle, Lots, Parking, Region, generation};
+use cora_runtime::link::payload::{Lots, Parking};
+use cora_runtime::link::region::{self, Idle, Region, generation};
 use cora_runtime::link::ring::{Consumer, Producer, PushError, RingError, SharedMemory};
 
 use crate::sys::{self, SharedFutex};

@@ -47,9 +47,6 @@ pub trait Outbox {
     }
 }
 
-/// In place of a packet's number: the handlers run none.
-pub const IDLE: u64 = u64::MAX;
-
 /// The peer said something that the protocol does not allow here. The run can't go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProtocolError {

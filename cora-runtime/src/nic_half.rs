@@ -7,7 +7,7 @@ use cora_core::packet::{MAX_FRAME, Packet, ROOM, Roomy};
 use cora_core::state::table::Change;
 use cora_core::state::{Memory, NO_FLOW, OutOfMemory, Place, Reach, Visit};
 
-use crate::channel::{IDLE, Outbox, ProtocolError, TICKETS};
+use crate::channel::{Outbox, ProtocolError, TICKETS};
 use crate::exec::burst::{ALONE, Burst, announce, announce_owned};
 use crate::exec::egress::Wire;
 use crate::exec::engine::{Engine, Ran, copy_words, keep_words};
@@ -16,6 +16,7 @@ use crate::exec::hold::HoldQueue;
 use crate::link::message::{
     Control, Durability, Frames, GroupKey, Load, Message, Records, Report, Stamp, Telemetry,
 };
+use crate::link::region::IDLE;
 use crate::ownership::dispatch::Dispatch;
 use crate::ownership::encode::{encoded, room};
 use crate::ownership::handover::Leaving;

@@ -18,7 +18,7 @@ use cora_runtime::channel::Outbox;
 use cora_runtime::exec::{Burst, Wire};
 use cora_runtime::host_half::HostHalf;
 use cora_runtime::link::message::{Kind, Message, Stamp};
-use cora_runtime::link::region::Parked;
+use cora_runtime::link::payload::Parked;
 use cora_runtime::nic_half::NicHalf;
 use cora_runtime::ownership::Order;
 

@@ -14,7 +14,7 @@ use cora_runtime::channel::{Outbox, ProtocolError};
 use cora_runtime::exec::{Burst, Wire, rest_of};
 use cora_runtime::host_half::HostHalf;
 use cora_runtime::link::message::{Frames, Message, Stamp};
-use cora_runtime::link::region::{LOT_BYTES, Lots, Parked, Parking};
+use cora_runtime::link::payload::{LOT_BYTES, Lots, Parked, Parking};
 use cora_runtime::link::ring::{CONTROL_WORDS, SharedMemory};
 use cora_runtime::nic_half::NicHalf;
 use proptest::prelude::*;

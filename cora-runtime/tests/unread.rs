@@ -13,7 +13,7 @@ use cora_runtime::channel::Outbox;
 use cora_runtime::exec::{Burst, Wire};
 use cora_runtime::host_half::HostHalf;
 use cora_runtime::link::message::{Frames, Load, Message, Stamp, Telemetry};
-use cora_runtime::link::region::Parked;
+use cora_runtime::link::payload::Parked;
 use cora_runtime::nic_half::NicHalf;
 
 use halves_support::{flow, frame, memory};

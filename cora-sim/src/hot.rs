@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use cora_core::key::{FiveTuple, protocol};
 use cora_core::packet::{Meta, Port};
 use cora_runtime::link::message::Stamp;
-use cora_runtime::link::region::Parked;
+use cora_runtime::link::payload::Parked;
 
 use crate::apps::SimApp;
 use crate::frames::{address, frame, op};

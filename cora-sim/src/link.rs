@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use cora_runtime::channel::Outbox;
 use cora_runtime::exec::Wire;
 use cora_runtime::link::message::{Frames, Keys, Kind, Message, Ownership, Stamp};
-use cora_runtime::link::region::Parking;
+use cora_runtime::link::payload::Parking;
 
 use crate::result::Results;
 use crate::shelf::Shelf;

@@ -3,7 +3,7 @@
 use cora_runtime::exec::Burst;
 use cora_runtime::host_half::HostHalf;
 use cora_runtime::link::message::{Kind, Message, Report};
-use cora_runtime::link::region::Parking as _;
+use cora_runtime::link::payload::Parking as _;
 use cora_runtime::nic_half::NicHalf;
 
 use crate::apps::SimApp;

@@ -1,6 +1,6 @@
 //! The NIC's lots, so few that some frames go whole, and how many rests of frames they ever had.
 
-use cora_runtime::link::region::{LOT_BYTES, Lots, Parked, Parking};
+use cora_runtime::link::payload::{LOT_BYTES, Lots, Parked, Parking};
 
 use crate::runtime::words::Words;
 

@@ -10,7 +10,7 @@ use cora_core::packet::{Meta, Port};
 use cora_runtime::channel::Outbox;
 use cora_runtime::exec::Burst;
 use cora_runtime::link::message::{Frames, Message, Stamp};
-use cora_runtime::link::region::Parked;
+use cora_runtime::link::payload::Parked;
 
 use crate::apps::{IDLE, SimApp};
 use crate::frames::{address, frame, op, tuple_of};

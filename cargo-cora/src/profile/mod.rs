@@ -112,7 +112,7 @@ mod tests {
     use cora_core::packet::HEAD;
     use cora_plan::traffic;
     use cora_runtime::exec::LONG;
-    use cora_runtime::link::region::LOT_BYTES;
+    use cora_runtime::link::payload::LOT_BYTES;
 
     /// `cora-plan` knows nothing of the runtime, so it has these numbers anew.
     #[test]

@@ -5,7 +5,7 @@ use cora_core::packet::{Meta, Port, ROOM, Roomy};
 use cora_runtime::exec::Burst;
 use cora_runtime::exec::burst::{BURST, BURST_BYTES};
 use cora_runtime::link::message::Stamp;
-use cora_runtime::link::region::Parked;
+use cora_runtime::link::payload::Parked;
 
 use crate::apart::Apart;
 

@@ -5,7 +5,7 @@ use std::sync::mpsc::{channel, sync_channel};
 
 use cora_core::packet::{MAX_FRAME, Meta};
 use cora_runtime::exec::burst::BURST;
-use cora_runtime::link::region::Parked;
+use cora_runtime::link::payload::Parked;
 
 use super::batch::{Batch, FRAMES, Front};
 use super::lane::{Mark, Returned, Steered};

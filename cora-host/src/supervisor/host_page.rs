@@ -20,8 +20,8 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use cora_core::outcome::{OTHER, Outcomes};
-use cora_runtime::channel::IDLE;
 use cora_runtime::durability::{Copied, Holder, Standby};
+use cora_runtime::link::region::IDLE;
 use cora_runtime::link::region::{
     AttachError, HashSeed, Identity, Region, RegionLayout, TOLD_TABLES, generation,
 };

@@ -6,7 +6,7 @@ use std::time::Duration;
 use cora_core::packet::{MAX_FRAME, Meta, Port as Side};
 use cora_port::{Link, OnReceive, Port, PortError, PortName, Upgrade};
 use cora_runtime::link::message::Stamp;
-use cora_runtime::link::region::Parked;
+use cora_runtime::link::payload::Parked;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::ports::Ports;

@@ -9,7 +9,7 @@ use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Child, ExitStatus};
 use std::time::{Duration, Instant};
 
-use cora_runtime::channel::IDLE;
+use cora_runtime::link::region::IDLE;
 use rustix::process::Signal;
 
 use crate::options::RunOptions;

@@ -15,7 +15,8 @@ use cora_runtime::channel::Outbox;
 use cora_runtime::exec::burst::{BURST, BURST_BYTES, BurstBuffer};
 use cora_runtime::exec::{Burst, Wire};
 use cora_runtime::link::message::{Load, Message, Ownership, Stamp, Telemetry};
-use cora_runtime::link::region::{Lots, Parked, Parking, Region, Rings};
+use cora_runtime::link::payload::{Lots, Parked, Parking};
+use cora_runtime::link::region::{Region, Rings};
 use cora_runtime::nic_half::Event;
 use cora_runtime::ownership::AT_ONCE;
 

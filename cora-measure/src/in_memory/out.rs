@@ -6,7 +6,8 @@ use cora_host::RunError;
 use cora_runtime::channel::Outbox;
 use cora_runtime::exec::Wire;
 use cora_runtime::link::message::{Message, Stamp};
-use cora_runtime::link::region::{Lots, Parking, Rings};
+use cora_runtime::link::payload::{Lots, Parking};
+use cora_runtime::link::region::Rings;
 use cora_runtime::link::ring::{Producer, PushError, SharedMemory};
 
 use super::{Patience, Told};

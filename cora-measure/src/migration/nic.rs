@@ -15,7 +15,8 @@ use cora_host::parts::Supply;
 use cora_runtime::exec::burst::{BURST, BURST_BYTES, BurstBuffer};
 use cora_runtime::exec::{Burst, Wire};
 use cora_runtime::link::message::{Load, Stamp};
-use cora_runtime::link::region::{Parking, Region};
+use cora_runtime::link::payload::Parking;
+use cora_runtime::link::region::Region;
 use cora_runtime::ownership::EntryPace;
 
 use super::flows::FlowsOf;

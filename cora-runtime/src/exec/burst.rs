@@ -7,7 +7,7 @@ use cora_core::packet::{MAX_FRAME, Packet, Port, ROOM, Roomy};
 
 use crate::exec::engine::Engine;
 use crate::link::message::{MAX_MESSAGE, Stamp};
-use crate::link::region::Parked;
+use crate::link::payload::Parked;
 use crate::ownership::records::Flows;
 pub use cora_core::state::table::ahead::{ALONE, BURST};
 

@@ -1,7 +1,7 @@
 //! The NIC's egress.
 
 use crate::link::message::Stamp;
-use crate::link::region::Parking;
+use crate::link::payload::Parking;
 
 /// The egress of packets.
 pub trait Wire {

@@ -9,7 +9,7 @@ use cora_core::packet::{HEAD, is_told_by_head};
 use crate::channel::ProtocolError;
 use crate::exec::Wire;
 use crate::link::message::{Frames, Message, Stamp};
-use crate::link::region::{LOT_BYTES, Parked, Parking};
+use crate::link::payload::{LOT_BYTES, Parked, Parking};
 use crate::nic_half::NicHalf;
 
 /// Shortest frame that is split, in bytes. A shorter frame is copied faster than its rest is

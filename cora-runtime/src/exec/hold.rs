@@ -7,7 +7,7 @@ use zerocopy::IntoBytes as _;
 
 use crate::exec::burst::held_bytes;
 use crate::link::message::Stamp;
-use crate::link::region::Parked;
+use crate::link::payload::Parked;
 
 /// Default size in bytes. A full queue holds the wire back.
 const BYTES: usize = 4 << 20;

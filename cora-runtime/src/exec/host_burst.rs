@@ -4,10 +4,11 @@ use cora_core::app::App;
 use cora_core::key::Key as _;
 use cora_core::state::{EveryState, NO_FLOW, Visit};
 
-use crate::channel::{IDLE, Outbox, ProtocolError};
+use crate::channel::{Outbox, ProtocolError};
 use crate::exec::burst::{Arrival, Burst, announce};
 use crate::host_half::HostHalf;
 use crate::link::message::{Frames, Stamp};
+use crate::link::region::IDLE;
 
 impl<A: App> HostHalf<A> {
     /// Whether packets are looked up in flows. While this is `false`, only messages can make a flow

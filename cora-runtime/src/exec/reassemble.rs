@@ -2,7 +2,7 @@
 
 use crate::channel::ProtocolError;
 use crate::link::message::{Frames, Message, Stamp};
-use crate::link::region::Parked;
+use crate::link::payload::Parked;
 use crate::link::ring::RingMemory;
 
 /// Decodes a handled packet from `bytes`, a message of this kind, and makes its frame whole. The
@@ -43,7 +43,7 @@ mod tests {
 
     use super::*;
     use crate::link::message::Kind;
-    use crate::link::region::{LOT_BYTES, Lots, Parking as _};
+    use crate::link::payload::{LOT_BYTES, Lots, Parking as _};
     use crate::link::ring::{CONTROL_WORDS, SharedMemory};
 
     /// The whole packet, encoded; the buffer has `room` bytes.

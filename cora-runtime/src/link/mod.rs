@@ -4,9 +4,11 @@
 //! | module | concept |
 //! | --- | --- |
 //! | [`message`] | the messages on the rings |
+//! | [`payload`] | the rests of long frames, while their heads are at the host |
 //! | [`region`] | the header of the shared memory |
 //! | [`ring`] | the ring between two processes |
 
 pub mod message;
+pub mod payload;
 pub mod region;
 pub mod ring;

@@ -11,7 +11,7 @@ use cora_runtime::durability::{Holder, Standby};
 use cora_runtime::exec::Burst;
 use cora_runtime::host_half::HostHalf;
 use cora_runtime::link::message::{Message, Stamp};
-use cora_runtime::link::region::Parked;
+use cora_runtime::link::payload::Parked;
 use cora_runtime::nic_half::NicHalf;
 use cora_runtime::ownership::{Admission, Order};
 

@@ -4,7 +4,7 @@
 use cora_runtime::channel::Outbox;
 use cora_runtime::exec::{Burst, Wire};
 use cora_runtime::link::message::{Frames, Kind, Load, Message, Ownership, Stamp, Telemetry};
-use cora_runtime::link::region::Parking;
+use cora_runtime::link::payload::Parking;
 use cora_runtime::link::ring::{Consumer, Producer, PushError};
 use cora_runtime::nic_half::NicHalf;
 

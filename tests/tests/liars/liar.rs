@@ -9,8 +9,9 @@ use cora_core::packet::{Meta, Port};
 use cora_host::inherited_memory;
 use cora_host::parts::RING_BYTES;
 use cora_runtime::link::message::{Frames, Kind, Message, Stamp};
+use cora_runtime::link::payload::Parked;
 use cora_runtime::link::region::{
-    HashSeed, Identity, NicStatus, Parked, Region, RegionLayout, Rings, generation,
+    HashSeed, Identity, NicStatus, Region, RegionLayout, Rings, generation,
 };
 use cora_runtime::link::ring::{Consumer, Producer, SharedMemory};
 use cora_tests::draw::Draw;

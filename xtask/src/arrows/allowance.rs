@@ -1,4 +1,4 @@
-//! Arrows that lead up, and are allowed until they are gone: a line each, `crate: from → to`.
+//! Arrows of circles, which are allowed until they are gone: a line each, `crate: from → to`.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -9,15 +9,16 @@ use super::Drawing;
 const ALLOWANCES: &str = "tests/golden/arrows.txt";
 
 const HEAD: &str = "\
-# Arrows between the folders of a crate that lead up (`cargo xtask arrows`). None may be added, and
+# Arrows of circles between the folders of a crate (`cargo xtask arrows`). None may be added, and
 # those that are gone are taken out: `cargo xtask arrows --lower`.
 ";
 
-/// A sentence for each arrow up that is new, and for each that is gone.
+/// A sentence for each arrow of a circle that is new, and for each that is gone.
 pub(super) fn faults(root: &Path, drawing: &Drawing) -> Result<Vec<String>, String> {
     let allowed = read(root)?;
-    let there = upward(drawing);
-    let new = there.difference(&allowed).map(|arrow| format!("{arrow} leads up"));
+    let there = circular(drawing);
+    let new =
+        there.difference(&allowed).map(|arrow| format!("{arrow} is on a circle, and was not"));
     let gone = allowed.difference(&there);
     let gone = gone.map(|arrow| format!("{arrow} is gone: run `cargo xtask arrows --lower`"));
     Ok(new.chain(gone).collect())
@@ -25,7 +26,7 @@ pub(super) fn faults(root: &Path, drawing: &Drawing) -> Result<Vec<String>, Stri
 
 /// Writes the arrows that are there, of those that were allowed.
 pub(super) fn write(root: &Path, drawing: &Drawing) -> Result<(), String> {
-    let (allowed, there) = (read(root)?, upward(drawing));
+    let (allowed, there) = (read(root)?, circular(drawing));
     let left = allowed.intersection(&there).map(|arrow| format!("{arrow}\n"));
     let text = HEAD.to_owned() + &left.collect::<String>();
     std::fs::write(root.join(ALLOWANCES), text).map_err(|error| format!("{ALLOWANCES}: {error}"))
@@ -42,17 +43,17 @@ fn lines(text: &str) -> BTreeSet<String> {
     lines.map(str::to_owned).collect()
 }
 
-fn upward(drawing: &Drawing) -> BTreeSet<String> {
+fn circular(drawing: &Drawing) -> BTreeSet<String> {
     let folders = drawing.folders.iter();
     let arrows = folders.flat_map(|(name, graph)| {
-        graph.upward().into_iter().map(move |(from, to)| format!("{name}: {from} → {to}"))
+        graph.circular().into_iter().map(move |(from, to)| format!("{name}: {from} → {to}"))
     });
     arrows.collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{HEAD, lines, upward};
+    use super::{HEAD, circular, lines};
     use crate::arrows::Drawing;
     use crate::arrows::graph::Graph;
 
@@ -61,10 +62,10 @@ mod tests {
         let mut rooms = Graph::default();
         rooms.add_arrow("exec", "half");
         rooms.add_arrow("half", "exec");
-        rooms.add_arrow("half", "exec");
+        rooms.add_arrow("half", "core");
         let drawing =
             Drawing { crates: Graph::default(), folders: vec![("core".to_owned(), rooms)] };
-        let there = upward(&drawing);
-        assert_eq!(there, lines(&format!("{HEAD}core: exec → half\n")));
+        let there = circular(&drawing);
+        assert_eq!(there, lines(&format!("{HEAD}core: exec → half\ncore: half → exec\n")));
     }
 }

@@ -47,6 +47,16 @@ impl Graph {
         circles
     }
 
+    /// The arrows between two rooms of one circle.
+    pub(super) fn circular(&self) -> Vec<(&str, &str)> {
+        let circles = self.circles();
+        let is_of_one = |from: &str, to: &str| {
+            circles.iter().any(|circle| circle.contains(&from) && circle.contains(&to))
+        };
+        let arrows = self.arrows().filter(|(from, to, _)| is_of_one(from, to));
+        arrows.map(|(from, to, _)| (from, to)).collect()
+    }
+
     /// The rooms that a room depends on, directly or not.
     fn reach(&self, from: &str) -> BTreeSet<&str> {
         let mut reached = BTreeSet::new();
@@ -148,6 +158,7 @@ mod tests {
     fn the_lighter_arrow_of_a_circle_leads_up() {
         let graph = graph(&[("a", "b", 5), ("b", "c", 5), ("c", "a", 1), ("d", "a", 1)]);
         assert_eq!(graph.circles(), [["a", "b", "c"]]);
+        assert_eq!(graph.circular(), [("a", "b"), ("b", "c"), ("c", "a")]);
         assert_eq!(graph.upward(), [("c", "a")]);
         assert_eq!(graph.floors(), [["c"], ["b"], ["a"], ["d"]]);
     }

@@ -69,7 +69,7 @@ pub(super) const PHASES: &[&[&[Step]]] = &[
         ),
         quick("format", "every file is formatted", steps::format),
         quick("words", "comments, messages and pages keep the goals of the language", steps::words),
-        quick("arrows", "no circle of crates, and none of folders that is new", steps::arrows),
+        quick("arrows", "no circle of crates, and no new arrow on one of folders", steps::arrows),
     ]],
     &[
         &[

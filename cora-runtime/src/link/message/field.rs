@@ -3,7 +3,7 @@
 use cora_core::verdict::Reason;
 
 use super::{Load, MAX_KEYS, Report, Stamp};
-use crate::link::region::Parked;
+use crate::link::payload::Parked;
 
 /// A field: a head of a fixed length, and maybe bytes behind it.
 pub(super) trait Field<'a>: Sized {

@@ -5,7 +5,7 @@ use cora_core::packet::{HEAD, MAX_FRAME, Roomy};
 
 use super::field::Field;
 use super::{Frames, Kind, Message, Stamp};
-use crate::link::region::LOT_BYTES;
+use crate::link::payload::LOT_BYTES;
 use crate::link::ring::{Producer, PushError, RingMemory};
 
 impl<'a> Message<'a> {

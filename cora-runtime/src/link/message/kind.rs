@@ -8,7 +8,7 @@
 
 use super::field::{Field, GroupKey, Keys, Name};
 use super::{Load, Message, Report, Stamp};
-use crate::link::region::Parked;
+use crate::link::payload::Parked;
 
 /// Whether this half reads the messages of a line of the table.
 macro_rules! reads {

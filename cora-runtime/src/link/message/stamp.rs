@@ -2,7 +2,7 @@
 
 use cora_core::packet::{Meta, Port};
 
-use crate::link::region::Parked;
+use crate::link::payload::Parked;
 
 /// What accompanies a frame everywhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

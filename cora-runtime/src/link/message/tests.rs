@@ -4,7 +4,7 @@ use cora_core::packet::{Meta, Port};
 use proptest::prelude::*;
 
 use super::*;
-use crate::link::region::Parked;
+use crate::link::payload::Parked;
 
 const STAMP: Stamp = Stamp {
     meta: Meta { time: 1, now: 2, port: Port(1) },

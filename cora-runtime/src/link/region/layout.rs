@@ -4,7 +4,8 @@ use core::fmt;
 use core::ops::Range;
 use core::sync::atomic::{AtomicU64, Ordering};
 
-use super::{AttachError, Identity, LOT_BYTES, LOTS, NicStatus, Rings};
+use super::{AttachError, Identity, NicStatus, Rings};
+use crate::link::payload::{LOT_BYTES, LOTS};
 use crate::link::ring::{CONTROL_WORDS, MAX_RING_BYTES, MIN_RING_BYTES, SharedMemory};
 
 /// Version of the layout in this module and in [`ring`](crate::link::ring). It grows with every

@@ -21,7 +21,6 @@ mod error;
 pub mod generation;
 mod idle;
 mod layout;
-mod payload;
 mod status;
 
 use core::fmt;
@@ -32,7 +31,6 @@ pub use error::AttachError;
 pub use idle::Idle;
 use layout::{HEADER_BYTES, HeaderWords, at, check_layout, find_rings, write_header};
 pub use layout::{LAYOUT_VERSION, LayoutError, RING_NAMES, RegionLayout, TOLD_TABLES};
-pub use payload::{LOT_BYTES, LOTS, Lots, Parked, Parking};
 pub use status::NicStatus;
 
 use crate::link::ring::SharedMemory;
@@ -41,6 +39,9 @@ const _: () = assert!(
     cfg!(target_endian = "little") && usize::BITS == 64,
     "both sides read the region as native words: 64-bit little-endian machines only"
 );
+
+/// In place of a packet's number: the handlers run none.
+pub const IDLE: u64 = u64::MAX;
 
 /// Seed of the hash of keys at both sides. It is secret from the network, so that nobody outside
 /// can choose packets that collide.
@@ -109,7 +110,7 @@ impl Region {
             word.store(0, Ordering::Relaxed);
         }
         write_header(made.header, layout, identity);
-        made.nic_runs(crate::channel::IDLE);
+        made.nic_runs(IDLE);
         Ok(made)
     }
 
@@ -196,7 +197,7 @@ impl Region {
         self.header[at::NIC_HEARTBEAT].store(beat, Ordering::Relaxed);
     }
 
-    /// The number of the packet that the NIC's handlers run; [`IDLE`](crate::channel::IDLE) while
+    /// The number of the packet that the NIC's handlers run; [`IDLE`] while
     /// they run none.
     pub fn nic_packet(&self) -> u64 {
         self.header[at::NIC_PACKET].load(Ordering::Relaxed)
