@@ -160,7 +160,7 @@ pub(super) fn loom() -> Verdict {
 pub(super) fn miri() -> Verdict {
     const SAFE: &str = "--skip steering:: --skip count_min:: --skip top_k:: --skip commutative::tests \
                         --skip no_header_says_that_there_is_none";
-    let names = ["ring::", "region::", "state::"];
+    let names = ["ring::", "region::", "payload::", "state::"];
     interpreted(
         "--package cora-core --package cora-runtime --lib",
         &[&names, &split(SAFE)[..]].concat(),

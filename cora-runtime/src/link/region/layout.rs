@@ -128,7 +128,7 @@ impl RegionLayout {
         Ok(Self { rings, lots: None, bytes: next })
     }
 
-    /// The same, with [payload buffers](super::Lots).
+    /// The same, with [payload buffers](crate::link::payload::Lots).
     #[must_use]
     pub const fn with_lots(self) -> Self {
         let (offset, bytes) = (self.bytes, LOTS * LOT_BYTES);
