@@ -207,11 +207,6 @@ pub(crate) struct Arriving {
 }
 
 impl Arriving {
-    /// Begins a change. If its beginning went to another host or NIC, it is sent again.
-    pub(crate) fn begin(&mut self) {
-        self.forget();
-    }
-
     /// Takes the next piece.
     pub(crate) fn take<A: App>(&mut self, state: u16, piece: &[u8]) -> Result<(), ProtocolError> {
         // Pieces without bytes take memory too.
@@ -240,7 +235,8 @@ impl Arriving {
         Ok(())
     }
 
-    /// Discards an incomplete change: the NIC is gone.
+    /// Discards an incomplete change: the NIC is gone, or the change is sent again, since another
+    /// host or NIC read its beginning.
     pub(crate) fn forget(&mut self) {
         self.pieces.clear();
         self.bytes = 0;

@@ -299,7 +299,7 @@ impl<A: App> Worker<A> {
             Message::Control(Control::Piece { state, piece }) if A::READ_MOSTLY => {
                 self.arriving.take::<A>(state, piece)?;
             }
-            Message::Control(Control::Change { .. }) if A::READ_MOSTLY => self.arriving.begin(),
+            Message::Control(Control::Change { .. }) if A::READ_MOSTLY => self.arriving.forget(),
             Message::Control(Control::Changed { version, pieces }) if A::READ_MOSTLY => {
                 self.arriving.end(self.half.engine().app(), version, pieces)?;
             }

@@ -21,11 +21,13 @@ impl<A: App> HostHalf<A> {
     ) -> Result<(), ProtocolError> {
         match message {
             Durability::Copy { state, group, piece } => {
-                if self.is_held_here(state, piece, out.standby()) {
+                let copy = self.copy_for_nic(state, group.0, piece)?;
+                if out.standby().is_some_and(|standby| is_hosts_own(standby, &copy)) {
                     self.uncopied += 1;
-                    return Ok(());
+                } else {
+                    self.keep(&copy, out.standby());
                 }
-                self.keep_for_nic(state, group.0, piece, out.standby())
+                Ok(())
             }
             Durability::Erase { state, key } => {
                 if let Some(standby) = out.standby() {
@@ -96,43 +98,29 @@ impl<A: App> HostHalf<A> {
     /// Keeps a replica, unless the dead host left bytes that don't decode: nothing depends on
     /// those.
     fn keep_if_whole(&mut self, state: u16, group: &[u8], piece: &[u8], standby: &mut dyn Standby) {
-        let _bad = self.keep_for_nic(state, group, piece, Some(standby));
-    }
-
-    /// Whether the entry's replica is the host's own. The NIC may not replace it: that could undo
-    /// changes behind packets that the host has sent. Only a half that lies makes two owners of one
-    /// entry.
-    fn is_held_here(
-        &mut self,
-        state: u16,
-        piece: &[u8],
-        standby: Option<&mut dyn Standby>,
-    ) -> bool {
-        let key = Flows::durable_bytes(self.engine.app(), state);
-        let key = key.and_then(|(key, _)| piece.get(..key));
-        let mut is_held = false;
-        if let (Some(key), Some(standby)) = (key, standby) {
-            standby.find(state, key, &mut |copy| is_held = copy.holder == Holder::Host);
+        if let Ok(copy) = self.copy_for_nic(state, group, piece) {
+            self.keep(&copy, Some(standby));
         }
-        is_held
     }
 
-    /// Keeps a replica of an entry that the NIC owns; counts it if there is no room.
-    fn keep_for_nic(
+    /// The copy of an entry that the NIC owns, if the bytes are one.
+    fn copy_for_nic<'a>(
         &mut self,
         state: u16,
-        group: &[u8],
-        piece: &[u8],
-        standby: Option<&mut dyn Standby>,
-    ) -> Result<(), ProtocolError> {
+        group: &'a [u8],
+        piece: &'a [u8],
+    ) -> Result<Copied<'a>, ProtocolError> {
         let bad = ProtocolError::BadPiece(state);
         let sizes = Flows::durable_bytes(self.engine.app(), state);
         let (key, _) = sizes.filter(|(_, bytes)| *bytes == piece.len()).ok_or(bad)?;
         let key = piece.get(..key).ok_or(bad)?;
-        let copy = Copied { state, holder: Holder::Nic, group, key, piece };
-        let kept = standby.is_none_or(|standby| standby.keep(&copy));
+        Ok(Copied { state, holder: Holder::Nic, group, key, piece })
+    }
+
+    /// Keeps a copy. One that there is no room for is counted.
+    fn keep(&mut self, copy: &Copied<'_>, standby: Option<&mut dyn Standby>) {
+        let kept = standby.is_none_or(|standby| standby.keep(copy));
         self.uncopied += u64::from(!kept);
-        Ok(())
     }
 
     /// An entry comes back unchanged: restores it from its replica.
@@ -226,6 +214,15 @@ impl<A: App> HostHalf<A> {
             }
         });
     }
+}
+
+/// Whether the entry's replica is the host's own. The NIC may not replace it: that could undo
+/// changes behind packets that the host has sent. Only a half that lies makes two owners of one
+/// entry.
+fn is_hosts_own(standby: &dyn Standby, copy: &Copied<'_>) -> bool {
+    let mut is_own = false;
+    standby.find(copy.state, copy.key, &mut |kept| is_own = kept.holder == Holder::Host);
+    is_own
 }
 
 /// The durable singleton with this number. Only the host keeps replicas, so the NIC half is built
