@@ -9,6 +9,7 @@ mod chaos;
 mod demo;
 mod deny;
 mod lab;
+mod lexer;
 mod migration;
 mod model;
 mod need;

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::graph::Graph;
+use crate::words::files;
 
 /// A package of the workspace, beside programs that are made with it.
 pub(super) struct Package {
@@ -12,7 +13,7 @@ pub(super) struct Package {
 }
 
 impl Package {
-    /// Whether it has a library of several files.
+    /// Whether it has a library.
     pub(super) fn has_library(&self) -> bool {
         self.home.join("src/lib.rs").is_file()
     }
@@ -30,33 +31,29 @@ pub(super) fn packages(root: &Path) -> Result<Vec<Package>, String> {
         if !manifest.is_file() || home.ends_with("fuzz") {
             continue;
         }
-        let text = std::fs::read_to_string(&manifest);
-        let text = text.map_err(|error| format!("{}: {error}", manifest.display()))?;
-        packages.extend(read(&text).map(|(name, needs)| Package { name, home, needs }));
+        let text = files::text(&manifest)?;
+        packages.extend(files::name(&text).map(|name| Package { name, home, needs: needs(&text) }));
     }
     packages.sort_by(|one, other| one.name.cmp(&other.name));
     Ok(packages)
 }
 
-/// The name of a manifest's package, and the names of its dependencies, other than for its tests.
-fn read(manifest: &str) -> Option<(String, Vec<String>)> {
-    let (mut name, mut needs) = (None, Vec::new());
+/// The dependencies that a manifest names, other than for its tests.
+fn needs(manifest: &str) -> Vec<String> {
+    let mut needs = Vec::new();
     let mut section = "";
     for line in manifest.lines() {
         if let Some(header) = line.strip_prefix('[') {
             section = header.trim_end_matches(']');
             continue;
         }
-        let Some((key, value)) = line.split_once('=') else { continue };
-        let key = key.trim().trim_end_matches(".workspace");
-        let is_of_build = section.ends_with("dependencies") && !section.contains("dev-");
-        if section == "package" && key == "name" {
-            name = value.split('"').nth(1).map(str::to_owned);
-        } else if is_of_build && section != "workspace.dependencies" {
-            needs.push(key.to_owned());
-        }
+        let is_of_build = section.ends_with("dependencies")
+            && !section.contains("dev-")
+            && section != "workspace.dependencies";
+        let key = line.split_once('=').filter(|_| is_of_build);
+        needs.extend(key.map(|(key, _)| key.trim().trim_end_matches(".workspace").to_owned()));
     }
-    Some((name?, needs))
+    needs
 }
 
 /// Draws the crates.
@@ -75,14 +72,16 @@ pub(super) fn draw(packages: &[Package]) -> Graph {
 
 #[cfg(test)]
 mod tests {
-    use super::read;
+    use super::needs;
 
     #[test]
     fn a_manifest_names_what_it_builds_on() {
         let manifest = "[package]\nname = \"a\"\n[dependencies]\nb.workspace = true\n\
                         [dev-dependencies]\nd = \"1\"\n[build-dependencies]\nc = { path = \"c\" }\n";
-        let needs = ["b", "c"].map(str::to_owned).to_vec();
-        assert_eq!(read(manifest), Some(("a".to_owned(), needs)));
-        assert_eq!(read("[workspace]\nmembers = []\n"), None);
+        assert_eq!(needs(manifest), ["b", "c"]);
+        assert_eq!(
+            needs("[workspace]\nmembers = []\n[workspace.dependencies]\nb = \"1\"\n"),
+            [""; 0]
+        );
     }
 }

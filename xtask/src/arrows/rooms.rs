@@ -6,6 +6,7 @@ use std::path::Path;
 use super::graph::Graph;
 use super::paths::mentioned;
 use super::source::code;
+use crate::words::files;
 
 /// The files of a crate, by the modules that they are.
 type Modules = BTreeMap<Vec<String>, File>;
@@ -59,8 +60,7 @@ fn read(folder: &Path, module: &[String], modules: &mut Modules) -> Result<(), S
         if path.extension().is_none_or(|it| it != "rs") || name == "tests" {
             continue;
         }
-        let text = std::fs::read_to_string(&path);
-        let text = text.map_err(|error| format!("{}: {error}", path.display()))?;
+        let text = files::text(&path)?;
         let is_first = module.is_empty() && ["lib", "main"].contains(&name);
         let (module, room) = match name {
             _ if is_first => (Vec::new(), None),

@@ -1,63 +1,22 @@
 //! The code of a file: without comments, the contents of strings, and tests.
 
+use crate::lexer::token;
+
 /// The code of a file, with a space in place of all that was taken out.
 pub(super) fn code(text: &str) -> String {
     without_tests(&bare(text))
 }
 
-/// Without comments and the contents of strings.
+/// Without comments, strings and characters.
 fn bare(text: &str) -> String {
     let mut code = String::with_capacity(text.len());
     let mut at = 0;
     while let Some(letter) = text[at..].chars().next() {
-        let rest = &text[at..];
-        let length = comment(rest).or_else(|| literal(rest, &code));
-        if length.is_some() {
-            code.push(' ');
-        } else {
-            code.push(letter);
-        }
-        at += length.unwrap_or(letter.len_utf8());
+        let token = token(&text[at..], &text[..at]);
+        code.push(if token.is_some() { ' ' } else { letter });
+        at += token.map_or(letter.len_utf8(), |(_, length)| length);
     }
     code
-}
-
-/// The length of the comment that begins here.
-fn comment(rest: &str) -> Option<usize> {
-    if rest.starts_with("//") {
-        return Some(rest.find('\n').unwrap_or(rest.len()));
-    }
-    rest.starts_with("/*").then(|| rest.find("*/").map_or(rest.len(), |end| end + 2))
-}
-
-/// The length of the string or character that begins here. A lifetime is none.
-fn literal(rest: &str, before: &str) -> Option<usize> {
-    if let Some(body) = rest.strip_prefix('"') {
-        return Some((closing(body, '"') + 2).min(rest.len()));
-    }
-    if let Some(body) = rest.strip_prefix('\'') {
-        let is_character = body.starts_with('\\') || body.chars().nth(1) == Some('\'');
-        return is_character.then(|| (closing(body, '\'') + 2).min(rest.len()));
-    }
-    let is_name = before.ends_with(|letter: char| letter.is_alphanumeric() || letter == '_');
-    let raw = rest.strip_prefix('r').filter(|_| !is_name || before.ends_with('b'))?;
-    let hashes = raw.len() - raw.trim_start_matches('#').len();
-    let body = raw[hashes..].strip_prefix('"')?;
-    let end = format!("\"{}", "#".repeat(hashes));
-    let length = body.find(&end)?;
-    Some(rest.len() - body.len() + length + end.len())
-}
-
-/// Where the closing quote stands; the end, where it lacks.
-fn closing(body: &str, quote: char) -> usize {
-    let mut escaped = false;
-    for (at, letter) in body.char_indices() {
-        if letter == quote && !escaped {
-            return at;
-        }
-        escaped = letter == '\\' && !escaped;
-    }
-    body.len()
 }
 
 /// Without the items behind `#[cfg(test)]`.

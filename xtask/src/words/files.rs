@@ -53,7 +53,7 @@ pub(crate) fn is_test(root: &Path, path: &Path) -> bool {
 }
 
 /// The name that a manifest gives to its package.
-fn name(manifest: &str) -> Option<String> {
+pub(crate) fn name(manifest: &str) -> Option<String> {
     let (_, package) = manifest.split_once("[package]")?;
     let line = package.lines().find(|line| line.starts_with("name ="))?;
     line.split('"').nth(1).map(str::to_owned)

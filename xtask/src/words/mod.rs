@@ -19,7 +19,7 @@
 
 mod allowance;
 mod count;
-mod files;
+pub(crate) mod files;
 mod prose;
 mod report;
 mod source;

@@ -1,5 +1,7 @@
 //! The comments and the string literals of a Rust file.
 
+use crate::lexer::{Token, token};
+
 /// A file, taken apart.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Source<'a> {
@@ -25,58 +27,23 @@ pub(crate) fn read(text: &str) -> Source<'_> {
     let tests = text.find(TESTS).unwrap_or(text.len());
     let mut at = 0;
     while let Some(letter) = text[at..].chars().next() {
-        let rest = &text[at..];
-        at += if rest.starts_with("//") {
-            let length = rest.find('\n').unwrap_or(rest.len());
-            let begin = text[..at].rfind('\n').map_or(0, |line| line + 1);
-            source.comments.push(Comment {
-                text: rest[..length].trim_start_matches(['/', '!']),
-                columns: text[begin..at + length].trim_end().chars().count(),
-            });
-            length
-        } else if rest.starts_with("/*") {
-            rest.find("*/").map_or(rest.len(), |end| end + "*/".len())
-        } else if let Some((length, literal)) = string(rest, &text[..at]) {
-            source.literals.extend((at < tests).then_some(literal));
-            length
-        } else {
-            character(rest).unwrap_or(letter.len_utf8())
-        };
+        let token = token(&text[at..], &text[..at]);
+        match token {
+            Some((Token::Line(comment), length)) => {
+                let begin = text[..at].rfind('\n').map_or(0, |line| line + 1);
+                source.comments.push(Comment {
+                    text: comment.trim_start_matches(['/', '!']),
+                    columns: text[begin..at + length].trim_end().chars().count(),
+                });
+            }
+            Some((Token::String(literal), _)) => {
+                source.literals.extend((at < tests).then_some(literal));
+            }
+            Some((Token::Other, _)) | None => {}
+        }
+        at += token.map_or(letter.len_utf8(), |(_, length)| length);
     }
     source
-}
-
-/// The string that begins here: its length with its quotes, and its text.
-fn string<'a>(rest: &'a str, before: &str) -> Option<(usize, &'a str)> {
-    if let Some(body) = rest.strip_prefix('"') {
-        let length = closing(body, '"');
-        return Some(((length + 2).min(rest.len()), body.get(..length)?));
-    }
-    let is_name = before.ends_with(|letter: char| letter.is_alphanumeric() || letter == '_');
-    let raw = rest.strip_prefix('r').filter(|_| !is_name || before.ends_with('b'))?;
-    let hashes = raw.len() - raw.trim_start_matches('#').len();
-    let body = raw[hashes..].strip_prefix('"')?;
-    let length = body.find(&format!("\"{}", "#".repeat(hashes)))?;
-    Some((rest.len() - body.len() + length + 1 + hashes, &body[..length]))
-}
-
-/// The length of the character that begins here; a lifetime is none.
-fn character(rest: &str) -> Option<usize> {
-    let body = rest.strip_prefix('\'')?;
-    let is_literal = body.starts_with('\\') || body.chars().nth(1) == Some('\'');
-    is_literal.then(|| (closing(body, '\'') + 2).min(rest.len()))
-}
-
-/// Where the closing quote stands; the end, where it lacks.
-fn closing(body: &str, quote: char) -> usize {
-    let mut escaped = false;
-    for (at, letter) in body.char_indices() {
-        if letter == quote && !escaped {
-            return at;
-        }
-        escaped = letter == '\\' && !escaped;
-    }
-    body.len()
 }
 
 #[cfg(test)]
