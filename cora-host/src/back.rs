@@ -9,7 +9,8 @@ use cora_control::Ledger;
 use cora_core::packet::Port;
 use cora_core::state::table::Ending;
 use cora_runtime::channel::Outbox;
-use cora_runtime::durability::Standby;
+use cora_runtime::durability::ReplicaStore;
+use cora_runtime::host_half::HostOutbox;
 use cora_runtime::link::message::{Frames, MAX_MESSAGE, Message, Stamp};
 use cora_runtime::link::region::Rings;
 use cora_runtime::link::ring::{Consumer, Producer, PushError, SharedMemory};
@@ -55,7 +56,7 @@ pub struct Back {
     /// Records which flows change sides, if requested.
     pub(crate) ledger: Option<Ledger>,
     /// The replica store of durable entries.
-    pub(crate) standby: Option<Box<dyn Standby + Send>>,
+    pub(crate) standby: Option<Box<dyn ReplicaStore + Send>>,
     /// Packets sent to the wire since the NIC started.
     pub(crate) sent: Ways,
     /// Receives records of ended entries, if requested.
@@ -180,16 +181,18 @@ impl Outbox for Back {
         }
     }
 
+    #[inline]
+    fn show(&mut self) {
+        self.ring.publish();
+    }
+}
+
+impl HostOutbox for Back {
     /// The kind of message distinguishes it from packets that the NIC handled.
     #[inline(always)]
     fn leave(&mut self, stamp: &Stamp, egress: Port, frame: &[u8]) {
         self.sent.note(stamp.meta.port, egress);
         self.send(&Frames::Send { stamp: Stamp { egress, ..*stamp }, frame }.into());
-    }
-
-    #[inline]
-    fn show(&mut self) {
-        self.ring.publish();
     }
 
     fn ended(&mut self, state: u16, ending: Ending<'_>) {
@@ -198,7 +201,7 @@ impl Outbox for Back {
         }
     }
 
-    fn standby(&mut self) -> Option<&mut dyn Standby> {
-        self.standby.as_mut().map(|standby| standby.as_mut() as &mut dyn Standby)
+    fn replicas(&mut self) -> Option<&mut dyn ReplicaStore> {
+        self.standby.as_mut().map(|standby| standby.as_mut() as &mut dyn ReplicaStore)
     }
 }

@@ -7,6 +7,7 @@ use cora_core::packet::Port;
 use cora_core::state::table::Ending;
 use cora_runtime::channel::Outbox;
 use cora_runtime::exec::Wire;
+use cora_runtime::host_half::HostOutbox;
 use cora_runtime::link::message::{Frames, Message, Stamp};
 
 use crate::ipfix::Exporter;
@@ -52,12 +53,6 @@ impl<F: FnMut(&Stamp, Port, &[u8])> Wire for Direct<'_, F> {
 }
 
 impl<F: FnMut(&Stamp, Port, &[u8])> Outbox for Direct<'_, F> {
-    fn ended(&mut self, state: u16, ending: Ending<'_>) {
-        if let Some(exporter) = self.exporter {
-            exporter.ended(state, ending);
-        }
-    }
-
     #[inline(always)]
     fn runs(&mut self, number: u64) {
         self.runs.store(number, Ordering::Relaxed);
@@ -66,6 +61,14 @@ impl<F: FnMut(&Stamp, Port, &[u8])> Outbox for Direct<'_, F> {
     fn send(&mut self, message: &Message<'_>) {
         if let Message::Frames(Frames::Send { stamp, frame }) = message {
             (self.leave)(stamp, stamp.egress, frame);
+        }
+    }
+}
+
+impl<F: FnMut(&Stamp, Port, &[u8])> HostOutbox for Direct<'_, F> {
+    fn ended(&mut self, state: u16, ending: Ending<'_>) {
+        if let Some(exporter) = self.exporter {
+            exporter.ended(state, ending);
         }
     }
 

@@ -79,7 +79,7 @@ impl Revival {
 
     /// The recovery counters for the report.
     pub(crate) fn recovered<A: App>(&self, half: &HostHalf<A>) -> (Recovery, Losses) {
-        let kept = half.reclaimed;
+        let kept = half.reclaimed();
         let recovery = Recovery {
             restarts: self.restarts,
             flows: kept.flows,
@@ -88,7 +88,7 @@ impl Revival {
             cancelled: kept.cancelled,
             half_received: kept.half_received,
             missing: kept.missing,
-            uncopied: half.uncopied,
+            uncopied: half.uncopied(),
         };
         (recovery, self.losses)
     }

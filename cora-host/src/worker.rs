@@ -8,7 +8,7 @@ use cora_control::{Ledger, Observation, Seen};
 use cora_core::app::App;
 use cora_core::plain::Plain as _;
 use cora_runtime::channel::{Outbox, ProtocolError};
-use cora_runtime::durability::Standby;
+use cora_runtime::durability::ReplicaStore;
 use cora_runtime::exec::Burst;
 use cora_runtime::exec::burst::{BURST, BURST_BYTES, BurstBuffer};
 use cora_runtime::exec::reassemble::reassemble;
@@ -98,7 +98,7 @@ impl<A: App> Worker<A> {
     /// replicas are kept in `standby` from now on.
     pub(crate) fn take_over(
         &mut self,
-        mut standby: Box<dyn Standby + Send>,
+        mut standby: Box<dyn ReplicaStore + Send>,
         now: u64,
         afresh: bool,
     ) {

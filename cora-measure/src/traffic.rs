@@ -9,9 +9,9 @@ use cora_core::packet::{Meta, Packet, Port, Roomy};
 use cora_core::prefetch::{prefetch, prefetch_at};
 use cora_host::parts::{Reading, Source};
 use cora_host::{Inside, RunError};
-use cora_runtime::channel::Outbox;
 use cora_runtime::exec::Burst;
 use cora_runtime::exec::burst::{BURST, BURST_BYTES, BurstBuffer};
+use cora_runtime::host_half::HostOutbox;
 use cora_runtime::link::message::Stamp;
 use cora_runtime::link::payload::Parked;
 
@@ -141,7 +141,7 @@ impl Traffic {
 
     /// The same frames received and sent, with nothing between: what every other half takes above
     /// this is the price of being handled.
-    pub(crate) fn carry(&self, from: usize, buffer: &mut [u8], out: &mut impl Outbox) {
+    pub(crate) fn carry(&self, from: usize, buffer: &mut [u8], out: &mut impl HostOutbox) {
         let mut pass = self.pass(from);
         while !pass.is_over() {
             // What was received is there to be read: no copy of it may be left out.

@@ -1,11 +1,8 @@
 //! The way to the other side: where messages go, and what is wrong with one that comes.
 
-use cora_core::packet::Port;
 use cora_core::sentence::Sentence;
-use cora_core::state::table::Ending;
 
-use crate::durability::Standby;
-use crate::link::message::{Frames, Kind, Message, Stamp};
+use crate::link::message::{Kind, Message};
 
 /// Offers that may be under way at a time.
 pub const TICKETS: usize = 64;
@@ -15,12 +12,6 @@ pub const TICKETS: usize = 64;
 pub trait Outbox {
     /// Sends a message.
     fn send(&mut self, message: &Message<'_>);
-
-    /// Sends a handled packet that leaves at `egress`.
-    #[inline]
-    fn leave(&mut self, stamp: &Stamp, egress: Port, frame: &[u8]) {
-        self.send(&Frames::Send { stamp: Stamp { egress, ..*stamp }, frame }.into());
-    }
 
     /// The other side should see what was sent so far now, while this one goes on: somebody waits
     /// for it.
@@ -33,18 +24,6 @@ pub trait Outbox {
     #[inline(always)]
     fn runs(&mut self, number: u64) {
         let _ = number;
-    }
-
-    /// At the host: an entry of the recorded state with this number ended, here or at the NIC.
-    #[inline]
-    fn ended(&mut self, state: u16, ending: Ending<'_>) {
-        let _ = (state, ending);
-    }
-
-    /// At the host: where copies of durable entries are kept, if they are. Whatever is sent after
-    /// one was kept is published after that.
-    fn standby(&mut self) -> Option<&mut dyn Standby> {
-        None
     }
 }
 

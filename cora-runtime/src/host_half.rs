@@ -1,114 +1,79 @@
 //! The host's half of the protocol: it handles packets that the NIC passes on, and offers flows to
 //! the NIC.
 
-use cora_core::app::{App, Sides};
-use cora_core::hash::FlowHasher;
-use cora_core::key::Key;
-use cora_core::plain::Plain;
-use cora_core::state::{Memory, NO_FLOW, OutOfMemory};
+use cora_core::app::App;
+use cora_core::packet::Port;
+use cora_core::state::table::Ending;
+use cora_core::state::{EveryState, Memory, NO_FLOW, OutOfMemory, Visit};
 
-use crate::channel::{Outbox, ProtocolError, TICKETS};
-use crate::durability::store::{Holder, Reclaimed};
+use crate::channel::{Outbox, ProtocolError};
+use crate::durability::{Reclaimed, ReplicaStore, Replication};
+use crate::exec::burst::{Arrival, Burst};
 use crate::exec::engine::Engine;
-use crate::link::message::{Keys, Kind, Load, Message, Ownership, Report};
-use crate::ownership::admission::{ASKED_AGAIN, Admission, Order};
-use crate::ownership::encode::{encoded, room};
-use crate::ownership::handover::{Leaving, SMALL};
-use crate::ownership::records::{Flows, Record, Stage};
+use crate::exec::prefetch::announce;
+use crate::link::message::{Frames, Load, Message, Ownership, Report, Stamp};
+use crate::link::region::IDLE;
+use crate::ownership::Order;
+use crate::ownership::host::{Clock, Found, HostOwnership, HostRecord, HostSide};
+use crate::state_hash::{Say, say_words};
 use crate::telemetry::{Talker, Watch};
 
-/// Chooses the flows that the NIC may own: the same in every run.
-const SHARE: FlowHasher = FlowHasher::new(0x0073_6861_7265);
+/// The outbox of the host's half, which also has its egress and its replica store.
+pub trait HostOutbox: Outbox {
+    /// Sends a handled packet that leaves at `egress`.
+    #[inline]
+    fn leave(&mut self, stamp: &Stamp, egress: Port, frame: &[u8]) {
+        self.send(&Frames::Send { stamp: Stamp { egress, ..*stamp }, frame }.into());
+    }
 
-/// The number, below 1024, that a group's flows hash to. The NIC may own them if it is below the
-/// plan's [`nic_share`](cora_core::app::PlanFacts::nic_share).
-#[inline]
-pub fn share_of(group: &impl Key) -> u16 {
-    (group.hash(&SHARE, false) >> 54) as u16
-}
+    /// An entry of the recorded state with this number ended, here or at the NIC.
+    #[inline]
+    fn ended(&mut self, state: u16, ending: Ending<'_>) {
+        let _ = (state, ending);
+    }
 
-/// A pending offer.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Offer {
-    pub(crate) flow: u32,
-    /// Digest of the announced keys.
-    pub(crate) digest: u64,
-}
-
-/// A released flow with entries still to come.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Incoming<K> {
-    pub(crate) flow: u32,
-    pub(crate) left: u32,
-    pub(crate) group: K,
-    /// The latest use of an entry that came.
-    pub(crate) used: u64,
+    /// The store for replicas of durable entries, if there is one. Whatever is sent after a replica
+    /// was kept is published after that.
+    fn replicas(&mut self) -> Option<&mut dyn ReplicaStore> {
+        None
+    }
 }
 
 /// The host's half.
 #[derive(Debug)]
 pub struct HostHalf<A: App> {
-    pub(crate) engine: Engine<A>,
-    pub(crate) flows: Flows<A>,
-    pub(crate) tickets: [Option<Offer>; TICKETS],
-    /// Free tickets, a bit each.
-    pub(crate) free: u64,
-    pub(crate) incoming: Option<Incoming<A::Group>>,
-    /// The flow that is being handed over to the NIC.
-    pub(crate) leaving: Option<Leaving>,
-    /// Tickets that the NIC fenced meanwhile, a bit each: their flows go after that one.
-    pub(crate) fenced: u64,
-    /// Whether flows may move: the plan is split, there is a NIC, and the half is not closed.
-    pub(crate) moving: bool,
-    pub(crate) now: u64,
-    /// Low watermark: no later packet is older.
-    pub(crate) horizon: u64,
-    pub(crate) admission: Admission,
-    /// Flows handed to the NIC that did not come back, including those that ended there.
-    pub(crate) at_nic: u32,
-    /// When the NIC was last asked for room, and the back-off until the next time (ns of packet
-    /// time).
-    pub(crate) asked: u64,
-    pub(crate) asked_for: u64,
-    pub(crate) watch: Watch<A::Group>,
+    engine: Engine<A>,
+    ownership: HostOwnership<A>,
+    replication: Replication<A>,
+    watch: Watch<A::Group>,
+    clock: Clock,
     /// The counters of this side.
     pub report: Report,
-    /// State kept here after another process ended.
-    pub reclaimed: Reclaimed,
-    /// Changes of durable entries that were not replicated: no room, or the host owns the entry.
-    pub uncopied: u64,
 }
 
+/// The parts of the half that a change of owner touches.
+macro_rules! side {
+    ($half:ident) => {
+        &mut HostSide { app: $half.engine.app(), report: &mut $half.report, clock: $half.clock }
+    };
+}
+
+/// The half as a whole: its memory, and its state.
 impl<A: App> HostHalf<A> {
     /// Bytes of [`Memory`] in addition to those of the program's states.
     pub fn bytes(app: &mut A) -> usize {
-        Flows::bytes(app)
+        HostOwnership::bytes(app)
     }
 
     /// A half that owns every flow. Without a NIC (`nic` is `false`) it handles all packets itself.
     pub fn create(mut app: A, memory: &mut Memory, nic: bool) -> Result<Self, OutOfMemory> {
         Ok(Self {
-            flows: Flows::create(memory, &mut app)?,
+            ownership: HostOwnership::create(memory, &mut app, nic)?,
             engine: Engine::new(app),
-            tickets: [None; TICKETS],
-            free: const {
-                assert!(TICKETS == u64::BITS as usize);
-                u64::MAX
-            },
-            incoming: None,
-            leaving: None,
-            fenced: 0,
-            moving: nic && A::PLAN.sides == Sides::Split,
-            now: 0,
-            horizon: 0,
-            admission: Admission::of_plan(&A::PLAN),
-            at_nic: 0,
-            asked: 0,
-            asked_for: ASKED_AGAIN[0],
+            replication: Replication::new(),
             watch: Watch::new(),
+            clock: Clock::default(),
             report: Report::default(),
-            reclaimed: Reclaimed::default(),
-            uncopied: 0,
         })
     }
 
@@ -119,39 +84,211 @@ impl<A: App> HostHalf<A> {
 
     /// Flows owned here; under a plan that moves none, none is counted.
     pub const fn flows(&self) -> u32 {
-        self.flows.len()
+        self.ownership.flows().len()
     }
 
     /// The time of the latest packet.
     pub const fn now(&self) -> u64 {
-        self.now
+        self.clock.now
     }
 
     /// Whether no offer is pending and no flow is in transit.
     pub const fn is_drained(&self) -> bool {
-        self.free == u64::MAX && self.incoming.is_none() && self.leaving.is_none()
+        self.ownership.is_settled()
     }
 
     /// Whether [`Self::hand_over`] has work.
     pub const fn is_handing_over(&self) -> bool {
-        self.leaving.is_some()
+        self.ownership.is_handing_over()
     }
 
     /// Stops offering flows.
     pub const fn close(&mut self) {
-        self.moving = false;
+        self.ownership.close();
     }
 
+    /// Number of offers that can be made now.
+    pub const fn offers_left(&self) -> usize {
+        self.ownership.offers_left()
+    }
+
+    /// Flows handed to the NIC that did not come back, including those that ended there.
+    pub const fn at_nic(&self) -> u32 {
+        self.ownership.at_nic()
+    }
+
+    /// Sets the number of the NIC's flows, as the NIC reported it.
+    pub const fn count_at_nic(&mut self, flows: u32) {
+        self.ownership.count_at_nic(flows);
+    }
+
+    /// State kept here after another process ended.
+    pub const fn reclaimed(&self) -> Reclaimed {
+        self.replication.reclaimed()
+    }
+
+    /// Changes of durable entries that were not replicated: no room, or the host owns the entry.
+    pub const fn uncopied(&self) -> u64 {
+        self.replication.uncopied()
+    }
+
+    /// The counters of this side, with the flows owned now.
+    pub fn counts(&mut self) -> Report {
+        let evicted = self.engine.evicted();
+        Report { flows: u64::from(self.flows()), evicted, ..self.report }
+    }
+
+    /// Starts sampling packets for the [load](Self::load).
+    pub const fn watch(&mut self) {
+        self.watch.begin();
+    }
+
+    /// The host's counters, and its recent top flows.
+    pub fn load(&mut self, mut talker: impl FnMut(&Talker<A::Group>)) -> Load {
+        let (counts, room) = (self.counts(), self.ownership.flows().room().into());
+        let talkers = &mut self.watch.talkers;
+        let told = talkers.all().len() as u64;
+        talkers.all().iter().for_each(&mut talker);
+        talkers.age();
+        Load { counts, room, talkers: told, ..Load::default() }
+    }
+
+    /// Follows an order, as far as possible now.
+    pub fn follow(&mut self, order: &Order<A::Group>, out: &mut impl Outbox) {
+        self.ownership.follow(order, side!(self), out);
+    }
+
+    /// Gives the state of the half to `say`, for an explorer of all schedules.
+    pub fn digest(&mut self, say: &mut Say<'_>) {
+        self.ownership.hash(self.engine.app(), say);
+        say_words(say, &[self.clock.now]);
+    }
+}
+
+/// Packets from the NIC.
+impl<A: App> HostHalf<A> {
+    /// Runs packets in order. Packets of an incoming flow come behind its last entry.
+    // Not inlined, and neither is the loop that fills the burst: each then has the registers it
+    // needs.
+    #[inline(never)]
+    pub fn burst(
+        &mut self,
+        burst: &mut Burst<'_>,
+        out: &mut impl HostOutbox,
+    ) -> Result<(), ProtocolError> {
+        let knows_flows = self.ownership.knows_flows();
+        let parsed = burst.parse_at_host::<A>(knows_flows);
+        self.watch.burst(burst.len(), |at| burst.group(at, parsed));
+        if knows_flows {
+            announce(burst, &mut self.engine, Some(self.ownership.flows_mut()));
+            self.run_all::<true>(burst, out);
+        } else {
+            announce::<A, HostRecord>(burst, &mut self.engine, None);
+            self.run_all::<false>(burst, out);
+        }
+        out.runs(IDLE);
+        self.tell_changes(out);
+        Ok(())
+    }
+
+    /// Runs the packets; `FLOWS` says whether they are looked up in flows.
+    // Not inlined: the compiler then knows that the handlers' writes do not alias the packets.
+    #[inline(never)]
+    fn run_all<const FLOWS: bool>(&mut self, burst: &mut Burst<'_>, out: &mut impl HostOutbox) {
+        // A packet that comes alone is shown at once, since somebody waits for it. Durable programs
+        // don't do so: they replicate its changes behind it.
+        let alone = FLOWS && !A::DURABLE && A::KEPT.is_empty() && burst.len() == 1;
+        let parsed = A::READS_PACKETS || FLOWS;
+        for (number, arrival) in burst.numbered_mut() {
+            // Tested once here, so that field accesses in the handlers need no test.
+            if !parsed || arrival.packet.is_plain() {
+                self.run::<FLOWS>(arrival, number, alone, out);
+            } else {
+                self.run_other::<FLOWS>(arrival, number, alone, out);
+            }
+        }
+        if !FLOWS && let Some(last) = burst.arrivals().last() {
+            self.reach(&last.stamp());
+        }
+        self.report.packets += burst.len() as u64;
+    }
+
+    /// Runs a packet that is off the fast path.
+    #[cold]
+    #[inline(never)]
+    fn run_other<const FLOWS: bool>(
+        &mut self,
+        arrival: &mut Arrival<'_>,
+        number: u8,
+        alone: bool,
+        out: &mut impl HostOutbox,
+    ) {
+        self.run::<FLOWS>(arrival, number, alone, out);
+    }
+
+    /// Advances the time and the low watermark to this packet's.
+    #[inline(always)]
+    fn reach(&mut self, stamp: &Stamp) {
+        self.clock.now = self.clock.now.max(stamp.meta.now);
+        self.clock.horizon = self.clock.horizon.max(stamp.horizon);
+    }
+
+    #[inline(always)]
+    fn run<const FLOWS: bool>(
+        &mut self,
+        arrival: &mut Arrival<'_>,
+        ahead: u8,
+        alone: bool,
+        out: &mut impl HostOutbox,
+    ) {
+        let stamp = &arrival.stamp();
+        let packet = &mut arrival.packet;
+        let clock = Clock { now: stamp.meta.now, horizon: stamp.horizon };
+        // Without flows nothing reads the time amid a burst: `run_all` advances it to the last
+        // packet's.
+        if FLOWS {
+            self.reach(stamp);
+        }
+        let found = FLOWS.then(|| self.ownership.find(self.engine.app(), packet, clock, ahead));
+        let flow = found.as_ref().map_or(NO_FLOW, Found::for_entries);
+        let Clock { now, horizon } = clock;
+        let visit = Visit { now, horizon, undo: false, flow, ahead };
+        out.runs(stamp.number);
+        let ran = self.engine.run::<EveryState>(packet, visit);
+        // The flow is recorded before its packet leaves: afterwards, copying its key would wait
+        // until the ring has the packet.
+        let added =
+            found.as_ref().and_then(|found| self.ownership.settle_new(self.engine.app(), found));
+        if let Some(egress) = ran.egress(stamp.meta.port) {
+            out.leave(stamp, egress, packet.frame());
+            if alone {
+                out.show();
+            }
+        } else if const { A::HEADS } && stamp.parked.is_some() {
+            out.send(&Frames::Ended { parked: stamp.parked }.into());
+        }
+        let settled = found.and_then(|found| self.ownership.settle(self.engine.app(), &found));
+        if let Some(flow) = settled.or(added) {
+            self.ownership.consider_offer(self.engine.app(), flow, self.clock.now, out);
+        }
+    }
+}
+
+/// Messages from the NIC.
+impl<A: App> HostHalf<A> {
     /// Handles a message from the NIC that is no packet. Messages that end a run are the caller's.
     pub fn message(
         &mut self,
         message: &Message<'_>,
-        out: &mut impl Outbox,
+        out: &mut impl HostOutbox,
     ) -> Result<(), ProtocolError> {
         match *message {
             Message::Ownership(message) => self.ownership_message(message, out),
             Message::Durability(message) if const { A::DURABLE } => {
-                self.durability_message(message, out)
+                let Self { replication, ownership, .. } = self;
+                replication.message(message, ownership, side!(self), out.replicas())?;
+                self.end_of_release(out);
+                Ok(())
             }
             Message::Records(message) if const { !A::RECORDED.is_empty() } => {
                 let (state, ending) = message.ending();
@@ -165,268 +302,152 @@ impl<A: App> HostHalf<A> {
     fn ownership_message(
         &mut self,
         message: Ownership<'_>,
-        out: &mut impl Outbox,
+        out: &mut impl HostOutbox,
     ) -> Result<(), ProtocolError> {
         match message {
             Ownership::Release { punts, entries, group } => {
-                self.release(punts, entries, group, out)?;
+                self.release(punts, entries, group, out)
             }
-            Ownership::Entry { state, piece } => self.entry(state, piece, out)?,
-            Ownership::Vanished {} => self.vanished(out)?,
-            Ownership::Fence { ticket } => self.fence(ticket, out)?,
-            Ownership::Decline { ticket } => {
-                let offer = self.take_ticket(ticket)?;
-                self.report.declined += 1;
-                if let Some(record) = self.offered_record(ticket, offer) {
-                    record.stage = Stage::Owned;
-                    record.punts = record.punts.saturating_add(1);
-                    record.packets = 0;
+            Ownership::Entry { state, piece } => {
+                self.ownership.entry(state, piece, side!(self))?;
+                // Replicated now: if this side ends amid the flow, the ring no longer has the
+                // entry.
+                self.tell_changes(out);
+                self.end_of_release(out);
+                Ok(())
+            }
+            Ownership::Vanished {} => {
+                self.ownership.vanished()?;
+                self.end_of_release(out);
+                Ok(())
+            }
+            Ownership::Fence { ticket } => self.fence(ticket, out),
+            Ownership::Decline { ticket } => self.ownership.declined(ticket, side!(self)),
+            Ownership::Owned { group } if const { A::DURABLE } => {
+                if let Some(store) = out.replicas() {
+                    Replication::<A>::is_owned(group, store);
                 }
+                self.count_at_nic(self.at_nic().saturating_add(1));
+                Ok(())
             }
-            Ownership::Owned { group } if const { A::DURABLE } => self.owned(group, out),
-            Ownership::AllOwned { .. } if const { A::DURABLE } => self.all_owned(out),
-            _ => return Err(ProtocolError::unexpected(&message.into())),
-        }
-        Ok(())
-    }
-
-    /// Starts sampling packets for the [load](Self::load).
-    pub const fn watch(&mut self) {
-        self.watch.begin();
-    }
-
-    /// The host's counters, and its recent top flows.
-    pub fn load(&mut self, mut talker: impl FnMut(&Talker<A::Group>)) -> Load {
-        let (counts, room) = (self.counts(), u64::from(self.flows.room()));
-        let talkers = &mut self.watch.talkers;
-        let told = talkers.all().len() as u64;
-        talkers.all().iter().for_each(&mut talker);
-        talkers.age();
-        Load { counts, room, talkers: told, ..Load::default() }
-    }
-
-    /// The counters of this side, with the flows owned now.
-    pub fn counts(&mut self) -> Report {
-        let evicted = self.engine.evicted();
-        Report { flows: u64::from(self.flows.len()), evicted, ..self.report }
-    }
-
-    /// Flows handed to the NIC that did not come back, including those that ended there.
-    pub const fn at_nic(&self) -> u32 {
-        self.at_nic
-    }
-
-    /// Number of offers that can be made now.
-    pub const fn offers_left(&self) -> usize {
-        if self.leaving.is_some() { 0 } else { self.free.count_ones() as usize }
-    }
-
-    /// Sets the number of the NIC's flows, as the NIC reported it.
-    pub const fn count_at_nic(&mut self, flows: u32) {
-        self.at_nic = flows;
-    }
-
-    /// Follows an order, as far as possible now.
-    pub fn follow(&mut self, order: &Order<A::Group>, out: &mut impl Outbox) {
-        match order {
-            Order::Admit(admission) => self.admission = *admission,
-            Order::Offer(group) => {
-                let app = self.engine.app();
-                // At the time of the last packet, since only packets advance time.
-                let found = self.flows.find(app, group, self.now, 0);
-                if let Some(flow) = found.filter(|_| self.moving)
-                    && self.may_move(flow)
-                {
-                    self.offer(flow, out);
+            Ownership::AllOwned { .. } if const { A::DURABLE } => {
+                if let Some(store) = out.replicas() {
+                    let Self { replication, ownership, engine, clock, .. } = self;
+                    replication.all_owned(ownership, engine.app(), *clock, store);
                 }
+                Ok(())
             }
-            // No message that the NIC may answer by a release may stand between the entries of a
-            // flow.
-            Order::Recall(group) if self.moving && self.leaving.is_none() => {
-                out.send(&Ownership::Recall { group: encoded(group, &mut room()) }.into());
-            }
-            Order::Recall(_) => {}
+            _ => Err(ProtocolError::unexpected(&message.into())),
         }
     }
 
-    /// Whether the flow is here, complete, and not in transit.
-    pub(crate) fn may_move(&mut self, flow: u32) -> bool {
-        let strays = Flows::strays(self.engine.app());
-        let comes = self.incoming.is_some_and(|incoming| incoming.flow == flow);
-        let Some(record) = self.flows.record(flow) else { return false };
-        // Without any strays, none belongs to this flow.
-        record.scattered &= strays > 0;
-        record.stage == Stage::Owned && !record.scattered && !comes
-    }
-
-    /// Offers the flow, if a ticket is free.
-    pub(crate) fn offer(&mut self, flow: u32, out: &mut impl Outbox) {
-        let Some(group) = self.flows.group(flow) else { return };
-        let punts = self.flows.record(flow).map_or(0, |record| record.punts);
-        if self.offers_left() == 0 {
-            return;
-        }
-        let ticket = self.free.trailing_zeros() as usize;
-        let Some(keys) = self.flows.keys(self.engine.app(), flow) else { return };
-        out.send(
-            &Ownership::Offer {
-                ticket: ticket as u32,
-                punts,
-                group: encoded(&group, &mut room()),
-                keys: Keys(zerocopy::IntoBytes::as_bytes(keys.as_slice())),
-            }
-            .into(),
-        );
-        self.tickets[ticket] = Some(Offer { flow, digest: digest(&group.words(), &keys) });
-        self.free &= !(1 << ticket);
-        if let Some(record) = self.flows.record(flow) {
-            record.stage = Stage::Offered;
-            record.ticket = ticket as u32;
-        }
-    }
-
-    /// Handles a fence: all of the flow's earlier packets are handled. Hands the flow over, unless
-    /// it changed.
-    pub(crate) fn fence(
-        &mut self,
-        ticket: u32,
-        out: &mut impl Outbox,
-    ) -> Result<(), ProtocolError> {
-        if self.leaving.is_some() {
-            let bit = 1_u64.checked_shl(ticket).unwrap_or(0);
-            if bit & !self.free & !self.fenced == 0 {
-                return Err(ProtocolError::UnknownTicket(ticket));
-            }
-            self.fenced |= bit;
-            return Ok(());
-        }
-        let offer = self.take_ticket(ticket)?;
-        if !self.is_as_offered(ticket, offer) {
-            if let Some(record) = self.offered_record(ticket, offer) {
-                record.stage = Stage::Owned;
-            }
-            out.send(&Ownership::Withdraw { ticket }.into());
-            return Ok(());
-        }
-        let (app, flow, now) = (self.engine.app(), offer.flow, self.horizon);
-        let left = Flows::entries(app, flow, now);
-        if const { A::DURABLE } {
-            self.copies_go_along(flow, now, out);
-        }
-        out.send(&Ownership::Transfer { ticket, entries: left }.into());
-        self.report.offloads += 1;
-        self.at_nic = self.at_nic.saturating_add(1);
-        self.flows.pin(flow);
-        if let Some(record) = self.flows.record(flow) {
-            record.stage = Stage::Leaving;
-        }
-        let at_once = if left <= SMALL { left } else { 0 };
-        self.send_entries(Leaving { flow, left, now }, at_once, out);
-        Ok(())
-    }
-
-    /// The record of an offered flow, if its number still belongs to this offer.
-    pub(crate) fn offered_record(&mut self, ticket: u32, offer: Offer) -> Option<&mut Record> {
-        let record = self.flows.record(offer.flow)?;
-        (record.stage == Stage::Offered && record.ticket == ticket).then_some(record)
-    }
-
-    fn is_as_offered(&mut self, ticket: u32, offer: Offer) -> bool {
-        if self.offered_record(ticket, offer).is_none() {
-            return false;
-        }
-        let (group, keys) =
-            (self.flows.group(offer.flow), self.flows.keys(self.engine.app(), offer.flow));
-        match (group, keys) {
-            (Some(group), Some(keys)) => digest(&group.words(), &keys) == offer.digest,
-            _ => false,
-        }
-    }
-
-    pub(crate) fn take_ticket(&mut self, ticket: u32) -> Result<Offer, ProtocolError> {
-        let place = self.tickets.get_mut(ticket as usize).and_then(Option::take);
-        let offer = place.ok_or(ProtocolError::UnknownTicket(ticket))?;
-        self.free |= 1 << ticket;
-        Ok(offer)
-    }
-
+    /// A flow begins to come back.
     fn release(
         &mut self,
         punts: u32,
         entries: u32,
         group: &[u8],
-        out: &mut impl Outbox,
+        out: &mut impl HostOutbox,
     ) -> Result<(), ProtocolError> {
-        if self.incoming.is_some() {
-            return Err(ProtocolError::Unexpected(Kind::Release));
-        }
-        let group = A::Group::get(group).ok_or(ProtocolError::Undecodable(Kind::Release))?;
-        self.flows.expect(self.engine.app(), &group);
+        let group = self.ownership.announced_release(group, self.engine.app())?;
         // The NIC may refuse a flow amid its handover. Then the remaining entries are sent, and
         // come back behind the others.
-        if self.leaving.is_some_and(|leaving| self.flows.group(leaving.flow) == Some(group)) {
+        if self.ownership.is_leaving(&group) {
             self.hand_over(u32::MAX, out)?;
         }
-        let record = Record { punts, came: self.now.max(1), ..Record::OWNED };
-        self.at_nic = self.at_nic.saturating_sub(1);
-        self.asked_for = ASKED_AGAIN[0];
-        self.report.released += 1;
-        self.flows.reserve(self.engine.app(), &group);
-        let flow = self.flows.add(self.engine.app(), group, record);
-        if let Some(flow) = flow {
-            self.flows.pin(flow);
-        }
-        // Without room for a record the entries are kept, and the flow stays here for good.
-        let flow = flow.unwrap_or(NO_FLOW);
-        self.incoming = Some(Incoming { flow, left: entries, group, used: self.now });
-        self.end_of_release(out);
-        Ok(())
-    }
-
-    fn entry(
-        &mut self,
-        state: u16,
-        piece: &[u8],
-        out: &mut impl Outbox,
-    ) -> Result<(), ProtocolError> {
-        let unexpected = ProtocolError::Unexpected(Kind::Entry);
-        let incoming = self.incoming.as_mut().ok_or(unexpected)?;
-        let came = self.flows.import(self.engine.app(), state, piece, incoming.flow, true)?;
-        // By now the key may belong to another entry, since nobody here knew that it was in use.
-        self.report.refused += u64::from(came.is_none());
-        incoming.used = incoming.used.max(came.unwrap_or(0));
-        incoming.left -= 1;
-        // Replicated now: if this side ends amid the flow, the ring no longer has the entry.
-        self.tell_changes(out);
-        self.end_of_release(out);
-        Ok(())
-    }
-
-    /// Handles an entry that expired before it could be sent.
-    fn vanished(&mut self, out: &mut impl Outbox) -> Result<(), ProtocolError> {
-        let unexpected = ProtocolError::Unexpected(Kind::Vanished);
-        self.incoming.as_mut().ok_or(unexpected)?.left -= 1;
+        self.ownership.release((group, punts), entries, side!(self));
         self.end_of_release(out);
         Ok(())
     }
 
     /// After the last entry, replicas of the flow that the NIC still holds are stale: those entries
     /// had expired.
-    pub(crate) fn end_of_release(&mut self, out: &mut impl Outbox) {
-        let Some(Incoming { left: 0, group, flow, used }) = self.incoming else { return };
-        self.incoming = None;
-        // The NIC's time is ahead of the host's, and a record must live as long as its entries.
-        self.flows.unpin(flow, used.max(self.now));
+    fn end_of_release(&mut self, out: &mut impl HostOutbox) {
+        let Some(group) = self.ownership.end_of_release(self.clock.now) else { return };
         if const { A::DURABLE } {
             self.tell_changes(out);
-            if let Some(standby) = out.standby() {
-                standby.forget_all(Holder::Nic, Some(encoded(&group, &mut room())));
+            if let Some(store) = out.replicas() {
+                Replication::<A>::came_back(&group, store);
             }
+        }
+    }
+
+    /// Handles a fence: hands the flow over, unless it changed or another one goes.
+    fn fence(&mut self, ticket: u32, out: &mut impl HostOutbox) -> Result<(), ProtocolError> {
+        let Some(flow) = self.ownership.fence(ticket, self.engine.app(), out)? else {
+            return Ok(());
+        };
+        if const { A::DURABLE } {
+            self.tell_changes(out);
+            let (app, now) = (self.engine.app(), self.clock.horizon);
+            if let Some(group) = self.ownership.flows().group(flow) {
+                Replication::assign_to_nic(&group, flow, app, now, out.replicas());
+            }
+        }
+        self.ownership.transfer(ticket, flow, side!(self), out);
+        Ok(())
+    }
+
+    /// Sends the next entries of the leaving flow, at most `most`. The run loop calls it whenever
+    /// the ring to the NIC has room.
+    pub fn hand_over(&mut self, most: u32, out: &mut impl HostOutbox) -> Result<(), ProtocolError> {
+        self.ownership.send_entries(most, side!(self), out);
+        while let Some(ticket) = self.ownership.next_fenced() {
+            self.fence(ticket, out)?;
+        }
+        Ok(())
+    }
+
+    /// Replicates the changes made here, if anything is durable, and reports ended entries, if
+    /// anything is recorded.
+    #[inline]
+    pub fn tell_changes(&mut self, out: &mut impl HostOutbox) {
+        if const { !A::RECORDED.is_empty() } {
+            self.engine.app().ended(&mut |state, ending| out.ended(state, ending));
+        }
+        if const { A::DURABLE || !A::KEPT.is_empty() }
+            && let Some(store) = out.replicas()
+        {
+            self.replication.replicate(&self.ownership, self.engine.app(), store);
         }
     }
 }
 
-/// A digest of a set of keys, independent of their order.
-fn digest(group: &[u64; 5], keys: &[[u64; 5]]) -> u64 {
-    keys.iter().fold(SHARE.hash(group), |digest, key| digest.wrapping_add(SHARE.hash(key) | 1))
+/// The other side's process or a previous host's ended.
+impl<A: App> HostHalf<A> {
+    /// Takes back the flows of a NIC that ended; everything that it published has been handled.
+    /// Entries of durable states are restored from their replicas, and the NIC's other state is
+    /// lost. A NIC that is started later owns no flow.
+    #[cold]
+    pub fn nic_lost(&mut self, store: &mut dyn ReplicaStore) -> Reclaimed {
+        let Self { replication, ownership, engine, clock, .. } = self;
+        replication.nic_lost(ownership, engine.app(), *clock, store)
+    }
+
+    /// Handles a message that the NIC sent to the previous host, and that host did not release from
+    /// the ring. All such messages come here before [`Self::take_over`].
+    #[cold]
+    pub fn catch_up(&mut self, message: &Message<'_>, store: &mut dyn ReplicaStore) {
+        self.replication.catch_up(message, self.engine.app(), store);
+    }
+
+    /// Restores durable singletons from their replicas, and gives `bad` the numbers of those that
+    /// don't decode. This runs before any entry is restored, since entries may depend on
+    /// singletons.
+    #[cold]
+    pub fn restore_singletons(&mut self, store: &dyn ReplicaStore, bad: &mut dyn FnMut(u16)) {
+        Replication::restore_singletons(self.engine.app(), store, bad);
+    }
+
+    /// Takes over the durable entries of a host that ended. Before this, [`Self::catch_up`] got the
+    /// messages that the old host left on the ring, and [`Self::restore_singletons`] ran. `now` is
+    /// the time of the latest packet on the wire. Next, the NIC reports the flows that it owns
+    /// ([`NicHalf::host_lost`](crate::nic_half::NicHalf::host_lost)). With `afresh`, state that
+    /// flows depend on was lost with the old host, so every replica of an entry is dropped.
+    #[cold]
+    pub fn take_over(&mut self, now: u64, store: &mut dyn ReplicaStore, afresh: bool) -> Reclaimed {
+        self.clock.now = self.clock.now.max(now);
+        let Self { replication, ownership, engine, clock, .. } = self;
+        replication.take_over(ownership, engine.app(), *clock, store, afresh)
+    }
 }

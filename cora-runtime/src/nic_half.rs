@@ -4,28 +4,24 @@ use core::marker::PhantomData;
 
 use cora_core::app::{App, Sides};
 use cora_core::packet::{MAX_FRAME, Packet, ROOM, Roomy};
-use cora_core::state::table::Change;
 use cora_core::state::{Memory, NO_FLOW, OutOfMemory, Place, Reach, Visit};
 
-use crate::channel::{Outbox, ProtocolError, TICKETS};
-use crate::exec::burst::{ALONE, Burst, announce, announce_owned};
+use crate::channel::{Outbox, ProtocolError};
+use crate::durability;
+use crate::exec::burst::{ALONE, BURST, BURST_BYTES, Burst};
 use crate::exec::egress::Wire;
 use crate::exec::engine::{Engine, Ran, copy_words, keep_words};
 use crate::exec::header_split;
-use crate::exec::hold::HoldQueue;
-use crate::link::message::{
-    Control, Durability, Frames, GroupKey, Load, Message, Records, Report, Stamp, Telemetry,
-};
+use crate::exec::prefetch::{announce, announce_owned};
+use crate::link::message::{Control, Frames, Load, Message, Report, Stamp, Telemetry};
 use crate::link::region::IDLE;
-use crate::ownership::dispatch::Dispatch;
-use crate::ownership::encode::{encoded, room};
-use crate::ownership::handover::Leaving;
-use crate::ownership::pending_keys::Announced;
-use crate::ownership::records::Flows;
+use crate::ownership::hold::HoldQueue;
+use crate::ownership::nic::{Dispatch, NicOwnership, NicRecord, NicSide};
+use crate::state_hash::{Say, say_words};
 use crate::telemetry::Watch;
 
-/// Most keys that pending offers can announce.
-pub(crate) const ANNOUNCED: usize = 256;
+/// Bytes that the hold queue needs for any burst.
+const HELD_BURST: usize = HoldQueue::bytes_for(BURST, BURST_BYTES);
 
 /// The states that the plan lets a handler reach at the NIC.
 #[derive(Clone, Copy, Debug)]
@@ -51,45 +47,36 @@ pub enum Event {
     Watch(u64),
 }
 
-/// A transfer with entries still to come.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Incoming {
-    pub(crate) flow: u32,
-    pub(crate) left: u32,
-    /// It could not be installed and goes back; entries still to come go straight back.
-    pub(crate) returned: bool,
-}
-
 /// The NIC's half.
 #[derive(Debug)]
 pub struct NicHalf<A: App> {
-    pub(crate) engine: Engine<A>,
-    pub(crate) flows: Flows<A>,
-    pub(crate) hold: HoldQueue,
-    /// One more than the number of the last held packet that may go to the host. Later packets for
-    /// the host stay behind it.
-    pub(crate) host_waits_until: u64,
-    /// The flow offered under each ticket.
-    pub(crate) tickets: [Option<u32>; TICKETS],
-    /// Keys of flows in transit, while their entries are not here.
-    pub(crate) announced: Announced,
-    pub(crate) incoming: Option<Incoming>,
-    /// Clock hand: where the next search for an idle flow begins.
-    pub(crate) hand: u32,
-    /// The flow that is being handed over to the host.
-    pub(crate) leaving: Option<Leaving>,
-    /// Whether further offers are declined.
-    pub(crate) closed: bool,
-    /// Time of the latest packet.
-    pub(crate) now: u64,
-    /// The original of the running packet, from the wire or from the hold queue.
-    pub(crate) original: &'static mut [u64],
-    waiting: &'static mut [u64],
+    engine: Engine<A>,
+    ownership: NicOwnership<A>,
+    hold: HoldQueue,
     watch: Watch<A::Group>,
+    /// Time of the latest packet.
+    now: u64,
+    /// The original of the running packet, from the wire or from the hold queue.
+    original: &'static mut [u64],
+    /// The held packet that runs.
+    held: &'static mut [u64],
     /// The counters of this side.
     pub report: Report,
 }
 
+/// The parts of the half that a change of owner touches.
+macro_rules! side {
+    ($half:ident) => {
+        &mut NicSide {
+            app: $half.engine.app(),
+            hold: &mut $half.hold,
+            report: &mut $half.report,
+            now: $half.now,
+        }
+    };
+}
+
+/// The half as a whole: its memory, and its state.
 impl<A: App> NicHalf<A> {
     /// Bytes of [`Memory`] in addition to those of the program's states.
     pub fn bytes(app: &mut A) -> usize {
@@ -98,7 +85,7 @@ impl<A: App> NicHalf<A> {
 
     /// The same, for a hold queue of `bytes` bytes.
     pub fn bytes_to_hold(app: &mut A, bytes: usize) -> usize {
-        Flows::bytes(app) + bytes.max(HoldQueue::LEAST) + 2 * (MAX_FRAME + ROOM + 128)
+        NicOwnership::bytes(app) + bytes.max(HELD_BURST) + 2 * (MAX_FRAME + ROOM + 128)
     }
 
     /// A half that owns no flow.
@@ -115,20 +102,13 @@ impl<A: App> NicHalf<A> {
         bytes: usize,
     ) -> Result<Self, OutOfMemory> {
         Ok(Self {
-            flows: Flows::create(memory, &mut app)?,
-            hold: HoldQueue::create(memory, bytes)?,
-            host_waits_until: 0,
+            ownership: NicOwnership::create(memory, &mut app)?,
+            hold: HoldQueue::create(memory, bytes.max(HELD_BURST))?,
             original: memory.take_u64(MAX_FRAME.div_ceil(8))?,
-            waiting: memory.take_u64((MAX_FRAME + ROOM).div_ceil(8))?,
+            held: memory.take_u64((MAX_FRAME + ROOM).div_ceil(8))?,
             engine: Engine::new(app),
-            tickets: [None; TICKETS],
-            announced: Announced::new(),
-            incoming: None,
-            leaving: None,
-            hand: 0,
-            closed: false,
-            now: 0,
             watch: Watch::new(),
+            now: 0,
             report: Report::default(),
         })
     }
@@ -137,7 +117,7 @@ impl<A: App> NicHalf<A> {
     /// entries of a flow that goes straight back: no other flow can leave before the last of them.
     #[inline]
     pub const fn takes_packets(&self) -> bool {
-        self.hold.has_room() && !matches!(self.incoming, Some(Incoming { returned: true, .. }))
+        self.hold.has_room(HELD_BURST) && !self.ownership.is_returning()
     }
 
     /// Whether the hold queue is empty.
@@ -148,26 +128,18 @@ impl<A: App> NicHalf<A> {
 
     /// Whether the hold queue is empty and no flow is in transit.
     pub fn is_drained(&self) -> bool {
-        self.hold.is_empty()
-            && self.incoming.is_none()
-            && self.leaving.is_none()
-            && self.tickets.iter().all(Option::is_none)
-    }
-
-    /// Starts sampling packets for load reports ([`Self::tell`]).
-    pub const fn watch(&mut self) {
-        self.watch.begin();
+        self.hold.is_empty() && self.ownership.is_settled()
     }
 
     /// Whether [`Self::hand_over`] has work.
     #[inline]
     pub const fn is_handing_over(&self) -> bool {
-        self.leaving.is_some()
+        self.ownership.is_handing_over()
     }
 
     /// Declines offers from now on: there will be no packet for them.
     pub const fn close(&mut self) {
-        self.closed = true;
+        self.ownership.close();
     }
 
     /// The time of the latest packet.
@@ -182,15 +154,60 @@ impl<A: App> NicHalf<A> {
 
     /// Flows owned here.
     pub const fn flows(&self) -> u32 {
-        self.flows.len()
+        self.ownership.flows().len()
     }
 
     /// Whether flow lookup also searches entries: some entry has a key that its flow's record
     /// lacks.
     pub const fn looks_among_entries(&self) -> bool {
-        self.flows.other_keys
+        self.ownership.flows().looks_among_entries()
     }
 
+    /// The counters of this side, with the flows owned now.
+    pub fn counts(&mut self) -> Report {
+        let evicted = self.engine.evicted();
+        Report { flows: u64::from(self.flows()), evicted, ..self.report }
+    }
+
+    /// Starts sampling packets for load reports ([`Self::tell`]).
+    pub const fn watch(&mut self) {
+        self.watch.begin();
+    }
+
+    /// Reports this side's load to the host; `load` has the part that only the run loop knows.
+    /// Nothing is reported amid the entries of a flow.
+    #[inline(never)]
+    pub fn tell(&mut self, load: &Load, out: &mut impl Outbox) {
+        if self.ownership.is_receiving() {
+            return;
+        }
+        let (counts, room) = (self.counts(), self.ownership.flows().room());
+        let load = Load { counts, room: room.into(), waiting: self.hold.waiting(), ..*load };
+        self.watch.tell(&load, out);
+    }
+
+    /// Sends the changes of durable entries to the host, which keeps replicas, and the ended
+    /// entries of recorded states.
+    #[inline]
+    pub fn tell_changes(&mut self, out: &mut impl Outbox) {
+        durability::report_changes(self.engine.app(), self.ownership.flows(), out);
+    }
+
+    /// Gives the state of the half to `say`, for an explorer of all schedules. `frame` has room for
+    /// the largest frame.
+    pub fn digest(&mut self, frame: &mut [u8; MAX_FRAME], say: &mut Say<'_>) {
+        self.ownership.hash(self.engine.app(), &self.hold, say);
+        let waits = self.hold.host_waits_until().saturating_sub(self.hold.left());
+        say_words(say, &[waits, self.now]);
+        self.hold.each(frame, &mut |stamp, frame| {
+            say_words(say, &[stamp.number]);
+            say(frame);
+        });
+    }
+}
+
+/// Packets from the wire.
+impl<A: App> NicHalf<A> {
     /// Handles packets from the wire, in order.
     #[inline(never)]
     pub fn burst(&mut self, burst: &mut Burst<'_>, io: &mut (impl Outbox + Wire)) {
@@ -198,10 +215,10 @@ impl<A: App> NicHalf<A> {
         match A::PLAN.sides {
             Sides::HostOnly => {}
             Sides::NicOnly => {
-                announce(burst, &mut self.engine, None);
+                announce::<A, NicRecord>(burst, &mut self.engine, None);
                 self.report.packets += burst.len() as u64;
             }
-            Sides::Split => announce_owned(burst, &mut self.engine, &mut self.flows),
+            Sides::Split => announce_owned(burst, &mut self.engine, self.ownership.flows_mut()),
         }
         self.watch.burst(burst.len(), |at| burst.group(at, parsed));
         for (number, arrival) in burst.numbered_mut() {
@@ -213,28 +230,6 @@ impl<A: App> NicHalf<A> {
             self.now = self.now.max(last.stamp().meta.now);
         }
         self.tell_changes(io);
-    }
-
-    /// Sends the changes of durable entries to the host, which keeps replicas, and the ended
-    /// entries of recorded states.
-    #[inline]
-    pub fn tell_changes(&mut self, io: &mut impl Outbox) {
-        if const { !A::RECORDED.is_empty() } {
-            self.engine.app().ended(&mut |state, ending| {
-                io.send(&Records::of(state, ending).into());
-            });
-        }
-        if const { A::DURABLE && matches!(A::PLAN.sides, Sides::Split) } {
-            let flows = &self.flows;
-            flows.tell(self.engine.app(), &mut |state, group, change| match change {
-                Change::Gone(key) => io.send(&Durability::Erase { state, key }.into()),
-                Change::Is { piece, .. } => {
-                    let mut bytes = room();
-                    let group = group.map_or(&[][..], |group| encoded(&group, &mut bytes));
-                    io.send(&Durability::Copy { state, group: GroupKey(group), piece }.into());
-                }
-            });
-        }
     }
 
     #[inline]
@@ -258,46 +253,6 @@ impl<A: App> NicHalf<A> {
         }
     }
 
-    /// Transmits a packet from the host, or the frame of its head.
-    #[inline(never)]
-    pub fn sent(
-        &mut self,
-        stamp: &Stamp,
-        frame: &[u8],
-        io: &mut impl Wire,
-    ) -> Result<(), ProtocolError> {
-        if const { A::HEADS } && stamp.parked.is_some() {
-            return self.complete(stamp, frame, io);
-        }
-        io.relay(stamp, frame);
-        Ok(())
-    }
-
-    /// Handles a message from the host.
-    pub fn message(
-        &mut self,
-        message: &Message<'_>,
-        io: &mut (impl Outbox + Wire),
-    ) -> Result<Event, ProtocolError> {
-        match *message {
-            Message::Frames(Frames::Send { stamp, frame }) => self.sent(&stamp, frame, io)?,
-            Message::Frames(Frames::Ended { parked }) if const { A::HEADS } => {
-                header_split::forget(parked, io)?;
-            }
-            Message::Ownership(message) => self.ownership_message(message, io)?,
-            Message::Control(Control::Piece { state, piece }) => self.version(state, piece)?,
-            Message::Control(Control::Begin {}) => return Ok(Event::Begin),
-            Message::Control(Control::Drained { .. }) => return Ok(Event::Drained),
-            Message::Telemetry(Telemetry::Watch { every }) => {
-                self.watch.begin();
-                return Ok(Event::Watch(every));
-            }
-            _ => return Err(ProtocolError::unexpected(message)),
-        }
-        self.tell_changes(io);
-        Ok(Event::None)
-    }
-
     fn split_packet(
         &mut self,
         stamp: &Stamp,
@@ -306,15 +261,14 @@ impl<A: App> NicHalf<A> {
         io: &mut (impl Outbox + Wire),
     ) {
         // Held packets are older than incoming ones.
-        let horizon = self.hold.oldest().unwrap_or(stamp.meta.now);
+        let (now, left) = (stamp.meta.now, self.hold.left());
+        let horizon = self.hold.oldest().unwrap_or(now);
         let stamp = &Stamp { horizon, ..*stamp };
-        self.flows.begin(stamp.meta.now, horizon, ahead);
-        match self.dispatch_ahead(stamp.meta.now, packet, ahead) {
-            Dispatch::Run(flow) if !self.must_queue(flow) => {
-                let joined = self.hold.joined();
-                if let Some(record) = self.flows.record(flow) {
-                    record.passed = joined;
-                }
+        self.ownership.flows_mut().begin(now, horizon, ahead);
+        let app = self.engine.app();
+        match self.ownership.dispatch_ahead(app, now, left, packet, ahead) {
+            Dispatch::Run(flow) if !self.ownership.must_queue(flow, &self.hold) => {
+                self.ownership.passes(flow, &self.hold);
                 let length = packet.len();
                 if self.run(flow, stamp, packet, ahead, io) {
                     return;
@@ -326,6 +280,7 @@ impl<A: App> NicHalf<A> {
                     self.queue(Some(flow), stamp, frame);
                 } else {
                     self.release(flow, stamp, frame, io);
+                    self.go_on(io);
                 }
             }
             Dispatch::Run(flow) | Dispatch::Wait(flow) => {
@@ -336,54 +291,45 @@ impl<A: App> NicHalf<A> {
         }
     }
 
-    /// Whether earlier packets of this flow are still held.
-    pub(crate) fn must_queue(&mut self, flow: u32) -> bool {
-        let left = self.hold.left();
-        self.flows.record(flow).is_some_and(|record| record.queued_until > left)
-    }
-
-    /// Whether a later packet of the flow ran while the first held one waited. When that came it
-    /// was not the flow's; the flow's keys have changed since.
-    fn was_passed_by(&mut self, flow: u32) -> bool {
-        let left = self.hold.left();
-        self.flows.record(flow).is_some_and(|record| record.passed > left)
-    }
-
     /// Whether earlier packets for the host are still held, maybe of the same flow.
     const fn host_must_queue(&self) -> bool {
-        let some = self.host_waits_until > self.hold.left();
-        some || (A::PLAN.host_ordered && !self.hold.is_empty())
+        self.hold.holds_for_host() || (A::PLAN.host_ordered && !self.hold.is_empty())
     }
 
     #[inline(never)]
     fn queue(&mut self, flow: Option<u32>, stamp: &Stamp, frame: &[u8]) {
         self.hold.push(stamp, frame);
         self.report.held += 1;
-        let joined = self.hold.joined();
-        match flow.and_then(|flow| self.flows.record(flow)) {
-            Some(record) => record.queued_until = joined,
-            None => self.host_waits_until = joined,
+        self.ownership.queued(flow, &mut self.hold);
+    }
+
+    /// Runs held packets if a flow arrived, unless other entries go straight back.
+    #[inline]
+    fn go_on(&mut self, io: &mut (impl Outbox + Wire)) {
+        if !self.ownership.is_returning() && self.hold.moves_on() {
+            self.drain(io);
         }
     }
 
     /// Runs held packets, until one belongs to a flow in transit.
     #[inline(never)]
-    pub(crate) fn drain(&mut self, io: &mut (impl Outbox + Wire)) {
-        let buffer = core::mem::take(&mut self.waiting);
+    fn drain(&mut self, io: &mut (impl Outbox + Wire)) {
+        let buffer = core::mem::take(&mut self.held);
         let bytes = zerocopy::IntoBytes::as_mut_bytes(buffer);
         while let Some((stamp, length)) = self.hold.peek(bytes) {
-            self.flows.begin(stamp.meta.now, stamp.horizon, ALONE);
+            let now = stamp.meta.now;
+            self.ownership.flows_mut().begin(now, stamp.horizon, ALONE);
             let mut packet = Packet::in_room(Roomy::new(bytes, length), stamp.meta);
-            match self.dispatch(stamp.meta.now, &packet) {
+            let (app, left) = (self.engine.app(), self.hold.left());
+            match self.ownership.dispatch(app, now, left, &packet) {
                 Dispatch::Wait(_) => break,
-                Dispatch::Run(flow) if !self.was_passed_by(flow) => {
+                Dispatch::Run(flow) if !self.ownership.was_passed_by(flow, &self.hold) => {
                     self.hold.pop();
-                    if !self.run(flow, &stamp, &mut packet, ALONE, io) {
+                    if self.run(flow, &stamp, &mut packet, ALONE, io) {
+                        self.ownership.ran_held(flow, &self.hold);
+                    } else {
                         copy_words(self.original, packet.frame_of(length));
                         self.release(flow, &stamp, packet.frame(), io);
-                    } else if let Some(record) = self.flows.record(flow) {
-                        // The packet may have made a key that finds other held packets.
-                        record.queued_until = record.queued_until.max(self.host_waits_until);
                     }
                     // The queue may be long, and the wire's ring may be published amid it.
                     self.tell_changes(io);
@@ -395,17 +341,7 @@ impl<A: App> NicHalf<A> {
             }
         }
         io.runs(IDLE);
-        self.waiting = buffer;
-    }
-
-    /// Sends the flow's packets to the host from now on. If some are held here, all packets for the
-    /// host stay behind them: without a record, nobody can tell the flow's packets from others.
-    #[inline(never)]
-    pub(crate) fn forget(&mut self, flow: u32) {
-        if self.must_queue(flow) {
-            self.host_waits_until = self.hold.joined();
-        }
-        self.flows.remove(self.engine.app(), flow);
+        self.held = buffer;
     }
 
     /// Runs a packet of a flow that is owned here. `false`: it punts, and its original is saved.
@@ -427,71 +363,125 @@ impl<A: App> NicHalf<A> {
         }
         self.report.packets += 1;
         Self::finish(ran, stamp, packet.frame(), io);
-        let waits = self.must_queue(flow);
-        if !self.flows.settle_at_nic(self.engine.app(), flow) && waits {
-            self.host_waits_until = self.hold.joined();
-        }
+        self.ownership.settle(flow, self.engine.app(), &mut self.hold);
         true
     }
 
-    fn finish(ran: Ran, stamp: &Stamp, frame: &[u8], io: &mut impl Wire) {
+    fn finish(ran: Ran, stamp: &Stamp, frame: &[u8], wire: &mut impl Wire) {
         if let Some(egress) = ran.egress(stamp.meta.port) {
-            io.transmit(&Stamp { egress, ..*stamp }, frame);
+            wire.transmit(&Stamp { egress, ..*stamp }, frame);
         }
     }
 
     fn pass_on(&mut self, stamp: &Stamp, frame: &[u8], io: &mut (impl Outbox + Wire)) {
         self.report.passed_on += 1;
-        let punt = Self::punt(stamp, frame, io);
+        let punt = header_split::punt::<A>(stamp, frame, io);
         io.send(&punt);
     }
 
     /// Sends the flow to the host: its entries, then the packet.
     #[inline(never)]
     fn release(&mut self, flow: u32, stamp: &Stamp, frame: &[u8], io: &mut (impl Outbox + Wire)) {
-        let punts = self.flows.record(flow).map_or(0, |record| record.punts).saturating_add(1);
         // Built before anything is sent: afterwards, reading the frame would wait until the ring
         // has the entries.
-        let punt = Self::punt(stamp, frame, io);
-        self.give_back(flow, punts, stamp.meta.now, 0, io);
+        let punt = header_split::punt::<A>(stamp, frame, io);
+        self.ownership.release(flow, stamp.meta.now, side!(self), io);
         io.send(&punt);
         // Meanwhile the host can go on.
         io.show();
-        self.forget(flow);
+        self.ownership.forget(flow, self.engine.app(), &mut self.hold);
     }
+}
 
-    /// The counters of this side, with the flows owned now.
-    pub fn counts(&mut self) -> Report {
-        let evicted = self.engine.evicted();
-        Report { flows: u64::from(self.flows.len()), evicted, ..self.report }
-    }
-
-    /// Reports this side's load to the host; `load` has the part that only the run loop knows.
-    /// Nothing is reported amid the entries of a flow.
-    #[inline(never)]
-    pub fn tell(&mut self, load: &Load, io: &mut impl Outbox) {
-        if self.incoming.is_some() {
-            return;
-        }
-        let counts = self.counts();
-        let talkers = self.watch.talkers.all();
-        io.send(
-            &Telemetry::Load {
-                load: Load {
-                    counts,
-                    room: u64::from(self.flows.room()),
-                    waiting: self.hold.waiting(),
-                    talkers: talkers.len() as u64,
-                    ..*load
-                },
+/// Messages from the host.
+impl<A: App> NicHalf<A> {
+    /// Handles a message from the host.
+    pub fn message(
+        &mut self,
+        message: &Message<'_>,
+        io: &mut (impl Outbox + Wire),
+    ) -> Result<Event, ProtocolError> {
+        match *message {
+            Message::Frames(Frames::Send { stamp, frame }) => self.sent(&stamp, frame, io)?,
+            Message::Frames(Frames::Ended { parked }) if const { A::HEADS } => {
+                header_split::forget(parked, io)?;
             }
-            .into(),
-        );
-        let mut bytes = room();
-        for talker in talkers {
-            let group = encoded(&talker.key, &mut bytes);
-            io.send(&Telemetry::Talker { count: talker.count, error: talker.error, group }.into());
+            Message::Ownership(message) => {
+                self.ownership.message(message, side!(self), io)?;
+                self.go_on(io);
+            }
+            Message::Control(Control::Piece { state, piece }) => self.version(state, piece)?,
+            Message::Control(Control::Begin {}) => return Ok(Event::Begin),
+            Message::Control(Control::Drained { .. }) => return Ok(Event::Drained),
+            Message::Telemetry(Telemetry::Watch { every }) => {
+                self.watch.begin();
+                return Ok(Event::Watch(every));
+            }
+            _ => return Err(ProtocolError::unexpected(message)),
         }
-        self.watch.talkers.age();
+        self.tell_changes(io);
+        Ok(Event::None)
+    }
+
+    /// Transmits a packet from the host, or the frame of its head.
+    #[inline(never)]
+    pub fn sent(
+        &mut self,
+        stamp: &Stamp,
+        frame: &[u8],
+        wire: &mut impl Wire,
+    ) -> Result<(), ProtocolError> {
+        if const { A::HEADS } && stamp.parked.is_some() {
+            // No packet is running, so the saved original is not needed.
+            let buffer = zerocopy::IntoBytes::as_mut_bytes(&mut *self.original);
+            return header_split::complete(stamp, frame, buffer, wire);
+        }
+        wire.relay(stamp, frame);
+        Ok(())
+    }
+
+    /// Sends the next entries of the leaving flow to the host, at most `most`. After the last one,
+    /// its held packets go on. The run loop calls it between bursts.
+    #[inline(never)]
+    pub fn hand_over(&mut self, most: u32, io: &mut (impl Outbox + Wire)) {
+        self.ownership.hand_over(most, side!(self), io);
+        self.go_on(io);
+    }
+
+    /// Merges a part of a read-mostly state's version. Its last part puts the version in force.
+    ///
+    /// # Errors
+    /// If there is no such state, or if the piece is no part of it.
+    #[inline(never)]
+    pub fn version(&mut self, state: u16, piece: &[u8]) -> Result<(), ProtocolError> {
+        let bad = ProtocolError::BadPiece(state);
+        if usize::from(state) >= A::STATES {
+            return Err(bad);
+        }
+        self.engine.app().state(usize::from(state)).merge(piece).map_err(|_| bad)
+    }
+
+    /// The host ended, and a new one will read everything sent from here on. Incomplete flows are
+    /// forgotten: the host has replicas of their durable entries. The flows owned here are reported
+    /// to the new host, and held packets go on. Records and entries of owned flows stay as they
+    /// are. With `afresh` they end instead, since state that they depend on is lost.
+    #[cold]
+    #[inline(never)]
+    pub fn host_lost(&mut self, io: &mut (impl Outbox + Wire), afresh: bool) {
+        if let Some(flow) = self.ownership.comes() {
+            // At time 0 every entry is alive, so none that came is reported as gone.
+            durability::disown(self.engine.app(), flow, 0);
+        }
+        self.ownership.forget_incomplete(side!(self));
+        if afresh {
+            self.ownership.end_all(side!(self));
+        }
+        if const { A::DURABLE } {
+            // Changes that were sent may have been on the ring when the host ended.
+            durability::retell(self.engine.app());
+            self.tell_changes(io);
+        }
+        self.ownership.report_owned(io);
+        self.drain(io);
     }
 }

@@ -16,7 +16,7 @@ use cora_core::state::{
 use cora_core::verdict::{Stop, Transmit, Verdict};
 use cora_runtime::channel::Outbox;
 use cora_runtime::exec::{Burst, Wire};
-use cora_runtime::host_half::HostHalf;
+use cora_runtime::host_half::{HostHalf, HostOutbox};
 use cora_runtime::link::message::{Kind, Message, Stamp};
 use cora_runtime::link::payload::Parked;
 use cora_runtime::nic_half::NicHalf;
@@ -117,6 +117,8 @@ impl App for Counts {
 /// are ignored.
 #[derive(Debug, Default)]
 struct Ring(VecDeque<(u16, Vec<u8>)>, usize);
+
+impl HostOutbox for Ring {}
 
 impl Outbox for Ring {
     fn send(&mut self, message: &Message<'_>) {

@@ -12,7 +12,7 @@ use cora_core::state::{Described, Home, Line, Memory, OutOfMemory, Place, Reach}
 use cora_core::verdict::{Drop, Reason, Transmit, Verdict};
 use cora_runtime::channel::{Outbox, ProtocolError};
 use cora_runtime::exec::{Burst, Wire, rest_of};
-use cora_runtime::host_half::HostHalf;
+use cora_runtime::host_half::{HostHalf, HostOutbox};
 use cora_runtime::link::message::{Frames, Message, Stamp};
 use cora_runtime::link::payload::{LOT_BYTES, Lots, Parked, Parking};
 use cora_runtime::link::ring::{CONTROL_WORDS, SharedMemory};
@@ -100,6 +100,8 @@ impl Way {
         Self { ring: VecDeque::new(), left: Vec::new(), lots: Lots::new(memory) }
     }
 }
+
+impl HostOutbox for Way {}
 
 impl Outbox for Way {
     fn send(&mut self, message: &Message<'_>) {

@@ -11,7 +11,7 @@ use cora_core::state::{Described, Home, Memory, OutOfMemory, Place, Reach};
 use cora_core::verdict::{Transmit, Verdict};
 use cora_runtime::channel::Outbox;
 use cora_runtime::exec::{Burst, Wire};
-use cora_runtime::host_half::HostHalf;
+use cora_runtime::host_half::{HostHalf, HostOutbox};
 use cora_runtime::link::message::{Frames, Load, Message, Stamp, Telemetry};
 use cora_runtime::link::payload::Parked;
 use cora_runtime::nic_half::NicHalf;
@@ -70,6 +70,8 @@ struct Out {
     left: Vec<Vec<u8>>,
     talkers: Vec<Vec<u8>>,
 }
+
+impl HostOutbox for Out {}
 
 impl Outbox for Out {
     fn send(&mut self, message: &Message<'_>) {

@@ -1,9 +1,9 @@
 //! Makes halves, each in memory of its own, and lets them take what is on a queue.
 
 use cora_runtime::channel::Outbox;
-use cora_runtime::durability::Standby;
+use cora_runtime::durability::ReplicaStore;
 use cora_runtime::exec::{Burst, Wire};
-use cora_runtime::host_half::HostHalf;
+use cora_runtime::host_half::{HostHalf, HostOutbox};
 use cora_runtime::link::message::Message;
 use cora_runtime::nic_half::NicHalf;
 
@@ -50,8 +50,10 @@ impl Outbox for HostEnds<'_> {
     fn send(&mut self, message: &Message<'_>) {
         self.back.send(message);
     }
+}
 
-    fn standby(&mut self) -> Option<&mut dyn Standby> {
+impl HostOutbox for HostEnds<'_> {
+    fn replicas(&mut self) -> Option<&mut dyn ReplicaStore> {
         Some(self.copies)
     }
 }
@@ -60,7 +62,7 @@ impl Outbox for HostEnds<'_> {
 pub(crate) fn serve_host<A: SimApp>(
     host: &mut HostHalf<A>,
     punt: &mut Ring,
-    ends: &mut impl Outbox,
+    ends: &mut impl HostOutbox,
 ) -> Result<(), String> {
     let Some((kind, mut bytes)) = punt.pop() else { return Ok(()) };
     let taken = if let Some((stamp, frame)) = Message::decode_frame(kind, &mut bytes) {

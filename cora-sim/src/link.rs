@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use cora_runtime::channel::Outbox;
 use cora_runtime::exec::Wire;
+use cora_runtime::host_half::HostOutbox;
 use cora_runtime::link::message::{Frames, Keys, Kind, Message, Ownership, Stamp};
 use cora_runtime::link::payload::Parking;
 
@@ -114,6 +115,8 @@ impl Ring {
         }
     }
 }
+
+impl HostOutbox for Ring {}
 
 impl Outbox for Ring {
     fn send(&mut self, message: &Message<'_>) {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use cora_runtime::durability::{Copied, Holder, Standby};
+use cora_runtime::durability::{Holder, Replica, ReplicaStore};
 
 /// Copies, by state and key, and those of singletons, by state.
 #[derive(Clone, Debug, Default)]
@@ -38,9 +38,9 @@ impl Copy {
     }
 }
 
-impl Standby for Copies {
-    fn keep(&mut self, copy: &Copied<'_>) -> bool {
-        let Copied { state, holder, group, key, piece } = *copy;
+impl ReplicaStore for Copies {
+    fn keep(&mut self, copy: &Replica<'_>) -> bool {
+        let Replica { state, holder, group, key, piece } = *copy;
         let copy = Copy { holder, group: group.to_vec(), piece: piece.to_vec() };
         if let Some(kept) = &mut self.loses {
             *kept += 1;
@@ -81,20 +81,20 @@ impl Standby for Copies {
         self.singletons.get(&state).inspect(|whole| visit(0, whole)).is_some()
     }
 
-    fn find(&self, state: u16, key: &[u8], visit: &mut dyn FnMut(&Copied<'_>)) -> bool {
+    fn find(&self, state: u16, key: &[u8], visit: &mut dyn FnMut(&Replica<'_>)) -> bool {
         let Some(Copy { holder, group, piece }) = self.entries.get(&(state, key.to_vec())) else {
             return false;
         };
-        visit(&Copied { state, holder: *holder, group, key, piece });
+        visit(&Replica { state, holder: *holder, group, key, piece });
         true
     }
 
-    fn each(&self, holder: Holder, group: Option<&[u8]>, visit: &mut dyn FnMut(&Copied<'_>)) {
+    fn each(&self, holder: Holder, group: Option<&[u8]>, visit: &mut dyn FnMut(&Replica<'_>)) {
         for ((state, key), copy) in
             self.entries.iter().filter(|(_, copy)| copy.is_of(holder, group))
         {
             let Copy { holder, group, piece } = copy;
-            visit(&Copied { state: *state, holder: *holder, group, key, piece });
+            visit(&Replica { state: *state, holder: *holder, group, key, piece });
         }
     }
 }

@@ -9,6 +9,7 @@ use cora_core::key::{FiveTuple, protocol};
 use cora_core::packet::{Meta, Port};
 use cora_runtime::channel::Outbox;
 use cora_runtime::exec::Burst;
+use cora_runtime::host_half::HostOutbox;
 use cora_runtime::link::message::{Frames, Message, Stamp};
 use cora_runtime::link::payload::Parked;
 
@@ -45,6 +46,8 @@ pub struct Case {
 }
 
 struct Collect<'a>(&'a mut Results, &'a mut BTreeMap<u32, FiveTuple>);
+
+impl HostOutbox for Collect<'_> {}
 
 impl Outbox for Collect<'_> {
     fn send(&mut self, message: &Message<'_>) {

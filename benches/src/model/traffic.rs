@@ -4,7 +4,7 @@
 use cora_core::key::{Address, FiveTuple, InsideAddress, SourceAddress, protocol};
 use cora_plan::Decision;
 use cora_plan::traffic::{Bin, Class, Traffic};
-use cora_runtime::host_half::share_of;
+use cora_runtime::ownership::share_of;
 
 use super::cases::{Case, Feed};
 use super::frames::{Capture, ends};

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use cora_runtime::durability::{Copied, Holder};
+use cora_runtime::durability::{Holder, Replica};
 
 /// A state's number, and a key.
 type Name = (u16, Vec<u8>);
@@ -31,7 +31,7 @@ impl<P> Default for Index<P> {
 
 impl<P: Copy> Index<P> {
     /// Adds a replica; returns the place of a previous one with the same key.
-    pub(crate) fn put(&mut self, copy: &Copied<'_>, place: P) -> Option<P> {
+    pub(crate) fn put(&mut self, copy: &Replica<'_>, place: P) -> Option<P> {
         let name = (copy.state, copy.key.to_vec());
         if let Some(kept) = self.copies.get_mut(&name).filter(|kept| kept.group == copy.group) {
             kept.holder = copy.holder;
@@ -83,10 +83,10 @@ impl<P: Copy> Index<P> {
     }
 
     /// Visits the replica with this key; returns whether there is one.
-    pub(crate) fn find(&self, state: u16, key: &[u8], visit: &mut dyn FnMut(&Copied<'_>)) -> bool {
+    pub(crate) fn find(&self, state: u16, key: &[u8], visit: &mut dyn FnMut(&Replica<'_>)) -> bool {
         let Some(kept) = self.copies.get(&(state, key.to_vec())) else { return false };
         let Kept { holder, group, piece, .. } = kept;
-        visit(&Copied { state, holder: *holder, group, key, piece });
+        visit(&Replica { state, holder: *holder, group, key, piece });
         true
     }
 
@@ -96,7 +96,7 @@ impl<P: Copy> Index<P> {
         &self,
         holder: Holder,
         group: Option<&[u8]>,
-        visit: &mut dyn FnMut(&Copied<'_>),
+        visit: &mut dyn FnMut(&Replica<'_>),
     ) {
         for (state, key) in self.names(holder, group) {
             self.find(state, &key, visit);

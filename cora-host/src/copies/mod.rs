@@ -2,7 +2,7 @@
 
 mod index;
 
-use cora_runtime::durability::{Copied, Holder, Standby};
+use cora_runtime::durability::{Holder, Replica, ReplicaStore};
 
 pub(crate) use index::Index;
 
@@ -22,8 +22,8 @@ impl Copies {
     }
 }
 
-impl Standby for Copies {
-    fn keep(&mut self, copy: &Copied<'_>) -> bool {
+impl ReplicaStore for Copies {
+    fn keep(&mut self, copy: &Replica<'_>) -> bool {
         let bytes = copy.group.len() + copy.key.len() + copy.piece.len();
         let older = self.index.place(copy.state, copy.key).unwrap_or(0);
         if self.bytes - older + bytes > self.most {
@@ -47,11 +47,11 @@ impl Standby for Copies {
         self.index.assign(from, to, group);
     }
 
-    fn find(&self, state: u16, key: &[u8], visit: &mut dyn FnMut(&Copied<'_>)) -> bool {
+    fn find(&self, state: u16, key: &[u8], visit: &mut dyn FnMut(&Replica<'_>)) -> bool {
         self.index.find(state, key, visit)
     }
 
-    fn each(&self, holder: Holder, group: Option<&[u8]>, visit: &mut dyn FnMut(&Copied<'_>)) {
+    fn each(&self, holder: Holder, group: Option<&[u8]>, visit: &mut dyn FnMut(&Replica<'_>)) {
         self.index.each(holder, group, visit);
     }
 }
@@ -63,7 +63,7 @@ mod tests {
     #[test]
     fn copies_are_found_by_key_holder_and_flow() {
         let mut copies = Copies::new(1000);
-        let copy = |group: &'static [u8], piece: &'static [u8], holder| Copied {
+        let copy = |group: &'static [u8], piece: &'static [u8], holder| Replica {
             state: 3,
             holder,
             group,
@@ -96,7 +96,7 @@ mod tests {
         let keep = |copies: &mut Copies, number: u8, more: usize| {
             let piece = [&piece(number)[..], &vec![7; more]].concat();
             let (group, key) = (&b"flow"[..], &piece[..4]);
-            copies.keep(&Copied { state: 1, holder: Holder::Nic, group, key, piece: &piece })
+            copies.keep(&Replica { state: 1, holder: Holder::Nic, group, key, piece: &piece })
         };
         // Each takes 14 bytes plus its extra length.
         assert!((0..4).all(|number| keep(&mut copies, number, 0)));

@@ -4,7 +4,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use cora_core::app::App;
-use cora_runtime::durability::{Copied, Holder, Standby as _};
+use cora_runtime::durability::{Holder, Replica, ReplicaStore as _};
 
 use super::layout::{Conversion, Layout};
 use super::singletons::Sized;
@@ -93,7 +93,7 @@ pub(super) fn open_standby(
                         app.described(usize::from(state)).convert(value, to)
                     })
                 {
-                    carried += u64::from(copies.keep(&Copied { state, piece: &piece, ..*copy }));
+                    carried += u64::from(copies.keep(&Replica { state, piece: &piece, ..*copy }));
                 }
             });
         }
@@ -167,7 +167,7 @@ mod tests {
                 piece[..4].copy_from_slice(&number.to_le_bytes());
                 let holder = Holder::Nic;
                 let key = &piece[..4];
-                let copy = Copied { state, holder, group: key, key, piece: &piece };
+                let copy = Replica { state, holder, group: key, key, piece: &piece };
                 assert!(copies.keep(&copy), "entry {number} of state {state}");
             }
         }

@@ -3,7 +3,7 @@
 
 use cora_core::app::App;
 use cora_runtime::channel::ProtocolError;
-use cora_runtime::durability::Standby;
+use cora_runtime::durability::ReplicaStore;
 use cora_runtime::host_half::HostHalf;
 use cora_runtime::link::message::{Kind, MAX_MESSAGE, Message};
 use cora_runtime::link::region::{NicStatus, Region};
@@ -21,7 +21,7 @@ pub(super) fn catch_up<A: App>(
     half: &mut HostHalf<A>,
     regions: &Regions<'_, A>,
     region: &Region,
-    standby: &mut dyn Standby,
+    standby: &mut dyn ReplicaStore,
     exporter: Option<&Exporter>,
 ) -> Result<(), RunError> {
     let page = regions.page;
@@ -51,7 +51,7 @@ fn read<A: App>(
     half: &mut HostHalf<A>,
     punt: &mut Consumer<SharedMemory>,
     buffer: &mut [u8],
-    standby: &mut dyn Standby,
+    standby: &mut dyn ReplicaStore,
     exporter: Option<&Exporter>,
     page: HostPage,
 ) -> Result<(), RunError> {

@@ -365,8 +365,8 @@ fn account<A: App>(worker: Worker<A>, records: Option<Records>) -> Value {
     if let Some(outcomes) = nic_outcomes {
         account[OF_NIC] = outcomes;
     }
-    if half.reclaimed.dropped > 0 {
-        account["copies_dropped"] = half.reclaimed.dropped.into();
+    if half.reclaimed().dropped > 0 {
+        account["copies_dropped"] = half.reclaimed().dropped.into();
     }
     if let Some(records) = records {
         account["records"] = json!(records);

@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use cora_core::outcome::{OTHER, Outcomes};
-use cora_runtime::durability::{Copied, Holder, Standby};
+use cora_runtime::durability::{Holder, Replica, ReplicaStore};
 use cora_runtime::link::region::IDLE;
 use cora_runtime::link::region::{
     AttachError, HashSeed, Identity, Region, RegionLayout, TOLD_TABLES, generation,
@@ -352,8 +352,8 @@ pub(super) struct Beating<S> {
     pub(super) page: HostPage,
 }
 
-impl<S: Standby> Standby for Beating<S> {
-    fn keep(&mut self, copy: &Copied<'_>) -> bool {
+impl<S: ReplicaStore> ReplicaStore for Beating<S> {
+    fn keep(&mut self, copy: &Replica<'_>) -> bool {
         self.page.beat();
         self.copies.keep(copy)
     }
@@ -393,11 +393,11 @@ impl<S: Standby> Standby for Beating<S> {
         })
     }
 
-    fn find(&self, state: u16, key: &[u8], visit: &mut dyn FnMut(&Copied<'_>)) -> bool {
+    fn find(&self, state: u16, key: &[u8], visit: &mut dyn FnMut(&Replica<'_>)) -> bool {
         self.copies.find(state, key, visit)
     }
 
-    fn each(&self, holder: Holder, group: Option<&[u8]>, visit: &mut dyn FnMut(&Copied<'_>)) {
+    fn each(&self, holder: Holder, group: Option<&[u8]>, visit: &mut dyn FnMut(&Replica<'_>)) {
         self.copies.each(holder, group, &mut |copy| {
             self.page.beat();
             visit(copy);

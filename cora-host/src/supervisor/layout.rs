@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 use cora_core::app::App;
 use cora_core::plain::Plain;
-use cora_runtime::ownership::Flows;
+use cora_runtime::durability;
 use serde::{Deserialize, Serialize};
 
 /// The durable states of a program.
@@ -71,7 +71,7 @@ impl Layout {
     pub(super) fn of<A: App>(app: &mut A) -> Self {
         let mut states = Vec::new();
         for (number, (name, _)) in A::PLACES.iter().enumerate() {
-            if Flows::durable_bytes(app, number as u16).is_none() {
+            if durability::sizes(app, number as u16).is_none() {
                 continue;
             }
             states.extend(StateLayout::of(app, number, name));

@@ -2,14 +2,22 @@
 //!
 //! | module | concept |
 //! | --- | --- |
-//! | `failover` | the other side's process ended, and another will be started |
-//! | `replicate` | replicas at the host: of the NIC's entries, and of its own |
 //! | [`store`] | the replica store, and how far replicas lag |
-//! | `track` | durable entries of flows: the side that reports them, and their changes |
+//! | `track` | durable entries: their changes, and the side that reports them |
+//! | `report` | the NIC reports its changes |
+//! | `replicate` | the host keeps replicas: of the NIC's entries, and of its own |
+//! | `catch_up` | messages that a dead host left on the ring |
+//! | `restore` | state restored from replicas, after one side's process ended |
 
-mod failover;
+mod catch_up;
 mod replicate;
+mod report;
+mod restore;
 pub mod store;
 mod track;
 
-pub use store::{Copied, Holder, Reclaimed, Standby};
+pub(crate) use replicate::Replication;
+pub(crate) use report::report_changes;
+pub use store::{Holder, Reclaimed, Replica, ReplicaStore};
+pub use track::sizes;
+pub(crate) use track::{disown, retell};

@@ -31,7 +31,7 @@ pub enum Holder {
 
 /// A replica of a durable entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Copied<'a> {
+pub struct Replica<'a> {
     /// The state's number.
     pub state: u16,
     /// Its owner.
@@ -45,10 +45,10 @@ pub struct Copied<'a> {
 }
 
 /// Keeps replicas: at most one for each key of a state.
-pub trait Standby {
+pub trait ReplicaStore {
     /// Keeps a replica in place of the one with the same state and key. `false`: there is no room
     /// for it, and the old one is gone.
-    fn keep(&mut self, copy: &Copied<'_>) -> bool;
+    fn keep(&mut self, copy: &Replica<'_>) -> bool;
 
     /// Forgets the replica with this key, if this side holds the entry.
     fn forget(&mut self, holder: Holder, state: u16, key: &[u8]);
@@ -79,11 +79,11 @@ pub trait Standby {
     }
 
     /// Visits the replica with this key. Returns whether there is one.
-    fn find(&self, state: u16, key: &[u8], visit: &mut dyn FnMut(&Copied<'_>)) -> bool;
+    fn find(&self, state: u16, key: &[u8], visit: &mut dyn FnMut(&Replica<'_>)) -> bool;
 
     /// Visits the replicas of this holder's entries, of one flow or of all, in the same order each
     /// time.
-    fn each(&self, holder: Holder, group: Option<&[u8]>, visit: &mut dyn FnMut(&Copied<'_>));
+    fn each(&self, holder: Holder, group: Option<&[u8]>, visit: &mut dyn FnMut(&Replica<'_>));
 }
 
 /// State that the survivor kept of a dead side's.

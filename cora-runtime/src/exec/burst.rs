@@ -3,12 +3,10 @@
 
 use cora_core::app::{App, Sides};
 use cora_core::key::Key;
-use cora_core::packet::{MAX_FRAME, Packet, Port, ROOM, Roomy};
+use cora_core::packet::{Packet, Port, ROOM, Roomy};
 
-use crate::exec::engine::Engine;
 use crate::link::message::{MAX_MESSAGE, Stamp};
 use crate::link::payload::Parked;
-use crate::ownership::records::Flows;
 pub use cora_core::state::table::ahead::{ALONE, BURST};
 
 /// Most bytes that the frames of a burst take. Bursts of large frames have fewer packets.
@@ -195,128 +193,4 @@ impl<'a> BurstBuffer<'a> {
         self.rest = rest;
         Roomy::fitting(kept, length)
     }
-}
-
-/// Prefetches the entries that the packets will look up in the states and, if given, in `flows`.
-/// The first stage prefetches index lines, the second the entries that they name. Hashing is not
-/// part of parsing, because one loop with both has too few registers.
-#[inline(always)]
-pub(crate) fn announce<A: App>(
-    burst: &Burst<'_>,
-    engine: &mut Engine<A>,
-    mut flows: Option<&mut Flows<A>>,
-) {
-    const { assert!(BURST <= u32::BITS as usize) };
-    for (number, Arrival { packet, .. }) in burst.numbered() {
-        if let Some(flows) = &mut flows {
-            flows.hint(number, packet);
-        }
-        engine.app().hint(number, packet);
-    }
-    let mut unknown = 0_u32;
-    for (number, Arrival { packet, .. }) in burst.numbered() {
-        if let Some(flows) = &mut flows {
-            flows.guess(number, || A::Group::of(packet).ok());
-        }
-        let known = engine.app().guess(number, packet);
-        if const { A::FURTHER } {
-            unknown |= u32::from(!known) << number;
-        }
-    }
-    if const { A::FURTHER } {
-        announce_further(burst, engine, unknown);
-    }
-    if let Some(flows) = flows {
-        announce_owners(all_of(burst.len()), engine, flows);
-    }
-}
-
-/// [`announce`] for the NIC under a split plan. The NIC runs only packets of its own flows, so
-/// states prefetch only for packets that may belong to one. Stale hints of the other packets are
-/// harmless: a hint counts only if its entry has the key.
-#[inline(always)]
-pub(crate) fn announce_owned<A: App>(
-    burst: &Burst<'_>,
-    engine: &mut Engine<A>,
-    flows: &mut Flows<A>,
-) {
-    for (number, Arrival { packet, .. }) in burst.numbered() {
-        flows.hint(number, packet);
-    }
-    let owned = flows.guess_all(burst);
-    let packet = |number: u8| burst.arrivals().get(usize::from(number));
-    for number in bits(owned) {
-        if let Some(arrival) = packet(number) {
-            engine.app().hint(number, &arrival.packet);
-        }
-    }
-    let mut unknown = 0_u32;
-    for number in bits(owned) {
-        if let Some(arrival) = packet(number) {
-            let known = engine.app().guess(number, &arrival.packet);
-            if const { A::FURTHER } {
-                unknown |= u32::from(!known) << number;
-            }
-        }
-    }
-    if const { A::FURTHER } {
-        announce_further(burst, engine, unknown);
-    }
-    announce_owners(owned, engine, flows);
-}
-
-/// Prefetches the owner of each candidate entry, its flow's entry list, and its flow record. The
-/// group key of a translated reply does not find that record.
-#[inline(never)]
-fn announce_owners<A: App>(packets: u32, engine: &mut Engine<A>, flows: &Flows<A>) {
-    let app = engine.app();
-    for number in bits(packets) {
-        app.hint_owner(number);
-    }
-    for number in bits(packets) {
-        if let Some(flow) = app.guess_owner(number) {
-            flows.prefetch(flow);
-        }
-    }
-}
-
-/// The first `packets` packets, a bit each.
-#[inline(always)]
-const fn all_of(packets: usize) -> u32 {
-    if packets < BURST { (1 << packets) - 1 } else { u32::MAX }
-}
-
-/// The numbers of the set bits, lowest first.
-fn bits(mut set: u32) -> impl Iterator<Item = u8> {
-    core::iter::from_fn(move || {
-        let lowest = (set != 0).then(|| set.trailing_zeros() as u8);
-        set &= set.wrapping_sub(1);
-        lowest
-    })
-}
-
-/// Prefetches in the further states for the packets with flows that have no entry: one bit of
-/// `unknown` each, from the lowest.
-#[inline(never)]
-fn announce_further<A: App>(burst: &Burst<'_>, engine: &mut Engine<A>, unknown: u32) {
-    let app = engine.app();
-    app.forget_further();
-    let packet = |number: u8| burst.arrivals().get(usize::from(number));
-    for number in bits(unknown) {
-        if let Some(arrival) = packet(number) {
-            app.hint_further(number, &arrival.packet);
-        }
-    }
-    for number in bits(unknown) {
-        if let Some(arrival) = packet(number) {
-            app.guess_further(number, &arrival.packet);
-        }
-    }
-}
-
-/// Free bytes that the hold queue needs before a burst is taken in, with `head` bytes in front of
-/// each frame.
-pub(crate) const fn held_bytes(head: usize) -> usize {
-    const { assert!(BURST_BYTES >= MAX_FRAME) };
-    BURST_BYTES + BURST * head
 }

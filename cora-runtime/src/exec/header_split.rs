@@ -10,7 +10,6 @@ use crate::channel::ProtocolError;
 use crate::exec::Wire;
 use crate::link::message::{Frames, Message, Stamp};
 use crate::link::payload::{LOT_BYTES, Parked, Parking};
-use crate::nic_half::NicHalf;
 
 /// Shortest frame that is split, in bytes. A shorter frame is copied faster than its rest is
 /// stored.
@@ -23,46 +22,43 @@ pub fn rest_of(frame: &[u8]) -> usize {
     if fits && is_told_by_head(frame) { frame.len() - HEAD } else { 0 }
 }
 
-impl<A: App> NicHalf<A> {
-    /// The message that passes a packet to the host; under header split it has only the head of a
-    /// long frame.
-    #[inline(always)]
-    pub(crate) fn punt<'f>(stamp: &Stamp, frame: &'f [u8], io: &mut impl Wire) -> Message<'f> {
-        if const { A::HEADS }
-            && frame.len() >= LONG
-            && let Some((parked, head)) = behead(frame, io.lots())
-        {
-            return Message::Frames(Frames::Punt {
-                stamp: Stamp { parked, ..*stamp },
-                frame: head,
-            });
-        }
-        Message::Frames(Frames::Punt { stamp: *stamp, frame })
+/// The message that passes a packet to the host; under header split it has only the head of a long
+/// frame.
+#[inline(always)]
+pub(crate) fn punt<'f, A: App>(
+    stamp: &Stamp,
+    frame: &'f [u8],
+    wire: &mut impl Wire,
+) -> Message<'f> {
+    if const { A::HEADS }
+        && frame.len() >= LONG
+        && let Some((parked, head)) = behead(frame, wire.lots())
+    {
+        return Message::Frames(Frames::Punt { stamp: Stamp { parked, ..*stamp }, frame: head });
     }
+    Message::Frames(Frames::Punt { stamp: *stamp, frame })
+}
 
-    /// Transmits the whole frame of a packet, joined from the head that the host returned and the
-    /// rest.
-    #[inline(never)]
-    pub(crate) fn complete(
-        &mut self,
-        stamp: &Stamp,
-        head: &[u8],
-        io: &mut impl Wire,
-    ) -> Result<(), ProtocolError> {
-        // No packet is running, so the saved original is not needed.
-        let whole = zerocopy::IntoBytes::as_mut_bytes(&mut *self.original);
-        let length = head.len() + stamp.parked.bytes();
-        let (Some(frame), Some(lots)) = (whole.get_mut(..length), io.lots()) else {
-            return Err(ProtocolError::NothingParked);
-        };
-        let (front, rest) = frame.split_at_mut_checked(head.len()).unwrap_or_default();
-        if !lots.take(stamp.parked, rest) {
-            return Err(ProtocolError::NothingParked);
-        }
-        front.copy_from_slice(head);
-        io.relay(&Stamp { parked: Parked::NONE, ..*stamp }, frame);
-        Ok(())
+/// Transmits the whole frame of a packet, joined in `buffer` from the head that the host returned
+/// and the rest.
+#[inline(never)]
+pub(crate) fn complete(
+    stamp: &Stamp,
+    head: &[u8],
+    buffer: &mut [u8],
+    wire: &mut impl Wire,
+) -> Result<(), ProtocolError> {
+    let length = head.len() + stamp.parked.bytes();
+    let (Some(frame), Some(lots)) = (buffer.get_mut(..length), wire.lots()) else {
+        return Err(ProtocolError::NothingParked);
+    };
+    let (front, rest) = frame.split_at_mut_checked(head.len()).unwrap_or_default();
+    if !lots.take(stamp.parked, rest) {
+        return Err(ProtocolError::NothingParked);
     }
+    front.copy_from_slice(head);
+    wire.relay(&Stamp { parked: Parked::NONE, ..*stamp }, frame);
+    Ok(())
 }
 
 /// Splits a frame into its head and the handle of its rest. `None`: the frame has to go whole.
@@ -74,7 +70,7 @@ fn behead<'f>(frame: &'f [u8], lots: Option<&mut dyn Parking>) -> Option<(Parked
 }
 
 /// Frees the rest of a frame that ended at the host.
-pub(crate) fn forget(parked: Parked, io: &mut impl Wire) -> Result<(), ProtocolError> {
-    let was_there = io.lots().is_some_and(|lots| lots.free(parked));
+pub(crate) fn forget(parked: Parked, wire: &mut impl Wire) -> Result<(), ProtocolError> {
+    let was_there = wire.lots().is_some_and(|lots| lots.free(parked));
     was_there.then_some(()).ok_or(ProtocolError::NothingParked)
 }

@@ -4,18 +4,16 @@
 //! | --- | --- |
 //! | [`burst`] | packets that are handled together |
 //! | [`engine`] | one packet through all handlers, as a transaction |
+//! | `prefetch` | the entries and flow records that a burst will look up |
 //! | `egress` | where packets leave the NIC |
 //! | `header_split` | the split of long frames at the NIC |
-//! | `hold` | the queue of packets that wait for a handover |
-//! | `host_burst` | the packets that the host runs |
 //! | [`reassemble`](mod@reassemble) | whole frames from heads and the rests that a dead NIC left |
 
 pub mod burst;
 pub(crate) mod egress;
 pub mod engine;
 pub(crate) mod header_split;
-pub(crate) mod hold;
-mod host_burst;
+pub(crate) mod prefetch;
 pub mod reassemble;
 
 pub use burst::{Arrival, Burst};

@@ -18,41 +18,60 @@ use cora_core::state::table::Direction;
 use cora_core::state::table::ahead::Foretold;
 use cora_core::state::{NO_FLOW, Visit};
 
-use crate::exec::burst::{Arrival, Burst};
-use crate::ownership::records::{Flows, each_travelling};
+use crate::ownership::entries::each_travelling;
+use crate::ownership::records::{FlowRecord, Flows};
 
-impl<A: App> Flows<A> {
+impl<A: App, R: FlowRecord> Flows<A, R> {
     /// Begins a packet at `now`, number `ahead` of its burst. No packet older than `horizon` will
     /// come.
     #[inline]
-    pub fn begin(&mut self, now: u64, horizon: u64, ahead: u8) {
+    pub(crate) fn begin(&mut self, now: u64, horizon: u64, ahead: u8) {
         self.records.begin(Visit { now, horizon, undo: false, flow: NO_FLOW, ahead });
     }
 
     /// Prefetches the index line for packet `number` of the burst.
     #[inline(always)]
-    pub fn hint(&mut self, number: u8, packet: &Headers<'_>) {
+    pub(crate) fn hint(&mut self, number: u8, packet: &Headers<'_>) {
         self.records.hint_packet(number, packet);
     }
 
     /// Prefetches the record that the index line names. By now, all packets of the burst had their
     /// [`Self::hint`].
     #[inline]
-    pub fn guess(&mut self, number: u8, group: impl FnOnce() -> Option<A::Group>) {
+    pub(crate) fn guess(&mut self, number: u8, group: impl FnOnce() -> Option<A::Group>) {
         self.records.guess(number, group);
     }
 
-    /// [`Self::guess`] for all packets. Returns those that may belong to a known flow, a bit each.
+    /// [`Self::guess`]. Returns whether the index line shows that there is no record for the group
+    /// key.
     #[inline(always)]
-    pub(crate) fn guess_all(&mut self, burst: &Burst<'_>) -> u32 {
-        let (mut all, mut unknown) = (0_u32, 0_u32);
-        for (number, Arrival { packet, .. }) in burst.numbered() {
-            let told = self.records.foretell(number, || A::Group::of(packet).ok());
-            all |= 1 << number;
-            unknown |= u32::from(told == Foretold::Nowhere) << number;
-        }
+    pub(crate) fn guess_unknown(
+        &mut self,
+        number: u8,
+        group: impl FnOnce() -> Option<A::Group>,
+    ) -> bool {
+        self.records.foretell(number, group) == Foretold::Nowhere
+    }
+
+    /// Notes the packets of the burst without a record for their group key, a bit each. Returns
+    /// those of `all` that may belong to a known flow.
+    #[inline(always)]
+    pub(crate) fn note_unknown(&mut self, all: u32, unknown: u32) -> u32 {
         self.unknown = unknown.into();
         if self.other_keys { all } else { all & !unknown }
+    }
+
+    /// Prefetches the record with this number.
+    #[inline(always)]
+    pub(crate) fn prefetch(&self, flow: u32) {
+        self.records.prefetch(flow);
+    }
+
+    /// Prefetches the places for the record of a new flow with this group key, and for an entry
+    /// with that key.
+    pub(crate) fn expect(&self, app: &mut A, group: &A::Group) {
+        self.records.expect_key(group);
+        each_travelling(app, &mut |_, table| table.expect(group));
     }
 
     /// Whether the prefetch stage showed that packet `number` of the burst belongs to no known
@@ -64,9 +83,16 @@ impl<A: App> Flows<A> {
     }
 
     /// The flow of a packet with this group key. An idle flow counts as unknown, unless packets of
-    /// it are still held: `left` is the number of packets that ever left the hold queue.
+    /// it are [held](FlowRecord::is_held): `left` is the number of packets that ever left the hold
+    /// queue.
     #[inline]
-    pub fn find(&mut self, app: &mut A, group: &A::Group, now: u64, left: u64) -> Option<u32> {
+    pub(crate) fn find(
+        &mut self,
+        app: &mut A,
+        group: &A::Group,
+        now: u64,
+        left: u64,
+    ) -> Option<u32> {
         let number = match self.records.find(group) {
             Some((number, Direction::Original)) => number,
             // All entries have the keys of their flows, so their packets find the record.
@@ -77,7 +103,7 @@ impl<A: App> Flows<A> {
         };
         let record = self.records.entry(number)?;
         let recent = now.saturating_sub(record.used.get()) < self.idle;
-        if !recent && record.value.queued_until <= left {
+        if !recent && !record.value.is_held(left) {
             return None;
         }
         record.used.set(now.max(record.used.get()));
@@ -105,16 +131,21 @@ impl<A: App> Flows<A> {
         self.other_keys |= keys.any(|words| Some(words) != reply);
     }
 
+    /// Notes that entries with keys of any kind may have joined a flow.
+    pub(crate) const fn may_have_other_keys(&mut self, joined: bool) {
+        self.other_keys |= joined && !A::GROUPED;
+    }
+
     /// Entries joined the flow: notes whether one of them has a key that does not find the flow's
     /// record.
     #[inline(never)]
-    pub(crate) fn note_keys(&mut self, app: &mut A, number: u32) {
+    pub(crate) fn note_keys(&mut self, app: &mut A, flow: u32) {
         let known = self.other_keys || const { A::GROUPED };
-        let Some(group) = self.group(number).filter(|_| !known) else { return };
+        let Some(group) = self.group(flow).filter(|_| !known) else { return };
         let (own, reply) = (group.words(), group.reply().map(|reply| reply.words()));
         each_travelling(app, &mut |_, table| {
             if table.key_type() == TypeId::of::<A::Group>() {
-                table.each_key(number, &mut |words| {
+                table.each_key(flow, &mut |words| {
                     self.other_keys |= *words != own && Some(*words) != reply;
                 });
             }

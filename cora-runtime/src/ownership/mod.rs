@@ -1,6 +1,6 @@
 //! Ownership of flows and its changes: the protocol, without any I/O.
 //!
-//! Every packet enters at the NIC. The NIC's [`Flows`] has the flows that it owns; the host owns
+//! Every packet enters at the NIC. The NIC has a record of each flow that it owns; the host owns
 //! all others. Two first-in-first-out rings connect one NIC core and one host worker, and their
 //! order is the whole protocol:
 //!
@@ -36,34 +36,30 @@
 //!
 //! | module | concept |
 //! | --- | --- |
-//! | [`records`] | records of flows |
+//! | `nic` | the flows of the NIC |
+//! | `host` | the flows of the host |
+//! | `records` | records of flows |
 //! | `lookup` | the known flow of a packet |
-//! | `dispatch` | classifies packets at the NIC by their flow's owner |
-//! | `pending_keys` | keys of flows in transit |
-//! | `offload` | flows on their way to the NIC |
-//! | `handover` | flows that leave a side, in parts if they are large |
+//! | `entries` | the entries of a flow, in all tables |
+//! | `leaving` | a flow that leaves a side, in parts if it is large |
 //! | `pacing` | number of entries between two bursts |
-//! | `eviction` | idle flows that make room at the NIC |
+//! | `hold` | the queue of packets that wait for a handover |
 //! | `bitmap` | occupancy bitmap of the records |
 //! | [`Admission`] | conditions of the host's offers |
-//! | `version` | parts of read-mostly states' versions |
 //!
 //! [`PlanFacts::host_ordered`]: cora_core::app::PlanFacts::host_ordered
 
-pub(crate) mod admission;
-pub(crate) mod bitmap;
-pub(crate) mod dispatch;
-pub(crate) mod encode;
-pub(crate) mod eviction;
-pub(crate) mod handover;
-pub(crate) mod lookup;
-pub(crate) mod offload;
-pub(crate) mod pacing;
-pub(crate) mod pending_keys;
-pub mod records;
-pub(crate) mod version;
+mod bitmap;
+mod entries;
+pub(crate) mod hold;
+pub(crate) mod host;
+mod leaving;
+mod lookup;
+pub(crate) mod nic;
+mod pacing;
+pub(crate) mod records;
 
-pub use admission::{Admission, Order};
-pub use handover::AT_ONCE;
+pub use host::admission::{Admission, Order};
+pub use host::share_of;
+pub use leaving::AT_ONCE;
 pub use pacing::EntryPace;
-pub use records::Flows;

@@ -1,117 +1,53 @@
-//! Records of the flows that a side owns or is about to own. Entries are linked to the number of
-//! their flow's record.
+//! Records of the flows that a side owns or is about to own, found by group key or by number.
 
-use core::any::TypeId;
+use core::fmt::Debug;
 
 use cora_core::app::App;
-use cora_core::key::Key;
-use cora_core::plain::{Describe, Plain};
+use cora_core::plain::Plain;
 use cora_core::state::table::raw::{RawTable, Shape};
 use cora_core::state::table::travelling::ImportError;
-use cora_core::state::table::{Entry, Moved, Travelling};
-use cora_core::state::{MAX_PIECE, Memory, OutOfMemory, Place};
+use cora_core::state::table::{Entry, Travelling};
+use cora_core::state::{MAX_PIECE, Memory, OutOfMemory};
 
 use crate::channel::ProtocolError;
-use crate::link::message::MAX_KEYS;
 use crate::ownership::bitmap::Taken;
+use crate::ownership::entries::{self, each_travelling};
+use crate::state_hash::{Say, say_words};
 
 /// Most flows that a side can know if no state travels.
 const STATELESS_FLOWS: u32 = 65_536;
 /// Idle time-out of a flow if no state travels (ns).
 const STATELESS_IDLE: u64 = 60_000_000_000;
 
-/// The stage of a flow between the sides.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stage {
-    /// This side owns it.
-    Owned,
-    /// It is offered: the host still owns it, and the NIC holds its packets.
-    Offered,
-    /// It is in handover, with some entries still here: none of its packets run.
-    Leaving,
-}
+/// A side's record of a flow. Records are in a table, which requires plain values; they never leave
+/// their side.
+pub(crate) trait FlowRecord: Plain + Debug {
+    /// Whether packets of the flow are still held: `left` is the number of packets that ever left
+    /// the hold queue. A flow with held packets stays known, however idle it is.
+    fn is_held(&self, left: u64) -> bool;
 
-/// A side's record of a flow.
-#[derive(Clone, Copy, Debug)]
-pub struct Record {
-    /// Its stage.
-    pub stage: Stage,
-    /// At the host: the ticket of its offer.
-    pub ticket: u32,
-    /// Some of its entries may be linked to no flow, since there was no room for a record when they
-    /// were made.
-    pub scattered: bool,
-    /// Number of its punts.
-    pub punts: u32,
-    /// At the host: its packets since it came, after decay
-    /// ([`Admission::pace`](crate::ownership::Admission::pace)). At the NIC: not counted.
-    pub packets: u32,
-    /// At the host: when it came back from the NIC (ns of packet time); 0 if it never did. At the
-    /// NIC: the latest use of the entries that came.
-    pub came: u64,
-    /// At the NIC: one more than the number of the last held packet that is, or may be, the flow's.
-    pub queued_until: u64,
-    /// At the NIC: the end of the hold queue when a packet of the flow last overtook it. Packets
-    /// held then were not the flow's. At the host, under decay: the time of its last packet (ns of
-    /// packet time).
-    pub passed: u64,
-}
-
-impl Record {
-    /// A flow that this side owns.
-    pub const OWNED: Self = Self {
-        stage: Stage::Owned,
-        ticket: 0,
-        scattered: false,
-        punts: 0,
-        packets: 0,
-        came: 0,
-        queued_until: 0,
-        passed: 0,
-    };
-}
-
-/// Records are in a table, which requires plain values; they never leave this side.
-impl Plain for Record {
-    const SIZE: usize = 0;
-    const UNDIRECTED: bool = true;
-    fn put(&self, _: &mut [u8]) {}
-    fn get(_: &[u8]) -> Option<Self> {
-        Some(Self::OWNED)
-    }
-    fn describe(&self, _: &mut dyn Describe) {}
+    /// Everything that decides the handling of later packets, with places in the hold queue counted
+    /// from `left` on.
+    fn words(&self, left: u64) -> [u64; 6];
 }
 
 /// The flows known to this side.
 #[derive(Debug)]
-pub struct Flows<A: App> {
-    pub(crate) records: RawTable<A::Group, Record>,
+pub(crate) struct Flows<A: App, R: FlowRecord> {
+    pub(super) records: RawTable<A::Group, R>,
     /// Idle time-out of a flow (ns).
-    pub(crate) idle: u64,
+    pub(super) idle: u64,
     /// Occupancy of the records.
-    pub(crate) taken: Taken,
+    pub(super) taken: Taken,
     /// Whether an entry has another key than its flow's group key or the reply to that. If so, flow
     /// lookup also searches entries.
-    pub(crate) other_keys: bool,
+    pub(super) other_keys: bool,
     /// Packets of the burst without a record for their group key, a bit each. Cleared when another
     /// record is made.
-    pub(crate) unknown: u64,
+    pub(super) unknown: u64,
 }
 
-/// Visits the tables with entries that travel, and their state numbers.
-pub(crate) fn each_travelling<A: App>(
-    app: &mut A,
-    visit: &mut dyn FnMut(u16, &mut dyn Travelling),
-) {
-    for number in 0..A::STATES {
-        let travels = matches!(A::PLACES.get(number), Some((_, Place::Travels)));
-        if let Some(table) = app.state(number).as_travelling().filter(|_| travels) {
-            visit(number as u16, table);
-        }
-    }
-}
-
-impl<A: App> Flows<A> {
+impl<A: App, R: FlowRecord> Flows<A, R> {
     fn shape(app: &mut A) -> Shape {
         let (mut capacity, mut idle) = (0, 0);
         each_travelling(app, &mut |_, table| {
@@ -133,15 +69,15 @@ impl<A: App> Flows<A> {
     }
 
     /// Bytes of [`Memory`] that [`Self::create`] takes.
-    pub fn bytes(app: &mut A) -> usize {
+    pub(crate) fn bytes(app: &mut A) -> usize {
         let shape = Self::shape(app);
         let mut attached = 0;
         each_travelling(app, &mut |_, table| attached += table.attached_bytes(shape.capacity));
-        RawTable::<A::Group, Record>::bytes(shape) + Taken::bytes(shape.capacity) + attached
+        RawTable::<A::Group, R>::bytes(shape) + Taken::bytes(shape.capacity) + attached
     }
 
     /// Allocates the records, and the tables' links from them to entries.
-    pub fn create(memory: &mut Memory, app: &mut A) -> Result<Self, OutOfMemory> {
+    pub(crate) fn create(memory: &mut Memory, app: &mut A) -> Result<Self, OutOfMemory> {
         let shape = Self::shape(app);
         let mut attached = Ok(());
         each_travelling(app, &mut |_, table| {
@@ -159,46 +95,38 @@ impl<A: App> Flows<A> {
     }
 
     /// Number of known flows.
-    pub const fn len(&self) -> u32 {
+    pub(crate) const fn len(&self) -> u32 {
         self.records.len()
     }
 
     /// Number of flows that can be added.
-    pub fn room(&self) -> u32 {
+    pub(crate) fn room(&self) -> u32 {
         Travelling::capacity(&self.records).saturating_sub(self.records.len())
     }
 
     /// Whether no flow is known.
-    pub const fn is_empty(&self) -> bool {
+    pub(crate) const fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Prefetches the record with this number.
-    #[inline(always)]
-    pub fn prefetch(&self, number: u32) {
-        self.records.prefetch(number);
+    /// Whether flow lookup also searches entries.
+    pub(crate) const fn looks_among_entries(&self) -> bool {
+        self.other_keys
     }
 
     /// Keeps the flow known until [`Self::unpin`].
-    pub fn pin(&mut self, number: u32) {
-        self.records.set_used(number, u64::MAX);
+    pub(crate) fn pin(&mut self, flow: u32) {
+        self.records.set_used(flow, u64::MAX);
     }
 
     /// Lets the flow expire again, as last used at `now`.
-    pub fn unpin(&mut self, number: u32, now: u64) {
-        self.records.set_used(number, now);
-    }
-
-    /// Prefetches the places for the record of a new flow with this group key, and for an entry
-    /// with that key.
-    pub(crate) fn expect(&self, app: &mut A, group: &A::Group) {
-        self.records.expect_key(group);
-        each_travelling(app, &mut |_, table| table.expect(group));
+    pub(crate) fn unpin(&mut self, flow: u32, now: u64) {
+        self.records.set_used(flow, now);
     }
 
     /// The number that a new flow with this group key gets next. Nothing is linked to it.
     #[inline(never)]
-    pub fn reserve(&mut self, app: &mut A, group: &A::Group) -> Option<u32> {
+    pub(crate) fn reserve(&mut self, app: &mut A, group: &A::Group) -> Option<u32> {
         // Frees an expired record of the same flow; its number may then be the next.
         while let Some(number) = self.records.number_of(group) {
             self.remove(app, number);
@@ -209,124 +137,33 @@ impl<A: App> Flows<A> {
         Some(number)
     }
 
-    /// Entries linked to no flow.
-    pub fn strays(app: &mut A) -> u32 {
-        let mut strays = 0;
-        each_travelling(app, &mut |_, table| strays += table.strays());
-        strays
-    }
-
     /// Makes a record; it gets the number that [`Self::reserve`] returned.
     #[inline(never)]
-    pub fn add(&mut self, app: &mut A, group: A::Group, record: Record) -> Option<u32> {
+    pub(crate) fn add(&mut self, group: A::Group, record: R) -> Option<u32> {
         let number = self.records.next_number()?;
-        let record = Record { scattered: Self::strays(app) > 0, ..record };
         self.records.add(group, record).ok()?;
         self.unknown = 0;
         self.taken.mark(number);
         Some(number)
     }
 
-    /// After a run for a known flow: forgets it if it has no entries (unless no state travels at
-    /// all). Returns whether it is still known.
-    #[inline]
-    pub fn settle(&mut self, app: &mut A, number: u32) -> bool {
-        let (kept, joined) = Self::look_back(app, number);
-        if !kept {
-            self.remove(app, number);
-        } else if joined {
-            self.note_keys(app, number);
-        }
-        kept
-    }
-
-    /// [`Self::settle`] for the NIC. Flows hardly ever get entries there, so the keys of new
-    /// entries are not examined.
-    #[inline]
-    pub(crate) fn settle_at_nic(&mut self, app: &mut A, number: u32) -> bool {
-        let (kept, joined) = Self::look_back(app, number);
-        self.other_keys |= joined && const { !A::GROUPED };
-        if !kept {
-            self.remove(app, number);
-        }
-        kept
-    }
-
-    /// After a run for an unknown flow, with the number that was [reserved](Self::reserve) for it:
-    /// makes it known if it has entries. Returns whether it did.
-    #[inline(never)]
-    pub fn settle_new(&mut self, app: &mut A, number: u32, group: &A::Group) -> bool {
-        let (kept, _) = Self::look_back(app, number);
-        let added = kept && self.add(app, *group, Record::OWNED).is_some();
-        if added {
-            self.note_keys(app, number);
-        }
-        added
-    }
-
-    /// After a run: whether the flow's record is kept, since it has entries or needs none; and
-    /// whether entries joined that flow lookup can find.
-    fn look_back(app: &mut A, number: u32) -> (bool, bool) {
-        let (mut kept, mut any_joined) = (A::PLAN.stateless_flows, false);
-        each_travelling(app, &mut |_, table| {
-            let (has_entries, joined) = table.look_back(number);
-            kept |= has_entries;
-            any_joined |= joined && table.key_type() == TypeId::of::<A::Group>();
-        });
-        (kept, any_joined)
-    }
-
     /// The record with this number.
     #[inline]
-    pub fn record(&mut self, number: u32) -> Option<&mut Record> {
-        self.records.entry_mut(number).map(|entry| &mut entry.value)
+    pub(crate) fn record(&mut self, flow: u32) -> Option<&mut R> {
+        self.records.entry_mut(flow).map(|entry| &mut entry.value)
     }
 
     /// The group key of the record with this number.
     #[inline]
-    pub fn group(&self, number: u32) -> Option<A::Group> {
-        self.records.entry(number).map(Entry::key)
+    pub(crate) fn group(&self, flow: u32) -> Option<A::Group> {
+        self.records.entry(flow).map(Entry::key)
     }
 
     /// Removes the flow and its entries.
     #[inline(never)]
-    pub fn remove(&mut self, app: &mut A, number: u32) {
-        each_travelling(app, &mut |_, table| table.remove_flow(number));
-        self.records.release_number(number);
-    }
-
-    /// Takes entries of the flow out, and hands out at most `most` that are alive at `now`, each
-    /// with its state's number. Returns the number handed out; it is smaller if none is left.
-    #[inline(never)]
-    pub fn take_out(
-        app: &mut A,
-        number: u32,
-        now: u64,
-        most: u32,
-        piece: &mut dyn FnMut(u16, &[u8]),
-    ) -> u32 {
-        let mut left = most;
-        each_travelling(app, &mut |state, table| {
-            left -= table.take_out(number, now, left, &mut |bytes| piece(state, bytes));
-        });
-        most - left
-    }
-
-    /// [`Self::take_out`] of all entries, to the side that has replicas: entries that have not
-    /// changed since they were reported are not sent again. That side reports all of them from now
-    /// on. Entries with replicas are left for [`Self::remove`].
-    pub fn hand_back(app: &mut A, number: u32, now: u64, moved: &mut dyn FnMut(u16, Moved<'_>)) {
-        each_travelling(app, &mut |state, table| {
-            if const { A::DURABLE }
-                && let Some(durable) = table.as_durable()
-            {
-                durable.export_moved(number, now, &mut |what| moved(state, what));
-                durable.disown(number, now);
-            } else {
-                let mut whole = |bytes: &[u8]| moved(state, Moved::Whole(bytes));
-                table.take_out(number, now, u32::MAX, &mut whole);
-            }
-        });
+    pub(crate) fn remove(&mut self, app: &mut A, flow: u32) {
+        each_travelling(app, &mut |_, table| table.remove_flow(flow));
+        self.records.release_number(flow);
     }
 
     /// Record numbers used so far.
@@ -335,7 +172,7 @@ impl<A: App> Flows<A> {
     }
 
     /// The numbers and group keys of all flows.
-    pub fn each(&self, visit: &mut dyn FnMut(u32, A::Group)) {
+    pub(crate) fn each(&self, visit: &mut dyn FnMut(u32, A::Group)) {
         for number in 0..self.records.made() {
             if let Some(group) = self.group(number) {
                 visit(number, group);
@@ -343,60 +180,27 @@ impl<A: App> Flows<A> {
         }
     }
 
-    /// Visits the words of each key that finds an entry of the flow, in any table.
-    pub fn each_key(app: &mut A, number: u32, visit: &mut dyn FnMut(&[u64; 5])) {
-        each_travelling(app, &mut |_, table| table.each_key(number, visit));
-    }
-
-    /// Number of the flow's entries that are alive at `now`.
-    #[inline(never)]
-    pub fn entries(app: &mut A, number: u32, now: u64) -> u32 {
-        let mut count = 0;
-        each_travelling(app, &mut |_, table| count += table.count_flow(number, now));
-        count
-    }
-
-    /// Installs an entry of the flow; one that comes back always finds room. Returns the time of
-    /// its last use. `None`: there is no room for it here, or its key belongs to another entry.
-    #[inline(never)]
-    pub fn import(
+    /// Installs an entry of the flow by `install`, in the table of the state with this number.
+    /// Returns the time of its last use. `None`: there is no room for it here, or its key belongs
+    /// to another entry.
+    #[inline(always)]
+    pub(super) fn install(
         &mut self,
         app: &mut A,
-        state: u16,
-        bytes: &[u8],
-        number: u32,
-        comes_back: bool,
+        (state, piece): (u16, &[u8]),
+        flow: u32,
+        install: impl FnOnce(&mut dyn Travelling) -> Result<u64, ImportError>,
     ) -> Result<Option<u64>, ProtocolError> {
         let bad = ProtocolError::BadPiece(state);
-        if usize::from(state) >= A::STATES || bytes.len() > MAX_PIECE {
+        if usize::from(state) >= A::STATES || piece.len() > MAX_PIECE {
             return Err(bad);
         }
         let table = app.state(usize::from(state)).as_travelling().ok_or(bad)?;
-        let imported = if comes_back {
-            table.take_back(bytes, number)
-        } else {
-            table.import_entry(bytes, number, table.capacity())
-        };
-        match imported {
+        match install(table) {
             Ok(used) => {
-                // Imported entries are settled here, so the next run does not count them as new.
-                table.look_back(number);
-                if let Some(record) = self.records.entry_mut(number) {
-                    record.used.set(used.max(record.used.get()));
-                    if !comes_back {
-                        record.value.came = used.max(record.value.came);
-                    }
-                }
-                if const { A::DURABLE }
-                    && comes_back
-                    && let Some(durable) = table.as_durable()
-                {
-                    durable.changed(bytes);
-                }
-                // Keys of an entry that comes for the first time were announced.
-                if comes_back {
-                    self.note_keys(app, number);
-                }
+                // Installed entries are settled here, so the next run does not count them as new.
+                table.look_back(flow);
+                self.note_used(flow, used);
                 Ok(Some(used))
             }
             Err(ImportError::Refused(_)) => Ok(None),
@@ -404,41 +208,29 @@ impl<A: App> Flows<A> {
         }
     }
 
-    /// The number that the next record gets, if there is room for one.
-    pub(crate) fn next_number(&mut self) -> Option<u32> {
-        self.records.next_number()
-    }
-
-    /// Capacity of the records.
-    pub(crate) fn numbers(&self) -> u32 {
-        Travelling::capacity(&self.records)
-    }
-
-    /// When the flow had its last packet (ns of packet time).
-    pub(crate) fn used(&self, number: u32) -> Option<u64> {
-        self.records.entry(number).map(|entry| entry.used.get())
-    }
-
-    /// The keys that find the flow, except its group key. `None`: there are more than an offer can
-    /// announce. If flows are grouped by an address there are none: packets of other groups find
-    /// none of the flow's entries.
-    pub fn keys(&self, app: &mut A, number: u32) -> Option<heapless::Vec<[u64; 5], MAX_KEYS>> {
-        let group = self.group(number)?.words();
-        let mut keys = heapless::Vec::new();
-        if const { A::GROUPED } {
-            return Some(keys);
+    /// An entry of the flow was last used at `used`: the record lives as long.
+    pub(super) fn note_used(&mut self, flow: u32, used: u64) {
+        if let Some(record) = self.records.entry(flow) {
+            record.used.set(used.max(record.used.get()));
         }
-        let mut fits = true;
-        each_travelling(app, &mut |_, table| {
-            if table.key_type() != TypeId::of::<A::Group>() {
-                return;
-            }
-            table.each_key(number, &mut |words| {
-                if *words != group && !keys.contains(words) {
-                    fits &= keys.push(*words).is_ok();
-                }
-            });
-        });
-        fits.then_some(keys)
+    }
+
+    /// Gives the entries of all states and all records to `say`. The number of packets that left
+    /// the hold queue does not matter, so places in it count from its beginning.
+    pub(super) fn hash(&mut self, app: &mut A, left: u64, say: &mut Say<'_>) {
+        for state in 0..A::STATES {
+            say_words(say, &[state as u64]);
+            app.state(state).export(0, say);
+        }
+        say_words(say, &[self.records.next_number().map_or(u64::MAX, u64::from)]);
+        for flow in 0..Travelling::capacity(&self.records) {
+            let Some(entry) = self.records.entry(flow) else { continue };
+            let mut bytes = [0; 64];
+            entry.key().put(&mut bytes);
+            say(&bytes);
+            say_words(say, &[u64::from(flow), entry.used.get()]);
+            say_words(say, &entry.value.words(left));
+            entries::each_key(app, flow, &mut |words| say_words(say, words));
+        }
     }
 }

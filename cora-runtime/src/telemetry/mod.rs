@@ -10,6 +10,10 @@ pub use top_flows::{Talker, Talkers};
 
 use cora_core::key::Key;
 
+use crate::channel::Outbox;
+use crate::link::message::group::{encoded, room};
+use crate::link::message::{Load, Telemetry};
+
 /// One packet of this many is sampled. It is a prime, so that periodic traffic does not bias the
 /// sample.
 pub const SAMPLED: u32 = 61;
@@ -59,6 +63,19 @@ impl<K: Key> Watch<K> {
         if let Some(key) = flow(at as usize) {
             self.talkers.add(key);
         }
+    }
+
+    /// Sends this load, and the top flows behind it.
+    pub(crate) fn tell(&mut self, load: &Load, out: &mut impl Outbox) {
+        let talkers = self.talkers.all();
+        let load = Load { talkers: talkers.len() as u64, ..*load };
+        out.send(&Telemetry::Load { load }.into());
+        let mut bytes = room();
+        for talker in talkers {
+            let group = encoded(&talker.key, &mut bytes);
+            out.send(&Telemetry::Talker { count: talker.count, error: talker.error, group }.into());
+        }
+        self.talkers.age();
     }
 }
 

@@ -7,7 +7,7 @@ use std::hash::{DefaultHasher, Hasher as _};
 use cora_core::key::{FiveTuple, protocol};
 use cora_core::packet::{MAX_FRAME, Meta, Packet, Port};
 use cora_runtime::channel::Outbox;
-use cora_runtime::durability::{Holder, Standby};
+use cora_runtime::durability::{Holder, ReplicaStore};
 use cora_runtime::exec::Burst;
 use cora_runtime::host_half::HostHalf;
 use cora_runtime::link::message::{Message, Stamp};

@@ -6,11 +6,11 @@ use std::collections::VecDeque;
 use cora_control::{Ledger, Move, Observation, Seen};
 use cora_core::plain::Plain as _;
 use cora_runtime::channel::{Outbox, ProtocolError};
-use cora_runtime::durability::{Reclaimed, Standby};
+use cora_runtime::durability::{Reclaimed, ReplicaStore};
 use cora_runtime::exec::Burst;
 use cora_runtime::exec::burst::{BURST_BYTES, BurstBuffer};
 use cora_runtime::exec::reassemble::reassemble;
-use cora_runtime::host_half::HostHalf;
+use cora_runtime::host_half::{HostHalf, HostOutbox};
 use cora_runtime::link::message::{Frames, Kind, Load, Message, Telemetry};
 use cora_runtime::link::ring::{Consumer, Producer, PushError, RingError};
 use cora_runtime::ownership::Order;
@@ -85,8 +85,10 @@ impl Outbox for Back {
     fn show(&mut self) {
         self.ring.publish();
     }
+}
 
-    fn standby(&mut self) -> Option<&mut dyn Standby> {
+impl HostOutbox for Back {
+    fn replicas(&mut self) -> Option<&mut dyn ReplicaStore> {
         // What a dead process still does, nobody sees.
         if self.life.is_over() { None } else { Some(&mut self.standby) }
     }

@@ -19,7 +19,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 
-use cora_runtime::durability::{Copied, Holder, Standby};
+use cora_runtime::durability::{Holder, Replica, ReplicaStore};
 
 use super::singletons::{self, Singletons, Sized};
 use super::store::store;
@@ -52,8 +52,8 @@ pub(super) struct SharedStandby {
     /// Slots in use so far.
     made: usize,
     number: u64,
-    /// Between [`Standby::begin`] and [`Standby::commit`]: the last number before the changes that
-    /// take effect at once.
+    /// Between [`ReplicaStore::begin`] and [`ReplicaStore::commit`]: the last number before the
+    /// changes that take effect at once.
     began: Option<u64>,
     /// Slots to be freed at the commit.
     ended: Vec<usize>,
@@ -216,7 +216,7 @@ impl SharedStandby {
             return self.clear(slot);
         }
         let holder = holder(first >> 8);
-        let older = self.copies.put(&Copied { state, holder, group, key, piece }, slot);
+        let older = self.copies.put(&Replica { state, holder, group, key, piece }, slot);
         self.end(older);
     }
 
@@ -273,7 +273,7 @@ impl SharedStandby {
         Some(self.made - 1)
     }
 
-    fn write(&mut self, slot: usize, copy: &Copied<'_>) -> bool {
+    fn write(&mut self, slot: usize, copy: &Replica<'_>) -> bool {
         let held = [copy.group, copy.piece].concat();
         let words = self.slot(slot);
         let (Ok(key), Ok(group)) = (u8::try_from(copy.key.len()), u8::try_from(copy.group.len()))
@@ -303,8 +303,8 @@ impl SharedStandby {
     }
 }
 
-impl Standby for SharedStandby {
-    fn keep(&mut self, copy: &Copied<'_>) -> bool {
+impl ReplicaStore for SharedStandby {
+    fn keep(&mut self, copy: &Replica<'_>) -> bool {
         if self.free.is_empty() && self.made >= self.room() && self.began.is_some() {
             // The changes so far take effect before the rest, the singletons first.
             self.commit_all();
@@ -367,11 +367,11 @@ impl Standby for SharedStandby {
         self.singletons.parts(state, visit)
     }
 
-    fn find(&self, state: u16, key: &[u8], visit: &mut dyn FnMut(&Copied<'_>)) -> bool {
+    fn find(&self, state: u16, key: &[u8], visit: &mut dyn FnMut(&Replica<'_>)) -> bool {
         self.copies.find(state, key, visit)
     }
 
-    fn each(&self, holder: Holder, group: Option<&[u8]>, visit: &mut dyn FnMut(&Copied<'_>)) {
+    fn each(&self, holder: Holder, group: Option<&[u8]>, visit: &mut dyn FnMut(&Replica<'_>)) {
         self.copies.each(holder, group, visit);
     }
 }

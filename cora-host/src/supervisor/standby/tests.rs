@@ -14,8 +14,8 @@ fn words(copies: usize) -> &'static [AtomicU64] {
     memory(bytes(0, SHAPE) / 8 - SPARE * slot_words(24, 8) + slots * slot_words(24, 8))
 }
 
-fn copy<'a>(group: &'a [u8], piece: &'a [u8], holder: Holder) -> Copied<'a> {
-    Copied { state: 3, holder, group, key: &piece[..4], piece }
+fn copy<'a>(group: &'a [u8], piece: &'a [u8], holder: Holder) -> Replica<'a> {
+    Replica { state: 3, holder, group, key: &piece[..4], piece }
 }
 
 /// All replicas of entries, with their groups, and that of the pool.

@@ -16,11 +16,13 @@
 //! | `kind` | the table |
 //! | `field` | how fields lie in a record |
 //! | `frame` | frames with their stamps, nearly all of the traffic, on a way of their own |
+//! | `group` | a flow's group key in messages and replicas |
 //! | `stamp` | what accompanies a frame |
 //! | `report`, `load` | counts and load of a side |
 
 mod field;
 mod frame;
+pub(crate) mod group;
 mod kind;
 mod load;
 mod report;

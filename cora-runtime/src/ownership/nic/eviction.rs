@@ -6,9 +6,8 @@
 use cora_core::app::App;
 use cora_core::state::NO_FLOW;
 
+use super::{NicOwnership, NicRecord, NicSide};
 use crate::channel::Outbox;
-use crate::exec::Wire;
-use crate::nic_half::NicHalf;
 use crate::ownership::records::Flows;
 
 /// Budget of a search for an idle flow: this many marked but empty places, [`NEVER`] words of 32
@@ -17,20 +16,25 @@ const EMPTY: u32 = 1_024;
 const NEVER: u32 = EMPTY / 2;
 const FLOWS: u32 = 16;
 
-impl<A: App> NicHalf<A> {
+impl<A: App> NicOwnership<A> {
     /// The host has busier flows: evicts the flow of those searched that was idle for longest, if
     /// that is at least `idle` (ns of packet time).
     #[inline(never)]
-    pub(crate) fn make_room(&mut self, idle: u64, io: &mut (impl Outbox + Wire)) {
+    pub(super) fn make_room(
+        &mut self,
+        idle: u64,
+        side: &mut NicSide<'_, A>,
+        out: &mut impl Outbox,
+    ) {
         // Only one flow leaves at a time.
-        self.hand_over(u32::MAX, io);
-        let flow = self.flows.unused(&mut self.hand, self.now, idle);
+        self.hand_over(u32::MAX, side, out);
+        let flow = self.flows.unused(&mut self.hand, side.now, idle);
         // `NO_FLOW` has no record, so nothing is sent.
-        self.send_back(flow, io);
+        self.send_back(flow, side, out);
     }
 }
 
-impl<A: App> Flows<A> {
+impl<A: App> Flows<A, NicRecord> {
     /// The flow idle for longest among those next from `hand` on, if that is at least `idle`. The
     /// search is bounded, so that packets need not wait for it. Flows that are about to expire are
     /// left to expiry. The hand advances only if nothing is found, so that neighbours that all went

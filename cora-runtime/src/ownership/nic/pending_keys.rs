@@ -1,7 +1,7 @@
 //! Pending keys find flows while their entries are still on their way here: offers announce them.
 
-use crate::nic_half::ANNOUNCED;
-
+/// Most keys that pending offers can announce.
+const ANNOUNCED: usize = 256;
 /// Words of the filter.
 const FILTER: usize = 16;
 /// The filter is rebuilt after this many flows have arrived.
@@ -10,7 +10,7 @@ const STALE: u32 = 64;
 /// The keys, as words. They are few and change with each offer, so the search is linear. A filter
 /// excludes most packets' keys.
 #[derive(Debug)]
-pub(crate) struct Announced {
+pub(super) struct PendingKeys {
     keys: heapless::Vec<Announcement, ANNOUNCED>,
     /// A bit for each key present, and for some keys that were.
     filter: [u64; FILTER],
@@ -41,26 +41,26 @@ impl Announcement {
     }
 }
 
-impl Announced {
+impl PendingKeys {
     /// No keys.
-    pub(crate) const fn new() -> Self {
+    pub(super) const fn new() -> Self {
         Self { keys: heapless::Vec::new(), filter: [0; FILTER], stale: 0 }
     }
 
     /// Whether there are no keys.
     #[inline]
-    pub(crate) fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.keys.is_empty()
     }
 
     /// Whether there is room for `more` further keys.
-    pub(crate) fn has_room(&self, more: usize) -> bool {
+    pub(super) fn has_room(&self, more: usize) -> bool {
         ANNOUNCED - self.keys.len() >= more
     }
 
     /// The flow that the key finds.
     #[inline(never)]
-    pub(crate) fn find(&self, words: &[u64; 5]) -> Option<u32> {
+    pub(super) fn find(&self, words: &[u64; 5]) -> Option<u32> {
         let (word, mask) = bit(words);
         if self.filter[word] & mask == 0 {
             return None;
@@ -70,7 +70,7 @@ impl Announced {
 
     /// Makes the key find the flow. The caller checks for room first; without room nothing is kept.
     #[inline(never)]
-    pub(crate) fn add(&mut self, words: [u64; 5], flow: u32) {
+    pub(super) fn add(&mut self, words: [u64; 5], flow: u32) {
         let (word, mask) = bit(&words);
         self.filter[word] |= mask;
         match self.keys.iter_mut().find(|key| key.is_of(&words)) {
@@ -80,13 +80,13 @@ impl Announced {
     }
 
     /// All keys, each with its flow.
-    pub(crate) fn all(&self) -> impl Iterator<Item = ([u64; 5], u32)> + '_ {
+    pub(super) fn all(&self) -> impl Iterator<Item = ([u64; 5], u32)> + '_ {
         self.keys.iter().map(|key| (key.words, key.flow))
     }
 
     /// Removes all keys of the flow.
     #[inline(never)]
-    pub(crate) fn forget(&mut self, flow: u32) {
+    pub(super) fn forget(&mut self, flow: u32) {
         let mut at = 0;
         while let Some(key) = self.keys.get(at) {
             if key.flow == flow {
@@ -112,7 +112,7 @@ mod tests {
 
     #[test]
     fn keys_find_the_flow_that_announced_them_last() {
-        let mut announced = Announced::new();
+        let mut announced = PendingKeys::new();
         for number in 0..ANNOUNCED as u64 {
             assert!(announced.has_room(1));
             announced.add([number, 0, 0, 0, 7], (number % 3) as u32);

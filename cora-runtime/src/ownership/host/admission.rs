@@ -3,9 +3,11 @@
 
 use cora_core::app::{App, PlanFacts};
 
+use super::offer::share_of;
+use super::{HostOwnership, HostSide};
 use crate::channel::Outbox;
-use crate::host_half::{HostHalf, share_of};
 use crate::link::message::Ownership;
+use crate::link::message::group::{encoded, room};
 
 /// Limit of the back-off: a flow that keeps punting is offered after at most 2 to this power
 /// packets.
@@ -23,7 +25,7 @@ pub(crate) const ASKED_AGAIN: [u64; 2] = [8_000, 512_000];
 /// punting is offered later each time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Admission {
-    /// Flows of 1024 that the NIC may own: those with a [share](crate::host_half::share_of) below
+    /// Flows of 1024 that the NIC may own: those with a [share](super::super::share_of) below
     /// this.
     pub share: u16,
     /// Packets of a flow that the host handles before the offer.
@@ -73,20 +75,53 @@ pub enum Order<K> {
     Recall(K),
 }
 
-impl<A: App> HostHalf<A> {
-    /// Offers the flow to the NIC, if it is admitted and did not just come back.
-    pub(crate) fn consider_offer(&mut self, flow: u32, out: &mut impl Outbox) {
+impl<A: App> HostOwnership<A> {
+    /// Follows an order, as far as possible now.
+    pub(crate) fn follow(
+        &mut self,
+        order: &Order<A::Group>,
+        side: &mut HostSide<'_, A>,
+        out: &mut impl Outbox,
+    ) {
+        match order {
+            Order::Admit(admission) => self.admission = *admission,
+            Order::Offer(group) if self.moving => {
+                // At the time of the last packet, since only packets advance time.
+                let found = self.flows.find(side.app, group, side.clock.now, 0);
+                if let Some(flow) = found
+                    && self.may_move(side.app, flow)
+                {
+                    self.offer(side.app, flow, out);
+                }
+            }
+            // No message that the NIC may answer by a release may stand between the entries of a
+            // flow.
+            Order::Recall(group) if self.moving && self.leaving.is_none() => {
+                out.send(&Ownership::Recall { group: encoded(group, &mut room()) }.into());
+            }
+            Order::Offer(_) | Order::Recall(_) => {}
+        }
+    }
+
+    /// After a packet of the flow: offers it to the NIC, if it is admitted and did not just come
+    /// back.
+    pub(crate) fn consider_offer(
+        &mut self,
+        app: &mut A,
+        flow: u32,
+        now: u64,
+        out: &mut impl Outbox,
+    ) {
         let Some(group) = self.flows.group(flow).filter(|_| self.moving) else { return };
         let Admission { share, after, rest, most, pace, idle } = self.admission;
-        let now = self.now;
         let Some(record) = self.flows.record(flow) else { return };
         let patience = after.max(1 << record.punts.min(MAX_BACK_OFF));
-        if let Some(gone) = now.saturating_sub(record.passed).checked_div(pace) {
+        if let Some(gone) = now.saturating_sub(record.last).checked_div(pace) {
             let gone = u32::try_from(gone).unwrap_or(u32::MAX);
             // The cap makes a large count decay soon.
             record.packets =
                 record.packets.min(EAGER.saturating_mul(patience)).saturating_sub(gone);
-            record.passed = now;
+            record.last = now;
         }
         record.packets = record.packets.saturating_add(1);
         let packets = record.packets;
@@ -94,25 +129,25 @@ impl<A: App> HostHalf<A> {
         if packets < patience || rests {
             return;
         }
-        if share_of(&group) >= share || !self.may_move(flow) {
+        if share_of(&group) >= share || !self.may_move(app, flow) {
             return;
         }
-        if self.at_nic.saturating_add(self.free.count_zeros()) < most {
-            self.offer(flow, out);
+        if self.at_nic.saturating_add(self.offered()) < most {
+            self.offer(app, flow, out);
         } else if idle > 0 {
-            self.ask_for_room(idle, packets / patience, out);
+            self.ask_for_room(idle, packets / patience, now, out);
         }
     }
 
     /// Asks the NIC to give back a flow idle for `idle / part`, with `part` at most [`EAGER`]. The
     /// flow that waits for its place is offered by a later packet.
-    fn ask_for_room(&mut self, idle: u64, part: u32, out: &mut impl Outbox) {
+    fn ask_for_room(&mut self, idle: u64, part: u32, now: u64, out: &mut impl Outbox) {
         // No message that the NIC may answer by a release may stand between the entries of a flow.
-        let waits = self.now.saturating_sub(self.asked) < self.asked_for;
+        let waits = now.saturating_sub(self.asked) < self.asked_for;
         if waits || self.leaving.is_some() {
             return;
         }
-        self.asked = self.now;
+        self.asked = now;
         self.asked_for = (2 * self.asked_for).min(ASKED_AGAIN[1]);
         out.send(&Ownership::MakeRoom { idle: idle / u64::from(part.clamp(1, EAGER)) }.into());
     }

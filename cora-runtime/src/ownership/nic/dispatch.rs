@@ -4,8 +4,7 @@ use cora_core::app::App;
 use cora_core::key::Key;
 use cora_core::packet::Packet;
 
-use crate::nic_half::NicHalf;
-use crate::ownership::records::Stage;
+use super::{NicOwnership, Stage};
 
 /// The class of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,32 +17,45 @@ pub(crate) enum Dispatch {
     Host,
 }
 
-impl<A: App> NicHalf<A> {
+impl<A: App> NicOwnership<A> {
     /// Classifies packet `ahead` of the burst. For most packets of the host, the prefetch stages
     /// have settled that.
     #[inline(always)]
-    pub(crate) fn dispatch_ahead(&mut self, now: u64, packet: &Packet<'_>, ahead: u8) -> Dispatch {
-        if self.flows.is_unknown(ahead) && self.announced.is_empty() {
+    pub(crate) fn dispatch_ahead(
+        &mut self,
+        app: &mut A,
+        now: u64,
+        left: u64,
+        packet: &Packet<'_>,
+        ahead: u8,
+    ) -> Dispatch {
+        if self.flows.is_unknown(ahead) && self.pending.is_empty() {
             return Dispatch::Host;
         }
-        self.dispatch(now, packet)
+        self.dispatch(app, now, left, packet)
     }
 
-    /// Classifies a packet by the owner of its flow.
-    pub(crate) fn dispatch(&mut self, now: u64, packet: &Packet<'_>) -> Dispatch {
+    /// Classifies a packet by the owner of its flow; `left` is the number of packets that ever left
+    /// the hold queue.
+    pub(crate) fn dispatch(
+        &mut self,
+        app: &mut A,
+        now: u64,
+        left: u64,
+        packet: &Packet<'_>,
+    ) -> Dispatch {
         let Ok(group) = A::Group::of(packet) else {
             return Dispatch::Host;
         };
-        let left = self.hold.left();
-        if let Some(flow) = self.flows.find(self.engine.app(), &group, now, left) {
+        if let Some(flow) = self.flows.find(app, &group, now, left) {
             return match self.flows.record(flow).map(|record| record.stage) {
                 Some(Stage::Offered | Stage::Leaving) => Dispatch::Wait(flow),
                 Some(Stage::Owned) | None => Dispatch::Run(flow),
             };
         }
-        if self.announced.is_empty() {
+        if self.pending.is_empty() {
             return Dispatch::Host;
         }
-        self.announced.find(&group.words()).map_or(Dispatch::Host, Dispatch::Wait)
+        self.pending.find(&group.words()).map_or(Dispatch::Host, Dispatch::Wait)
     }
 }

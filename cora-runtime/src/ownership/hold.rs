@@ -5,7 +5,6 @@ use cora_core::packet::{Meta, Port};
 use cora_core::state::{Memory, OutOfMemory};
 use zerocopy::IntoBytes as _;
 
-use crate::exec::burst::held_bytes;
 use crate::link::message::Stamp;
 use crate::link::payload::Parked;
 
@@ -22,18 +21,32 @@ pub(crate) struct HoldQueue {
     used: usize,
     joined: u64,
     left: u64,
+    /// One more than the number of the last held packet that may go to the host. Later packets for
+    /// the host stay behind it.
+    host_waits_until: u64,
+    /// Whether a flow arrived since [`Self::moves_on`] was last asked.
+    moves_on: bool,
 }
 
 impl HoldQueue {
     pub(crate) const BYTES: usize = BYTES;
 
-    /// Smallest size in bytes that admits any burst.
-    pub(crate) const LEAST: usize = held_bytes(HEAD).next_multiple_of(8);
+    /// Bytes that so many packets take, with frames of `bytes` bytes in all.
+    pub(crate) const fn bytes_for(packets: usize, bytes: usize) -> usize {
+        (bytes + packets * HEAD).next_multiple_of(8)
+    }
 
-    /// A queue of `bytes` bytes, rounded down to whole words, but at least [`Self::LEAST`].
+    /// A queue of `bytes` bytes, rounded down to whole words.
     pub(crate) fn create(memory: &mut Memory, bytes: usize) -> Result<Self, OutOfMemory> {
-        let words = bytes.max(Self::LEAST) / 8;
-        Ok(Self { bytes: memory.take_u64(words)?, read: 0, used: 0, joined: 0, left: 0 })
+        Ok(Self {
+            bytes: memory.take_u64(bytes / 8)?,
+            read: 0,
+            used: 0,
+            joined: 0,
+            left: 0,
+            host_waits_until: 0,
+            moves_on: false,
+        })
     }
 
     /// Size in bytes.
@@ -65,9 +78,34 @@ impl HoldQueue {
         self.used as u64
     }
 
-    /// Whether any burst fits.
-    pub(crate) const fn has_room(&self) -> bool {
-        self.used + held_bytes(HEAD) <= self.bytes()
+    /// Whether there are so many free bytes.
+    pub(crate) const fn has_room(&self, bytes: usize) -> bool {
+        self.used + bytes <= self.bytes()
+    }
+
+    /// Packets for the host wait behind those that are held now.
+    pub(crate) const fn host_waits(&mut self) {
+        self.host_waits_until = self.joined;
+    }
+
+    /// One more than the number of the last held packet that may go to the host.
+    pub(crate) const fn host_waits_until(&self) -> u64 {
+        self.host_waits_until
+    }
+
+    /// Whether earlier packets for the host are still held.
+    pub(crate) const fn holds_for_host(&self) -> bool {
+        self.host_waits_until > self.left
+    }
+
+    /// A flow arrived, here or at the host: held packets may be able to go on.
+    pub(crate) const fn move_on(&mut self) {
+        self.moves_on = true;
+    }
+
+    /// Whether a flow arrived since the last call.
+    pub(crate) const fn moves_on(&mut self) -> bool {
+        core::mem::replace(&mut self.moves_on, false)
     }
 
     /// Appends a packet. The caller has checked for room.
@@ -206,7 +244,7 @@ mod tests {
         // Miri is slow; once around the queue is enough for it.
         let rounds = if cfg!(miri) { 60 } else { 400 };
         for round in 0..rounds {
-            while queue.has_room() && next < (round + 1) * 5 {
+            while queue.has_room(MAX_FRAME + HEAD) && next < (round + 1) * 5 {
                 queue.push(&stamp(next), &vec![next as u8; 20_000 + next as usize % 977]);
                 next += 1;
             }

@@ -1,0 +1,32 @@
+//! The NIC's part: it reports the changes of its durable entries, and the host keeps replicas.
+
+use cora_core::app::{App, Sides};
+use cora_core::state::table::Change;
+
+use super::track;
+use crate::channel::Outbox;
+use crate::link::message::group::{encoded, room};
+use crate::link::message::{Durability, GroupKey, Records};
+use crate::ownership::records::{FlowRecord, Flows};
+
+/// Sends the changes of durable entries to the host, and the ended entries of recorded states.
+#[inline]
+pub(crate) fn report_changes<A: App, R: FlowRecord>(
+    app: &mut A,
+    flows: &Flows<A, R>,
+    out: &mut impl Outbox,
+) {
+    if const { !A::RECORDED.is_empty() } {
+        app.ended(&mut |state, ending| out.send(&Records::of(state, ending).into()));
+    }
+    if const { A::DURABLE && matches!(A::PLAN.sides, Sides::Split) } {
+        track::tell(app, flows, &mut |state, group, change| match change {
+            Change::Gone(key) => out.send(&Durability::Erase { state, key }.into()),
+            Change::Is { piece, .. } => {
+                let mut bytes = room();
+                let group = group.map_or(&[][..], |group| encoded(&group, &mut bytes));
+                out.send(&Durability::Copy { state, group: GroupKey(group), piece }.into());
+            }
+        });
+    }
+}
