@@ -16,11 +16,11 @@ use crate::capture_notes::CaptureNotes;
 use crate::direct::Direct;
 use crate::ipfix::Exporter;
 use crate::nic_process::NicMode;
+use crate::received::NicAccount;
 use crate::report::{Recovery, RunReport, Side, Sides};
 use crate::run::Request;
 use crate::state_out::Contents;
 use crate::tally::Losses;
-use crate::worker::NicAccount;
 
 /// The results of a run: the report, and the final state.
 pub(crate) type Finished = (RunReport, Value);

@@ -17,15 +17,19 @@ use cora_runtime::link::ring::{Consumer, Producer, PushError, SharedMemory};
 
 use crate::RunError;
 use crate::ipfix::Exporter;
-use crate::pair::RING_BYTES;
 use crate::running::{UNSEEN, Word};
 use crate::tally::Ways;
+
+/// Sizes in bytes of the rings wire-in, wire-out, punt and back. The last two are as small as the
+/// longest message permits: their contents delay every flow that moves.
+pub const RING_BYTES: [usize; 4] = [1 << 20, 1 << 20, 1 << 19, 1 << 19];
 
 /// Limit of bytes that wait for space in the ring to the NIC. A sound NIC can't lag that far: in
 /// one round it sends at most its queue of held packets (4 MiB) and the contents of its ring.
 const MOST_WAITING: usize = 32 * RING_BYTES[3];
 /// How long a NIC with that much waiting may read nothing.
 const MOST_STUCK: Duration = Duration::from_secs(1);
+
 /// Memory of a waiting message, in bytes.
 pub(crate) const fn taken(bytes: &[u8]) -> usize {
     size_of::<(u16, Vec<u8>)>() + bytes.len()

@@ -6,6 +6,7 @@ use cora_core::state::OutOfMemory;
 use cora_runtime::channel::ProtocolError;
 use cora_runtime::link::region::AttachError;
 use cora_runtime::link::ring::RingError;
+use cora_runtime::node::NodeError;
 
 use crate::capture::CaptureError;
 
@@ -219,6 +220,17 @@ pub enum RunError {
         /// The state's error.
         reason: &'static str,
     },
+}
+
+/// A NIC half that runs in this process stopped.
+impl From<NodeError> for RunError {
+    fn from(error: NodeError) -> Self {
+        match error {
+            NodeError::Ring(error) => Self::Ring(error),
+            NodeError::Protocol(error) => Self::Protocol(error),
+            NodeError::Broken => Self::RingToNic,
+        }
+    }
 }
 
 impl RunError {

@@ -79,6 +79,7 @@ mod pages;
 mod pair;
 mod pairs;
 mod progress;
+mod received;
 mod report;
 mod revive;
 mod room;
@@ -116,10 +117,10 @@ pub use supply::memory_for_states;
 /// So measurements use the production code.
 pub mod parts {
     pub use crate::apart::{Apart, Bytes, bytes as bytes_apart};
-    pub use crate::back::Back;
+    pub use crate::back::{Back, RING_BYTES};
     pub use crate::direct::Direct;
     pub use crate::pages::Pages;
-    pub use crate::pair::{RING_BYTES, layout as region_layout};
+    pub use crate::pair::layout as region_layout;
     pub use crate::run::configure;
     pub use crate::supply::Supply;
     pub use crate::wire::{Reading, Source};

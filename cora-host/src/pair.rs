@@ -9,10 +9,12 @@ use cora_runtime::link::region::{
 };
 
 use crate::account::Ended;
+use crate::back::RING_BYTES;
 use crate::control_loop::ControlLoop;
 use crate::futex::SharedFutex;
 use crate::nic_process::NicProcess;
 use crate::progress::Progress;
+use crate::received::Received;
 use crate::revive::{self, Revival};
 use crate::run::Request;
 use crate::wire::Cable;
@@ -20,9 +22,6 @@ use crate::wire_end::WireEnd;
 use crate::worker::Worker;
 use crate::{Program, RunError, running};
 
-/// Sizes in bytes of the rings wire-in, wire-out, punt and back. The last two are as small as the
-/// longest message permits: their contents delay every flow that moves.
-pub const RING_BYTES: [usize; 4] = [1 << 20, 1 << 20, 1 << 19, 1 << 19];
 /// Idle rounds between two checks of the NIC process.
 const WATCH_EVERY: u32 = 4096;
 
@@ -111,13 +110,13 @@ impl<A: App, C: Cable> Pair<A, C> {
                 }
                 busy => busy?,
             };
-            if let Some(number) = self.worker.arriving.in_force {
+            if let Some(number) = self.worker.received.arriving.in_force {
                 self.wire.in_force(number);
             }
             if let Some(control) = &mut self.control {
                 control.step(&mut self.worker);
             }
-            if self.worker.account.is_some() {
+            if self.worker.received.account.is_some() {
                 break;
             }
             let (came, left) = self.wire.cable.packets();
@@ -170,7 +169,8 @@ impl<A: App, C: Cable> Pair<A, C> {
         let drift = self.control.as_ref().and_then(ControlLoop::drift);
         let now = self.worker.now();
         self.worker.half.report.ring_records = self.worker.ring_records();
-        let Worker { half, account, contents, left, .. } = self.worker;
+        let Worker { half, received, .. } = self.worker;
+        let Received { account, contents, left, .. } = received;
         let status = self.process.wait()?;
         // A NIC that has sent everything may have ended in any way: nothing is lost.
         if !(status.success() || self.revival.may() && account.is_some()) {

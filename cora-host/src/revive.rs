@@ -124,11 +124,11 @@ impl<A: App, C: Cable> Pair<A, C> {
             Err(error) if error.is_nics_fault() => false,
             read => read.map(|()| true)?,
         };
-        if self.worker.account.is_some() {
+        if self.worker.received.account.is_some() {
             // It had sent all its results.
             return if self.revival.may() { Ok(()) } else { Err(error) };
         }
-        if let Some(number) = self.worker.arriving.in_force {
+        if let Some(number) = self.worker.received.arriving.in_force {
             self.wire.in_force(number);
         }
         let total = self.worker.half.engine().outcomes.total();

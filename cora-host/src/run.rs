@@ -19,12 +19,12 @@ use crate::nic_process::NicMode;
 use crate::options::RunOptions;
 use crate::pair::Pair;
 use crate::progress::Progress;
+use crate::received::NicAccount;
 use crate::running::{self, Capture};
 use crate::state_out::Contents;
 use crate::supply::Supply;
 use crate::versions::{self, Changes, Version};
 use crate::wire::{Files, Sink, Source};
-use crate::worker::NicAccount;
 use crate::{Program, RunError, pairs};
 
 /// The request for a run on a capture.

@@ -1,45 +1,30 @@
 //! The host's half of the protocol, on its ends of the rings.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::time::{Duration, Instant};
 
 use cora_control::{Ledger, Observation, Seen};
 use cora_core::app::App;
-use cora_core::plain::Plain as _;
-use cora_runtime::channel::{Outbox, ProtocolError};
+use cora_runtime::channel::Outbox;
 use cora_runtime::durability::ReplicaStore;
-use cora_runtime::exec::Burst;
-use cora_runtime::exec::burst::{BURST, BURST_BYTES, BurstBuffer};
+use cora_runtime::exec::burst::{BURST, BURST_BYTES};
 use cora_runtime::exec::reassemble::reassemble;
 use cora_runtime::host_half::HostHalf;
-use cora_runtime::link::message::{
-    Control, Frames, Kind, Load, MAX_MESSAGE, Message, Ownership, Report, Telemetry,
-};
+use cora_runtime::link::message::{Control, Frames, Load, MAX_MESSAGE, Message, Telemetry};
 use cora_runtime::link::region::Rings;
 use cora_runtime::link::ring::{Consumer, Producer, SharedMemory};
+use cora_runtime::node::serve_punts;
 use cora_runtime::ownership::{AT_ONCE, Order};
-use cora_runtime::telemetry::{TALKERS, Talker};
 
 use crate::RunError;
 use crate::apart::{self, Bytes};
 use crate::back::{Back, left_unread, taken};
 use crate::copies::Copies;
 use crate::ipfix::Exporter;
+use crate::received::Received;
 use crate::running::Word;
-use crate::state_out::Contents;
 use crate::tally::Ways;
-use crate::versions::{Arriving, most_told};
-
-/// Limit of outcome names that a NIC may send, and of the bytes of each: no program has more.
-const MOST_NAMES: usize = 256;
-
-/// The NIC's results at the end of the run.
-#[derive(Debug, Default)]
-pub(crate) struct NicAccount {
-    pub(crate) report: Report,
-    pub(crate) outcomes: BTreeMap<String, u64>,
-}
+use crate::versions::most_told;
 
 /// The host's half at work.
 pub struct Worker<A: App> {
@@ -48,24 +33,8 @@ pub struct Worker<A: App> {
     punt: Consumer<SharedMemory>,
     back: Back,
     buffer: Option<Bytes<BURST_BYTES>>,
-    /// Set when the NIC has no packet left: its time at the end.
-    nic_drained: Option<u64>,
-    /// The NIC was told that the host is drained.
-    said_drained: bool,
-    /// Entries that stayed at the NIC.
-    pub(crate) contents: Contents,
-    /// Encoded entries of recorded states that stayed at the NIC, each with its state's number, if
-    /// they are exported.
-    pub(crate) left: Vec<(u16, Vec<u8>)>,
-    /// The change of read-mostly states that is arriving.
-    pub(crate) arriving: Arriving,
-    /// The last load report of the NIC.
-    pub(crate) nic_seen: Seen<A::Group>,
-    /// Set when the NIC's last message came.
-    pub(crate) account: Option<NicAccount>,
-    outcomes: BTreeMap<String, u64>,
-    /// Bytes of the NIC's states that it sent at the end.
-    told: usize,
+    /// The NIC's other messages.
+    pub(crate) received: Received<A>,
 }
 
 impl<A: App> fmt::Debug for Worker<A> {
@@ -82,15 +51,7 @@ impl<A: App> Worker<A> {
             punt: Consumer::new(rings.punt),
             back: Back::new(rings.back),
             buffer: Some(apart::bytes()),
-            nic_drained: None,
-            said_drained: false,
-            contents: Contents::default(),
-            left: Vec::new(),
-            arriving: Arriving::default(),
-            nic_seen: Seen::default(),
-            account: None,
-            outcomes: BTreeMap::new(),
-            told: 0,
+            received: Received::default(),
         }
     }
 
@@ -130,21 +91,11 @@ impl<A: App> Worker<A> {
         (self.back.stuck_since, self.back.broken) = (None, false);
         self.back.ring = Producer::new(rings.back);
         self.punt = Consumer::new(rings.punt);
-        (self.nic_drained, self.said_drained) = (None, false);
-        self.arriving.forget();
-        self.forget_told();
+        self.received.forget();
         match &mut self.back.standby {
             Some(standby) => self.half.nic_lost(standby.as_mut()),
             None => self.half.nic_lost(&mut Copies::new(0)),
         };
-    }
-
-    /// Discards the results of a NIC that did not reach its end.
-    fn forget_told(&mut self) {
-        (self.contents, self.nic_seen) = (Contents::default(), Seen::default());
-        self.left.clear();
-        self.outcomes.clear();
-        self.told = 0;
     }
 
     /// After [`Self::replug`], avoids sending packets twice: `left` of them had already left
@@ -222,7 +173,11 @@ impl<A: App> Worker<A> {
         }
         let start = Instant::now();
         let mut buffer = self.buffer.take().unwrap_or_else(apart::bytes);
-        let handled = self.burst(&mut buffer.0);
+        let Self { half, punt, back, received, .. } = self;
+        let handled =
+            serve_punts(half, punt, back, (&mut buffer.0, BURST), |half, back, message| {
+                received.message(half, back, message)
+            });
         self.buffer = Some(buffer);
         handled?;
         self.back.flush();
@@ -243,114 +198,17 @@ impl<A: App> Worker<A> {
         Ok(true)
     }
 
-    fn burst(&mut self, buffer: &mut [u8]) -> Result<(), RunError> {
-        let mut frames = BurstBuffer::new(buffer);
-        let mut burst = Burst::new();
-        let read = self.read(&mut frames, &mut burst);
-        // Packets before an invalid record are handled.
-        self.half.burst(&mut burst, &mut self.back)?;
-        self.punt.release();
-        read
-    }
-
-    #[inline(always)]
-    fn read<'b>(
-        &mut self,
-        frames: &mut BurstBuffer<'b>,
-        burst: &mut Burst<'b>,
-    ) -> Result<(), RunError> {
-        for _ in 0..BURST {
-            let Some(room) = frames.room() else { break };
-            let Some(popped) = self.punt.pop(room)? else { break };
-            let bytes = frames.keep(popped.len);
-            let undecodable = ProtocolError::undecodable(popped.kind);
-            if popped.kind == Kind::Punt {
-                let frame = Message::decode_roomy(popped.kind, bytes);
-                // Only programs that read just headers accept heads.
-                let frame = frame.filter(|(stamp, _)| A::HEADS || !stamp.parked.is_some());
-                let (stamp, frame) = frame.ok_or(undecodable)?;
-                // There is space: at most a burst of records is popped.
-                burst.push_passed_on(stamp, frame);
-                continue;
-            }
-            // A control message is a barrier: earlier packets run first.
-            self.half.burst(burst, &mut self.back)?;
-            burst.clear();
-            self.message(&Message::decode(popped.kind, bytes.frame()).ok_or(undecodable)?)?;
-        }
-        Ok(())
-    }
-
-    fn message(&mut self, message: &Message<'_>) -> Result<(), RunError> {
-        match *message {
-            Message::Control(Control::Drained { now }) => self.nic_drained = Some(now),
-            Message::Control(Control::Piece { state, piece }) if self.said_drained => {
-                let now = self.half.now().max(self.nic_drained.unwrap_or(0));
-                self.told += taken(piece);
-                if self.told > most_told::<A>() {
-                    return Err(ProtocolError::TooMuch(Kind::Piece).into());
-                }
-                if self.back.exporter.is_some() && A::RECORDED.contains(&state.into()) {
-                    self.left.push((state, piece.to_vec()));
-                }
-                self.contents.take_in(self.half.engine().app(), state, piece, now)?;
-            }
-            // At its position between packets on the wire.
-            Message::Control(Control::Piece { state, piece }) if A::READ_MOSTLY => {
-                self.arriving.take::<A>(state, piece)?;
-            }
-            Message::Control(Control::Change { .. }) if A::READ_MOSTLY => self.arriving.forget(),
-            Message::Control(Control::Changed { version, pieces }) if A::READ_MOSTLY => {
-                self.arriving.end(self.half.engine().app(), version, pieces)?;
-            }
-            Message::Telemetry(Telemetry::Outcome { count, name }) if self.said_drained => {
-                let several = self.outcomes.len() >= MOST_NAMES || name.0.len() > MOST_NAMES;
-                if several {
-                    return Err(ProtocolError::TooMuch(Kind::Outcome).into());
-                }
-                let name = String::from_utf8_lossy(name.0).into_owned();
-                *self.outcomes.entry(name).or_default() += count;
-            }
-            Message::Telemetry(Telemetry::Report { report }) if self.said_drained => {
-                let outcomes = std::mem::take(&mut self.outcomes);
-                self.account = Some(NicAccount { report, outcomes });
-            }
-            Message::Telemetry(Telemetry::Load { load }) => {
-                self.nic_seen = Seen { load: Some(load), talkers: Vec::new() };
-                // Updates the count: flows that ended there are gone.
-                self.half.count_at_nic(load.counts.flows as u32);
-            }
-            Message::Telemetry(Telemetry::Talker { count, error, group }) => {
-                let key = A::Group::get(group).ok_or(ProtocolError::Undecodable(Kind::Talker))?;
-                // Keeps at most as many as a side counts, however many arrive.
-                if self.nic_seen.talkers.len() < TALKERS {
-                    self.nic_seen.talkers.push(Talker { key, count, error });
-                }
-            }
-            // Only a host with replicas needs to know its flows.
-            Message::Ownership(Ownership::Owned { .. } | Ownership::AllOwned { .. })
-                if !A::DURABLE => {}
-            _ => {
-                if let Some(ledger) = &mut self.back.ledger {
-                    ledger.received(message);
-                }
-                self.half.message(message, &mut self.back)?;
-            }
-        }
-        Ok(())
-    }
-
     /// Tells the NIC that the host is drained, once the NIC has no packet left and no offload is in
     /// progress.
     fn finish(&mut self) -> bool {
-        if self.nic_drained.is_none() || self.said_drained {
+        if self.received.drained.is_none() || self.received.answered {
             return false;
         }
         self.half.close();
         if !self.half.is_drained() {
             return false;
         }
-        self.said_drained = true;
+        self.received.answered = true;
         self.back.send(&Control::Drained { now: self.half.now() }.into());
         self.back.flush();
         true
@@ -380,7 +238,11 @@ impl<A: App> Worker<A> {
             ..load
         };
         let moved = self.back.ledger.as_mut().map(Ledger::take).unwrap_or_default();
-        Observation { host: Seen { load: Some(load), talkers }, nic: self.nic_seen.clone(), moved }
+        Observation {
+            host: Seen { load: Some(load), talkers },
+            nic: self.received.seen.clone(),
+            moved,
+        }
     }
 
     /// Executes the controller's orders, as far as possible.
@@ -408,6 +270,6 @@ impl<A: App> Worker<A> {
 
     /// The end of the run time.
     pub(crate) fn now(&self) -> u64 {
-        self.half.now().max(self.nic_drained.unwrap_or(0))
+        self.half.now().max(self.received.drained.unwrap_or(0))
     }
 }

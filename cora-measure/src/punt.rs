@@ -3,23 +3,18 @@
 //!
 //! Packets come one at a time, so that none waits for another. Behind each, both sides have time to
 //! move its flow: a flow whose first packet the host handled is the NIC's when the second one
-//! comes. The host's loop is that of a run; the NIC's does what that of `cora-nic` does with one
-//! packet.
+//! comes. Both sides' loops are those of a run.
 
 use std::hint::spin_loop;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use cora_core::app::App;
-use cora_core::packet::Roomy;
 use cora_host::RunError;
 use cora_host::parts::{Supply, Worker};
-use cora_runtime::exec::Burst;
-use cora_runtime::exec::burst::{BURST_BYTES, BurstBuffer};
-use cora_runtime::link::message::Stamp;
 use serde_json::json;
 
-use crate::in_memory::{self, NicEnd, Out, Patience, Told, on_a_core_each};
+use crate::in_memory::{self, CountingNic, Patience, Told, Untimed, on_a_core_each};
 use crate::traffic::Traffic;
 
 /// Empty looks at the ring behind a packet until its flow has moved: some microseconds.
@@ -47,10 +42,7 @@ pub(crate) fn run<A: App>(
     let region = in_memory::region::<A>(supply)?;
     let ways = on_a_core_each(
         |told| serve(in_memory::worker::<A>(&region, supply, configurations)?, told),
-        |told| {
-            let end = NicEnd::new(&region, supply, |rings| Out::new(rings, told))?;
-            Nic::<A> { end }.run(traffic, warm)
-        },
+        |told| Nic::<A> { end: in_memory::nic(&region, supply, traffic, told)? }.run(warm),
     )?;
     Ok(json!({ "punted": summary(ways.punted), "passed_on": summary(ways.passed_on) }).to_string())
 }
@@ -70,24 +62,17 @@ fn serve<A: App>(mut worker: Worker<A>, told: &Told) -> Result<(), RunError> {
 
 /// The NIC's side.
 struct Nic<'a, A: App> {
-    end: NicEnd<A, Out<'a, u64>>,
+    end: CountingNic<'a, A>,
 }
 
 impl<A: App> Nic<'_, A> {
-    fn run(mut self, traffic: &Traffic, warm: usize) -> Result<Ways, RunError> {
-        let mut buffer = vec![0; BURST_BYTES];
-        let (mut pass, mut ways) = (traffic.pass(0), Ways::default());
-        let mut number = 0;
+    fn run(mut self, warm: usize) -> Result<Ways, RunError> {
+        let mut ways = Ways::default();
         self.settle()?;
-        while !pass.is_over() && !self.end.out.told.is_over() {
-            let mut frame = None;
-            pass.receive(&mut BurstBuffer::new(&mut buffer), |stamp, bytes| {
-                frame = Some((stamp, bytes));
-            });
-            let Some((stamp, frame)) = frame else { break };
+        while !self.end.wire.is_over() && !self.end.out.told.is_over() {
+            let number = self.end.wire.at();
             let (punts, passed_on) = (self.end.half.report.punts, self.end.half.report.passed_on);
-            let took = self.way(stamp, frame)?.filter(|_| number >= warm);
-            number += 1;
+            let took = self.way()?.filter(|_| number >= warm);
             if let Some(took) = took.map(|took| took.as_nanos() as u64) {
                 if self.end.half.report.punts > punts {
                     ways.punted.push(took);
@@ -100,18 +85,14 @@ impl<A: App> Nic<'_, A> {
         Ok(ways)
     }
 
-    /// Handles a packet; how long it took until one left. `None`: it was dropped.
-    fn way(&mut self, stamp: Stamp, frame: Roomy<'_>) -> Result<Option<Duration>, RunError> {
+    /// Handles the next packet; how long it took until one left. `None`: it was dropped.
+    fn way(&mut self) -> Result<Option<Duration>, RunError> {
         let left = self.end.out.left;
         let mut patience = Patience::default();
+        self.end.wire.open = 1;
         let start = Instant::now();
-        let mut burst = Burst::new();
-        // There is room for one.
-        burst.push_roomy(stamp, frame);
-        self.end.half.burst(&mut burst, &mut self.end.out);
-        self.end.out.publish()?;
         while self.end.out.left == left {
-            if !self.end.answer(1)? {
+            if !self.end.step(&Untimed)? {
                 patience.wait();
                 if patience.is_long() && start.elapsed() > LOST {
                     return Ok(None);
@@ -125,7 +106,7 @@ impl<A: App> Nic<'_, A> {
     fn settle(&mut self) -> Result<(), RunError> {
         let mut empty = 0;
         while empty < SETTLED {
-            empty = if self.end.answer(1)? { 0 } else { empty + 1 };
+            empty = if self.end.step(&Untimed)? { 0 } else { empty + 1 };
             spin_loop();
         }
         Ok(())

@@ -1,8 +1,8 @@
 //! How many packets a second both halves handle together, in memory, on a core each and never
 //! asleep; and how much of its core's time each of them needs for that.
 //!
-//! The NIC's side takes frames from memory as fast as it can, and counts what leaves. It does what
-//! the run loop of `cora-nic` does between the two; the host's loop is that of a run. First every
+//! The NIC's side takes frames from memory as fast as it can, and counts what leaves. Both sides'
+//! loops are those of a run. First every
 //! flow comes once, a burst at a time, so that each has moved before the next burst comes:
 //! ownership is settled. Then each line of standard input asks for a pass; a number on it says for
 //! how many milliseconds at least.
@@ -21,11 +21,10 @@ use std::time::{Duration, Instant};
 use cora_core::app::App;
 use cora_host::RunError;
 use cora_host::parts::{Apart, Supply, Worker};
-use cora_runtime::exec::Burst;
-use cora_runtime::exec::burst::{BURST_BYTES, BurstBuffer};
+use cora_runtime::exec::burst::BURST;
 use serde::Serialize;
 
-use crate::in_memory::{self, BACK_BURST, NicEnd, Out, Patience, Told, on_a_core_each};
+use crate::in_memory::{self, CountingNic, NicEnd, Patience, Told, Untimed, on_a_core_each};
 use crate::traffic::Traffic;
 
 /// A pass repeats its traffic until it took so long, where nobody asks for another time.
@@ -75,8 +74,8 @@ pub(crate) fn run<A: App>(
     on_a_core_each(
         |told| serve(in_memory::worker::<A>(&region, supply, configurations)?, told, &resting.0),
         |told| {
-            let end = NicEnd::new(&region, supply, |rings| Out::new(rings, told))?;
-            passes(Nic::<A>::new(end), traffic, warm, &resting.0)
+            let nic = Nic::<A> { end: in_memory::nic(&region, supply, traffic, told)? };
+            passes(nic, warm, &resting.0)
         },
     )
 }
@@ -96,15 +95,10 @@ fn serve<A: App>(mut worker: Worker<A>, told: &Told, resting: &AtomicBool) -> Re
 }
 
 /// Settles ownership, and answers lines.
-fn passes<A: App>(
-    mut nic: Nic<'_, A>,
-    traffic: &Traffic,
-    warm: usize,
-    resting: &AtomicBool,
-) -> Result<(), RunError> {
+fn passes<A: App>(mut nic: Nic<'_, A>, warm: usize, resting: &AtomicBool) -> Result<(), RunError> {
     let failed = |cause| RunError::System { what: "standard input and output", cause };
     let mut out = std::io::stdout();
-    nic.settle_flows(traffic)?;
+    nic.settle_flows()?;
     resting.store(true, Ordering::Relaxed);
     writeln!(out, "ready").map_err(failed)?;
     for line in std::io::stdin().lock().lines() {
@@ -113,7 +107,7 @@ fn passes<A: App>(
         let before = nic.account();
         let start = Instant::now();
         while start.elapsed() < asked && !nic.end.out.told.is_over() {
-            nic.feed(traffic, warm)?;
+            nic.feed(warm)?;
         }
         nic.drain()?;
         resting.store(true, Ordering::Relaxed);
@@ -147,27 +141,16 @@ impl Pass {
 
 /// The NIC's side.
 struct Nic<'a, A: App> {
-    end: NicEnd<A, Out<'a, u64>>,
-    buffer: Vec<u8>,
-    /// Packets that came in.
-    packets: u64,
-    /// What the latest pass over the traffic adds to the time of its frames.
-    later: u64,
-    /// Time of the latest packet.
-    now: u64,
+    end: CountingNic<'a, A>,
 }
 
-impl<'a, A: App> Nic<'a, A> {
-    fn new(end: NicEnd<A, Out<'a, u64>>) -> Self {
-        Self { end, buffer: vec![0; BURST_BYTES], packets: 0, later: 0, now: 0 }
-    }
-
+impl<A: App> Nic<'_, A> {
     /// All that happened so far; in the place of what was busy, what was waited.
     fn account(&self) -> Pass {
-        let NicEnd { half, out, .. } = &self.end;
+        let NicEnd { half, wire, out, .. } = &self.end;
         let report = &half.report;
         Pass {
-            packets: self.packets,
+            packets: wire.packets,
             ns: 0,
             nic_busy_ns: out.waited.as_nanos() as u64,
             host_busy_ns: out.told.busy_ns(),
@@ -182,57 +165,40 @@ impl<'a, A: App> Nic<'a, A> {
     }
 
     /// Everything once, a burst at a time, and behind each burst what its flows need to move.
-    fn settle_flows(&mut self, traffic: &Traffic) -> Result<(), RunError> {
+    fn settle_flows(&mut self) -> Result<(), RunError> {
         self.settle()?;
-        self.pass(traffic, 0, Self::settle)
+        while self.goes_on() {
+            self.burst()?;
+            self.settle()?;
+        }
+        Ok(())
     }
 
     /// The frames from number `from` on, as fast as they are taken.
-    fn feed(&mut self, traffic: &Traffic, from: usize) -> Result<(), RunError> {
-        self.pass(traffic, from, |nic| nic.end.answer(BACK_BURST).map(drop))
+    fn feed(&mut self, from: usize) -> Result<(), RunError> {
+        self.end.wire.begin(from);
+        while self.goes_on() {
+            self.burst()?;
+        }
+        Ok(())
     }
 
-    /// A pass over the frames; `between` bursts it is seen to what the host sent.
-    fn pass(
-        &mut self,
-        traffic: &Traffic,
-        from: usize,
-        between: impl Fn(&mut Self) -> Result<(), RunError>,
-    ) -> Result<(), RunError> {
-        let mut pass = traffic.pass(from);
-        let mut buffer = std::mem::take(&mut self.buffer);
-        while !pass.is_over() && !self.end.out.told.is_over() {
-            between(self)?;
-            if !self.end.half.takes_packets() {
-                let start = Instant::now();
-                while !self.end.half.takes_packets() && !self.end.answer(BACK_BURST)? {}
-                self.end.out.waited += start.elapsed();
-                continue;
-            }
-            let mut frames = BurstBuffer::new(&mut buffer);
-            let mut burst = Burst::new();
-            while !burst.is_full() {
-                let (now, later) = (&mut self.now, self.later);
-                let received = pass.receive(&mut frames, |mut stamp, frame| {
-                    // Time goes on from pass to pass.
-                    for time in [&mut stamp.meta.time, &mut stamp.meta.now, &mut stamp.horizon] {
-                        *time += later;
-                    }
-                    *now = stamp.meta.now;
-                    // There is room: the loop's condition.
-                    burst.push_roomy(stamp, frame);
-                });
-                if !received {
-                    break;
-                }
-            }
-            self.packets += burst.len() as u64;
-            self.end.half.burst(&mut burst, &mut self.end.out);
-            self.end.out.publish()?;
+    /// Whether the pass goes on.
+    fn goes_on(&self) -> bool {
+        !self.end.wire.is_over() && !self.end.out.told.is_over()
+    }
+
+    /// A burst, and what the host sent before. What the NIC waits because it holds too many packets
+    /// is counted.
+    fn burst(&mut self) -> Result<(), RunError> {
+        if !self.end.half.takes_packets() {
+            let start = Instant::now();
+            while !self.end.half.takes_packets() && !self.end.step(&Untimed)? {}
+            self.end.out.waited += start.elapsed();
         }
-        self.buffer = buffer;
-        // The first frame of the next pass follows the last one of this.
-        self.later = self.now.saturating_sub(traffic.begins(from));
+        self.end.wire.open = BURST as u64;
+        self.end.step(&Untimed)?;
+        self.end.wire.open = 0;
         Ok(())
     }
 
@@ -242,7 +208,7 @@ impl<'a, A: App> Nic<'a, A> {
         let host = self.end.out.told;
         while empty < SETTLED && !host.is_over() {
             let all = host.packets() == self.at_host();
-            empty = if self.end.answer(BACK_BURST)? || !all { 0 } else { empty + 1 };
+            empty = if self.end.step(&Untimed)? || !all { 0 } else { empty + 1 };
             spin_loop();
         }
         Ok(())
@@ -254,7 +220,7 @@ impl<'a, A: App> Nic<'a, A> {
         let host = self.end.out.told;
         while !host.is_over() {
             let done = host.packets() == self.at_host();
-            if !self.end.answer(BACK_BURST)? {
+            if !self.end.step(&Untimed)? {
                 if done && self.end.half.is_drained() {
                     break;
                 }

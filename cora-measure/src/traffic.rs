@@ -179,6 +179,11 @@ impl Pass<'_> {
         self.left.as_slice().is_empty()
     }
 
+    /// Frames that have not come.
+    pub(crate) fn left(&self) -> usize {
+        self.left.len()
+    }
+
     /// Gives away the next frame, copied; `false` at the end, or when there is no room. (As a value
     /// that is returned, it would be moved once more.)
     #[inline(always)]

@@ -8,6 +8,7 @@ use cora_runtime::link::message::{Kind, Message, Stamp};
 use cora_runtime::link::payload::{Lots, Parking};
 use cora_runtime::link::region::{self, Idle, Region, generation};
 use cora_runtime::link::ring::{Consumer, Producer, PushError, RingError, SharedMemory};
+use cora_runtime::node::{Egress, Ends};
 
 use crate::sys::{self, SharedFutex};
 
@@ -24,92 +25,94 @@ pub(crate) struct Outgoing {
     file: &'static [AtomicU64],
     region: Region,
     /// Packets dropped because the host was away and the ring to it full.
-    pub(crate) host_away: u64,
+    host_away: u64,
     /// A ring broke: the host wrote something impossible there. Nothing more is sent.
-    pub(crate) broken: bool,
+    broken: bool,
 }
 
-/// Where they come in.
-pub(crate) struct Incoming {
-    pub(crate) wire_in: Consumer<SharedMemory>,
+/// This side's ends of the rings of a region.
+pub(crate) struct RegionEnds {
+    pub(crate) wire: Consumer<SharedMemory>,
     pub(crate) back: Consumer<SharedMemory>,
+    pub(crate) out: Outgoing,
     bell: Bell,
 }
 
-/// This side's ends of the rings of a region in this file.
-pub(crate) fn ends(region: &Region, file: &'static [AtomicU64]) -> (Incoming, Outgoing) {
-    let rings = region.rings();
-    let incoming = Incoming {
-        wire_in: Consumer::new(rings.wire_in),
-        back: Consumer::new(rings.back),
-        bell: region.nic_bell(SharedFutex),
-    };
-    let outgoing = Outgoing {
-        punt: Producer::new(rings.punt),
-        wire_out: Producer::new(rings.wire_out),
-        lots: Lots::new(rings.lots),
-        host: region.host_bell(SharedFutex),
-        file,
-        region: *region,
-        host_away: 0,
-        broken: false,
-    };
-    (incoming, outgoing)
-}
+impl RegionEnds {
+    /// The ends of a region in this file. `host_away` packets were dropped before.
+    pub(crate) fn new(region: &Region, file: &'static [AtomicU64], host_away: u64) -> Self {
+        let rings = region.rings();
+        Self {
+            wire: Consumer::new(rings.wire_in),
+            back: Consumer::new(rings.back),
+            out: Outgoing {
+                punt: Producer::new(rings.punt),
+                wire_out: Producer::new(rings.wire_out),
+                lots: Lots::new(rings.lots),
+                host: region.host_bell(SharedFutex),
+                file,
+                region: *region,
+                host_away,
+                broken: false,
+            },
+            bell: region.nic_bell(SharedFutex),
+        }
+    }
 
-impl Incoming {
+    /// The ends for the run loop.
+    pub(crate) const fn all(
+        &mut self,
+    ) -> Ends<'_, Consumer<SharedMemory>, Consumer<SharedMemory>, Outgoing> {
+        Ends { wire: &mut self.wire, back: &mut self.back, out: &mut self.out }
+    }
+
     /// Waits a little, in the end asleep, until there is something to read: on the wire's ring too,
     /// if the wire is open.
     pub(crate) fn wait(&mut self, idle: &mut Idle, wire_open: bool) -> Result<(), RingError> {
-        let (wire_in, back) = (&mut self.wire_in, &mut self.back);
-        let nothing = || Ok(back.is_empty_indeed()? && (!wire_open || wire_in.is_empty_indeed()?));
+        let (wire, back) = (&mut self.wire, &mut self.back);
+        let nothing = || Ok(back.is_empty_indeed()? && (!wire_open || wire.is_empty_indeed()?));
         idle.wait(&self.bell, sys::yield_now, nothing)?;
         Ok(())
     }
 }
 
-impl Outgoing {
-    /// Publishes everything that was sent, and wakes the host for it. Messages to the host come
-    /// first, because output may depend on them.
+impl Egress for Outgoing {
     #[inline(never)]
-    pub(crate) fn publish(&mut self) {
+    fn publish(&mut self) {
         self.punt.publish();
         self.wire_out.publish();
         region::wake(&self.host);
     }
 
-    /// Releases the host's messages up to here: they will not come again.
-    pub(crate) fn released(&mut self) {
-        self.lots.recycle();
-    }
-
-    /// Nothing is to be done for the moment.
-    pub(crate) fn rest(&mut self) {
+    fn rest(&mut self) {
         self.punt.rest();
         self.wire_out.rest();
     }
 
-    /// Whether the wire's ring has so many bytes free, or is empty. Asked before a burst that
-    /// changes durable entries: a full ring would be published amid it, before the changes are
-    /// sent.
-    pub(crate) fn wire_has(&mut self, bytes: usize) -> bool {
-        self.wire_out.free_bytes() >= bytes || self.wire_out.occupancy() == 0
+    fn is_broken(&self) -> bool {
+        self.broken
     }
 
-    /// Whether another region follows: the peer of this one has ended, or was told to leave it.
-    pub(crate) fn is_followed(&self) -> bool {
+    /// Another region follows: the peer of this one has ended, or was told to leave it.
+    fn host_ended(&self) -> bool {
         generation::is_followed(self.file, self.region.identity().generation)
     }
 
-    /// Whether at least half of the ring to the host's worker is free. On a full one this side
-    /// would wait for the host with packets that are none of its business.
-    pub(crate) fn has_room_for_entries(&mut self) -> bool {
-        self.punt.free_bytes() >= self.punt.occupancy()
+    fn wire_has(&mut self, bytes: usize) -> bool {
+        self.wire_out.free_bytes() >= bytes || self.wire_out.occupancy() == 0
     }
 
-    /// Bytes on the ring to the host's worker.
-    pub(crate) fn occupancy(&self) -> usize {
-        self.punt.occupancy()
+    /// At least half of the ring to the host's worker must be free.
+    fn room_for_entries(&mut self, most: u32) -> u32 {
+        if self.punt.free_bytes() >= self.punt.occupancy() { most } else { 0 }
+    }
+
+    fn waiting(&self) -> u64 {
+        self.punt.occupancy() as u64
+    }
+
+    fn host_away(&self) -> u64 {
+        self.host_away
     }
 }
 
@@ -151,11 +154,6 @@ impl Wire for Outgoing {
 }
 
 impl Outgoing {
-    /// Pushes a message for the host as it came.
-    pub(crate) fn pass_on(&mut self, kind: u16, bytes: &[u8]) {
-        self.push(kind, &[bytes]);
-    }
-
     /// Pushes a message without a frame: they are for the host. One copy of it serves all kinds,
     /// for the NIC's instruction cache is small.
     #[inline(never)]
@@ -215,7 +213,7 @@ impl Outgoing {
         }
         region::wake(&self.host);
         let watched = generation::current(self.file) != 0;
-        let away = self.is_followed() || self.region.host_heartbeat() == 0;
+        let away = self.host_ended() || self.region.host_heartbeat() == 0;
         let dropped = kind == Kind::Punt && watched && away;
         self.host_away += u64::from(dropped);
         dropped

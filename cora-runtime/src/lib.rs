@@ -14,6 +14,7 @@
 //! | [`telemetry`] | the load of a side, measured by itself |
 //! | [`channel`] | the outbox to the other side, and protocol errors |
 //! | [`nic_half`], [`host_half`] | the two halves |
+//! | [`node`] | the run loop of a NIC core |
 //! | [`steering`] | choice of the pair of NIC core and host worker for a packet |
 #![cfg_attr(not(test), no_std)]
 
@@ -23,6 +24,7 @@ pub mod exec;
 pub mod host_half;
 pub mod link;
 pub mod nic_half;
+pub mod node;
 pub mod ownership;
 mod state_hash;
 pub mod steering;

@@ -139,7 +139,12 @@ impl<A: App> NicHalf<A> {
 
     /// Declines offers from now on: there will be no packet for them.
     pub const fn close(&mut self) {
-        self.ownership.close();
+        self.ownership.limit(0);
+    }
+
+    /// Declines offers while this many flows are known here.
+    pub const fn limit_flows(&mut self, most: u32) {
+        self.ownership.limit(most);
     }
 
     /// The time of the latest packet.
@@ -181,7 +186,7 @@ impl<A: App> NicHalf<A> {
         if self.ownership.is_receiving() {
             return;
         }
-        let (counts, room) = (self.counts(), self.ownership.flows().room());
+        let (counts, room) = (self.counts(), self.ownership.room());
         let load = Load { counts, room: room.into(), waiting: self.hold.waiting(), ..*load };
         self.watch.tell(&load, out);
     }
@@ -304,7 +309,7 @@ impl<A: App> NicHalf<A> {
     }
 
     /// Runs held packets if a flow arrived, unless other entries go straight back.
-    #[inline]
+    #[inline(never)]
     fn go_on(&mut self, io: &mut (impl Outbox + Wire)) {
         if !self.ownership.is_returning() && self.hold.moves_on() {
             self.drain(io);

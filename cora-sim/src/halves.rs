@@ -2,10 +2,11 @@
 
 use cora_runtime::channel::Outbox;
 use cora_runtime::durability::ReplicaStore;
-use cora_runtime::exec::{Burst, Wire};
+use cora_runtime::exec::burst::BURST_BYTES;
 use cora_runtime::host_half::{HostHalf, HostOutbox};
 use cora_runtime::link::message::Message;
 use cora_runtime::nic_half::NicHalf;
+use cora_runtime::node::{NodeError, serve_punts};
 
 use crate::apps::SimApp;
 use crate::link::Ring;
@@ -58,32 +59,20 @@ impl HostOutbox for HostEnds<'_> {
     }
 }
 
-/// The host takes the next message, if there is one.
+/// The host takes the next messages, at most so many.
 pub(crate) fn serve_host<A: SimApp>(
     host: &mut HostHalf<A>,
     punt: &mut Ring,
     ends: &mut impl HostOutbox,
+    most: usize,
 ) -> Result<(), String> {
-    let Some((kind, mut bytes)) = punt.pop() else { return Ok(()) };
-    let taken = if let Some((stamp, frame)) = Message::decode_frame(kind, &mut bytes) {
-        let mut burst = Burst::new();
-        burst.push(stamp, frame);
-        host.burst(&mut burst, ends)
-    } else {
-        let message = Message::decode(kind, &bytes).ok_or("no message")?;
-        host.message(&message, ends)
-    };
-    taken.map_err(|error| format!("the host refuses: {error}"))
-}
-
-/// The NIC takes the next message, if there is one.
-pub(crate) fn serve_nic<A: SimApp>(
-    nic: &mut NicHalf<A>,
-    back: &mut Ring,
-    ends: &mut (impl Outbox + Wire),
-) -> Result<(), String> {
-    let Some((kind, bytes)) = back.pop() else { return Ok(()) };
-    let message = Message::decode(kind, &bytes).ok_or("no message")?;
-    let taken = nic.message(&message, ends);
-    taken.map(drop).map_err(|error| format!("the NIC refuses: {error}"))
+    let mut buffer = vec![0; BURST_BYTES];
+    let served = serve_punts(host, punt, ends, (&mut buffer, most), |host, ends, message| {
+        host.message(message, ends).map_err(NodeError::from)
+    });
+    served.map_err(|error| match error {
+        NodeError::Ring(error) => format!("host's ring: {error}"),
+        NodeError::Protocol(error) => format!("the host refuses: {error}"),
+        NodeError::Broken => "the ring to the NIC is broken".to_owned(),
+    })
 }

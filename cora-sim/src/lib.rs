@@ -20,6 +20,9 @@
 //! | [`random`] | repeatable randomness |
 //! | `standby` | copies of durable entries |
 //! | `halves` | makes halves |
+//! | `nic_core` | a NIC half in its run loop |
+//! | `words` | memory of rings, and processes that die between two stores |
+//! | [`tell_runs`] | what happens, line by line, for replays |
 //! | `memory` | memory for the halves, given back after a run |
 #![allow(
     missing_docs,
@@ -35,11 +38,16 @@ mod halves;
 pub mod hot;
 pub mod link;
 mod memory;
+mod nic_core;
 pub mod queues;
 pub mod random;
 pub mod result;
 pub mod runtime;
 mod shelf;
 mod standby;
+mod story;
 pub mod strangers;
 pub mod traffic;
+mod words;
+
+pub use story::tell_runs;

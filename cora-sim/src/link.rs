@@ -7,6 +7,8 @@ use cora_runtime::exec::Wire;
 use cora_runtime::host_half::HostOutbox;
 use cora_runtime::link::message::{Frames, Keys, Kind, Message, Ownership, Stamp};
 use cora_runtime::link::payload::Parking;
+use cora_runtime::link::ring::{Popped, RingError};
+use cora_runtime::node::{Egress, Inbox};
 
 use crate::result::Results;
 use crate::shelf::Shelf;
@@ -68,11 +70,6 @@ impl Ring {
         self.records.pop_front()
     }
 
-    /// The next record, if it is of this kind.
-    pub fn pop_if(&mut self, kind: u16) -> Option<(u16, Vec<u8>)> {
-        if self.records.front()?.0 == kind { self.pop() } else { None }
-    }
-
     /// All records, in order.
     pub fn records(&self) -> impl Iterator<Item = &(u16, Vec<u8>)> {
         self.records.iter()
@@ -117,6 +114,21 @@ impl Ring {
 }
 
 impl HostOutbox for Ring {}
+
+impl Inbox for Ring {
+    fn is_empty(&mut self) -> Result<bool, RingError> {
+        Ok(Self::is_empty(self))
+    }
+
+    fn pop(&mut self, buffer: &mut [u8]) -> Result<Option<Popped>, RingError> {
+        Ok(Self::pop(self).map(|(kind, bytes)| {
+            buffer[..bytes.len()].copy_from_slice(&bytes);
+            Popped { kind, len: bytes.len() }
+        }))
+    }
+
+    fn release(&mut self) {}
+}
 
 impl Outbox for Ring {
     fn send(&mut self, message: &Message<'_>) {
@@ -190,6 +202,16 @@ pub struct NicEnds<'a> {
     pub punt: &'a mut Ring,
     pub wire: &'a mut Results,
     pub shelf: &'a mut Shelf,
+    /// Entries of a flow that leaves which may go now.
+    pub entries: u32,
+}
+
+impl Egress for NicEnds<'_> {
+    fn publish(&mut self) {}
+
+    fn room_for_entries(&mut self, _: u32) -> u32 {
+        self.entries
+    }
 }
 
 impl Outbox for NicEnds<'_> {

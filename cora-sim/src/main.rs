@@ -8,7 +8,8 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use cora_sim::chaos::{self, Limits, Summary};
-use cora_sim::runtime::{FAULTS, tell_runs};
+use cora_sim::runtime::FAULTS;
+use cora_sim::tell_runs;
 use serde_json::{Map, Value, json};
 
 const USAGE: &str = "usage: cora-sim chaos [--seconds N] [--runs N] [--seed S] [--json]

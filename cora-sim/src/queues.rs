@@ -1,20 +1,19 @@
 //! Message by message: both halves joined by queues of encoded messages, with a way to break those.
 
-use cora_runtime::exec::Burst;
+use cora_runtime::channel::Outbox as _;
 use cora_runtime::host_half::HostHalf;
-use cora_runtime::link::message::{Kind, Message, Report};
-use cora_runtime::link::payload::Parking as _;
-use cora_runtime::nic_half::NicHalf;
+use cora_runtime::link::message::{Control, Kind, Report};
 
 use crate::apps::SimApp;
 use crate::halves;
 use crate::link::{NicEnds, Ring, Sabotage};
 use crate::memory::Supply;
+use crate::nic_core::NicCore;
 use crate::random::Random;
 use crate::result::Results;
-use crate::runtime::words::Words;
 use crate::shelf::{self, Shelf};
 use crate::traffic::Case;
+use crate::words::Words;
 
 /// Bytes in which packets wait at the NIC.
 const HOLD: usize = 4 << 20;
@@ -48,7 +47,7 @@ impl Account {
 }
 
 struct Sim<'a, A: SimApp> {
-    nic: NicHalf<A>,
+    nic: NicCore<A>,
     host: HostHalf<A>,
     punt: Ring,
     back: Ring,
@@ -85,7 +84,7 @@ fn through<A: SimApp>(
     sim.run_all(schedule)?;
     let found = sim.finish()?;
     let account = Account {
-        nic: sim.nic.counts(),
+        nic: sim.nic.half.counts(),
         host: sim.host.counts(),
         waits: sim.waits,
         heads: sim.shelf.parked,
@@ -100,7 +99,12 @@ impl<'a, A: SimApp> Sim<'a, A> {
         let nic = halves::nic::<A>(supply, case.seed, HOLD, refuses);
         let (punt, back) = (Ring::new(sabotage), Ring::new(sabotage));
         let shelf = Shelf::new(Words::new(shelf::BYTES));
-        Self { nic, host, punt, back, case, fed: 0, results: Results::default(), shelf, waits: 0 }
+        let results = Results::default();
+        let nic = NicCore::new(nic);
+        let mut sim = Self { nic, host, punt, back, case, fed: 0, results, shelf, waits: 0 };
+        sim.back.send(&Control::Begin {}.into());
+        sim.serve_nic(1, 0).expect("the first message");
+        sim
     }
 
     fn run_all(&mut self, schedule: u64) -> Result<(), String> {
@@ -112,13 +116,8 @@ impl<'a, A: SimApp> Sim<'a, A> {
             if random.once_in(30) {
                 weights = least.map(|least| least + random.below(7));
             }
-            if self.nic.is_handing_over() && random.once_in(3) {
-                let mut ends = NicEnds {
-                    punt: &mut self.punt,
-                    wire: &mut self.results,
-                    shelf: &mut self.shelf,
-                };
-                self.nic.hand_over(1 + random.below(5) as u32, &mut ends);
+            if self.nic.half.is_handing_over() && random.once_in(3) {
+                self.serve_nic(0, 1 + random.below(5) as u32)?;
             }
             if self.host.is_handing_over() && random.once_in(3) {
                 let most = 1 + random.below(5) as u32;
@@ -129,7 +128,7 @@ impl<'a, A: SimApp> Sim<'a, A> {
             let can =
                 [self.fed < self.case.packets.len(), !self.punt.is_empty(), !self.back.is_empty()];
             if !can.contains(&true) {
-                if self.nic.is_handing_over() || self.host.is_handing_over() {
+                if self.nic.half.is_handing_over() || self.host.is_handing_over() {
                     continue;
                 }
                 return Ok(());
@@ -147,16 +146,16 @@ impl<'a, A: SimApp> Sim<'a, A> {
                 } else if ticket < shares[0] + shares[1] {
                     self.serve_host()?;
                 } else {
-                    self.serve_nic()?;
+                    self.serve_nic(1, 0)?;
                 }
             }
         }
     }
 
     fn feed(&mut self) -> Result<(), String> {
-        if !self.nic.takes_packets() {
+        if !self.nic.half.takes_packets() {
             self.waits += 1;
-            let leaving = self.nic.is_handing_over() || self.host.is_handing_over();
+            let leaving = self.nic.half.is_handing_over() || self.host.is_handing_over();
             let stuck = self.punt.is_empty() && self.back.is_empty() && !leaving;
             return if stuck {
                 Err("the NIC takes no packet and waits for nothing".to_owned())
@@ -167,60 +166,36 @@ impl<'a, A: SimApp> Sim<'a, A> {
         // Bursts of one to five.
         let packets = self.case.packets.iter().skip(self.fed).take(1 + self.fed % 5);
         let mut frames: Vec<_> = packets.cloned().collect();
-        self.fed += frames.len();
-        let mut burst = Burst::new();
-        for (stamp, frame) in &mut frames {
-            burst.push(*stamp, frame);
-        }
-        let mut ends =
-            NicEnds { punt: &mut self.punt, wire: &mut self.results, shelf: &mut self.shelf };
-        self.nic.burst(&mut burst, &mut ends);
+        let Self { nic, punt, results: wire, shelf, .. } = self;
+        self.fed += nic.feed(&mut frames, &mut NicEnds { punt, wire, shelf, entries: 0 })?;
         Ok(())
     }
 
     fn serve_host(&mut self) -> Result<(), String> {
-        let Some((kind, mut bytes)) = self.punt.pop() else { return Ok(()) };
-        let taken = if kind == Kind::Punt {
-            let (stamp, frame) = Message::decode_frame(kind, &mut bytes).ok_or("no packet")?;
-            let mut next = self.punt.pop_if(Kind::Punt.number()).map(|(_, bytes)| bytes);
-            let mut burst = Burst::new();
-            burst.push_passed_on(stamp, frame.into());
-            if let Some((stamp, frame)) =
-                next.as_mut().and_then(|bytes| Message::decode_frame(Kind::Punt.number(), bytes))
-            {
-                burst.push_passed_on(stamp, frame.into());
-            }
-            self.host.burst(&mut burst, &mut self.back)
-        } else {
-            let message = Message::decode(kind, &bytes).ok_or("no message")?;
-            self.host.message(&message, &mut self.back)
-        };
-        taken.map_err(|error| format!("host: {error}"))
+        // A packet, and the one behind it, if that is the next message.
+        let is_packet = |(kind, _): &(u16, Vec<u8>)| *kind == Kind::Punt;
+        let packets = self.punt.records().take(2).take_while(|record| is_packet(record)).count();
+        halves::serve_host(&mut self.host, &mut self.punt, &mut self.back, packets.max(1))
     }
 
-    fn serve_nic(&mut self) -> Result<(), String> {
-        let Some((kind, bytes)) = self.back.pop() else { return Ok(()) };
-        let message = Message::decode(kind, &bytes).ok_or("no message")?;
-        let mut ends =
-            NicEnds { punt: &mut self.punt, wire: &mut self.results, shelf: &mut self.shelf };
-        let taken = self.nic.message(&message, &mut ends);
-        self.shelf.recycle();
-        taken.map(drop).map_err(|error| format!("NIC: {error}"))
+    fn serve_nic(&mut self, most: usize, entries: u32) -> Result<(), String> {
+        let Self { nic, punt, back, results: wire, shelf, .. } = self;
+        nic.serve(most, back, &mut NicEnds { punt, wire, shelf, entries })
     }
 
     fn finish(&mut self) -> Result<Results, String> {
-        if !self.nic.is_drained() || !self.host.is_drained() {
+        if !self.nic.half.is_drained() || !self.host.is_drained() {
             return Err(format!(
                 "stuck: NIC {}, host {}",
-                self.nic.is_drained(),
+                self.nic.half.is_drained(),
                 self.host.is_drained()
             ));
         }
-        let now = self.nic.now().max(self.host.now());
+        let now = self.nic.half.now().max(self.host.now());
         let mut results = std::mem::take(&mut self.results);
-        results.count(&self.nic.engine().outcomes);
+        results.count(&self.nic.half.engine().outcomes);
         results.count(&self.host.engine().outcomes);
-        results.merge(self.nic.engine().app(), self.host.engine().app(), now)?;
+        results.merge(self.nic.half.engine().app(), self.host.engine().app(), now)?;
         results.hold(self.host.engine().app(), now);
         Ok(results)
     }

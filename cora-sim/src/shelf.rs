@@ -2,7 +2,7 @@
 
 use cora_runtime::link::payload::{LOT_BYTES, Lots, Parked, Parking};
 
-use crate::runtime::words::Words;
+use crate::words::Words;
 
 /// Bytes of the lots.
 pub(crate) const BYTES: usize = 4 * LOT_BYTES;

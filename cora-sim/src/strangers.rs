@@ -20,11 +20,11 @@ use cora_core::app::App as _;
 use cora_core::key::{FiveTuple, protocol};
 use cora_core::packet::{Meta, Port};
 use cora_runtime::channel::Outbox;
-use cora_runtime::exec::{Burst, Wire};
+use cora_runtime::exec::Wire;
 use cora_runtime::host_half::HostHalf;
 use cora_runtime::link::message::{Kind, Message, Stamp};
 use cora_runtime::link::payload::Parked;
-use cora_runtime::nic_half::NicHalf;
+use cora_runtime::node::Egress;
 
 use crate::apps::leases::Leasing;
 use crate::apps::{IDLE, Variant};
@@ -32,6 +32,7 @@ use crate::frames::{address, flow_of, frame, op, tuple_of};
 use crate::halves::{self, HostEnds};
 use crate::link::{Ring, Sabotage};
 use crate::memory::Supply;
+use crate::nic_core::NicCore;
 use crate::random::Random;
 use crate::standby::Copies;
 
@@ -83,6 +84,14 @@ struct NicEnds<'a> {
     left: &'a mut Vec<(Port, Vec<u8>)>,
 }
 
+impl Egress for NicEnds<'_> {
+    fn publish(&mut self) {}
+
+    fn room_for_entries(&mut self, _: u32) -> u32 {
+        2
+    }
+}
+
 impl Outbox for NicEnds<'_> {
     fn send(&mut self, message: &Message<'_>) {
         self.punt.send(message);
@@ -97,7 +106,7 @@ impl Wire for NicEnds<'_> {
 
 struct Site<V: Variant> {
     // The halves lie in memory of the supply: they go first.
-    nic: NicHalf<Leasing<V>>,
+    nic: NicCore<Leasing<V>>,
     host: HostHalf<Leasing<V>>,
     supply: Supply,
     random: Random,
@@ -124,8 +133,8 @@ pub fn run<V: Variant>(seed: u64, steps: u64) -> Result<Ran, String> {
         site.serve_host()?;
         site.serve_nic()?;
     }
-    site.ran.ended += site.nic.report.ended_with_host;
-    site.ran.offloads += site.nic.report.offloads;
+    site.ran.ended += site.nic.half.report.ended_with_host;
+    site.ran.offloads += site.nic.half.report.offloads;
     Ok(site.ran)
 }
 
@@ -134,15 +143,18 @@ impl<V: Variant> Site<V> {
         let mut supply = Supply::default();
         let clients: Vec<Client> =
             (0..CLIENTS as u32).map(|flow| Client::new(flow, flow as u8 % 3)).collect();
+        let (mut punt, mut left) = (Ring::new(Sabotage::None), Vec::new());
+        let mut ends = NicEnds { punt: &mut punt, left: &mut left };
+        let nic = NicCore::begun(halves::nic(&mut supply, seed, HOLD, None), &mut ends);
         Self {
-            nic: halves::nic(&mut supply, seed, HOLD, None),
+            nic,
             host: halves::host(&mut supply, seed, true),
             supply,
             random: Random::new(seed ^ 0x7374_7261_6e67),
-            punt: Ring::new(Sabotage::None),
+            punt,
             back: Ring::new(Sabotage::None),
             copies: Copies::default(),
-            left: Vec::new(),
+            left,
             all: clients.iter().map(|client| (client.flow, client.tuple)).collect(),
             clients,
             seen: BTreeMap::new(),
@@ -155,7 +167,7 @@ impl<V: Variant> Site<V> {
         match self.random.below(100) {
             0..2 => self.kill_host()?,
             2..4 => self.kill_nic()?,
-            4..40 => self.packet(),
+            4..40 => self.packet()?,
             40..70 => self.serve_host()?,
             _ => self.serve_nic()?,
         }
@@ -163,9 +175,9 @@ impl<V: Variant> Site<V> {
     }
 
     /// A client asks, closes, or is answered.
-    fn packet(&mut self) {
-        if !self.nic.takes_packets() {
-            return;
+    fn packet(&mut self) -> Result<(), String> {
+        if !self.nic.half.takes_packets() {
+            return Ok(());
         }
         let at = self.random.below(CLIENTS as u64) as usize;
         let client = self.clients[at];
@@ -178,15 +190,14 @@ impl<V: Variant> Site<V> {
             }
             None => (client.tuple, Port::INSIDE, op::NOTHING),
         };
-        let mut frame = frame(&tuple, client.flow, self.number, ask, 0);
+        let frame = frame(&tuple, client.flow, self.number, ask, 0);
         let meta = Meta { time: NOW, now: NOW, port };
         let number = u64::from(self.number);
         self.number += 1;
-        let mut burst = Burst::new();
         let stamp =
             Stamp { meta, number, horizon: NOW, egress: port, parked: Parked::NONE, missing: 0 };
-        burst.push(stamp, &mut frame);
-        self.nic.burst(&mut burst, &mut NicEnds { punt: &mut self.punt, left: &mut self.left });
+        let mut ends = NicEnds { punt: &mut self.punt, left: &mut self.left };
+        self.nic.feed(&mut [(stamp, frame)], &mut ends).map(drop)
     }
 
     /// The client closes, and another one comes. The server answers it no more.
@@ -225,28 +236,26 @@ impl<V: Variant> Site<V> {
             let given = self.host.hand_over(2, &mut ends);
             given.map_err(|error| format!("the host refuses: {error}"))?;
         }
-        halves::serve_host(&mut self.host, &mut self.punt, &mut ends)
+        halves::serve_host(&mut self.host, &mut self.punt, &mut ends, 1)
     }
 
     fn serve_nic(&mut self) -> Result<(), String> {
         let mut ends = NicEnds { punt: &mut self.punt, left: &mut self.left };
-        if self.nic.is_handing_over() {
-            self.nic.hand_over(2, &mut ends);
-        }
-        halves::serve_nic(&mut self.nic, &mut self.back, &mut ends)
+        self.nic.serve(1, &mut self.back, &mut ends)
     }
 
     /// What it sent is handled, and packets that are done leave by the next one.
     fn kill_nic(&mut self) -> Result<(), String> {
         self.ran.kills += 1;
-        self.ran.ended += self.nic.report.ended_with_host;
-        self.ran.offloads += self.nic.report.offloads;
+        self.ran.ended += self.nic.half.report.ended_with_host;
+        self.ran.offloads += self.nic.half.report.offloads;
         while !self.punt.is_empty() || self.host.is_handing_over() {
             self.serve_host()?;
         }
         self.back.keep_only(Kind::Send.number());
         self.host.nic_lost(&mut self.copies);
-        self.nic = halves::nic(&mut self.supply, 1, HOLD, None);
+        let mut ends = NicEnds { punt: &mut self.punt, left: &mut self.left };
+        self.nic = NicCore::begun(halves::nic(&mut self.supply, 1, HOLD, None), &mut ends);
         Ok(())
     }
 
@@ -255,7 +264,7 @@ impl<V: Variant> Site<V> {
     fn kill_host(&mut self) -> Result<(), String> {
         self.ran.kills += 1;
         self.back.keep_only(Kind::Send.number());
-        while !self.back.is_empty() || self.nic.is_handing_over() {
+        while !self.back.is_empty() || self.nic.half.is_handing_over() {
             self.serve_nic()?;
         }
         self.look()?;
@@ -281,7 +290,7 @@ impl<V: Variant> Site<V> {
             return Err(format!("the copy of state {number} encodes none"));
         }
         self.host.take_over(NOW, &mut self.copies, afresh);
-        self.nic.host_lost(&mut NicEnds { punt: &mut self.punt, left: &mut self.left }, afresh);
+        self.nic.greet(&mut NicEnds { punt: &mut self.punt, left: &mut self.left }, afresh);
         self.look()
     }
 }

@@ -38,13 +38,13 @@ use crate::ipfix::Exporter;
 use crate::nic_process::NicMode;
 use crate::pair::Pair;
 use crate::progress::Progress;
+use crate::received::NicAccount;
 use crate::run::{Request, half};
 use crate::running::{self, Capture};
 use crate::state_out::Contents;
 use crate::supply::Supply;
 use crate::versions::Version;
 use crate::wire::{Cable as _, Sink, Source};
-use crate::worker::NicAccount;
 use crate::{Program, RunError};
 
 /// Maximum number of pairs in a run: the bits of a word.

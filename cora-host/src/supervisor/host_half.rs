@@ -143,7 +143,7 @@ pub(crate) fn host_half<A: App>(
     let mut worker = Worker::new(half, &region.rings());
     worker.export_to(exporter.clone());
     worker.note_at(page.packet_word());
-    worker.arriving.in_force = Some(version.number);
+    worker.received.arriving.in_force = Some(version.number);
     take_over(&mut worker, copies, &layout, clock.now(), arguments.afresh)?;
     loop {
         worker.begin(&configured);
@@ -177,7 +177,7 @@ pub(crate) fn host_half<A: App>(
         failures.push(error.to_string());
     }
     let records = exporter.map(|exporter| {
-        let (now, left) = (worker.now(), std::mem::take(&mut worker.left));
+        let (now, left) = (worker.now(), std::mem::take(&mut worker.received.left));
         export_rest(&exporter, &mut worker.half, &left, now);
         let records = exporter.finish();
         failures.extend(exporter.failure());
@@ -265,13 +265,13 @@ fn serve<A: App>(
         if !busy || page.heartbeat().is_multiple_of(TOLD_EVERY) {
             tell_tables(worker, page);
         }
-        if let Some(number) = worker.arriving.in_force {
+        if let Some(number) = worker.received.arriving.in_force {
             page.set_version(number.into());
         }
         if let Some(control) = &mut control {
             control.step(worker);
         }
-        if worker.account.is_some() || page.must_finish() {
+        if worker.received.account.is_some() || page.must_finish() {
             return Ok(Left::Done);
         }
         cora_runtime::link::region::wake(&region.nic_bell(SharedFutex));
@@ -345,7 +345,7 @@ fn accuse(error: &RunError, generation: u64, page: HostPage) -> Result<Left, ()>
 /// The final contents of all tables, including the NIC's entries.
 fn final_state<A: App>(worker: &mut Worker<A>) -> Value {
     let now = worker.now();
-    let mut contents = std::mem::take(&mut worker.contents);
+    let mut contents = std::mem::take(&mut worker.received.contents);
     let app = worker.half.engine().app();
     contents.add_own(app, now);
     contents.into_json(app)
@@ -353,9 +353,9 @@ fn final_state<A: App>(worker: &mut Worker<A>) -> Value {
 
 /// The results of both sides: the host's outcomes, and the NIC's if it ended regularly.
 fn account<A: App>(worker: Worker<A>, records: Option<Records>) -> Value {
-    let Worker { mut half, account, .. } = worker;
-    let nic_outcomes = account.as_ref().map(|nic| json!(nic.outcomes));
-    let nic = account.unwrap_or_default();
+    let Worker { mut half, received, .. } = worker;
+    let nic_outcomes = received.account.as_ref().map(|nic| json!(nic.outcomes));
+    let nic = received.account.unwrap_or_default();
     let mut outcomes = BTreeMap::new();
     half.engine().outcomes.each(&mut |name, count| {
         outcomes.insert(name, count);

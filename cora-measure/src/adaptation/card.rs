@@ -7,40 +7,47 @@
     reason = "counts and nanoseconds of a few seconds, none negative"
 )]
 
+use std::iter::Peekable;
+
 use cora_core::app::App;
 use cora_core::packet::{Meta, Port};
 use cora_host::RunError;
 use cora_host::parts::{Back, RING_BYTES, Supply};
 use cora_runtime::channel::Outbox;
-use cora_runtime::exec::burst::{BURST, BURST_BYTES, BurstBuffer};
+use cora_runtime::exec::burst::{BURST, BurstBuffer};
 use cora_runtime::exec::{Burst, Wire};
-use cora_runtime::link::message::{Load, Message, Ownership, Stamp, Telemetry};
+use cora_runtime::link::message::{Message, Stamp};
 use cora_runtime::link::payload::{Lots, Parked, Parking};
-use cora_runtime::link::region::{Region, Rings};
-use cora_runtime::nic_half::Event;
-use cora_runtime::ownership::AT_ONCE;
+use cora_runtime::link::region::Region;
+use cora_runtime::link::ring::{Consumer, SharedMemory};
+use cora_runtime::node::{Clock, Egress, Filled, Ingress, NodeError};
 
-use super::clock::Stopwatch;
+use super::clock::{Elapsed, Stopwatch};
 use super::trace::{Arrival, Arrivals};
-use crate::in_memory::{BACK_BURST, NicEnd};
+use crate::in_memory::NicEnd;
 
 /// Bytes of a short frame on a ring.
 const RECORD: u64 = 112;
 
 /// The NIC's half at work.
 pub(super) struct Card<'a, A: App> {
-    pub(super) end: NicEnd<A, Out>,
-    buffer: Vec<u8>,
-    frames: &'a [Vec<u8>],
-    arrivals: std::iter::Peekable<Arrivals<'a>>,
-    due: Vec<Arrival>,
-    /// Flows that there will be room for.
-    room: u32,
+    pub(super) end: NicEnd<A, Trace<'a>, Consumer<SharedMemory>, Out>,
+    /// Flows that there will be room for, once it tightens.
+    room: Option<u32>,
     slower: f64,
-    /// How often the load is told, and when next.
-    watch: (u64, u64),
+}
+
+/// Where packets come from.
+pub(super) struct Trace<'a> {
+    frames: &'a [Vec<u8>],
+    arrivals: Peekable<Arrivals<'a>>,
+    due: Vec<Arrival>,
+    /// The wire waits: the host's ring is full.
+    closed: bool,
+    /// The card's time.
+    now: u64,
     /// Packets that came in.
-    pub(super) packets: u64,
+    packets: u64,
 }
 
 /// Where messages and packets go: the latter are counted.
@@ -48,19 +55,11 @@ pub(super) struct Out {
     punt: Back,
     lots: Lots,
     left: u64,
-    /// Flows that there is room for.
-    room: u32,
 }
 
 impl Outbox for Out {
     fn send(&mut self, message: &Message<'_>) {
-        match message {
-            Message::Telemetry(Telemetry::Load { load }) => {
-                let room = u64::from(self.room).saturating_sub(load.counts.flows);
-                self.punt.send(&Telemetry::Load { load: Load { room, ..*load } }.into());
-            }
-            other => self.punt.send(other),
-        }
+        self.punt.send(message);
     }
 }
 
@@ -74,81 +73,35 @@ impl Wire for Out {
     }
 }
 
-impl<'a, A: App> Card<'a, A> {
-    pub(super) fn new(
-        region: &Region,
-        supply: Supply,
-        frames: &'a [Vec<u8>],
-        arrivals: Arrivals<'a>,
-        (room, slower): (u32, f64),
-    ) -> Result<Self, RunError> {
-        let out = |rings: &Rings| {
-            let (punt, lots) = (Back::new(rings.punt), Lots::new(rings.lots));
-            Out { punt, lots, left: 0, room: u32::MAX }
-        };
-        Ok(Self {
-            end: NicEnd::new(region, supply, out)?,
-            room,
-            buffer: vec![0; BURST_BYTES],
-            frames,
-            arrivals: arrivals.peekable(),
-            due: Vec::with_capacity(BURST),
-            slower,
-            watch: (u64::MAX, u64::MAX),
-            packets: 0,
-        })
+impl Egress for Out {
+    fn publish(&mut self) {
+        self.punt.flush();
     }
 
-    /// A turn at this time; how long it took, and whether there is more to do at once.
-    pub(super) fn turn(&mut self, now: u64, stopwatch: Stopwatch) -> Result<(u64, bool), RunError> {
-        let mut took = 0;
-        let tells = now >= self.watch.1;
-        if tells || !self.end.is_empty()? || !self.end.out.punt.is_clear() {
-            let (done, time) = stopwatch.time(|| self.messages(now, tells));
-            done?;
-            took += time;
-        }
-        // A wire does this by itself.
-        while self.due.len() < BURST {
-            let Some(arrival) = self.arrivals.next_if(|next| next.time <= now) else { break };
-            self.due.push(arrival);
-        }
-        let open = self.end.half.takes_packets() && self.end.out.punt.is_clear();
-        let full = open && self.due.len() == BURST;
-        if open && !self.due.is_empty() {
-            took += self.packets(stopwatch);
-        }
-        let took = (took as f64 * self.slower) as u64;
-        self.end.half.report.busy_ns += took;
-        if self.end.out.punt.is_broken() {
-            return Err(RunError::RingToNic);
-        }
-        Ok((took, full || !self.end.is_empty()?))
+    fn is_broken(&self) -> bool {
+        self.punt.is_broken()
     }
 
-    fn messages(&mut self, now: u64, tells: bool) -> Result<(), RunError> {
-        self.end.out.punt.flush();
-        self.read_back()?;
-        if tells {
-            self.watch.1 = now + self.watch.0;
-            let wire_ring = self.waiting(now);
-            let peer_ring = self.end.out.punt.occupancy() as u64;
-            let load = Load { time: now, wire_ring, peer_ring, ..Load::default() };
-            self.end.half.tell(&load, &mut self.end.out);
-        }
-        self.end.out.punt.flush();
-        Ok(())
+    fn waiting(&self) -> u64 {
+        self.punt.occupancy() as u64
+    }
+}
+
+/// Frames are put into the burst's buffer here; a wire does that by itself.
+impl Ingress for Trace<'_> {
+    fn is_empty(&mut self) -> Result<bool, NodeError> {
+        Ok(self.closed || self.due.is_empty())
     }
 
-    /// Handles what is due; how long that took. Frames are in the burst's buffer before the watch
-    /// runs: a wire puts them there by itself.
-    fn packets(&mut self, stopwatch: Stopwatch) -> u64 {
-        let mut frames = BurstBuffer::new(&mut self.buffer);
-        let mut burst = Burst::new();
+    fn fill<'b>(
+        &mut self,
+        buffer: &mut BurstBuffer<'b>,
+        burst: &mut Burst<'b>,
+    ) -> Result<Filled<'b>, NodeError> {
         for Arrival { time, flow } in self.due.drain(..) {
             let frame = &self.frames[flow];
             // There is room: of frames so short, and in a burst of as many.
-            let Some(room) = frames.room() else { break };
+            let Some(room) = buffer.room() else { break };
             room[..frame.len()].copy_from_slice(frame);
             let meta = Meta { time, now: time, port: Port::INSIDE };
             let stamp = Stamp {
@@ -159,37 +112,91 @@ impl<'a, A: App> Card<'a, A> {
                 parked: Parked::NONE,
                 missing: 0,
             };
-            burst.push_roomy(stamp, frames.keep(frame.len()));
+            burst.push_roomy(stamp, buffer.keep(frame.len()));
             self.packets += 1;
         }
-        let (half, out) = (&mut self.end.half, &mut self.end.out);
-        let handle = || {
-            half.burst(&mut burst, out);
-            out.punt.flush();
-        };
-        stopwatch.time(handle).1
+        Ok(Filled::Burst)
     }
 
-    fn read_back(&mut self) -> Result<(), RunError> {
-        let watch = &mut self.watch;
-        self.end.read_back(BACK_BURST, AT_ONCE, |half, out, message| {
-            if let Message::Ownership(Ownership::Offer { ticket, .. }) = *message
-                && half.flows() >= out.room
-            {
-                half.report.declined += 1;
-                out.send(&Ownership::Decline { ticket }.into());
-            } else if let Event::Watch(every) = half.message(message, out)? {
-                *watch = (every, 0);
-            }
-            Ok(())
-        })?;
-        Ok(())
+    /// By the mean rate.
+    fn waiting(&self) -> u64 {
+        let oldest = self.due.first().map_or(self.now, |oldest| oldest.time);
+        let behind = self.now.saturating_sub(oldest);
+        let packets = behind as f64 * self.packets as f64 / self.now.max(1) as f64;
+        (packets as u64 * RECORD).min(RING_BYTES[0] as u64)
+    }
+}
+
+impl Trace<'_> {
+    /// Takes in what came by now.
+    fn receive(&mut self, now: u64) {
+        self.now = now;
+        while self.due.len() < BURST {
+            let Some(arrival) = self.arrivals.next_if(|next| next.time <= now) else { break };
+            self.due.push(arrival);
+        }
+    }
+}
+
+/// The card's clock: from its time on it goes by this thread's time, slowed down.
+struct CardClock {
+    now: u64,
+    elapsed: Elapsed,
+    slower: f64,
+}
+
+impl Clock for CardClock {
+    fn now_ns(&self) -> u64 {
+        self.now + (self.elapsed.ns() as f64 * self.slower) as u64
+    }
+}
+
+impl<'a, A: App> Card<'a, A> {
+    pub(super) fn new(
+        region: &Region,
+        supply: Supply,
+        frames: &'a [Vec<u8>],
+        arrivals: Arrivals<'a>,
+        (room, slower): (u32, f64),
+    ) -> Result<Self, RunError> {
+        let rings = region.rings();
+        let due = Vec::with_capacity(BURST);
+        let arrivals = arrivals.peekable();
+        let wire = Trace { frames, arrivals, due, closed: false, now: 0, packets: 0 };
+        let out = Out { punt: Back::new(rings.punt), lots: Lots::new(rings.lots), left: 0 };
+        let end = NicEnd::new(supply, wire, Consumer::new(rings.back), out)?;
+        Ok(Self { end, room: Some(room), slower })
+    }
+
+    /// A turn at this time; how long it took, and whether there is more to do at once.
+    pub(super) fn turn(&mut self, now: u64, stopwatch: Stopwatch) -> Result<(u64, bool), RunError> {
+        let NicEnd { half, wire, back, out, .. } = &mut self.end;
+        wire.receive(now);
+        out.punt.flush();
+        wire.closed = !out.punt.is_clear();
+        let full = !wire.closed && wire.due.len() == BURST && half.takes_packets();
+        if back.is_empty()? && wire.is_empty()? {
+            return Ok((0, false));
+        }
+        let before = self.end.half.report.busy_ns;
+        let (elapsed, slower) = (stopwatch.start(), self.slower);
+        self.end.step(&CardClock { now, elapsed, slower })?;
+        let took = self.end.half.report.busy_ns - before;
+        Ok((took.max(1), full || !self.end.back.is_empty()?))
     }
 
     /// From now on there is little room; whether there was more.
-    pub(super) const fn tightens(&mut self) -> bool {
-        let before = std::mem::replace(&mut self.end.out.room, self.room);
-        before != self.room
+    pub(super) fn tightens(&mut self) -> bool {
+        let room = self.room.take();
+        if let Some(room) = room {
+            self.end.half.limit_flows(room);
+        }
+        room.is_some()
+    }
+
+    /// Packets that came in.
+    pub(super) const fn packets(&self) -> u64 {
+        self.end.wire.packets
     }
 
     /// Packets that left.
@@ -199,19 +206,15 @@ impl<'a, A: App> Card<'a, A> {
 
     /// How long the oldest packet has waited at the wire.
     pub(super) fn behind(&mut self, now: u64) -> u64 {
-        let oldest = self.due.first().or_else(|| self.arrivals.peek());
+        let wire = &mut self.end.wire;
+        let oldest = wire.due.first().or_else(|| wire.arrivals.peek());
         oldest.map_or(0, |oldest| now.saturating_sub(oldest.time))
-    }
-
-    /// Bytes that wait on the wire's ring, by the mean rate.
-    fn waiting(&mut self, now: u64) -> u64 {
-        let packets = self.behind(now) as f64 * self.packets as f64 / now.max(1) as f64;
-        (packets as u64 * RECORD).min(RING_BYTES[0] as u64)
     }
 
     /// Nothing comes any more, and nothing waits here.
     pub(super) fn is_drained(&mut self) -> bool {
-        let all_came = self.due.is_empty() && self.arrivals.peek().is_none();
-        all_came && self.end.half.is_drained() && self.end.out.punt.is_clear()
+        let NicEnd { half, wire, out, .. } = &mut self.end;
+        let all_came = wire.due.is_empty() && wire.arrivals.peek().is_none();
+        all_came && half.is_drained() && out.punt.is_clear()
     }
 }

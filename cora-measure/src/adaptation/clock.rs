@@ -16,11 +16,29 @@ impl Stopwatch {
         Self { own: own.unwrap_or(0) }
     }
 
+    /// Starts.
+    pub(super) fn start(self) -> Elapsed {
+        Elapsed { start: ThreadTime::now(), own: self.own }
+    }
+
     /// Does some work; how long it took (ns).
     pub(super) fn time<T>(self, work: impl FnOnce() -> T) -> (T, u64) {
-        let start = ThreadTime::now();
+        let elapsed = self.start();
         let done = work();
-        let took = start.elapsed().as_nanos() as u64;
-        (done, took.saturating_sub(self.own).max(1))
+        (done, elapsed.ns().max(1))
+    }
+}
+
+/// A watch that runs.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Elapsed {
+    start: ThreadTime,
+    own: u64,
+}
+
+impl Elapsed {
+    /// Time since it started (ns).
+    pub(super) fn ns(self) -> u64 {
+        (self.start.elapsed().as_nanos() as u64).saturating_sub(self.own)
     }
 }

@@ -263,7 +263,7 @@ impl<'a, A: App> Trial<'a, A> {
     fn cut(&mut self) {
         let report = &self.card.end.half.report;
         let now = Slice {
-            packets: self.card.packets,
+            packets: self.card.packets(),
             at_nic: report.packets,
             host_busy: self.busy,
             deciding: self.deciding,
@@ -294,7 +294,7 @@ impl<'a, A: App> Trial<'a, A> {
         for _ in 0..2 {
             self.advance(self.nic_time.max(self.host_time) + LOOK)?;
         }
-        let (came, left) = (self.card.packets, self.card.left());
+        let (came, left) = (self.card.packets(), self.card.left());
         Ok(Told { controller: name.to_owned(), slices, came, left })
     }
 }

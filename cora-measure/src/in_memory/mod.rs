@@ -4,6 +4,7 @@
 //! | module | concept |
 //! | --- | --- |
 //! | `nic_end` | the NIC's half at its end of the region |
+//! | `wire` | frames come in from memory |
 //! | `out` | where its messages and packets go |
 //! | `cores` | a core for each half |
 //! | `told` | what the host's thread tells the NIC's |
@@ -12,6 +13,7 @@ mod cores;
 mod nic_end;
 mod out;
 mod told;
+mod wire;
 
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
@@ -22,17 +24,20 @@ use cora_host::parts::{Apart, Supply, Worker, configure, region_layout};
 use cora_host::{RunError, shared_memory};
 use cora_runtime::host_half::HostHalf;
 use cora_runtime::link::region::{HashSeed, Identity, Region};
+use cora_runtime::link::ring::{Consumer, SharedMemory};
 use rustix::io::Errno;
 
+use crate::traffic::Traffic;
 use cores::Cores;
 
 pub(crate) use cores::Patience;
-pub(crate) use nic_end::NicEnd;
+pub(crate) use nic_end::{NicEnd, Untimed};
 pub(crate) use out::Out;
 pub(crate) use told::Told;
+pub(crate) use wire::Wire;
 
-/// Messages taken from the host between two bursts from the wire, as in `cora-nic`.
-pub(crate) const BACK_BURST: usize = 64;
+/// The NIC's half with a wire in memory, where packets that leave are counted.
+pub(crate) type CountingNic<'a, A> = NicEnd<A, Wire<'a>, Consumer<SharedMemory>, Out<'a, u64>>;
 
 /// A region for this program, empty.
 pub(crate) fn region<A: App>(supply: Supply) -> Result<Region, RunError> {
@@ -65,6 +70,17 @@ pub(crate) fn worker<A: App>(
     let mut worker = Worker::new(half, &region.rings());
     worker.begin(&configured);
     Ok(worker)
+}
+
+/// The NIC's half at its end of the region, with a wire in memory. Packets that leave are counted.
+pub(crate) fn nic<'a, A: App>(
+    region: &Region,
+    supply: Supply,
+    traffic: &'a Traffic,
+    told: &'a Told,
+) -> Result<CountingNic<'a, A>, RunError> {
+    let rings = region.rings();
+    NicEnd::new(supply, Wire::new(traffic), Consumer::new(rings.back), Out::new(&rings, told))
 }
 
 /// Runs both sides on a core each, `host` in a thread of its own, until both have ended; whichever

@@ -2,13 +2,13 @@
 
 use std::time::{Duration, Instant};
 
-use cora_host::RunError;
 use cora_runtime::channel::Outbox;
 use cora_runtime::exec::Wire;
 use cora_runtime::link::message::{Message, Stamp};
 use cora_runtime::link::payload::{Lots, Parking};
 use cora_runtime::link::region::Rings;
 use cora_runtime::link::ring::{Producer, PushError, SharedMemory};
+use cora_runtime::node::Egress;
 
 use super::{Patience, Told};
 
@@ -56,24 +56,32 @@ impl<L> Out<'_, L> {
         self.waited += start.elapsed();
         pushed
     }
+}
 
-    /// Whether at least half of the ring is free, as `cora-nic` wants for entries.
-    pub(crate) fn has_room_for_entries(&mut self) -> bool {
-        self.punt.free_bytes() >= self.punt.occupancy()
+impl<L> Egress for Out<'_, L>
+where
+    Self: Wire,
+{
+    fn publish(&mut self) {
+        self.punt.publish();
     }
 
-    /// Nothing is to be sent for the moment.
-    pub(crate) fn rest(&mut self) {
+    fn rest(&mut self) {
         self.punt.rest();
     }
 
-    /// Shows the host what was sent.
-    ///
-    /// # Errors
-    /// When something could not be sent: a ring that is broken, or a host that ended.
-    pub(crate) fn publish(&mut self) -> Result<(), RunError> {
-        self.punt.publish();
-        if self.broken { Err(RunError::RingToNic) } else { Ok(()) }
+    /// A ring is broken, or the host ended.
+    fn is_broken(&self) -> bool {
+        self.broken
+    }
+
+    /// As `cora-nic`: at least half of the ring must be free.
+    fn room_for_entries(&mut self, most: u32) -> u32 {
+        if self.punt.free_bytes() >= self.punt.occupancy() { most } else { 0 }
+    }
+
+    fn waiting(&self) -> u64 {
+        self.punt.occupancy() as u64
     }
 }
 

@@ -9,7 +9,6 @@ use serde::Serialize;
 use super::host::Task;
 use super::nic::{Feed, Nic, Pace};
 use super::spread::Summary;
-use super::tally::Tally;
 use super::{TURNS, bears};
 
 /// Parts of the load that both sides bear, at which it moves.
@@ -89,11 +88,11 @@ fn one<A: App>(
 ) -> Result<Move, RunError> {
     let before = nic.end.half.report;
     let there = matches!(task, Task::Offer(_));
-    nic.note.tally = Some(Tally::new(flows));
+    nic.notes(flows);
     let mut feed = Feed::At(Pace::new(per_second));
     nic.serve(AFTER, &mut feed)?;
     // Only what comes from now on counts.
-    nic.note.tally = Some(Tally::new(flows));
+    nic.notes(flows);
     let (start, robbed) = (Instant::now(), nic.robbed());
     nic.ask(task)?;
     let done = nic.until_done(&mut feed)?;
@@ -106,7 +105,7 @@ fn one<A: App>(
     nic.serve(AFTER, &mut feed)?;
     let Feed::At(Pace { lost, .. }) = feed else { unreachable!("made so above") };
     nic.drain()?;
-    let tally = nic.note.tally.take().unwrap_or_else(|| Tally::new(0));
+    let tally = nic.noted();
     let report = nic.end.half.report;
     let parts = tally.parts;
     let ns = took.as_nanos() as u64;

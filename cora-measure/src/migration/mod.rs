@@ -48,7 +48,6 @@ use flows::FlowsOf;
 use host::Task;
 use nic::{Feed, Nic, Pace};
 use spread::Summary;
-use tally::Tally;
 
 /// Turns of everything that has turns.
 const TURNS: usize = 5;
@@ -217,12 +216,12 @@ fn all<A: App>(nic: &mut Nic<'_, A>, task: Task) -> Result<Moved, RunError> {
 fn borne<A: App>(nic: &mut Nic<'_, A>) -> Result<Vec<Borne>, RunError> {
     let mut turns = Vec::new();
     for _ in 0..TURNS {
-        nic.watch = None;
+        nic.watch(None);
         let per_second = fast(nic)?;
-        nic.watch = Some((TOLD, Instant::now()));
+        nic.watch(Some(TOLD));
         turns.push(Borne { per_second, per_second_watched: fast(nic)? });
     }
-    nic.watch = None;
+    nic.watch(None);
     Ok(turns)
 }
 
@@ -231,13 +230,13 @@ fn borne<A: App>(nic: &mut Nic<'_, A>) -> Result<Vec<Borne>, RunError> {
 fn bears<A: App>(nic: &mut Nic<'_, A>, flows: usize) -> Result<f64, RunError> {
     let mut rate = 0.0;
     for _ in 0..LOOKS {
-        nic.note.tally = Some(Tally::new(flows));
+        nic.notes(flows);
         let (before, robbed, start) = (nic.packets(), nic.robbed(), Instant::now());
         nic.serve(LOOK, &mut Feed::At(Pace::new(TOO_MANY)))?;
         rate = (nic.packets() - before) as f64 / start.elapsed().as_secs_f64();
         let robbed = nic.robbed().zip(robbed).map_or(0, |(now, then)| now - then);
         nic.drain()?;
-        nic.note.tally = None;
+        drop(nic.noted());
         if u128::from(robbed) < LOOK.as_nanos() / 100 {
             break;
         }
@@ -261,7 +260,7 @@ fn paced<A: App>(
     moves: Option<Duration>,
 ) -> Result<Paced, RunError> {
     let (before, packets) = (nic.end.half.report, nic.packets());
-    nic.note.tally = Some(Tally::new(flows));
+    nic.notes(flows);
     if let Some(every) = moves {
         nic.ask(Task::Churn(every))?;
     }
@@ -277,7 +276,7 @@ fn paced<A: App>(
         nic.until_done(&mut Feed::None)?;
     }
     nic.drain()?;
-    let tally = nic.note.tally.take().unwrap_or_else(|| Tally::new(0));
+    let tally = nic.noted();
     let Report { offloads, released, declined, held, moved_bytes, .. } = nic.end.half.report;
     Ok(Paced {
         per_second,

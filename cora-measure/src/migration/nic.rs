@@ -6,24 +6,30 @@
     reason = "counts and nanoseconds of a few seconds, none below zero"
 )]
 
+use std::cell::RefCell;
+use std::marker::PhantomData;
+use std::rc::Rc;
 use std::sync::mpsc::{Receiver, Sender};
 use std::time::{Duration, Instant};
 
 use cora_core::app::App;
+use cora_core::key::Key;
 use cora_host::RunError;
 use cora_host::parts::Supply;
-use cora_runtime::exec::burst::{BURST, BURST_BYTES, BurstBuffer};
-use cora_runtime::exec::{Burst, Wire};
-use cora_runtime::link::message::{Load, Stamp};
+use cora_runtime::exec::Burst;
+use cora_runtime::exec::burst::BurstBuffer;
+use cora_runtime::link::message::{Kind, Message, Stamp};
 use cora_runtime::link::payload::Parking;
 use cora_runtime::link::region::Region;
-use cora_runtime::ownership::EntryPace;
+use cora_runtime::link::ring::{Consumer, Popped, RingError, SharedMemory};
+use cora_runtime::node::{Clock, Filled, Inbox, Ingress, NodeError};
 
 use super::flows::FlowsOf;
 use super::host::{Done, Task};
 use super::note::Note;
-use crate::in_memory::{BACK_BURST, NicEnd, Out, Told};
-use crate::traffic::{Pass, Traffic};
+use super::tally::Tally;
+use crate::in_memory::{NicEnd, Out, Told, Wire};
+use crate::traffic::Traffic;
 
 /// Frames that the wire holds while the NIC takes none: about what the ring of a run does. More are
 /// lost.
@@ -68,37 +74,35 @@ pub(super) enum Feed {
 
 /// The NIC's side.
 pub(super) struct Nic<'a, A: App> {
-    pub(super) end: NicEnd<A, Out<'a, Gone>>,
-    buffer: Vec<u8>,
-    frames: Source<'a>,
-    flows: &'a FlowsOf<A::Group>,
-    pub(super) note: Note,
-    /// As in `cora-nic`.
-    pace: EntryPace,
-    /// The load is told so often, and next at.
-    pub(super) watch: Option<(Duration, Instant)>,
+    pub(super) end: NicEnd<A, NotedWire<'a>, NotedMessages<A::Group>, Out<'a, Gone>>,
+    note: Rc<RefCell<Note>>,
     tasks: Sender<Task>,
     done: Receiver<Done>,
 }
 
-/// Where the next frame comes from: one pass over the traffic after another, in which time goes on.
-struct Source<'a> {
-    traffic: &'a Traffic,
-    from: usize,
-    pass: Pass<'a>,
-    /// The next frame's number in the traffic.
-    at: usize,
-    later: u64,
-    now: u64,
-    /// Packets that came in.
-    packets: u64,
+/// Frames from memory, noted as they come in.
+pub(super) struct NotedWire<'a> {
+    wire: Wire<'a>,
+    /// The first frame of all passes but the first.
+    warm: usize,
+    flow_of_frame: &'a [u32],
+    note: Rc<RefCell<Note>>,
+    /// When the next frame came, and the time between two (ns), at a pace.
+    due: Option<(f64, f64)>,
+}
+
+/// The host's messages, noted as they come in.
+pub(super) struct NotedMessages<K> {
+    back: Consumer<SharedMemory>,
+    note: Rc<RefCell<Note>>,
+    key: PhantomData<K>,
 }
 
 /// The numbers of packets that left since the last look.
 #[derive(Default)]
 pub(super) struct Gone(Vec<u64>);
 
-impl Wire for Out<'_, Gone> {
+impl cora_runtime::exec::Wire for Out<'_, Gone> {
     #[inline]
     fn transmit(&mut self, stamp: &Stamp, _: &[u8]) {
         self.left.0.push(stamp.number);
@@ -106,6 +110,66 @@ impl Wire for Out<'_, Gone> {
 
     fn lots(&mut self) -> Option<&mut dyn Parking> {
         Some(&mut self.lots)
+    }
+}
+
+impl Ingress for NotedWire<'_> {
+    fn is_empty(&mut self) -> Result<bool, NodeError> {
+        self.wire.is_empty()
+    }
+
+    fn fill<'b>(
+        &mut self,
+        frames: &mut BurstBuffer<'b>,
+        burst: &mut Burst<'b>,
+    ) -> Result<Filled<'b>, NodeError> {
+        if self.wire.is_over() {
+            self.wire.begin(self.warm);
+        }
+        let (first, at) = (self.wire.packets, self.wire.at());
+        let filled = self.wire.fill(frames, burst);
+        let mut note = self.note.borrow_mut();
+        if let (Some(tally), Some((due, distance))) = (&mut note.tally, self.due) {
+            for (behind, number) in (first..self.wire.packets).enumerate() {
+                let flow = self.flow_of_frame.get(at + behind).copied().unwrap_or_default();
+                tally.came(number, flow, (due + behind as f64 * distance) as u64);
+            }
+        }
+        filled
+    }
+}
+
+impl<K: Key> Inbox for NotedMessages<K> {
+    fn is_empty(&mut self) -> Result<bool, RingError> {
+        self.back.is_empty()
+    }
+
+    fn pop(&mut self, buffer: &mut [u8]) -> Result<Option<Popped>, RingError> {
+        let mut note = self.note.borrow_mut();
+        // The message before was handled.
+        note.arrival();
+        let popped = self.back.pop(buffer)?;
+        if let Some(Popped { kind, len }) = popped
+            && note.tally.is_some()
+            && kind != Kind::Send
+            && let Some(message) = buffer.get(..len).and_then(|bytes| Message::decode(kind, bytes))
+        {
+            note.message::<K>(&message);
+        }
+        Ok(popped)
+    }
+
+    fn release(&mut self) {
+        self.back.release();
+    }
+}
+
+/// Reads the clock of this machine.
+struct Since(Instant);
+
+impl Clock for Since {
+    fn now_ns(&self) -> u64 {
+        self.0.elapsed().as_nanos() as u64
     }
 }
 
@@ -117,19 +181,38 @@ impl<'a, A: App> Nic<'a, A> {
         flows: &'a FlowsOf<A::Group>,
         (told, tasks, done): (&'a Told, Sender<Task>, Receiver<Done>),
     ) -> Result<Self, RunError> {
-        let (at, later, now, packets) = (0, 0, 0, 0);
-        let pass = traffic.pass(0);
-        Ok(Self {
-            end: NicEnd::new(region, supply, |rings| Out::new(rings, told))?,
-            buffer: vec![0; BURST_BYTES],
-            frames: Source { traffic, from: warm, pass, at, later, now, packets },
-            flows,
-            note: Note::new(&flows.groups),
-            pace: EntryPace::default(),
-            watch: None,
-            tasks,
-            done,
-        })
+        let note = Rc::new(RefCell::new(Note::new(&flows.groups)));
+        let rings = region.rings();
+        let wire = NotedWire {
+            wire: Wire::new(traffic),
+            warm,
+            flow_of_frame: &flows.of_frame,
+            note: Rc::clone(&note),
+            due: None,
+        };
+        let back = NotedMessages {
+            back: Consumer::new(rings.back),
+            note: Rc::clone(&note),
+            key: PhantomData,
+        };
+        let end = NicEnd::new(supply, wire, back, Out::new(&rings, told))?;
+        Ok(Self { end, note, tasks, done })
+    }
+
+    /// Begins to note what happens to so many flows.
+    pub(super) fn notes(&self, flows: usize) {
+        self.note.borrow_mut().tally = Some(Tally::new(flows));
+    }
+
+    /// What was noted; nothing more is.
+    pub(super) fn noted(&self) -> Tally {
+        self.note.borrow_mut().tally.take().unwrap_or_else(|| Tally::new(0))
+    }
+
+    /// Tells the load so often, or not at all.
+    pub(super) fn watch(&mut self, every: Option<Duration>) {
+        let interval = every.map_or(u64::MAX, |every| every.as_nanos() as u64);
+        self.end.rounds.report_every(interval);
     }
 
     /// Has the host do something.
@@ -160,7 +243,7 @@ impl<'a, A: App> Nic<'a, A> {
 
     /// The first pass over the traffic, and until all of it has left: entries are made.
     pub(super) fn warm_up(&mut self) -> Result<(), RunError> {
-        while self.frames.later == 0 {
+        while !self.end.wire.wire.is_over() {
             self.round(&mut Feed::Fast)?;
             self.is_served()?;
         }
@@ -186,7 +269,7 @@ impl<'a, A: App> Nic<'a, A> {
 
     /// Packets that came in.
     pub(super) const fn packets(&self) -> u64 {
-        self.frames.packets
+        self.end.wire.wire.packets
     }
 
     /// How long either thread was ready and had no core.
@@ -199,105 +282,29 @@ impl<'a, A: App> Nic<'a, A> {
         self.end.out.told.busy_ns()
     }
 
-    /// A look at both rings; whether the host had sent anything.
+    /// A step of the loop. Returns whether there was anything to do.
     pub(super) fn round(&mut self, feed: &mut Feed) -> Result<bool, RunError> {
-        let any = self.read_back()?;
-        if self.end.half.is_handing_over() && self.end.out.has_room_for_entries() {
-            self.end.half.hand_over(self.pace.entries(), &mut self.end.out);
-        }
-        let most = match feed {
+        let zero = self.note.borrow().zero;
+        let wire = &mut self.end.wire;
+        wire.due = None;
+        wire.wire.open = match feed {
             Feed::None => 0,
             Feed::Fast => u64::MAX,
-            Feed::At(pace) => pace.waiting(),
-        };
-        let takes = most > 0 && self.end.half.takes_packets();
-        let taken = if takes { self.read_wire(most, feed) } else { 0 };
-        self.pace.read(taken == BURST as u64);
-        if let Feed::At(pace) = feed {
-            pace.gone += taken;
-        }
-        let published = self.end.out.publish();
-        self.note.left(&self.end.out.left.0);
-        self.end.out.left.0.clear();
-        self.tell_load();
-        published.map(|()| any)
-    }
-
-    fn tell_load(&mut self) {
-        let Some((every, next)) = &mut self.watch else { return };
-        let now = Instant::now();
-        if now >= *next {
-            *next = now + *every;
-            self.end.half.tell(&Load::default(), &mut self.end.out);
-        }
-    }
-
-    /// A burst from the wire; how many packets that were.
-    fn read_wire(&mut self, most: u64, feed: &Feed) -> u64 {
-        let mut buffer = std::mem::take(&mut self.buffer);
-        let taken = self.burst(most, feed, &mut BurstBuffer::new(&mut buffer));
-        self.buffer = buffer;
-        taken
-    }
-
-    fn burst(&mut self, most: u64, feed: &Feed, frames: &mut BurstBuffer<'_>) -> u64 {
-        let mut burst = Burst::new();
-        let due = match feed {
             Feed::At(pace) => {
-                let since = pace.start.duration_since(self.note.zero).as_nanos() as f64;
-                Some((since + pace.gone as f64 * pace.distance, pace.distance))
+                let since = pace.start.duration_since(zero).as_nanos() as f64;
+                wire.due = Some((since + pace.gone as f64 * pace.distance, pace.distance));
+                pace.waiting()
             }
-            Feed::None | Feed::Fast => None,
         };
-        while !burst.is_full() && (burst.len() as u64) < most {
-            let place = (burst.len() as f64, self.frames.packets, self.frames.at);
-            if !self.frames.next(frames, &mut burst) {
-                break;
-            }
-            let (behind, number, at) = place;
-            if let (Some(tally), Some((first, distance))) = (&mut self.note.tally, due) {
-                let at = if at < self.flows.of_frame.len() { at } else { self.frames.from };
-                let flow = self.flows.of_frame.get(at).copied().unwrap_or_default();
-                tally.came(number, flow, (first + behind * distance) as u64);
-            }
+        let before = wire.wire.packets;
+        let any = self.end.step(&Since(zero))?;
+        if let Feed::At(pace) = feed {
+            pace.gone += self.packets() - before;
         }
-        let taken = burst.len() as u64;
-        self.end.half.burst(&mut burst, &mut self.end.out);
-        taken
-    }
-
-    /// Handles some of what the host sent; whether there was anything.
-    fn read_back(&mut self) -> Result<bool, RunError> {
-        let note = &mut self.note;
-        self.end.read_back(BACK_BURST, self.pace.entries(), |half, out, message| {
-            note.message::<A::Group>(message);
-            half.message(message, out)?;
-            note.arrival();
-            Ok(())
-        })
-    }
-}
-
-impl Source<'_> {
-    /// Adds the next frame to the burst; `false` when there is no room for it.
-    fn next<'b>(&mut self, frames: &mut BurstBuffer<'b>, burst: &mut Burst<'b>) -> bool {
-        if self.pass.is_over() {
-            // The first frame of the next pass follows the last one of this.
-            self.later = self.now.saturating_sub(self.traffic.begins(self.from)) + 1;
-            (self.pass, self.at) = (self.traffic.pass(self.from), self.from);
-        }
-        let Self { pass, later, now, packets, .. } = self;
-        let received = pass.receive(frames, |mut stamp, frame| {
-            for time in [&mut stamp.meta.time, &mut stamp.meta.now, &mut stamp.horizon] {
-                *time += *later;
-            }
-            *now = stamp.meta.now;
-            stamp.number = *packets;
-            // There is room: the caller's condition.
-            burst.push_roomy(stamp, frame);
-        });
-        self.packets += u64::from(received);
-        self.at += usize::from(received);
-        received
+        let mut note = self.note.borrow_mut();
+        note.arrival();
+        note.left(&self.end.out.left.0);
+        self.end.out.left.0.clear();
+        Ok(any)
     }
 }

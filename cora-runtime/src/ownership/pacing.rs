@@ -20,6 +20,9 @@ pub struct EntryPace {
 }
 
 impl EntryPace {
+    /// No burst was full.
+    pub const NEW: Self = Self { full: 0 };
+
     /// Entries that may go, and as many may come, before the next burst.
     #[must_use]
     pub const fn entries(self) -> u32 {

@@ -9,10 +9,10 @@ impl World<'_> {
     pub(super) fn check(&mut self) -> Result<(), String> {
         let is_quiet = self.punt.is_empty() && self.back.is_empty();
         let is_fed = (0..FLOWS).all(|flow| self.fed[flow] == self.scenario.asks[flow].len());
-        if is_quiet && is_fed && !(self.nic.is_drained() && self.host.is_drained()) {
+        if is_quiet && is_fed && !(self.nic.half.is_drained() && self.host.is_drained()) {
             return Err("deadlock: nothing is on its way, and yet somebody waits".to_owned());
         }
-        if is_quiet && !is_fed && !self.nic.takes_packets() {
+        if is_quiet && !is_fed && !self.nic.half.takes_packets() {
             return Err("deadlock: nothing is on its way, and yet the wire waits".to_owned());
         }
         if self.host.report.refused > 0 {
@@ -28,7 +28,7 @@ impl World<'_> {
     fn check_flow(&mut self, flow: usize, through: bool) -> Result<(), String> {
         let tuple = tuple(flow);
         let at = |app: &mut App| app.marks_of(&tuple);
-        let (nic, host) = (at(self.nic.engine().app()), at(self.host.engine().app()));
+        let (nic, host) = (at(self.nic.half.engine().app()), at(self.host.engine().app()));
         if nic.is_some() && host.is_some() {
             return Err("two owners: both sides hold its entry".to_owned());
         }

@@ -11,6 +11,7 @@ use cora_runtime::ownership::{Admission, Order};
 use super::world::{Ends, FLOWS, NOW, World};
 use crate::halves;
 use crate::link::{Ring, Sabotage};
+use crate::nic_core::NicCore;
 
 /// Who is killed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,7 +56,7 @@ impl World<'_> {
                 self.kill_host()?;
                 if self.scenario.sabotage != Sabotage::NotGreeted {
                     let mut ends = Ends { punt: &mut self.punt, left: &mut self.left };
-                    self.nic.host_lost(&mut ends, false);
+                    self.nic.greet(&mut ends, false);
                 }
                 Ok(())
             }
@@ -79,7 +80,8 @@ impl World<'_> {
         if self.scenario.sabotage != Sabotage::NotReclaimed {
             self.host.nic_lost(&mut self.copies);
         }
-        self.nic = halves::nic(&mut self.supply, 1, 0, None);
+        let mut ends = Ends { punt: &mut self.punt, left: &mut self.left };
+        self.nic = NicCore::begun(halves::nic(&mut self.supply, 1, 0, None), &mut ends);
         Ok(())
     }
 

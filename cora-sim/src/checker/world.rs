@@ -8,11 +8,10 @@ use cora_core::key::{FiveTuple, protocol};
 use cora_core::packet::{MAX_FRAME, Meta, Packet, Port};
 use cora_runtime::channel::Outbox;
 use cora_runtime::durability::{Holder, ReplicaStore};
-use cora_runtime::exec::Burst;
 use cora_runtime::host_half::HostHalf;
 use cora_runtime::link::message::{Message, Stamp};
 use cora_runtime::link::payload::Parked;
-use cora_runtime::nic_half::NicHalf;
+use cora_runtime::node::Egress;
 use cora_runtime::ownership::{Admission, Order};
 
 use super::killed::Side;
@@ -22,6 +21,7 @@ use crate::frames::{address, frame, number_of};
 use crate::halves::{self, HostEnds};
 use crate::link::{Ring, Sabotage};
 use crate::memory::Supply;
+use crate::nic_core::NicCore;
 use crate::standby::Copies;
 
 /// The program that is run: nothing is offered but by order.
@@ -67,7 +67,7 @@ pub enum Choice {
 /// The state.
 pub(super) struct World<'a> {
     // The halves lie in memory of the supply: they go first.
-    pub(super) nic: NicHalf<App>,
+    pub(super) nic: NicCore<App>,
     pub(super) host: HostHalf<App>,
     pub(super) supply: Supply,
     pub(super) scenario: &'a Scenario,
@@ -117,10 +117,16 @@ impl cora_runtime::exec::Wire for Ends<'_> {
     }
 }
 
+impl Egress for Ends<'_> {
+    fn publish(&mut self) {}
+}
+
 impl<'a> World<'a> {
     pub(super) fn new(scenario: &'a Scenario) -> Self {
         let mut supply = Supply::default();
-        let nic = halves::nic(&mut supply, 1, 0, None);
+        let (mut punt, mut left) = (Ring::new(scenario.sabotage), [const { Vec::new() }; FLOWS]);
+        let mut ends = Ends { punt: &mut punt, left: &mut left };
+        let nic = NicCore::begun(halves::nic(&mut supply, 1, 0, None), &mut ends);
         let mut host = halves::host(&mut supply, 1, true);
         let mut back = Ring::new(scenario.sabotage);
         host.follow(&Order::Admit(Admission::NONE), &mut back);
@@ -129,14 +135,14 @@ impl<'a> World<'a> {
             host,
             supply,
             scenario,
-            punt: Ring::new(scenario.sabotage),
+            punt,
             back,
             copies: Copies::default(),
             fed: [0; FLOWS],
             offers: [scenario.offers; FLOWS],
             recalls: [scenario.recalls; FLOWS],
             kills: scenario.kills,
-            left: [const { Vec::new() }; FLOWS],
+            left,
             lost: [const { BTreeSet::new() }; FLOWS],
             frame: vec![0; MAX_FRAME].into_boxed_slice().try_into().expect("as long"),
         }
@@ -152,7 +158,7 @@ impl<'a> World<'a> {
             choices.push(Choice::Nic);
         }
         for flow in 0..FLOWS {
-            if self.fed[flow] < self.scenario.asks[flow].len() && self.nic.takes_packets() {
+            if self.fed[flow] < self.scenario.asks[flow].len() && self.nic.half.takes_packets() {
                 choices.push(Choice::Packet(flow));
             }
             // A flow that never had a packet is nowhere.
@@ -171,7 +177,7 @@ impl<'a> World<'a> {
     /// It happens.
     pub(super) fn go(&mut self, choice: Choice) -> Result<(), String> {
         match choice {
-            Choice::Packet(flow) => self.packet(flow),
+            Choice::Packet(flow) => self.packet(flow)?,
             Choice::Host => self.serve_host()?,
             Choice::Nic => self.serve_nic()?,
             Choice::Offer(flow) => {
@@ -190,7 +196,7 @@ impl<'a> World<'a> {
         Ok(())
     }
 
-    fn packet(&mut self, flow: usize) {
+    fn packet(&mut self, flow: usize) -> Result<(), String> {
         let number = self.fed[flow];
         self.fed[flow] += 1;
         // Every other one is an answer.
@@ -200,26 +206,23 @@ impl<'a> World<'a> {
             (tuple(flow).reversed(), Port::OUTSIDE)
         };
         let ask = self.scenario.asks[flow][number];
-        let mut frame = frame(&tuple, flow as u32, number as u32, ask, 0);
+        let frame = frame(&tuple, flow as u32, number as u32, ask, 0);
         let meta = Meta { time: NOW, now: NOW, port };
         let number = (16 * flow + number) as u64;
-        let mut burst = Burst::new();
-        burst.push(
-            Stamp { meta, number, horizon: NOW, egress: port, parked: Parked::NONE, missing: 0 },
-            &mut frame,
-        );
+        let stamp =
+            Stamp { meta, number, horizon: NOW, egress: port, parked: Parked::NONE, missing: 0 };
         let mut ends = Ends { punt: &mut self.punt, left: &mut self.left };
-        self.nic.burst(&mut burst, &mut ends);
+        self.nic.feed(&mut [(stamp, frame)], &mut ends).map(drop)
     }
 
     pub(super) fn serve_host(&mut self) -> Result<(), String> {
         let mut ends = HostEnds { back: &mut self.back, copies: &mut self.copies };
-        halves::serve_host(&mut self.host, &mut self.punt, &mut ends)
+        halves::serve_host(&mut self.host, &mut self.punt, &mut ends, 1)
     }
 
     pub(super) fn serve_nic(&mut self) -> Result<(), String> {
         let mut ends = Ends { punt: &mut self.punt, left: &mut self.left };
-        halves::serve_nic(&mut self.nic, &mut self.back, &mut ends)
+        self.nic.serve(1, &mut self.back, &mut ends)
     }
 
     /// What tells this state from others.
@@ -232,7 +235,7 @@ impl<'a> World<'a> {
                 hasher.write(bytes);
             }
         };
-        self.nic.digest(&mut self.frame, &mut say);
+        self.nic.half.digest(&mut self.frame, &mut say);
         self.host.digest(&mut say);
         for holder in [Holder::Host, Holder::Nic, Holder::Unsure] {
             self.copies.each(holder, None, &mut |copy| {

@@ -20,11 +20,12 @@ use cora_runtime::ownership::{Admission, Order};
 
 use super::bounds::Bounds;
 use super::nic::Others;
-use super::{Ran, Runtime, story};
+use super::{Ran, Runtime};
 use crate::apps::SimApp;
 use crate::hot;
 use crate::memory::Supply;
 use crate::random::Random;
+use crate::story;
 
 /// Time goes on by so much between two steps, at most (ns).
 const STEP: u64 = 200;
@@ -213,7 +214,7 @@ impl<A: SimApp> Runtime<'_, A> {
     /// What sides did took a while; flows that moved are looked at.
     pub(super) fn charge(&mut self) {
         let Some(mut conducted) = self.conducted.take() else { return };
-        let [nic, host] = conducted.charge([self.nic.half.report, self.host.half.report]);
+        let [nic, host] = conducted.charge([self.nic.core.half.report, self.host.half.report]);
         self.work(0, nic);
         self.work(HOST, host);
         let packets = self.host.half.now();
@@ -233,7 +234,7 @@ impl<A: SimApp> Runtime<'_, A> {
             self.host.half.report.busy_ns += time;
             self.wakes[HOST] = self.wakes[HOST].max(until);
         } else {
-            self.nic.half.report.busy_ns += time;
+            self.nic.core.half.report.busy_ns += time;
             self.wakes[0] = self.wakes[0].max(until);
             self.wakes[2] = self.wakes[2].max(until);
         }

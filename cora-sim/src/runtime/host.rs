@@ -5,23 +5,23 @@ use std::collections::VecDeque;
 
 use cora_control::{Ledger, Move, Observation, Seen};
 use cora_core::plain::Plain as _;
-use cora_runtime::channel::{Outbox, ProtocolError};
+use cora_runtime::channel::Outbox;
 use cora_runtime::durability::{Reclaimed, ReplicaStore};
-use cora_runtime::exec::Burst;
-use cora_runtime::exec::burst::{BURST_BYTES, BurstBuffer};
+use cora_runtime::exec::burst::BURST_BYTES;
 use cora_runtime::exec::reassemble::reassemble;
 use cora_runtime::host_half::{HostHalf, HostOutbox};
-use cora_runtime::link::message::{Frames, Kind, Load, Message, Telemetry};
-use cora_runtime::link::ring::{Consumer, Producer, PushError, RingError};
+use cora_runtime::link::message::{Control, Load, Message, Telemetry};
+use cora_runtime::link::ring::{Consumer, Popped, Producer, PushError, RingError};
+use cora_runtime::node::{Inbox, NodeError, serve_punts};
 use cora_runtime::ownership::Order;
 use cora_runtime::telemetry::{TALKERS, Talker};
 
 use super::lies::Lies;
 use super::nic::Rings;
-use super::story;
-use super::words::{Life, Words};
 use crate::apps::SimApp;
 use crate::standby::Copies;
+use crate::story;
+use crate::words::{Life, Words};
 
 /// The kind of `Message::Send`.
 const SEND: u16 = 11;
@@ -94,6 +94,70 @@ impl HostOutbox for Back {
     }
 }
 
+/// The ring from the NIC; what is taken from it is told.
+struct Heard<'a>(&'a mut Consumer<Words>);
+
+impl Inbox for Heard<'_> {
+    fn is_empty(&mut self) -> Result<bool, RingError> {
+        self.0.is_empty()
+    }
+
+    fn pop(&mut self, buffer: &mut [u8]) -> Result<Option<Popped>, RingError> {
+        let popped = self.0.pop(buffer)?;
+        if let Some(Popped { kind, len }) = popped
+            && let Some(message) = Message::decode(kind, &buffer[..len])
+        {
+            story::takes("host", &message);
+        }
+        Ok(popped)
+    }
+
+    fn release(&mut self) {
+        self.0.release();
+    }
+}
+
+/// What is wrong.
+struct Broken(String);
+
+impl From<NodeError> for Broken {
+    fn from(error: NodeError) -> Self {
+        Self(match error {
+            NodeError::Ring(error) => format!("host's ring: {error}"),
+            NodeError::Protocol(error) => format!("host: {error}"),
+            NodeError::Broken => "the ring to the NIC is broken".to_owned(),
+        })
+    }
+}
+
+/// A message that is no packet.
+fn other<A: SimApp>(
+    half: &mut HostHalf<A>,
+    back: &mut Back,
+    seen: &mut Seen<A::Group>,
+    message: &Message<'_>,
+) -> Result<(), Broken> {
+    match *message {
+        Message::Telemetry(Telemetry::Load { load }) => {
+            half.count_at_nic(load.counts.flows as u32);
+            *seen = Seen { load: Some(load), talkers: Vec::new() };
+        }
+        Message::Telemetry(Telemetry::Talker { count, error, group }) => {
+            let key = A::Group::get(group).ok_or(Broken("no key of a talker".to_owned()))?;
+            if seen.talkers.len() < TALKERS {
+                seen.talkers.push(Talker { key, count, error });
+            }
+        }
+        _ => {
+            if let Some(ledger) = &mut back.ledger {
+                ledger.received(message);
+            }
+            half.message(message, back).map_err(NodeError::from)?;
+        }
+    }
+    Ok(())
+}
+
 /// The process.
 pub(super) struct HostSide<A: SimApp> {
     pub(super) half: HostHalf<A>,
@@ -134,6 +198,12 @@ impl<A: SimApp> HostSide<A> {
         }
     }
 
+    /// Tells the NIC to begin.
+    pub(super) fn begin(&mut self) {
+        self.back.send(&Control::Begin {}.into());
+        self.back.flush();
+    }
+
     /// From now on one copy of three is not kept.
     pub(super) const fn lose_copies(&mut self) {
         self.back.standby.lose_some();
@@ -172,65 +242,25 @@ impl<A: SimApp> HostSide<A> {
 
     /// Handles up to so many messages.
     pub(super) fn poll(&mut self, most: usize) {
-        if let Err(error) = self.try_poll(most)
+        if let Err(Broken(error)) = self.try_poll(most)
             && !self.life.is_over()
         {
             self.error = Some(error);
         }
     }
 
-    fn try_poll(&mut self, most: usize) -> Result<(), String> {
+    fn try_poll(&mut self, most: usize) -> Result<(), Broken> {
         self.back.flush();
         if self.half.is_handing_over() {
-            let handed = self.half.hand_over(most as u32, &mut self.back);
-            handed.map_err(|error| format!("host: {error}"))?;
+            self.half.hand_over(most as u32, &mut self.back).map_err(NodeError::from)?;
         }
-        let mut frames = BurstBuffer::new(&mut self.buffer);
-        let mut burst = Burst::new();
-        let protocol = |error: ProtocolError| format!("host: {error}");
-        for _ in 0..most {
-            let Some(room) = frames.room().filter(|_| !burst.is_full()) else { break };
-            let popped = self.punt.pop(room).map_err(|error| format!("host's ring: {error}"))?;
-            let Some(popped) = popped else { break };
-            let bytes = frames.keep(popped.len);
-            if popped.kind == Kind::Punt {
-                let frame = Message::decode_roomy(popped.kind, bytes);
-                let (stamp, frame) = frame.ok_or("no packet on the punt ring")?;
-                story::takes(
-                    "host",
-                    &Message::Frames(Frames::Punt { stamp, frame: frame.frame() }),
-                );
-                burst.push_passed_on(stamp, frame);
-                continue;
-            }
-            self.half.burst(&mut burst, &mut self.back).map_err(protocol)?;
-            burst.clear();
-            let message = Message::decode(popped.kind, bytes.frame());
-            let message = message.ok_or("no message on the punt ring")?;
-            story::takes("host", &message);
-            match message {
-                Message::Telemetry(Telemetry::Load { load }) => {
-                    self.half.count_at_nic(load.counts.flows as u32);
-                    self.nic_seen = Seen { load: Some(load), talkers: Vec::new() };
-                }
-                Message::Telemetry(Telemetry::Talker { count, error, group }) => {
-                    let key = A::Group::get(group).ok_or("no key of a talker")?;
-                    if self.nic_seen.talkers.len() < TALKERS {
-                        self.nic_seen.talkers.push(Talker { key, count, error });
-                    }
-                }
-                message => {
-                    if let Some(ledger) = &mut self.back.ledger {
-                        ledger.received(&message);
-                    }
-                    self.half.message(&message, &mut self.back).map_err(protocol)?;
-                }
-            }
-        }
-        self.half.burst(&mut burst, &mut self.back).map_err(protocol)?;
-        self.punt.release();
+        let Self { half, punt, back, buffer, nic_seen, .. } = self;
+        let mut punt = Heard(punt);
+        serve_punts(half, &mut punt, back, (buffer, most), |half, back, message| {
+            other(half, back, nic_seen, message)
+        })?;
         self.back.flush();
-        if self.back.broken { Err("the ring to the NIC is broken".to_owned()) } else { Ok(()) }
+        if self.back.broken { Err(NodeError::Broken.into()) } else { Ok(()) }
     }
 
     /// Has a flow moved, as far as that is possible.
@@ -288,8 +318,9 @@ impl<A: SimApp> HostSide<A> {
             }
             true
         });
-        self.back.waiting = done;
         self.back.ring = rings.back.producer(&self.life);
+        self.begin();
+        self.back.waiting = done;
         self.punt = rings.punt.consumer(&self.life);
         if self.life.is_over() {
             return Ok(Reclaimed::default());
@@ -322,6 +353,7 @@ impl<A: SimApp> HostSide<A> {
         let punt = old.punt.consumer(&Life::endless());
         *self = Self::new(half, rings, Life::endless(), standby);
         self.catch_up(punt, spilled)?;
+        self.begin();
         self.half.restore_singletons(&self.back.standby, &mut |_| {});
         Ok(self.half.take_over(now, &mut self.back.standby, !A::RESTS_ON.is_empty()))
     }

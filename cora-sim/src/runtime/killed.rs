@@ -9,14 +9,15 @@ use cora_core::packet::{Meta, Packet, Port};
 use cora_runtime::ownership::Order;
 
 use super::nic::{NicSide, Others, Rings};
-use super::words::Life;
-use super::{Planted, Ran, Runtime, Turn, story};
+use super::{Planted, Ran, Runtime, Turn, burst_bytes};
 use crate::apps::marks::Marking;
 use crate::apps::{SimApp, Variant};
 use crate::frames::{flow_of, is_intact, number_of, tuple_of};
 use crate::halves;
 use crate::memory::Supply;
+use crate::story;
 use crate::traffic::Case;
+use crate::words::Life;
 
 /// Numbers from here on are of packets without a flow.
 const NO_FLOW: u32 = 0x8000_0000;
@@ -74,7 +75,8 @@ impl<A: SimApp> Runtime<'_, A> {
         story::tell(|| format!("the NIC is dead: {reclaimed:?}"));
         let refuses = self.conditions.refuses.then_some(self.seed ^ self.clock);
         let half = halves::nic::<A>(self.supply, self.case.seed, self.conditions.hold, refuses);
-        self.nic = NicSide::new(half, &rings, Life::endless());
+        self.nic = NicSide::new(half, &rings, Life::endless(), burst_bytes(self.longest));
+        self.nic.serve(1, &mut Others { host: &mut self.host, wire: &mut self.wire });
         self.rings = rings;
         let seen = self.wire.left() + self.host.done() as u64;
         self.endangered = self.fed_in_flows().saturating_sub(seen);
@@ -173,7 +175,7 @@ impl<V: Variant> Runtime<'_, Marking<V>> {
     fn check_marks(&mut self, fate: &Fate) -> Result<(), String> {
         let (mut owners, mut seen) = (0, 0);
         for tuple in &fate.tuples {
-            let nic = self.nic.half.engine().app().marks_of(tuple);
+            let nic = self.nic.core.half.engine().app().marks_of(tuple);
             let host = self.host.half.engine().app().marks_of(tuple);
             for marks in [nic, host].into_iter().flatten() {
                 story::tell(|| format!("{tuple}: {marks:?}, at the NIC: {}", nic.is_some()));

@@ -8,12 +8,13 @@ use std::collections::BTreeMap;
 use cora_core::key::{FiveTuple, Key as _};
 use cora_core::packet::{Meta, Packet};
 
-use super::{Faults, Planted, Ran, Runtime, Turn, story};
+use super::{Faults, Planted, Ran, Runtime, Turn};
 use crate::apps::marks::Marking;
 use crate::apps::{SimApp, Variant};
 use crate::frames::{flow_of, is_intact, number_of};
 use crate::memory::Supply;
 use crate::random::Random;
+use crate::story;
 use crate::traffic::Case;
 
 /// Earlier records that a liar may repeat.

@@ -9,7 +9,6 @@
 //!
 //! | module | concept |
 //! | --- | --- |
-//! | `words` | what rings lie in |
 //! | `nic`, `host`, `wire` | the processes |
 //! | `killed` | what must hold when sides die |
 //! | `lies` | a half that sends anything |
@@ -17,7 +16,6 @@
 //! | `conducted` | the controller, in virtual time |
 //! | `bounds` | what it promises about moves |
 //! | `conditions` | what a seed decides, beside packets and steps |
-//! | [`tell_runs`] | what happens, line by line, for replays |
 //! | [`Faults`] | what was done to a run |
 //! | [`Planted`] | mistakes that have to be noticed |
 
@@ -31,9 +29,7 @@ mod lies;
 mod nic;
 mod orders;
 mod planted;
-mod story;
 mod wire;
-pub(crate) mod words;
 
 use cora_control::Move;
 use cora_core::key::Key as _;
@@ -47,7 +43,6 @@ pub use faults::{FAULTS, Faults};
 pub use killed::run_killed;
 pub use lies::{Liar, run_lied_to};
 pub use planted::{Planted, run_planted};
-pub use story::tell_runs;
 
 use crate::apps::SimApp;
 use crate::halves;
@@ -55,14 +50,15 @@ use crate::memory::Supply;
 use crate::random::Random;
 use crate::result::Results;
 use crate::standby::Copies;
+use crate::story;
 use crate::traffic::Case;
+use crate::words::Life;
 use conditions::Conditions;
 use conducted::Conducted;
 use host::HostSide;
 use lies::Liars;
 use nic::{NicSide, Others, Rings};
 use wire::WireEnd;
-use words::Life;
 
 /// Steps that a run may take for each of its packets, and in all.
 const STEPS: [u64; 2] = [400, 20_000];
@@ -90,6 +86,11 @@ const MOST: usize = 5;
 const KILL_IN: u64 = 40;
 /// It comes before so many more stores to shared memory.
 const KILL_STORES: u64 = 150;
+
+/// Bytes that the packets of a step send at most, with frames of at most `longest` bytes.
+const fn burst_bytes(longest: usize) -> usize {
+    MOST * record_bytes(longest + 64)
+}
 
 /// Who goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -181,10 +182,14 @@ impl<'a, A: SimApp> Runtime<'a, A> {
         if !conditions.by_plan {
             host.follow(&Order::Admit(Admission::NONE));
         }
+        let mut nic = NicSide::new(nic, &rings, Life::endless(), burst_bytes(longest));
+        let mut wire = WireEnd::new(rings.wire.consumer(&Life::endless()));
+        host.begin();
+        nic.serve(1, &mut Others { host: &mut host, wire: &mut wire });
         Self {
-            nic: NicSide::new(nic, &rings, Life::endless()),
+            nic,
             host,
-            wire: WireEnd::new(rings.wire.consumer(&Life::endless())),
+            wire,
             rings,
             supply,
             case,
@@ -221,7 +226,7 @@ impl<'a, A: SimApp> Runtime<'a, A> {
             self.check()?;
             if !able.contains(&true) {
                 let Some(arrival) = self.waits_until() else { return self.end() };
-                if !self.nic.half.takes_packets() {
+                if !self.nic.core.half.takes_packets() {
                     return self.end();
                 }
                 self.clock = self.clock.max(arrival);
@@ -257,25 +262,21 @@ impl<'a, A: SimApp> Runtime<'a, A> {
     fn is_able(&mut self, turn: Turn) -> bool {
         match turn {
             Turn::Wire => {
-                self.fed < self.case.packets.len()
-                    && self.has_come()
-                    && self.nic.half.takes_packets()
-                    && (!A::DURABLE || self.wire_has_room())
+                self.fed < self.case.packets.len() && self.has_come() && self.nic_takes_packets()
             }
             Turn::Host => self.host.is_busy(),
             Turn::Nic => self.nic.has_mail(),
         }
     }
 
-    /// Whether the wire's ring holds what a few packets send, at the latest when what it holds is
-    /// taken.
-    fn wire_has_room(&mut self) -> bool {
-        let bytes = MOST * record_bytes(self.longest + 64);
-        if self.nic.wire_has_room(bytes) {
+    /// Whether packets may come in, at the latest when what left is taken from the wire's ring.
+    fn nic_takes_packets(&mut self) -> bool {
+        let mut others = Others { host: &mut self.host, wire: &mut self.wire };
+        if self.nic.takes_packets(&mut others) {
             return true;
         }
-        self.wire.drain();
-        self.nic.wire_has_room(bytes)
+        others.wire.drain();
+        self.nic.takes_packets(&mut others)
     }
 
     fn step(&mut self, turn: Turn) {
@@ -300,8 +301,7 @@ impl<'a, A: SimApp> Runtime<'a, A> {
                         self.groups.push(group);
                     }
                 }
-                self.nic.feed(&mut packets, &mut others);
-                self.fed += packets.len();
+                self.fed += self.nic.feed(&mut packets, &mut others);
             }
             Turn::Host => self.host.poll(some),
             Turn::Nic => self.nic.serve(some, &mut others),
@@ -341,7 +341,7 @@ impl<'a, A: SimApp> Runtime<'a, A> {
             let mut others = Others { host: &mut self.host, wire: &mut self.wire };
             self.nic.tell(self.clock, &mut others);
         }
-        let held_back = self.fed < self.case.packets.len() && !self.nic.half.takes_packets();
+        let held_back = self.fed < self.case.packets.len() && !self.nic.core.half.takes_packets();
         self.faults.wire_waits += u64::from(held_back);
     }
 
@@ -360,7 +360,7 @@ impl<'a, A: SimApp> Runtime<'a, A> {
 
     /// Nobody has anything to do.
     fn end(&mut self) -> Result<(), String> {
-        let (nic, host) = (self.nic.half.is_drained(), self.host.half.is_drained());
+        let (nic, host) = (self.nic.core.half.is_drained(), self.host.half.is_drained());
         if self.fed == self.case.packets.len() && nic && host {
             return Ok(());
         }
@@ -373,17 +373,17 @@ impl<'a, A: SimApp> Runtime<'a, A> {
     fn results(&mut self) -> Result<Results, String> {
         self.wire.drain();
         self.check()?;
-        let now = self.nic.half.now().max(self.host.half.now());
+        let now = self.nic.core.half.now().max(self.host.half.now());
         let mut results = std::mem::take(&mut self.wire.results);
-        results.count(&self.nic.half.engine().outcomes);
+        results.count(&self.nic.core.half.engine().outcomes);
         results.count(&self.host.half.engine().outcomes);
-        results.merge(self.nic.half.engine().app(), self.host.half.engine().app(), now)?;
+        results.merge(self.nic.core.half.engine().app(), self.host.half.engine().app(), now)?;
         results.hold(self.host.half.engine().app(), now);
         Ok(results)
     }
 
     fn ran(&self) -> Ran {
-        let nic = self.nic.half.report;
+        let nic = self.nic.core.half.report;
         let (nic_waits, host_waits) = (self.nic.waits(), self.host.waits());
         let heads = self.faults.heads + self.nic.heads();
         let wall_steps = self.case.wall_steps;

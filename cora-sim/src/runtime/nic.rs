@@ -2,19 +2,21 @@
 //! waits, and the other side goes on meanwhile.
 
 use cora_runtime::channel::Outbox;
-use cora_runtime::exec::{Burst, Wire};
-use cora_runtime::link::message::{Frames, Kind, Load, Message, Ownership, Stamp, Telemetry};
+use cora_runtime::exec::Wire;
+use cora_runtime::link::message::{Frames, Load, Message, Stamp};
 use cora_runtime::link::payload::Parking;
 use cora_runtime::link::ring::{Consumer, Producer, PushError};
 use cora_runtime::nic_half::NicHalf;
+use cora_runtime::node::Egress;
 
 use super::host::HostSide;
 use super::lies::Lies;
-use super::story;
 use super::wire::WireEnd;
-use super::words::{Life, Words};
 use crate::apps::SimApp;
+use crate::nic_core::NicCore;
 use crate::shelf::{self, Shelf};
+use crate::story;
+use crate::words::{Life, Words};
 
 /// Where its messages and packets leave.
 #[derive(Debug)]
@@ -29,18 +31,17 @@ struct Outgoing {
     /// emptied the ring.
     spilled: Vec<(u16, Vec<u8>)>,
     broken: bool,
-    /// Flows that it has room for.
-    room: u32,
+    /// Bytes that the packets of one feed send at most.
+    burst_bytes: usize,
     /// Of a NIC that lies.
     lies: Option<Lies>,
 }
 
 /// The process.
 pub(super) struct NicSide<A: SimApp> {
-    pub(super) half: NicHalf<A>,
+    pub(super) core: NicCore<A>,
     back: Consumer<Words>,
     out: Outgoing,
-    buffer: Box<[u8]>,
     pub(super) life: Life,
     /// What went wrong.
     pub(super) error: Option<String>,
@@ -69,13 +70,17 @@ pub(super) struct Others<'a, A: SimApp> {
     pub(super) wire: &'a mut WireEnd,
 }
 
-struct Ends<'a, 'b, A: SimApp> {
-    out: &'a mut Outgoing,
+/// Where messages and packets go, while the others go on.
+struct Out<'a, 'b, A: SimApp> {
+    side: &'a mut Outgoing,
     others: &'a mut Others<'b, A>,
+    /// Entries of a flow that leaves which may go now.
+    entries: u32,
 }
 
 impl<A: SimApp> NicSide<A> {
-    pub(super) fn new(half: NicHalf<A>, rings: &Rings, life: Life) -> Self {
+    /// A process that has handled nothing. The packets of one feed send at most `burst_bytes`.
+    pub(super) fn new(half: NicHalf<A>, rings: &Rings, life: Life, burst_bytes: usize) -> Self {
         let out = Outgoing {
             punt: rings.punt.producer(&life),
             wire: rings.wire.producer(&life),
@@ -84,12 +89,11 @@ impl<A: SimApp> NicSide<A> {
             waits: 0,
             spilled: Vec::new(),
             broken: false,
-            room: u32::MAX,
+            burst_bytes,
             lies: None,
         };
         let back = rings.back.consumer(&life);
-        let buffer = vec![0; back.max_record()].into();
-        Self { half, back, out, buffer, life, error: None }
+        Self { core: NicCore::new(half), back, out, life, error: None }
     }
 
     /// From now on it lies.
@@ -104,12 +108,12 @@ impl<A: SimApp> NicSide<A> {
 
     /// From now on there is room for so many flows.
     pub(super) const fn tighten(&mut self, room: u32) {
-        self.out.room = room;
+        self.core.half.limit_flows(room);
     }
 
     /// Whether the host has sent anything, or a flow leaves bit by bit.
     pub(super) fn has_mail(&mut self) -> bool {
-        if self.half.is_handing_over() {
+        if self.core.half.is_handing_over() {
             return true;
         }
         match self.back.is_empty_indeed() {
@@ -131,82 +135,39 @@ impl<A: SimApp> NicSide<A> {
         self.out.waits
     }
 
-    /// Whether what so many packets send has room, and need not be seen before what they changed.
-    pub(super) fn wire_has_room(&mut self, bytes: usize) -> bool {
-        self.out.wire.free_bytes() >= bytes || self.out.wire.occupancy() == 0
+    /// Whether packets may come in.
+    pub(super) fn takes_packets(&mut self, others: &mut Others<'_, A>) -> bool {
+        self.core.takes_packets(&mut Out { side: &mut self.out, others, entries: 0 })
     }
 
-    /// Whether what one packet sends has room: where the ring begins anew, that is twice as much.
-    fn has_room_for_one(&mut self) -> bool {
-        self.wire_has_room(2 * self.out.wire.max_record())
+    /// Packets come in. Returns how many of them.
+    pub(super) fn feed(
+        &mut self,
+        packets: &mut [(Stamp, Vec<u8>)],
+        others: &mut Others<'_, A>,
+    ) -> usize {
+        let mut out = Out { side: &mut self.out, others, entries: 0 };
+        let fed = self.core.feed(packets, &mut out);
+        fed.unwrap_or_else(|error| {
+            self.error = Some(error);
+            packets.len()
+        })
     }
 
-    /// Packets come in.
-    pub(super) fn feed(&mut self, packets: &mut [(Stamp, Vec<u8>)], others: &mut Others<'_, A>) {
-        let mut burst = Burst::new();
-        for (stamp, frame) in packets {
-            story::takes("NIC", &Message::Frames(Frames::Frame { stamp: *stamp, frame }));
-            burst.push(*stamp, frame);
-        }
-        let mut ends = Ends { out: &mut self.out, others };
-        self.half.burst(&mut burst, &mut ends);
-        self.end_of_step();
-    }
-
-    /// Handles up to so many messages.
+    /// Handles up to so many messages, and sends as many entries of a flow that leaves.
     pub(super) fn serve(&mut self, most: usize, others: &mut Others<'_, A>) {
-        for _ in 0..most {
-            match self.serve_one(others) {
-                Ok(true) => {}
-                Ok(false) => break,
-                Err(error) => {
-                    self.error = Some(error);
-                    break;
-                }
-            }
+        let mut out = Out { side: &mut self.out, others, entries: most as u32 };
+        if let Err(error) = self.core.serve(most, &mut self.back, &mut out) {
+            self.error = Some(error);
         }
-        self.back.release();
-        self.out.shelf.recycle();
-        self.half.hand_over(most as u32, &mut Ends { out: &mut self.out, others });
-        self.end_of_step();
-    }
-
-    fn serve_one(&mut self, others: &mut Others<'_, A>) -> Result<bool, String> {
-        let popped = self.back.pop(&mut self.buffer);
-        let Some(popped) = popped.map_err(|error| format!("NIC's ring: {error}"))? else {
-            return Ok(false);
-        };
-        // Where the wire's ring may be published amid this, nothing of it is to be read a second
-        // time.
-        if A::DURABLE && !(popped.kind == Kind::Send && self.has_room_for_one()) {
-            self.back.release();
-        }
-        let message = Message::decode(popped.kind, &self.buffer[..popped.len]);
-        let message = message.ok_or("no message on the back ring")?;
-        if !matches!(message, Message::Frames(Frames::Send { .. })) {
-            story::takes("NIC", &message);
-        }
-        // What flows were to do is void; packets that are done still leave.
-        if others.host.life.is_over() && !matches!(message, Message::Frames(Frames::Send { .. })) {
-            return Ok(true);
-        }
-        let mut ends = Ends { out: &mut self.out, others };
-        if let Message::Ownership(Ownership::Offer { ticket, .. }) = message
-            && self.half.flows() >= ends.out.room
-        {
-            self.half.report.declined += 1;
-            ends.send(&Ownership::Decline { ticket }.into());
-            return Ok(true);
-        }
-        let taken = self.half.message(&message, &mut ends);
-        taken.map(|_| true).map_err(|error| format!("NIC: {error}"))
     }
 
     /// Tells its load.
     pub(super) fn tell(&mut self, time: u64, others: &mut Others<'_, A>) {
         let load = Load { time, ..Load::default() };
-        self.half.tell(&load, &mut Ends { out: &mut self.out, others });
-        self.end_of_step();
+        let mut out = Out { side: &mut self.out, others, entries: 0 };
+        self.core.half.tell(&load, &mut out);
+        out.publish();
     }
 
     /// The host is no more: takes all that it published, and goes on by new rings with another one.
@@ -216,7 +177,10 @@ impl<A: SimApp> NicSide<A> {
         rings: &Rings,
         others: &mut Others<'_, A>,
     ) -> Vec<(u16, Vec<u8>)> {
-        self.serve(usize::MAX, others);
+        let mut out = Out { side: &mut self.out, others, entries: u32::MAX };
+        if let Err(error) = self.core.take_leave(&mut self.back, &mut out) {
+            self.error = Some(error);
+        }
         self.back = rings.back.consumer(&self.life);
         self.out.punt = rings.punt.producer(&self.life);
         self.out.shelf.move_to(rings.lots.in_life(&self.life));
@@ -225,15 +189,8 @@ impl<A: SimApp> NicSide<A> {
 
     /// Another host is there.
     pub(super) fn greet(&mut self, others: &mut Others<'_, A>) {
-        self.half.host_lost(&mut Ends { out: &mut self.out, others }, !A::RESTS_ON.is_empty());
-        self.end_of_step();
-    }
-
-    fn end_of_step(&mut self) {
-        self.out.publish();
-        if self.out.broken {
-            self.error = Some("a ring from the NIC is broken".to_owned());
-        }
+        let mut out = Out { side: &mut self.out, others, entries: 0 };
+        self.core.greet(&mut out, !A::RESTS_ON.is_empty());
     }
 }
 
@@ -290,21 +247,12 @@ fn push(
     })
 }
 
-impl<A: SimApp> Outbox for Ends<'_, '_, A> {
+impl<A: SimApp> Outbox for Out<'_, '_, A> {
     fn send(&mut self, message: &Message<'_>) {
         if self.others.host.life.is_over() {
-            return self.out.spill(message);
+            return self.side.spill(message);
         }
-        let left = |load: &Load| u64::from(self.out.room).saturating_sub(load.counts.flows);
-        let tight = match message {
-            Message::Telemetry(Telemetry::Load { load }) => {
-                Some(Load { room: load.room.min(left(load)), ..*load })
-            }
-            _ => None,
-        };
-        let tight = tight.map(|load| Telemetry::Load { load }.into());
-        let message = tight.as_ref().unwrap_or(message);
-        let Outgoing { punt, life, waits, lies, .. } = &mut *self.out;
+        let Outgoing { punt, life, waits, lies, .. } = &mut *self.side;
         let sent = push(punt, None, message, lies.as_mut(), life, || {
             *waits += 1;
             self.others.host.poll(1);
@@ -312,21 +260,21 @@ impl<A: SimApp> Outbox for Ends<'_, '_, A> {
         });
         // A host with an error is about to be ended, and takes nothing more.
         if self.others.host.life.is_over() || self.others.host.error.is_some() {
-            self.out.spill(message);
+            self.side.spill(message);
         } else {
-            self.out.broken |= !sent;
+            self.side.broken |= !sent;
         }
     }
 
     fn show(&mut self) {
-        self.out.punt.publish();
+        self.side.punt.publish();
     }
 }
 
-impl<A: SimApp> Wire for Ends<'_, '_, A> {
+impl<A: SimApp> Wire for Out<'_, '_, A> {
     fn transmit(&mut self, stamp: &Stamp, frame: &[u8]) {
         story::takes("wire", &Message::Frames(Frames::Frame { stamp: *stamp, frame }));
-        let Outgoing { punt, wire, life, waits, broken, lies, .. } = &mut *self.out;
+        let Outgoing { punt, wire, life, waits, broken, lies, .. } = &mut *self.side;
         // A packet that leaves may depend on records that the host was told before.
         let frame = Message::Frames(Frames::Frame { stamp: *stamp, frame });
         let sent = push(wire, Some(punt), &frame, lies.as_mut(), life, || {
@@ -338,6 +286,29 @@ impl<A: SimApp> Wire for Ends<'_, '_, A> {
     }
 
     fn lots(&mut self) -> Option<&mut dyn Parking> {
-        Some(&mut self.out.shelf)
+        Some(&mut self.side.shelf)
+    }
+}
+
+impl<A: SimApp> Egress for Out<'_, '_, A> {
+    fn publish(&mut self) {
+        self.side.publish();
+    }
+
+    fn is_broken(&self) -> bool {
+        self.side.broken
+    }
+
+    fn host_ended(&self) -> bool {
+        self.others.host.life.is_over()
+    }
+
+    /// Rings are small here, and bursts too.
+    fn wire_has(&mut self, _: usize) -> bool {
+        self.side.wire.free_bytes() >= self.side.burst_bytes || self.side.wire.occupancy() == 0
+    }
+
+    fn room_for_entries(&mut self, _: u32) -> u32 {
+        self.entries
     }
 }

@@ -3,8 +3,8 @@
 use cora_runtime::link::message::Message;
 use cora_runtime::link::ring::Consumer;
 
-use super::words::Words;
 use crate::result::Results;
+use crate::words::Words;
 
 /// Where packets leave.
 #[derive(Debug)]

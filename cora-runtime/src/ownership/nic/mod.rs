@@ -110,8 +110,8 @@ pub(crate) struct NicOwnership<A: App> {
     leaving: Option<Leaving>,
     /// Clock hand: where the next search for an idle flow begins.
     hand: u32,
-    /// Whether further offers are declined.
-    closed: bool,
+    /// Most flows; offers beyond are declined.
+    most: u32,
 }
 
 impl<A: App> NicOwnership<A> {
@@ -130,7 +130,7 @@ impl<A: App> NicOwnership<A> {
             incoming: None,
             leaving: None,
             hand: 0,
-            closed: false,
+            most: u32::MAX,
         })
     }
 
@@ -170,13 +170,19 @@ impl<A: App> NicOwnership<A> {
         matches!(self.incoming, Some(Incoming { returned: true, .. }))
     }
 
-    /// Declines offers from now on.
-    pub(crate) const fn close(&mut self) {
-        self.closed = true;
+    /// Declines offers while this many flows are known.
+    pub(crate) const fn limit(&mut self, most: u32) {
+        self.most = most;
+    }
+
+    /// Number of flows that can be added.
+    pub(crate) fn room(&self) -> u32 {
+        self.flows.room().min(self.most.saturating_sub(self.flows.len()))
     }
 
     /// Handles a message from the host about the owner of a flow. Held packets may be able to go on
     /// afterwards ([`HoldQueue::moves_on`]).
+    #[inline(never)]
     pub(crate) fn message(
         &mut self,
         message: Ownership<'_>,
@@ -286,6 +292,6 @@ impl<A: App> NicOwnership<A> {
             say_words(say, &[flow.into(), left.into(), returned.into()]);
         }
         Leaving::hash(self.leaving, say);
-        say_words(say, &[self.closed.into()]);
+        say_words(say, &[self.most.into()]);
     }
 }

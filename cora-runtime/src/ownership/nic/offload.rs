@@ -43,7 +43,8 @@ impl<A: App> NicOwnership<A> {
     ) -> Option<u32> {
         let NicSide { app, hold, now, .. } = side;
         let room = self.pending.has_room(keys.words().count());
-        if self.closed || !room || self.flows.find(*app, &group, *now, hold.left()).is_some() {
+        let full = self.flows.len() >= self.most;
+        if full || !room || self.flows.find(*app, &group, *now, hold.left()).is_some() {
             return None;
         }
         self.flows.reserve(*app, &group)?;

@@ -8,21 +8,21 @@ use cora_runtime::link::ring::{Consumer, Producer, RingMemory};
 /// How long a process has to live, in stores to shared memory. What it does after its last one
 /// never happened, as far as anyone can see.
 #[derive(Clone, Debug)]
-pub(super) struct Life(Rc<Cell<u64>>);
+pub(crate) struct Life(Rc<Cell<u64>>);
 
 impl Life {
     /// Nothing ends it.
-    pub(super) fn endless() -> Self {
+    pub(crate) fn endless() -> Self {
         Self(Rc::new(Cell::new(u64::MAX)))
     }
 
     /// From now on, so many stores are left. Nobody rises from the dead.
-    pub(super) fn ends_after(&self, stores: u64) {
+    pub(crate) fn ends_after(&self, stores: u64) {
         self.0.set(stores.min(self.0.get()));
     }
 
     /// Whether it is over.
-    pub(super) fn is_over(&self) -> bool {
+    pub(crate) fn is_over(&self) -> bool {
         self.0.get() == 0
     }
 
@@ -55,17 +55,17 @@ impl Words {
     }
 
     /// Its writing end, in a process with this life.
-    pub(super) fn producer(&self, life: &Life) -> Producer<Self> {
+    pub(crate) fn producer(&self, life: &Life) -> Producer<Self> {
         Producer::new(self.in_life(life))
     }
 
     /// Its reading end, in a process with this life.
-    pub(super) fn consumer(&self, life: &Life) -> Consumer<Self> {
+    pub(crate) fn consumer(&self, life: &Life) -> Consumer<Self> {
         Consumer::new(self.in_life(life))
     }
 
     /// As a process with this life sees them.
-    pub(super) fn in_life(&self, life: &Life) -> Self {
+    pub(crate) fn in_life(&self, life: &Life) -> Self {
         Self { life: life.clone(), ..self.clone() }
     }
 

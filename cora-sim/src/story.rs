@@ -18,7 +18,7 @@ pub fn tell_runs() {
 }
 
 /// Tells a line, if anyone listens.
-pub(super) fn tell(line: impl FnOnce() -> String) {
+pub(crate) fn tell(line: impl FnOnce() -> String) {
     if TOLD.get() {
         // Who has read enough (`| head`) does not make it a failure.
         let _unread = writeln!(std::io::stdout(), "{}", line());
@@ -26,7 +26,7 @@ pub(super) fn tell(line: impl FnOnce() -> String) {
 }
 
 /// Tells that a side takes a message.
-pub(super) fn takes(side: &str, message: &Message<'_>) {
+pub(crate) fn takes(side: &str, message: &Message<'_>) {
     tell(|| match message {
         Message::Frames(
             Frames::Punt { stamp, frame }

@@ -1,0 +1,72 @@
+//! The run loops of both sides. The processes of a run, everything that measures, and everything
+//! that explores schedules run these loops, each with its own ends.
+//!
+//! | module | concept |
+//! | --- | --- |
+//! | `nic` | the loop of a NIC core |
+//! | `host` | the bursts of a host worker |
+
+mod host;
+mod nic;
+
+pub use host::serve_punts;
+pub use nic::{Clock, Egress, Ends, Filled, Ingress, NicLoop};
+
+use crate::channel::ProtocolError;
+use crate::link::ring::{Consumer, Popped, RingError, RingMemory};
+
+/// The end of the channel at which the other side's messages come in.
+pub trait Inbox {
+    /// Whether nothing is there.
+    ///
+    /// # Errors
+    /// If the ring is broken.
+    fn is_empty(&mut self) -> Result<bool, RingError>;
+
+    /// Takes the next message into `buffer`.
+    ///
+    /// # Errors
+    /// If the ring is broken.
+    fn pop(&mut self, buffer: &mut [u8]) -> Result<Option<Popped>, RingError>;
+
+    /// The messages taken so far will not come again.
+    fn release(&mut self);
+}
+
+/// Why the loop ends early.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NodeError {
+    /// A ring has impossible indices or records.
+    Ring(RingError),
+    /// A message has no place here.
+    Protocol(ProtocolError),
+    /// Something could not be sent.
+    Broken,
+}
+
+impl From<RingError> for NodeError {
+    fn from(error: RingError) -> Self {
+        Self::Ring(error)
+    }
+}
+
+impl From<ProtocolError> for NodeError {
+    fn from(error: ProtocolError) -> Self {
+        Self::Protocol(error)
+    }
+}
+
+impl<M: RingMemory> Inbox for Consumer<M> {
+    fn is_empty(&mut self) -> Result<bool, RingError> {
+        Self::is_empty(self)
+    }
+
+    #[inline]
+    fn pop(&mut self, buffer: &mut [u8]) -> Result<Option<Popped>, RingError> {
+        Self::pop(self, buffer)
+    }
+
+    fn release(&mut self) {
+        Self::release(self);
+    }
+}

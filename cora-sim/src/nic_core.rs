@@ -1,0 +1,165 @@
+//! A NIC core: its half in its run loop, which goes on by as much as an explorer says.
+
+use cora_runtime::channel::Outbox as _;
+use cora_runtime::exec::Burst;
+use cora_runtime::exec::burst::{BURST_BYTES, BurstBuffer};
+use cora_runtime::link::message::{Control, Frames, Kind, Message, Stamp};
+use cora_runtime::link::ring::{Popped, RingError};
+use cora_runtime::nic_half::NicHalf;
+use cora_runtime::node::{Clock, Egress, Ends, Filled, Inbox, Ingress, NicLoop, NodeError};
+
+use crate::apps::SimApp;
+use crate::link::{Ring, Sabotage};
+use crate::story;
+
+/// The half and its loop.
+pub(crate) struct NicCore<A: SimApp> {
+    pub(crate) half: NicHalf<A>,
+    rounds: NicLoop<A>,
+    buffer: Box<[u8]>,
+}
+
+/// The next messages from the host, at most so many.
+struct Mail<'a, B> {
+    back: &'a mut B,
+    left: usize,
+}
+
+/// The next packets from the wire.
+struct Packets<'a>(std::slice::IterMut<'a, (Stamp, Vec<u8>)>);
+
+/// Virtual time: a step takes none.
+struct Virtual;
+
+impl Clock for Virtual {
+    fn now_ns(&self) -> u64 {
+        0
+    }
+}
+
+impl<B: Inbox> Inbox for Mail<'_, B> {
+    fn is_empty(&mut self) -> Result<bool, RingError> {
+        Ok(self.left == 0 || self.back.is_empty()?)
+    }
+
+    fn pop(&mut self, buffer: &mut [u8]) -> Result<Option<Popped>, RingError> {
+        if self.left == 0 {
+            return Ok(None);
+        }
+        self.left -= 1;
+        let popped = self.back.pop(buffer)?;
+        if let Some(Popped { kind, len }) = popped
+            && kind != Kind::Send
+            && let Some(message) = Message::decode(kind, &buffer[..len])
+        {
+            story::takes("NIC", &message);
+        }
+        Ok(popped)
+    }
+
+    fn release(&mut self) {
+        self.back.release();
+    }
+}
+
+impl Ingress for Packets<'_> {
+    fn is_empty(&mut self) -> Result<bool, NodeError> {
+        Ok(self.0.len() == 0)
+    }
+
+    fn fill<'b>(
+        &mut self,
+        frames: &mut BurstBuffer<'b>,
+        burst: &mut Burst<'b>,
+    ) -> Result<Filled<'b>, NodeError> {
+        while !burst.is_full()
+            && let Some(room) = frames.room()
+            && let Some((stamp, frame)) = self.0.next()
+        {
+            story::takes("NIC", &Message::Frames(Frames::Frame { stamp: *stamp, frame }));
+            room[..frame.len()].copy_from_slice(frame);
+            burst.push_roomy(*stamp, frames.keep(frame.len()));
+        }
+        Ok(Filled::Burst)
+    }
+}
+
+impl<A: SimApp> NicCore<A> {
+    /// A core that waits for the host's word to begin.
+    pub(crate) fn new(half: NicHalf<A>) -> Self {
+        Self { half, rounds: NicLoop::new(), buffer: vec![0; BURST_BYTES].into() }
+    }
+
+    /// A core that was told to begin.
+    pub(crate) fn begun(half: NicHalf<A>, out: &mut impl Egress) -> Self {
+        let mut core = Self::new(half);
+        let mut back = Ring::new(Sabotage::None);
+        back.send(&Control::Begin {}.into());
+        core.serve(1, &mut back, out).expect("it is the first message");
+        core
+    }
+
+    /// Whether packets may come in.
+    pub(crate) fn takes_packets(&self, out: &mut impl Egress) -> bool {
+        self.rounds.wire_is_open(&self.half, out)
+    }
+
+    /// Packets come in. Returns how many of them.
+    pub(crate) fn feed(
+        &mut self,
+        packets: &mut [(Stamp, Vec<u8>)],
+        out: &mut impl Egress,
+    ) -> Result<usize, String> {
+        let all = packets.len();
+        let mut wire = Packets(packets.iter_mut());
+        let mut back = Ring::new(Sabotage::None);
+        self.step(&mut wire, (0, &mut back), out)?;
+        Ok(all - wire.0.len())
+    }
+
+    /// Handles up to so many messages, and sends entries of a flow that leaves.
+    pub(crate) fn serve(
+        &mut self,
+        most: usize,
+        back: &mut impl Inbox,
+        out: &mut impl Egress,
+    ) -> Result<(), String> {
+        self.step(&mut Packets([].iter_mut()), (most, back), out)
+    }
+
+    fn step(
+        &mut self,
+        wire: &mut Packets<'_>,
+        (left, back): (usize, &mut impl Inbox),
+        out: &mut impl Egress,
+    ) -> Result<(), String> {
+        let ends = Ends { wire, back: &mut Mail { back, left }, out };
+        let stepped = self.rounds.step(&mut self.half, ends, &mut self.buffer, &Virtual);
+        stepped.map(drop).map_err(in_words)
+    }
+
+    /// The host ended: takes all that it published. The wire goes on.
+    pub(crate) fn take_leave(
+        &mut self,
+        back: &mut impl Inbox,
+        out: &mut impl Egress,
+    ) -> Result<(), String> {
+        let mut mail = Mail { back, left: usize::MAX };
+        let left = self.rounds.take_leave(&mut self.half, &mut mail, out, &mut self.buffer);
+        self.rounds = self.rounds.with_another_host();
+        left.map_err(in_words)
+    }
+
+    /// Another host is there.
+    pub(crate) fn greet(&mut self, out: &mut impl Egress, afresh: bool) {
+        NicLoop::greet(&mut self.half, out, afresh);
+    }
+}
+
+fn in_words(error: NodeError) -> String {
+    match error {
+        NodeError::Ring(error) => format!("NIC's ring: {error}"),
+        NodeError::Protocol(error) => format!("the NIC refuses: {error}"),
+        NodeError::Broken => "a ring from the NIC is broken".to_owned(),
+    }
+}
