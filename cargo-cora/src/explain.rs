@@ -4,9 +4,9 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use cora_build::diag::{Code, entries, lookup};
-use cora_plan::advice;
-use cora_plan::advice::subject::Subject;
 use cora_plan::report::explanation;
+use cora_plan::what_if;
+use cora_plan::what_if::subject::Subject;
 
 use crate::arguments::Explain;
 use crate::failure::{Failure, Outcome};
@@ -49,7 +49,7 @@ fn subject(name: &str, explain: &Explain) -> Outcome {
         let near = unknown.near.as_ref().map(|near| format!("\ndid you mean `{near}`?"));
         Failure::Usage(format!("{unknown}{}", near.unwrap_or_default()))
     })?;
-    let explanation = advice::explain(&Watched::new(), case, planned, &subject);
+    let explanation = what_if::explain(&Watched::new(), case, planned, &subject);
     tell(explanation::write(&prepared.report(&sealed, false), &explanation))?;
     Ok(ExitCode::SUCCESS)
 }

@@ -2,8 +2,8 @@
 
 use std::process::ExitCode;
 
-use cora_plan::advice::{curve, sensitivity};
 use cora_plan::report::{Outlook, html, json, text};
+use cora_plan::what_if::{curve, sensitivity};
 
 use crate::arguments::{Plan, ReportFormat};
 use crate::failure::{Failure, Outcome};

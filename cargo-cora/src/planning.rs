@@ -4,13 +4,13 @@
 use std::path::{Path, PathBuf};
 
 use cora_build::script::{reading, target};
-use cora_plan::advice::{Case, Planner as _, Refusal};
 use cora_plan::demand::Measurement;
 use cora_plan::model::Steering;
-use cora_plan::planning::{Ask, Planned};
+use cora_plan::optimise::Planned;
 use cora_plan::report::Report;
-use cora_plan::statement::{Stated, Target};
-use cora_plan::words::Sides;
+use cora_plan::statement::{Ask, Stated, Target};
+use cora_plan::vocabulary::Sides;
+use cora_plan::what_if::{Case, Planner as _, Refusal};
 use cora_plan::{Place, Plan, Statement, nearest};
 
 use crate::arguments::{self, Planning};
@@ -86,12 +86,12 @@ impl Prepared {
     /// Plans it.
     pub(crate) fn plan(&self) -> Result<Sealed, Failure> {
         let planned = Watched::new().plan(&self.case).map_err(|refusal| self.refused(&refusal))?;
-        let decision = cora_plan::planning::decide(&self.case.inputs(), &planned);
-        let decision = decision.map_err(|errors| {
+        let placement = cora_plan::optimise::decide(&self.case.inputs(), &planned);
+        let placement = placement.map_err(|errors| {
             let errors = errors.iter().map(|error| format!("{error}; {}", error.cure()));
             Failure::Failed(errors.collect::<Vec<_>>().join("\n"))
         })?;
-        let hash = Plan::seal(decision, &self.case.graph, self.sources).hash;
+        let hash = Plan::seal(placement, &self.case.graph, self.sources).hash;
         Ok(Sealed { planned, hash })
     }
 

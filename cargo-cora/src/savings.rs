@@ -7,9 +7,10 @@
 
 use std::process::ExitCode;
 
-use cora_plan::advice::{Case, Engine, Planner as _, curve};
-use cora_plan::planning::{Ask, Baseline, Planned};
+use cora_plan::optimise::{Baseline, Planned};
 use cora_plan::report::claim::{ClaimRow, as_markdown, text};
+use cora_plan::statement::Ask;
+use cora_plan::what_if::{Case, Engine, Planner as _, curve};
 
 use crate::arguments::{Planning, Savings, TableFormat};
 use crate::failure::{Failure, Outcome};

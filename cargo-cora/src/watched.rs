@@ -3,9 +3,9 @@
 use std::cell::{Cell, RefCell};
 use std::time::Duration;
 
-use cora_plan::advice::{Case, Engine, Planner, Refusal};
 use cora_plan::model::{Allocation, Prediction};
-use cora_plan::planning::{Baseline, CurvePoint, Planned};
+use cora_plan::optimise::{Baseline, CurvePoint, Planned};
+use cora_plan::what_if::{Case, Engine, Planner, Refusal};
 
 use crate::progress::Progress;
 
@@ -63,7 +63,7 @@ mod tests {
     use cora_plan::Statement;
     use cora_plan::model::Steering;
     use cora_plan::nic::NicProfile;
-    use cora_plan::planning::Ask;
+    use cora_plan::statement::Ask;
     use cora_plan::traffic::Traffic;
 
     use super::*;

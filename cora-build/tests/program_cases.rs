@@ -105,11 +105,16 @@ fn result(reading: &Reading) -> String {
             for edge in &graph.edges {
                 writeln!(out, "{} -> {}: {}", edge.handler, edge.state, edge.label()).unwrap();
             }
-            for (state, place) in &plan.places {
-                writeln!(out, "{state} at {place}: {}", plan.reasons[state]).unwrap();
+            for (state, place) in &plan.placement.places {
+                writeln!(out, "{state} at {place}: {}", plan.placement.reasons[state]).unwrap();
             }
-            writeln!(out, "group {}, ordered {}", plan.group, plan.host_ordered).unwrap();
-            for (state, why) in &plan.one_pair {
+            writeln!(
+                out,
+                "group {}, ordered {}",
+                plan.placement.group, plan.placement.host_ordered
+            )
+            .unwrap();
+            for (state, why) in &plan.placement.one_pair {
                 writeln!(out, "one pair for {state}: {why}").unwrap();
             }
         }
@@ -226,7 +231,11 @@ fn a_package_is_read_without_a_build() {
     assert!(told.contains("Cargo.toml"), "{told}");
     std::fs::write(directory.path().join("Cargo.toml"), "[package]\nname = \"gateway\"\n").unwrap();
     let (graph, plan) = script::graph_of(directory.path(), None).unwrap();
-    assert_eq!((graph.app.as_str(), plan.nic_share), ("gateway", 512), "cora.toml is read");
+    assert_eq!(
+        (graph.app.as_str(), plan.placement.nic_share),
+        ("gateway", 512),
+        "cora.toml is read"
+    );
     let (_, plan) = script::graph_of(directory.path(), Some("host-only")).unwrap();
     assert_eq!(plan.name, "host-only");
     std::fs::write(directory.path().join("src/main.rs"), "fn main( {").unwrap();

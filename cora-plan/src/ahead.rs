@@ -38,7 +38,7 @@ pub fn further(graph: &Graph) -> Vec<bool> {
 mod tests {
     use super::*;
     use crate::sample;
-    use crate::words::Kind;
+    use crate::vocabulary::Kind;
 
     /// A NAT that counts the sessions of each client.
     fn with_clients(does: Does) -> Graph {

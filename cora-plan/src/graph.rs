@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use crate::words::Kind;
+use crate::number::grouped;
+use crate::vocabulary::Kind;
 
 /// Version of the graph's JSON; a reader refuses others.
 pub const SCHEMA: u32 = 2;
@@ -262,7 +263,7 @@ impl Graph {
 
     /// As JSON, with a newline at the end.
     pub fn to_json(&self) -> String {
-        crate::plan::pretty(self)
+        crate::json::pretty(self)
     }
 
     /// From JSON. Another schema is an error, in a sentence.
@@ -324,23 +325,6 @@ impl Keyed {
             duration(self.idle_ns)
         )
     }
-}
-
-/// A number with separators: `1,000,000`.
-pub fn grouped(number: u64) -> String {
-    grouped_digits(&number.to_string())
-}
-
-/// Separators for digits without a sign.
-pub(crate) fn grouped_digits(digits: &str) -> String {
-    let mut text = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 /// Nanoseconds in the coarsest unit that is exact.

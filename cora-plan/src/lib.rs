@@ -1,32 +1,33 @@
 //! The state-flow graph as data, the plan that places it, and pictures of both.
 //!
 //! ```
-//! use cora_plan::{Graph, Plan, Statement, decide};
+//! use cora_plan::{Graph, Plan, Statement, placement};
 //!
 //! let graph = Graph::new("firewall");
 //! let statement = Statement::parse("[plan]\nuse = \"split\"\n").expect("a statement");
-//! let decision = decide::run(&graph, &statement).expect("nothing to refuse");
-//! let plan = Plan::seal(decision, &graph, 0);
+//! let placement = placement::run(&graph, &statement).expect("nothing to refuse");
+//! let plan = Plan::seal(placement, &graph, 0);
 //! assert_eq!(plan.name, "split");
 //! ```
 //!
 //! | module | contents |
 //! | --- | --- |
-//! | [`words`] | kind, place, sides |
+//! | [`vocabulary`] | kind, place, sides |
+//! | `json`, `number` | how values and numbers are written |
 //! | [`graph`] | handlers, states, and their accesses |
 //! | [`ahead`] | tables to prefetch before a packet's turn |
 //! | [`statement`] | the user's statements about the plan: `cora.toml`, or a plan's name |
-//! | [`decide`] | graph + statement → decision, or all faults |
-//! | [`plan`] | a sealed decision, with the hash that both binaries carry |
-//! | [`document`] | a TOML reader with line numbers: all faults at once |
+//! | [`placement`] | graph + statement → the place of each state, or all faults |
+//! | [`plan`] | a sealed placement, with the hash that both binaries carry |
+//! | [`toml`] | a TOML reader with line numbers: all faults at once |
 //! | [`figure`] | a number with its source |
 //! | [`nic`] | NIC profiles: capacities and costs of a NIC and its host |
 //! | [`traffic`] | traffic profiles: classes of flows by rate |
 //! | [`demand`] | routes of packets through the handlers, their frequency and their instructions |
 //! | [`model`] | the cost of an allocation, and its highest rate |
 //! | [`search`] | the best allocation, with its proof |
-//! | [`planning`] | the whole pipeline, and the baselines |
-//! | [`advice`] | the cost of another choice, and the change that would cause it |
+//! | [`optimise`] | the search for a plan, and the baselines |
+//! | [`what_if`] | the cost of another choice, and the change that would cause it |
 //! | [`report`] | results for users and scripts: text, JSON, HTML |
 //! | [`picture`] | DOT, Mermaid, SVG |
 //!
@@ -37,30 +38,32 @@
     reason = "counts of flows, packets and bytes are far below 2^53"
 )]
 
-pub mod advice;
 pub mod ahead;
-pub mod decide;
 pub mod demand;
-pub mod document;
 pub mod figure;
 pub mod graph;
+mod json;
 pub mod model;
 mod nearest;
 pub mod nic;
+pub mod number;
+pub mod optimise;
 pub mod picture;
+pub mod placement;
 pub mod plan;
-pub mod planning;
 pub mod report;
 #[cfg(test)]
 mod sample;
 pub mod search;
 pub mod statement;
+pub mod toml;
 pub mod traffic;
-pub mod words;
+pub mod vocabulary;
+pub mod what_if;
 
-pub use decide::{Decision, PlanError};
 pub use graph::Graph;
 pub use nearest::nearest;
+pub use placement::{Placement, PlanError};
 pub use plan::Plan;
 pub use statement::{Statement, StatementError};
-pub use words::{Kind, Place, Sides};
+pub use vocabulary::{Kind, Place, Sides};

@@ -1,22 +1,19 @@
-//! A plan: a decision, sealed with the hash that both binaries and the shared memory carry.
+//! A plan: a placement, sealed with the hash that both binaries and the shared memory carry.
 
 use std::collections::BTreeMap;
 
 use rapidhash::v3::rapidhash_v3;
 use serde::{Deserialize, Serialize};
 
-use crate::decide::Decision;
 use crate::graph::Graph;
+use crate::json::{pretty, rounded};
 use crate::model::{Coefficients, Resource};
-use crate::planning::Planned;
+use crate::optimise::Planned;
+use crate::placement::Placement;
 use crate::traffic::Traffic;
-use crate::words::{Place, Sides};
 
 /// Version of the plan's JSON; a reader refuses others.
 pub const SCHEMA: u32 = 2;
-
-/// Total number of flows for [`Plan::nic_share`].
-pub const SHARE_OF: u16 = 1024;
 
 /// The place of each state, and the reason.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -27,31 +24,9 @@ pub struct Plan {
     pub app: String,
     /// `host-only`, `nic-only` or `split`.
     pub name: String,
-    /// The sides that run packets.
-    pub sides: Sides,
-    /// Place of each state.
-    pub places: BTreeMap<String, Place>,
-    /// Per state, one sentence: the reason for its place.
-    pub reasons: BTreeMap<String, String>,
-    /// Packets reach the host in the order of their arrival, even across flows.
-    pub host_ordered: bool,
-    /// No state travels: flows need no entry to be owned by the NIC.
-    pub stateless_flows: bool,
-    /// Number of flows of [`SHARE_OF`] that the NIC may own.
-    pub nic_share: u16,
-    /// Packets of a flow that the host handles before it offers the flow to the NIC; at least 1.
-    pub offer_after: u32,
-    /// Handlers that run at the host only.
-    pub host_handlers: Vec<String>,
-    /// The key of ownership and of steering to pairs.
-    pub group: String,
-    /// The state of that key; `None` if no state is keyed, or under `split` if none travels.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub group_of: Option<String>,
-    /// Per state that restricts the program to one pair of NIC core and host worker, one sentence:
-    /// the reason and the remedy. If the map is empty, any number of pairs gives the result of one.
-    #[serde(default)]
-    pub one_pair: BTreeMap<String, String>,
+    /// Places, owners and sides.
+    #[serde(flatten)]
+    pub placement: Placement,
     /// Request and prediction of a searched plan; `None` for a stated one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub searched: Option<Searched>,
@@ -85,26 +60,16 @@ pub struct Searched {
 }
 
 impl Plan {
-    /// Seals a decision about `graph`. `sources` is the [`digest`] of the source text.
+    /// Seals a placement of `graph`. `sources` is the [`digest`] of the source text.
     ///
-    /// The hash covers everything that both sides must agree on: graph, decision, source and the
+    /// The hash covers everything that both sides must agree on: graph, placement, source and the
     /// version of Cora. It excludes everything that differs between them: target, profile and time.
-    pub fn seal(decision: Decision, graph: &Graph, sources: u64) -> Self {
+    pub fn seal(placement: Placement, graph: &Graph, sources: u64) -> Self {
         let mut plan = Self {
             schema: SCHEMA,
             app: graph.app.clone(),
-            name: decision.sides.word().to_owned(),
-            sides: decision.sides,
-            places: decision.places,
-            reasons: decision.reasons,
-            host_ordered: decision.host_ordered,
-            stateless_flows: decision.stateless_flows,
-            nic_share: decision.nic_share,
-            offer_after: decision.offer_after,
-            host_handlers: decision.host_handlers,
-            group: decision.group.key,
-            group_of: decision.group.state,
-            one_pair: decision.one_pair,
+            name: placement.sides.word().to_owned(),
+            placement,
             searched: None,
             hash: String::new(),
         };
@@ -114,7 +79,7 @@ impl Plan {
     }
 
     /// Adds the request and the prediction. They are not part of the hash, because binaries only
-    /// have to agree on the decision.
+    /// have to agree on the placement.
     #[must_use]
     pub fn searched_for(self, planned: &Planned, traffic: &Traffic) -> Self {
         let classes = traffic.classes(&planned.allocation.group).iter();
@@ -161,12 +126,6 @@ impl Plan {
     }
 }
 
-/// Rounds a figure to six significant digits, because sums of floating-point numbers differ in
-/// their last digits between compilers.
-pub(crate) fn rounded(figure: f64) -> f64 {
-    format!("{figure:.5e}").parse().unwrap_or(figure)
-}
-
 /// Digest of source texts: pairs of file name and text, in any order.
 pub fn digest<'a>(sources: impl IntoIterator<Item = (&'a str, &'a str)>) -> u64 {
     let sources: BTreeMap<&str, &str> = sources.into_iter().collect();
@@ -181,23 +140,18 @@ pub fn digest<'a>(sources: impl IntoIterator<Item = (&'a str, &'a str)>) -> u64 
     rapidhash_v3(&bytes)
 }
 
-/// Ordered JSON with a newline at the end. Cora's types hold only values that JSON can represent.
-pub(crate) fn pretty<T: Serialize>(value: &T) -> String {
-    let mut text = serde_json::to_string_pretty(value).unwrap_or_default();
-    text.push('\n');
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::decide;
+    use crate::placement;
     use crate::statement::Statement;
+    use crate::vocabulary::Sides;
 
     fn plan(sources: u64) -> Plan {
         let graph = Graph::new("nat");
-        let decision = decide::run(&graph, &Statement::of(Sides::Split)).expect("a decision");
-        Plan::seal(decision, &graph, sources)
+        let placement =
+            placement::run(&graph, &Statement::of(Sides::Split)).expect("nothing to refuse");
+        Plan::seal(placement, &graph, sources)
     }
 
     #[test]

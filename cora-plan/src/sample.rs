@@ -6,7 +6,7 @@ use crate::graph::{
 };
 use crate::nic::{Cache, FlowTable, Link, NicProfile, Rule, Tier};
 use crate::traffic::{Bin, Class, Traffic};
-use crate::words::Kind;
+use crate::vocabulary::Kind;
 
 fn at() -> SourcePlace {
     SourcePlace { file: "src/main.rs".to_owned(), line: 1, column: 1 }

@@ -17,10 +17,9 @@ use std::collections::BTreeMap;
 
 use thiserror::Error;
 
-use crate::document::{Entry, Fault, Range, Reader, Table};
 use crate::nearest::choose;
-use crate::planning::Ask;
-use crate::words::{Place, Sides};
+use crate::toml::{Entry, Fault, Range, Reader, Table};
+use crate::vocabulary::{Place, Sides};
 
 /// The wanted plan.
 #[derive(Clone, Debug, PartialEq)]
@@ -50,6 +49,15 @@ pub struct Target {
     pub traffic: String,
     /// Rate, or host cores.
     pub ask: Ask,
+}
+
+/// What a plan is searched for.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Ask {
+    /// This rate, in million packets a second, with the fewest host cores.
+    Rate(f64),
+    /// The highest rate with this number of host cores.
+    HostCores(f64),
 }
 
 impl Default for Target {

@@ -69,7 +69,7 @@ fn pages_show_them() {
         let mermaid = read(format!("tests/golden/graphs/{example}.mmd"));
         assert!(page.contains(&mermaid), "{example}: the page draws another graph than is kept");
         let (_, plan) = graph_of(&root().join("examples").join(example), Some("split")).unwrap();
-        for (state, place) in plan.places {
+        for (state, place) in plan.placement.places {
             let row = format!("| `{state}` | {} |", place.word());
             assert!(page.contains(&row), "{example}: the page has no row {row}");
         }
@@ -126,7 +126,7 @@ fn differ_where_plans_differ() {
     let nat = root().join("examples/nat");
     let places = ["host-only", "nic-only", "split"].map(|plan| {
         let (_, plan) = graph_of(&nat, Some(plan)).unwrap();
-        (plan.places, plan.hash)
+        (plan.placement.places, plan.hash)
     });
     assert!(
         places[0] != places[1] && places[1] != places[2] && places[0] != places[2],

@@ -2,12 +2,13 @@
 
 use cora_build::script::reading;
 use cora_plan::Statement;
-use cora_plan::advice::{Case, Engine, Planner as _, curve, sensitivity};
 use cora_plan::model::Steering;
 use cora_plan::nic::NicProfile;
-use cora_plan::planning::{Ask, Planned};
+use cora_plan::optimise::Planned;
 use cora_plan::report::{Outlook, Report, html, json, text};
+use cora_plan::statement::Ask;
 use cora_plan::traffic::Traffic;
+use cora_plan::what_if::{Case, Engine, Planner as _, curve, sensitivity};
 use cora_tests::well_formed::well_formed;
 use cora_tests::workshop::{EXAMPLES, root};
 

@@ -10,10 +10,10 @@ use cora_plan::demand::{Executed, Measurement, Route, SCHEMA};
 use cora_plan::graph::{Does, Exit, Path as Way};
 use cora_plan::model::{Allocation, Prediction, Steering};
 use cora_plan::nic::NicProfile;
-use cora_plan::planning::{Inputs, predict};
+use cora_plan::optimise::{Inputs, predict};
 use cora_plan::statement::Statement;
 use cora_plan::traffic::Traffic;
-use cora_plan::{Graph, PlanError, decide};
+use cora_plan::{Graph, PlanError, placement};
 
 use super::calibrate::{OWNER, TERMS, put, unit};
 use super::cases::{Case, EMPTY, NFS, Nf, Plan};
@@ -145,14 +145,14 @@ impl Model {
         let program = self.programs.join(Plan::Half.name()).join(case.nf.name);
         let graph = Graph::from_json(&told(&program, "graph")?).map_err(Error::other)?;
         let statement = case.plan.statement();
-        let plan = decide::run(&graph, &statement).map_err(|errors| refused(case, &errors))?;
+        let plan = placement::run(&graph, &statement).map_err(|errors| refused(case, &errors))?;
         let (traffic, shares) = profile(case, capture, &plan);
         let measurement = self.measurement(&graph, case, &traffic.name, shares.len());
         let allocation = Allocation {
             sides: plan.sides,
             places: plan.places.clone(),
             host_handlers: plan.host_handlers.clone(),
-            group: plan.group.key.clone(),
+            group: plan.group.clone(),
             shares,
         };
         Ok(Subject { graph, traffic, measurement, statement, allocation })

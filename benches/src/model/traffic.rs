@@ -2,7 +2,7 @@
 //! plan gives the NIC.
 
 use cora_core::key::{Address, FiveTuple, InsideAddress, SourceAddress, protocol};
-use cora_plan::Decision;
+use cora_plan::Placement;
 use cora_plan::traffic::{Bin, Class, Traffic};
 use cora_runtime::ownership::share_of;
 
@@ -19,7 +19,7 @@ const BINS: usize = 8;
 /// The profile of a capture, and per class which share of its packets is of flows that the plan
 /// lets the NIC own. The plan decides that by a hash of each flow's key, so it is known before
 /// anything runs.
-pub(crate) fn profile(case: &Case, capture: &Capture, plan: &Decision) -> (Traffic, Vec<f64>) {
+pub(crate) fn profile(case: &Case, capture: &Capture, plan: &Placement) -> (Traffic, Vec<f64>) {
     let ranked = ranked(case.flows, &capture.draws);
     let packets = capture.draws.len() as f64;
     let (mut classes, mut shares) = (Vec::new(), Vec::new());
@@ -30,7 +30,9 @@ pub(crate) fn profile(case: &Case, capture: &Capture, plan: &Decision) -> (Traff
         let count: u64 = heads.iter().map(|(_, count)| count).sum();
         let owned: u64 = heads
             .iter()
-            .filter(|(flow, _)| part(case.nf.feed, &plan.group.key, *flow) < plan.nic_share)
+            .filter(|(flow, _)| {
+                part(case.nf.feed, &plan.group, *flow) < plan.nic_share
+            })
             .map(|(_, count)| count)
             .sum();
         shares.push(if count > 0 { owned as f64 / count as f64 } else { 0.0 });

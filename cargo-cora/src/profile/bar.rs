@@ -3,7 +3,7 @@
 use std::io::{Write as _, stderr};
 use std::time::{Duration, Instant};
 
-use cora_plan::graph::grouped;
+use cora_plan::number::grouped;
 
 use crate::progress::Progress;
 

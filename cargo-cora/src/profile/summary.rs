@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use super::flow_stats::{FlowStats, Group};
-use cora_plan::graph::grouped;
+use cora_plan::number::grouped;
 use cora_plan::traffic::{Class, Traffic, mean_bytes};
 
 use super::duration::Span;

@@ -7,10 +7,10 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use cora_plan::planning::{Planned, PlanningError};
+use cora_plan::optimise::{Planned, PlanningError};
 use cora_plan::traffic::Traffic;
-use cora_plan::words::Sides;
-use cora_plan::{Decision, Graph, PlanError, Statement, decide};
+use cora_plan::vocabulary::Sides;
+use cora_plan::{Graph, Placement, PlanError, Statement, placement};
 
 use super::fault::{Fault, Faults};
 use super::target;
@@ -69,11 +69,11 @@ pub fn read(directory: &Path, plan: Option<&str>) -> Result<Choice, Faults> {
     }
 }
 
-/// A decision and its derivation.
+/// A placement and its derivation.
 #[derive(Clone, Debug)]
 pub struct Decided {
-    /// The decision.
-    pub decision: Decision,
+    /// The placement.
+    pub placement: Placement,
     /// The result of the search, and its traffic; `None` for a stated plan.
     pub searched: Option<(Planned, Traffic)>,
     /// Warnings, one line each.
@@ -84,16 +84,16 @@ impl Choice {
     /// Decides.
     pub fn decide(&self, directory: &Path, graph: &Graph) -> Result<Decided, Faults> {
         let Some(target) = &self.statement.target else {
-            let decision = decide::run(graph, &self.statement);
-            return match decision {
-                Ok(decision) => Ok(Decided { decision, searched: None, warnings: Vec::new() }),
+            let placement = placement::run(graph, &self.statement);
+            return match placement {
+                Ok(placement) => Ok(Decided { placement, searched: None, warnings: Vec::new() }),
                 Err(errors) => Err(errors.iter().map(|error| self.refused(error)).collect()),
             };
         };
         let profiles = target::profiles(directory, target, graph)?;
         match target::run(graph, &self.statement, target, &profiles) {
-            Ok((planned, decision)) => Ok(Decided {
-                decision,
+            Ok((planned, placement)) => Ok(Decided {
+                placement,
                 searched: Some((planned, profiles.traffic)),
                 warnings: profiles.warnings,
             }),

@@ -5,7 +5,7 @@ use cora_plan::graph::{
     Access, Edge, Field, HandlerNode, Keyed, Opaque, Parameter, Path, SCHEMA, SourcePlace,
     StateNode,
 };
-use cora_plan::words::Kind;
+use cora_plan::vocabulary::Kind;
 use proc_macro2::Span;
 use quote::ToTokens as _;
 use syn::ext::IdentExt as _;

@@ -146,7 +146,7 @@ pub fn read(directory: &Path, name: &str, cfg: &Cfg, plan: Option<&str>) -> Read
                 choice::read(directory, plan).and_then(|choice| choice.decide(directory, &graph));
             decided.and_then(|decided| {
                 warnings.extend(decided.warnings);
-                let plan = Plan::seal(decided.decision, &graph, source.digest(cfg));
+                let plan = Plan::seal(decided.placement, &graph, source.digest(cfg));
                 let plan = match &decided.searched {
                     Some((planned, traffic)) => plan.searched_for(planned, traffic),
                     None => plan,

@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 
 use cora_plan::graph::{Access, Does, Exit, HandlerNode, Path, SourcePlace, StateNode};
-use cora_plan::words::{Kind, Place, Sides};
+use cora_plan::vocabulary::{Kind, Place, Sides};
 use cora_plan::{Graph, Plan};
 
 use super::findings::Findings;
@@ -30,7 +30,7 @@ pub struct Rest<'a> {
 
 /// The names of the states that are lost with the host and that entries rest on, in order.
 pub fn names<'a>(graph: &'a Graph, plan: &Plan) -> Vec<&'a str> {
-    if plan.sides != Sides::Split {
+    if plan.placement.sides != Sides::Split {
         return Vec::new();
     }
     let travels = |state: &StateNode| place(plan, state) == Some(Place::Travels);
@@ -47,8 +47,9 @@ pub fn names<'a>(graph: &'a Graph, plan: &Plan) -> Vec<&'a str> {
 /// Checks that durable entries rest only on durable states. A singleton is lost with its host under
 /// every plan with a host side; for tables it depends on the plan.
 pub fn check(graph: &Graph, plan: &Plan, program: &Program, findings: &mut Findings) {
-    let pinned =
-        |state: &StateNode| plan.sides == Sides::Split && place(plan, state) == Some(Place::Host);
+    let pinned = |state: &StateNode| {
+        plan.placement.sides == Sides::Split && place(plan, state) == Some(Place::Host)
+    };
     let lives_on = |state: &StateNode| {
         state.keyed.as_ref().is_some_and(|keyed| keyed.durable) && !pinned(state)
     };
@@ -78,7 +79,7 @@ pub fn check(graph: &Graph, plan: &Plan, program: &Program, findings: &mut Findi
 }
 
 fn place(plan: &Plan, state: &StateNode) -> Option<Place> {
-    plan.places.get(&state.name).copied()
+    plan.placement.places.get(&state.name).copied()
 }
 
 fn shown(at: &SourcePlace) -> String {

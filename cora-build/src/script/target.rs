@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use cora_plan::demand::Measurement;
 use cora_plan::model::Steering;
 use cora_plan::nic::NicProfile;
-use cora_plan::planning::{self, Inputs, Planned, PlanningError};
+use cora_plan::optimise::{self, Inputs, Planned, PlanningError};
 use cora_plan::statement::Target;
 use cora_plan::traffic::Traffic;
-use cora_plan::{Decision, Graph, Statement};
+use cora_plan::{Graph, Placement, Statement};
 
 use super::choice::fault;
 use super::fault::{Fault, Faults};
@@ -59,7 +59,7 @@ pub fn run(
     statement: &Statement,
     target: &Target,
     profiles: &Profiles,
-) -> Result<(Planned, Decision), Vec<PlanningError>> {
+) -> Result<(Planned, Placement), Vec<PlanningError>> {
     let inputs = Inputs {
         graph,
         nic: &profiles.nic,
@@ -69,13 +69,13 @@ pub fn run(
         steering: Steering::Cores,
     };
     // A build needs no baselines, and the nearest feasible ask only if there is no plan.
-    let planned = match planning::alone(&inputs, &target.ask) {
+    let planned = match optimise::alone(&inputs, &target.ask) {
         Ok(planned) => planned,
-        Err(_) => planning::run(&inputs, &target.ask)?,
+        Err(_) => optimise::run(&inputs, &target.ask)?,
     };
-    let decision = planning::decide(&inputs, &planned)
+    let placement = optimise::decide(&inputs, &planned)
         .map_err(|errors| errors.into_iter().map(PlanningError::Refused).collect::<Vec<_>>())?;
-    Ok((planned, decision))
+    Ok((planned, placement))
 }
 
 /// The name of a built-in profile, or the whole path of a file next to the manifest.

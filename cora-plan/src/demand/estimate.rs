@@ -13,7 +13,7 @@
 use super::{Demand, Executed, Origin, Route};
 use crate::graph::{Access, Does, Exit, Graph, HandlerNode, Path};
 use crate::traffic::Class;
-use crate::words::Kind;
+use crate::vocabulary::Kind;
 
 /// Share of dropped packets, if a handler has other paths too.
 const RARE: f64 = 0.01;

@@ -6,7 +6,7 @@ use crate::graph::Graph;
 impl Measurement {
     /// As JSON, with a newline at the end.
     pub fn to_json(&self) -> String {
-        crate::plan::pretty(self)
+        crate::json::pretty(self)
     }
 
     /// Reads the output of [`Self::to_json`] for this graph, because the path indices mean nothing

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::predict::Point;
 use super::terms::At;
 use super::{Allocation, Setting, Side};
-use crate::plan::rounded;
+use crate::json::rounded;
 
 /// Costs in nanoseconds of a side's time, rounded to six digits.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]

@@ -7,7 +7,7 @@ use super::cache::{Filled, Item, decay};
 use super::shape::{Shape, lines};
 use super::size::LINE;
 use super::{Setting, Side, size};
-use crate::words::Sides;
+use crate::vocabulary::Sides;
 
 /// Bytes of a flow's owner record, and of its slot in the index.
 const RECORD: f64 = 64.0;

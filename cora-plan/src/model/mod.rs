@@ -54,7 +54,7 @@ use crate::demand::Demand;
 use crate::graph::Graph;
 use crate::nic::NicProfile;
 use crate::traffic::{Class, Traffic};
-use crate::words::{Place, Sides};
+use crate::vocabulary::{Place, Sides};
 
 /// The allocation of a plan.
 #[derive(Clone, Debug, PartialEq)]

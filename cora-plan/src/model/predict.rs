@@ -6,7 +6,7 @@ use super::latency::Latencies;
 use super::terms::{entries, is_at_nic, limits, terms};
 use super::{Allocation, Prediction, Resource, Setting, Steering};
 use crate::search::{Problem, Terms, evaluate};
-use crate::words::Sides;
+use crate::vocabulary::Sides;
 
 /// Predicts `allocation` at `mpps` million packets a second.
 pub(crate) fn predict(setting: &Setting<'_>, allocation: &Allocation, mpps: f64) -> Prediction {

@@ -5,7 +5,7 @@
 //! [`unknown`] lists it.
 
 use crate::graph::StateNode;
-use crate::words::Kind;
+use crate::vocabulary::Kind;
 
 /// Bytes of a type with an unknown name.
 pub const UNKNOWN: f64 = 8.0;

@@ -5,7 +5,7 @@ use super::cost::Costs;
 use super::latency::Latencies;
 use super::{Resource, Setting, Side, size};
 use crate::search::{ClassTerms, Problem, RouteTerms, Share, Switch, Terms};
-use crate::words::{Kind, Place, Sides};
+use crate::vocabulary::{Kind, Place, Sides};
 
 /// The way of packets to the host if the host owns their flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

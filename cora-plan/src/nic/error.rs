@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use thiserror::Error;
 
 use super::NicProfile;
-use crate::document::Fault;
 use crate::nearest::choose;
+use crate::toml::Fault;
 
 /// A fault of a NIC profile, or of its name.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]

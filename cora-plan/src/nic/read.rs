@@ -1,8 +1,8 @@
 //! Reads NIC profiles. `nics/README.md` describes the file; the `KEYS` below are all valid keys.
 
 use super::{Cache, FlowTable, Link, NicProfile, ProfileError, Rule, Tier};
-use crate::document::{Entry, Range, Reader, Table};
 use crate::figure::{Figure, Source};
+use crate::toml::{Entry, Range, Reader, Table};
 
 const KEYS: &[&str] = &["name", "title", "nic", "host", "link", "flow_table"];
 const TIER_KEYS: &[&str] = &[

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::{colours, place, state_lines, title};
 use crate::graph::Graph;
 use crate::plan::Plan;
-use crate::words::{Kind, Place};
+use crate::vocabulary::{Kind, Place};
 
 /// The graph as a Mermaid flowchart.
 pub fn draw(graph: &Graph, plan: Option<&Plan>) -> String {

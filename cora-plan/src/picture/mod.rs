@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use crate::graph::{Graph, StateNode};
 use crate::model::Allocation;
 use crate::plan::Plan;
-use crate::words::{Place, Sides};
+use crate::vocabulary::{Place, Sides};
 
 pub(crate) use svg::escaped;
 
@@ -29,7 +29,7 @@ struct Shown<'a> {
 
 impl<'a> Shown<'a> {
     fn of_plan(graph: &Graph, plan: Option<&'a Plan>) -> Self {
-        let places = plan.map(|plan| &plan.places);
+        let places = plan.map(|plan| &plan.placement.places);
         Self { title: title(graph, plan), places, allocation: None }
     }
 
@@ -81,7 +81,7 @@ fn state_lines(state: &StateNode, place: Option<Place>) -> Vec<String> {
 
 /// The place of a state in a plan, if there is a plan.
 fn place(plan: Option<&Plan>, state: &str) -> Option<Place> {
-    plan.and_then(|plan| plan.places.get(state).copied())
+    plan.and_then(|plan| plan.placement.places.get(state).copied())
 }
 
 /// The title of a picture.

@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use super::*;
-use crate::decide;
 use crate::graph::{Edge, Field, HandlerNode, Keyed, Opaque, Parameter, SourcePlace};
+use crate::placement;
 use crate::statement::Statement;
-use crate::words::{Kind, Sides};
+use crate::vocabulary::{Kind, Sides};
 
 fn at(line: usize) -> SourcePlace {
     SourcePlace { file: "src/main.rs".to_owned(), line, column: 1 }
@@ -93,7 +93,7 @@ fn gateway() -> Graph {
 }
 
 fn planned(graph: &Graph, sides: Sides) -> Plan {
-    let decision = decide::run(graph, &Statement::of(sides)).expect("a decision");
+    let decision = placement::run(graph, &Statement::of(sides)).expect("a decision");
     Plan::seal(decision, graph, 7)
 }
 
@@ -142,7 +142,7 @@ fn every_state_shows_its_place_in_words() {
             mermaid::draw(&graph, Some(&plan)),
             svg::draw(&graph, Some(&plan)),
         ] {
-            for place in plan.places.values() {
+            for place in plan.placement.places.values() {
                 assert!(picture.contains(&format!("place: {place}")), "{sides}: {picture}");
             }
         }

@@ -8,7 +8,7 @@
 use super::facts::saved;
 use super::numbers::{figure, percent};
 use super::table::{Align, columns, markdown};
-use crate::planning::{Baseline, Planned};
+use crate::optimise::{Baseline, Planned};
 
 /// One program under one traffic.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,7 +34,7 @@ pub struct ClaimRow {
 
 impl ClaimRow {
     /// The row of a program with a plan for a rate. `speed_up` comes from
-    /// [`curve::speed_up`](crate::advice::curve::speed_up).
+    /// [`curve::speed_up`](crate::what_if::curve::speed_up).
     pub fn of(program: &str, at_rate: &Planned, speed_up: Option<f64>) -> Self {
         let cores = |which| {
             let found = at_rate.baselines.iter().find(|plan| plan.baseline == which);

@@ -5,12 +5,13 @@ use std::fmt::Write as _;
 use super::numbers::{bytes, count, figure, percent};
 use super::table::wrapped;
 use super::{Report, facts, why};
-use crate::advice::Explanation;
-use crate::advice::next_best::{NextBest, Rest};
-use crate::advice::subject::Subject;
-use crate::advice::turning::{Knob, Turn, Turning};
 use crate::model::Prediction;
-use crate::planning::{Ask, Planned};
+use crate::optimise::Planned;
+use crate::statement::Ask;
+use crate::what_if::Explanation;
+use crate::what_if::next_best::{NextBest, Rest};
+use crate::what_if::subject::Subject;
+use crate::what_if::turning::{Knob, Turn, Turning};
 
 /// Maximum columns of a line.
 const WIDTH: usize = 96;

@@ -3,13 +3,14 @@
 use super::numbers::{count, figure, percent, rate};
 use super::words::{self, limit};
 use super::{Report, why};
-use crate::advice::subject::{Standing, Subject};
-use crate::decide::one_pair;
 use crate::figure::Source;
 use crate::model::{Prediction, Resource};
-use crate::planning::{Ask, Baseline, BaselinePlan, Planned};
+use crate::optimise::{Baseline, BaselinePlan, Planned};
+use crate::placement::one_pair;
+use crate::statement::Ask;
 use crate::traffic::{HEAD, mean_bytes};
-use crate::words::{Place, Sides};
+use crate::vocabulary::{Place, Sides};
+use crate::what_if::subject::{Standing, Subject};
 
 /// A state or a handler, its place, and the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]

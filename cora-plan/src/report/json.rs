@@ -19,16 +19,16 @@ use super::words::{LABEL, resource_word};
 use super::{Report, facts};
 use crate::demand::Origin;
 use crate::model::{Allocation, Prediction};
-use crate::planning::Ask;
+use crate::statement::Ask;
 use crate::traffic::Traffic;
-use crate::words::{Place, Sides};
+use crate::vocabulary::{Place, Sides};
 
 /// Version of this JSON.
 pub const SCHEMA: u32 = 1;
 
 /// The JSON, with a newline at its end.
 pub fn write(report: &Report<'_>) -> String {
-    crate::plan::pretty(&document(report))
+    crate::json::pretty(&document(report))
 }
 
 #[derive(Serialize)]

@@ -29,13 +29,13 @@ pub mod what_if;
 pub mod why;
 pub mod words;
 
-use crate::advice::curve::Series;
-use crate::advice::sensitivity::Row;
 use crate::graph::Graph;
 use crate::nic::NicProfile;
-use crate::planning::Planned;
+use crate::optimise::Planned;
 use crate::statement::Statement;
 use crate::traffic::Traffic;
+use crate::what_if::curve::Series;
+use crate::what_if::sensitivity::Row;
 
 /// Inputs of a report.
 #[derive(Clone, Copy, Debug)]

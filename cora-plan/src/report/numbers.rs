@@ -1,6 +1,6 @@
 //! Numbers for readers and for scripts. The same number gives the same text on every machine.
 
-use crate::graph::grouped_digits;
+use crate::number::grouped_digits;
 
 /// Three significant digits with separators: `0.0123`, `2.13`, `14.2`, `1,420`. Infinity is `no
 /// limit`.

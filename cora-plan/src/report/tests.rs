@@ -3,13 +3,12 @@
 use std::path::Path;
 
 use super::*;
-use crate::advice::subject::Subject;
-use crate::advice::tests::{Rules, case as case_of};
-use crate::advice::{Case, Planner as _, curve, explain, sensitivity};
 use crate::model::Resource;
-use crate::planning::Ask;
-use crate::statement::Stated;
-use crate::words::Place;
+use crate::statement::{Ask, Stated};
+use crate::vocabulary::Place;
+use crate::what_if::subject::Subject;
+use crate::what_if::tests::{Rules, case as case_of};
+use crate::what_if::{Case, Planner as _, curve, explain, sensitivity};
 
 const HASH: &str = "0123456789abcdef";
 const MEASURED: &str = "Instructions were counted on `day.pcap`, 100,000 packets.";
@@ -72,7 +71,7 @@ fn explanations_are_the_stored_ones() {
 /// A one-sided plan alone does not explain a state's place.
 #[test]
 fn where_one_side_runs_all_each_state_has_a_reason_of_its_own() {
-    use crate::words::Sides;
+    use crate::vocabulary::Sides;
     let mut case = case_of(Ask::Rate(10.0));
     let mut planned = Rules.plan(&case).unwrap();
     for (sides, side) in [(Sides::NicOnly, "the NIC"), (Sides::HostOnly, "the host")] {

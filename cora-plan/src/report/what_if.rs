@@ -11,8 +11,8 @@ use super::numbers::{count, figure, percent, rate};
 use super::table::{Align, columns, wrapped};
 use super::words::LABEL;
 use super::{Report, json};
-use crate::advice::subject::Subject;
-use crate::planning::Ask;
+use crate::statement::Ask;
+use crate::what_if::subject::Subject;
 
 /// Maximum columns of a line.
 const WIDTH: usize = 96;
@@ -44,7 +44,7 @@ pub fn write(today: &Report<'_>, other: &Report<'_>) -> String {
 
 /// Both plans for scripts: `today` and `what_if`, each as in [`json`].
 pub fn as_json(today: &Report<'_>, other: &Report<'_>) -> String {
-    crate::plan::pretty(&Both { today: json::document(today), what_if: json::document(other) })
+    crate::json::pretty(&Both { today: json::document(today), what_if: json::document(other) })
 }
 
 #[derive(Serialize)]

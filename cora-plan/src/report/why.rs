@@ -4,7 +4,7 @@ use super::Report;
 use super::words::listed;
 use crate::graph::{Graph, HandlerNode, StateNode};
 use crate::model::Allocation;
-use crate::words::{Kind, Place, Sides};
+use crate::vocabulary::{Kind, Place, Sides};
 
 /// The reason for a state's place.
 pub fn state(report: &Report<'_>, node: &StateNode) -> String {

@@ -1,10 +1,10 @@
 //! Words shared by reports: resources, limits, changes.
 
 use super::numbers::{bytes, count, figure};
-use crate::advice::change::Change;
 use crate::demand::Origin;
 use crate::model::Resource;
 use crate::nic::NicProfile;
+use crate::what_if::change::Change;
 
 /// The label above all performance figures of a report.
 pub const LABEL: &str = "Predicted by Cora's model; nothing here was measured on this NIC.";

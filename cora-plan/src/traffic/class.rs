@@ -12,7 +12,7 @@
 use std::ops::Range;
 
 use super::{Bin, Class};
-use crate::graph::grouped;
+use crate::number::grouped;
 
 /// End ranks of classes.
 const CLASS_ENDS: [f64; 7] = [1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7];

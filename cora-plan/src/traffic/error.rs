@@ -3,8 +3,8 @@
 use thiserror::Error;
 
 use super::builtin::BUILTIN;
-use crate::document::Fault;
 use crate::nearest::{choose, nearest};
+use crate::toml::Fault;
 
 /// A fault in a profile's file.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]

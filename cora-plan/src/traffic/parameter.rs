@@ -1,7 +1,7 @@
 //! Parameters after the name of a built-in profile: `zipf:flows=1000000,s=0.99`.
 
-use crate::document::Range;
 use crate::nearest::choose;
+use crate::toml::Range;
 
 /// A parameter: its name, its range, and its default.
 pub(super) struct Parameter {

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::error::{ProfileFault, TrafficError};
 use super::{Bin, Class, Traffic, frames};
-use crate::document::{Entry, Range, Reader, Table};
+use crate::toml::{Entry, Range, Reader, Table};
 
 /// Tolerance of sums.
 const SLACK: f64 = 1e-6;

@@ -34,7 +34,7 @@ pub(super) fn emit(out: &mut Lines, graph: &Graph, plan: &Plan) -> fmt::Result {
 }
 
 fn owners(out: &mut Lines, graph: &Graph, plan: &Plan) -> fmt::Result {
-    let travels = |name: &String| plan.places.get(name) == Some(&Place::Travels);
+    let travels = |name: &String| plan.placement.places.get(name) == Some(&Place::Travels);
     let travel = numbers(&graph.states, |state| travels(&state.name));
     if travel.is_empty() {
         return Ok(());

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use cora_plan::graph::{HandlerNode, StateNode};
-use cora_plan::words::{Kind, Place, Sides};
+use cora_plan::vocabulary::{Kind, Place, Sides};
 use cora_plan::{Graph, Plan};
 
 use super::{Lines, number_of};
@@ -11,8 +11,8 @@ use crate::script::rests;
 
 pub(super) fn emit(out: &mut Lines, graph: &Graph, plan: &Plan) -> fmt::Result {
     let durable = |state: &StateNode| {
-        let place = plan.places.get(&state.name);
-        let pinned = plan.sides == Sides::Split && place == Some(&Place::Host);
+        let place = plan.placement.places.get(&state.name);
+        let pinned = plan.placement.sides == Sides::Split && place == Some(&Place::Host);
         state.kind == Kind::Keyed
             && state.is_durable()
             && (pinned || place == Some(&Place::Travels))
@@ -45,5 +45,5 @@ pub(super) fn kept(graph: &Graph, plan: &Plan, handler: &HandlerNode) -> Vec<(us
 }
 
 fn is_kept(plan: &Plan, state: &StateNode) -> bool {
-    plan.sides == Sides::Split && state.kind == Kind::Singleton && state.is_durable()
+    plan.placement.sides == Sides::Split && state.kind == Kind::Singleton && state.is_durable()
 }

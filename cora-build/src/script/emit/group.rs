@@ -3,7 +3,7 @@
 use std::fmt;
 
 use cora_plan::Graph;
-use cora_plan::decide::address_group;
+use cora_plan::placement::address_group;
 
 use super::{Lines, number_of};
 

@@ -4,7 +4,7 @@ use std::fmt;
 
 use cora_plan::Graph;
 use cora_plan::graph::StateNode;
-use cora_plan::words::Kind;
+use cora_plan::vocabulary::Kind;
 
 use super::{AT_THE_HOST, Lines};
 

@@ -11,7 +11,7 @@ mod host;
 use std::fmt::{self, Write as _};
 
 use cora_plan::graph::HandlerNode;
-use cora_plan::words::{Kind, Place, Sides};
+use cora_plan::vocabulary::{Kind, Place, Sides};
 use cora_plan::{Graph, Plan};
 
 use super::fault::Faults;
@@ -183,7 +183,7 @@ fn app(out: &mut Lines, graph: &Graph, plan: &Plan) -> fmt::Result {
         let largest = "::cora::__private::core::state::largest";
         out.line(format_args!("const VALUE: usize = {largest}(&[{}]);", values.join(", ")))?;
     }
-    let group = plan.group_of.as_ref().and_then(|name| number_of(graph, name));
+    let group = plan.placement.group_of.as_ref().and_then(|name| number_of(graph, name));
     let group = match group {
         Some(number) => {
             format!("<S{number} as ::cora::__private::core::state::table::KeyOf>::Key")
@@ -230,7 +230,7 @@ fn places(out: &mut Lines, graph: &Graph, plan: &Plan) -> fmt::Result {
     }
     out.line(format_args!("{kind} &["))?;
     for state in &graph.states {
-        let place = plan.places.get(&state.name).copied().unwrap_or(Place::Host);
+        let place = plan.placement.places.get(&state.name).copied().unwrap_or(Place::Host);
         out.line(format_args!("    ({:?}, Place::{place:?}),", state.name))?;
     }
     out.line("];")
@@ -241,7 +241,7 @@ fn number_of(graph: &Graph, state: &str) -> Option<usize> {
 }
 
 fn facts(out: &mut Lines, plan: &Plan) -> fmt::Result {
-    let sides = match plan.sides {
+    let sides = match plan.placement.sides {
         Sides::HostOnly => "HostOnly",
         Sides::NicOnly => "NicOnly",
         Sides::Split => "Split",
@@ -250,11 +250,11 @@ fn facts(out: &mut Lines, plan: &Plan) -> fmt::Result {
     out.line(format_args!("    name: {:?},", plan.name))?;
     out.line(format_args!("    hash: 0x{},", plan.hash))?;
     out.line(format_args!("    sides: Sides::{sides},"))?;
-    out.line(format_args!("    host_ordered: {},", plan.host_ordered))?;
-    out.line(format_args!("    stateless_flows: {},", plan.stateless_flows))?;
-    out.line(format_args!("    nic_share: {},", plan.nic_share))?;
-    out.line(format_args!("    offer_after: {},", plan.offer_after))?;
-    let one_pair: Vec<_> = plan.one_pair.iter().collect();
+    out.line(format_args!("    host_ordered: {},", plan.placement.host_ordered))?;
+    out.line(format_args!("    stateless_flows: {},", plan.placement.stateless_flows))?;
+    out.line(format_args!("    nic_share: {},", plan.placement.nic_share))?;
+    out.line(format_args!("    offer_after: {},", plan.placement.offer_after))?;
+    let one_pair: Vec<_> = plan.placement.one_pair.iter().collect();
     out.line(format_args!("    one_pair: &{one_pair:?},"))?;
     out.line("};")
 }
@@ -285,7 +285,7 @@ fn handlers(out: &mut Lines, graph: &Graph, plan: &Plan) -> fmt::Result {
         out.line("#[inline(always)]")?;
         let head = format!("fn h{at}<R: Reach>(&mut self, packet: &mut Packet<'_>) -> Verdict");
         out.block(head, |out| {
-            if plan.host_handlers.contains(&handler.name) {
+            if plan.placement.host_handlers.contains(&handler.name) {
                 // The host reaches every state, but a split's NIC side does not, so this handler
                 // has no code there.
                 let at_nic = "if const { R::PLACES.is_some() }";

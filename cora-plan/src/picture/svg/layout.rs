@@ -11,7 +11,7 @@ use super::super::{Shown, state_lines};
 use super::label::{self, Room};
 use super::text::width;
 use crate::graph::{Edge, Graph};
-use crate::words::{Kind, Place};
+use crate::vocabulary::{Kind, Place};
 
 pub(super) const MARGIN: i32 = 24;
 pub(super) const CHAIN_TOP: i32 = 52;

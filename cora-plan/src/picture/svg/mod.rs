@@ -15,7 +15,7 @@ use super::{Shown, colours};
 use crate::graph::Graph;
 use crate::model::Allocation;
 use crate::plan::Plan;
-use crate::words::{Kind, Place};
+use crate::vocabulary::{Kind, Place};
 
 pub(crate) use self::text::escaped;
 

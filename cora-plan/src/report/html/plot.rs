@@ -6,11 +6,11 @@
 
 use std::fmt::Write as _;
 
-use crate::advice::curve::Series;
+use crate::optimise::Baseline;
 use crate::picture::escaped;
-use crate::planning::Baseline;
 use crate::report::Report;
 use crate::report::numbers::figure;
+use crate::what_if::curve::Series;
 
 const WIDTH: f64 = 790.0;
 const HEIGHT: f64 = 380.0;

@@ -1,13 +1,13 @@
 //! The tables of the page, with a bar for each share.
 
 use super::Page;
-use crate::advice::curve::Series;
 use crate::model::Prediction;
 use crate::picture::escaped;
 use crate::report::facts::{self, Seat};
 use crate::report::numbers::{count, figure, percent};
 use crate::report::words::change;
 use crate::report::{Outlook, Report};
+use crate::what_if::curve::Series;
 
 fn row(cells: &[&str]) -> Vec<String> {
     cells.iter().map(|cell| escaped(cell)).collect()

@@ -2,7 +2,7 @@
 //!
 //! 1. Every way to run that the statement allows is a candidate (`candidate`): host-only, nic-only,
 //!    and a split for each ownership key.
-//! 2. The best allocation of each is searched (`optimise`). Latencies depend on shares, but the
+//! 2. The best allocation of each is searched (`allocation`). Latencies depend on shares, but the
 //!    search takes them as given. So it is repeated with the latencies of its result until that is
 //!    stable.
 //! 3. The candidate with the fewest host cores is the plan; among equals the split, because its
@@ -11,11 +11,11 @@
 //!    ask can't be met.
 //! 5. Baselines are the same search with fewer choices (`baseline`).
 
+mod allocation;
 mod baseline;
 mod candidate;
 mod curve;
 mod error;
-mod optimise;
 mod rate;
 mod run;
 #[cfg(test)]
@@ -31,7 +31,7 @@ use crate::graph::Graph;
 use crate::model::{Allocation, Coefficients, Prediction, Steering};
 use crate::nic::NicProfile;
 use crate::search::Proof;
-use crate::statement::Statement;
+use crate::statement::{Ask, Statement};
 use crate::traffic::Traffic;
 
 /// All inputs of a plan except the ask.
@@ -49,15 +49,6 @@ pub struct Inputs<'a> {
     pub statement: &'a Statement,
     /// How packets of the host's flows reach the host.
     pub steering: Steering,
-}
-
-/// The request.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Ask {
-    /// This rate, in million packets a second, with the fewest host cores.
-    Rate(f64),
-    /// The highest rate with this number of host cores.
-    HostCores(f64),
 }
 
 /// The result of planning, for reports.

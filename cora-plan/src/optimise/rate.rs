@@ -2,8 +2,8 @@
 //!
 //! Resource use grows with the rate, so bisection finds the limit, to one part in ten thousand.
 
+use super::allocation::Found;
 use super::candidate::{Candidate, all};
-use super::optimise::Found;
 use super::run::{best, of_candidate};
 use super::{Inputs, PlanningError};
 use crate::model::Resource;

@@ -30,8 +30,8 @@ use crate::demand::Measurement;
 use crate::graph::Graph;
 use crate::model::{Allocation, Prediction, Steering};
 use crate::nic::NicProfile;
-use crate::planning::{Ask, Baseline, CurvePoint, Planned};
-use crate::statement::Statement;
+use crate::optimise::{Baseline, CurvePoint, Planned};
+use crate::statement::{Ask, Statement};
 use crate::traffic::Traffic;
 
 use self::next_best::NextBest;

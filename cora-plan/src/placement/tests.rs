@@ -64,7 +64,7 @@ fn every_kind() -> Graph {
     ])
 }
 
-fn decide(graph: &Graph, toml: &str) -> Decision {
+fn decide(graph: &Graph, toml: &str) -> Placement {
     let statement = Statement::parse(toml).expect("a statement");
     run(graph, &statement).expect("a decision")
 }
@@ -75,7 +75,7 @@ fn refusals(graph: &Graph, toml: &str) -> Vec<String> {
     errors.iter().map(|error| format!("{error}; {}", error.cure())).collect()
 }
 
-fn places(decision: &Decision) -> Vec<Place> {
+fn places(decision: &Placement) -> Vec<Place> {
     decision.places.values().copied().collect()
 }
 
@@ -92,7 +92,7 @@ fn each_kind_has_its_place() {
     let split = decide(&graph, "");
     assert_eq!(places(&split), [Replica, Host, Travels, Replica]);
     assert_eq!((split.nic_share, split.host_ordered, split.stateless_flows), (1024, true, false));
-    assert_eq!(split.group, Group { key: "FiveTuple".into(), state: Some("Session".into()) });
+    assert_eq!((split.group.as_str(), split.group_of.as_deref()), ("FiveTuple", Some("Session")));
     for decision in [host, nic, split] {
         assert_eq!(decision.reasons.len(), 4, "every state has its reason");
     }
@@ -104,7 +104,7 @@ fn stated_places_replace_those_of_the_kind() {
     let decision = decide(&graph, "[plan.places]\nSession = \"host\"\nBackends = \"host\"\n");
     assert_eq!(places(&decision), [Place::Host, Place::Host, Place::Host, Place::Replica]);
     assert!(decision.stateless_flows);
-    assert_eq!(decision.group, Group { key: "FiveTuple".into(), state: None });
+    assert_eq!((decision.group.as_str(), decision.group_of.as_deref()), ("FiveTuple", None));
     assert_eq!(
         decision.reasons["Session"],
         "line 2 of the plan says so; NIC-side paths of `nf` that reach it punt"
@@ -143,8 +143,8 @@ fn the_group_is_the_coarsest_key() {
         (keyed("A", "FiveTuple", true), keyed("B", "FiveTuple", false), "A"),
         (keyed("A", "Tenant", false), keyed("B", "Tenant", false), "A"),
     ] {
-        let group = decide(&program([a, b]), "").group;
-        assert_eq!(group.state.as_deref(), Some(coarsest));
+        let group = decide(&program([a, b]), "").group_of;
+        assert_eq!(group.as_deref(), Some(coarsest));
     }
 }
 
@@ -273,7 +273,7 @@ fn a_replica_that_is_read_keeps_the_program_on_one_pair() {
 fn steering_has_a_key_where_ownership_needs_none() {
     let sources = program([keyed("A", "FiveTuple", false), keyed("B", "SourceAddress", false)]);
     let host = decide(&sources, "[plan]\nuse = \"host-only\"");
-    assert_eq!(host.group, Group { key: "SourceAddress".into(), state: Some("B".into()) });
+    assert_eq!((host.group.as_str(), host.group_of.as_deref()), ("SourceAddress", Some("B")));
     assert!(host.stateless_flows, "no flow moves");
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::{Group, places};
 use crate::graph::{Graph, StateNode};
 use crate::statement::{Stated, Statement};
-use crate::words::{Kind, Place, Sides};
+use crate::vocabulary::{Kind, Place, Sides};
 
 /// One sentence per state.
 pub(super) fn run(

@@ -3,8 +3,8 @@
 
 use super::change::Change;
 use super::{Case, Planner, Refusal};
-use crate::planning::Planned;
-use crate::words::{Place, Sides};
+use crate::optimise::Planned;
+use crate::vocabulary::{Place, Sides};
 
 /// A plan under other traffic.
 #[derive(Clone, Debug, PartialEq)]

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 use super::PlanError;
 use crate::graph::{Graph, StateNode};
-use crate::words::{Place, Sides};
+use crate::vocabulary::{Place, Sides};
 
 /// A key of ownership, and the state that it is taken from.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use super::Group;
 use super::group::{traveller, will_do};
 use crate::graph::{Graph, StateNode};
-use crate::words::Kind;
+use crate::vocabulary::Kind;
 
 /// Per state that restricts the program to one pair: the reason and the remedy.
 pub(super) fn run(graph: &Graph, group: &Group) -> BTreeMap<String, String> {

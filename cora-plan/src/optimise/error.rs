@@ -2,8 +2,8 @@
 
 use thiserror::Error;
 
-use crate::decide::PlanError;
 use crate::model::Resource;
+use crate::placement::PlanError;
 
 /// A fault of an ask.
 #[derive(Clone, Debug, PartialEq, Error)]

@@ -1,7 +1,7 @@
 //! A case that differs from another in one thing, by a factor.
 
 use super::Case;
-use crate::planning::Ask;
+use crate::statement::Ask;
 use crate::traffic::{Bin, Class, Traffic, mean_bytes};
 
 /// A changed quantity and its factor. A factor of 1 changes nothing.

@@ -7,11 +7,11 @@
 
 use super::subject::{Standing, Subject};
 use super::{Case, Planner};
-use crate::decide::allowed_places;
 use crate::model::{Allocation, Prediction, Resource};
-use crate::planning::Planned;
+use crate::optimise::Planned;
+use crate::placement::allowed_places;
 use crate::statement::Stated;
-use crate::words::{Place, Sides};
+use crate::vocabulary::{Place, Sides};
 
 /// Result of the opposite choice.
 #[derive(Clone, Debug, PartialEq)]

@@ -10,10 +10,10 @@ use super::*;
 use crate::demand::Origin;
 use crate::graph::Edge;
 use crate::model::{Coefficients, Resource};
-use crate::planning::BaselinePlan;
+use crate::optimise::BaselinePlan;
 use crate::sample;
 use crate::search::Proof;
-use crate::words::{Place, Sides};
+use crate::vocabulary::{Place, Sides};
 
 /// The sample's NAT on its NIC, with memory for a million entries of the planner below.
 pub(crate) fn case(ask: Ask) -> Case {

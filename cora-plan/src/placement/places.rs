@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::{PlanError, unknown_state};
 use crate::graph::{Graph, StateNode};
 use crate::statement::{Stated, Statement};
-use crate::words::{Kind, Place, Sides};
+use crate::vocabulary::{Kind, Place, Sides};
 
 /// The place of every state.
 pub(super) fn run(

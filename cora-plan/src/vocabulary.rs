@@ -4,6 +4,9 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+/// Total number of flows for [`Placement::nic_share`](crate::placement::Placement::nic_share).
+pub const SHARE_OF: u16 = 1024;
+
 /// Declared kind of a state, which determines its possible holders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

@@ -6,7 +6,7 @@
 //! on.
 //!
 //! ```
-//! use cora_plan::document::{Fault, Range, Reader};
+//! use cora_plan::toml::{Fault, Range, Reader};
 //!
 //! let read = |text: &str| {
 //!     Reader::<Fault>::read(text, "`ports.toml`", "begins with `port = 1`", |reader, table| {

@@ -4,9 +4,9 @@ use thiserror::Error;
 
 use crate::graph::Graph;
 use crate::nearest::nearest;
-use crate::planning::Planned;
+use crate::optimise::Planned;
 use crate::traffic::Traffic;
-use crate::words::{Place, Sides};
+use crate::vocabulary::{Place, Sides};
 
 /// Something that a plan decides on.
 #[derive(Clone, Debug, PartialEq, Eq)]

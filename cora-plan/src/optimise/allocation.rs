@@ -15,7 +15,7 @@ use crate::model::predict::judge;
 use crate::model::terms::{is_at_nic, limits, terms};
 use crate::model::{Allocation, Prediction, Resource, Setting};
 use crate::search::{Effort, Problem, Proof, Share, Solution, solve};
-use crate::words::{Kind, Place};
+use crate::vocabulary::{Kind, Place};
 
 /// Maximum number of searches of one candidate.
 const ROUNDS: usize = 6;

@@ -10,12 +10,12 @@
 //!
 //! The two splits may also become nic-only or host-only.
 
+use super::allocation::{Found, Freedom, better, optimise};
 use super::candidate::of;
-use super::optimise::{Found, Freedom, better, optimise};
 use super::{Baseline, BaselinePlan, Inputs, rate};
 use crate::model::Allocation;
 use crate::model::predict::predict;
-use crate::words::{Place, Sides};
+use crate::vocabulary::{Place, Sides};
 
 /// Every baseline at this rate.
 pub(super) fn all(inputs: &Inputs<'_>, mpps: f64) -> Vec<BaselinePlan> {

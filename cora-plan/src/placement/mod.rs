@@ -1,4 +1,4 @@
-//! From graph and statement to a decision.
+//! From graph and statement to the place of each state.
 //!
 //! 1. Every state gets the place that follows from its kind and the sides that run (`places`).
 //! 2. Stated places replace them; each is checked against the kind (`places`).
@@ -8,7 +8,7 @@
 //!    words (`one_pair`).
 //!
 //! All refusals are reported at once. A searched plan is a statement that
-//! [`planning`](crate::planning) writes: [`run`] is a pure function of graph and statement.
+//! [`planning`](crate::optimise) writes: [`run`] is a pure function of graph and statement.
 
 mod group;
 mod one_pair;
@@ -17,6 +17,7 @@ mod reasons;
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 pub use group::Group;
@@ -24,13 +25,12 @@ pub use places::allowed as allowed_places;
 
 use crate::graph::{Graph, StateNode};
 use crate::nearest::nearest;
-use crate::plan::SHARE_OF;
 use crate::statement::Statement;
-use crate::words::{Kind, Place, Sides};
+use crate::vocabulary::{Kind, Place, SHARE_OF, Sides};
 
 /// Places, owners and sides. [`Plan::seal`](crate::plan::Plan::seal) makes a plan of it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Decision {
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Placement {
     /// The sides that run packets.
     pub sides: Sides,
     /// Place of each state.
@@ -39,18 +39,22 @@ pub struct Decision {
     pub reasons: BTreeMap<String, String>,
     /// Packets must reach the host in the order of their arrival, even across flows.
     pub host_ordered: bool,
-    /// No state travels.
+    /// No state travels: flows need no entry to be owned by the NIC.
     pub stateless_flows: bool,
-    /// Number of flows of 1024 that the NIC may own.
+    /// Number of flows of [`SHARE_OF`] that the NIC may own.
     pub nic_share: u16,
     /// Packets of a flow that the host handles before it offers the flow to the NIC; at least 1.
     pub offer_after: u32,
     /// Handlers that run at the host only.
     pub host_handlers: Vec<String>,
     /// The key of ownership and of steering to pairs.
-    pub group: Group,
-    /// Per state that restricts the program to one pair of NIC core and host worker: the reason and
-    /// the remedy.
+    pub group: String,
+    /// The state of that key; `None` if no state is keyed, or under `split` if none travels.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub group_of: Option<String>,
+    /// Per state that restricts the program to one pair of NIC core and host worker, one sentence:
+    /// the reason and the remedy. If the map is empty, any number of pairs gives the result of one.
+    #[serde(default)]
     pub one_pair: BTreeMap<String, String>,
 }
 
@@ -167,7 +171,7 @@ impl PlanError {
 }
 
 /// Decides, or returns every fault.
-pub fn run(graph: &Graph, statement: &Statement) -> Result<Decision, Vec<PlanError>> {
+pub fn run(graph: &Graph, statement: &Statement) -> Result<Placement, Vec<PlanError>> {
     let mut errors = Vec::new();
     let places = places::run(graph, statement, &mut errors);
     let group = group::run(graph, &places, statement.sides, &mut errors);
@@ -178,7 +182,7 @@ pub fn run(graph: &Graph, statement: &Statement) -> Result<Decision, Vec<PlanErr
     let reasons = reasons::run(graph, statement, &places, &group);
     let host_ordered = statement.sides == Sides::Split
         && graph.states.iter().any(|state| order_shows(state, places.get(&state.name).copied()));
-    Ok(Decision {
+    Ok(Placement {
         sides: statement.sides,
         stateless_flows: !places.values().any(|place| *place == Place::Travels),
         host_ordered,
@@ -186,7 +190,8 @@ pub fn run(graph: &Graph, statement: &Statement) -> Result<Decision, Vec<PlanErr
         offer_after: statement.offer_after.max(1),
         host_handlers: statement.host_handlers.clone(),
         nic_share,
-        group,
+        group: group.key,
+        group_of: group.state,
         reasons,
         places,
     })

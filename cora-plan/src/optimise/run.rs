@@ -2,15 +2,15 @@
 
 use std::time::Instant;
 
+use super::allocation::{Found, Freedom, optimise};
 use super::candidate::{Candidate, all};
-use super::optimise::{Found, Freedom, optimise};
 use super::{Ask, Inputs, Planned, PlanningError, baseline, rate};
-use crate::decide::{self, Decision, PlanError};
 use crate::model::predict::predict as model;
 use crate::model::{Allocation, Prediction, Resource, coefficients};
-use crate::plan::SHARE_OF;
+use crate::placement::{self, Placement, PlanError};
 use crate::statement::{Stated, Statement};
-use crate::words::Sides;
+use crate::vocabulary::SHARE_OF;
+use crate::vocabulary::Sides;
 
 /// Plans, also for every baseline. All faults of the ask are reported at once.
 pub fn run(inputs: &Inputs<'_>, ask: &Ask) -> Result<Planned, Vec<PlanningError>> {
@@ -60,7 +60,7 @@ pub fn predict(inputs: &Inputs<'_>, allocation: &Allocation, mpps: f64) -> Predi
 }
 
 /// The decision of an allocation, with reasons; the runtimes' constants follow from it.
-pub fn decide(inputs: &Inputs<'_>, planned: &Planned) -> Result<Decision, Vec<PlanError>> {
+pub fn decide(inputs: &Inputs<'_>, planned: &Planned) -> Result<Placement, Vec<PlanError>> {
     let allocation = &planned.allocation;
     let mut statement = Statement::of(allocation.sides);
     statement.host_handlers.clone_from(&allocation.host_handlers);
@@ -73,7 +73,7 @@ pub fn decide(inputs: &Inputs<'_>, planned: &Planned) -> Result<Decision, Vec<Pl
         statement.nic_share = Some(Stated { what: share(inputs, allocation), line: 0 });
     }
     statement.offer_after = offer_after(inputs, allocation);
-    decide::run(inputs.graph, &statement)
+    placement::run(inputs.graph, &statement)
 }
 
 /// The best candidate at a rate.
@@ -128,7 +128,7 @@ fn check(inputs: &Inputs<'_>, ask: &Ask) -> Result<(), Vec<PlanningError>> {
         errors.push(PlanningError::NoAsk { what: what.to_string(), kind });
     }
     // Checks pins against program and kinds before the search.
-    if let Err(refusals) = decide::run(inputs.graph, &inputs.statement.pins()) {
+    if let Err(refusals) = placement::run(inputs.graph, &inputs.statement.pins()) {
         let refusals = refusals.into_iter();
         // Without pins, the search decides which states travel together.
         let refusals = refusals.filter(|e| !matches!(e, PlanError::NoCommonGroup { .. }));

@@ -10,7 +10,8 @@
 use super::change::Change;
 use super::subject::{Standing, Subject};
 use super::{Case, Planner};
-use crate::planning::{Ask, Planned};
+use crate::optimise::Planned;
+use crate::statement::Ask;
 
 /// A quantity to change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

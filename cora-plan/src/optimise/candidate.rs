@@ -4,12 +4,12 @@ use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Inputs;
-use crate::decide::{is_group_for, one_pair};
 use crate::demand::{Demand, demand};
 use crate::graph::{Graph, StateNode};
 use crate::model::Setting;
 use crate::model::latency::Latencies;
-use crate::words::{Kind, Place, Sides};
+use crate::placement::{is_group_for, one_pair};
+use crate::vocabulary::{Kind, Place, Sides};
 
 /// The key of flows.
 pub(super) const FLOW: &str = "FiveTuple";

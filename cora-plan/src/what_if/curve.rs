@@ -1,7 +1,8 @@
 //! Host cores over throughput for each way to split a program, up to its highest rate.
 
 use super::{Case, Planner};
-use crate::planning::{Ask, Baseline, Planned};
+use crate::optimise::{Baseline, Planned};
+use crate::statement::Ask;
 
 /// The curve of one way of splitting.
 #[derive(Clone, Debug, PartialEq)]

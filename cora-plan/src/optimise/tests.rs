@@ -3,7 +3,7 @@ use crate::graph::Graph;
 use crate::model::Resource;
 use crate::sample;
 use crate::statement::{Stated, Statement};
-use crate::words::{Place, Sides};
+use crate::vocabulary::{Place, Sides};
 
 struct World {
     graph: Graph,

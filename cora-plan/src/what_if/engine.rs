@@ -1,11 +1,11 @@
 //! Cora's own planning as a [`Planner`] for advice.
 
 use super::{Case, Planner, Refusal, RefusedFor};
+use crate::json::rounded;
 use crate::model::{Allocation, Prediction};
-use crate::plan::rounded;
-use crate::planning::{self, Baseline, CurvePoint, Inputs, Planned, PlanningError};
+use crate::optimise::{self, Baseline, CurvePoint, Inputs, Planned, PlanningError};
 
-/// Cora's own planning: [`planning::run`] and its siblings.
+/// Cora's own planning: [`optimise::run`] and its siblings.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Engine;
 
@@ -43,22 +43,22 @@ fn readable(error: PlanningError) -> PlanningError {
 
 impl Planner for Engine {
     fn plan(&self, case: &Case) -> Result<Planned, Refusal> {
-        planning::run(&case.inputs(), &case.ask).map_err(Refusal::from)
+        optimise::run(&case.inputs(), &case.ask).map_err(Refusal::from)
     }
 
     fn probe(&self, case: &Case) -> Result<Planned, Refusal> {
-        planning::alone(&case.inputs(), &case.ask).map_err(Refusal::from)
+        optimise::alone(&case.inputs(), &case.ask).map_err(Refusal::from)
     }
 
     fn predict(&self, case: &Case, allocation: &Allocation, mpps: f64) -> Prediction {
-        planning::predict(&case.inputs(), allocation, mpps)
+        optimise::predict(&case.inputs(), allocation, mpps)
     }
 
     fn curve(&self, case: &Case, rates: &[f64]) -> Vec<CurvePoint> {
-        planning::curve(&case.inputs(), rates)
+        optimise::curve(&case.inputs(), rates)
     }
 
     fn highest(&self, case: &Case, baseline: Baseline, host_cores: f64) -> f64 {
-        planning::highest(&case.inputs(), baseline, host_cores)
+        optimise::highest(&case.inputs(), baseline, host_cores)
     }
 }
