@@ -30,9 +30,7 @@ pub(crate) fn profile(case: &Case, capture: &Capture, plan: &Placement) -> (Traf
         let count: u64 = heads.iter().map(|(_, count)| count).sum();
         let owned: u64 = heads
             .iter()
-            .filter(|(flow, _)| {
-                part(case.nf.feed, &plan.group, *flow) < plan.nic_share
-            })
+            .filter(|(flow, _)| part(case.nf.feed, &plan.group, *flow) < plan.nic_share)
             .map(|(_, count)| count)
             .sum();
         shares.push(if count > 0 { owned as f64 / count as f64 } else { 0.0 });
