@@ -3,7 +3,8 @@
 
 use std::path::{Path, PathBuf};
 
-use cora_build::script::{reading, target};
+use cora_build::script::plan::target;
+use cora_build::script::reading;
 use cora_plan::demand::Measurement;
 use cora_plan::model::Steering;
 use cora_plan::optimise::Planned;

@@ -10,12 +10,12 @@
 //! ```
 //!
 //! ```
-//! use cora_build::diag::Diagnostics;
-//! use cora_build::syntax::{self, Reader};
+//! use cora_build::diag::{Diagnostics, Reader};
+//! use cora_build::item;
 //!
 //! let mut diagnostics = Diagnostics::new();
 //! let item = "fn pass(packet: &mut Packet) -> Verdict { Pass }".parse().unwrap();
-//! let handler = syntax::parse_handler(Default::default(), item, Reader::Macro, &mut diagnostics);
+//! let handler = item::parse_handler(Default::default(), item, Reader::Macro, &mut diagnostics);
 //! assert_eq!(handler.unwrap().name, "pass");
 //! assert!(diagnostics.is_empty());
 //! ```
@@ -25,13 +25,18 @@
 //! | [`diag`] | codes, their catalogue, and the rendering of faults |
 //! | [`syntax`] | an annotated item, as a value |
 //! | [`check`] | the rules for one item |
+//! | [`item`] | both: an item, read and checked |
+//! | `analyse` | the paths of a handler: for build scripts |
 //! | [`expand`] | the expansions of the attributes |
 //! | `script` | the whole program: for build scripts (feature `script`) |
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "script")]
+pub mod analyse;
 pub mod check;
 pub mod diag;
 pub mod expand;
+pub mod item;
 #[cfg(feature = "script")]
 pub mod script;
 pub mod syntax;

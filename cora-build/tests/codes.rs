@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use cora_build::diag::{Code, Diagnostics, entries};
 use cora_build::expand;
-use cora_build::syntax::{Reader, is_attribute, parse_handler, parse_state};
+use cora_build::item::{parse_handler, parse_state};
+use cora_build::syntax::{Reader, is_attribute};
 use proc_macro2::TokenStream;
 use quote::quote;
 

@@ -1,9 +1,10 @@
 //! The front end's view of a handler's accesses, path by path, and its opaque accesses.
 #![cfg(feature = "script")]
 
-use cora_build::check::paths::{self, Found, Home, Path, Surroundings, Touch};
+use cora_build::analyse::{self, Found, Home, Path, Surroundings, Touch};
 use cora_build::diag::Diagnostics;
-use cora_build::syntax::{HandlerDecl, Reader, parse_handler};
+use cora_build::item::parse_handler;
+use cora_build::syntax::{HandlerDecl, Reader};
 use cora_plan::graph::{Does, Exit};
 
 const NAMES: [&str; 4] = ["t", "v", "u", "s"];
@@ -34,7 +35,7 @@ fn found(body: &str, items: &str) -> Found {
     }
     let mut around = Surroundings::default();
     add(&syn::parse_file(items).expect("items").items, &[], &mut around);
-    paths::run(&handler(body), Home { file: 0, module: &[] }, &around)
+    analyse::run(&handler(body), Home { file: 0, module: &[] }, &around)
 }
 
 /// The total effects of a body as text: `t:rwid` for reads, writes, inserts, removes; `!` per

@@ -12,7 +12,8 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use cora_build::diag;
-use cora_build::script::{self, Reading, cfg::Cfg, emit};
+use cora_build::script::source::cfg::Cfg;
+use cora_build::script::{self, Reading, emit};
 
 /// One case: the files of its package, and the expected results.
 struct Case {

@@ -1,7 +1,8 @@
 //! The `?` of a transparent handler that are refused, as far as the handler alone shows.
 
 use cora_build::diag::{Diagnostics, codes};
-use cora_build::syntax::{Reader, parse_handler};
+use cora_build::item::parse_handler;
+use cora_build::syntax::Reader;
 
 /// The faults of a transparent handler with this body, each by the failing method.
 fn refused(body: &str) -> Vec<String> {

@@ -1,11 +1,10 @@
 //! Possible fields of a state, as far as the source shows their types. The compiler judges types
 //! with a user's own name: they implement `Plain`, or they don't.
 
-use quote::ToTokens as _;
-use syn::ext::IdentExt as _;
 use syn::{Fields, GenericParam, Generics, ItemStruct, Type};
 
 use crate::diag::{Code, Diagnostics, Place, codes};
+use crate::syntax::names::{last_segment, shown};
 use crate::syntax::{StateKind, is_attribute};
 
 /// Types that a field can't have, by their last path segment: code, names, fault, remedy.
@@ -301,27 +300,5 @@ fn check_shape(ty: &Type, diagnostics: &mut Diagnostics) -> bool {
             let found = REFUSED.iter().find(|entry| entry.1.contains(&name.as_str()));
             found.is_some_and(|(code, _, why, help)| refuse(*code, why, help))
         }
-    }
-}
-
-/// The type as written, without the spaces of printed tokens.
-pub(crate) fn shown(ty: &Type) -> String {
-    let text = ty.to_token_stream().to_string();
-    let mut shown = text.replace(" :: ", "::").replace(" < ", "<").replace(" >", ">");
-    for (blank, plain) in [("& '", "&'"), ("& ", "&"), ("* ", "*"), (" ,", ","), ("> (", ">(")] {
-        shown = shown.replace(blank, plain);
-    }
-    shown.replace("fn (", "fn(").replace(" ;", ";")
-}
-
-/// The name of a type that is a path.
-pub(crate) fn last_segment(ty: &Type) -> Option<String> {
-    match ty {
-        Type::Path(path) => {
-            path.path.segments.last().map(|segment| segment.ident.unraw().to_string())
-        }
-        Type::Paren(inner) => last_segment(&inner.elem),
-        Type::Group(inner) => last_segment(&inner.elem),
-        _ => None,
     }
 }

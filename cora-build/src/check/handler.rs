@@ -4,10 +4,11 @@
 use syn::ext::IdentExt as _;
 use syn::{FnArg, ReturnType, Safety, Signature, Type};
 
-use super::{body, fields, parameter, transparent};
+use super::{body, parameter, transparent};
 use crate::diag::{Code, Diagnostics, Place, codes};
 use crate::syntax::HandlerDecl;
 use crate::syntax::handler::HandlerShape;
+use crate::syntax::names;
 
 /// Checks a handler; `None` after a fault.
 pub(crate) fn run(shape: HandlerShape, diagnostics: &mut Diagnostics) -> Option<HandlerDecl> {
@@ -131,7 +132,7 @@ fn check_return(signature: &Signature, diagnostics: &mut Diagnostics) {
             (Place::from(signature.paren_token.span.close()), "nothing".to_owned())
         }
         ReturnType::Type(_, ty) if is_verdict(ty) => return,
-        ReturnType::Type(_, ty) => (Place::of(ty), format!("`{}`", fields::shown(ty))),
+        ReturnType::Type(_, ty) => (Place::of(ty), format!("`{}`", names::shown(ty))),
     };
     diagnostics
         .error(
@@ -145,5 +146,5 @@ fn check_return(signature: &Signature, diagnostics: &mut Diagnostics) {
 }
 
 fn is_verdict(ty: &Type) -> bool {
-    fields::last_segment(ty).is_some_and(|name| name == "Verdict")
+    names::last_segment(ty).is_some_and(|name| name == "Verdict")
 }

@@ -8,7 +8,5 @@ pub(crate) mod handler;
 mod key;
 pub(crate) mod number;
 pub(crate) mod parameter;
-#[cfg(feature = "script")]
-pub mod paths;
 pub(crate) mod state;
 pub(crate) mod transparent;

@@ -6,8 +6,8 @@ use proc_macro2::Ident;
 use syn::ext::IdentExt as _;
 use syn::{FnArg, GenericArgument, Pat, PatType, PathArguments, Signature, Type, TypeReference};
 
-use super::fields::{last_segment, shown};
 use crate::diag::{Diagnostics, Place, codes};
+use crate::syntax::names::{HEADERS, last_segment, shown};
 use crate::syntax::{Parameter, ParameterAccess, is_attribute};
 
 /// Maximum number of states of a handler, limited by the runtime's tuples.
@@ -15,8 +15,6 @@ const MOST_STATES: usize = 8;
 
 /// Types of a packet parameter: the whole packet, or its headers.
 pub(crate) const PACKETS: [&str; 2] = ["Packet", HEADERS];
-/// The type for headers only.
-pub(crate) const HEADERS: &str = "Headers";
 
 const STATE_HELP: &str = "take `&mut Table<S>` for a keyed state, `&mut S` for a singleton or \
                           commutative one, `&S` for a read-mostly one";

@@ -8,6 +8,8 @@ mod catalogue;
 pub mod catalogue_handler;
 pub mod catalogue_program;
 pub mod catalogue_state;
+pub mod fault;
+pub mod findings;
 mod render;
 
 use proc_macro2::{Span, TokenStream};
@@ -53,6 +55,18 @@ impl From<Span> for Place {
     fn from(span: Span) -> Self {
         Self { start: span, end: span }
     }
+}
+
+/// The reader of an item.
+///
+/// The two see different items: a macro gets its item without the attribute, a build script gets it
+/// as in the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reader {
+    /// An attribute macro, in the compiler.
+    Macro,
+    /// A build script, before the compiler runs.
+    BuildScript,
 }
 
 /// Severity of a finding.

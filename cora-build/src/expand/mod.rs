@@ -17,9 +17,9 @@ mod stored;
 use proc_macro2::TokenStream;
 use quote::quote;
 
-use crate::check;
 use crate::diag::Diagnostics;
 use crate::syntax::{self, Reader, StateDecl, StateKind, depth};
+use crate::{check, item};
 
 /// Expands `#[state(args)]`.
 pub fn state(args: TokenStream, item: TokenStream) -> TokenStream {
@@ -47,7 +47,7 @@ fn kind(decl: &StateDecl) -> TokenStream {
 /// Expands `#[flow_handler(args)]`.
 pub fn flow_handler(args: TokenStream, item: TokenStream) -> TokenStream {
     let mut diagnostics = Diagnostics::new();
-    let decl = syntax::parse_handler(args, item.clone(), Reader::Macro, &mut diagnostics);
+    let decl = item::parse_handler(args, item.clone(), Reader::Macro, &mut diagnostics);
     let kept = decl.map_or_else(|| handler::kept(item), |decl| handler::run(&decl));
     let errors = diagnostics.to_compile_errors();
     quote!(#kept #errors)

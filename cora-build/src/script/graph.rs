@@ -12,7 +12,7 @@ use syn::ext::IdentExt as _;
 
 use super::program::{Handler, Program, State, Translates, path};
 use super::source::Source;
-use crate::check::paths::{self, Effect, Found, Home, MOST_PATHS};
+use crate::analyse::{self, Effect, Found, Home, MOST_PATHS};
 use crate::diag::codes;
 use crate::syntax::{self, KeyedArgs, ParameterAccess, StateKind};
 
@@ -23,7 +23,7 @@ pub fn run(app: &str, program: &Program, source: &Source) -> (Graph, Vec<String>
     let mut bounded = Vec::new();
     for handler in &program.chain {
         let home = Home { file: handler.file, module: &handler.module };
-        let found = paths::run(&handler.decl, home, &source.surroundings);
+        let found = analyse::run(&handler.decl, home, &source.surroundings);
         let edges = handler.decl.parameters.iter().zip(&found.effects);
         graph.edges.extend(edges.map(|(parameter, effect)| edge(handler, parameter, *effect)));
         let node = node(handler, &found, source);
@@ -104,7 +104,7 @@ fn node(handler: &Handler, found: &Found, source: &Source) -> HandlerNode {
 }
 
 /// A path in the graph's form.
-fn way(path: &paths::Path, declared: &[syntax::Parameter], source: &Source) -> Path {
+fn way(path: &analyse::Path, declared: &[syntax::Parameter], source: &Source) -> Path {
     let accesses = path.touches.iter().map(|touch| Access {
         state: declared[touch.state].state.clone(),
         does: touch.does,

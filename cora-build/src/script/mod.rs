@@ -6,36 +6,24 @@
 //!
 //! | module | contents |
 //! | --- | --- |
-//! | [`source`] | files, annotated items, calls of `app!` |
-//! | [`mod@cfg`] | conditional compilation, as far as it can be evaluated |
+//! | [`source`] | files, annotated items, calls of `app!`, conditional compilation |
 //! | [`program`] | consistency of states, handlers and chain |
 //! | [`graph`] | the checked program as data |
-//! | [`choice`] | the stated plan |
-//! | [`target`] | the searched plan |
-//! | [`fault`] | faults and their reporters |
-//! | [`rests`] | states lost with the host, and entries that rest on them |
+//! | [`mod@plan`] | the stated or searched plan |
 //! | [`reading`] | the first four alone, for other planners |
 //! | [`emit`] | the program in the form for the runtimes |
-//! | [`nested`] | the NIC half, by a second cargo |
-//! | [`link`] | linking of the NIC half |
+//! | [`nested`] | the NIC half, by a second cargo, and how it is linked |
 //!
 //! Only `OUT_DIR` is written to. The same source and plan give the same bytes, on every machine and
 //! for both halves.
 
-pub mod cfg;
-pub mod choice;
 pub mod emit;
-pub mod fault;
-pub mod findings;
 pub mod graph;
-pub mod link;
 pub mod nested;
-mod package;
+pub mod plan;
 pub mod program;
 pub mod reading;
-pub mod rests;
 pub mod source;
-pub mod target;
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -43,10 +31,11 @@ use std::process::exit;
 
 use cora_plan::{Graph, Plan};
 
-use self::cfg::Cfg;
-use self::fault::Faults;
-use self::findings::Findings;
-use self::source::Source;
+use self::plan::{choice, rests, target};
+use self::source::cfg::Cfg;
+use self::source::{Source, package};
+use crate::diag::fault::Faults;
+use crate::diag::findings::Findings;
 
 /// Reads the program of this package, plans it, and writes the files that `cora::app!` includes to
 /// `OUT_DIR`.
@@ -220,9 +209,9 @@ impl Unit {
                 self.watch_file(file);
             }
         }
-        if link::is_for_the_nic() {
+        if nested::link::is_for_the_nic() {
             let path = self.out.join("nic.ld");
-            let said = link::script(&path).map_err(|error| unwritable(&path, &error))?;
+            let said = nested::link::script(&path).map_err(|error| unwritable(&path, &error))?;
             for instruction in said {
                 say(&instruction);
             }

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use cora_plan::{Graph, Statement};
 
-use super::findings::Findings;
 use super::{choice, deep, graph, package, program, source};
+use crate::diag::findings::Findings;
 
 /// A program, and the statement about its plan.
 #[derive(Clone, Debug)]

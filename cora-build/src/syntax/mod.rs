@@ -1,32 +1,26 @@
 //! An annotated item, as a value.
 //!
-//! `parse_state` and `parse_handler` read the item's shape, and [`crate::check`] then checks it.
-//! The result is valid as far as one item shows. Only a build script can check the consistency of
-//! the program's items.
+//! Its shape is read here, and [`crate::check`] then checks it. The result is valid as far as one
+//! item shows. Only a build script can check the consistency of the program's items.
+//!
+//! | module | contents |
+//! | --- | --- |
+//! | `state`, `handler` | the shape of an item |
+//! | `arguments` | the arguments of an attribute |
+//! | `names` | names of types and attributes |
+//! | [`depth`] | how deep source may nest |
 
 pub(crate) mod arguments;
 pub mod depth;
 pub(crate) mod handler;
+pub(crate) mod names;
 pub(crate) mod state;
 
-use proc_macro2::{Ident, TokenStream};
+use proc_macro2::Ident;
 
-use crate::check;
-use crate::check::fields::last_segment;
-use crate::check::parameter::HEADERS;
-use crate::diag::Diagnostics;
-
-/// The reader of an item.
-///
-/// The two see different items: a macro gets its item without the attribute, a build script gets it
-/// as in the file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reader {
-    /// An attribute macro, in the compiler.
-    Macro,
-    /// A build script, before the compiler runs.
-    BuildScript,
-}
+pub use crate::diag::Reader;
+pub use names::is_attribute;
+use names::{HEADERS, last_segment};
 
 /// A type with `#[state(…)]`.
 #[derive(Clone, Debug)]
@@ -136,35 +130,4 @@ pub enum ParameterAccess {
     Unique,
     /// `&S`.
     Shared,
-}
-
-/// Reads a type with `#[state(args)]`; `None` after a fault, which is in `diagnostics`.
-pub fn parse_state(
-    args: TokenStream,
-    item: TokenStream,
-    reader: Reader,
-    diagnostics: &mut Diagnostics,
-) -> Option<StateDecl> {
-    let shape = state::run(args, item, reader, diagnostics)?;
-    check::state::run(shape, diagnostics)
-}
-
-/// Reads a function with `#[flow_handler(args)]`; `None` after a fault, which is in `diagnostics`.
-#[expect(
-    clippy::needless_pass_by_value,
-    reason = "takes the tokens of a macro, as `parse_state` does"
-)]
-pub fn parse_handler(
-    args: TokenStream,
-    item: TokenStream,
-    reader: Reader,
-    diagnostics: &mut Diagnostics,
-) -> Option<HandlerDecl> {
-    let shape = handler::run(&args, item, reader, diagnostics)?;
-    check::handler::run(shape, diagnostics)
-}
-
-/// Whether the attribute is Cora's attribute of this name, under any path.
-pub fn is_attribute(attribute: &syn::Attribute, name: &str) -> bool {
-    attribute.path().segments.last().is_some_and(|segment| segment.ident == name)
 }

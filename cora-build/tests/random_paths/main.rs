@@ -8,9 +8,10 @@ mod program;
 
 use std::collections::BTreeSet;
 
-use cora_build::check::paths::{self, Found, Home, Path, Surroundings, Touch};
+use cora_build::analyse::{self, Found, Home, Path, Surroundings, Touch};
 use cora_build::diag::Diagnostics;
-use cora_build::syntax::{Reader, parse_handler};
+use cora_build::item::parse_handler;
+use cora_build::syntax::Reader;
 
 use self::interpreter::{Event, Execution, execute};
 use self::program::{Chance, Program};
@@ -36,7 +37,7 @@ fn read(program: &Program, change: impl Fn(&str) -> String) -> Found {
     for item in &syn::parse_file(&items).unwrap_or_else(|error| panic!("{error}: {items}")).items {
         around.add(item, 0, &[]);
     }
-    paths::run(&handler, Home { file: 0, module: &[] }, &around)
+    analyse::run(&handler, Home { file: 0, module: &[] }, &around)
 }
 
 /// Whether an access of a path covers an event. An access marked as after a write may also cover

@@ -29,8 +29,8 @@ pub(super) fn mentioned(code: &str, here: &[String]) -> Vec<Mentioned> {
         rest = &tree[end..];
     }
     outside.push_str(rest);
-    for path in inline(&outside) {
-        let path = absolute(&path, here, &[]);
+    for path in inline(&outside, &children) {
+        let path = absolute(&path, here, &children);
         found.extend(path.map(|path| Mentioned { path, is_export: false }));
     }
     found
@@ -98,12 +98,13 @@ fn flatten(tree: &str, before: &[String], paths: &mut Vec<Vec<String>>) {
     }
 }
 
-/// Paths that stand in code: `crate::…`, `super::…`.
-fn inline(code: &str) -> Vec<Vec<String>> {
+/// Paths that stand in code: `crate::…`, `super::…`, and those that begin with one of these names.
+fn inline(code: &str, children: &[String]) -> Vec<Vec<String>> {
     let mut paths = Vec::new();
-    for start in ["crate::", "super::"] {
+    let children = children.iter().map(|child| format!("{child}::"));
+    for start in ["crate::", "super::"].map(str::to_owned).into_iter().chain(children) {
         let mut from = 0;
-        while let Some(at) = code[from..].find(start) {
+        while let Some(at) = code[from..].find(&start) {
             let at = from + at;
             let path = &code[at..];
             let end = path.find(|letter| !is_of_name(letter) && letter != ':');

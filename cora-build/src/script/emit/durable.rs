@@ -7,7 +7,7 @@ use cora_plan::vocabulary::{Kind, Place, Sides};
 use cora_plan::{Graph, Plan};
 
 use super::{Lines, number_of};
-use crate::script::rests;
+use crate::script::plan::rests;
 
 pub(super) fn emit(out: &mut Lines, graph: &Graph, plan: &Plan) -> fmt::Result {
     let durable = |state: &StateNode| {

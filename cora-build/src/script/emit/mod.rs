@@ -14,7 +14,7 @@ use cora_plan::graph::HandlerNode;
 use cora_plan::vocabulary::{Kind, Place, Sides};
 use cora_plan::{Graph, Plan};
 
-use super::fault::Faults;
+use crate::diag::fault::Faults;
 use crate::syntax::Reader;
 
 /// The app of a program that does not parse. It adds nothing to the compiler's errors.

@@ -15,6 +15,7 @@
 mod environment;
 mod flags;
 mod image;
+pub(super) mod link;
 mod profile;
 mod told;
 
@@ -26,11 +27,10 @@ use std::process::{Command, Stdio};
 pub use profile::VARIABLE;
 use quote::ToTokens as _;
 
-use super::choice::fault;
-use super::fault::Fault;
-use super::link::is_for_the_nic;
 use super::source::mentions;
 use crate::diag::codes;
+use crate::diag::fault::{Fault, fault};
+use link::is_for_the_nic;
 
 /// The NIC's target.
 pub const TARGET: &str = "aarch64-unknown-none";

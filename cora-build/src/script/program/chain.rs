@@ -6,8 +6,8 @@ use syn::punctuated::Punctuated;
 use syn::{Path, Token, parse::Parser as _};
 
 use super::{Handler, Parts, path};
+use crate::diag::findings::Findings;
 use crate::diag::{Place, codes};
-use crate::script::findings::Findings;
 use crate::script::source::{Call, Source};
 use crate::syntax::arguments::nearest;
 

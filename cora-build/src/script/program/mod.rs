@@ -17,11 +17,12 @@ mod transparent;
 
 use std::collections::BTreeMap;
 
-use super::cfg::Cfg;
-use super::findings::Findings;
+use super::source::cfg::Cfg;
 use super::source::{Annotated, Annotation, Source};
 use crate::diag::Diagnostics;
-use crate::syntax::{self, HandlerDecl, Reader, StateDecl};
+use crate::diag::findings::Findings;
+use crate::item;
+use crate::syntax::{HandlerDecl, Reader, StateDecl};
 
 /// A consistent program.
 #[derive(Clone, Debug)]
@@ -104,12 +105,12 @@ fn parts(source: &Source, findings: &mut Findings) -> Parts {
         let module = module.clone();
         match item.annotation {
             Annotation::State => {
-                let decl = read(item, sink, syntax::parse_state);
+                let decl = read(item, sink, item::parse_state);
                 parts.states.extend(decl.map(|decl| State { decl, file, module }));
             }
             Annotation::Handler => {
                 let hidden = item.hidden.clone();
-                let decl = read(item, sink, syntax::parse_handler);
+                let decl = read(item, sink, item::parse_handler);
                 parts.handlers.extend(decl.map(|decl| Handler { decl, file, module, hidden }));
             }
         }

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::{Handler, Parts, State, path};
+use crate::diag::findings::Findings;
 use crate::diag::{Place, codes};
-use crate::script::findings::Findings;
 use crate::syntax::arguments::nearest;
 use crate::syntax::{Parameter, ParameterAccess, StateKind};
 

@@ -10,7 +10,7 @@ use quote::ToTokens as _;
 
 use super::{Handler, Parts, Translates};
 use crate::diag::codes;
-use crate::script::findings::Findings;
+use crate::diag::findings::Findings;
 use crate::script::source::{Source, Static, mentions};
 
 /// The method with a reply key of the handler's choice.

@@ -1,9 +1,9 @@
 //! Checks transparent handlers, including the functions that they call.
 
 use super::Parts;
-use crate::check::paths::{Routine, Surroundings};
+use crate::analyse::{Routine, Surroundings};
 use crate::check::transparent::{Callee, Callees, escapes, tell};
-use crate::script::findings::{Findings, Texts as _};
+use crate::diag::findings::{Findings, Texts as _};
 use crate::script::source::Source;
 
 /// All functions of the program.

@@ -8,8 +8,10 @@
 //!
 //! Syntax errors and missing modules are left to rustc, which reports them better.
 
+pub mod cfg;
 mod files;
 mod item;
+pub(crate) mod package;
 mod scan;
 mod walk;
 
@@ -18,11 +20,10 @@ use std::path::{Path, PathBuf};
 
 use proc_macro2::TokenStream;
 
-use super::cfg::Cfg;
-use super::findings::{Findings, Texts};
-use super::package;
-use crate::check::paths::Surroundings;
+use crate::analyse::Surroundings;
 use crate::diag::Place;
+use crate::diag::findings::{Findings, Texts};
+use cfg::Cfg;
 
 pub use item::attributes;
 pub use scan::mentions;

@@ -9,9 +9,9 @@ use syn::{Attribute, Item, Meta, Visibility};
 use super::files::{Directories, Found};
 use super::item::{annotated, attributes, body, changes, name, visibility};
 use super::{Annotated, Annotation, Call, File, Function, Shared, Source, Static, scan};
+use crate::diag::findings::Findings;
 use crate::diag::{Place, codes};
-use crate::script::cfg::{Cfg, Condition, Truth, conditional};
-use crate::script::findings::Findings;
+use crate::script::source::cfg::{Cfg, Condition, Truth, conditional};
 use crate::syntax::depth;
 
 pub(super) struct Walk<'a> {

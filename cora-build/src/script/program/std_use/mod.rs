@@ -15,10 +15,10 @@ use syn::visit::{self, Visit};
 use syn::{Attribute, Item, UseTree};
 
 use self::names::{Found, HOST_ONLY};
-use crate::check::paths::Surroundings;
+use crate::analyse::Surroundings;
 use crate::diag::codes;
-use crate::script::cfg::{Cfg, Condition, Truth};
-use crate::script::findings::Findings;
+use crate::diag::findings::Findings;
+use crate::script::source::cfg::{Cfg, Condition, Truth};
 use crate::script::source::{Shared, Source};
 
 /// Checks every item that is compiled for the NIC.

@@ -4,7 +4,6 @@
 //! `cora.toml` next to the package's manifest, and without one a plain split. A statement with a
 //! target is searched for.
 
-use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use cora_plan::optimise::{Planned, PlanningError};
@@ -12,10 +11,9 @@ use cora_plan::traffic::Traffic;
 use cora_plan::vocabulary::Sides;
 use cora_plan::{Graph, Placement, PlanError, Statement, placement};
 
-use super::fault::{Fault, Faults};
 use super::target;
-use crate::diag::{Code, codes};
-use crate::syntax::Reader;
+use crate::diag::codes;
+use crate::diag::fault::{Fault, Faults, fault};
 
 /// A statement and its source.
 #[derive(Clone, Debug)]
@@ -128,33 +126,4 @@ impl Choice {
         let (line, _) = keys.iter().find_map(has)?;
         Some((&self.name, line + 1, &self.text))
     }
-}
-
-/// A fault outside of Rust source, which no macro reports.
-pub(super) fn fault(
-    code: Code,
-    message: String,
-    cure: &str,
-    at: Option<(&str, usize, &str)>,
-) -> Fault {
-    let mut details = String::new();
-    let mut margin = String::new();
-    if let Some((name, line, text)) = at {
-        let number = line.to_string();
-        margin = " ".repeat(number.len());
-        let _infallible = writeln!(details, "{margin}--> {name}:{line}");
-        if let Some(shown) = text.lines().nth(line - 1) {
-            let before = shown.len() - shown.trim_start().len();
-            let carets = "^".repeat(shown.trim().chars().count().max(1));
-            let _infallible = writeln!(
-                details,
-                "{margin} |\n{number} | {shown}\n{margin} | {}{carets}",
-                " ".repeat(before)
-            );
-        }
-    }
-    if !cure.is_empty() {
-        let _infallible = writeln!(details, "{margin} = help: {cure}");
-    }
-    Fault { code, told_by: Reader::BuildScript, message, details }
 }

@@ -11,9 +11,9 @@ use cora_plan::graph::{Access, Does, Exit, HandlerNode, Path, SourcePlace, State
 use cora_plan::vocabulary::{Kind, Place, Sides};
 use cora_plan::{Graph, Plan};
 
-use super::findings::Findings;
-use super::program::Program;
 use crate::diag::codes;
+use crate::diag::findings::Findings;
+use crate::script::program::Program;
 
 /// An entry's state, the state that it rests on, and the places of both accesses.
 #[derive(Clone, Copy, Debug)]

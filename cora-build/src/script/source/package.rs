@@ -7,7 +7,7 @@ use super::cfg::Cfg;
 
 /// Name of the package in `directory`, and the configuration of a plain build: its default
 /// features, on this machine.
-pub(super) fn read(directory: &Path) -> Result<(String, Cfg), String> {
+pub(crate) fn read(directory: &Path) -> Result<(String, Cfg), String> {
     let path = directory.join("Cargo.toml");
     let text = std::fs::read_to_string(&path)
         .map_err(|error| format!("`{}` can't be read: {error}", path.display()))?;

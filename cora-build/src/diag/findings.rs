@@ -2,9 +2,8 @@
 
 use std::fmt::Write as _;
 
-use super::fault::{Fault, Faults};
-use crate::diag::{Diagnostic, Diagnostics, Severity};
-use crate::syntax::Reader;
+use crate::diag::fault::{Fault, Faults};
+use crate::diag::{Diagnostic, Diagnostics, Reader, Severity};
 
 /// Sinks per file of the program.
 #[derive(Clone, Debug, Default)]

@@ -10,9 +10,8 @@ use cora_plan::statement::Target;
 use cora_plan::traffic::Traffic;
 use cora_plan::{Graph, Placement, Statement};
 
-use super::choice::fault;
-use super::fault::{Fault, Faults};
 use crate::diag::codes;
+use crate::diag::fault::{Fault, Faults, fault};
 
 /// The output file of `cargo cora measure`, next to a package's manifest.
 pub const MEASURED: &str = "cora.measured.json";

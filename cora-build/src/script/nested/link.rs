@@ -7,7 +7,7 @@
 
 use std::path::Path;
 
-use super::nested::TARGET;
+use super::TARGET;
 
 /// Discards the tables; the rest is the linker's default layout.
 const SCRIPT: &str = "\
@@ -19,12 +19,12 @@ INSERT AFTER .text;
 ";
 
 /// Whether this build script builds for the NIC.
-pub fn is_for_the_nic() -> bool {
+pub(crate) fn is_for_the_nic() -> bool {
     std::env::var("TARGET").is_ok_and(|target| target == TARGET)
 }
 
 /// Writes the linker script to `path`; returns the instructions for Cargo.
-pub fn script(path: &Path) -> std::io::Result<[String; 3]> {
+pub(crate) fn script(path: &Path) -> std::io::Result<[String; 3]> {
     std::fs::write(path, SCRIPT)?;
     let argument = |argument: &str| format!("rustc-link-arg-bins={argument}");
     let script = argument(&format!("-T{}", path.display()));

@@ -2,13 +2,13 @@
 //!
 //! The item's macro reports a fault of one item, at the token. The build script reports faults that
 //! only the whole program shows. It does so through the compiler, because Cargo puts lines of its
-//! own before the message of a failed build script. [`emit::faulty`](super::emit::faulty) writes
-//! the text for the compiler.
+//! own before the message of a failed build script.
 
 use std::fmt;
+#[cfg(feature = "script")]
+use std::fmt::Write as _;
 
-use crate::diag::Code;
-use crate::syntax::Reader;
+use crate::diag::{Code, Reader};
 
 /// One fault.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,4 +61,34 @@ impl fmt::Display for Faults {
         let Some(first) = self.0.first() else { return Ok(()) };
         writeln!(f, "for more about an error: `cargo cora explain {}`", first.code)
     }
+}
+
+/// A fault outside of Rust source, which no macro reports.
+#[cfg(feature = "script")]
+pub(crate) fn fault(
+    code: Code,
+    message: String,
+    cure: &str,
+    at: Option<(&str, usize, &str)>,
+) -> Fault {
+    let mut details = String::new();
+    let mut margin = String::new();
+    if let Some((name, line, text)) = at {
+        let number = line.to_string();
+        margin = " ".repeat(number.len());
+        let _infallible = writeln!(details, "{margin}--> {name}:{line}");
+        if let Some(shown) = text.lines().nth(line - 1) {
+            let before = shown.len() - shown.trim_start().len();
+            let carets = "^".repeat(shown.trim().chars().count().max(1));
+            let _infallible = writeln!(
+                details,
+                "{margin} |\n{number} | {shown}\n{margin} | {}{carets}",
+                " ".repeat(before)
+            );
+        }
+    }
+    if !cure.is_empty() {
+        let _infallible = writeln!(details, "{margin} = help: {cure}");
+    }
+    Fault { code, told_by: Reader::BuildScript, message, details }
 }
