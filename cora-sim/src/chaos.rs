@@ -18,6 +18,7 @@ use crate::apps::crowded::Crowded;
 use crate::apps::firewall::Firewall;
 use crate::apps::hairpin::Hairpin;
 use crate::apps::inside::Inside;
+use crate::apps::judged::Judging;
 use crate::apps::marks::Marking;
 use crate::apps::nat::Nat;
 use crate::apps::visits::Visiting;
@@ -109,8 +110,10 @@ pub fn one(seed: u64) -> Result<Ran, String> {
     let adapts = Random::new(seed ^ 0x6164_6170_7473).once_in(ADAPTS_IN);
     // Drawn apart, so that older seeds mean what they did.
     let later = Random::new(seed ^ 0x6c61_7465_7200).below(32);
+    let judges = Random::new(seed ^ 0x6a75_6467_6573).once_in(16);
     let run = match random.below(64) {
         _ if adapts => conducted,
+        _ if judges => program::<Judging<Share<1024>>>,
         _ if later == 0 => program::<Hairpin<Share<1024>>>,
         _ if later == 1 => full,
         0..14 => program::<Nat<Share<1024>>>,

@@ -25,8 +25,17 @@ struct Mail<'a, B> {
     left: usize,
 }
 
-/// The next packets from the wire.
-struct Packets<'a>(std::slice::IterMut<'a, (Stamp, Vec<u8>)>);
+/// What is next on the wire: packets, and behind them part of a change of read-mostly states.
+struct Packets<'a> {
+    frames: std::slice::IterMut<'a, (Stamp, Vec<u8>)>,
+    change: Option<&'a (u16, Vec<u8>)>,
+}
+
+impl<'a> Packets<'a> {
+    fn new(frames: &'a mut [(Stamp, Vec<u8>)]) -> Self {
+        Self { frames: frames.iter_mut(), change: None }
+    }
+}
 
 /// Virtual time: a step takes none.
 struct Virtual;
@@ -64,7 +73,7 @@ impl<B: Inbox> Inbox for Mail<'_, B> {
 
 impl Ingress for Packets<'_> {
     fn is_empty(&mut self) -> Result<bool, NodeError> {
-        Ok(self.0.len() == 0)
+        Ok(self.frames.len() == 0 && self.change.is_none())
     }
 
     fn fill<'b>(
@@ -74,11 +83,18 @@ impl Ingress for Packets<'_> {
     ) -> Result<Filled<'b>, NodeError> {
         while !burst.is_full()
             && let Some(room) = frames.room()
-            && let Some((stamp, frame)) = self.0.next()
+            && let Some((stamp, frame)) = self.frames.next()
         {
             story::takes("NIC", &Message::Frames(Frames::Frame { stamp: *stamp, frame }));
             room[..frame.len()].copy_from_slice(frame);
             burst.push_roomy(*stamp, frames.keep(frame.len()));
+        }
+        if self.frames.len() == 0
+            && let Some(room) = frames.room()
+            && let Some((kind, bytes)) = self.change.take()
+        {
+            room[..bytes.len()].copy_from_slice(bytes);
+            return Ok(Filled::Change(*kind, frames.keep(bytes.len())));
         }
         Ok(Filled::Burst)
     }
@@ -111,10 +127,20 @@ impl<A: SimApp> NicCore<A> {
         out: &mut impl Egress,
     ) -> Result<usize, String> {
         let all = packets.len();
-        let mut wire = Packets(packets.iter_mut());
+        let mut wire = Packets::new(packets);
         let mut back = Ring::new(Sabotage::None);
         self.step(&mut wire, (0, &mut back), out)?;
-        Ok(all - wire.0.len())
+        Ok(all - wire.frames.len())
+    }
+
+    /// Part of a change of read-mostly states comes in.
+    pub(crate) fn change(
+        &mut self,
+        record: &(u16, Vec<u8>),
+        out: &mut impl Egress,
+    ) -> Result<(), String> {
+        let mut wire = Packets { change: Some(record), ..Packets::new(&mut []) };
+        self.step(&mut wire, (0, &mut Ring::new(Sabotage::None)), out)
     }
 
     /// Handles up to so many messages, and sends entries of a flow that leaves.
@@ -124,7 +150,7 @@ impl<A: SimApp> NicCore<A> {
         back: &mut impl Inbox,
         out: &mut impl Egress,
     ) -> Result<(), String> {
-        self.step(&mut Packets([].iter_mut()), (most, back), out)
+        self.step(&mut Packets::new(&mut []), (most, back), out)
     }
 
     fn step(

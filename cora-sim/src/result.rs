@@ -7,6 +7,7 @@ use cora_core::app::App;
 use cora_core::outcome::Outcomes;
 use cora_core::plain::Describe;
 use cora_core::state::Place;
+use cora_core::state::table::{Ending, Why};
 
 use crate::frames::{flow_of, number_in};
 
@@ -20,6 +21,23 @@ pub struct Results {
     pub contents: BTreeMap<(usize, Vec<u8>), String>,
     /// Entries that both sides hold.
     pub doubled: Vec<String>,
+    /// Per recorded state, whether an entry was removed, and what stood in it: how many ended so,
+    /// those included that are left at the end.
+    pub ended: BTreeMap<(usize, bool, String), u64>,
+}
+
+/// An entry of a recorded state that ended.
+#[derive(Clone, Debug)]
+pub struct Ended {
+    state: u16,
+    removed: bool,
+    piece: Vec<u8>,
+}
+
+impl Ended {
+    pub fn new(state: u16, Ending { why, piece }: Ending<'_>) -> Self {
+        Self { state, removed: matches!(why, Why::Removed), piece: piece.to_vec() }
+    }
 }
 
 impl Results {
@@ -43,6 +61,28 @@ impl Results {
             app.described(number).describe(now, &mut |key, describe| {
                 self.note(number, key, text_of(describe));
             });
+        }
+    }
+
+    /// Adds entries of recorded states that ended: these, those that ended at `app` since they were
+    /// told last, and those that are left there.
+    pub fn end_all<A: App>(&mut self, app: &mut A, mut ended: Vec<Ended>) {
+        app.ended(&mut |state, ending| ended.push(Ended::new(state, ending)));
+        for number in A::RECORDED {
+            let state = *number as u16;
+            app.state(*number).export(0, &mut |piece| {
+                ended.push(Ended { state, removed: false, piece: piece.to_vec() });
+            });
+        }
+        for Ended { state, removed, piece } in ended {
+            let state = usize::from(state);
+            // At time 0 every entry is alive.
+            let mut text = String::from("not kept");
+            let mut item = |_: &[u8], describe: &mut dyn FnMut(&mut dyn Describe)| {
+                text = text_of(describe);
+            };
+            let _described = app.described(state).import(&piece, 0, &mut item);
+            *self.ended.entry((state, removed, text)).or_default() += 1;
         }
     }
 
@@ -93,6 +133,12 @@ impl Results {
         }
         if self.outcomes != expected.outcomes {
             return Some(format!("outcomes {:?}, expected {:?}", self.outcomes, expected.outcomes));
+        }
+        for key in self.ended.keys().chain(expected.ended.keys()) {
+            let (found, wanted) = (self.ended.get(key), expected.ended.get(key));
+            if found != wanted {
+                return Some(format!("records of {key:?}: {found:?}, expected {wanted:?}"));
+            }
         }
         for key in self.contents.keys().chain(expected.contents.keys()) {
             let (found, wanted) = (self.contents.get(key), expected.contents.get(key));

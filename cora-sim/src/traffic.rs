@@ -7,10 +7,12 @@ use std::collections::BTreeMap;
 
 use cora_core::key::{FiveTuple, protocol};
 use cora_core::packet::{Meta, Port};
+use cora_core::state::Kind;
+use cora_core::state::table::Ending;
 use cora_runtime::channel::Outbox;
 use cora_runtime::exec::Burst;
 use cora_runtime::host_half::HostOutbox;
-use cora_runtime::link::message::{Frames, Message, Stamp};
+use cora_runtime::link::message::{Control, Frames, Message, Stamp};
 use cora_runtime::link::payload::Parked;
 
 use crate::apps::{IDLE, SimApp};
@@ -18,7 +20,7 @@ use crate::frames::{address, frame, op, tuple_of};
 use crate::halves;
 use crate::memory::Supply;
 use crate::random::Random;
-use crate::result::Results;
+use crate::result::{Ended, Results};
 
 /// What kind of packets a program wants.
 #[derive(Clone, Copy, Debug)]
@@ -40,14 +42,23 @@ pub struct Wishes {
 pub struct Case {
     pub seed: u64,
     pub packets: Vec<(Stamp, Vec<u8>)>,
+    /// Messages of changes of read-mostly states, each before the packet with this number.
+    pub changes: Vec<(usize, Record)>,
     pub expected: Results,
     /// How often the wall clock was set meanwhile.
     pub wall_steps: u64,
 }
 
-struct Collect<'a>(&'a mut Results, &'a mut BTreeMap<u32, FiveTuple>);
+/// Kind and bytes of a message.
+pub type Record = (u16, Vec<u8>);
 
-impl HostOutbox for Collect<'_> {}
+struct Collect<'a>(&'a mut Results, &'a mut BTreeMap<u32, FiveTuple>, &'a mut Vec<Ended>);
+
+impl HostOutbox for Collect<'_> {
+    fn ended(&mut self, state: u16, ending: Ending<'_>) {
+        self.2.push(Ended::new(state, ending));
+    }
+}
 
 impl Outbox for Collect<'_> {
     fn send(&mut self, message: &Message<'_>) {
@@ -101,11 +112,16 @@ pub(crate) fn case<A: SimApp>(
     let mut expected = Results::default();
     let mut left = BTreeMap::new();
     let mut packets = Vec::new();
-    let mut wall = Wall::new(seed);
+    let (mut wall, mut changing) = (Wall::new(seed), Changing::new(seed));
+    let (mut changes, mut ended) = (Vec::new(), Vec::new());
     for number in 0..count {
+        if let Some(version) = changing.next().filter(|_| A::CHANGES) {
+            let records = change(host.engine().app(), version);
+            changes.extend(records.into_iter().map(|record| (number as usize, record)));
+        }
         let (stamp, frame) = next(number, &left);
         packets.push((wall.stamped(stamp), frame.clone()));
-        let mut out = Collect(&mut expected, &mut left);
+        let mut out = Collect(&mut expected, &mut left, &mut ended);
         let (mut frame, mut burst) = (frame, Burst::new());
         burst.push(stamp, &mut frame);
         host.burst(&mut burst, &mut out).expect("no protocol without a NIC");
@@ -113,8 +129,52 @@ pub(crate) fn case<A: SimApp>(
     expected.count(&host.engine().outcomes);
     let now = host.now();
     expected.hold(host.engine().app(), now);
+    expected.end_all(host.engine().app(), ended);
     drop(host);
-    Case { seed, packets, expected, wall_steps: wall.steps }
+    Case { seed, packets, changes, expected, wall_steps: wall.steps }
+}
+
+/// When versions of read-mostly states are replaced.
+struct Changing {
+    random: Random,
+    one_in: u64,
+    version: u64,
+}
+
+impl Changing {
+    fn new(seed: u64) -> Self {
+        let mut random = Random::new(seed ^ 0x6368_616e_6765);
+        let one_in = random.pick(&[u64::MAX, 3, 8, 30]);
+        Self { random, one_in, version: 1 }
+    }
+
+    /// The version that is put in force before the next packet, if there is one.
+    fn next(&mut self) -> Option<u64> {
+        let next = self.random.once_in(self.one_in);
+        self.version += u64::from(next);
+        next.then_some(self.version)
+    }
+}
+
+/// Puts a version in force at the host, and gives the messages that do so elsewhere.
+fn change<A: SimApp>(app: &mut A, version: u64) -> Vec<Record> {
+    app.put_in_force(version);
+    let mut pieces = Vec::new();
+    for number in 0..A::STATES {
+        let state = app.state(number);
+        if state.kind() == Kind::ReadMostly {
+            state.export(0, &mut |piece| pieces.push((number as u16, piece.to_vec())));
+        }
+    }
+    let version = version as u32;
+    let mut messages: Vec<Message<'_>> = vec![Control::Change { version }.into()];
+    messages.extend(
+        pieces.iter().map(|(state, piece)| -> Message<'_> {
+            Control::Piece { state: *state, piece }.into()
+        }),
+    );
+    messages.push(Control::Changed { version, pieces: pieces.len() as u32 }.into());
+    messages.iter().map(|message| message.encode(|kind, parts| (kind, parts.concat()))).collect()
 }
 
 /// The wall clock, which is set now and then: by a second, by years, to its beginning. No entry

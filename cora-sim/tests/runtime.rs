@@ -3,6 +3,7 @@
 use std::panic::catch_unwind;
 
 use cora_sim::apps::Share;
+use cora_sim::apps::judged::Judging;
 use cora_sim::apps::marks::Marking;
 use cora_sim::apps::visits::Visiting;
 use cora_sim::chaos;
@@ -77,10 +78,31 @@ fn a_liar_is_ended_and_the_run_goes_on() {
     }
 }
 
+/// Each packet is judged by the version of the rules that was in force when it came, and each entry
+/// that ends becomes one record.
+#[test]
+fn versions_and_records_are_those_of_the_host_alone() {
+    let (mut versions, mut records, mut moves) = (0, 0, 0);
+    for seed in 0..400 {
+        let case = traffic::make_filled::<Judging<Share<1024>>>(seed, 48, 0);
+        versions += case.changes.len();
+        records += case.expected.ended.values().sum::<u64>();
+        let ran = cora_sim::runtime::run::<Judging<Share<1024>>>(&case, seed);
+        moves += ran.unwrap_or_else(|what| panic!("seed {seed}: {what}")).moves;
+    }
+    assert!(versions > 4_000 && records > 2_000 && moves > 1_000, "{versions} {records} {moves}");
+}
+
 /// Whoever makes one of these mistakes sees it within a few seeds.
 #[test]
 fn planted_mistakes_are_noticed() {
-    for planted in [Planted::WallClock, Planted::LosesCopies, Planted::EndsTheOther] {
+    for planted in [
+        Planted::WallClock,
+        Planted::LosesCopies,
+        Planted::EndsTheOther,
+        Planted::TearsVersions,
+        Planted::LosesRecords,
+    ] {
         // A program whose clock runs back may panic, too.
         let breaks = |seed: &u64| {
             !catch_unwind(|| run_planted(planted, *seed)).is_ok_and(|outcome| outcome.is_ok())

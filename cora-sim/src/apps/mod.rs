@@ -6,6 +6,7 @@ pub mod crowded;
 pub mod firewall;
 pub mod hairpin;
 pub mod inside;
+pub mod judged;
 pub mod leases;
 pub mod marks;
 pub mod nat;
@@ -22,9 +23,16 @@ pub const IDLE: u64 = 64_000;
 /// A program that the simulator runs.
 pub trait SimApp: App {
     const WISHES: Wishes;
+    /// Whether versions of its read-mostly states are replaced amid the packets.
+    const CHANGES: bool = false;
 
     /// From now on, entries from the other side are refused at random. For the NIC's half.
     fn refuse(&mut self, seed: u64);
+
+    /// At the host: puts this version of its read-mostly states in force.
+    fn put_in_force(&mut self, version: u64) {
+        let _ = version;
+    }
 }
 
 /// What a program is run with.
@@ -88,20 +96,24 @@ impl Variant for Mixing {
 /// A struct of plain fields, as `#[state]` leaves it.
 macro_rules! plain {
     ($(#[$meta:meta])* struct $name:ident { $($fields:tt)* }) => {
-        $crate::apps::plain! { $(#[$meta])* struct $name durable false { $($fields)* } }
+        $crate::apps::plain! { $(#[$meta])* struct $name lives false false { $($fields)* } }
     };
     ($(#[$meta:meta])* durable struct $name:ident { $($fields:tt)* }) => {
-        $crate::apps::plain! { $(#[$meta])* struct $name durable true { $($fields)* } }
+        $crate::apps::plain! { $(#[$meta])* struct $name lives true false { $($fields)* } }
     };
-    ($(#[$meta:meta])* struct $name:ident durable $durable:literal {
-        $($field:ident: $type:ty),* $(,)?
+    ($(#[$meta:meta])* recorded struct $name:ident { $($fields:tt)* }) => {
+        $crate::apps::plain! { $(#[$meta])* struct $name lives false true { $($fields)* } }
+    };
+    ($(#[$meta:meta])* struct $name:ident lives $durable:literal $recorded:literal {
+        $($(#[$of_field:meta])* $field:ident: $type:ty),* $(,)?
     }) => {
         $(#[$meta])*
         #[derive(Clone, Copy, Debug)]
-        pub struct $name { $(pub $field: $type),* }
+        pub struct $name { $($(#[$of_field])* pub $field: $type),* }
 
         impl cora_core::plain::Plain for $name {
             const DURABLE: bool = $durable;
+            const RECORDED: bool = $recorded;
             const SIZE: usize = 0 $(+ <$type as cora_core::plain::Plain>::SIZE)*;
             fn put(&self, out: &mut [u8]) {
                 let mut at = 0;
@@ -183,7 +195,8 @@ pub(crate) use reach;
 macro_rules! program {
     (
         $(#[$meta:meta])*
-        struct $program:ident named $name:literal by $group:ty $(, grouped $grouped:literal)? {
+        struct $program:ident named $name:literal by $group:ty
+            $(, grouped $grouped:literal)? $(, recorded [$($recorded:literal $ends:ident),*])? {
             $($place:ident $field:ident: $home:ident<$state:ident>,)*
         }
         ordered $ordered:expr;
@@ -216,6 +229,8 @@ macro_rules! program {
             const HEADS: bool = true;
             const DURABLE: bool = false $(|| $crate::apps::program!(@durable $place $state))*;
             $(const GROUPED: bool = $grouped;)?
+            const READ_MOSTLY: bool = false $(|| $crate::apps::program!(@configured $place $state))*;
+            $(const RECORDED: &'static [usize] = &[$($recorded),*];)?
             const STATES: usize = Self::PLACES.len();
             const KEPT: &'static [usize] = V::KEPT;
             const RESTS_ON: &'static [&'static str] = V::RESTS_ON;
@@ -251,6 +266,11 @@ macro_rules! program {
                 let group = group.and_then(|group| group.group_address(false));
                 let _ = group;
                 $($crate::apps::program!(@enter $place self.$field, group);)*
+            }
+
+            fn ended(&mut self, tell: &mut dyn FnMut(u16, cora_core::state::table::Ending<'_>)) {
+                let _ = &tell;
+                $($(self.$ends.tell_ended(&mut |ending| tell($recorded, ending));)*)?
             }
 
             fn hint_owner(&self, number: u8) {

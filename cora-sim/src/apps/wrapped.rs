@@ -6,8 +6,9 @@ use std::cell::RefCell;
 use cora_core::key::Address;
 use cora_core::packet::Packet;
 use cora_core::plain::Describe;
+use cora_core::record::{FlowRecord, Recorded as _};
 use cora_core::state::table::travelling::ImportError;
-use cora_core::state::table::{Durable, InsertError, Travelling};
+use cora_core::state::table::{Durable, Ending, InsertError, Travelling};
 use cora_core::state::{
     Described, Home, Keyed, Kind, Malformed, Memory, OutOfMemory, Stored, Table, Visit,
 };
@@ -45,6 +46,13 @@ impl<S: Keyed> Wrapped<S> {
 
     fn travelling<T>(&self, act: impl FnOnce(&mut dyn Travelling) -> T) -> T {
         act(self.table.borrow_mut().as_travelling().expect("it is keyed"))
+    }
+}
+
+impl<S: FlowRecord> Wrapped<S> {
+    /// Tells the entries that ended since the last call.
+    pub fn tell_ended(&mut self, tell: &mut dyn FnMut(Ending<'_>)) {
+        self.table().tell_ended(tell);
     }
 }
 

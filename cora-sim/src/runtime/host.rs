@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 
 use cora_control::{Ledger, Move, Observation, Seen};
 use cora_core::plain::Plain as _;
+use cora_core::state::table::Ending;
 use cora_runtime::channel::Outbox;
 use cora_runtime::durability::{Reclaimed, ReplicaStore};
 use cora_runtime::exec::burst::BURST_BYTES;
@@ -18,7 +19,9 @@ use cora_runtime::telemetry::{TALKERS, Talker};
 
 use super::lies::Lies;
 use super::nic::Rings;
+use super::planted::Planted;
 use crate::apps::SimApp;
+use crate::result::Ended;
 use crate::standby::Copies;
 use crate::story;
 use crate::words::{Life, Words};
@@ -40,6 +43,12 @@ struct Back {
     ledger: Option<Ledger>,
     /// Of a host that lies.
     lies: Option<Lies>,
+    /// Entries of recorded states that ended.
+    ended: Vec<Ended>,
+    /// Pieces of the change of read-mostly states that comes.
+    arriving: Vec<(u16, Vec<u8>)>,
+    /// A mistake on purpose.
+    planted: Option<Planted>,
 }
 
 impl Back {
@@ -88,6 +97,12 @@ impl Outbox for Back {
 }
 
 impl HostOutbox for Back {
+    fn ended(&mut self, state: u16, ending: Ending<'_>) {
+        if self.planted != Some(Planted::LosesRecords) {
+            self.ended.push(Ended::new(state, ending));
+        }
+    }
+
     fn replicas(&mut self) -> Option<&mut dyn ReplicaStore> {
         // What a dead process still does, nobody sees.
         if self.life.is_over() { None } else { Some(&mut self.standby) }
@@ -148,6 +163,21 @@ fn other<A: SimApp>(
                 seen.talkers.push(Talker { key, count, error });
             }
         }
+        Message::Control(Control::Change { .. }) if A::READ_MOSTLY => back.arriving.clear(),
+        Message::Control(Control::Piece { state, piece }) if A::READ_MOSTLY => {
+            back.arriving.push((state, piece.to_vec()));
+        }
+        Message::Control(Control::Changed { pieces, .. }) if A::READ_MOSTLY => {
+            let arrived = std::mem::take(&mut back.arriving);
+            if arrived.len() != pieces as usize {
+                return Err(Broken(format!("{} of {pieces} pieces of a change", arrived.len())));
+            }
+            let torn = usize::from(back.planted == Some(Planted::TearsVersions));
+            for (state, piece) in arrived.into_iter().skip(torn) {
+                let merged = half.engine().app().state(state.into()).merge(&piece);
+                merged.map_err(|_| Broken("a piece of a version is refused".to_owned()))?;
+            }
+        }
         _ => {
             if let Some(ledger) = &mut back.ledger {
                 ledger.received(message);
@@ -185,6 +215,9 @@ impl<A: SimApp> HostSide<A> {
             life: life.clone(),
             ledger: None,
             lies: None,
+            ended: Vec::new(),
+            arriving: Vec::new(),
+            planted: None,
         };
         let buffer = vec![0; BURST_BYTES].into();
         Self {
@@ -198,10 +231,20 @@ impl<A: SimApp> HostSide<A> {
         }
     }
 
+    /// The entries of recorded states that ended so far.
+    pub(super) fn take_ended(&mut self) -> Vec<Ended> {
+        std::mem::take(&mut self.back.ended)
+    }
+
     /// Tells the NIC to begin.
     pub(super) fn begin(&mut self) {
         self.back.send(&Control::Begin {}.into());
         self.back.flush();
+    }
+
+    /// From now on it makes this mistake.
+    pub(super) const fn err(&mut self, planted: Option<Planted>) {
+        self.back.planted = planted;
     }
 
     /// From now on one copy of three is not kept.

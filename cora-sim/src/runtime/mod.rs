@@ -51,7 +51,7 @@ use crate::random::Random;
 use crate::result::Results;
 use crate::standby::Copies;
 use crate::story;
-use crate::traffic::Case;
+use crate::traffic::{Case, Record};
 use crate::words::Life;
 use conditions::Conditions;
 use conducted::Conducted;
@@ -115,6 +115,8 @@ struct Runtime<'a, A: SimApp> {
     random: Random,
     longest: usize,
     fed: usize,
+    /// Messages of changes that were fed in.
+    changed: usize,
     /// Virtual time (ns), and until when each of [`TURNS`] stands still.
     clock: u64,
     wakes: [u64; 3],
@@ -161,6 +163,7 @@ fn through<A: SimApp>(
     let mut supply = Supply::default();
     let mut runtime = Runtime::<A>::new(case, seed, &mut supply);
     runtime.planted = planted;
+    runtime.host.err(planted);
     runtime.run()?;
     let results = runtime.results()?;
     if runtime.host.half.report.refused > 0 {
@@ -172,7 +175,9 @@ fn through<A: SimApp>(
 impl<'a, A: SimApp> Runtime<'a, A> {
     fn new(case: &'a Case, seed: u64, supply: &'a mut Supply) -> Self {
         let mut random = Random::new(seed ^ 0x0072_756e_7469_6d65);
-        let longest = case.packets.iter().map(|(_, frame)| frame.len()).max().unwrap_or(0);
+        let records = case.changes.iter().map(|(_, (_, bytes))| bytes.len());
+        let longest = case.packets.iter().map(|(_, frame)| frame.len()).chain(records).max();
+        let longest = longest.unwrap_or(0);
         let conditions = Conditions::drawn(&mut random, seed, longest);
         let rings = Rings::new(conditions.rings);
         let refuses = conditions.refuses.then_some(seed);
@@ -198,6 +203,7 @@ impl<'a, A: SimApp> Runtime<'a, A> {
             random,
             longest,
             fed: 0,
+            changed: 0,
             clock: 0,
             wakes: [0; 3],
             last: None,
@@ -262,11 +268,18 @@ impl<'a, A: SimApp> Runtime<'a, A> {
     fn is_able(&mut self, turn: Turn) -> bool {
         match turn {
             Turn::Wire => {
-                self.fed < self.case.packets.len() && self.has_come() && self.nic_takes_packets()
+                let comes = self.fed < self.case.packets.len() && self.has_come();
+                (comes || self.change().is_some()) && self.nic_takes_packets()
             }
             Turn::Host => self.host.is_busy(),
             Turn::Nic => self.nic.has_mail(),
         }
+    }
+
+    /// The message of a change that is next on the wire.
+    fn change(&self) -> Option<&Record> {
+        let (packet, record) = self.case.changes.get(self.changed)?;
+        (*packet == self.fed).then_some(record)
     }
 
     /// Whether packets may come in, at the latest when what left is taken from the wire's ring.
@@ -285,8 +298,16 @@ impl<'a, A: SimApp> Runtime<'a, A> {
         let some = 1 + self.random.below(MOST as u64) as usize;
         let mut others = Others { host: &mut self.host, wire: &mut self.wire };
         match turn {
+            Turn::Wire
+                if let Some(record) = self.case.changes.get(self.changed)
+                    && record.0 == self.fed =>
+            {
+                self.changed += 1;
+                self.nic.change(&record.1, &mut others);
+            }
             Turn::Wire => {
-                let packets = &self.case.packets[self.fed..];
+                let end = self.case.changes.get(self.changed).map(|(packet, _)| *packet);
+                let packets = &self.case.packets[self.fed..end.unwrap_or(self.case.packets.len())];
                 let mut packets = packets[..some.min(packets.len())].to_vec();
                 if self.conducted.is_some() {
                     packets.retain(|(stamp, _)| stamp.meta.now <= self.clock);
@@ -361,7 +382,8 @@ impl<'a, A: SimApp> Runtime<'a, A> {
     /// Nobody has anything to do.
     fn end(&mut self) -> Result<(), String> {
         let (nic, host) = (self.nic.core.half.is_drained(), self.host.half.is_drained());
-        if self.fed == self.case.packets.len() && nic && host {
+        let changed = self.changed == self.case.changes.len();
+        if self.fed == self.case.packets.len() && changed && nic && host {
             return Ok(());
         }
         let waits = |drained: bool| if drained { "is through" } else { "waits" };
@@ -379,6 +401,10 @@ impl<'a, A: SimApp> Runtime<'a, A> {
         results.count(&self.host.half.engine().outcomes);
         results.merge(self.nic.core.half.engine().app(), self.host.half.engine().app(), now)?;
         results.hold(self.host.half.engine().app(), now);
+        let (nic, host) = (&mut self.nic.core.half, &mut self.host);
+        results.end_all(nic.engine().app(), Vec::new());
+        let ended = host.take_ended();
+        results.end_all(host.half.engine().app(), ended);
         Ok(results)
     }
 

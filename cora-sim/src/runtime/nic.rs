@@ -16,6 +16,7 @@ use crate::apps::SimApp;
 use crate::nic_core::NicCore;
 use crate::shelf::{self, Shelf};
 use crate::story;
+use crate::traffic::Record;
 use crate::words::{Life, Words};
 
 /// Where its messages and packets leave.
@@ -152,6 +153,14 @@ impl<A: SimApp> NicSide<A> {
             self.error = Some(error);
             packets.len()
         })
+    }
+
+    /// Part of a change of read-mostly states comes in.
+    pub(super) fn change(&mut self, record: &Record, others: &mut Others<'_, A>) {
+        let mut out = Out { side: &mut self.out, others, entries: 0 };
+        if let Err(error) = self.core.change(record, &mut out) {
+            self.error = Some(error);
+        }
     }
 
     /// Handles up to so many messages, and sends as many entries of a flow that leaves.

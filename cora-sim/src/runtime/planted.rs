@@ -5,6 +5,7 @@ use super::lies::lied_to;
 use super::{Liar, Ran, ran};
 use crate::apps::Share;
 use crate::apps::firewall::Firewall;
+use crate::apps::judged::Judging;
 use crate::apps::marks::Marking;
 use crate::traffic;
 
@@ -17,6 +18,10 @@ pub enum Planted {
     LosesCopies,
     /// A lie ends the half that noticed it.
     EndsTheOther,
+    /// The host leaves out one piece of each change of read-mostly states.
+    TearsVersions,
+    /// The host forgets the entries that ended at the NIC.
+    LosesRecords,
 }
 
 /// Packets of a run.
@@ -29,6 +34,10 @@ pub fn run_planted(planted: Planted, seed: u64) -> Result<Ran, String> {
         Planted::WallClock => {
             let case = traffic::make_filled::<Firewall<Share<1024>>>(seed, PACKETS, 0);
             ran::<Firewall<Share<1024>>>(&case, seed, Some(planted))
+        }
+        Planted::TearsVersions | Planted::LosesRecords => {
+            let case = traffic::make_filled::<Judging<Share<1024>>>(seed, PACKETS, 0);
+            ran::<Judging<Share<1024>>>(&case, seed, Some(planted))
         }
         Planted::LosesCopies => killed::<Share<1024>>(&marked(), seed, 3, Some(planted)),
         Planted::EndsTheOther => {
