@@ -8,7 +8,7 @@ use cora_runtime::link::region::AttachError;
 use cora_runtime::link::ring::RingError;
 use cora_runtime::node::NodeError;
 
-use crate::capture::CaptureError;
+use crate::ingress::pcap::CaptureError;
 
 /// Why a run ends early.
 #[derive(Debug, thiserror::Error)]

@@ -3,7 +3,7 @@
 #![no_main]
 
 use cargo_cora::compare::compare;
-use cora_host::capture::{LinkTypes, MAX_FRAME, Reader, Writer, unpacked};
+use cora_host::ingress::pcap::{LinkTypes, MAX_FRAME, Reader, Writer, unpacked};
 use libfuzzer_sys::fuzz_target;
 
 /// What begins a capture of each kind.

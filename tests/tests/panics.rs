@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use cora_host::capture::Writer;
+use cora_host::ingress::pcap::Writer;
 use cora_tests::process::{Ended, run};
 use cora_tests::workshop::{program, room, under};
 use serde_json::Value;

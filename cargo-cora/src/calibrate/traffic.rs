@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use cora_core::key::protocol::{TCP, UDP};
 use cora_core::packet::checksum;
-use cora_host::capture::Writer;
+use cora_host::ingress::pcap::Writer;
 
 /// Bytes of the short frames: as a capture holds the shortest there is, without its check sequence.
 pub(crate) const SHORT: usize = 60;

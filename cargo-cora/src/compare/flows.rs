@@ -15,7 +15,7 @@ use cora_core::key::{FiveTuple, Key};
 use cora_core::packet::{Meta, Packet, Port};
 use thiserror::Error;
 
-use cora_host::capture::{CaptureError, Reader};
+use cora_host::ingress::pcap::{CaptureError, Reader};
 
 /// Differences that a [`Comparison`] lists; it counts them all.
 const LISTED: usize = 16;

@@ -6,7 +6,7 @@ mod tests;
 
 use std::process::ExitCode;
 
-use cora_host::capture::Reader;
+use cora_host::ingress::pcap::Reader;
 use serde_json::{Value, json};
 
 use crate::arguments::Compare;

@@ -3,7 +3,7 @@
 use super::{CompareError, Comparison, Difference, Finding, compare};
 use cora_core::key::{Address, FiveTuple, protocol};
 use cora_core::packet::checksum;
-use cora_host::capture::{Reader, Writer};
+use cora_host::ingress::pcap::{Reader, Writer};
 
 /// A UDP frame between two ports of two hosts, forth or back.
 fn udp(port: u16, back: bool, payload: u8) -> Vec<u8> {

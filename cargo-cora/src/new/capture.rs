@@ -8,7 +8,7 @@ use std::path::Path;
 use cora_core::key::Address;
 use cora_core::key::protocol::UDP;
 use cora_core::packet::checksum;
-use cora_host::capture::Writer;
+use cora_host::ingress::pcap::Writer;
 
 /// Packets of the long exchange; the program lets 100 of them through.
 const LONG: u64 = 150;

@@ -280,7 +280,7 @@ impl Window {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use cora_host::capture::Writer;
+    use cora_host::ingress::pcap::Writer;
 
     const SECOND: u64 = 1_000_000_000;
 

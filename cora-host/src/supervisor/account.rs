@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use crate::tally::{LOST, Tally, Ways};
+use crate::ingress::tally::{LOST, Tally, Ways};
 
 /// The outcome of packets with a fate known only to a dead host.
 const LOST_WITH_HOST: &str = "lost-with-host";

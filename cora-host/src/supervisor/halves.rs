@@ -8,8 +8,11 @@ use std::process::Stdio;
 
 use cora_runtime::link::region::{Identity, NicStatus, Region, generation, wake};
 
-use super::{HOST_COMMAND, SharedFile, Supervisor, carried};
-use crate::{RunError, SharedFutex, child, nic_process};
+use crate::durability::carried;
+use crate::node::nic_process;
+use crate::process::child;
+use crate::supervisor::{HOST_COMMAND, SharedFile, Supervisor};
+use crate::{RunError, SharedFutex};
 
 impl Supervisor<'_> {
     pub(super) fn start_nic(&mut self) -> Result<(), RunError> {

@@ -26,7 +26,7 @@ use cora_runtime::link::region::{
     AttachError, HashSeed, Identity, Region, RegionLayout, TOLD_TABLES, generation,
 };
 
-use crate::running::{UNSEEN, Word};
+use crate::node::running::{UNSEEN, Word};
 
 /// Bytes of the page.
 pub(super) const BYTES: usize = 8192;

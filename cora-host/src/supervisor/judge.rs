@@ -14,12 +14,13 @@
 
 use std::time::{Duration, Instant};
 
-use super::Supervisor;
-use super::host_page::Phase;
-use super::live::LiveWire;
-use super::process::NIC;
-use crate::wire_end::WireEnd;
-use crate::{RunError, log};
+use crate::RunError;
+use crate::ingress::feed::WireEnd;
+use crate::ingress::ports::LiveWire;
+use crate::process::log;
+use crate::supervisor::Supervisor;
+use crate::supervisor::host_page::Phase;
+use crate::supervisor::process::NIC;
 
 /// How long a half may take to make its states, and to take over those of its predecessor.
 pub(super) const BEGINNING: Duration = Duration::from_secs(30);

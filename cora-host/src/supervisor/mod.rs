@@ -23,50 +23,24 @@
 //! | module | concept |
 //! | --- | --- |
 //! | `prepared` | preparation of a run, before anything is opened or started |
-//! | `ports` | the ports of a live wire |
-//! | `live` | the wire between two ports |
 //! | `halves` | the start of halves, and the transition to the next region |
 //! | `process` | one half's process |
 //! | `judge` | the end of halves that hang or broke the protocol |
 //! | `host_page` | the page shared by supervisor and host |
 //! | `account` | the outcome of each packet, even if halves die |
-//! | `host_half` | the host half as a separate process |
-//! | `configuration` | versions of read-mostly states, and their replacement |
-//! | `control` | a socket for requests and orders |
-//! | `orders` | the execution of orders |
-//! | `beside` | commands that run beside the wire, within limits |
+//! | `host_process` | the host half as a separate process |
+//! | `commands` | the execution of orders |
 //! | `catch_up` | records that a dead host left unread |
-//! | `standby` | replicas of durable entries, in memory that outlives the host |
-//! | `singletons` | replicas of durable singletons in there, block by block |
-//! | `store` | stores to that memory |
-//! | `carried` | the memory's layout, and replicas that another build left |
-//! | `layout` | the encoding of durable entries, so that another build can carry them over |
-//! | `upgrade` | replacement by another build |
-//! | `stop` | the end of the run |
-//! | `report` | the report at the end |
 
 mod account;
-mod beside;
-mod carried;
 mod catch_up;
-mod configuration;
-mod control;
+mod commands;
 mod halves;
-mod host_half;
 mod host_page;
+mod host_process;
 mod judge;
-mod layout;
-mod live;
-mod orders;
-mod ports;
 mod prepared;
 mod process;
-mod report;
-mod singletons;
-mod standby;
-mod stop;
-mod store;
-mod upgrade;
 
 use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::path::Path;
@@ -77,30 +51,37 @@ use cora_core::app::App;
 use cora_runtime::link::region::{HashSeed, Identity, Region, RegionLayout, generation, wake};
 use serde_json::Value;
 
-use self::account::{Known, Outcomes};
-use self::configuration::Configuration;
-pub(crate) use self::configuration::{CHANGE_COMMAND, make_change};
-use self::control::Control;
-pub(crate) use self::host_half::{HOST_COMMAND, HostArguments, entry_layout, host_half};
-use self::host_page::HostPage;
-use self::layout::Layout;
-use self::live::LiveWire;
-use self::orders::Checks;
-pub(crate) use self::ports::Ports;
-use self::prepared::Prepared;
-use self::process::{Half, NIC};
-pub(crate) use self::report::LiveReport;
-use self::stop::Stop;
-use self::upgrade::WayBack;
-pub(crate) use self::upgrade::{LAYOUT_COMMAND, Legacy, REHEARSE};
-use crate::clock::Clock;
+pub(crate) use crate::control::configuration::CHANGE_COMMAND;
+use crate::control::configuration::Configuration;
+pub(crate) use crate::control::configuration::make_change;
+use crate::control::socket::Control;
+use crate::control::stop::Stop;
+pub(crate) use crate::control::upgrade::LAYOUT_COMMAND;
+pub(crate) use crate::control::upgrade::Legacy;
+pub(crate) use crate::control::upgrade::REHEARSE;
+use crate::control::upgrade::WayBack;
+use crate::durability::layout::Layout;
+use crate::ingress::capture::Cable as _;
+use crate::ingress::clock::Clock;
+use crate::ingress::feed::WireEnd;
+pub(crate) use crate::ingress::port_names::Ports;
+use crate::ingress::ports::LiveWire;
+use crate::memory::map;
+use crate::node::capture_run::random_seed;
+use crate::node::pair::layout;
+pub(crate) use crate::observe::live_report::LiveReport;
+use crate::observe::progress::Telling;
 use crate::options::Run;
-use crate::pair::layout;
-use crate::progress::Telling;
-use crate::run::random_seed;
-use crate::wire::Cable as _;
-use crate::wire_end::WireEnd;
-use crate::{Program, RunError, SharedFutex, map};
+use crate::supervisor::account::{Known, Outcomes};
+use crate::supervisor::commands::Checks;
+use crate::supervisor::host_page::HostPage;
+pub(crate) use crate::supervisor::host_process::HOST_COMMAND;
+pub(crate) use crate::supervisor::host_process::HostArguments;
+pub(crate) use crate::supervisor::host_process::entry_layout;
+pub(crate) use crate::supervisor::host_process::host_half;
+use crate::supervisor::prepared::Prepared;
+use crate::supervisor::process::{Half, NIC};
+use crate::{Program, RunError, SharedFutex};
 
 /// Interval between checks of the processes.
 const LOOK_EVERY: Duration = Duration::from_millis(1);
@@ -150,7 +131,7 @@ fn attempt<A: App>(
     stop: Stop,
     way_back: &mut Option<WayBack>,
 ) -> Result<LiveReport, RunError> {
-    let own = upgrade::own_file()?;
+    let own = crate::control::upgrade::own_file()?;
     let layout = layout::<A>();
     let prepared = Prepared::of::<A>(request, 2 * layout.bytes())?;
     let files = request.legacy.map_or([None; 2], |legacy| legacy.ports);
@@ -160,7 +141,7 @@ fn attempt<A: App>(
     if supervisor.run::<A>(stop, &own, way_back)? {
         let legacy = supervisor.legacy();
         let ports = supervisor.wire.cable.upgrades();
-        return Err(upgrade::become_program(&own, ports, legacy));
+        return Err(crate::control::upgrade::become_program(&own, ports, legacy));
     }
     supervisor.end::<A>()
 }
@@ -324,7 +305,7 @@ impl<'a> Supervisor<'a> {
                 if self.before.is_some() && self.nic_works() && self.host_works() {
                     *way_back = None;
                     self.before = None;
-                    self.request.legacy.iter().for_each(upgrade::let_go);
+                    self.request.legacy.iter().for_each(crate::control::upgrade::let_go);
                 }
                 if self.wire.cable.stopped && !self.nic.is_alive() && !self.host.is_alive() {
                     return Ok(replaces && !stop.is_now());

@@ -5,15 +5,15 @@ use cora_core::app::App;
 use cora_core::state::Kind;
 use cora_runtime::host_half::HostHalf;
 
-use super::LiveRequest;
-use super::carried::standby_bytes;
-use super::configuration::Configuration;
-use super::layout::Layout;
 use crate::RunError;
-use crate::ipfix::Exporter;
-use crate::pages::Pages;
-use crate::room::Need;
-use crate::supply::Supply;
+use crate::control::configuration::Configuration;
+use crate::durability::carried::standby_bytes;
+use crate::durability::layout::Layout;
+use crate::memory::pages::Pages;
+use crate::memory::room::Need;
+use crate::memory::supply::Supply;
+use crate::observe::ipfix::Exporter;
+use crate::supervisor::LiveRequest;
 
 /// A run that can begin.
 #[derive(Debug)]

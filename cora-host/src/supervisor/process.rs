@@ -12,8 +12,9 @@ use std::time::{Duration, Instant};
 use cora_runtime::link::region::IDLE;
 use rustix::process::Signal;
 
+use crate::RunError;
 use crate::options::RunOptions;
-use crate::{RunError, sandbox};
+use crate::process::sandbox;
 
 /// Default number of failed starts in a row before the run ends.
 const MOST_FAILURES: u16 = 5;

@@ -1,0 +1,239 @@
+//! The command line of a program.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{ArgMatches, Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
+use cora_core::app::App;
+
+use crate::Program;
+use crate::node::capture_run::{self, Request};
+use crate::node::control_loop::{Controllers, NamedController};
+use crate::node::nic_process::NIC_COMMAND;
+use crate::node::pairs;
+use crate::observe::print::{Output, fail, print, print_to, refuse, write_state};
+use crate::observe::report::RunReport;
+use crate::options::nearest::read_command_line;
+use crate::options::{Run, RunOptions, configuration};
+use crate::process::{child, log, sandbox, signals};
+use crate::supervisor::{
+    CHANGE_COMMAND, HOST_COMMAND, HostArguments, LAYOUT_COMMAND, Legacy, LiveRequest, REHEARSE,
+    entry_layout, host_half, make_change, supervise,
+};
+
+/// A network function that runs on SmartNIC and host together.
+#[derive(Debug, Parser)]
+#[command(arg_required_else_help = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Run it on a capture, or between two ports.
+    Run(Box<RunArguments>),
+    /// Print the state-flow graph it was built with, as JSON.
+    Graph,
+    /// Print the plan it was built with, as JSON.
+    Plan,
+    /// Be the NIC half of a run: started by `run --nic native`.
+    #[command(name = NIC_COMMAND, hide = true)]
+    Nic {
+        /// File descriptor of the shared region.
+        fd: i32,
+        /// Its bytes.
+        length: usize,
+        /// The process that started it: it ends with that one.
+        parent: Option<u32>,
+    },
+    /// Be the host half of a live run: started by `run --live`.
+    #[command(name = HOST_COMMAND, hide = true)]
+    Host(Box<HostArguments>),
+    /// Print how durable entries are encoded, as JSON: for another build that is to be replaced by
+    /// this one.
+    #[command(name = LAYOUT_COMMAND, hide = true)]
+    Layout,
+    /// Print the next version of read-mostly states, and what makes it of the one in force, as
+    /// JSON: for a live run.
+    #[command(name = CHANGE_COMMAND, hide = true)]
+    Change {
+        /// The file of each state that has one; the version in force comes by standard input.
+        #[arg(value_parser = configuration)]
+        files: Vec<(String, PathBuf)>,
+    },
+}
+
+#[derive(Debug, Args)]
+struct RunArguments {
+    #[command(flatten)]
+    options: RunOptions,
+    /// What the program before this one left behind, when a live run's program was replaced.
+    #[arg(long, hide = true, allow_hyphen_values = true)]
+    legacy: Option<Legacy>,
+    /// Show that a live run of this command line works, and end: asked by a program that is to be
+    /// replaced by this one.
+    #[arg(long = REHEARSE, hide = true)]
+    rehearses: bool,
+}
+
+/// The `main` of a program. Exit status: 0 if every packet is accounted for, 1 after a failure, 2
+/// for a wrong command line.
+pub fn main<A: App + Send>(program: Program) -> ExitCode {
+    main_with::<A>(program, std::env::args_os())
+}
+
+/// The same with explicit arguments; the first one is the program's name.
+pub fn main_with<A: App + Send>(
+    program: Program,
+    arguments: impl IntoIterator<Item = OsString>,
+) -> ExitCode {
+    let matches = read_command_line(command_line(A::NAME), arguments);
+    perform::<A>(&program, &matches.unwrap_or_else(|error| error.exit()), &[])
+}
+
+/// The command line of the program with this name, for a `main` with additional commands.
+pub fn command_line(name: &'static str) -> clap::Command {
+    Cli::command().name(name)
+}
+
+/// Executes a parsed [command line](command_line); its runs may use a controller from `known`.
+pub fn perform<A: App + Send>(
+    program: &Program,
+    matches: &ArgMatches,
+    known: &[NamedController<A::Group>],
+) -> ExitCode {
+    let cli = match Cli::from_arg_matches(matches) {
+        Ok(cli) => cli,
+        Err(error) => error.exit(),
+    };
+    signals::keep_on_at_file_limits();
+    let code = obey::<A>(program, cli.command, matches, known);
+    log::flush();
+    code
+}
+
+fn obey<A: App + Send>(
+    program: &Program,
+    command: Command,
+    matches: &ArgMatches,
+    known: &[NamedController<A::Group>],
+) -> ExitCode {
+    match command {
+        Command::Run(arguments) => {
+            let given = matches.subcommand().map_or(matches, |(_, given)| given);
+            match Run::read(given) {
+                Ok(run) => {
+                    let RunArguments { legacy, rehearses, .. } = *arguments;
+                    let legacy = legacy.filter(|_| !rehearses);
+                    run_command::<A>(program, run, legacy, rehearses, known)
+                }
+                Err(why) => refuse(&why),
+            }
+        }
+        Command::Graph => print(program.graph_json),
+        Command::Plan => print(program.plan_json),
+        Command::Nic { fd, length, parent } => native_nic(program, fd, length, parent),
+        Command::Layout => entry_layout::<A>()
+            .map_or_else(|error| fail(&error.to_string()), |layout| print(&layout)),
+        Command::Change { files } => make_change::<A>(&files)
+            .map_or_else(|error| fail(&error.to_string()), |change| print(&change)),
+        Command::Host(arguments) => host_half::<A>(program, &arguments, known)
+            .map_or_else(|error| fail(&error.to_string()), |account| print(&account.to_string())),
+    }
+}
+
+fn native_nic(program: &Program, fd: i32, length: usize, parent: Option<u32>) -> ExitCode {
+    if let Some(error) = parent.and_then(|parent| child::stay_with(parent).err()) {
+        return fail(&error.to_string());
+    }
+    if let Err(errno) = sandbox::enter() {
+        // The kernel lacks filters of system calls. The run is still correct.
+        log::say(format_args!("the NIC half runs without a filter of system calls: {errno}"));
+        log::flush();
+    }
+    // A parent sees only the low byte of an exit code.
+    ExitCode::from((program.native_nic)(fd, length).to_le_bytes()[0])
+}
+
+fn run_command<A: App + Send>(
+    program: &Program,
+    run: Run,
+    legacy: Option<Legacy>,
+    rehearses: bool,
+    known: &[NamedController<A::Group>],
+) -> ExitCode {
+    let controllers = match Controllers::new(&run.options.moves, known) {
+        Ok(controllers) => controllers,
+        Err(why) => return refuse(&why),
+    };
+    if run.options.decides_in_vain() {
+        return refuse("--moves is for two sides: with --nic off no flow moves");
+    }
+    let run = if rehearses { run.rehearsal() } else { Ok(run) };
+    let run = match run {
+        Ok(run) => run,
+        Err(why) => return refuse(&why),
+    };
+    match run.options.live.clone() {
+        Some(ports) => live::<A>(program, &LiveRequest { run, ports, legacy, rehearses }),
+        None if legacy.is_some() => refuse("--legacy is for live runs"),
+        None => on_capture::<A>(program, run.options, controllers),
+    }
+}
+
+fn live<A: App>(program: &Program, request: &LiveRequest) -> ExitCode {
+    let json = request.run.options.json;
+    match supervise::<A>(program, request) {
+        Ok(report) => {
+            let text = if json {
+                serde_json::to_string_pretty(&report).unwrap_or_default()
+            } else {
+                report.to_string()
+            };
+            end(Output::Standard, &text, &report.faults())
+        }
+        Err(error) => fail(&error.to_string()),
+    }
+}
+
+fn on_capture<A: App + Send>(
+    program: &Program,
+    options: RunOptions,
+    controllers: Controllers<A::Group>,
+) -> ExitCode {
+    let json = options.json;
+    let to = if options.writes_standard_output() { Output::Error } else { Output::Standard };
+    let finished = Request::new::<A>(options, controllers).and_then(|request| {
+        let run = if request.options.pairs > 1 { pairs::run::<A> } else { capture_run::run::<A> };
+        let (mut report, state) = run(program, &request)?;
+        if let Some(path) = &request.options.state_out
+            && let Err(error) = write_state(path, &state)
+        {
+            // The report is still printed.
+            report.failures.push(error.to_string());
+        }
+        Ok(report)
+    });
+    match finished {
+        Ok(report) => tell(&report, json, to),
+        Err(error) => fail(&error.to_string()),
+    }
+}
+
+fn tell(report: &RunReport, json: bool, to: Output) -> ExitCode {
+    let text = if json {
+        serde_json::to_string_pretty(report).unwrap_or_default()
+    } else {
+        report.to_string()
+    };
+    end(to, &text, &report.faults())
+}
+
+/// Prints the report, then the faults.
+fn end(to: Output, report: &str, faults: &[String]) -> ExitCode {
+    let printed = print_to(to, report);
+    log::flush();
+    if faults.is_empty() { printed } else { fail(&faults.join("; ")) }
+}

@@ -1,0 +1,15 @@
+//! An operator's requests to a live run.
+//!
+//! | module | contents |
+//! | --- | --- |
+//! | `beside` | commands that run beside the wire, within limits |
+//! | `configuration` | versions of read-mostly states, and their replacement |
+//! | `socket` | a socket for requests and orders |
+//! | `stop` | the end of the run |
+//! | `upgrade` | replacement by another build |
+
+pub(crate) mod beside;
+pub(crate) mod configuration;
+pub(crate) mod socket;
+pub(crate) mod stop;
+pub(crate) mod upgrade;

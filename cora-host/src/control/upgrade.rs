@@ -1,0 +1,260 @@
+//! Replaces the running program by another build; its connections survive.
+//!
+//! First the new program proves that it can run, while the running one continues. It prints the
+//! layout of its durable entries. Then it runs once with the running one's command line between two
+//! internal ports ([`rehearsal`](crate::options::Run::rehearsal)), including both halves.
+//!
+//! Then the supervisor lets both halves end in good order, so that nothing is in transfer, and
+//! becomes the new program by `exec`. It is still the same process, which keeps TAP interfaces and
+//! the memory with the replicas of durable entries. The new host carries these over
+//! ([`layout`](crate::durability::layout)) before the first packet. Frames wait in TAP interfaces
+//! meanwhile. Other interfaces are opened again, and frames that arrive in between are lost.
+//!
+//! If the new program still fails before both of its halves work, it becomes the previous one
+//! again: it inherits that program's file, and the replicas still exist.
+#![expect(unsafe_code, reason = "closes files that it inherited by their numbers")]
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::os::fd::{AsRawFd as _, FromRawFd as _, IntoRawFd as _, OwnedFd};
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::str::FromStr;
+use std::time::Duration;
+
+use cora_port::Upgrade;
+use rustix::io::FdFlags;
+
+use crate::RunError;
+use crate::control::beside::{self, Limits};
+use crate::durability::layout::Layout;
+use crate::process::log;
+
+/// The argument that makes a program print the layout of its durable entries.
+pub(crate) const LAYOUT_COMMAND: &str = "__layout";
+
+/// The option that makes a program run once as a proof.
+pub(crate) const REHEARSE: &str = "rehearse";
+
+/// Limits for printing the layout.
+const LAYOUT_LIMITS: Limits = Limits { time: Duration::from_secs(5), bytes: 1 << 20 };
+/// Limits for the rehearsal, which starts two halves, possibly under an emulator.
+const REHEARSAL_LIMITS: Limits = Limits { time: Duration::from_secs(20), bytes: 1 << 20 };
+
+/// The legacy of the previous program, as passed on the command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Legacy {
+    /// Files of the ports inside and outside, if they are inherited: others are opened again.
+    pub(crate) ports: [Option<i32>; 2],
+    /// File of the standby memory, and its length in bytes.
+    pub(crate) standby: (i32, usize),
+    /// The last region's generation.
+    pub(crate) generation: u64,
+    /// How often the program has been replaced.
+    pub(crate) upgrades: u64,
+    /// The last version of read-mostly states.
+    pub(crate) version: u32,
+    /// The epoch of the wire's clock ([`Clock::since`](crate::ingress::clock::Clock::since)).
+    pub(crate) epoch: u64,
+    /// File of the previous program, for a way back; `None` on the way back.
+    pub(crate) image: Option<i32>,
+}
+
+impl FromStr for Legacy {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || {
+            format!(
+                "`{text}` is nothing that a program leaves behind: it is for `run --live` alone"
+            )
+        };
+        let words: [&str; 9] =
+            text.split(',').collect::<Vec<_>>().try_into().map_err(|_| wrong())?;
+        let [inside, outside, standby, bytes, generation, upgrades, version, epoch, image] = words;
+        let number = |word: &str| word.parse::<u64>().map_err(|_| wrong());
+        let file = |word| i32::try_from(number(word)?).map_err(|_| wrong());
+        let maybe = |word| if word == "-" { Ok(None) } else { file(word).map(Some) };
+        let (bytes, generation, upgrades) =
+            (number(bytes)?, number(generation)?, number(upgrades)?);
+        Ok(Self {
+            ports: [maybe(inside)?, maybe(outside)?],
+            standby: (file(standby)?, bytes as usize),
+            generation,
+            upgrades,
+            version: u32::try_from(number(version)?).map_err(|_| wrong())?,
+            epoch: number(epoch)?,
+            image: maybe(image)?,
+        })
+    }
+}
+
+impl Legacy {
+    /// The legacy for a rehearsal.
+    const NOTHING: Self = Self {
+        ports: [None; 2],
+        standby: (0, 0),
+        generation: 0,
+        upgrades: 0,
+        version: 0,
+        epoch: 0,
+        image: None,
+    };
+
+    fn argument(&self) -> String {
+        let Self { ports: [inside, outside], standby: (standby, bytes), .. } = self;
+        let Self { generation, upgrades, version, epoch, image, .. } = self;
+        let [inside, outside, image] = [inside, outside, image]
+            .map(|file| file.map_or_else(|| "-".to_owned(), |file| file.to_string()));
+        format!(
+            "{inside},{outside},{standby},{bytes},{generation},{upgrades},{version},{epoch},{image}"
+        )
+    }
+}
+
+/// The path of this program's file, even if it was replaced.
+pub(crate) fn own_file() -> Result<PathBuf, RunError> {
+    let failed = |cause| RunError::System { what: "finding this program's file", cause };
+    let path = std::env::current_exe().map_err(failed)?;
+    // The kernel marks a file in this way if its name was given to another one.
+    let name = path.to_str().and_then(|name| name.strip_suffix(" (deleted)"));
+    Ok(match name {
+        Some(name) if !path.exists() => name.into(),
+        _ => path,
+    })
+}
+
+/// Checks whether the program in this file can replace this one and take its entries of this
+/// layout; the error is the reason.
+pub(crate) fn check(program: &Path, old: &Layout) -> Result<(), String> {
+    let shown = program.display();
+    let mut command = Command::new(program);
+    command.arg(LAYOUT_COMMAND).stdin(Stdio::null());
+    let told = beside::run(command, LAYOUT_LIMITS).map_err(|why| format!("{shown}: {why}"))?;
+    let new: Layout = serde_json::from_slice(&told.stdout)
+        .map_err(|_| format!("{shown} is not a program of Cora with live runs"))?;
+    new.conversion(old)?;
+    rehearse(program).map_err(|why| format!("{shown} can't run as this program does: {why}"))
+}
+
+/// Runs it once, with this program's own command line.
+fn rehearse(program: &Path) -> Result<(), String> {
+    let (_, words) = own_words();
+    let mut command = Command::new(program);
+    // It must accept a legacy, but take nothing of it.
+    command.args(words).arg("--legacy").arg(Legacy::NOTHING.argument());
+    command.arg(format!("--{REHEARSE}")).stdin(Stdio::null());
+    let told = beside::run(command, REHEARSAL_LIMITS)?;
+    if told.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&told.stderr);
+    let mut said = said.lines().filter(|line| !line.trim().is_empty());
+    // The first error is the cause; without one, the last line is closest to it.
+    let first = said.clone().find_map(|line| line.strip_prefix("error: "));
+    Err(match first.or_else(|| said.next_back()) {
+        Some(why) => format!("{} ({})", why.trim(), told.status),
+        None => told.status.to_string(),
+    })
+}
+
+/// This process's name, and the words of its command line that don't concern a previous program.
+fn own_words() -> (Option<OsString>, Vec<OsString>) {
+    let mut words = std::env::args_os();
+    let name = words.next();
+    let mut words: Vec<_> = words.collect();
+    if let Some(at) = words.iter().position(|word| word == "--legacy") {
+        words.drain(at..(at + 2).min(words.len()));
+    }
+    (name, words)
+}
+
+/// Becomes the program in this file; returns only with an error.
+pub(crate) fn become_program(program: &Path, ports: [Upgrade<'_>; 2], legacy: Legacy) -> RunError {
+    let failed = |cause| RunError::Start { program: program.display().to_string(), cause };
+    let mut files = [None; 2];
+    for (place, port) in files.iter_mut().zip(ports) {
+        let Upgrade::Inherit(file) = port else { continue };
+        if let Err(errno) = rustix::io::fcntl_setfd(file, FdFlags::empty()) {
+            return failed(errno.into());
+        }
+        *place = Some(file.as_raw_fd());
+    }
+    // A machine without /proc has no way back, but can still upgrade.
+    let image = File::open("/proc/self/exe").ok();
+    let image = image.filter(|image| rustix::io::fcntl_setfd(image, FdFlags::empty()).is_ok());
+    let image = image.map(File::into_raw_fd);
+    execute(program, &Legacy { ports: files, image, ..legacy })
+}
+
+fn execute(program: &Path, legacy: &Legacy) -> RunError {
+    let (name, words) = own_words();
+    let mut command = Command::new(program);
+    command.arg0(name.unwrap_or_else(|| program.into()));
+    command.args(words).arg("--legacy").arg(legacy.argument());
+    log::flush();
+    let cause = command.exec();
+    RunError::Start { program: program.display().to_string(), cause }
+}
+
+/// The way back to the previous program, until this one works.
+#[derive(Debug)]
+pub(crate) struct WayBack {
+    legacy: Legacy,
+    /// Its file.
+    image: i32,
+}
+
+impl WayBack {
+    /// From the legacy of the previous program, if it includes a way back.
+    pub(crate) fn of(legacy: &Legacy) -> Option<Self> {
+        Some(Self { legacy: *legacy, image: legacy.image? })
+    }
+
+    /// Becomes the previous program again, for this reason; returns only with an error.
+    pub(crate) fn take(self, why: &RunError) -> RunError {
+        log::say(format_args!("the new program can't go on, and the one before comes back: {why}"));
+        let Self { legacy, image } = self;
+        let program = PathBuf::from(format!("/proc/self/fd/{image}"));
+        let upgrades = legacy.upgrades.saturating_sub(1);
+        execute(&program, &Legacy { upgrades, image: None, ..legacy })
+    }
+}
+
+/// Closes the files of the previous program's legacy, once this program works.
+pub(crate) fn let_go(legacy: &Legacy) {
+    let Legacy { ports: [inside, outside], standby: (standby, _), image, .. } = *legacy;
+    for file in [inside, outside, image, Some(standby)].into_iter().flatten() {
+        // SAFETY: the previous program left the file to this one, which opened its own duplicates
+        // of the files that it needs, and uses this number for the last time.
+        drop(unsafe { OwnedFd::from_raw_fd(file) });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_left_behind_is_told_by_an_argument() {
+        for ports in [[Some(3), Some(4)], [None, Some(4)], [None, None]] {
+            for image in [Some(9), None] {
+                let (standby, epoch) = ((5, 8192), u64::MAX);
+                let legacy =
+                    Legacy { ports, standby, generation: 7, upgrades: 1, version: 3, epoch, image };
+                assert_eq!(legacy.argument().parse(), Ok(legacy));
+            }
+        }
+        for wrong in [
+            "",
+            "1,2,3",
+            "1,2,3,4,5,6,7,8",
+            "1,2,3,4,5,6,x,8,9",
+            "99999999999,1,2,3,4,5,6,7,8",
+            "1,2,-,3,4,5,6,7,8",
+        ] {
+            assert!(wrong.parse::<Legacy>().is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,27 @@
+//! Frames in and out: the wire of a run.
+//!
+//! | module | contents |
+//! | --- | --- |
+//! | [`pcap`] | reading and writing of pcap and pcapng files |
+//! | `capture` | a capture as the wire |
+//! | `capture_clock` | the run time, from the stamps of a capture |
+//! | `capture_notes` | irregularities of a capture |
+//! | `clock` | the time of a live wire |
+//! | `feed` | the wire's end of a region |
+//! | `inside` | the addresses of the inside |
+//! | `ports` | a live wire between two ports |
+//! | `port_names` | the names of those ports |
+//! | `tally` | packets that left, by the side that handled them |
+//! | `versions` | versions of read-mostly states, which change between two frames |
+
+pub(crate) mod capture;
+pub(crate) mod capture_clock;
+pub(crate) mod capture_notes;
+pub(crate) mod clock;
+pub(crate) mod feed;
+pub(crate) mod inside;
+pub mod pcap;
+pub(crate) mod port_names;
+pub(crate) mod ports;
+pub(crate) mod tally;
+pub(crate) mod versions;

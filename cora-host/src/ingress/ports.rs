@@ -1,0 +1,351 @@
+//! A live wire: frames come through two ports, until the run is told to end.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use cora_core::packet::{MAX_FRAME, Meta, Port as Side};
+use cora_port::{Link, OnReceive, Port, PortError, PortName, Upgrade};
+use cora_runtime::link::message::Stamp;
+use cora_runtime::link::payload::Parked;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use serde::Serialize;
+
+use crate::RunError;
+use crate::ingress::capture::{Cable, Next};
+use crate::ingress::clock::Clock;
+use crate::ingress::port_names::Ports;
+use crate::process::log;
+
+/// Frames that are taken from a port at once.
+const BURST: usize = 32;
+
+/// A port, at the end of a run.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct PortReport {
+    /// Its name, as typed.
+    pub(crate) name: String,
+    /// Frames that it received.
+    pub(crate) received: u64,
+    /// Frames that it sent.
+    pub(crate) transmitted: u64,
+    /// Frames dropped at it, in either direction, by name.
+    pub(crate) dropped: BTreeMap<&'static str, u64>,
+    /// Other counts, by name.
+    pub(crate) remarks: BTreeMap<&'static str, u64>,
+    /// Whether the link was up.
+    pub(crate) link: &'static str,
+    /// MTU of its frames, in bytes.
+    pub(crate) mtu: usize,
+    /// The treatment of checksums in received frames.
+    pub(crate) checksums: &'static str,
+    /// Its findings and choices.
+    pub(crate) notes: Vec<String>,
+}
+
+/// A port, and its frames that were not fed in yet.
+#[derive(Debug)]
+struct End {
+    port: Box<dyn Port>,
+    name: PortName,
+    side: Side,
+    /// Concatenated frames, and the end offset of each.
+    bytes: Vec<u8>,
+    ends: Vec<usize>,
+    /// The number of the next one.
+    next: usize,
+    /// When the burst came, by the wire's clock.
+    came_at: u64,
+    /// Number of its notes that were logged.
+    told: usize,
+}
+
+/// Both ports.
+#[derive(Debug)]
+pub(crate) struct LiveWire {
+    ends: [End; 2],
+    clock: Clock,
+    /// The port to be polled next.
+    turn: usize,
+    came: u64,
+    left: u64,
+    now: u64,
+    /// Frames to a port that does not exist.
+    pub(crate) refused: u64,
+    pub(crate) too_long: u64,
+    /// No more frames come.
+    pub(crate) stopped: bool,
+}
+
+impl LiveWire {
+    /// Opens the ports, or takes over those in these files.
+    pub(crate) fn open(
+        ports: &Ports,
+        files: [Option<i32>; 2],
+        clock: Clock,
+    ) -> Result<Self, RunError> {
+        let [inside, outside] = files;
+        Ok(Self {
+            ends: [
+                End::open(&ports.inside, Side::INSIDE, inside)?,
+                End::open(&ports.outside, Side::OUTSIDE, outside)?,
+            ],
+            clock,
+            turn: 0,
+            came: 0,
+            left: 0,
+            now: 0,
+            refused: 0,
+            too_long: 0,
+            stopped: false,
+        })
+    }
+
+    /// Waits for a frame, at most for this time.
+    pub(crate) fn wait(&self, at_most: Duration) {
+        let waits = self.ends.iter().map(|end| end.port.handles());
+        let waits: Vec<_> = waits.collect();
+        if waits.iter().any(Vec::is_empty) {
+            // Such a port can't be waited for, so it is polled.
+            return std::thread::yield_now();
+        }
+        let mut files: Vec<_> = waits
+            .iter()
+            .flatten()
+            .map(|file| PollFd::from_borrowed_fd(*file, PollFlags::IN))
+            .collect();
+        let time = Timespec { tv_sec: 0, tv_nsec: at_most.subsec_nanos().into() };
+        // Ready or not, the caller checks again.
+        let _ready = poll(&mut files, Some(&time));
+    }
+
+    /// Checks both ports for changes, and logs their notes. Stops when both are exhausted.
+    pub(crate) fn look(&mut self) -> Result<(), RunError> {
+        for end in &mut self.ends {
+            end.port.look()?;
+            let notes = end.port.notes();
+            for note in notes.iter().skip(end.told) {
+                log::say(note);
+            }
+            end.told = notes.len();
+        }
+        let ended = |end: &End| end.port.is_exhausted() && end.is_empty();
+        self.stopped |= self.ends.iter().all(ended);
+        Ok(())
+    }
+
+    /// How a successor program gets the ports, inside and outside.
+    pub(crate) fn upgrades(&self) -> [Upgrade<'_>; 2] {
+        self.ends.each_ref().map(|end| end.port.upgrade())
+    }
+
+    /// The name of a port that a successor can't take over.
+    pub(crate) fn stays(&self) -> Option<String> {
+        let stays = |end: &&End| matches!(end.port.upgrade(), Upgrade::Refuse);
+        self.ends.iter().find(stays).map(|end| end.name.to_string())
+    }
+
+    /// Output frames that the ports dropped, by name. Input frames that they dropped never got
+    /// here.
+    pub(crate) fn dropped(&self) -> BTreeMap<&'static str, u64> {
+        let mut all = BTreeMap::new();
+        for end in &self.ends {
+            let counters = end.port.counters();
+            let towards_them = [
+                ("link-down", counters.link_down),
+                ("transmit-ring-full", counters.transmit_ring_full),
+                ("too-long", counters.too_long),
+                ("not-taken", counters.not_taken),
+            ];
+            for (name, count) in towards_them {
+                *all.entry(name).or_default() += count;
+            }
+        }
+        *all.entry("not-taken").or_default() += self.refused;
+        *all.entry("too-long").or_default() += self.too_long;
+        all
+    }
+
+    /// The reports of both ports, inside and outside.
+    pub(crate) fn report(&self) -> [PortReport; 2] {
+        self.ends.each_ref().map(End::report)
+    }
+
+    /// The wire's clock.
+    pub(crate) const fn clock(&self) -> Clock {
+        self.clock
+    }
+
+    /// All frames of a burst were available together, so they get one arrival time, and the clock
+    /// is read once.
+    fn stamp(&mut self, side: Side, time: u64) -> Stamp {
+        // A burst of one port may be older than frames already taken from the other.
+        self.now = self.now.max(time);
+        let number = self.came;
+        self.came += 1;
+        let meta = Meta { time, now: self.now, port: side };
+        Stamp { meta, number, horizon: self.now, egress: side, parked: Parked::NONE, missing: 0 }
+    }
+}
+
+impl End {
+    fn open(name: &PortName, side: Side, file: Option<i32>) -> Result<Self, PortError> {
+        let port = match (name, file) {
+            (PortName::Tap { interface }, Some(file)) => {
+                Box::new(cora_port::tap::Tap::inherited(interface, file)?)
+            }
+            _ => cora_port::open(name)?,
+        };
+        let (bytes, ends) = (Vec::new(), Vec::new());
+        Ok(Self { port, name: name.clone(), side, bytes, ends, next: 0, came_at: 0, told: 0 })
+    }
+
+    fn is_empty(&self) -> bool {
+        self.next == self.ends.len()
+    }
+
+    /// Takes the next burst from the port, if the previous one is consumed.
+    fn fill(&mut self, clock: Clock) -> Result<(), PortError> {
+        if !self.is_empty() {
+            return Ok(());
+        }
+        self.bytes.clear();
+        self.ends.clear();
+        self.next = 0;
+        let (bytes, ends) = (&mut self.bytes, &mut self.ends);
+        self.port.receive(BURST, &mut |frame| {
+            bytes.extend_from_slice(frame);
+            ends.push(bytes.len());
+        })?;
+        if !self.ends.is_empty() {
+            self.came_at = clock.now();
+        }
+        Ok(())
+    }
+
+    /// The next frame of the burst.
+    fn next(&mut self) -> Option<&[u8]> {
+        let end = *self.ends.get(self.next)?;
+        let start = self.next.checked_sub(1).map_or(0, |before| self.ends[before]);
+        self.next += 1;
+        self.bytes.get(start..end)
+    }
+
+    fn report(&self) -> PortReport {
+        let counters = self.port.counters();
+        let some = |counts: &[(&'static str, u64)]| {
+            counts.iter().copied().filter(|(_, count)| *count > 0).collect()
+        };
+        PortReport {
+            name: self.name.to_string(),
+            received: counters.received,
+            transmitted: counters.transmitted,
+            dropped: some(&counters.outcomes()),
+            remarks: some(&counters.remarks()),
+            link: match self.port.link() {
+                Link::Up => "up",
+                Link::Down => "down",
+            },
+            mtu: self.port.mtu(),
+            checksums: match self.port.checksums().on_receive {
+                OnReceive::AsTheyCame => "as they came",
+                OnReceive::Finished => "finished where the kernel says that the sender did not",
+                OnReceive::FinishedByLook => "finished where the sender evidently did not",
+            },
+            notes: self.port.notes(),
+        }
+    }
+}
+
+impl Cable for LiveWire {
+    fn next(&mut self, buffer: &mut [u8]) -> Result<Next, RunError> {
+        if self.stopped {
+            return Ok(Next::End(self.now));
+        }
+        for _ in 0..self.ends.len() {
+            self.turn ^= 1;
+            let end = &mut self.ends[self.turn];
+            end.fill(self.clock)?;
+            let (side, came_at) = (end.side, end.came_at);
+            while let Some(frame) = end.next() {
+                let length = frame.len();
+                match buffer.get_mut(..length) {
+                    Some(place) if length <= MAX_FRAME => {
+                        place.copy_from_slice(frame);
+                        return Ok(Next::Frame(self.stamp(side, came_at), length));
+                    }
+                    _ => {
+                        self.came += 1;
+                        self.too_long += 1;
+                    }
+                }
+            }
+        }
+        Ok(Next::NotYet)
+    }
+
+    /// No bell rings when a frame arrives at a port.
+    fn is_quiet(&mut self) -> bool {
+        false
+    }
+
+    fn write(&mut self, stamp: &Stamp, frame: &[u8]) -> Result<(), RunError> {
+        match self.ends.iter_mut().find(|end| end.side == stamp.egress) {
+            Some(end) => self.left += end.port.transmit(&[frame]) as u64,
+            None => self.refused += 1,
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<(), RunError> {
+        for end in &mut self.ends {
+            end.port.flush()?;
+        }
+        Ok(())
+    }
+
+    fn packets(&self) -> (u64, u64) {
+        (self.came, self.left)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    use super::*;
+
+    const SECOND: u64 = 1_000_000_000;
+
+    /// The wall clock is set forward by a year, back by two, and to 1970: frame times still follow
+    /// elapsed time.
+    #[test]
+    fn frames_are_stamped_by_time_that_passes_alone() {
+        static PASSES: AtomicU64 = AtomicU64::new(7 * SECOND);
+        static WALL: AtomicU64 = AtomicU64::new(1_800_000_000 * SECOND);
+        let clock = Clock::by(|| PASSES.load(Ordering::Relaxed), || WALL.load(Ordering::Relaxed));
+        let ports = "inside=mem:flows=1;size=60,outside=mem:flows=1;size=60".parse().unwrap();
+        let mut wire = LiveWire::open(&ports, [None; 2], clock).unwrap();
+        let mut buffer = vec![0; MAX_FRAME];
+        let mut next = || loop {
+            // Bursts taken earlier are consumed first.
+            match wire.next(&mut buffer).unwrap() {
+                Next::Frame(stamp, _) if stamp.number.is_multiple_of(2 * BURST as u64) => {
+                    return stamp.meta;
+                }
+                Next::Frame(..) => {}
+                other => panic!("{other:?}"),
+            }
+        };
+        let begin = next();
+        assert_eq!(begin.now, 1_800_000_000 * SECOND);
+        let walls = [1_831_536_000, 1_768_464_000, 0];
+        for (seconds, wall) in walls.into_iter().enumerate() {
+            WALL.store(wall * SECOND, Ordering::Relaxed);
+            PASSES.fetch_add(SECOND, Ordering::Relaxed);
+            let meta = next();
+            let expected = begin.now + (seconds as u64 + 1) * SECOND;
+            assert_eq!((meta.now, meta.time), (expected, expected));
+        }
+    }
+}

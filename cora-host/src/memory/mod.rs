@@ -1,0 +1,17 @@
+//! Memory from the kernel.
+//!
+//! | module | contents |
+//! | --- | --- |
+//! | `cache_padded` | cache padding for data of different pairs |
+//! | `futex` | waiting for the NIC, asleep |
+//! | `map` | memory from the kernel, private or shared |
+//! | `pages` | the page sizes of that memory |
+//! | `room` | the memory available to a run |
+//! | `supply` | memory for the states |
+
+pub(crate) mod cache_padded;
+pub(crate) mod futex;
+pub(crate) mod map;
+pub(crate) mod pages;
+pub(crate) mod room;
+pub(crate) mod supply;

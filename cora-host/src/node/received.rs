@@ -1,0 +1,140 @@
+//! The NIC's messages to the host's worker that are neither packets nor about flows: versions, its
+//! load, and its results at the end.
+
+use std::collections::BTreeMap;
+
+use cora_control::Seen;
+use cora_core::app::App;
+use cora_core::plain::Plain as _;
+use cora_runtime::channel::ProtocolError;
+use cora_runtime::host_half::HostHalf;
+use cora_runtime::link::message::{Control, Kind, Message, Ownership, Report, Telemetry};
+use cora_runtime::telemetry::{TALKERS, Talker};
+
+use crate::RunError;
+use crate::ingress::versions::{Arriving, most_told};
+use crate::node::back::{Back, taken};
+use crate::observe::state::Contents;
+
+/// Limit of outcome names that a NIC may send, and of the bytes of each: no program has more.
+const MOST_NAMES: usize = 256;
+
+/// The NIC's results at the end of the run.
+#[derive(Debug, Default)]
+pub(crate) struct NicAccount {
+    pub(crate) report: Report,
+    pub(crate) outcomes: BTreeMap<String, u64>,
+}
+
+/// Everything received from the NIC so far, except packets and flows.
+#[derive(Debug)]
+pub(crate) struct Received<A: App> {
+    /// Set when the NIC has no packet left: its time at the end.
+    pub(crate) drained: Option<u64>,
+    /// The NIC was told that the host is drained, too.
+    pub(crate) answered: bool,
+    /// Entries that stayed at the NIC.
+    pub(crate) contents: Contents,
+    /// Encoded entries of recorded states that stayed at the NIC, each with its state's number, if
+    /// they are exported.
+    pub(crate) left: Vec<(u16, Vec<u8>)>,
+    /// The change of read-mostly states that is arriving.
+    pub(crate) arriving: Arriving,
+    /// The last load report of the NIC.
+    pub(crate) seen: Seen<A::Group>,
+    /// Set when the NIC's last message came.
+    pub(crate) account: Option<NicAccount>,
+    outcomes: BTreeMap<String, u64>,
+    /// Bytes of the NIC's states that it sent at the end.
+    bytes: usize,
+}
+
+impl<A: App> Default for Received<A> {
+    fn default() -> Self {
+        Self {
+            drained: None,
+            answered: false,
+            contents: Contents::default(),
+            left: Vec::new(),
+            arriving: Arriving::default(),
+            seen: Seen::default(),
+            account: None,
+            outcomes: BTreeMap::new(),
+            bytes: 0,
+        }
+    }
+}
+
+impl<A: App> Received<A> {
+    /// Discards everything from a NIC that did not reach its end, except the version in force.
+    pub(crate) fn forget(&mut self) {
+        let mut arriving = std::mem::take(&mut self.arriving);
+        arriving.forget();
+        *self = Self { arriving, account: self.account.take(), ..Self::default() };
+    }
+
+    /// Handles a message that is no packet.
+    pub(crate) fn message(
+        &mut self,
+        half: &mut HostHalf<A>,
+        back: &mut Back,
+        message: &Message<'_>,
+    ) -> Result<(), RunError> {
+        match *message {
+            Message::Control(Control::Drained { now }) => self.drained = Some(now),
+            Message::Control(Control::Piece { state, piece }) if self.answered => {
+                let now = half.now().max(self.drained.unwrap_or(0));
+                self.bytes += taken(piece);
+                if self.bytes > most_told::<A>() {
+                    return Err(ProtocolError::TooMuch(Kind::Piece).into());
+                }
+                if back.exporter.is_some() && A::RECORDED.contains(&state.into()) {
+                    self.left.push((state, piece.to_vec()));
+                }
+                self.contents.take_in(half.engine().app(), state, piece, now)?;
+            }
+            // At its position between packets on the wire.
+            Message::Control(Control::Piece { state, piece }) if A::READ_MOSTLY => {
+                self.arriving.take::<A>(state, piece)?;
+            }
+            Message::Control(Control::Change { .. }) if A::READ_MOSTLY => self.arriving.forget(),
+            Message::Control(Control::Changed { version, pieces }) if A::READ_MOSTLY => {
+                self.arriving.end(half.engine().app(), version, pieces)?;
+            }
+            Message::Telemetry(Telemetry::Outcome { count, name }) if self.answered => {
+                let several = self.outcomes.len() >= MOST_NAMES || name.0.len() > MOST_NAMES;
+                if several {
+                    return Err(ProtocolError::TooMuch(Kind::Outcome).into());
+                }
+                let name = String::from_utf8_lossy(name.0).into_owned();
+                *self.outcomes.entry(name).or_default() += count;
+            }
+            Message::Telemetry(Telemetry::Report { report }) if self.answered => {
+                let outcomes = std::mem::take(&mut self.outcomes);
+                self.account = Some(NicAccount { report, outcomes });
+            }
+            Message::Telemetry(Telemetry::Load { load }) => {
+                self.seen = Seen { load: Some(load), talkers: Vec::new() };
+                // Updates the count: flows that ended there are gone.
+                half.count_at_nic(load.counts.flows as u32);
+            }
+            Message::Telemetry(Telemetry::Talker { count, error, group }) => {
+                let key = A::Group::get(group).ok_or(ProtocolError::Undecodable(Kind::Talker))?;
+                // Keeps at most as many as a side counts, however many arrive.
+                if self.seen.talkers.len() < TALKERS {
+                    self.seen.talkers.push(Talker { key, count, error });
+                }
+            }
+            // Only a host with replicas needs to know its flows.
+            Message::Ownership(Ownership::Owned { .. } | Ownership::AllOwned { .. })
+                if !A::DURABLE => {}
+            _ => {
+                if let Some(ledger) = &mut back.ledger {
+                    ledger.received(message);
+                }
+                half.message(message, back)?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,276 @@
+//! The host's half of the protocol, on its ends of the rings.
+
+use std::fmt;
+use std::time::{Duration, Instant};
+
+use cora_control::{Ledger, Observation, Seen};
+use cora_core::app::App;
+use cora_runtime::channel::Outbox;
+use cora_runtime::durability::ReplicaStore;
+use cora_runtime::exec::burst::{BURST, BURST_BYTES};
+use cora_runtime::exec::reassemble::reassemble;
+use cora_runtime::host_half::HostHalf;
+use cora_runtime::link::message::{Control, Frames, Load, MAX_MESSAGE, Message, Telemetry};
+use cora_runtime::link::region::Rings;
+use cora_runtime::link::ring::{Consumer, Producer, SharedMemory};
+use cora_runtime::node::serve_punts;
+use cora_runtime::ownership::{AT_ONCE, Order};
+
+use crate::RunError;
+use crate::durability::heap::Copies;
+use crate::ingress::tally::Ways;
+use crate::ingress::versions::most_told;
+use crate::memory::cache_padded as apart;
+use crate::memory::cache_padded::Bytes;
+use crate::node::back::{Back, left_unread, taken};
+use crate::node::received::Received;
+use crate::node::running::Word;
+use crate::observe::ipfix::Exporter;
+
+/// The host's half at work.
+pub struct Worker<A: App> {
+    /// Its half of the program.
+    pub half: HostHalf<A>,
+    punt: Consumer<SharedMemory>,
+    back: Back,
+    buffer: Option<Bytes<BURST_BYTES>>,
+    /// The NIC's other messages.
+    pub(crate) received: Received<A>,
+}
+
+impl<A: App> fmt::Debug for Worker<A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Worker").field("back", &self.back).finish_non_exhaustive()
+    }
+}
+
+impl<A: App> Worker<A> {
+    /// A worker that has handled nothing, at its ends of these rings.
+    pub fn new(half: HostHalf<A>, rings: &Rings) -> Self {
+        Self {
+            half,
+            punt: Consumer::new(rings.punt),
+            back: Back::new(rings.back),
+            buffer: Some(apart::bytes()),
+            received: Received::default(),
+        }
+    }
+
+    /// Takes over the entries of the previous host from their replicas, or begins `afresh`;
+    /// replicas are kept in `standby` from now on.
+    pub(crate) fn take_over(
+        &mut self,
+        mut standby: Box<dyn ReplicaStore + Send>,
+        now: u64,
+        afresh: bool,
+    ) {
+        self.half.take_over(now, standby.as_mut(), afresh);
+        self.back.standby = Some(standby);
+    }
+
+    /// Continues with the rings of another region and its NIC, once the previous NIC ended and all
+    /// that it published was handled. Finished packets that the old NIC did not take are sent
+    /// through the new one. Without `old` rings (after a protocol violation), packets that the NIC
+    /// may have changed are dropped.
+    pub(crate) fn replug(&mut self, old: Option<&Rings>, rings: &Rings) {
+        self.back.ring.publish();
+        let mut done = old.map(left_unread).unwrap_or_default();
+        let lots = old.and_then(|old| old.lots.as_ref());
+        let mut buffer = vec![0; MAX_MESSAGE];
+        done.append(&mut self.back.waiting);
+        done.retain_mut(|(kind, bytes)| {
+            // A head without a valid payload buffer is no longer a packet.
+            let whole = reassemble(*kind, bytes, lots, &mut buffer)
+                .map(|whole| whole.encode(|_, parts| parts.concat()));
+            whole.is_ok_and(|whole| {
+                *bytes = whole;
+                true
+            })
+        });
+        self.back.waiting_bytes = done.iter().map(|(_, bytes)| taken(bytes)).sum();
+        self.back.waiting = done;
+        (self.back.stuck_since, self.back.broken) = (None, false);
+        self.back.ring = Producer::new(rings.back);
+        self.punt = Consumer::new(rings.punt);
+        self.received.forget();
+        match &mut self.back.standby {
+            Some(standby) => self.half.nic_lost(standby.as_mut()),
+            None => self.half.nic_lost(&mut Copies::new(0)),
+        };
+    }
+
+    /// After [`Self::replug`], avoids sending packets twice: `left` of them had already left
+    /// through the old NIC. Returns those that were sent before.
+    pub(crate) fn renew(&mut self, left: Ways) -> Ways {
+        let Back { waiting, waiting_bytes, sent, .. } = &mut self.back;
+        let doubled = (left.total() + waiting.len() as u64).saturating_sub(sent.total());
+        // They left in order, so they are the first ones.
+        for (_, bytes) in waiting.drain(..waiting.len().min(doubled as usize)) {
+            *waiting_bytes -= taken(&bytes);
+        }
+        let mut again = Ways::default();
+        for (kind, bytes) in waiting {
+            if let Some(Message::Frames(Frames::Send { stamp, .. })) = Message::decode(*kind, bytes)
+            {
+                again.note(stamp.meta.port, stamp.egress);
+            }
+        }
+        let before = *sent - again;
+        *sent = again;
+        before
+    }
+
+    /// Sends records of ended entries to this exporter.
+    pub(crate) fn export_to(&mut self, exporter: Option<Exporter>) {
+        self.back.exporter = exporter;
+    }
+
+    /// Called when idle: sends waiting records.
+    pub(crate) fn tick(&self) {
+        if let Some(exporter) = &self.back.exporter {
+            exporter.tick();
+        }
+    }
+
+    /// Keeps replicas of durable entries in this process.
+    pub(crate) fn keep_copies(&mut self) {
+        self.back.standby = Some(Box::new(Copies::new(most_told::<A>())));
+    }
+
+    /// Stores the number of the packet that the handlers run in `word`.
+    pub(crate) const fn note_at(&mut self, word: Word) {
+        self.back.runs = word;
+    }
+
+    /// Sends the NIC the versions of read-mostly states, and tells it to begin.
+    pub fn begin(&mut self, configured: &[usize]) {
+        for number in configured {
+            let back = &mut self.back;
+            let home = self.half.engine().app().state(*number);
+            home.export(0, &mut |piece| {
+                back.send(&Control::Piece { state: *number as u16, piece }.into());
+            });
+        }
+        self.back.send(&Control::Begin {}.into());
+        self.back.flush();
+    }
+
+    /// Handles the NIC's messages; returns whether there were any.
+    pub fn poll(&mut self) -> Result<bool, RunError> {
+        self.back.flush();
+        if self.back.broken {
+            return Err(RunError::RingToNic);
+        }
+        if self.back.is_over_full()? {
+            return Ok(false);
+        }
+        let handed = self.hand_over()?;
+        if self.punt.is_empty()? {
+            let anything = self.finish() || handed;
+            if !anything {
+                self.back.ring.rest();
+            }
+            return Ok(anything);
+        }
+        let start = Instant::now();
+        let mut buffer = self.buffer.take().unwrap_or_else(apart::bytes);
+        let Self { half, punt, back, received, .. } = self;
+        let handled =
+            serve_punts(half, punt, back, (&mut buffer.0, BURST), |half, back, message| {
+                received.message(half, back, message)
+            });
+        self.buffer = Some(buffer);
+        handled?;
+        self.back.flush();
+        self.half.report.busy_ns += start.elapsed().as_nanos() as u64;
+        Ok(true)
+    }
+
+    /// Sends entries during the handover of a flow with many, as far as the ring has space and
+    /// nothing waits. Returns whether there were any.
+    fn hand_over(&mut self) -> Result<bool, RunError> {
+        if !self.half.is_handing_over() || !self.back.waiting.is_empty() {
+            return Ok(false);
+        }
+        let start = Instant::now();
+        self.half.hand_over(AT_ONCE, &mut self.back)?;
+        self.back.flush();
+        self.half.report.busy_ns += start.elapsed().as_nanos() as u64;
+        Ok(true)
+    }
+
+    /// Tells the NIC that the host is drained, once the NIC has no packet left and no offload is in
+    /// progress.
+    fn finish(&mut self) -> bool {
+        if self.received.drained.is_none() || self.received.answered {
+            return false;
+        }
+        self.half.close();
+        if !self.half.is_drained() {
+            return false;
+        }
+        self.received.answered = true;
+        self.back.send(&Control::Drained { now: self.half.now() }.into());
+        self.back.flush();
+        true
+    }
+
+    /// Requests load reports from the NIC with this period.
+    pub fn watch(&mut self, every: Duration) {
+        self.back.ledger = Some(Ledger::new());
+        self.half.watch();
+        self.tell_every(every);
+    }
+
+    /// Sets the period of the NIC's load reports.
+    pub fn tell_every(&mut self, every: Duration) {
+        self.back.send(&Telemetry::Watch { every: every.as_nanos() as u64 }.into());
+        self.back.flush();
+    }
+
+    /// The load of both sides, as far as it is known here.
+    pub fn observe(&mut self, now_ns: u64) -> Observation<A::Group> {
+        let mut talkers = Vec::new();
+        let load = self.half.load(|talker| talkers.push(*talker));
+        let load = Load {
+            time: now_ns,
+            wire_ring: self.punt.occupancy() as u64,
+            peer_ring: self.back.occupancy() as u64,
+            ..load
+        };
+        let moved = self.back.ledger.as_mut().map(Ledger::take).unwrap_or_default();
+        Observation {
+            host: Seen { load: Some(load), talkers },
+            nic: self.received.seen.clone(),
+            moved,
+        }
+    }
+
+    /// Executes the controller's orders, as far as possible.
+    pub fn follow(&mut self, orders: &[Order<A::Group>]) {
+        for order in orders {
+            self.half.follow(order, &mut self.back);
+        }
+        self.back.flush();
+    }
+
+    /// Whether a message waits for space in the ring to the NIC.
+    pub fn waits_for_room(&self) -> bool {
+        !self.back.is_clear() || self.half.is_handing_over()
+    }
+
+    /// Whether the NIC has sent nothing, and its ring is sound.
+    pub fn has_nothing(&mut self) -> Result<bool, RunError> {
+        Ok(self.punt.is_empty_indeed()?)
+    }
+
+    /// Number of records received from the NIC.
+    pub(crate) fn ring_records(&self) -> u64 {
+        self.punt.records()
+    }
+
+    /// The end of the run time.
+    pub(crate) fn now(&self) -> u64 {
+        self.half.now().max(self.received.drained.unwrap_or(0))
+    }
+}

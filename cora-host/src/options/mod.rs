@@ -1,0 +1,437 @@
+//! The options of a run: one description for a program's `run`, for `cargo cora run`, for run files
+//! and for the processes of a live run.
+//!
+//! ```text
+//! command line ─┐
+//!               ├─ read ─→ Run { options, words } ─→ a run, or (words) processes of a live run
+//! run's file ───┘
+//! ```
+//!
+//! Each option is in [`RunOptions`] once, with its default, its parser and its help. Code that
+//! passes options on iterates over clap's arguments ([`words`]), and names none of them.
+
+mod moves;
+pub(crate) mod nearest;
+pub(crate) mod run_file;
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use clap::parser::ValueSource;
+use clap::{Arg, ArgMatches, Args, Command, FromArgMatches as _};
+use cora_core::app::App;
+
+pub use moves::Moves;
+
+use crate::ingress::capture::{Reading, STANDARD};
+use crate::ingress::inside::Inside;
+use crate::ingress::pcap::LinkTypes;
+use crate::ingress::port_names::Ports;
+use crate::memory::pages::Pages;
+use crate::observe::ipfix::TargetName;
+
+/// How the NIC half runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum NicMode {
+    /// Not at all: the host handles every packet.
+    Off,
+    /// The aarch64 program, under qemu-aarch64 as a Cortex-A72 (BlueField-2's core).
+    Emulated,
+    /// The same source built for this machine.
+    Native,
+}
+
+/// Default time in seconds that a half may make no progress. A live one makes some at least every
+/// 20 ms, even if it is idle.
+pub(crate) const PATIENCE: u16 = 2;
+/// The same for a half that starts and maps memory, or ends and sends its results.
+pub(crate) const SLOW_PATIENCE: u16 = 30;
+
+/// Maximum number of pairs in a run: the bits of a word.
+pub(crate) const MOST_PAIRS: u16 = 64;
+
+/// How a network function runs.
+#[derive(Args, Clone, Debug)]
+pub struct RunOptions {
+    /// How the NIC half runs.
+    #[arg(long, value_enum, default_value = "native")]
+    pub(crate) nic: NicMode,
+    /// The capture that comes in at the NIC's wire: pcap or pcapng, maybe packed by gzip or zstd;
+    /// `-` for standard input.
+    #[arg(long = "in", value_name = "FILE")]
+    pub(crate) input: Option<PathBuf>,
+    /// Two ports in place of a capture, as inside=PORT,outside=PORT, each tap:NAME, packet:IFACE,
+    /// xdp:IFACE, pcap:IN+OUT or mem:flows=N;size=BYTES: until ctrl-C. Either half may die
+    /// meanwhile, and is started again.
+    #[arg(long, value_name = "PORTS")]
+    pub(crate) live: Option<Ports>,
+    /// After how many seconds a live run ends by itself [default: never].
+    #[arg(long, value_name = "N")]
+    pub(crate) seconds: Option<u64>,
+    /// A socket to be made there, open to its owner alone, by which `cargo cora configure` and
+    /// `cargo cora upgrade` reach a live run [default: none].
+    #[arg(long, value_name = "PATH")]
+    pub(crate) control: Option<PathBuf>,
+    /// Where to write what leaves, as pcap; `-` for standard output, and the report then goes to
+    /// standard error [default: nowhere].
+    #[arg(long = "out", value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// Print one JSON object instead of a table.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Where to write the final state of every table, as JSON in canonical order [default:
+    /// nowhere].
+    #[arg(long, value_name = "FILE")]
+    pub(crate) state_out: Option<PathBuf>,
+    /// The first version of a read-mostly state, from a file; may be given once per state [default:
+    /// the state's own].
+    #[arg(long = "config", value_name = "STATE=FILE", value_parser = configuration)]
+    pub(crate) configurations: Vec<(String, PathBuf)>,
+    /// Another version of a read-mostly state: it takes force before the packet with number N,
+    /// counted from 0. Where a capture is shorter, at its end. May be given several times.
+    #[arg(long = "change", value_name = "N:STATE=FILE", value_parser = change)]
+    pub(crate) changes: Vec<(u64, String, PathBuf)>,
+    /// Source prefixes that come in at the inside port, whatever interfaces the capture has
+    /// [default: its interfaces decide if there are several, else private addresses come from
+    /// inside].
+    #[arg(long, value_name = "PREFIX,…")]
+    pub(crate) inside: Option<Inside>,
+    /// Make up an Ethernet header for each packet of a capture that has none: raw IP, BSD loopback,
+    /// Linux cooked. Otherwise such a capture is refused.
+    #[arg(long)]
+    pub(crate) make_ethernet: bool,
+    /// Pairs of NIC core and host worker: flows are steered to them, and they share nothing.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = pair_count())]
+    pub(crate) pairs: u16,
+    /// Who decides which flows move: plan; adapt, a controller that learns; or adapt:FILE, with a
+    /// log of its decisions.
+    #[arg(long, value_name = "WHO", default_value = "plan")]
+    pub(crate) moves: Moves,
+    /// How often in a row a half that dies is started anew before the run ends. On captures, a NIC
+    /// that was killed, without a packet in between [default: 3 with durable states, otherwise 0];
+    /// in a live run, either half, without coming so far as to work [default: 5].
+    #[arg(long, value_name = "N")]
+    pub(crate) restarts: Option<u16>,
+    /// Which pages the host's states are on.
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) pages: Pages,
+    /// Where records of entries that ended go, as IPFIX (RFC 7011): a file, or udp:HOST:PORT for a
+    /// collector. For programs with a `recorded` state [default: nowhere].
+    #[arg(long, value_name = "WHERE")]
+    pub(crate) ipfix: Option<TargetName>,
+    /// How many seconds a half may stand still before it is ended. A live run starts it again; a
+    /// run on a capture ends with its NIC [default: 2; 30 as it begins].
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u16).range(1..))]
+    patience: Option<u16>,
+    /// A file with these options, as TOML: each key is an option's long name, paths are relative to
+    /// the file, and what the command line says comes first [default: none].
+    #[arg(long = FILE, value_name = "FILE")]
+    file: Option<PathBuf>,
+}
+
+/// The option that names a run file; ignored inside such a file.
+pub(crate) const FILE: &str = "file";
+
+/// A run, as described by command line and file.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// The options.
+    pub options: RunOptions,
+    /// The same as words of a command line without a file.
+    pub(crate) words: Vec<OsString>,
+}
+
+impl Run {
+    /// Reads the options from the command line, and from the file that it names.
+    ///
+    /// # Errors
+    /// All faults of the file, or of options that contradict each other, one per line.
+    pub fn read(given: &ArgMatches) -> Result<Self, String> {
+        let own = words_of(given, |id| id != FILE);
+        let merged = match given.get_one::<PathBuf>(FILE) {
+            None => own,
+            Some(path) => {
+                let mut settings = run_file::read(path)?;
+                settings.retain(|setting| !is_given(given, &setting.id));
+                settings.into_iter().flat_map(|setting| setting.words).chain(own).collect()
+            }
+        };
+        let read = |matches| Ok((RunOptions::from_arg_matches(&matches)?, words(&matches)));
+        let parsed = parser().try_get_matches_from(merged).and_then(read);
+        let (options, words) = parsed.map_err(|error: clap::Error| error.to_string())?;
+        options.check()?;
+        Ok(Self { options, words })
+    }
+
+    /// The same run, live between two internal ports that provide one frame each. It writes nothing
+    /// and replaces no other run. For a program that must show that it can run.
+    ///
+    /// # Errors
+    /// The fault.
+    pub(crate) fn rehearsal(&self) -> Result<Self, String> {
+        let complain = |error: clap::Error| error.to_string();
+        let given = parser().try_get_matches_from(&self.words).map_err(complain)?;
+        let mut words = words_of(&given, |id| !LEAVES_TRACES.contains(&id));
+        words.extend(["--live", SILENT_PORTS, "--pages", "4k"].map(OsString::from));
+        let given = parser().try_get_matches_from(&words).map_err(complain)?;
+        let options = RunOptions::from_arg_matches(&given).map_err(complain)?;
+        options.check()?;
+        Ok(Self { options, words })
+    }
+}
+
+/// Options that make a run write, reachable or long, its ports, and its pages: huge ones may be
+/// reserved for only one run.
+const LEAVES_TRACES: [&str; 8] =
+    ["live", "control", "state_out", "output", "ipfix", "moves", "seconds", "pages"];
+
+/// The ports of a rehearsal.
+const SILENT_PORTS: &str = "inside=mem:flows=1;size=60;count=1,outside=mem:flows=1;size=60;count=1";
+
+impl RunOptions {
+    /// Whether the aarch64 program is required.
+    pub fn needs_nic_image(&self) -> bool {
+        self.nic == NicMode::Emulated
+    }
+
+    /// The input capture, unless the run is live.
+    pub fn capture(&self) -> Option<&Path> {
+        self.input.as_deref()
+    }
+
+    /// How this program reads the capture.
+    pub(crate) fn reading<A: App>(&self) -> Reading {
+        let link_types = if self.make_ethernet { LinkTypes::MadeUp } else { LinkTypes::Ethernet };
+        let inside = self.inside.clone().unwrap_or_default();
+        Reading { inside, heads: A::HEADS, link_types, up_to_cut: true }
+    }
+
+    /// Whether output packets go to standard output, so that nothing else may.
+    pub(crate) fn writes_standard_output(&self) -> bool {
+        self.output.as_deref() == Some(Path::new(STANDARD))
+    }
+
+    /// Whether a controller is requested although no flow can move.
+    pub(crate) fn decides_in_vain(&self) -> bool {
+        self.nic == NicMode::Off && self.moves != Moves::Plan
+    }
+
+    /// How long a working half may make no progress.
+    pub(crate) fn patience(&self) -> Duration {
+        Duration::from_secs(self.patience.unwrap_or(PATIENCE).into())
+    }
+
+    /// The same for a half that starts or ends.
+    pub(crate) fn slow_patience(&self) -> Duration {
+        Duration::from_secs(self.patience.unwrap_or(SLOW_PATIENCE).into())
+    }
+
+    /// Checks for contradicting options, from any source.
+    fn check(&self) -> Result<(), String> {
+        let live = self.live.is_some();
+        let several = self.pairs > 1;
+        let wrong = [
+            (!live && self.input.is_none(), "a run needs packets: say --in FILE, or --live PORTS"),
+            (live && self.input.is_some(), "--in and --live: say one of them"),
+            (
+                live && self.nic == NicMode::Off,
+                "--live needs a NIC: --nic native or --nic emulated",
+            ),
+            (
+                live && self.output.is_some(),
+                "--out is for captures: with --live, packets leave by the ports",
+            ),
+            (live && several, "--pairs is for captures: a live run has one pair"),
+            (
+                live && !self.changes.is_empty(),
+                "--change is for captures: a live run is told by --control",
+            ),
+            (several && !self.changes.is_empty(), "--change and --pairs: changes are for one pair"),
+            (
+                self.nic == NicMode::Off && self.restarts.is_some(),
+                "--restarts is for halves that die: with --nic off there is none",
+            ),
+            (!live && self.control.is_some(), "--control is for live runs: say --live PORTS, too"),
+            (!live && self.seconds.is_some(), "--seconds is for live runs: say --live PORTS, too"),
+        ];
+        let wrong = wrong.into_iter().filter(|(is, _)| *is).map(|(_, why)| why.to_owned());
+        let wrong: Vec<String> = wrong.chain(self.said_twice()).collect();
+        if wrong.is_empty() { Ok(()) } else { Err(wrong.join("\n")) }
+    }
+}
+
+impl RunOptions {
+    /// States with several files, of which only one would be used.
+    fn said_twice(&self) -> Vec<String> {
+        let mut seen = std::collections::BTreeSet::new();
+        let again = self.configurations.iter().filter(|(state, _)| !seen.insert(state));
+        again
+            .map(|(state, _)| format!("--config {state} is said twice: a state has one file"))
+            .collect()
+    }
+}
+
+/// The options alone, as a command line.
+pub(crate) fn parser() -> Command {
+    RunOptions::augment_args(Command::new("run").no_binary_name(true).disable_help_flag(true))
+}
+
+/// The explicitly given options of a run, as words for another command line.
+pub fn words(given: &ArgMatches) -> Vec<OsString> {
+    words_of(given, |_| true)
+}
+
+fn words_of(given: &ArgMatches, wanted: impl Fn(&str) -> bool) -> Vec<OsString> {
+    let parser = parser();
+    let given_here = |arg: &&Arg| {
+        let id = arg.get_id().as_str();
+        wanted(id) && is_given(given, id)
+    };
+    let mut words = Vec::new();
+    for arg in parser.get_arguments().filter(given_here) {
+        if !arg.get_action().takes_values() {
+            words.extend(option(arg, None));
+            continue;
+        }
+        for value in given.get_raw(arg.get_id().as_str()).into_iter().flatten() {
+            words.extend(option(arg, Some(value.to_owned())));
+        }
+    }
+    words
+}
+
+fn is_given(given: &ArgMatches, id: &str) -> bool {
+    given.value_source(id) == Some(ValueSource::CommandLine)
+}
+
+/// An option with this value, if it takes one, as words.
+pub(crate) fn option(arg: &Arg, value: Option<OsString>) -> Vec<OsString> {
+    let name = OsString::from(format!("--{}", arg.get_long().unwrap_or_default()));
+    match value {
+        None => vec![name],
+        // As a separate word, the value would be taken for an option.
+        Some(value) if value.as_encoded_bytes().starts_with(b"-") => {
+            let mut word = name;
+            word.push("=");
+            word.push(value);
+            vec![word]
+        }
+        Some(value) => vec![name, value],
+    }
+}
+
+/// The parser for a number of pairs.
+pub fn pair_count() -> clap::builder::RangedI64ValueParser<u16> {
+    clap::value_parser!(u16).range(1..=i64::from(MOST_PAIRS))
+}
+
+/// Parses a configuration for a read-mostly state: `State=file`.
+///
+/// # Errors
+/// The expected form.
+pub fn configuration(text: &str) -> Result<(String, PathBuf), String> {
+    let (state, file) =
+        text.split_once('=').ok_or("write it as State=file, for example Backends=backends.txt")?;
+    Ok((state.into(), file.into()))
+}
+
+fn change(text: &str) -> Result<(u64, String, PathBuf), String> {
+    let (packet, change) = text
+        .split_once(':')
+        .ok_or("write it as N:State=file, for example 1000:Backends=backends.txt")?;
+    let packet = packet.parse().map_err(|_| format!("`{packet}` is not a packet's number"))?;
+    let (state, file) = configuration(change)?;
+    Ok((packet, state, file))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn given(line: &str) -> ArgMatches {
+        parser().try_get_matches_from(line.split_whitespace()).unwrap()
+    }
+
+    fn said(words: &[OsString]) -> String {
+        let words: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
+        words.join(" ")
+    }
+
+    #[test]
+    fn all_that_is_given_is_passed_on_and_nothing_else() {
+        let line = "--nic emulated --in a.pcap --out b.pcap --json --state-out s.json --config A=x --config B=y \
+                    --change 7:A=z --inside 10.0.0.0/8 --pairs 3 --moves adapt:log --restarts 0 --pages hugetlb \
+                    --ipfix udp:h:1";
+        assert_eq!(
+            said(&words(&given(line))),
+            line.split_whitespace().collect::<Vec<_>>().join(" ")
+        );
+        assert_eq!(said(&words(&given("--in=a.pcap"))), "--in a.pcap");
+        assert_eq!(said(&words(&given("--out=-b --in a"))), "--in a --out=-b");
+        assert_eq!(
+            said(&words(&given("--live inside=tap:a,outside=tap:b --seconds 5 --control c"))),
+            "--live inside=tap:a,outside=tap:b --seconds 5 --control c"
+        );
+    }
+
+    #[test]
+    fn a_rehearsal_leaves_no_traces_and_keeps_the_rest() {
+        let line = "--live inside=tap:a,outside=tap:b --nic native --control c --state-out s --ipfix f --moves adapt:l \
+                    --seconds 9 --config A=x --pages hugetlb";
+        let rehearsal = Run::read(&given(line)).unwrap().rehearsal().unwrap();
+        let words = said(&rehearsal.words);
+        assert_eq!(words, format!("--nic native --config A=x --live {SILENT_PORTS} --pages 4k"));
+        let RunOptions { control, state_out, ipfix, seconds, .. } = rehearsal.options;
+        assert!(control.is_none() && state_out.is_none() && ipfix.is_none() && seconds.is_none());
+    }
+
+    #[test]
+    fn what_does_not_go_together_is_said_at_once() {
+        let refused = |line: &str| Run::read(&given(line)).unwrap_err();
+        assert!(refused("--nic off").contains("--in FILE, or --live PORTS"));
+        let live = "--live inside=tap:a,outside=tap:b";
+        let all = refused(&format!("{live} --in a --out b --nic off --pairs 2 --change 1:A=f"));
+        for option in [
+            "--in and --live",
+            "--out is",
+            "--live needs a NIC",
+            "--pairs is",
+            "--change is",
+            "--change and",
+        ] {
+            assert!(all.contains(option), "{option}: {all}");
+        }
+        assert_eq!(all.lines().count(), 6, "{all}");
+        assert_eq!(refused("--in a --control c --seconds 5").lines().count(), 2);
+        assert!(refused("--in a --nic off --restarts 2").contains("--restarts is"));
+        let twice = refused("--in a --config A=x --config B=y --config A=z");
+        assert_eq!(twice, "--config A is said twice: a state has one file");
+        for fine in [&format!("{live} --seconds 5 --restarts 2"), "--in a --pairs 2 --restarts 3"] {
+            assert!(Run::read(&given(fine)).is_ok(), "{fine}");
+        }
+    }
+
+    #[test]
+    fn the_command_line_comes_before_the_file() {
+        let room = tempfile::tempdir().unwrap();
+        let path = room.path().join("run.toml");
+        std::fs::write(
+            &path,
+            "in = \"a.pcap\"\nnic = \"off\"\nconfig = [\"A=x\"]\npairs = 2\njson = true\n",
+        )
+        .unwrap();
+        let path = path.display();
+        let run = Run::read(&given(&format!("--file {path}"))).unwrap();
+        assert_eq!(run.options.capture(), Some(&*room.path().join("a.pcap")));
+        assert!(run.options.nic == NicMode::Off && run.options.pairs == 2 && run.options.json);
+        let run =
+            Run::read(&given(&format!("--file {path} --config B=y --pairs 3 --in b"))).unwrap();
+        assert_eq!(run.options.configurations, [("B".to_owned(), PathBuf::from("y"))]);
+        assert_eq!((run.options.pairs, run.options.capture()), (3, Some(Path::new("b"))));
+        assert!(run.options.nic == NicMode::Off && run.options.json);
+        // The receiver of the words needs no file.
+        let again = Run::read(&parser().try_get_matches_from(&run.words).unwrap()).unwrap();
+        assert!(!said(&run.words).contains("--file") && again.words == run.words);
+    }
+}

@@ -1,0 +1,180 @@
+//! Executes orders and requests of a live run, from signals or its socket.
+//!
+//! Whether another build could replace this one is checked beside the wire, one build at a time.
+//! Identical requests meanwhile get the same answer.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::path::{Path, PathBuf};
+use std::thread::JoinHandle;
+
+use cora_core::app::App;
+use serde_json::{Value, json};
+
+use crate::control::socket::{Asked, Control};
+use crate::control::stop::Stop;
+use crate::control::{beside, upgrade};
+use crate::ingress::capture::Cable as _;
+use crate::observe::report::Filled;
+use crate::process::log;
+use crate::supervisor::Supervisor;
+
+/// The origin of a check for a replacement build: a request, or SIGHUP.
+type Wants = Option<Asked>;
+
+/// Builds to be checked, in order.
+#[derive(Debug, Default)]
+pub(super) struct Checks {
+    waiting: VecDeque<Wants>,
+    /// The build being checked.
+    current: Option<Wants>,
+    thread: Option<JoinHandle<Result<(), String>>>,
+}
+
+impl Checks {
+    fn want(&mut self, wants: Wants) {
+        if !self.waiting.contains(&wants) && self.current.as_ref() != Some(&wants) {
+            self.waiting.push_back(wants);
+        }
+    }
+
+    /// Starts the check of the next build with `look`; returns a new outcome, if there is one.
+    fn advance(
+        &mut self,
+        look: impl FnOnce(&Wants) -> JoinHandle<Result<(), String>>,
+    ) -> Option<(Wants, Result<(), String>)> {
+        if self.current.is_none() {
+            let next = self.waiting.pop_front()?;
+            self.thread = Some(look(&next));
+            self.current = Some(next);
+        }
+        let outcome = beside::outcome(&mut self.thread)?;
+        Some((self.current.take()?, outcome))
+    }
+}
+
+impl Supervisor<'_> {
+    /// Executes the orders from signals and from the socket. Returns whether to execute the program
+    /// in this file.
+    pub(super) fn obey<A: App>(&mut self, stop: &mut Stop, own: &Path) -> bool {
+        let asked = self.control.as_mut().map(Control::look).unwrap_or_default();
+        for asked in asked {
+            match &asked {
+                Asked::Status => self.answer(&asked, &self.status::<A>(own)),
+                Asked::Configure => self.configuration.ask(),
+                Asked::Check(_) => self.checks.want(Some(asked)),
+                Asked::Upgrade { drops_connections } => {
+                    match self.refuses_upgrade(*drops_connections) {
+                        Some(why) => self.answer(&asked, &json!({ "error": why })),
+                        None => self.checks.want(Some(asked)),
+                    }
+                }
+            }
+        }
+        if stop.replaces() {
+            match self.refuses_upgrade(false) {
+                Some(why) => log::say(format_args!("the program goes on as it is: {why}")),
+                None => self.checks.want(None),
+            }
+        }
+        self.check(own)
+    }
+
+    /// Why no build at all could replace the program.
+    fn refuses_upgrade(&self, drops_connections: bool) -> Option<String> {
+        if let Some(port) = self.wire.cable.stays() {
+            return Some(format!("{port} would begin anew under another program"));
+        }
+        if drops_connections || self.forgotten.is_empty() {
+            return None;
+        }
+        Some(format!(
+            "no state of it is durable, and all entries of `{}` would be lost: to have them dropped, say `upgrade \
+             drop-connections` (`cargo cora upgrade --drop-connections`)",
+            self.forgotten.join("`, `")
+        ))
+    }
+
+    /// Continues to check other builds. Returns whether the one in this program's file replaces it.
+    fn check(&mut self, own: &Path) -> bool {
+        let (stays, entries) = (self.wire.cable.stays(), &self.entries);
+        let look = |wants: &Wants| {
+            let program = match wants {
+                Some(Asked::Check(program)) => program.clone(),
+                _ => PathBuf::from(own),
+            };
+            let entries = entries.clone();
+            beside::begin(move || match stays {
+                Some(port) => Err(format!("{port} would begin anew under another program")),
+                None => upgrade::check(&program, &entries),
+            })
+        };
+        let Some((wants, outcome)) = self.checks.advance(look) else { return false };
+        let Some(asked) = wants else {
+            if let Err(why) = &outcome {
+                log::say(format_args!("the program goes on as it is: {why}"));
+            }
+            return outcome.is_ok();
+        };
+        let replaces = outcome.is_ok() && matches!(asked, Asked::Upgrade { .. });
+        let answer = match outcome {
+            Err(why) => json!({ "error": why }),
+            Ok(()) if replaces => json!({ "upgrades": self.upgrades() }),
+            Ok(()) => json!({ "drops": self.forgotten }),
+        };
+        self.answer(&asked, &answer);
+        replaces
+    }
+
+    fn answer(&mut self, asked: &Asked, answer: &Value) {
+        if let Some(control) = &mut self.control {
+            control.answer(asked, answer);
+        }
+    }
+
+    fn status<A: App>(&self, own: &Path) -> Value {
+        let (came, left) = self.wire.cable.packets();
+        json!({
+            "program": A::NAME,
+            "plan": format!("{:016x}", A::PLAN.hash),
+            "file": own,
+            "pid": std::process::id(),
+            "version": self.configuration.number(),
+            "upgrades": self.upgrades(),
+            "carried": self.page.carried(),
+            "generation": self.region.identity().generation,
+            "works": self.works(),
+            "packets_in": came,
+            "packets_out": left,
+            "tables": self.tables::<A>(),
+        })
+    }
+
+    /// The fill level of each table, as last reported by both halves. The NIC's figures are limited
+    /// to plausible ones.
+    pub(super) fn tables<A: App>(&self) -> BTreeMap<&'static str, Filled> {
+        let table = |(number, (name, _)): (usize, &(&'static str, _))| {
+            let (at_host, capacity) = self.page.table(number)?;
+            let at_nic = self.region.nic_entries(number).min(capacity);
+            Some((*name, Filled { entries: at_host + at_nic, capacity }))
+        };
+        A::PLACES.iter().enumerate().filter_map(table).collect()
+    }
+
+    /// Starts a change to another version of read-mostly states, if there is one.
+    pub(super) fn configure(&mut self, stop: &mut Stop) {
+        if stop.reads_again() {
+            self.configuration.ask();
+        }
+        let in_force = self.page.version();
+        self.wire.in_force(u32::try_from(in_force).unwrap_or(0));
+        self.configuration.arrived(in_force);
+        if let Some(change) = self.configuration.advance() {
+            self.wire.change(change);
+        }
+        if let Some(outcome) = self.configuration.outcome() {
+            let answer = outcome.map(|version| json!({ "version": version }));
+            let answer = answer.unwrap_or_else(|why| json!({ "error": why }));
+            self.answer(&Asked::Configure, &answer);
+        }
+    }
+}

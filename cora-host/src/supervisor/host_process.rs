@@ -1,0 +1,377 @@
+//! The host half as a separate process. It moves between the regions that its supervisor creates.
+
+use std::collections::BTreeMap;
+use std::marker::PhantomData;
+use std::sync::atomic::AtomicU64;
+use std::time::Duration;
+
+use clap::Args;
+use cora_core::app::App;
+use cora_runtime::host_half::HostHalf;
+use cora_runtime::link::region::{Identity, Idle, Region, RegionLayout};
+use serde_json::{Value, json};
+
+use crate::control::configuration;
+use crate::durability::carried::{Opened, open_standby};
+use crate::durability::layout::Layout;
+use crate::durability::shared::SharedStandby;
+use crate::ingress::clock::Clock;
+use crate::memory::map;
+use crate::memory::pages::Pages;
+use crate::memory::supply::Supply;
+use crate::node::capture_run::half;
+use crate::node::control_loop::{ControlLoop, Controllers, NamedController};
+use crate::node::merge::export_rest;
+use crate::node::pair::layout as region_layout;
+use crate::node::worker::Worker;
+use crate::observe::ipfix::{Exporter, Records};
+use crate::observe::print::write_state;
+use crate::observe::report::Side;
+use crate::options::RunOptions;
+use crate::process::{child, log};
+use crate::supervisor::account::OF_NIC;
+use crate::supervisor::catch_up::catch_up;
+use crate::supervisor::host_page::{self, Beating, HostPage};
+use crate::{Program, RunError, SharedFutex};
+
+/// The argument that turns a program into its own host half.
+pub(crate) const HOST_COMMAND: &str = "__host";
+
+/// Orders of the supervisor.
+#[derive(Debug, Args)]
+pub(crate) struct HostArguments {
+    /// File descriptor of the regions.
+    fd: i32,
+    /// Its bytes.
+    length: usize,
+    /// File descriptor of the standby memory.
+    standby: i32,
+    /// Its bytes.
+    standby_length: usize,
+    /// File descriptor of the page that the NIC can't reach.
+    page: i32,
+    /// The process that started this one: it ends with that one.
+    parent: u32,
+    /// File descriptor of the memory with the copies of the program before, and its bytes.
+    #[arg(long, num_args = 2, value_names = ["FD", "BYTES"])]
+    before: Vec<u64>,
+    /// What flows rest on was lost with the host before: none lives on.
+    #[arg(long)]
+    afresh: bool,
+    /// File descriptor of what the read-mostly states are made from.
+    #[arg(long)]
+    version: i32,
+    /// When the wire's clock began.
+    #[arg(long)]
+    epoch: u64,
+    #[command(flatten)]
+    options: RunOptions,
+}
+
+/// Why the host leaves a region.
+enum Left {
+    /// The run is over.
+    Done,
+    /// Another region follows.
+    Followed,
+    /// Another region follows, because the NIC broke the protocol in this one.
+    Distrusted,
+}
+
+/// Access to the regions of a host.
+pub(super) struct Regions<'a, A> {
+    words: &'static [AtomicU64],
+    pub(super) page: HostPage,
+    layout: &'a RegionLayout,
+    program: PhantomData<A>,
+}
+
+impl<A: App> Regions<'_, A> {
+    /// The region of this generation. Its location does not depend on its contents, which the NIC
+    /// can write.
+    pub(super) fn region(&self, generation: u64) -> Result<Region, RunError> {
+        let region = self.page.region(self.words, self.layout, A::PLAN.hash, generation);
+        region.map_err(RunError::Region)
+    }
+}
+
+/// Rounds with work between reports of the tables' fill levels.
+const TOLD_EVERY: u64 = 256;
+
+/// Polling interval of a host that waits for another NIC.
+const LOOK_AGAIN: Duration = Duration::from_micros(200);
+
+/// The encoding of the program's durable entries.
+pub(super) fn layout<A: App>() -> Result<Layout, RunError> {
+    let supply = Supply { seed: 0, pages: Pages::Small, resident: false };
+    Ok(Layout::of(&mut supply.app::<A>(HostHalf::bytes)?))
+}
+
+/// The same as JSON, for a program that checks whether this one can replace it.
+pub(crate) fn entry_layout<A: App>() -> Result<String, RunError> {
+    Ok(serde_json::to_string(&layout::<A>()?).unwrap_or_default())
+}
+
+fn system(errno: rustix::io::Errno) -> RunError {
+    RunError::System { what: "shared memory", cause: errno.into() }
+}
+
+/// Handles packets until the run is over; returns the account of both sides.
+pub(crate) fn host_half<A: App>(
+    program: &Program,
+    arguments: &HostArguments,
+    known: &[NamedController<A::Group>],
+) -> Result<Value, RunError> {
+    let HostArguments { page, parent, options, .. } = arguments;
+    child::stay_with(*parent)?;
+    let page = HostPage::new(map::inherited_memory(*page, host_page::BYTES).map_err(system)?);
+    let clock = Clock::since(arguments.epoch);
+    let exporter =
+        options.ipfix.as_ref().map(|name| Exporter::open::<A>(name, true)).transpose()?;
+    let exporter = exporter.map(|exporter| exporter.by(clock));
+    let controllers = Controllers::new(&options.moves, known).map_err(RunError::Controller)?;
+    let mut control = ControlLoop::begin::<A>(&controllers, program, 0)?;
+    let words = map::inherited_memory(arguments.fd, arguments.length).map_err(system)?;
+    let regions = Regions::<A> { words, page, layout: &region_layout::<A>(), program: PhantomData };
+    let mut region = regions.region(page.current())?;
+    let version = configuration::told(arguments.version)?;
+    let Identity { seed, resident, .. } = region.identity();
+    let supply = Supply { seed: seed.0, pages: options.pages, resident };
+    let (mut half, configured) = half::<A>(supply, &version, true)?;
+    let layout = Layout::of(half.engine().app());
+    let copies = open_copies(arguments, half.engine().app(), page, &layout)?;
+    let mut copies = Beating { copies, page };
+    catch_up(&mut half, &regions, &region, &mut copies, exporter.as_ref())?;
+    let mut worker = Worker::new(half, &region.rings());
+    worker.export_to(exporter.clone());
+    worker.note_at(page.packet_word());
+    worker.received.arriving.in_force = Some(version.number);
+    take_over(&mut worker, copies, &layout, clock.now(), arguments.afresh)?;
+    loop {
+        worker.begin(&configured);
+        if let Some(control) = &control {
+            control.watch(&mut worker);
+        }
+        // From here on this process ignores the previous region, if there was one.
+        let mut left = serve(&mut worker, &region, page, control.as_mut())?;
+        if let Left::Followed = left {
+            left = read_rest(&mut worker, &region, page)?;
+        }
+        let sound = match left {
+            Left::Done => break,
+            Left::Followed => true,
+            Left::Distrusted => false,
+        };
+        let next = regions.region(page.current())?;
+        worker.replug(sound.then_some(&region.rings()), &next.rings());
+        region = next;
+    }
+    tell_tables(&mut worker, page);
+    page.end();
+    if let Some(control) = &mut control {
+        control.finish()?;
+    }
+    // Write failures become part of the account, which is still sent.
+    let mut failures = Vec::new();
+    if let Some(path) = &options.state_out
+        && let Err(error) = write_state(path, &final_state(&mut worker))
+    {
+        failures.push(error.to_string());
+    }
+    let records = exporter.map(|exporter| {
+        let (now, left) = (worker.now(), std::mem::take(&mut worker.received.left));
+        export_rest(&exporter, &mut worker.half, &left, now);
+        let records = exporter.finish();
+        failures.extend(exporter.failure());
+        records
+    });
+    let mut account = account(worker, records);
+    if !failures.is_empty() {
+        account["failures"] = json!(failures);
+    }
+    Ok(account)
+}
+
+/// The replicas of durable entries, including those of the previous program.
+fn open_copies(
+    arguments: &HostArguments,
+    app: &mut impl App,
+    page: HostPage,
+    layout: &Layout,
+) -> Result<SharedStandby, RunError> {
+    let HostArguments { standby, standby_length, before, .. } = arguments;
+    let standby = map::inherited_memory(*standby, *standby_length).map_err(system)?;
+    let before = match before[..] {
+        [file, bytes] => {
+            // An invalid file number is refused there.
+            let file = i32::try_from(file).unwrap_or(-1);
+            Some(map::inherited_memory(file, bytes as usize).map_err(system)?)
+        }
+        _ => None,
+    };
+    let Opened { copies, carried, damaged } = open_standby(standby, before, layout, app)?;
+    page.set_carried(page.carried() + carried);
+    if damaged > 0 {
+        page.add_damaged(damaged);
+        log::say(format_args!(
+            "{damaged} copies of durable entries are damaged, and are not taken over"
+        ));
+    }
+    Ok(copies)
+}
+
+/// Continues where the previous host ended. A singleton's replica that decodes to no value counts
+/// as damaged: the next host begins without it and without all flows.
+fn take_over<A: App>(
+    worker: &mut Worker<A>,
+    copies: Beating<SharedStandby>,
+    layout: &Layout,
+    now: u64,
+    afresh: bool,
+) -> Result<(), RunError> {
+    // The supervisor checks too, before another host begins.
+    let mut bad = copies.copies.damaged_singletons();
+    worker.half.restore_singletons(&copies, &mut |number| {
+        copies.copies.void(number);
+        bad.push(number);
+    });
+    if let Some(number) = bad.first().filter(|_| !afresh) {
+        return Err(RunError::Damaged(layout.singleton(*number).to_owned()));
+    }
+    worker.take_over(Box::new(copies), now, afresh);
+    Ok(())
+}
+
+/// Handles packets of this region.
+fn serve<A: App>(
+    worker: &mut Worker<A>,
+    region: &Region,
+    page: HostPage,
+    mut control: Option<&mut ControlLoop<A::Group>>,
+) -> Result<Left, RunError> {
+    let mut idle = Idle::default();
+    let generation = region.identity().generation;
+    let followed = || page.current() != generation;
+    page.attach(generation);
+    // Signals to the NIC that there is a host; the supervisor uses the page instead.
+    region.host_beats(1);
+    loop {
+        page.beat();
+        let busy = match worker.poll() {
+            Ok(busy) => busy,
+            Err(error) => return accuse(&error, generation, page).map_err(|()| error),
+        };
+        if busy {
+            page.tell(&worker.half.engine().outcomes);
+        }
+        if !busy || page.heartbeat().is_multiple_of(TOLD_EVERY) {
+            tell_tables(worker, page);
+        }
+        if let Some(number) = worker.received.arriving.in_force {
+            page.set_version(number.into());
+        }
+        if let Some(control) = &mut control {
+            control.step(worker);
+        }
+        if worker.received.account.is_some() || page.must_finish() {
+            return Ok(Left::Done);
+        }
+        cora_runtime::link::region::wake(&region.nic_bell(SharedFutex));
+        if !busy {
+            worker.tick();
+        }
+        if busy {
+            idle.reset();
+        } else if followed() {
+            return Ok(Left::Followed);
+        } else if worker.waits_for_room() {
+            idle.pause(std::thread::yield_now);
+        } else {
+            let slept = idle.wait(&region.host_bell(SharedFutex), std::thread::yield_now, || {
+                Ok::<_, RunError>(worker.has_nothing()? && !followed())
+            });
+            if let Err(error) = slept {
+                return accuse(&error, generation, page).map_err(|()| error);
+            }
+        }
+    }
+}
+
+/// Reports the tables' fill levels.
+fn tell_tables<A: App>(worker: &mut Worker<A>, page: HostPage) {
+    worker.half.engine().tables(&mut |state, entries, capacity| {
+        page.holds(state, entries, capacity);
+    });
+}
+
+/// Reads the remaining records of a region, which the NIC published before it ended or left.
+fn read_rest<A: App>(
+    worker: &mut Worker<A>,
+    region: &Region,
+    page: HostPage,
+) -> Result<Left, RunError> {
+    loop {
+        page.beat();
+        match worker.poll() {
+            Ok(true) => {}
+            Ok(false) => break,
+            Err(error) => {
+                let generation = region.identity().generation;
+                return accuse(&error, generation, page).map_err(|()| error);
+            }
+        }
+    }
+    page.tell(&worker.half.engine().outcomes);
+    Ok(Left::Followed)
+}
+
+/// If the error is the NIC's fault: reports that it broke the protocol, reads nothing more from it,
+/// and waits for the next region. The supervisor ends the NIC, and the host continues with another
+/// one.
+fn accuse(error: &RunError, generation: u64, page: HostPage) -> Result<Left, ()> {
+    if !error.is_nics_fault() {
+        return Err(());
+    }
+    log::say(error);
+    page.accuse(generation);
+    while page.current() == generation {
+        page.beat();
+        if page.must_finish() {
+            return Ok(Left::Done);
+        }
+        std::thread::sleep(LOOK_AGAIN);
+    }
+    Ok(Left::Distrusted)
+}
+
+/// The final contents of all tables, including the NIC's entries.
+fn final_state<A: App>(worker: &mut Worker<A>) -> Value {
+    let now = worker.now();
+    let mut contents = std::mem::take(&mut worker.received.contents);
+    let app = worker.half.engine().app();
+    contents.add_own(app, now);
+    contents.into_json(app)
+}
+
+/// The results of both sides: the host's outcomes, and the NIC's if it ended regularly.
+fn account<A: App>(worker: Worker<A>, records: Option<Records>) -> Value {
+    let Worker { mut half, received, .. } = worker;
+    let nic_outcomes = received.account.as_ref().map(|nic| json!(nic.outcomes));
+    let nic = received.account.unwrap_or_default();
+    let mut outcomes = BTreeMap::new();
+    half.engine().outcomes.each(&mut |name, count| {
+        outcomes.insert(name, count);
+    });
+    let host = Side::from(half.counts());
+    let mut account = json!({ "outcomes": outcomes, "nic": Side::from(nic.report), "host": host });
+    if let Some(outcomes) = nic_outcomes {
+        account[OF_NIC] = outcomes;
+    }
+    if half.reclaimed().dropped > 0 {
+        account["copies_dropped"] = half.reclaimed().dropped.into();
+    }
+    if let Some(records) = records {
+        account["records"] = json!(records);
+    }
+    account
+}
