@@ -6,13 +6,12 @@ mod halves_support;
 
 use std::collections::VecDeque;
 
-use cora_core::app::{App, ConfigureError, PlanFacts, Sides};
+use cora_core::app::{App, Lifecycle as _, PlanFacts, Sides};
+use cora_core::by_hand;
 use cora_core::key::FiveTuple;
 use cora_core::packet::{Meta, Packet, Port};
 use cora_core::plain::{Describe, Plain};
-use cora_core::state::{
-    Described, Home, Keyed, Memory, OutOfMemory, Place, Reach, Stored as _, Table,
-};
+use cora_core::state::{Keyed, Place, Reach, Table};
 use cora_core::verdict::{Stop, Transmit, Verdict};
 use cora_runtime::channel::Outbox;
 use cora_runtime::exec::{Burst, Wire};
@@ -57,59 +56,34 @@ impl Keyed for Count {
 }
 
 #[derive(Debug)]
-struct Counts(Table<Count>);
+struct Counts {
+    counts: Table<Count>,
+}
+
+by_hand!([] Counts, by FiveTuple, { Place::Travels => counts: Table<Count>, });
 
 impl App for Counts {
     const NAME: &'static str = "counts";
-    const PLAN: PlanFacts = PlanFacts {
-        name: "split",
-        hash: 1,
-        sides: Sides::Split,
-        host_ordered: false,
-        stateless_flows: false,
-        nic_share: 1024,
-        offer_after: 1,
-        one_pair: &[],
-    };
-    const PLACES: &'static [(&'static str, Place)] = &[("Count", Place::Travels)];
-    const MEMORY: usize = Table::<Count>::BYTES;
-    const STATES: usize = 1;
-    type Group = FiveTuple;
-
-    fn new(memory: &mut Memory) -> Result<Self, OutOfMemory> {
-        Table::create(memory).map(Self)
-    }
+    const PLAN: PlanFacts = PlanFacts::by_hand(Sides::Split);
 
     fn chain<R: Reach>(&mut self, packet: &mut Packet<'_>) -> Verdict {
         let flow = packet.five_tuple()?;
         let port = flow.source_port;
-        let packets = match self.0.get_mut(&flow) {
+        let packets = match self.counts.get_mut(&flow) {
             Some(_) if port == PUNTS && R::PLACES.is_some() => return Err(Stop::punt()),
             Some(count) => {
                 count.0 += 1;
                 count.0
             }
             None => {
-                self.0.insert(flow, Count(1))?;
+                self.counts.insert(flow, Count(1))?;
                 1
             }
         };
         if OPENS.contains(&port) && packets == 2 {
-            self.0.insert(FiveTuple { source_port: port + 1, ..flow }, Count(1))?;
+            self.counts.insert(FiveTuple { source_port: port + 1, ..flow }, Count(1))?;
         }
         Transmit
-    }
-
-    fn state(&mut self, _: usize) -> &mut dyn Home {
-        &mut self.0
-    }
-
-    fn described(&mut self, _: usize) -> &mut dyn Described {
-        &mut self.0
-    }
-
-    fn configure(&mut self, _: &str, _: &str) -> Result<(), ConfigureError> {
-        Ok(())
     }
 }
 
@@ -206,7 +180,7 @@ impl Pair {
 
     /// The host's count of a flow that it owns.
     fn counted(&mut self, port: u16) -> Option<u64> {
-        self.host.engine().app().0.get(&flow(port)).map(|count| count.0)
+        self.host.engine().app().counts.get(&flow(port)).map(|count| count.0)
     }
 }
 

@@ -5,10 +5,11 @@
 use std::collections::VecDeque;
 use std::sync::atomic::AtomicU64;
 
-use cora_core::app::{App, ConfigureError, PlanFacts, Sides};
+use cora_core::app::{App, PlanFacts, Sides};
+use cora_core::by_hand;
 use cora_core::key::{Address, FiveTuple};
 use cora_core::packet::{HEAD, Headers, Meta, Packet, Port, checksum};
-use cora_core::state::{Described, Home, Line, Memory, OutOfMemory, Place, Reach};
+use cora_core::state::{Line, Memory, Reach};
 use cora_core::verdict::{Drop, Reason, Transmit, Verdict};
 use cora_runtime::channel::{Outbox, ProtocolError};
 use cora_runtime::exec::{Burst, Wire, rest_of};
@@ -46,42 +47,16 @@ fn rewrite(packet: &mut Headers<'_>) -> Verdict {
     Transmit
 }
 
+by_hand!([const HEADS: bool] Rewrites<HEADS>, by FiveTuple, {});
+
 impl<const HEADS: bool> App for Rewrites<HEADS> {
     const NAME: &'static str = "rewrites";
-    const PLAN: PlanFacts = PlanFacts {
-        name: "host",
-        hash: 1,
-        sides: Sides::HostOnly,
-        host_ordered: false,
-        stateless_flows: true,
-        nic_share: 0,
-        offer_after: 1,
-        one_pair: &[],
-    };
-    const PLACES: &'static [(&'static str, Place)] = &[];
-    const MEMORY: usize = 0;
-    const STATES: usize = 0;
+    const PLAN: PlanFacts =
+        PlanFacts { stateless_flows: true, ..PlanFacts::by_hand(Sides::HostOnly) };
     const HEADS: bool = HEADS;
-    type Group = FiveTuple;
-
-    fn new(_: &mut Memory) -> Result<Self, OutOfMemory> {
-        Ok(Self)
-    }
 
     fn chain<R: Reach>(&mut self, packet: &mut Packet<'_>) -> Verdict {
         rewrite(packet)
-    }
-
-    fn state(&mut self, _: usize) -> &mut dyn Home {
-        unreachable!("there is none")
-    }
-
-    fn described(&mut self, _: usize) -> &mut dyn Described {
-        unreachable!("there is none")
-    }
-
-    fn configure(&mut self, _: &str, _: &str) -> Result<(), ConfigureError> {
-        Ok(())
     }
 }
 

@@ -3,11 +3,12 @@
 
 mod halves_support;
 
-use cora_core::app::{App, ConfigureError, PlanFacts, Sides};
+use cora_core::app::{App, PlanFacts, Sides};
+use cora_core::by_hand;
 use cora_core::key::FiveTuple;
 use cora_core::packet::{Meta, Packet, Port};
 use cora_core::plain::Plain as _;
-use cora_core::state::{Described, Home, Memory, OutOfMemory, Place, Reach};
+use cora_core::state::Reach;
 use cora_core::verdict::{Transmit, Verdict};
 use cora_runtime::channel::Outbox;
 use cora_runtime::exec::{Burst, Wire};
@@ -24,42 +25,18 @@ const PORT: u16 = 7;
 #[derive(Debug)]
 struct Unread<const AT_NIC: bool>;
 
+by_hand!([const AT_NIC: bool] Unread<AT_NIC>, by FiveTuple, {});
+
 impl<const AT_NIC: bool> App for Unread<AT_NIC> {
     const NAME: &'static str = "unread";
     const PLAN: PlanFacts = PlanFacts {
-        name: "one side",
-        hash: 1,
-        sides: if AT_NIC { Sides::NicOnly } else { Sides::HostOnly },
-        host_ordered: false,
         stateless_flows: true,
-        nic_share: 0,
-        offer_after: 1,
-        one_pair: &[],
+        ..PlanFacts::by_hand(if AT_NIC { Sides::NicOnly } else { Sides::HostOnly })
     };
-    const PLACES: &'static [(&'static str, Place)] = &[];
-    const MEMORY: usize = 0;
-    const STATES: usize = 0;
     const READS_PACKETS: bool = false;
-    type Group = FiveTuple;
-
-    fn new(_: &mut Memory) -> Result<Self, OutOfMemory> {
-        Ok(Self)
-    }
 
     fn chain<R: Reach>(&mut self, _: &mut Packet<'_>) -> Verdict {
         Transmit
-    }
-
-    fn state(&mut self, _: usize) -> &mut dyn Home {
-        unreachable!("there is none")
-    }
-
-    fn described(&mut self, _: usize) -> &mut dyn Described {
-        unreachable!("there is none")
-    }
-
-    fn configure(&mut self, _: &str, _: &str) -> Result<(), ConfigureError> {
-        Ok(())
     }
 }
 

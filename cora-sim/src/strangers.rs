@@ -16,7 +16,7 @@
 
 use std::collections::BTreeMap;
 
-use cora_core::app::App as _;
+use cora_core::app::Transfer as _;
 use cora_core::key::{FiveTuple, protocol};
 use cora_core::packet::{Meta, Port};
 use cora_runtime::channel::Outbox;

@@ -17,13 +17,12 @@ use std::ffi::OsString;
 use std::marker::PhantomData;
 use std::process::ExitCode;
 
-use cora_core::app::{App, ConfigureError, PlanFacts, Sides};
+use cora_core::app::{App, PlanFacts, Sides};
+use cora_core::by_hand;
 use cora_core::key::FiveTuple;
 use cora_core::packet::{Packet, TcpFlags};
 use cora_core::plain::{Describe, Plain};
-use cora_core::state::{
-    Described, Home, Keyed, Memory, OutOfMemory, Place, Reach, Stored, Table, Visit, reaches,
-};
+use cora_core::state::{Keyed, Place, Reach, Table, reaches};
 use cora_core::verdict::{Stop, Transmit, Verdict};
 
 /// Flows in the largest table.
@@ -67,13 +66,14 @@ impl Plan {
         PlanFacts {
             name: "calibration",
             hash: self as u64,
-            sides: self.sides(),
-            host_ordered: false,
-            stateless_flows: false,
-            offer_after: 1,
             nic_share: if matches!(self, Self::SplitAll) { 1024 } else { 0 },
-            one_pair: &[],
+            ..PlanFacts::by_hand(self.sides())
         }
+    }
+
+    /// The place of the flows.
+    const fn place(self) -> Place {
+        if matches!(self, Self::HostOnly) { Place::Host } else { Place::Travels }
     }
 }
 
@@ -186,74 +186,16 @@ struct Calibration<P> {
     plan: PhantomData<P>,
 }
 
+by_hand!([P: Planned] Calibration<P>, by FiveTuple, {
+    P::PLAN.place() => flows: Table<Flow>,
+} and { plan: PhantomData });
+
 impl<P: Planned> App for Calibration<P> {
     const NAME: &'static str = "calibration";
     const PLAN: PlanFacts = P::PLAN.facts();
-    const PLACES: &'static [(&'static str, Place)] =
-        &[("Flow", if matches!(P::PLAN, Plan::HostOnly) { Place::Host } else { Place::Travels })];
-    const MEMORY: usize = 64 + 64 + <Table<Flow> as Stored>::BYTES;
-    type Group = FiveTuple;
-
-    fn new(memory: &mut Memory) -> Result<Self, OutOfMemory> {
-        Ok(Self { flows: <Table<Flow> as Stored>::create(memory)?, plan: PhantomData })
-    }
 
     #[inline(always)]
     fn chain<R: Reach>(&mut self, packet: &mut Packet<'_>) -> Verdict {
         count::<R>(packet, &mut self.flows)
-    }
-
-    const STATES: usize = 1;
-
-    fn state(&mut self, _number: usize) -> &mut dyn Home {
-        &mut self.flows
-    }
-
-    fn described(&mut self, _number: usize) -> &mut dyn Described {
-        &mut self.flows
-    }
-
-    #[inline(always)]
-    fn hint(&mut self, number: u8, packet: &Packet<'_>) {
-        Home::hint(&mut self.flows, number, packet);
-    }
-
-    #[inline(always)]
-    fn guess(&mut self, number: u8, packet: &Packet<'_>) -> bool {
-        Home::guess(&mut self.flows, number, packet)
-    }
-
-    #[inline(always)]
-    fn hint_owner(&self, number: u8) {
-        Home::hint_owner(&self.flows, number);
-    }
-
-    #[inline(always)]
-    fn guess_owner(&self, number: u8) -> Option<u32> {
-        Home::guess_owner(&self.flows, number)
-    }
-
-    #[inline(always)]
-    fn begin(&mut self, visit: Visit) {
-        Home::begin(&mut self.flows, visit);
-    }
-
-    #[inline(always)]
-    fn commit(&mut self, undo: bool) {
-        Home::commit(&mut self.flows, undo);
-    }
-
-    #[inline(always)]
-    fn rollback(&mut self) {
-        Home::rollback(&mut self.flows);
-    }
-
-    #[inline(always)]
-    fn overflowed(&mut self) -> bool {
-        Home::overflowed(&self.flows)
-    }
-
-    fn configure(&mut self, _name: &str, _text: &str) -> Result<(), ConfigureError> {
-        Err(ConfigureError::NoSuchState)
     }
 }

@@ -210,45 +210,10 @@ macro_rules! program {
             variant: std::marker::PhantomData<V>,
         }
 
-        impl<V: $crate::apps::Variant> cora_core::app::App for $program<V> {
-            const NAME: &'static str = $name;
-            const PLAN: cora_core::app::PlanFacts = cora_core::app::PlanFacts {
-                name: "split",
-                hash: 1,
-                sides: cora_core::app::Sides::Split,
-                host_ordered: $ordered,
-                stateless_flows: $stateless,
-                nic_share: V::SHARE,
-                offer_after: V::OFFER_AFTER,
-                one_pair: &[],
-            };
+        impl<V: $crate::apps::Variant> cora_core::app::States for $program<V> {
             const PLACES: &'static [(&'static str, cora_core::state::Place)] =
                 &[$((stringify!($state), $crate::apps::program!(@place $place))),*];
-            const MEMORY: usize = 0 $(+ $crate::apps::program!(@bytes $place $state))*;
-            // They read what their frames are marked with, which stands in the head, too.
-            const HEADS: bool = true;
-            const DURABLE: bool = false $(|| $crate::apps::program!(@durable $place $state))*;
-            $(const GROUPED: bool = $grouped;)?
-            const READ_MOSTLY: bool = false $(|| $crate::apps::program!(@configured $place $state))*;
-            $(const RECORDED: &'static [usize] = &[$($recorded),*];)?
             const STATES: usize = Self::PLACES.len();
-            const KEPT: &'static [usize] = V::KEPT;
-            const RESTS_ON: &'static [&'static str] = V::RESTS_ON;
-            type Group = $group;
-
-            fn new(
-                memory: &mut cora_core::state::Memory,
-            ) -> Result<Self, cora_core::state::OutOfMemory> {
-                Ok(Self {
-                    $($field: $crate::apps::program!(@create $place $state, memory, V),)*
-                    variant: std::marker::PhantomData,
-                })
-            }
-
-            fn chain<$reach: cora_core::state::Reach>(
-                &mut $self,
-                $packet: &mut cora_core::packet::Packet<'_>,
-            ) -> cora_core::verdict::Verdict $chain
 
             fn state(&mut self, number: usize) -> &mut dyn cora_core::state::Home {
                 let states: [&mut dyn cora_core::state::Home; _] = [$(&mut self.$field),*];
@@ -259,20 +224,38 @@ macro_rules! program {
                 let states: [&mut dyn cora_core::state::Described; _] = [$(&mut self.$field),*];
                 states.into_iter().nth(number).expect("a state's number")
             }
+        }
 
-            fn enter(&mut self, packet: Option<&cora_core::packet::Packet<'_>>) {
-                use cora_core::key::Key;
-                let group = packet.and_then(|packet| <$group as Key>::of(packet).ok());
-                let group = group.and_then(|group| group.group_address(false));
-                let _ = group;
-                $($crate::apps::program!(@enter $place self.$field, group);)*
+        impl<V: $crate::apps::Variant> cora_core::app::Lifecycle for $program<V> {
+            const MEMORY: usize = 0 $(+ $crate::apps::program!(@bytes $place $state))*;
+            const READ_MOSTLY: bool = false $(|| $crate::apps::program!(@configured $place $state))*;
+            $(const RECORDED: &'static [usize] = &[$($recorded),*];)?
+
+            fn new(
+                memory: &mut cora_core::state::Memory,
+            ) -> Result<Self, cora_core::state::OutOfMemory> {
+                Ok(Self {
+                    $($field: $crate::apps::program!(@create $place $state, memory, V),)*
+                    variant: std::marker::PhantomData,
+                })
+            }
+
+            fn configure(
+                &mut self,
+                _: &str,
+                _: &str,
+            ) -> Result<(), cora_core::app::ConfigureError> {
+                let configured = false $(|| $crate::apps::program!(@configured $place $state))*;
+                configured.then_some(()).ok_or(cora_core::app::ConfigureError::NoSuchState)
             }
 
             fn ended(&mut self, tell: &mut dyn FnMut(u16, cora_core::state::table::Ending<'_>)) {
                 let _ = &tell;
                 $($(self.$ends.tell_ended(&mut |ending| tell($recorded, ending));)*)?
             }
+        }
 
+        impl<V: $crate::apps::Variant> cora_core::app::Prefetch for $program<V> {
             fn hint_owner(&self, number: u8) {
                 let _ = number;
                 let _: &[()] = &[$($crate::apps::program!(@owner $place self.$field, hint_owner(number))),*];
@@ -284,15 +267,43 @@ macro_rules! program {
                     &[$($crate::apps::program!(@owner $place self.$field, guess_owner(number))),*];
                 owners.iter().copied().find_map(|owner| owner)
             }
+        }
 
-            fn configure(
-                &mut self,
-                _: &str,
-                _: &str,
-            ) -> Result<(), cora_core::app::ConfigureError> {
-                let configured = false $(|| $crate::apps::program!(@configured $place $state))*;
-                configured.then_some(()).ok_or(cora_core::app::ConfigureError::NoSuchState)
+        impl<V: $crate::apps::Variant> cora_core::app::Transaction for $program<V> {
+            $(const GROUPED: bool = $grouped;)?
+
+            fn enter(&mut self, packet: Option<&cora_core::packet::Packet<'_>>) {
+                use cora_core::key::Key;
+                let group = packet.and_then(|packet| <$group as Key>::of(packet).ok());
+                let group = group.and_then(|group| group.group_address(false));
+                let _ = group;
+                $($crate::apps::program!(@enter $place self.$field, group);)*
             }
+        }
+
+        impl<V: $crate::apps::Variant> cora_core::app::Transfer for $program<V> {
+            type Group = $group;
+            const DURABLE: bool = false $(|| $crate::apps::program!(@durable $place $state))*;
+            const KEPT: &'static [usize] = V::KEPT;
+            const RESTS_ON: &'static [&'static str] = V::RESTS_ON;
+        }
+
+        impl<V: $crate::apps::Variant> cora_core::app::App for $program<V> {
+            const NAME: &'static str = $name;
+            const PLAN: cora_core::app::PlanFacts = cora_core::app::PlanFacts {
+                host_ordered: $ordered,
+                stateless_flows: $stateless,
+                nic_share: V::SHARE,
+                offer_after: V::OFFER_AFTER,
+                ..cora_core::app::PlanFacts::by_hand(cora_core::app::Sides::Split)
+            };
+            // They read what their frames are marked with, which stands in the head, too.
+            const HEADS: bool = true;
+
+            fn chain<$reach: cora_core::state::Reach>(
+                &mut $self,
+                $packet: &mut cora_core::packet::Packet<'_>,
+            ) -> cora_core::verdict::Verdict $chain
         }
     };
     (@place travels) => { cora_core::state::Place::Travels };

@@ -3,15 +3,16 @@
 //! The file names only handlers. It finds a state's type through the first handler with the state,
 //! so a state may be as private as its handlers.
 
-mod ahead;
-mod durable;
-mod group;
-mod host;
+mod app;
+mod handlers;
+mod lifecycle;
+mod prefetch;
+mod states;
+mod transaction;
+mod transfer;
 
 use std::fmt::{self, Write as _};
 
-use cora_plan::graph::HandlerNode;
-use cora_plan::vocabulary::{Kind, Place, Sides};
 use cora_plan::{Graph, Plan};
 
 use crate::diag::fault::Faults;
@@ -99,8 +100,9 @@ const ALLOWED: &str = "#[allow(\n    clippy::all,\n    clippy::pedantic,\n    de
 /// Precedes items that bare metal is built without.
 const AT_THE_HOST: &str = "#[cfg(not(target_os = \"none\"))]";
 
-const USES: [&str; 5] = [
-    "app::{App, ConfigureError, Handler, Nth, PlanFacts, Sides}",
+const USES: [&str; 6] = [
+    "app::{App, ConfigureError, Handler, Lifecycle, Nth, PlanFacts, Prefetch}",
+    "app::{Sides, States, Transaction, Transfer}",
     "packet::Packet",
     "state::{Described, Home, Memory, OutOfMemory, Place, Reach, Stored, Touched, Visit}",
     "trace",
@@ -127,10 +129,20 @@ fn file(out: &mut Lines, graph: &Graph, plan: &Plan, nic_image: bool) -> fmt::Re
         }
         out.text.push('\n');
         if !graph.chain.is_empty() {
-            out.block("impl Program", |out| handlers(out, graph, plan))?;
+            out.block("impl Program", |out| handlers::emit(out, graph, plan))?;
             out.text.push('\n');
         }
-        out.block("impl App for Program", |out| app(out, graph, plan))?;
+        states::emit(out, graph, plan)?;
+        out.text.push('\n');
+        lifecycle::emit(out, graph)?;
+        out.text.push('\n');
+        prefetch::emit(out, graph, plan)?;
+        out.text.push('\n');
+        transaction::emit(out, graph)?;
+        out.text.push('\n');
+        transfer::emit(out, graph, plan)?;
+        out.text.push('\n');
+        app::emit(out, graph, plan)?;
         entry(out, nic_image)
     })?;
     out.text.push('\n');
@@ -164,258 +176,8 @@ fn hidden(path: &str) -> String {
     format!("{module}::__cora_{}", name.strip_prefix("r#").unwrap_or(name))
 }
 
-fn app(out: &mut Lines, graph: &Graph, plan: &Plan) -> fmt::Result {
-    out.line(format_args!("const NAME: &'static str = {:?};", graph.app))?;
-    facts(out, plan)?;
-    places(out, graph, plan)?;
-    out.line(format_args!("const STATES: usize = {};", graph.states.len()))?;
-    // Each state is aligned to a cache line, which costs up to 64 bytes of padding.
-    out.line("const MEMORY: usize = 64")?;
-    for number in 0..graph.states.len() {
-        out.line(format_args!("    + 64 + <S{number} as Stored>::BYTES"))?;
-    }
-    out.line("    + 0;")?;
-    let single: Vec<usize> =
-        (0..graph.states.len()).filter(|at| graph.states[*at].keyed.is_none()).collect();
-    if !single.is_empty() {
-        let values: Vec<String> =
-            single.iter().map(|number| format!("<S{number} as Stored>::VALUE")).collect();
-        let largest = "::cora::__private::core::state::largest";
-        out.line(format_args!("const VALUE: usize = {largest}(&[{}]);", values.join(", ")))?;
-    }
-    let group = plan.placement.group_of.as_ref().and_then(|name| number_of(graph, name));
-    let group = match group {
-        Some(number) => {
-            format!("<S{number} as ::cora::__private::core::state::table::KeyOf>::Key")
-        }
-        None => "::cora::__private::core::key::FiveTuple".to_owned(),
-    };
-    out.line(format_args!("type Group = {group};"))?;
-    if graph.states.iter().all(|state| state.keyed.is_none()) {
-        let reads =
-            |handler: &HandlerNode| format!("<{} as Handler>::READS_PACKET", hidden(&handler.path));
-        let any: Vec<String> = graph.chain.iter().map(reads).collect();
-        let any = if any.is_empty() { "false".to_owned() } else { any.join(" || ") };
-        out.line(format_args!("const READS_PACKETS: bool = {any};"))?;
-    }
-    if !graph.chain.is_empty() {
-        let heads = |handler: &HandlerNode| {
-            format!("!<{} as Handler>::READS_PAYLOAD", hidden(&handler.path))
-        };
-        let all: Vec<String> = graph.chain.iter().map(heads).collect();
-        out.line(format_args!("const HEADS: bool = {};", all.join(" && ")))?;
-    }
-    durable::emit(out, graph, plan)?;
-    let recorded = host::recorded(graph);
-    if !recorded.is_empty() {
-        out.line(format_args!("const RECORDED: &'static [usize] = &{recorded:?};"))?;
-    }
-    if graph.states.iter().any(|state| state.kind == Kind::ReadMostly) {
-        out.line("const READ_MOSTLY: bool = true;")?;
-    }
-    out.text.push('\n');
-    new(out, graph)?;
-    chain(out, graph)?;
-    state(out, graph, "state", "Home")?;
-    state(out, graph, "described", "Described")?;
-    each_state(out, graph, plan)?;
-    host::records(out, &recorded)?;
-    host::configure(out, graph)
-}
-
-fn places(out: &mut Lines, graph: &Graph, plan: &Plan) -> fmt::Result {
-    let kind = "const PLACES: &'static [(&'static str, Place)] =";
-    if graph.states.is_empty() {
-        return out.line(format_args!("{kind} &[];"));
-    }
-    out.line(format_args!("{kind} &["))?;
-    for state in &graph.states {
-        let place = plan.placement.places.get(&state.name).copied().unwrap_or(Place::Host);
-        out.line(format_args!("    ({:?}, Place::{place:?}),", state.name))?;
-    }
-    out.line("];")
-}
-
 fn number_of(graph: &Graph, state: &str) -> Option<usize> {
     graph.states.iter().position(|node| node.name == state)
-}
-
-fn facts(out: &mut Lines, plan: &Plan) -> fmt::Result {
-    let sides = match plan.placement.sides {
-        Sides::HostOnly => "HostOnly",
-        Sides::NicOnly => "NicOnly",
-        Sides::Split => "Split",
-    };
-    out.line("const PLAN: PlanFacts = PlanFacts {")?;
-    out.line(format_args!("    name: {:?},", plan.name))?;
-    out.line(format_args!("    hash: 0x{},", plan.hash))?;
-    out.line(format_args!("    sides: Sides::{sides},"))?;
-    out.line(format_args!("    host_ordered: {},", plan.placement.host_ordered))?;
-    out.line(format_args!("    stateless_flows: {},", plan.placement.stateless_flows))?;
-    out.line(format_args!("    nic_share: {},", plan.placement.nic_share))?;
-    out.line(format_args!("    offer_after: {},", plan.placement.offer_after))?;
-    let one_pair: Vec<_> = plan.placement.one_pair.iter().collect();
-    out.line(format_args!("    one_pair: &{one_pair:?},"))?;
-    out.line("};")
-}
-
-fn new(out: &mut Lines, graph: &Graph) -> fmt::Result {
-    let memory = if graph.states.is_empty() { "_memory" } else { "memory" };
-    out.block(format_args!("fn new({memory}: &mut Memory) -> Result<Self, OutOfMemory>"), |out| {
-        if graph.states.is_empty() {
-            return out.line("Ok(Self {})");
-        }
-        out.line("Ok(Self {")?;
-        for number in 0..graph.states.len() {
-            out.line(format_args!("    s{number}: <S{number} as Stored>::create(memory)?,"))?;
-        }
-        out.line("})")
-    })?;
-    out.text.push('\n');
-    Ok(())
-}
-
-/// One method per handler of the chain: `h0` for the first.
-fn handlers(out: &mut Lines, graph: &Graph, plan: &Plan) -> fmt::Result {
-    for (at, handler) in graph.chain.iter().enumerate() {
-        if at > 0 {
-            out.text.push('\n');
-        }
-        out.line(format_args!("/// `{}`.", handler.name))?;
-        out.line("#[inline(always)]")?;
-        let head = format!("fn h{at}<R: Reach>(&mut self, packet: &mut Packet<'_>) -> Verdict");
-        out.block(head, |out| {
-            if plan.placement.host_handlers.contains(&handler.name) {
-                // The host reaches every state, but a split's NIC side does not, so this handler
-                // has no code there.
-                let at_nic = "if const { R::PLACES.is_some() }";
-                let punt = "return Err(::cora::__private::core::verdict::Stop::punt());";
-                out.block(at_nic, |out| out.line(punt))?;
-            }
-            let run = format!("<{} as Handler>::run::<R>", hidden(&handler.path));
-            let kept = durable::kept(graph, plan, handler);
-            // Empty except in a tracing build.
-            out.line(format_args!("trace::enter({at});"))?;
-            if handler.parameters.is_empty() {
-                return out.line(format_args!("trace::leave({run}(packet, (), &Touched::new()))"));
-            }
-            out.line("let states = (")?;
-            for parameter in &handler.parameters {
-                let number = number_of(graph, &parameter.state).unwrap_or_default();
-                let shared = if parameter.mutable { "" } else { "&*" };
-                out.line(format_args!(
-                    "    {shared}<S{number} as Stored>::borrow(&mut self.s{number}),"
-                ))?;
-            }
-            out.line(");")?;
-            if kept.is_empty() {
-                return out
-                    .line(format_args!("trace::leave({run}(packet, states, &Touched::new()))"));
-            }
-            out.line("let touched = Touched::new();")?;
-            out.line(format_args!("let verdict = trace::leave({run}(packet, states, &touched));"))?;
-            for (position, number) in kept {
-                let named = format!("if touched.has({position})");
-                out.block(named, |out| out.line(format_args!("self.s{number}.touch();")))?;
-            }
-            out.line("verdict")
-        })?;
-    }
-    Ok(())
-}
-
-fn chain(out: &mut Lines, graph: &Graph) -> fmt::Result {
-    let head = "fn chain<R: Reach>(&mut self, packet: &mut Packet<'_>) -> Verdict";
-    let forward: Vec<usize> = (0..graph.chain.len()).collect();
-    let backward: Vec<usize> = forward.iter().rev().copied().collect();
-    out.line("#[inline(always)]")?;
-    out.block(head, |out| {
-        // With one handler both directions are the same.
-        if forward.len() < 2 {
-            return in_order(out, &forward);
-        }
-        out.line("if packet.from_inside() {")?;
-        out.depth += 1;
-        in_order(out, &forward)?;
-        out.depth -= 1;
-        out.line("} else {")?;
-        out.depth += 1;
-        in_order(out, &backward)?;
-        out.depth -= 1;
-        out.line("}")
-    })?;
-    out.text.push('\n');
-    Ok(())
-}
-
-/// Runs handlers in order while they transmit; the last verdict is the chain's.
-fn in_order(out: &mut Lines, handlers: &[usize]) -> fmt::Result {
-    let Some((last, before)) = handlers.split_last() else {
-        return out.line("Ok(Forward::Transmit)");
-    };
-    for handler in before {
-        out.line(format_args!("let verdict = self.h{handler}::<R>(packet);"))?;
-        out.block("if verdict != Ok(Forward::Transmit)", |out| out.line("return verdict;"))?;
-    }
-    out.line(format_args!("self.h{last}::<R>(packet)"))
-}
-
-/// The states by index, as one of their traits.
-fn state(out: &mut Lines, graph: &Graph, method: &str, home: &str) -> fmt::Result {
-    let number = if graph.states.len() < 2 { "_number" } else { "number" };
-    let head = format!("fn {method}(&mut self, {number}: usize) -> &mut dyn {home}");
-    if home == "Described" {
-        out.line(AT_THE_HOST)?;
-    }
-    out.block(head, |out| match graph.states.len() {
-        0 => out.line("unreachable!(\"the program has no state\")"),
-        1 => out.line("&mut self.s0"),
-        count => out.block("match number", |out| {
-            for number in 0..count - 1 {
-                out.line(format_args!("{number} => &mut self.s{number},"))?;
-            }
-            out.line(format_args!("_ => &mut self.s{},", count - 1))
-        }),
-    })?;
-    out.text.push('\n');
-    Ok(())
-}
-
-/// The runtime's work on every state before and after a packet. It is unrolled state by state, so
-/// that there is no dynamic dispatch.
-fn each_state(out: &mut Lines, graph: &Graph, plan: &Plan) -> fmt::Result {
-    if graph.states.is_empty() {
-        return Ok(());
-    }
-    ahead::emit(out, graph, plan)?;
-    // Tables come last: then the compiler still knows the writes of `begin` to a table when the
-    // handlers look it up. After the begin of a state elsewhere in memory, it would reload them.
-    let (mut order, tables): (Vec<usize>, Vec<usize>) =
-        (0..graph.states.len()).partition(|state| graph.states[*state].keyed.is_none());
-    order.extend(tables);
-    for (method, parameters, arguments) in [
-        ("begin", ", visit: Visit", ", visit"),
-        ("commit", ", undo: bool", ", undo"),
-        ("rollback", "", ""),
-    ] {
-        out.line("#[inline(always)]")?;
-        out.block(format_args!("fn {method}(&mut self{parameters})"), |out| {
-            order.iter().try_for_each(|state| {
-                out.line(format_args!("Home::{method}(&mut self.s{state}{arguments});"))
-            })
-        })?;
-        out.text.push('\n');
-    }
-    group::emit(out, graph)?;
-    out.line("#[inline(always)]")?;
-    out.block("fn overflowed(&mut self) -> bool", |out| {
-        let all: Vec<String> = (0..graph.states.len())
-            .map(|state| format!("Home::overflowed(&self.s{state})"))
-            .collect();
-        out.line(all.join(" || "))
-    })?;
-    out.text.push('\n');
-    Ok(())
 }
 
 fn entry(out: &mut Lines, nic_image: bool) -> fmt::Result {

@@ -9,6 +9,13 @@ use super::Lines;
 
 /// Emits the look-ups of first tables, of further tables, and of the owner of travelling entries.
 pub(super) fn emit(out: &mut Lines, graph: &Graph, plan: &Plan) -> fmt::Result {
+    if graph.states.is_empty() {
+        return out.line("impl Prefetch for Program {}");
+    }
+    out.block("impl Prefetch for Program", |out| stages(out, graph, plan))
+}
+
+fn stages(out: &mut Lines, graph: &Graph, plan: &Plan) -> fmt::Result {
     let further = further(graph);
     let with = |wanted: bool| numbers(&further, |further| *further == wanted);
     let packet = "number: u8, packet: &Packet<'_>";

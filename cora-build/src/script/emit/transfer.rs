@@ -1,4 +1,4 @@
-//! The states that outlive their side, and those that are lost with the host.
+//! Flows that move, states that outlive their side, and those that are lost with the host.
 
 use std::fmt;
 
@@ -10,6 +10,25 @@ use super::{Lines, number_of};
 use crate::script::plan::rests;
 
 pub(super) fn emit(out: &mut Lines, graph: &Graph, plan: &Plan) -> fmt::Result {
+    out.block("impl Transfer for Program", |out| {
+        group(out, graph, plan)?;
+        durable(out, graph, plan)
+    })
+}
+
+/// The key of ownership.
+fn group(out: &mut Lines, graph: &Graph, plan: &Plan) -> fmt::Result {
+    let group = plan.placement.group_of.as_ref().and_then(|name| number_of(graph, name));
+    let group = match group {
+        Some(number) => {
+            format!("<S{number} as ::cora::__private::core::state::table::KeyOf>::Key")
+        }
+        None => "::cora::__private::core::key::FiveTuple".to_owned(),
+    };
+    out.line(format_args!("type Group = {group};"))
+}
+
+fn durable(out: &mut Lines, graph: &Graph, plan: &Plan) -> fmt::Result {
     let durable = |state: &StateNode| {
         let place = plan.placement.places.get(&state.name);
         let pinned = plan.placement.sides == Sides::Split && place == Some(&Place::Host);

@@ -1,4 +1,4 @@
-//! The host's part of a program: records, and versions of read-mostly states.
+//! How states begin, get their versions, and how their entries end.
 
 use std::fmt;
 
@@ -8,15 +8,66 @@ use cora_plan::vocabulary::Kind;
 
 use super::{AT_THE_HOST, Lines};
 
+pub(super) fn emit(out: &mut Lines, graph: &Graph) -> fmt::Result {
+    let recorded = recorded(graph);
+    out.block("impl Lifecycle for Program", |out| {
+        sizes(out, graph)?;
+        if !recorded.is_empty() {
+            out.line(format_args!("const RECORDED: &'static [usize] = &{recorded:?};"))?;
+        }
+        if graph.states.iter().any(|state| state.kind == Kind::ReadMostly) {
+            out.line("const READ_MOSTLY: bool = true;")?;
+        }
+        out.text.push('\n');
+        new(out, graph)?;
+        records(out, &recorded)?;
+        configure(out, graph)
+    })
+}
+
+fn sizes(out: &mut Lines, graph: &Graph) -> fmt::Result {
+    // Each state is aligned to a cache line, which costs up to 64 bytes of padding.
+    out.line("const MEMORY: usize = 64")?;
+    for number in 0..graph.states.len() {
+        out.line(format_args!("    + 64 + <S{number} as Stored>::BYTES"))?;
+    }
+    out.line("    + 0;")?;
+    let single: Vec<usize> =
+        (0..graph.states.len()).filter(|at| graph.states[*at].keyed.is_none()).collect();
+    if !single.is_empty() {
+        let values: Vec<String> =
+            single.iter().map(|number| format!("<S{number} as Stored>::VALUE")).collect();
+        let largest = "::cora::__private::core::state::largest";
+        out.line(format_args!("const VALUE: usize = {largest}(&[{}]);", values.join(", ")))?;
+    }
+    Ok(())
+}
+
+fn new(out: &mut Lines, graph: &Graph) -> fmt::Result {
+    let memory = if graph.states.is_empty() { "_memory" } else { "memory" };
+    out.block(format_args!("fn new({memory}: &mut Memory) -> Result<Self, OutOfMemory>"), |out| {
+        if graph.states.is_empty() {
+            return out.line("Ok(Self {})");
+        }
+        out.line("Ok(Self {")?;
+        for number in 0..graph.states.len() {
+            out.line(format_args!("    s{number}: <S{number} as Stored>::create(memory)?,"))?;
+        }
+        out.line("})")
+    })?;
+    out.text.push('\n');
+    Ok(())
+}
+
 /// The indices of states with entries that become records.
-pub(super) fn recorded(graph: &Graph) -> Vec<usize> {
+fn recorded(graph: &Graph) -> Vec<usize> {
     let is_recorded = |state: &StateNode| state.keyed.as_ref().is_some_and(|keyed| keyed.recorded);
     let all = graph.states.iter().enumerate();
     all.filter(|(_, state)| is_recorded(state)).map(|(number, _)| number).collect()
 }
 
 /// Emits the ended entries of these states, and the contents of their records.
-pub(super) fn records(out: &mut Lines, recorded: &[usize]) -> fmt::Result {
+fn records(out: &mut Lines, recorded: &[usize]) -> fmt::Result {
     if recorded.is_empty() {
         return Ok(());
     }
@@ -50,7 +101,7 @@ pub(super) fn records(out: &mut Lines, recorded: &[usize]) -> fmt::Result {
 }
 
 /// Emits the construction of versions of read-mostly states.
-pub(super) fn configure(out: &mut Lines, graph: &Graph) -> fmt::Result {
+fn configure(out: &mut Lines, graph: &Graph) -> fmt::Result {
     let written: Vec<(usize, &str)> = graph
         .states
         .iter()

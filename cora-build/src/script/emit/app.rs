@@ -1,0 +1,93 @@
+//! The program: its plan and its chain of handlers.
+
+use std::fmt;
+
+use cora_plan::graph::HandlerNode;
+use cora_plan::vocabulary::Sides;
+use cora_plan::{Graph, Plan};
+
+use super::{Lines, hidden};
+
+pub(super) fn emit(out: &mut Lines, graph: &Graph, plan: &Plan) -> fmt::Result {
+    out.block("impl App for Program", |out| {
+        out.line(format_args!("const NAME: &'static str = {:?};", graph.app))?;
+        facts(out, plan)?;
+        reads(out, graph)?;
+        out.text.push('\n');
+        chain(out, graph)
+    })
+}
+
+/// How much of a packet the handlers read.
+fn reads(out: &mut Lines, graph: &Graph) -> fmt::Result {
+    if graph.states.iter().all(|state| state.keyed.is_none()) {
+        let reads =
+            |handler: &HandlerNode| format!("<{} as Handler>::READS_PACKET", hidden(&handler.path));
+        let any: Vec<String> = graph.chain.iter().map(reads).collect();
+        let any = if any.is_empty() { "false".to_owned() } else { any.join(" || ") };
+        out.line(format_args!("const READS_PACKETS: bool = {any};"))?;
+    }
+    if !graph.chain.is_empty() {
+        let heads = |handler: &HandlerNode| {
+            format!("!<{} as Handler>::READS_PAYLOAD", hidden(&handler.path))
+        };
+        let all: Vec<String> = graph.chain.iter().map(heads).collect();
+        out.line(format_args!("const HEADS: bool = {};", all.join(" && ")))?;
+    }
+    Ok(())
+}
+
+fn facts(out: &mut Lines, plan: &Plan) -> fmt::Result {
+    let sides = match plan.placement.sides {
+        Sides::HostOnly => "HostOnly",
+        Sides::NicOnly => "NicOnly",
+        Sides::Split => "Split",
+    };
+    out.line("const PLAN: PlanFacts = PlanFacts {")?;
+    out.line(format_args!("    name: {:?},", plan.name))?;
+    out.line(format_args!("    hash: 0x{},", plan.hash))?;
+    out.line(format_args!("    sides: Sides::{sides},"))?;
+    out.line(format_args!("    host_ordered: {},", plan.placement.host_ordered))?;
+    out.line(format_args!("    stateless_flows: {},", plan.placement.stateless_flows))?;
+    out.line(format_args!("    nic_share: {},", plan.placement.nic_share))?;
+    out.line(format_args!("    offer_after: {},", plan.placement.offer_after))?;
+    let one_pair: Vec<_> = plan.placement.one_pair.iter().collect();
+    out.line(format_args!("    one_pair: &{one_pair:?},"))?;
+    out.line("};")
+}
+
+fn chain(out: &mut Lines, graph: &Graph) -> fmt::Result {
+    let head = "fn chain<R: Reach>(&mut self, packet: &mut Packet<'_>) -> Verdict";
+    let forward: Vec<usize> = (0..graph.chain.len()).collect();
+    let backward: Vec<usize> = forward.iter().rev().copied().collect();
+    out.line("#[inline(always)]")?;
+    out.block(head, |out| {
+        // With one handler both directions are the same.
+        if forward.len() < 2 {
+            return in_order(out, &forward);
+        }
+        out.line("if packet.from_inside() {")?;
+        out.depth += 1;
+        in_order(out, &forward)?;
+        out.depth -= 1;
+        out.line("} else {")?;
+        out.depth += 1;
+        in_order(out, &backward)?;
+        out.depth -= 1;
+        out.line("}")
+    })?;
+    out.text.push('\n');
+    Ok(())
+}
+
+/// Runs handlers in order while they transmit; the last verdict is the chain's.
+fn in_order(out: &mut Lines, handlers: &[usize]) -> fmt::Result {
+    let Some((last, before)) = handlers.split_last() else {
+        return out.line("Ok(Forward::Transmit)");
+    };
+    for handler in before {
+        out.line(format_args!("let verdict = self.h{handler}::<R>(packet);"))?;
+        out.block("if verdict != Ok(Forward::Transmit)", |out| out.line("return verdict;"))?;
+    }
+    out.line(format_args!("self.h{last}::<R>(packet)"))
+}

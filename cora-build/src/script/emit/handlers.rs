@@ -1,0 +1,56 @@
+//! The handlers as methods of the program.
+
+use std::fmt;
+
+use cora_plan::{Graph, Plan};
+
+use super::{Lines, hidden, number_of, transfer};
+
+/// One method per handler of the chain: `h0` for the first.
+pub(super) fn emit(out: &mut Lines, graph: &Graph, plan: &Plan) -> fmt::Result {
+    for (at, handler) in graph.chain.iter().enumerate() {
+        if at > 0 {
+            out.text.push('\n');
+        }
+        out.line(format_args!("/// `{}`.", handler.name))?;
+        out.line("#[inline(always)]")?;
+        let head = format!("fn h{at}<R: Reach>(&mut self, packet: &mut Packet<'_>) -> Verdict");
+        out.block(head, |out| {
+            if plan.placement.host_handlers.contains(&handler.name) {
+                // The host reaches every state, but a split's NIC side does not, so this handler
+                // has no code there.
+                let at_nic = "if const { R::PLACES.is_some() }";
+                let punt = "return Err(::cora::__private::core::verdict::Stop::punt());";
+                out.block(at_nic, |out| out.line(punt))?;
+            }
+            let run = format!("<{} as Handler>::run::<R>", hidden(&handler.path));
+            let kept = transfer::kept(graph, plan, handler);
+            // Empty except in a tracing build.
+            out.line(format_args!("trace::enter({at});"))?;
+            if handler.parameters.is_empty() {
+                return out.line(format_args!("trace::leave({run}(packet, (), &Touched::new()))"));
+            }
+            out.line("let states = (")?;
+            for parameter in &handler.parameters {
+                let number = number_of(graph, &parameter.state).unwrap_or_default();
+                let shared = if parameter.mutable { "" } else { "&*" };
+                out.line(format_args!(
+                    "    {shared}<S{number} as Stored>::borrow(&mut self.s{number}),"
+                ))?;
+            }
+            out.line(");")?;
+            if kept.is_empty() {
+                return out
+                    .line(format_args!("trace::leave({run}(packet, states, &Touched::new()))"));
+            }
+            out.line("let touched = Touched::new();")?;
+            out.line(format_args!("let verdict = trace::leave({run}(packet, states, &touched));"))?;
+            for (position, number) in kept {
+                let named = format!("if touched.has({position})");
+                out.block(named, |out| out.line(format_args!("self.s{number}.touch();")))?;
+            }
+            out.line("verdict")
+        })?;
+    }
+    Ok(())
+}

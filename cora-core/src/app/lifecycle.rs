@@ -1,0 +1,48 @@
+//! How states begin, get their versions, and how their entries end.
+
+#[cfg(not(target_os = "none"))]
+use super::ConfigureError;
+use super::States;
+use crate::record::{Fields, When};
+use crate::state::table::Ending;
+use crate::state::{Malformed, Memory, OutOfMemory};
+
+/// Begin and end of states and entries.
+pub trait Lifecycle: States {
+    /// Upper bound of the bytes of [`Memory`] that [`Self::new`] takes.
+    const MEMORY: usize;
+    /// Bytes of its largest [value](crate::state::Stored::VALUE).
+    const VALUE: usize = 0;
+
+    /// Whether any of its states is read-mostly.
+    const READ_MOSTLY: bool = false;
+
+    /// The numbers of its recorded states.
+    const RECORDED: &'static [usize] = &[];
+
+    /// Makes all states, empty, in `memory`.
+    fn new(memory: &mut Memory) -> Result<Self, OutOfMemory>;
+
+    /// Makes version 1 of the read-mostly state `name` from text, at the host.
+    #[cfg(not(target_os = "none"))]
+    fn configure(&mut self, name: &str, text: &str) -> Result<(), ConfigureError>;
+
+    /// Reports the entries of recorded states that ended since the last call, each with the number
+    /// of its state.
+    #[inline]
+    fn ended(&mut self, tell: &mut dyn FnMut(u16, Ending<'_>)) {
+        let _ = tell;
+    }
+
+    /// Reports the record of an entry of the recorded state with this number, decoded from `piece`.
+    /// Returns the time when a packet last found the entry (ns). Only the host calls it.
+    fn record(
+        state: usize,
+        piece: &[u8],
+        when: When,
+        fields: &mut dyn Fields,
+    ) -> Result<u64, Malformed> {
+        let _ = (state, piece, when, fields);
+        Err(Malformed)
+    }
+}

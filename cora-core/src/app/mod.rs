@@ -1,0 +1,63 @@
+//! A program as the runtimes see it: a chain of handlers, and the states that they use.
+//!
+//! `#[flow_handler]` implements [`Handler`]. The file that the build script writes to `OUT_DIR`
+//! implements [`App`] and its groups. A program names none of them.
+//!
+//! | module | group |
+//! | --- | --- |
+//! | `states` | the states, by number |
+//! | `lifecycle` | how states begin, get their versions, and how their entries end |
+//! | `prefetch` | the prefetch stages before a packet's turn |
+//! | `transaction` | a packet's run as a transaction |
+//! | `transfer` | what moves between the sides, and what outlives one |
+//! | `handler` | one handler |
+//! | `plan` | facts of the plan |
+//! | `by_hand` | all groups of a program that is written by hand |
+
+mod by_hand;
+mod handler;
+mod lifecycle;
+mod plan;
+mod prefetch;
+mod states;
+mod transaction;
+mod transfer;
+
+pub use handler::{Handler, Nth};
+pub use lifecycle::Lifecycle;
+pub use plan::{PlanFacts, Sides};
+pub use prefetch::Prefetch;
+pub use states::States;
+pub use transaction::Transaction;
+pub use transfer::Transfer;
+
+use crate::packet::Packet;
+use crate::state::Reach;
+use crate::verdict::Verdict;
+
+/// A whole program.
+pub trait App: Prefetch + Transaction + Transfer + Lifecycle {
+    /// The name of the program's package.
+    const NAME: &'static str;
+    /// The program's plan.
+    const PLAN: PlanFacts;
+    /// Whether any handler reads packets, or any state finds entries by them. If not, a packet is
+    /// parsed only where its flow matters.
+    const READS_PACKETS: bool = true;
+    /// Whether no handler reads more of a packet than its [headers](crate::packet::Headers). The
+    /// host may then get only the heads of long frames.
+    const HEADS: bool = false;
+    /// Runs the chain of handlers once, as if they were devices cabled in a row: from first to last
+    /// for a packet from inside, from last to first for one from outside. It continues while each
+    /// handler returns [`Transmit`](crate::verdict::Transmit).
+    fn chain<R: Reach>(&mut self, packet: &mut Packet<'_>) -> Verdict;
+}
+
+/// Why a read-mostly state could not be configured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ConfigureError {
+    /// The program has no read-mostly state of that name.
+    NoSuchState,
+    /// The state's `Configure` refused the text.
+    Refused(&'static str),
+}
