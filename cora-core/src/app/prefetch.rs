@@ -15,8 +15,8 @@ pub trait Prefetch: States {
         (0..Self::STATES).for_each(|state| self.state(state).hint(number, packet));
     }
 
-    /// Calls [`Home::guess`](crate::state::Home::guess) of every state that isn't further. Returns `false` if one of them
-    /// missed an entry.
+    /// Calls [`Home::guess`](crate::state::Home::guess) of every state that isn't further. Returns
+    /// `false` if one of them missed an entry.
     #[inline]
     fn guess(&mut self, number: u8, packet: &Packet<'_>) -> bool {
         (0..Self::STATES).fold(true, |known, state| self.state(state).guess(number, packet) & known)
@@ -40,7 +40,8 @@ pub trait Prefetch: States {
         let _ = number;
     }
 
-    /// The first owner that [`Home::guess_owner`](crate::state::Home::guess_owner) of a state that travels returns.
+    /// The first owner that [`Home::guess_owner`](crate::state::Home::guess_owner) of a state that
+    /// travels returns.
     fn guess_owner(&self, number: u8) -> Option<u32> {
         let _ = number;
         None

@@ -18,8 +18,8 @@ pub trait Transaction: States {
         (0..Self::STATES).for_each(|state| self.state(state).begin(visit));
     }
 
-    /// If flows are [grouped](Self::GROUPED): calls [`Home::enter`](crate::state::Home::enter) of every keyed state with the
-    /// packet's group; without a packet or a group, with `None`.
+    /// If flows are [grouped](Self::GROUPED): calls [`Home::enter`](crate::state::Home::enter) of
+    /// every keyed state with the packet's group; without a packet or a group, with `None`.
     #[inline]
     fn enter(&mut self, packet: Option<&Packet<'_>>) {
         let _ = packet;

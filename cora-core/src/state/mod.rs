@@ -197,7 +197,7 @@ pub trait Home {
     /// Called once before the packet's handlers.
     fn begin(&mut self, visit: Visit);
 
-    /// Called after [`Self::begin`] if flows are [grouped](crate::app::App::GROUPED) by an address.
+    /// Called after [`Self::begin`] if flows are [grouped](crate::app::Transaction::GROUPED) by an address.
     /// The packet belongs to this group, or to none, and finds only entries of that group.
     fn enter(&mut self, group: Option<Address>)
     where

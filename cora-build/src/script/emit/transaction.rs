@@ -1,5 +1,5 @@
-//! The work on every state before and after a packet. It is unrolled state by state, so that there is
-//! no dynamic dispatch.
+//! The work on every state before and after a packet. It is unrolled state by state, so that there
+//! is no dynamic dispatch.
 
 use std::fmt;
 
@@ -46,7 +46,8 @@ fn each_state(out: &mut Lines, graph: &Graph) -> fmt::Result {
     Ok(())
 }
 
-/// Emits that an address groups all flows, if one does, and a method that passes the packet's address to every table.
+/// Emits that an address groups all flows, if one does, and a method that passes the packet's
+/// address to every table.
 fn enter(out: &mut Lines, graph: &Graph) -> fmt::Result {
     let Some(group) = address_group(graph).and_then(|state| number_of(graph, &state.name)) else {
         return Ok(());

@@ -67,7 +67,7 @@ pub struct Identity {
     /// made at its first access, and a packet waits for it.
     pub resident: bool,
     /// Whether the previous host had state that entries of flows depend on, and it is lost: then no
-    /// flow lives on ([`App::RESTS_ON`](cora_core::app::App::RESTS_ON)).
+    /// flow lives on ([`Transfer::RESTS_ON`](cora_core::app::Transfer::RESTS_ON)).
     pub afresh: bool,
 }
 
