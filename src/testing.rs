@@ -28,7 +28,7 @@ use std::vec::Vec;
 use cora_core::key::protocol;
 use cora_core::packet::{TcpSegment, checksum};
 use cora_core::record::{Element, End, Fields, FlowRecord, Record};
-use cora_core::state::table::ahead::ALONE;
+use cora_core::state::table::prefetch::ALONE;
 use cora_core::state::{Commutative, Home as _, Keyed, NO_FLOW, Stored as _, Table, Visit};
 use cora_host::parts::{Pages, Supply};
 

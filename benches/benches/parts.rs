@@ -10,7 +10,7 @@ use cora_core::hash::FlowHasher;
 use cora_core::key::{Address, FiveTuple, Key as _, protocol};
 use cora_core::packet::{Meta, Packet, checksum};
 use cora_core::plain::{Describe, Plain};
-use cora_core::state::table::ahead::ALONE;
+use cora_core::state::table::prefetch::ALONE;
 use cora_core::state::table::raw::{RawTable, Shape};
 use cora_core::state::{
     Changed, Described as _, Line, Memory, NO_FLOW, Pinned, Singleton, Tracked, Visit,

@@ -4,7 +4,7 @@ use std::array;
 use std::hash::BuildHasher as _;
 use std::hint::black_box;
 
-use cora_core::state::table::ahead::ALONE;
+use cora_core::state::table::prefetch::ALONE;
 use cora_core::state::table::raw::{RawTable, Shape};
 use cora_core::state::{Line, Memory, NO_FLOW, Visit};
 use foldhash::fast::RandomState;
@@ -218,10 +218,10 @@ fn replace(table: &mut Table, burst: &[[Tuple4; 2]], announced: Announced) {
     let keys = burst.as_flattened();
     if announced == Announced::InBursts {
         for (packet, key) in (0..).zip(keys) {
-            table.hint(packet, Some(key));
+            table.prefetch_index(packet, Some(key));
         }
         for (packet, key) in (0..).zip(keys) {
-            table.guess(packet, || Some(*key));
+            table.prefetch_entry(packet, || Some(*key));
         }
     }
     let visit = |packet| match announced {
@@ -241,10 +241,10 @@ fn replace(table: &mut Table, burst: &[[Tuple4; 2]], announced: Announced) {
 pub(crate) fn find(table: &mut Table, batch: &[Tuple4]) -> u64 {
     let mut found = 0;
     for (packet, key) in (0..).zip(batch) {
-        table.hint(packet, Some(key));
+        table.prefetch_index(packet, Some(key));
     }
     for (packet, key) in (0..).zip(batch) {
-        table.guess(packet, || Some(*key));
+        table.prefetch_entry(packet, || Some(*key));
     }
     for (ahead, key) in (0..).zip(batch) {
         table.begin(Visit { ahead, ..VISIT });

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use cora_core::key::{Address, SourceAddress};
 use cora_core::plain::{Describe, Plain};
-use cora_core::state::table::ahead::ALONE;
+use cora_core::state::table::prefetch::ALONE;
 use cora_core::state::table::raw::{RawTable, Shape};
 use cora_core::state::table::{Change, Durable, Moved, Travelling};
 use cora_core::state::{Line, Memory, Visit};

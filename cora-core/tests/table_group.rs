@@ -2,7 +2,7 @@
 //! group by group; each of them sees the same as with a table of its own.
 
 use cora_core::key::{Address, FiveTuple, Key, protocol};
-use cora_core::state::table::ahead::ALONE;
+use cora_core::state::table::prefetch::ALONE;
 use cora_core::state::table::raw::{RawTable, Shape};
 use cora_core::state::table::{Direction, InsertError, Travelling};
 use cora_core::state::{Line, Memory, NO_FLOW, Visit};
@@ -133,8 +133,8 @@ fn packet(
     (asks, announced, taken_back): (&[Ask], bool, bool),
 ) -> Vec<Answer> {
     if announced {
-        table.hint(0, Some(&asks[0].key()));
-        table.guess(0, || Some(asks[0].key()));
+        table.prefetch_index(0, Some(&asks[0].key()));
+        table.prefetch_entry(0, || Some(asks[0].key()));
     }
     let ahead = if announced { 0 } else { ALONE };
     table.begin(Visit { now: 1, horizon: 1, undo: true, flow: flow.into(), ahead });

@@ -6,9 +6,9 @@
 mod table_support;
 
 use cora_core::state::Visit;
-use cora_core::state::table::ahead::ALONE;
+use cora_core::state::table::prefetch::ALONE;
 use cora_core::state::table::raw::Shape;
-use cora_core::state::table::travelling::ImportError;
+use cora_core::state::table::transfer::ImportError;
 use cora_core::state::table::{InsertError, Travelling};
 use proptest::prelude::*;
 use table_support::{Entry, FLOWS, LONGEST, Model, Small, Subject, Value, table};
@@ -154,8 +154,8 @@ impl<const VARIES: bool> Pair<VARIES> {
     /// the entry.
     fn announce(&mut self, key: Small) {
         self.packet ^= 1;
-        self.table.hint(self.packet, Some(&key));
-        self.table.guess(self.packet, || Some(key));
+        self.table.prefetch_index(self.packet, Some(&key));
+        self.table.prefetch_entry(self.packet, || Some(key));
     }
 
     /// Whether the table may report that it is full.

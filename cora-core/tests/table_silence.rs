@@ -4,7 +4,7 @@
 
 use cora_core::key::{Address, FiveTuple};
 use cora_core::plain::{Describe, Plain};
-use cora_core::state::table::ahead::ALONE;
+use cora_core::state::table::prefetch::ALONE;
 use cora_core::state::table::raw::{RawTable, Shape};
 use cora_core::state::{Line, Memory, NO_FLOW, Visit};
 

@@ -6,7 +6,7 @@
 use cora_core::key::{Address, FiveTuple, Key as _};
 use cora_core::plain::{Describe, Plain};
 use cora_core::state::table::Direction;
-use cora_core::state::table::ahead::ALONE;
+use cora_core::state::table::prefetch::ALONE;
 use cora_core::state::table::raw::{RawTable, Shape};
 use cora_core::state::{Line, Memory, NO_FLOW, Visit};
 use proptest::prelude::*;
@@ -96,10 +96,10 @@ proptest! {
                 }
                 Step::Find(burst) => {
                     for (number, key) in (0..).zip(&burst) {
-                        table.hint(number, Some(key));
+                        table.prefetch_index(number, Some(key));
                     }
                     for (number, key) in (0..).zip(&burst) {
-                        table.guess(number, || Some(*key));
+                        table.prefetch_entry(number, || Some(*key));
                     }
                     for (number, key) in (0..).zip(&burst) {
                         for ahead in [number, ALONE] {

@@ -10,7 +10,7 @@ use crate::channel::{Outbox, ProtocolError};
 use crate::durability::{Reclaimed, ReplicaStore, Replication};
 use crate::exec::burst::{Arrival, Burst};
 use crate::exec::engine::Engine;
-use crate::exec::prefetch::announce;
+use crate::exec::prefetch::prefetch_burst;
 use crate::link::message::{Frames, Load, Message, Ownership, Report, Stamp};
 use crate::link::region::IDLE;
 use crate::ownership::Order;
@@ -180,10 +180,10 @@ impl<A: App> HostHalf<A> {
         let parsed = burst.parse_at_host::<A>(knows_flows);
         self.watch.burst(burst.len(), |at| burst.group(at, parsed));
         if knows_flows {
-            announce(burst, &mut self.engine, Some(self.ownership.flows_mut()));
+            prefetch_burst(burst, &mut self.engine, Some(self.ownership.flows_mut()));
             self.run_all::<true>(burst, out);
         } else {
-            announce::<A, HostRecord>(burst, &mut self.engine, None);
+            prefetch_burst::<A, HostRecord>(burst, &mut self.engine, None);
             self.run_all::<false>(burst, out);
         }
         out.runs(IDLE);

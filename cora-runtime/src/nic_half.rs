@@ -12,7 +12,7 @@ use crate::exec::burst::{ALONE, BURST, BURST_BYTES, Burst};
 use crate::exec::egress::Wire;
 use crate::exec::engine::{Engine, Ran, copy_words, keep_words};
 use crate::exec::header_split;
-use crate::exec::prefetch::{announce, announce_owned};
+use crate::exec::prefetch::{prefetch_at_nic, prefetch_burst};
 use crate::link::message::{Control, Frames, Load, Message, Report, Stamp, Telemetry};
 use crate::link::region::IDLE;
 use crate::ownership::hold::HoldQueue;
@@ -220,10 +220,10 @@ impl<A: App> NicHalf<A> {
         match A::PLAN.sides {
             Sides::HostOnly => {}
             Sides::NicOnly => {
-                announce::<A, NicRecord>(burst, &mut self.engine, None);
+                prefetch_burst::<A, NicRecord>(burst, &mut self.engine, None);
                 self.report.packets += burst.len() as u64;
             }
-            Sides::Split => announce_owned(burst, &mut self.engine, self.ownership.flows_mut()),
+            Sides::Split => prefetch_at_nic(burst, &mut self.engine, self.ownership.flows_mut()),
         }
         self.watch.burst(burst.len(), |at| burst.group(at, parsed));
         for (number, arrival) in burst.numbered_mut() {

@@ -5,7 +5,7 @@ use std::hint::black_box;
 use std::io::{Error, Result};
 
 use cora_core::key::{Address, FiveTuple};
-use cora_core::state::table::ahead::ALONE;
+use cora_core::state::table::prefetch::ALONE;
 use cora_core::state::table::raw::{RawTable, Shape};
 use cora_core::state::{NO_FLOW, Visit};
 use cora_measure::ThreadTime;

@@ -67,27 +67,27 @@ macro_rules! by_hand {
 
         impl<$($generics)*> $crate::app::Prefetch for $program {
             #[inline(always)]
-            fn hint(&mut self, number: u8, packet: &$crate::packet::Packet<'_>) {
+            fn prefetch_index(&mut self, number: u8, packet: &$crate::packet::Packet<'_>) {
                 let _ = (number, packet);
-                $($crate::state::Home::hint(&mut self.$field, number, packet);)*
+                $($crate::state::Home::prefetch_index(&mut self.$field, number, packet);)*
             }
 
             #[inline(always)]
-            fn guess(&mut self, number: u8, packet: &$crate::packet::Packet<'_>) -> bool {
+            fn prefetch_entry(&mut self, number: u8, packet: &$crate::packet::Packet<'_>) -> bool {
                 let _ = (number, packet);
-                true $(& $crate::state::Home::guess(&mut self.$field, number, packet))*
+                true $(& $crate::state::Home::prefetch_entry(&mut self.$field, number, packet))*
             }
 
             #[inline(always)]
-            fn hint_owner(&self, number: u8) {
+            fn prefetch_owner(&self, number: u8) {
                 let _ = number;
-                $($crate::state::Home::hint_owner(&self.$field, number);)*
+                $($crate::state::Home::prefetch_owner(&self.$field, number);)*
             }
 
             #[inline(always)]
-            fn guess_owner(&self, number: u8) -> Option<u32> {
+            fn predicted_owner(&self, number: u8) -> Option<u32> {
                 let _ = number;
-                None $(.or_else(|| $crate::state::Home::guess_owner(&self.$field, number)))*
+                None $(.or_else(|| $crate::state::Home::predicted_owner(&self.$field, number)))*
             }
         }
 

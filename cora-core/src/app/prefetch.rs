@@ -9,40 +9,43 @@ pub trait Prefetch: States {
     /// these packets prefetch from them.
     const FURTHER: bool = false;
 
-    /// Calls [`Home::hint`](crate::state::Home::hint) of every state that isn't further.
+    /// Calls [`Home::prefetch_index`](crate::state::Home::prefetch_index) of every state that isn't
+    /// further.
     #[inline]
-    fn hint(&mut self, number: u8, packet: &Packet<'_>) {
-        (0..Self::STATES).for_each(|state| self.state(state).hint(number, packet));
+    fn prefetch_index(&mut self, number: u8, packet: &Packet<'_>) {
+        (0..Self::STATES).for_each(|state| self.state(state).prefetch_index(number, packet));
     }
 
-    /// Calls [`Home::guess`](crate::state::Home::guess) of every state that isn't further. Returns
-    /// `false` if one of them missed an entry.
+    /// Calls [`Home::prefetch_entry`](crate::state::Home::prefetch_entry) of every state that isn't
+    /// further. Returns `false` if one of them missed an entry.
     #[inline]
-    fn guess(&mut self, number: u8, packet: &Packet<'_>) -> bool {
-        (0..Self::STATES).fold(true, |known, state| self.state(state).guess(number, packet) & known)
+    fn prefetch_entry(&mut self, number: u8, packet: &Packet<'_>) -> bool {
+        (0..Self::STATES)
+            .fold(true, |known, state| self.state(state).prefetch_entry(number, packet) & known)
     }
 
     /// Calls [`Home::forget`](crate::state::Home::forget) of every further state.
-    fn forget_further(&mut self) {}
+    fn drop_further(&mut self) {}
 
-    /// Calls [`Home::hint`](crate::state::Home::hint) of every further state.
-    fn hint_further(&mut self, number: u8, packet: &Packet<'_>) {
+    /// Calls [`Home::prefetch_index`](crate::state::Home::prefetch_index) of every further state.
+    fn prefetch_further_index(&mut self, number: u8, packet: &Packet<'_>) {
         let _ = (number, packet);
     }
 
-    /// Calls [`Home::guess`](crate::state::Home::guess) of every further state.
-    fn guess_further(&mut self, number: u8, packet: &Packet<'_>) {
+    /// Calls [`Home::prefetch_entry`](crate::state::Home::prefetch_entry) of every further state.
+    fn prefetch_further_entry(&mut self, number: u8, packet: &Packet<'_>) {
         let _ = (number, packet);
     }
 
-    /// Calls [`Home::hint_owner`](crate::state::Home::hint_owner) of every state that travels.
-    fn hint_owner(&self, number: u8) {
+    /// Calls [`Home::prefetch_owner`](crate::state::Home::prefetch_owner) of every state that
+    /// travels.
+    fn prefetch_owner(&self, number: u8) {
         let _ = number;
     }
 
-    /// The first owner that [`Home::guess_owner`](crate::state::Home::guess_owner) of a state that
-    /// travels returns.
-    fn guess_owner(&self, number: u8) -> Option<u32> {
+    /// The first owner that [`Home::predicted_owner`](crate::state::Home::predicted_owner) of a
+    /// state that travels returns.
+    fn predicted_owner(&self, number: u8) -> Option<u32> {
         let _ = number;
         None
     }

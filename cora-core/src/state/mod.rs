@@ -141,8 +141,8 @@ pub struct Visit {
     pub undo: bool,
     /// The flow of new entries; [`NO_FLOW`] if nothing ever moves.
     pub flow: u32,
-    /// The packet's number in its burst, if [`Home::hint`] announced it;
-    /// [`ALONE`](table::ahead::ALONE) otherwise.
+    /// The packet's number in its burst, if [`Home::prefetch_index`] announced it;
+    /// [`ALONE`](table::prefetch::ALONE) otherwise.
     pub ahead: u8,
 }
 
@@ -155,13 +155,13 @@ pub trait Home {
     fn kind(&self) -> Kind;
 
     /// Announces packet `number` of a burst: prefetches the index line of its key.
-    fn hint(&mut self, number: u8, packet: &Packet<'_>) {
+    fn prefetch_index(&mut self, number: u8, packet: &Packet<'_>) {
         let _ = (number, packet);
     }
 
-    /// Second prefetch stage, once [`Self::hint`] announced all packets of the burst, with the same
-    /// packets. `false` if the packet has a key that probably has no entry.
-    fn guess(&mut self, number: u8, packet: &Packet<'_>) -> bool {
+    /// Second prefetch stage, once [`Self::prefetch_index`] announced all packets of the burst,
+    /// with the same packets. `false` if the packet has a key that probably has no entry.
+    fn prefetch_entry(&mut self, number: u8, packet: &Packet<'_>) -> bool {
         let _ = (number, packet);
         true
     }
@@ -177,8 +177,8 @@ pub trait Home {
     }
 
     /// Prefetches the owner of the entry that packet `number` of a burst probably finds
-    /// ([`Self::guess`]).
-    fn hint_owner(&self, number: u8)
+    /// ([`Self::prefetch_entry`]).
+    fn prefetch_owner(&self, number: u8)
     where
         Self: Sized,
     {
@@ -186,7 +186,7 @@ pub trait Home {
     }
 
     /// The flow of that entry. Prefetches the head of the flow's entry list.
-    fn guess_owner(&self, number: u8) -> Option<u32>
+    fn predicted_owner(&self, number: u8) -> Option<u32>
     where
         Self: Sized,
     {
@@ -197,8 +197,8 @@ pub trait Home {
     /// Called once before the packet's handlers.
     fn begin(&mut self, visit: Visit);
 
-    /// Called after [`Self::begin`] if flows are [grouped](crate::app::Transaction::GROUPED) by an address.
-    /// The packet belongs to this group, or to none, and finds only entries of that group.
+    /// Called after [`Self::begin`] if flows are [grouped](crate::app::Transaction::GROUPED) by an
+    /// address. The packet belongs to this group, or to none, and finds only entries of that group.
     fn enter(&mut self, group: Option<Address>)
     where
         Self: Sized,

@@ -81,7 +81,7 @@ impl Filled {
     }
 }
 
-/// A burst is 2 to this power of packets (`cora-core/src/state/table/ahead.rs`: 32).
+/// A burst is 2 to this power of packets (`cora-core/src/state/table/prefetch.rs`: 32).
 const DOUBLINGS: u32 = 5;
 
 /// Probability that at least one access of a burst has an event of this probability.

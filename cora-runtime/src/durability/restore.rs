@@ -1,7 +1,7 @@
 //! State restored from replicas at the host: the NIC's process ended, or the previous host's.
 
 use cora_core::app::App;
-use cora_core::state::table::ahead::ALONE;
+use cora_core::state::table::prefetch::ALONE;
 use cora_core::state::{NO_FLOW, Visit};
 
 use super::replicate::{Replication, kept};

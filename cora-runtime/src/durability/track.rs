@@ -2,7 +2,7 @@
 //! replicas.
 
 use cora_core::app::App;
-use cora_core::state::table::travelling::ImportError;
+use cora_core::state::table::transfer::ImportError;
 use cora_core::state::table::{Change, Durable};
 use cora_core::state::{Malformed, Place};
 

@@ -7,7 +7,7 @@ use cora_core::packet::{Packet, Port, ROOM, Roomy};
 
 use crate::link::message::{MAX_MESSAGE, Stamp};
 use crate::link::payload::Parked;
-pub use cora_core::state::table::ahead::{ALONE, BURST};
+pub use cora_core::state::table::prefetch::{ALONE, BURST};
 
 /// Most bytes that the frames of a burst take. Bursts of large frames have fewer packets.
 pub const BURST_BYTES: usize = MAX_MESSAGE + BURST * 2048;

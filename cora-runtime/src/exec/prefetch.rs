@@ -11,7 +11,7 @@ use crate::ownership::records::{FlowRecord, Flows};
 /// The first stage prefetches index lines, the second the entries that they name. Hashing is not
 /// part of parsing, because one loop with both has too few registers.
 #[inline(always)]
-pub(crate) fn announce<A: App, R: FlowRecord>(
+pub(crate) fn prefetch_burst<A: App, R: FlowRecord>(
     burst: &Burst<'_>,
     engine: &mut Engine<A>,
     mut flows: Option<&mut Flows<A, R>>,
@@ -19,69 +19,69 @@ pub(crate) fn announce<A: App, R: FlowRecord>(
     const { assert!(BURST <= u32::BITS as usize) };
     for (number, Arrival { packet, .. }) in burst.numbered() {
         if let Some(flows) = &mut flows {
-            flows.hint(number, packet);
+            flows.prefetch_index(number, packet);
         }
-        engine.app().hint(number, packet);
+        engine.app().prefetch_index(number, packet);
     }
     let mut unknown = 0_u32;
     for (number, Arrival { packet, .. }) in burst.numbered() {
         if let Some(flows) = &mut flows {
-            flows.guess(number, || A::Group::of(packet).ok());
+            flows.prefetch_record(number, || A::Group::of(packet).ok());
         }
-        let known = engine.app().guess(number, packet);
+        let known = engine.app().prefetch_entry(number, packet);
         if const { A::FURTHER } {
             unknown |= u32::from(!known) << number;
         }
     }
     if const { A::FURTHER } {
-        announce_further(burst, engine, unknown);
+        prefetch_further(burst, engine, unknown);
     }
     if let Some(flows) = flows {
-        announce_owners(all_of(burst.len()), engine, flows);
+        prefetch_owners(all_of(burst.len()), engine, flows);
     }
 }
 
-/// [`announce`] for the NIC under a split plan. The NIC runs only packets of its own flows, so
-/// states prefetch only for packets that may belong to one. Stale hints of the other packets are
-/// harmless: a hint counts only if its entry has the key.
+/// [`prefetch_burst`] for the NIC under a split plan. The NIC runs only packets of its own flows,
+/// so states prefetch only for packets that may belong to one. Stale predictions of the other
+/// packets are harmless: a prediction counts only if its entry has the key.
 #[inline(always)]
-pub(crate) fn announce_owned<A: App, R: FlowRecord>(
+pub(crate) fn prefetch_at_nic<A: App, R: FlowRecord>(
     burst: &Burst<'_>,
     engine: &mut Engine<A>,
     flows: &mut Flows<A, R>,
 ) {
     for (number, Arrival { packet, .. }) in burst.numbered() {
-        flows.hint(number, packet);
+        flows.prefetch_index(number, packet);
     }
-    let owned = guess_all(burst, flows);
+    let owned = prefetch_records(burst, flows);
     let packet = |number: u8| burst.arrivals().get(usize::from(number));
     for number in bits(owned) {
         if let Some(arrival) = packet(number) {
-            engine.app().hint(number, &arrival.packet);
+            engine.app().prefetch_index(number, &arrival.packet);
         }
     }
     let mut unknown = 0_u32;
     for number in bits(owned) {
         if let Some(arrival) = packet(number) {
-            let known = engine.app().guess(number, &arrival.packet);
+            let known = engine.app().prefetch_entry(number, &arrival.packet);
             if const { A::FURTHER } {
                 unknown |= u32::from(!known) << number;
             }
         }
     }
     if const { A::FURTHER } {
-        announce_further(burst, engine, unknown);
+        prefetch_further(burst, engine, unknown);
     }
-    announce_owners(owned, engine, flows);
+    prefetch_owners(owned, engine, flows);
 }
 
 /// The second stage for the flows' records. Returns the packets that may belong to a known flow, a
 /// bit each.
 #[inline(always)]
-fn guess_all<A: App, R: FlowRecord>(burst: &Burst<'_>, flows: &mut Flows<A, R>) -> u32 {
+fn prefetch_records<A: App, R: FlowRecord>(burst: &Burst<'_>, flows: &mut Flows<A, R>) -> u32 {
     let (mut all, mut unknown) = (0_u32, 0_u32);
     for (number, Arrival { packet, .. }) in burst.numbered() {
-        let is_unknown = flows.guess_unknown(number, || A::Group::of(packet).ok());
+        let is_unknown = flows.prefetch_and_probe(number, || A::Group::of(packet).ok());
         all |= 1 << number;
         unknown |= u32::from(is_unknown) << number;
     }
@@ -91,17 +91,17 @@ fn guess_all<A: App, R: FlowRecord>(burst: &Burst<'_>, flows: &mut Flows<A, R>) 
 /// Prefetches the owner of each candidate entry, its flow's entry list, and its flow record. The
 /// group key of a translated reply does not find that record.
 #[inline(never)]
-fn announce_owners<A: App, R: FlowRecord>(
+fn prefetch_owners<A: App, R: FlowRecord>(
     packets: u32,
     engine: &mut Engine<A>,
     flows: &Flows<A, R>,
 ) {
     let app = engine.app();
     for number in bits(packets) {
-        app.hint_owner(number);
+        app.prefetch_owner(number);
     }
     for number in bits(packets) {
-        if let Some(flow) = app.guess_owner(number) {
+        if let Some(flow) = app.predicted_owner(number) {
             flows.prefetch(flow);
         }
     }
@@ -125,18 +125,18 @@ fn bits(mut set: u32) -> impl Iterator<Item = u8> {
 /// Prefetches in the further states for the packets with flows that have no entry: one bit of
 /// `unknown` each, from the lowest.
 #[inline(never)]
-fn announce_further<A: App>(burst: &Burst<'_>, engine: &mut Engine<A>, unknown: u32) {
+fn prefetch_further<A: App>(burst: &Burst<'_>, engine: &mut Engine<A>, unknown: u32) {
     let app = engine.app();
-    app.forget_further();
+    app.drop_further();
     let packet = |number: u8| burst.arrivals().get(usize::from(number));
     for number in bits(unknown) {
         if let Some(arrival) = packet(number) {
-            app.hint_further(number, &arrival.packet);
+            app.prefetch_further_index(number, &arrival.packet);
         }
     }
     for number in bits(unknown) {
         if let Some(arrival) = packet(number) {
-            app.guess_further(number, &arrival.packet);
+            app.prefetch_further_entry(number, &arrival.packet);
         }
     }
 }

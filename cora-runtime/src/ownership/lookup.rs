@@ -15,7 +15,7 @@ use cora_core::app::App;
 use cora_core::key::Key;
 use cora_core::packet::Headers;
 use cora_core::state::table::Direction;
-use cora_core::state::table::ahead::Foretold;
+use cora_core::state::table::prefetch::Probed;
 use cora_core::state::{NO_FLOW, Visit};
 
 use crate::ownership::entries::each_travelling;
@@ -31,26 +31,26 @@ impl<A: App, R: FlowRecord> Flows<A, R> {
 
     /// Prefetches the index line for packet `number` of the burst.
     #[inline(always)]
-    pub(crate) fn hint(&mut self, number: u8, packet: &Headers<'_>) {
-        self.records.hint_packet(number, packet);
+    pub(crate) fn prefetch_index(&mut self, number: u8, packet: &Headers<'_>) {
+        self.records.prefetch_index_of(number, packet);
     }
 
     /// Prefetches the record that the index line names. By now, all packets of the burst had their
-    /// [`Self::hint`].
+    /// [`Self::prefetch_index`].
     #[inline]
-    pub(crate) fn guess(&mut self, number: u8, group: impl FnOnce() -> Option<A::Group>) {
-        self.records.guess(number, group);
+    pub(crate) fn prefetch_record(&mut self, number: u8, group: impl FnOnce() -> Option<A::Group>) {
+        self.records.prefetch_entry(number, group);
     }
 
-    /// [`Self::guess`]. Returns whether the index line shows that there is no record for the group
-    /// key.
+    /// [`Self::prefetch_record`]. Returns whether the index line shows that there is no record for
+    /// the group key.
     #[inline(always)]
-    pub(crate) fn guess_unknown(
+    pub(crate) fn prefetch_and_probe(
         &mut self,
         number: u8,
         group: impl FnOnce() -> Option<A::Group>,
     ) -> bool {
-        self.records.foretell(number, group) == Foretold::Nowhere
+        self.records.prefetch_and_probe(number, group) == Probed::Nowhere
     }
 
     /// Notes the packets of the burst without a record for their group key, a bit each. Returns
@@ -69,9 +69,9 @@ impl<A: App, R: FlowRecord> Flows<A, R> {
 
     /// Prefetches the places for the record of a new flow with this group key, and for an entry
     /// with that key.
-    pub(crate) fn expect(&self, app: &mut A, group: &A::Group) {
-        self.records.expect_key(group);
-        each_travelling(app, &mut |_, table| table.expect(group));
+    pub(crate) fn prefetch_new(&self, app: &mut A, group: &A::Group) {
+        self.records.prefetch_new(group);
+        each_travelling(app, &mut |_, table| table.prefetch_new(group));
     }
 
     /// Whether the prefetch stage showed that packet `number` of the burst belongs to no known

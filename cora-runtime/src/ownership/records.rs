@@ -5,7 +5,7 @@ use core::fmt::Debug;
 use cora_core::app::App;
 use cora_core::plain::Plain;
 use cora_core::state::table::raw::{RawTable, Shape};
-use cora_core::state::table::travelling::ImportError;
+use cora_core::state::table::transfer::ImportError;
 use cora_core::state::table::{Entry, Travelling};
 use cora_core::state::{MAX_PIECE, Memory, OutOfMemory};
 

@@ -256,15 +256,15 @@ macro_rules! program {
         }
 
         impl<V: $crate::apps::Variant> cora_core::app::Prefetch for $program<V> {
-            fn hint_owner(&self, number: u8) {
+            fn prefetch_owner(&self, number: u8) {
                 let _ = number;
-                let _: &[()] = &[$($crate::apps::program!(@owner $place self.$field, hint_owner(number))),*];
+                let _: &[()] = &[$($crate::apps::program!(@owner $place self.$field, prefetch_owner(number))),*];
             }
 
-            fn guess_owner(&self, number: u8) -> Option<u32> {
+            fn predicted_owner(&self, number: u8) -> Option<u32> {
                 let _ = number;
                 let owners: &[Option<u32>] =
-                    &[$($crate::apps::program!(@owner $place self.$field, guess_owner(number))),*];
+                    &[$($crate::apps::program!(@owner $place self.$field, predicted_owner(number))),*];
                 owners.iter().copied().find_map(|owner| owner)
             }
         }

@@ -7,7 +7,7 @@ use cora_core::key::Address;
 use cora_core::packet::Packet;
 use cora_core::plain::Describe;
 use cora_core::record::{FlowRecord, Recorded as _};
-use cora_core::state::table::travelling::ImportError;
+use cora_core::state::table::transfer::ImportError;
 use cora_core::state::table::{Durable, Ending, InsertError, Travelling};
 use cora_core::state::{
     Described, Home, Keyed, Kind, Malformed, Memory, OutOfMemory, Stored, Table, Visit,
@@ -62,17 +62,17 @@ impl<S: Keyed> Home for Wrapped<S> {
     fn kind(&self) -> Kind {
         Kind::Keyed
     }
-    fn hint(&mut self, number: u8, packet: &Packet<'_>) {
-        self.table().hint(number, packet);
+    fn prefetch_index(&mut self, number: u8, packet: &Packet<'_>) {
+        self.table().prefetch_index(number, packet);
     }
-    fn guess(&mut self, number: u8, packet: &Packet<'_>) -> bool {
-        self.table().guess(number, packet)
+    fn prefetch_entry(&mut self, number: u8, packet: &Packet<'_>) -> bool {
+        self.table().prefetch_entry(number, packet)
     }
-    fn hint_owner(&self, number: u8) {
-        self.table.borrow().hint_owner(number);
+    fn prefetch_owner(&self, number: u8) {
+        self.table.borrow().prefetch_owner(number);
     }
-    fn guess_owner(&self, number: u8) -> Option<u32> {
-        self.table.borrow().guess_owner(number)
+    fn predicted_owner(&self, number: u8) -> Option<u32> {
+        self.table.borrow().predicted_owner(number)
     }
     fn begin(&mut self, visit: Visit) {
         self.table().begin(visit);
@@ -151,8 +151,8 @@ impl<S: Keyed> Travelling for Wrapped<S> {
     fn take_out(&mut self, flow: u32, now: u64, most: u32, piece: &mut dyn FnMut(&[u8])) -> u32 {
         self.travelling(|table| table.take_out(flow, now, most, piece))
     }
-    fn expect(&self, key: &dyn Any) {
-        self.travelling(|table| table.expect(key));
+    fn prefetch_new(&self, key: &dyn Any) {
+        self.travelling(|table| table.prefetch_new(key));
     }
     fn import_entry(&mut self, piece: &[u8], flow: u32, most: u32) -> Result<u64, ImportError> {
         if self.refuses.as_mut().is_some_and(|random| random.once_in(16)) {

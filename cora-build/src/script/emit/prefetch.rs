@@ -23,18 +23,21 @@ fn stages(out: &mut Lines, graph: &Graph, plan: &Plan) -> fmt::Result {
         move |state| format!("Home::{method}(&mut self.s{state}, number, packet)")
     };
     let first = with(false);
-    let head = format!("fn hint(&mut self, {packet})");
-    method(out, &head, ["", ";\n", ";"], &first, named("hint"))?;
-    let head = format!("fn guess(&mut self, {packet}) -> bool");
-    method(out, &head, ["", "\n    & ", ""], &first, named("guess"))?;
+    let head = format!("fn prefetch_index(&mut self, {packet})");
+    method(out, &head, ["", ";\n", ";"], &first, named("prefetch_index"))?;
+    let head = format!("fn prefetch_entry(&mut self, {packet}) -> bool");
+    method(out, &head, ["", "\n    & ", ""], &first, named("prefetch_entry"))?;
     let later = with(true);
     if !later.is_empty() {
         out.line("const FURTHER: bool = true;\n")?;
         let forget = |state| format!("Home::forget(&mut self.s{state})");
-        method(out, "fn forget_further(&mut self)", ["", ";\n", ";"], &later, forget)?;
-        for name in ["hint", "guess"] {
-            let head = format!("fn {name}_further(&mut self, {packet})");
-            method(out, &head, ["", ";\n", ";"], &later, named(name))?;
+        method(out, "fn drop_further(&mut self)", ["", ";\n", ";"], &later, forget)?;
+        for (head, stage) in [
+            ("fn prefetch_further_index", "prefetch_index"),
+            ("fn prefetch_further_entry", "prefetch_entry"),
+        ] {
+            let head = format!("{head}(&mut self, {packet})");
+            method(out, &head, ["", ";\n", ";"], &later, named(stage))?;
         }
     }
     owners(out, graph, plan)
@@ -46,12 +49,12 @@ fn owners(out: &mut Lines, graph: &Graph, plan: &Plan) -> fmt::Result {
     if travel.is_empty() {
         return Ok(());
     }
-    let head = "fn hint_owner(&self, number: u8)";
-    let hint = |state| format!("Home::hint_owner(&self.s{state}, number)");
-    method(out, head, ["", ";\n", ";"], &travel, hint)?;
-    let head = "fn guess_owner(&self, number: u8) -> Option<u32>";
-    let guess = |state| format!(".or_else(|| Home::guess_owner(&self.s{state}, number))");
-    method(out, head, ["None\n    ", "\n    ", ""], &travel, guess)
+    let head = "fn prefetch_owner(&self, number: u8)";
+    let prefetch = |state| format!("Home::prefetch_owner(&self.s{state}, number)");
+    method(out, head, ["", ";\n", ";"], &travel, prefetch)?;
+    let head = "fn predicted_owner(&self, number: u8) -> Option<u32>";
+    let predicted = |state| format!(".or_else(|| Home::predicted_owner(&self.s{state}, number))");
+    method(out, head, ["None\n    ", "\n    ", ""], &travel, predicted)
 }
 
 fn numbers<T>(all: &[T], wanted: impl Fn(&T) -> bool) -> Vec<usize> {

@@ -173,7 +173,7 @@ fn number(bytes: &[u8]) -> Result<u64, Malformed> {
 #[cfg(test)]
 mod tests {
     use super::super::memory::leak;
-    use super::super::{NO_FLOW, table::ahead::ALONE};
+    use super::super::{NO_FLOW, table::prefetch::ALONE};
     use super::*;
     use crate::key::{Address, SourceAddress};
 

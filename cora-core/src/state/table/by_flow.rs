@@ -55,7 +55,7 @@ impl ByFlow {
 
     /// Prefetches the flow number of this entry, if it exists.
     #[inline(always)]
-    pub(super) fn hint(&self, number: u32) {
+    pub(super) fn prefetch_flow(&self, number: u32) {
         if let Some(place) = self.places.get(number) {
             prefetch(place);
         }
@@ -63,7 +63,7 @@ impl ByFlow {
 
     /// The flow of this entry. Prefetches the head of the flow's entry list.
     #[inline(always)]
-    pub(super) fn guess(&self, number: u32) -> Option<u32> {
+    pub(super) fn flow_ahead(&self, number: u32) -> Option<u32> {
         let flow = self.places.get(number)?.flow;
         // `None` for `NO_FLOW`.
         prefetch(self.heads.get(flow as usize)?);

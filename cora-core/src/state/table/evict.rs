@@ -17,7 +17,7 @@
 
 use core::cell::Cell;
 
-use super::endings::Why;
+use super::ended::Why;
 use super::entry::Entry;
 use super::raw::RawTable;
 use crate::key::Key;

@@ -48,10 +48,10 @@ impl<K: Key, V: Plain> RawTable<K, V> {
     #[inline(always)]
     pub fn enter(&mut self, group: Option<Address>) {
         self.sight = group.map_or(Sight::Nothing, Sight::Of);
-        let guess = self.entries.get(self.ahead.entry(self.visit.ahead));
-        if guess.is_some_and(|entry| !self.sees(entry)) {
+        let predicted = self.entries.get(self.ahead.entry(self.visit.ahead));
+        if predicted.is_some_and(|entry| !self.sees(entry)) {
             core::hint::cold_path();
-            self.ahead.forget_entry(self.visit.ahead);
+            self.ahead.drop_predicted(self.visit.ahead);
         }
     }
 

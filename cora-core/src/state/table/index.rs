@@ -26,7 +26,7 @@
 use core::num::NonZeroU64;
 
 use super::super::{Line, Memory, OutOfMemory};
-use super::lanes::{matches, slot};
+use super::simd::{matches, slot};
 use crate::prefetch::{prefetch, prefetch_at};
 
 /// Slots of a line.
@@ -58,7 +58,7 @@ pub(super) struct Index {
 
 /// The result of reading a home line for a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Guess {
+pub(super) enum HomeLine {
     /// This entry may have the key.
     Entry(u32),
     /// The second line or the stash may have it.
@@ -112,7 +112,7 @@ impl Index {
         home as u32
     }
 
-    /// Increases with each insertion. While it is unchanged, a [`Guess::Nowhere`] remains valid.
+    /// Increases with each insertion. While it is unchanged, a [`HomeLine::Nowhere`] remains valid.
     #[inline(always)]
     pub(super) const fn taken(&self) -> NonZeroU64 {
         self.taken
@@ -121,24 +121,24 @@ impl Index {
     /// Reads the home line for a key with this hash. If the look-up must continue, prefetches the
     /// second line.
     #[inline(always)]
-    pub(super) fn guess(&self, home: u32, hash: u64) -> Guess {
+    pub(super) fn probe_home(&self, home: u32, hash: u64) -> HomeLine {
         let (home, mark) = (home as usize, mark(hash));
         let Some(words) = self.lines.get(home).map(Line::words) else {
             core::hint::cold_path();
-            return Guess::Unasked;
+            return HomeLine::Unasked;
         };
         let matches = matches(words, mark);
         if matches != 0 {
-            return Guess::Entry(number(words, slot(matches)));
+            return HomeLine::Entry(number(words, slot(matches)));
         }
         core::hint::cold_path();
         if away(words, mark) == 0 {
-            return Guess::Nowhere;
+            return HomeLine::Nowhere;
         }
         if let Some(line) = self.lines.get(self.other(home, mark)) {
             prefetch(line);
         }
-        Guess::Elsewhere
+        HomeLine::Elsewhere
     }
 
     /// Removes `entry` under `hash`, if the `home` line of that hash names it.

@@ -13,49 +13,49 @@
 //! | module | concept |
 //! | --- | --- |
 //! | [`raw`] | the table itself, generic over key and value: insert, remove |
-//! | `look_up` | look-up of entries by key |
+//! | `lookup` | look-up of entries by key |
 //! | `index` | keys to entry numbers |
-//! | `lanes` | ten comparisons at once |
+//! | `simd` | ten comparisons at once |
 //! | `entry` | one entry, and its links to others |
 //! | `numbered` | entries by their numbers |
-//! | [`ahead`] | prefetch for a burst of packets |
-//! | `whole` | entries outside of the table: encoded, decoded, installed |
+//! | [`prefetch`] | prefetch for a burst of packets |
+//! | `codec` | entries outside of the table: encoded, decoded, installed |
 //! | `wheel` | expiry |
 //! | `group` | groups of flows by an address |
 //! | `evict` | eviction |
 //! | `journal` | undo |
-//! | [`changes`] | changed entries of a durable state, to be reported |
-//! | `endings` | ended entries of a recorded state |
-//! | `run` | a packet's run: begin, commit, roll back |
+//! | [`dirty`] | changed entries of a durable state, to be reported |
+//! | `ended` | ended entries of a recorded state |
+//! | `transaction` | a packet's run: begin, commit, roll back |
 //! | `by_flow` | the entries of a flow, and the flow of an entry |
-//! | [`travelling`] | transfer of a flow's entries to the other side |
+//! | [`transfer`] | transfer of a flow's entries to the other side |
 //!
 //! Insert and remove are off the fast path. At the host their parts are inlined into them, which
 //! takes a fifth fewer instructions; elsewhere each part is one function (`inline(never)`), to save
 //! code size in the NIC's program.
 
-pub mod ahead;
 mod by_flow;
-pub mod changes;
-mod endings;
+mod codec;
+pub mod dirty;
+mod ended;
 mod entry;
 mod evict;
 mod group;
 mod index;
 mod journal;
-mod lanes;
-mod look_up;
+mod lookup;
 mod numbered;
+pub mod prefetch;
 pub mod raw;
-mod run;
-pub mod travelling;
+mod simd;
+mod transaction;
+pub mod transfer;
 mod wheel;
-mod whole;
 
-pub use changes::{Change, Durable, Moved};
-pub use endings::{Ending, Why};
+pub use dirty::{Change, Durable, Moved};
+pub use ended::{Ending, Why};
 pub use entry::{Entry, Whole};
-pub use travelling::Travelling;
+pub use transfer::Travelling;
 
 use super::{
     DescribeItem, Described, EntryLayout, Home, Keyed, Kind, Malformed, Memory, OutOfMemory,
@@ -226,13 +226,13 @@ impl<S: Keyed> Home for Table<S> {
     }
 
     #[inline(always)]
-    fn hint(&mut self, number: u8, packet: &Packet<'_>) {
-        self.raw.hint_packet(number, packet);
+    fn prefetch_index(&mut self, number: u8, packet: &Packet<'_>) {
+        self.raw.prefetch_index_of(number, packet);
     }
 
     #[inline(always)]
-    fn guess(&mut self, number: u8, packet: &Packet<'_>) -> bool {
-        self.raw.guess(number, || <S::Key as Key>::of(packet).ok())
+    fn prefetch_entry(&mut self, number: u8, packet: &Packet<'_>) -> bool {
+        self.raw.prefetch_entry(number, || <S::Key as Key>::of(packet).ok())
     }
 
     #[inline]
@@ -241,13 +241,13 @@ impl<S: Keyed> Home for Table<S> {
     }
 
     #[inline(always)]
-    fn hint_owner(&self, number: u8) {
-        self.raw.hint_owner(number);
+    fn prefetch_owner(&self, number: u8) {
+        self.raw.prefetch_owner(number);
     }
 
     #[inline(always)]
-    fn guess_owner(&self, number: u8) -> Option<u32> {
-        self.raw.guess_owner(number)
+    fn predicted_owner(&self, number: u8) -> Option<u32> {
+        self.raw.predicted_owner(number)
     }
 
     #[inline(always)]

@@ -30,7 +30,7 @@ impl<A: App> HostOwnership<A> {
             return Err(ProtocolError::Unexpected(Kind::Release));
         }
         let group = A::Group::get(group).ok_or(ProtocolError::Undecodable(Kind::Release))?;
-        self.flows.expect(app, &group);
+        self.flows.prefetch_new(app, &group);
         Ok(group)
     }
 

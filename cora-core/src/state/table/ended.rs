@@ -125,7 +125,7 @@ mod tests {
     use crate::key::SourceAddress;
     use crate::plain::Describe;
     use crate::state::table::Travelling;
-    use crate::state::table::ahead::ALONE;
+    use crate::state::table::prefetch::ALONE;
     use crate::state::{NO_FLOW, Visit, memory_for_tests};
     use std::vec::Vec;
 

@@ -9,7 +9,7 @@ use super::super::memory::Arena;
 use super::super::{Malformed, Memory, OutOfMemory};
 use super::entry::{Facts, NONE};
 use super::raw::{RawTable, Shape};
-use super::travelling::ImportError;
+use super::transfer::ImportError;
 use crate::key::Key;
 use crate::plain::Plain;
 

@@ -5,7 +5,7 @@ use core::any::{Any, TypeId};
 use super::super::{Malformed, Memory, NO_FLOW, OutOfMemory};
 use super::InsertError;
 use super::by_flow::ByFlow;
-use super::changes::Durable;
+use super::dirty::Durable;
 use super::entry::NONE;
 use super::raw::RawTable;
 use crate::key::Key;
@@ -63,7 +63,7 @@ pub trait Travelling {
 
     /// Prefetches for an installation of an entry with this key, if that is the type of the table's
     /// keys.
-    fn expect(&self, key: &dyn Any);
+    fn prefetch_new(&self, key: &dyn Any);
 
     /// Installs an entry of the flow that the other side exported, unless there are `most` entries
     /// here or it expired during the transfer. Returns the time of its last use.
@@ -172,13 +172,13 @@ impl<K: Key, V: Plain> Travelling for RawTable<K, V> {
         given
     }
 
-    fn expect(&self, key: &dyn Any) {
+    fn prefetch_new(&self, key: &dyn Any) {
         // Only the host half calls this. Saves code size in the NIC's program.
         if cfg!(target_os = "none") {
             return;
         }
         if let Some(key) = key.downcast_ref() {
-            self.expect_key(key);
+            self.prefetch_new(key);
         }
     }
 

@@ -1,7 +1,7 @@
 //! A packet's run in the table: begin, then commit or rollback.
 
 use super::super::Visit;
-use super::endings::Why;
+use super::ended::Why;
 use super::journal::Write;
 use super::raw::RawTable;
 use super::wheel::Touched;
@@ -24,7 +24,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
     /// Does the work that is due when a packet's run begins.
     #[inline(never)]
     fn attend(&mut self) {
-        self.guess_elsewhere();
+        self.probe_second_lines();
         self.expire(self.visit.horizon, None);
     }
 

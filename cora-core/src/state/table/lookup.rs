@@ -17,7 +17,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
     /// The value with this key.
     #[inline(always)]
     pub fn get(&self, key: &K) -> Option<&V> {
-        if let Some(number) = self.guessed_by_key(key) {
+        if let Some(number) = self.predicted_by_key(key) {
             return self.used_now(number);
         }
         core::hint::cold_path();
@@ -46,7 +46,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
     /// The value with this key, mutable, and the kind of key that found it.
     #[inline(always)]
     pub fn find_mut(&mut self, key: &K) -> Option<(Direction, &mut V)> {
-        if let Some(number) = self.guessed_by_key(key) {
+        if let Some(number) = self.predicted_by_key(key) {
             return self.handed_out(number, Direction::Original);
         }
         core::hint::cold_path();
@@ -91,7 +91,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
     /// The entry that the key finds, expired or not, and the kind of key.
     #[inline]
     pub fn find(&self, key: &K) -> Option<(u32, Direction)> {
-        match self.guessed(key) {
+        match self.predicted(key) {
             None if self.is_absent(key) => None,
             None => self.find_by(self.hash(&key.pack()), key),
             found => found,
@@ -113,9 +113,9 @@ impl<K: Key, V: Plain> RawTable<K, V> {
 
     /// The predicted entry, if it is alive, expired or not.
     #[inline(always)]
-    fn guessed_any(&self) -> Option<(u32, &Entry<K, V>)> {
-        let guess = self.ahead.entry(self.visit.ahead);
-        let Some(entry) = self.entries.get(guess) else {
+    fn predicted_any(&self) -> Option<(u32, &Entry<K, V>)> {
+        let predicted = self.ahead.entry(self.visit.ahead);
+        let Some(entry) = self.entries.get(predicted) else {
             core::hint::cold_path();
             return None;
         };
@@ -123,26 +123,26 @@ impl<K: Key, V: Plain> RawTable<K, V> {
             core::hint::cold_path();
             return None;
         }
-        Some((guess, entry))
+        Some((predicted, entry))
     }
 
     /// The predicted entry, if it has not expired and this is the key of its insertion.
     // Expiry is checked last, right before the use is recorded: both share one comparison.
     #[inline(always)]
-    pub(super) fn guessed_by_key(&self, key: &K) -> Option<u32> {
-        let (guess, entry) = self.guessed_any()?;
+    pub(super) fn predicted_by_key(&self, key: &K) -> Option<u32> {
+        let (predicted, entry) = self.predicted_any()?;
         if entry.key() != *key || self.expired(entry) {
             core::hint::cold_path();
             return None;
         }
-        Some(guess)
+        Some(predicted)
     }
 
     /// The predicted entry, if it has the key and has not expired, and the kind of key.
     #[inline]
-    fn guessed(&self, key: &K) -> Option<(u32, Direction)> {
-        let (guess, entry) = self.guessed_any().filter(|(_, entry)| !self.expired(entry))?;
-        self.is(guess, entry, key).map(|direction| (guess, direction))
+    fn predicted(&self, key: &K) -> Option<(u32, Direction)> {
+        let (predicted, entry) = self.predicted_any().filter(|(_, entry)| !self.expired(entry))?;
+        self.is(predicted, entry, key).map(|direction| (predicted, direction))
     }
 
     /// The entry that the key finds; an expired one is freed instead.
@@ -199,7 +199,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
     /// The entry that the key finds, and the kind of key; an expired one is freed instead.
     #[cfg_attr(not(target_arch = "x86_64"), inline(never))]
     pub(super) fn find_alive(&mut self, key: &K) -> Option<(u32, Direction)> {
-        self.guessed(key).or_else(|| self.find_unexpired(self.hash(&key.pack()), key))
+        self.predicted(key).or_else(|| self.find_unexpired(self.hash(&key.pack()), key))
     }
 
     #[inline]

@@ -1,8 +1,8 @@
 //! Prefetches index lines and entries for the packets of a burst, so that their handlers hit the
 //! cache.
 //!
-//! 1. [`RawTable::hint`] hashes a packet's key and prefetches its index line.
-//! 2. [`RawTable::guess`] reads that line and prefetches the entry that it names.
+//! 1. [`RawTable::prefetch_index`] hashes a packet's key and prefetches its index line.
+//! 2. [`RawTable::prefetch_entry`] reads that line and prefetches the entry that it names.
 //! 3. When the first packet's turn begins ([`RawTable::begin`]), the second lines have arrived for
 //!    keys without a match in their home line. They are read, and the entries that they name are
 //!    prefetched.
@@ -10,13 +10,14 @@
 //!    alive and has the key, regardless of the packets in between.
 //!
 //! A table that only packets of unknown flows need is announced for those packets alone, after the
-//! stage `guess` of the first tables ([`App::FURTHER`](crate::app::App::FURTHER)). Its prefetch
-//! state of the previous burst is dropped then ([`RawTable::forget`]).
+//! stage `prefetch_entry` of the first tables
+//! ([`Prefetch::FURTHER`](crate::app::Prefetch::FURTHER)). Its prefetch state of the previous burst
+//! is dropped then ([`RawTable::forget`]).
 
 use core::num::NonZeroU64;
 
 use super::entry::NONE;
-use super::index::Guess;
+use super::index::HomeLine;
 use super::raw::RawTable;
 use crate::key::Key;
 use crate::packet::Headers;
@@ -28,13 +29,13 @@ pub const BURST: usize = 32;
 /// In place of a packet's number in its burst: the packet was not announced.
 pub const ALONE: u8 = u8::MAX;
 
-/// Number of hint slots: twice a burst, so that every number has a slot without a bounds check, and
+/// Number of slots: twice a burst, so that every number has a slot without a bounds check, and
 /// [`ALONE`] has one that is never filled.
 const PLACES: usize = 2 * BURST;
 
 /// The prefetch state of one packet.
 #[derive(Clone, Copy, Debug)]
-struct Hint {
+struct Prediction {
     hash: u64,
     /// The index line where its look-up begins.
     home: u32,
@@ -42,7 +43,7 @@ struct Hint {
     entry: u32,
 }
 
-impl Hint {
+impl Prediction {
     /// No key is announced for the packet.
     const NONE: Self = Self { hash: 0, home: u32::MAX, entry: NONE };
 }
@@ -56,7 +57,7 @@ const ELSEWHERE: NonZeroU64 = NonZeroU64::MAX;
 
 /// The information in a key's home line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Foretold {
+pub enum Probed {
     /// The key may have an entry; or there is no key.
     Maybe,
     /// If the key has an entry, another line names it.
@@ -68,7 +69,7 @@ pub enum Foretold {
 /// The prefetch state of all packets of the burst.
 #[derive(Debug)]
 pub(super) struct Ahead<K: Key> {
-    hints: [Hint; PLACES],
+    predictions: [Prediction; PLACES],
     /// The keys that [`MISSED`], so that an insertion need not hash them again. Beside each, the
     /// index's [`taken`](super::index::Index::taken) count when the key was absent, or
     /// [`ELSEWHERE`].
@@ -77,37 +78,37 @@ pub(super) struct Ahead<K: Key> {
     elsewhere: u32,
 }
 
-/// The hints of a burst without announcements.
+/// The predictions of a burst without announcements.
 #[cold]
 #[inline(never)]
-const fn no_hints() -> [Hint; PLACES] {
-    [Hint::NONE; PLACES]
+const fn no_predictions() -> [Prediction; PLACES] {
+    [Prediction::NONE; PLACES]
 }
 
 impl<K: Key> Ahead<K> {
     /// No prefetch state. Filled at run time: a constant would be an image of this size for each
     /// type of key.
     pub(super) fn nothing() -> Self {
-        Self { hints: no_hints(), missed: [None; BURST], elsewhere: 0 }
+        Self { predictions: no_predictions(), missed: [None; BURST], elsewhere: 0 }
     }
 
     /// The entry that this packet probably finds; an invalid number if there is none.
     #[inline(always)]
     pub(super) fn entry(&self, packet: u8) -> u32 {
-        self.hints[usize::from(packet) % PLACES].entry
+        self.predictions[usize::from(packet) % PLACES].entry
     }
 
     /// Drops the predicted entry of this packet.
     #[inline(never)]
-    pub(super) fn forget_entry(&mut self, packet: u8) {
-        self.hints[usize::from(packet) % PLACES].entry = NONE;
+    pub(super) fn drop_predicted(&mut self, packet: u8) {
+        self.predictions[usize::from(packet) % PLACES].entry = NONE;
     }
 
     /// Home line and hash of the announced key, if the packet's predicted entry is this one.
     #[inline(always)]
     pub(super) fn name_of(&self, packet: u8, entry: u32) -> Option<(u32, u64)> {
-        let hint = &self.hints[usize::from(packet) % PLACES];
-        (hint.entry == entry).then_some((hint.home, hint.hash))
+        let prediction = &self.predictions[usize::from(packet) % PLACES];
+        (prediction.entry == entry).then_some((prediction.home, prediction.hash))
     }
 
     /// The hash of the key, if it was announced for this packet and missed. Also called between
@@ -115,9 +116,10 @@ impl<K: Key> Ahead<K> {
     #[inline]
     pub(super) fn hash_of(&self, packet: u8, key: &K) -> Option<u64> {
         let packet = usize::from(packet);
-        let hint = self.hints.get(packet).filter(|hint| hint.entry == MISSED)?;
+        let prediction =
+            self.predictions.get(packet).filter(|prediction| prediction.entry == MISSED)?;
         let (missed, _) = self.missed.get(packet)?.as_ref()?;
-        (K::unpack(missed) == *key).then_some(hint.hash)
+        (K::unpack(missed) == *key).then_some(prediction.hash)
     }
 
     /// Whether the key is known to be absent from an index with this `taken` count. Results of an
@@ -139,37 +141,37 @@ const fn place(packet: u8) -> usize {
 impl<K: Key, V: Plain> RawTable<K, V> {
     /// Announces the key that packet `packet` of the burst will look up, if it has one.
     #[inline(always)]
-    pub fn hint(&mut self, packet: u8, key: Option<&K>) {
-        self.hint_hash(packet, key.map(|key| self.hash_anew(key)));
+    pub fn prefetch_index(&mut self, packet: u8, key: Option<&K>) {
+        self.prefetch_index_at(packet, key.map(|key| self.hash_anew(key)));
     }
 
     /// Announces the key that the packet carries.
     #[inline(always)]
-    pub fn hint_packet(&mut self, number: u8, packet: &Headers<'_>) {
-        self.hint_hash(number, K::hash_of(packet, &self.hasher, const { V::UNDIRECTED }));
+    pub fn prefetch_index_of(&mut self, number: u8, packet: &Headers<'_>) {
+        self.prefetch_index_at(number, K::hash_of(packet, &self.hasher, const { V::UNDIRECTED }));
     }
 
     #[inline(always)]
-    fn hint_hash(&mut self, packet: u8, hash: Option<u64>) {
-        let hint = &mut self.ahead.hints[place(packet)];
+    fn prefetch_index_at(&mut self, packet: u8, hash: Option<u64>) {
+        let prediction = &mut self.ahead.predictions[place(packet)];
         let Some(hash) = hash else {
             core::hint::cold_path();
-            *hint = Hint::NONE;
+            *prediction = Prediction::NONE;
             return;
         };
-        *hint = Hint { hash, home: self.index.prefetch(hash), entry: NONE };
+        *prediction = Prediction { hash, home: self.index.prefetch(hash), entry: NONE };
     }
 
     /// Prefetches the flow number of the predicted entry.
     #[inline(always)]
-    pub(super) fn hint_owner(&self, packet: u8) {
-        self.by_flow.hint(self.ahead.entry(packet));
+    pub(super) fn prefetch_owner(&self, packet: u8) {
+        self.by_flow.prefetch_flow(self.ahead.entry(packet));
     }
 
     /// The flow of the predicted entry. Prefetches the head of the flow's entry list.
     #[inline(always)]
-    pub(super) fn guess_owner(&self, packet: u8) -> Option<u32> {
-        self.by_flow.guess(self.ahead.entry(packet))
+    pub(super) fn predicted_owner(&self, packet: u8) -> Option<u32> {
+        self.by_flow.flow_ahead(self.ahead.entry(packet))
     }
 
     /// Prefetches the entry with this number.
@@ -181,7 +183,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
     /// Prefetches for an insertion under this key: the home lines of the key and its reply key, and
     /// the next free place.
     #[inline(never)]
-    pub fn expect_key(&self, key: &K) {
+    pub fn prefetch_new(&self, key: &K) {
         let packed = key.pack();
         self.index.prefetch(self.hash(&packed));
         if const { !V::UNDIRECTED }
@@ -197,44 +199,44 @@ impl<K: Key, V: Plain> RawTable<K, V> {
     /// Drops all prefetch state.
     #[inline]
     pub fn forget(&mut self) {
-        self.ahead.hints[..BURST].fill(Hint::NONE);
+        self.ahead.predictions[..BURST].fill(Prediction::NONE);
     }
 
     /// Looks the announced key up in its home line; `key` returns the key, if there is one. `false`
     /// if that line names no entry for it.
     #[inline(always)]
-    pub fn guess(&mut self, packet: u8, key: impl FnOnce() -> Option<K>) -> bool {
-        self.foretell(packet, key) == Foretold::Maybe
+    pub fn prefetch_entry(&mut self, packet: u8, key: impl FnOnce() -> Option<K>) -> bool {
+        self.prefetch_and_probe(packet, key) == Probed::Maybe
     }
 
     /// The same, with the full result.
     #[inline(always)]
-    pub fn foretell(&mut self, packet: u8, key: impl FnOnce() -> Option<K>) -> Foretold {
-        let hint = &mut self.ahead.hints[place(packet)];
-        let known = match self.index.guess(hint.home, hint.hash) {
-            Guess::Entry(number) => {
+    pub fn prefetch_and_probe(&mut self, packet: u8, key: impl FnOnce() -> Option<K>) -> Probed {
+        let prediction = &mut self.ahead.predictions[place(packet)];
+        let known = match self.index.probe_home(prediction.home, prediction.hash) {
+            HomeLine::Entry(number) => {
                 self.entries.prefetch(number);
-                hint.entry = number;
-                return Foretold::Maybe;
+                prediction.entry = number;
+                return Probed::Maybe;
             }
-            Guess::Elsewhere => {
+            HomeLine::Elsewhere => {
                 self.ahead.elsewhere |= 1 << place(packet);
                 self.wheel.call();
                 ELSEWHERE
             }
             // The packet has no key.
-            Guess::Unasked => return Foretold::Maybe,
-            Guess::Nowhere => self.index.taken(),
+            HomeLine::Unasked => return Probed::Maybe,
+            HomeLine::Nowhere => self.index.taken(),
         };
-        let Some(key) = key() else { return Foretold::Maybe };
-        hint.entry = MISSED;
+        let Some(key) = key() else { return Probed::Maybe };
+        prediction.entry = MISSED;
         self.ahead.missed[place(packet)] = Some((key.pack(), known));
-        if known == ELSEWHERE { Foretold::Elsewhere } else { Foretold::Nowhere }
+        if known == ELSEWHERE { Probed::Elsewhere } else { Probed::Nowhere }
     }
 
     /// Continues the look-ups without a match in the home line: the second lines have arrived
     /// meanwhile.
-    pub(super) fn guess_elsewhere(&mut self) {
+    pub(super) fn probe_second_lines(&mut self) {
         if self.ahead.elsewhere == 0 {
             return;
         }
@@ -243,15 +245,15 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         while left != 0 {
             let packet = left.trailing_zeros() as u8;
             left &= left - 1;
-            let hint = &mut self.ahead.hints[place(packet)];
+            let prediction = &mut self.ahead.predictions[place(packet)];
             // The packet may have been announced again.
-            if hint.entry != MISSED {
+            if prediction.entry != MISSED {
                 continue;
             }
-            match self.index.first(hint.hash) {
+            match self.index.first(prediction.hash) {
                 Some(number) => {
                     self.entries.prefetch(number);
-                    hint.entry = number;
+                    prediction.entry = number;
                 }
                 None => {
                     if let Some((_, known)) = &mut self.ahead.missed[place(packet)] {
@@ -291,9 +293,9 @@ mod tests {
         let mut elsewhere = 0;
         for first in (0..2 * keys).step_by(BURST) {
             let burst = || (0_u8..).zip(first..first + BURST as u32);
-            burst().for_each(|(packet, number)| table.hint(packet, Some(&key(number))));
+            burst().for_each(|(packet, number)| table.prefetch_index(packet, Some(&key(number))));
             for (packet, number) in burst() {
-                table.guess(packet, || Some(key(number)));
+                table.prefetch_entry(packet, || Some(key(number)));
             }
             elsewhere += table.ahead.elsewhere.count_ones();
             table.begin(visit(0));
@@ -302,8 +304,8 @@ mod tests {
                 let found = table.find_mut(&key(number)).map(|(_, value)| *value);
                 assert_eq!(found, (number < keys).then_some(u64::from(number)));
                 // Except for keys that share their mark with others.
-                let guessed = table.guessed_by_key(&key(number)).is_some();
-                let known = guessed || table.is_absent(&key(number));
+                let predicted = table.predicted_by_key(&key(number)).is_some();
+                let known = predicted || table.is_absent(&key(number));
                 assert!(known || table.ahead.entry(packet) < keys);
             }
         }
