@@ -2,17 +2,12 @@
 //! have yet to find, however old these are. A flow that is over takes nothing along, however old
 //! other flows' packets are. A message that somebody waits for is shown before its sender goes on.
 
+mod counts;
 mod halves_support;
 
 use std::collections::VecDeque;
 
-use cora_core::app::{App, Lifecycle as _, PlanFacts, Sides};
-use cora_core::by_hand;
-use cora_core::key::FiveTuple;
-use cora_core::packet::{Meta, Packet, Port};
-use cora_core::plain::{Describe, Plain};
-use cora_core::state::{Keyed, Place, Reach, Table};
-use cora_core::verdict::{Stop, Transmit, Verdict};
+use cora_core::packet::{Meta, Port};
 use cora_runtime::channel::Outbox;
 use cora_runtime::exec::{Burst, Wire};
 use cora_runtime::host_half::{HostHalf, HostOutbox};
@@ -21,71 +16,8 @@ use cora_runtime::link::payload::Parked;
 use cora_runtime::nic_half::NicHalf;
 use cora_runtime::ownership::Order;
 
+use counts::{Counts, IDLE, OPENS, PUNTS, app};
 use halves_support::{flow, frame, memory};
-
-const IDLE: u64 = 1_000;
-/// Packets of the flow with this port punt, once the flow is known.
-const PUNTS: u16 = 7;
-/// The second packet of a flow with one of these ports opens another flow, with the next port: both
-/// are one flow from then on.
-const OPENS: std::ops::Range<u16> = 8..10;
-
-/// Number of a flow's packets.
-#[derive(Clone, Copy, Debug)]
-struct Count(u64);
-
-impl Plain for Count {
-    const SIZE: usize = 8;
-    fn put(&self, out: &mut [u8]) {
-        self.0.put(out);
-    }
-    fn get(bytes: &[u8]) -> Option<Self> {
-        u64::get(bytes).map(Self)
-    }
-    fn describe(&self, to: &mut dyn Describe) {
-        self.0.describe(to);
-    }
-}
-
-impl Keyed for Count {
-    type Key = FiveTuple;
-    const NAME: &'static str = "Count";
-    const CAPACITY: u32 = 16;
-    const IDLE: u64 = IDLE;
-    const REPLY: bool = false;
-}
-
-#[derive(Debug)]
-struct Counts {
-    counts: Table<Count>,
-}
-
-by_hand!([] Counts, by FiveTuple, { Place::Travels => counts: Table<Count>, });
-
-impl App for Counts {
-    const NAME: &'static str = "counts";
-    const PLAN: PlanFacts = PlanFacts::by_hand(Sides::Split);
-
-    fn chain<R: Reach>(&mut self, packet: &mut Packet<'_>) -> Verdict {
-        let flow = packet.five_tuple()?;
-        let port = flow.source_port;
-        let packets = match self.counts.get_mut(&flow) {
-            Some(_) if port == PUNTS && R::PLACES.is_some() => return Err(Stop::punt()),
-            Some(count) => {
-                count.0 += 1;
-                count.0
-            }
-            None => {
-                self.counts.insert(flow, Count(1))?;
-                1
-            }
-        };
-        if OPENS.contains(&port) && packets == 2 {
-            self.counts.insert(FiveTuple { source_port: port + 1, ..flow }, Count(1))?;
-        }
-        Transmit
-    }
-}
 
 /// A ring of encoded messages, and its length when it was last shown. Frames that leave by the wire
 /// are ignored.
@@ -106,10 +38,6 @@ impl Outbox for Ring {
 
 impl Wire for Ring {
     fn transmit(&mut self, _: &Stamp, _: &[u8]) {}
-}
-
-fn app() -> Counts {
-    Counts::new(&mut memory(Counts::MEMORY)).expect("there is memory")
 }
 
 fn stamp(now: u64) -> Stamp {

@@ -59,6 +59,15 @@ pub(crate) mod nic;
 mod pacing;
 pub(crate) mod records;
 
+#[cfg(test)]
+#[path = "../../tests/counts/mod.rs"]
+mod counts;
+#[cfg(test)]
+#[path = "../../tests/halves_support/mod.rs"]
+mod halves_support;
+#[cfg(test)]
+mod said;
+
 pub use host::admission::{Admission, Order};
 pub use host::share_of;
 pub use leaving::AT_ONCE;

@@ -11,6 +11,8 @@ pub(crate) mod admission;
 mod arrival;
 mod failover;
 mod offer;
+#[cfg(test)]
+mod tests;
 
 use cora_core::app::{App, Sides};
 use cora_core::key::Key as _;

@@ -15,6 +15,8 @@ mod failover;
 mod handover;
 mod offload;
 mod pending_keys;
+#[cfg(test)]
+mod tests;
 
 use cora_core::app::App;
 use cora_core::plain::{Describe, Plain};
