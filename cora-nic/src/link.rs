@@ -5,7 +5,7 @@ use core::sync::atomic::AtomicU64;
 use cora_runtime::channel::Outbox;
 use cora_runtime::exec::Wire;
 use cora_runtime::link::message::{Kind, Message, Stamp};
-use cora_runtime::link::payload::{Lots, Parking};
+use cora_runtime::link::payload::{Parking, PayloadBuffers};
 use cora_runtime::link::region::{self, Idle, Region, generation};
 use cora_runtime::link::ring::{Consumer, Producer, PushError, RingError, SharedMemory};
 use cora_runtime::node::{Egress, Ends};
@@ -20,7 +20,7 @@ type Bell = region::Bell<SharedFutex>;
 pub(crate) struct Outgoing {
     punt: Producer<SharedMemory>,
     wire_out: Producer<SharedMemory>,
-    lots: Lots,
+    payloads: PayloadBuffers,
     host: Bell,
     file: &'static [AtomicU64],
     region: Region,
@@ -48,7 +48,7 @@ impl RegionEnds {
             out: Outgoing {
                 punt: Producer::new(rings.punt),
                 wire_out: Producer::new(rings.wire_out),
-                lots: Lots::new(rings.lots),
+                payloads: PayloadBuffers::new(rings.payloads),
                 host: region.host_bell(SharedFutex),
                 file,
                 region: *region,
@@ -148,8 +148,8 @@ impl Wire for Outgoing {
     }
 
     #[inline]
-    fn lots(&mut self) -> Option<&mut dyn Parking> {
-        Some(&mut self.lots)
+    fn payloads(&mut self) -> Option<&mut dyn Parking> {
+        Some(&mut self.payloads)
     }
 }
 
@@ -177,7 +177,7 @@ impl Outgoing {
                 Ok(()) => return,
                 Err(_) => {
                     // The rest of a frame goes with its head.
-                    self.lots.free(stamp.parked);
+                    self.payloads.free(stamp.parked);
                     return;
                 }
             }

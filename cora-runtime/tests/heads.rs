@@ -15,13 +15,13 @@ use cora_runtime::channel::{Outbox, ProtocolError};
 use cora_runtime::exec::{Burst, Wire, rest_of};
 use cora_runtime::host_half::{HostHalf, HostOutbox};
 use cora_runtime::link::message::{Frames, Message, Stamp};
-use cora_runtime::link::payload::{LOT_BYTES, Lots, Parked, Parking};
+use cora_runtime::link::payload::{BUFFER_BYTES, Parked, Parking, PayloadBuffers};
 use cora_runtime::link::ring::{CONTROL_WORDS, SharedMemory};
 use cora_runtime::nic_half::NicHalf;
 use proptest::prelude::*;
 
 /// Payload buffers of the NIC.
-const LOTS: usize = 4;
+const BUFFERS: usize = 4;
 
 /// Rewrites headers, as the first byte of the source's Ethernet address asks.
 #[derive(Debug)]
@@ -65,14 +65,14 @@ impl<const HEADS: bool> App for Rewrites<HEADS> {
 struct Way {
     ring: VecDeque<(u16, Vec<u8>)>,
     left: Vec<Vec<u8>>,
-    lots: Lots,
+    payloads: PayloadBuffers,
 }
 
 impl Way {
     fn new() -> Self {
-        let words = (0..CONTROL_WORDS + LOTS * LOT_BYTES / 8).map(|_| AtomicU64::new(0));
+        let words = (0..CONTROL_WORDS + BUFFERS * BUFFER_BYTES / 8).map(|_| AtomicU64::new(0));
         let memory = SharedMemory::new(words.collect::<Vec<_>>().leak());
-        Self { ring: VecDeque::new(), left: Vec::new(), lots: Lots::new(memory) }
+        Self { ring: VecDeque::new(), left: Vec::new(), payloads: PayloadBuffers::new(memory) }
     }
 }
 
@@ -90,8 +90,8 @@ impl Wire for Way {
         self.left.push(frame.to_vec());
     }
 
-    fn lots(&mut self) -> Option<&mut dyn Parking> {
-        Some(&mut self.lots)
+    fn payloads(&mut self) -> Option<&mut dyn Parking> {
+        Some(&mut self.payloads)
     }
 }
 
@@ -149,7 +149,7 @@ impl<const HEADS: bool> Pair<HEADS> {
             let message = Message::decode(kind, &bytes).expect("a message");
             self.nic.message(&message, &mut self.punt).expect("in order");
         }
-        self.punt.lots.recycle();
+        self.punt.payloads.recycle();
     }
 }
 
@@ -194,9 +194,9 @@ fn a_long_frame_goes_as_its_head_and_leaves_whole() {
     let sent = frame(false, Some(0), 1514, 6);
     assert!(matches!(sides.comes(&sent), (HEAD, parked) if parked.bytes() == 1514 - HEAD));
     assert_eq!(rest_of(&sent), 1514 - HEAD);
-    assert_eq!(sides.punt.lots.left(), LOTS - 1);
+    assert_eq!(sides.punt.payloads.left(), BUFFERS - 1);
     sides.handle();
-    assert_eq!(sides.punt.lots.left(), LOTS);
+    assert_eq!(sides.punt.payloads.left(), BUFFERS);
     let [left] = &sides.punt.left[..] else { panic!("one left") };
     assert_eq!(left.len(), 1514);
     assert_eq!(left[54..], sent[54..], "what it carries is as it was");
@@ -204,7 +204,7 @@ fn a_long_frame_goes_as_its_head_and_leaves_whole() {
     // A dropped packet frees its payload buffer, too.
     sides.comes(&frame(false, None, 1000, 0));
     sides.handle();
-    assert_eq!((sides.punt.left.len(), sides.punt.lots.left()), (1, LOTS));
+    assert_eq!((sides.punt.left.len(), sides.punt.payloads.left()), (1, BUFFERS));
     assert_eq!(sides.host.engine().outcomes.total(), 2);
 }
 
@@ -227,7 +227,7 @@ fn what_its_head_does_not_tell_all_about_goes_whole() {
         with(&|frame| frame[38] = 0xff),
         plain[..511].to_vec(),
         frame(false, None, 256, 6),
-        frame(true, None, LOT_BYTES + HEAD + 1, 6),
+        frame(true, None, BUFFER_BYTES + HEAD + 1, 6),
     ];
     for (number, odd) in odd.iter().enumerate() {
         let mut sides = Pair::<true>::new();
@@ -235,10 +235,10 @@ fn what_its_head_does_not_tell_all_about_goes_whole() {
         assert_eq!(rest_of(odd), 0, "{number}");
     }
     let mut sides = Pair::<true>::new();
-    for _ in 0..LOTS {
+    for _ in 0..BUFFERS {
         assert_eq!(sides.comes(&plain).0, HEAD);
     }
-    assert_eq!(sides.comes(&plain), (plain.len(), Parked::NONE), "there is no lot left");
+    assert_eq!(sides.comes(&plain), (plain.len(), Parked::NONE), "there is no payload buffer left");
     sides.handle();
     assert_eq!(sides.comes(&plain).0, HEAD);
     let mut whole = Pair::<false>::new();
@@ -296,7 +296,7 @@ proptest! {
             heads.handle();
             whole.handle();
             prop_assert_eq!(&heads.punt.left, &whole.punt.left);
-            prop_assert_eq!(heads.punt.lots.left(), LOTS);
+            prop_assert_eq!(heads.punt.payloads.left(), BUFFERS);
         }
         let outcomes = |outcomes: &cora_core::outcome::Outcomes| {
             let mut all = Vec::new();

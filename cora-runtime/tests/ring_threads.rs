@@ -278,7 +278,7 @@ fn region_rings_lie_within_and_apart() {
     let error = Region::attach(words, 0x1234).expect_err("rings beyond the region");
     assert_eq!(
         error.to_string(),
-        "part 1 of wire-in, wire-out, punt, back and lots (offset 4096, 512 bytes) does not fit the shared region of 4096 bytes"
+        "part 1 of wire-in, wire-out, punt, back and payload buffers (offset 4096, 512 bytes) does not fit the shared region of 4096 bytes"
     );
 }
 

@@ -225,7 +225,7 @@ impl Wire for NicEnds<'_> {
         self.wire.left(stamp.egress.0, frame);
     }
 
-    fn lots(&mut self) -> Option<&mut dyn Parking> {
+    fn payloads(&mut self) -> Option<&mut dyn Parking> {
         Some(self.shelf)
     }
 }

@@ -1,44 +1,45 @@
-//! The NIC's lots, so few that some frames go whole, and how many rests of frames they ever had.
+//! The NIC's payload buffers, so few that some frames go whole, and the number of payloads that
+//! they ever had.
 
-use cora_runtime::link::payload::{LOT_BYTES, Lots, Parked, Parking};
+use cora_runtime::link::payload::{BUFFER_BYTES, Parked, Parking, PayloadBuffers};
 
 use crate::words::Words;
 
-/// Bytes of the lots.
-pub(crate) const BYTES: usize = 4 * LOT_BYTES;
+/// Bytes of the payload buffers.
+pub(crate) const BYTES: usize = 4 * BUFFER_BYTES;
 
-/// The lots.
+/// The payload buffers.
 #[derive(Debug)]
 pub struct Shelf {
-    lots: Lots<Words>,
+    payloads: PayloadBuffers<Words>,
     pub parked: u64,
 }
 
 impl Shelf {
-    /// Lots in this memory, all free.
+    /// Payload buffers in this memory, all free.
     pub(crate) fn new(memory: Words) -> Self {
-        Self { lots: Lots::new(Some(memory)), parked: 0 }
+        Self { payloads: PayloadBuffers::new(Some(memory)), parked: 0 }
     }
 
-    /// From now on the lots are there, all free.
+    /// From now on the payload buffers are there, all free.
     pub(crate) fn move_to(&mut self, memory: Words) {
-        self.lots = Lots::new(Some(memory));
+        self.payloads = PayloadBuffers::new(Some(memory));
     }
 }
 
 impl Parking for Shelf {
     fn park(&mut self, rest: &[u8]) -> Parked {
-        let parked = self.lots.park(rest);
+        let parked = self.payloads.park(rest);
         self.parked += u64::from(parked.is_some());
         parked
     }
     fn take(&mut self, parked: Parked, to: &mut [u8]) -> bool {
-        self.lots.take(parked, to)
+        self.payloads.take(parked, to)
     }
     fn free(&mut self, parked: Parked) -> bool {
-        self.lots.free(parked)
+        self.payloads.free(parked)
     }
     fn recycle(&mut self) {
-        self.lots.recycle();
+        self.payloads.recycle();
     }
 }

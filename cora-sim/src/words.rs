@@ -1,4 +1,5 @@
-//! What rings and lots lie in: plain words, and a process that may die between any two stores.
+//! The memory of rings and payload buffers: plain words, and a process that may die between any two
+//! stores.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -34,7 +35,7 @@ impl Life {
     }
 }
 
-/// Words of a ring or of lots, as one process sees them.
+/// Words of a ring or of payload buffers, as one process sees them.
 #[derive(Clone, Debug)]
 pub(crate) struct Words {
     head: Rc<Cell<u64>>,

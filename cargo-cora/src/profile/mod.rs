@@ -112,12 +112,12 @@ mod tests {
     use cora_core::packet::HEAD;
     use cora_plan::traffic;
     use cora_runtime::exec::LONG;
-    use cora_runtime::link::payload::LOT_BYTES;
+    use cora_runtime::link::payload::BUFFER_BYTES;
 
     /// `cora-plan` knows nothing of the runtime, so it has these numbers anew.
     #[test]
     fn plans_take_those_frames_for_long_that_are() {
-        let runtime = [LONG, HEAD, HEAD + LOT_BYTES].map(|bytes| bytes.to_string());
+        let runtime = [LONG, HEAD, HEAD + BUFFER_BYTES].map(|bytes| bytes.to_string());
         let plans = [traffic::LONG, traffic::HEAD, traffic::LONGEST];
         assert_eq!(plans.map(|bytes| bytes.to_string()), runtime);
     }

@@ -30,7 +30,7 @@ const WATCH_EVERY: u32 = 4096;
 /// frames.
 pub fn layout<A: App>() -> RegionLayout {
     match RegionLayout::new(RING_BYTES) {
-        Ok(layout) if A::HEADS => layout.with_lots(),
+        Ok(layout) if A::HEADS => layout.with_payloads(),
         Ok(layout) => layout,
         Err(_) => unreachable!("powers of two are sizes of rings"),
     }

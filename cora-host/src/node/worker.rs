@@ -75,12 +75,12 @@ impl<A: App> Worker<A> {
     pub(crate) fn replug(&mut self, old: Option<&Rings>, rings: &Rings) {
         self.back.ring.publish();
         let mut done = old.map(left_unread).unwrap_or_default();
-        let lots = old.and_then(|old| old.lots.as_ref());
+        let payloads = old.and_then(|old| old.payloads.as_ref());
         let mut buffer = vec![0; MAX_MESSAGE];
         done.append(&mut self.back.waiting);
         done.retain_mut(|(kind, bytes)| {
             // A head without a valid payload buffer is no longer a packet.
-            let whole = reassemble(*kind, bytes, lots, &mut buffer)
+            let whole = reassemble(*kind, bytes, payloads, &mut buffer)
                 .map(|whole| whole.encode(|_, parts| parts.concat()));
             whole.is_ok_and(|whole| {
                 *bytes = whole;

@@ -17,7 +17,7 @@ use cora_runtime::channel::Outbox;
 use cora_runtime::exec::burst::{BURST, BurstBuffer};
 use cora_runtime::exec::{Burst, Wire};
 use cora_runtime::link::message::{Message, Stamp};
-use cora_runtime::link::payload::{Lots, Parked, Parking};
+use cora_runtime::link::payload::{Parked, Parking, PayloadBuffers};
 use cora_runtime::link::region::Region;
 use cora_runtime::link::ring::{Consumer, SharedMemory};
 use cora_runtime::node::{Clock, Egress, Filled, Ingress, NodeError};
@@ -53,7 +53,7 @@ pub(super) struct Trace<'a> {
 /// Where messages and packets go: the latter are counted.
 pub(super) struct Out {
     punt: Back,
-    lots: Lots,
+    payloads: PayloadBuffers,
     left: u64,
 }
 
@@ -68,8 +68,8 @@ impl Wire for Out {
         self.left += 1;
     }
 
-    fn lots(&mut self) -> Option<&mut dyn Parking> {
-        Some(&mut self.lots)
+    fn payloads(&mut self) -> Option<&mut dyn Parking> {
+        Some(&mut self.payloads)
     }
 }
 
@@ -163,7 +163,11 @@ impl<'a, A: App> Card<'a, A> {
         let due = Vec::with_capacity(BURST);
         let arrivals = arrivals.peekable();
         let wire = Trace { frames, arrivals, due, closed: false, now: 0, packets: 0 };
-        let out = Out { punt: Back::new(rings.punt), lots: Lots::new(rings.lots), left: 0 };
+        let out = Out {
+            punt: Back::new(rings.punt),
+            payloads: PayloadBuffers::new(rings.payloads),
+            left: 0,
+        };
         let end = NicEnd::new(supply, wire, Consumer::new(rings.back), out)?;
         Ok(Self { end, room: Some(room), slower })
     }

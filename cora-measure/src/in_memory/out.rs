@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use cora_runtime::channel::Outbox;
 use cora_runtime::exec::Wire;
 use cora_runtime::link::message::{Message, Stamp};
-use cora_runtime::link::payload::{Lots, Parking};
+use cora_runtime::link::payload::{Parking, PayloadBuffers};
 use cora_runtime::link::region::Rings;
 use cora_runtime::link::ring::{Producer, PushError, SharedMemory};
 use cora_runtime::node::Egress;
@@ -16,7 +16,7 @@ use super::{Patience, Told};
 /// leave.
 pub(crate) struct Out<'a, L> {
     punt: Producer<SharedMemory>,
-    pub(crate) lots: Lots,
+    pub(crate) payloads: PayloadBuffers,
     pub(crate) left: L,
     /// How long it took until there was room on the ring, and whatever else the NIC adds to that.
     pub(crate) waited: Duration,
@@ -26,8 +26,8 @@ pub(crate) struct Out<'a, L> {
 
 impl<'a, L: Default> Out<'a, L> {
     pub(crate) fn new(rings: &Rings, told: &'a Told) -> Self {
-        let (punt, lots) = (Producer::new(rings.punt), Lots::new(rings.lots));
-        Self { punt, lots, left: L::default(), waited: Duration::ZERO, broken: false, told }
+        let (punt, payloads) = (Producer::new(rings.punt), PayloadBuffers::new(rings.payloads));
+        Self { punt, payloads, left: L::default(), waited: Duration::ZERO, broken: false, told }
     }
 }
 
@@ -104,7 +104,7 @@ impl Wire for Out<'_, u64> {
         self.left += 1;
     }
 
-    fn lots(&mut self) -> Option<&mut dyn Parking> {
-        Some(&mut self.lots)
+    fn payloads(&mut self) -> Option<&mut dyn Parking> {
+        Some(&mut self.payloads)
     }
 }

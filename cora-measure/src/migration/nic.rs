@@ -108,8 +108,8 @@ impl cora_runtime::exec::Wire for Out<'_, Gone> {
         self.left.0.push(stamp.number);
     }
 
-    fn lots(&mut self) -> Option<&mut dyn Parking> {
-        Some(&mut self.lots)
+    fn payloads(&mut self) -> Option<&mut dyn Parking> {
+        Some(&mut self.payloads)
     }
 }
 

@@ -17,7 +17,7 @@ pub trait Wire {
     /// The payload buffers for the rest of frames with their head at the host; `None` if frames go
     /// whole.
     #[inline]
-    fn lots(&mut self) -> Option<&mut dyn Parking> {
+    fn payloads(&mut self) -> Option<&mut dyn Parking> {
         None
     }
 }

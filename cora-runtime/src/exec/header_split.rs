@@ -9,7 +9,7 @@ use cora_core::packet::{HEAD, is_told_by_head};
 use crate::channel::ProtocolError;
 use crate::exec::Wire;
 use crate::link::message::{Frames, Message, Stamp};
-use crate::link::payload::{LOT_BYTES, Parked, Parking};
+use crate::link::payload::{BUFFER_BYTES, Parked, Parking};
 
 /// Shortest frame that is split, in bytes. A shorter frame is copied faster than its rest is
 /// stored.
@@ -18,7 +18,7 @@ pub const LONG: usize = 512;
 /// Bytes of a frame that stay at the NIC under header split, if a payload buffer is free; 0 for a
 /// frame that goes whole.
 pub fn rest_of(frame: &[u8]) -> usize {
-    let fits = (LONG..=HEAD + LOT_BYTES).contains(&frame.len());
+    let fits = (LONG..=HEAD + BUFFER_BYTES).contains(&frame.len());
     if fits && is_told_by_head(frame) { frame.len() - HEAD } else { 0 }
 }
 
@@ -32,7 +32,7 @@ pub(crate) fn punt<'f, A: App>(
 ) -> Message<'f> {
     if const { A::HEADS }
         && frame.len() >= LONG
-        && let Some((parked, head)) = behead(frame, wire.lots())
+        && let Some((parked, head)) = behead(frame, wire.payloads())
     {
         return Message::Frames(Frames::Punt { stamp: Stamp { parked, ..*stamp }, frame: head });
     }
@@ -49,11 +49,11 @@ pub(crate) fn complete(
     wire: &mut impl Wire,
 ) -> Result<(), ProtocolError> {
     let length = head.len() + stamp.parked.bytes();
-    let (Some(frame), Some(lots)) = (buffer.get_mut(..length), wire.lots()) else {
+    let (Some(frame), Some(payloads)) = (buffer.get_mut(..length), wire.payloads()) else {
         return Err(ProtocolError::NothingParked);
     };
     let (front, rest) = frame.split_at_mut_checked(head.len()).unwrap_or_default();
-    if !lots.take(stamp.parked, rest) {
+    if !payloads.take(stamp.parked, rest) {
         return Err(ProtocolError::NothingParked);
     }
     front.copy_from_slice(head);
@@ -63,14 +63,14 @@ pub(crate) fn complete(
 
 /// Splits a frame into its head and the handle of its rest. `None`: the frame has to go whole.
 #[inline(never)]
-fn behead<'f>(frame: &'f [u8], lots: Option<&mut dyn Parking>) -> Option<(Parked, &'f [u8])> {
+fn behead<'f>(frame: &'f [u8], payloads: Option<&mut dyn Parking>) -> Option<(Parked, &'f [u8])> {
     let (head, rest) = frame.split_at_checked(HEAD)?;
-    let parked = lots.filter(|_| is_told_by_head(frame))?.park(rest);
+    let parked = payloads.filter(|_| is_told_by_head(frame))?.park(rest);
     parked.is_some().then_some((parked, head))
 }
 
 /// Frees the rest of a frame that ended at the host.
 pub(crate) fn forget(parked: Parked, wire: &mut impl Wire) -> Result<(), ProtocolError> {
-    let was_there = wire.lots().is_some_and(|lots| lots.free(parked));
+    let was_there = wire.payloads().is_some_and(|payloads| payloads.free(parked));
     was_there.then_some(()).ok_or(ProtocolError::NothingParked)
 }

@@ -6,8 +6,8 @@ use crate::link::payload::Parked;
 use crate::link::ring::RingMemory;
 
 /// Decodes a handled packet from `bytes`, a message of this kind, and makes its frame whole. The
-/// rest of a head is read from `lots`, the payload buffers of the dead NIC's region. The frame is
-/// put together in `buffer`.
+/// rest of a head is read from `payloads`, the payload buffers of the dead NIC's region. The frame
+/// is put together in `buffer`.
 ///
 /// # Errors
 /// If `bytes` are no handled packet, if its rest does not exist, or if the frame is longer than
@@ -15,7 +15,7 @@ use crate::link::ring::RingMemory;
 pub fn reassemble<'a, M: RingMemory>(
     kind: u16,
     bytes: &'a [u8],
-    lots: Option<&M>,
+    payloads: Option<&M>,
     buffer: &'a mut [u8],
 ) -> Result<Message<'a>, ProtocolError> {
     let Some(Message::Frames(Frames::Send { stamp, frame: head })) = Message::decode(kind, bytes)
@@ -30,7 +30,7 @@ pub fn reassemble<'a, M: RingMemory>(
     let frame = buffer.get_mut(..length).ok_or(ProtocolError::NothingParked)?;
     let (start, rest) = frame.split_at_mut(head.len());
     start.copy_from_slice(head);
-    let is_there = lots.is_some_and(|lots| parked.read(lots, rest));
+    let is_there = payloads.is_some_and(|payloads| parked.read(payloads, rest));
     is_there.then_some(()).ok_or(ProtocolError::NothingParked)?;
     Ok(Message::Frames(Frames::Send { stamp: Stamp { parked: Parked::NONE, ..stamp }, frame }))
 }
@@ -43,17 +43,17 @@ mod tests {
 
     use super::*;
     use crate::link::message::Kind;
-    use crate::link::payload::{LOT_BYTES, Lots, Parking as _};
+    use crate::link::payload::{BUFFER_BYTES, Parking as _, PayloadBuffers};
     use crate::link::ring::{CONTROL_WORDS, SharedMemory};
 
     /// The whole packet, encoded; the buffer has `room` bytes.
     fn whole(
         bytes: &[u8],
-        lots: Option<&SharedMemory>,
+        payloads: Option<&SharedMemory>,
         room: usize,
     ) -> Result<Vec<u8>, ProtocolError> {
         let mut buffer = vec![0; room];
-        let whole = reassemble(Kind::Send.number(), bytes, lots, &mut buffer)?;
+        let whole = reassemble(Kind::Send.number(), bytes, payloads, &mut buffer)?;
         Ok(whole.encode(|_, parts| parts.concat()))
     }
 
@@ -66,9 +66,9 @@ mod tests {
 
     #[test]
     fn a_head_gets_the_rest_that_a_dead_nic_left() {
-        let words = (0..CONTROL_WORDS + 2 * LOT_BYTES / 8).map(|_| AtomicU64::new(0));
+        let words = (0..CONTROL_WORDS + 2 * BUFFER_BYTES / 8).map(|_| AtomicU64::new(0));
         let memory = SharedMemory::new(words.collect::<Vec<_>>().leak()).expect("a power of two");
-        let parked = Lots::new(Some(memory)).park(b" and its rest");
+        let parked = PayloadBuffers::new(Some(memory)).park(b" and its rest");
         let head = done(parked, b"a head");
         let frame = done(Parked::NONE, b"a head and its rest");
         assert_eq!(whole(&head, Some(&memory), 100).as_ref(), Ok(&frame));
@@ -79,14 +79,14 @@ mod tests {
 
     #[test]
     fn a_head_without_its_rest_is_refused() {
-        let words = (0..CONTROL_WORDS + 4 * LOT_BYTES / 8).map(|_| AtomicU64::new(0));
+        let words = (0..CONTROL_WORDS + 4 * BUFFER_BYTES / 8).map(|_| AtomicU64::new(0));
         let large = SharedMemory::new(words.collect::<Vec<_>>().leak());
         // The last payload buffer is taken first.
-        let last = Lots::new(large).park(b"rest");
-        let words = (0..CONTROL_WORDS + LOT_BYTES / 8).map(|_| AtomicU64::new(0));
+        let last = PayloadBuffers::new(large).park(b"rest");
+        let words = (0..CONTROL_WORDS + BUFFER_BYTES / 8).map(|_| AtomicU64::new(0));
         let small = SharedMemory::new(words.collect::<Vec<_>>().leak());
-        for lots in [None, small] {
-            let refused = whole(&done(last, b"head"), lots.as_ref(), 100);
+        for payloads in [None, small] {
+            let refused = whole(&done(last, b"head"), payloads.as_ref(), 100);
             assert_eq!(refused, Err(ProtocolError::NothingParked));
         }
         let refused =

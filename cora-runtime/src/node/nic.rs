@@ -361,8 +361,8 @@ impl<A: App> NicLoop<A> {
             }
         }
         back.release();
-        if let Some(lots) = out.lots() {
-            lots.recycle();
+        if let Some(payloads) = out.payloads() {
+            payloads.recycle();
         }
         Ok(any)
     }

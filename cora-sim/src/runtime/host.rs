@@ -352,10 +352,10 @@ impl<A: SimApp> HostSide<A> {
         done.retain(|(kind, _)| *kind == SEND);
         // A head without its rest is an error, and no packet to send.
         done.retain_mut(|(kind, bytes)| {
-            match reassemble(*kind, bytes, Some(&old.lots), &mut buffer) {
+            match reassemble(*kind, bytes, Some(&old.payloads), &mut buffer) {
                 Ok(whole) => *bytes = whole.encode(|_, parts| parts.concat()),
                 Err(error) => {
-                    self.error = Some(format!("the dead NIC's lots: {error}"));
+                    self.error = Some(format!("the dead NIC's payload buffers: {error}"));
                     return false;
                 }
             }

@@ -55,13 +55,13 @@ pub(super) struct Rings {
     pub(super) back: Words,
     pub(super) wire: Words,
     /// Where the NIC keeps the rests of frames.
-    pub(super) lots: Words,
+    pub(super) payloads: Words,
 }
 
 impl Rings {
     pub(super) fn new([punt, back, wire]: [usize; 3]) -> Self {
-        let [punt, back, wire, lots] = [punt, back, wire, shelf::BYTES].map(Words::new);
-        Self { punt, back, wire, lots }
+        let [punt, back, wire, payloads] = [punt, back, wire, shelf::BYTES].map(Words::new);
+        Self { punt, back, wire, payloads }
     }
 }
 
@@ -85,7 +85,7 @@ impl<A: SimApp> NicSide<A> {
         let out = Outgoing {
             punt: rings.punt.producer(&life),
             wire: rings.wire.producer(&life),
-            shelf: Shelf::new(rings.lots.in_life(&life)),
+            shelf: Shelf::new(rings.payloads.in_life(&life)),
             life: life.clone(),
             waits: 0,
             spilled: Vec::new(),
@@ -192,7 +192,7 @@ impl<A: SimApp> NicSide<A> {
         }
         self.back = rings.back.consumer(&self.life);
         self.out.punt = rings.punt.producer(&self.life);
-        self.out.shelf.move_to(rings.lots.in_life(&self.life));
+        self.out.shelf.move_to(rings.payloads.in_life(&self.life));
         std::mem::take(&mut self.out.spilled)
     }
 
@@ -294,7 +294,7 @@ impl<A: SimApp> Wire for Out<'_, '_, A> {
         *broken |= !sent;
     }
 
-    fn lots(&mut self) -> Option<&mut dyn Parking> {
+    fn payloads(&mut self) -> Option<&mut dyn Parking> {
         Some(&mut self.side.shelf)
     }
 }

@@ -104,7 +104,7 @@ impl Liar {
         let words = inherited_memory(file.as_raw_fd(), length).expect("its region");
         let layout = RegionLayout::new(RING_BYTES).expect("sizes of rings");
         let bytes = [layout.bytes(), 2 * layout.bytes()];
-        let layout = if bytes.contains(&length) { layout } else { layout.with_lots() };
+        let layout = if bytes.contains(&length) { layout } else { layout.with_payloads() };
         let single = length == layout.bytes();
         let plan = words[2].load(Ordering::Relaxed);
         Self { _file: file, words, layout, plan, single, seen: Vec::new(), number: 1 << 40 }

@@ -5,7 +5,7 @@ use cora_core::packet::{HEAD, MAX_FRAME, Roomy};
 
 use super::field::Field;
 use super::{Frames, Kind, Message, Stamp};
-use crate::link::payload::LOT_BYTES;
+use crate::link::payload::BUFFER_BYTES;
 use crate::link::ring::{Producer, PushError, RingMemory};
 
 impl<'a> Message<'a> {
@@ -70,6 +70,6 @@ fn stamp_of(kind: u16, mut head: &[u8], length: usize) -> Option<Stamp> {
     let is_frame = kind == Kind::Frame || kind == Kind::Punt || kind == Kind::Send;
     let stamp = (is_frame && length <= MAX_FRAME).then(|| Stamp::read(&mut head))??;
     // A frame from the wire is whole.
-    let may_be_head = kind != Kind::Frame && length == HEAD && stamp.parked.bytes() <= LOT_BYTES;
+    let may_be_head = kind != Kind::Frame && length == HEAD && stamp.parked.bytes() <= BUFFER_BYTES;
     (may_be_head || !stamp.parked.is_some()).then_some(stamp)
 }

@@ -14,7 +14,7 @@ const STAMP: Stamp = Stamp {
     parked: Parked::NONE,
     missing: 0x1234,
 };
-/// Of a rest of five bytes in lot 7.
+/// Of a rest of five bytes in payload buffer 7.
 const PARKED: Parked = Parked::from_bits(7 | 5 << 16);
 
 /// At least one message of each kind.

@@ -99,7 +99,7 @@ impl AttachError {
             Self::BadRing { ring, offset, bytes, region } => Sentence::new(
                 &[
                     "part ",
-                    " of wire-in, wire-out, punt, back and lots (offset ",
+                    " of wire-in, wire-out, punt, back and payload buffers (offset ",
                     ", ",
                     " bytes) does not fit the shared region of ",
                     " bytes",

@@ -5,7 +5,7 @@ use core::ops::Range;
 use core::sync::atomic::{AtomicU64, Ordering};
 
 use super::{AttachError, Identity, NicStatus, Rings};
-use crate::link::payload::{LOT_BYTES, LOTS};
+use crate::link::payload::{BUFFER_BYTES, BUFFERS};
 use crate::link::ring::{CONTROL_WORDS, MAX_RING_BYTES, MIN_RING_BYTES, SharedMemory};
 
 /// Version of the layout in this module and in [`ring`](crate::link::ring). It grows with every
@@ -36,11 +36,11 @@ pub(super) type HeaderWords = [AtomicU64; HEADER_WORDS];
 const RING_ALIGN: usize = CONTROL_BYTES;
 
 /// The number of the payload buffers among the parts of a region: they follow the rings.
-const LOTS_PART: usize = RING_NAMES.len();
+const PAYLOADS_PART: usize = RING_NAMES.len();
 
 /// The positions of the header's words.
 pub(super) mod at {
-    use super::LOTS_PART;
+    use super::PAYLOADS_PART;
 
     pub(in crate::link::region) const MAGIC: usize = 0;
     pub(in crate::link::region) const LAYOUT: usize = 1;
@@ -53,7 +53,7 @@ pub(super) mod at {
     /// Two words per ring: offset in bytes, and bytes of data.
     pub(in crate::link::region) const RINGS: usize = 8;
     /// The same for the payload buffers; zero if there are none.
-    pub(in crate::link::region) const LOTS: usize = RINGS + 2 * LOTS_PART;
+    pub(in crate::link::region) const BUFFERS: usize = RINGS + 2 * PAYLOADS_PART;
     pub(in crate::link::region) const NIC_STATUS: usize = 64;
     pub(in crate::link::region) const NIC_HEARTBEAT: usize = 80;
     pub(in crate::link::region) const NIC_PACKET: usize = 81;
@@ -71,7 +71,7 @@ pub(super) mod at {
 pub struct RegionLayout {
     pub(super) rings: [Place; 4],
     /// Laid out as a ring, though only its data are used.
-    lots: Option<Place>,
+    payloads: Option<Place>,
     bytes: usize,
 }
 
@@ -125,15 +125,15 @@ impl RegionLayout {
             next = (next + CONTROL_BYTES + bytes).next_multiple_of(RING_ALIGN);
             ring += 1;
         }
-        Ok(Self { rings, lots: None, bytes: next })
+        Ok(Self { rings, payloads: None, bytes: next })
     }
 
-    /// The same, with [payload buffers](crate::link::payload::Lots).
+    /// The same, with [payload buffers](crate::link::payload::PayloadBuffers).
     #[must_use]
-    pub const fn with_lots(self) -> Self {
-        let (offset, bytes) = (self.bytes, LOTS * LOT_BYTES);
+    pub const fn with_payloads(self) -> Self {
+        let (offset, bytes) = (self.bytes, BUFFERS * BUFFER_BYTES);
         let end = (offset + CONTROL_BYTES + bytes).next_multiple_of(RING_ALIGN);
-        Self { lots: Some(Place { offset, bytes }), bytes: end, ..self }
+        Self { payloads: Some(Place { offset, bytes }), bytes: end, ..self }
     }
 
     /// Bytes of the whole region.
@@ -155,7 +155,7 @@ impl RegionLayout {
             wire_out: ring(1, wire_out)?,
             punt: ring(2, punt)?,
             back: ring(3, back)?,
-            lots: self.lots.map(|lots| ring(LOTS_PART, lots)).transpose()?,
+            payloads: self.payloads.map(|payloads| ring(PAYLOADS_PART, payloads)).transpose()?,
         })
     }
 }
@@ -199,9 +199,9 @@ pub(super) fn write_header(header: &HeaderWords, layout: &RegionLayout, identity
         write(at::RINGS + 2 * ring, place.offset as u64);
         write(at::RINGS + 2 * ring + 1, place.bytes as u64);
     }
-    if let Some(place) = layout.lots {
-        write(at::LOTS, place.offset as u64);
-        write(at::LOTS + 1, place.bytes as u64);
+    if let Some(place) = layout.payloads {
+        write(at::BUFFERS, place.offset as u64);
+        write(at::BUFFERS + 1, place.bytes as u64);
     }
     write(at::NIC_STATUS, NicStatus::Starting.encode());
     header[at::MAGIC].store(MAGIC, Ordering::Release);
@@ -228,9 +228,9 @@ pub(super) fn find_rings(
     let mut free = HEADER_BYTES;
     let mut next = |ring| find_ring(header, words, length, ring, &mut free);
     let (wire_in, wire_out, punt, back) = (next(0)?, next(1)?, next(2)?, next(3)?);
-    let has_lots = header[at::LOTS + 1].load(Ordering::Relaxed) != 0;
-    let lots = if has_lots { Some(next(LOTS_PART)?) } else { None };
-    Ok(Rings { wire_in, wire_out, punt, back, lots })
+    let has_payloads = header[at::BUFFERS + 1].load(Ordering::Relaxed) != 0;
+    let payloads = if has_payloads { Some(next(PAYLOADS_PART)?) } else { None };
+    Ok(Rings { wire_in, wire_out, punt, back, payloads })
 }
 
 /// One of these parts, which begins at `free` at the earliest; moves `free` to its end.

@@ -1,20 +1,19 @@
 //! The header of the shared memory: its identity with the plan, and the places of its four rings.
 //!
 //! ```text
-//! byte 0       magic, layout version, plan hash, generation, hash seed, length,
-//!              offset and size of each ring and of the lots   written by the host, before the NIC
+//! byte 0       magic, layout version, plan hash, generation, hash seed, length, offset and size
+//!              of each ring and of the payload buffers        written by the host, before the NIC
 //! byte 512     the NIC's status and heartbeat                 written by the NIC
 //! byte 768     the NIC's bell                                 written by both
 //! byte 1024    the host's heartbeat                           written by the host
 //! byte 1152    the host's bell                                written by both
 //! byte 1536    entries of the NIC's tables                    written by the NIC
-//! byte 4096    the rings, each its indices and its data; then the lots, if there are any
+//! byte 4096    the rings, each its indices and its data; then payload buffers, if there are any
 //! ```
 //!
-//! All of it is native 64-bit words, little-endian on every machine that Cora runs on; lots are
-//! payload buffers. The host creates the region and the NIC attaches, both by the code of this
-//! module. A side that attaches copies the header once, checks every bound, and trusts nothing
-//! unchecked.
+//! All of it is native 64-bit words, little-endian on every machine that Cora runs on. The host
+//! creates the region and the NIC attaches, both by the code of this module. A side that attaches
+//! copies the header once, checks every bound, and trusts nothing unchecked.
 
 mod doorbell;
 mod error;
@@ -91,7 +90,7 @@ pub struct Rings {
     /// Host to NIC: packets and messages that come back from there.
     pub back: SharedMemory,
     /// The payload buffers of frames with their head at the host, if there are any.
-    pub lots: Option<SharedMemory>,
+    pub payloads: Option<SharedMemory>,
 }
 
 impl Region {
