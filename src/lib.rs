@@ -49,11 +49,12 @@ pub use cora_macros::{Plain, flow_handler, host_only, state};
 /// The names that a program uses.
 pub mod prelude {
     pub use crate::{Plain, flow_handler, host_only, state};
+    pub use cora_core::conntrack::TcpState;
     pub use cora_core::hash::sip_hash;
     pub use cora_core::key::{
-        Address, DestinationAddress, FiveTuple, InsideAddress, Key, SourceAddress, protocol,
+        Address, DestinationAddress, FiveTuple, InsideAddress, Key, MacPair, SourceAddress,
+        protocol,
     };
-    pub use cora_core::mac::MacPair;
     pub use cora_core::packet::{
         Datagrams, Headers, IpFragment, Meta, Packet, Port, Query, ROOM, Roomy, TcpFlags,
         TcpHeader, TcpOptions, TcpSegment, Vlan, checksum,
@@ -63,7 +64,6 @@ pub mod prelude {
     pub use cora_core::state::commutative::{CountMin, HeavyPrefixes, Max, Sum, TopK};
     pub use cora_core::state::table::Direction;
     pub use cora_core::state::{Configure, Generation, Table, Tracked};
-    pub use cora_core::tcp::TcpState;
     pub use cora_core::timeouts::Timeouts;
     pub use cora_core::verdict::reasons::{self, *};
     pub use cora_core::verdict::{Drop, Pass, Reason, Redirect, Transmit, Verdict};

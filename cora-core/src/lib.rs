@@ -16,10 +16,9 @@
 //! | module | contents |
 //! | --- | --- |
 //! | [`packet`] | a frame, its headers, its metadata; reading and rewriting |
-//! | [`key`] | five-tuple and coarser keys |
-//! | [`mac`] | pairs of Ethernet addresses as a key |
+//! | [`key`] | five-tuple, pair of Ethernet addresses, and coarser keys |
 //! | [`verdict`] | transmit, drop with a named reason, pass, redirect |
-//! | [`tcp`] | the states of a TCP connection, as a middlebox sees them |
+//! | [`conntrack`] | the states of a TCP connection, as a middlebox sees them |
 //! | [`timeouts`] | idle times of connections, by protocol and state |
 //! | [`plain`] | plain data, which may be stored in a state |
 //! | [`record`] | records of ended entries |
@@ -32,9 +31,9 @@
 #![cfg_attr(not(test), no_std)]
 
 pub mod app;
+pub mod conntrack;
 pub mod hash;
 pub mod key;
-pub mod mac;
 pub mod outcome;
 pub mod packet;
 pub mod plain;
@@ -42,7 +41,6 @@ pub mod prefetch;
 pub mod record;
 pub mod sentence;
 pub mod state;
-pub mod tcp;
 pub mod timeouts;
 pub mod trace;
 pub mod verdict;

@@ -13,9 +13,9 @@
 
 use core::time::Duration;
 
+use crate::conntrack::TcpState;
 use crate::key::protocol;
 use crate::plain::{Describe, Plain};
-use crate::tcp::TcpState;
 
 /// Idle times in seconds, by protocol and state. A program has one as a constant, or as a field of
 /// a read-mostly state, made by [`Timeouts::with`].

@@ -2,10 +2,10 @@
 
 mod packet_support;
 
+use cora_core::conntrack::TcpState;
 use cora_core::key::Address;
 use cora_core::packet::{Meta, Packet, checksum};
 use cora_core::state::table::Direction;
-use cora_core::tcp::TcpState;
 use packet_support::*;
 use proptest::prelude::*;
 

@@ -2,10 +2,10 @@
 
 mod packet_support;
 
+use cora_core::conntrack::TcpState::{self, *};
 use cora_core::packet::Query;
 use cora_core::plain::Plain;
 use cora_core::state::table::Direction::{self, Original, Reply};
-use cora_core::tcp::TcpState::{self, *};
 use cora_core::verdict::Reason;
 use cora_core::verdict::reasons::{BadTcpState, NotAllowed};
 use packet_support::*;

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
+use cora_core::conntrack::TcpState::{self, *};
 use cora_core::key::protocol::{ICMP, ICMPV6, SCTP, TCP, UDP};
 use cora_core::plain::Plain;
-use cora_core::tcp::TcpState::{self, *};
 use cora_core::timeouts::Timeouts;
 
 const OF_TCP: [TcpState; 9] = [

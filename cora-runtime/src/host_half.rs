@@ -201,7 +201,7 @@ impl<A: App> HostHalf<A> {
         let parsed = A::READS_PACKETS || FLOWS;
         for (number, arrival) in burst.numbered_mut() {
             // Tested once here, so that field accesses in the handlers need no test.
-            if !parsed || arrival.packet.is_plain() {
+            if !parsed || arrival.packet.takes_fast_path() {
                 self.run::<FLOWS>(arrival, number, alone, out);
             } else {
                 self.run_other::<FLOWS>(arrival, number, alone, out);

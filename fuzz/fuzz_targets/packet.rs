@@ -6,7 +6,7 @@
 use cora_core::key::{Address, DestinationAddress, FiveTuple, InsideAddress, Key, SourceAddress};
 use cora_core::packet::{Meta, Packet, Port, checksum};
 use cora_core::state::table::Direction;
-use cora_core::tcp::TcpState;
+use cora_core::conntrack::TcpState;
 use libfuzzer_sys::fuzz_target;
 
 /// What the setters write.

@@ -1,4 +1,5 @@
-//! The states of a TCP connection as `cora_core::tcp` has them: a segment's meaning, then one look.
+//! The states of a TCP connection as in `cora_core::conntrack`: the meaning of a segment, then one
+//! look.
 
 pub(crate) const NEW: u8 = 0;
 pub(crate) const SYN_SENT: u8 = 1;

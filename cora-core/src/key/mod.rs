@@ -1,14 +1,16 @@
 //! Keys of keyed states. They also decide which packets belong together. This module has the keys
 //! that are one address; [`Address`] is in `address`, the default key [`FiveTuple`] in
-//! `five_tuple`.
+//! `five_tuple`, the pair of Ethernet addresses in `mac_pair`.
 
 mod address;
 mod five_tuple;
+mod mac_pair;
 
 use core::fmt;
 
 pub use address::Address;
 pub use five_tuple::{FiveTuple, PackedFiveTuple};
+pub use mac_pair::MacPair;
 
 use crate::hash::FlowHasher;
 use crate::packet::Headers;

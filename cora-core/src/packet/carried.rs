@@ -1,9 +1,9 @@
-//! The flow of a parsed packet that is not [plain](super::plain::PlainFrame), as the words that
-//! keys are hashed and compared by. Each word is written once and read once, whole: two ports
-//! written separately and read together stall on store forwarding.
+//! The flow of a parsed packet that is not on the [fast path](super::fast_path::FastFrame), as the
+//! words that keys are hashed and compared by. Each word is written once and read once, whole: two
+//! ports written separately and read together stall on store forwarding.
 
+use super::fast_path;
 use super::flow::End;
-use super::plain;
 use crate::hash::FlowHasher;
 use crate::key::{Address, FiveTuple, Key as _};
 
@@ -11,7 +11,7 @@ use crate::key::{Address, FiveTuple, Key as _};
 pub(super) const PORT: u64 = 0xffff;
 
 /// The words of a [`FiveTuple`], deliberately in another order. In the same order the compiler
-/// merges these reads with a plain frame's, at up to five more instructions per packet.
+/// merges these reads with the fast path's, at up to five more instructions per packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Carried {
     /// The upper halves of source and destination.
@@ -44,13 +44,13 @@ impl Carried {
     }
 
     /// The flow's [hash](crate::key::Key::hash). One copy of the code serves everything except
-    /// plain packets: insertion, expiry, transfer.
+    /// the fast path: insertion, expiry, transfer.
     #[inline(never)]
     pub(crate) fn hash(&self, hasher: &FlowHasher, undirected: bool) -> u64 {
         let flow = self.flow();
         if flow.source.is_v4() & flow.destination.is_v4() {
             let addresses = self.low[0] << 32 | self.low[1] & u64::from(u32::MAX);
-            return plain::hash(addresses, self.last, hasher, undirected);
+            return fast_path::hash(addresses, self.last, hasher, undirected);
         }
         self.hash_words(hasher, undirected)
     }

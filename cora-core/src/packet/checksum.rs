@@ -44,7 +44,7 @@ pub fn verify(packet: &Packet<'_>) -> bool {
 /// 0xffff modulo 2⁶⁴ gives the quotient for multiples of 0xffff, here less than 2²⁰, and larger
 /// numbers for all others.
 #[inline(always)]
-pub(super) fn is_right_plain(header: [u32; 5]) -> bool {
+pub(super) fn is_right_without_options(header: [u32; 5]) -> bool {
     const INVERSE: u64 = 0xfffe_fffe_fffe_ffff;
     let sum: u64 = header.into_iter().map(u64::from).sum();
     sum.wrapping_mul(INVERSE) >> 20 == 0
@@ -231,7 +231,7 @@ mod tests {
             let right = internet(&header) == 0;
             let words = header.as_chunks().0.iter().map(|word| u32::from_le_bytes(*word));
             let words: Vec<u32> = words.collect();
-            prop_assert_eq!(is_right_plain(words.try_into().unwrap()), right);
+            prop_assert_eq!(is_right_without_options(words.try_into().unwrap()), right);
             prop_assert_eq!(is_right(&header), right);
             prop_assert!(right || !summed);
         }

@@ -1,9 +1,9 @@
 //! Flow information: addresses, protocol, the five-tuple.
 
 use super::Headers;
+use super::fast_path::FAST_TTL;
 use super::layers::{ETHERTYPE_ARP, Fault, Header, Layers, Part, Version, chunk, number};
 use super::parsed::Parsed;
-use super::plain::PLAIN_TTL;
 use super::transport::IGMP;
 use crate::hash::FlowHasher;
 use crate::key::{Address, FiveTuple};
@@ -42,7 +42,7 @@ impl Headers<'_> {
     #[inline(always)]
     pub fn flow(&self) -> Result<FiveTuple, Reason> {
         let words = match &self.parsed {
-            Parsed::Plain(plain) => plain.words(),
+            Parsed::Fast(fast) => fast.words(),
             Parsed::Other(layers, flow) if layers.flow_fault == Fault::None => {
                 core::hint::cold_path();
                 flow.words()
@@ -61,8 +61,8 @@ impl Headers<'_> {
     /// The hash of the packet's flow, if it has one.
     #[inline(always)]
     pub(crate) fn flow_hash(&self, hasher: &FlowHasher, undirected: bool) -> Option<u64> {
-        if let Parsed::Plain(plain) = &self.parsed {
-            return Some(plain.hash(hasher, undirected));
+        if let Parsed::Fast(fast) = &self.parsed {
+            return Some(fast.hash(hasher, undirected));
         }
         core::hint::cold_path();
         let Parsed::Other(layers, flow) = &self.parsed else { return None };
@@ -107,7 +107,7 @@ impl Headers<'_> {
     #[inline]
     pub fn protocol(&self) -> Result<u8, Reason> {
         match &self.parsed {
-            Parsed::Plain(plain) => Ok(plain.protocol()),
+            Parsed::Fast(fast) => Ok(fast.protocol()),
             Parsed::Other(layers, _) => {
                 layers.network_fault.check()?;
                 Ok(layers.outer.protocol)
@@ -132,7 +132,7 @@ impl Headers<'_> {
                 let place = if layers.version == Version::V6 { 7 } else { 8 };
                 usize::from(layers.outer.ip) + place
             }
-            _ => PLAIN_TTL,
+            _ => FAST_TTL,
         }
     }
 
@@ -158,7 +158,7 @@ impl Headers<'_> {
     #[inline]
     pub fn is_link_local_control(&self) -> bool {
         // TCP or UDP over IPv4.
-        if self.is_plain() {
+        if self.takes_fast_path() {
             return false;
         }
         core::hint::cold_path();
@@ -183,7 +183,7 @@ impl Headers<'_> {
     #[inline]
     fn address(&self, end: End) -> Result<Address, Reason> {
         match &self.parsed {
-            Parsed::Plain(plain) => Ok(plain.address(end)),
+            Parsed::Fast(fast) => Ok(fast.address(end)),
             Parsed::Other(layers, _) => {
                 layers.network_fault.check()?;
                 Ok(layers.address(self.frame, &layers.outer, end))

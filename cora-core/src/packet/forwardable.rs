@@ -56,8 +56,8 @@ impl Headers<'_> {
     /// A frame without readable addresses passes: [`Self::flow`] gives its fault.
     #[inline(always)]
     pub fn forwardable(&self) -> Result<(), Reason> {
-        if let Parsed::Plain(plain) = &self.parsed {
-            let addresses = plain.addresses();
+        if let Parsed::Fast(fast) = &self.parsed {
+            let addresses = fast.addresses();
             let first = |end: u64| USUAL[usize::from((end >> 24) as u8)];
             let (source, destination) = (addresses >> 32, addresses & u64::from(u32::MAX));
             if first(source) & first(destination) && source != destination {
@@ -72,8 +72,8 @@ impl Headers<'_> {
     fn forwardable_any(&self) -> Result<(), Reason> {
         match &self.parsed {
             Parsed::Unparsed => Ok(()),
-            Parsed::Plain(plain) => {
-                let addresses = plain.addresses();
+            Parsed::Fast(fast) => {
+                let addresses = fast.addresses();
                 judge_v4((addresses >> 32) as u32, addresses as u32)
             }
             Parsed::Other(layers, _) if layers.network_fault != Fault::None => Ok(()),
@@ -101,7 +101,7 @@ impl Headers<'_> {
     /// that forwards one lets strangers choose that host's routes.
     #[inline]
     pub fn is_redirect(&self) -> bool {
-        if self.is_plain() {
+        if self.takes_fast_path() {
             return false;
         }
         core::hint::cold_path();

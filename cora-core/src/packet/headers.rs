@@ -6,9 +6,9 @@
 
 use core::fmt;
 
+use super::fast_path::FastFrame;
 use super::layers::{self, Layers, Version};
 use super::parsed::Parsed;
-use super::plain::PlainFrame;
 use super::{Meta, Port, Roomy, room};
 use crate::verdict::Reason;
 use crate::verdict::reasons::Truncated;
@@ -22,8 +22,8 @@ pub const HEAD: usize = 128;
 /// extensions, with TCP or UDP and no VLAN tag.
 pub fn is_told_by_head(frame: &[u8]) -> bool {
     frame.len() > HEAD
-        && (PlainFrame::parse(frame, frame.len()).is_some()
-            || Layers::plain_v6(frame, frame.len()).is_some())
+        && (FastFrame::parse(frame, frame.len()).is_some()
+            || Layers::fast_v6(frame, frame.len()).is_some())
 }
 
 /// The headers of one Ethernet frame, parsed, with its metadata.
@@ -53,12 +53,12 @@ impl<'a> Headers<'a> {
 
 impl Headers<'_> {
     /// Parses the frame of an [unparsed](super::Packet::unparsed) packet, on the fast path for most
-    /// frames; see [`PlainFrame`].
+    /// frames; see [`FastFrame`].
     #[doc(hidden)]
     #[inline(always)]
     pub fn parse(&mut self) {
-        if let Some(plain) = PlainFrame::parse(self.frame, self.length) {
-            self.parsed = Parsed::Plain(plain);
+        if let Some(fast) = FastFrame::parse(self.frame, self.length) {
+            self.parsed = Parsed::Fast(fast);
         } else {
             core::hint::cold_path();
             self.parse_any();
@@ -90,11 +90,11 @@ impl Headers<'_> {
         room::first_mut(self.frame, self.length)
     }
 
-    /// Whether the frame takes the fast path; see [`PlainFrame`].
+    /// Whether the frame takes the fast path; see [`FastFrame`].
     #[doc(hidden)]
     #[inline(always)]
-    pub const fn is_plain(&self) -> bool {
-        matches!(self.parsed, Parsed::Plain(_))
+    pub const fn takes_fast_path(&self) -> bool {
+        matches!(self.parsed, Parsed::Fast(_))
     }
 
     /// Bytes of the frame.

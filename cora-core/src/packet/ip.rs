@@ -47,7 +47,7 @@ fn end(bytes: &[u8], at: usize, total: usize, length: Length) -> Result<usize, F
 }
 
 /// Reads the IPv4 header at `at` into `found`, which is unchanged on a fault. Returns the end of
-/// the packet. One copy serves the packet and its quote; plain packets don't take this path.
+/// the packet. One copy serves the packet and its quote; packets of the fast path don't take this.
 #[inline(never)]
 pub(super) fn v4(
     bytes: &[u8],

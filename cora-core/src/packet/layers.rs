@@ -22,9 +22,9 @@ pub(super) const MAC_SOURCE: usize = 6;
 pub(super) const ETHERTYPE: usize = 12;
 
 /// Offset of the transport in an untagged IPv6 packet without extension headers.
-const PLAIN_V6: usize = 54;
+const FAST_V6: usize = 54;
 /// Offset of a datagram's payload in such a packet.
-const PLAIN_UDP_V6: usize = PLAIN_V6 + 8;
+const FAST_UDP_V6: usize = FAST_V6 + 8;
 
 /// Maximum number of VLAN tags; the contents of a frame with more are not read.
 const MAX_TAGS: usize = 4;
@@ -194,30 +194,30 @@ impl Layers {
 
     /// The fast path for most IPv6 frames: TCP or UDP, no extension headers, no VLAN tag. The
     /// result equals that of [`Self::parse`]; `None` for all other frames. (Most IPv4 frames are
-    /// [plain](super::plain::PlainFrame).)
+    /// on the [fast path](super::fast_path::FastFrame).)
     // Saves code size in the NIC's program, which calls it twice.
     #[cfg_attr(target_os = "none", inline(never))]
     #[cfg_attr(not(target_os = "none"), inline(always))]
-    pub(super) fn plain_v6(memory: &[u8], length: usize) -> Option<(Self, FiveTuple)> {
-        let head: &[u8; PLAIN_UDP_V6] = memory.first_chunk()?;
+    pub(super) fn fast_v6(memory: &[u8], length: usize) -> Option<(Self, FiveTuple)> {
+        let head: &[u8; FAST_UDP_V6] = memory.first_chunk()?;
         let number = |at: usize| u16::from_be_bytes([head[at], head[at + 1]]);
-        let (protocol, end) = (head[20], PLAIN_V6 + usize::from(number(18)));
+        let (protocol, end) = (head[20], FAST_V6 + usize::from(number(18)));
         if number(ETHERTYPE) != ETHERTYPE_IPV6 || head[14] >> 4 != 6 || end > length {
             return None;
         }
         let (sum, payload, payload_end) = match protocol {
-            TCP => (16, PLAIN_V6 + usize::from(*memory.get(PLAIN_V6 + 12)? >> 4) * 4, end),
-            UDP => (6, PLAIN_UDP_V6, PLAIN_V6 + usize::from(number(PLAIN_V6 + 4))),
+            TCP => (16, FAST_V6 + usize::from(*memory.get(FAST_V6 + 12)? >> 4) * 4, end),
+            UDP => (6, FAST_UDP_V6, FAST_V6 + usize::from(number(FAST_V6 + 4))),
             _ => return None,
         };
-        let least = if protocol == TCP { PLAIN_V6 + 20 } else { PLAIN_UDP_V6 };
+        let least = if protocol == TCP { FAST_V6 + 20 } else { FAST_UDP_V6 };
         let source = Address::v6(*chunk(head, 22)?);
         let destination = Address::v6(*chunk(head, 38)?);
         let fits = least <= payload && payload <= payload_end && payload_end <= end;
         if !fits || source.is_v4() || destination.is_v4() {
             return None;
         }
-        let at = PLAIN_V6 as u16;
+        let at = FAST_V6 as u16;
         let outer =
             Header { ip: 14, transport: at, ports: at, sum: at + sum, protocol, ..Header::NONE };
         let layers = Self {
@@ -227,7 +227,7 @@ impl Layers {
             end: end as u32,
             ..Self::none(ETHERTYPE_IPV6, Version::V6, Fault::None)
         };
-        let (source_port, destination_port) = (number(PLAIN_V6), number(PLAIN_V6 + 2));
+        let (source_port, destination_port) = (number(FAST_V6), number(FAST_V6 + 2));
         Some((layers, FiveTuple { source, destination, source_port, destination_port, protocol }))
     }
 
@@ -309,7 +309,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// A plain frame of TCP or UDP over IPv6, 80 bytes.
+    /// A fast-path frame of TCP or UDP over IPv6, 80 bytes.
     fn frame_v6(udp: bool) -> Vec<u8> {
         let mut frame = std::vec![0; 80];
         frame[12..20].copy_from_slice(&[0x86, 0xdd, 0x60, 0, 0, 0, 0, 26]);
@@ -323,9 +323,9 @@ mod tests {
     }
 
     #[test]
-    fn what_is_plain_is_found_to_be() {
+    fn frames_of_the_fast_path_are_recognised() {
         for udp in [false, true] {
-            assert!(Layers::plain_v6(&frame_v6(udp), 80).is_some());
+            assert!(Layers::fast_v6(&frame_v6(udp), 80).is_some());
         }
     }
 
@@ -345,10 +345,10 @@ mod tests {
                 frame[at] = byte;
             }
             for frame in [&frame[..], &frame[..length]] {
-                if let Some((plain, flow)) = Layers::plain_v6(frame, frame.len()) {
+                if let Some((fast, flow)) = Layers::fast_v6(frame, frame.len()) {
                     let parsed = Layers::parse(frame);
                     prop_assert_eq!(flow, parsed.flow(frame));
-                    prop_assert_eq!(std::format!("{plain:?}"), std::format!("{parsed:?}"));
+                    prop_assert_eq!(std::format!("{fast:?}"), std::format!("{parsed:?}"));
                 }
             }
         }

@@ -5,8 +5,8 @@ use core::ops::Range;
 
 use super::Headers;
 use super::carried::Carried;
+use super::fast_path::FastFrame;
 use super::layers::{Fault, Layers, Version};
-use super::plain::PlainFrame;
 use crate::verdict::Reason;
 
 /// The result of the parse.
@@ -15,7 +15,7 @@ pub(super) enum Parsed {
     /// Not parsed yet: treated as a frame without IP.
     Unparsed,
     /// A frame on the fast path.
-    Plain(PlainFrame),
+    Fast(FastFrame),
     /// Any other frame with its flow, which is read once, since every handler needs it. The setters
     /// keep the flow up to date. It is meaningless if the layers have a fault.
     Other(Layers, Carried),
@@ -26,7 +26,7 @@ impl Parsed {
     /// that of the whole frame.
     #[inline]
     pub(super) fn of_any(frame: &[u8], length: usize) -> Self {
-        let (layers, flow) = Layers::plain_v6(frame, length).unwrap_or_else(|| {
+        let (layers, flow) = Layers::fast_v6(frame, length).unwrap_or_else(|| {
             let layers = Layers::parse(frame);
             (layers, layers.flow(frame))
         });
@@ -44,7 +44,7 @@ impl Parsed {
     #[inline(always)]
     pub(super) const fn flow_fault(&self) -> Fault {
         match self {
-            Self::Plain(_) => Fault::None,
+            Self::Fast(_) => Fault::None,
             Self::Other(layers, _) => layers.flow_fault,
             Self::Unparsed => Fault::NotIp,
         }
@@ -54,7 +54,7 @@ impl Parsed {
     #[inline(always)]
     pub(super) const fn network_fault(&self) -> Fault {
         match self {
-            Self::Plain(_) => Fault::None,
+            Self::Fast(_) => Fault::None,
             Self::Other(layers, _) => layers.network_fault,
             Self::Unparsed => Fault::NotIp,
         }
@@ -64,7 +64,7 @@ impl Parsed {
     #[inline(always)]
     pub(super) const fn end(&self) -> usize {
         match self {
-            Self::Plain(plain) => plain.end as usize,
+            Self::Fast(fast) => fast.end as usize,
             Self::Other(layers, _) => layers.end as usize,
             Self::Unparsed => 0,
         }
@@ -74,7 +74,7 @@ impl Parsed {
     #[inline(always)]
     pub(super) const fn version(&self) -> Version {
         match self {
-            Self::Plain(_) => Version::V4,
+            Self::Fast(_) => Version::V4,
             Self::Other(layers, _) => layers.version,
             Self::Unparsed => Version::NotIp,
         }
@@ -86,18 +86,18 @@ impl Headers<'_> {
     #[inline(never)]
     pub(super) fn payload_range(&self) -> Range<usize> {
         match &self.parsed {
-            Parsed::Plain(plain) => plain.payload(self.frame),
+            Parsed::Fast(fast) => fast.payload(self.frame),
             Parsed::Other(layers, _) => layers.payload(),
             Parsed::Unparsed => 0..0,
         }
     }
 
     /// The offsets of everything but the payload, as a copy. It is constructed on each call for a
-    /// plain frame, which rarely needs it.
+    /// fast-path frame, which rarely needs it.
     #[inline(never)]
     pub(super) fn layers(&self) -> Layers {
         match &self.parsed {
-            Parsed::Plain(plain) => plain.layers(),
+            Parsed::Fast(fast) => fast.layers(),
             Parsed::Other(layers, _) => *layers,
             Parsed::Unparsed => Layers::none(0, Version::NotIp, Fault::NotIp),
         }

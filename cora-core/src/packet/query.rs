@@ -33,7 +33,7 @@ impl Headers<'_> {
     /// ICMPv6. `None` for everything else, including errors.
     #[inline]
     pub fn icmp_query(&self) -> Option<Query> {
-        if self.is_plain() {
+        if self.takes_fast_path() {
             return None;
         }
         core::hint::cold_path();
@@ -67,8 +67,8 @@ impl Headers<'_> {
     /// hosts get addresses calls this first.
     #[inline]
     pub fn is_dhcp(&self) -> bool {
-        if let Parsed::Plain(plain) = &self.parsed
-            && plain.rest().wrapping_sub(ANSWER) > TO_QUESTION
+        if let Parsed::Fast(fast) = &self.parsed
+            && fast.rest().wrapping_sub(ANSWER) > TO_QUESTION
         {
             return false;
         }

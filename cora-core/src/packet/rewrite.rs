@@ -124,7 +124,7 @@ impl Headers<'_> {
 
     #[inline(always)]
     fn set_address(&mut self, end: End, address: Address) -> Result<(), Reason> {
-        if address.is_v4() && self.readdress_plain(end, address) {
+        if address.is_v4() && self.readdress_fast(end, address) {
             return Ok(());
         }
         core::hint::cold_path();
@@ -187,7 +187,7 @@ impl Headers<'_> {
 
     #[inline(always)]
     fn set_port(&mut self, end: End, port: u16) -> Result<(), Reason> {
-        if self.set_plain_port(end, port) {
+        if self.set_fast_port(end, port) {
             return Ok(());
         }
         core::hint::cold_path();
@@ -217,7 +217,7 @@ impl Headers<'_> {
 
     #[inline(always)]
     fn set_endpoint(&mut self, end: End, address: Address, port: u16) -> Result<(), Reason> {
-        if address.is_v4() && self.set_plain_endpoint(end, address, port) {
+        if address.is_v4() && self.set_fast_endpoint(end, address, port) {
             return Ok(());
         }
         core::hint::cold_path();

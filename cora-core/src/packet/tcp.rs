@@ -3,9 +3,9 @@
 use core::fmt;
 
 use super::Headers;
+use super::fast_path::{FAST_TCP_FLAGS, FAST_TRANSPORT};
 use super::layers::Fault;
 use super::parsed::Parsed;
-use super::plain::{PLAIN_TCP_FLAGS, PLAIN_TRANSPORT};
 use super::transport::TCP_HEADER;
 use crate::key::protocol;
 
@@ -109,14 +109,14 @@ impl Headers<'_> {
         if cfg!(target_os = "none") {
             return self.tcp_flags_of_any();
         }
-        let Some((head, plain)) = self.plain() else {
+        let Some((head, fast)) = self.fast() else {
             core::hint::cold_path();
             return self.tcp_flags_of_any();
         };
-        (plain.protocol() == protocol::TCP).then_some(TcpFlags(head[PLAIN_TCP_FLAGS]))
+        (fast.protocol() == protocol::TCP).then_some(TcpFlags(head[FAST_TCP_FLAGS]))
     }
 
-    /// The flags if the frame is not plain.
+    /// The flags if the frame is not on the fast path.
     #[inline(never)]
     fn tcp_flags_of_any(&self) -> Option<TcpFlags> {
         self.tcp_flags_at(self.tcp_at()?)
@@ -132,7 +132,7 @@ impl Headers<'_> {
     #[inline]
     pub(super) fn tcp_at(&self) -> Option<usize> {
         let (protocol, at) = match &self.parsed {
-            Parsed::Plain(plain) => (plain.protocol(), PLAIN_TRANSPORT),
+            Parsed::Fast(fast) => (fast.protocol(), FAST_TRANSPORT),
             Parsed::Other(layers, _) if layers.flow_fault == Fault::None => {
                 (layers.outer.protocol, usize::from(layers.outer.transport))
             }

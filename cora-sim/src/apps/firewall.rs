@@ -1,10 +1,10 @@
 //! A firewall: connections found by the reversed tuple, and a meter with an entry per direction,
 //! which has no reply key at all. Nothing is pinned.
 
+use cora_core::conntrack::TcpState;
 use cora_core::key::FiveTuple;
 use cora_core::packet::Packet;
 use cora_core::state::Table;
-use cora_core::tcp::TcpState;
 use cora_core::verdict::{Drop, Transmit, Verdict, reasons};
 
 use super::wrapped::Wrapped;

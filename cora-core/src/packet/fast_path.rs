@@ -25,23 +25,23 @@ const BEGIN: u32 = 0x0045_0008;
 /// Bits of IPv4's second word, as loaded in byte order, that are zero in a whole packet: the upper
 /// half except "don't fragment".
 const FRAGMENT: u32 = 0xffbf_0000;
-/// Bytes of an untagged frame's headers, with TCP without options: the minimum memory of a plain
-/// frame.
-pub(super) const PLAIN: usize = 54;
+/// Bytes of an untagged frame's headers, with TCP without options: the minimum memory of a
+/// fast-path frame.
+pub(super) const FAST_HEAD: usize = 54;
 const IP: usize = 14;
 /// Offset of the time to live.
-pub(super) const PLAIN_TTL: usize = 22;
+pub(super) const FAST_TTL: usize = 22;
 const V4_CHECKSUM: usize = 24;
 const SOURCE: usize = 26;
 const DESTINATION: usize = 30;
 /// Offset of the transport's header.
-pub(super) const PLAIN_TRANSPORT: usize = 34;
+pub(super) const FAST_TRANSPORT: usize = 34;
 const SOURCE_PORT: usize = 34;
 const DESTINATION_PORT: usize = 36;
 /// Offset of a segment's checksum.
 const TCP_SUM: usize = 50;
 /// Offset of a segment's flags.
-pub(super) const PLAIN_TCP_FLAGS: usize = 47;
+pub(super) const FAST_TCP_FLAGS: usize = 47;
 /// Offset of a datagram's checksum.
 const UDP_SUM: usize = 40;
 /// Offset of a datagram's payload.
@@ -50,7 +50,7 @@ const UDP_PAYLOAD: usize = 42;
 /// An IPv4 frame without options, with a correct header checksum, not a fragment, carrying TCP or
 /// UDP, with no VLAN tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct PlainFrame {
+pub(super) struct FastFrame {
     /// Both addresses as one number, the source's in the upper half. Stored as little-endian bytes,
     /// so that a new address is one write.
     addresses: [u8; 8],
@@ -61,14 +61,14 @@ pub(super) struct PlainFrame {
     pub(super) end: u32,
 }
 
-impl PlainFrame {
+impl FastFrame {
     /// `None` for all other frames.
     ///
     /// The first `length` bytes of `memory` are the frame. Reads may go beyond them without an
     /// effect: the header's end offsets are checked against `length`.
     #[inline(always)]
     pub(super) fn parse(memory: &[u8], length: usize) -> Option<Self> {
-        let head: &[u8; PLAIN] = memory.first_chunk()?;
+        let head: &[u8; FAST_HEAD] = memory.first_chunk()?;
         // Loads each word of the header once, for its fields and for the checksum.
         let word =
             |at: usize| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
@@ -80,14 +80,14 @@ impl PlainFrame {
             return None;
         }
         let end = IP + usize::from(((lengths >> 16) as u16).swap_bytes());
-        if end > length || !checksum::is_right_plain(header) {
+        if end > length || !checksum::is_right_without_options(header) {
             hint::cold_path();
             return None;
         }
         let protocol = (transport >> 8) as u8;
         // Checked in each arm: one check behind the `match` would first materialise its result.
         match protocol {
-            TCP if (PLAIN..=end).contains(&segment(head)) => {}
+            TCP if (FAST_HEAD..=end).contains(&segment(head)) => {}
             UDP if (UDP_PAYLOAD..=end).contains(&datagram(head).end) => {}
             _ => {
                 hint::cold_path();
@@ -158,7 +158,7 @@ impl PlainFrame {
     /// The offsets of the headers, in the representation of other frames.
     pub(super) const fn layers(&self) -> Layers {
         let sum = if self.protocol() == UDP { UDP_SUM } else { TCP_SUM } as u16;
-        let (protocol, at) = (self.protocol(), PLAIN_TRANSPORT as u16);
+        let (protocol, at) = (self.protocol(), FAST_TRANSPORT as u16);
         let outer =
             Header { ip: IP as u16, transport: at, ports: at, sum, protocol, ..Header::NONE };
         let mut layers = Layers::none(ETHERTYPE_IPV4, Version::V4, Fault::None);
@@ -204,53 +204,53 @@ pub(super) const fn hash(addresses: u64, rest: u64, hasher: &FlowHasher, undirec
 
 /// Offset of a segment's payload.
 #[inline(always)]
-fn segment(head: &[u8; PLAIN]) -> usize {
-    PLAIN_TRANSPORT + usize::from(head[46] >> 4) * 4
+fn segment(head: &[u8; FAST_HEAD]) -> usize {
+    FAST_TRANSPORT + usize::from(head[46] >> 4) * 4
 }
 
 /// The payload of a datagram.
 #[inline(always)]
-fn datagram(head: &[u8; PLAIN]) -> Range<usize> {
-    UDP_PAYLOAD..PLAIN_TRANSPORT + usize::from(u16::from_be_bytes([head[38], head[39]]))
+fn datagram(head: &[u8; FAST_HEAD]) -> Range<usize> {
+    UDP_PAYLOAD..FAST_TRANSPORT + usize::from(u16::from_be_bytes([head[38], head[39]]))
 }
 
 impl Headers<'_> {
     /// Sets the source or destination to `address`, which must be IPv4; `false` if the frame is not
-    /// plain.
+    /// on the fast path.
     #[inline(always)]
-    pub(super) fn readdress_plain(&mut self, end: End, address: Address) -> bool {
-        let Some((head, plain)) = self.plain_mut() else { return false };
-        plain.set_address(end, address);
+    pub(super) fn readdress_fast(&mut self, end: End, address: Address) -> bool {
+        let Some((head, fast)) = self.fast_mut() else { return false };
+        fast.set_address(end, address);
         let change = put_address(head, end, address);
-        follow(head, plain.protocol(), change);
+        follow(head, fast.protocol(), change);
         true
     }
 
-    /// Sets the source or destination port; `false` if the frame is not plain.
+    /// Sets the source or destination port; `false` if the frame is not on the fast path.
     #[inline(always)]
-    pub(super) fn set_plain_port(&mut self, end: End, port: u16) -> bool {
-        let Some((head, plain)) = self.plain_mut() else { return false };
-        plain.set_port(end, port);
+    pub(super) fn set_fast_port(&mut self, end: End, port: u16) -> bool {
+        let Some((head, fast)) = self.fast_mut() else { return false };
+        fast.set_port(end, port);
         let change = put_port(head, end, port);
-        follow(head, plain.protocol(), change);
+        follow(head, fast.protocol(), change);
         true
     }
 
     /// Sets address and port together, with one update of the transport's checksum.
     #[inline(always)]
-    pub(super) fn set_plain_endpoint(&mut self, end: End, address: Address, port: u16) -> bool {
-        let Some((head, plain)) = self.plain_mut() else { return false };
-        plain.set_address(end, address);
-        plain.set_port(end, port);
+    pub(super) fn set_fast_endpoint(&mut self, end: End, address: Address, port: u16) -> bool {
+        let Some((head, fast)) = self.fast_mut() else { return false };
+        fast.set_address(end, address);
+        fast.set_port(end, port);
         let change = put_address(head, end, address).and(put_port(head, end, port));
-        follow(head, plain.protocol(), change);
+        follow(head, fast.protocol(), change);
         true
     }
 }
 
 /// Writes an address and updates the header's checksum.
 #[inline(always)]
-fn put_address(head: &mut [u8; PLAIN], end: End, address: Address) -> Change {
+fn put_address(head: &mut [u8; FAST_HEAD], end: End, address: Address) -> Change {
     let at = match end {
         End::Source => SOURCE,
         End::Destination => DESTINATION,
@@ -265,7 +265,7 @@ fn put_address(head: &mut [u8; PLAIN], end: End, address: Address) -> Change {
 
 /// Writes a port.
 #[inline(always)]
-fn put_port(head: &mut [u8; PLAIN], end: End, port: u16) -> Change {
+fn put_port(head: &mut [u8; FAST_HEAD], end: End, port: u16) -> Change {
     let at = match end {
         End::Source => SOURCE_PORT,
         End::Destination => DESTINATION_PORT,
@@ -277,7 +277,7 @@ fn put_port(head: &mut [u8; PLAIN], end: End, port: u16) -> Change {
 
 /// Updates the checksum of TCP or UDP.
 #[inline(always)]
-fn follow(head: &mut [u8; PLAIN], protocol: u8, change: Change) {
+fn follow(head: &mut [u8; FAST_HEAD], protocol: u8, change: Change) {
     if protocol != UDP {
         put_sum(head, TCP_SUM, change.applied_to(sum(head, TCP_SUM)));
         return;
@@ -292,13 +292,13 @@ fn follow(head: &mut [u8; PLAIN], protocol: u8, change: Change) {
 
 /// Reads a checksum, in native byte order.
 #[inline(always)]
-fn sum(head: &[u8; PLAIN], at: usize) -> u16 {
+fn sum(head: &[u8; FAST_HEAD], at: usize) -> u16 {
     u16::from_ne_bytes([head[at], head[at + 1]])
 }
 
 /// Writes a checksum, in native byte order.
 #[inline(always)]
-fn put_sum(head: &mut [u8; PLAIN], at: usize, sum: u16) {
+fn put_sum(head: &mut [u8; FAST_HEAD], at: usize, sum: u16) {
     head[at..at + 2].copy_from_slice(&sum.to_ne_bytes());
 }
 
@@ -333,9 +333,9 @@ mod tests {
     }
 
     #[test]
-    fn what_is_plain_is_found_to_be() {
+    fn frames_of_the_fast_path_are_recognised() {
         for udp in [false, true] {
-            assert!(PlainFrame::parse(&frame(udp, &[0; 64]), 64).is_some());
+            assert!(FastFrame::parse(&frame(udp, &[0; 64]), 64).is_some());
         }
     }
 
@@ -379,11 +379,11 @@ mod tests {
         ) {
             let frame = frame(udp, &filling);
             let (mut ends, mut short, mut long) = (frame.clone(), frame.clone(), frame);
-            let plain = Packet::new(&mut short, Meta::default());
-            prop_assert!(matches!(plain.parsed, Parsed::Plain(_)));
-            let short = rewritten(plain, new, port);
-            let plain = Packet::new(&mut ends, Meta::default());
-            prop_assert_eq!(&short, &rewritten_by_ends(plain, new, port));
+            let fast = Packet::new(&mut short, Meta::default());
+            prop_assert!(matches!(fast.parsed, Parsed::Fast(_)));
+            let short = rewritten(fast, new, port);
+            let fast = Packet::new(&mut ends, Meta::default());
+            prop_assert_eq!(&short, &rewritten_by_ends(fast, new, port));
             let mut long = Packet::unparsed(long.as_mut_slice().into(), Meta::default());
             long.parse_any();
             prop_assert!(matches!(long.parsed, Parsed::Other(..)));
@@ -413,19 +413,19 @@ mod tests {
             // The bytes behind the frame are tailroom.
             let in_room = frame.clone();
             for frame in [&frame[..], &frame[..length]] {
-                if let Some(plain) = PlainFrame::parse(&in_room, frame.len()) {
+                if let Some(fast) = FastFrame::parse(&in_room, frame.len()) {
                     let parsed = Layers::parse(frame);
-                    let flow = FiveTuple::of_words(&plain.words());
+                    let flow = FiveTuple::of_words(&fast.words());
                     prop_assert_eq!(flow, parsed.flow(frame));
                     for undirected in [false, true] {
                         let hash = flow.hash(&HASHER, undirected);
-                        prop_assert_eq!(plain.hash(&HASHER, undirected), hash);
+                        prop_assert_eq!(fast.hash(&HASHER, undirected), hash);
                         let reversed = flow.reversed().hash(&HASHER, undirected);
                         prop_assert!(!undirected || reversed == hash);
                     }
-                    prop_assert_eq!(plain.payload(&in_room), parsed.payload());
-                    let mut layers = plain.layers();
-                    let payload = plain.payload(&in_room);
+                    prop_assert_eq!(fast.payload(&in_room), parsed.payload());
+                    let mut layers = fast.layers();
+                    let payload = fast.payload(&in_room);
                     layers.set_payload(payload.start, payload.end);
                     prop_assert_eq!(std::format!("{layers:?}"), std::format!("{parsed:?}"));
                 }
