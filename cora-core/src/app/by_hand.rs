@@ -1,7 +1,8 @@
 //! Programs that are written by hand, for tests and for measuring a machine.
 
 /// Implements all groups of a program but [`App`](crate::app::App) itself: of a struct with a field
-/// for each state. Fields of other types get the value behind `and`.
+/// for each state. Fields of other types get the value behind `and`. `durable true` ends the list
+/// if a state is durable.
 ///
 /// ```ignore
 /// by_hand!([const AT_NIC: bool] Counting<AT_NIC>, by FiveTuple, {
@@ -14,7 +15,7 @@ macro_rules! by_hand {
     (
         [$($generics:tt)*] $program:ty, by $group:ty, {
             $($place:expr => $field:ident: $home:ty,)*
-        } $(and { $($other:ident: $value:expr),* })?
+        } $(and { $($other:ident: $value:expr),* })? $(durable $durable:literal)?
     ) => {
         impl<$($generics)*> $crate::app::States for $program {
             const PLACES: &'static [(&'static str, $crate::state::Place)] =
@@ -116,6 +117,7 @@ macro_rules! by_hand {
         }
 
         impl<$($generics)*> $crate::app::Transfer for $program {
+            const DURABLE: bool = false $(|| $durable)?;
             type Group = $group;
         }
     };

@@ -14,6 +14,8 @@ mod replicate;
 mod report;
 mod restore;
 pub mod store;
+#[cfg(test)]
+mod tests;
 mod track;
 
 pub(crate) use replicate::Replication;

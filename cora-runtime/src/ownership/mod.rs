@@ -64,9 +64,9 @@ pub(crate) mod records;
 mod counts;
 #[cfg(test)]
 #[path = "../../tests/halves_support/mod.rs"]
-mod halves_support;
+pub(crate) mod halves_support;
 #[cfg(test)]
-mod said;
+pub(crate) mod said;
 
 pub use host::admission::{Admission, Order};
 pub use host::share_of;
