@@ -131,7 +131,7 @@ impl Outbox for Outgoing {
     }
 
     #[inline(always)]
-    fn runs(&mut self, number: u64) {
+    fn runs(&mut self, number: Option<u64>) {
         self.region.nic_runs(number);
     }
 }

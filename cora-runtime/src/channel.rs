@@ -18,11 +18,10 @@ pub trait Outbox {
     #[inline]
     fn show(&mut self) {}
 
-    /// The handlers run the packet with this number now, or
-    /// [none](crate::link::region::IDLE). It is noted where a run may have to name the packet in
-    /// which a handler panicked.
+    /// The handlers run the packet with this number now, or none. It is noted where a run may have
+    /// to name the packet in which a handler panicked.
     #[inline(always)]
-    fn runs(&mut self, number: u64) {
+    fn runs(&mut self, number: Option<u64>) {
         let _ = number;
     }
 }

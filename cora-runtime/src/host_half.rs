@@ -12,7 +12,6 @@ use crate::exec::burst::{Arrival, Burst};
 use crate::exec::engine::Engine;
 use crate::exec::prefetch::prefetch_burst;
 use crate::link::message::{Frames, Load, Message, Ownership, Report, Stamp};
-use crate::link::region::IDLE;
 use crate::ownership::Order;
 use crate::ownership::host::{Clock, Found, HostOwnership, HostRecord, HostSide};
 use crate::state_hash::{Say, say_words};
@@ -186,7 +185,7 @@ impl<A: App> HostHalf<A> {
             prefetch_burst::<A, HostRecord>(burst, &mut self.engine, None);
             self.run_all::<false>(burst, out);
         }
-        out.runs(IDLE);
+        out.runs(None);
         self.tell_changes(out);
         Ok(())
     }
@@ -253,7 +252,7 @@ impl<A: App> HostHalf<A> {
         let flow = found.as_ref().map_or(NO_FLOW, Found::for_entries);
         let Clock { now, horizon } = clock;
         let visit = Visit { now, horizon, undo: false, flow, ahead };
-        out.runs(stamp.number);
+        out.runs(Some(stamp.number));
         let ran = self.engine.run::<EveryState>(packet, visit);
         // The flow is recorded before its packet leaves: afterwards, copying its key would wait
         // until the ring has the packet.

@@ -14,7 +14,6 @@ use crate::exec::engine::{Engine, Ran, copy_words, keep_words};
 use crate::exec::header_split;
 use crate::exec::prefetch::{prefetch_at_nic, prefetch_burst};
 use crate::link::message::{Control, Frames, Load, Message, Report, Stamp, Telemetry};
-use crate::link::region::IDLE;
 use crate::ownership::hold::HoldQueue;
 use crate::ownership::nic::{Dispatch, NicOwnership, NicRecord, NicSide};
 use crate::state_hash::{Say, say_words};
@@ -229,7 +228,7 @@ impl<A: App> NicHalf<A> {
         for (number, arrival) in burst.numbered_mut() {
             self.one(&arrival.stamp(), &mut arrival.packet, number, io);
         }
-        io.runs(IDLE);
+        io.runs(None);
         // Nothing reads the time amid a burst, so the last packet's is enough.
         if let Some(last) = burst.arrivals().last() {
             self.now = self.now.max(last.stamp().meta.now);
@@ -250,7 +249,7 @@ impl<A: App> NicHalf<A> {
             Sides::NicOnly => {
                 let now = stamp.meta.now;
                 let visit = Visit { now, horizon: now, undo: false, flow: NO_FLOW, ahead };
-                io.runs(stamp.number);
+                io.runs(Some(stamp.number));
                 let ran = self.engine.run::<NicReach<A>>(packet, visit);
                 Self::finish(ran, stamp, packet.frame(), io);
             }
@@ -345,7 +344,7 @@ impl<A: App> NicHalf<A> {
                 }
             }
         }
-        io.runs(IDLE);
+        io.runs(None);
         self.held = buffer;
     }
 
@@ -359,7 +358,7 @@ impl<A: App> NicHalf<A> {
         io: &mut (impl Outbox + Wire),
     ) -> bool {
         keep_words(self.original, packet.frame());
-        io.runs(stamp.number);
+        io.runs(Some(stamp.number));
         let visit = Visit { now: stamp.meta.now, horizon: stamp.horizon, undo: true, flow, ahead };
         let ran = self.engine.run::<NicReach<A>>(packet, visit);
         if matches!(ran, Ran::Punted) {

@@ -2,7 +2,6 @@
 
 use std::collections::VecDeque;
 use std::fmt;
-use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use cora_control::Ledger;
@@ -12,7 +11,7 @@ use cora_runtime::channel::Outbox;
 use cora_runtime::durability::ReplicaStore;
 use cora_runtime::host_half::HostOutbox;
 use cora_runtime::link::message::{Frames, MAX_MESSAGE, Message, Stamp};
-use cora_runtime::link::region::Rings;
+use cora_runtime::link::region::{Rings, note_packet};
 use cora_runtime::link::ring::{Consumer, Producer, PushError, SharedMemory};
 
 use crate::RunError;
@@ -174,8 +173,8 @@ impl fmt::Debug for Back {
 
 impl Outbox for Back {
     #[inline(always)]
-    fn runs(&mut self, number: u64) {
-        self.runs.store(number, Ordering::Relaxed);
+    fn runs(&mut self, number: Option<u64>) {
+        note_packet(self.runs, number);
     }
 
     #[inline(always)]

@@ -1,7 +1,6 @@
 //! The egress of packets that the host handled, without a NIC between it and the wire.
 
 use std::fmt;
-use std::sync::atomic::Ordering;
 
 use cora_core::packet::Port;
 use cora_core::state::table::Ending;
@@ -9,6 +8,7 @@ use cora_runtime::channel::Outbox;
 use cora_runtime::exec::Wire;
 use cora_runtime::host_half::HostOutbox;
 use cora_runtime::link::message::{Frames, Message, Stamp};
+use cora_runtime::link::region::note_packet;
 
 use crate::node::running::{UNSEEN, Word};
 use crate::observe::ipfix::Exporter;
@@ -54,8 +54,8 @@ impl<F: FnMut(&Stamp, Port, &[u8])> Wire for Direct<'_, F> {
 
 impl<F: FnMut(&Stamp, Port, &[u8])> Outbox for Direct<'_, F> {
     #[inline(always)]
-    fn runs(&mut self, number: u64) {
-        self.runs.store(number, Ordering::Relaxed);
+    fn runs(&mut self, number: Option<u64>) {
+        note_packet(self.runs, number);
     }
 
     fn send(&mut self, message: &Message<'_>) {

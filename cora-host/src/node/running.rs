@@ -1,30 +1,30 @@
 //! The packet that the handlers run, for the error message of a run on a capture if they panic or
 //! hang.
 //!
-//! Each half stores the number of the packet before its handlers run, and [`IDLE`] after a burst:
+//! Each half stores the number of the packet before its handlers run, and none after a burst:
 //! the NIC in the region's header, the host in a word of the handler thread. Release builds abort
 //! on a panic, so the words are read by the panic hook here, and by the process that sees the NIC
 //! end. Only then the packet's flow is looked up in the capture, so it costs nothing before.
 
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use cora_core::packet::{MAX_FRAME, Packet};
-use cora_runtime::link::region::IDLE;
+use cora_runtime::link::region::{no_packet, noted_packet};
 
 use crate::RunError;
 use crate::ingress::capture::{Reading, Source};
 use crate::process::log;
 
-/// The word of a handler thread: the packet's number, or [`IDLE`].
+/// The word of a handler thread, for its packet's number.
 pub(crate) type Word = &'static AtomicU64;
 
 /// A word that nobody reads, for runs from memory.
-pub(crate) static UNSEEN: AtomicU64 = AtomicU64::new(IDLE);
+pub(crate) static UNSEEN: AtomicU64 = no_packet();
 
 /// The words of all threads, for the watchdog.
 static WORDS: Mutex<Vec<Word>> = Mutex::new(Vec::new());
@@ -37,7 +37,7 @@ thread_local! {
 pub(crate) fn word() -> Word {
     MINE.get().unwrap_or_else(|| {
         // One per thread and run, as long as the process lives.
-        let word: Word = Box::leak(Box::new(AtomicU64::new(IDLE)));
+        let word: Word = Box::leak(Box::new(no_packet()));
         MINE.set(Some(word));
         WORDS.lock().unwrap_or_else(PoisonError::into_inner).push(word);
         word
@@ -62,8 +62,7 @@ impl Capture {
         let (told, capture) = (std::panic::take_hook(), self.clone());
         std::panic::set_hook(Box::new(move |panic| {
             told(panic);
-            let number = MINE.get().map_or(IDLE, |word| word.load(Ordering::Relaxed));
-            if number != IDLE {
+            if let Some(number) = MINE.get().and_then(noted_packet) {
                 log::say(format_args!("error: a handler panicked in {}", capture.packet(number)));
                 log::flush();
             }
@@ -74,17 +73,19 @@ impl Capture {
     }
 
     fn watch_out(&self, patience: Duration) {
-        let mut since: Vec<(u64, Instant)> = Vec::new();
+        let mut since: Vec<(Option<u64>, Instant)> = Vec::new();
         loop {
             thread::sleep(patience.min(Duration::from_secs(1)) / 2);
             let words = WORDS.lock().unwrap_or_else(PoisonError::into_inner).clone();
-            since.resize(words.len(), (IDLE, Instant::now()));
+            since.resize(words.len(), (None, Instant::now()));
             for (word, (number, begun)) in words.into_iter().zip(&mut since) {
-                let now = word.load(Ordering::Relaxed);
+                let now = noted_packet(word);
                 if now != *number {
                     (*number, *begun) = (now, Instant::now());
-                } else if now != IDLE && begun.elapsed() > patience {
-                    let (packet, seconds) = (self.packet(now), patience.as_secs());
+                } else if let Some(number) = now
+                    && begun.elapsed() > patience
+                {
+                    let (packet, seconds) = (self.packet(number), patience.as_secs());
                     log::say(format_args!(
                         "error: a handler runs for {seconds} s, and is ended: in {packet}"
                     ));
@@ -96,12 +97,12 @@ impl Capture {
     }
 
     /// Adds to a run's error the packet that its NIC was in when it ended or hung.
-    pub(crate) fn named(&self, error: RunError, nic: u64) -> RunError {
-        match error {
-            RunError::NicDied { .. } | RunError::NicSilent { .. } if nic != IDLE => {
-                RunError::InPacket { error: Box::new(error), packet: self.packet(nic) }
+    pub(crate) fn named(&self, error: RunError, nic: Option<u64>) -> RunError {
+        match (error, nic) {
+            (error @ (RunError::NicDied { .. } | RunError::NicSilent { .. }), Some(number)) => {
+                RunError::InPacket { error: Box::new(error), packet: self.packet(number) }
             }
-            other => other,
+            (other, _) => other,
         }
     }
 

@@ -21,10 +21,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use cora_core::outcome::{OTHER, Outcomes};
 use cora_runtime::durability::{Holder, Replica, ReplicaStore};
-use cora_runtime::link::region::IDLE;
 use cora_runtime::link::region::{
     AttachError, HashSeed, Identity, Region, RegionLayout, TOLD_TABLES, generation,
 };
+use cora_runtime::link::region::{note_packet, noted_packet};
 
 use crate::node::running::{UNSEEN, Word};
 
@@ -125,7 +125,7 @@ impl HostPage {
         for word in self.words.get(OF_ONE_HOST).into_iter().flatten() {
             word.store(0, Ordering::Relaxed);
         }
-        self.set(PACKET, IDLE);
+        note_packet(self.packet_word(), None);
         for word in self.words.get(TABLES..).into_iter().flatten() {
             word.store(0, Ordering::Relaxed);
         }
@@ -162,9 +162,9 @@ impl HostPage {
         self.get(ACCUSED)
     }
 
-    /// The number of the packet that the host's handlers run; [`IDLE`] if none.
-    pub(super) fn packet(self) -> u64 {
-        self.get(PACKET)
+    /// The number of the packet that the host's handlers run.
+    pub(super) fn packet(self) -> Option<u64> {
+        noted_packet(self.packet_word())
     }
 
     /// The word with this number, for the host.

@@ -9,7 +9,6 @@ use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Child, ExitStatus};
 use std::time::{Duration, Instant};
 
-use cora_runtime::link::region::IDLE;
 use rustix::process::Signal;
 
 use crate::RunError;
@@ -151,8 +150,8 @@ impl Half {
 
     /// Returns whether it died of the packet in its handlers: they panicked, or did not return. A
     /// half killed from outside was in a packet only by chance.
-    pub(super) fn fell_in(&mut self, packet: u64) -> bool {
-        self.in_packet = Some(packet).filter(|packet| self.fell && *packet != IDLE);
+    pub(super) fn fell_in(&mut self, packet: Option<u64>) -> bool {
+        self.in_packet = packet.filter(|_| self.fell);
         self.in_packet.is_some()
     }
 
@@ -329,19 +328,20 @@ mod tests {
     fn a_packet_is_blamed_for_faults_alone() {
         // A panic that aborts, one that does not, a memory fault; killed, ended, refused to begin.
         for (status, packet, falls) in [
-            (6, 30, true),
-            (101 << 8, 30, true),
-            (11, 0, true),
-            (6, IDLE, false),
-            (9, 30, false),
-            (15, 30, false),
-            (1 << 8, 30, false),
+            (6, Some(30), true),
+            (101 << 8, Some(30), true),
+            (11, Some(0), true),
+            (6, None, false),
+            (9, Some(30), false),
+            (15, Some(30), false),
+            (1 << 8, Some(30), false),
         ] {
             let mut half = half(NIC);
             half.died(ExitStatus::from_raw(status));
-            assert_eq!(half.fell_in(packet), falls, "{status} in {packet}");
+            assert_eq!(half.fell_in(packet), falls, "{status} in {packet:?}");
             let news = half.news().expect("the first one is told");
-            let named = format!("in a handler of packet {} of", packet.wrapping_add(1));
+            let named =
+                format!("in a handler of packet {} of", packet.map_or(0, |packet| packet + 1));
             assert_eq!(news.contains(&named), falls, "{news}");
         }
     }

@@ -20,6 +20,7 @@ mod error;
 pub mod generation;
 mod idle;
 mod layout;
+mod packet_word;
 mod status;
 
 use core::fmt;
@@ -30,6 +31,7 @@ pub use error::AttachError;
 pub use idle::Idle;
 use layout::{HEADER_BYTES, HeaderWords, at, check_layout, find_rings, write_header};
 pub use layout::{LAYOUT_VERSION, LayoutError, RING_NAMES, RegionLayout, TOLD_TABLES};
+pub use packet_word::{no_packet, note_packet, noted_packet};
 pub use status::NicStatus;
 
 use crate::link::ring::SharedMemory;
@@ -38,9 +40,6 @@ const _: () = assert!(
     cfg!(target_endian = "little") && usize::BITS == 64,
     "both sides read the region as native words: 64-bit little-endian machines only"
 );
-
-/// In place of a packet's number: the handlers run none.
-pub const IDLE: u64 = u64::MAX;
 
 /// Seed of the hash of keys at both sides. It is secret from the network, so that nobody outside
 /// can choose packets that collide.
@@ -109,7 +108,7 @@ impl Region {
             word.store(0, Ordering::Relaxed);
         }
         write_header(made.header, layout, identity);
-        made.nic_runs(IDLE);
+        made.nic_runs(None);
         Ok(made)
     }
 
@@ -196,16 +195,15 @@ impl Region {
         self.header[at::NIC_HEARTBEAT].store(beat, Ordering::Relaxed);
     }
 
-    /// The number of the packet that the NIC's handlers run; [`IDLE`] while
-    /// they run none.
-    pub fn nic_packet(&self) -> u64 {
-        self.header[at::NIC_PACKET].load(Ordering::Relaxed)
+    /// The number of the packet that the NIC's handlers run.
+    pub fn nic_packet(&self) -> Option<u64> {
+        noted_packet(&self.header[at::NIC_PACKET])
     }
 
     /// Notes the packet that the NIC's handlers run now, for the NIC.
     #[inline(always)]
-    pub fn nic_runs(&self, number: u64) {
-        self.header[at::NIC_PACKET].store(number, Ordering::Relaxed);
+    pub fn nic_runs(&self, number: Option<u64>) {
+        note_packet(&self.header[at::NIC_PACKET], number);
     }
 
     /// Entries that the NIC holds of the state with this number, as last reported.
