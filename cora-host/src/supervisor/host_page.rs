@@ -22,9 +22,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use cora_core::outcome::{OTHER, Outcomes};
 use cora_runtime::durability::{Holder, Replica, ReplicaStore};
 use cora_runtime::link::region::{
-    AttachError, HashSeed, Identity, Region, RegionLayout, TOLD_TABLES, generation,
+    AttachError, HashSeed, Identity, Region, RegionLayout, TOLD_TABLES, generation, note_packet,
+    noted_packet,
 };
-use cora_runtime::link::region::{note_packet, noted_packet};
 
 use crate::node::running::{UNSEEN, Word};
 
