@@ -103,7 +103,7 @@ impl<A: App, R: FlowRecord> Flows<A, R> {
         };
         let record = self.records.entry(number)?;
         let recent = now.saturating_sub(record.used.get()) < self.idle;
-        if !recent && !record.value.is_held(left) {
+        if !recent && !record.value.0.is_held(left) {
             return None;
         }
         record.used.set(now.max(record.used.get()));

@@ -3,7 +3,7 @@
 use core::fmt::Debug;
 
 use cora_core::app::App;
-use cora_core::plain::Plain;
+use cora_core::plain::{Describe, Plain};
 use cora_core::state::table::raw::{RawTable, Shape};
 use cora_core::state::table::transfer::ImportError;
 use cora_core::state::table::{Entry, Travelling};
@@ -19,9 +19,8 @@ const STATELESS_FLOWS: u32 = 65_536;
 /// Idle time-out of a flow if no state travels (ns).
 const STATELESS_IDLE: u64 = 60_000_000_000;
 
-/// A side's record of a flow. Records are in a table, which requires plain values; they never leave
-/// their side.
-pub(crate) trait FlowRecord: Plain + Debug {
+/// A side's record of a flow.
+pub(crate) trait FlowRecord: Copy + Debug + Send + 'static {
     /// Whether packets of the flow are still held: `left` is the number of packets that ever left
     /// the hold queue. A flow with held packets stays known, however idle it is.
     fn is_held(&self, left: u64) -> bool;
@@ -31,10 +30,25 @@ pub(crate) trait FlowRecord: Plain + Debug {
     fn words(&self, left: u64) -> [u64; 6];
 }
 
+/// A record, as a value of the table of records, which requires plain data. It never leaves its
+/// side, so it has no encoding.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Local<R>(pub(super) R);
+
+impl<R: FlowRecord> Plain for Local<R> {
+    const SIZE: usize = 0;
+    const UNDIRECTED: bool = true;
+    fn put(&self, _: &mut [u8]) {}
+    fn get(_: &[u8]) -> Option<Self> {
+        None
+    }
+    fn describe(&self, _: &mut dyn Describe) {}
+}
+
 /// The flows known to this side.
 #[derive(Debug)]
 pub(crate) struct Flows<A: App, R: FlowRecord> {
-    pub(super) records: RawTable<A::Group, R>,
+    pub(super) records: RawTable<A::Group, Local<R>>,
     /// Idle time-out of a flow (ns).
     pub(super) idle: u64,
     /// Occupancy of the records.
@@ -73,7 +87,7 @@ impl<A: App, R: FlowRecord> Flows<A, R> {
         let shape = Self::shape(app);
         let mut attached = 0;
         each_travelling(app, &mut |_, table| attached += table.attached_bytes(shape.capacity));
-        RawTable::<A::Group, R>::bytes(shape) + Taken::bytes(shape.capacity) + attached
+        RawTable::<A::Group, Local<R>>::bytes(shape) + Taken::bytes(shape.capacity) + attached
     }
 
     /// Allocates the records, and the tables' links from them to entries.
@@ -141,7 +155,7 @@ impl<A: App, R: FlowRecord> Flows<A, R> {
     #[inline(never)]
     pub(crate) fn add(&mut self, group: A::Group, record: R) -> Option<u32> {
         let number = self.records.next_number()?;
-        self.records.add(group, record).ok()?;
+        self.records.add(group, Local(record)).ok()?;
         self.unknown = 0;
         self.taken.mark(number);
         Some(number)
@@ -150,7 +164,7 @@ impl<A: App, R: FlowRecord> Flows<A, R> {
     /// The record with this number.
     #[inline]
     pub(crate) fn record(&mut self, flow: u32) -> Option<&mut R> {
-        self.records.entry_mut(flow).map(|entry| &mut entry.value)
+        self.records.entry_mut(flow).map(|entry| &mut entry.value.0)
     }
 
     /// The group key of the record with this number.
@@ -229,7 +243,7 @@ impl<A: App, R: FlowRecord> Flows<A, R> {
             entry.key().put(&mut bytes);
             say(&bytes);
             say_words(say, &[u64::from(flow), entry.used.get()]);
-            say_words(say, &entry.value.words(left));
+            say_words(say, &entry.value.0.words(left));
             entries::each_key(app, flow, &mut |words| say_words(say, words));
         }
     }

@@ -17,7 +17,6 @@ mod tests;
 use cora_core::app::{App, Sides};
 use cora_core::key::Key as _;
 use cora_core::packet::Packet;
-use cora_core::plain::{Describe, Plain};
 use cora_core::state::{Memory, NO_FLOW, OutOfMemory};
 
 use crate::channel::TICKETS;
@@ -64,16 +63,6 @@ impl HostRecord {
     /// A flow that the host owns.
     const OWNED: Self =
         Self { stage: Stage::Owned, scattered: false, punts: 0, packets: 0, came: 0, last: 0 };
-}
-
-impl Plain for HostRecord {
-    const SIZE: usize = 0;
-    const UNDIRECTED: bool = true;
-    fn put(&self, _: &mut [u8]) {}
-    fn get(_: &[u8]) -> Option<Self> {
-        None
-    }
-    fn describe(&self, _: &mut dyn Describe) {}
 }
 
 impl FlowRecord for HostRecord {

@@ -19,7 +19,6 @@ mod pending_keys;
 mod tests;
 
 use cora_core::app::App;
-use cora_core::plain::{Describe, Plain};
 use cora_core::state::{Memory, OutOfMemory};
 
 use crate::channel::{Outbox, ProtocolError, TICKETS};
@@ -57,16 +56,6 @@ pub(crate) struct NicRecord {
     /// The end of the hold queue when a packet of the flow last overtook it. Packets held then were
     /// not the flow's.
     passed: u64,
-}
-
-impl Plain for NicRecord {
-    const SIZE: usize = 0;
-    const UNDIRECTED: bool = true;
-    fn put(&self, _: &mut [u8]) {}
-    fn get(_: &[u8]) -> Option<Self> {
-        None
-    }
-    fn describe(&self, _: &mut dyn Describe) {}
 }
 
 impl FlowRecord for NicRecord {
