@@ -6,54 +6,29 @@ use cora_core::app::{App, Lifecycle as _, PlanFacts, Sides, Transaction as _};
 use cora_core::by_hand;
 use cora_core::key::FiveTuple;
 use cora_core::packet::{Meta, Packet};
-use cora_core::plain::{Describe, Plain};
 use cora_core::state::table::prefetch::ALONE;
-use cora_core::state::{Keyed, Place, Reach, Table, Visit};
+use cora_core::state::{Place, Reach, Table, Visit};
 use cora_core::verdict::{Transmit, Verdict};
 
 use super::replicate::Replication;
 use super::store::{Holder, Reclaimed, Replica, ReplicaStore};
 use crate::channel::ProtocolError;
 use crate::link::message::{Durability, GroupKey, Kind, Message, Ownership, Report};
+use crate::ownership::counts::Count;
 use crate::ownership::halves_support::{flow, frame, memory};
 use crate::ownership::host::{Clock, HostOwnership, HostSide};
 use crate::ownership::said::group;
 
-/// A value that outlives its owner.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Lease(u64);
-
-impl Plain for Lease {
-    const SIZE: usize = 8;
-    const DURABLE: bool = true;
-    fn put(&self, out: &mut [u8]) {
-        self.0.put(out);
-    }
-    fn get(bytes: &[u8]) -> Option<Self> {
-        u64::get(bytes).map(Self)
-    }
-    fn describe(&self, to: &mut dyn Describe) {
-        self.0.describe(to);
-    }
-}
-
-impl Keyed for Lease {
-    type Key = FiveTuple;
-    const NAME: &'static str = "Lease";
-    const CAPACITY: u32 = 16;
-    const IDLE: u64 = 1_000;
-    const REPLY: bool = false;
-}
-
+/// Counts that outlive their owner.
 #[derive(Debug)]
-struct Leases {
-    leases: Table<Lease>,
+struct Durables {
+    counts: Table<Count<true>>,
 }
 
-by_hand!([] Leases, by FiveTuple, { Place::Travels => leases: Table<Lease>, } durable true);
+by_hand!([] Durables, by FiveTuple, { Place::Travels => counts: Table<Count<true>>, } durable true);
 
-impl App for Leases {
-    const NAME: &'static str = "leases";
+impl App for Durables {
+    const NAME: &'static str = "durables";
     const PLAN: PlanFacts = PlanFacts::by_hand(Sides::Split);
 
     fn chain<R: Reach>(&mut self, _: &mut Packet<'_>) -> Verdict {
@@ -137,10 +112,10 @@ impl ReplicaStore for Replicas {
 
 /// A host, and the store that outlives it.
 struct Host {
-    app: Leases,
+    app: Durables,
     report: Report,
-    flows: HostOwnership<Leases>,
-    replication: Replication<Leases>,
+    flows: HostOwnership<Durables>,
+    replication: Replication<Durables>,
     store: Replicas,
 }
 
@@ -154,7 +129,7 @@ impl Host {
 
     /// A host that starts with these replicas.
     fn with(store: Replicas) -> Self {
-        let mut app = Leases::new(&mut memory(Leases::MEMORY)).expect("there is memory");
+        let mut app = Durables::new(&mut memory(Durables::MEMORY)).expect("there is memory");
         let bytes = HostOwnership::bytes(&mut app);
         let flows = HostOwnership::create(&mut memory(bytes), &mut app, true);
         let flows = flows.expect("there is memory");
@@ -169,11 +144,11 @@ impl Host {
         let Clock { now, horizon } = NOW;
         let number = found.for_entries();
         self.app.begin(Visit { now, horizon, undo: false, flow: number, ahead: ALONE });
-        let leases = &mut self.app.leases;
-        match leases.get_mut(&flow(port)) {
-            _ if value == 0 => drop(leases.remove(&flow(port))),
-            Some(lease) => lease.0 = value,
-            None => leases.insert(flow(port), Lease(value)).expect("there is room"),
+        let counts = &mut self.app.counts;
+        match counts.get_mut(&flow(port)) {
+            _ if value == 0 => drop(counts.remove(&flow(port))),
+            Some(count) => count.0 = value,
+            None => counts.insert(flow(port), Count(value)).expect("there is room"),
         }
         self.app.commit(false);
         self.flows.settle_new(&mut self.app, &found);
@@ -198,7 +173,7 @@ impl Host {
     fn value(&mut self, port: u16) -> Option<u64> {
         let Clock { now, horizon } = NOW;
         self.app.begin(Visit { now, horizon, undo: false, flow: 0, ahead: ALONE });
-        self.app.leases.get(&flow(port)).map(|lease| lease.0)
+        self.app.counts.get(&flow(port)).map(|count| count.0)
     }
 
     fn nic_lost(&mut self) -> Reclaimed {
@@ -262,14 +237,14 @@ fn a_flow_that_goes_is_the_nics_to_report() {
         host.flows.find(&mut host.app, &Packet::new(&mut frame(1), Meta::default()), NOW, ALONE);
     let number = known.for_entries();
     let Host { app, store, .. } = &mut host;
-    Replication::<Leases>::assign_to_nic(&flow(1), number, app, NOW.now, Some(store));
+    Replication::<Durables>::assign_to_nic(&flow(1), number, app, NOW.now, Some(store));
     let reports = host.store.reports;
-    host.app.leases.remove(&flow(1));
+    host.app.counts.remove(&flow(1));
     host.replication.replicate(&host.flows, &mut host.app, &mut host.store);
     assert_eq!(host.store.reports, reports, "the NIC reports the entry from now on");
     let nics = host.store.kept.values().filter(|kept| kept.0 == Holder::Nic);
     assert_eq!(nics.map(|kept| &kept.1).collect::<Vec<_>>(), [&group(1)]);
-    Replication::<Leases>::came_back(&flow(1), &mut host.store);
+    Replication::<Durables>::came_back(&flow(1), &mut host.store);
     assert_eq!(host.store.holders(), [Holder::Host], "the others stay");
 }
 
@@ -335,7 +310,7 @@ fn a_new_host_waits_for_the_nics_word() {
     assert_eq!([1, 2, 3].map(|port| host.value(port)), [Some(5), None, None]);
     // The NIC owns the second flow and has reported it anew; the third is the host's.
     host.copy(2, 10).expect("it is one");
-    Replication::<Leases>::is_owned(&group(2), &mut host.store);
+    Replication::<Durables>::is_owned(&group(2), &mut host.store);
     let Host { app, flows, replication, store, .. } = &mut host;
     replication.all_owned(flows, app, NOW, store);
     assert_eq!([1, 2, 3].map(|port| host.value(port)), [Some(5), None, Some(9)]);

@@ -61,7 +61,7 @@ pub(crate) mod records;
 
 #[cfg(test)]
 #[path = "../../tests/counts/mod.rs"]
-mod counts;
+pub(crate) mod counts;
 #[cfg(test)]
 #[path = "../../tests/halves_support/mod.rs"]
 pub(crate) mod halves_support;

@@ -18,12 +18,13 @@ pub(crate) const PUNTS: u16 = 7;
 /// are one flow from then on.
 pub(crate) const OPENS: std::ops::Range<u16> = 8..10;
 
-/// Number of a flow's packets.
+/// Number of a flow's packets, durable or not.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Count(pub(crate) u64);
+pub(crate) struct Count<const DURABLE: bool = false>(pub(crate) u64);
 
-impl Plain for Count {
+impl<const DURABLE: bool> Plain for Count<DURABLE> {
     const SIZE: usize = 8;
+    const DURABLE: bool = DURABLE;
     fn put(&self, out: &mut [u8]) {
         self.0.put(out);
     }
@@ -35,7 +36,7 @@ impl Plain for Count {
     }
 }
 
-impl Keyed for Count {
+impl<const DURABLE: bool> Keyed for Count<DURABLE> {
     type Key = FiveTuple;
     const NAME: &'static str = "Count";
     const CAPACITY: u32 = 16;
