@@ -8,19 +8,17 @@ use clap::{ArgMatches, Args, CommandFactory as _, FromArgMatches as _, Parser, S
 use cora_core::app::App;
 
 use crate::Program;
-use crate::node::capture_run::{self, Request};
+use crate::control::configuration::{CHANGE_COMMAND, make_change};
+use crate::control::upgrade::{LAYOUT_COMMAND, Legacy, REHEARSE};
 use crate::node::control_loop::{Controllers, NamedController};
-use crate::node::nic_process::NIC_COMMAND;
-use crate::node::pairs;
-use crate::observe::print::{Output, fail, print, print_to, refuse, write_state};
+use crate::node::host_process::{HOST_COMMAND, HostArguments, entry_layout, host_half};
+use crate::observe::print::{Output, fail, print, print_to, refuse};
 use crate::observe::report::RunReport;
 use crate::options::nearest::read_command_line;
 use crate::options::{Run, RunOptions, configuration};
 use crate::process::{child, log, sandbox, signals};
-use crate::supervisor::{
-    CHANGE_COMMAND, HOST_COMMAND, HostArguments, LAYOUT_COMMAND, Legacy, LiveRequest, REHEARSE,
-    entry_layout, host_half, make_change, supervise,
-};
+use crate::run::Request;
+use crate::supervisor::NIC_COMMAND;
 
 /// A network function that runs on SmartNIC and host together.
 #[derive(Debug, Parser)]
@@ -38,7 +36,7 @@ enum Command {
     Graph,
     /// Print the plan it was built with, as JSON.
     Plan,
-    /// Be the NIC half of a run: started by `run --nic native`.
+    /// Be the NIC half of a run: started by `run`.
     #[command(name = NIC_COMMAND, hide = true)]
     Nic {
         /// File descriptor of the shared region.
@@ -48,7 +46,7 @@ enum Command {
         /// The process that started it: it ends with that one.
         parent: Option<u32>,
     },
-    /// Be the host half of a live run: started by `run --live`.
+    /// Be the host half of a run: started by `run`.
     #[command(name = HOST_COMMAND, hide = true)]
     Host(Box<HostArguments>),
     /// Print how durable entries are encoded, as JSON: for another build that is to be replaced by
@@ -140,7 +138,7 @@ fn obey<A: App + Send>(
         Command::Change { files } => make_change::<A>(&files)
             .map_or_else(|error| fail(&error.to_string()), |change| print(&change)),
         Command::Host(arguments) => host_half::<A>(program, &arguments, known)
-            .map_or_else(|error| fail(&error.to_string()), |account| print(&account.to_string())),
+            .map_or_else(|error| fail(&error.to_string()), |()| ExitCode::SUCCESS),
     }
 }
 
@@ -157,17 +155,17 @@ fn native_nic(program: &Program, fd: i32, length: usize, parent: Option<u32>) ->
     ExitCode::from((program.native_nic)(fd, length).to_le_bytes()[0])
 }
 
-fn run_command<A: App + Send>(
+fn run_command<A: App>(
     program: &Program,
     run: Run,
     legacy: Option<Legacy>,
     rehearses: bool,
     known: &[NamedController<A::Group>],
 ) -> ExitCode {
-    let controllers = match Controllers::new(&run.options.moves, known) {
-        Ok(controllers) => controllers,
-        Err(why) => return refuse(&why),
-    };
+    // Its host halves make the controllers.
+    if let Err(why) = Controllers::new(&run.options.moves, known) {
+        return refuse(&why);
+    }
     if run.options.decides_in_vain() {
         return refuse("--moves is for two sides: with --nic off no flow moves");
     }
@@ -176,59 +174,23 @@ fn run_command<A: App + Send>(
         Ok(run) => run,
         Err(why) => return refuse(&why),
     };
-    match run.options.live.clone() {
-        Some(ports) => live::<A>(program, &LiveRequest { run, ports, legacy, rehearses }),
-        None if legacy.is_some() => refuse("--legacy is for live runs"),
-        None => on_capture::<A>(program, run.options, controllers),
+    if legacy.is_some() && run.options.live.is_none() {
+        return refuse("--legacy is for live runs");
     }
-}
-
-fn live<A: App>(program: &Program, request: &LiveRequest) -> ExitCode {
-    let json = request.run.options.json;
-    match supervise::<A>(program, request) {
-        Ok(report) => {
-            let text = if json {
-                serde_json::to_string_pretty(&report).unwrap_or_default()
-            } else {
-                report.to_string()
-            };
-            end(Output::Standard, &text, &report.faults())
-        }
+    match crate::run::run::<A>(program, &Request { run: run.clone(), legacy, rehearses }) {
+        Ok(report) => tell(&report, &run.options),
         Err(error) => fail(&error.to_string()),
     }
 }
 
-fn on_capture<A: App + Send>(
-    program: &Program,
-    options: RunOptions,
-    controllers: Controllers<A::Group>,
-) -> ExitCode {
-    let json = options.json;
-    let to = if options.writes_standard_output() { Output::Error } else { Output::Standard };
-    let finished = Request::new::<A>(options, controllers).and_then(|request| {
-        let run = if request.options.pairs > 1 { pairs::run::<A> } else { capture_run::run::<A> };
-        let (mut report, state) = run(program, &request)?;
-        if let Some(path) = &request.options.state_out
-            && let Err(error) = write_state(path, &state)
-        {
-            // The report is still printed.
-            report.failures.push(error.to_string());
-        }
-        Ok(report)
-    });
-    match finished {
-        Ok(report) => tell(&report, json, to),
-        Err(error) => fail(&error.to_string()),
-    }
-}
-
-fn tell(report: &RunReport, json: bool, to: Output) -> ExitCode {
-    let text = if json {
+fn tell(report: &RunReport, options: &RunOptions) -> ExitCode {
+    let text = if options.json {
         serde_json::to_string_pretty(report).unwrap_or_default()
     } else {
         report.to_string()
     };
-    end(to, &text, &report.faults())
+    let to = if options.writes_standard_output() { Output::Error } else { Output::Standard };
+    end(to, &text, &report.faults)
 }
 
 /// Prints the report, then the faults.

@@ -86,8 +86,8 @@ pub enum RunError {
         /// The states, each with its reason.
         states: &'static [(&'static str, &'static str)],
     },
-    /// Another pair failed, and reports the cause.
-    #[error("ended because another pair failed")]
+    /// A thread of a measurement failed, and reports the cause.
+    #[error("ended because another thread failed")]
     Abandoned,
     /// The kernel refused a request.
     #[error("{what}: {cause}")]
@@ -117,12 +117,14 @@ pub enum RunError {
         /// The system's error.
         cause: std::io::Error,
     },
-    /// The NIC process ended unexpectedly.
-    #[error("the NIC process ended early ({status}); {packets} packets were on their way")]
-    NicDied {
+    /// A half ended unexpectedly, and the run with it.
+    #[error("the {name} process ended early ({status}); {packets} packets were on their way")]
+    Died {
+        /// Which half.
+        name: &'static str,
         /// Its exit status.
         status: String,
-        /// Packets that were sent to it and have no outcome.
+        /// Packets that were fed in and have no outcome yet.
         packets: u64,
     },
     /// A port is unavailable, or was lost.
@@ -150,9 +152,11 @@ pub enum RunError {
         /// How often it ended.
         times: u32,
     },
-    /// The NIC process lives, but makes no progress.
-    #[error("the NIC process has not moved for {seconds} s; it was ended")]
-    NicSilent {
+    /// A half lives, but makes no progress.
+    #[error("the {name} process has not moved for {seconds} s; it was ended")]
+    Silent {
+        /// Which half.
+        name: &'static str,
         /// The duration.
         seconds: u64,
     },

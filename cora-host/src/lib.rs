@@ -5,8 +5,7 @@
 //!
 //! ```text
 //! <program> run --in a.pcap [OPTIONS]                         on a capture
-//! <program> run --live inside=PORT,outside=PORT [OPTIONS]     between two ports, until SIGINT;
-//!                                                             either half may die
+//! <program> run --live inside=PORT,outside=PORT [OPTIONS]     between two ports, until SIGINT
 //! <program> run --file run.toml [OPTIONS]                     with the options of a file
 //! <program> graph | plan                                      the built-in state-flow graph or
 //!                                                             plan, as JSON
@@ -16,8 +15,9 @@
 //! | --- | --- |
 //! | `cli` | the command line |
 //! | `options` | the options of a run: command line, file, processes |
-//! | `supervisor` | a live run; either half may die at any time |
-//! | `node` | a run on a capture |
+//! | `run` | the runs of a program: on a capture, between two ports |
+//! | `supervisor` | pairs of halves; either half may die at any time |
+//! | `node` | the host half, in its process |
 //! | `control` | an operator's requests to a live run |
 //! | [`ingress`] | frames in and out |
 //! | `durability` | replicas of durable entries and singletons |
@@ -38,6 +38,7 @@ mod node;
 mod observe;
 mod options;
 mod process;
+mod run;
 mod supervisor;
 
 pub use cli::{command_line, main, main_with, perform};
@@ -64,9 +65,8 @@ pub mod parts {
     pub use crate::memory::pages::Pages;
     pub use crate::memory::supply::Supply;
     pub use crate::node::back::{Back, RING_BYTES};
-    pub use crate::node::capture_run::configure;
     pub use crate::node::direct::Direct;
-    pub use crate::node::pair::layout as region_layout;
+    pub use crate::node::half::{configure, region_layout};
     pub use crate::node::worker::Worker;
 }
 

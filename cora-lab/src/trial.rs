@@ -194,20 +194,19 @@ fn sum(counts: &Value, names: &str) -> u64 {
 
 /// Cora's own account: every frame that came is in one outcome, and flows did move.
 fn accounts(report: &Value) -> Vec<Observed> {
-    let halves = &report["halves"];
+    let outcomes = &report["outcomes"];
     let came = report["packets_in"].as_u64().unwrap_or(0);
     // What a port dropped as it left had been let through: it is in an outcome already.
-    let named = sum(&halves["outcomes"], "") + sum(&report["dropped"], "nic-away");
+    let named = sum(outcomes, "");
     let what = "frames that came, and those with an outcome";
     let result = format!("{came}, {named}");
     // The kernel has no such account: one that isn't right is a disagreement, one that is is told.
     let account =
         if came == named { Observed::told(what, result) } else { Observed::compared(what, result) };
-    let moves = halves["nic"]["offloads"].as_u64().unwrap_or(0)
-        + halves["nic"]["released"].as_u64().unwrap_or(0);
+    let moves = report["migrations"].as_u64().unwrap_or(0);
     vec![
         account,
         Observed::told("moves of flows meanwhile", moves.to_string()),
-        Observed::told("outcomes", halves["outcomes"].to_string()),
+        Observed::told("outcomes", outcomes.to_string()),
     ]
 }

@@ -131,13 +131,18 @@ pub fn children(process: u32) -> Vec<u32> {
     children.collect::<String>().split_whitespace().filter_map(|id| id.parse().ok()).collect()
 }
 
-/// The one of them that was started under this hidden command, if it is there.
-pub fn child(parent: u32, command: &str) -> Option<u32> {
-    let is_it = |child: &u32| {
+/// Those of them that were started under this hidden command.
+pub fn halves(parent: u32, command: &str) -> Vec<u32> {
+    let is_one = |child: &u32| {
         let words = std::fs::read(format!("/proc/{child}/cmdline")).unwrap_or_default();
         words.split(|byte| *byte == 0).any(|word| word == command.as_bytes())
     };
-    children(parent).into_iter().find(is_it)
+    children(parent).into_iter().filter(is_one).collect()
+}
+
+/// The first one of these, if there is one.
+pub fn child(parent: u32, command: &str) -> Option<u32> {
+    halves(parent, command).into_iter().next()
 }
 
 /// Sends a signal to a process that is there.

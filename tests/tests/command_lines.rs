@@ -96,7 +96,7 @@ fn a_wrong_line_is_found() {
         "cargo cora run nat --nic off --in a.pcap --outt b.pcap",
         "cargo cora run nat --in a.pcap --control x.sock",
         "cargo cora graph nat --format png",
-        "nat run --in a.pcap --pairs 2 --change 1:A=b",
+        "nat run --live inside=tap:a,outside=tap:b --change 1:A=b",
         "cargo xtask bench --quikc",
         "cargo xtask dem",
     ] {

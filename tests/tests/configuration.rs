@@ -130,6 +130,10 @@ fn results_depend_neither_on_the_plan_nor_on_what_moves() {
         if *plan != "split" {
             continue;
         }
+        let mut command = bench.command(&program, "native", &bench.capture);
+        command.args(["--pairs", "2"]);
+        let left = run_whole(command, &changes);
+        assert!(left == expected, "two pairs: {:?}", left.outcomes);
         for seed in 1..=4 {
             let mut command = bench.command(&program, "native", Path::new("/dev/stdin"));
             command.arg("--moves").arg(format!("random:{seed}")).args(&changes);

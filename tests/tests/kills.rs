@@ -68,8 +68,19 @@ fn variable(name: &str, otherwise: u64) -> u64 {
 /// Kills at random moments, of halves that `choose` picks. Behind a NAT no connection goes on
 /// without its session, nor without the pool that knows its port.
 fn kill_and_check(label: &str, kills: u64, choose: impl Fn(u64) -> &'static str) {
+    kill_of(program("nat"), &[], label, kills, choose);
+}
+
+/// The same of another program, with these words on its command line.
+fn kill_of(
+    program: &Path,
+    words: &[&str],
+    label: &str,
+    kills: u64,
+    choose: impl Fn(u64) -> &'static str,
+) {
     let seed = variable("CORA_SEED", 5);
-    let site = match Site::build(label, program("nat")) {
+    let site = match Site::build_with(label, program, words) {
         Ok(site) => site,
         Err(why) => return tell(&format!("SKIPPED kills: {why}")),
     };
@@ -110,6 +121,16 @@ fn kill_and_check(label: &str, kills: u64, choose: impl Fn(u64) -> &'static str)
 fn connections_outlive_whichever_half_is_killed() {
     let kills = variable("CORA_KILLS", 10);
     kill_and_check("b", kills, |chance| if chance.is_multiple_of(2) { "__nic" } else { "__host" });
+}
+
+/// Of two pairs, one goes on while a half of the other is away.
+#[test]
+#[ignore = "minutes: cargo xtask test --all"]
+fn connections_of_several_pairs_outlive_any_half() {
+    let kills = variable("CORA_KILLS", 10);
+    kill_of(&firewall(), &["--pairs", "2"], "p", kills, |chance| {
+        if chance.is_multiple_of(2) { "__nic" } else { "__host" }
+    });
 }
 
 #[test]
@@ -164,7 +185,7 @@ fn a_new_host_reads_what_the_dead_one_left_unread() {
     let faults = [first.end(), second.end()].concat();
     let report = site.end();
     assert!(faults.is_empty() && opened, "{faults:?}; {report}");
-    let lost = report["halves"]["outcomes"]["lost-with-host"].as_u64();
+    let lost = report["outcomes"]["lost-with-host"].as_u64();
     assert!(lost >= Some(CONNECTIONS as u64), "{report}");
 }
 
@@ -180,18 +201,20 @@ fn connections_outlive_another_build_with_more_fields() {
     ];
     let next = build("kills-firewall-more", &more);
     let place = next.with_file_name("kills-firewall-replaced");
-    executable::copy(&firewall(), &place);
-    let site = match Site::build("u", &place) {
-        Ok(site) => site,
-        Err(why) => return tell(&format!("SKIPPED kills: {why}")),
-    };
-    let talks = converse(&site);
-    // As cargo does: another file under the same name.
-    executable::copy(&next, &place);
-    site.signal(Signal::HUP);
-    sleep(Duration::from_millis(500));
-    site.kill("__nic");
-    end_upgraded(site, talks);
+    for words in [&[][..], &["--pairs", "2"]] {
+        executable::copy(&firewall(), &place);
+        let site = match Site::build_with("u", &place, words) {
+            Ok(site) => site,
+            Err(why) => return tell(&format!("SKIPPED kills: {why}")),
+        };
+        let talks = converse(&site);
+        // As cargo does: another file under the same name.
+        executable::copy(&next, &place);
+        site.signal(Signal::HUP);
+        sleep(Duration::from_millis(500));
+        site.kill("__nic");
+        end_upgraded(site, talks);
+    }
 }
 
 /// How many connections get no further from now on.

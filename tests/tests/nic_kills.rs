@@ -1,5 +1,6 @@
-//! A NIC that is killed while packets run through it: the run goes on with another one, every
-//! packet has an outcome, and whatever left is in the final state of its durable session.
+//! Halves that are killed while the packets of a capture run through them: the run goes on with
+//! other ones, every packet has an outcome, and whatever left is in the final state of its durable
+//! session.
 #![expect(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
 
 use std::collections::BTreeMap;
@@ -10,7 +11,7 @@ use std::time::Duration;
 
 use cora::prelude::FiveTuple;
 use cora_tests::draw::Draw;
-use cora_tests::process::{Running, children, start_fed};
+use cora_tests::process::{Running, child, children, start_fed};
 use cora_tests::workshop::{emulator, program, room};
 use cora_tests::{captures, tell};
 use cora_traffic::Profile;
@@ -20,9 +21,15 @@ use serde_json::Value;
 const LIMIT: Duration = Duration::from_mins(2);
 const PACKETS: u64 = 24_000;
 
-/// The process that serves as the NIC, if there is one now.
-fn nic_of(host: &Running) -> Option<u32> {
-    children(host.id()).first().copied()
+/// The process that serves as the NIC, if there is one now: the one that is not the host half.
+fn nic_of(run: &Running) -> Option<u32> {
+    let host = child(run.id(), "__host");
+    children(run.id()).into_iter().find(|id| Some(*id) != host)
+}
+
+/// The process that serves as the host, if there is one now.
+fn host_of(run: &Running) -> Option<u32> {
+    child(run.id(), "__host")
 }
 
 /// Packets by flow, both directions of one being the same.
@@ -36,9 +43,24 @@ fn by_flow(capture: &Path) -> BTreeMap<FiveTuple, u64> {
     flows
 }
 
-/// Kills the NIC `kills` times while it runs; the report.
-fn run_and_kill(nic: &str, kills: u64, moments: &mut Draw) -> (Value, PathBuf, Value, u64) {
-    let room = room(&format!("nic-kills-{nic}"));
+/// A kind of halves, and the one of them that lives now.
+#[derive(Clone, Copy)]
+struct Victims {
+    name: &'static str,
+    now: fn(&Running) -> Option<u32>,
+}
+
+const NICS: Victims = Victims { name: "NIC", now: nic_of };
+const HOSTS: Victims = Victims { name: "host", now: host_of };
+
+/// Kills such a half `kills` times while it runs; the report.
+fn run_and_kill(
+    nic: &str,
+    victims: Victims,
+    kills: u64,
+    moments: &mut Draw,
+) -> (Value, PathBuf, Value, u64) {
+    let room = room(&format!("{}-kills-{nic}", victims.name));
     let capture = room.join(format!("{nic}.pcap"));
     captures::generate(Profile::Mix, 7, PACKETS, 600, &capture);
     let (output, state) = (room.join(format!("{nic}-out.pcap")), room.join(format!("{nic}.json")));
@@ -70,9 +92,8 @@ fn run_and_kill(nic: &str, kills: u64, moments: &mut Draw) -> (Value, PathBuf, V
     let mut last = None;
     for _ in 0..kills {
         sleep(Duration::from_millis(100 + moments.below(400)));
-        let Some(process) = nic_of(&host).filter(|process| last != Some(*process)) else {
-            continue;
-        };
+        let now = (victims.now)(&host).filter(|process| last != Some(*process));
+        let Some(process) = now else { continue };
         let done = Command::new("kill").args(["-9", &process.to_string()]).status().unwrap();
         killed += u64::from(done.success());
         last = Some(process);
@@ -82,17 +103,20 @@ fn run_and_kill(nic: &str, kills: u64, moments: &mut Draw) -> (Value, PathBuf, V
     (report, output, state, killed)
 }
 
-fn holds(nic: &str, kills: u64) {
+fn holds(nic: &str, victims: Victims, kills: u64) {
     let seed = std::env::var("CORA_SEED").ok().and_then(|seed| seed.parse().ok());
     let seed = seed.unwrap_or_else(|| u64::from(std::process::id()));
-    let (report, output, state, killed) = run_and_kill(nic, kills, &mut Draw(seed));
-    let what = format!("CORA_SEED={seed}, {nic}: {report:#}");
+    let (report, output, state, killed) = run_and_kill(nic, victims, kills, &mut Draw(seed));
+    let Victims { name, .. } = victims;
+    let what = format!("CORA_SEED={seed}, {nic}, {name}: {report:#}");
     let number = |pointer: &str| report.pointer(pointer).and_then(Value::as_u64).unwrap_or(0);
     let outcomes: u64 =
         report["outcomes"].as_object().unwrap().values().filter_map(Value::as_u64).sum();
     assert_eq!((number("/packets_in"), outcomes), (PACKETS, PACKETS), "{what}");
-    assert!(killed > 0 && number("/recovery/restarts") >= killed.saturating_sub(1), "{what}");
-    assert!(number("/recovery/flows") > 0, "no flow lived on: {what}");
+    let restarts = number(&format!("/restarts/{name}"));
+    assert!(killed > 0 && restarts >= killed.saturating_sub(1), "{what}");
+    // A host reclaims the flows of a dead NIC; a new host begins with those of the old one.
+    assert!(name == "host" || number("/recovery/flows") > 0, "no flow lived on: {what}");
     assert_eq!(number("/recovery/refused") + number("/recovery/uncopied"), 0, "{what}");
 
     let capture = output.with_file_name(format!("{nic}.pcap"));
@@ -113,23 +137,29 @@ fn holds(nic: &str, kills: u64) {
         (known, counted, gone) = (known + 1, counted + packets, gone + packets - left);
     }
     tell(&format!(
-        "{nic}: {killed} kills, {known} sessions with {counted} packets, of which {gone} were lost after they were \
-         counted; {} lost with the NIC, {} flows reclaimed",
+        "{nic}: {killed} kills of the {name}, {known} sessions with {counted} packets, of which {gone} were lost \
+         after they were counted; {} lost with the NIC, {} with the host, {} flows reclaimed",
         number("/outcomes/lost-with-nic"),
+        number("/outcomes/lost-with-host"),
         number("/recovery/flows"),
     ));
 }
 
 #[test]
 fn a_native_nic_may_be_killed() {
-    holds("native", 12);
+    holds("native", NICS, 12);
+}
+
+#[test]
+fn a_host_may_be_killed() {
+    holds("native", HOSTS, 12);
 }
 
 #[test]
 #[ignore = "minutes: cargo xtask test --all"]
 fn an_emulated_nic_may_be_killed() {
     match emulator() {
-        Ok(_) => holds("emulated", 6),
+        Ok(_) => holds("emulated", NICS, 6),
         Err(skipped) => tell(&skipped),
     }
 }

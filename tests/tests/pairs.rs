@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use cora::prelude::FiveTuple;
 use cora_tests::captures;
-use cora_tests::process::{Ended, marked, run, start, start_fed, wait_until};
+use cora_tests::process::{Ended, halves, marked, run, start, start_fed, wait_until};
 use cora_tests::tell;
 use cora_tests::workshop::{emulator, program, room, under};
 use cora_traffic::Profile;
@@ -257,7 +257,7 @@ fn a_nic_core_that_dies_ends_the_others() {
             let _written = to.write_all(second);
         }
     });
-    let nics = || marked(&mark).into_iter().filter(|id| *id != running.id()).collect::<Vec<_>>();
+    let nics = || halves(running.id(), "__nic");
     assert!(wait_until(LIMIT, || nics().len() == 3), "{:?}", nics());
     std::thread::sleep(Duration::from_millis(300));
     let victim = nics()[1].to_string();

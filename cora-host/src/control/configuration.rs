@@ -86,6 +86,11 @@ impl Configuration {
         Ok(Self { files: files.to_vec(), in_force, making, coming, asked: false, outcome: None })
     }
 
+    /// The version in force.
+    pub(crate) const fn version(&self) -> &Version {
+        &self.in_force.version
+    }
+
     /// The number of the version in force.
     pub(crate) const fn number(&self) -> u32 {
         self.in_force.version.number

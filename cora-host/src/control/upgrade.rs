@@ -43,12 +43,12 @@ const LAYOUT_LIMITS: Limits = Limits { time: Duration::from_secs(5), bytes: 1 <<
 const REHEARSAL_LIMITS: Limits = Limits { time: Duration::from_secs(20), bytes: 1 << 20 };
 
 /// The legacy of the previous program, as passed on the command line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Legacy {
     /// Files of the ports inside and outside, if they are inherited: others are opened again.
     pub(crate) ports: [Option<i32>; 2],
-    /// File of the standby memory, and its length in bytes.
-    pub(crate) standby: (i32, usize),
+    /// Files of the standby memory, and their lengths in bytes: one of each pair.
+    pub(crate) standby: Vec<(i32, usize)>,
     /// The last region's generation.
     pub(crate) generation: u64,
     /// How often the program has been replaced.
@@ -57,6 +57,8 @@ pub(crate) struct Legacy {
     pub(crate) version: u32,
     /// The epoch of the wire's clock ([`Clock::since`](crate::ingress::clock::Clock::since)).
     pub(crate) epoch: u64,
+    /// The seed of all hashes: flows are steered to the same pairs.
+    pub(crate) seed: u64,
     /// File of the previous program, for a way back; `None` on the way back.
     pub(crate) image: Option<i32>,
 }
@@ -72,19 +74,23 @@ impl FromStr for Legacy {
         };
         let words: [&str; 9] =
             text.split(',').collect::<Vec<_>>().try_into().map_err(|_| wrong())?;
-        let [inside, outside, standby, bytes, generation, upgrades, version, epoch, image] = words;
+        let [inside, outside, standby, generation, upgrades, version, epoch, seed, image] = words;
         let number = |word: &str| word.parse::<u64>().map_err(|_| wrong());
-        let file = |word| i32::try_from(number(word)?).map_err(|_| wrong());
-        let maybe = |word| if word == "-" { Ok(None) } else { file(word).map(Some) };
-        let (bytes, generation, upgrades) =
-            (number(bytes)?, number(generation)?, number(upgrades)?);
+        let file = |word: &str| i32::try_from(number(word)?).map_err(|_| wrong());
+        let maybe = |word: &str| if word == "-" { Ok(None) } else { file(word).map(Some) };
+        let memory = |word: &str| {
+            let (number_of, bytes) = word.split_once(':').ok_or_else(wrong)?;
+            Ok((file(number_of)?, number(bytes)? as usize))
+        };
+        let (generation, upgrades) = (number(generation)?, number(upgrades)?);
         Ok(Self {
             ports: [maybe(inside)?, maybe(outside)?],
-            standby: (file(standby)?, bytes as usize),
+            standby: standby.split('/').map(memory).collect::<Result<_, String>>()?,
             generation,
             upgrades,
             version: u32::try_from(number(version)?).map_err(|_| wrong())?,
             epoch: number(epoch)?,
+            seed: number(seed)?,
             image: maybe(image)?,
         })
     }
@@ -92,23 +98,18 @@ impl FromStr for Legacy {
 
 impl Legacy {
     /// The legacy for a rehearsal.
-    const NOTHING: Self = Self {
-        ports: [None; 2],
-        standby: (0, 0),
-        generation: 0,
-        upgrades: 0,
-        version: 0,
-        epoch: 0,
-        image: None,
-    };
+    const NOTHING: &str = "-,-,0:0,0,0,0,0,0,-";
 
     fn argument(&self) -> String {
-        let Self { ports: [inside, outside], standby: (standby, bytes), .. } = self;
-        let Self { generation, upgrades, version, epoch, image, .. } = self;
+        let Self { ports: [inside, outside], standby, .. } = self;
+        let Self { generation, upgrades, version, epoch, seed, image, .. } = self;
+        let standby = standby.iter().map(|(file, bytes)| format!("{file}:{bytes}"));
+        let standby: Vec<_> = standby.collect();
+        let standby = standby.join("/");
         let [inside, outside, image] = [inside, outside, image]
             .map(|file| file.map_or_else(|| "-".to_owned(), |file| file.to_string()));
         format!(
-            "{inside},{outside},{standby},{bytes},{generation},{upgrades},{version},{epoch},{image}"
+            "{inside},{outside},{standby},{generation},{upgrades},{version},{epoch},{seed},{image}"
         )
     }
 }
@@ -143,7 +144,7 @@ fn rehearse(program: &Path) -> Result<(), String> {
     let (_, words) = own_words();
     let mut command = Command::new(program);
     // It must accept a legacy, but take nothing of it.
-    command.args(words).arg("--legacy").arg(Legacy::NOTHING.argument());
+    command.args(words).arg("--legacy").arg(Legacy::NOTHING);
     command.arg(format!("--{REHEARSE}")).stdin(Stdio::null());
     let told = beside::run(command, REHEARSAL_LIMITS)?;
     if told.status.success() {
@@ -209,7 +210,7 @@ pub(crate) struct WayBack {
 impl WayBack {
     /// From the legacy of the previous program, if it includes a way back.
     pub(crate) fn of(legacy: &Legacy) -> Option<Self> {
-        Some(Self { legacy: *legacy, image: legacy.image? })
+        Some(Self { legacy: legacy.clone(), image: legacy.image? })
     }
 
     /// Becomes the previous program again, for this reason; returns only with an error.
@@ -224,8 +225,9 @@ impl WayBack {
 
 /// Closes the files of the previous program's legacy, once this program works.
 pub(crate) fn let_go(legacy: &Legacy) {
-    let Legacy { ports: [inside, outside], standby: (standby, _), image, .. } = *legacy;
-    for file in [inside, outside, image, Some(standby)].into_iter().flatten() {
+    let Legacy { ports: [inside, outside], standby, image, .. } = legacy;
+    let standby = standby.iter().map(|(file, _)| *file);
+    for file in [*inside, *outside, *image].into_iter().flatten().chain(standby) {
         // SAFETY: the previous program left the file to this one, which opened its own duplicates
         // of the files that it needs, and uses this number for the last time.
         drop(unsafe { OwnedFd::from_raw_fd(file) });
@@ -238,21 +240,33 @@ mod tests {
 
     #[test]
     fn what_is_left_behind_is_told_by_an_argument() {
+        assert!(Legacy::NOTHING.parse::<Legacy>().is_ok());
         for ports in [[Some(3), Some(4)], [None, Some(4)], [None, None]] {
             for image in [Some(9), None] {
-                let (standby, epoch) = ((5, 8192), u64::MAX);
-                let legacy =
-                    Legacy { ports, standby, generation: 7, upgrades: 1, version: 3, epoch, image };
-                assert_eq!(legacy.argument().parse(), Ok(legacy));
+                for standby in [vec![(5, 8192)], vec![(5, 8192), (6, 4096)]] {
+                    let legacy = Legacy {
+                        ports,
+                        standby,
+                        generation: 7,
+                        upgrades: 1,
+                        version: 3,
+                        epoch: u64::MAX,
+                        seed: 8,
+                        image,
+                    };
+                    assert_eq!(legacy.argument().parse(), Ok(legacy));
+                }
             }
         }
         for wrong in [
             "",
             "1,2,3",
-            "1,2,3,4,5,6,7,8",
-            "1,2,3,4,5,6,x,8,9",
-            "99999999999,1,2,3,4,5,6,7,8",
+            "1,2,3:4,5,6,7,8",
+            "1,2,3,4,5,6,7,8,9",
+            "1,2,3:4,5,6,x,8,9,9",
+            "99999999999,1,2:3,4,5,6,7,8,9",
             "1,2,-,3,4,5,6,7,8",
+            "1,2,3:4/,4,5,6,7,8,9",
         ] {
             assert!(wrong.parse::<Legacy>().is_err(), "{wrong}");
         }

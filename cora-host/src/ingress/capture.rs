@@ -5,10 +5,11 @@ use std::fs::{File, Metadata};
 use std::io::{IsTerminal as _, Read, Write, stdin, stdout};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 use std::{fmt, mem};
 
 use cora_core::hash::sip_hash;
-use cora_core::packet::{MAX_FRAME, Meta, has_all_headers};
+use cora_core::packet::{MAX_FRAME, Meta, Packet, has_all_headers};
 use cora_runtime::link::message::Stamp;
 use cora_runtime::link::payload::Parked;
 
@@ -22,20 +23,27 @@ use crate::ingress::pcap::{CaptureError, LinkTypes};
 /// In place of a capture's name: standard input, or standard output.
 pub(crate) const STANDARD: &str = "-";
 
-/// Frame I/O of a pair of NIC core and host worker: ingress and egress.
+/// Frame I/O of a run: ingress and egress.
 pub(crate) trait Cable {
+    /// Whether frames come at their own pace. Those without room are then dropped and counted;
+    /// other frames wait.
+    const LIVE: bool;
     /// The next frame, copied to the beginning of `buffer`. After the end, returns `End` again.
     fn next(&mut self, buffer: &mut [u8]) -> Result<Next, RunError>;
-    /// Whether nothing comes before the pair's bell rings.
-    fn is_quiet(&mut self) -> bool;
+    /// Whether no more frames come.
+    fn has_ended(&self) -> bool;
     /// Sends a frame.
     fn write(&mut self, stamp: &Stamp, frame: &[u8]) -> Result<(), RunError>;
-    /// Flushes buffered output, for a cable that sends in bursts.
-    fn flush(&mut self) -> Result<(), RunError> {
-        Ok(())
-    }
+    /// Sends buffered output.
+    fn flush(&mut self) -> Result<(), RunError>;
     /// Input and output frames.
     fn packets(&self) -> (u64, u64);
+    /// Waits for input, at most for this time.
+    fn wait(&self, at_most: Duration);
+    /// Called about once per millisecond.
+    fn look(&mut self) -> Result<(), RunError>;
+    /// The packet with this number, for a message.
+    fn describe(&self, number: u64) -> String;
 }
 
 /// The next input.
@@ -49,22 +57,34 @@ pub(crate) enum Next {
     End(u64),
 }
 
-/// The wire of a single pair: from one capture to another.
+/// A wire from one capture to another: a port that ends.
 pub(crate) struct Files {
     pub(crate) source: Source,
     pub(crate) sink: Sink,
+    has_ended: bool,
+}
+
+impl Files {
+    pub(crate) const fn new(source: Source, sink: Sink) -> Self {
+        Self { source, sink, has_ended: false }
+    }
 }
 
 impl Cable for Files {
+    const LIVE: bool = false;
+
+    /// A read of a pipe blocks.
     #[inline]
     fn next(&mut self, buffer: &mut [u8]) -> Result<Next, RunError> {
-        let next = self.source.next(buffer)?;
-        Ok(next.map_or(Next::End(self.source.now()), |(stamp, length)| Next::Frame(stamp, length)))
+        if let Some((stamp, length)) = self.source.next(buffer)? {
+            return Ok(Next::Frame(stamp, length));
+        }
+        self.has_ended = true;
+        Ok(Next::End(self.source.now()))
     }
 
-    /// Always false for a file: a read blocks.
-    fn is_quiet(&mut self) -> bool {
-        false
+    fn has_ended(&self) -> bool {
+        self.has_ended
     }
 
     #[inline]
@@ -72,8 +92,61 @@ impl Cable for Files {
         self.sink.write(stamp, frame)
     }
 
+    /// A capture is written in larger pieces, and [finished](Sink::finish) at its end.
+    fn flush(&mut self) -> Result<(), RunError> {
+        Ok(())
+    }
+
     fn packets(&self) -> (u64, u64) {
         (self.source.packets, self.sink.packets)
+    }
+
+    fn wait(&self, at_most: Duration) {
+        std::thread::sleep(at_most);
+    }
+
+    fn look(&mut self) -> Result<(), RunError> {
+        Ok(())
+    }
+
+    fn describe(&self, number: u64) -> String {
+        Packets::of(&self.source).describe(number)
+    }
+}
+
+/// The packets of a capture, for messages.
+#[derive(Clone, Debug)]
+pub(crate) struct Packets {
+    path: PathBuf,
+    reading: Reading,
+}
+
+impl Packets {
+    pub(crate) fn of(source: &Source) -> Self {
+        Self { path: source.path.clone(), reading: source.reading.clone() }
+    }
+
+    /// A packet in readable form: its number from 1 on, and its flow.
+    pub(crate) fn describe(&self, number: u64) -> String {
+        let flow = self.flow(number).map_or_else(String::new, |flow| format!(" ({flow})"));
+        format!("packet {} of {}{flow}", number.saturating_add(1), self.path.display())
+    }
+
+    /// Its five-tuple, or why it has none; `None` if the capture can't be read again.
+    fn flow(&self, wanted: u64) -> Option<String> {
+        let is_file = std::fs::metadata(&self.path).is_ok_and(|found| found.is_file());
+        let mut source = is_file.then(|| Source::open(&self.path, self.reading.clone()).ok())??;
+        let mut buffer = vec![0; 2 * MAX_FRAME];
+        while let Ok(Some((stamp, length))) = source.next(&mut buffer) {
+            if stamp.number == wanted {
+                let packet = Packet::new(buffer.get_mut(..length)?, stamp.meta);
+                return Some(match packet.five_tuple() {
+                    Ok(flow) => flow.to_string(),
+                    Err(reason) => format!("it has no five-tuple: {}", reason.name()),
+                });
+            }
+        }
+        None
     }
 }
 

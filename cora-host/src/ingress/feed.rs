@@ -1,5 +1,4 @@
-//! The wire's end of a region: feeds frames from a cable to the NIC, and sends the NIC's output to
-//! it.
+//! The wire's end of a region: feeds frames to the NIC, and takes the NIC's output.
 
 use std::collections::VecDeque;
 
@@ -7,10 +6,10 @@ use cora_core::packet::Meta;
 use cora_runtime::channel::ProtocolError;
 use cora_runtime::link::message::{Frames, Kind, MAX_MESSAGE, Message, Stamp};
 use cora_runtime::link::region::Rings;
-use cora_runtime::link::ring::{Consumer, Popped, Producer, PushError, RingError, SharedMemory};
+use cora_runtime::link::ring::{Consumer, Popped, Producer, PushError, SharedMemory};
 
 use crate::RunError;
-use crate::ingress::capture::{Cable, Next};
+use crate::ingress::capture::Cable;
 use crate::ingress::tally::Tally;
 use crate::ingress::versions::{Change, Changes};
 use crate::memory::cache_padded as apart;
@@ -19,19 +18,13 @@ use crate::memory::cache_padded::Bytes;
 /// Frames moved over a wire ring before the others are polled.
 const BURST: usize = 64;
 
-/// The ends of both wire rings, and their cable.
-pub(crate) struct WireEnd<C> {
-    /// The frame I/O.
-    pub(crate) cable: C,
+/// The ends of both wire rings.
+pub(crate) struct WireEnd {
     /// The memory of the rings.
     rings: Rings,
     wire_in: Producer<SharedMemory>,
     wire_out: Consumer<SharedMemory>,
     buffer: Bytes<MAX_MESSAGE>,
-    /// A buffer for output, since a frame that waits for space stays in the other one.
-    leaving: Bytes<MAX_MESSAGE>,
-    /// A frame that came by the cable and was not fed in yet.
-    pending: Option<(Stamp, usize)>,
     fed_all: bool,
     /// Records to be fed in first: those that a NIC left unread on its ring, and changes of
     /// read-mostly states.
@@ -46,20 +39,17 @@ pub(crate) struct WireEnd<C> {
     distrusted: bool,
     /// How many frames NICs left unread so far.
     pub(crate) fed_again: u64,
-    /// Counters since the NIC started.
+    /// Packets that left.
     pub(crate) tally: Tally,
 }
 
-impl<C: Cable> WireEnd<C> {
-    pub(crate) fn new(cable: C, rings: &Rings) -> Self {
+impl WireEnd {
+    pub(crate) fn new(rings: &Rings) -> Self {
         Self {
-            cable,
             rings: *rings,
             wire_in: Producer::new(rings.wire_in),
             wire_out: Consumer::new(rings.wire_out),
             buffer: apart::bytes(),
-            leaving: apart::bytes(),
-            pending: None,
             fed_all: false,
             first: VecDeque::new(),
             changes: Changes::new(),
@@ -74,9 +64,9 @@ impl<C: Cable> WireEnd<C> {
     /// Continues with the rings of another region, once the NIC has left this one. Its output is
     /// sent, and its unread input is fed in there. From a NIC that broke the protocol nothing more
     /// is read.
-    pub(crate) fn follow(&mut self, rings: &Rings) -> Result<(), RunError> {
+    pub(crate) fn follow(&mut self, rings: &Rings, cable: &mut impl Cable) -> Result<(), RunError> {
         let drained = loop {
-            match self.drain() {
+            match self.drain(cable) {
                 Ok(true) => {}
                 Ok(false) => break Ok(()),
                 Err(error) => break Err(error),
@@ -91,7 +81,6 @@ impl<C: Cable> WireEnd<C> {
         let frames =
             left_behind.iter().filter(|(kind, _)| !Kind::is_of_change(*kind)).count() as u64;
         self.fed_again += frames;
-        self.tally.fed = self.tally.fed.saturating_sub(frames);
         left_behind.extend(std::mem::take(&mut self.first));
         self.first = self.with_whole_changes(left_behind);
         self.wire_in = Producer::new(rings.wire_in);
@@ -105,11 +94,6 @@ impl<C: Cable> WireEnd<C> {
     /// Marks that the NIC broke the protocol: the contents of its rings are ignored from now on.
     pub(crate) const fn distrust(&mut self) {
         self.distrusted = true;
-    }
-
-    /// Whether the NIC broke the protocol.
-    pub(crate) const fn is_distrusted(&self) -> bool {
-        self.distrusted
     }
 
     /// The unread input of a NIC that is gone. It could write there until it ended: invalid frames
@@ -174,135 +158,99 @@ impl<C: Cable> WireEnd<C> {
         self.first.extend(self.on_their_way.iter().flat_map(Change::records));
     }
 
-    /// Whether a change is due before the next input; if so, it is fed in first.
-    fn change_is_due(&mut self, next: Next) -> bool {
-        let before = match next {
-            Next::Frame(stamp, _) => stamp.number,
-            Next::End(_) => u64::MAX,
-            Next::NotYet => return false,
-        };
-        let Some((_, change)) = self.changes.pop_front_if(|(number, _)| *number <= before) else {
-            return false;
-        };
-        self.change(change);
-        true
+    /// The time of the latest frame that was fed in.
+    pub(crate) const fn latest(&self) -> u64 {
+        self.latest
     }
 
-    /// Drops input frames for lack of space; returns how many.
-    pub(crate) fn shed(&mut self) -> Result<u64, RunError> {
-        let mut dropped = u64::from(self.pending.take().is_some());
-        for _ in 0..BURST {
-            let Next::Frame(..) = self.cable.next(&mut self.buffer.0)? else { break };
-            dropped += 1;
+    /// Places the changes that are due before the packet with this number.
+    fn change_before(&mut self, number: u64) {
+        while let Some((_, change)) = self.changes.pop_front_if(|(before, _)| *before <= number) {
+            self.change(change);
         }
-        Ok(dropped)
     }
 
-    /// Whether a frame waits for space.
-    pub(crate) fn is_full(&self) -> bool {
-        self.pending.is_some()
+    /// Feeds a frame to the NIC; returns whether there was space. What must come before is fed in
+    /// first.
+    pub(crate) fn feed(&mut self, stamp: Stamp, frame: &[u8]) -> Result<bool, RunError> {
+        self.change_before(stamp.number);
+        let message = Message::Frames(Frames::Frame { stamp, frame });
+        if !self.push(&message)? {
+            return Ok(false);
+        }
+        let Meta { time, now, .. } = stamp.meta;
+        self.latest = self.latest.max(time).max(now).max(stamp.horizon);
+        Ok(true)
     }
 
-    /// Feeds frames to the NIC; returns whether there was space.
-    pub(crate) fn feed(&mut self) -> Result<bool, RunError> {
+    /// Tells the NIC, once, that no more frames come; returns whether it did now.
+    pub(crate) fn feed_end(&mut self, now: u64) -> Result<bool, RunError> {
+        if self.fed_all || self.distrusted {
+            return Ok(false);
+        }
+        self.change_before(u64::MAX);
+        self.fed_all = self.push(&Message::Frames(Frames::WireEnd { now }))?;
+        Ok(self.fed_all)
+    }
+
+    fn push(&mut self, message: &Message<'_>) -> Result<bool, RunError> {
         if self.distrusted {
             return Ok(false);
         }
-        let mut fed = self.feed_first()?;
+        self.feed_first()?;
         if !self.first.is_empty() {
-            return Ok(fed);
+            return Ok(false);
         }
-        for _ in 0..BURST {
-            if self.fed_all {
-                break;
-            }
-            let next = match self.pending {
-                Some((stamp, length)) => Next::Frame(stamp, length),
-                None => self.cable.next(&mut self.buffer.0)?,
-            };
-            if self.change_is_due(next) {
-                if let Next::Frame(stamp, length) = next {
-                    self.pending = Some((stamp, length));
-                }
-                fed = true;
-                break;
-            }
-            let message = match next {
-                Next::Frame(stamp, length) => {
-                    Message::Frames(Frames::Frame { stamp, frame: &self.buffer.0[..length] })
-                }
-                Next::End(now) => Message::Frames(Frames::WireEnd { now }),
-                Next::NotYet => break,
-            };
-            match message.push(&mut self.wire_in) {
-                Ok(()) => {
-                    if let Next::Frame(stamp, _) = next {
-                        let Meta { time, now, .. } = stamp.meta;
-                        self.latest = self.latest.max(time).max(now).max(stamp.horizon);
-                    }
-                    self.fed_all = matches!(next, Next::End(_));
-                    self.tally.fed += u64::from(!self.fed_all);
-                    self.pending = None;
-                    fed = true;
-                }
-                Err(PushError::Full) => {
-                    if let Next::Frame(stamp, length) = next {
-                        self.pending = Some((stamp, length));
-                    }
-                    break;
-                }
-                Err(PushError::TooLong | PushError::Failed(_)) => return Err(RunError::RingToNic),
-            }
+        match message.push(&mut self.wire_in) {
+            Ok(()) => Ok(true),
+            Err(PushError::Full) => Ok(false),
+            Err(PushError::TooLong | PushError::Failed(_)) => Err(RunError::RingToNic),
         }
-        self.wire_in.publish();
-        Ok(fed)
     }
 
-    fn feed_first(&mut self) -> Result<bool, RunError> {
+    /// Makes what was fed in visible to the NIC.
+    pub(crate) fn publish(&mut self) {
+        self.wire_in.publish();
+    }
+
+    /// Feeds in what comes before all frames; returns whether there was space.
+    pub(crate) fn feed_first(&mut self) -> Result<bool, RunError> {
+        if self.distrusted {
+            return Ok(false);
+        }
         let mut fed = false;
         while let Some((kind, bytes)) = self.first.front() {
             match self.wire_in.push(*kind, &[bytes]) {
-                Ok(()) => self.tally.fed += u64::from(!Kind::is_of_change(*kind)),
+                Ok(()) => {}
                 Err(PushError::Full) => break,
                 Err(PushError::TooLong | PushError::Failed(_)) => return Err(RunError::RingToNic),
             }
             self.first.pop_front();
             fed = true;
         }
-        self.wire_in.publish();
         Ok(fed)
     }
 
     /// Sends the NIC's output; returns whether there was any.
-    pub(crate) fn drain(&mut self) -> Result<bool, RunError> {
+    pub(crate) fn drain(&mut self, cable: &mut impl Cable) -> Result<bool, RunError> {
         if self.distrusted {
             return Ok(false);
         }
         let mut any = false;
-        let buffer = &mut self.leaving.0;
+        let buffer = &mut self.buffer.0;
         for _ in 0..BURST {
             let Some(popped) = self.wire_out.pop(buffer)? else { break };
             let bytes = buffer.get_mut(..popped.len).unwrap_or_default();
             let frame = Message::decode_frame(popped.kind, bytes);
             let (stamp, frame) = frame.ok_or(ProtocolError::undecodable(popped.kind))?;
             self.tally.left(popped.kind, &stamp);
-            self.cable.write(&stamp, frame)?;
+            cable.write(&stamp, frame)?;
             any = true;
         }
         self.wire_out.release();
         if any {
-            self.cable.flush()?;
+            cable.flush()?;
         }
         Ok(any)
-    }
-
-    /// Whether nothing comes by the cable before a bell rings.
-    pub(crate) fn is_quiet(&mut self) -> bool {
-        self.pending.is_none() && self.first.is_empty() && (self.fed_all || self.cable.is_quiet())
-    }
-
-    /// Whether the NIC has no output, and its ring is sound.
-    pub(crate) fn has_nothing(&mut self) -> Result<bool, RingError> {
-        self.wire_out.is_empty_indeed()
     }
 }

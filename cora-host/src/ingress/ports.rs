@@ -101,39 +101,6 @@ impl LiveWire {
         })
     }
 
-    /// Waits for a frame, at most for this time.
-    pub(crate) fn wait(&self, at_most: Duration) {
-        let waits = self.ends.iter().map(|end| end.port.handles());
-        let waits: Vec<_> = waits.collect();
-        if waits.iter().any(Vec::is_empty) {
-            // Such a port can't be waited for, so it is polled.
-            return std::thread::yield_now();
-        }
-        let mut files: Vec<_> = waits
-            .iter()
-            .flatten()
-            .map(|file| PollFd::from_borrowed_fd(*file, PollFlags::IN))
-            .collect();
-        let time = Timespec { tv_sec: 0, tv_nsec: at_most.subsec_nanos().into() };
-        // Ready or not, the caller checks again.
-        let _ready = poll(&mut files, Some(&time));
-    }
-
-    /// Checks both ports for changes, and logs their notes. Stops when both are exhausted.
-    pub(crate) fn look(&mut self) -> Result<(), RunError> {
-        for end in &mut self.ends {
-            end.port.look()?;
-            let notes = end.port.notes();
-            for note in notes.iter().skip(end.told) {
-                log::say(note);
-            }
-            end.told = notes.len();
-        }
-        let ended = |end: &End| end.port.is_exhausted() && end.is_empty();
-        self.stopped |= self.ends.iter().all(ended);
-        Ok(())
-    }
-
     /// How a successor program gets the ports, inside and outside.
     pub(crate) fn upgrades(&self) -> [Upgrade<'_>; 2] {
         self.ends.each_ref().map(|end| end.port.upgrade())
@@ -162,7 +129,7 @@ impl LiveWire {
             }
         }
         *all.entry("not-taken").or_default() += self.refused;
-        *all.entry("too-long").or_default() += self.too_long;
+        all.retain(|_, count| *count > 0);
         all
     }
 
@@ -258,6 +225,8 @@ impl End {
 }
 
 impl Cable for LiveWire {
+    const LIVE: bool = true;
+
     fn next(&mut self, buffer: &mut [u8]) -> Result<Next, RunError> {
         if self.stopped {
             return Ok(Next::End(self.now));
@@ -284,9 +253,8 @@ impl Cable for LiveWire {
         Ok(Next::NotYet)
     }
 
-    /// No bell rings when a frame arrives at a port.
-    fn is_quiet(&mut self) -> bool {
-        false
+    fn has_ended(&self) -> bool {
+        self.stopped
     }
 
     fn write(&mut self, stamp: &Stamp, frame: &[u8]) -> Result<(), RunError> {
@@ -306,6 +274,43 @@ impl Cable for LiveWire {
 
     fn packets(&self) -> (u64, u64) {
         (self.came, self.left)
+    }
+
+    fn wait(&self, at_most: Duration) {
+        let waits = self.ends.iter().map(|end| end.port.handles());
+        let waits: Vec<_> = waits.collect();
+        if waits.iter().any(Vec::is_empty) {
+            // Such a port can't be waited for, so it is polled.
+            return std::thread::yield_now();
+        }
+        let mut files: Vec<_> = waits
+            .iter()
+            .flatten()
+            .map(|file| PollFd::from_borrowed_fd(*file, PollFlags::IN))
+            .collect();
+        let time = Timespec { tv_sec: 0, tv_nsec: at_most.subsec_nanos().into() };
+        // Ready or not, the caller checks again.
+        let _ready = poll(&mut files, Some(&time));
+    }
+
+    /// Checks both ports for changes, and logs their notes. Stops when both are exhausted.
+    fn look(&mut self) -> Result<(), RunError> {
+        for end in &mut self.ends {
+            end.port.look()?;
+            let notes = end.port.notes();
+            for note in notes.iter().skip(end.told) {
+                log::say(note);
+            }
+            end.told = notes.len();
+        }
+        let ended = |end: &End| end.port.is_exhausted() && end.is_empty();
+        self.stopped |= self.ends.iter().all(ended);
+        Ok(())
+    }
+
+    fn describe(&self, number: u64) -> String {
+        // Counted from 1, as in messages about a capture.
+        format!("packet {} of this run", number.saturating_add(1))
     }
 }
 

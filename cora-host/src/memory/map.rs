@@ -104,6 +104,11 @@ pub(crate) fn sealed_file(name: &str, bytes: &[u8]) -> std::io::Result<std::fs::
     Ok(file)
 }
 
+/// An unnamed, empty file in memory.
+pub(crate) fn memory_file(name: &str) -> Result<std::fs::File, Errno> {
+    rustix::fs::memfd_create(name, MemfdFlags::CLOEXEC).map(std::fs::File::from)
+}
+
 /// Duplicates the descriptor of a file that the previous program left open under this number. The
 /// duplicate is closed by `exec`; the original stays open, so that a rollback can use it.
 ///

@@ -2,11 +2,12 @@
 
 use std::fmt;
 
+use cora_core::app::App;
 use cora_core::packet::Port;
 use cora_core::state::table::Ending;
 use cora_runtime::channel::Outbox;
 use cora_runtime::exec::Wire;
-use cora_runtime::host_half::HostOutbox;
+use cora_runtime::host_half::{HostHalf, HostOutbox};
 use cora_runtime::link::message::{Frames, Message, Stamp};
 use cora_runtime::link::region::note_packet;
 
@@ -42,6 +43,17 @@ impl<'a, F> Direct<'a, F> {
 impl<F> fmt::Debug for Direct<'_, F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Direct").field("exporter", &self.exporter).finish_non_exhaustive()
+    }
+}
+
+/// Exports records of the last ended entries at a host, and of all entries left there.
+pub(crate) fn export_rest<A: App>(exporter: &Exporter, half: &mut HostHalf<A>, now: u64) {
+    half.tell_changes(
+        &mut Direct::new(|_: &Stamp, _: Port, _: &[u8]| {}).exporting(Some(exporter)),
+    );
+    for number in A::RECORDED {
+        let state = half.engine().app().state(*number);
+        state.export(now, &mut |piece| exporter.left(*number as u16, piece, now));
     }
 }
 

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use cora_control::Seen;
 use cora_core::app::App;
 use cora_core::plain::Plain as _;
+use cora_core::state;
 use cora_runtime::channel::ProtocolError;
 use cora_runtime::host_half::HostHalf;
 use cora_runtime::link::message::{Control, Kind, Message, Ownership, Report, Telemetry};
@@ -14,7 +15,7 @@ use cora_runtime::telemetry::{TALKERS, Talker};
 use crate::RunError;
 use crate::ingress::versions::{Arriving, most_told};
 use crate::node::back::{Back, taken};
-use crate::observe::state::Contents;
+use crate::observe::account::Piece;
 
 /// Limit of outcome names that a NIC may send, and of the bytes of each: no program has more.
 const MOST_NAMES: usize = 256;
@@ -26,6 +27,15 @@ pub(crate) struct NicAccount {
     pub(crate) outcomes: BTreeMap<String, u64>,
 }
 
+/// Which entries of the NIC's final state are kept.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Wanted {
+    /// All: the final state is written.
+    pub(crate) all: bool,
+    /// Those of recorded states: they are exported.
+    pub(crate) recorded: bool,
+}
+
 /// Everything received from the NIC so far, except packets and flows.
 #[derive(Debug)]
 pub(crate) struct Received<A: App> {
@@ -33,11 +43,12 @@ pub(crate) struct Received<A: App> {
     pub(crate) drained: Option<u64>,
     /// The NIC was told that the host is drained, too.
     pub(crate) answered: bool,
-    /// Entries that stayed at the NIC.
-    pub(crate) contents: Contents,
-    /// Encoded entries of recorded states that stayed at the NIC, each with its state's number, if
-    /// they are exported.
-    pub(crate) left: Vec<(u16, Vec<u8>)>,
+    /// Encoded entries that stayed at the NIC, if somebody wants them.
+    pub(crate) left: Vec<Piece>,
+    /// How many stayed there, by state.
+    pub(crate) entries: BTreeMap<u16, u64>,
+    /// Who wants the entries.
+    pub(crate) wanted: Wanted,
     /// The change of read-mostly states that is arriving.
     pub(crate) arriving: Arriving,
     /// The last load report of the NIC.
@@ -54,8 +65,9 @@ impl<A: App> Default for Received<A> {
         Self {
             drained: None,
             answered: false,
-            contents: Contents::default(),
             left: Vec::new(),
+            entries: BTreeMap::new(),
+            wanted: Wanted::default(),
             arriving: Arriving::default(),
             seen: Seen::default(),
             account: None,
@@ -70,7 +82,8 @@ impl<A: App> Received<A> {
     pub(crate) fn forget(&mut self) {
         let mut arriving = std::mem::take(&mut self.arriving);
         arriving.forget();
-        *self = Self { arriving, account: self.account.take(), ..Self::default() };
+        let (account, wanted) = (self.account.take(), self.wanted);
+        *self = Self { wanted, arriving, account, ..Self::default() };
     }
 
     /// Handles a message that is no packet.
@@ -88,10 +101,7 @@ impl<A: App> Received<A> {
                 if self.bytes > most_told::<A>() {
                     return Err(ProtocolError::TooMuch(Kind::Piece).into());
                 }
-                if back.exporter.is_some() && A::RECORDED.contains(&state.into()) {
-                    self.left.push((state, piece.to_vec()));
-                }
-                self.contents.take_in(half.engine().app(), state, piece, now)?;
+                self.piece(half.engine().app(), state, piece, now)?;
             }
             // At its position between packets on the wire.
             Message::Control(Control::Piece { state, piece }) if A::READ_MOSTLY => {
@@ -134,6 +144,34 @@ impl<A: App> Received<A> {
                 }
                 half.message(message, back)?;
             }
+        }
+        Ok(())
+    }
+
+    /// Takes a piece of the NIC's final state. Replicas and whole values are merged into this
+    /// side's.
+    fn piece(
+        &mut self,
+        app: &mut A,
+        state: u16,
+        piece: &[u8],
+        now: u64,
+    ) -> Result<(), ProtocolError> {
+        let number = usize::from(state);
+        if number >= A::STATES {
+            return Err(ProtocolError::BadPiece(state));
+        }
+        let home = app.described(number);
+        let mut entries = 0;
+        home.import(piece, now, &mut |_, _| entries += 1)
+            .map_err(|_| ProtocolError::BadPiece(state))?;
+        if home.kind() != state::Kind::Keyed {
+            return Ok(());
+        }
+        *self.entries.entry(state).or_default() += entries;
+        let Wanted { all, recorded } = self.wanted;
+        if all || recorded && A::RECORDED.contains(&number) {
+            self.left.push((state, piece.to_vec()));
         }
         Ok(())
     }

@@ -10,16 +10,13 @@ use cora_runtime::durability::ReplicaStore;
 use cora_runtime::exec::burst::{BURST, BURST_BYTES};
 use cora_runtime::exec::reassemble::reassemble;
 use cora_runtime::host_half::HostHalf;
-use cora_runtime::link::message::{Control, Frames, Load, MAX_MESSAGE, Message, Telemetry};
+use cora_runtime::link::message::{Control, Load, MAX_MESSAGE, Telemetry};
 use cora_runtime::link::region::Rings;
 use cora_runtime::link::ring::{Consumer, Producer, SharedMemory};
 use cora_runtime::node::serve_punts;
 use cora_runtime::ownership::{AT_ONCE, Order};
 
 use crate::RunError;
-use crate::durability::heap::Copies;
-use crate::ingress::tally::Ways;
-use crate::ingress::versions::most_told;
 use crate::memory::cache_padded as apart;
 use crate::memory::cache_padded::Bytes;
 use crate::node::back::{Back, left_unread, taken};
@@ -93,31 +90,22 @@ impl<A: App> Worker<A> {
         self.back.ring = Producer::new(rings.back);
         self.punt = Consumer::new(rings.punt);
         self.received.forget();
-        match &mut self.back.standby {
-            Some(standby) => self.half.nic_lost(standby.as_mut()),
-            None => self.half.nic_lost(&mut Copies::new(0)),
-        };
+        // The host half of a run has replicas, if only of no state.
+        if let Some(standby) = &mut self.back.standby {
+            self.half.nic_lost(standby.as_mut());
+        }
     }
 
-    /// After [`Self::replug`], avoids sending packets twice: `left` of them had already left
-    /// through the old NIC. Returns those that were sent before.
-    pub(crate) fn renew(&mut self, left: Ways) -> Ways {
+    /// After [`Self::replug`], avoids sending packets twice: `left` of this host's had already left
+    /// through the old NIC.
+    pub(crate) fn renew(&mut self, left: u64) {
         let Back { waiting, waiting_bytes, sent, .. } = &mut self.back;
-        let doubled = (left.total() + waiting.len() as u64).saturating_sub(sent.total());
+        let doubled = (left + waiting.len() as u64).saturating_sub(*sent);
         // They left in order, so they are the first ones.
         for (_, bytes) in waiting.drain(..waiting.len().min(doubled as usize)) {
             *waiting_bytes -= taken(&bytes);
         }
-        let mut again = Ways::default();
-        for (kind, bytes) in waiting {
-            if let Some(Message::Frames(Frames::Send { stamp, .. })) = Message::decode(*kind, bytes)
-            {
-                again.note(stamp.meta.port, stamp.egress);
-            }
-        }
-        let before = *sent - again;
-        *sent = again;
-        before
+        *sent = waiting.len() as u64;
     }
 
     /// Sends records of ended entries to this exporter.
@@ -130,11 +118,6 @@ impl<A: App> Worker<A> {
         if let Some(exporter) = &self.back.exporter {
             exporter.tick();
         }
-    }
-
-    /// Keeps replicas of durable entries in this process.
-    pub(crate) fn keep_copies(&mut self) {
-        self.back.standby = Some(Box::new(Copies::new(most_told::<A>())));
     }
 
     /// Stores the number of the packet that the handlers run in `word`.

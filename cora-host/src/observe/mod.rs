@@ -2,15 +2,15 @@
 //!
 //! | module | contents |
 //! | --- | --- |
+//! | `account` | what a pair tells at its end |
 //! | `ipfix` | records of ended entries, to a file or a collector |
-//! | `live_report` | the report of a live run |
 //! | `print` | text on standard output and standard error |
 //! | `progress` | progress of a run, for a user at a terminal |
 //! | `report` | the report of a run: table and JSON |
 //! | `state` | the final state, in canonical order |
 
+pub(crate) mod account;
 pub(crate) mod ipfix;
-pub(crate) mod live_report;
 pub(crate) mod print;
 pub(crate) mod progress;
 pub(crate) mod report;

@@ -26,11 +26,6 @@ impl Progress {
         Self { next: stderr().is_terminal().then(|| Instant::now() + EVERY), shown: false }
     }
 
-    /// Disabled, for a part of a run.
-    pub(crate) const fn silent() -> Self {
-        Self { next: None, shown: false }
-    }
-
     /// Updates the counters of input and output packets.
     pub(crate) fn tell(&mut self, packets_in: u64, packets_out: u64) {
         self.tell_more(packets_in, packets_out, || None);

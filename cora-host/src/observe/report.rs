@@ -6,15 +6,16 @@ use std::ops::AddAssign;
 
 use cora_control::Drift;
 use cora_runtime::link::message::Report;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::ingress::capture_notes::CaptureNotes;
+use crate::ingress::ports::PortReport;
 use crate::observe::ipfix::Records;
 
 macro_rules! side {
     ($($(#[$doc:meta])* $field:ident,)*) => {
         /// The counters of one side.
-        #[derive(Clone, Copy, Debug, Default, Serialize)]
+        #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
         pub struct Side {
             $($(#[$doc])* pub $field: u64,)*
         }
@@ -37,7 +38,7 @@ macro_rules! side {
 cora_runtime::side_counts!(side);
 
 /// The fill level of a table, both sides together.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Filled {
     /// Its entries, including expired ones that were not noticed yet.
     pub entries: u64,
@@ -53,7 +54,7 @@ impl Filled {
 }
 
 /// Both sides.
-#[derive(Clone, Copy, Debug, Default, Serialize)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct Sides {
     /// The NIC.
     pub nic: Side,
@@ -64,8 +65,8 @@ pub struct Sides {
 /// The fields of the recovery counters.
 macro_rules! recovery {
     ($($(#[$doc:meta])* $field:ident,)*) => {
-        /// Recovery of killed NICs and their entries.
-        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+        /// Flows and entries of halves that died, as the last host took them over.
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
         pub struct Recovery {
             $($(#[$doc])* pub $field: u64,)*
         }
@@ -79,8 +80,6 @@ macro_rules! recovery {
 }
 
 recovery! {
-    /// NIC processes restarted.
-    restarts,
     /// Flows that continued at the host, from replicas of their entries.
     flows,
     /// Entries of durable states that continued.
@@ -95,6 +94,22 @@ recovery! {
     missing,
     /// Changes of durable entries that could not be replicated.
     uncopied,
+    /// Replicas dropped, because state that their entries depend on was lost with the host.
+    dropped,
+}
+
+impl AddAssign for Sides {
+    fn add_assign(&mut self, other: Self) {
+        self.nic += other.nic;
+        self.host += other.host;
+    }
+}
+
+impl AddAssign for Filled {
+    fn add_assign(&mut self, other: Self) {
+        self.entries += other.entries;
+        self.capacity += other.capacity;
+    }
 }
 
 impl Recovery {
@@ -103,10 +118,49 @@ impl Recovery {
     }
 }
 
+/// The life of the halves of a run, all pairs together.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Lives {
+    /// Restarts of each half.
+    pub restarts: BTreeMap<&'static str, u64>,
+    /// How often each half was ended for lack of progress.
+    pub stood_still: BTreeMap<&'static str, u64>,
+    /// How often a NIC was ended because it broke the protocol.
+    pub broke_protocol: u64,
+    /// Frames that a dead NIC had not taken: the next one got them.
+    pub fed_again: u64,
+    /// Damaged replicas of durable entries, as found by hosts.
+    pub damaged_copies: u64,
+    /// Times from the death of a half until both worked again (µs).
+    pub pauses_us: Vec<u64>,
+    /// How often the program was replaced; all other figures are from the time since.
+    pub upgrades: u64,
+    /// The version of read-mostly states in force at the end.
+    pub version: u32,
+    /// The last region's generation.
+    pub generation: u64,
+}
+
+impl Lives {
+    /// Whether no half died.
+    fn are_whole(&self) -> bool {
+        self.restarts.values().all(|times| *times == 0) && self.broke_protocol == 0
+    }
+}
+
+/// The ports of a live run.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct PortsReport {
+    /// Counts of each port, by its side.
+    pub(crate) ports: BTreeMap<&'static str, PortReport>,
+    /// Output frames that the ports dropped, by name.
+    pub(crate) dropped: BTreeMap<&'static str, u64>,
+}
+
 /// The report of a run.
 #[derive(Clone, Debug, Serialize)]
 pub struct RunReport {
-    /// `cora-run/1`.
+    /// `cora-run/2`.
     pub schema: &'static str,
     /// The program.
     pub program: &'static str,
@@ -127,7 +181,10 @@ pub struct RunReport {
     pub packets_out: u64,
     /// Packets by outcome; each packet has exactly one.
     pub outcomes: BTreeMap<String, u64>,
-    /// Counters of each side, all pairs together.
+    /// Why the run can't be relied on: packets without an account, or output that could not be
+    /// written. Such a run fails.
+    pub faults: Vec<String>,
+    /// Counters of each side, all pairs together: of the last NIC and the last host, if some died.
     pub sides: Sides,
     /// Counters of each pair of NIC core and host worker, if there were several.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -139,9 +196,15 @@ pub struct RunReport {
     /// Irregularities of the input capture, if there are any.
     #[serde(skip_serializing_if = "CaptureNotes::is_nothing")]
     pub capture: CaptureNotes,
+    /// The ports of a live run.
+    #[serde(flatten)]
+    pub ports: Option<PortsReport>,
     /// The fill level of each table.
-    pub tables: BTreeMap<&'static str, Filled>,
-    /// Recovery of killed NICs, if there were any.
+    pub tables: BTreeMap<String, Filled>,
+    /// The life of the halves, if there is a NIC.
+    #[serde(flatten)]
+    pub lives: Option<Lives>,
+    /// Flows and entries of halves that died, if there are any.
     #[serde(skip_serializing_if = "Recovery::is_nothing")]
     pub recovery: Recovery,
     /// Records of ended entries, if they were exported.
@@ -152,29 +215,31 @@ pub struct RunReport {
     pub drift: Vec<Drift>,
     /// From the first frame to the last, in nanoseconds of this machine.
     pub elapsed_ns: u64,
-    /// Further output of the run that could not be written.
-    #[serde(skip)]
-    pub failures: Vec<String>,
 }
 
 impl RunReport {
-    /// Inconsistencies; empty if all is well.
-    pub fn faults(&self) -> Vec<String> {
-        let mut faults = self.failures.clone();
+    /// The report with what does not add up in it among its faults.
+    #[must_use]
+    pub fn audited(mut self) -> Self {
         let total: u64 = self.outcomes.values().sum();
         if total != self.packets_in {
-            faults
-                .push(format!("{} packets came in, but {total} have an outcome", self.packets_in));
+            let came = self.packets_in;
+            self.faults.push(format!("{came} packets came in, but {total} have an outcome"));
         }
-        let sent = ["transmit", "redirect"]
-            .iter()
-            .filter_map(|name| self.outcomes.get(*name))
-            .sum::<u64>();
-        if sent != self.packets_out {
-            faults.push(format!("{sent} packets were to leave, but {} did", self.packets_out));
+        let left = self.packets_out + self.not_taken();
+        let sent = ["transmit", "redirect"].iter().filter_map(|name| self.outcomes.get(*name));
+        let sent: u64 = sent.sum();
+        // A packet that was in transfer when a half died may have left twice.
+        if sent != left && self.lives.as_ref().is_none_or(Lives::are_whole) {
+            self.faults.push(format!("{sent} packets were to leave, but {left} did"));
         }
-        faults.extend(self.capture.ends_early.clone());
-        faults
+        self.faults.extend(self.capture.ends_early.clone());
+        self
+    }
+
+    /// Output frames that the ports dropped.
+    fn not_taken(&self) -> u64 {
+        self.ports.iter().flat_map(|ports| ports.dropped.values()).sum()
     }
 }
 
@@ -221,6 +286,9 @@ impl fmt::Display for RunReport {
         row(f, "busy, microseconds", nic.busy_ns / 1000, Some(host.busy_ns / 1000))?;
         self.pairs(f)?;
         writeln!(f)?;
+        if let Some(ports) = &self.ports {
+            writeln!(f, "{ports}")?;
+        }
         writeln!(f, "outcomes")?;
         for (name, count) in &self.outcomes {
             writeln!(f, "  {name:<24}{:>14}", grouped(*count))?;
@@ -241,12 +309,14 @@ impl fmt::Display for RunReport {
         for drift in &self.drift {
             write!(f, "\nas the controller learned it\n{drift}")?;
         }
-        if self.recovery.restarts > 0 {
-            let Recovery { restarts, flows, entries, .. } = self.recovery;
-            writeln!(f)?;
+        if let Some(lives) = &self.lives {
+            write!(f, "{lives}")?;
+        }
+        if !self.recovery.is_nothing() {
+            let Recovery { flows, entries, .. } = self.recovery;
             writeln!(
                 f,
-                "the NIC was killed and started anew {restarts} times: {} flows with {} durable entries went on",
+                "{:>14} flows of a half that died went on, with {} durable entries",
                 grouped(flows),
                 grouped(entries)
             )?;
@@ -274,24 +344,66 @@ impl fmt::Display for RunReport {
     }
 }
 
-/// A line per table that is nearly full.
-pub(crate) fn warn_of_full(
-    f: &mut fmt::Formatter<'_>,
-    tables: &BTreeMap<&str, Filled>,
-) -> fmt::Result {
-    for (name, filled) in tables.iter().filter(|(_, filled)| filled.is_nearly_full()) {
-        let Filled { entries, capacity } = *filled;
-        let percent = entries * 100 / capacity.max(1);
-        write!(f, "\nwarning: `{name}` is {percent} % full ({} of ", grouped(entries))?;
-        writeln!(f, "{} entries): raise `capacity`, or shorten `idle`", grouped(capacity))?;
+impl fmt::Display for PortsReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (side, port) in &self.ports {
+            let PortReport { name, received, transmitted, link, .. } = port;
+            let (received, transmitted) = (grouped(*received), grouped(*transmitted));
+            writeln!(f, "{side}: {name} ({link}), {received} came, {transmitted} left")?;
+            for (what, count) in port.dropped.iter().chain(&port.remarks) {
+                writeln!(f, "  {what:<24}{:>14}", grouped(*count))?;
+            }
+        }
+        Ok(())
     }
-    Ok(())
+}
+
+impl fmt::Display for Lives {
+    /// Nothing, if no half died.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let half = |times: &BTreeMap<&'static str, u64>, what: &str| {
+            times.iter().map(|(half, times)| (*times, format!("{half} {what}"))).collect::<Vec<_>>()
+        };
+        let more = [
+            (self.broke_protocol, "times the NIC broke the protocol and was ended".to_owned()),
+            (
+                self.fed_again,
+                "frames that a dead NIC had not taken went to the next one".to_owned(),
+            ),
+            (self.damaged_copies, "copies of durable entries were damaged".to_owned()),
+        ];
+        let started = half(&self.restarts, "was started again");
+        let still = half(&self.stood_still, "stood still and was ended");
+        let times = |(count, what): (u64, String)| (count, format!("times the {what}"));
+        let lines: Vec<_> = started.into_iter().chain(still).map(times).chain(more).collect();
+        if lines.iter().any(|(count, _)| *count > 0) {
+            writeln!(f)?;
+        }
+        for (count, what) in lines.into_iter().filter(|(count, _)| *count > 0) {
+            writeln!(f, "{:>14} {what}", grouped(count))?;
+        }
+        let mut pauses = self.pauses_us.clone();
+        pauses.sort_unstable();
+        if let (Some(median), Some(longest)) = (pauses.get(pauses.len() / 2), pauses.last()) {
+            let (median, longest) = (grouped(*median), grouped(*longest));
+            writeln!(
+                f,
+                "{median:>14} µs until both halves worked again (median; longest {longest})"
+            )?;
+        }
+        Ok(())
+    }
 }
 
 impl RunReport {
     /// A line per table that is nearly full, and lines for evicted and for refused entries.
     fn rooms(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        warn_of_full(f, &self.tables)?;
+        for (name, filled) in self.tables.iter().filter(|(_, filled)| filled.is_nearly_full()) {
+            let Filled { entries, capacity } = *filled;
+            let percent = entries * 100 / capacity.max(1);
+            write!(f, "\nwarning: `{name}` is {percent} % full ({} of ", grouped(entries))?;
+            writeln!(f, "{} entries): raise `capacity`, or shorten `idle`", grouped(capacity))?;
+        }
         let Sides { nic, host } = &self.sides;
         let evicted = nic.evicted + host.evicted;
         if evicted > 0 {
@@ -346,7 +458,7 @@ mod tests {
 
     fn report() -> RunReport {
         RunReport {
-            schema: "cora-run/1",
+            schema: "cora-run/2",
             program: "nf",
             plan: "0".into(),
             plan_name: "split",
@@ -356,31 +468,43 @@ mod tests {
             packets_in: 3,
             packets_out: 2,
             outcomes: [("transmit".to_owned(), 2), ("not-ip".to_owned(), 1)].into(),
+            faults: Vec::new(),
             sides: Sides::default(),
             pairs: Vec::new(),
             migrations: 0,
             entries: 0,
             capture: CaptureNotes::default(),
             tables: BTreeMap::new(),
+            ports: None,
+            lives: None,
             recovery: Recovery::default(),
             records: None,
             drift: Vec::new(),
             elapsed_ns: 1,
-            failures: Vec::new(),
         }
     }
 
     #[test]
     fn finds_a_packet_without_outcome_and_one_that_did_not_leave() {
-        assert_eq!(report().faults(), Vec::<String>::new());
+        let faults = |report: RunReport| report.audited().faults;
+        assert_eq!(faults(report()), Vec::<String>::new());
         let lost = RunReport { packets_in: 4, ..report() };
-        assert_eq!(lost.faults(), ["4 packets came in, but 3 have an outcome"]);
+        assert_eq!(faults(lost), ["4 packets came in, but 3 have an outcome"]);
         let kept = RunReport { packets_out: 1, ..report() };
-        assert_eq!(kept.faults(), ["2 packets were to leave, but 1 did"]);
+        assert_eq!(faults(kept.clone()), ["2 packets were to leave, but 1 did"]);
+        let dropped = [("link-down", 1)].into();
+        let ports = Some(PortsReport { dropped, ..PortsReport::default() });
+        assert_eq!(faults(RunReport { ports, ..kept.clone() }), Vec::<String>::new());
+        for (times, doubtful) in [(0, true), (1, false)] {
+            let lives = Some(Lives { restarts: [("NIC", times)].into(), ..Lives::default() });
+            assert_eq!(!faults(RunReport { lives, ..kept.clone() }).is_empty(), doubtful);
+        }
+        let written = RunReport { faults: vec!["s.json: no room".into()], ..report() };
+        assert_eq!(faults(written), ["s.json: no room"]);
         let ends_early = Some("a.pcap: it is cut".to_owned());
         let capture = CaptureNotes { ends_early, ..CaptureNotes::default() };
         let cut = RunReport { capture, ..report() };
-        assert_eq!(cut.faults(), ["a.pcap: it is cut"]);
+        assert_eq!(faults(cut.clone()), ["a.pcap: it is cut"]);
         assert!(cut.to_string().contains("ends early, and all that is whole was handled: a.pcap"));
     }
 
@@ -399,7 +523,8 @@ mod tests {
     fn warns_of_tables_that_are_nearly_full() {
         let filled = |entries| Filled { entries, capacity: 1_000 };
         let told = |entries| {
-            RunReport { tables: [("Session", filled(entries))].into(), ..report() }.to_string()
+            RunReport { tables: [("Session".into(), filled(entries))].into(), ..report() }
+                .to_string()
         };
         assert!(!told(899).contains("warning"), "{}", told(899));
         let warning = "warning: `Session` is 90 % full (900 of 1,000 entries): raise `capacity`, or shorten `idle`";
@@ -409,6 +534,18 @@ mod tests {
         let mut made = report();
         made.sides.host.evicted = 7;
         assert!(made.to_string().contains("7 entries made room"), "{made}");
+    }
+
+    #[test]
+    fn tells_of_halves_that_died_and_of_no_others() {
+        let told = |lives| RunReport { lives: Some(lives), ..report() }.to_string();
+        let whole = Lives { restarts: [("NIC", 0), ("host", 0)].into(), ..Lives::default() };
+        assert_eq!(told(whole), report().to_string());
+        let restarts = [("NIC", 2), ("host", 0)].into();
+        let told = told(Lives { restarts, pauses_us: vec![900, 7_000], ..Lives::default() });
+        assert!(told.contains("             2 times the NIC was started again\n"), "{told}");
+        assert!(told.contains("7,000 µs until both halves worked again"), "{told}");
+        assert!(!told.contains("host was"), "{told}");
     }
 
     #[test]

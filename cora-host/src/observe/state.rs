@@ -1,29 +1,36 @@
 //! The final state of every table, in canonical order: by state name, then by encoded key. Two runs
 //! with the same final state write the same bytes.
+//!
+//! Each pair exports its states in pieces ([`account`](crate::observe::account)). Entries of all
+//! pairs are united, replicas of commutative states are merged, and each state of one value is that
+//! of the first pair: a program with a singleton has no other, and all pairs have the same version
+//! of a read-mostly state.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
 
 use cora_core::app::App;
 use cora_core::plain::Describe;
-use cora_core::state::{Described, Kind};
+use cora_core::state::Kind;
 use cora_runtime::channel::ProtocolError;
 use serde_json::{Map, Value};
 
-use crate::observe::report::Filled;
+use crate::RunError;
+use crate::ingress::versions::Version;
+use crate::observe::account::Piece;
 
 /// Entries by state and encoded key.
 #[derive(Debug, Default)]
-pub(crate) struct Contents {
+struct Contents {
     states: BTreeMap<usize, BTreeMap<Vec<u8>, Value>>,
     /// Number of keys that two sides, or two pairs, hold: they have one owner too many.
-    pub(crate) doubled: u64,
+    doubled: u64,
 }
 
 impl Contents {
-    /// Imports a piece exported by the NIC: entries are recorded here, replicas and whole values
-    /// are merged into this side's.
-    pub(crate) fn take_in<A: App>(
+    /// Imports an exported piece: an entry is recorded here, replicas and whole values are merged
+    /// into `app`'s.
+    fn take_in<A: App>(
         &mut self,
         app: &mut A,
         state: u16,
@@ -45,89 +52,18 @@ impl Contents {
             .map_err(|_| ProtocolError::BadPiece(state))
     }
 
-    /// Imports another pair's state: its entries are recorded here, its replicas are merged into
-    /// `app`'s. It has the same version of a read-mostly state, and can't have a singleton.
-    pub(crate) fn add_shard<A: App>(
-        &mut self,
-        app: &mut A,
-        shard: &mut A,
-        now: u64,
-    ) -> Result<(), ProtocolError> {
+    /// Adds the states that are merged in `app`, and a place for each table.
+    fn add_values<A: App>(&mut self, app: &mut A, now: u64) {
         for number in 0..A::STATES {
-            let own = shard.described(number);
-            match own.kind() {
-                Kind::Keyed => self.note(number, own, now),
-                Kind::Commutative => {
-                    let mut merged = Ok(());
-                    own.export(now, &mut |piece| {
-                        let taken = app.state(number).merge(piece);
-                        merged = merged.and(taken);
-                    });
-                    merged.map_err(|_| ProtocolError::BadPiece(number as u16))?;
-                }
-                Kind::Singleton | Kind::ReadMostly => {}
-            }
+            let entries = self.states.entry(number).or_default();
+            app.described(number).describe(now, &mut |key, describe| {
+                entries.insert(key.to_vec(), to_json(describe));
+            });
         }
-        Ok(())
-    }
-
-    /// Adds the entries of another pair's NIC.
-    pub(crate) fn join(&mut self, other: Self) {
-        for (number, entries) in other.states {
-            let mine = self.states.entry(number).or_default();
-            for (key, value) in entries {
-                self.doubled += u64::from(mine.insert(key, value).is_some());
-            }
-        }
-        self.doubled += other.doubled;
-    }
-
-    /// Adds this side's entries.
-    pub(crate) fn add_own<A: App>(&mut self, app: &mut A, now: u64) {
-        for number in 0..A::STATES {
-            self.note(number, app.described(number), now);
-        }
-    }
-
-    fn note(&mut self, number: usize, state: &dyn Described, now: u64) {
-        let entries = self.states.entry(number).or_default();
-        let doubled = &mut self.doubled;
-        state.describe(now, &mut |key, describe| {
-            let before = entries.insert(key.to_vec(), to_json(describe));
-            *doubled += u64::from(before.is_some());
-        });
-    }
-
-    /// Number of entries in the fullest table.
-    pub(crate) fn entries<A: App>(&self, app: &mut A) -> u64 {
-        let mut most = 0;
-        for (number, entries) in &self.states {
-            if matches!(app.state(*number).kind(), Kind::Keyed) {
-                most = most.max(entries.len() as u64);
-            }
-        }
-        most
-    }
-
-    /// The fill level of each table, with one such table in each of `pairs` pairs.
-    pub(crate) fn tables<A: App>(
-        &self,
-        app: &mut A,
-        pairs: usize,
-    ) -> BTreeMap<&'static str, Filled> {
-        let mut tables = BTreeMap::new();
-        for (number, (name, _)) in A::PLACES.iter().enumerate() {
-            if let Some(table) = app.state(number).as_travelling() {
-                let entries = self.states.get(&number).map_or(0, |entries| entries.len() as u64);
-                let capacity = u64::from(table.capacity()) * pairs as u64;
-                tables.insert(*name, Filled { entries, capacity });
-            }
-        }
-        tables
     }
 
     /// The whole as JSON: `{"schema", "program", "states": {name: [entry…] | value}}`.
-    pub(crate) fn into_json<A: App>(self, app: &mut A) -> Value {
+    fn into_json<A: App>(self, app: &mut A) -> Value {
         let mut states = Map::new();
         for (number, entries) in self.states {
             let Some((name, _)) = A::PLACES.get(number) else { continue };
@@ -140,6 +76,35 @@ impl Contents {
         }
         serde_json::json!({ "schema": "cora-state/1", "program": A::NAME, "states": states })
     }
+}
+
+/// The final state of these pairs as JSON, and its faults. `app` is empty; `now` decides which
+/// entries have expired.
+pub(crate) fn final_state<A: App>(
+    app: &mut A,
+    version: &Version,
+    pairs: &[Vec<Piece>],
+    now: u64,
+) -> Result<(Value, Option<String>), RunError> {
+    version.put_in_force(app)?;
+    let mut contents = Contents::default();
+    for (pair, pieces) in pairs.iter().enumerate() {
+        for (state, piece) in pieces {
+            if pair == 0 || is_shared_out(app, *state) {
+                contents.take_in(app, *state, piece, now)?;
+            }
+        }
+    }
+    contents.add_values(app, now);
+    let doubled = contents.doubled;
+    let fault = (doubled > 0).then(|| format!("{doubled} keys have two owners"));
+    Ok((contents.into_json(app), fault))
+}
+
+/// Whether each pair has its own part of the state.
+fn is_shared_out<A: App>(app: &mut A, state: u16) -> bool {
+    usize::from(state) < A::STATES
+        && matches!(app.state(state.into()).kind(), Kind::Keyed | Kind::Commutative)
 }
 
 fn to_json(describe: &mut dyn FnMut(&mut dyn Describe)) -> Value {

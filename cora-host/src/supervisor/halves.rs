@@ -6,36 +6,47 @@
 use std::os::fd::{AsFd as _, AsRawFd as _};
 use std::process::Stdio;
 
-use cora_runtime::link::region::{Identity, NicStatus, Region, generation, wake};
+use cora_runtime::link::region::{Identity, NicStatus, Region, Rings, generation, wake};
 
+use crate::control::configuration::Configuration;
 use crate::durability::carried;
-use crate::node::nic_process;
+use crate::ingress::capture::Cable;
+use crate::memory::map;
+use crate::node::host_process::HOST_COMMAND;
 use crate::process::child;
-use crate::supervisor::{HOST_COMMAND, SharedFile, Supervisor};
+use crate::supervisor::nic_command;
+use crate::supervisor::pair::{Pair, SharedFile};
 use crate::{RunError, SharedFutex};
 
-impl Supervisor<'_> {
+impl Pair<'_> {
     pub(super) fn start_nic(&mut self) -> Result<(), RunError> {
-        let options = &self.request.run.options;
+        let options = &self.common.run.options;
         let SharedFile { file, bytes, .. } = &self.regions;
         let (command, image) =
-            nic_process::command(self.program, options.nic, file.as_fd(), *bytes)?;
-        self.nic.began(child::spawn(command, None, options.pages)?, image);
+            nic_command::command(&self.common.program, options.nic, file.as_fd(), *bytes)?;
+        let core = self.cores.map(|cores| cores.nic);
+        self.nic.began(child::spawn(command, core, options.pages)?, image);
         self.nic_since = self.region.identity().generation;
         self.nic_dead = false;
         self.outcomes.nic_begins(&self.wire.tally);
         Ok(())
     }
 
-    pub(super) fn start_host(&mut self, afresh: bool) -> Result<(), RunError> {
+    pub(super) fn start_host(
+        &mut self,
+        configuration: &Configuration,
+        afresh: bool,
+    ) -> Result<(), RunError> {
+        let failed = |cause| RunError::System { what: "a file for an account", cause };
+        let account = map::memory_file("cora-account").map_err(|errno| failed(errno.into()))?;
+        let version = configuration.file();
         let mut command = child::own(HOST_COMMAND);
         command.args(self.regions.arguments()).args(self.standby.arguments());
         command.arg(self.page_file.file.as_raw_fd().to_string());
         command.arg(std::process::id().to_string());
-        let version = self.configuration.file();
         let memory = [&self.regions, &self.standby, &self.page_file];
         let mut files: Vec<_> = memory.iter().map(|shared| shared.file.as_fd()).collect();
-        files.push(version);
+        files.extend([version, account.as_fd()]);
         if let Some((file, bytes)) = &self.before {
             command.arg("--before").args([file.as_raw_fd().to_string(), bytes.to_string()]);
             files.push(file.as_fd());
@@ -43,32 +54,44 @@ impl Supervisor<'_> {
         if afresh {
             command.arg("--afresh");
         }
-        command.arg("--version").arg(version.as_raw_fd().to_string());
-        command.arg("--epoch").arg(self.wire.cable.clock().epoch().to_string());
-        command.args(&self.request.run.words);
+        let option = |name: &str, value: String| [format!("--{name}"), value];
+        command.args(option("version", version.as_raw_fd().to_string()));
+        command.args(option("account", account.as_raw_fd().to_string()));
+        command.args(option("pair", self.number.to_string()));
+        command.args(option("latest", self.wire.latest().to_string()));
+        if let Some(epoch) = self.common.epoch {
+            command.args(option("epoch", epoch.to_string()));
+        }
+        command.args(&self.common.run.words);
         child::gets(&mut command, &files);
         self.outcomes.host_begins(self.page.renew());
         self.wire.change_again();
-        command.stdout(Stdio::piped());
-        let mut child = child::spawn(command, None, self.request.run.options.pages)?;
-        self.account = child.stdout.take();
+        // Handlers may print; packets may leave by standard output.
+        command.stdout(Stdio::from(std::io::stderr()));
+        let core = self.cores.map(|cores| cores.host);
+        let child = child::spawn(command, core, self.common.run.options.pages)?;
+        self.account = Some(account);
         self.host.began(child, None);
         Ok(())
     }
 
     /// Whether the NIC reports that it is attached to the current region.
-    pub(super) fn nic_works(&self) -> bool {
+    pub(crate) fn nic_works(&self) -> bool {
         self.nic.is_alive()
             && matches!(self.region.nic_status(), Some(NicStatus::Ready | NicStatus::Running))
     }
 
     /// Whether the host has left the previous region, and is attached to the current one.
-    pub(super) fn host_works(&self) -> bool {
+    pub(crate) fn host_works(&self) -> bool {
         self.host.is_alive() && self.page.attached() == self.region.identity().generation
     }
 
     /// Detects dead halves, and creates the next region when each living half has reached this one.
-    pub(super) fn look(&mut self) -> Result<(), RunError> {
+    pub(super) fn look(
+        &mut self,
+        configuration: &Configuration,
+        cable: &mut impl Cable,
+    ) -> Result<(), RunError> {
         if !self.nic.is_alive() && self.region.nic_status() == Some(NicStatus::Starting) {
             // It will not reach this region any more: a new host need not wait until it leaves the
             // previous one.
@@ -76,7 +99,7 @@ impl Supervisor<'_> {
         }
         if self.leaving && (self.nic_works() || !self.nic.is_alive()) {
             self.leaving = false;
-            self.wire.follow(&self.region.rings())?;
+            self.follow(&self.region.rings(), cable)?;
         }
         let (nic, host) = (self.nic_works(), self.host_works());
         if nic && host {
@@ -89,7 +112,7 @@ impl Supervisor<'_> {
         let arrived = (nic || !self.nic.is_alive()) && (host || !self.host.is_alive());
         // At the end the NIC may be gone while the host still counts, or the reverse.
         let finishes = self.nic.has_finished() || self.host.has_finished() || self.ends_alone;
-        let ends = self.wire.cable.stopped && finishes;
+        let ends = self.stopped && finishes;
         let may_begin = [&self.nic, &self.host].iter().all(|it| it.is_alive() || it.may_begin());
         let came_here = self.page.attached() == self.region.identity().generation;
         if !self.host.is_alive() && !came_here && !ends {
@@ -103,13 +126,13 @@ impl Supervisor<'_> {
                 // new, or it was told.
                 self.tell_deaths(&[]);
                 self.host.again()?;
-                let afresh = self.region.identity().afresh || !self.rests_on.is_empty();
-                return self.start_host(afresh);
+                let afresh = self.region.identity().afresh || !self.common.rests_on.is_empty();
+                return self.start_host(configuration, afresh);
             }
         }
         let died = [&self.nic, &self.host].iter().any(|half| !half.is_alive());
         if died && arrived && !self.leaving && !ends && may_begin {
-            return self.succeed();
+            return self.succeed(configuration, cable);
         }
         Ok(())
     }
@@ -117,28 +140,38 @@ impl Supervisor<'_> {
     /// States that died with the host and that flows depend on: those without a replica, and those
     /// with a damaged one.
     fn lost_with_host(&self) -> Vec<String> {
-        let rests_on = self.rests_on.iter().map(|name| (*name).to_owned());
+        let rests_on = self.common.rests_on.iter().map(|name| (*name).to_owned());
         rests_on.chain(self.damaged()).collect()
     }
 
     /// The singletons with a damaged replica.
     fn damaged(&self) -> Vec<String> {
-        carried::damaged(self.standby.words, &self.entries)
+        carried::damaged(self.standby.words, &self.common.entries)
     }
 
     /// Creates the next region, and restarts each dead half.
-    fn succeed(&mut self) -> Result<(), RunError> {
+    fn succeed(
+        &mut self,
+        configuration: &Configuration,
+        cable: &mut impl Cable,
+    ) -> Result<(), RunError> {
         let identity = self.region.identity();
         let generation = identity.generation + 1;
         let (nic_died, host_died) = (!self.nic.is_alive(), !self.host.is_alive());
         let lost = if host_died { self.lost_with_host() } else { Vec::new() };
         self.tell_deaths(&lost);
+        if nic_died {
+            // All that it published is there to be sent. The host learns how much of its own left.
+            while self.drain(cable)? {}
+        }
         let place = generation::place(self.regions.words, generation);
         // Packets wait, so pages are not allocated in advance.
         let afresh = !lost.is_empty();
         let identity = Identity { generation, resident: false, afresh, ..identity };
-        let next = Region::create(place, &self.layout, identity).map_err(RunError::Region)?;
-        self.page.announce(identity);
+        let next =
+            Region::create(place, &self.common.layout, identity).map_err(RunError::Region)?;
+        let left = self.wire.tally.from_host.total() - self.left_before;
+        self.page.announce(identity, left);
         generation::announce(self.regions.words, generation);
         wake(&self.region.nic_bell(SharedFutex));
         wake(&self.region.host_bell(SharedFutex));
@@ -146,16 +179,22 @@ impl Supervisor<'_> {
         (self.nic_arrived, self.nic_astray) = (false, None);
         if nic_died {
             self.nic.again()?;
-            // All that it published is there to be read.
-            self.wire.follow(&next.rings())?;
+            self.follow(&next.rings(), cable)?;
             self.start_nic()?;
         } else {
             self.leaving = true;
         }
         if host_died {
             self.host.again()?;
-            self.start_host(afresh)?;
+            self.start_host(configuration, afresh)?;
         }
+        Ok(())
+    }
+
+    /// Connects the wire to the rings of the current region.
+    fn follow(&mut self, rings: &Rings, cable: &mut impl Cable) -> Result<(), RunError> {
+        self.wire.follow(rings, cable)?;
+        self.left_before = self.wire.tally.from_host.total();
         Ok(())
     }
 }

@@ -7,20 +7,25 @@
 //! | half | time without progress | result |
 //! | --- | --- | --- |
 //! | either, working | `--patience` | ended, and restarted |
-//! | either, starting | [`BEGINNING`] | the same |
+//! | either, starting | [`BEGINNING`], `--patience` on a capture | the same |
 //! | the NIC, not at the current region | `--patience`; [`BEGINNING`] on its way | the same |
 //! | the host, writing its final state | [`ENDING`] | the same |
-//! | either, after the end of the wire | [`END`] in all | ended for good; the host still reports |
+//! | either, after the end of a live wire | [`END`] | ended for good; the host still reports |
+//!
+//! A run on a capture can be repeated, and packets wait for it. So there the host may take its
+//! time, and the run ends with a half that ended by its own fault: the cause is more useful than
+//! the rest of the packets. Only halves that are killed from outside, or that break the protocol,
+//! are followed by others, as often as `--restarts` says.
 
 use std::time::{Duration, Instant};
 
 use crate::RunError;
+use crate::ingress::capture::Cable;
 use crate::ingress::feed::WireEnd;
-use crate::ingress::ports::LiveWire;
+use crate::node::host_page::Phase;
 use crate::process::log;
-use crate::supervisor::Supervisor;
-use crate::supervisor::host_page::Phase;
-use crate::supervisor::process::NIC;
+use crate::supervisor::half::{Half, NIC};
+use crate::supervisor::pair::Pair;
 
 /// How long a half may take to make its states, and to take over those of its predecessor.
 pub(super) const BEGINNING: Duration = Duration::from_secs(30);
@@ -31,15 +36,29 @@ const END: Duration = Duration::from_secs(30);
 /// Maximum number of NIC deaths after the end of the wire.
 const MOST_DEATHS_AT_END: u32 = 3;
 
-impl Supervisor<'_> {
+impl Pair<'_> {
     /// How long a working half may make no progress.
-    pub(super) fn patience(&self) -> Duration {
-        self.request.run.options.patience()
+    fn patience(&self) -> Duration {
+        self.common.run.options.patience()
+    }
+
+    /// The same for a half that starts. One of a live run allocates all its memory.
+    fn patience_at_begin<C: Cable>(&self) -> Duration {
+        if C::LIVE {
+            BEGINNING.max(self.patience())
+        } else {
+            self.common.run.options.slow_patience()
+        }
+    }
+
+    /// The same for a host that works.
+    fn host_patience<C: Cable>(&self) -> Duration {
+        if C::LIVE { self.patience() } else { self.common.run.options.slow_patience() }
     }
 
     /// Whether both halves work: attached to the current region, with recent heartbeats. Callers
     /// may rely on it: a NIC that dies from then on is restarted without limit.
-    pub(super) fn works(&self) -> bool {
+    pub(crate) fn works(&self) -> bool {
         let patience = self.patience();
         let have_worked = self.nic.has_worked && self.host.has_worked;
         have_worked
@@ -50,41 +69,41 @@ impl Supervisor<'_> {
     }
 
     /// Detects dead halves, and ends those that hang and a NIC that broke the protocol.
-    pub(super) fn judge(&mut self) -> Result<(), RunError> {
-        self.judge_nic()?;
-        let patience = match self.page.phase() {
-            Phase::Starts => BEGINNING.max(self.patience()),
-            Phase::Serves => self.patience(),
-            Phase::Ends => ENDING.max(self.patience()),
-        };
-        let died = self.host.look(self.page.heartbeat(), patience)?;
-        if died && self.host.fell_in(self.page.packet()) {
-            self.outcomes.panicked();
-        }
-        if died && !self.host.has_finished() {
-            self.away_since.get_or_insert_with(Instant::now);
-        }
-        if self.wire.cable.stopped {
-            self.judge_end()?;
-        }
-        Ok(())
+    pub(super) fn judge<C: Cable>(&mut self, cable: &C) -> Result<(), RunError> {
+        self.judge_nic(cable)?;
+        self.judge_host(cable)?;
+        if self.stopped { self.judge_end::<C>() } else { Ok(()) }
     }
 
-    fn judge_nic(&mut self) -> Result<(), RunError> {
+    fn judge_host<C: Cable>(&mut self, cable: &C) -> Result<(), RunError> {
+        let working = self.host_patience::<C>();
+        let patience = match self.page.phase() {
+            Phase::Starts => self.patience_at_begin::<C>(),
+            Phase::Serves => working,
+            Phase::Ends => ENDING.max(working),
+        };
+        let died = self.host.look(self.page.heartbeat(), patience)?;
+        if !died || self.host.has_finished() {
+            return Ok(());
+        }
+        let packet = self.page.packet();
+        self.outcomes.panicked(self.host.fell_in(packet));
+        self.away_since.get_or_insert_with(Instant::now);
+        self.goes_on(|pair| &pair.host, packet, cable)
+    }
+
+    fn judge_nic<C: Cable>(&mut self, cable: &C) -> Result<(), RunError> {
         if self.page.accused() >= self.nic_since {
             self.nic_broke_protocol("told the host what makes no sense")?;
         }
         let patience = self.patience();
-        let on_its_way = if self.nic_arrived { patience } else { BEGINNING.max(patience) };
+        let on_its_way = if self.nic_arrived { patience } else { self.patience_at_begin::<C>() };
         let mut died = self.nic.look(self.region.nic_heartbeat(), on_its_way)?;
-        if died && self.nic.fell_in(self.region.nic_packet()) {
-            self.outcomes.panicked();
-        }
         if self.nic_works() || !self.nic.is_alive() {
             self.nic_arrived |= self.nic.is_alive();
             self.nic_astray = None;
         } else if self.nic_astray.get_or_insert_with(Instant::now).elapsed() > on_its_way
-            && !self.wire.cable.stopped
+            && !self.stopped
         {
             self.nic.stood_still += 1;
             let seconds = on_its_way.as_secs();
@@ -94,17 +113,52 @@ impl Supervisor<'_> {
         // It may have been ended elsewhere.
         died |= !self.nic.is_alive() && !self.nic_dead;
         self.nic_dead = !self.nic.is_alive();
-        if died && !self.nic.has_finished() {
-            self.away_since.get_or_insert_with(Instant::now);
-            self.deaths_at_end += u32::from(self.wire.cable.stopped);
+        if !died || self.nic.has_finished() {
+            return Ok(());
         }
-        Ok(())
+        let packet = self.region.nic_packet();
+        self.outcomes.panicked(self.nic.fell_in(packet));
+        self.away_since.get_or_insert_with(Instant::now);
+        self.deaths_at_end += u32::from(self.stopped);
+        self.goes_on(|pair| &pair.nic, packet, cable)
+    }
+
+    /// Whether a run on a capture goes on after the death of this half; the error is the cause.
+    fn goes_on<C: Cable>(
+        &mut self,
+        half: impl Fn(&Self) -> &Half,
+        packet: Option<u64>,
+        cable: &C,
+    ) -> Result<(), RunError> {
+        if C::LIVE || self.host.has_finished() {
+            return Ok(());
+        }
+        let left = self.wire.tally.from_nic.total();
+        let (handled, was_killed) = (self.page.handled(), half(self).was_killed());
+        let through = handled + left;
+        self.deaths_in_a_row =
+            if through == self.through { self.deaths_in_a_row.saturating_add(1) } else { 1 };
+        self.through = through;
+        if was_killed && self.deaths_in_a_row <= self.common.restarts {
+            return Ok(());
+        }
+        let cause = half(self).cause(self.taken.saturating_sub(through));
+        Err(match packet.filter(|_| !was_killed) {
+            None => cause,
+            Some(number) => {
+                RunError::InPacket { error: Box::new(cause), packet: cable.describe(number) }
+            }
+        })
     }
 
     /// After the end of the wire, halves end by themselves, or are ended.
-    fn judge_end(&mut self) -> Result<(), RunError> {
+    fn judge_end<C: Cable>(&mut self) -> Result<(), RunError> {
+        // The rest of a capture may take its time, as long as both halves make progress.
+        if !C::LIVE && self.nic.is_alive() {
+            return Ok(());
+        }
         let over = self.stopped_since.get_or_insert_with(Instant::now).elapsed() > END;
-        let dies = self.deaths_at_end > MOST_DEATHS_AT_END;
+        let dies = C::LIVE && self.deaths_at_end > MOST_DEATHS_AT_END;
         if !self.ends_alone && (over || dies) && (self.nic.is_alive() || self.host.is_alive()) {
             self.ends_alone = true;
             self.page.finish_alone();
@@ -129,7 +183,7 @@ impl Supervisor<'_> {
     /// Does work at the wire's end of the rings, where errors may be the NIC's fault.
     pub(super) fn of_nic(
         &mut self,
-        mut work: impl FnMut(&mut WireEnd<LiveWire>) -> Result<bool, RunError>,
+        work: impl FnOnce(&mut WireEnd) -> Result<bool, RunError>,
     ) -> Result<bool, RunError> {
         match work(&mut self.wire) {
             Err(error) if error.is_nics_fault() => {
@@ -143,12 +197,16 @@ impl Supervisor<'_> {
 
     /// Logs dead halves, with a rate limit, and the states lost with the host.
     pub(super) fn tell_deaths(&mut self, lost: &[String]) {
+        let pair = match self.common.run.options.pairs {
+            1 => String::new(),
+            _ => format!("pair {}: ", self.number),
+        };
         for half in [&mut self.nic, &mut self.host] {
             let with_it = if half.name == NIC { String::new() } else { with_it(lost) };
             if !half.is_alive()
                 && let Some(news) = half.news()
             {
-                log::say(format_args!("{news}: it is started again{with_it}"));
+                log::say(format_args!("{pair}{news}: it is started again{with_it}"));
             }
         }
     }

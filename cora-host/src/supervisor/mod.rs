@@ -1,19 +1,24 @@
-//! A live run in three processes; either of the two halves may die at any time.
+//! A run with a NIC: each of its pairs is two processes, of which either may die at any time.
 //!
 //! ```text
-//!          supervisor: ports, regions, standby memory            outlives both
+//!          supervisor: cable, regions, standby memory            outlives all halves
 //!            │ wire rings                │ starts, watches, starts again
 //!            ▼                           ▼
-//!          NIC half  ── punt, back ──  host half
+//!          NIC half  ── punt, back ──  host half                 a pair; there may be several
 //! ```
+//!
+//! The supervisor moves frames between a cable and its pairs. The cable is two ports, or a capture,
+//! which is a port that ends. Pairs share nothing; each packet is steered to one
+//! ([`cora_runtime::steering`]). Every pair's tables have the declared capacity. So a pair's table
+//! is full no sooner than that of a single pair, even with uneven steering.
 //!
 //! When a half dies, the supervisor creates a region of the next generation and announces it
 //! ([`cora_runtime::link::region::generation`]). The living half finishes the published work of the
 //! dead one, and continues in the new region; the dead one is restarted there. A new host first
 //! reads the records that the dead one left unread. Frames that a dead NIC had not taken are fed in
-//! again. While the NIC is away and its ring full, frames are dropped as `nic-away`. While the host
-//! is away and its ring full, the NIC drops the host's packets as `host-away`, and continues with
-//! the flows that it owns.
+//! again. Frames of a capture wait meanwhile. Frames of ports don't: while the NIC is away and its
+//! ring full, they are dropped as `nic-away`. While the host is away and its ring full, the NIC
+//! drops the host's packets as `host-away`, and continues with the flows that it owns.
 //!
 //! The supervisor trusts the host half, and neither trusts the NIC half. Supervisor and host
 //! communicate through a page that is inaccessible to the NIC half. The side that detects a
@@ -22,66 +27,37 @@
 //!
 //! | module | concept |
 //! | --- | --- |
-//! | `prepared` | preparation of a run, before anything is opened or started |
+//! | `pair` | a pair: memory, processes, end of the wire |
 //! | `halves` | the start of halves, and the transition to the next region |
-//! | `process` | one half's process |
+//! | `half` | one half's process |
 //! | `judge` | the end of halves that hang or broke the protocol |
-//! | `host_page` | the page shared by supervisor and host |
-//! | `account` | the outcome of each packet, even if halves die |
-//! | `host_process` | the host half as a separate process |
-//! | `commands` | the execution of orders |
-//! | `catch_up` | records that a dead host left unread |
+//! | `nic_command` | the command that starts a NIC half |
+//! | `outcomes` | the outcome of each packet, even if halves die |
 
-mod account;
-mod catch_up;
-mod commands;
+mod half;
 mod halves;
-mod host_page;
-mod host_process;
 mod judge;
-mod prepared;
-mod process;
+mod nic_command;
+mod outcomes;
+mod pair;
 
-use std::os::fd::{AsRawFd as _, OwnedFd};
-use std::path::Path;
-use std::sync::atomic::AtomicU64;
 use std::time::{Duration, Instant};
 
 use cora_core::app::App;
-use cora_runtime::link::region::{HashSeed, Identity, Region, RegionLayout, generation, wake};
-use serde_json::Value;
+use cora_core::packet::{MAX_FRAME, Packet};
+use cora_runtime::link::message::Stamp;
+use cora_runtime::steering::Steering;
 
-pub(crate) use crate::control::configuration::CHANGE_COMMAND;
+use crate::RunError;
 use crate::control::configuration::Configuration;
-pub(crate) use crate::control::configuration::make_change;
-use crate::control::socket::Control;
-use crate::control::stop::Stop;
-pub(crate) use crate::control::upgrade::LAYOUT_COMMAND;
-pub(crate) use crate::control::upgrade::Legacy;
-pub(crate) use crate::control::upgrade::REHEARSE;
-use crate::control::upgrade::WayBack;
-use crate::durability::layout::Layout;
-use crate::ingress::capture::Cable as _;
-use crate::ingress::clock::Clock;
-use crate::ingress::feed::WireEnd;
-pub(crate) use crate::ingress::port_names::Ports;
-use crate::ingress::ports::LiveWire;
-use crate::memory::map;
-use crate::node::capture_run::random_seed;
-use crate::node::pair::layout;
-pub(crate) use crate::observe::live_report::LiveReport;
-use crate::observe::progress::Telling;
-use crate::options::Run;
-use crate::supervisor::account::{Known, Outcomes};
-use crate::supervisor::commands::Checks;
-use crate::supervisor::host_page::HostPage;
-pub(crate) use crate::supervisor::host_process::HOST_COMMAND;
-pub(crate) use crate::supervisor::host_process::HostArguments;
-pub(crate) use crate::supervisor::host_process::entry_layout;
-pub(crate) use crate::supervisor::host_process::host_half;
-use crate::supervisor::prepared::Prepared;
-use crate::supervisor::process::{Half, NIC};
-use crate::{Program, RunError, SharedFutex};
+use crate::ingress::capture::{Cable, Next};
+use crate::observe::account::Ended;
+use crate::observe::report::Lives;
+use crate::process::cores;
+use crate::supervisor::half::Half;
+pub(crate) use crate::supervisor::nic_command::NIC_COMMAND;
+use crate::supervisor::pair::Offered;
+pub(crate) use crate::supervisor::pair::{Before, Common, Pair};
 
 /// Interval between checks of the processes.
 const LOOK_EVERY: Duration = Duration::from_millis(1);
@@ -89,325 +65,203 @@ const LOOK_EVERY: Duration = Duration::from_millis(1);
 const ROUNDS: u32 = 50;
 /// Duration of that wait: nobody wakes it for output.
 const WAIT: Duration = Duration::from_micros(200);
+/// Frames fed to each pair before their output is sent.
+const BURST: usize = 64;
 
-/// The request for a live run.
-#[derive(Clone, Debug)]
-pub(crate) struct LiveRequest {
-    pub(crate) run: Run,
-    pub(crate) ports: Ports,
-    /// The legacy of the previous program.
-    pub(crate) legacy: Option<Legacy>,
-    /// Only a rehearsal, to show that it can run.
-    pub(crate) rehearses: bool,
+/// A frame that waits for room at its pair.
+#[derive(Clone, Copy, Debug)]
+struct Pending {
+    pair: usize,
+    stamp: Stamp,
+    length: usize,
 }
 
-impl LiveRequest {
-    /// Whether pages are allocated before the first packet. After another build packets wait, and
-    /// beside another one they would be allocated twice.
-    const fn is_resident(&self) -> bool {
-        self.legacy.is_none() && !self.rehearses
-    }
+/// The supervisor of all pairs.
+pub(crate) struct Supervisor<'a, C> {
+    pub(crate) cable: C,
+    pub(crate) pairs: Vec<Pair<'a>>,
+    pub(crate) configuration: Configuration,
+    steering: Steering,
+    buffer: Vec<u8>,
+    pending: Option<Pending>,
+    /// No more frames come: the time of the last one.
+    ended: Option<u64>,
 }
 
-/// Runs the program between two ports until it is told to end.
-pub(crate) fn supervise<A: App>(
-    program: &Program,
-    request: &LiveRequest,
-) -> Result<LiveReport, RunError> {
-    // This comes first: no other thread takes signals yet.
-    let stop = Stop::new(request.run.options.seconds.map(Duration::from_secs));
-    let mut way_back = request.legacy.as_ref().and_then(WayBack::of);
-    let ended = attempt::<A>(program, request, stop, &mut way_back);
-    match (ended, way_back) {
-        (Err(why), Some(way_back)) => Err(way_back.take(&why)),
-        (ended, _) => ended,
-    }
-}
-
-/// The way back is dropped once both halves worked.
-fn attempt<A: App>(
-    program: &Program,
-    request: &LiveRequest,
-    stop: Stop,
-    way_back: &mut Option<WayBack>,
-) -> Result<LiveReport, RunError> {
-    let own = crate::control::upgrade::own_file()?;
-    let layout = layout::<A>();
-    let prepared = Prepared::of::<A>(request, 2 * layout.bytes())?;
-    let files = request.legacy.map_or([None; 2], |legacy| legacy.ports);
-    let clock = request.legacy.map_or_else(Clock::begin, |legacy| Clock::since(legacy.epoch));
-    let wire = LiveWire::open(&request.ports, files, clock)?;
-    let mut supervisor = Supervisor::start(A::PLAN.hash, program, request, prepared, layout, wire)?;
-    if supervisor.run::<A>(stop, &own, way_back)? {
-        let legacy = supervisor.legacy();
-        let ports = supervisor.wire.cable.upgrades();
-        return Err(crate::control::upgrade::become_program(&own, ports, legacy));
-    }
-    supervisor.end::<A>()
-}
-
-/// A file of shared memory, passed only to selected halves.
-struct SharedFile {
-    file: OwnedFd,
-    bytes: usize,
-    words: &'static [AtomicU64],
-}
-
-impl SharedFile {
-    /// Creates an empty file.
-    fn create(bytes: usize) -> Result<Self, RunError> {
-        let (file, words) = map::shared_memory(bytes)
-            .map_err(|errno| RunError::System { what: "shared memory", cause: errno.into() })?;
-        Ok(Self { file, bytes, words })
-    }
-
-    /// The arguments for the halves: number of the file, bytes.
-    fn arguments(&self) -> [String; 2] {
-        [self.file.as_raw_fd().to_string(), self.bytes.to_string()]
-    }
-}
-
-struct Supervisor<'a> {
-    program: &'a Program,
-    request: &'a LiveRequest,
-    layout: RegionLayout,
-    regions: SharedFile,
-    standby: SharedFile,
-    /// The page shared by supervisor and host.
-    page: HostPage,
-    page_file: SharedFile,
-    /// The replicas of the previous program and their length in bytes, until they are carried over.
-    before: Option<(OwnedFd, usize)>,
-    entries: Layout,
-    /// States with entries that are lost in an upgrade.
-    forgotten: Vec<&'static str>,
-    /// States that die with the host, and flows with them.
-    rests_on: &'static [&'static str],
-    configuration: Configuration,
-    control: Option<Control>,
-    checks: Checks,
-    region: Region,
-    wire: WireEnd<LiveWire>,
-    /// The NIC lives and has not left the previous region yet: the wire is still connected there.
-    leaving: bool,
-    nic: Half,
-    host: Half,
-    /// The generation in which the current NIC started.
-    nic_since: u64,
-    /// The NIC has reached the current region.
-    nic_arrived: bool,
-    /// Since when it lives without being there.
-    nic_astray: Option<Instant>,
-    /// Its death was noticed.
-    nic_dead: bool,
-    /// Outcomes that ended halves can't report.
-    outcomes: Outcomes,
-    /// When the wire was closed, and how often the NIC has died since.
-    stopped_since: Option<Instant>,
-    deaths_at_end: u32,
-    /// The host ends by itself: the NIC does not end.
-    ends_alone: bool,
-    /// The stream of the host's account.
-    account: Option<std::process::ChildStdout>,
-    /// When a half was found dead; `None` while none is away.
-    away_since: Option<Instant>,
-    pauses_us: Vec<u64>,
-    nic_away: u64,
-    telling: Telling,
-}
-
-impl<'a> Supervisor<'a> {
-    fn start(
-        plan: u64,
-        program: &'a Program,
-        request: &'a LiveRequest,
-        prepared: Prepared,
-        layout: RegionLayout,
-        wire: LiveWire,
+impl<'a, C: Cable> Supervisor<'a, C> {
+    /// Starts the halves of all pairs. Their first regions have this generation; `before` are the
+    /// replicas of the previous program, if there was one.
+    pub(crate) fn start(
+        common: &'a Common,
+        cable: C,
+        configuration: Configuration,
+        generation: u64,
+        before: Vec<Before>,
     ) -> Result<Self, RunError> {
-        let options = &request.run.options;
-        let Prepared { entries, standby, forgotten, rests_on, configuration } = prepared;
-        let regions = SharedFile::create(2 * layout.bytes())?;
-        let standby = SharedFile::create(standby)?;
-        let seed = HashSeed(random_seed());
-        let generation = request.legacy.map_or(0, |legacy| legacy.generation) + 1;
-        let resident = request.is_resident();
-        let identity = Identity { plan, generation, seed, resident, afresh: false };
-        let place = generation::place(regions.words, generation);
-        let region = Region::create(place, &layout, identity).map_err(RunError::Region)?;
-        generation::announce(regions.words, generation);
-        let page_file = SharedFile::create(host_page::BYTES)?;
-        let page = HostPage::new(page_file.words);
-        page.begin(identity);
-        let mut supervisor = Self {
-            control: options.control.as_deref().map(Control::listen).transpose()?,
-            checks: Checks::default(),
+        let number = common.run.options.pairs;
+        let mut before = before.into_iter();
+        let cores = cores::assign(number.into());
+        let pairs = (0..number).zip(cores);
+        let pairs = pairs
+            .map(|(number, cores)| Pair::new(common, number, cores, generation, before.next()));
+        let mut pairs = pairs.collect::<Result<Vec<_>, _>>()?;
+        for pair in &mut pairs {
+            pair.start_nic()?;
+            pair.start_host(&configuration, false)?;
+        }
+        Ok(Self {
+            cable,
+            pairs,
             configuration,
-            forgotten,
-            program,
-            request,
-            layout,
-            standby,
-            page,
-            page_file,
-            before: request.legacy.map(left_by).transpose()?,
-            entries,
-            rests_on,
-            wire: WireEnd::new(wire, &region.rings()),
-            region,
-            regions,
-            leaving: false,
-            nic: Half::new(NIC, options),
-            host: Half::new("host", options),
-            nic_since: generation,
-            nic_arrived: false,
-            nic_astray: None,
-            nic_dead: false,
-            outcomes: Outcomes::default(),
-            stopped_since: None,
-            deaths_at_end: 0,
-            ends_alone: false,
-            account: None,
-            away_since: None,
-            pauses_us: Vec::new(),
-            nic_away: 0,
-            telling: Telling::begin(),
-        };
-        supervisor.start_nic()?;
-        supervisor.start_host(false)?;
-        Ok(supervisor)
+            steering: Steering::new(common.seed, number.into()),
+            buffer: vec![0; MAX_FRAME],
+            pending: None,
+            ended: None,
+        })
     }
 
-    /// Moves frames and watches both halves until both have ended in good order. Returns whether to
-    /// execute the program in this file then.
-    fn run<A: App>(
+    /// Moves frames and watches all halves, until all have ended in good order. Calls `look` about
+    /// once per millisecond.
+    pub(crate) fn run<A: App>(
         &mut self,
-        mut stop: Stop,
-        own: &Path,
-        way_back: &mut Option<WayBack>,
-    ) -> Result<bool, RunError> {
+        mut look: impl FnMut(&mut Self) -> Result<(), RunError>,
+    ) -> Result<(), RunError> {
         let mut next_look = Instant::now();
-        let mut replaces = false;
         let mut quiet = 0;
         loop {
-            let busy = self.move_frames()?;
+            let busy = self.move_frames::<A>()?;
             quiet = if busy { 0 } else { quiet + 1 };
             if Instant::now() >= next_look {
                 next_look = Instant::now() + LOOK_EVERY;
-                stop.look(replaces);
-                replaces |= self.obey::<A>(&mut stop, own);
-                self.configure(&mut stop);
-                self.wire.cable.look()?;
-                self.wire.cable.stopped |= replaces || stop.is_now();
-                self.judge()?;
-                self.look()?;
-                self.tell();
-                if self.before.is_some() && self.nic_works() && self.host_works() {
-                    *way_back = None;
-                    self.before = None;
-                    self.request.legacy.iter().for_each(crate::control::upgrade::let_go);
+                look(self)?;
+                self.cable.look()?;
+                let Self { cable, pairs, configuration, .. } = self;
+                for pair in pairs.iter_mut() {
+                    pair.stopped |= cable.has_ended();
+                    pair.judge(cable)?;
+                    pair.look(configuration, cable)?;
                 }
-                if self.wire.cable.stopped && !self.nic.is_alive() && !self.host.is_alive() {
-                    return Ok(replaces && !stop.is_now());
+                if pairs.iter().all(Pair::is_over) {
+                    break;
                 }
             }
             if quiet >= ROUNDS {
-                self.wire.cable.wait(WAIT);
+                self.cable.wait(WAIT);
             } else if !busy {
                 std::thread::yield_now();
             }
         }
-    }
-
-    /// Reports the progress to a user at a terminal.
-    fn tell(&mut self) {
-        let ((came, left), dropped) = (self.wire.cable.packets(), self.nic_away);
-        self.telling.tell(came, left, dropped, self.nic_works() && self.host_works());
+        for pair in &mut self.pairs {
+            while pair.drain(&mut self.cable)? {}
+        }
+        Ok(())
     }
 
     /// Returns whether there were any.
-    fn move_frames(&mut self) -> Result<bool, RunError> {
-        let mut busy = self.of_nic(WireEnd::drain)?;
-        // A NIC that is leaving its region takes nothing there any more.
-        if !self.leaving {
-            busy |= self.of_nic(WireEnd::feed)?;
-            wake(&self.region.nic_bell(SharedFutex));
+    fn move_frames<A: App>(&mut self) -> Result<bool, RunError> {
+        let mut busy = false;
+        for pair in &mut self.pairs {
+            busy |= pair.drain(&mut self.cable)?;
+            busy |= pair.feed_first()?;
         }
-        if (self.wire.is_full() || self.wire.is_distrusted()) && !self.nic_works() {
-            self.nic_away += self.wire.shed()?;
+        busy |= self.feed::<A>()?;
+        if let Some(now) = self.ended {
+            for pair in &mut self.pairs {
+                busy |= pair.feed_end(now)?;
+            }
         }
+        self.pairs.iter_mut().for_each(Pair::ring);
         Ok(busy)
     }
 
-    /// The legacy for the successor program.
-    fn legacy(&self) -> Legacy {
-        // The only shared memory file that stays open. If that fails, the new host reports it.
-        let _kept = rustix::io::fcntl_setfd(&self.standby.file, rustix::io::FdFlags::empty());
-        Legacy {
-            ports: [None; 2],
-            standby: (self.standby.file.as_raw_fd(), self.standby.bytes),
-            generation: self.region.identity().generation,
-            upgrades: self.upgrades() + 1,
-            version: self.configuration.latest(),
-            epoch: self.wire.cable.clock().epoch(),
-            image: None,
+    /// Feeds frames to their pairs; returns whether there were any.
+    fn feed<A: App>(&mut self) -> Result<bool, RunError> {
+        let is_alone = self.pairs.len() == 1;
+        let mut fed = false;
+        for _ in 0..BURST * self.pairs.len() {
+            let Some(next) = self.next::<A>()? else { break };
+            let Pending { pair, stamp, length } = next;
+            let frame = self.buffer.get(..length).unwrap_or_default();
+            let Some(pair) = self.pairs.get_mut(pair) else { break };
+            if pair.offer::<C>(stamp, frame, is_alone)? == Offered::Waits {
+                self.pending = Some(next);
+                break;
+            }
+            fed = true;
+        }
+        Ok(fed)
+    }
+
+    /// The next frame, which is in the buffer, and its pair.
+    fn next<A: App>(&mut self) -> Result<Option<Pending>, RunError> {
+        if let Some(pending) = self.pending.take() {
+            return Ok(Some(pending));
+        }
+        if self.ended.is_some() {
+            return Ok(None);
+        }
+        match self.cable.next(&mut self.buffer)? {
+            Next::Frame(stamp, length) => {
+                let frame = self.buffer.get_mut(..length).unwrap_or_default();
+                let pair = match self.pairs.len() {
+                    1 => 0,
+                    _ => self.steering.of_packet::<A::Group>(&Packet::new(frame, stamp.meta)),
+                };
+                Ok(Some(Pending { pair: pair as usize, stamp, length }))
+            }
+            Next::NotYet => Ok(None),
+            Next::End(now) => {
+                self.ended = Some(now);
+                Ok(None)
+            }
         }
     }
 
-    fn upgrades(&self) -> u64 {
-        self.request.legacy.map_or(0, |legacy| legacy.upgrades)
+    /// Whether both halves of all pairs are where they belong.
+    pub(crate) fn all_work(&self) -> bool {
+        self.pairs.iter().all(|pair| pair.nic_works() && pair.host_works())
     }
 
-    fn end<A: App>(mut self) -> Result<LiveReport, RunError> {
-        while self.of_nic(WireEnd::drain)? {}
-        let told: Option<Value> = match self.account.take() {
-            Some(told) if self.host.has_finished() => serde_json::from_reader(told).ok(),
-            _ => None,
-        };
-        let (came, left) = self.wire.cable.packets();
-        let mut dropped = self.wire.cable.dropped();
-        dropped.insert("nic-away", self.nic_away);
-        let known = Known {
-            fed: came - self.nic_away - self.wire.cable.too_long,
-            tally: self.wire.tally,
-            unread: self.page.lost(),
-            ..account::read(told.as_ref(), || self.page.renew())
-        };
-        let (outcomes, fault) = std::mem::take(&mut self.outcomes).whole(known);
-        let halves = told.map(|told| account::with(told, &outcomes));
-        let mut faults: Vec<String> = fault.into_iter().collect();
-        if halves.is_none() {
-            faults.push("the host half did not come to its end: its account is missing".into());
-        }
-        Ok(LiveReport {
-            tables: self.tables::<A>(),
-            upgrades: self.upgrades(),
+    /// Frames dropped because no NIC took them.
+    pub(crate) fn nic_away(&self) -> u64 {
+        let dropped: u64 = self.pairs.iter().map(|pair| pair.nic_away).sum();
+        // At the end nobody takes a frame that still waits.
+        dropped + u64::from(self.pending.is_some() && self.pairs.iter().all(Pair::is_over))
+    }
+
+    /// The version of read-mostly states that is in force at all pairs.
+    pub(crate) fn version_in_force(&self) -> u64 {
+        self.pairs.iter().map(|pair| pair.page.version()).min().unwrap_or(0)
+    }
+
+    /// The latest generation of a region.
+    pub(crate) fn generation(&self) -> u64 {
+        self.pairs.iter().map(|pair| pair.region.identity().generation).max().unwrap_or(0)
+    }
+
+    /// The life of all halves, at the end.
+    pub(crate) fn lives(&self, upgrades: u64) -> Lives {
+        let mut lives = Lives {
+            upgrades,
             version: self.configuration.number(),
-            ports: ["inside", "outside"].into_iter().zip(self.wire.cable.report()).collect(),
-            schema: "cora-live/1",
-            program: A::NAME,
-            plan: format!("{:016x}", A::PLAN.hash),
-            packets_in: came,
-            packets_out: left,
-            outcomes: account::at_wire(outcomes, self.nic_away, self.wire.cable.too_long),
-            dropped: dropped.into_iter().filter(|(_, count)| *count > 0).collect(),
-            fed_again: self.wire.fed_again,
-            restarts: [&self.nic, &self.host].map(|half| (half.name, half.restarts)).into(),
-            stood_still: [&self.nic, &self.host].map(|half| (half.name, half.stood_still)).into(),
-            broke_protocol: self.nic.lied,
-            damaged_copies: self.page.damaged(),
-            pauses_us: self.pauses_us,
-            generation: self.region.identity().generation,
-            halves,
-            faults,
-        })
+            generation: self.generation(),
+            ..Lives::default()
+        };
+        for pair in &self.pairs {
+            for Half { name, restarts, stood_still, .. } in [&pair.nic, &pair.host] {
+                *lives.restarts.entry(name).or_default() += restarts;
+                *lives.stood_still.entry(name).or_default() += stood_still;
+            }
+            lives.broke_protocol += pair.nic.lied;
+            lives.fed_again += pair.wire.fed_again;
+            lives.damaged_copies += pair.page.damaged();
+            lives.pauses_us.extend(&pair.pauses_us);
+        }
+        lives
     }
-}
 
-/// The replicas of the previous program, and their length in bytes.
-fn left_by(legacy: Legacy) -> Result<(OwnedFd, usize), RunError> {
-    let (file, bytes) = legacy.standby;
-    let left = map::left_file(file);
-    let failed = |errno| RunError::System { what: "copies of the program before", cause: errno };
-    Ok((left.map_err(|errno| failed(errno.into()))?, bytes))
+    /// The results of all pairs, and the cable.
+    pub(crate) fn end(self) -> (Vec<Ended>, C) {
+        (self.pairs.into_iter().map(Pair::end).collect(), self.cable)
+    }
 }

@@ -11,8 +11,15 @@ pub(crate) type Values = BTreeMap<Id, Vec<u8>>;
 /// Reads messages of one session.
 #[derive(Default)]
 pub(crate) struct Decoder {
-    templates: BTreeMap<u16, Vec<(Id, usize)>>,
+    domains: BTreeMap<u32, Domain>,
     pub(crate) records: Vec<Values>,
+}
+
+/// An observation domain: it numbers its templates and its records.
+#[derive(Default)]
+struct Domain {
+    templates: BTreeMap<u16, Vec<(Id, usize)>>,
+    records: usize,
 }
 
 impl Decoder {
@@ -30,20 +37,23 @@ impl Decoder {
     pub(crate) fn message(&mut self, message: &[u8]) {
         assert_eq!(word(message, 0), 10, "version");
         assert_eq!(usize::from(word(message, 2)), message.len(), "length");
+        let domain = self.domains.entry(double(message, 12)).or_default();
         // The sequence number says how many records came before.
-        assert_eq!(double(message, 8) as usize, self.records.len(), "sequence number");
+        assert_eq!(double(message, 8) as usize, domain.records, "sequence number");
         let mut sets = &message[16..];
         while !sets.is_empty() {
             let (set, rest) = sets.split_at(usize::from(word(sets, 2)));
             match word(set, 0) {
-                2 => self.templates(&set[4..]),
-                number @ 256.. => self.data(number, &set[4..]),
+                2 => domain.templates(&set[4..]),
+                number @ 256.. => self.records.extend(domain.data(number, &set[4..])),
                 other => panic!("a set of kind {other}"),
             }
             sets = rest;
         }
     }
+}
 
+impl Domain {
     fn templates(&mut self, mut bytes: &[u8]) {
         while bytes.len() >= 4 {
             let (number, count) = (word(bytes, 0), word(bytes, 2));
@@ -61,7 +71,8 @@ impl Decoder {
         }
     }
 
-    fn data(&mut self, template: u16, mut bytes: &[u8]) {
+    fn data(&mut self, template: u16, mut bytes: &[u8]) -> Vec<Values> {
+        let mut records = Vec::new();
         let fields = &self.templates[&template];
         let length = fields.iter().map(|(_, width)| width).sum();
         while bytes.len() >= length {
@@ -71,9 +82,11 @@ impl Decoder {
                 record.insert(*id, value.to_vec());
                 bytes = rest;
             }
-            self.records.push(record);
+            records.push(record);
         }
         assert!(bytes.iter().all(|byte| *byte == 0), "padding");
+        self.records += records.len();
+        records
     }
 }
 

@@ -17,6 +17,7 @@
 //!        │ group … piece … │
 //! ```
 
+mod index;
 pub(crate) mod singletons;
 pub(crate) mod store;
 
@@ -24,7 +25,7 @@ use std::sync::atomic::{AtomicU64, Ordering, fence};
 
 use cora_runtime::durability::{Holder, Replica, ReplicaStore};
 
-use crate::durability::heap::Index;
+use index::Index;
 use singletons::{Singletons, Sized};
 use store::store;
 

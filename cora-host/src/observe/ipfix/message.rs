@@ -21,8 +21,6 @@ const SET_HEAD: usize = 4;
 const TEMPLATE_SET: u16 = 2;
 /// Lower numbers are reserved for sets of other kinds.
 const FIRST_TEMPLATE: u16 = 256;
-/// The only observation domain: all packets of the program.
-const DOMAIN: u32 = 1;
 /// Limit of templates. A program that needs more uses elements for variable data, not for kinds of
 /// records.
 const MOST_TEMPLATES: usize = 64;
@@ -44,6 +42,8 @@ struct Template {
 
 /// Builds messages.
 pub(super) struct Messages {
+    /// The observation domain: the packets of one pair, which are counted from 1.
+    domain: u32,
     /// Maximum length of a message in bytes.
     longest: usize,
     repeats: bool,
@@ -63,9 +63,10 @@ pub(super) struct Messages {
 }
 
 impl Messages {
-    pub(super) fn new(longest: usize, repeats: bool) -> Self {
+    pub(super) fn new(domain: u32, longest: usize, repeats: bool) -> Self {
         let now = Instant::now();
         Self {
+            domain,
             longest,
             repeats,
             templates: Vec::new(),
@@ -168,7 +169,7 @@ impl Messages {
         self.word(0);
         self.double(0);
         self.double(self.sequence);
-        self.double(DOMAIN);
+        self.double(self.domain);
         debug_assert_eq!(self.bytes.len(), HEAD);
     }
 

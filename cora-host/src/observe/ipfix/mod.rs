@@ -17,6 +17,7 @@ mod target;
 
 use std::fmt;
 use std::io::Error;
+use std::ops::AddAssign;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -26,7 +27,7 @@ use cora_core::record::element::{END_MILLISECONDS, START_MILLISECONDS};
 use cora_core::record::{Element, Fields, When};
 use cora_core::state::Malformed;
 use cora_core::state::table::{Ending, Why};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::RunError;
 use crate::ingress::clock::Clock;
@@ -36,7 +37,7 @@ pub(crate) use crate::observe::ipfix::target::TargetName;
 use crate::process::log;
 
 /// Counters of records.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Records {
     /// Records written, or sent to the network.
     pub exported: u64,
@@ -47,6 +48,15 @@ pub struct Records {
     pub unsent: u64,
     /// Number of messages.
     pub messages: u64,
+}
+
+impl AddAssign for Records {
+    fn add_assign(&mut self, other: Self) {
+        self.exported += other.exported;
+        self.lost += other.lost;
+        self.unsent += other.unsent;
+        self.messages += other.messages;
+    }
 }
 
 /// The program's function that makes the record of an entry.
@@ -119,14 +129,19 @@ impl Fields for Told {
 }
 
 impl Exporter {
-    /// Opens the target for a program with recorded states. `again` means that an earlier process
-    /// wrote there.
-    pub(crate) fn open<A: App>(name: &TargetName, again: bool) -> Result<Self, RunError> {
+    /// Opens the target for the pair with this number, of a program with recorded states. `again`
+    /// means that another process wrote there.
+    pub(crate) fn open<A: App>(
+        name: &TargetName,
+        pair: u16,
+        again: bool,
+    ) -> Result<Self, RunError> {
         if A::RECORDED.is_empty() {
             return Err(RunError::NothingRecorded { program: A::NAME });
         }
         let target = Target::open(name, again)?;
-        let messages = Messages::new(target.longest(), target.repeats());
+        let domain = u32::from(pair) + 1;
+        let messages = Messages::new(domain, target.longest(), target.repeats());
         let (told, records) = (Told::default(), Records::default());
         let trouble = Trouble::default();
         let shared = Shared { messages, target, told, records, last: 0, trouble, clock: None };

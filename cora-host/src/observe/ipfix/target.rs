@@ -56,12 +56,7 @@ impl fmt::Display for TargetName {
 /// The target, opened.
 pub(super) enum Target {
     /// A file.
-    File {
-        file: File,
-        path: PathBuf,
-        /// Bytes of complete messages in it.
-        length: u64,
-    },
+    File { file: File, path: PathBuf },
     /// A socket connected to the collector.
     Udp(UdpSocket),
 }
@@ -92,8 +87,7 @@ impl Target {
                     if !again && file.metadata()?.is_file() {
                         file.set_len(0)?;
                     }
-                    let length = file.metadata()?.len();
-                    Ok(Self::File { file, path: path.clone(), length })
+                    Ok(Self::File { file, path: path.clone() })
                 });
                 opened.map_err(|cause| RunError::File { path: path.clone(), cause })
             }
@@ -117,17 +111,7 @@ impl Target {
     /// Sends a message. A file gets it whole or not at all.
     pub(super) fn send(&mut self, message: &[u8]) -> Fate {
         match self {
-            Self::File { file, length, .. } => match file.write_all(message) {
-                Ok(()) => {
-                    *length += message.len() as u64;
-                    Fate::default()
-                }
-                Err(error) => {
-                    // A device has no length, and nobody reads half a message from it again.
-                    let _cut = file.set_len(*length);
-                    Fate { before: None, this: Some(error) }
-                }
-            },
+            Self::File { file, .. } => Fate { before: None, this: append(file, message).err() },
             Self::Udp(socket) => send(socket, message),
         }
     }
@@ -148,6 +132,20 @@ impl Target {
             Self::Udp(_) => None,
         }
     }
+}
+
+/// Appends a message, whole or not at all. The processes of all pairs write to one file, in turn.
+fn append(file: &mut File, message: &[u8]) -> Result<(), Error> {
+    // A file system without locks still appends whole messages, unless its disk is full.
+    let _alone = file.lock();
+    let length = file.metadata().map(|metadata| metadata.len());
+    let written = file.write_all(message);
+    if let (Err(_), Ok(length)) = (&written, length) {
+        // A device has no length, and nobody reads half a message from it again.
+        let _cut = file.set_len(length);
+    }
+    let _next = file.unlock();
+    written
 }
 
 /// A refusal by the collector's host is reported with the next datagram at the earliest.

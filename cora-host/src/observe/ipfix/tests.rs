@@ -11,7 +11,7 @@ const BOTH_WAYS: [Element; 2] = [element::TCP_FLAGS, element::TCP_FLAGS.reverse(
 /// message.
 #[test]
 fn a_message_has_templates_before_their_records() {
-    let mut messages = Messages::new(1400, false);
+    let mut messages = Messages::new(1, 1400, false);
     assert!(messages.take().is_none(), "nothing to send");
     messages.add(&PORTS, &[0, 80, 1, 187], 5_000_000_000);
     messages.add(&PORTS, &[0, 81, 1, 188], 4_000_000_000);
@@ -38,7 +38,7 @@ fn a_message_has_templates_before_their_records() {
 
 #[test]
 fn where_messages_may_be_lost_templates_are_repeated() {
-    let mut messages = Messages::new(1400, true);
+    let mut messages = Messages::new(1, 1400, true);
     let mut with_template = 0;
     for _ in 0..200 {
         messages.add(&PORTS, &[0, 80, 1, 187], 0);
@@ -50,7 +50,7 @@ fn where_messages_may_be_lost_templates_are_repeated() {
 
 #[test]
 fn no_message_is_longer_than_asked_for() {
-    let mut messages = Messages::new(100, false);
+    let mut messages = Messages::new(1, 100, false);
     let mut sent = 0;
     for number in 0..100_u32 {
         let elements: &[Element] = if number % 3 == 0 { &PORTS } else { &BOTH_WAYS };
@@ -72,7 +72,7 @@ fn templates_of_many_kinds_are_told_each_in_its_time() {
     let mut distinct: Vec<usize> = kinds.iter().map(Vec::len).collect();
     distinct.sort_unstable();
     distinct.dedup();
-    let mut messages = Messages::new(600, true);
+    let mut messages = Messages::new(1, 600, true);
     let (mut records, mut all, mut templates, mut sequence) = (0, 0, 0, 0);
     for round in 0..200 {
         let elements = &kinds[round * 7 % kinds.len()];
@@ -131,7 +131,7 @@ fn tell(
 }
 
 fn exporter(target: super::Target) -> super::Exporter {
-    let messages = Messages::new(target.longest(), target.repeats());
+    let messages = Messages::new(1, target.longest(), target.repeats());
     let (told, trouble) = Default::default();
     let records = super::Records::default();
     let shared = super::Shared { messages, target, told, records, last: 0, trouble, clock: None };

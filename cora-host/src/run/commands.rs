@@ -4,19 +4,18 @@
 //! Identical requests meanwhile get the same answer.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
 
 use cora_core::app::App;
 use serde_json::{Value, json};
 
 use crate::control::socket::{Asked, Control};
-use crate::control::stop::Stop;
 use crate::control::{beside, upgrade};
 use crate::ingress::capture::Cable as _;
 use crate::observe::report::Filled;
 use crate::process::log;
-use crate::supervisor::Supervisor;
+use crate::run::live::{Live, Operator};
+use crate::supervisor::Pair;
 
 /// The origin of a check for a replacement build: a request, or SIGHUP.
 type Wants = Option<Asked>;
@@ -52,36 +51,39 @@ impl Checks {
     }
 }
 
-impl Supervisor<'_> {
+impl Operator<'_> {
     /// Executes the orders from signals and from the socket. Returns whether to execute the program
     /// in this file.
-    pub(super) fn obey<A: App>(&mut self, stop: &mut Stop, own: &Path) -> bool {
+    pub(super) fn obey<A: App>(&mut self, live: &mut Live<'_>) -> bool {
         let asked = self.control.as_mut().map(Control::look).unwrap_or_default();
         for asked in asked {
             match &asked {
-                Asked::Status => self.answer(&asked, &self.status::<A>(own)),
-                Asked::Configure => self.configuration.ask(),
+                Asked::Status => {
+                    let status = self.status::<A>(live);
+                    self.answer(&asked, &status);
+                }
+                Asked::Configure => live.configuration.ask(),
                 Asked::Check(_) => self.checks.want(Some(asked)),
                 Asked::Upgrade { drops_connections } => {
-                    match self.refuses_upgrade(*drops_connections) {
+                    match self.refuses_upgrade(live, *drops_connections) {
                         Some(why) => self.answer(&asked, &json!({ "error": why })),
                         None => self.checks.want(Some(asked)),
                     }
                 }
             }
         }
-        if stop.replaces() {
-            match self.refuses_upgrade(false) {
+        if self.stop.replaces() {
+            match self.refuses_upgrade(live, false) {
                 Some(why) => log::say(format_args!("the program goes on as it is: {why}")),
                 None => self.checks.want(None),
             }
         }
-        self.check(own)
+        self.check(live)
     }
 
     /// Why no build at all could replace the program.
-    fn refuses_upgrade(&self, drops_connections: bool) -> Option<String> {
-        if let Some(port) = self.wire.cable.stays() {
+    fn refuses_upgrade(&self, live: &Live<'_>, drops_connections: bool) -> Option<String> {
+        if let Some(port) = live.cable.stays() {
             return Some(format!("{port} would begin anew under another program"));
         }
         if drops_connections || self.forgotten.is_empty() {
@@ -95,12 +97,12 @@ impl Supervisor<'_> {
     }
 
     /// Continues to check other builds. Returns whether the one in this program's file replaces it.
-    fn check(&mut self, own: &Path) -> bool {
-        let (stays, entries) = (self.wire.cable.stays(), &self.entries);
+    fn check(&mut self, live: &Live<'_>) -> bool {
+        let (stays, entries, own) = (live.cable.stays(), &self.common.entries, &self.own);
         let look = |wants: &Wants| {
             let program = match wants {
                 Some(Asked::Check(program)) => program.clone(),
-                _ => PathBuf::from(own),
+                _ => own.clone(),
             };
             let entries = entries.clone();
             beside::begin(move || match stays {
@@ -131,50 +133,56 @@ impl Supervisor<'_> {
         }
     }
 
-    fn status<A: App>(&self, own: &Path) -> Value {
-        let (came, left) = self.wire.cable.packets();
+    fn status<A: App>(&self, live: &Live<'_>) -> Value {
+        let (came, left) = live.cable.packets();
         json!({
             "program": A::NAME,
             "plan": format!("{:016x}", A::PLAN.hash),
-            "file": own,
+            "file": self.own,
             "pid": std::process::id(),
-            "version": self.configuration.number(),
+            "version": live.configuration.number(),
             "upgrades": self.upgrades(),
-            "carried": self.page.carried(),
-            "generation": self.region.identity().generation,
-            "works": self.works(),
+            "carried": live.pairs.iter().map(|pair| pair.page.carried()).sum::<u64>(),
+            "generation": live.generation(),
+            "works": live.pairs.iter().all(Pair::works),
             "packets_in": came,
             "packets_out": left,
-            "tables": self.tables::<A>(),
+            "tables": tables::<A>(live),
         })
     }
 
-    /// The fill level of each table, as last reported by both halves. The NIC's figures are limited
-    /// to plausible ones.
-    pub(super) fn tables<A: App>(&self) -> BTreeMap<&'static str, Filled> {
-        let table = |(number, (name, _)): (usize, &(&'static str, _))| {
-            let (at_host, capacity) = self.page.table(number)?;
-            let at_nic = self.region.nic_entries(number).min(capacity);
-            Some((*name, Filled { entries: at_host + at_nic, capacity }))
-        };
-        A::PLACES.iter().enumerate().filter_map(table).collect()
-    }
-
     /// Starts a change to another version of read-mostly states, if there is one.
-    pub(super) fn configure(&mut self, stop: &mut Stop) {
-        if stop.reads_again() {
-            self.configuration.ask();
+    pub(super) fn configure(&mut self, live: &mut Live<'_>) {
+        if self.stop.reads_again() {
+            live.configuration.ask();
         }
-        let in_force = self.page.version();
-        self.wire.in_force(u32::try_from(in_force).unwrap_or(0));
-        self.configuration.arrived(in_force);
-        if let Some(change) = self.configuration.advance() {
-            self.wire.change(change);
+        let in_force = live.version_in_force();
+        live.configuration.arrived(in_force);
+        let change = live.configuration.advance();
+        for pair in &mut live.pairs {
+            pair.wire.in_force(u32::try_from(pair.page.version()).unwrap_or(0));
+            if let Some(change) = &change {
+                pair.wire.change(change.clone());
+            }
         }
-        if let Some(outcome) = self.configuration.outcome() {
+        if let Some(outcome) = live.configuration.outcome() {
             let answer = outcome.map(|version| json!({ "version": version }));
             let answer = answer.unwrap_or_else(|why| json!({ "error": why }));
             self.answer(&Asked::Configure, &answer);
         }
     }
+}
+
+/// The fill level of each table, as last reported by the halves of all pairs. The NIC's figures are
+/// limited to plausible ones.
+fn tables<A: App>(live: &Live<'_>) -> BTreeMap<&'static str, Filled> {
+    let mut tables: BTreeMap<&str, Filled> = BTreeMap::new();
+    for (number, (name, _)) in A::PLACES.iter().enumerate() {
+        for pair in &live.pairs {
+            let Some((at_host, capacity)) = pair.page.table(number) else { continue };
+            let at_nic = pair.region.nic_entries(number).min(capacity);
+            *tables.entry(name).or_default() += Filled { entries: at_host + at_nic, capacity };
+        }
+    }
+    tables
 }

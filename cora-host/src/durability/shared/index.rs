@@ -1,4 +1,4 @@
-//! Finds replicas by key, by owner and by flow, for any storage.
+//! Finds replicas by key, by owner and by flow, in an index beside the shared memory.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -124,10 +124,34 @@ impl<P: Copy> Index<P> {
             None => self.copies.keys().filter(held).cloned().collect(),
         }
     }
+}
 
-    /// Number of flows with replicas.
-    #[cfg(test)]
-    pub(super) fn groups(&self) -> usize {
-        self.groups.len()
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn replicas_are_found_by_key_holder_and_flow() {
+        let mut index = Index::default();
+        let mut put = |group: &'static [u8], piece: &'static [u8], holder, place| {
+            let key = &piece[..4];
+            index.put(&Replica { state: 3, holder, group, key, piece }, place)
+        };
+        assert_eq!(put(b"one", b"key1 a", Holder::Host, 1), None);
+        assert_eq!(put(b"one", b"key2 b", Holder::Nic, 2), None);
+        assert_eq!(put(b"two", b"key1 c", Holder::Host, 3), Some(1), "a key has one replica");
+        let all = |index: &Index<i32>, holder, group: Option<&[u8]>| {
+            let mut found = Vec::new();
+            index.each(holder, group, &mut |copy| found.push(copy.piece.to_vec()));
+            found
+        };
+        assert_eq!(all(&index, Holder::Host, None), [b"key1 c"]);
+        assert_eq!(all(&index, Holder::Host, Some(b"one")), [b""; 0], "of another flow now");
+        assert_eq!(index.assign(Holder::Nic, Holder::Host, Some(b"two")), [0; 0]);
+        assert_eq!(index.take_of(Holder::Host, 3, b"key2"), None, "the NIC holds it");
+        assert_eq!(index.assign(Holder::Nic, Holder::Unsure, None), [2]);
+        assert_eq!(index.take_all(Holder::Unsure, None), [2]);
+        assert!(!index.find(3, b"key2", &mut |_| {}) && index.find(3, b"key1", &mut |_| {}));
+        assert_eq!(index.groups.len(), 1, "nothing is left of a flow without replicas");
     }
 }

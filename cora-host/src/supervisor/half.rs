@@ -37,8 +37,8 @@ const PANICKED: i32 = 101;
 
 /// A half, alive or not.
 #[derive(Debug)]
-pub(super) struct Half {
-    pub(super) name: &'static str,
+pub(crate) struct Half {
+    pub(crate) name: &'static str,
     child: Option<Child>,
     /// Kept open until an emulator has read it.
     image: Option<File>,
@@ -49,6 +49,8 @@ pub(super) struct Half {
     fell: bool,
     /// The packet in its handlers then, counted from 0.
     in_packet: Option<u64>,
+    /// It was ended after this time without progress.
+    silent_for: Option<Duration>,
     beat: u64,
     looked: Instant,
     /// How long it has been without progress, as far as observed.
@@ -60,7 +62,7 @@ pub(super) struct Half {
     failures: u32,
     /// Since when it works.
     works_since: Option<Instant>,
-    pub(super) has_worked: bool,
+    pub(crate) has_worked: bool,
     /// Number of short lives in a row.
     short_lives: u32,
     /// The earliest time of the next start.
@@ -68,10 +70,10 @@ pub(super) struct Half {
     told: Option<Instant>,
     untold: u32,
     /// Number of restarts.
-    pub(super) restarts: u64,
+    pub(crate) restarts: u64,
     /// How often it was ended for lack of progress, and for a protocol violation.
-    pub(super) stood_still: u64,
-    pub(super) lied: u64,
+    pub(crate) stood_still: u64,
+    pub(crate) lied: u64,
 }
 
 impl Half {
@@ -84,6 +86,7 @@ impl Half {
             why: None,
             fell: false,
             in_packet: None,
+            silent_for: None,
             beat: 0,
             looked: Instant::now(),
             still: Duration::ZERO,
@@ -106,17 +109,17 @@ impl Half {
         self.child = Some(child);
         self.image = image;
         self.why = None;
-        (self.fell, self.in_packet) = (false, None);
+        (self.fell, self.in_packet, self.silent_for) = (false, None, None);
         self.not_before = None;
         (self.looked, self.still) = (Instant::now(), Duration::ZERO);
     }
 
-    pub(super) const fn is_alive(&self) -> bool {
+    pub(crate) const fn is_alive(&self) -> bool {
         self.child.is_some()
     }
 
     /// Whether it made progress within half its patience.
-    pub(super) fn moves(&self, patience: Duration) -> bool {
+    pub(crate) fn moves(&self, patience: Duration) -> bool {
         self.is_alive() && self.still <= patience / 2
     }
 
@@ -143,6 +146,7 @@ impl Half {
             self.stood_still += 1;
             self.end(format!("stood still for {:.1} s and was ended", self.still.as_secs_f64()))?;
             self.fell = true;
+            self.silent_for = Some(patience);
             return Ok(true);
         }
         Ok(false)
@@ -153,6 +157,25 @@ impl Half {
     pub(super) fn fell_in(&mut self, packet: Option<u64>) -> bool {
         self.in_packet = packet.filter(|_| self.fell);
         self.in_packet.is_some()
+    }
+
+    /// Whether it was killed from outside, or ended by its supervisor because it broke the
+    /// protocol.
+    pub(super) fn was_killed(&self) -> bool {
+        !self.fell && self.ended.is_some_and(|status| status.code().is_none())
+    }
+
+    /// The error of a run that ends with it; this many packets were on their way.
+    pub(super) fn cause(&self, packets: u64) -> RunError {
+        let name = self.name;
+        if let Some(patience) = self.silent_for {
+            return RunError::Silent { name, seconds: patience.as_secs() };
+        }
+        let status = match self.ended.and_then(|status| status.code()) {
+            Some(code) => format!("exit status {code}; its own words stand above"),
+            None => self.how_it_ended(),
+        };
+        RunError::Died { name, status, packets }
     }
 
     /// Ends it, if it lives, for this reason.

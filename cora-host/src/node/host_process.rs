@@ -1,6 +1,8 @@
 //! The host half as a separate process. It moves between the regions that its supervisor creates.
 
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{BufWriter, Write};
 use std::marker::PhantomData;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
@@ -9,7 +11,6 @@ use clap::Args;
 use cora_core::app::App;
 use cora_runtime::host_half::HostHalf;
 use cora_runtime::link::region::{Identity, Idle, Region, RegionLayout};
-use serde_json::{Value, json};
 
 use crate::control::configuration;
 use crate::durability::carried::{Opened, open_standby};
@@ -19,19 +20,18 @@ use crate::ingress::clock::Clock;
 use crate::memory::map;
 use crate::memory::pages::Pages;
 use crate::memory::supply::Supply;
-use crate::node::capture_run::half;
+use crate::node::catch_up::catch_up;
 use crate::node::control_loop::{ControlLoop, Controllers, NamedController};
-use crate::node::merge::export_rest;
-use crate::node::pair::layout as region_layout;
+use crate::node::direct;
+use crate::node::half::{half, region_layout};
+use crate::node::host_page::{self, Beating, HostPage};
+use crate::node::received::Wanted;
 use crate::node::worker::Worker;
-use crate::observe::ipfix::{Exporter, Records};
-use crate::observe::print::write_state;
-use crate::observe::report::Side;
+use crate::observe::account::{Account, write_piece};
+use crate::observe::ipfix::Exporter;
+use crate::observe::report::{Filled, Recovery, Side, Sides};
 use crate::options::RunOptions;
 use crate::process::{child, log};
-use crate::supervisor::account::OF_NIC;
-use crate::supervisor::catch_up::catch_up;
-use crate::supervisor::host_page::{self, Beating, HostPage};
 use crate::{Program, RunError, SharedFutex};
 
 /// The argument that turns a program into its own host half.
@@ -61,9 +61,18 @@ pub(crate) struct HostArguments {
     /// File descriptor of what the read-mostly states are made from.
     #[arg(long)]
     version: i32,
-    /// When the wire's clock began.
+    /// File descriptor of the account that it writes at its end.
     #[arg(long)]
-    epoch: u64,
+    account: i32,
+    /// The number of its pair.
+    #[arg(long)]
+    pair: u16,
+    /// When the clock of a live wire began.
+    #[arg(long)]
+    epoch: Option<u64>,
+    /// The time of the latest packet of a capture so far.
+    #[arg(long)]
+    latest: u64,
     #[command(flatten)]
     options: RunOptions,
 }
@@ -102,7 +111,7 @@ const TOLD_EVERY: u64 = 256;
 const LOOK_AGAIN: Duration = Duration::from_micros(200);
 
 /// The encoding of the program's durable entries.
-pub(super) fn layout<A: App>() -> Result<Layout, RunError> {
+fn layout<A: App>() -> Result<Layout, RunError> {
     let supply = Supply { seed: 0, pages: Pages::Small, resident: false };
     Ok(Layout::of(&mut supply.app::<A>(HostHalf::bytes)?))
 }
@@ -116,21 +125,23 @@ fn system(errno: rustix::io::Errno) -> RunError {
     RunError::System { what: "shared memory", cause: errno.into() }
 }
 
-/// Handles packets until the run is over; returns the account of both sides.
+/// Handles packets until the run is over, and writes the account of both sides.
 pub(crate) fn host_half<A: App>(
     program: &Program,
     arguments: &HostArguments,
     known: &[NamedController<A::Group>],
-) -> Result<Value, RunError> {
-    let HostArguments { page, parent, options, .. } = arguments;
+) -> Result<(), RunError> {
+    let HostArguments { page, parent, options, pair, .. } = arguments;
     child::stay_with(*parent)?;
     let page = HostPage::new(map::inherited_memory(*page, host_page::BYTES).map_err(system)?);
-    let clock = Clock::since(arguments.epoch);
-    let exporter =
-        options.ipfix.as_ref().map(|name| Exporter::open::<A>(name, true)).transpose()?;
-    let exporter = exporter.map(|exporter| exporter.by(clock));
+    let clock = arguments.epoch.map(Clock::since);
+    let exporter = options.ipfix.as_ref().map(|name| Exporter::open::<A>(name, *pair, true));
+    let exporter = exporter.transpose()?.map(|exporter| match clock {
+        Some(clock) => exporter.by(clock),
+        None => exporter,
+    });
     let controllers = Controllers::new(&options.moves, known).map_err(RunError::Controller)?;
-    let mut control = ControlLoop::begin::<A>(&controllers, program, 0)?;
+    let mut control = ControlLoop::begin::<A>(&controllers, program, (*pair).into())?;
     let words = map::inherited_memory(arguments.fd, arguments.length).map_err(system)?;
     let regions = Regions::<A> { words, page, layout: &region_layout::<A>(), program: PhantomData };
     let mut region = regions.region(page.current())?;
@@ -146,7 +157,10 @@ pub(crate) fn host_half<A: App>(
     worker.export_to(exporter.clone());
     worker.note_at(page.packet_word());
     worker.received.arriving.in_force = Some(version.number);
-    take_over(&mut worker, copies, &layout, clock.now(), arguments.afresh)?;
+    worker.received.wanted =
+        Wanted { all: options.state_out.is_some(), recorded: exporter.is_some() };
+    let now = clock.map_or(arguments.latest, Clock::now);
+    take_over(&mut worker, copies, &layout, now, arguments.afresh)?;
     loop {
         worker.begin(&configured);
         if let Some(control) = &control {
@@ -164,32 +178,26 @@ pub(crate) fn host_half<A: App>(
         };
         let next = regions.region(page.current())?;
         worker.replug(sound.then_some(&region.rings()), &next.rings());
+        worker.renew(page.left());
         region = next;
     }
     tell_tables(&mut worker, page);
     page.end();
-    if let Some(control) = &mut control {
-        control.finish()?;
-    }
+    let drift = control.as_ref().and_then(ControlLoop::drift);
     // Write failures become part of the account, which is still sent.
     let mut failures = Vec::new();
-    if let Some(path) = &options.state_out
-        && let Err(error) = write_state(path, &final_state(&mut worker))
-    {
+    if let Some(Err(error)) = control.as_mut().map(ControlLoop::finish) {
         failures.push(error.to_string());
     }
     let records = exporter.map(|exporter| {
-        let (now, left) = (worker.now(), std::mem::take(&mut worker.received.left));
-        export_rest(&exporter, &mut worker.half, &left, now);
+        export_rest(&exporter, &mut worker);
         let records = exporter.finish();
         failures.extend(exporter.failure());
         records
     });
-    let mut account = account(worker, records);
-    if !failures.is_empty() {
-        account["failures"] = json!(failures);
-    }
-    Ok(account)
+    let account = Account { records, drift, failures, ..account(&mut worker) };
+    let failed = |cause| RunError::System { what: "writing the account", cause };
+    tell_all(&account, &mut worker, arguments).map_err(failed)
 }
 
 /// The replicas of durable entries, including those of the previous program.
@@ -272,6 +280,9 @@ fn serve<A: App>(
         }
         if let Some(control) = &mut control {
             control.step(worker);
+            if let Some(utilisation) = control.utilisation() {
+                page.set_utilisation(utilisation);
+            }
         }
         if worker.received.account.is_some() || page.must_finish() {
             return Ok(Left::Done);
@@ -344,34 +355,95 @@ fn accuse(error: &RunError, generation: u64, page: HostPage) -> Result<Left, ()>
     Ok(Left::Distrusted)
 }
 
-/// The final contents of all tables, including the NIC's entries.
-fn final_state<A: App>(worker: &mut Worker<A>) -> Value {
+/// Exports records of the last ended entries, and of all entries left here and at the NIC.
+fn export_rest<A: App>(exporter: &Exporter, worker: &mut Worker<A>) {
     let now = worker.now();
-    let mut contents = std::mem::take(&mut worker.received.contents);
-    let app = worker.half.engine().app();
-    contents.add_own(app, now);
-    contents.into_json(app)
+    let Worker { half, received, .. } = worker;
+    direct::export_rest(exporter, half, now);
+    for (state, piece) in received.left.iter().filter(|(state, _)| is_recorded::<A>(*state)) {
+        exporter.left(*state, piece, now);
+    }
+}
+
+fn is_recorded<A: App>(state: u16) -> bool {
+    A::RECORDED.contains(&state.into())
 }
 
 /// The results of both sides: the host's outcomes, and the NIC's if it ended regularly.
-fn account<A: App>(worker: Worker<A>, records: Option<Records>) -> Value {
-    let Worker { mut half, received, .. } = worker;
-    let nic_outcomes = received.account.as_ref().map(|nic| json!(nic.outcomes));
-    let nic = received.account.unwrap_or_default();
+fn account<A: App>(worker: &mut Worker<A>) -> Account {
+    let now = worker.now();
+    worker.half.report.ring_records = worker.ring_records();
+    let Worker { half, received, .. } = worker;
+    let nic = received.account.take();
+    let (nic_report, nic_outcomes) = nic.map(|nic| (nic.report, nic.outcomes)).unzip();
     let mut outcomes = BTreeMap::new();
     half.engine().outcomes.each(&mut |name, count| {
-        outcomes.insert(name, count);
+        outcomes.insert(name.to_owned(), count);
     });
-    let host = Side::from(half.counts());
-    let mut account = json!({ "outcomes": outcomes, "nic": Side::from(nic.report), "host": host });
-    if let Some(outcomes) = nic_outcomes {
-        account[OF_NIC] = outcomes;
+    let sides = Sides {
+        nic: nic_report.map(Side::from).unwrap_or_default(),
+        host: Side::from(half.counts()),
+    };
+    let kept = half.reclaimed();
+    let recovery = Recovery {
+        flows: kept.flows,
+        entries: kept.entries,
+        refused: kept.refused,
+        cancelled: kept.cancelled,
+        half_received: kept.half_received,
+        missing: kept.missing,
+        uncopied: half.uncopied(),
+        dropped: kept.dropped,
+    };
+    let at_nic = &received.entries;
+    let tables = tables(half.engine().app(), now, |state| at_nic.get(&state).copied());
+    Account { outcomes, nic_outcomes, sides, tables, recovery, now, ..Account::default() }
+}
+
+/// The fill level of each table, with the entries that another side holds of a state.
+pub(crate) fn tables<A: App>(
+    app: &mut A,
+    now: u64,
+    elsewhere: impl Fn(u16) -> Option<u64>,
+) -> BTreeMap<String, Filled> {
+    let mut tables = BTreeMap::new();
+    for (number, (name, _)) in A::PLACES.iter().enumerate() {
+        let state = app.state(number);
+        let entries = state.entries(now) + elsewhere(number as u16).unwrap_or(0);
+        if let Some(table) = state.as_travelling() {
+            let filled = Filled { entries, capacity: table.capacity().into() };
+            tables.insert((*name).to_owned(), filled);
+        }
     }
-    if half.reclaimed().dropped > 0 {
-        account["copies_dropped"] = half.reclaimed().dropped.into();
+    tables
+}
+
+/// Writes the account, and the final state of both sides, if that is requested.
+fn tell_all<A: App>(
+    account: &Account,
+    worker: &mut Worker<A>,
+    arguments: &HostArguments,
+) -> std::io::Result<()> {
+    let mut file = BufWriter::new(map::left_file(arguments.account).map(File::from)?);
+    account.write(&mut file)?;
+    if arguments.options.state_out.is_some() {
+        for (state, piece) in &worker.received.left {
+            write_piece(&mut file, *state, piece)?;
+        }
+        let mut written = Ok(());
+        each_piece(worker.half.engine().app(), account.now, &mut |state, piece| {
+            if written.is_ok() {
+                written = write_piece(&mut file, state, piece);
+            }
+        });
+        written?;
     }
-    if let Some(records) = records {
-        account["records"] = json!(records);
+    file.flush()
+}
+
+/// Visits the states of a half in pieces, each with the number of its state.
+pub(crate) fn each_piece<A: App>(app: &mut A, now: u64, visit: &mut dyn FnMut(u16, &[u8])) {
+    for number in 0..A::STATES {
+        app.state(number).export(now, &mut |piece| visit(number as u16, piece));
     }
-    account
 }

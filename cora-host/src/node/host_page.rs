@@ -8,9 +8,9 @@
 //!
 //! ```text
 //! word 0    the first generation, the current one, seed, allocate pages at once, end without the
-//!           NIC, no flow survives
+//!           NIC, no flow survives, packets of the host that left through the NIC before
 //! word 16   heartbeat, generation it serves, phase, version, accused generation,
-//!           packet in its handlers                                                of one host
+//!           packet in its handlers, utilisation of host and NIC, flows at the NIC  of one host
 //! word 32   entries carried over, packets lost, damaged replicas                  of all hosts
 //! word 64   entries and capacity of each table                                    of one host
 //! word 192  outcomes of one host: length of the name, the name (48 bytes), count
@@ -19,6 +19,7 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use cora_control::adaptive::Utilisation;
 use cora_core::outcome::{OTHER, Outcomes};
 use cora_runtime::durability::{Holder, Replica, ReplicaStore};
 use cora_runtime::link::region::{
@@ -29,7 +30,7 @@ use cora_runtime::link::region::{
 use crate::node::running::{UNSEEN, Word};
 
 /// Bytes of the page.
-pub(super) const BYTES: usize = 8192;
+pub(crate) const BYTES: usize = 8192;
 
 const FIRST: usize = 0;
 const CURRENT: usize = 1;
@@ -37,6 +38,7 @@ const SEED: usize = 2;
 const RESIDENT: usize = 3;
 const FINISH: usize = 4;
 const AFRESH: usize = 5;
+const LEFT: usize = 6;
 
 /// Data of one host: zero until it writes them, and no packet.
 const OF_ONE_HOST: std::ops::Range<usize> = 16..32;
@@ -46,6 +48,8 @@ const PHASE: usize = 18;
 const VERSION: usize = 19;
 const ACCUSED: usize = 20;
 const PACKET: usize = 21;
+/// Three words; all zero if no controller measures.
+const UTILISATION: usize = 22;
 
 const CARRIED: usize = 32;
 const LOST: usize = 33;
@@ -61,7 +65,7 @@ const NAME_BYTES: usize = 48;
 
 /// The phase of a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Phase {
+pub(crate) enum Phase {
     /// It makes its states, and takes over those of the previous host.
     Starts,
     /// It handles packets.
@@ -72,13 +76,13 @@ pub(super) enum Phase {
 
 /// The page, which locates the regions.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct HostPage {
+pub(crate) struct HostPage {
     words: &'static [AtomicU64],
 }
 
 impl HostPage {
     /// The page in this memory.
-    pub(super) const fn new(words: &'static [AtomicU64]) -> Self {
+    pub(crate) const fn new(words: &'static [AtomicU64]) -> Self {
         Self { words }
     }
 
@@ -100,27 +104,29 @@ impl HostPage {
 
     /// Written by the supervisor, as the next three: initialises the page for the first region in
     /// its file.
-    pub(super) fn begin(self, identity: Identity) {
+    pub(crate) fn begin(self, identity: Identity) {
         self.set(FIRST, identity.generation);
         self.set(SEED, identity.seed.0);
-        self.announce(identity);
+        self.announce(identity, 0);
     }
 
-    /// Makes this region the current one.
-    pub(super) fn announce(self, identity: Identity) {
+    /// Makes this region the current one. `left` packets of the host left through the previous
+    /// region.
+    pub(crate) fn announce(self, identity: Identity, left: u64) {
+        self.set(LEFT, left);
         self.set(RESIDENT, identity.resident.into());
         self.set(AFRESH, identity.afresh.into());
         self.set(CURRENT, identity.generation);
     }
 
     /// Tells the host to end by itself: the NIC does not reach its end.
-    pub(super) fn finish_alone(self) {
+    pub(crate) fn finish_alone(self) {
         self.set(FINISH, 1);
     }
 
     /// Clears the words of a dead host for its successor. Returns the outcomes that the dead one
     /// counted.
-    pub(super) fn renew(self) -> BTreeMap<String, u64> {
+    pub(crate) fn renew(self) -> BTreeMap<String, u64> {
         let outcomes = self.outcomes();
         for word in self.words.get(OF_ONE_HOST).into_iter().flatten() {
             word.store(0, Ordering::Relaxed);
@@ -133,16 +139,16 @@ impl HostPage {
     }
 
     /// A number that changes while the host lives.
-    pub(super) fn heartbeat(self) -> u64 {
+    pub(crate) fn heartbeat(self) -> u64 {
         self.get(HEARTBEAT)
     }
 
     /// The generation that the host serves; 0 if none yet.
-    pub(super) fn attached(self) -> u64 {
+    pub(crate) fn attached(self) -> u64 {
         self.get(ATTACHED)
     }
 
-    pub(super) fn phase(self) -> Phase {
+    pub(crate) fn phase(self) -> Phase {
         match self.get(PHASE) {
             0 => Phase::Starts,
             1 => Phase::Serves,
@@ -152,48 +158,65 @@ impl HostPage {
 
     /// The version of read-mostly states that is in force at the host, and before at the NIC; 0
     /// until it is known.
-    pub(super) fn version(self) -> u64 {
+    pub(crate) fn version(self) -> u64 {
         self.get(VERSION)
     }
 
     /// The latest generation in which the NIC broke the protocol, as reported by the host; 0 if
     /// none.
-    pub(super) fn accused(self) -> u64 {
+    pub(crate) fn accused(self) -> u64 {
         self.get(ACCUSED)
     }
 
     /// The number of the packet that the host's handlers run.
-    pub(super) fn packet(self) -> Option<u64> {
+    pub(crate) fn packet(self) -> Option<u64> {
         noted_packet(self.packet_word())
     }
 
     /// The word with this number, for the host.
-    pub(super) fn packet_word(self) -> Word {
+    pub(crate) fn packet_word(self) -> Word {
         self.words.get(PACKET).unwrap_or(&UNSEEN)
     }
 
     /// Entries carried over from the previous program.
-    pub(super) fn carried(self) -> u64 {
+    pub(crate) fn carried(self) -> u64 {
         self.get(CARRIED)
     }
 
     /// Packets left unread by a dead host, as found by its successors.
-    pub(super) fn lost(self) -> u64 {
+    pub(crate) fn lost(self) -> u64 {
         self.get(LOST)
     }
 
     /// Damaged replicas of durable entries, as found by hosts.
-    pub(super) fn damaged(self) -> u64 {
+    pub(crate) fn damaged(self) -> u64 {
         self.get(DAMAGED)
     }
 
+    /// How many packets of the host left through the previous region.
+    pub(crate) fn left(self) -> u64 {
+        self.get(LEFT)
+    }
+
+    /// Number of packets with an outcome at the host.
+    pub(crate) fn handled(self) -> u64 {
+        self.outcomes().values().sum()
+    }
+
+    /// Utilisation of both sides, if a controller measures it.
+    pub(crate) fn utilisation(self) -> Option<Utilisation> {
+        let [host, nic, nic_flows] = [0, 1, 2].map(|word| self.get(UTILISATION + word));
+        let (host, nic) = (f64::from_bits(host), f64::from_bits(nic));
+        (host + nic > 0.0).then_some(Utilisation { host, nic, nic_flows })
+    }
+
     /// The current generation.
-    pub(super) fn current(self) -> u64 {
+    pub(crate) fn current(self) -> u64 {
         self.get(CURRENT)
     }
 
     /// The region of this generation in the file of regions, for a program with this plan.
-    pub(super) fn region(
+    pub(crate) fn region(
         self,
         regions: &'static [AtomicU64],
         layout: &RegionLayout,
@@ -208,57 +231,65 @@ impl HostPage {
     }
 
     /// The previous generation, if its region is in the same file.
-    pub(super) fn before(self, generation: u64) -> Option<u64> {
+    pub(crate) fn before(self, generation: u64) -> Option<u64> {
         generation.checked_sub(1).filter(|before| *before >= self.get(FIRST))
     }
 
     /// Whether the host must end without the NIC.
-    pub(super) fn must_finish(self) -> bool {
+    pub(crate) fn must_finish(self) -> bool {
         self.get(FINISH) != 0
     }
 
     /// Written by the host, as all that follows: signals that it lives.
     #[inline]
-    pub(super) fn beat(self) {
+    pub(crate) fn beat(self) {
         if let Some(word) = self.words.get(HEARTBEAT) {
             word.store(word.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
         }
     }
 
     /// The host serves the region of this generation.
-    pub(super) fn attach(self, generation: u64) {
+    pub(crate) fn attach(self, generation: u64) {
         self.set(PHASE, 1);
         self.set(ATTACHED, generation);
     }
 
     /// The host writes its final state.
-    pub(super) fn end(self) {
+    pub(crate) fn end(self) {
         self.set(PHASE, 2);
     }
 
-    pub(super) fn set_version(self, version: u64) {
+    pub(crate) fn set_version(self, version: u64) {
         self.set(VERSION, version);
     }
 
     /// The NIC broke the protocol in the region of this generation.
-    pub(super) fn accuse(self, generation: u64) {
+    pub(crate) fn accuse(self, generation: u64) {
         self.set(ACCUSED, generation);
     }
 
-    pub(super) fn set_carried(self, entries: u64) {
+    pub(crate) fn set_utilisation(self, utilisation: Utilisation) {
+        let Utilisation { host, nic, nic_flows } = utilisation;
+        let words = [host.to_bits(), nic.to_bits(), nic_flows];
+        for (at, word) in (UTILISATION..).zip(words) {
+            self.set(at, word);
+        }
+    }
+
+    pub(crate) fn set_carried(self, entries: u64) {
         self.set(CARRIED, entries);
     }
 
-    pub(super) fn add_lost(self, packets: u64) {
+    pub(crate) fn add_lost(self, packets: u64) {
         self.add(LOST, packets);
     }
 
-    pub(super) fn add_damaged(self, copies: u64) {
+    pub(crate) fn add_damaged(self, copies: u64) {
         self.add(DAMAGED, copies);
     }
 
     /// Stores the number of entries and the capacity of the state with this number at the host.
-    pub(super) fn holds(self, state: usize, entries: u32, capacity: u32) {
+    pub(crate) fn holds(self, state: usize, entries: u32, capacity: u32) {
         if state < TOLD_TABLES {
             self.set(TABLES + 2 * state, entries.into());
             self.set(TABLES + 2 * state + 1, capacity.into());
@@ -267,14 +298,14 @@ impl HostPage {
 
     /// Entries of the state at the host, and its capacity; `None` if it is not a table, or no host
     /// has reported it yet.
-    pub(super) fn table(self, state: usize) -> Option<(u64, u64)> {
+    pub(crate) fn table(self, state: usize) -> Option<(u64, u64)> {
         let at = TABLES + 2 * state;
         let capacity = if state < TOLD_TABLES { self.get(at + 1) } else { 0 };
         (capacity > 0).then(|| (self.get(at), capacity))
     }
 
     /// Stores the host's outcomes so far. Names without a slot are added up in one.
-    pub(super) fn tell(self, outcomes: &Outcomes) {
+    pub(crate) fn tell(self, outcomes: &Outcomes) {
         let (slots, _) = self.words.get(OUTCOMES..).unwrap_or_default().as_chunks();
         let mut used = 0;
         let mut rest = 0;
@@ -347,9 +378,9 @@ fn word_of(bytes: &[u8]) -> u64 {
 /// Replicas that a host processes. That may exceed its time limit, so it sends heartbeats
 /// meanwhile.
 #[derive(Debug)]
-pub(super) struct Beating<S> {
-    pub(super) copies: S,
-    pub(super) page: HostPage,
+pub(crate) struct Beating<S> {
+    pub(crate) copies: S,
+    pub(crate) page: HostPage,
 }
 
 impl<S: ReplicaStore> ReplicaStore for Beating<S> {
@@ -461,7 +492,11 @@ mod tests {
         let identity = Identity { plan: 1, generation: 4, seed, resident: true, afresh: false };
         page.begin(identity);
         assert_eq!((page.current(), page.before(4), page.before(5)), (4, None, Some(4)));
-        page.announce(Identity { generation: 5, resident: false, ..identity });
+        page.announce(Identity { generation: 5, resident: false, ..identity }, 6);
+        assert_eq!((page.left(), page.utilisation()), (6, None));
+        let utilisation = Utilisation { host: 0.5, nic: 0.0, nic_flows: 7 };
+        page.set_utilisation(utilisation);
+        assert_eq!(page.utilisation(), Some(utilisation));
         page.accuse(4);
         assert_eq!((page.current(), page.accused(), page.phase()), (5, 4, Phase::Starts));
     }

@@ -10,10 +10,10 @@ use cora_runtime::link::region::{NicStatus, Region};
 use cora_runtime::link::ring::{Consumer, SharedMemory};
 
 use crate::RunError;
+use crate::node::host_page::HostPage;
+use crate::node::host_process::Regions;
 use crate::observe::ipfix::Exporter;
 use crate::process::log;
-use crate::supervisor::host_page::HostPage;
-use crate::supervisor::host_process::Regions;
 
 /// Reads the NIC's records in the previous region, until the NIC has left that one: until then it
 /// may wait for space there. Which of these packets the dead host had already sent is unknown, so

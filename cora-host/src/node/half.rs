@@ -1,0 +1,54 @@
+//! The host half of a pair, with the first version of its read-mostly states in force.
+
+use std::path::PathBuf;
+
+use cora_core::app::App;
+use cora_core::state::{Kind, Place};
+use cora_runtime::host_half::HostHalf;
+use cora_runtime::link::region::RegionLayout;
+
+use crate::RunError;
+use crate::ingress::versions::Version;
+use crate::memory::supply::Supply;
+use crate::node::back::RING_BYTES;
+
+/// The layout of a pair's region. It includes payload buffers if the host may get only the heads of
+/// frames.
+pub fn region_layout<A: App>() -> RegionLayout {
+    match RegionLayout::new(RING_BYTES) {
+        Ok(layout) if A::HEADS => layout.with_payloads(),
+        Ok(layout) => layout,
+        Err(_) => unreachable!("powers of two are sizes of rings"),
+    }
+}
+
+/// The host half of a pair, and the numbers of the states to send to its NIC.
+pub(crate) fn half<A: App>(
+    supply: Supply,
+    version: &Version,
+    nic: bool,
+) -> Result<(HostHalf<A>, Vec<usize>), RunError> {
+    let mut app = supply.app::<A>(HostHalf::bytes)?;
+    let configured = put_in_force(&mut app, version)?;
+    let mut memory = supply.memory(HostHalf::bytes(&mut app))?;
+    let half = HostHalf::create(app, &mut memory, nic);
+    Ok((half.map_err(RunError::Memory)?, configured))
+}
+
+/// Puts configurations in force; returns the numbers of the states to send to the NIC.
+pub fn configure<A: App>(
+    app: &mut A,
+    configurations: &[(String, PathBuf)],
+) -> Result<Vec<usize>, RunError> {
+    put_in_force(app, &Version::first(1, configurations)?)
+}
+
+fn put_in_force<A: App>(app: &mut A, version: &Version) -> Result<Vec<usize>, RunError> {
+    version.put_in_force(app)?;
+    // The host sends the NIC all its states of one value: on bare metal they begin as zeroes.
+    let mut is_one = |number: &usize| {
+        matches!(app.state(*number).kind(), Kind::ReadMostly | Kind::Singleton)
+            && A::PLACES[*number].1 != Place::Host
+    };
+    Ok((0..A::STATES).filter(|number| is_one(number)).collect())
+}

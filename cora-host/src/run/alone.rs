@@ -1,0 +1,192 @@
+//! A run on a capture without a NIC: the host handles every packet, in this process.
+//!
+//! With several pairs, each packet is steered to one of as many host halves, which share nothing.
+//! One thread runs them in turn, so the output is in the order of the capture.
+
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use cora_core::app::App;
+use cora_core::packet::{Packet, Port};
+use cora_runtime::exec::Burst;
+use cora_runtime::exec::burst::{BURST_BYTES, BurstBuffer};
+use cora_runtime::host_half::HostHalf;
+use cora_runtime::link::message::Stamp;
+use cora_runtime::steering::Steering;
+
+use crate::RunError;
+use crate::ingress::capture::{Files, Packets, Sink, Source};
+use crate::ingress::versions::{self, Changes, Version};
+use crate::memory::supply::Supply;
+use crate::node::direct::{self, Direct};
+use crate::node::half::half;
+use crate::node::host_process::{each_piece, tables};
+use crate::node::running;
+use crate::observe::account::{Account, Ended, Piece};
+use crate::observe::ipfix::Exporter;
+use crate::observe::progress::Progress;
+use crate::observe::report::{RunReport, Side, Sides};
+use crate::options::Run;
+use crate::run::capture;
+use crate::run::finish::{Over, WireReport};
+use crate::run::prepared::check;
+
+/// The host halves, and what they export to.
+struct Alone<A: App> {
+    shards: Vec<Shard<A>>,
+    steering: Steering,
+    sink: Sink,
+}
+
+/// A host half without a NIC.
+struct Shard<A: App> {
+    half: HostHalf<A>,
+    exporter: Option<Exporter>,
+}
+
+/// Runs the program on a capture.
+pub(super) fn run<A: App>(run: &Run) -> Result<RunReport, RunError> {
+    let options = &run.options;
+    check::<A>(options, false)?;
+    let (seed, mut source) = capture::open::<A>(run)?;
+    Packets::of(&source).watch(options.slow_patience());
+    let supply = Supply { seed, pages: options.pages, resident: false };
+    let version = Version::first(1, &options.configurations)?;
+    let mut shards = Vec::new();
+    for pair in 0..options.pairs {
+        let (half, _) = half::<A>(supply, &version, false)?;
+        let exporter = options.ipfix.as_ref();
+        let exporter = exporter.map(|name| Exporter::open::<A>(name, pair, true));
+        shards.push(Shard { half, exporter: exporter.transpose()? });
+    }
+    let changes = match shards.first_mut() {
+        Some(first) => versions::changes(first.half.engine().app(), &version, &options.changes)?,
+        None => Changes::new(),
+    };
+    let sink = Sink::create(options.output.as_deref(), capture::input(run))?;
+    let mut alone = Alone { shards, steering: Steering::new(seed, options.pairs.into()), sink };
+    let start = Instant::now();
+    alone.handle(&mut source, changes)?;
+    alone.sink.finish()?;
+    let elapsed = start.elapsed();
+    let Alone { shards, sink, .. } = alone;
+    // One common time decides which entries have expired.
+    let (now, writes) = (source.now(), options.state_out.is_some());
+    let over = Over {
+        options,
+        seed,
+        version: &version,
+        wire: WireReport::of(&Files::new(source, sink)),
+        pairs: shards.into_iter().map(|shard| shard.end(now, writes)).collect(),
+        lives: None,
+        elapsed,
+    };
+    Ok(over.report::<A>())
+}
+
+impl<A: App> Alone<A> {
+    /// Handles all frames of the capture, in bursts.
+    fn handle(&mut self, source: &mut Source, mut changes: Changes) -> Result<(), RunError> {
+        let mut buffer = vec![0; BURST_BYTES];
+        let mut progress = Progress::new();
+        loop {
+            source.stop_before = self.change_before(&mut changes, source.packets)?;
+            let mut frames = BurstBuffer::new(&mut buffer);
+            let mut bursts: Vec<_> = self.shards.iter().map(|_| Burst::new()).collect();
+            while bursts.iter().all(|burst| !burst.is_full()) {
+                let Some(room) = frames.room() else { break };
+                let Some((stamp, length)) = source.next(room)? else { break };
+                let packet = Packet::new(&mut room[..length], stamp.meta);
+                let pair = self.steering.of_packet::<A::Group>(&packet);
+                // There is space, by the loop's condition.
+                bursts[pair as usize].push_roomy(stamp, frames.keep(length));
+            }
+            if bursts.iter().all(Burst::is_empty) {
+                if source.packets >= source.stop_before {
+                    continue;
+                }
+                break;
+            }
+            self.bursts(bursts)?;
+            progress.tell(source.packets, self.sink.packets);
+        }
+        self.change_before(&mut changes, u64::MAX)?;
+        Ok(())
+    }
+
+    /// Puts changes in force that are due before the packet with this number; returns the number of
+    /// the next one. Numbers beyond the capture are due at its end.
+    fn change_before(&mut self, changes: &mut Changes, packet: u64) -> Result<u64, RunError> {
+        while let Some((_, change)) = changes.pop_front_if(|(number, _)| *number <= packet) {
+            for shard in &mut self.shards {
+                change.put_in_force(shard.half.engine().app())?;
+            }
+        }
+        Ok(changes.front().map_or(u64::MAX, |(number, _)| *number))
+    }
+
+    /// Runs a burst at each host half, and writes what leaves.
+    fn bursts(&mut self, bursts: Vec<Burst<'_>>) -> Result<(), RunError> {
+        let is_alone = self.shards.len() == 1;
+        let mut left: Vec<(Stamp, Vec<u8>)> = Vec::new();
+        for (shard, mut burst) in self.shards.iter_mut().zip(bursts) {
+            let (sink, mut written) = (&mut self.sink, Ok(()));
+            let leave = |stamp: &Stamp, _: Port, frame: &[u8]| {
+                if !is_alone {
+                    left.push((*stamp, frame.to_vec()));
+                } else if written.is_ok() {
+                    written = sink.write(stamp, frame);
+                }
+            };
+            if !burst.is_empty() {
+                shard.burst(&mut burst, leave)?;
+            }
+            written?;
+        }
+        left.sort_by_key(|(stamp, _)| stamp.number);
+        left.iter().try_for_each(|(stamp, frame)| self.sink.write(stamp, frame))
+    }
+}
+
+impl<A: App> Shard<A> {
+    fn burst(
+        &mut self,
+        burst: &mut Burst<'_>,
+        leave: impl FnMut(&Stamp, Port, &[u8]),
+    ) -> Result<(), RunError> {
+        let start = Instant::now();
+        let mut out = Direct::new(leave).exporting(self.exporter.as_ref()).noting(running::word());
+        self.half.burst(burst, &mut out)?;
+        self.half.report.busy_ns += start.elapsed().as_nanos() as u64;
+        Ok(())
+    }
+
+    /// The results, with the final state if it is to be written.
+    fn end(mut self, now: u64, writes: bool) -> Ended {
+        if let Some(exporter) = &self.exporter {
+            direct::export_rest(exporter, &mut self.half, now);
+        }
+        let mut outcomes = BTreeMap::new();
+        self.half.engine().outcomes.each(&mut |name, count| {
+            outcomes.insert(name.to_owned(), count);
+        });
+        let tables = tables(self.half.engine().app(), now, |_| None);
+        let flows = tables.values().map(|table| table.entries).max().unwrap_or(0);
+        let host = Side { flows, ..Side::from(self.half.counts()) };
+        let account = Account {
+            sides: Sides { host, ..Sides::default() },
+            tables,
+            records: self.exporter.as_ref().map(Exporter::finish),
+            failures: self.exporter.as_ref().and_then(Exporter::failure).into_iter().collect(),
+            now,
+            ..Account::default()
+        };
+        let mut pieces: Vec<Piece> = Vec::new();
+        if writes {
+            each_piece(self.half.engine().app(), now, &mut |state, piece| {
+                pieces.push((state, piece.to_vec()));
+            });
+        }
+        Ended { outcomes, account: Some(account), pieces }
+    }
+}

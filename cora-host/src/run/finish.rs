@@ -1,0 +1,139 @@
+//! The report of a run, from the accounts of all its pairs.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+use cora_core::app::App;
+use cora_runtime::host_half::HostHalf;
+
+use crate::RunError;
+use crate::ingress::capture::Files;
+use crate::ingress::capture_notes::CaptureNotes;
+use crate::ingress::versions::Version;
+use crate::memory::pages::Pages;
+use crate::memory::supply::Supply;
+use crate::observe::account::{Ended, Piece, add};
+use crate::observe::ipfix::Records;
+use crate::observe::print::write_state;
+use crate::observe::report::{Filled, Lives, PortsReport, Recovery, RunReport, Sides};
+use crate::observe::state::final_state;
+use crate::options::{NicMode, RunOptions};
+
+/// What the wire knows at the end.
+#[derive(Debug, Default)]
+pub(crate) struct WireReport {
+    pub(crate) packets: (u64, u64),
+    /// Outcomes of packets that no pair got.
+    pub(crate) outcomes: BTreeMap<String, u64>,
+    pub(crate) capture: CaptureNotes,
+    pub(crate) ports: Option<PortsReport>,
+}
+
+impl WireReport {
+    /// Of a capture.
+    pub(crate) fn of(files: &Files) -> Self {
+        let Files { source, sink, .. } = files;
+        let outcomes = [("too-long", source.too_long), ("cut-when-captured", source.cut.1)];
+        let some = outcomes.into_iter().filter(|(_, count)| *count > 0);
+        Self {
+            packets: (source.packets, sink.packets),
+            outcomes: some.map(|(name, count)| (name.to_owned(), count)).collect(),
+            capture: source.notes(),
+            ports: None,
+        }
+    }
+}
+
+/// A run that is over.
+pub(crate) struct Over<'a> {
+    pub(crate) options: &'a RunOptions,
+    pub(crate) seed: u64,
+    /// The version of read-mostly states that it began with, or any later one.
+    pub(crate) version: &'a Version,
+    pub(crate) wire: WireReport,
+    pub(crate) pairs: Vec<Ended>,
+    pub(crate) lives: Option<Lives>,
+    pub(crate) elapsed: Duration,
+}
+
+impl Over<'_> {
+    /// The report; writes the final state, if that is requested.
+    pub(crate) fn report<A: App>(mut self) -> RunReport {
+        let mut faults = Vec::new();
+        if let Some(path) = &self.options.state_out {
+            match self.write_state::<A>(path) {
+                Ok(fault) => faults.extend(fault),
+                Err(error) => faults.push(error.to_string()),
+            }
+        }
+        let mut outcomes = std::mem::take(&mut self.wire.outcomes);
+        let mut tables: BTreeMap<String, Filled> = BTreeMap::new();
+        let (mut sides, mut pairs) = (Sides::default(), Vec::new());
+        let (mut recovery, mut records) = (Recovery::default(), None::<Records>);
+        let mut drift = Vec::new();
+        for pair in self.pairs {
+            add(&mut outcomes, pair.outcomes);
+            let Some(account) = pair.account else {
+                faults.push("the host half did not come to its end: its account is missing".into());
+                continue;
+            };
+            sides += account.sides;
+            pairs.push(account.sides);
+            for (name, filled) in account.tables {
+                *tables.entry(name).or_default() += filled;
+            }
+            recovery += account.recovery;
+            if let Some(more) = account.records {
+                *records.get_or_insert_default() += more;
+            }
+            drift.extend(account.drift);
+            faults.extend(account.failures);
+        }
+        let Self { options, wire, lives, elapsed, .. } = self;
+        let report = RunReport {
+            schema: "cora-run/2",
+            program: A::NAME,
+            plan: format!("{:016x}", A::PLAN.hash),
+            plan_name: A::PLAN.name,
+            nic: match options.nic {
+                NicMode::Off => "off",
+                NicMode::Emulated => "emulated",
+                NicMode::Native => "native",
+            },
+            pages: options.pages.in_force().word(),
+            nic_pages: (options.nic == NicMode::Native).then(|| options.pages.of_nic().word()),
+            packets_in: wire.packets.0,
+            packets_out: wire.packets.1,
+            outcomes,
+            faults,
+            migrations: sides.nic.offloads + sides.nic.released,
+            sides,
+            pairs: if pairs.len() > 1 { pairs } else { Vec::new() },
+            entries: tables.values().map(|table| table.entries).max().unwrap_or(0),
+            capture: wire.capture,
+            ports: wire.ports,
+            tables,
+            lives,
+            recovery,
+            records,
+            drift,
+            elapsed_ns: elapsed.as_nanos() as u64,
+        };
+        report.audited()
+    }
+
+    /// Writes the final state of all pairs; returns what is wrong with it.
+    fn write_state<A: App>(&mut self, path: &Path) -> Result<Option<String>, RunError> {
+        // One common time decides which entries have expired.
+        let accounts = self.pairs.iter().filter_map(|pair| pair.account.as_ref());
+        let now = accounts.map(|account| account.now).max().unwrap_or(0);
+        let pieces = self.pairs.iter_mut().map(|pair| std::mem::take(&mut pair.pieces));
+        let pieces: Vec<Vec<Piece>> = pieces.collect();
+        let supply = Supply { seed: self.seed, pages: Pages::Small, resident: false };
+        let mut app = supply.app::<A>(HostHalf::bytes)?;
+        let (state, fault) = final_state(&mut app, self.version, &pieces, now)?;
+        write_state(path, &state)?;
+        Ok(fault)
+    }
+}

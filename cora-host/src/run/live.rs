@@ -1,0 +1,204 @@
+//! A run between two ports, until it is told to end.
+
+use std::os::fd::AsRawFd as _;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use cora_core::app::App;
+
+use crate::control::socket::Control;
+use crate::control::stop::Stop;
+use crate::control::upgrade::{self, Legacy, WayBack};
+use crate::ingress::capture::Cable as _;
+use crate::ingress::clock::Clock;
+use crate::ingress::port_names::Ports;
+use crate::ingress::ports::LiveWire;
+use crate::memory::map;
+use crate::observe::progress::Telling;
+use crate::observe::report::{PortsReport, RunReport};
+use crate::run::Request;
+use crate::run::commands::Checks;
+use crate::run::finish::{Over, WireReport};
+use crate::run::prepared::{Particulars, Prepared, check};
+use crate::supervisor::{Before, Common, Supervisor};
+use crate::{Program, RunError};
+
+/// The supervisor of a live run.
+pub(super) type Live<'a> = Supervisor<'a, LiveWire>;
+
+/// What an operator can ask of a live run, and how it ends.
+pub(super) struct Operator<'a> {
+    pub(super) common: &'a Common,
+    pub(super) legacy: Option<&'a Legacy>,
+    /// This program's file.
+    pub(super) own: PathBuf,
+    pub(super) stop: Stop,
+    pub(super) control: Option<Control>,
+    pub(super) checks: Checks,
+    /// States with entries that are lost in an upgrade.
+    pub(super) forgotten: Vec<&'static str>,
+    /// The program is replaced by another build.
+    pub(super) replaces: bool,
+    way_back: &'a mut Option<WayBack>,
+    telling: Telling,
+}
+
+/// Runs the program between two ports.
+pub(super) fn run<A: App>(
+    program: &Program,
+    request: &Request,
+    ports: &Ports,
+) -> Result<RunReport, RunError> {
+    // This comes first: no other thread takes signals yet.
+    let stop = Stop::new(request.run.options.seconds.map(Duration::from_secs));
+    let mut way_back = request.legacy.as_ref().and_then(WayBack::of);
+    let ended = attempt::<A>(program, request, ports, stop, &mut way_back);
+    match (ended, way_back) {
+        (Err(why), Some(way_back)) => Err(way_back.take(&why)),
+        (ended, _) => ended,
+    }
+}
+
+/// The way back is dropped once all halves worked.
+fn attempt<A: App>(
+    program: &Program,
+    request: &Request,
+    ports: &Ports,
+    stop: Stop,
+    way_back: &mut Option<WayBack>,
+) -> Result<RunReport, RunError> {
+    let Request { run, legacy, rehearses } = request;
+    let legacy = legacy.as_ref();
+    check::<A>(&run.options, legacy.is_some())?;
+    let own = upgrade::own_file()?;
+    let clock = legacy.map_or_else(Clock::begin, |legacy| Clock::since(legacy.epoch));
+    let particulars = Particulars {
+        // Flows of the previous program are steered to the same pairs.
+        seed: legacy.map_or_else(random_seed, |legacy| legacy.seed),
+        version: legacy.map_or(0, |legacy| legacy.version) + 1,
+        epoch: Some(clock.epoch()),
+        // After another build packets wait, and beside another one memory would be allocated twice.
+        resident: legacy.is_none() && !rehearses,
+    };
+    let Prepared { common, forgotten, configuration, .. } =
+        Prepared::of::<A>(program, run, particulars)?;
+    let files = legacy.map_or([None; 2], |legacy| legacy.ports);
+    let wire = LiveWire::open(ports, files, clock)?;
+    let control = run.options.control.as_deref().map(Control::listen).transpose()?;
+    let generation = legacy.map_or(0, |legacy| legacy.generation) + 1;
+    let before = legacy.map(left_by).transpose()?.unwrap_or_default();
+    let mut supervisor = Supervisor::start(&common, wire, configuration, generation, before)?;
+    let mut operator = Operator {
+        common: &common,
+        legacy,
+        own,
+        stop,
+        control,
+        checks: Checks::default(),
+        forgotten,
+        replaces: false,
+        way_back,
+        telling: Telling::begin(),
+    };
+    let start = Instant::now();
+    supervisor.run::<A>(|supervisor| {
+        operator.look::<A>(supervisor);
+        Ok(())
+    })?;
+    if operator.replaces && !operator.stop.is_now() {
+        let legacy = operator.legacy(&supervisor);
+        let ports = supervisor.cable.upgrades();
+        return Err(upgrade::become_program(&operator.own, ports, legacy));
+    }
+    let upgrades = operator.upgrades();
+    Ok(report::<A>(supervisor, &common, upgrades, start.elapsed()))
+}
+
+fn report<A: App>(
+    supervisor: Live<'_>,
+    common: &Common,
+    upgrades: u64,
+    elapsed: Duration,
+) -> RunReport {
+    let (lives, nic_away) = (supervisor.lives(upgrades), supervisor.nic_away());
+    let version = supervisor.configuration.version().clone();
+    let (pairs, cable) = supervisor.end();
+    let outcomes = [("nic-away", nic_away), ("too-long", cable.too_long)];
+    let some = outcomes.into_iter().filter(|(_, count)| *count > 0);
+    let wire = WireReport {
+        packets: cable.packets(),
+        outcomes: some.map(|(name, count)| (name.to_owned(), count)).collect(),
+        ports: Some(PortsReport {
+            ports: ["inside", "outside"].into_iter().zip(cable.report()).collect(),
+            dropped: cable.dropped(),
+        }),
+        ..WireReport::default()
+    };
+    let over = Over {
+        options: &common.run.options,
+        seed: common.seed,
+        version: &version,
+        wire,
+        pairs,
+        lives: Some(lives),
+        elapsed,
+    };
+    over.report::<A>()
+}
+
+impl Operator<'_> {
+    /// Executes orders, answers requests, and tells how far the run is.
+    fn look<A: App>(&mut self, live: &mut Live<'_>) {
+        self.stop.look(self.replaces);
+        self.replaces |= self.obey::<A>(live);
+        self.configure(live);
+        live.cable.stopped |= self.replaces || self.stop.is_now();
+        let works = live.all_work();
+        let ((came, left), dropped) = (live.cable.packets(), live.nic_away());
+        self.telling.tell(came, left, dropped, works);
+        if works && live.pairs.iter().any(|pair| pair.before.is_some()) {
+            *self.way_back = None;
+            live.pairs.iter_mut().for_each(|pair| pair.before = None);
+            self.legacy.into_iter().for_each(upgrade::let_go);
+        }
+    }
+
+    /// The legacy for the successor program.
+    fn legacy(&self, live: &Live<'_>) -> Legacy {
+        let kept = live.pairs.iter().map(|pair| {
+            // The only shared memory file that stays open. If that fails, the new host reports it.
+            let file = &pair.standby.file;
+            let _kept = rustix::io::fcntl_setfd(file, rustix::io::FdFlags::empty());
+            (file.as_raw_fd(), pair.standby.bytes)
+        });
+        Legacy {
+            ports: [None; 2],
+            standby: kept.collect(),
+            generation: live.generation(),
+            upgrades: self.upgrades() + 1,
+            version: live.configuration.latest(),
+            epoch: live.cable.clock().epoch(),
+            seed: self.common.seed,
+            image: None,
+        }
+    }
+
+    pub(super) fn upgrades(&self) -> u64 {
+        self.legacy.map_or(0, |legacy| legacy.upgrades)
+    }
+}
+
+/// The replicas of the previous program, pair by pair.
+fn left_by(legacy: &Legacy) -> Result<Vec<Before>, RunError> {
+    let failed = |errno| RunError::System { what: "copies of the program before", cause: errno };
+    let each = legacy.standby.iter().map(|(file, bytes)| {
+        let left = map::left_file(*file);
+        Ok((left.map_err(|errno| failed(errno.into()))?, *bytes))
+    });
+    each.collect()
+}
+
+fn random_seed() -> u64 {
+    // A new hasher state is random; std has no other source of randomness.
+    std::hash::BuildHasher::hash_one(&std::hash::RandomState::new(), 0_u64)
+}

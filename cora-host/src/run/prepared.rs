@@ -1,0 +1,117 @@
+//! Prepares a run with a NIC before a port is opened or a half started. Everything that can be
+//! refused is refused here, once.
+
+use cora_core::app::App;
+use cora_core::state::Kind;
+use cora_runtime::host_half::HostHalf;
+
+use crate::control::configuration::Configuration;
+use crate::durability::carried::standby_bytes;
+use crate::durability::layout::Layout;
+use crate::ingress::versions::{Changes, changes};
+use crate::memory::pages::Pages;
+use crate::memory::room::Need;
+use crate::memory::supply::Supply;
+use crate::node::half::region_layout;
+use crate::observe::ipfix::Exporter;
+use crate::options::{Run, RunOptions};
+use crate::supervisor::Common;
+use crate::{Program, RunError};
+
+/// Default number of kills in a row on a capture, without any packet in between, with durable
+/// states.
+const RESTARTS: u16 = 3;
+
+/// What is particular to a run.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Particulars {
+    /// The seed of all hashes.
+    pub(super) seed: u64,
+    /// The number of the first version of read-mostly states.
+    pub(super) version: u32,
+    /// When the clock of a live wire began.
+    pub(super) epoch: Option<u64>,
+    /// Whether pages are allocated before the first packet.
+    pub(super) resident: bool,
+}
+
+/// A run that can begin.
+#[derive(Debug)]
+pub(super) struct Prepared {
+    pub(super) common: Common,
+    /// States with entries that end with the program, if an upgrade carries none over.
+    pub(super) forgotten: Vec<&'static str>,
+    pub(super) configuration: Configuration,
+    /// Changes of read-mostly states, before packets with these numbers.
+    pub(super) changes: Changes,
+}
+
+impl Prepared {
+    /// The error describes the fault.
+    pub(super) fn of<A: App>(
+        program: &Program,
+        run: &Run,
+        particulars: Particulars,
+    ) -> Result<Self, RunError> {
+        let Particulars { seed, version, epoch, resident } = particulars;
+        let options = &run.options;
+        let supply = Supply { seed, pages: Pages::Small, resident: false };
+        let mut app = supply.app::<A>(HostHalf::bytes)?;
+        let configuration = Configuration::begin(&options.configurations, version, &mut app)?;
+        let changes = changes(&mut app, configuration.version(), &options.changes)?;
+        let entries = Layout::of(&mut app);
+        let layout = region_layout::<A>();
+        if resident {
+            Need {
+                half: A::MEMORY + HostHalf::bytes(&mut app),
+                regions: 2 * layout.bytes(),
+                pairs: options.pairs.into(),
+                pages: options.pages,
+            }
+            .check()?;
+        }
+        let common = Common {
+            program: *program,
+            plan: A::PLAN.hash,
+            run: run.clone(),
+            seed,
+            layout,
+            standby: standby_bytes(&mut app, &entries),
+            entries,
+            rests_on: A::RESTS_ON,
+            resident,
+            epoch,
+            restarts: options.restarts.unwrap_or(if A::DURABLE { RESTARTS } else { 0 }),
+        };
+        let forgotten = forgotten(&mut app, &common.entries);
+        Ok(Self { common, forgotten, configuration, changes })
+    }
+}
+
+/// Refuses options that the program does not allow, and opens the files that the run writes at its
+/// end, or that its processes continue, whichever dies. A run that `continues` a previous program
+/// continues its files, too.
+pub(super) fn check<A: App>(options: &RunOptions, continues: bool) -> Result<(), RunError> {
+    if options.pairs > 1 && !A::PLAN.one_pair.is_empty() {
+        return Err(RunError::OnePair { pairs: options.pairs, states: A::PLAN.one_pair });
+    }
+    if let Some(path) = options.state_out.as_ref().filter(|_| !continues) {
+        // Its old content stays until it is replaced.
+        let opened = std::fs::File::options().create(true).append(true).open(path);
+        opened.map_err(|cause| RunError::File { path: path.clone(), cause })?;
+    }
+    if let Some(name) = &options.ipfix {
+        Exporter::open::<A>(name, 0, continues)?;
+    }
+    Ok(())
+}
+
+/// The tables of a program, if none of them is durable.
+fn forgotten<A: App>(app: &mut A, entries: &Layout) -> Vec<&'static str> {
+    if !entries.is_empty() {
+        return Vec::new();
+    }
+    let names = A::PLACES.iter().enumerate();
+    let tables = names.filter(|(number, _)| app.state(*number).kind() == Kind::Keyed);
+    tables.map(|(_, (name, _))| *name).collect()
+}

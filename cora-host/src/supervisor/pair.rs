@@ -1,0 +1,298 @@
+//! A pair of NIC half and host half: its memory, its processes, and its end of the wire.
+
+use std::fs::File;
+use std::io::{Read as _, Seek as _};
+use std::os::fd::{AsRawFd as _, OwnedFd};
+use std::sync::atomic::AtomicU64;
+use std::time::{Duration, Instant};
+
+use cora_runtime::link::message::Stamp;
+use cora_runtime::link::region::{HashSeed, Identity, Region, RegionLayout, generation, wake};
+
+use crate::durability::layout::Layout;
+use crate::ingress::capture::Cable;
+use crate::ingress::feed::WireEnd;
+use crate::ingress::versions::Changes;
+use crate::memory::map;
+use crate::node::host_page::{self, HostPage};
+use crate::observe::account::{Account, Ended, Piece};
+use crate::options::Run;
+use crate::process::cores::Cores;
+use crate::supervisor::half::{Half, NIC};
+use crate::supervisor::outcomes::{Known, Outcomes};
+use crate::{Program, RunError, SharedFutex};
+
+/// How long a frame of a live wire waits for room at one of several pairs, while others wait behind
+/// it. A NIC that takes a single frame in this time is only slow.
+const MOST_WAIT: Duration = Duration::from_millis(20);
+
+/// What all pairs of a run have in common.
+#[derive(Debug)]
+pub(crate) struct Common {
+    pub(crate) program: Program,
+    pub(crate) plan: u64,
+    pub(crate) run: Run,
+    pub(crate) seed: u64,
+    pub(crate) layout: RegionLayout,
+    /// Bytes of memory for the replicas of a pair.
+    pub(crate) standby: usize,
+    pub(crate) entries: Layout,
+    /// States that die with the host, and flows with them.
+    pub(crate) rests_on: &'static [&'static str],
+    /// Whether pages are allocated before the first packet.
+    pub(crate) resident: bool,
+    /// When the clock of a live wire began.
+    pub(crate) epoch: Option<u64>,
+    /// On a capture: how often in a row a killed half is restarted without a packet in between.
+    pub(crate) restarts: u16,
+}
+
+/// The replicas of the previous program, and their length in bytes.
+pub(crate) type Before = (OwnedFd, usize);
+
+/// A file of shared memory, passed only to selected halves.
+#[derive(Debug)]
+pub(crate) struct SharedFile {
+    pub(crate) file: OwnedFd,
+    pub(crate) bytes: usize,
+    pub(super) words: &'static [AtomicU64],
+}
+
+impl SharedFile {
+    /// Creates an empty file.
+    fn create(bytes: usize) -> Result<Self, RunError> {
+        let (file, words) = map::shared_memory(bytes)
+            .map_err(|errno| RunError::System { what: "shared memory", cause: errno.into() })?;
+        Ok(Self { file, bytes, words })
+    }
+
+    /// The arguments for the halves: number of the file, bytes.
+    pub(super) fn arguments(&self) -> [String; 2] {
+        [self.file.as_raw_fd().to_string(), self.bytes.to_string()]
+    }
+}
+
+/// What became of a frame that was offered to a pair.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Offered {
+    Taken,
+    /// There is no room yet.
+    Waits,
+    /// It was dropped for lack of room, and counted.
+    Dropped,
+}
+
+/// A pair, as its supervisor knows it.
+pub(crate) struct Pair<'a> {
+    pub(super) common: &'a Common,
+    pub(super) number: u16,
+    pub(super) cores: Option<Cores>,
+    pub(super) regions: SharedFile,
+    pub(crate) standby: SharedFile,
+    /// The page shared by supervisor and host.
+    pub(crate) page: HostPage,
+    pub(super) page_file: SharedFile,
+    /// The replicas of the previous program, until they are carried over.
+    pub(crate) before: Option<Before>,
+    pub(crate) region: Region,
+    pub(crate) wire: WireEnd,
+    /// The NIC lives and has not left the previous region yet: the wire is still connected there.
+    pub(super) leaving: bool,
+    pub(crate) nic: Half,
+    pub(crate) host: Half,
+    /// The generation in which the current NIC started.
+    pub(super) nic_since: u64,
+    /// The NIC has reached the current region.
+    pub(super) nic_arrived: bool,
+    /// Since when it lives without being there.
+    pub(super) nic_astray: Option<Instant>,
+    /// Its death was noticed.
+    pub(super) nic_dead: bool,
+    /// Outcomes that ended halves can't report.
+    pub(super) outcomes: Outcomes,
+    /// No more frames come.
+    pub(super) stopped: bool,
+    /// When the wire was closed, and how often the NIC has died since.
+    pub(super) stopped_since: Option<Instant>,
+    pub(super) deaths_at_end: u32,
+    /// The host ends by itself: the NIC does not end.
+    pub(super) ends_alone: bool,
+    /// The file of the host's account.
+    pub(super) account: Option<File>,
+    /// When a half was found dead; `None` while none is away.
+    pub(super) away_since: Option<Instant>,
+    pub(crate) pauses_us: Vec<u64>,
+    /// Frames that were taken, and frames that were dropped for lack of room.
+    pub(super) taken: u64,
+    pub(crate) nic_away: u64,
+    /// Since when a frame waits for room.
+    waits_since: Option<Instant>,
+    /// Packets of the host that had left when the wire came to the current region.
+    pub(super) left_before: u64,
+    /// Packets that had passed when a half died last, on a capture, and how many have died without
+    /// another one since.
+    pub(super) through: u64,
+    pub(super) deaths_in_a_row: u16,
+}
+
+impl<'a> Pair<'a> {
+    /// A pair whose first region has this generation; its halves are not started yet.
+    pub(super) fn new(
+        common: &'a Common,
+        number: u16,
+        cores: Option<Cores>,
+        generation: u64,
+        before: Option<Before>,
+    ) -> Result<Self, RunError> {
+        let options = &common.run.options;
+        let regions = SharedFile::create(2 * common.layout.bytes())?;
+        let standby = SharedFile::create(common.standby)?;
+        let (plan, seed, resident) = (common.plan, HashSeed(common.seed), common.resident);
+        let identity = Identity { plan, generation, seed, resident, afresh: false };
+        let place = generation::place(regions.words, generation);
+        let region = Region::create(place, &common.layout, identity).map_err(RunError::Region)?;
+        generation::announce(regions.words, generation);
+        let page_file = SharedFile::create(host_page::BYTES)?;
+        let page = HostPage::new(page_file.words);
+        page.begin(identity);
+        Ok(Self {
+            common,
+            number,
+            cores,
+            standby,
+            page,
+            page_file,
+            before,
+            wire: WireEnd::new(&region.rings()),
+            region,
+            regions,
+            leaving: false,
+            nic: Half::new(NIC, options),
+            host: Half::new("host", options),
+            nic_since: generation,
+            nic_arrived: false,
+            nic_astray: None,
+            nic_dead: false,
+            outcomes: Outcomes::default(),
+            stopped: false,
+            stopped_since: None,
+            deaths_at_end: 0,
+            ends_alone: false,
+            account: None,
+            away_since: None,
+            pauses_us: Vec::new(),
+            taken: 0,
+            nic_away: 0,
+            waits_since: None,
+            left_before: 0,
+            through: 0,
+            deaths_in_a_row: 0,
+        })
+    }
+
+    /// Places changes of read-mostly states before packets with these numbers.
+    pub(crate) fn will_change(&mut self, changes: Changes) {
+        self.wire.changes = changes;
+    }
+
+    /// Sends the NIC's output; returns whether there was any.
+    pub(super) fn drain(&mut self, cable: &mut impl Cable) -> Result<bool, RunError> {
+        self.of_nic(|wire| wire.drain(cable))
+    }
+
+    /// Whether frames can be fed in. Those of a capture wait until both halves can take them.
+    fn is_open<C: Cable>(&self) -> bool {
+        // A NIC that is leaving its region takes nothing there any more.
+        !self.leaving && (C::LIVE || self.nic_works() && self.host_works())
+    }
+
+    /// Feeds in what comes before all frames.
+    pub(super) fn feed_first(&mut self) -> Result<bool, RunError> {
+        if self.leaving {
+            return Ok(false);
+        }
+        self.of_nic(WireEnd::feed_first)
+    }
+
+    /// Feeds a frame to the NIC. A frame of a live wire is dropped for lack of room if no NIC
+    /// works, or if it would hold up other pairs.
+    pub(super) fn offer<C: Cable>(
+        &mut self,
+        stamp: Stamp,
+        frame: &[u8],
+        is_alone: bool,
+    ) -> Result<Offered, RunError> {
+        let is_open = self.is_open::<C>();
+        if is_open && self.of_nic(|wire| wire.feed(stamp, frame))? {
+            self.waits_since = None;
+            self.taken += 1;
+            return Ok(Offered::Taken);
+        }
+        if !C::LIVE {
+            return Ok(Offered::Waits);
+        }
+        let waits_for = match self.waits_since {
+            Some(since) => since.elapsed(),
+            // There is no room, or nobody knows yet.
+            None if is_open => {
+                self.waits_since = Some(Instant::now());
+                Duration::ZERO
+            }
+            None => return Ok(Offered::Waits),
+        };
+        if !self.nic_works() || (!is_alone && waits_for > MOST_WAIT) {
+            self.nic_away += 1;
+            return Ok(Offered::Dropped);
+        }
+        Ok(Offered::Waits)
+    }
+
+    /// Tells the NIC that no more frames come; returns whether it did now.
+    pub(super) fn feed_end(&mut self, now: u64) -> Result<bool, RunError> {
+        if self.leaving {
+            return Ok(false);
+        }
+        self.of_nic(|wire| wire.feed_end(now))
+    }
+
+    /// Wakes the NIC, for what was fed in.
+    pub(super) fn ring(&mut self) {
+        if !self.leaving {
+            self.wire.publish();
+            wake(&self.region.nic_bell(SharedFutex));
+        }
+    }
+
+    /// Whether both halves have ended for good.
+    pub(super) const fn is_over(&self) -> bool {
+        self.stopped && !self.nic.is_alive() && !self.host.is_alive()
+    }
+
+    /// The results.
+    pub(super) fn end(mut self) -> Ended {
+        let told = match self.account.take() {
+            Some(file) if self.host.has_finished() => read(file),
+            _ => None,
+        };
+        let (account, pieces) = told.unzip();
+        let known = Known {
+            fed: self.taken,
+            tally: self.wire.tally,
+            unread: self.page.lost(),
+            host: match &account {
+                Some(Account { outcomes, .. }) => outcomes.clone(),
+                None => self.page.renew(),
+            },
+            nic: account.as_ref().and_then(|account| account.nic_outcomes.clone()),
+        };
+        let outcomes = self.outcomes.whole(known);
+        Ended { outcomes, account, pieces: pieces.unwrap_or_default() }
+    }
+}
+
+/// The account in this file, which its host wrote.
+fn read(mut file: File) -> Option<(Account, Vec<Piece>)> {
+    let mut bytes = Vec::new();
+    file.rewind().and_then(|()| file.read_to_end(&mut bytes)).ok()?;
+    Account::read(&bytes).ok()
+}
