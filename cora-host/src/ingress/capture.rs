@@ -28,6 +28,8 @@ pub(crate) trait Cable {
     /// Whether frames come at their own pace. Those without room are then dropped and counted;
     /// other frames wait.
     const LIVE: bool;
+    /// Frames wait while a NIC has not taken so many bytes of earlier ones.
+    const MOST_AHEAD: usize;
     /// The next frame, copied to the beginning of `buffer`. After the end, returns `End` again.
     fn next(&mut self, buffer: &mut [u8]) -> Result<Next, RunError>;
     /// Whether no more frames come.
@@ -72,6 +74,9 @@ impl Files {
 
 impl Cable for Files {
     const LIVE: bool = false;
+    /// A flow that moves waits for the packets that are on their way. A capture comes as fast as it
+    /// is taken: it would fill the ring, and hardly any flow would move before its end.
+    const MOST_AHEAD: usize = 16 << 10;
 
     /// A read of a pipe blocks.
     #[inline]

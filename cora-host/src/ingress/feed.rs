@@ -183,6 +183,15 @@ impl WireEnd {
         Ok(true)
     }
 
+    /// Whether the NIC has not taken more than `most` bytes yet.
+    pub(crate) fn is_ahead(&mut self, most: usize) -> bool {
+        // Its own index is read only if it matters.
+        self.wire_in.occupancy() > most && {
+            self.wire_in.free_bytes();
+            self.wire_in.occupancy() > most
+        }
+    }
+
     /// Tells the NIC, once, that no more frames come; returns whether it did now.
     pub(crate) fn feed_end(&mut self, now: u64) -> Result<bool, RunError> {
         if self.fed_all || self.distrusted {

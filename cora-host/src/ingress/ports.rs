@@ -226,6 +226,8 @@ impl End {
 
 impl Cable for LiveWire {
     const LIVE: bool = true;
+    /// The whole ring takes bursts.
+    const MOST_AHEAD: usize = usize::MAX;
 
     fn next(&mut self, buffer: &mut [u8]) -> Result<Next, RunError> {
         if self.stopped {

@@ -155,6 +155,11 @@ impl<K: Key + Send + 'static> ControlLoop<K> {
         }
     }
 
+    /// The time until its next period.
+    pub(crate) fn due_in(&self) -> Duration {
+        self.next.saturating_sub(self.start.elapsed())
+    }
+
     /// Utilisation of both sides, if the controller measures it.
     pub(crate) fn utilisation(&self) -> Option<Utilisation> {
         self.by.utilisation()

@@ -298,7 +298,9 @@ fn serve<A: App>(
         } else if worker.waits_for_room() {
             idle.pause(std::thread::yield_now);
         } else {
-            let slept = idle.wait(&region.host_bell(SharedFutex), std::thread::yield_now, || {
+            let due_in = control.as_ref().map_or(Duration::MAX, |control| control.due_in());
+            let bell = region.host_bell(SharedFutex);
+            let slept = idle.wait_at_most(due_in, &bell, std::thread::yield_now, || {
                 Ok::<_, RunError>(worker.has_nothing()? && !followed())
             });
             if let Err(error) = slept {

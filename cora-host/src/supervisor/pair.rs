@@ -201,9 +201,11 @@ impl<'a> Pair<'a> {
     }
 
     /// Whether frames can be fed in. Those of a capture wait until both halves can take them.
-    fn is_open<C: Cable>(&self) -> bool {
+    fn is_open<C: Cable>(&mut self) -> bool {
         // A NIC that is leaving its region takes nothing there any more.
-        !self.leaving && (C::LIVE || self.nic_works() && self.host_works())
+        !self.leaving
+            && !self.wire.is_ahead(C::MOST_AHEAD)
+            && (C::LIVE || self.nic_works() && self.host_works())
     }
 
     /// Feeds in what comes before all frames.

@@ -57,11 +57,22 @@ impl Idle {
         give_way: impl FnOnce(),
         nothing: impl FnOnce() -> Result<bool, E>,
     ) -> Result<bool, E> {
+        self.wait_at_most(SLEEP, bell, give_way, nothing)
+    }
+
+    /// The same for a side with something to do after this time. A sleep may be shorter.
+    pub fn wait_at_most<E>(
+        &mut self,
+        at_most: Duration,
+        bell: &impl BellWord,
+        give_way: impl FnOnce(),
+        nothing: impl FnOnce() -> Result<bool, E>,
+    ) -> Result<bool, E> {
         if self.looks < SPINS + self.yields {
             self.pause(give_way);
             return Ok(false);
         }
-        let woken = sleep(bell, SLEEP, nothing)?;
+        let woken = sleep(bell, at_most.min(SLEEP), nothing)?;
         match woken {
             Woken::Work => {}
             Woken::Bell => self.yields = (self.yields * 2).min(*YIELDS.end()),
@@ -88,6 +99,7 @@ mod tests {
         word: Cell<u32>,
         rung: Cell<bool>,
         sleeps: Cell<u32>,
+        longest: Cell<Duration>,
     }
 
     impl BellWord for Toy {
@@ -98,7 +110,8 @@ mod tests {
             self.word.set(value);
         }
         fn fence(&self) {}
-        fn wait(&self, _: u32, _: Duration) {
+        fn wait(&self, _: u32, at_most: Duration) {
+            self.longest.set(self.longest.get().max(at_most));
             self.sleeps.set(self.sleeps.get() + 1);
             if self.rung.get() {
                 self.word.set(0);
@@ -127,6 +140,21 @@ mod tests {
         assert_eq!([(); 3].map(|()| looks(&mut idle, &bell)), [320, 0, 0]);
         idle.reset();
         assert_eq!(looks(&mut idle, &bell), 96);
+    }
+
+    #[test]
+    fn who_has_something_to_do_sleeps_no_longer() {
+        let (mut idle, bell) = (Idle::default(), Toy::default());
+        let longest = |idle: &mut Idle, at_most| {
+            bell.longest.set(Duration::ZERO);
+            for _ in 0..1000 {
+                let nothing = || Ok::<_, Infallible>(true);
+                idle.wait_at_most(at_most, &bell, || {}, nothing).expect("it can't");
+            }
+            bell.longest.get()
+        };
+        assert_eq!(longest(&mut idle, Duration::from_micros(7)), Duration::from_micros(7));
+        assert_eq!(longest(&mut idle, Duration::MAX), SLEEP);
     }
 
     #[test]
