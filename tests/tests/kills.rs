@@ -302,7 +302,7 @@ fn a_change_of_rules_cuts_what_it_denies_and_outlives_both_halves() {
     ]);
     assert!(faults.is_empty() && opened, "{faults:?}; {report}");
     assert_eq!(report["version"], 3, "{report}");
-    let dropped = |why: &str| report["halves"]["outcomes"][why].as_u64();
+    let dropped = |why: &str| report["outcomes"][why].as_u64();
     // The first while they were denied, the second when they were allowed again.
     assert!(dropped("not-allowed") > Some(0) && dropped("bad-tcp-state") > Some(0), "{report}");
 }

@@ -239,7 +239,7 @@ fn sessions_end_with_a_pool_of_which_there_is_no_copy() {
     };
     if let Some(scene) = played("fh", &forgetful, |site| site.kill("__host")) {
         scene.holds();
-        let ended = scene.report["halves"]["nic"]["ended_with_host"].as_u64();
+        let ended = scene.report["sides"]["nic"]["ended_with_host"].as_u64();
         assert!(ended >= Some(1), "{}", scene.report);
     }
     for (label, happen) in
@@ -285,7 +285,7 @@ fn a_damaged_copy_of_the_pool_is_as_good_as_none() {
     };
     if let Some(scene) = played("dh", program("nat"), damage) {
         scene.holds();
-        let ended = scene.report["halves"]["nic"]["ended_with_host"].as_u64();
+        let ended = scene.report["sides"]["nic"]["ended_with_host"].as_u64();
         assert!(ended >= Some(1), "{}", scene.report);
     }
 }
