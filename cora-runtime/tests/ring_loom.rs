@@ -10,7 +10,7 @@
 use std::cell::RefCell;
 use std::ops::Range;
 
-use cora_runtime::link::ring::{Consumer, Producer, PushError, RingMemory, Streaming};
+use cora_runtime::link::ring::{Consumer, Producer, PushError, RingMemory, StorePolicy, Streaming};
 use loom::cell::UnsafeCell;
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicU64, Ordering};
@@ -142,7 +142,9 @@ impl RingMemory for LoomMemory {
     fn set_tail(&self, position: u64) {
         self.words.tail.store(position, self.orders.tail);
     }
+}
 
+impl StorePolicy for LoomMemory {
     const STREAMS: bool = true;
 
     fn streaming(&self) -> Option<Streaming> {

@@ -11,7 +11,7 @@ use cora_runtime::node::{NodeError, serve_punts};
 use crate::apps::SimApp;
 use crate::link::Ring;
 use crate::memory::Supply;
-use crate::standby::Copies;
+use crate::replicas::Replicas;
 
 /// A host half that owns every flow; without a NIC it handles all packets itself. It must not
 /// outlive the supply.
@@ -44,7 +44,7 @@ pub(crate) fn nic<A: SimApp>(
 /// Where the host sends, and keeps copies.
 pub(crate) struct HostEnds<'a> {
     pub(crate) back: &'a mut Ring,
-    pub(crate) copies: &'a mut Copies,
+    pub(crate) copies: &'a mut Replicas,
 }
 
 impl Outbox for HostEnds<'_> {

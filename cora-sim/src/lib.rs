@@ -18,7 +18,7 @@
 //! | [`strangers`] | a NAT whose sides are killed: who hears which answer |
 //! | [`result`] | what a run leaves behind, and how two differ |
 //! | [`random`] | repeatable randomness |
-//! | `standby` | copies of durable entries |
+//! | `replicas` | replicas of durable entries |
 //! | `halves` | makes halves |
 //! | `nic_core` | a NIC half in its run loop |
 //! | `words` | memory of rings, and processes that die between two stores |
@@ -41,10 +41,10 @@ mod memory;
 mod nic_core;
 pub mod queues;
 pub mod random;
+mod replicas;
 pub mod result;
 pub mod runtime;
 mod shelf;
-mod standby;
 mod story;
 pub mod strangers;
 pub mod traffic;

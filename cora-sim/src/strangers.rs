@@ -34,7 +34,7 @@ use crate::link::{Ring, Sabotage};
 use crate::memory::Supply;
 use crate::nic_core::NicCore;
 use crate::random::Random;
-use crate::standby::Copies;
+use crate::replicas::Replicas;
 
 /// Clients at a time.
 const CLIENTS: usize = 6;
@@ -50,7 +50,7 @@ pub struct Ran {
     pub answers: u64,
     /// Sides that were killed.
     pub kills: u64,
-    /// Copies of the pool that were damaged.
+    /// Replicas of the pool that were damaged.
     pub damaged: u64,
     /// Flows that ended with their host at the NIC.
     pub ended: u64,
@@ -112,7 +112,7 @@ struct Site<V: Variant> {
     random: Random,
     punt: Ring,
     back: Ring,
-    copies: Copies,
+    copies: Replicas,
     left: Vec<(Port, Vec<u8>)>,
     clients: Vec<Client>,
     /// All that there ever were.
@@ -153,7 +153,7 @@ impl<V: Variant> Site<V> {
             random: Random::new(seed ^ 0x7374_7261_6e67),
             punt,
             back: Ring::new(Sabotage::None),
-            copies: Copies::default(),
+            copies: Replicas::default(),
             left,
             all: clients.iter().map(|client| (client.flow, client.tuple)).collect(),
             clients,

@@ -4,7 +4,7 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use cora_runtime::link::ring::{Consumer, Producer, RingMemory};
+use cora_runtime::link::ring::{Consumer, Producer, RingMemory, StorePolicy};
 
 /// How long a process has to live, in stores to shared memory. What it does after its last one
 /// never happened, as far as anyone can see.
@@ -76,6 +76,9 @@ impl Words {
         }
     }
 }
+
+/// Stores take effect at once, in their order.
+impl StorePolicy for Words {}
 
 impl RingMemory for Words {
     fn words(&self) -> usize {

@@ -259,7 +259,7 @@ fn whatever_dies_every_packet_has_an_outcome() {
 fn copies_that_are_damaged_are_told() {
     let live = Live::start("damaged", program("keeper"), &[]);
     let host = live.half("host");
-    // The standby memory is the second file that a host is told of.
+    // The replica memory is the second file that a host is told of.
     let (file, bytes) = (&words_of(host)[4], words_of(host)[5].parse().unwrap());
     let file = OpenOptions::new().read(true).write(true).open(format!("/proc/{host}/fd/{file}"));
     let file = file.unwrap();

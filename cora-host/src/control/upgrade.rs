@@ -47,8 +47,8 @@ const REHEARSAL_LIMITS: Limits = Limits { time: Duration::from_secs(20), bytes: 
 pub(crate) struct Legacy {
     /// Files of the ports inside and outside, if they are inherited: others are opened again.
     pub(crate) ports: [Option<i32>; 2],
-    /// Files of the standby memory, and their lengths in bytes: one of each pair.
-    pub(crate) standby: Vec<(i32, usize)>,
+    /// Files of the replica memory, and their lengths in bytes: one of each pair.
+    pub(crate) replicas: Vec<(i32, usize)>,
     /// The last region's generation.
     pub(crate) generation: u64,
     /// How often the program has been replaced.
@@ -74,7 +74,7 @@ impl FromStr for Legacy {
         };
         let words: [&str; 9] =
             text.split(',').collect::<Vec<_>>().try_into().map_err(|_| wrong())?;
-        let [inside, outside, standby, generation, upgrades, version, epoch, seed, image] = words;
+        let [inside, outside, replicas, generation, upgrades, version, epoch, seed, image] = words;
         let number = |word: &str| word.parse::<u64>().map_err(|_| wrong());
         let file = |word: &str| i32::try_from(number(word)?).map_err(|_| wrong());
         let maybe = |word: &str| if word == "-" { Ok(None) } else { file(word).map(Some) };
@@ -85,7 +85,7 @@ impl FromStr for Legacy {
         let (generation, upgrades) = (number(generation)?, number(upgrades)?);
         Ok(Self {
             ports: [maybe(inside)?, maybe(outside)?],
-            standby: standby.split('/').map(memory).collect::<Result<_, String>>()?,
+            replicas: replicas.split('/').map(memory).collect::<Result<_, String>>()?,
             generation,
             upgrades,
             version: u32::try_from(number(version)?).map_err(|_| wrong())?,
@@ -101,15 +101,15 @@ impl Legacy {
     const NOTHING: &str = "-,-,0:0,0,0,0,0,0,-";
 
     fn argument(&self) -> String {
-        let Self { ports: [inside, outside], standby, .. } = self;
+        let Self { ports: [inside, outside], replicas, .. } = self;
         let Self { generation, upgrades, version, epoch, seed, image, .. } = self;
-        let standby = standby.iter().map(|(file, bytes)| format!("{file}:{bytes}"));
-        let standby: Vec<_> = standby.collect();
-        let standby = standby.join("/");
+        let replicas = replicas.iter().map(|(file, bytes)| format!("{file}:{bytes}"));
+        let replicas: Vec<_> = replicas.collect();
+        let replicas = replicas.join("/");
         let [inside, outside, image] = [inside, outside, image]
             .map(|file| file.map_or_else(|| "-".to_owned(), |file| file.to_string()));
         format!(
-            "{inside},{outside},{standby},{generation},{upgrades},{version},{epoch},{seed},{image}"
+            "{inside},{outside},{replicas},{generation},{upgrades},{version},{epoch},{seed},{image}"
         )
     }
 }
@@ -225,9 +225,9 @@ impl WayBack {
 
 /// Closes the files of the previous program's legacy, once this program works.
 pub(crate) fn let_go(legacy: &Legacy) {
-    let Legacy { ports: [inside, outside], standby, image, .. } = legacy;
-    let standby = standby.iter().map(|(file, _)| *file);
-    for file in [*inside, *outside, *image].into_iter().flatten().chain(standby) {
+    let Legacy { ports: [inside, outside], replicas, image, .. } = legacy;
+    let replicas = replicas.iter().map(|(file, _)| *file);
+    for file in [*inside, *outside, *image].into_iter().flatten().chain(replicas) {
         // SAFETY: the previous program left the file to this one, which opened its own duplicates
         // of the files that it needs, and uses this number for the last time.
         drop(unsafe { OwnedFd::from_raw_fd(file) });
@@ -243,10 +243,10 @@ mod tests {
         assert!(Legacy::NOTHING.parse::<Legacy>().is_ok());
         for ports in [[Some(3), Some(4)], [None, Some(4)], [None, None]] {
             for image in [Some(9), None] {
-                for standby in [vec![(5, 8192)], vec![(5, 8192), (6, 4096)]] {
+                for replicas in [vec![(5, 8192)], vec![(5, 8192), (6, 4096)]] {
                     let legacy = Legacy {
                         ports,
-                        standby,
+                        replicas,
                         generation: 7,
                         upgrades: 1,
                         version: 3,

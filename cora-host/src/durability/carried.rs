@@ -1,4 +1,4 @@
-//! The layout of standby memory, which contains the replicas ([`standby`]). Entries that another
+//! The layout of replica memory, which contains the replicas ([`shared`]). Entries that another
 //! build left in its own memory are carried over before the first packet.
 
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,18 +8,18 @@ use cora_runtime::durability::{Holder, Replica, ReplicaStore as _};
 
 use crate::RunError;
 use crate::durability::layout::{Conversion, Layout};
-use crate::durability::shared as standby;
+use crate::durability::shared;
 use crate::durability::shared::singletons::Sized;
-use crate::durability::shared::{Shape, SharedStandby};
+use crate::durability::shared::{Shape, SharedReplicas};
 use crate::process::log;
 
 /// Words before the replicas, with the layout of their entries as text. The first one is its length
 /// in bytes, set once the replicas are complete.
 const LAYOUT_WORDS: usize = 1024;
 
-/// Upper bound of the standby memory in bytes for durable entries of both halves. Unused parts cost
+/// Upper bound of the replica memory in bytes for durable entries of both halves. Unused parts cost
 /// only address space.
-pub(crate) fn standby_bytes<A: App>(app: &mut A, layout: &Layout) -> usize {
+pub(crate) fn replica_bytes<A: App>(app: &mut A, layout: &Layout) -> usize {
     let capacities = layout.tables().filter_map(|state| {
         let table = app.state(state.into()).as_travelling()?;
         Some(table.capacity())
@@ -32,7 +32,7 @@ pub(crate) fn standby_bytes<A: App>(app: &mut A, layout: &Layout) -> usize {
 fn bytes_for(capacities: impl Iterator<Item = u32>, layout: &Layout) -> usize {
     let singletons = layout.singletons();
     let copies = 2 * capacities.map(|capacity| capacity as usize).sum::<usize>();
-    let bytes = standby::bytes(copies, shape(layout, &singletons));
+    let bytes = shared::bytes(copies, shape(layout, &singletons));
     (LAYOUT_WORDS * 8 + bytes).next_multiple_of(4096)
 }
 
@@ -44,13 +44,13 @@ fn shape<'a>(layout: &Layout, singletons: &'a [Sized]) -> Shape<'a> {
 pub(crate) fn damaged(words: &'static [AtomicU64], layout: &Layout) -> Vec<String> {
     let (_, copies) = words.split_at(LAYOUT_WORDS.min(words.len()));
     let singletons = layout.singletons();
-    let damaged = standby::damaged(copies, shape(layout, &singletons));
+    let damaged = shared::damaged(copies, shape(layout, &singletons));
     damaged.into_iter().map(|number| layout.singleton(number).to_owned()).collect()
 }
 
 /// Replicas of durable entries and singletons, as a host finds them.
 pub(crate) struct Opened {
-    pub(crate) copies: SharedStandby,
+    pub(crate) copies: SharedReplicas,
     /// Entries carried over from the previous program.
     pub(crate) carried: u64,
     /// Entry replicas with a wrong checksum.
@@ -59,14 +59,14 @@ pub(crate) struct Opened {
 
 /// Opens the replicas in this memory. Those in the previous memory are carried over, if that was
 /// not done yet.
-pub(crate) fn open_standby(
+pub(crate) fn open_replicas(
     words: &'static [AtomicU64],
     before: Option<&'static [AtomicU64]>,
     layout: &Layout,
     app: &mut impl App,
 ) -> Result<Opened, RunError> {
     let (head, slots) = words.split_at(LAYOUT_WORDS.min(words.len()));
-    let mut copies = SharedStandby::open(slots, shape(layout, &layout.singletons()));
+    let mut copies = SharedReplicas::open(slots, shape(layout, &layout.singletons()));
     let (mut carried, mut damaged) = (0, copies.damaged);
     if read_layout(head).is_some() {
         return Ok(Opened { copies, carried, damaged });
@@ -76,7 +76,8 @@ pub(crate) fn open_standby(
         let old = read_layout(old_head).unwrap_or_default();
         let conversion = layout.conversion(&old).map_err(RunError::OtherEntries)?;
         let singletons = old.singletons();
-        let open = if old.commits { SharedStandby::open } else { SharedStandby::open_uncommitted };
+        let open =
+            if old.commits { SharedReplicas::open } else { SharedReplicas::open_uncommitted };
         let from = open(old_slots, shape(&old, &singletons));
         damaged += from.damaged;
         if let Some(number) = from.damaged_singletons().first() {
@@ -106,10 +107,10 @@ pub(crate) fn open_standby(
 
 /// Carries the replica of a singleton over, if there is one.
 fn carry_singleton(
-    from: &SharedStandby,
+    from: &SharedReplicas,
     (number, bytes): Sized,
     conversion: &Conversion,
-    to: &mut SharedStandby,
+    to: &mut SharedReplicas,
 ) {
     let mut value = Vec::with_capacity(bytes);
     if from.parts(number, &mut |_, part| value.extend(part))
@@ -162,7 +163,7 @@ mod tests {
         let capacities = [10, 1000];
         let bytes = bytes_for(capacities.into_iter(), &layout);
         let shape = shape(&layout, &[]);
-        let mut copies = SharedStandby::open(memory(bytes / 8 - LAYOUT_WORDS), shape);
+        let mut copies = SharedReplicas::open(memory(bytes / 8 - LAYOUT_WORDS), shape);
         for ((state, entry), capacity) in states.into_iter().zip(capacities) {
             for number in 0..2 * capacity {
                 let mut piece = vec![0; entry];

@@ -58,7 +58,7 @@ pub struct Back {
     /// Records which flows change sides, if requested.
     pub(crate) ledger: Option<Ledger>,
     /// The replica store of durable entries.
-    pub(crate) standby: Option<Box<dyn ReplicaStore + Send>>,
+    pub(crate) replicas: Option<Box<dyn ReplicaStore + Send>>,
     /// Packets sent to the wire over this ring.
     pub(crate) sent: u64,
     /// Receives records of ended entries, if requested.
@@ -77,7 +77,7 @@ impl Back {
             stuck_since: None,
             broken: false,
             ledger: None,
-            standby: None,
+            replicas: None,
             sent: 0,
             exporter: None,
             runs: &UNSEEN,
@@ -204,6 +204,6 @@ impl HostOutbox for Back {
     }
 
     fn replicas(&mut self) -> Option<&mut dyn ReplicaStore> {
-        self.standby.as_mut().map(|standby| standby.as_mut() as &mut dyn ReplicaStore)
+        self.replicas.as_mut().map(|replicas| replicas.as_mut() as &mut dyn ReplicaStore)
     }
 }

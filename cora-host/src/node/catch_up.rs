@@ -22,7 +22,7 @@ pub(super) fn catch_up<A: App>(
     half: &mut HostHalf<A>,
     regions: &Regions<'_, A>,
     region: &Region,
-    standby: &mut dyn ReplicaStore,
+    replicas: &mut dyn ReplicaStore,
     exporter: Option<&Exporter>,
 ) -> Result<(), RunError> {
     let page = regions.page;
@@ -33,7 +33,7 @@ pub(super) fn catch_up<A: App>(
         page.beat();
         // Checked first: the ring then contains everything that the NIC published.
         let has_left = region.nic_status() != Some(NicStatus::Starting);
-        if let Err(error) = read(half, &mut punt, &mut buffer, standby, exporter, page) {
+        if let Err(error) = read(half, &mut punt, &mut buffer, replicas, exporter, page) {
             if !error.is_nics_fault() {
                 return Err(error);
             }
@@ -52,7 +52,7 @@ fn read<A: App>(
     half: &mut HostHalf<A>,
     punt: &mut Consumer<SharedMemory>,
     buffer: &mut [u8],
-    standby: &mut dyn ReplicaStore,
+    replicas: &mut dyn ReplicaStore,
     exporter: Option<&Exporter>,
     page: HostPage,
 ) -> Result<(), RunError> {
@@ -61,7 +61,7 @@ fn read<A: App>(
         let bytes = buffer.get(..popped.len).unwrap_or_default();
         let message = Message::decode(popped.kind, bytes);
         let message = message.ok_or(ProtocolError::undecodable(popped.kind))?;
-        half.catch_up(&message, standby);
+        half.catch_up(&message, replicas);
         if let (Message::Records(message), Some(exporter)) = (message, exporter) {
             let (state, ending) = message.ending();
             exporter.ended(state, ending);

@@ -13,9 +13,9 @@ use cora_runtime::host_half::HostHalf;
 use cora_runtime::link::region::{Identity, Idle, Region, RegionLayout};
 
 use crate::control::configuration;
-use crate::durability::carried::{Opened, open_standby};
+use crate::durability::carried::{Opened, open_replicas};
 use crate::durability::layout::Layout;
-use crate::durability::shared::SharedStandby;
+use crate::durability::shared::SharedReplicas;
 use crate::ingress::clock::Clock;
 use crate::memory::map;
 use crate::memory::pages::Pages;
@@ -44,10 +44,10 @@ pub(crate) struct HostArguments {
     fd: i32,
     /// Its bytes.
     length: usize,
-    /// File descriptor of the standby memory.
-    standby: i32,
+    /// File descriptor of the replica memory.
+    replicas: i32,
     /// Its bytes.
-    standby_length: usize,
+    replicas_length: usize,
     /// File descriptor of the page that the NIC can't reach.
     page: i32,
     /// The process that started this one: it ends with that one.
@@ -206,9 +206,9 @@ fn open_copies(
     app: &mut impl App,
     page: HostPage,
     layout: &Layout,
-) -> Result<SharedStandby, RunError> {
-    let HostArguments { standby, standby_length, before, .. } = arguments;
-    let standby = map::inherited_memory(*standby, *standby_length).map_err(system)?;
+) -> Result<SharedReplicas, RunError> {
+    let HostArguments { replicas, replicas_length, before, .. } = arguments;
+    let replicas = map::inherited_memory(*replicas, *replicas_length).map_err(system)?;
     let before = match before[..] {
         [file, bytes] => {
             // An invalid file number is refused there.
@@ -217,7 +217,7 @@ fn open_copies(
         }
         _ => None,
     };
-    let Opened { copies, carried, damaged } = open_standby(standby, before, layout, app)?;
+    let Opened { copies, carried, damaged } = open_replicas(replicas, before, layout, app)?;
     page.set_carried(page.carried() + carried);
     if damaged > 0 {
         page.add_damaged(damaged);
@@ -232,7 +232,7 @@ fn open_copies(
 /// as damaged: the next host begins without it and without all flows.
 fn take_over<A: App>(
     worker: &mut Worker<A>,
-    copies: Beating<SharedStandby>,
+    copies: Beating<SharedReplicas>,
     layout: &Layout,
     now: u64,
     afresh: bool,

@@ -54,15 +54,15 @@ impl<A: App> Worker<A> {
     }
 
     /// Takes over the entries of the previous host from their replicas, or begins `afresh`;
-    /// replicas are kept in `standby` from now on.
+    /// replicas are kept in `replicas` from now on.
     pub(crate) fn take_over(
         &mut self,
-        mut standby: Box<dyn ReplicaStore + Send>,
+        mut replicas: Box<dyn ReplicaStore + Send>,
         now: u64,
         afresh: bool,
     ) {
-        self.half.take_over(now, standby.as_mut(), afresh);
-        self.back.standby = Some(standby);
+        self.half.take_over(now, replicas.as_mut(), afresh);
+        self.back.replicas = Some(replicas);
     }
 
     /// Continues with the rings of another region and its NIC, once the previous NIC ended and all
@@ -91,8 +91,8 @@ impl<A: App> Worker<A> {
         self.punt = Consumer::new(rings.punt);
         self.received.forget();
         // The host half of a run has replicas, if only of no state.
-        if let Some(standby) = &mut self.back.standby {
-            self.half.nic_lost(standby.as_mut());
+        if let Some(replicas) = &mut self.back.replicas {
+            self.half.nic_lost(replicas.as_mut());
         }
     }
 

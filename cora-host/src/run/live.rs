@@ -167,13 +167,13 @@ impl Operator<'_> {
     fn legacy(&self, live: &Live<'_>) -> Legacy {
         let kept = live.pairs.iter().map(|pair| {
             // The only shared memory file that stays open. If that fails, the new host reports it.
-            let file = &pair.standby.file;
+            let file = &pair.replicas.file;
             let _kept = rustix::io::fcntl_setfd(file, rustix::io::FdFlags::empty());
-            (file.as_raw_fd(), pair.standby.bytes)
+            (file.as_raw_fd(), pair.replicas.bytes)
         });
         Legacy {
             ports: [None; 2],
-            standby: kept.collect(),
+            replicas: kept.collect(),
             generation: live.generation(),
             upgrades: self.upgrades() + 1,
             version: live.configuration.latest(),
@@ -191,7 +191,7 @@ impl Operator<'_> {
 /// The replicas of the previous program, pair by pair.
 fn left_by(legacy: &Legacy) -> Result<Vec<Before>, RunError> {
     let failed = |errno| RunError::System { what: "copies of the program before", cause: errno };
-    let each = legacy.standby.iter().map(|(file, bytes)| {
+    let each = legacy.replicas.iter().map(|(file, bytes)| {
         let left = map::left_file(*file);
         Ok((left.map_err(|errno| failed(errno.into()))?, *bytes))
     });

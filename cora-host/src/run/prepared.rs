@@ -6,7 +6,7 @@ use cora_core::state::Kind;
 use cora_runtime::host_half::HostHalf;
 
 use crate::control::configuration::Configuration;
-use crate::durability::carried::standby_bytes;
+use crate::durability::carried::replica_bytes;
 use crate::durability::layout::Layout;
 use crate::ingress::versions::{Changes, changes};
 use crate::memory::pages::Pages;
@@ -76,7 +76,7 @@ impl Prepared {
             run: run.clone(),
             seed,
             layout,
-            standby: standby_bytes(&mut app, &entries),
+            replicas: replica_bytes(&mut app, &entries),
             entries,
             rests_on: A::RESTS_ON,
             resident,

@@ -41,10 +41,10 @@ impl Pair<'_> {
         let account = map::memory_file("cora-account").map_err(|errno| failed(errno.into()))?;
         let version = configuration.file();
         let mut command = child::own(HOST_COMMAND);
-        command.args(self.regions.arguments()).args(self.standby.arguments());
+        command.args(self.regions.arguments()).args(self.replicas.arguments());
         command.arg(self.page_file.file.as_raw_fd().to_string());
         command.arg(std::process::id().to_string());
-        let memory = [&self.regions, &self.standby, &self.page_file];
+        let memory = [&self.regions, &self.replicas, &self.page_file];
         let mut files: Vec<_> = memory.iter().map(|shared| shared.file.as_fd()).collect();
         files.extend([version, account.as_fd()]);
         if let Some((file, bytes)) = &self.before {
@@ -146,7 +146,7 @@ impl Pair<'_> {
 
     /// The singletons with a damaged replica.
     fn damaged(&self) -> Vec<String> {
-        carried::damaged(self.standby.words, &self.common.entries)
+        carried::damaged(self.replicas.words, &self.common.entries)
     }
 
     /// Creates the next region, and restarts each dead half.

@@ -1,7 +1,7 @@
 //! A run with a NIC: each of its pairs is two processes, of which either may die at any time.
 //!
 //! ```text
-//!          supervisor: cable, regions, standby memory            outlives all halves
+//!          supervisor: cable, regions, replica memory            outlives all halves
 //!            │ wire rings                │ starts, watches, starts again
 //!            ▼                           ▼
 //!          NIC half  ── punt, back ──  host half                 a pair; there may be several

@@ -35,7 +35,7 @@ pub(crate) struct Common {
     pub(crate) seed: u64,
     pub(crate) layout: RegionLayout,
     /// Bytes of memory for the replicas of a pair.
-    pub(crate) standby: usize,
+    pub(crate) replicas: usize,
     pub(crate) entries: Layout,
     /// States that die with the host, and flows with them.
     pub(crate) rests_on: &'static [&'static str],
@@ -88,7 +88,7 @@ pub(crate) struct Pair<'a> {
     pub(super) number: u16,
     pub(super) cores: Option<Cores>,
     pub(super) regions: SharedFile,
-    pub(crate) standby: SharedFile,
+    pub(crate) replicas: SharedFile,
     /// The page shared by supervisor and host.
     pub(crate) page: HostPage,
     pub(super) page_file: SharedFile,
@@ -146,7 +146,7 @@ impl<'a> Pair<'a> {
     ) -> Result<Self, RunError> {
         let options = &common.run.options;
         let regions = SharedFile::create(2 * common.layout.bytes())?;
-        let standby = SharedFile::create(common.standby)?;
+        let replicas = SharedFile::create(common.replicas)?;
         let (plan, seed, resident) = (common.plan, HashSeed(common.seed), common.resident);
         let identity = Identity { plan, generation, seed, resident, afresh: false };
         let place = generation::place(regions.words, generation);
@@ -159,7 +159,7 @@ impl<'a> Pair<'a> {
             common,
             number,
             cores,
-            standby,
+            replicas,
             page,
             page_file,
             before,

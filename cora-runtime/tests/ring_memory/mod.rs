@@ -5,7 +5,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use cora_runtime::link::ring::{RingMemory, Streaming};
+use cora_runtime::link::ring::{RingMemory, StorePolicy, Streaming};
 
 /// Clones share their words.
 #[derive(Clone)]
@@ -85,7 +85,9 @@ impl RingMemory for HeapMemory {
     fn set_tail(&self, position: u64) {
         self.0.tail.store(position, Ordering::Release);
     }
+}
 
+impl StorePolicy for HeapMemory {
     const STREAMS: bool = true;
 
     fn streaming(&self) -> Option<Streaming> {

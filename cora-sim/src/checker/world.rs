@@ -22,7 +22,7 @@ use crate::halves::{self, HostEnds};
 use crate::link::{Ring, Sabotage};
 use crate::memory::Supply;
 use crate::nic_core::NicCore;
-use crate::standby::Copies;
+use crate::replicas::Replicas;
 
 /// The program that is run: nothing is offered but by order.
 pub(super) type App = Marking<Share<1024>>;
@@ -73,7 +73,7 @@ pub(super) struct World<'a> {
     pub(super) scenario: &'a Scenario,
     pub(super) punt: Ring,
     pub(super) back: Ring,
-    pub(super) copies: Copies,
+    pub(super) copies: Replicas,
     pub(super) fed: [usize; FLOWS],
     offers: [u8; FLOWS],
     recalls: [u8; FLOWS],
@@ -137,7 +137,7 @@ impl<'a> World<'a> {
             scenario,
             punt,
             back,
-            copies: Copies::default(),
+            copies: Replicas::default(),
             fed: [0; FLOWS],
             offers: [scenario.offers; FLOWS],
             recalls: [scenario.recalls; FLOWS],

@@ -21,8 +21,8 @@ use super::lies::Lies;
 use super::nic::Rings;
 use super::planted::Planted;
 use crate::apps::SimApp;
+use crate::replicas::Replicas;
 use crate::result::Ended;
-use crate::standby::Copies;
 use crate::story;
 use crate::words::{Life, Words};
 
@@ -37,7 +37,7 @@ struct Back {
     /// How often a message had to wait.
     waits: u64,
     broken: bool,
-    standby: Copies,
+    replicas: Replicas,
     life: Life,
     /// Which flows changed sides, when a controller wants to know.
     ledger: Option<Ledger>,
@@ -105,7 +105,7 @@ impl HostOutbox for Back {
 
     fn replicas(&mut self) -> Option<&mut dyn ReplicaStore> {
         // What a dead process still does, nobody sees.
-        if self.life.is_over() { None } else { Some(&mut self.standby) }
+        if self.life.is_over() { None } else { Some(&mut self.replicas) }
     }
 }
 
@@ -202,7 +202,7 @@ pub(super) struct HostSide<A: SimApp> {
 }
 
 impl<A: SimApp> HostSide<A> {
-    pub(super) fn new(half: HostHalf<A>, rings: &Rings, life: Life, standby: Copies) -> Self {
+    pub(super) fn new(half: HostHalf<A>, rings: &Rings, life: Life, replicas: Replicas) -> Self {
         let Rings { punt, back, .. } = rings;
         let ring = back.producer(&life);
         let waiting = VecDeque::new();
@@ -211,7 +211,7 @@ impl<A: SimApp> HostSide<A> {
             waiting,
             waits: 0,
             broken: false,
-            standby,
+            replicas,
             life: life.clone(),
             ledger: None,
             lies: None,
@@ -249,7 +249,7 @@ impl<A: SimApp> HostSide<A> {
 
     /// From now on one copy of three is not kept.
     pub(super) const fn lose_copies(&mut self) {
-        self.back.standby.lose_some();
+        self.back.replicas.lose_some();
     }
 
     /// From now on it lies.
@@ -375,7 +375,7 @@ impl<A: SimApp> HostSide<A> {
 
     /// Has what the dead NIC owned again.
     pub(super) fn reclaim(&mut self) -> Reclaimed {
-        self.half.nic_lost(&mut self.back.standby)
+        self.half.nic_lost(&mut self.back.replicas)
     }
 
     /// Packets that are done and wait here for the NIC to take them.
@@ -392,13 +392,13 @@ impl<A: SimApp> HostSide<A> {
         spilled: &[(u16, Vec<u8>)],
         now: u64,
     ) -> Result<Reclaimed, String> {
-        let standby = std::mem::take(&mut self.back.standby);
+        let replicas = std::mem::take(&mut self.back.replicas);
         let punt = old.punt.consumer(&Life::endless());
-        *self = Self::new(half, rings, Life::endless(), standby);
+        *self = Self::new(half, rings, Life::endless(), replicas);
         self.catch_up(punt, spilled)?;
         self.begin();
-        self.half.restore_singletons(&self.back.standby, &mut |_| {});
-        Ok(self.half.take_over(now, &mut self.back.standby, !A::RESTS_ON.is_empty()))
+        self.half.restore_singletons(&self.back.replicas, &mut |_| {});
+        Ok(self.half.take_over(now, &mut self.back.replicas, !A::RESTS_ON.is_empty()))
     }
 
     /// Keeps what the dead host did not take.
@@ -416,7 +416,7 @@ impl<A: SimApp> HostSide<A> {
             let message = Message::decode(*kind, bytes);
             let message = message.ok_or("no message on the dead host's ring")?;
             story::takes("new host", &message);
-            self.half.catch_up(&message, &mut self.back.standby);
+            self.half.catch_up(&message, &mut self.back.replicas);
         }
         Ok(())
     }

@@ -48,8 +48,8 @@ use crate::apps::SimApp;
 use crate::halves;
 use crate::memory::Supply;
 use crate::random::Random;
+use crate::replicas::Replicas;
 use crate::result::Results;
-use crate::standby::Copies;
 use crate::story;
 use crate::traffic::{Case, Record};
 use crate::words::Life;
@@ -183,7 +183,7 @@ impl<'a, A: SimApp> Runtime<'a, A> {
         let refuses = conditions.refuses.then_some(seed);
         let nic = halves::nic::<A>(supply, case.seed, conditions.hold, refuses);
         let host = halves::host::<A>(supply, case.seed, true);
-        let mut host = HostSide::new(host, &rings, Life::endless(), Copies::default());
+        let mut host = HostSide::new(host, &rings, Life::endless(), Replicas::default());
         if !conditions.by_plan {
             host.follow(&Order::Admit(Admission::NONE));
         }

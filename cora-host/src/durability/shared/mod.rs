@@ -44,7 +44,7 @@ const FIRST: u64 = 256;
 
 /// Replicas in shared memory.
 #[derive(Debug)]
-pub(crate) struct SharedStandby {
+pub(crate) struct SharedReplicas {
     words: &'static [AtomicU64],
     /// Words before the first slot.
     before: usize,
@@ -112,7 +112,7 @@ const fn with_check(number: u64) -> u64 {
     number << 16 | number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 48
 }
 
-impl SharedStandby {
+impl SharedReplicas {
     /// Opens the replicas in this memory.
     pub(crate) fn open(words: &'static [AtomicU64], shape: Shape<'_>) -> Self {
         Self::open_committed(words, shape, committed(words))
@@ -128,7 +128,7 @@ impl SharedStandby {
         shape: Shape<'_>,
         committed: Option<u64>,
     ) -> Self {
-        let mut standby = Self {
+        let mut replicas = Self {
             words,
             before: HEADER_WORDS + singletons::words(shape.singletons),
             slot_words: slot_words(shape.entry, shape.group),
@@ -141,14 +141,14 @@ impl SharedStandby {
             ended: Vec::new(),
             damaged: 0,
         };
-        let made = standby.word(0).map_or(0, |word| word.load(Ordering::Acquire)) as usize;
-        standby.made = made.min(standby.room());
-        for slot in 0..standby.made {
-            standby.read(slot, committed);
+        let made = replicas.word(0).map_or(0, |word| word.load(Ordering::Acquire)) as usize;
+        replicas.made = made.min(replicas.room());
+        for slot in 0..replicas.made {
+            replicas.read(slot, committed);
         }
-        standby.number =
-            standby.number.max(committed.filter(|it| *it < u64::MAX >> 16).unwrap_or(0));
-        standby
+        replicas.number =
+            replicas.number.max(committed.filter(|it| *it < u64::MAX >> 16).unwrap_or(0));
+        replicas
     }
 
     /// Number of slots.
@@ -307,7 +307,7 @@ impl SharedStandby {
     }
 }
 
-impl ReplicaStore for SharedStandby {
+impl ReplicaStore for SharedReplicas {
     fn keep(&mut self, copy: &Replica<'_>) -> bool {
         if self.free.is_empty() && self.made >= self.room() && self.began.is_some() {
             // The changes so far take effect before the rest, the singletons first.

@@ -2,7 +2,7 @@
 //!
 //! A block has two slots. A changed block is written to the slot that is not its replica, under a
 //! number of its own. It becomes the replica when that number is committed, with all others of the
-//! same burst, by one store ([`standby`](crate::durability::shared)). A process killed at any point
+//! same burst, by one store ([`shared`](crate::durability::shared)). A process killed at any point
 //! in between leaves all blocks as they were before the burst, or all as they were after it. A slot
 //! that is being written has no number. A slot with a number and a wrong checksum is damaged, and
 //! so is the whole replica.

@@ -21,50 +21,50 @@ fn copy<'a>(group: &'a [u8], piece: &'a [u8], holder: Holder) -> Replica<'a> {
 /// All replicas of entries, with their groups, and that of the pool.
 type All = (Vec<(Vec<u8>, Vec<u8>)>, Option<Vec<u8>>);
 
-fn all(standby: &SharedStandby) -> All {
+fn all(replicas: &SharedReplicas) -> All {
     let mut found = Vec::new();
     for holder in [Holder::Host, Holder::Nic, Holder::Unsure] {
-        standby.each(holder, None, &mut |copy| {
+        replicas.each(holder, None, &mut |copy| {
             found.push((copy.group.to_vec(), copy.piece.to_vec()));
         });
     }
     found.sort();
     let mut pool = Vec::new();
-    let is_there = standby.parts(POOL, &mut |_, part| pool.extend(part));
+    let is_there = replicas.parts(POOL, &mut |_, part| pool.extend(part));
     (found, is_there.then_some(pool))
 }
 
 #[test]
 fn copies_outlive_who_keeps_them() {
     let words = words(3);
-    let mut standby = SharedStandby::open(words, SHAPE);
-    assert!(standby.keep(&copy(b"one", b"key1 a", Holder::Host)));
-    assert!(standby.keep(&copy(b"one", b"key2 b", Holder::Nic)));
-    assert!(standby.keep(&copy(b"two", b"key3 c", Holder::Nic)));
-    assert!(standby.keep(&copy(b"one", b"key1 longer", Holder::Host)), "there is one slot more");
+    let mut replicas = SharedReplicas::open(words, SHAPE);
+    assert!(replicas.keep(&copy(b"one", b"key1 a", Holder::Host)));
+    assert!(replicas.keep(&copy(b"one", b"key2 b", Holder::Nic)));
+    assert!(replicas.keep(&copy(b"two", b"key3 c", Holder::Nic)));
+    assert!(replicas.keep(&copy(b"one", b"key1 longer", Holder::Host)), "there is one slot more");
     let long = copy(b"two", b"key4 and far too long an entry to fit", Holder::Nic);
-    assert!(!standby.keep(&long));
-    standby.assign(Holder::Nic, Holder::Unsure, Some(b"two"));
-    let next = SharedStandby::open(words, SHAPE);
-    assert_eq!(all(&next), all(&standby));
+    assert!(!replicas.keep(&long));
+    replicas.assign(Holder::Nic, Holder::Unsure, Some(b"two"));
+    let next = SharedReplicas::open(words, SHAPE);
+    assert_eq!(all(&next), all(&replicas));
     let mut unsure = Vec::new();
     next.each(Holder::Unsure, None, &mut |copy| unsure.push(copy.piece.to_vec()));
     assert_eq!((unsure, next.damaged), (vec![b"key3 c".to_vec()], 0));
-    standby.forget(Holder::Host, 3, b"key2");
-    assert!(standby.find(3, b"key2", &mut |_| {}), "another one holds it");
-    standby.forget_all(Holder::Unsure, None);
-    assert_eq!(all(&SharedStandby::open(words, SHAPE)).0.len(), 2);
+    replicas.forget(Holder::Host, 3, b"key2");
+    assert!(replicas.find(3, b"key2", &mut |_| {}), "another one holds it");
+    replicas.forget_all(Holder::Unsure, None);
+    assert_eq!(all(&SharedReplicas::open(words, SHAPE)).0.len(), 2);
 }
 
 #[test]
 fn what_is_damaged_is_no_copy() {
     let words = words(3);
-    let mut standby = SharedStandby::open(words, SHAPE);
-    standby.keep(&copy(b"one", b"key1 a", Holder::Host));
-    standby.keep(&copy(b"one", b"key2 b", Holder::Host));
-    let body = standby.before + HEAD;
+    let mut replicas = SharedReplicas::open(words, SHAPE);
+    replicas.keep(&copy(b"one", b"key1 a", Holder::Host));
+    replicas.keep(&copy(b"one", b"key2 b", Holder::Host));
+    let body = replicas.before + HEAD;
     words[body].fetch_xor(1 << 20, Ordering::Relaxed);
-    let next = SharedStandby::open(words, SHAPE);
+    let next = SharedReplicas::open(words, SHAPE);
     assert_eq!((next.damaged, all(&next).0), (1, vec![(b"one".to_vec(), b"key2 b".to_vec())]));
 }
 
@@ -73,12 +73,12 @@ fn what_is_damaged_is_no_copy() {
 fn so_is_everything_under_a_damaged_number() {
     for bit in [0, 15, 16, 40, 63] {
         let words = words(3);
-        let mut standby = SharedStandby::open(words, SHAPE);
-        standby.keep_part(POOL, 0, &[1; 700]);
-        standby.keep(&copy(b"one", b"key1 a", Holder::Host));
+        let mut replicas = SharedReplicas::open(words, SHAPE);
+        replicas.keep_part(POOL, 0, &[1; 700]);
+        replicas.keep(&copy(b"one", b"key1 a", Holder::Host));
         words[1].fetch_xor(1 << bit, Ordering::Relaxed);
         assert_eq!(damaged(words, SHAPE), [POOL]);
-        let next = SharedStandby::open(words, SHAPE);
+        let next = SharedReplicas::open(words, SHAPE);
         assert_eq!((next.damaged, all(&next)), (1, (vec![], None)), "bit {bit}");
     }
 }
@@ -88,10 +88,10 @@ fn so_is_everything_under_a_damaged_number() {
 fn copies_of_an_older_build_are_read() {
     let shape = Shape { singletons: &[], ..SHAPE };
     let words = memory(bytes(3, shape) / 8);
-    let mut standby = SharedStandby::open(words, shape);
-    standby.keep(&copy(b"one", b"key1 a", Holder::Host));
+    let mut replicas = SharedReplicas::open(words, shape);
+    replicas.keep(&copy(b"one", b"key1 a", Holder::Host));
     words[1].store(0, Ordering::Relaxed);
-    assert_eq!(all(&SharedStandby::open_uncommitted(words, shape)), all(&standby));
+    assert_eq!(all(&SharedReplicas::open_uncommitted(words, shape)), all(&replicas));
 }
 
 /// A step of a run: entries that are kept or forgotten, and blocks of the pool.
@@ -107,25 +107,25 @@ fn step() -> impl Strategy<Value = Step> {
     (entries, pool).prop_map(|(entries, pool)| Step { entries, pool })
 }
 
-fn take(step: &Step, standby: &mut SharedStandby) {
+fn take(step: &Step, replicas: &mut SharedReplicas) {
     let together = !step.pool.is_empty();
     if together {
-        standby.begin();
+        replicas.begin();
     }
     for (block, value) in &step.pool {
         let at = 256 * usize::from(*block);
-        standby.keep_part(POOL, at, &vec![*value; 256.min(700 - at)]);
+        replicas.keep_part(POOL, at, &vec![*value; 256.min(700 - at)]);
     }
     for (key, value, keeps) in &step.entries {
         let piece = [b'k', b'e', b'y', *key, *value, *value, *value, *value, *value];
         if *keeps {
-            assert!(standby.keep(&copy(b"group", &piece, Holder::Host)), "there is room");
+            assert!(replicas.keep(&copy(b"group", &piece, Holder::Host)), "there is room");
         } else {
-            standby.forget(Holder::Host, 3, &piece[..4]);
+            replicas.forget(Holder::Host, 3, &piece[..4]);
         }
     }
     if together {
-        standby.commit();
+        replicas.commit();
     }
 }
 
@@ -138,19 +138,19 @@ proptest! {
         steps in prop::collection::vec(step(), 1..12),
     ) {
         let words = words(16);
-        let mut standby = SharedStandby::open(words, SHAPE);
-        standby.begin();
-        standby.keep_part(POOL, 0, &[0; 700]);
-        standby.commit();
+        let mut replicas = SharedReplicas::open(words, SHAPE);
+        replicas.begin();
+        replicas.keep_part(POOL, 0, &[0; 700]);
+        replicas.commit();
         for step in steps {
             let singly = step.entries.iter().map(|entry| Step { entries: vec![*entry], pool: vec![] });
             let parts = if step.pool.is_empty() { singly.collect() } else { vec![step] };
             for part in parts {
-                let before = all(&standby);
+                let before = all(&replicas);
                 let image: Vec<u64> = words.iter().map(|w| w.load(Ordering::Relaxed)).collect();
                 noted(words);
-                take(&part, &mut standby);
-                let after = all(&standby);
+                take(&part, &mut replicas);
+                let after = all(&replicas);
                 let stores = noted(words);
                 for kill in 0..=stores.len() {
                     let torn: Vec<AtomicU64> =
@@ -159,13 +159,13 @@ proptest! {
                         torn[*at].store(*value, Ordering::Relaxed);
                     }
                     let torn: &'static [AtomicU64] = torn.leak();
-                    let mut next = SharedStandby::open(torn, SHAPE);
+                    let mut next = SharedReplicas::open(torn, SHAPE);
                     let found = all(&next);
                     prop_assert!(found == before || found == after, "killed after {kill}");
                     prop_assert_eq!((next.damaged, damaged(torn, SHAPE)), (0, vec![]));
                     take(&part, &mut next);
                     prop_assert!(all(&next) == after, "killed after {kill}, and done again");
-                    prop_assert!(all(&SharedStandby::open(torn, SHAPE)) == after);
+                    prop_assert!(all(&SharedReplicas::open(torn, SHAPE)) == after);
                     noted(words);
                 }
             }

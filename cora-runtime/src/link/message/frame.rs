@@ -6,7 +6,7 @@ use cora_core::packet::{HEAD, MAX_FRAME, Roomy};
 use super::field::Field;
 use super::{Frames, Kind, Message, Stamp};
 use crate::link::payload::BUFFER_BYTES;
-use crate::link::ring::{Producer, PushError, RingMemory};
+use crate::link::ring::{Producer, PushError, StorePolicy};
 
 impl<'a> Message<'a> {
     /// The frame that this carries, and its stamp: the payload is [`Stamp::words`] and the frame.
@@ -30,7 +30,7 @@ impl<'a> Message<'a> {
     // words, they would make the processor wait until all earlier stores have left, those of the
     // last message among them.
     #[inline(always)]
-    pub fn push<M: RingMemory>(&self, ring: &mut Producer<M>) -> Result<(), PushError> {
+    pub fn push<M: StorePolicy>(&self, ring: &mut Producer<M>) -> Result<(), PushError> {
         match self.stamped() {
             Some((stamp, frame)) => ring.push_behind(self.kind().number(), &stamp.words(), frame),
             None => self.encode(|kind, parts| ring.push_apart(kind, parts)),

@@ -160,7 +160,7 @@ impl<M: RingMemory> Consumer<M> {
         if until <= self.shown {
             // A constant number of lines, unlike in `expect`.
             for words in (0..span).step_by(LINE) {
-                self.memory.expect(index(ahead.wrapping_add(words)));
+                self.memory.prefetch_to_read(index(ahead.wrapping_add(words)));
             }
         }
     }
@@ -186,7 +186,7 @@ impl<M: RingMemory> Consumer<M> {
     #[inline(always)]
     fn expect(&self, mut from: u64, to: u64) {
         while from < to {
-            self.memory.expect(index(from));
+            self.memory.prefetch_to_read(index(from));
             from = from.wrapping_add(LINE_WORDS);
         }
     }

@@ -13,22 +13,9 @@ use cora_core::prefetch::{prefetch, prefetch_to_write};
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 use super::copy::copy_in;
 use super::copy::{copy_out, load_behind, store_line, store_pair, words_of};
-use super::record::{MAX_RING_BYTES, MIN_RING_BYTES};
 #[cfg(all(target_arch = "x86_64", not(miri)))]
-use super::stream::stream_pair;
-
-/// Conditions under which all records of a batch but the first are streamed, by
-/// [`RingMemory::stream_pair`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Streaming {
-    /// The previous batch had at least this many words.
-    pub batch: u64,
-    /// The load of the consumer's index takes at least this long, by [`RingMemory::clock`]; 0 if
-    /// that does not matter.
-    pub trip: u64,
-    /// Words between two measurements of that time. There are none if it does not matter.
-    pub looks_every: u64,
-}
+use super::policy::Streaming;
+use super::record::{MAX_RING_BYTES, MIN_RING_BYTES};
 
 /// The words of one ring, with the accesses that its two ends need and no others.
 ///
@@ -94,47 +81,15 @@ pub trait RingMemory {
         }
     }
 
-    /// Whether [`Self::streaming`] can be anything but `None`. If not, no code that streams is
-    /// generated.
-    const STREAMS: bool = false;
-
-    /// The conditions for streaming; `None` if records are never streamed.
-    #[inline(always)]
-    fn streaming(&self) -> Option<Streaming> {
-        None
-    }
-
-    /// The clock that measures a line's [trip](Streaming::trip). Earlier loads have completed, and
-    /// later ones wait for it. It is not read if any trip is long enough.
-    #[inline(always)]
-    fn clock(&self) -> u64 {
-        0
-    }
-
-    /// Writes two data words that nobody reads before they are [settled](Self::settle): they may
-    /// take effect at any time until then. `index` is even.
-    ///
-    /// # Safety
-    ///
-    /// [`Self::streaming`] gives `Some`.
-    #[inline(always)]
-    unsafe fn stream_pair(&self, index: usize, words: [u64; 2]) {
-        self.store_pair(index, words);
-    }
-
-    /// Waits until all streamed words are visible to any reader of the next write.
-    #[inline(always)]
-    fn settle(&self) {}
-
     /// Prefetches the line at `index` for writing. Changes nothing else.
     #[inline]
-    fn want(&self, index: usize) {
+    fn prefetch_to_write(&self, index: usize) {
         let _ = index;
     }
 
     /// Prefetches the line at `index` for reading. Changes nothing else.
     #[inline]
-    fn expect(&self, index: usize) {
+    fn prefetch_to_read(&self, index: usize) {
         let _ = index;
     }
 }
@@ -188,7 +143,7 @@ impl SharedMemory {
 impl SharedMemory {
     /// The aligned `N` data words around `index`, wrapped around the lap: a pair, or a line.
     #[inline(always)]
-    fn aligned<const N: usize>(&self, index: usize) -> &[AtomicU64; N] {
+    pub(super) fn aligned<const N: usize>(&self, index: usize) -> &[AtomicU64; N] {
         const { assert!(N == 2 || N == 8) };
         // A multiple of `N`, and at most `len - N`, because `len` is a power of two and at least
         // 32.
@@ -258,35 +213,6 @@ impl RingMemory for SharedMemory {
     }
 
     #[cfg(all(target_arch = "x86_64", not(miri)))]
-    const STREAMS: bool = true;
-
-    #[cfg(all(target_arch = "x86_64", not(miri)))]
-    #[inline(always)]
-    fn streaming(&self) -> Option<Streaming> {
-        self.streaming
-    }
-
-    #[cfg(all(target_arch = "x86_64", not(miri)))]
-    #[inline(always)]
-    fn clock(&self) -> u64 {
-        super::stream::clock()
-    }
-
-    #[cfg(all(target_arch = "x86_64", not(miri)))]
-    #[inline(always)]
-    unsafe fn stream_pair(&self, index: usize, words: [u64; 2]) {
-        // SAFETY: the caller guarantees that the memory streams. So the data begin at a cache line
-        // (invariant of `streaming`), and pairs at multiples of 16 bytes.
-        unsafe { stream_pair(self.aligned(index), words) }
-    }
-
-    #[cfg(all(target_arch = "x86_64", not(miri)))]
-    #[inline(always)]
-    fn settle(&self) {
-        super::stream::settle();
-    }
-
-    #[cfg(all(target_arch = "x86_64", not(miri)))]
     #[inline(always)]
     fn write(&self, index: usize, pairs: &[[u8; 16]]) {
         let index = self.place(index);
@@ -296,12 +222,12 @@ impl RingMemory for SharedMemory {
     }
 
     #[inline(always)]
-    fn want(&self, index: usize) {
+    fn prefetch_to_write(&self, index: usize) {
         prefetch_to_write(self.word(index));
     }
 
     #[inline(always)]
-    fn expect(&self, index: usize) {
+    fn prefetch_to_read(&self, index: usize) {
         prefetch(self.word(index));
     }
 

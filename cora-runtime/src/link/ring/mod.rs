@@ -92,6 +92,7 @@ mod consumer;
 mod copy;
 mod distance;
 mod memory;
+mod policy;
 mod producer;
 mod record;
 #[cfg(all(target_arch = "x86_64", not(miri)))]
@@ -99,6 +100,7 @@ mod stream;
 mod writer;
 
 pub use consumer::{Consumer, Popped};
-pub use memory::{CONTROL_WORDS, RingMemory, SharedMemory, Streaming, shared_words};
+pub use memory::{CONTROL_WORDS, RingMemory, SharedMemory, shared_words};
+pub use policy::{StorePolicy, Streaming};
 pub use producer::{Producer, PushError};
 pub use record::{MAX_RECORD, MAX_RING_BYTES, MIN_RING_BYTES, RingError, record_bytes};

@@ -7,7 +7,7 @@
 use core::fmt;
 
 use crate::link::ring::distance::Distance;
-use crate::link::ring::memory::{RingMemory, Streaming};
+use crate::link::ring::policy::{StorePolicy, Streaming};
 use crate::link::ring::record::{
     AHEAD, Header, LINE_WORDS, NO_RECORD, PADDING, RingError, Shape, index,
 };
@@ -64,7 +64,7 @@ pub struct Producer<M> {
     failed: Option<RingError>,
 }
 
-impl<M: RingMemory> Producer<M> {
+impl<M: StorePolicy> Producer<M> {
     /// The writing end of the ring in `memory`, resuming at its indices. If there was a writing end
     /// before, it [rested](Self::rest) behind its last record. A consumer may poll already if the
     /// word of the next header is zero, as in a new mapping.
@@ -392,7 +392,7 @@ impl<M: RingMemory> Producer<M> {
     fn want_ahead(&self, span: u64) {
         let first = self.head.wrapping_add(AHEAD);
         for words in (0..span).step_by(LINE_WORDS as usize) {
-            self.memory.want(index(first.wrapping_add(words)));
+            self.memory.prefetch_to_write(index(first.wrapping_add(words)));
         }
     }
 

@@ -22,7 +22,7 @@
 use core::arch::x86_64::{__cpuid, __cpuid_count, __m128i};
 use core::sync::atomic::AtomicU64;
 
-use crate::link::ring::memory::Streaming;
+use crate::link::ring::policy::Streaming;
 use crate::link::ring::record::LINE_WORDS;
 
 /// Shortest batch, in words, after which the next one is streamed.
@@ -139,7 +139,7 @@ pub(super) fn settle() {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::link::ring::{RingMemory, SharedMemory};
+    use crate::link::ring::{RingMemory as _, SharedMemory, StorePolicy as _};
 
     #[repr(align(64))]
     struct Lines([AtomicU64; 32 + 64]);

@@ -13,6 +13,7 @@ use core::hint;
 
 use crate::link::ring::copy::{MANY_PAIRS, words_of};
 use crate::link::ring::memory::RingMemory;
+use crate::link::ring::policy::StorePolicy;
 use crate::link::ring::record::LINE_WORDS;
 
 /// Writes a record; its payload is an odd number of words, and then `body`, which thus begins with
@@ -50,9 +51,9 @@ pub(super) fn write_behind<M: RingMemory, const N: usize>(
 ///
 /// # Safety
 ///
-/// The memory [streams](RingMemory::streaming).
+/// The memory [streams](StorePolicy::streaming).
 #[inline(always)]
-pub(super) unsafe fn stream_behind<M: RingMemory, const N: usize>(
+pub(super) unsafe fn stream_behind<M: StorePolicy, const N: usize>(
     memory: &M,
     mut at: usize,
     header: u64,

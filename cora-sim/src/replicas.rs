@@ -1,19 +1,19 @@
-//! Copies of durable entries, in memory that outlives both sides.
+//! Replicas of durable entries, in memory that outlives both sides.
 
 use std::collections::BTreeMap;
 
 use cora_runtime::durability::{Holder, Replica, ReplicaStore};
 
-/// Copies, by state and key, and those of singletons, by state.
+/// Replicas, by state and key, and those of singletons, by state.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Copies {
+pub(crate) struct Replicas {
     entries: BTreeMap<(u16, Vec<u8>), Copy>,
     singletons: BTreeMap<u16, Vec<u8>>,
     /// One of three is not kept: how many were, so far.
     loses: Option<u64>,
 }
 
-impl Copies {
+impl Replicas {
     /// The copies of singletons are damaged, and so there are none.
     pub(crate) fn lose_singletons(&mut self) {
         self.singletons.clear();
@@ -38,7 +38,7 @@ impl Copy {
     }
 }
 
-impl ReplicaStore for Copies {
+impl ReplicaStore for Replicas {
     fn keep(&mut self, copy: &Replica<'_>) -> bool {
         let Replica { state, holder, group, key, piece } = *copy;
         let copy = Copy { holder, group: group.to_vec(), piece: piece.to_vec() };
