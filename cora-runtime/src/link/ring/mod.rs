@@ -49,7 +49,7 @@
 //! their number. It prefetches no others: the producer would have to fetch those back before it can
 //! write them.
 //!
-//! In long batches, all records but the first [bypass the caches](RingMemory::streaming) by
+//! In long batches, all records but the first [bypass the caches](StorePolicy::streaming) by
 //! non-temporal stores. They do so if that is faster on this processor, at the distance of the
 //! consumer's core. Such stores fetch no lines, so the producer does not wait for that core at all.
 //! It measures the distance when it reads the consumer's index.
