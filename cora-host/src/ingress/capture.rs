@@ -30,8 +30,10 @@ pub(crate) trait Cable {
     const LIVE: bool;
     /// Frames wait while a NIC has not taken so many bytes of earlier ones.
     const MOST_AHEAD: usize;
-    /// The next frame, copied to the beginning of `buffer`. After the end, returns `End` again.
-    fn next(&mut self, buffer: &mut [u8]) -> Result<Next, RunError>;
+    /// The next frame, which stays the next one until it is [passed](Self::pass).
+    fn peek(&mut self) -> Result<Next<'_>, RunError>;
+    /// The next frame was taken, or dropped.
+    fn pass(&mut self);
     /// Whether no more frames come.
     fn has_ended(&self) -> bool;
     /// Sends a frame.
@@ -49,10 +51,10 @@ pub(crate) trait Cable {
 }
 
 /// The next input.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Next {
-    /// A frame: its stamp and length.
-    Frame(Stamp, usize),
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Next<'a> {
+    /// A frame.
+    Frame(Stamp, &'a mut [u8]),
     /// None yet.
     NotYet,
     /// The end; the time of the last frame of the whole wire.
@@ -63,12 +65,15 @@ pub(crate) enum Next {
 pub(crate) struct Files {
     pub(crate) source: Source,
     pub(crate) sink: Sink,
+    buffer: Vec<u8>,
+    /// The frame in the buffer: its stamp and length.
+    current: Option<(Stamp, usize)>,
     has_ended: bool,
 }
 
 impl Files {
-    pub(crate) const fn new(source: Source, sink: Sink) -> Self {
-        Self { source, sink, has_ended: false }
+    pub(crate) fn new(source: Source, sink: Sink) -> Self {
+        Self { source, sink, buffer: vec![0; MAX_FRAME], current: None, has_ended: false }
     }
 }
 
@@ -80,12 +85,19 @@ impl Cable for Files {
 
     /// A read of a pipe blocks.
     #[inline]
-    fn next(&mut self, buffer: &mut [u8]) -> Result<Next, RunError> {
-        if let Some((stamp, length)) = self.source.next(buffer)? {
-            return Ok(Next::Frame(stamp, length));
+    fn peek(&mut self) -> Result<Next<'_>, RunError> {
+        if self.current.is_none() {
+            self.current = self.source.next(&mut self.buffer)?;
         }
-        self.has_ended = true;
-        Ok(Next::End(self.source.now()))
+        let Some((stamp, length)) = self.current else {
+            self.has_ended = true;
+            return Ok(Next::End(self.source.now()));
+        };
+        Ok(Next::Frame(stamp, self.buffer.get_mut(..length).unwrap_or_default()))
+    }
+
+    fn pass(&mut self) {
+        self.current = None;
     }
 
     fn has_ended(&self) -> bool {

@@ -67,6 +67,8 @@ pub(crate) struct LiveWire {
     clock: Clock,
     /// The port to be polled next.
     turn: usize,
+    /// The next frame: its port, and its stamp.
+    current: Option<(usize, Stamp)>,
     came: u64,
     left: u64,
     now: u64,
@@ -92,6 +94,7 @@ impl LiveWire {
             ],
             clock,
             turn: 0,
+            current: None,
             came: 0,
             left: 0,
             now: 0,
@@ -143,6 +146,25 @@ impl LiveWire {
         self.clock
     }
 
+    /// The next frame that is not too long: its port, and its stamp.
+    fn find(&mut self) -> Result<Option<(usize, Stamp)>, RunError> {
+        for _ in 0..self.ends.len() {
+            self.turn ^= 1;
+            let end = &mut self.ends[self.turn];
+            end.fill(self.clock)?;
+            let (side, came_at) = (end.side, end.came_at);
+            while let Some(frame) = end.frame() {
+                if frame.len() <= MAX_FRAME {
+                    return Ok(Some((self.turn, self.stamp(side, came_at))));
+                }
+                end.next += 1;
+                self.came += 1;
+                self.too_long += 1;
+            }
+        }
+        Ok(None)
+    }
+
     /// All frames of a burst were available together, so they get one arrival time, and the clock
     /// is read once.
     fn stamp(&mut self, side: Side, time: u64) -> Stamp {
@@ -191,11 +213,10 @@ impl End {
     }
 
     /// The next frame of the burst.
-    fn next(&mut self) -> Option<&[u8]> {
+    fn frame(&mut self) -> Option<&mut [u8]> {
         let end = *self.ends.get(self.next)?;
         let start = self.next.checked_sub(1).map_or(0, |before| self.ends[before]);
-        self.next += 1;
-        self.bytes.get(start..end)
+        self.bytes.get_mut(start..end)
     }
 
     fn report(&self) -> PortReport {
@@ -229,30 +250,21 @@ impl Cable for LiveWire {
     /// The whole ring takes bursts.
     const MOST_AHEAD: usize = usize::MAX;
 
-    fn next(&mut self, buffer: &mut [u8]) -> Result<Next, RunError> {
-        if self.stopped {
-            return Ok(Next::End(self.now));
+    fn peek(&mut self) -> Result<Next<'_>, RunError> {
+        if self.current.is_none() && !self.stopped {
+            self.current = self.find()?;
         }
-        for _ in 0..self.ends.len() {
-            self.turn ^= 1;
-            let end = &mut self.ends[self.turn];
-            end.fill(self.clock)?;
-            let (side, came_at) = (end.side, end.came_at);
-            while let Some(frame) = end.next() {
-                let length = frame.len();
-                match buffer.get_mut(..length) {
-                    Some(place) if length <= MAX_FRAME => {
-                        place.copy_from_slice(frame);
-                        return Ok(Next::Frame(self.stamp(side, came_at), length));
-                    }
-                    _ => {
-                        self.came += 1;
-                        self.too_long += 1;
-                    }
-                }
-            }
+        Ok(match self.current {
+            Some((port, stamp)) => Next::Frame(stamp, self.ends[port].frame().unwrap_or_default()),
+            None if self.stopped => Next::End(self.now),
+            None => Next::NotYet,
+        })
+    }
+
+    fn pass(&mut self) {
+        if let Some((port, _)) = self.current.take() {
+            self.ends[port].next += 1;
         }
-        Ok(Next::NotYet)
     }
 
     fn has_ended(&self) -> bool {
@@ -275,7 +287,8 @@ impl Cable for LiveWire {
     }
 
     fn packets(&self) -> (u64, u64) {
-        (self.came, self.left)
+        // A frame that waits has not come yet.
+        (self.came - u64::from(self.current.is_some()), self.left)
     }
 
     fn wait(&self, at_most: Duration) {
@@ -333,15 +346,15 @@ mod tests {
         let clock = Clock::by(|| PASSES.load(Ordering::Relaxed), || WALL.load(Ordering::Relaxed));
         let ports = "inside=mem:flows=1;size=60,outside=mem:flows=1;size=60".parse().unwrap();
         let mut wire = LiveWire::open(&ports, [None; 2], clock).unwrap();
-        let mut buffer = vec![0; MAX_FRAME];
         let mut next = || loop {
             // Bursts taken earlier are consumed first.
-            match wire.next(&mut buffer).unwrap() {
-                Next::Frame(stamp, _) if stamp.number.is_multiple_of(2 * BURST as u64) => {
-                    return stamp.meta;
-                }
-                Next::Frame(..) => {}
+            let stamp = match wire.peek().unwrap() {
+                Next::Frame(stamp, _) => stamp,
                 other => panic!("{other:?}"),
+            };
+            wire.pass();
+            if stamp.number.is_multiple_of(2 * BURST as u64) {
+                return stamp.meta;
             }
         };
         let begin = next();

@@ -44,8 +44,7 @@ mod pair;
 use std::time::{Duration, Instant};
 
 use cora_core::app::App;
-use cora_core::packet::{MAX_FRAME, Packet};
-use cora_runtime::link::message::Stamp;
+use cora_core::packet::Packet;
 use cora_runtime::steering::Steering;
 
 use crate::RunError;
@@ -68,22 +67,12 @@ const WAIT: Duration = Duration::from_micros(200);
 /// Frames fed to each pair before their output is sent.
 const BURST: usize = 64;
 
-/// A frame that waits for room at its pair.
-#[derive(Clone, Copy, Debug)]
-struct Pending {
-    pair: usize,
-    stamp: Stamp,
-    length: usize,
-}
-
 /// The supervisor of all pairs.
 pub(crate) struct Supervisor<'a, C> {
     pub(crate) cable: C,
     pub(crate) pairs: Vec<Pair<'a>>,
     pub(crate) configuration: Configuration,
     steering: Steering,
-    buffer: Vec<u8>,
-    pending: Option<Pending>,
     /// No more frames come: the time of the last one.
     ended: Option<u64>,
 }
@@ -114,8 +103,6 @@ impl<'a, C: Cable> Supervisor<'a, C> {
             pairs,
             configuration,
             steering: Steering::new(common.seed, number.into()),
-            buffer: vec![0; MAX_FRAME],
-            pending: None,
             ended: None,
         })
     }
@@ -176,45 +163,31 @@ impl<'a, C: Cable> Supervisor<'a, C> {
 
     /// Feeds frames to their pairs; returns whether there were any.
     fn feed<A: App>(&mut self) -> Result<bool, RunError> {
-        let is_alone = self.pairs.len() == 1;
+        let Self { cable, pairs, steering, ended, .. } = self;
+        let is_alone = pairs.len() == 1;
         let mut fed = false;
-        for _ in 0..BURST * self.pairs.len() {
-            let Some(next) = self.next::<A>()? else { break };
-            let Pending { pair, stamp, length } = next;
-            let frame = self.buffer.get(..length).unwrap_or_default();
-            let Some(pair) = self.pairs.get_mut(pair) else { break };
+        for _ in 0..BURST * pairs.len() {
+            let (stamp, frame) = match cable.peek()? {
+                Next::Frame(stamp, frame) => (stamp, frame),
+                Next::NotYet => break,
+                Next::End(now) => {
+                    *ended = Some(now);
+                    break;
+                }
+            };
+            let pair = if is_alone {
+                0
+            } else {
+                steering.of_packet::<A::Group>(&Packet::new(frame, stamp.meta))
+            };
+            let Some(pair) = pairs.get_mut(pair as usize) else { break };
             if pair.offer::<C>(stamp, frame, is_alone)? == Offered::Waits {
-                self.pending = Some(next);
                 break;
             }
+            cable.pass();
             fed = true;
         }
         Ok(fed)
-    }
-
-    /// The next frame, which is in the buffer, and its pair.
-    fn next<A: App>(&mut self) -> Result<Option<Pending>, RunError> {
-        if let Some(pending) = self.pending.take() {
-            return Ok(Some(pending));
-        }
-        if self.ended.is_some() {
-            return Ok(None);
-        }
-        match self.cable.next(&mut self.buffer)? {
-            Next::Frame(stamp, length) => {
-                let frame = self.buffer.get_mut(..length).unwrap_or_default();
-                let pair = match self.pairs.len() {
-                    1 => 0,
-                    _ => self.steering.of_packet::<A::Group>(&Packet::new(frame, stamp.meta)),
-                };
-                Ok(Some(Pending { pair: pair as usize, stamp, length }))
-            }
-            Next::NotYet => Ok(None),
-            Next::End(now) => {
-                self.ended = Some(now);
-                Ok(None)
-            }
-        }
     }
 
     /// Whether both halves of all pairs are where they belong.
@@ -224,9 +197,7 @@ impl<'a, C: Cable> Supervisor<'a, C> {
 
     /// Frames dropped because no NIC took them.
     pub(crate) fn nic_away(&self) -> u64 {
-        let dropped: u64 = self.pairs.iter().map(|pair| pair.nic_away).sum();
-        // At the end nobody takes a frame that still waits.
-        dropped + u64::from(self.pending.is_some() && self.pairs.iter().all(Pair::is_over))
+        self.pairs.iter().map(|pair| pair.nic_away).sum()
     }
 
     /// The version of read-mostly states that is in force at all pairs.

@@ -157,8 +157,8 @@ impl<K: Key, V: Plain> RawTable<K, V> {
             return Err(InsertError::KeyTaken);
         }
         let number = self.next_below(most).ok_or(InsertError::Full)?;
-        self.place(number, whole);
-        if !self.settle(number, hash, second, flow) {
+        self.store(number, whole);
+        if !self.link(number, hash, second, flow) {
             self.release(number);
             return Err(InsertError::Full);
         }

@@ -31,7 +31,7 @@ impl Facts {
     /// The index has its keys.
     pub(super) const ALIVE: Self = Self(1);
     /// It is linked into the wheel.
-    pub(super) const HUNG: Self = Self(2);
+    pub(super) const SCHEDULED: Self = Self(2);
     /// The reply key, derived from the first key, finds it too.
     pub(super) const REVERSED: Self = Self(4);
     /// A separate reply key, stored beside the entries, finds it too.

@@ -40,7 +40,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
     pub fn set_used(&mut self, number: u32, used: u64) {
         if let Some(entry) = self.entry(number) {
             entry.used.set(used);
-            self.hang(number, used);
+            self.schedule(number, used);
         }
     }
 }

@@ -106,7 +106,7 @@ impl<K: Key> Ahead<K> {
 
     /// Home line and hash of the announced key, if the packet's predicted entry is this one.
     #[inline(always)]
-    pub(super) fn name_of(&self, packet: u8, entry: u32) -> Option<(u32, u64)> {
+    pub(super) fn home_of(&self, packet: u8, entry: u32) -> Option<(u32, u64)> {
         let prediction = &self.predictions[usize::from(packet) % PLACES];
         (prediction.entry == entry).then_some((prediction.home, prediction.hash))
     }

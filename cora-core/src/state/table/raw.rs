@@ -149,9 +149,9 @@ impl<K: Key, V: Plain> RawTable<K, V> {
             }
             return Err(InsertError::Full);
         };
-        self.place(number, &Whole { key, reply, used: self.visit.now, value, of_second });
-        let shown = self.settle(number, hash, second, self.visit.flow);
-        if !shown || (self.visit.undo && !self.journal.note(Write::Insert(number))) {
+        self.store(number, &Whole { key, reply, used: self.visit.now, value, of_second });
+        let linked = self.link(number, hash, second, self.visit.flow);
+        if !linked || (self.visit.undo && !self.journal.note(Write::Insert(number))) {
             self.release(number);
             return Err(InsertError::Full);
         }
@@ -200,7 +200,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
     /// Removes an entry and frees it, without a log record.
     #[cfg_attr(not(target_arch = "x86_64"), inline(never))]
     pub(super) fn release(&mut self, number: u32) {
-        self.hide(number);
+        self.unlink(number);
         self.free(number);
     }
 
@@ -263,7 +263,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
 
     /// Puts an entry into the next free place.
     #[cfg_attr(not(target_arch = "x86_64"), inline(never))]
-    pub(super) fn place(&mut self, number: u32, whole: &Whole<K, V>) {
+    pub(super) fn store(&mut self, number: u32, whole: &Whole<K, V>) {
         let Whole { key, reply, used, value, of_second } = *whole;
         let mut facts = if const { V::UNDIRECTED } || reply == key {
             Facts::NONE
@@ -282,8 +282,8 @@ impl<K: Key, V: Plain> RawTable<K, V> {
             Entry { key: key.pack(), used: Cell::new(used), value, facts, wheel_slot: 0 };
         if let Some(free) = self.entries.get_mut(number) {
             self.free = free.used.get() as u32;
-            if free.facts.has(Facts::HUNG) {
-                entry.facts = facts.with(Facts::HUNG);
+            if free.facts.has(Facts::SCHEDULED) {
+                entry.facts = facts.with(Facts::SCHEDULED);
                 entry.wheel_slot = free.wheel_slot;
             }
             if const { V::DURABLE } && free.facts.has(Facts::CHANGED) {
@@ -311,22 +311,16 @@ impl<K: Key, V: Plain> RawTable<K, V> {
     /// Links a placed entry with these key hashes into index, wheel and flow list; `false` if the
     /// index is full.
     #[cfg_attr(not(target_arch = "x86_64"), inline(never))]
-    pub(super) fn settle(
-        &mut self,
-        number: u32,
-        hash: u64,
-        second: Option<u64>,
-        flow: u32,
-    ) -> bool {
-        let shown = self.show(number, hash, second);
+    pub(super) fn link(&mut self, number: u32, hash: u64, second: Option<u64>, flow: u32) -> bool {
+        let linked = self.link_to_index(number, hash, second);
         let used = self.entries.get(number).map_or(0, |entry| entry.used.get());
-        self.hang(number, used);
+        self.schedule(number, used);
         self.by_flow.join(number, flow);
-        shown
+        linked
     }
 
     /// Adds the entry's keys, with these hashes, to the index.
-    fn show(&mut self, number: u32, hash: u64, second: Option<u64>) -> bool {
+    fn link_to_index(&mut self, number: u32, hash: u64, second: Option<u64>) -> bool {
         let Some(entry) = self.entries.get_mut(number) else { return false };
         entry.facts = entry.facts.with(Facts::ALIVE);
         self.alive += 1;
@@ -334,13 +328,13 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         found && second.is_none_or(|second| self.index.insert(second, number))
     }
 
-    /// Restores a hidden entry in the index.
-    pub(super) fn show_again(&mut self, number: u32) {
+    /// Links an unlinked entry again.
+    pub(super) fn relink(&mut self, number: u32) {
         let Some(entry) = self.entries.get(number) else { return };
         let (hash, used) = (self.hash(&entry.key), entry.used.get());
         // The slots of its keys are free again, so this succeeds.
-        let _ = self.show(number, hash, self.second_hash(number));
-        self.hang(number, used);
+        let _ = self.link_to_index(number, hash, self.second_hash(number));
+        self.schedule(number, used);
     }
 
     /// The hash of an entry's reply key, if it has one. Prefetches the index line, which the caller
@@ -362,13 +356,13 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         Some(hash)
     }
 
-    /// Hides the entry from its keys.
-    pub(super) fn hide(&mut self, number: u32) {
+    /// Removes the entry from the index: no key finds it. Its flow and its wheel slot stay.
+    pub(super) fn unlink(&mut self, number: u32) {
         if self.entry(number).is_none() {
             return;
         }
-        if !self.unname_foretold(number) {
-            self.unname(number);
+        if !self.unlink_at_home(number) {
+            self.unlink_from_index(number);
         }
         self.alive -= 1;
         if let Some(entry) = self.entries.get_mut(number) {
@@ -380,21 +374,21 @@ impl<K: Key, V: Plain> RawTable<K, V> {
     /// only slot: an entry with one key has one slot, here or elsewhere. The NIC's program omits
     /// this, to save code size.
     #[inline(always)]
-    fn unname_foretold(&mut self, number: u32) -> bool {
+    fn unlink_at_home(&mut self, number: u32) -> bool {
         if cfg!(not(target_arch = "x86_64")) {
             return false;
         }
-        let named_once = self.entries.get(number).is_some_and(|entry| {
+        let has_one_key = self.entries.get(number).is_some_and(|entry| {
             let undirected = const { V::UNDIRECTED };
             undirected || !(entry.facts.has(Facts::REVERSED) || entry.facts.has(Facts::OWN_REPLY))
         });
-        let ahead = self.ahead.name_of(self.visit.ahead, number).filter(|_| named_once);
+        let ahead = self.ahead.home_of(self.visit.ahead, number).filter(|_| has_one_key);
         ahead.is_some_and(|(home, hash)| self.index.remove_at_home(home, hash, number))
     }
 
     /// Removes an entry's keys from the index, independent of prefetch state.
     #[cfg_attr(target_arch = "x86_64", inline(never))]
-    fn unname(&mut self, number: u32) {
+    fn unlink_from_index(&mut self, number: u32) {
         let Some(hash) = self.entries.get(number).map(|entry| self.hash(&entry.key)) else {
             return;
         };
@@ -405,7 +399,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         }
     }
 
-    /// Frees the place of a hidden entry. It stays in the wheel until its tick.
+    /// Frees the place of an unlinked entry. It stays in the wheel until its tick.
     pub(super) fn free(&mut self, number: u32) {
         if const { V::DURABLE } {
             self.note_gone(number);

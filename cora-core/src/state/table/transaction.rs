@@ -39,7 +39,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
     pub(super) fn commit_visit(&mut self, undo: bool) {
         debug_assert_eq!(undo, self.visit.undo, "as the run began");
         if const { V::IDLE_VARIES } {
-            self.settle_touched();
+            self.reschedule_touched();
         }
         // Without undo, nothing was logged.
         if undo {
@@ -79,7 +79,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
             match self.journal.get(number) {
                 Some(Write::Insert(entry)) => self.release(entry),
                 // The slots of its keys are free again.
-                Some(Write::Remove(entry)) => self.show_again(entry),
+                Some(Write::Remove(entry)) => self.relink(entry),
                 Some(Write::Change(entry, before)) => {
                     if let Some(entry) = self.entries.get_mut(entry) {
                         entry.value = before;
@@ -108,7 +108,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         }
         let noted = self.journal.note(Write::Remove(number));
         if noted {
-            self.hide(number);
+            self.unlink(number);
         }
         noted
     }

@@ -21,8 +21,8 @@
 //! If entries have their own idle times, the ticks are those of the longest. A packet may change an
 //! entry so that it expires before its slot's tick. So when the next entry is handed out, or the
 //! packet is completed, the idle time of the last one handed out is compared with its old one. An
-//! entry with a shorter time moves to an earlier slot ([`RawTable::settle_touched`]). Other tables
-//! skip this.
+//! entry with a shorter time moves to an earlier slot ([`RawTable::reschedule_touched`]). Other
+//! tables skip this.
 //!
 //! The wheel addresses entries by number, so that one copy of its code serves tables of all types.
 
@@ -191,12 +191,12 @@ impl Wheel {
         None
     }
 
-    /// Links an entry into a slot that is examined in time, unless its slot `hung` is such a slot.
+    /// Links an entry into a slot that is examined in time, unless it is linked into such a slot.
     /// Returns its slot.
     #[cfg_attr(not(target_arch = "x86_64"), inline(never))]
-    fn hang(&mut self, number: u32, hung: Option<u8>, used: u64, idle: u64) -> u8 {
+    fn schedule(&mut self, number: u32, linked: Option<u8>, used: u64, idle: u64) -> u8 {
         let tick = self.tick_of(used, idle);
-        if let Some(slot) = hung {
+        if let Some(slot) = linked {
             if self.next_look(slot) <= tick {
                 return slot;
             }
@@ -237,7 +237,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         let Some(mut round) = self.wheel.begin(now, below.is_some()) else { return };
         while let Some(number) = self.wheel.next(&mut round) {
             let Some(entry) = self.entries.get_mut(number) else { continue };
-            entry.facts = entry.facts.without(Facts::HUNG);
+            entry.facts = entry.facts.without(Facts::SCHEDULED);
             let used = entry.used.get();
             let Some(entry) = self.entry(number) else { continue };
             if self.expired_at(entry, now) {
@@ -246,19 +246,19 @@ impl<K: Key, V: Plain> RawTable<K, V> {
                     return;
                 }
             } else {
-                self.hang(number, used);
+                self.schedule(number, used);
             }
         }
     }
 
-    /// Links an entry into the wheel, unless its slot is examined in time.
+    /// Links the entry into the wheel, unless its slot is examined in time.
     #[cfg_attr(not(target_arch = "x86_64"), inline(never))]
-    pub(super) fn hang(&mut self, number: u32, used: u64) {
+    pub(super) fn schedule(&mut self, number: u32, used: u64) {
         let Some(entry) = self.entries.get_mut(number) else { return };
-        let hung = entry.facts.has(Facts::HUNG).then_some(entry.wheel_slot);
+        let linked = entry.facts.has(Facts::SCHEDULED).then_some(entry.wheel_slot);
         let idle = Self::idle_of(self.shape.idle, &entry.value);
-        entry.wheel_slot = self.wheel.hang(number, hung, used, idle);
-        entry.facts = entry.facts.with(Facts::HUNG);
+        entry.wheel_slot = self.wheel.schedule(number, linked, used, idle);
+        entry.facts = entry.facts.with(Facts::SCHEDULED);
     }
 
     /// Records that an entry is about to be handed out for a change, and settles the previous one.
@@ -266,7 +266,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
     #[cfg_attr(not(target_arch = "x86_64"), inline(never))]
     pub(super) fn touch(&mut self, number: u32) {
         if self.touched.number != number {
-            self.settle_touched();
+            self.reschedule_touched();
             if let Some(entry) = self.entries.get(number) {
                 let idle = Self::idle_of(self.shape.idle, &entry.value);
                 self.touched = Touched { number, idle };
@@ -279,20 +279,20 @@ impl<K: Key, V: Plain> RawTable<K, V> {
     /// NIC, to save code size.
     #[cfg_attr(target_arch = "x86_64", inline(always))]
     #[cfg_attr(not(target_arch = "x86_64"), inline(never))]
-    pub(super) fn settle_touched(&mut self) {
+    pub(super) fn reschedule_touched(&mut self) {
         let Touched { number, idle } = core::mem::replace(&mut self.touched, Touched::NONE);
         let Some(entry) = self.entries.get(number) else { return };
         if Self::idle_of(self.shape.idle, &entry.value) < idle {
             core::hint::cold_path();
-            self.hang_sooner(number);
+            self.schedule_sooner(number);
         }
     }
 
     #[cold]
     #[inline(never)]
-    fn hang_sooner(&mut self, number: u32) {
+    fn schedule_sooner(&mut self, number: u32) {
         if let Some(used) = self.entry(number).map(|entry| entry.used.get()) {
-            self.hang(number, used);
+            self.schedule(number, used);
         }
     }
 }
