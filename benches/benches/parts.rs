@@ -1,7 +1,6 @@
-//! The parts of a packet's way by themselves, in time: `cargo bench --package cora-bench`.
+//! The parts of a packet's path in isolation, in time: `cargo bench --package cora-bench`.
 //!
-//! For a look at one part while it is changed. What is compared with others, in one run and by
-//! turns, is measured by `cargo xtask bench`.
+//! For work on one part. `cargo xtask bench` measures comparisons, in one run and by turns.
 
 use std::hint::black_box;
 use std::sync::atomic::AtomicU64;
@@ -18,7 +17,7 @@ use cora_core::state::{
 use cora_runtime::link::ring::{CONTROL_WORDS, Consumer, Producer, SharedMemory};
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 
-/// A segment of 64 bytes without its frame check sequence, over IPv4 or IPv6.
+/// Returns a segment of 64 bytes with its frame check sequence left out, over IPv4 or IPv6.
 fn segment(version: u8, tagged: bool) -> Vec<u8> {
     let mut frame = vec![2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2];
     if tagged {
@@ -82,7 +81,7 @@ fn hash(criterion: &mut Criterion) {
     });
 }
 
-/// A table of 1,000 flows.
+/// Makes a table of 1,000 flows.
 fn table() -> RawTable<FiveTuple, u64> {
     let shape = Shape { capacity: 1_000, spare: 8, idle: u64::MAX / 4, reply: true };
     let bytes = RawTable::<FiveTuple, u64>::bytes(shape);
@@ -128,7 +127,7 @@ fn tables(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// A ring of 64 KiB.
+/// Makes a ring of 64 KiB.
 fn ring() -> (Producer<SharedMemory>, Consumer<SharedMemory>) {
     let words: Vec<AtomicU64> = (0..CONTROL_WORDS + 8_192).map(|_| AtomicU64::new(0)).collect();
     let memory = SharedMemory::new(words.leak()).expect("a ring's size");
@@ -158,8 +157,7 @@ fn rings(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// A durable singleton of so many elements, a `u16` before them.
-/// The elements of a pool.
+/// The elements of a pool, a durable singleton with a `u16` before them.
 trait Elements: Plain {
     type One: Copy + Default;
     const COUNT: usize;
@@ -218,7 +216,7 @@ impl<A: Elements> Default for Pool<A> {
     }
 }
 
-/// Seven bytes that are encoded field by field.
+/// Seven bytes in an encoding field by field.
 #[derive(Clone, Copy, Default)]
 struct Mapping(u32, u16, u8);
 
@@ -241,7 +239,7 @@ impl<A: Elements> Singleton for Pool<A> {
     const NAME: &'static str = "Pool";
 }
 
-/// A burst that changed an element of the singleton, and the first field.
+/// Measures a burst that changed an element of the singleton, and the first field.
 fn told<A: Elements>(criterion: &mut Criterion, name: &str, other: A::One) {
     let bytes = Pinned::<Pool<A>>::BYTES;
     let lines = vec![Line::ZERO; bytes / Line::BYTES + 8].leak();

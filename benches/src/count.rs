@@ -1,4 +1,4 @@
-//! Counts the instructions of a process: they do not depend on what else the machine does.
+//! Counts the instructions of a process: they are independent of the load of the machine.
 
 use std::io::{Error, Result, Write as _};
 use std::path::{Path, PathBuf};
@@ -9,14 +9,14 @@ use cora_plan::demand::Executed;
 /// The name of this very program, which runs the loops by hand.
 pub(crate) const BY_HAND: &str = "cora-bench";
 
-/// What counts.
+/// A tool that counts instructions.
 #[derive(Clone, Debug)]
 pub(crate) enum Counter {
     /// valgrind's callgrind, of a program for this machine.
     Callgrind,
-    /// The plugin in `benches/counter`, in QEMU: branches foretold wrongly, too.
+    /// The plugin in `benches/counter`, in QEMU: it also counts mispredicted branches.
     Qemu {
-        /// What is emulated, as QEMU's name has it: `aarch64`.
+        /// The emulated machine, by its name in QEMU: `aarch64`.
         machine: &'static str,
         /// The plugin's file.
         plugin: PathBuf,
@@ -24,9 +24,9 @@ pub(crate) enum Counter {
 }
 
 impl Counter {
-    /// Instructions per packet of a program that answers each line of standard input by a pass over
-    /// so many packets: the difference between three passes and one, so that loading and ending
-    /// cancel out.
+    /// Returns the instructions per packet of a program that makes a pass over `packets` packets
+    /// for each line of standard input: the difference between three passes and one, so that
+    /// loading and ending cancel out.
     pub(crate) fn per_packet(
         &self,
         programs: &Path,
@@ -37,7 +37,8 @@ impl Counter {
         self.executed(programs, program, words, packets).map(|executed| executed.instructions)
     }
 
-    /// What a packet executes, likewise. Valgrind counts no branches foretold wrongly.
+    /// Returns the counts per packet, by the same difference. Valgrind counts no mispredicted
+    /// branches.
     pub(crate) fn executed(
         &self,
         programs: &Path,
@@ -50,7 +51,7 @@ impl Counter {
         Ok(three.beyond(one).map(|counted| counted / (2 * packets) as f64))
     }
 
-    /// Whether it can count; the error says why not.
+    /// Checks that it can count; the error has the reason.
     pub(crate) fn works(&self, programs: &Path) -> std::result::Result<(), String> {
         let why = |error: Error| match self {
             Self::Callgrind => format!("valgrind does not count ({error})"),
@@ -58,11 +59,11 @@ impl Counter {
                 format!("qemu-{machine} does not count with the plugin ({error})")
             }
         };
-        // The loops by hand, of which it makes no pass, are a program that surely ends.
+        // The handwritten loops make no pass here, so the program surely ends.
         self.count(programs, BY_HAND, &["--by-hand", "firewall"], 0).map(|_| ()).map_err(why)
     }
 
-    /// What a whole process executes that makes so many passes.
+    /// Returns the counts of a whole process with `passes` passes.
     fn count(
         &self,
         programs: &Path,
@@ -110,7 +111,7 @@ impl Counter {
         }
     }
 
-    /// The counts in what it left behind.
+    /// Reads the counts from its output.
     fn read(&self, left: &str) -> Option<Executed> {
         match self {
             Self::Callgrind => {

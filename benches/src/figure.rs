@@ -1,4 +1,4 @@
-//! One figure: what Cora took, what its baseline took, and what was aimed at.
+//! One figure: Cora's value, its baseline's value, and the goal.
 
 use serde::Serialize;
 
@@ -12,15 +12,15 @@ pub(crate) struct Figure {
     pub(crate) baseline: f64,
     pub(crate) baseline_name: &'static str,
     pub(crate) ratio: f64,
-    /// The least ratio that is aimed at.
+    /// The smallest ratio that reaches the goal.
     pub(crate) goal: f64,
     pub(crate) unit: &'static str,
-    /// Of the two, the larger half distance between the quartiles, as a part of the median.
+    /// The larger half interquartile range of the two, as a part of the median.
     pub(crate) spread: f64,
 }
 
 impl Figure {
-    /// Times per operation: less is better.
+    /// Makes a figure of times per operation: less is better.
     pub(crate) fn of_times(
         name: String,
         cora: &Turns,
@@ -34,13 +34,13 @@ impl Figure {
         Self { name, cora, baseline, baseline_name, ratio, goal, unit: "ns", spread }
     }
 
-    /// The same, shown as rates: more is better.
+    /// Converts times to rates: more is better.
     pub(crate) fn into_rates(self) -> Self {
         let rate = |ns: f64| 1e3 / ns;
         Self { cora: rate(self.cora), baseline: rate(self.baseline), unit: "M/s", ..self }
     }
 
-    /// Counts per operation, which are the same in every turn: less is better.
+    /// Makes a figure of counts per operation, which are equal in every turn: less is better.
     pub(crate) fn of_counts(
         name: String,
         cora: f64,
@@ -53,17 +53,17 @@ impl Figure {
         Self { name, cora, baseline, baseline_name, ratio, goal, unit, spread: 0.0 }
     }
 
-    /// Something measured once that may be so much at most.
+    /// Makes a figure of one measurement with an upper limit.
     ///
-    /// What is the difference of two measurements may be nothing, or less by their noise: it is as
-    /// good as a thousandth.
+    /// A difference of two measurements may be 0, or negative by noise: it counts as a thousandth
+    /// of the limit.
     pub(crate) fn of_limit(name: String, cora: f64, limit: f64, unit: &'static str) -> Self {
         let ratio = limit / cora.max(limit / 1000.0);
         let baseline_name = "at most";
         Self { name, cora, baseline: limit, baseline_name, ratio, goal: 1.0, unit, spread: 0.0 }
     }
 
-    /// Sizes of two that hold the same: less is better.
+    /// Makes a figure of the sizes of two containers with equal contents: less is better.
     #[cfg(dpdk)]
     pub(crate) fn of_sizes(
         name: String,
@@ -75,7 +75,7 @@ impl Figure {
         Self { name, cora, baseline, baseline_name, ratio, goal: 1.0, unit: "bytes", spread: 0.0 }
     }
 
-    /// As one line: JSON, or for people.
+    /// Returns one line: JSON, or text.
     pub(crate) fn line(&self, json: bool) -> String {
         if json {
             return serde_json::to_string(self).unwrap_or_default();
@@ -90,7 +90,7 @@ impl Figure {
     }
 }
 
-/// The machine that measures.
+/// Describes the machine of the measurement.
 pub(crate) fn machine() -> String {
     let cpus = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let name = cpus.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));

@@ -1,7 +1,7 @@
-//! What a packet costs before its handlers do anything: a chain of one handler that lets every
-//! packet pass, above the same program's loop that receives and sends and does nothing between.
-//! Where no handler names packets, they are not parsed: so there are two, one that is empty, and
-//! one that names its packets and is empty otherwise.
+//! The cost of a packet before its handlers do anything: a chain of one handler that lets every
+//! packet pass, minus the same program's loop that only receives and sends. Packets are parsed only
+//! if a handler names them. So there are two chains: an empty one, and one that names its packets
+//! and is otherwise empty.
 
 use std::path::Path;
 
@@ -12,11 +12,11 @@ use crate::program::Program;
 use crate::traffic::Traffic;
 use crate::turns::Turns;
 
-/// A program, and what is aimed at.
+/// A program, and its goal.
 struct Chain {
     name: &'static str,
     program: &'static str,
-    /// How near to the limits it should come; 0 where it is measured to be known.
+    /// Required part of the limits; 0 for a figure without a goal.
     goal: f64,
 }
 
@@ -27,13 +27,13 @@ const CHAINS: [Chain; 2] = [
 const FLOWS: u64 = 1_000;
 /// Packets of a turn.
 const TURN: usize = 1 << 20;
-/// Packets whose instructions are counted.
+/// Packets in a count of instructions.
 const COUNTED: usize = 10_000;
-/// The most that is aimed at.
+/// The upper limits.
 const NS: f64 = 6.0;
 const INSTRUCTIONS: f64 = 40.0;
 
-/// Measures the time and the instructions of both, in the programs that stand in `programs`.
+/// Measures the time and the instructions of both programs in `programs`.
 pub(crate) fn run(
     programs: &Path,
     quick: bool,

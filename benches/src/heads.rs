@@ -1,7 +1,6 @@
-//! What long frames cost that the NIC passes on: two programs whose one handler lets every packet
-//! pass at the host, and that differ in what it takes, the packet or its headers. Of the latter,
-//! frames go there as heads, and their rests stay at the NIC. Both halves are on a core each and
-//! always busy.
+//! The cost of long frames that the NIC passes on. Two programs have one handler that lets every
+//! packet pass at the host; one takes the packet, the other its headers. In the latter, frames go
+//! there as heads, and their rests stay at the NIC. Both halves are on a core each and always busy.
 
 use std::path::Path;
 
@@ -13,14 +12,14 @@ use crate::turns::Turns;
 
 const HEADERS: &str = "headers-chain";
 const WHOLE: &str = "parsed-chain";
-/// Lengths of frames as a capture holds them; the first alone where there is little time.
+/// Lengths of frames in a capture; a quick run takes the first one alone.
 const LENGTHS: [usize; 2] = [1514, 600];
-/// Few, so that the frames stand in a cache, as a NIC puts them there.
+/// Few flows, so that the frames stay in a cache, where a NIC would put them.
 const FLOWS: u64 = 300;
-/// How long a turn takes at least, in milliseconds.
+/// Shortest duration of a turn, in milliseconds.
 const TURN: &str = "60";
 
-/// Measures both, in the programs that stand in `programs`.
+/// Measures both programs in `programs`.
 pub(crate) fn run(
     programs: &Path,
     quick: bool,

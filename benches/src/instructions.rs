@@ -1,13 +1,13 @@
 //! Instructions per packet: the examples through the macros beside the loops by hand, each as a
-//! whole process that makes so many passes over the same traffic. What loading and ending take
-//! cancels out.
+//! whole process with several passes over the same traffic. The cost of loading and ending cancels
+//! out.
 //!
 //! | side | machine | counted by |
 //! | --- | --- | --- |
-//! | `host` | that of this process | valgrind's callgrind |
+//! | `host` | this machine | valgrind's callgrind |
 //! | `nic` | aarch64, emulated | the plugin in `benches/counter`, loaded into QEMU |
 //!
-//! A count does not depend on what else the machine does: one turn is enough.
+//! A count is independent of the load of the machine: one turn is enough.
 
 use std::io::{BufRead as _, Error, Result};
 use std::path::{Path, PathBuf};
@@ -23,30 +23,29 @@ const FLOWS: u64 = 1_000;
 /// Packets of a pass.
 const PASS: usize = 20_000;
 
-/// A side's programs, and what counts their instructions.
+/// A side's programs, and their counter.
 #[derive(Clone, Debug)]
 pub(crate) struct Side {
     name: &'static str,
-    /// Where the examples' programs and this one stand, built for the side's machine.
+    /// The directory of the examples and this program, built for the side's machine.
     programs: PathBuf,
     counter: Counter,
 }
 
 impl Side {
-    /// The host half, under a plan that runs all of it there.
+    /// Returns the host half, under a plan with everything at the host.
     pub(crate) fn host(programs: &Path) -> Self {
         Self { name: "host", programs: programs.to_owned(), counter: Counter::Callgrind }
     }
 
-    /// The NIC half, likewise, with the plugin that counts.
+    /// Returns the NIC half, under a plan with everything at the NIC, with the plugin that counts.
     pub(crate) fn nic(programs: &Path, plugin: &Path) -> Self {
         let counter = Counter::Qemu { machine: "aarch64", plugin: plugin.to_owned() };
         Self { name: "nic", programs: programs.to_owned(), counter }
     }
 }
 
-/// Counts every example at every side; a side without what counts there is left out, with a word
-/// why.
+/// Counts every example at every side; skips a side without a counter, and prints the reason.
 pub(crate) fn run(
     sides: &[Side],
     wanted: &dyn Fn(&str) -> bool,
@@ -84,8 +83,8 @@ fn traffic(example: &Example) -> Traffic {
     (example.traffic)(FLOWS, Skew::Zipf, PASS)
 }
 
-/// What `--by-hand` does: fills the loop's table, and then makes a pass per line of standard input,
-/// as an example's `bench` does.
+/// Runs `--by-hand`: fills the loop's table, and then makes a pass per line of standard input, as
+/// an example's `bench` does.
 pub(crate) fn replay(name: &str) -> Result<()> {
     let example = EXAMPLES.iter().find(|example| example.name == name);
     let example = example.ok_or_else(|| Error::other(format!("no loop is called {name}")))?;

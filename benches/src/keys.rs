@@ -1,4 +1,4 @@
-//! Keys and the order in which they are asked for.
+//! Keys and their order of access.
 
 use cora_core::hash::FlowHasher;
 use cora_core::key::Key;
@@ -11,7 +11,7 @@ use cora_core::verdict::{Reason, reasons};
 pub(crate) struct Tuple4(pub(crate) [u8; 13]);
 
 impl Tuple4 {
-    /// The key with this number; another for each.
+    /// Returns the key with this number; all keys differ.
     pub(crate) fn of_number(number: u64) -> Self {
         let mixed = mix(number).to_le_bytes();
         let mut bytes = [6; 13];
@@ -20,7 +20,7 @@ impl Tuple4 {
         Self(bytes)
     }
 
-    /// All of it in two words.
+    /// Returns all of it in two words.
     #[inline]
     fn pair(&self) -> [u64; 2] {
         let mut bytes = [0; 16];
@@ -90,7 +90,7 @@ impl Plain for Value {
     }
 }
 
-/// How often each key is asked for.
+/// The distribution of accesses over keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Skew {
     Uniform,
@@ -98,7 +98,7 @@ pub(crate) enum Skew {
     Zipf,
 }
 
-/// A number of keys, in short.
+/// Returns a number of keys in short form.
 pub(crate) fn size(keys: u64) -> String {
     match keys {
         millions @ 1_000_000.. => format!("{}M", millions / 1_000_000),
@@ -114,7 +114,7 @@ impl Skew {
         }
     }
 
-    /// `count` draws of numbers below `keys`.
+    /// Draws `count` numbers below `keys`.
     pub(crate) fn draws(self, keys: u64, count: usize, seed: u64) -> Vec<u64> {
         let mut state = seed;
         let mut next = move || {
@@ -133,7 +133,7 @@ impl Skew {
                     .collect();
                 let draw = |_| {
                     let part = next() as f64 / u64::MAX as f64 * sum;
-                    // Ranks are strewn over the numbers: popular keys were not inserted first.
+                    // Ranks are scattered over the numbers: popular keys were not inserted first.
                     mix(sums.partition_point(|sum| *sum < part) as u64) % keys
                 };
                 (0..count).map(draw).collect()

@@ -1,32 +1,31 @@
-//! Measures Cora against hand-written code and named peers, in one run.
+//! Measures Cora against handwritten code and named peers, in one run.
 //!
 //! ```text
 //! cargo run --release --package cora-bench -- [--quick] [--json] [--only table]
 //! ```
 //!
-//! Every figure is a ratio: Cora and its baseline take turns on the same input, and the medians of
-//! their turns are compared. Times are those of the thread's CPU clock, unless two threads work
-//! together.
+//! Every figure is a ratio: Cora and its baseline take turns on the same input, and their median
+//! turns are compared. Times are of the thread's CPU clock, unless two threads work together.
 //!
 //! | module | concept |
 //! | --- | --- |
-//! | `figure` | one figure, and how it is printed |
-//! | `page` | all of them, drawn |
-//! | `keys` | keys, and how often each is asked for |
+//! | `figure` | one figure, and its output |
+//! | `page` | all figures, drawn |
+//! | `keys` | keys, and their distribution |
 //! | `turns` | contestants that take turns |
 //! | `traffic` | frames in memory and as a capture |
 //! | `program` | a built Cora program that takes turns |
 //! | `by_hand` | loops written by hand |
-//! | `nf` | the examples against those |
-//! | `count` | the instructions that a program takes |
-//! | `handler` | what a chain of handlers costs that does nothing |
-//! | `heads` | what long frames cost that the NIC passes on, whole and as heads |
-//! | `punt` | how long a punt's round trip takes |
-//! | `instructions` | the same counted, at both sides |
+//! | `nf` | the examples against those loops |
+//! | `count` | instructions of a program |
+//! | `handler` | cost of an empty chain of handlers |
+//! | `heads` | cost of long frames that the NIC passes on, whole and as heads |
+//! | `punt` | time of a punt's round trip |
+//! | `instructions` | the examples against the loops in instructions, at both sides |
 //! | `pairs` | several pairs of NIC core and host worker against one |
-//! | `adaptation` | whether moving flows while traffic changes pays |
-//! | `model` | what the performance model says against what is measured |
-//! | `migration` | what it costs that flows move |
+//! | `adaptation` | benefit of moving flows while traffic changes |
+//! | `model` | the performance model against measurements |
+//! | `migration` | cost of moving flows |
 //! | `ring` | the ring against crates, bare lines and `memcpy` |
 //! | `table` | the flow table against hashbrown |
 //! | `dpdk` | table and ring against DPDK, where it is installed |
@@ -64,7 +63,7 @@ use clap::Parser;
 use figure::Figure;
 use instructions::Side;
 
-/// Measures Cora against hand-written code and named peers.
+/// Measures Cora against handwritten code and named peers.
 #[derive(Clone, Debug, Parser)]
 struct Arguments {
     /// Fewer sizes and turns: under a minute.
@@ -73,33 +72,33 @@ struct Arguments {
     /// Print one JSON object per figure instead of a table.
     #[arg(long)]
     json: bool,
-    /// Only figures whose names begin so.
+    /// Only figures with this prefix.
     #[arg(long, value_name = "NAME", default_value = "")]
     only: String,
-    /// Where to draw the figures, as HTML.
+    /// The HTML file for a drawing of the figures.
     #[arg(long, value_name = "FILE")]
     page: Option<PathBuf>,
-    /// Where the examples' programs stand, built for the host alone.
+    /// The directory of the examples' programs, built for the host alone.
     #[arg(long, value_name = "DIRECTORY")]
     programs: Option<PathBuf>,
-    /// Where they and this program stand built for aarch64, under a plan that runs all at the NIC.
+    /// Their directory, with this program, for aarch64 and under a plan with everything at the NIC.
     #[arg(long, value_name = "DIRECTORY", requires = "counter")]
     nic_programs: Option<PathBuf>,
     /// The plugin that counts under QEMU: `benches/counter`, built.
     #[arg(long, value_name = "FILE")]
     counter: Option<PathBuf>,
-    /// Where the programs stand whose flows move, and nothing but what that costs.
+    /// The directory of the programs with moving flows; measure only the cost of moves.
     #[arg(long, value_name = "DIRECTORY")]
     moves: Option<PathBuf>,
     #[command(flatten)]
     model: model::Request,
     #[command(flatten)]
     adapt: adaptation::Comparison,
-    /// Be the loop by hand of this example, for whoever counts instructions: a pass per line of
+    /// Run the loop by hand of this example, for a count of instructions: a pass per line of
     /// standard input.
     #[arg(long, value_name = "EXAMPLE", hide = true)]
     by_hand: Option<String>,
-    /// Be the other process of two that share a ring, in the file with this number.
+    /// Be the other one of two processes that share a ring, in the file with this number.
     #[arg(long, value_name = "FILE", hide = true)]
     ring_peer: Option<i32>,
 }

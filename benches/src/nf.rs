@@ -1,4 +1,4 @@
-//! The examples in memory, through the macros, against loops written by hand that do the same work.
+//! The examples in memory, through the macros, against equivalent loops by hand.
 
 use std::path::Path;
 
@@ -18,7 +18,7 @@ pub(crate) const GOAL: f64 = 0.95;
 pub(crate) struct Example {
     /// Also the name of the program's file.
     pub(crate) name: &'static str,
-    /// How many flows, from few to as many as it can hold.
+    /// Numbers of flows, from few to as many as it can hold.
     flows: &'static [u64],
     pub(crate) traffic: fn(u64, Skew, usize) -> Traffic,
     pub(crate) by_hand: fn() -> Box<dyn ByHand>,
@@ -52,7 +52,7 @@ pub(crate) const EXAMPLES: [Example; 4] = [
     },
 ];
 
-/// Measures every example, whose programs stand in `programs`.
+/// Measures every example in `programs`.
 pub(crate) fn run(
     programs: &Path,
     quick: bool,
@@ -73,7 +73,8 @@ pub(crate) fn run(
 }
 
 impl Example {
-    /// What is measured; in a hurry, the ends alone, and one skew for all but the firewall.
+    /// Returns the points of measurement; in a quick run the ends alone, and one skew except for
+    /// the firewall.
     fn points(&self, quick: bool) -> Vec<(u64, Skew)> {
         let is_end = |flows| Some(flows) == self.flows.first() || Some(flows) == self.flows.last();
         let mut points = Vec::new();

@@ -1,4 +1,4 @@
-//! The figures as one page that needs nothing beside itself: a bar per figure, the goal as a line.
+//! The figures as one standalone page: a bar per figure, the goal as a line.
 
 use std::fmt::Write as _;
 
@@ -13,7 +13,7 @@ const STYLE: &str = "body{font:15px/1.4 system-ui,sans-serif;margin:2em;max-widt
 const SCALE: f64 = 90.0;
 const WIDTH: f64 = 280.0;
 
-/// The page.
+/// Draws the page.
 pub(crate) fn draw(figures: &[Figure]) -> String {
     let mut page = format!(
         "<!doctype html><meta charset=utf-8><title>Cora: figures</title><style>{STYLE}</style>\n\

@@ -1,5 +1,5 @@
-//! Several pairs against one: how many packets per second a program handles when its flows are
-//! steered to host halves on processors of their own.
+//! Several pairs against one: the packet rate of a program with flows steered to host halves on
+//! processors of their own.
 
 use std::path::Path;
 
@@ -11,11 +11,10 @@ use crate::turns::Turns;
 
 /// Packets of a turn.
 const TURN: usize = 1 << 20;
-/// Of what so many processors could do, pairs that share nothing should reach this part.
+/// Goal as a part of linear scaling, for pairs that share nothing.
 const GOAL: f64 = 0.9;
 
-/// Measures what scales, whose programs stand in `programs`, on as many pairs as there are
-/// processors.
+/// Measures the programs in `programs` that scale, on as many pairs as there are processors.
 pub(crate) fn run(
     programs: &Path,
     quick: bool,
@@ -45,7 +44,7 @@ fn compare(
     pairs: usize,
     turns: usize,
 ) -> std::io::Result<Figure> {
-    // Uniform: with a few flows that have most packets, what one processor gets is what they are.
+    // Uniform: if a few flows had most packets, they would set the load of a processor.
     let traffic = Traffic::opened_from_inside(flows, Skew::Uniform, TURN);
     let capture = traffic.save(&programs.join("bench.pcap"))?;
     let start =

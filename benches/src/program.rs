@@ -12,7 +12,7 @@ pub(crate) struct Program {
     answers: BufReader<ChildStdout>,
 }
 
-/// What a turn took.
+/// The cost of a turn.
 #[derive(Clone, Copy, Debug, serde::Deserialize)]
 pub(crate) struct Turn {
     packets: f64,
@@ -26,12 +26,12 @@ impl Turn {
 }
 
 impl Program {
-    /// Starts it, and waits until it has filled its tables.
+    /// Starts the program, and waits until its tables are full.
     pub(crate) fn start(program: &Path, capture: &Path, warm: usize) -> std::io::Result<Self> {
         Self::start_half(program, "host", capture, warm)
     }
 
-    /// Starts this half of it; with `none`, what receives and sends for either.
+    /// Starts this half; `none` is the loop that receives and sends for either half.
     pub(crate) fn start_half(
         program: &Path,
         half: &str,
@@ -41,7 +41,7 @@ impl Program {
         Self::start_with(program, capture, warm, ["--half", half])
     }
 
-    /// Starts so many host halves, which take each turn together.
+    /// Starts `pairs` host halves, which take each turn together.
     pub(crate) fn start_pairs(
         program: &Path,
         capture: &Path,
@@ -88,12 +88,12 @@ impl Program {
         Ok(program)
     }
 
-    /// One turn.
+    /// Runs one turn.
     pub(crate) fn turn(&mut self) -> std::io::Result<Turn> {
         self.ask()
     }
 
-    /// One turn, with all that the program tells of it.
+    /// Runs one turn, and returns the program's whole report.
     pub(crate) fn ask<T: serde::de::DeserializeOwned>(&mut self) -> std::io::Result<T> {
         if let Some(ask) = &mut self.ask {
             ask.write_all(b"\n")?;
@@ -101,7 +101,7 @@ impl Program {
         Ok(serde_json::from_str(&self.line()?)?)
     }
 
-    /// What it answers to a line.
+    /// Sends a line, and returns the answer.
     pub(crate) fn ask_for<T: serde::de::DeserializeOwned>(
         &mut self,
         line: &str,
@@ -122,8 +122,8 @@ impl Program {
     }
 }
 
-/// A command that runs under the kernel's real-time class (`sched(7)`), where that is allowed and
-/// there is `chrt`.
+/// Returns a command in the kernel's real-time class (`sched(7)`), if that is allowed and `chrt`
+/// exists.
 pub(crate) fn before_others(program: &Path) -> Command {
     let real_time = ["-f", "1"];
     let may = Command::new("chrt").args(real_time).arg("true").stderr(Stdio::null()).status();
@@ -137,7 +137,7 @@ pub(crate) fn before_others(program: &Path) -> Command {
 
 impl Drop for Program {
     fn drop(&mut self) {
-        // Without a line to wait for it ends.
+        // The program ends at the end of its input.
         drop(self.ask.take());
         let _ended = self.child.wait();
     }

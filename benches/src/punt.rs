@@ -1,6 +1,6 @@
-//! How long a punted packet is away from the NIC: both halves of a program on a core each, awake.
-//! Beside it the way of one record over the bare ring and back, with the same clock, in turns: what
-//! the machine does to the slowest of either is the same.
+//! The time of a punted packet away from the NIC: both halves of a program on a core each, awake.
+//! Beside it one record goes over the bare ring and back, with the same clock, in turns:
+//! disturbances of the machine affect the slowest of either equally.
 
 use std::path::Path;
 use std::process::Command;
@@ -14,14 +14,14 @@ use crate::traffic::Traffic;
 use crate::turns::Turns;
 
 const PROGRAM: &str = "punt-each";
-/// Each of them punts once.
+/// Each flow punts once.
 const FLOWS: u64 = 20_000;
 /// Packets of the first flows do not count.
 const WARM: u64 = 2_000;
-/// The most that is aimed at, in ns.
+/// Upper limit, in ns.
 const P99: f64 = 2_000.0;
 
-/// What the program tells.
+/// The report of the program.
 #[derive(Debug, Deserialize)]
 struct Ways {
     punted: Summary,
@@ -35,14 +35,14 @@ struct Summary {
     p99: f64,
 }
 
-/// Measures it with the program that stands in `programs`.
+/// Measures the round trips with the program in `programs`.
 pub(crate) fn run(
     programs: &Path,
     quick: bool,
     tell: &mut dyn FnMut(Figure),
 ) -> std::io::Result<()> {
     let mut traffic = Traffic::from_inside(FLOWS, Skew::Uniform, 0);
-    // The first packet of a flow has it moved to the NIC; the second one is punted.
+    // The first packet of a flow moves it to the NIC; the second one is punted.
     traffic.bytes.extend_from_within(..);
     let capture = traffic.save(&programs.join("punts.pcap"))?;
     let (mut punted, mut passed_on, mut rings) =
@@ -70,7 +70,7 @@ pub(crate) fn run(
     Ok(())
 }
 
-/// One run of the program; an error unless every flow punted.
+/// Runs the program once; an error unless every flow punted.
 fn ways(program: &Path, capture: &Path) -> std::io::Result<Ways> {
     let told = Command::new(program)
         .args(["bench", "--half", "both", "--warm", &WARM.to_string(), "--in"])

@@ -25,7 +25,7 @@ type Map = HashMap<Tuple4, Value, RandomState>;
 /// The two contestants, with the same contents.
 struct Ring {
     entries: u64,
-    /// The number of the key that is in longest.
+    /// The number of the oldest key.
     oldest: u64,
     table: Table,
     map: Map,
@@ -68,7 +68,7 @@ fn shape(entries: u64) -> Shape {
 
 const VISIT: Visit = Visit { now: 1, horizon: 1, undo: false, flow: NO_FLOW, ahead: ALONE };
 
-/// A table of that capacity, full.
+/// Makes a full table of that capacity.
 pub(crate) fn filled(entries: u64) -> Table {
     let shape = shape(entries);
     let lines = vec![Line::ZERO; Table::bytes(shape).div_ceil(Line::BYTES) + 16].leak();
@@ -93,7 +93,7 @@ impl Ring {
         Self { entries, oldest: 0, table, map }
     }
 
-    /// Finds and changes, in batches as a burst of packets does.
+    /// Finds and changes entries, in batches like a burst of packets.
     fn hits(&mut self, name: String, skew: Skew, turns: usize) -> Figure {
         let draws = skew.draws(self.entries, TURN, 7);
         let keys: Vec<Tuple4> = draws.into_iter().map(Tuple4::of_number).collect();
@@ -150,7 +150,7 @@ impl Ring {
         Figure::of_times(name, &cora, &peer, BASELINE, 1.0)
     }
 
-    /// Takes the oldest entry out and puts a new one in, of a full table.
+    /// Removes the oldest entry and inserts a new one, in a full table.
     fn churn(&mut self, name: String, turns: usize, announced: Announced) -> Figure {
         let Self { table, map, entries, oldest } = self;
         let [cora, peer] = churn(*entries, oldest, turns, announced, table, |old, new| {
@@ -162,16 +162,16 @@ impl Ring {
     }
 }
 
-/// Whether a table is told the keys of a burst before they are asked for.
+/// Whether a table gets the keys of a burst before their look-ups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Announced {
-    /// As those of packets are.
+    /// Announced, like the keys of packets.
     InBursts,
-    /// Each comes as a surprise.
+    /// Not announced.
     Not,
 }
 
-/// Lets the table and a peer, both full, take the oldest entry out and put a new one in, again and
+/// Makes the table and a peer, both full, remove the oldest entry and insert a new one, again and
 /// again.
 pub(crate) fn churn(
     entries: u64,
@@ -204,8 +204,8 @@ pub(crate) fn churn(
     took
 }
 
-/// The keys of a burst, as a parser leaves them: pairs of one that goes, from `oldest` on, and one
-/// that comes, so many `further`.
+/// Returns the keys of a burst, as a parser leaves them: pairs of an old key, from `oldest` on, and
+/// a new key, larger by `further`.
 fn keys_of_burst(oldest: u64, further: u64) -> [[Tuple4; 2]; BATCH / 2] {
     black_box(array::from_fn(|at| {
         let old = oldest + at as u64;
@@ -213,7 +213,7 @@ fn keys_of_burst(oldest: u64, further: u64) -> [[Tuple4; 2]; BATCH / 2] {
     }))
 }
 
-/// Takes keys out, and puts others in.
+/// Removes keys, and inserts others.
 fn replace(table: &mut Table, burst: &[[Tuple4; 2]], announced: Announced) {
     let keys = burst.as_flattened();
     if announced == Announced::InBursts {
@@ -237,7 +237,7 @@ fn replace(table: &mut Table, burst: &[[Tuple4; 2]], announced: Announced) {
     }
 }
 
-/// Finds a batch; how many were there.
+/// Finds a batch, and returns the number of found entries.
 pub(crate) fn find(table: &mut Table, batch: &[Tuple4]) -> u64 {
     let mut found = 0;
     for (packet, key) in (0..).zip(batch) {
@@ -256,7 +256,7 @@ pub(crate) fn find(table: &mut Table, batch: &[Tuple4]) -> u64 {
     found
 }
 
-/// Of a table with this capacity.
+/// Returns the bytes per entry of a table with this capacity.
 pub(crate) fn bytes_per_entry(entries: u64) -> f64 {
     Table::bytes(shape(entries)) as f64 / entries as f64
 }

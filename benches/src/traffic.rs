@@ -10,40 +10,40 @@ use cora_traffic::pcap::Writer;
 use crate::by_hand::Side;
 use crate::keys::{Skew, mix};
 
-/// Bytes of a frame as a capture holds it: the checksum of Ethernet, which makes 64, is left out.
+/// Bytes of a frame in a capture: the Ethernet checksum, which makes 64, is left out.
 pub(crate) const FRAME: usize = 60;
 
-/// Frames, one behind the other.
+/// Contiguous frames.
 #[derive(Clone, Debug)]
 pub(crate) struct Traffic {
     pub(crate) bytes: Vec<u8>,
-    /// How long each is: a loop must not be made for one length.
+    /// The length of each frame: a loop must not be made for one length.
     pub(crate) lengths: Vec<u16>,
-    /// The first so many come one from each flow, or are its handshake.
+    /// The first frames: one from each flow, or its handshake.
     pub(crate) warm: usize,
-    /// Where all of them come in,
+    /// The port at which all of them come in,
     pub(crate) side: Side,
-    /// but these, which are answers.
+    /// except these, which are answers.
     answers: Range<usize>,
 }
 
 /// An address and a port.
 pub(crate) type End = ([u8; 4], u16);
 
-/// The service that the balancer's example stands for.
+/// The service of the balancer's example.
 const SERVICE: End = ([192, 0, 2, 80], 443);
 const SYN: u8 = 2;
 const ACK: u8 = 0x10;
 
 impl Traffic {
-    /// These frames, of which the first `warm` come one from each flow.
+    /// Makes traffic of these frames; the first `warm` are one from each flow.
     pub(crate) fn new(bytes: Vec<u8>, warm: usize, side: Side) -> Self {
         let lengths = vec![FRAME as u16; bytes.len() / FRAME];
         Self { bytes, lengths, warm, side, answers: 0..0 }
     }
 
-    /// As [`Self::from_inside`], where each connection was opened by a handshake: for a firewall,
-    /// which lets no other begin.
+    /// Makes the traffic of [`Self::from_inside`] with a handshake for each connection: for a
+    /// firewall, which refuses all others.
     pub(crate) fn opened_from_inside(flows: u64, skew: Skew, draws: usize) -> Self {
         let (all, each) = (flows as usize, 0..flows);
         let mut bytes = Vec::with_capacity((3 * all + draws) * FRAME);
@@ -65,8 +65,8 @@ impl Traffic {
         Self { answers: all..2 * all, ..traffic }
     }
 
-    /// The lengths of the frames from number `from` on, in bursts of at most so many that come in
-    /// at one port.
+    /// Returns the lengths of the frames from number `from` on, in bursts of at most `most` that
+    /// come in at one port.
     pub(crate) fn bursts(&self, from: usize, most: usize) -> impl Iterator<Item = (&[u16], Side)> {
         let Range { start, end } = self.answers;
         let stretches = [
@@ -80,12 +80,13 @@ impl Traffic {
         })
     }
 
-    /// `draws` frames of `flows` flows, all from inside: segments of TCP connections in use, IPv4.
+    /// Draws `draws` frames of `flows` flows, all from inside: segments of open TCP connections,
+    /// IPv4.
     pub(crate) fn from_inside(flows: u64, skew: Skew, draws: usize) -> Self {
         Self::of(Side::Inside, outward, flows, skew, draws)
     }
 
-    /// Likewise from outside, to the balancer's service.
+    /// Draws frames from outside, to the balancer's service.
     pub(crate) fn to_service(flows: u64, skew: Skew, draws: usize) -> Self {
         Self::of(Side::Outside, inward, flows, skew, draws)
     }
@@ -108,7 +109,7 @@ impl Traffic {
         self.save_padded(path, FRAME)
     }
 
-    /// Likewise, each frame padded to so many bytes.
+    /// Writes a capture with each frame padded to `length` bytes.
     pub(crate) fn save_padded(&self, path: &Path, length: usize) -> std::io::Result<PathBuf> {
         let mut writer = Writer::new(BufWriter::new(File::create(path)?))?;
         let mut padded = vec![0; length.max(FRAME)];
@@ -121,7 +122,7 @@ impl Traffic {
     }
 }
 
-/// A segment from 10.0.0.0/8 to 198.18.0.0/15.
+/// Returns a segment from 10.0.0.0/8 to 198.18.0.0/15.
 fn outward(flow: u64) -> [u8; FRAME] {
     let (from, to) = ends_outward(flow);
     segment(from, to, ACK)
@@ -129,22 +130,22 @@ fn outward(flow: u64) -> [u8; FRAME] {
 
 fn ends_outward(flow: u64) -> (End, End) {
     let mixed = mix(flow);
-    // The flow's number stands in the source, so no two are the same.
+    // The flow's number is in the source, so no two are equal.
     let source = [10, (flow >> 16) as u8, (flow >> 8) as u8, flow as u8];
     let destination = [198, 18, mixed as u8, (mixed >> 8) as u8];
     let port = 1_024 + (mixed >> 16) as u16 % 60_000;
     ((source, port), (destination, 443))
 }
 
-/// A segment from 198.18.0.0/15 to the balancer's service.
+/// Returns a segment from 198.18.0.0/15 to the balancer's service.
 fn inward(flow: u64) -> [u8; FRAME] {
-    // Of the flow's number, 17 bits stand in the source and the rest in the port.
+    // 17 bits of the flow's number are in the source, and the rest in the port.
     let source = [198, 18 + ((flow >> 16) as u8 & 1), (flow >> 8) as u8, flow as u8];
     let port = 1_024 + (flow >> 17) as u16 * 4_096 + mix(flow) as u16 % 4_096;
     segment((source, port), SERVICE, ACK)
 }
 
-/// A TCP segment over IPv4 with these flags and six bytes of zeros, in a frame with right
+/// Returns a TCP segment over IPv4 with these flags and six bytes of zeros, in a frame with right
 /// checksums.
 pub(crate) fn segment(from: End, to: End, flags: u8) -> [u8; FRAME] {
     let mut frame = [0; FRAME];
@@ -166,7 +167,7 @@ pub(crate) fn segment(from: End, to: End, flags: u8) -> [u8; FRAME] {
     frame
 }
 
-/// The checksums of a segment's headers, which are 0 if those are right that stand in them.
+/// Returns the checksums over a segment's headers, which are 0 if the stored ones are right.
 fn checksums(frame: &[u8; FRAME]) -> (u16, u16) {
     let mut pseudo = Vec::from(&frame[26..34]);
     pseudo.extend_from_slice(&[0, 6, 0, 26]);
@@ -174,13 +175,13 @@ fn checksums(frame: &[u8; FRAME]) -> (u16, u16) {
     (checksum(&frame[14..34]), checksum(&pseudo))
 }
 
-/// Whether both checksums of a segment are right.
+/// Returns whether both checksums of a segment are right.
 #[cfg(test)]
 pub(crate) fn sums_are_right(frame: &[u8; FRAME]) -> bool {
     checksums(frame) == (0, 0)
 }
 
-/// The internet checksum (RFC 1071) of an even number of bytes.
+/// Returns the internet checksum (RFC 1071) of an even number of bytes.
 fn checksum(bytes: &[u8]) -> u16 {
     let (words, _) = bytes.as_chunks::<2>();
     let sum: u32 = words.iter().map(|word| u32::from(u16::from_be_bytes(*word))).sum();

@@ -2,7 +2,7 @@
 
 use cora_measure::ThreadTime;
 
-/// What its turns took a contestant, in ns per operation.
+/// The turns of a contestant, in ns per operation.
 #[derive(Clone, Debug)]
 pub(crate) struct Turns {
     sorted: Vec<f64>,
@@ -18,31 +18,31 @@ impl Turns {
         self.sorted.get(self.sorted.len() / 2).copied().unwrap_or(f64::NAN)
     }
 
-    /// Half the distance between the quartiles, as a part of the median.
+    /// Returns half the interquartile range, as a part of the median.
     pub(crate) fn spread(&self) -> f64 {
         let at = |part: usize| self.sorted[(self.sorted.len() - 1) * part / 4];
         (at(3) - at(1)) / 2.0 / self.median()
     }
 }
 
-/// Does work once; ns per operation.
+/// Does work once, and returns ns per operation.
 pub(crate) fn time(work: impl FnOnce() -> u64) -> f64 {
     let start = ThreadTime::now();
     let operations = work();
     start.elapsed().as_nanos() as f64 / operations as f64
 }
 
-/// One who takes turns: does its work once, and says how many operations that was.
+/// A contestant: does its work once, and returns the number of operations.
 pub(crate) type Contestant<'a> = &'a mut dyn FnMut() -> u64;
 
-/// Lets each contestant do its work `count` times, after one time that does not count.
+/// Runs each contestant `count` times, after one run that does not count.
 pub(crate) fn take<const N: usize>(count: usize, contestants: [Contestant<'_>; N]) -> [Turns; N] {
     let mut timed = contestants.map(|contestant| move || time(&mut *contestant));
     take_timed(count, timed.each_mut().map(|timed| timed as &mut dyn FnMut() -> f64))
 }
 
-/// The same for contestants that look at a clock themselves, because more than one thread works:
-/// each gives the ns per operation of its turn.
+/// Runs contestants that read a clock themselves, because more than one thread works: each returns
+/// the ns per operation of its turn.
 pub(crate) fn take_timed<const N: usize>(
     count: usize,
     mut contestants: [&mut dyn FnMut() -> f64; N],

@@ -1,4 +1,4 @@
-//! How far what things cost is from what the plan predicts.
+//! Drift: learned costs relative to the plan's prediction.
 
 use std::fmt;
 
@@ -6,14 +6,14 @@ use serde::{Deserialize, Serialize};
 
 use super::adaptive::Costs;
 
-/// What things cost, as a controller learned it, and what it expected (ns).
+/// Costs that a controller learned, and costs that it expected (ns).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Drift {
-    /// As learned.
+    /// Learned costs.
     pub learned: Costs,
-    /// As expected; learned costs are bound to it.
+    /// Expected costs; learned costs are bound to them.
     pub expected: Costs,
-    /// Whether that is the plan's prediction, and not what is usual.
+    /// Whether these are the plan's prediction; otherwise they are the usual costs.
     pub predicted: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Which flows change sides: what offers, transfers and releases say, noted as they go by.
+//! Ledger of moves: offers, transfers and releases, noted as they pass.
 
 use cora_core::plain::Plain;
 use cora_runtime::channel::TICKETS;
@@ -6,12 +6,12 @@ use cora_runtime::link::message::{Message, Ownership};
 
 use super::Move;
 
-/// Moves kept between two looks; of more, nobody is told.
+/// Most moves kept between two calls; further ones are not noted.
 const MOST: usize = 2_048;
-/// Bytes that a key has at most.
+/// Most bytes of a key.
 const KEY: usize = 64;
 
-/// The ledger of a host: it hears each message as it is sent or comes.
+/// The ledger of a host: it sees each message that is sent or received.
 #[derive(Debug)]
 pub struct Ledger {
     offered: [[u8; KEY]; TICKETS],
@@ -19,7 +19,7 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// Nothing noted yet.
+    /// Creates an empty ledger.
     pub fn new() -> Self {
         Self { offered: [[0; KEY]; TICKETS], moved: Vec::with_capacity(MOST) }
     }
@@ -57,7 +57,7 @@ impl Ledger {
         }
     }
 
-    /// What was noted since the last time, in order.
+    /// Takes the moves noted since the last call, in order.
     pub fn take<K: Plain>(&mut self) -> Vec<Move<K>> {
         let moves = self.moved.drain(..);
         moves.filter_map(|(key, to_nic)| Some(Move { flow: K::get(&key)?, to_nic })).collect()

@@ -1,16 +1,16 @@
-//! Who decides which flows move while traffic runs, beside the plan: no input or output but a log.
+//! The controller decides which flows move while traffic runs, beside the plan; no I/O but a log.
 //!
 //! ```text
 //! worker ── Observation ──→ controller ── Order… ──→ worker
 //! ```
 //!
-//! | module | what |
+//! | module | concept |
 //! | --- | --- |
-//! | [`observation`] | what a controller sees, and what it is asked |
-//! | [`adaptive`] | a controller that learns what packets and moves cost |
-//! | `ledger` | which flows changed sides, by the messages that say so |
-//! | [`Drift`] | what things cost, against what was expected |
-//! | `log` | what the controller saw and decided |
+//! | [`observation`] | observations, and the interface of a controller |
+//! | [`adaptive`] | a controller that learns the costs of packets and moves |
+//! | `ledger` | flows that changed sides, by their messages |
+//! | [`Drift`] | learned costs relative to expected ones |
+//! | `log` | observations and decisions, logged |
 //! | [`replay()`] | a log, decided anew |
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! What the controller saw and decided, a line of JSON each:
+//! Log of the controller's observations and decisions, a line of JSON each:
 //!
 //! ```text
 //! {"log":"cora-moves/2","settings":{…}}        the first line
@@ -13,16 +13,16 @@ use serde::{Deserialize, Serialize};
 
 use super::adaptive::{Action, Decision, Digest, FlowId, Settings};
 
-/// What the first line says of the format.
+/// The format, as the first line states it.
 pub(super) const FORMAT: &str = "cora-moves/2";
-/// Flows that are given a name at most; those that come later stay numbers.
+/// Most flows with a name; later ones stay numbers.
 const NAMES: usize = 65_536;
 
-/// A line.
+/// A line of the log.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(untagged)]
 pub(super) enum Line {
-    /// The first one.
+    /// The first line.
     Head { log: String, settings: Settings },
     /// The name of a flow.
     Name { flow: FlowId, key: String },
@@ -38,7 +38,7 @@ pub(super) enum Line {
 pub(super) struct Log {
     to: BufWriter<Box<dyn Write + Send>>,
     named: BTreeSet<FlowId>,
-    /// What went wrong first. Nothing is written after.
+    /// The first error. Nothing is written after it.
     failed: Option<io::Error>,
 }
 
@@ -50,7 +50,7 @@ impl Log {
         log
     }
 
-    /// A period. `name` gives the key of a flow.
+    /// Writes a period. `name` returns the key of a flow.
     pub(super) fn period(
         &mut self,
         seen: &Digest,

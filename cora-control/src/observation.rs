@@ -1,4 +1,4 @@
-//! What a controller sees of both sides, and what it is asked.
+//! Observations of both sides, and the interface of a controller.
 
 use std::io;
 use std::time::Duration;
@@ -10,10 +10,10 @@ use cora_runtime::telemetry::Talker;
 use crate::Drift;
 use crate::adaptive::Utilisation;
 
-/// What is known of one side's load.
+/// The known load of one side.
 #[derive(Clone, Debug)]
 pub struct Seen<K> {
-    /// Counts since the beginning, and how full it is; `None` when it told nothing yet.
+    /// Counts since the beginning, and occupancy; `None` before the first report.
     pub load: Option<Load>,
     /// The flows with most packets of late, sampled one in
     /// [`SAMPLED`](cora_runtime::telemetry::SAMPLED), in no order.
@@ -26,45 +26,45 @@ impl<K> Default for Seen<K> {
     }
 }
 
-/// What is known of both sides' load.
+/// The known load of both sides.
 #[derive(Clone, Debug)]
 pub struct Observation<K> {
     /// The host, now.
     pub host: Seen<K>,
-    /// The NIC, as it told last.
+    /// The NIC, as of its last report.
     pub nic: Seen<K>,
-    /// Flows that changed sides since the last observation, in order, as far as that is known.
+    /// Flows that changed sides since the last observation, in order, as far as known.
     pub moved: Vec<Move<K>>,
 }
 
-/// A flow changed sides.
+/// A flow's change of sides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Move<K> {
     /// Its group key.
     pub flow: K,
-    /// To the NIC, or back.
+    /// Whether it went to the NIC, or came back.
     pub to_nic: bool,
 }
 
 /// Decides which flows move.
 pub trait Controller<K> {
-    /// After which time it wants to be asked next, and how often loads are told from now on.
+    /// Returns the time until its next decision, which is also the interval of load reports.
     fn period(&self) -> Duration;
 
-    /// What should be done, by what is seen.
+    /// Returns the orders for this observation.
     fn decide(&mut self, seen: &Observation<K>) -> Vec<Order<K>>;
 
-    /// How much the sides have to do, for somebody who watches; `None` if it doesn't know.
+    /// Returns the utilisation of both sides, for display; `None` if unknown.
     fn utilisation(&self) -> Option<Utilisation> {
         None
     }
 
-    /// What things cost, against what was expected; `None` if it learns nothing.
+    /// Returns the learned and the expected costs; `None` if it learns nothing.
     fn drift(&self) -> Option<Drift> {
         None
     }
 
-    /// The run ends. An error when a log could not be written.
+    /// Ends the run. Fails if a log could not be written.
     fn finish(&mut self) -> io::Result<()> {
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! A log, decided anew: the same observations must lead to the same decisions.
+//! Replay of a log: the same observations must lead to the same decisions.
 
 use std::collections::BTreeMap;
 use std::io::{self, BufRead};
@@ -6,7 +6,7 @@ use std::io::{self, BufRead};
 use super::adaptive::{Action, Costs, Decider, Decision, FlowId, Settings, Utilisation};
 use super::log::{FORMAT, Line};
 
-/// Why a log can't be replayed.
+/// Cause of a failed replay.
 #[derive(Debug, thiserror::Error)]
 pub enum ReplayError {
     /// It can't be read.
@@ -23,43 +23,43 @@ pub enum ReplayError {
     Line {
         /// Its number, from 1.
         line: usize,
-        /// What is wrong.
+        /// The parser's error.
         cause: serde_json::Error,
     },
 }
 
-/// A period in which something was decided or said.
+/// A period with a decision or a reason.
 #[derive(Clone, Debug)]
 pub struct Decided {
-    /// When, since the run began (ns).
+    /// Time since the run began (ns).
     pub time: u64,
-    /// What.
+    /// The decision.
     pub decision: Decision,
-    /// How much the sides had to do.
+    /// Utilisation of the sides.
     pub utilisation: Utilisation,
 }
 
-/// What a log holds, decided anew.
+/// The result of a replay.
 #[derive(Clone, Debug)]
 pub struct Replayed {
-    /// What the controller was held to.
+    /// The settings in the log.
     pub settings: Settings,
     /// Periods.
     pub periods: u64,
-    /// When the last one was (ns).
+    /// Time of the last period (ns).
     pub end: u64,
     /// All decisions.
     pub decided: Vec<Decided>,
-    /// The time of the first period that is decided otherwise now (ns).
+    /// Time of the first period with another decision than in the log (ns).
     pub differs: Option<u64>,
     /// Names of flows.
     pub names: BTreeMap<FlowId, String>,
-    /// What things cost, as learned until the end.
+    /// Costs as learned until the end.
     pub costs: Costs,
 }
 
 impl Replayed {
-    /// How many offers, recalls and changes of what is admitted there were.
+    /// Returns the numbers of offers, recalls and changes of the admission.
     pub fn counts(&self) -> [u64; 3] {
         let mut counts = [0; 3];
         for action in self.decided.iter().flat_map(|decided| &decided.decision.actions) {
@@ -74,7 +74,7 @@ impl Replayed {
     }
 }
 
-/// Decides a log anew. A last line without an end, of a run that was killed, is left out.
+/// Replays a log. A last line without an end, of a run that was killed, is left out.
 pub fn replay(mut log: impl BufRead) -> Result<Replayed, ReplayError> {
     let mut text = String::new();
     log.read_line(&mut text)?;

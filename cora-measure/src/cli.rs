@@ -1,5 +1,5 @@
-//! The command line of a program that can be measured: the instruments, beside what every program
-//! knows.
+//! The command line of a program that can be measured: the instruments, beside the commands of
+//! every program.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -75,7 +75,7 @@ struct TrafficArguments {
     inside: Option<Inside>,
 }
 
-/// Why a measurement ends early.
+/// Cause of a failed measurement.
 #[derive(Debug, thiserror::Error)]
 enum MeasureError {
     #[error(transparent)]
@@ -89,7 +89,7 @@ pub fn main<A: App + Send>(program: Program) -> ExitCode {
     main_with::<A>(program, std::env::args_os())
 }
 
-/// The same with arguments of the caller's, of which the first one is the program's name.
+/// Runs [`main`] with the caller's arguments; the first one is the program's name.
 pub fn main_with<A: App + Send>(
     program: Program,
     arguments: impl IntoIterator<Item = OsString>,

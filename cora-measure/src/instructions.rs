@@ -1,10 +1,10 @@
 //! The program in memory, with a mark between bursts: `<program> count`.
 //!
-//! A mark is a system call that does nothing and that the program makes nowhere else here. Whoever
-//! emulates the program sees it, and knows how many instructions ran between two: see
-//! `benches/counter`. The first two marks have nothing between them, and tell what a mark itself
-//! costs; from then on there is one behind every burst of one pass, which begins with empty tables.
-//! At the end it prints how many packets each burst had, a line each.
+//! A mark is a system call that does nothing and that the program makes nowhere else here. An
+//! emulator of the program sees it, and knows the number of instructions between two: see
+//! `benches/counter`. The first two marks have nothing between them, and give the cost of a mark
+//! itself. From then on there is one behind every burst of one pass, which begins with empty
+//! tables. At the end it prints the number of packets in each burst, a line each.
 
 use std::hint::black_box;
 use std::io::Write as _;
@@ -22,7 +22,7 @@ use cora_runtime::nic_half::NicHalf;
 
 use crate::traffic::{Traffic, reading};
 
-/// Which half is counted.
+/// The half that is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Counted {
     /// The host's, without a NIC.
@@ -31,7 +31,7 @@ pub(crate) enum Counted {
     Nic,
 }
 
-/// What is asked for.
+/// A request to count.
 #[derive(Debug)]
 pub(crate) struct Request<'a> {
     pub(crate) input: &'a Path,
@@ -89,7 +89,7 @@ fn pass(
         let mut burst = Burst::new();
         while burst.len() < most {
             let received = pass.receive(&mut frames, |stamp, frame| {
-                // There is room: the loop's condition.
+                // The loop's condition ensures room.
                 burst.push_roomy(stamp, frame);
             });
             if !received {
@@ -103,7 +103,7 @@ fn pass(
     tell(&sizes)
 }
 
-/// Says how many packets were in each burst, a line each.
+/// Prints the number of packets in each burst, a line each.
 fn tell(sizes: &[usize]) -> Result<(), RunError> {
     let lines: Vec<String> = sizes.iter().map(usize::to_string).collect();
     let text = lines.join("\n") + "\n";
@@ -111,7 +111,7 @@ fn tell(sizes: &[usize]) -> Result<(), RunError> {
     std::io::stdout().write_all(text.as_bytes()).map_err(failed)
 }
 
-/// Asks for the parent's number: nothing else here does, and nothing comes of it.
+/// Reads the parent's number: no other code here does, and it has no effect.
 #[inline(never)]
 fn mark() {
     black_box(rustix::process::getppid());

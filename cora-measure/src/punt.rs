@@ -1,9 +1,9 @@
-//! How long a punt takes: both halves on a core each, and never asleep; a packet's way from the
-//! NIC's hands to the host's handlers and back, as what leaves.
+//! Round trip of a punt: both halves on a core each, never asleep. A packet goes from the NIC to
+//! the host's handlers and comes back as the packet that leaves.
 //!
 //! Packets come one at a time, so that none waits for another. Behind each, both sides have time to
-//! move its flow: a flow whose first packet the host handled is the NIC's when the second one
-//! comes. Both sides' loops are those of a run.
+//! move its flow: if the host handled a flow's first packet, the NIC owns the flow when the second
+//! one comes. Both sides' loops are those of a run.
 
 use std::hint::spin_loop;
 use std::path::PathBuf;
@@ -17,22 +17,22 @@ use serde_json::json;
 use crate::in_memory::{self, CountingNic, Patience, Told, Untimed, on_a_core_each};
 use crate::traffic::Traffic;
 
-/// Empty looks at the ring behind a packet until its flow has moved: some microseconds.
+/// Empty looks at the ring after a packet until its flow has moved: some microseconds.
 const SETTLED: u32 = 500;
 /// A packet that is not back by then was dropped.
 const LOST: Duration = Duration::from_secs(1);
 
-/// Ways that ended in a packet that left, in ns.
+/// Round trips that ended in a packet that left, in ns.
 #[derive(Debug, Default)]
 struct Ways {
     /// Of packets that the host owned.
     passed_on: Vec<u64>,
-    /// Of packets whose handlers had begun at the NIC.
+    /// Of packets with handlers that had begun at the NIC.
     punted: Vec<u64>,
 }
 
-/// One pass over the traffic; what came of it behind the first `warm` packets, as JSON. Those meet
-/// memory that nobody has touched: the first lap of a ring, the first entries of a table.
+/// Runs one pass over the traffic. Returns the result after the first `warm` packets, as JSON.
+/// Those touch memory for the first time: the first lap of a ring, the first entries of a table.
 pub(crate) fn run<A: App>(
     traffic: &Traffic,
     supply: Supply,
@@ -47,7 +47,7 @@ pub(crate) fn run<A: App>(
     Ok(json!({ "punted": summary(ways.punted), "passed_on": summary(ways.passed_on) }).to_string())
 }
 
-/// The host's loop, until the other side says that it is over.
+/// Runs the host's loop until the other side ends.
 fn serve<A: App>(mut worker: Worker<A>, told: &Told) -> Result<(), RunError> {
     let mut patience = Patience::default();
     while !told.is_over() {
@@ -85,7 +85,7 @@ impl<A: App> Nic<'_, A> {
         Ok(ways)
     }
 
-    /// Handles the next packet; how long it took until one left. `None`: it was dropped.
+    /// Handles the next packet. Returns the time until one left; `None` if it was dropped.
     fn way(&mut self) -> Result<Option<Duration>, RunError> {
         let left = self.end.out.left;
         let mut patience = Patience::default();
@@ -102,7 +102,7 @@ impl<A: App> Nic<'_, A> {
         Ok(Some(start.elapsed()))
     }
 
-    /// Handles what comes from the host until nothing has come for a while.
+    /// Handles the host's messages until none has come for a while.
     fn settle(&mut self) -> Result<(), RunError> {
         let mut empty = 0;
         while empty < SETTLED {
@@ -113,7 +113,7 @@ impl<A: App> Nic<'_, A> {
     }
 }
 
-/// How many ways, and how long they were.
+/// Returns the number and the percentiles of the round trips.
 fn summary(mut ways: Vec<u64>) -> serde_json::Value {
     ways.sort_unstable();
     let at = |percent: usize| ways.get(ways.len().saturating_sub(1) * percent / 100);

@@ -1,4 +1,4 @@
-//! Moves by chance, to test that results depend on no schedule.
+//! Random moves, to test that results depend on no schedule.
 
 use std::time::Duration;
 
@@ -8,12 +8,12 @@ use cora_host::{AnyController, NamedController};
 use cora_runtime::ownership::{Admission, Order};
 use cora_runtime::telemetry::Talker;
 
-/// Flows that are remembered, so that those with few packets move as well.
+/// Remembered flows, so that flows with few packets move as well.
 const REMEMBERED: usize = 512;
-/// Of the remembered ones, how many are moved at a time, at most.
+/// Most remembered flows that are moved at a time.
 const AT_A_TIME: u64 = 12;
 
-/// As `run --moves random:SEED` asks for it.
+/// Returns the controller of `run --moves random:SEED`.
 pub(crate) const fn random_moves<K: Copy + Send + 'static>() -> NamedController<K> {
     NamedController { name: "random", argument: "SEED", make }
 }
@@ -25,7 +25,7 @@ fn make<K: Copy + Send + 'static>(seed: &str) -> Result<AnyController<K>, String
     }
 }
 
-/// Sends flows to and fro, the busy ones most, and changes all the time which flows are offered.
+/// Moves flows to and fro, the busy ones most, and changes the admission all the time.
 #[derive(Debug)]
 struct RandomMoves<K> {
     seed: u64,
@@ -38,20 +38,20 @@ impl<K: Copy> RandomMoves<K> {
         Self { seed, drawn: 0, remembered: Vec::new() }
     }
 
-    /// A number below `end`.
+    /// Returns a number below `end`.
     fn below(&mut self, end: u64) -> u64 {
         self.drawn += 1;
         flow_hash(&[self.drawn, 0, 0, 0, 0], self.seed) % end
     }
 
-    /// One in `most` of the flows, or more.
+    /// Returns about one in `most` of the flows, or more.
     fn some(&mut self, talkers: &[Talker<K>], most: u64) -> Vec<K> {
         let one_in = 1 + self.below(most);
         let chosen = talkers.iter().filter(|_| self.below(one_in) == 0);
         chosen.map(|talker| talker.key).collect()
     }
 
-    /// Each in the place of one that was there, once all places are taken.
+    /// Remembers each, in the place of an earlier one once all places are taken.
     fn remember(&mut self, talkers: &[Talker<K>]) {
         for talker in talkers {
             if self.remembered.len() < REMEMBERED {
@@ -63,13 +63,13 @@ impl<K: Copy> RandomMoves<K> {
         }
     }
 
-    /// A flow that was seen once; it need not be there any more.
+    /// Returns a flow that was seen once; it need not be there any more.
     fn remembered(&mut self) -> Option<K> {
         let place = self.below(self.remembered.len().max(1) as u64) as usize;
         self.remembered.get(place).copied()
     }
 
-    /// From offering nothing to offering every flow at its first packet.
+    /// Returns an admission, from no offers to an offer of every flow at its first packet.
     fn admission(&mut self) -> Admission {
         let share = self.below(1025) as u16;
         let after = 1 + self.below(6) as u32;
@@ -96,7 +96,7 @@ impl<K: Copy> Controller<K> for RandomMoves<K> {
         self.remember(&seen.nic.talkers);
         self.remember(&seen.host.talkers);
         for _ in 0..self.below(AT_A_TIME) {
-            // They come back by themselves as well, when they punt.
+            // Flows also come back by themselves, when they punt.
             let to_nic = self.below(4) != 0;
             let order = if to_nic { Order::Offer } else { Order::Recall };
             orders.extend(self.remembered().map(order));

@@ -1,10 +1,10 @@
-//! The program in memory: how fast it is when frames cost nothing but a copy.
+//! The program in memory: its speed when frames cost nothing but a copy.
 //!
-//! One pass over the whole capture fills the tables; then each line on standard input asks for
-//! another pass, over what follows the first `--warm` packets, and is answered by a line of JSON.
-//! So whoever asks can let several programs take turns. (With both halves it is one pass, whose
-//! answer tells times of single packets: see `punt`; or of moves: see `migration`; as a pair at
-//! work, see `throughput`; under changing traffic, see `adaptation`.)
+//! One pass over the whole capture fills the tables. Then each line on standard input asks for
+//! another pass over the packets after the first `--warm`, and is answered by a line of JSON. So a
+//! caller can let several programs take turns. (With both halves, one pass gives times of single
+//! packets: see `punt`; or of moves: see `migration`; as a pair at work, see `throughput`; under
+//! changing traffic, see `adaptation`.)
 
 use std::io::{BufRead as _, Write as _};
 use std::path::Path;
@@ -22,26 +22,26 @@ use crate::migration::{self, Which};
 use crate::traffic::{Traffic, reading};
 use crate::{ThreadTime, adaptation, punt, throughput};
 
-/// Which half runs.
+/// The half that runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Half {
     /// The host's, without a NIC.
     Host,
     /// The NIC's, in a process of this machine; for plans that run all of it there.
     Nic,
-    /// Both, on a core each: how long a punt's round trip takes.
+    /// Both, on a core each: the round trip of a punt.
     Both,
-    /// Both, on a core each and always busy: how many packets a second they handle together.
+    /// Both, on a core each and always busy: the packets a second that they handle together.
     Pair,
-    /// Both, on a core each and always busy: what it costs when flows move.
+    /// Both, on a core each and always busy: the cost of moving flows.
     Moves,
-    /// Both, on a core each and always busy: what it costs when the flow of the first frame moves,
-    /// which has many entries.
+    /// Both, on a core each and always busy: the cost of moving the flow of the first frame, which
+    /// has many entries.
     Group,
     /// Both, taking turns, under several controllers: whether moving flows pays. Each line asks for
     /// trials, in JSON.
     Adapt,
-    /// Neither: frames are received and sent, and that is all.
+    /// Neither: frames are only received and sent.
     None,
 }
 
@@ -96,7 +96,7 @@ pub(crate) fn replay<A: App>(
     }
 }
 
-/// Passes over the frames, as they are asked for.
+/// Passes over the frames, on request.
 struct Passes<'a> {
     traffic: &'a Traffic,
     warm: usize,

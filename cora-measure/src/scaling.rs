@@ -1,9 +1,8 @@
-//! How the program scales with pairs, in memory: host halves without a NIC, each on a thread of its
-//! own.
+//! Scaling of the program over pairs, in memory: host halves without a NIC, each on its own thread.
 //!
 //! The capture is steered before the clock starts, as a NIC steers in hardware. Then it goes as in
-//! [`replay`](crate::replay): a pass fills the tables, and each line of standard input asks for one more, which all
-//! pairs begin together.
+//! [`replay`](crate::replay): a pass fills the tables, and each line of standard input asks for one
+//! more, which all pairs begin together.
 
 use std::io::{BufRead as _, Write as _};
 use std::path::{Path, PathBuf};
@@ -33,7 +32,7 @@ struct Part<A: App> {
     warm: usize,
 }
 
-/// A pass of one pair: the processor's time of its thread, in nanoseconds.
+/// A pass of one pair: processor time of its thread, in nanoseconds.
 type Pass = Result<u128, RunError>;
 
 /// Loads, steers, warms up, and runs a pass per line of standard input.
@@ -81,7 +80,7 @@ fn half<A: App>(
     Ok(Box::new(Apart::new(half)))
 }
 
-/// Asks for a pass over everything, and then for one per line.
+/// Runs a pass over everything, and then one per line.
 fn lead(threads: &[(Sender<()>, Receiver<Pass>)], packets: &[usize]) -> Result<(), RunError> {
     let failed = |cause| RunError::System { what: "standard input and output", cause };
     let mut output = std::io::stdout();
@@ -104,7 +103,7 @@ fn lead(threads: &[(Sender<()>, Receiver<Pass>)], packets: &[usize]) -> Result<(
     Ok(())
 }
 
-/// One pass of every pair; what each took.
+/// Runs one pass of every pair. Returns the time of each.
 fn together(threads: &[(Sender<()>, Receiver<Pass>)]) -> Result<Vec<u128>, RunError> {
     for (go, _) in threads {
         go.send(()).map_err(|_| RunError::Abandoned)?;
@@ -113,7 +112,7 @@ fn together(threads: &[(Sender<()>, Receiver<Pass>)]) -> Result<Vec<u128>, RunEr
 }
 
 impl<A: App> Part<A> {
-    /// A pass whenever told: the first over everything, all others over what follows the warm-up.
+    /// Runs a pass per signal: the first over everything, all others after the warm-up.
     fn work(mut self, begins: &Receiver<()>, done: &Sender<Pass>) {
         let mut buffer = bytes_apart::<BURST_BYTES>();
         let mut out = Direct::new(|_: &Stamp, _: Port, _: &[u8]| {});

@@ -1,23 +1,22 @@
-//! The processor's time that the thread took: on a shared machine, the time of the wall counts
-//! others' work, too.
+//! Processor time of a thread: on a shared machine, wall time counts the work of others, too.
 
 use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// A moment by the clock of the thread that asks, which goes on while the thread runs. Not for
-/// another thread's moments.
+/// A moment by the calling thread's clock, which goes on while the thread runs. Not for moments of
+/// another thread.
 #[derive(Clone, Copy, Debug)]
 pub struct ThreadTime(Duration);
 
 impl ThreadTime {
-    /// This moment.
+    /// Returns this moment.
     pub fn now() -> Self {
         // The clock begins at zero with the thread, and is never negative.
         Self(clock_gettime(ClockId::ThreadCPUTime).try_into().unwrap_or_default())
     }
 
-    /// How long the thread has run since then.
+    /// Returns the time that the thread has run since then.
     pub fn elapsed(self) -> Duration {
         Self::now().0.saturating_sub(self.0)
     }

@@ -1,15 +1,14 @@
-//! How many packets a second both halves handle together, in memory, on a core each and never
-//! asleep; and how much of its core's time each of them needs for that.
+//! Packets a second that both halves handle together, in memory, on a core each and never asleep;
+//! and the part of its core's time that each of them needs.
 //!
-//! The NIC's side takes frames from memory as fast as it can, and counts what leaves. Both sides'
-//! loops are those of a run. First every
-//! flow comes once, a burst at a time, so that each has moved before the next burst comes:
-//! ownership is settled. Then each line of standard input asks for a pass; a number on it says for
-//! how many milliseconds at least.
+//! The NIC's side takes frames from memory as fast as it can, and counts packets that leave. Both
+//! sides' loops are those of a run. First every flow comes once, a burst at a time, so that each
+//! has moved before the next burst comes: ownership is settled. Then each line of standard input
+//! asks for a pass; a number on it is the least duration in milliseconds.
 //!
 //! A core that is taken away from a side while it is timed says nothing about the program. So a
-//! pass tells for how long its threads were ready and waited for a core; whoever asks can leave
-//! such a pass out.
+//! pass reports the time in which its threads were ready without a core; a caller can leave such a
+//! pass out.
 
 use std::hint::spin_loop;
 use std::io::{BufRead as _, Write as _};
@@ -27,26 +26,26 @@ use serde::Serialize;
 use crate::in_memory::{self, CountingNic, NicEnd, Patience, Told, Untimed, on_a_core_each};
 use crate::traffic::Traffic;
 
-/// A pass repeats its traffic until it took so long, where nobody asks for another time.
+/// Duration of a pass, which repeats its traffic, unless a line asks for another one.
 const PASS: Duration = Duration::from_millis(300);
-/// Between passes the host looks this often whether there is anything.
+/// Interval between looks of the host, between passes.
 const NAP: Duration = Duration::from_millis(1);
-/// Empty looks behind a burst until the flows in it have moved: some microseconds.
+/// Empty looks after a burst until its flows have moved: some microseconds.
 const SETTLED: u32 = 500;
 
-/// What a pass came to. Times are in nanoseconds.
+/// The result of a pass. Times are in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 struct Pass {
     packets: u64,
     /// From the first packet that came in to the last one handled.
     ns: u64,
-    /// The NIC's time, less what it waited for room on the ring.
+    /// The NIC's time, less its waits for room on the ring.
     nic_busy_ns: u64,
     /// The host's time with something to do.
     host_busy_ns: u64,
     /// Packets that the NIC handled alone.
     at_nic: u64,
-    /// Packets whose handlers began at the NIC and were taken back.
+    /// Packets with handlers that began at the NIC and were rolled back.
     punts: u64,
     /// Packets that went to the host as they came.
     passed_on: u64,
@@ -56,12 +55,12 @@ struct Pass {
     offloads: u64,
     /// Packets that left.
     left: u64,
-    /// How long either thread was ready and had no core; not known everywhere.
+    /// Time in which either thread was ready without a core; not known everywhere.
     #[serde(skip_serializing_if = "Option::is_none")]
     robbed_ns: Option<u64>,
 }
 
-/// Loads, lets every flow settle, and runs a pass per line of standard input.
+/// Settles every flow, and runs a pass per line of standard input.
 pub(crate) fn run<A: App>(
     traffic: &Traffic,
     supply: Supply,
@@ -69,7 +68,7 @@ pub(crate) fn run<A: App>(
     warm: usize,
 ) -> Result<(), RunError> {
     let region = in_memory::region::<A>(supply)?;
-    // Nobody feeds: the host may sleep.
+    // No packets come: the host may sleep.
     let resting = Apart::new(AtomicBool::new(false));
     on_a_core_each(
         |told| serve(in_memory::worker::<A>(&region, supply, configurations)?, told, &resting.0),
@@ -80,7 +79,7 @@ pub(crate) fn run<A: App>(
     )
 }
 
-/// The host's loop, until the other side says that it is over.
+/// Runs the host's loop until the other side ends.
 fn serve<A: App>(mut worker: Worker<A>, told: &Told, resting: &AtomicBool) -> Result<(), RunError> {
     while !told.is_over() {
         if worker.poll()? {
@@ -120,8 +119,8 @@ fn passes<A: App>(mut nic: Nic<'_, A>, warm: usize, resting: &AtomicBool) -> Res
 }
 
 impl Pass {
-    /// What happened between two accounts of everything, `ns` apart: in `nic_busy_ns` both hold
-    /// what the NIC waited.
+    /// Returns the difference of two accounts of everything, `ns` apart. In both, `nic_busy_ns`
+    /// holds the NIC's waits.
     fn since(self, before: Self, ns: u64) -> Self {
         Self {
             packets: self.packets - before.packets,
@@ -145,7 +144,7 @@ struct Nic<'a, A: App> {
 }
 
 impl<A: App> Nic<'_, A> {
-    /// All that happened so far; in the place of what was busy, what was waited.
+    /// Returns the totals so far, with waits of the NIC in the place of its busy time.
     fn account(&self) -> Pass {
         let NicEnd { half, wire, out, .. } = &self.end;
         let report = &half.report;
@@ -164,7 +163,7 @@ impl<A: App> Nic<'_, A> {
         }
     }
 
-    /// Everything once, a burst at a time, and behind each burst what its flows need to move.
+    /// Feeds everything once, a burst at a time, and lets the flows of each burst move.
     fn settle_flows(&mut self) -> Result<(), RunError> {
         self.settle()?;
         while self.goes_on() {
@@ -174,7 +173,7 @@ impl<A: App> Nic<'_, A> {
         Ok(())
     }
 
-    /// The frames from number `from` on, as fast as they are taken.
+    /// Feeds the frames from number `from` on, as fast as they are taken.
     fn feed(&mut self, from: usize) -> Result<(), RunError> {
         self.end.wire.begin(from);
         while self.goes_on() {
@@ -183,13 +182,13 @@ impl<A: App> Nic<'_, A> {
         Ok(())
     }
 
-    /// Whether the pass goes on.
+    /// Returns whether the pass goes on.
     fn goes_on(&self) -> bool {
         !self.end.wire.is_over() && !self.end.out.told.is_over()
     }
 
-    /// A burst, and what the host sent before. What the NIC waits because it holds too many packets
-    /// is counted.
+    /// Handles a burst, and earlier messages of the host. Waits because the NIC holds too many
+    /// packets are counted.
     fn burst(&mut self) -> Result<(), RunError> {
         if !self.end.half.takes_packets() {
             let start = Instant::now();
@@ -202,7 +201,7 @@ impl<A: App> Nic<'_, A> {
         Ok(())
     }
 
-    /// Handles what comes from the host until nothing has come for a while.
+    /// Handles the host's messages until none has come for a while.
     fn settle(&mut self) -> Result<(), RunError> {
         let mut empty = 0;
         let host = self.end.out.told;
@@ -230,7 +229,7 @@ impl<A: App> Nic<'_, A> {
         Ok(())
     }
 
-    /// Packets that went to the host.
+    /// Returns the packets that went to the host.
     const fn at_host(&self) -> u64 {
         self.end.half.report.passed_on + self.end.half.report.punts
     }

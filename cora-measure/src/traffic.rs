@@ -22,7 +22,7 @@ pub(crate) struct Traffic {
     frames: Vec<Frame>,
 }
 
-/// What a frame in memory is known by: as little as a driver's descriptor says.
+/// Metadata of a frame in memory: as little as a driver's descriptor has.
 #[derive(Clone, Copy)]
 struct Frame {
     time: u64,
@@ -30,7 +30,7 @@ struct Frame {
     port: Port,
 }
 
-/// How a capture is read for this program.
+/// Returns the options to read a capture for this program.
 pub(crate) fn reading<A: App>(inside: Inside) -> Reading {
     Reading { inside, heads: A::HEADS, ..Reading::default() }
 }
@@ -40,7 +40,7 @@ impl Traffic {
         Self::load_first(path, reading, usize::MAX)
     }
 
-    /// The first so many frames of a capture.
+    /// Loads the first `most` frames of a capture.
     pub(crate) fn load_first(path: &Path, reading: Reading, most: usize) -> Result<Self, RunError> {
         let mut source = Source::open(path, reading)?;
         let mut traffic = Self::default();
@@ -54,18 +54,18 @@ impl Traffic {
         Ok(traffic.settled())
     }
 
-    /// The same in memory that was asked for at once. What grew is on small pages, whatever the
-    /// allocator was told about huge ones, and each small page makes the next frames wait.
+    /// Copies the traffic to memory allocated at once. Memory that grew is on small pages, whatever
+    /// the allocator was told about huge ones, and each small page makes the next frames wait.
     fn settled(&self) -> Self {
         Self { bytes: self.bytes.clone(), frames: self.frames.clone() }
     }
 
-    /// Frames.
+    /// Returns the number of frames.
     pub(crate) const fn len(&self) -> usize {
         self.frames.len()
     }
 
-    /// Each frame by itself.
+    /// Returns each frame by itself.
     pub(crate) fn frames(&self) -> Vec<Vec<u8>> {
         let mut rest = &self.bytes[..];
         let frames = self.frames.iter().map(|frame| {
@@ -76,7 +76,7 @@ impl Traffic {
         frames.collect()
     }
 
-    /// The frames that go to each of `pairs` pairs, as `pair_of` says, and how many of each are
+    /// Splits the frames by pair, as `pair_of` says. Returns for each also its number of frames
     /// among the first `warm`.
     pub(crate) fn split(
         &self,
@@ -102,19 +102,19 @@ impl Traffic {
         parts.into_iter().map(|(part, warm)| (part.settled(), warm)).collect()
     }
 
-    /// Time of frame number `from`, in nanoseconds.
+    /// Returns the time of frame number `from`, in nanoseconds.
     pub(crate) fn begins(&self, from: usize) -> u64 {
         self.frames.get(from).map_or(0, |frame| frame.time)
     }
 
-    /// A pass over the frames from number `from` on.
+    /// Returns a pass over the frames from number `from` on.
     pub(crate) fn pass(&self, from: usize) -> Pass<'_> {
         let (before, frames) = self.frames.split_at(from.min(self.frames.len()));
         let begin: usize = before.iter().map(|frame| frame.length as usize).sum();
         Pass { left: frames.iter(), bytes: self.bytes.get(begin..).unwrap_or_default() }
     }
 
-    /// Hands the frames from number `from` on out in bursts, each copied once.
+    /// Runs the frames from number `from` on in bursts, each frame copied once.
     pub(crate) fn replay(
         &self,
         from: usize,
@@ -127,7 +127,7 @@ impl Traffic {
             let mut burst = Burst::new();
             while !burst.is_full() {
                 let received = pass.receive(&mut frames, |stamp, frame| {
-                    // There is room: the loop's condition.
+                    // The loop's condition ensures room.
                     burst.push_roomy(stamp, frame);
                 });
                 if !received {
@@ -139,17 +139,17 @@ impl Traffic {
         Ok(())
     }
 
-    /// The same frames received and sent, with nothing between: what every other half takes above
-    /// this is the price of being handled.
+    /// Receives and sends the same frames, with nothing between. The time of every other half above
+    /// this is the price of handling.
     pub(crate) fn carry(&self, from: usize, buffer: &mut [u8], out: &mut impl HostOutbox) {
         let mut pass = self.pass(from);
         while !pass.is_over() {
-            // What was received is there to be read: no copy of it may be left out.
+            // Received frames are there to be read: no copy of them may be left out.
             let mut frames = BurstBuffer::new(black_box(&mut *buffer));
             let mut burst = heapless::Vec::<(Stamp, Roomy<'_>), BURST>::new();
             while !burst.is_full() {
                 let received = pass.receive(&mut frames, |stamp, frame| {
-                    // There is room: the loop's condition.
+                    // The loop's condition ensures room.
                     let _pushed = burst.push((stamp, frame));
                 });
                 if !received {
@@ -163,15 +163,14 @@ impl Traffic {
     }
 }
 
-/// Where a pass over the frames is.
+/// Progress of a pass over the frames.
 pub(crate) struct Pass<'a> {
     left: std::slice::Iter<'a, Frame>,
     bytes: &'a [u8],
 }
 
-/// Bytes of the traffic that are asked for ahead of their turn: a burst of short frames. A NIC puts
-/// frames into the cache; without this, a packet would wait for memory that on a wire nobody waits
-/// for.
+/// Bytes of the traffic that are prefetched: a burst of short frames. A NIC puts frames into the
+/// cache; without the prefetch, a packet would wait for memory, which it does not on a wire.
 const AHEAD: usize = 1920;
 
 impl Pass<'_> {
@@ -179,13 +178,13 @@ impl Pass<'_> {
         self.left.as_slice().is_empty()
     }
 
-    /// Frames that have not come.
+    /// Returns the frames that have not come.
     pub(crate) fn left(&self) -> usize {
         self.left.len()
     }
 
-    /// Gives away the next frame, copied; `false` at the end, or when there is no room. (As a value
-    /// that is returned, it would be moved once more.)
+    /// Passes the next frame to `to`, copied; `false` at the end, or when there is no room. (A
+    /// returned value would be moved once more.)
     #[inline(always)]
     pub(crate) fn receive<'a>(
         &mut self,
@@ -194,8 +193,8 @@ impl Pass<'_> {
     ) -> bool {
         let Some(room) = frames.room() else { return false };
         let Some(next) = self.left.next() else { return false };
-        // The next burst's, as a NIC puts these into the cache, too. Whether there is one is not
-        // asked: that takes 6 to 9 instructions, for want of registers.
+        // Prefetches for the next burst, as a NIC puts these into the cache, too. A check whether
+        // there is one would take 6 to 9 instructions, for want of registers.
         prefetch_at(ptr::from_ref(next).wrapping_add(BURST));
         let (frame, rest) = self.bytes.split_at(next.length as usize);
         if let Some(ahead) = rest.get(AHEAD) {
@@ -203,7 +202,7 @@ impl Pass<'_> {
         }
         room[..frame.len()].copy_from_slice(frame);
         self.bytes = rest;
-        // Behind the copy: before it, they would have to be kept somewhere meanwhile.
+        // After the copy: before it, they would have to be kept somewhere meanwhile.
         let Frame { time, port, .. } = *next;
         let meta = Meta { time, now: time, port };
         let stamp = Stamp {

@@ -1,5 +1,4 @@
-//! Captures altered so that programs of a kind have something to do: hosts of IPv6 alone, tunnels,
-//! many stations.
+//! Captures altered for programs of one kind: hosts with IPv6 alone, tunnels, many stations.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -19,7 +18,7 @@ pub const PUBLIC: Address = Address::v4([192, 0, 2, 64]);
 /// 64:ff9b::/96.
 pub const PREFIX: u128 = 0x0064_ff9b << 96;
 
-/// Writes what `alter` makes of each packet; `None` leaves it out.
+/// Writes the result of `alter` for each packet; `None` leaves the packet out.
 fn rewrite(original: &Path, out: &Path, mut alter: impl FnMut(&mut Packet<'_>) -> Option<Vec<u8>>) {
     let to = File::create(out).map(BufWriter::new);
     let to = to.unwrap_or_else(|error| panic!("{}: {error}", out.display()));
@@ -40,8 +39,8 @@ fn comes_from_inside(packet: &Packet<'_>) -> bool {
     packet.source().map_or(true, |source| is_inside(ip(source)))
 }
 
-/// Its flow, if it is a packet that a translator from IPv6 would make: of TCP, UDP or a ping over
-/// IPv4, without a tag, no fragment and no error.
+/// Returns the packet's flow if a translator from IPv6 would make such a packet. It carries TCP,
+/// UDP or a ping over IPv4, has no tag, and is neither a fragment nor an error.
 fn has_a_flow(packet: &Packet<'_>) -> Option<FiveTuple> {
     let is_plain = packet.frame().get(12..14) == Some(&[8, 0]) && !packet.is_icmp_error();
     let flow = packet.five_tuple().ok().filter(|_| is_plain)?;
@@ -54,15 +53,15 @@ fn hash(of: impl std::hash::Hash) -> u64 {
     hasher.finish()
 }
 
-/// An Ethernet address that tells which flow a packet is of, also when it was translated.
+/// Returns an Ethernet address that identifies a packet's flow, even after translation.
 fn mark(flow: &FiveTuple) -> [u8; 6] {
     let mut mark = [2; 6];
     mark[1..].copy_from_slice(&hash(flow).to_be_bytes()[3..]);
     mark
 }
 
-/// Inside has IPv6 alone: what it sends over IPv4 goes to the prefix of a NAT64, each flow's
-/// packets from an Ethernet address of its own.
+/// Gives the inside IPv6 alone: its IPv4 packets go to the prefix of a NAT64. The packets of each
+/// flow have an Ethernet address of their own.
 pub fn of_ipv6_alone(original: &Path, out: &Path) {
     rewrite(original, out, |packet| {
         let flow = has_a_flow(packet).filter(|_| comes_from_inside(packet));
@@ -97,8 +96,8 @@ fn as_ipv6(packet: &Packet<'_>, flow: &FiveTuple) -> Vec<u8> {
     six
 }
 
-/// Sends answers to where a NAT64, whose output on the altered capture is `translated`, moved their
-/// flows.
+/// Sends answers to the addresses to which a NAT64 moved their flows. `translated` is its output on
+/// the altered capture.
 pub fn answer_nat64(original: &Path, translated: &Path, altered: &Path, out: &Path) {
     let mut ports = BTreeMap::<[u8; 6], u16>::new();
     each(translated, |_, packet| {
@@ -123,7 +122,7 @@ pub fn answer_nat64(original: &Path, translated: &Path, altered: &Path, out: &Pa
     });
 }
 
-/// What comes from outside comes through a tunnel of VXLAN, as the example has it by default.
+/// Puts packets from outside into a VXLAN tunnel, with the defaults of the example.
 pub fn tunnelled(original: &Path, out: &Path) {
     rewrite(original, out, |packet| {
         let inner = packet.frame();
@@ -163,8 +162,8 @@ pub fn tunnelled(original: &Path, out: &Path) {
     });
 }
 
-/// What is in the tunnel that a gateway, whose output this is, sends through; which port it came
-/// from stands in its Ethernet address then.
+/// Unpacks the packets that a gateway sent through the tunnel; `output` is its output. The outer
+/// source port goes into the Ethernet address.
 pub fn out_of_the_tunnel(output: &Path, out: &Path) {
     rewrite(output, out, |packet| {
         let flow = packet.five_tuple().ok();
@@ -182,8 +181,8 @@ pub fn out_of_the_tunnel(output: &Path, out: &Path) {
     });
 }
 
-/// Each host is a station of its own; one in eight shares an Ethernet address with hosts of the
-/// other side, as if it moved from one to the other all the time.
+/// Makes each host a station of its own. One host in eight shares an Ethernet address with hosts of
+/// the other side, as if the station moved between the sides all the time.
 pub fn with_stations(original: &Path, out: &Path) {
     let station = |address: Address| {
         let hash = hash(address).to_be_bytes();

@@ -1,4 +1,4 @@
-//! Captures, and replies sent to where a NAT or a balancer expects them.
+//! Captures, and replies sent to the addresses where a NAT or a balancer expects them.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -15,14 +15,14 @@ use cora_traffic::{Mode, Profile, SERVICE_V4};
 
 use crate::workshop::is_full;
 
-/// What is written at once by [`paced`]: about 50 packets.
+/// Bytes that [`paced`] writes at once: about 50 packets.
 const PIECE: usize = 16 * 1024;
 const PAUSE: Duration = Duration::from_millis(1);
 
 /// A capture on disk.
 #[derive(Clone, Debug)]
 pub struct Capture {
-    /// What it is called in tables.
+    /// The name of the capture in tables.
     pub name: String,
     /// The file.
     pub path: PathBuf,
@@ -36,8 +36,8 @@ pub const BACKENDS: [Ipv4Addr; 4] = [
     Ipv4Addr::new(192, 0, 2, 14),
 ];
 
-/// One capture of each profile: 3,000 packets long, or 12,000 where all is tested. Then there is
-/// also one of 100,000 packets and more than 10,000 flows.
+/// Generates one capture of each profile: 3,000 packets long, or 12,000 in a full run. A full run
+/// also has one of 100,000 packets and more than 10,000 flows.
 pub fn generated(directory: &Path) -> Vec<Capture> {
     let profiles = Profile::ALL.into_iter().zip(11..);
     let packets = if is_full() { 12_000 } else { 3_000 };
@@ -61,7 +61,7 @@ pub fn generate(profile: Profile, seed: u64, packets: u64, flows: u64, path: &Pa
     assert!(summary.packets >= packets && summary.flows > 0, "{}: {summary}", path.display());
 }
 
-/// Real traffic, or what stands in for it, with the sentence that says which.
+/// Returns real traffic, or its substitute, and a sentence that names the kind.
 pub fn real(directory: &Path) -> (Vec<Capture>, String) {
     let traffic = cora_traffic::real(directory).unwrap_or_else(|error| panic!("{error}"));
     let (name, said) = match &traffic.mode {
@@ -107,21 +107,22 @@ pub fn each(path: &Path, mut with: impl FnMut(u64, &mut Packet<'_>)) {
     }
 }
 
-/// How many packets of a capture are so.
+/// Counts the packets of a capture that satisfy `so`.
 pub fn count(path: &Path, mut so: impl FnMut(&Packet<'_>) -> bool) -> u64 {
     let mut count = 0;
     each(path, |_, packet| count += u64::from(so(packet)));
     count
 }
 
-/// Sends replies to where a NAT, whose output this is, moved their flows; how many.
+/// Sends replies to the addresses to which a NAT moved their flows, and returns their number.
+/// `translated` is the output of the NAT.
 pub fn readdress(original: &Path, translated: &Path, out: &Path) -> u64 {
     cora_traffic::readdress(open(original), open(translated), create(out))
         .unwrap_or_else(|error| panic!("{}: {error}", original.display()))
 }
 
-/// The service that a balancer is to spread: the generator's, or where it is not asked, the server
-/// outside that most TCP openings go to.
+/// Returns the service that a balancer spreads: the generator's service, or, in a capture without
+/// openings to it, the server that most TCP openings go to.
 pub fn service(capture: &Path) -> Ipv4Addr {
     let mut asked = BTreeMap::<Address, u64>::new();
     each(capture, |_, packet| {
@@ -138,20 +139,20 @@ pub fn service(capture: &Path) -> Ipv4Addr {
     bytes.map_or(SERVICE_V4, |bytes: [u8; 4]| Ipv4Addr::from(bytes))
 }
 
-/// The balancer's configuration for a service.
+/// Returns the balancer's configuration for a service.
 pub fn backends(service: Ipv4Addr) -> String {
     let backends: Vec<String> =
         BACKENDS.iter().map(|backend| format!("backend {backend}\n")).collect();
     format!("service {service}\n{}", backends.concat())
 }
 
-/// Whether an address is one of the backends.
+/// Returns whether an address is one of the backends.
 pub fn is_backend(address: Address) -> bool {
     BACKENDS.iter().any(|backend| address == Address::v4(backend.octets()))
 }
 
-/// Has the service's replies come from the backends that a balancer, whose output on the same
-/// capture is `balanced`, chose for their connections; how many.
+/// Makes the service's replies come from the backends that a balancer chose for their connections,
+/// and returns their number. `balanced` is its output on the same capture.
 pub fn reply_from_backends(original: &Path, balanced: &Path, service: Ipv4Addr, out: &Path) -> u64 {
     let service = Address::v4(service.octets());
     let mut chosen = BTreeMap::<FiveTuple, Address>::new();
@@ -177,12 +178,11 @@ pub fn reply_from_backends(original: &Path, balanced: &Path, service: Ipv4Addr, 
     moved
 }
 
-/// Takes back what a balancer did to packets on their way to a backend, so that they are of one
-/// flow with the replies, which carry the service's address. Which backend it was stands in the
-/// Ethernet address then.
+/// Reverts a balancer's changes to packets on their way to a backend. They then share a flow with
+/// the replies, which carry the service's address. The Ethernet address then names the backend.
 ///
-/// As they left, they may be of one flow with replies that nobody translated, because their
-/// connection had expired: another flow, whose order among these is free.
+/// Unreverted, they may share a flow with untranslated replies of an expired connection. That is
+/// another flow, whose order among these is free.
 pub fn before_balancing(balanced: &Path, service: Ipv4Addr, out: &Path) {
     let service = Address::v4(service.octets());
     let mut writer = Writer::new(create(out)).unwrap_or_else(|error| panic!("{error}"));

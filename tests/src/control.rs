@@ -1,4 +1,4 @@
-//! What a live run is asked at its control socket.
+//! Requests to the control socket of a live run.
 
 use std::io::{Read as _, Write as _};
 use std::os::unix::net::UnixStream;
@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-/// An answer comes well before this.
+/// Upper bound on the time of an answer.
 const LIMIT: Duration = Duration::from_secs(25);
 
-/// What the run at this socket answers; `None` while nobody does.
+/// Returns the answer of the run at this socket; `None` if nothing listens there.
 pub fn ask(socket: &Path, request: &str) -> Option<Value> {
     let mut stream = UnixStream::connect(socket).ok()?;
     stream.set_read_timeout(Some(LIMIT)).ok()?;

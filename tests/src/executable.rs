@@ -1,18 +1,18 @@
 //! Files that tests put in place and start.
 //!
-//! The kernel starts no file that somebody holds open for writing (`ETXTBSY`). A process that
-//! another test starts has all files of this one open until it becomes its own program. So a file
-//! that is to be started is written by a process of its own, `cp`, which has ended before.
+//! The kernel starts no file that is open for writing (`ETXTBSY`). A process that another test
+//! starts has all files of this one open until its `exec`. So a process of its own, `cp`, writes a
+//! file that is to be started, and ends before the start.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::{Command, ExitStatus};
 
-/// Copies a program; where it replaces one that still runs, that one keeps its file.
+/// Copies a program. A replaced program that still runs keeps its file.
 ///
 /// # Panics
-/// When it can't be copied.
+/// If the copy fails.
 pub fn copy(from: &Path, to: &Path) {
     let fresh = to.with_added_extension("fresh");
     let directory = to.parent().unwrap_or(to);
@@ -33,7 +33,7 @@ pub fn copy(from: &Path, to: &Path) {
 /// Writes a shell script of this text.
 ///
 /// # Panics
-/// When it can't be written.
+/// If the write fails.
 pub fn script(path: &Path, text: &str) {
     let source = path.with_added_extension("sh");
     let written = fs::write(&source, format!("#!/bin/sh\n{text}\n"));

@@ -9,8 +9,8 @@ use cora_traffic::pcap::Writer;
 
 use crate::captures::each;
 
-/// Every third packet over IPv4 that is long enough comes in parts, of which the first has 32 bytes
-/// of the transport; one in eight of them in the wrong order.
+/// Divides every third IPv4 packet that is long enough into fragments. The first one has 32 bytes
+/// of the transport. One divided packet in eight has its fragments in the wrong order.
 pub fn in_parts(original: &Path, out: &Path) {
     let to = File::create(out).map(BufWriter::new);
     let to = to.unwrap_or_else(|error| panic!("{}: {error}", out.display()));
@@ -32,7 +32,7 @@ pub fn in_parts(original: &Path, out: &Path) {
     writer.finish().unwrap_or_else(|error| panic!("{error}"));
 }
 
-/// Whether it has a flow, no tag and no options, and enough to be divided.
+/// Returns whether the packet has a flow, no tag and no options, and enough bytes to divide.
 fn is_divisible(packet: &Packet<'_>) -> bool {
     let is_plain = packet.frame().get(12..15) == Some(&[8, 0, 0x45]) && !packet.is_icmp_error();
     is_plain && packet.five_tuple().is_ok() && packet.frame().len() > 14 + 20 + 80

@@ -1,15 +1,15 @@
-//! Results that are kept in files: a change of theirs is a change that somebody has to see.
+//! Results that are kept in files, so that every change of them is visible.
 
 use std::path::Path;
 
 use crate::workshop::root;
 
-/// Whether `CORA_BLESS=1` asks for the files to be written anew.
+/// Returns whether `CORA_BLESS=1` asks to rewrite the files.
 pub fn blessing() -> bool {
     std::env::var_os("CORA_BLESS").is_some_and(|value| value == "1")
 }
 
-/// Compares with `tests/golden/<name>`; the error says where the two part.
+/// Compares with `tests/golden/<name>`; the error names the first line that differs.
 pub fn check(name: &str, text: &str) -> Result<(), String> {
     let path = root().join("tests/golden").join(name);
     if blessing() {

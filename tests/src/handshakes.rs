@@ -1,5 +1,5 @@
-//! Connections that clients outside open to servers inside, put into captures for a SYN proxy,
-//! whose cookies they acknowledge: what it answers to their openings is learnt first.
+//! Connections that outside clients open to inside servers, in captures for a SYN proxy. The
+//! clients acknowledge its cookies, so its answers to their openings are learnt first.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -19,16 +19,16 @@ const RST_ACK: u8 = 0x14;
 const PSH_ACK: u8 = 0x18;
 const ACK: u8 = 0x10;
 const SYN_ACK: u8 = 0x12;
-/// A size, selective acknowledgements, and a scale of windows.
+/// Options: maximum segment size, selective acknowledgements, window scale.
 const OFFER: [u8; 12] = [2, 4, 5, 0xb4, 1, 1, 4, 2, 1, 3, 3, 8];
 const MILLISECOND: u64 = 1_000_000;
 
-/// A client's connection, its segments following each other at equal distances.
+/// A client's connection. Its segments follow each other at equal distances.
 struct Connection {
     number: u16,
     client: Address,
     server: Address,
-    /// The next number of the client's, and of the server's, as each of them counts.
+    /// The next sequence numbers of the client and of the server, in each one's own count.
     next: [u32; 2],
     server_first: u32,
     cookie: u32,
@@ -36,7 +36,7 @@ struct Connection {
     frames: Vec<(u64, Vec<u8>)>,
 }
 
-/// Who sends a segment.
+/// The sender of a segment.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum End {
     Client,
@@ -68,11 +68,11 @@ impl Connection {
         20_000 + self.number
     }
 
-    /// The next segment; what it acknowledges is all that the other end has sent, as this end knows
-    /// it.
+    /// Adds the next segment. It acknowledges everything that the other end has sent, as this end
+    /// knows it.
     fn say(&mut self, end: End, flags: u8, options: &[u8], data: &[u8]) {
         let [client, server] = self.next;
-        // The cookie is in the place of the server's first number, before the server has said it.
+        // The cookie stands in for the server's first number until the server has sent it.
         let heard = self.cookie.wrapping_add(server.wrapping_sub(self.server_first).max(1));
         let (seq, ack) = if end == End::Client { (client, heard) } else { (server, client) };
         let ack = if flags & ACK == 0 { 0 } else { ack };
@@ -107,7 +107,7 @@ impl Connection {
         self.say(End::Client, SYN, self.options(), b"");
     }
 
-    /// All of it, where the proxy's answer is known.
+    /// Adds the whole connection, once the proxy's answer is known.
     fn talk(&mut self, cookie: u32) {
         self.cookie = cookie;
         self.knock();
@@ -136,7 +136,7 @@ impl Connection {
     }
 }
 
-/// The type of an Ethernet frame, and an IP packet around a segment.
+/// Returns the type of an Ethernet frame, and an IP packet around a segment.
 fn ip([source, destination]: [Address; 2], segment: &[u8]) -> Vec<u8> {
     let length = segment.len() as u16;
     let head = if let (Some(from), Some(to)) = (source.as_v4(), destination.as_v4()) {
@@ -155,7 +155,7 @@ fn ip([source, destination]: [Address; 2], segment: &[u8]) -> Vec<u8> {
     [&head[..], segment].concat()
 }
 
-/// The clients, spread over the time of a capture, and its own frames.
+/// Returns the clients, spread over the time of a capture, and the frames of the capture.
 fn clients(original: &Path) -> (Vec<Connection>, Vec<(u64, Vec<u8>)>) {
     let mut frames = Vec::new();
     each(original, |time, packet| frames.push((time, packet.frame().to_vec())));
@@ -176,7 +176,7 @@ fn write(mut frames: Vec<(u64, Vec<u8>)>, out: &Path) {
     writer.finish().unwrap_or_else(|error| panic!("{error}"));
 }
 
-/// Whether it is an opening that a server sees of one of these clients.
+/// Returns whether the packet is an opening of one of these clients, seen by a server.
 pub fn is_opening(packet: &Packet<'_>) -> bool {
     let is_theirs = packet.source().is_ok_and(|source| {
         let octets = source.octets();
@@ -195,7 +195,7 @@ pub fn knocks(original: &Path, out: &Path) {
     write(frames, out);
 }
 
-/// Puts their connections into it whole; `answered` is what a proxy made of their openings.
+/// Puts whole connections into the capture; `answered` is the proxy's output on their openings.
 pub fn connections(original: &Path, answered: &Path, out: &Path) {
     let mut cookies = BTreeMap::new();
     each(answered, |_, packet| {

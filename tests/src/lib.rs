@@ -1,16 +1,16 @@
-//! What the tests of this package share: they build programs as a user would, by calling cargo, and
-//! run them.
+//! Helpers that the tests of this package share. They build programs as a user would, with cargo,
+//! and run them.
 //!
-//! | module | what |
+//! | module | contents |
 //! | --- | --- |
 //! | [`workshop`] | programs, built by cargo in a target directory of their own |
-//! | [`process`] | commands that end in time, and what they leave behind |
-//! | [`control`] | what a live run is asked |
+//! | [`process`] | commands with a time limit, and their output |
+//! | [`control`] | requests to a live run |
 //! | [`draw`] | numbers that follow from a seed |
 //! | [`executable`] | programs and scripts that tests put in place and start |
-//! | [`captures`] | captures, and replies sent to where a NAT or a balancer expects them |
-//! | [`site`] | two networks and a program between them, whose halves may be killed |
-//! | [`namespace`] | network namespaces, whose kernels talk through what is tested |
+//! | [`captures`] | captures, and replies sent to the addresses that a NAT or a balancer expects |
+//! | [`site`] | two networks and a program between them; either half can be killed |
+//! | [`namespace`] | network namespaces; their kernels talk through the tested program |
 //! | [`conversations`] | TCP connections between two of them, every byte checked |
 //! | [`altered`] | captures altered for a program |
 //! | [`fragments`] | captures with packets in fragments |
@@ -37,10 +37,9 @@ pub mod workshop;
 pub use cora_lab::conversations;
 pub use cora_traffic::namespace;
 
-/// A line for whoever runs the tests, also when they pass: the test harness keeps what `eprintln!`
-/// says.
+/// Prints a line to the user, also if the tests pass. The test harness captures `eprintln!`.
 pub fn tell(text: &str) {
     use std::io::Write as _;
-    // Nobody may be listening.
+    // The stream may be closed.
     let _told = writeln!(std::io::stderr(), "{text}");
 }

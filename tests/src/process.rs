@@ -1,4 +1,4 @@
-//! Commands that end in time, and what they leave behind.
+//! Commands with a time limit, and their output.
 
 use std::io::Read;
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-/// How a command ended.
+/// The end of a command.
 #[derive(Clone, Debug)]
 pub struct Ended {
     /// Exit code; `None` after a signal.
@@ -16,7 +16,7 @@ pub struct Ended {
     pub stdout: String,
     /// Standard error.
     pub stderr: String,
-    /// How long it took.
+    /// Duration of the command.
     pub took: Duration,
 }
 
@@ -35,11 +35,11 @@ pub fn start(command: &mut Command) -> Running {
     launch(command.stdin(Stdio::null()))
 }
 
-/// Starts a command whose standard input is written by a thread.
+/// Starts a command; a thread writes its standard input.
 pub fn start_fed(command: &mut Command, feed: impl FnOnce(ChildStdin) + Send + 'static) -> Running {
     let mut running = launch(command.stdin(Stdio::piped()));
     if let Some(input) = running.child.stdin.take() {
-        // It ends with the command at the latest: nobody reads then.
+        // The thread ends with the command at the latest: the write then fails.
         drop(spawn(move || feed(input)));
     }
     running
@@ -53,7 +53,7 @@ fn launch(command: &mut Command) -> Running {
     Running { child, shown, begun: Instant::now(), stdout, stderr }
 }
 
-/// Runs a command to its end, which has to come before `limit` is over.
+/// Runs a command to its end, which must come within `limit`.
 pub fn run(command: &mut Command, limit: Duration) -> Ended {
     start(command).end(limit)
 }
@@ -61,19 +61,19 @@ pub fn run(command: &mut Command, limit: Duration) -> Ended {
 fn listen(stream: Option<impl Read + Send + 'static>) -> JoinHandle<String> {
     spawn(move || {
         let mut bytes = Vec::new();
-        // What was read before a failure counts.
+        // The bytes read before a failure count.
         let _read = stream.map(|mut stream| stream.read_to_end(&mut bytes));
         String::from_utf8_lossy(&bytes).into_owned()
     })
 }
 
 impl Running {
-    /// Its process.
+    /// Returns the process id.
     pub fn id(&self) -> u32 {
         self.child.id()
     }
 
-    /// Waits for its end, which has to come before `limit` is over.
+    /// Waits for the end of the command, which must come within `limit`.
     pub fn end(mut self, limit: Duration) -> Ended {
         let deadline = Instant::now() + limit;
         let status = loop {
@@ -95,26 +95,26 @@ impl Running {
 }
 
 impl Ended {
-    /// It ended well; otherwise the test fails with its own words.
+    /// Asserts that the command succeeded; otherwise the test shows its output.
     #[must_use]
     pub fn well(self, what: &str) -> Self {
         assert_eq!(self.code, Some(0), "{what}\n{}{}", self.stdout, self.stderr);
         self
     }
 
-    /// What it printed, as JSON.
+    /// Returns the standard output, as JSON.
     pub fn json(&self) -> serde_json::Value {
         serde_json::from_str(&self.stdout)
             .unwrap_or_else(|error| panic!("not JSON: {error}\n{}{}", self.stdout, self.stderr))
     }
 }
 
-/// Processes that have `mark` in the environment they were started with: a command with that
-/// variable and all that descend from it.
+/// Returns the processes that have `mark` in their initial environment: a command with that
+/// variable and all its descendants.
 pub fn marked(mark: &str) -> Vec<u32> {
     let Ok(directory) = std::fs::read_dir("/proc") else { return Vec::new() };
     let ids = directory.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-    // Of a process that has ended but is not waited for yet, the environment is empty.
+    // The environment of a zombie is empty.
     let is_marked = |id: &u32| {
         std::fs::read(format!("/proc/{id}/environ"))
             .is_ok_and(|bytes| bytes.windows(mark.len()).any(|part| part == mark.as_bytes()))
@@ -122,7 +122,7 @@ pub fn marked(mark: &str) -> Vec<u32> {
     ids.filter(is_marked).collect()
 }
 
-/// The processes that this one started, whichever thread of it did.
+/// Returns the child processes of all threads of a process.
 pub fn children(process: u32) -> Vec<u32> {
     let threads = std::fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten();
     let children = threads
@@ -131,7 +131,7 @@ pub fn children(process: u32) -> Vec<u32> {
     children.collect::<String>().split_whitespace().filter_map(|id| id.parse().ok()).collect()
 }
 
-/// Those of them that were started under this hidden command.
+/// Returns the child processes that were started under this hidden command.
 pub fn halves(parent: u32, command: &str) -> Vec<u32> {
     let is_one = |child: &u32| {
         let words = std::fs::read(format!("/proc/{child}/cmdline")).unwrap_or_default();
@@ -140,18 +140,18 @@ pub fn halves(parent: u32, command: &str) -> Vec<u32> {
     children(parent).into_iter().filter(is_one).collect()
 }
 
-/// The first one of these, if there is one.
+/// Returns the first child of [`halves`], if there is one.
 pub fn child(parent: u32, command: &str) -> Option<u32> {
     halves(parent, command).into_iter().next()
 }
 
-/// Sends a signal to a process that is there.
+/// Sends a signal to a process that exists.
 pub fn send(process: u32, signal: Signal) {
     let to = Pid::from_raw(process.cast_signed()).expect("a process");
     kill_process(to, signal).unwrap_or_else(|error| panic!("{process}: {error}"));
 }
 
-/// Waits until `done`, at most `limit`; whether it came.
+/// Waits until `done`, at most `limit`, and returns whether it came.
 pub fn wait_until(limit: Duration, mut done: impl FnMut() -> bool) -> bool {
     let deadline = Instant::now() + limit;
     while !done() {

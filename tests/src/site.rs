@@ -11,13 +11,13 @@ use serde_json::Value;
 use crate::namespace::Namespace;
 use crate::process::{Running, child, send, start};
 
-/// A process is up again well before this.
+/// Upper bound on the time until a process is up again.
 pub const SOON: Duration = Duration::from_secs(10);
-/// The address that examples translate to, and where its frames go inside: nobody answers for it.
+/// The public address of the examples, and the inside MAC address for its frames: no host answers.
 const PUBLIC: &str = "192.0.2.1";
 const INSIDE: &str = "02:00:00:00:77:01";
 
-/// Waits until the run has made it.
+/// Waits until the run has made the interface.
 fn wait_for_interface(name: &str, since: Instant) {
     while !Path::new("/sys/class/net").join(name).exists() {
         assert!(since.elapsed() < SOON, "there is no interface {name}");
@@ -29,25 +29,25 @@ fn wait_for_interface(name: &str, since: Instant) {
 #[derive(Debug)]
 pub struct Site {
     running: Running,
-    /// Where connections are opened.
+    /// The namespace that opens connections.
     pub inside: Namespace,
-    /// Where 203.0.113.1 is.
+    /// The namespace of 203.0.113.1.
     pub outside: Namespace,
 }
 
 impl Site {
-    /// The program between two TAP interfaces.
+    /// Starts the program between two TAP interfaces.
     ///
     /// # Errors
-    /// What this machine lacks.
+    /// A facility that this machine lacks.
     pub fn build(label: &str, program: &Path) -> Result<Self, String> {
         Self::build_with(label, program, &[])
     }
 
-    /// The same with these words on the command line, too.
+    /// Adds these words to the command line of [`Self::build`].
     ///
     /// # Errors
-    /// What this machine lacks.
+    /// A facility that this machine lacks.
     pub fn build_with(label: &str, program: &Path, words: &[&str]) -> Result<Self, String> {
         if !Path::new("/dev/net/tun").exists() {
             return Err("no /dev/net/tun".into());
@@ -76,7 +76,7 @@ impl Site {
         Ok(Self { running, inside, outside })
     }
 
-    /// Kills one half, once it is there.
+    /// Kills one half as soon as it runs.
     pub fn kill(&self, half: &str) {
         let deadline = Instant::now() + SOON;
         while Instant::now() < deadline {
@@ -89,8 +89,7 @@ impl Site {
         panic!("nothing to kill: {half} is not there");
     }
 
-    /// Halts the host, lets `meanwhile` go on for a while, and kills it with what came for it
-    /// unread.
+    /// Stops the host, runs `meanwhile`, and kills the host before it reads its input.
     pub fn kill_host_behind<T>(&self, meanwhile: impl FnOnce() -> T) -> T {
         let Some(host) = child(self.running.id(), "__host") else {
             panic!("the host is not there")
@@ -102,7 +101,7 @@ impl Site {
         done
     }
 
-    /// The process of the supervisor.
+    /// Returns the process id of the supervisor.
     pub fn pid(&self) -> u32 {
         self.running.id()
     }
@@ -112,17 +111,17 @@ impl Site {
         send(self.running.id(), signal);
     }
 
-    /// Ends the run; its report.
+    /// Ends the run and returns its report.
     pub fn end(self) -> Value {
         self.end_telling(&[])
     }
 
-    /// The same; what it says of versions has to be this, line by line.
+    /// Ends the run; its messages about versions must be these, line by line.
     pub fn end_telling(self, versions: &[&str]) -> Value {
         self.signal(Signal::INT);
         let ended = self.running.end(Duration::from_secs(40));
         assert_eq!(ended.code, Some(0), "{}", ended.stderr);
-        // Neither half ends by itself, whatever state the other one left things in.
+        // Neither half exits by itself, in any state that the other half left.
         let told = ended.stderr.lines().filter(|line| !line.contains("(signal: 9"));
         let told: Vec<_> = told.collect();
         let is_it = |(told, said): (&&str, &&str)| told.starts_with(said);

@@ -1,9 +1,9 @@
-//! Whether a text is well-formed XML: what pictures and pages are held to.
+//! A check for well-formed XML, for pictures and pages.
 
-/// How many elements an XML document of elements and text has.
+/// Counts the elements of an XML document of elements and text.
 ///
 /// # Errors
-/// Where it is none.
+/// The place at which the text is not XML.
 pub fn well_formed(text: &str) -> Result<usize, String> {
     let (mut open, mut elements, mut rest) = (Vec::new(), 0, text.trim_end());
     while let Some((before, behind)) = rest.split_once('<') {
@@ -37,7 +37,7 @@ fn split_name(tag: &str) -> (&str, &str) {
     tag.split_once(char::is_whitespace).unwrap_or((tag, ""))
 }
 
-/// Whether these are `name="value"` and nothing else.
+/// Returns whether the text has only attributes of the form `name="value"`.
 fn quoted(attributes: &str) -> bool {
     let mut rest = attributes.trim();
     while !rest.is_empty() {

@@ -1,15 +1,13 @@
-//! Programs, built as a user would: by cargo.
+//! Programs, built by cargo, as a user would build them.
 //!
-//! - Those of the workspace, under the plans that they state themselves, share the target directory
-//!   and the profile of the tests: what they are made of is compiled once. One build makes all of
-//!   them.
-//! - The same under other plans are built one plan after the other, since cargo keeps a program
-//!   under one plan only.
+//! - Programs of the workspace, under the plans that they state, share the target directory and the
+//!   profile of the tests. Their dependencies are compiled once. One build makes all of them.
+//! - Under other plans they are built one plan after the other, because cargo keeps one plan of a
+//!   program only.
 //! - Packages outside of the workspace have a target directory of their own.
 //!
-//! Host halves are built with checks of arithmetic and assertions, and without optimisation: they
-//! compile in a fifth of the time. Their NIC halves are those of a release, which an emulator has
-//! time for.
+//! Host halves are built with overflow checks and assertions, and without optimisation: this takes
+//! a fifth of the time. Their NIC halves have the release profile, because an emulator runs them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -43,7 +41,7 @@ pub const EXAMPLES: [&str; 16] = [
     "carrier-nat",
 ];
 
-/// The examples whose instructions are counted, beside loops by hand that do the same.
+/// The examples with counts of instructions, beside equivalent loops by hand.
 pub const FIRST: [&str; 4] = ["firewall", "nat", "heavy-hitter", "balancer"];
 
 /// Programs that are no examples: `tests/programs` and two of `benches/programs`.
@@ -60,18 +58,16 @@ pub const WRITTEN_FOR_TESTS: [&str; 10] = [
     "punt-each",
 ];
 
-/// The package of `cargo cora`, which is built with them.
+/// The package of `cargo cora`, which is in the same build.
 const COMMAND: &str = "cargo-cora";
 
-/// What all of them are built with, beside their NIC halves: what measures a program in memory, and
-/// moves by chance.
+/// Features of all programs, besides their NIC halves: the in-memory measurement, and random moves.
 const FEATURES: [&str; 1] = ["cora/measure"];
 
-/// Whether all that there is to test is tested (`CORA_TESTS=all`), or what a run of some minutes
-/// has time for.
+/// Returns whether the run is full (`CORA_TESTS=all`) or quick (a few minutes).
 ///
 /// # Panics
-/// When the variable says something else.
+/// If the variable has another value.
 pub fn is_full() -> bool {
     match std::env::var("CORA_TESTS").as_deref() {
         Ok("all") => true,
@@ -83,34 +79,34 @@ pub fn is_full() -> bool {
 /// Programs by their names.
 pub type Programs = BTreeMap<String, PathBuf>;
 
-/// The plan that a program is built under to run on the host alone: in a run of some minutes it is
-/// the one build that there is, which splits, and its NIC is off then.
+/// Returns the plan of a program that runs on the host alone. A quick run has only the split build,
+/// and turns its NIC off.
 pub fn plan_of_host_alone() -> &'static str {
     if is_full() { "host-only" } else { "split" }
 }
 
-/// A build from nothing, on a slow machine.
+/// Upper bound on a build from scratch on a slow machine.
 const BUILD: Duration = Duration::from_mins(30);
 
-/// The root of the repository.
+/// Returns the root of the repository.
 pub fn root() -> &'static Path {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     here.parent().unwrap_or(here)
 }
 
-/// The target directory that the running test was built in.
+/// Returns the target directory of the running test.
 pub fn target() -> PathBuf {
     let test = std::env::current_exe().unwrap_or_default();
     let target = test.ancestors().nth(3).map(Path::to_owned);
     target.unwrap_or_else(|| root().join("target"))
 }
 
-/// What tests make of their own, in there.
+/// Returns the directory in the target directory for the files of the tests.
 fn own() -> PathBuf {
     target().join("tests")
 }
 
-/// An empty directory in there.
+/// Returns an empty directory in there.
 pub fn room(name: &str) -> PathBuf {
     let room = own().join("rooms").join(name);
     let _was_there = std::fs::remove_dir_all(&room);
@@ -120,8 +116,8 @@ pub fn room(name: &str) -> PathBuf {
     room
 }
 
-/// The workshop is for one build at a time, from `cargo build` until the program is copied aside:
-/// the next one may overwrite it.
+/// Locks the workshop for one build, from `cargo build` until the copy of the program: the next
+/// build may overwrite it.
 fn lock() -> File {
     let path = own().join("workshop.lock");
     let made = std::fs::create_dir_all(own()).and_then(|()| File::create(&path));
@@ -129,7 +125,7 @@ fn lock() -> File {
     locked.unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// Cargo, at the root.
+/// Returns cargo, at the root.
 pub fn cargo() -> Command {
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     cargo.current_dir(root()).env("CARGO_TARGET_DIR", target()).env_remove("CORA_PLAN");
@@ -137,14 +133,15 @@ pub fn cargo() -> Command {
     cargo
 }
 
-/// Cargo for packages outside of the workspace, whose programs may be called as those within.
+/// Returns cargo for packages outside of the workspace. Their programs may have names of programs
+/// in the workspace.
 pub fn cargo_outside() -> Command {
     let mut cargo = cargo();
     cargo.env("CARGO_TARGET_DIR", own());
     cargo
 }
 
-/// Builds with this command to its end, without keeping what it makes.
+/// Runs this build to its end, without keeping its output.
 pub fn build(cargo: &mut Command) -> Ended {
     let lock = lock();
     let ended = process::run(cargo, BUILD);
@@ -152,13 +149,13 @@ pub fn build(cargo: &mut Command) -> Ended {
     ended
 }
 
-/// Builds with this command, copies the programs that come of it to `tests/programs/<shelf>` in the
-/// target directory, and gives their paths by their names.
+/// Runs this build, copies its programs to `tests/programs/<shelf>` in the target directory, and
+/// returns their paths by name.
 fn shelve(cargo: &mut Command, shelf: &str) -> Programs {
     let lock = lock();
     let ended = process::run(cargo.arg("--message-format=json-render-diagnostics"), BUILD);
     assert!(!ended.stderr.contains("warning: unused"), "{}", ended.stderr);
-    // Its messages on standard output are for programs.
+    // Messages on standard output are for programs.
     assert_eq!(ended.code, Some(0), "{cargo:?}\n{}", ended.stderr);
     let shelf = own().join("programs").join(shelf);
     let copied = executables(&ended.stdout).into_iter().map(|built| {
@@ -174,17 +171,17 @@ fn shelve(cargo: &mut Command, shelf: &str) -> Programs {
     copied
 }
 
-/// `cargo build` with these words, for programs that are not built as the tests' own are.
+/// Runs `cargo build` with these words, for programs that need a build unlike the tests' own.
 pub fn programs(words: &[&str], plan: Option<&Path>, shelf: &str) -> Programs {
     let mut cargo = cargo();
     cargo.arg("build").args(words).envs(plan.map(|plan| ("CORA_PLAN", plan)));
     shelve(&mut cargo, shelf)
 }
 
-/// The program of this name under the plan that it states, with its NIC half.
+/// Returns the program of this name under the plan that it states, with its NIC half.
 ///
 /// # Panics
-/// When there is none: it is an example, or one of [`WRITTEN_FOR_TESTS`].
+/// If the name is neither an example nor one of [`WRITTEN_FOR_TESTS`].
 pub fn program(name: &str) -> &'static Path {
     static BUILT: OnceLock<Programs> = OnceLock::new();
     let built = BUILT.get_or_init(|| {
@@ -196,8 +193,8 @@ pub fn program(name: &str) -> &'static Path {
     built.get(name).unwrap_or_else(|| panic!("no program {name} in the workspace"))
 }
 
-/// Programs of the workspace under `plan`, with their NIC halves, by name. `split` is the plan that
-/// all of them state.
+/// Returns programs of the workspace under `plan`, with their NIC halves, by name. All of them
+/// state the plan `split`.
 pub fn under(plan: &Path, names: &[&str]) -> Programs {
     if plan == Path::new("split") {
         return names.iter().map(|name| ((*name).to_owned(), program(name).to_owned())).collect();
@@ -208,7 +205,7 @@ pub fn under(plan: &Path, names: &[&str]) -> Programs {
     })
 }
 
-/// `cargo build` of these packages, with what the tests need of each.
+/// Returns `cargo build` for these packages, with the features that the tests need.
 fn with_nic_halves(names: &[&str]) -> Command {
     let mut cargo = cargo();
     cargo.arg("build").args(names.iter().flat_map(|name| ["--package", name]));
@@ -219,8 +216,8 @@ fn with_nic_halves(names: &[&str]) -> Command {
     cargo
 }
 
-/// The programs of these names on a shelf; those that were not put there yet in this run of all
-/// tests, which `CORA_TEST_RUN` names, are made. Without that variable cargo is asked each time.
+/// Returns the programs of these names on a shelf, and makes the missing ones once per run of all
+/// tests, named by `CORA_TEST_RUN`. Without that variable cargo runs each time.
 fn once_in_a_run(shelf: &str, names: &[&str], make: impl Fn(&[&str])) -> Programs {
     let directory = own().join("programs").join(shelf);
     let stamp = |name: &str| directory.join(format!("{name}.run"));
@@ -238,7 +235,7 @@ fn once_in_a_run(shelf: &str, names: &[&str], make: impl Fn(&[&str])) -> Program
     names.iter().map(|name| ((*name).to_owned(), directory.join(name))).collect()
 }
 
-/// A library that programs in other languages load: the file that comes of a package of that kind.
+/// Builds a shared library that programs in other languages load.
 pub fn library(package: &str) -> PathBuf {
     let mut command = cargo();
     command.args(["build", "--release", "--package", package]);
@@ -273,16 +270,16 @@ fn executables(messages: &str) -> Vec<Built> {
     programs.filter_map(program).collect()
 }
 
-/// Where the NIC half stands of a program that was built with one.
+/// Returns the path of the NIC half of a program.
 pub fn nic_half(program: &Path) -> PathBuf {
     program.with_added_extension("nic")
 }
 
-/// What a package has that stands alone, as `cargo cora new` writes it: all of these are built in
-/// the same way.
+/// The profiles of a standalone package, as `cargo cora new` writes them: all of these packages
+/// have the same build.
 const PROFILES: &str = include_str!("../../cargo-cora/src/new/profiles.txt");
 
-/// The source of an example in one file: its modules stand inline, its tests are left out.
+/// Returns the source of an example in one file: modules inline, tests left out.
 fn in_one_file(example: &str) -> String {
     let source = root().join("examples").join(example).join("src");
     let read = |name: &str| {
@@ -302,7 +299,7 @@ fn in_one_file(example: &str) -> String {
     whole
 }
 
-/// An example in a package of that name, with these changes, under the plan that splits.
+/// Builds an example in a package of that name, with these changes, under the plan `split`.
 pub fn changed(name: &str, example: &str, changes: &[(&str, &str)]) -> PathBuf {
     let mut source = in_one_file(example);
     for (from, to) in changes {
@@ -312,7 +309,7 @@ pub fn changed(name: &str, example: &str, changes: &[(&str, &str)]) -> PathBuf {
     host_half(&package(name, &source), Path::new("split"), name)
 }
 
-/// A package of its own around a program, as `cargo cora new` makes one.
+/// Makes a package around a program, as `cargo cora new` does.
 pub fn package(name: &str, program: &str) -> PathBuf {
     let package = room(&format!("package-{name}"));
     let cora = root().display();
@@ -321,7 +318,7 @@ pub fn package(name: &str, program: &str) -> PathBuf {
          [features]\nnic = []\n\n[dependencies]\ncora = {{ path = \"{cora}\" }}\n\n[build-dependencies]\n\
          cora = {{ path = \"{cora}\", default-features = false, features = [\"build\"] }}\n{PROFILES}"
     );
-    // The workspace's versions, so that nothing new has to be fetched.
+    // The workspace's versions, so that cargo fetches nothing new.
     let locked = std::fs::read_to_string(root().join("Cargo.lock")).unwrap_or_default();
     let files = [
         ("Cargo.toml", manifest.as_str()),
@@ -338,14 +335,14 @@ pub fn package(name: &str, program: &str) -> PathBuf {
     package
 }
 
-/// What building such a package says, in development.
+/// Builds such a package with the development profile, and returns the output.
 pub fn told(package: &Path) -> Ended {
     let mut cargo = cargo_outside();
     cargo.arg("build").arg("--manifest-path").arg(package.join("Cargo.toml"));
     build(&mut cargo)
 }
 
-/// The program of such a package under `plan`: its host half alone.
+/// Builds the program of such a package under `plan`: its host half alone.
 pub fn host_half(package: &Path, plan: &Path, shelf: &str) -> PathBuf {
     outside(package, plan, &[], shelf)
 }
@@ -358,10 +355,10 @@ fn outside(package: &Path, plan: &Path, words: &[&str], shelf: &str) -> PathBuf 
     built.into_values().collect()
 }
 
-/// The names of the packages in a package's dependency tree, itself among them.
+/// Returns the names of the packages in a package's dependency tree, itself among them.
 ///
 /// # Panics
-/// When cargo makes no tree of it.
+/// If cargo makes no tree of it.
 pub fn linked(package: &str, target: Option<&str>, edges: &str) -> BTreeSet<String> {
     let mut tree = cargo();
     tree.args(["tree", "--offline", "--prefix", "none", "--format", "{p}"]);
@@ -371,28 +368,28 @@ pub fn linked(package: &str, target: Option<&str>, edges: &str) -> BTreeSet<Stri
     tree.lines().filter_map(|line| Some(line.split_once(' ')?.0.to_owned())).collect()
 }
 
-/// The program of `cargo cora`.
+/// Returns the program of `cargo cora`.
 pub fn cargo_cora() -> &'static Path {
     program(COMMAND)
 }
 
-/// The command `cargo cora`.
+/// Returns the command `cargo cora`.
 pub fn cora() -> Command {
     let mut command = Command::new(cargo_cora());
     command.arg("cora").current_dir(root()).env("CARGO_TARGET_DIR", target());
     command
 }
 
-/// Whether tests of the emulated NIC must not be left out.
+/// Returns whether tests of the emulated NIC are required.
 pub fn required() -> bool {
     std::env::var_os("CORA_REQUIRE_EMULATED").is_some_and(|value| value == "1")
 }
 
-/// Where qemu-aarch64 is; the error says why tests of the emulated NIC are left out.
+/// Returns the path of qemu-aarch64; the error says why tests of the emulated NIC are skipped.
 ///
 /// # Panics
 ///
-/// When there is none, although `CORA_REQUIRE_EMULATED=1` says that there has to be.
+/// If there is none, although `CORA_REQUIRE_EMULATED=1` requires one.
 #[expect(clippy::panic_in_result_fn, reason = "a test that must not be left out fails")]
 pub fn emulator() -> Result<PathBuf, String> {
     let path = std::env::var_os("PATH").unwrap_or_default();

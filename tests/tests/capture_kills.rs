@@ -1,6 +1,6 @@
-//! Halves that are killed while the packets of a capture run through them: the run goes on with
-//! other ones, every packet has an outcome, and whatever left is in the final state of its durable
-//! session.
+//! Kills halves while the packets of a capture run through them. The run goes on with new halves,
+//! every packet has an outcome, and the durable session of every packet that left is in the final
+//! state.
 #![expect(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
 
 use std::collections::BTreeMap;
@@ -17,22 +17,22 @@ use cora_tests::{captures, tell};
 use cora_traffic::Profile;
 use serde_json::Value;
 
-/// Ends by itself well before this, or hangs.
+/// Upper bound on a run; a longer one hangs.
 const LIMIT: Duration = Duration::from_mins(2);
 const PACKETS: u64 = 24_000;
 
-/// The process that serves as the NIC, if there is one now: the one that is not the host half.
+/// Returns the process of the NIC, if there is one: the child that is not the host half.
 fn nic_of(run: &Running) -> Option<u32> {
     let host = child(run.id(), "__host");
     children(run.id()).into_iter().find(|id| Some(*id) != host)
 }
 
-/// The process that serves as the host, if there is one now.
+/// Returns the process of the host, if there is one.
 fn host_of(run: &Running) -> Option<u32> {
     child(run.id(), "__host")
 }
 
-/// Packets by flow, both directions of one being the same.
+/// Counts packets by flow; both directions of a flow count together.
 fn by_flow(capture: &Path) -> BTreeMap<FiveTuple, u64> {
     let mut flows = BTreeMap::new();
     captures::each(capture, |_, packet| {
@@ -43,7 +43,7 @@ fn by_flow(capture: &Path) -> BTreeMap<FiveTuple, u64> {
     flows
 }
 
-/// A kind of halves, and the one of them that lives now.
+/// A kind of half, and a function that finds the live one.
 #[derive(Clone, Copy)]
 struct Victims {
     name: &'static str,
@@ -53,7 +53,7 @@ struct Victims {
 const NICS: Victims = Victims { name: "NIC", now: nic_of };
 const HOSTS: Victims = Victims { name: "host", now: host_of };
 
-/// Kills such a half `kills` times while it runs; the report.
+/// Kills such a half `kills` times during a run, and returns the report and the state.
 fn run_and_kill(
     nic: &str,
     victims: Victims,
@@ -78,7 +78,7 @@ fn run_and_kill(
     ]);
     command.arg(&output).arg("--state-out").arg(&state);
     let bytes = std::fs::read(&capture).unwrap();
-    // Some seconds, however fast the machine is.
+    // The run takes some seconds, independent of the speed of the machine.
     let pace = Duration::from_millis(2);
     let host = start_fed(&mut command, move |mut to| {
         for piece in bytes.chunks(bytes.len() / 2_000) {
@@ -115,7 +115,7 @@ fn holds(nic: &str, victims: Victims, kills: u64) {
     assert_eq!((number("/packets_in"), outcomes), (PACKETS, PACKETS), "{what}");
     let restarts = number(&format!("/restarts/{name}"));
     assert!(killed > 0 && restarts >= killed.saturating_sub(1), "{what}");
-    // A host reclaims the flows of a dead NIC; a new host begins with those of the old one.
+    // A host reclaims the flows of a dead NIC; a new host begins with the flows of the old one.
     assert!(name == "host" || number("/recovery/flows") > 0, "no flow lived on: {what}");
     assert_eq!(number("/recovery/refused") + number("/recovery/uncopied"), 0, "{what}");
 
@@ -164,7 +164,7 @@ fn an_emulated_nic_may_be_killed() {
     }
 }
 
-/// Without durable states, and without being asked to go on, a run ends with its NIC.
+/// A run ends with its NIC, unless states are durable or an option asks for restarts.
 #[test]
 fn no_restart_unless_states_are_durable_or_it_is_asked_for() {
     let room = room("nic-kills-given-up");

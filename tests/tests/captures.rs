@@ -1,5 +1,5 @@
-//! Captures that are not as they should be: cut when captured, cut at their end, with stamps that
-//! jump, with interfaces that are described late, without Ethernet headers, packed, and by pipes.
+//! Irregular captures: truncated frames, a cut end, stamps that jump, interfaces described late, no
+//! Ethernet headers, compression, and pipes.
 //!
 //! | module | concept |
 //! | --- | --- |
@@ -19,11 +19,11 @@ use made::{BEGIN, INSIDE, OUTSIDE, Pcapng, SECOND, datagram, frames_of, pcap};
 use serde_json::Value;
 
 const LIMIT: Duration = Duration::from_mins(2);
-/// With and without a NIC.
+/// Words of a run with and without a NIC.
 const WAYS: [&[&str]; 3] =
     [&["--nic", "off"], &["--nic", "native"], &["--nic", "off", "--pairs", "2"]];
 
-/// A run on a capture, which writes another one.
+/// A run on a capture that writes another capture.
 struct Run {
     room: PathBuf,
     ended: Ended,
@@ -31,7 +31,7 @@ struct Run {
 
 impl Run {
     fn of(program: &str, capture: &[u8], words: &[&str]) -> Self {
-        // Tests run at the same time, each in a room of its own.
+        // Tests run in parallel, each in a room of its own.
         let name = std::thread::current().name().unwrap_or("capture").replace("::", "-");
         let room = workshop::room(&format!("captures-{name}"));
         let input = room.join("in.pcap");
@@ -50,12 +50,12 @@ impl Run {
         self.ended.json()["outcomes"][name].as_u64().unwrap_or(0)
     }
 
-    /// What the report says of the capture.
+    /// Returns a value of the report about the capture.
     fn note(&self, name: &str) -> Value {
         self.ended.json()["capture"][name].clone()
     }
 
-    /// Captured bytes and original length of each frame that left.
+    /// Returns the captured bytes and the original length of each frame that left.
     fn out(&self) -> Vec<(Vec<u8>, u32)> {
         frames_of(&std::fs::read(self.room.join("out.pcap")).expect("a capture was written"))
     }
@@ -83,7 +83,7 @@ fn frames_cut_by_a_snap_length_are_handled_by_their_headers() {
             }
             assert_eq!(run.out().len(), if enough { 10 } else { 0 });
         }
-        // A handler of this program reads what packets carry.
+        // A handler of this program reads payloads.
         let run = Run::of("vxlan", &capture, WAYS[0]).well();
         assert_eq!((run.outcome("cut-when-captured"), run.outcome("truncated")), (10, 0));
     }
@@ -106,7 +106,7 @@ fn what_is_whole_before_a_bad_end_is_handled_and_the_run_fails() {
             assert!(told.as_str().is_some_and(|told| told.contains("in.pcap")), "{told}");
         }
     }
-    // In the middle it is an error, and nothing else.
+    // In the middle, a damaged record is only an error.
     let mut damaged = capture;
     damaged[24 + 8..24 + 12].copy_from_slice(&300_000_u32.to_le_bytes());
     damaged.resize(400_000, 0);
@@ -164,17 +164,18 @@ fn sides_are_those_of_interfaces_only_where_several_are_described_in_front() {
         Run::of("firewall", capture, &words).well().outcome("transmit")
     };
     let given = ["--inside", "10.0.0.0/8"];
-    // By addresses: both packets are from outside, whatever is described between them.
+    // Sides by addresses: both packets are from outside, despite the interfaces described between
+    // them.
     let late = Pcapng::new().interface().frame(0, &answer).interface().frame(0, &answer).bytes;
     assert_eq!((allowed(&late, &[]), allowed(&late, &given)), (0, 0));
     let late = Pcapng::new().interface().frame(0, &out).interface().frame(1, &out).bytes;
     assert_eq!((allowed(&late, &[]), allowed(&late, &given)), (2, 2));
-    // By interfaces: the first one is inside, whoever sends there.
+    // Sides by interfaces: the first one is inside, for every sender.
     let both = Pcapng::new().interface().interface().frame(0, &answer).frame(1, &out).bytes;
     assert_eq!((allowed(&both, &[]), allowed(&both, &given)), (2, 1));
     let both = Pcapng::new().interface().interface().frame(1, &out).bytes;
     assert_eq!((allowed(&both, &[]), allowed(&both, &given)), (0, 1));
-    // Each section by itself.
+    // Each section counts alone.
     let two = Pcapng::new().interface().interface().frame(0, &answer).section();
     let other = datagram(OUTSIDE, INSIDE, 54, 8);
     let two = two.interface().frame(0, &other).frame(0, &out).bytes;
@@ -207,7 +208,7 @@ fn ethernet_headers_are_made_up_where_that_is_asked_for() {
     );
 }
 
-/// From one program to the next: what leaves comes by standard output, the report goes elsewhere.
+/// A pipe joins programs: the capture goes to standard output, and the report to standard error.
 #[test]
 fn captures_go_through_pipes() {
     let frames: Vec<Vec<u8>> =
@@ -223,7 +224,7 @@ fn captures_go_through_pipes() {
         command.args(words).arg(workshop::program("firewall")).arg(nic).arg(&room);
         let fed = capture.clone();
         let ended = start_fed(&mut command, move |mut input| {
-            // Whoever ends early is found out by what it says.
+            // An early end of the program shows in its output.
             let _written = input.write_all(&fed);
         });
         let _ended = ended.end(LIMIT).well(nic);

@@ -1,5 +1,5 @@
-//! What README, docs and the examples' pages tell people to type is understood by what they type it
-//! for, and every option stands in docs/command.md.
+//! The command lines in README, docs and the pages of the examples: their programs accept them, and
+//! docs/command.md lists every option.
 
 #[path = "command_lines/notation.rs"]
 mod notation;
@@ -16,7 +16,7 @@ use pages::Written;
 /// The page with every option.
 const COMMAND_PAGE: &str = "docs/command.md";
 
-/// Why a parser does not understand a line; `None` when it does.
+/// Returns the reason why a parser refuses a line; `None` if it accepts the line.
 fn refusal(line: &str, is_named: bool) -> Option<String> {
     let all: Vec<&str> = line.split_whitespace().collect();
     match all[..] {
@@ -46,12 +46,12 @@ fn of_clap(parser: Command, line: &[&str]) -> Option<String> {
         Err(error) => return Some(error.to_string()),
     };
     let (_, run) = matches.subcommand().filter(|(name, _)| *name == "run")?;
-    // A file that a page speaks of is not there.
+    // A file that a page names does not exist.
     let reads_file = words.iter().any(|word| word == "--file");
     if reads_file { None } else { cora_host::Run::read(run).err() }
 }
 
-/// `cargo xtask` has no parser but what its usage says.
+/// Checks a line against the usage of `cargo xtask`, which has no parser.
 fn of_xtask(line: &[&str]) -> Option<String> {
     let source = pages::read("xtask/src/main.rs");
     let usages =
@@ -108,7 +108,7 @@ fn a_wrong_line_is_found() {
     assert!(near.contains("'run'"), "the nearest command is named: {near}");
 }
 
-/// The long options that help shows, of a command and of those within it.
+/// Collects the long options in the help of a command and its subcommands.
 fn options(command: &Command, into: &mut BTreeSet<String>) {
     let shown = command.get_arguments().filter(|arg| !arg.is_hide_set());
     into.extend(shown.filter_map(|arg| arg.get_long()).map(|name| format!("--{name}")));

@@ -1,6 +1,6 @@
-//! Read-mostly states that change while packets come: a change stands between two packets, so the
-//! same packets with the same changes give the same result under every plan, whatever moves
-//! meanwhile and whoever is killed.
+//! Read-mostly states that change while packets come. A change takes effect between two packets, so
+//! equal packets and changes give equal results: under every plan, for all moves of flows and all
+//! killed halves.
 #![expect(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
 
 use std::fs;
@@ -15,11 +15,11 @@ use cora_tests::workshop::{emulator, is_full, plan_of_host_alone, program, room,
 use cora_traffic::Profile;
 use serde_json::Value;
 
-/// A run takes some seconds; a hang is none.
+/// Upper bound on a run, which takes some seconds; a longer one hangs.
 const LIMIT: Duration = Duration::from_mins(2);
 const PACKETS: u64 = 40_000;
 
-/// What a run leaves: outcomes, packets in the order of each flow, and the final state.
+/// The results of a run: outcomes, packets in the order of each flow, and the final state.
 #[derive(Debug, PartialEq)]
 struct Left {
     outcomes: Value,
@@ -69,7 +69,7 @@ impl Bench {
     }
 }
 
-/// The prefix and port that most packets of the capture go to, as rules that deny them.
+/// Returns rules that deny the two ports that most packets of the capture go to.
 fn closing(capture: &Path) -> [String; 2] {
     let mut ports = std::collections::BTreeMap::<u16, u64>::new();
     captures::each(capture, |_, packet| {
@@ -147,7 +147,7 @@ fn results_depend_neither_on_the_plan_nor_on_what_moves() {
     }
 }
 
-/// A file that is wrong is told of before the first packet, by its name and in its words.
+/// A wrong file is an error before the first packet; the message has its name and its line.
 #[test]
 fn a_change_that_can_not_be_made_is_refused_at_once() {
     let bench = Bench::new("configuration-wrong", 100);

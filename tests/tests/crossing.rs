@@ -1,9 +1,8 @@
-//! Packets of one group that reach another's entries, and tables that are full: neither makes
-//! results depend on the plan beyond what the documentation says, and neither ends a run.
-//!
-//! Captures here are of hosts inside that talk to each other through the inside port, both ways,
-//! with addresses that others have and with ICMP errors about each other's packets: each packet is
-//! of the group of its own inside host, and keys of groups meet all the time.
+//! Packets of one group that reach another group's entries, and full tables. Neither ends a run,
+//! nor makes results depend on the plan beyond the documented cases.
+//! Hosts inside talk to each other through the inside port, both ways, with addresses of others and
+//! with ICMP errors about each other's packets. Each packet is of the group of its own inside host,
+//! so keys of different groups meet all the time.
 #![expect(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
 
 use std::collections::BTreeMap;
@@ -21,14 +20,14 @@ use cora_tests::workshop::{is_full, program, room, under};
 use cora_traffic::pcap::Writer;
 use serde_json::Value;
 
-/// A run takes seconds; a hang is none.
+/// Upper bound on a run, which takes seconds; a longer one hangs.
 const LIMIT: Duration = Duration::from_mins(2);
 
 /// An ICMP error has the five-tuple of the packet that it quotes, but is of another host's group,
-/// and no order holds between groups. So the addresses of the packet itself tell flows apart, too.
+/// and no order holds between groups. So the addresses of the packet itself are part of the flow.
 type Flow = (Option<FiveTuple>, Vec<u8>);
 
-/// The results of a run: outcomes, the final state, and the packets of each flow, a direction each.
+/// The results of a run: outcomes, the final state, and the packets of each flow and direction.
 #[derive(PartialEq)]
 struct Left {
     outcomes: Value,
@@ -36,11 +35,11 @@ struct Left {
     flows: BTreeMap<Flow, Vec<Vec<u8>>>,
 }
 
-/// How a program is run, beside its captures.
+/// The options of a run, beside its captures.
 #[derive(Clone, Copy, Debug)]
 struct Way<'a> {
     words: &'a [&'a str],
-    /// With pauses, in which flows move.
+    /// Whether the input has pauses, in which flows move.
     paced: bool,
 }
 
@@ -66,7 +65,7 @@ impl Trial {
         let report = running.end(LIMIT).well(&format!("{way:?}: {command:?}")).json();
         let mut flows = BTreeMap::<_, Vec<_>>::new();
         captures::each(&output, |_, packet| {
-            // Without options of IPv4, as all frames here are.
+            // The frames here have no IPv4 options.
             let flow = (packet.five_tuple().ok(), packet.frame()[26..34].to_vec());
             flows.entry(flow).or_default().push(packet.frame().to_vec());
         });
@@ -78,7 +77,7 @@ impl Trial {
         (left, report)
     }
 
-    /// All ways to run the program give the result of the host alone.
+    /// Asserts that every way to run the program gives the result of the host alone.
     fn agree(&self, name: &str) {
         let split = program(name);
         let alone = Way { words: &["--nic", "off"], paced: false };
@@ -112,12 +111,12 @@ impl Trial {
     }
 }
 
-/// A frame with a UDP datagram of these ends.
+/// Returns a frame with a UDP datagram between these ends.
 fn datagram(from: ([u8; 4], u16), to: ([u8; 4], u16), number: u32) -> Vec<u8> {
     udp(from, to, &number.to_be_bytes())
 }
 
-/// A frame with an ICMP error from somewhere about a datagram.
+/// Returns a frame with an ICMP error about a datagram.
 fn error(from: [u8; 4], about: &[u8]) -> Vec<u8> {
     let quoted = &about[14..14 + 28];
     let mut icmp = vec![3, 1, 0, 0, 0, 0, 0, 0];
@@ -127,7 +126,7 @@ fn error(from: [u8; 4], about: &[u8]) -> Vec<u8> {
     ipv4(from, quoted[12..16].try_into().unwrap(), 64, 1, &icmp)
 }
 
-/// Writes frames, some microseconds apart.
+/// Writes frames, 40 µs apart.
 fn write(path: &Path, frames: impl IntoIterator<Item = Vec<u8>>) {
     let mut out = Writer::new(File::create(path).unwrap()).unwrap();
     for (number, frame) in (0..).zip(frames) {
@@ -136,8 +135,8 @@ fn write(path: &Path, frames: impl IntoIterator<Item = Vec<u8>>) {
     out.finish().unwrap();
 }
 
-/// Few hosts inside, which talk to each other at few ports, both ways and in the name of others;
-/// and some packets from and to outside.
+/// Returns packets of a few inside hosts that talk to each other at few ports, both ways and under
+/// addresses of others. Some packets are from and to outside.
 fn crossing(packets: u32) -> Vec<Vec<u8>> {
     let mut draw = Draw(7);
     let mut frames: Vec<Vec<u8>> = Vec::new();
@@ -150,10 +149,10 @@ fn crossing(packets: u32) -> Vec<Vec<u8>> {
             // Both ways.
             0..6 => datagram((from, port), (to, other), number),
             6..8 => datagram((to, other), (from, port), number),
-            // Out and back, and answers that nobody asked for.
+            // To outside, back, and unsolicited answers.
             8 => datagram((from, port), (outside, other), number),
             9 => datagram((outside, other), (from, port), number),
-            // An answer that the host sends to itself, in the name of who is outside.
+            // An answer that the host sends to itself, under the address of an outside host.
             10 => datagram((from, port), (from, other), number),
             _ => match frames.last() {
                 Some(last) if last[23] == 17 => error(to, last),
@@ -165,7 +164,7 @@ fn crossing(packets: u32) -> Vec<Vec<u8>> {
     frames
 }
 
-/// Packets reach another group's entries: by the limiter's connections, and by a sum per host.
+/// Packets reach another group's entries: in the limiter's connections, and in a sum per host.
 #[test]
 fn groups_whose_keys_meet() {
     for (name, config) in [
@@ -185,9 +184,9 @@ fn groups_whose_keys_meet() {
     }
 }
 
-/// Tables of one entry, of three, of a thousand that are gone at once, beside a large one: whatever
-/// moves, no flow that comes back ends the run, every packet has an outcome, and entries that have
-/// room have it under every plan.
+/// Tables of one entry, of three, and of a thousand that expire at once, beside a large one. For
+/// all moves, no returning flow ends the run, every packet has an outcome, and under every plan the
+/// same entries are in the tables with room.
 #[test]
 fn full_tables_end_no_run() {
     let room = room("crossing-edges");

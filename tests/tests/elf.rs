@@ -1,6 +1,5 @@
-//! What `cargo build --features nic` makes: static, freestanding aarch64 executables without LSE
-//! atomics, small enough for the card, and of the size that is kept in
-//! `tests/golden/text-size.txt`.
+//! The output of `cargo build --features nic`: static, freestanding aarch64 executables without LSE
+//! atomics. They fit the card, and have the size in `tests/golden/text-size.txt`.
 #![expect(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
 
 use std::collections::BTreeMap;
@@ -9,16 +8,15 @@ use std::path::Path;
 use cora_tests::golden::{blessing, check};
 use cora_tests::workshop::{EXAMPLES, nic_half, program, root};
 
-/// How far the size may be off before somebody has to look.
+/// Largest change of the size without review.
 const TOLERANCE_PERCENT: u64 = 2;
 
-/// Most bytes of code and constants: a core of the card keeps them in its second-level cache beside
-/// the entries of flows.
+/// Upper bound on code and constants: a core of the card keeps them in its second-level cache
+/// beside the entries of flows.
 const MOST: u64 = 78 * 1024;
 
-/// What several tables may take, the code of each being compiled for its key and its value; and a
-/// translator between IP versions, which is as much more as its algorithm; and telling of entries
-/// that ended.
+/// Bounds for larger programs: several tables, each compiled for its key and its value; a
+/// translator between IP versions, larger by its algorithm; and the export of ended entries.
 const MOST_OF: [(&str, u64); 5] = [
     ("connection-limiter", 92 * 1024),
     ("chain", 121 * 1024),
@@ -33,7 +31,7 @@ const PT_DYNAMIC: u32 = 2;
 const PT_INTERP: u32 = 3;
 const PF_X: u32 = 1;
 
-/// An ELF file of 64 bits, little-endian.
+/// A 64-bit, little-endian ELF file.
 struct Elf(Vec<u8>);
 
 impl Elf {
@@ -56,7 +54,7 @@ impl Elf {
         u64::from_le_bytes(*self.0[at..].first_chunk().unwrap())
     }
 
-    /// Type, flags, and bytes of each segment.
+    /// Returns type, flags, and bytes of each segment.
     fn segments(&self) -> Vec<(u32, u32, &[u8])> {
         let (table, size, count) = (self.u64(32) as usize, self.u16(54), self.u16(56));
         let segment = |number: u16| {
@@ -67,14 +65,14 @@ impl Elf {
         (0..count).map(segment).collect()
     }
 
-    /// Whether any of core's panics is linked, by the symbol's name. A NIC half checks what it
-    /// reads, and has an answer to all of it; what a program's handlers index goes by `get`.
+    /// Returns whether a panic of core is linked, by the symbol's name. A NIC half checks its input
+    /// and has an answer to all of it; handlers index by `get`.
     fn names_a_panic(&self) -> bool {
         let name = b"4core9panicking";
         self.0.windows(name.len()).any(|window| window == name)
     }
 
-    /// Bytes that are loaded and never written: code and constants, what `size` calls text.
+    /// Returns the bytes that are loaded and never written: code and constants, the text of `size`.
     fn text_size(&self) -> u64 {
         let (table, size, count) = (self.u64(40) as usize, self.u16(58), self.u16(60));
         let (alloc, write) = (2, 1);
@@ -87,7 +85,7 @@ impl Elf {
     }
 }
 
-/// Whether a word is one of LSE's instructions: `CAS`, `CASP`, `SWP`, `LDADD` and their kind (Arm
+/// Returns whether a word is an LSE instruction: `CAS`, `CASP`, `SWP`, `LDADD` and their kind (Arm
 /// ARM, C4.1, "Compare and swap", "Atomic memory operations").
 const fn is_lse(word: u32) -> bool {
     let cas = word & 0x3fa0_7c00 == 0x08a0_7c00;

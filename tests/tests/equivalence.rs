@@ -1,24 +1,23 @@
-//! The oracle: what comes out of a program depends neither on the plan nor on which flows move
-//! when.
+//! The oracle: the output of a program depends neither on the plan nor on the moves of flows.
 //!
-//! For each program and each capture, the host alone gives the result. Every plan, with the NIC
-//! off, as a process of this machine and as the emulated aarch64 program, has to give the same: the
-//! same outcomes, the same packets of each flow in the same order, and byte for byte the same final
-//! state. So has every plan that splits with flows moved by chance while traffic runs.
+//! For each program and each capture, the host alone gives the result. Every plan must give the
+//! same result with the NIC off, as a process of this machine, and as the emulated aarch64 program.
+//! The result is the outcomes, the packets of each flow in order, and the final state byte for
+//! byte. It also holds for every split plan with random moves of flows under traffic.
 //!
-//! A run of some minutes has the plan that each program states, and all plans of one that is
-//! written for it.
+//! A quick run has the plan that each program states, and all plans of a program that is written
+//! for it.
 //!
 //! | module | concept |
 //! | --- | --- |
-//! | `programs` | what is run, under which plans |
-//! | `input` | captures as a program is to see them |
-//! | `way` | one way of running a program on an input, and what it leaves |
+//! | `programs` | the programs and their plans |
+//! | `input` | captures in the form that a program needs |
+//! | `way` | one way of running a program on an input, and its results |
 //! | `oracle` | compares ways with the host alone |
 //! | `comparer` | compares captures flow by flow |
-//! | `order` | which packets leave in the order they came in |
-//! | `chance` | how much is run with flows moved by chance |
-//! | `table` | what ran |
+//! | `order` | groups of packets that leave in their order of arrival |
+//! | `chance` | the goal for runs with random moves |
+//! | `table` | sums over the runs |
 //!
 //! `CORA_TESTS=all` (`cargo xtask oracle --full`) has every plan, and at least a million packets
 //! and ten thousand moves for each program and each kind of NIC.
@@ -68,7 +67,7 @@ fn nat64() {
     Oracle::of("nat64", &["split"]).ask();
 }
 
-/// Blocks of ports, and one mapping for all that an inside address sends from a port.
+/// Blocks of ports, and one mapping for all packets of an inside address from a port.
 #[test]
 fn carrier_nat() {
     Oracle::of("carrier-nat", &["split"]).ask();
@@ -84,25 +83,25 @@ fn vxlan() {
     Oracle::of("vxlan", &["split"]).ask();
 }
 
-/// Most packets are answered, or become others.
+/// The proxy answers or changes most packets.
 #[test]
 fn syn_proxy() {
     Oracle::of("syn-proxy", &["split"]).ask();
 }
 
-/// No example, but a program whose fragments follow their flows.
+/// Not an example: a program that keeps fragments with their flows.
 #[test]
 fn fragments() {
     Oracle::of("fragments", &["nic-only", "split"]).ask();
 }
 
-/// No example, but a program that leaves much to take back.
+/// Not an example: a program with many changes to revert.
 #[test]
 fn ledger() {
     Oracle::of("ledger", &["nic-only", "split", HALF]).ask();
 }
 
-/// Flows are grouped by a coarser key.
+/// Flows in groups of a coarser key.
 #[test]
 fn policer() {
     Oracle::of("policer", &["split", SEARCHED]).ask();
@@ -123,7 +122,7 @@ fn flow_monitor() {
     Oracle::of("flow-monitor", &["split"]).ask();
 }
 
-/// Entries that say themselves how long they live.
+/// Entries that set their own lifetime.
 #[test]
 fn stateful_firewall() {
     Oracle::of("stateful-firewall", &["split"]).ask();
@@ -135,7 +134,7 @@ fn heavy_prefixes() {
     Oracle::of("heavy-prefixes", &["split"]).ask();
 }
 
-/// Three handlers, whose tables know a connection by other keys each.
+/// Three handlers; the tables of each know a connection by other keys.
 #[test]
 fn chain() {
     Oracle::of("chain", &["split"]).ask();

@@ -1,5 +1,5 @@
-//! What goes wrong at run time: each fault ends the run in time, with an exit code and a sentence,
-//! and leaves neither a process nor shared memory behind.
+//! Faults at run time: each ends the run in time, with an exit code and a sentence, and leaves
+//! neither a process nor shared memory behind.
 #![expect(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
 
 use std::collections::BTreeSet;
@@ -16,19 +16,19 @@ use cora_tests::workshop::{self, cargo_cora, emulator, nic_half, program, progra
 use cora_tests::{captures, executable, tell};
 use cora_traffic::Profile;
 
-/// Ends by itself well before this, or hangs.
+/// Upper bound on a run; a longer one hangs.
 const LIMIT: Duration = Duration::from_secs(25);
-/// How long a process may need to vanish.
+/// Upper bound on the time until a process is gone.
 const SOON: Duration = Duration::from_secs(5);
 
-/// A capture in which nothing is wrong, of some 4 MB: more than the rings hold.
+/// A correct capture of some 4 MB: more than the rings hold.
 static GOOD: LazyLock<PathBuf> = LazyLock::new(|| {
     let path = room("errors").join("good.pcap");
     captures::generate(Profile::Mix, 5, 12_000, 1_200, &path);
     path
 });
 
-/// A command whose descendants can be told from everybody else's.
+/// A command with a mark, by which its descendants are found.
 struct Marked {
     command: Command,
     mark: String,
@@ -44,7 +44,7 @@ impl Marked {
         Self { command, mark: format!("CORA_TEST_MARK={value}\0") }
     }
 
-    /// `<program> run --nic <nic> --in <capture>`.
+    /// Returns `<program> run --nic <nic> --in <capture>`.
     fn run(name: &str, nic: &str, capture: impl AsRef<Path>) -> Self {
         let mut marked = Self::new(program(name));
         marked.command.args(["run", "--nic", nic, "--in"]).arg(capture.as_ref());
@@ -61,7 +61,7 @@ impl Marked {
         self
     }
 
-    /// Ends with this code, and says all of this.
+    /// Asserts that the run ends with this code, and prints all these words.
     fn fails(mut self, code: i32, words: &[&str]) {
         let before = shared_memory();
         let ended = run(&mut self.command, LIMIT);
@@ -88,14 +88,14 @@ impl Marked {
     }
 }
 
-/// What others put there in the meantime has other names.
+/// Returns the names of our shared memory; other programs use other names.
 fn shared_memory() -> BTreeSet<String> {
     let entries = std::fs::read_dir("/dev/shm").into_iter().flatten().flatten();
     let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
     names.filter(|name| name.contains("cora") || name.contains("nic")).collect()
 }
 
-/// The kinds of NIC that there are here.
+/// Returns the kinds of NIC on this machine.
 fn nics() -> Vec<&'static str> {
     match emulator() {
         Ok(_) => vec!["native", "emulated"],
@@ -160,7 +160,7 @@ fn plans_and_packages_that_do_not_exist() {
         .fails(2, &["there is no plan `splti`", "did you mean `split`?"]);
     cora(&["nta"]).fails(2, &["`nta`", "did you mean `nat`?"]);
     let mut build = workshop::cargo();
-    // Of a program that is built under several plans anyway.
+    // Another program is built under several plans anyway.
     build.args(["build", "--package", "ledger"]).env("CORA_PLAN", "nonsense");
     let ended = workshop::build(&mut build);
     assert_eq!(ended.code, Some(101), "{}", ended.stderr);
@@ -188,7 +188,7 @@ fn an_emulator_that_is_none() {
         .fails(1, &["the NIC process has not moved for 1 s"]);
 }
 
-/// Stands in for the emulator.
+/// Makes a script that replaces the emulator.
 fn script(name: &str, text: &str) -> PathBuf {
     let path = GOOD.with_file_name(name);
     executable::script(&path, text);
@@ -199,7 +199,7 @@ fn script(name: &str, text: &str) -> PathBuf {
 fn the_other_half_of_another_program() {
     let Ok(qemu) = emulator() else { return };
     let other = nic_half(program("heavy-hitter")).display().to_string();
-    // What it is given: -cpu cortex-a72 <image> <descriptor> <bytes>.
+    // Its arguments: -cpu cortex-a72 <image> <descriptor> <bytes>.
     let swapped = script(
         "swapped",
         &format!("exec {} -cpu cortex-a72 {other} \"$4\" \"$5\"", qemu.display()),
@@ -222,7 +222,7 @@ fn a_program_without_its_nic_half() {
     marked.fails(1, &["without its NIC half", "--features nic"]);
 }
 
-/// A run that was fed half of a capture and waits for the rest.
+/// A run that has read half of a capture and waits for the rest.
 struct Halfway {
     marked: Marked,
     running: Running,
@@ -233,7 +233,7 @@ struct Halfway {
 }
 
 impl Halfway {
-    /// Of a program that keeps no copies, so that it can't go on without its NIC.
+    /// Starts a program without copies, which can't go on without its NIC.
     fn of(nic: &str, words: &[&str]) -> Self {
         let before = shared_memory();
         let mut marked = Marked::run("firewall", nic, "/dev/stdin").with(words);
@@ -241,7 +241,7 @@ impl Halfway {
         let (rest, wait) = channel();
         let running = start_fed(&mut marked.command, move |mut to| {
             let (first, second) = bytes.split_at(bytes.len() / 2);
-            // Its end is what is tested, so that a pipe nobody reads is no surprise.
+            // The test is about the end of the run, so a broken pipe is no surprise.
             let _written = to.write_all(first);
             if wait.recv().is_ok() {
                 let _written = to.write_all(second);
@@ -255,7 +255,7 @@ impl Halfway {
             nic.is_some()
         });
         assert!(there, "no NIC process");
-        // Into the middle of things.
+        // The kill comes in the middle of the work.
         std::thread::sleep(Duration::from_millis(300));
         Self { marked, running, nic: nic.unwrap(), rest, before }
     }
@@ -312,7 +312,7 @@ fn files_that_can_not_be_written() {
         nat(nic)
             .with(&["--state-out", "/nowhere/s.json"])
             .fails(1, &["/nowhere/s.json: No such file"]);
-        // What the run did is told all the same.
+        // The report of the run appears nonetheless.
         let mut marked = nat(nic).with(&["--state-out", "/dev/full", "--json"]);
         let ended = run(&mut marked.command, LIMIT);
         let said = ended.stderr.contains("error: /dev/full: No space left");
@@ -369,12 +369,12 @@ fn command_lines_that_make_no_sense() {
         let ended = run(&mut Command::new(bare), LIMIT);
         assert_eq!((ended.code, ended.stderr.contains("Usage:")), (Some(2), true), "{ended:?}");
     }
-    // Not meant for people, but nobody's harm either.
+    // Not for users, but harmless.
     Marked::new(program("nat")).with(&["__nic", "0", "4096"]).dies_by_itself();
 }
 
 impl Marked {
-    /// Ends in some bad way, in time.
+    /// Asserts that the run ends by itself with an error, in time.
     fn dies_by_itself(mut self) {
         let ended = run(&mut self.command, LIMIT);
         assert!(ended.code.is_some_and(|code| code != 0) && !ended.stderr.is_empty(), "{ended:?}");

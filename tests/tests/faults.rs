@@ -1,11 +1,11 @@
-//! What is wrong with a program is told by the compiler: first, all of it, and once.
+//! The compiler reports the faults of a program: first, all of them, and once.
 
 use std::path::Path;
 
 use cora_tests::process::Ended;
 use cora_tests::workshop::{package, told};
 
-/// A program around these items.
+/// Returns a program around these items.
 fn program(items: &str) -> String {
     let root = "#![cfg_attr(all(feature = \"nic\", target_os = \"none\"), no_std, no_main)]\n";
     format!("{root}use cora::prelude::*;\n{items}\n")
@@ -13,7 +13,7 @@ fn program(items: &str) -> String {
 
 const WIRE: &str = "#[flow_handler]\nfn wire(_packet: &mut Packet) -> Verdict { Transmit }\n";
 
-/// Builds a program, which fails.
+/// Builds a faulty program, and asserts that the build fails.
 fn build(name: &str, items: &str, plan: &str) -> Ended {
     let package = package(name, &program(items));
     write(&package.join("cora.toml"), plan);
@@ -26,12 +26,12 @@ fn write(path: &Path, text: &str) {
     std::fs::write(path, text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
 }
 
-/// Of what Cargo and the compiler say, the lines that begin an error.
+/// Returns the lines of the build output that begin an error.
 fn errors(ended: &Ended) -> Vec<&str> {
     ended.stderr.lines().filter(|line| line.starts_with("error")).collect()
 }
 
-/// The compiler says this, in this order, before anything else, and nothing of it twice.
+/// Asserts that the compiler reports these errors first, in this order, and each once.
 #[track_caller]
 fn tells(ended: &Ended, words: &[&str]) {
     let errors = errors(ended);
@@ -54,7 +54,7 @@ fn faults_of_items_are_told_at_the_token() {
     for place in ["src/main.rs:3:37", "src/main.rs:3:47", "src/main.rs:6:"] {
         assert!(ended.stderr.contains(&format!("--> {place}")), "{place}\n{}", ended.stderr);
     }
-    // The items are there, so nothing is said of names that lack.
+    // The items exist, so there is no error about missing names.
     let others = errors(&ended).into_iter().filter(|line| !line.contains("CORA"));
     let others: Vec<&str> = others.collect();
     assert!(matches!(others[..], [end] if end.contains("could not compile")), "{others:?}");

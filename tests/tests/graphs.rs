@@ -1,5 +1,5 @@
-//! Each example's state-flow graph and plan, kept as files: a change of where things live is a
-//! change that a reviewer sees.
+//! Each example's state-flow graph and plan, kept as files, so that a reviewer sees every change of
+//! a place.
 
 use cora_build::script::graph_of;
 use cora_plan::picture::{dot, mermaid, svg};
@@ -7,13 +7,13 @@ use cora_tests::golden::check;
 use cora_tests::well_formed::well_formed;
 use cora_tests::workshop::{EXAMPLES, root};
 
-/// The plan's hash covers every source text, so it changes with every comment: left out.
+/// Removes the plan's hash: it covers every source text, so every comment changes it.
 fn without_hash(text: &str, hash: &str) -> String {
     assert!(text.contains(hash), "no hash in:\n{text}");
     text.replace(hash, "<hash>")
 }
 
-/// Where things stand in the source changes with every line above them: left out.
+/// Removes line numbers: every line above an item changes them.
 fn without_lines(json: &str) -> String {
     let lines = json.lines().filter(|line| !line.trim_start().starts_with("\"line\":"));
     lines.flat_map(|line| [line, "\n"]).collect()
@@ -36,9 +36,9 @@ fn are_as_kept() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// What the search finds for campus traffic at a BlueField-2, as data and as a picture: a change of
-/// the model or of the search is a change that a reviewer sees. Plans are the same bytes on every
-/// machine.
+/// The plans that the search finds for campus traffic at a BlueField-2, as data and as a picture.
+/// So a reviewer sees every change of the model or of the search. Plans have the same bytes on
+/// every machine.
 #[test]
 fn searched_plans_are_as_kept() {
     let statement = root().join("tests/plans/searched.toml");
@@ -57,7 +57,7 @@ fn searched_plans_are_as_kept() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// An example's page draws the graph that is kept, and names each place of its plan.
+/// An example's page draws the kept graph, and names each place of its plan.
 #[test]
 fn pages_show_them() {
     let read = |path: String| {
@@ -108,7 +108,7 @@ fn knows_what_is_not_well_formed() {
     }
 }
 
-/// A page that shows the graph shows this one.
+/// A page with a graph shows the kept one.
 #[test]
 fn are_those_of_the_pages() {
     for example in EXAMPLES {

@@ -1,10 +1,10 @@
-//! The house rules: what ARCHITECTURE.md says of packages and sources is so.
+//! The house rules: packages and sources agree with ARCHITECTURE.md.
 //!
 //! | rules about | from |
 //! | --- | --- |
-//! | packages: who depends on whom, what is linked | `packages`, which asks cargo |
-//! | what comes from outside | `foreign`, which asks cargo, too |
-//! | sources: unsafe code, sizes, names, leftovers | `source`, which reads every file of the repository |
+//! | packages: dependencies between them, linked crates | `packages`, which asks cargo |
+//! | packages from outside | `foreign`, which asks cargo, too |
+//! | sources: unsafe code, sizes, names, leftovers | `source`, which reads every file |
 
 #[path = "house/foreign.rs"]
 mod foreign;
@@ -23,7 +23,7 @@ use source::{File, files, rust};
 const NIC: &str = "aarch64-unknown-none";
 const READS_RUST: [&str; 3] = ["syn", "quote", "proc-macro2"];
 
-/// Complains about everything that was found, at once.
+/// Fails with all findings at once.
 #[track_caller]
 fn none(found: &[String], rule: &str) {
     assert!(found.is_empty(), "{rule}:\n  {}", found.join("\n  "));
@@ -72,7 +72,7 @@ fn nothing_that_reads_rust_is_linked_into_a_program() {
     let runtimes =
         [("cora-core", None), ("cora-runtime", None), ("cora-nic", None), ("cora-host", None)];
     for (name, target) in runtimes.into_iter().chain(programs) {
-        // A proc macro runs in the compiler: it and what it needs are not linked.
+        // A proc macro runs in the compiler: it and its dependencies are not linked.
         let linked = linked(name, target, "normal,no-proc-macro");
         assert!(linked.contains("cora-core"), "{name} is built on cora-core");
         for reader in READS_RUST {
@@ -213,7 +213,7 @@ fn unsafe_code_is_argued() {
     none(&wrong.collect::<Vec<_>>(), "unsafe code says why, and each block has its proof");
 }
 
-/// Whether the comment right above a line with an unsafe block or impl is a proof.
+/// Returns whether the comment right above a line with an unsafe block or impl is a proof.
 fn is_argued(file: &File, line: usize) -> bool {
     let code = file.code.lines().nth(line).unwrap_or_default();
     let needs_proof = ["unsafe {", "unsafe impl"].iter().any(|it| code.contains(it));
@@ -269,7 +269,7 @@ fn names_say_what_is_inside() {
 fn nothing_is_left_over() {
     let leftovers = ["todo!", "unimplemented!", "dbg!"];
     none(&uses(rust(), &leftovers), "what lands is done");
-    // A test may be left to the long runs, and to nothing else.
+    // A test may be left to the long runs only.
     let (ignored, long) = ("#[ignore", "#[ignore = \"minutes: cargo xtask test --all\"]");
     let count = |file: &File, what: &str| file.text.matches(what).count();
     let left =
@@ -363,7 +363,7 @@ fn links_lead_somewhere() {
     none(&broken.collect::<Vec<_>>(), "a page links to files that are there");
 }
 
-/// The files whose code has one of the words.
+/// Returns the files with one of the words in their code.
 fn uses(files: impl Iterator<Item = File>, words: &[&str]) -> Vec<String> {
     let found = files.flat_map(|file| {
         let found = words.iter().filter(|word| file.code.contains(**word));

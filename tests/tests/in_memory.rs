@@ -1,4 +1,4 @@
-//! `bench`: every choice of halves handles the capture, pass by pass, and says what came of it.
+//! `bench`: every choice of halves handles the capture, pass by pass, and prints its results.
 
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -21,7 +21,7 @@ static CAPTURE: LazyLock<PathBuf> = LazyLock::new(|| {
     path
 });
 
-/// `<program> bench --half <half>`.
+/// Returns `<program> bench --half <half>`.
 fn bench(name: &str, half: &str, words: &[&str]) -> Command {
     let mut command = Command::new(program(name));
     command.args(["bench", "--half", half, "--in"]).arg(&*CAPTURE).args(words);
@@ -33,7 +33,7 @@ fn a_pass_is_made_and_told_per_line() {
     for half in ["host", "none"] {
         let mut command = bench("empty-chain", half, &["--warm", "1000"]);
         let running = start_fed(&mut command, |mut input| {
-            // Who is gone reads no more.
+            // An ended process reads no more.
             let _written = input.write_all(b"\n\n");
         });
         let told = running.end(LIMIT).well(half).stdout;
@@ -59,7 +59,7 @@ fn packets_that_are_away_from_the_nic_are_timed() {
         all += count;
     }
     assert!(all <= PACKETS, "{ways}");
-    // The first packets of the capture are left out.
+    // Without the first packets of the capture.
     let warm = run(&mut bench("punt-each", "both", &["--warm", "2000"]), LIMIT).well("both").json();
     assert!(warm["punted"]["count"].as_u64() < ways["punted"]["count"].as_u64(), "{warm} {ways}");
 }

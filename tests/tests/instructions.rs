@@ -1,10 +1,13 @@
-//! What a packet costs, in instructions, of each example. A count does not depend on what else the
-//! machine does, so a rise is a rise.
+//! The cost of a packet in instructions, for each example. A count is independent of the load of
+//! the machine, so every rise is real.
 //!
 //! | kept in `tests/golden` | traffic | counted | built |
 //! | --- | --- | --- | --- |
-//! | `instructions.txt` | IPv4 and IPv6, frames of all lengths | the host half, on this machine | as a release, without its link-time optimiser |
-//! | `instructions-by-hand.txt` | IPv4, short frames of 1,000 flows | both halves, the NIC's on an emulated aarch64, each beside the same loop by hand | as a release |
+//! | `instructions.txt` | IPv4 and IPv6, all lengths | host half | release without LTO |
+//! | `instructions-by-hand.txt` | IPv4, short, 1,000 flows | both halves | release |
+//!
+//! The host half runs on this machine, the NIC half on an emulated aarch64. The second file has
+//! each half beside the same loop by hand.
 #![expect(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
 
 use std::collections::BTreeMap;
@@ -19,19 +22,19 @@ use cora_tests::{captures, tell};
 use cora_traffic::Profile;
 use serde_json::Value;
 
-/// How far a count may rise before somebody has to look.
+/// Largest rise of a count without review.
 const TOLERANCE_PERCENT: u64 = 2;
 
 const PACKETS: u64 = 20_000;
 
-/// Long flows, some with most of the packets, over IPv4 and IPv6.
+/// Generates long flows, some with most of the packets, over IPv4 and IPv6.
 fn traffic(directory: &Path) -> PathBuf {
     let path = directory.join("zipf.pcap");
     captures::generate(Profile::Zipf, 7, PACKETS, 500, &path);
     path
 }
 
-/// Instructions of a whole process that makes so many passes over the capture.
+/// Counts the instructions of a whole process that makes `passes` passes over the capture.
 fn instructions(program: &Path, capture: &Path, passes: usize) -> u64 {
     let mut child = Command::new("valgrind")
         .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
@@ -51,13 +54,13 @@ fn instructions(program: &Path, capture: &Path, passes: usize) -> u64 {
     count.trim().parse().unwrap()
 }
 
-/// The difference between three passes and one: loading and ending cancel out.
+/// Returns the difference between three passes and one: loading and ending cancel out.
 fn per_packet(program: &Path, capture: &Path) -> u64 {
     let (one, three) = (instructions(program, capture, 1), instructions(program, capture, 3));
     (three - one) / (2 * PACKETS)
 }
 
-/// The complaint about a count that rose too far.
+/// Returns a message about a count that rose too far.
 fn rise(what: &str, before: u64, now: u64) -> Option<String> {
     let far = now * 100 > before * (100 + TOLERANCE_PERCENT);
     far.then(|| format!("{what}: {before} instructions per packet, now {now}"))
@@ -94,7 +97,7 @@ const LINUX_ON_NIC: &str = "aarch64-unknown-linux-musl";
 /// The program that compares with loops by hand.
 const BENCH: &str = "cora-bench";
 
-/// The directory where the examples stand, and these other programs, built for one side alone.
+/// Builds the examples, and these other programs, for one side alone, and returns their directory.
 fn one_sided(profile: &str, plan: &str, others: &[&str], target: &[&str]) -> PathBuf {
     let names = FIRST.iter().chain(others);
     let words: Vec<&str> = ["--profile", profile, "--features", "cora/measure"]
@@ -106,14 +109,14 @@ fn one_sided(profile: &str, plan: &str, others: &[&str], target: &[&str]) -> Pat
     built[FIRST[0]].parent().unwrap().to_owned()
 }
 
-/// Whether Rust can build for a target.
+/// Returns whether Rust can build for a target.
 fn is_installed(target: &str) -> bool {
     let asked =
         Command::new("rustc").args(["--print", "target-libdir", "--target", target]).output();
     asked.is_ok_and(|told| Path::new(String::from_utf8_lossy(&told.stdout).trim()).is_dir())
 }
 
-/// Cora's count and that of the loop by hand, by `<example>/<side>`; and why a side has none.
+/// Returns Cora's count and the handwritten loop's, by `<example>/<side>`, and why a side has none.
 fn beside_loops() -> (BTreeMap<String, [u64; 2]>, String) {
     let host = one_sided("release", "host-only", &[BENCH], &[]);
     let mut bench = Command::new(host.join(BENCH));

@@ -1,7 +1,7 @@
-//! Either half of a live run is killed, again and again, while the kernels of two namespaces talk
-//! through it by TCP: nothing hangs, no connection breaks, and every byte is the right one.
+//! Kills either half of a live run, again and again, while the kernels of two namespaces talk
+//! through it by TCP: nothing hangs, no connection breaks, and every byte is right.
 //!
-//! Ten kills, or as many as `CORA_KILLS` says; their moments follow from `CORA_SEED`.
+//! `CORA_KILLS` sets the number of kills (default 10); `CORA_SEED` sets their moments.
 #![expect(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
 
 use std::path::{Path, PathBuf};
@@ -19,25 +19,25 @@ use rustix::process::Signal;
 /// Connections that live through all kills.
 const CONNECTIONS: usize = 24;
 
-/// The firewall with durable connections, and changed in these further ways.
+/// Builds the firewall with durable connections and these further changes.
 fn build(name: &str, changes: &[(&str, &str)]) -> PathBuf {
     let durable = ("assured_by = Self::is_assured)", "assured_by = Self::is_assured, durable)");
     changed(name, "firewall", &[&[durable], changes].concat())
 }
 
-/// The firewall with rules, whose connections are durable, changed in these further ways.
+/// Builds the firewall with rules, durable connections and these further changes.
 fn firewall_with_rules(name: &str, changes: &[(&str, &str)]) -> PathBuf {
     let durable =
         ("assured_by = Self::is_assured\n", "assured_by = Self::is_assured,\n    durable\n");
     changed(name, "stateful-firewall", &[&[durable], changes].concat())
 }
 
-/// The NAT, nothing of it durable.
+/// Builds the NAT without durable states.
 fn forgetful_nat() -> PathBuf {
     changed("kills-forgetful", "nat", &[(", durable)]", ")]")])
 }
 
-/// The firewall, whose connections are durable.
+/// Builds the firewall with durable connections.
 fn firewall() -> PathBuf {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
     BUILT.get_or_init(|| build("kills-firewall", &[])).clone()
@@ -50,7 +50,7 @@ fn converse(site: &Site) -> Conversations {
     talks
 }
 
-/// Waits until each connection has gone on by so many exchanges, or one is seen to have broken.
+/// Waits until each connection has made `more` exchanges, or one has broken.
 fn wait_for(talks: &Conversations, more: u64) {
     let before = talks.rounds();
     let deadline = Instant::now() + Duration::from_secs(25);
@@ -65,13 +65,13 @@ fn variable(name: &str, otherwise: u64) -> u64 {
     said.map_or(otherwise, |text| text.parse().unwrap_or_else(|_| panic!("{name}={text}")))
 }
 
-/// Kills at random moments, of halves that `choose` picks. Behind a NAT no connection goes on
-/// without its session, nor without the pool that knows its port.
+/// Kills the halves that `choose` picks, at random moments. Behind a NAT a connection needs its
+/// session, and the pool that knows its port.
 fn kill_and_check(label: &str, kills: u64, choose: impl Fn(u64) -> &'static str) {
     kill_of(program("nat"), &[], label, kills, choose);
 }
 
-/// The same of another program, with these words on its command line.
+/// Does so with another program, with these words on its command line.
 fn kill_of(
     program: &Path,
     words: &[&str],
@@ -123,7 +123,7 @@ fn connections_outlive_whichever_half_is_killed() {
     kill_and_check("b", kills, |chance| if chance.is_multiple_of(2) { "__nic" } else { "__host" });
 }
 
-/// Of two pairs, one goes on while a half of the other is away.
+/// One of two pairs goes on while a half of the other is away.
 #[test]
 #[ignore = "minutes: cargo xtask test --all"]
 fn connections_of_several_pairs_outlive_any_half() {
@@ -139,8 +139,8 @@ fn connections_outlive_the_host_alone() {
     kill_and_check("h", variable("CORA_KILLS", 10).div_ceil(2), |_| "__host");
 }
 
-/// These tests can tell: of the same NAT, nothing durable, connections break. One that asks is
-/// picked up, and goes on if the pool lives and knows its port still; one that only listens is not.
+/// A control: connections of a NAT without durable states break. A connection that sends is picked
+/// up, and goes on if the pool lives and still knows its port. One that only listens is not.
 #[test]
 #[ignore = "minutes: cargo xtask test --all"]
 fn connections_of_a_nat_that_keeps_no_copies_break() {
@@ -152,10 +152,10 @@ fn connections_of_a_nat_that_keeps_no_copies_break() {
         let talks = converse(&site);
         let before = talks.rounds();
         site.kill(half);
-        // Each would have gone on by now.
+        // Every sound connection has gone on by now.
         sleep(Duration::from_secs(3));
         let went_on = before.iter().zip(talks.rounds()).map(|(before, now)| now > before + 20);
-        // Of each two, the second one listens. A flow that the host owned lives on without a NIC.
+        // The second of each two listens. A flow that the host owned lives on without a NIC.
         let went_on: Vec<bool> = went_on.skip(1).step_by(2).collect();
         let listen_on = went_on.iter().filter(|went_on| **went_on).count();
         talks.leave();
@@ -165,8 +165,7 @@ fn connections_of_a_nat_that_keeps_no_copies_break() {
     }
 }
 
-/// What waits for a host that is killed: its successor finds it, and says how many packets were
-/// lost.
+/// The successor of a killed host reads the waiting packets, and reports the number of lost ones.
 #[test]
 #[ignore = "minutes: cargo xtask test --all"]
 fn a_new_host_reads_what_the_dead_one_left_unread() {
@@ -189,8 +188,8 @@ fn a_new_host_reads_what_the_dead_one_left_unread() {
     assert!(lost >= Some(CONNECTIONS as u64), "{report}");
 }
 
-/// A second build whose entries have one more field, before one that was there: it takes the
-/// running one's place, and the server goes on to talk.
+/// A second build has one more field in its entries, before an old one. It takes the running one's
+/// place, and the server goes on.
 #[test]
 #[ignore = "minutes: cargo xtask test --all"]
 fn connections_outlive_another_build_with_more_fields() {
@@ -217,14 +216,14 @@ fn connections_outlive_another_build_with_more_fields() {
     }
 }
 
-/// How many connections get no further from now on.
+/// Returns the number of connections that make no progress from now on.
 fn stuck(talks: &Conversations) -> usize {
     let before = talks.rounds();
     wait_for(talks, 5);
     before.iter().zip(talks.rounds()).filter(|(before, now)| **before >= *now).count()
 }
 
-/// Ends a run whose program was replaced once: all connections go on until then.
+/// Ends a run after one replacement of its program: all connections go on until then.
 fn end_upgraded(site: Site, talks: Conversations) {
     let stuck = stuck(&talks);
     let faults = talks.end();
@@ -233,7 +232,7 @@ fn end_upgraded(site: Site, talks: Conversations) {
     assert_eq!(report["upgrades"], 1, "{report}");
 }
 
-/// Waits until each of these stands still while the others go on.
+/// Waits until each connection of `cut` stands still while the others go on.
 fn wait_until_cut(cut: &Conversations, others: &Conversations) {
     let deadline = Instant::now() + Duration::from_secs(15);
     while Instant::now() < deadline {
@@ -246,8 +245,8 @@ fn wait_until_cut(cut: &Conversations, others: &Conversations) {
     panic!("{:?} go on", cut.rounds());
 }
 
-/// Rules that change cut running connections that they deny, and leave the others; so they do after
-/// either half was killed, and after a file that is none. What is allowed again has to be opened
+/// New rules cut the running connections that they deny, and leave the others. This holds after a
+/// kill of either half, and after a wrong file. A connection that is allowed again has to be opened
 /// anew: the firewall picks no running connection up.
 #[test]
 #[ignore = "minutes: cargo xtask test --all"]
@@ -263,7 +262,7 @@ fn a_change_of_rules_cuts_what_it_denies_and_outlives_both_halves() {
     };
     let left = converse(&site);
     let address = "203.0.113.1:8".parse().unwrap();
-    // A client that gave up would not try to go on, whatever is allowed.
+    // A client that gave up would not try again, even if it were allowed.
     let patience = Duration::from_mins(2);
     let (inside, outside) = (&site.inside, &site.outside);
     let cut = Conversations::open_patient(inside, outside, address, CONNECTIONS, patience);
@@ -271,7 +270,7 @@ fn a_change_of_rules_cuts_what_it_denies_and_outlives_both_halves() {
     say("deny 203.0.113.1/32 8\n");
     site.signal(Signal::USR1);
     let denied = Instant::now();
-    // Whatever the NIC knew of it when it died.
+    // In any state of the NIC at its death.
     site.kill("__nic");
     wait_until_cut(&cut, &left);
     let stood = cut.rounds();
@@ -286,7 +285,7 @@ fn a_change_of_rules_cuts_what_it_denies_and_outlives_both_halves() {
     say("# nothing\n");
     site.signal(Signal::USR1);
     wait_for(&left, 20);
-    // Who got no answer asks again after twice the time that it waited before: all have by then.
+    // A client without an answer asks again after twice its last wait: all have by then.
     sleep(denied.elapsed() + Duration::from_secs(2));
     assert_eq!(cut.rounds(), stood, "what the firewall forgot goes on again");
     cut.leave();
@@ -307,9 +306,9 @@ fn a_change_of_rules_cuts_what_it_denies_and_outlives_both_halves() {
     assert!(dropped("not-allowed") > Some(0) && dropped("bad-tcp-state") > Some(0), "{report}");
 }
 
-/// A build whose entries are of another width takes the running one's place by the command, and
-/// makes its own of them: also of those of servers that talk while inside only listens. Before
-/// that, one that can't is refused.
+/// A build with entries of another width takes the running one's place by the command, and converts
+/// the entries: also those of servers that talk while inside only listens. Before that, a build
+/// that can't convert is refused.
 #[test]
 #[ignore = "minutes: cargo xtask test --all"]
 fn connections_outlive_a_build_that_converts_its_entries() {

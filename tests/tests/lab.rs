@@ -1,5 +1,5 @@
 //! Real programs talk through the firewall and the NAT, and through the kernel in their place:
-//! nothing disagrees. Nor does it of what policer and port-scan let pass.
+//! nothing disagrees. The same holds for the packets that policer and port-scan let pass.
 //!
 //! Needs root and the programs that `cargo xtask lab` installs; says SKIPPED otherwise.
 
@@ -17,7 +17,7 @@ use cora_tests::workshop::{program, room};
 const PROGRAMS: [&str; 8] =
     ["nft", "conntrack", "traceroute", "curl", "dnsmasq", "tcpdump", "ping", "ip"];
 
-/// What this machine lacks for it.
+/// Returns the first thing that this machine lacks for the test.
 fn lacking() -> Option<String> {
     let places = ["/usr/sbin", "/usr/bin", "/sbin", "/bin"];
     let is_there = |program: &&str| places.iter().any(|at| Path::new(at).join(program).is_file());
@@ -53,7 +53,7 @@ fn programs_see_through_cora_what_they_see_through_the_kernel() {
     let rows = run(&request).unwrap();
     let disagree = rows.iter().filter(|row| row.agree == Agree::No).count();
     assert_eq!(disagree, 0, "{}", Table(&rows));
-    // All of the checks were made, and flows did move while they were.
+    // All checks ran, and flows moved meanwhile.
     assert!(rows.iter().filter(|row| row.agree == Agree::Yes).count() > 60, "{}", Table(&rows));
     let moves = rows.iter().filter(|row| row.check == "moves of flows meanwhile");
     assert!(moves.clone().count() == 2 && moves.clone().all(|row| row.ours != "0"));

@@ -1,5 +1,5 @@
-//! A read-mostly state of a million places, 32 MB, and a sketch of 4 MB: both are made where they
-//! stay, on both sides, so no stack overflows; and every half judges by the same version.
+//! A read-mostly state of a million places, 32 MB, and a sketch of 4 MB. Both sides construct them
+//! in place, so no stack overflows; and every half judges by the same version.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -14,12 +14,12 @@ use cora_tests::workshop::{program, room};
 use cora_traffic::Profile;
 use serde_json::Value;
 
-/// It takes some seconds, of which most are spent on moving versions.
+/// Upper bound on a run, which takes some seconds, most of them to move versions.
 const LIMIT: Duration = Duration::from_mins(3);
 const PACKETS: u64 = 20_000;
 const OTHERS: u32 = 50_000;
 
-/// Subscribers: every second inside address of the capture, barred if `bars` says so, and others.
+/// Returns subscribers: every second inside address of the capture with `bars`, and others.
 fn subscribers(inside: &BTreeSet<String>, bars: &str) -> String {
     let mut text = String::new();
     for address in inside.iter().step_by(2) {
@@ -70,7 +70,7 @@ fn a_million_subscribers_are_the_same_at_every_half() {
     for nic in ["native", "emulated"] {
         assert_eq!(outcomes(&mut command(nic, &capture, &barred)), host_alone, "{nic}");
     }
-    // A version that crosses between two packets: 32,000 pieces.
+    // A version that arrives between two packets: 32,000 pieces.
     let change = format!("{}:Subscribers={}", PACKETS / 2, open.display());
     let changed = |nic: &str| outcomes(command(nic, &capture, &barred).args(["--change", &change]));
     let expected = changed("off");

@@ -1,6 +1,5 @@
-//! A NIC half that was taken over: it writes what no sound one does, hangs, dies, or tries to get
-//! at what is not its own. It is ended and replaced, nobody else is, and every packet has an
-//! outcome.
+//! A compromised NIC half: it writes records that no sound half writes, hangs, dies, or reaches for
+//! foreign resources. It is ended and replaced alone, and every packet has an outcome.
 
 use std::fs::OpenOptions;
 use std::process::Command;
@@ -22,25 +21,25 @@ mod live;
 use liar::{Liar, Lie, PUNT, WIRE_IN, WIRE_OUT};
 use live::{Live, SOON, resident, signal, words_of};
 
-/// Something that a NIC half does, and what the run says of it.
+/// The name of a deed of a NIC half, the deed, and the message of the run about it.
 type Deed = (&'static str, fn(&Liar) -> bool, &'static str);
 
-/// Does these things in the place of the NIC half, one after the other, each in another one's
-/// place: the NIC half is replaced each time, and nobody else.
+/// Does these deeds one after the other, each in the place of a fresh NIC half. Each time the NIC
+/// half alone is replaced.
 fn each_ends_the_nic_alone(name: &str, deeds: &[Deed]) {
     let live = Live::start(name, program("keeper"), &[]);
     let host = live.half("host");
     let mut nic = live.half("nic");
     for (what, does, _) in deeds {
-        // It does nothing else meanwhile.
+        // The NIC half is stopped meanwhile.
         signal(nic, Signal::STOP);
         sleep(Duration::from_millis(20));
         let (liar, begun) = (Liar::of(nic), Instant::now());
         assert!(does(&liar), "{what}: there is no room");
         nic = live.next("nic", nic);
-        // Long before it could be taken for one that stands still.
+        // Long before the time limit for a half that stands still.
         assert!(begun.elapsed() < Duration::from_millis(1500), "{what}: {:?}", begun.elapsed());
-        // One that lives for a while is no NIC that keeps dying.
+        // A NIC that lives for a while does not count as one that keeps dying.
         sleep(Duration::from_millis(300));
     }
     assert_eq!(live.half("host"), host, "the host noticed, and did nothing wrong");
@@ -82,7 +81,7 @@ fn an_index_that_can_not_be_ends_the_nic_alone() {
     );
 }
 
-/// The host had no word of it: its successor reads the record, and goes on.
+/// The host dies before it reads the record: its successor reads it, and goes on.
 #[test]
 fn a_record_that_makes_no_sense_does_not_end_host_after_host() {
     let live = Live::start("catch-up", program("keeper"), &[]);
@@ -91,7 +90,7 @@ fn a_record_that_makes_no_sense_does_not_end_host_after_host() {
     signal(nic, Signal::STOP);
     sleep(Duration::from_millis(20));
     Liar::of(nic).tells_host(77, &[0; 8]);
-    // The NIC half would write over it.
+    // A running NIC half would overwrite the record.
     signal(host, Signal::KILL);
     live.next("host", host);
     live.next("nic", nic);
@@ -101,7 +100,7 @@ fn a_record_that_makes_no_sense_does_not_end_host_after_host() {
     assert!(ended.stderr.contains(said), "{}", ended.stderr);
 }
 
-/// A run on a capture goes on with another NIC, too, if its states are durable.
+/// A run on a capture also goes on with another NIC, if its states are durable.
 #[test]
 fn a_record_that_makes_no_sense_does_not_end_a_run_on_a_capture() {
     let capture = room("liars-capture").join("mix.pcap");
@@ -125,7 +124,7 @@ fn a_record_that_makes_no_sense_does_not_end_a_run_on_a_capture() {
     assert_eq!((sum, report["restarts"]["NIC"].as_u64()), (24_000, Some(2)), "{report:#}");
 }
 
-/// The header belongs to nobody who is trusted: whatever stands there, another NIC works.
+/// No trusted process relies on the header: with any content, another NIC works.
 #[test]
 fn nonsense_in_the_header_ends_no_run() {
     let live = Live::start("header", program("keeper"), &[]);
@@ -161,7 +160,7 @@ fn a_nic_has_nothing_that_is_not_its_own() {
     assert_eq!(files(nic), [region]);
     let own = ["/memfd:cora-account", region, region, region, "/memfd:cora-version"];
     assert_eq!(files(host), own);
-    // The region that it shares can't be taken away below the others.
+    // It can't truncate the shared region under the others.
     let number = &words_of(nic)[2];
     let path = format!("/proc/{nic}/fd/{number}");
     let file = OpenOptions::new().read(true).write(true).open(path).unwrap();
@@ -190,14 +189,14 @@ fn a_nic_that_takes_nothing_takes_no_memory_either() {
     }
     let after = live.next("nic", nic);
     assert_ne!(after, nic);
-    // 16 MiB may wait; the entries of their flows take some, too.
+    // 16 MiB may wait; the entries of their flows also take memory.
     assert!(most < before + (96 << 10), "{before} KiB became {most} KiB");
     let ended = live.end();
     assert!(ended.stderr.contains("the NIC took nothing from the host"), "{}", ended.stderr);
     assert_eq!((ended.count("/broke_protocol"), ended.count("/restarts/host")), (1, 0));
 }
 
-/// Two seconds are enough, the status says it before, and it is named.
+/// The detection takes two seconds; the status shows it before, and a message names the half.
 #[test]
 fn a_half_that_stands_still_is_noticed_soon_and_named() {
     let live = Live::start("still", program("keeper"), &[]);
@@ -220,7 +219,7 @@ fn a_half_that_stands_still_is_noticed_soon_and_named() {
     }
 }
 
-/// The host's heartbeat is nothing that a NIC can write.
+/// A NIC can't write the host's heartbeat.
 #[test]
 fn a_nic_does_not_hide_a_host_that_hangs() {
     let live = Live::start("hidden", program("keeper"), &[]);
@@ -250,7 +249,7 @@ fn whatever_dies_every_packet_has_an_outcome() {
         }
         sleep(Duration::from_millis(100));
     }
-    // It checks the sums.
+    // `end` checks the sums.
     let ended = live.end();
     assert_eq!((ended.count("/restarts/NIC"), ended.count("/restarts/host")), (3, 3));
 }
@@ -259,7 +258,7 @@ fn whatever_dies_every_packet_has_an_outcome() {
 fn copies_that_are_damaged_are_told() {
     let live = Live::start("damaged", program("keeper"), &[]);
     let host = live.half("host");
-    // The replica memory is the second file that a host is told of.
+    // The replica memory is the second file descriptor on a host's command line.
     let (file, bytes) = (&words_of(host)[4], words_of(host)[5].parse().unwrap());
     let file = OpenOptions::new().read(true).write(true).open(format!("/proc/{host}/fd/{file}"));
     let file = file.unwrap();
@@ -278,7 +277,7 @@ fn copies_that_are_damaged_are_told() {
     assert!(ended.stderr.contains("copies of durable entries are damaged"), "{}", ended.stderr);
 }
 
-/// It is not started a thousand times, nor told of each time; and it never ends the run.
+/// Restarts are limited, not every one is reported, and the run never ends.
 #[test]
 fn a_nic_that_keeps_dying_is_started_after_pauses() {
     let live = Live::start("keeps-dying", program("keeper"), &[]);
@@ -304,8 +303,8 @@ fn a_nic_that_keeps_dying_is_started_after_pauses() {
     assert!(ended.stderr.contains("times more that were not told"), "{}", ended.stderr);
 }
 
-/// As the error about missing rights advises: the kernel forgets with whom a program ends whose
-/// file has capabilities.
+/// The error about missing rights advises capabilities. For a file with capabilities, the kernel
+/// clears the parent-death signal.
 #[test]
 fn halves_of_a_program_with_capabilities_end_with_their_supervisor() {
     let own = room("liars-capabilities").join("keeper");
@@ -328,7 +327,7 @@ fn halves_of_a_program_with_capabilities_end_with_their_supervisor() {
     assert!(all, "halves outlive their supervisor");
 }
 
-/// A NIC that begins, and hides that it came to its region, is replaced when it had time to begin.
+/// A NIC that starts, and hides its arrival at its region, is replaced after the time to start.
 #[test]
 #[ignore = "minutes: cargo xtask test --all"]
 fn a_nic_that_never_says_that_it_works_is_replaced() {
@@ -348,7 +347,7 @@ fn a_nic_that_never_says_that_it_works_is_replaced() {
     assert!(ended.stderr.contains("was not at the current region"), "{}", ended.stderr);
 }
 
-/// Minutes of drawn lies against real programs: none of them ends by a signal, and no run ends.
+/// Minutes of random lies to real programs: no half ends by a signal, and no run ends.
 #[test]
 #[ignore = "minutes: cargo xtask test --all"]
 fn no_lie_ends_anybody_but_the_nic() {
@@ -385,7 +384,7 @@ fn no_lie_ends_anybody_but_the_nic() {
             }
         }
         if nic != 0 {
-            // The one that it stopped last may live still.
+            // The last one that it stopped may still live.
             signal(nic, Signal::CONT);
         }
         live.wait_until_it_works();

@@ -1,5 +1,5 @@
-//! Live runs in the hands of their operators: signals, logs that nobody reads, full disks, builds
-//! that can't take over, wrong files. Frames come from memory, or by TAP interfaces.
+//! Live runs and their operators: signals, unread logs, full disks, builds that can't take over,
+//! wrong files. Frames come from memory, or by TAP interfaces.
 #![expect(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
 
 use std::fs;
@@ -17,12 +17,12 @@ use cora_tests::{executable, tell};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use serde_json::{Value, json};
 
-/// A run ends well before this, or hangs.
+/// Upper bound on a run; a longer one hangs.
 const LIMIT: Duration = Duration::from_secs(25);
-/// Both halves work well before this.
+/// Upper bound on the time until both halves work.
 const SOON: Duration = Duration::from_secs(10);
 
-/// Fifty flows from inside, and no end of frames from outside.
+/// Fifty flows from inside, and endless frames from outside.
 const MEMORY: &str = "inside=mem:flows=50;size=60;count=5000,outside=mem:flows=5;size=60";
 
 /// A program that runs live, in a process group of its own.
@@ -32,7 +32,7 @@ struct Live {
     place: PathBuf,
 }
 
-/// How such a run ended: its exit status, its report, and its log.
+/// The end of such a run: its exit status, its report, and its log.
 struct Report {
     code: Option<i32>,
     json: Value,
@@ -40,7 +40,7 @@ struct Report {
 }
 
 impl Live {
-    /// A copy of the program, which other builds may replace.
+    /// Copies the program, so that other builds may replace it, and returns its command.
     fn command(name: &str, ports: &str, words: &[&str]) -> (Command, PathBuf, PathBuf) {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let room = room(&format!("live-{}", NUMBER.fetch_add(1, Ordering::Relaxed)));
@@ -59,12 +59,12 @@ impl Live {
         Self { child: command.spawn().unwrap(), room, place }.ready()
     }
 
-    /// Between two TAP interfaces, which no frame comes by; none where there can't be any.
+    /// Starts it between two TAP interfaces without frames; `None` if the machine can't have any.
     fn quiet(name: &str, words: &[&str]) -> Option<Self> {
         taps().map(|ports| Self::start(name, &ports, words))
     }
 
-    /// Once both halves work.
+    /// Waits until both halves work.
     fn ready(mut self) -> Self {
         let works = wait_until(SOON, || self.works());
         if !works {
@@ -94,24 +94,24 @@ impl Live {
         kill_process(self.pid(), signal).unwrap();
     }
 
-    /// As a terminal does by Ctrl-C.
+    /// Sends a signal to all processes, as a terminal does by Ctrl-C.
     fn signal_all(&self, signal: Signal) {
         kill_process_group(self.pid(), signal).unwrap();
     }
 
-    /// A program under the name of the running one: a shell script.
+    /// Makes a shell script under the name of the running program.
     fn script(&self, name: &str, text: &str) -> PathBuf {
         let path = self.room.join(name);
         executable::script(&path, text);
         path
     }
 
-    /// What it said so far.
+    /// Returns the log so far.
     fn log(&self) -> String {
         fs::read_to_string(self.room.join("log")).unwrap_or_default()
     }
 
-    /// Ends it as an operator does; its account.
+    /// Ends the run as an operator does, and returns its report.
     fn finish(self) -> Report {
         self.signal(Signal::INT);
         self.end()
@@ -135,7 +135,7 @@ impl Drop for Live {
     }
 }
 
-/// Two interfaces for a run; none where there can't be any.
+/// Returns two interfaces for a run; `None` if the machine can't have any.
 fn taps() -> Option<String> {
     static NUMBER: AtomicU32 = AtomicU32::new(0);
     if !Path::new("/dev/net/tun").exists() || !rustix::process::geteuid().is_root() {
@@ -153,7 +153,7 @@ fn text(stream: Option<impl std::io::Read>) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// Kills it, and waits until both work again.
+/// Kills a half, and waits until both work again.
 fn kill_half(run: &Live, command: &str) {
     let before = run.ask("status")["generation"].as_u64();
     send(child(run.child.id(), command).unwrap(), Signal::KILL);
@@ -175,7 +175,7 @@ fn a_signal_to_all_three_processes_ends_a_run_in_good_order() {
             run.ask("status")["tables"]["Flow"]["entries"].as_u64() >= Some(50)
         });
         assert!(told, "{}", run.ask("status"));
-        // What asks for something else is obeyed by the supervisor alone, too.
+        // The supervisor alone obeys other signals, too.
         run.signal_all(Signal::USR1);
         let path = run.room.join("state.json");
         run.signal_all(signal);
@@ -237,14 +237,14 @@ fn a_hang_up_that_is_ignored_at_the_start_stays_so() {
     assert_eq!(run.finish().code, Some(0));
 }
 
-/// Whatever becomes of the log, the run goes on when a half dies, and reports.
+/// For every fate of the log, the run goes on after the death of a half, and reports.
 #[test]
 fn a_log_that_can_not_be_written_ends_nothing() {
     let full = || Stdio::from(fs::File::create("/dev/full").unwrap());
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
     let (stuck, stuffed) = std::io::pipe().unwrap();
-    // A pipe holds 64 KiB; its reader is there, and never reads.
+    // A pipe holds 64 KiB; its reader exists, but never reads.
     rustix::fs::fcntl_setfl(&stuffed, rustix::fs::OFlags::NONBLOCK).unwrap();
     while (&stuffed).write(&[b'\n'; 4096]).is_ok() {}
     rustix::fs::fcntl_setfl(&stuffed, rustix::fs::OFlags::empty()).unwrap();
@@ -262,7 +262,7 @@ fn a_log_that_can_not_be_written_ends_nothing() {
     drop(stuck);
 }
 
-/// `ulimit -f` is an error of what is written, not the death of who writes it.
+/// `ulimit -f` makes a write fail, and does not kill the writer.
 #[test]
 fn files_that_may_not_grow_are_told() {
     let program = &program("flow-monitor");
@@ -276,7 +276,7 @@ fn files_that_may_not_grow_are_told() {
     let log = String::from_utf8_lossy(&ended.stderr).into_owned();
     assert_eq!(ended.status.code(), Some(1), "{log}");
     assert!(log.contains("File too large"), "{log}");
-    // 1 GiB, which both halves' memory fits into, is no limit to them.
+    // 1 GiB is no limit for either half: its memory fits.
     let ended = limited(2 << 20, &["--live", MEMORY]);
     assert_eq!(ended.status.code(), Some(0), "{}", String::from_utf8_lossy(&ended.stderr));
 }
@@ -319,7 +319,7 @@ fn a_build_that_can_not_take_over_is_refused_and_holds_nothing_up() {
         let asked = format!("check {}", path.display());
         std::thread::scope(|scope| {
             let answer = scope.spawn(|| run.ask(&asked));
-            // Meanwhile others are served, which takes the wire's thread no time either.
+            // Meanwhile the run answers others, and the wire's thread loses no time.
             while !answer.is_finished() {
                 let begun = Instant::now();
                 assert_eq!(run.ask("status")["works"], true, "{text}");
@@ -331,7 +331,7 @@ fn a_build_that_can_not_take_over_is_refused_and_holds_nothing_up() {
             assert!(error.contains(why), "{text}: {answer}");
         });
     }
-    // As somebody types who put it in place first.
+    // An operator may put the build in place first.
     fs::rename(run.room.join("new"), &run.place).unwrap();
     run.signal(Signal::HUP);
     let refused = || run.log().contains("the program goes on as it is: ");
@@ -341,7 +341,7 @@ fn a_build_that_can_not_take_over_is_refused_and_holds_nothing_up() {
     assert_eq!(code, Some(0), "{log}");
 }
 
-/// It shows that it can, and then becomes another one: the program before comes back.
+/// The build passes the check, and then becomes another program: the old one comes back.
 #[test]
 fn a_build_that_fails_when_it_has_taken_over_gives_the_place_back() {
     let Some(run) = Live::quiet("keeper", &[]) else { return };
@@ -390,7 +390,7 @@ fn who_would_lose_all_connections_is_asked_first() {
     assert_eq!(run.finish().code, Some(0));
 }
 
-/// A file on storage that hangs, a wrong one, and a right one.
+/// A file on storage that hangs, a wrong file, and a right one.
 #[test]
 fn files_of_the_configuration_hold_nothing_up() {
     let Some(ports) = taps() else { return };
@@ -410,7 +410,7 @@ fn files_of_the_configuration_hold_nothing_up() {
             assert!(begun.elapsed() < Duration::from_secs(1), "it is held up");
             std::thread::sleep(Duration::from_millis(25));
         }
-        // Somebody writes at last.
+        // The writer writes at last.
         let mut pipe = fs::File::options().write(true).open(&rules).unwrap();
         pipe.write_all(b"deny 203.0.113.1/32 8\n").unwrap();
         drop(pipe);
@@ -427,8 +427,8 @@ fn files_of_the_configuration_hold_nothing_up() {
     assert!(log.contains("version 2 stays in force: rules.txt"), "{log}");
 }
 
-/// What is wrong is said once, before a port is opened: there is no interface of these names, and
-/// no word of it.
+/// A wrong option gives one message, before a port is opened: the interfaces of these names don't
+/// exist, and no message says so.
 #[test]
 fn what_is_refused_at_the_start_is_said_once() {
     let room = room("live-refused");
@@ -459,7 +459,7 @@ fn what_is_refused_at_the_start_is_said_once() {
     assert_eq!(fs::read_to_string(path("precious")).unwrap(), "precious");
 }
 
-/// A run of nothing but text has outcomes in it.
+/// A run with text alone reports outcomes.
 #[test]
 fn the_text_of_a_live_run_has_outcomes() {
     let mut command = Command::new(program("firewall"));
@@ -471,7 +471,7 @@ fn the_text_of_a_live_run_has_outcomes() {
     assert!(lines.any(|line| line.contains("= packets in")), "{text}");
 }
 
-/// Whoever watches at a terminal reads how far it is; a log has no such lines.
+/// A user at a terminal sees the progress of a run; a log has no such lines.
 #[test]
 fn a_terminal_is_told_how_far_a_run_is() {
     let there = Command::new("script").arg("--version").output();

@@ -1,5 +1,5 @@
-//! What `cargo cora measure` counts, against counting by hand: which way each packet of a small
-//! capture takes.
+//! The counts of `cargo cora measure`, against counts by hand of the route of each packet of a
+//! small capture.
 #![expect(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
 
 use std::collections::BTreeMap;
@@ -21,17 +21,17 @@ const SYN: u8 = 0x02;
 const RST: u8 = 0x04;
 const ACK: u8 = 0x10;
 
-/// An inside client, a server outside, and the NAT's own address.
+/// An inside client, an outside server, and the NAT's own address.
 const CLIENT: [u8; 4] = [10, 0, 0, 1];
 const SERVER: [u8; 4] = [203, 0, 113, 9];
 const NAT: [u8; 4] = [192, 0, 2, 1];
-/// The first port that the NAT gives away.
+/// The first port that the NAT leases.
 const LEASED: u16 = 32_768;
 
 type End = ([u8; 4], u16);
 
-/// An IPv4 packet with this protocol, and these bytes behind its ports. The transport's checksum is
-/// nobody's concern here.
+/// Returns an IPv4 packet with this protocol, and these bytes behind its ports. Its transport
+/// checksum is irrelevant here.
 fn ipv4(protocol: u8, from: End, to: End, fragment: u16, rest: &[u8]) -> Vec<u8> {
     let mut frame = vec![0x02, 0, 0, 0, 0, 1, 0x02, 0, 0, 0, 0, 2, 0x08, 0x00, 0x45, 0];
     frame.extend((24 + rest.len() as u16).to_be_bytes());
@@ -60,7 +60,7 @@ fn fragment() -> Vec<u8> {
     ipv4(17, (CLIENT, 7), (SERVER, 7), 0x2000, &[0; 8])
 }
 
-/// Who has an address: what neither program looks at.
+/// Returns an ARP request: neither program looks at it.
 fn arp() -> Vec<u8> {
     let mut frame = vec![0xff; 6];
     frame.extend([0x02, 0, 0, 0, 0, 2, 0x08, 0x06, 0, 1, 8, 0, 6, 4, 0, 1]);
@@ -78,17 +78,17 @@ fn capture(name: &str, frames: &[Vec<u8>]) -> PathBuf {
     path
 }
 
-/// Every example, as it notes what packets do.
+/// Builds the firewall and the NAT with a trace of their packets.
 fn traced() -> &'static BTreeMap<String, PathBuf> {
     static TRACED: OnceLock<BTreeMap<String, PathBuf>> = OnceLock::new();
     TRACED.get_or_init(|| {
-        // What packets do is no question of speed.
+        // The route of a packet is independent of speed.
         let words = ["--features", "cora/trace", "--package", "firewall", "--package", "nat"];
         programs(&words, Some(Path::new("host-only")), "traced")
     })
 }
 
-/// The graph of a program, and what it told of a run.
+/// Returns the graph of a program, and its observations of a run.
 fn observe(program: &Path, capture: &Path) -> (Graph, Observed) {
     let told = |words: &[&str]| {
         let output = Command::new(program).args(words).output().unwrap();
@@ -101,13 +101,13 @@ fn observe(program: &Path, capture: &Path) -> (Graph, Observed) {
     (graph, observed.unwrap())
 }
 
-/// Flows of three packets and more, and the rest.
+/// Returns borders of two classes: flows of three packets and more, and the rest.
 fn borders() -> BTreeMap<String, Borders> {
     let borders = || Borders::of([3, 1]);
     ["FiveTuple", "SourceAddress"].map(|key| (key.to_owned(), borders())).into()
 }
 
-/// A route as its only handler's path: `write Session, transmit`.
+/// Returns a route as its only handler's path: `write Session, transmit`.
 fn spelled(graph: &Graph, steps: &[(usize, usize)]) -> String {
     let [(handler, path)] = steps else { panic!("one handler, and not {steps:?}") };
     let path = &graph.chain[*handler].paths[*path];
@@ -119,7 +119,7 @@ fn spelled(graph: &Graph, steps: &[(usize, usize)]) -> String {
     words.join(", ").to_lowercase()
 }
 
-/// Packets per route, spelled.
+/// Counts packets by route, as text.
 fn per_route(graph: &Graph, measured: &Measured) -> BTreeMap<String, u64> {
     let routes = measured.measurement.routes.iter().zip(measured.per_route());
     let mut counts = BTreeMap::new();
@@ -141,9 +141,9 @@ fn the_firewalls_packets_are_counted_as_by_hand() {
         tcp(client, server, SYN),       // opens
         tcp(server, client, SYN | ACK), // is followed
         tcp(client, server, ACK),       // is followed
-        tcp(client, server, 0),         // what no segment is: dropped
+        tcp(client, server, 0),         // no valid segment: dropped
         tcp(client, server, RST | ACK), // is followed, and closes
-        udp(stranger, client),          // from outside, asked by nobody
+        udp(stranger, client),          // from outside, unsolicited
         udp(client, stranger),          // opens
         udp(stranger, client),          // is followed
         fragment(),                     // has no five-tuple
@@ -162,8 +162,8 @@ fn the_firewalls_packets_are_counted_as_by_hand() {
         ])
     );
     assert_eq!(measured.fits.exact, frames.len() as u64, "{:?}", measured.fits);
-    // By five-tuple: the TCP connection has five packets, the exchange over UDP three; two have
-    // none.
+    // By five-tuple: the TCP connection has five packets, the exchange over UDP has three, and two
+    // packets have no five-tuple.
     let classes = &measured.measurement.counts["FiveTuple"];
     let sums: Vec<u64> = classes.iter().map(|class| class.iter().sum()).collect();
     assert_eq!(sums, [8, 2], "the lightest class has what belongs to no flow");
@@ -179,10 +179,10 @@ fn the_nats_packets_are_counted_as_by_hand() {
         udp(asker, dns),                           // leases the first port
         udp(asker, dns),                           // is translated
         udp(dns, (NAT, LEASED)),                   // is translated back
-        udp(dns, (NAT, LEASED + 9)),               // asked by nobody: dropped, and no time asked
+        udp(dns, (NAT, LEASED + 9)),               // unsolicited: dropped, no time read
         tcp(web, server, SYN),                     // leases the second port
         tcp(server, (NAT, LEASED + 1), SYN | ACK), // is translated back, for as long as before
-        tcp(web, server, 0),                       // what no segment is: dropped
+        tcp(web, server, 0),                       // no valid segment: dropped
         tcp(web, server, RST | ACK),               // closes: its lease is cut short
         fragment(),                                // has no five-tuple
         arp(),                                     // passes
@@ -205,7 +205,7 @@ fn the_nats_packets_are_counted_as_by_hand() {
     sums_agree(&measured.measurement);
 }
 
-/// Whatever key classes are drawn by, each packet is in one class and took one route.
+/// Asserts that, for every key of classes, each packet is in one class and took one route.
 fn sums_agree(measurement: &Measurement) {
     for (key, classes) in &measurement.counts {
         assert_eq!(classes.iter().flatten().sum::<u64>(), measurement.packets, "{key}");
@@ -229,7 +229,7 @@ fn a_build_that_notes_says_so_and_others_refuse() {
     assert!(told.contains("`cargo cora measure` makes one that does"), "{told}");
 }
 
-/// The whole command, with what this machine has of emulators.
+/// The whole command, with the emulators of this machine.
 #[test]
 #[ignore = "minutes: cargo xtask test --all"]
 fn the_command_keeps_what_it_measured() {
@@ -237,7 +237,7 @@ fn the_command_keeps_what_it_measured() {
     let (capture, out) = (room.join("mix.pcap"), room.join("cora.measured.json"));
     captures::generate(Profile::Mix, 5, 3_000, 300, &capture);
     let mut command = cora();
-    // What is counted is what a release does, nearly: in development nothing is optimised.
+    // A counted program needs a build near a release: the development profile does not optimise.
     command.args(["measure", "firewall", "--profile", "counted", "--in"]).arg(&capture);
     command.arg("--out").arg(&out);
     let ended = process::run(&mut command, std::time::Duration::from_mins(30)).well("measure");
@@ -246,7 +246,7 @@ fn the_command_keeps_what_it_measured() {
     let text = std::fs::read_to_string(&out).unwrap();
     let measurement = Measurement::from_json(&text, &graph).unwrap();
     assert!(measurement.packets >= 3_000 && measurement.capture == "mix", "{text}");
-    // What makes an entry costs more than what finds one, at either side.
+    // A packet that makes an entry costs more than one that finds an entry, at either side.
     let cost = |wanted: &str| {
         let mut routes = measurement.routes.iter();
         let route = routes.find(|route| spelled(&graph, &route.steps) == wanted).unwrap();
@@ -258,7 +258,7 @@ fn the_command_keeps_what_it_measured() {
     assert!(more(first.0, steady.0) && more(first.1, steady.1), "{first:?} and {steady:?}");
     for side in [steady.0, steady.1] {
         assert!((100.0..5_000.0).contains(&side.instructions), "{steady:?}");
-        // Which flow comes next, no predictor knows; but most branches of a packet are those of any
+        // No predictor knows the next flow; but most branches of a packet are equal to those of any
         // other.
         assert!((0.01..20.0).contains(&side.mispredictions), "{steady:?}");
     }

@@ -1,4 +1,4 @@
-//! The controller in real runs: results are those of the host alone, and its log replays to the
+//! The controller in real runs: the results are those of the host alone, and its log replays to the
 //! same decisions.
 #![expect(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
 
@@ -12,10 +12,10 @@ use cora_tests::process::{run, start_fed};
 use cora_tests::workshop::{cora, program, room};
 use cora_traffic::Profile;
 
-/// A run takes some seconds; a hang is none.
+/// Upper bound on a run, which takes some seconds; a longer one hangs.
 const LIMIT: Duration = Duration::from_mins(2);
 
-/// Outcomes, and the final state.
+/// Returns outcomes, and the final state.
 fn left(program: &Path, words: &[&str], capture: &Path, state: &Path) -> (String, Vec<u8>) {
     let mut command = Command::new(program);
     command.args(["run", "--json", "--in", "/dev/stdin", "--state-out"]).arg(state).args(words);
@@ -42,7 +42,7 @@ fn a_real_run_is_right_and_its_log_replays() {
     assert!(replayed.stdout.contains("decided anew, all are the same"), "{}", replayed.stdout);
     assert!(replayed.stdout.contains("it begins with the plan's admission"), "{}", replayed.stdout);
 
-    // The same log with another decision in one line is refused.
+    // The replay refuses the log with another decision in one line.
     let text = std::fs::read_to_string(&log).unwrap();
     let changed = text.replacen("it begins", "it began", 1);
     assert_ne!(changed, text);
@@ -51,7 +51,7 @@ fn a_real_run_is_right_and_its_log_replays() {
     assert_eq!(refused.code, Some(1), "{}{}", refused.stdout, refused.stderr);
     assert!(refused.stderr.contains("another decision comes out"), "{}", refused.stderr);
 
-    // And what is no log is said to be none.
+    // It also refuses a file that is not a log.
     File::create(&log).unwrap();
     let refused = run(cora().arg("replay").arg(&log), LIMIT);
     assert!(refused.stderr.contains("not that of a log of moves"), "{}", refused.stderr);

@@ -1,4 +1,4 @@
-//! What `cargo cora new` makes works as it stands, outside of any workspace: its test, and each
+//! The output of `cargo cora new` works unchanged, outside of any workspace: its test, and each
 //! line of its page.
 
 use std::fs;
@@ -10,7 +10,7 @@ use cora_tests::workshop::{cargo, cora, root};
 
 const LIMIT: Duration = Duration::from_mins(20);
 
-/// A new package in a directory that is nobody's; gone in the end.
+/// A new package in a directory outside of any workspace; removed in the end.
 struct New(PathBuf);
 
 impl New {
@@ -26,7 +26,7 @@ impl New {
         fs::read_to_string(self.0.join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
     }
 
-    /// The words behind `cargo cora` of each command in its page.
+    /// Returns the words behind `cargo cora` of each command on its page.
     fn commands(&self) -> Vec<Vec<String>> {
         let page = self.file("src/main.rs");
         let commands = page.split('`').filter_map(|quoted| quoted.strip_prefix("cargo cora "));

@@ -1,11 +1,11 @@
-//! Frames that no sender should send, under every plan: each has exactly one named outcome, what
-//! leaves is the same flow by flow, and so are all outcomes and the final state; nothing panics.
+//! Frames that no sender should send, under every plan. Each has exactly one named outcome. The
+//! output flow by flow, all outcomes and the final state are equal; nothing panics.
 //!
-//! First comes the collection (`cora-traffic odd`), every frame of which is odd in one way, behind
-//! usual traffic; then usual traffic over and over, most frames of it changed by chance
-//! (`cora-traffic mutate`). Programs are built with checks of arithmetic and assertions.
+//! First comes the collection (`cora-traffic odd`): usual traffic, and frames behind it that are
+//! each odd in one way. Then comes repeated usual traffic with random changes to most frames
+//! (`cora-traffic mutate`). Programs are built with overflow checks and assertions.
 //!
-//! `CORA_ODD=10000000` has so many changed packets for each program.
+//! `CORA_ODD=10000000` sets the number of changed packets for each program.
 
 #[expect(dead_code, reason = "shared with the oracle, which has more captures")]
 #[path = "equivalence/input.rs"]
@@ -39,13 +39,13 @@ use input::Input;
 use order::Group;
 use way::{Feed, Left, Way};
 
-/// Changed packets for each program in a run of some minutes, and in one of all tests.
+/// Changed packets for each program, in a quick run and in a full run.
 const FEW: [u64; 2] = [4_000, 20_000];
-/// Packets that are run at once.
+/// Packets in one run.
 const AT_ONCE: u64 = 250_000;
 
-/// How programs are run, beside the host alone: the first ones in all ways where all is tested.
-/// Flows move by chance in the last one.
+/// The ways to run programs, beside the host alone: all for the first ones in a full run. Flows
+/// move at random in the last one.
 const WAYS: [Way; 4] = [
     Way { plan: "host-only", nic: "native", feed: Feed::Whole, moves: None },
     Way { plan: "nic-only", nic: "native", feed: Feed::Whole, moves: None },
@@ -73,14 +73,13 @@ fn balancer() {
     ask("balancer");
 }
 
-/// Split alone, as the oracle has them.
+/// The newer examples run under `split` alone, as in the oracle.
 #[test]
 fn the_newer_examples() {
     EXAMPLES.into_iter().filter(|name| !FIRST.contains(name)).for_each(ask);
 }
 
-/// What the parse says of each frame of the collection, as it is kept in
-/// `tests/golden/odd-packets.txt`.
+/// The parse of each frame of the collection, as kept in `tests/golden/odd-packets.txt`.
 #[test]
 fn every_odd_frame_is_read_as_it_was() -> Result<(), String> {
     let mut text = String::new();
@@ -102,7 +101,7 @@ fn number_of_changed() -> u64 {
     })
 }
 
-/// The collection, then changed packets, in all ways.
+/// Runs the collection, then changed packets, in all ways.
 fn ask(name: &'static str) {
     let begun = Instant::now();
     let room = workshop::room(&format!("odd/{name}"));
@@ -113,7 +112,7 @@ fn ask(name: &'static str) {
     let mut asked = Asked { name, room, input, outcomes: BTreeMap::new(), packets: 0 };
     let collection = asked.collection();
     asked.in_all_ways(&collection, 0);
-    // One frame of the collection is longer than the longest that a ring carries.
+    // One frame of the collection is longer than the limit of a ring.
     assert!(asked.outcomes.contains_key("too-long"), "{name}: {:?}", asked.outcomes);
     let (changed, mut done) = (number_of_changed(), 0);
     while done < changed {
@@ -123,7 +122,7 @@ fn ask(name: &'static str) {
         done += some;
     }
     let Asked { outcomes, packets, room, .. } = asked;
-    // Who looks for what failed finds it; what passed takes place alone.
+    // A failed test keeps its files for inspection; passed ones only take space.
     std::fs::remove_dir_all(&room).expect("it is ours");
     let took = begun.elapsed().as_secs();
     tell(&format!(
@@ -136,13 +135,13 @@ struct Asked {
     name: &'static str,
     room: PathBuf,
     input: Input,
-    /// What became of all packets, on the host alone.
+    /// The outcomes of all packets, on the host alone.
     outcomes: BTreeMap<String, u64>,
     packets: u64,
 }
 
 impl Asked {
-    /// Usual traffic, and behind it the collection.
+    /// Writes usual traffic, and the collection behind it.
     fn collection(&self) -> PathBuf {
         let path = self.room.join("collection.pcap");
         let mut writer = Writer::new(create(&path)).expect("it is written");
@@ -166,8 +165,8 @@ impl Asked {
         path
     }
 
-    /// On the host alone, and in all other ways the same; the seed chooses which flows move by
-    /// chance.
+    /// Runs a capture on the host alone and in all other ways, and compares; the seed sets the
+    /// random moves.
     fn in_all_ways(&mut self, capture: &Path, seed: u64) {
         let expected = self.run(Way::baseline(), capture, "expected.pcap");
         let comparable = self.input.comparable(&expected);
@@ -182,8 +181,8 @@ impl Asked {
             );
             let found = self.input.comparable(&left);
             match Group::of(self.name) {
-                // What was damaged around a tunnel belongs to another flow than what it carries: no
-                // order to look at.
+                // A packet with a damaged tunnel header belongs to another flow than the inner
+                // packet: there is no order to check.
                 Some(Group::OneWay) => assert!(frames(&comparable) == frames(&found), "{of}"),
                 Some(group) => group.compare(&of, &comparable, &found),
                 None => comparer::compare(&of, &comparable, &found),
@@ -196,8 +195,8 @@ impl Asked {
         self.packets += expected.number("/packets_in");
     }
 
-    /// Runs it once; every packet has one outcome, and but for those that are too long for any
-    /// ring, one side handled it.
+    /// Runs the program once. Every packet has one outcome, and one side handled every packet that
+    /// is not too long for any ring.
     fn run(&self, way: Way, capture: &Path, output: &str) -> Left {
         let config = self.input.config.as_deref();
         let left = way.run(self.name, capture, config, self.room.join(output));
@@ -207,7 +206,7 @@ impl Asked {
         assert_eq!(sum, left.number("/packets_in"), "{of}: not every packet has one outcome");
         let too_long = outcomes.get("too-long").copied().unwrap_or(0);
         let handled = left.number("/sides/nic/packets") + left.number("/sides/host/packets");
-        // A handler may find a frame too long, too.
+        // A handler may also find a frame too long.
         let unhandled = sum.checked_sub(handled);
         assert!(
             unhandled.is_some_and(|count| count <= too_long),
@@ -217,7 +216,7 @@ impl Asked {
     }
 }
 
-/// A capture's frames, sorted.
+/// Returns a capture's frames, sorted.
 fn frames(capture: &Path) -> Vec<Vec<u8>> {
     let mut frames = Vec::new();
     captures::each(capture, |_, packet| frames.push(packet.frame().to_vec()));

@@ -1,4 +1,4 @@
-//! `--pages`: each choice runs and says what it is, or ends with a sentence that says what to type.
+//! `--pages`: each choice runs and reports itself, or ends with a sentence that advises a command.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -19,14 +19,14 @@ static CAPTURE: LazyLock<PathBuf> = LazyLock::new(|| {
     path
 });
 
-/// `nat run` on these pages.
+/// Runs `nat run` on these pages.
 fn on(pages: &str, words: &[&str]) -> Ended {
     let mut command = Command::new(program("nat"));
     command.args(["run", "--pages", pages, "--in"]).arg(&*CAPTURE).args(words);
     run(&mut command, LIMIT)
 }
 
-/// Whether a choice fails as it should where no huge pages are set aside; says how many would do.
+/// Returns the number of huge pages that would do, if the choice fails as it should without them.
 fn lacks(ended: &Ended) -> Option<usize> {
     let wanted = ended.stderr.split_once("sysctl vm.nr_hugepages=")?.1;
     let number = wanted.split('`').next()?.parse().ok()?;
@@ -40,7 +40,7 @@ fn small_and_transparent_pages_give_the_same_results() {
     for nic in ["off", "native"] {
         let reports = ["4k", "thp"].map(|pages| {
             let report = on(pages, &["--nic", nic, "--json"]).well(pages).json();
-            // A kernel that has no transparent pages gives small ones, and the report says so.
+            // A kernel without transparent pages gives small ones, and the report says so.
             let in_force = report["pages"].as_str().unwrap().to_owned();
             assert!(in_force == pages || (pages, in_force.as_str()) == ("thp", "4k"), "{report}");
             let of_nic = if nic == "native" { &report["pages"] } else { &serde_json::Value::Null };
@@ -65,7 +65,7 @@ fn the_table_says_it_in_one_line() {
 fn huge_pages_serve_where_they_are_set_aside() {
     let ended = on("hugetlb", &["--nic", "off", "--json"]);
     if let Some(number) = lacks(&ended) {
-        // The states of the example alone are some MiB.
+        // The states of the example take some MiB.
         assert!((2..1 << 20).contains(&number), "{}", ended.stderr);
         return tell(&format!("no huge pages are set aside here; {number} would do"));
     }

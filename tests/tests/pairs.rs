@@ -1,6 +1,6 @@
-//! Several pairs of NIC core and host worker give what one gives: the same outcomes, the same
-//! packets of each flow in the same order, byte for byte the same final state. And a program for
-//! which that can't be so is refused.
+//! Several pairs of NIC core and host worker give the results of one pair: the same outcomes, the
+//! same packets of each flow in order, and byte for byte the same final state. A program that can't
+//! do so is refused.
 #![expect(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
 
 use std::collections::BTreeMap;
@@ -19,7 +19,7 @@ use cora_tests::workshop::{emulator, program, room, under};
 use cora_traffic::Profile;
 use serde_json::Value;
 
-/// A run takes a second; a hang is none.
+/// Upper bound on a run, which takes a second; a longer one hangs.
 const LIMIT: Duration = Duration::from_mins(1);
 const MOST: usize = 3;
 
@@ -57,13 +57,13 @@ fn heavy_hitter() {
     Sharded::new("heavy-hitter", program("heavy-hitter").to_owned()).ask();
 }
 
-/// Steered by a key that is coarser than a flow, where the NIC owns flows.
+/// Steering by a key that is coarser than a flow, under a plan with flows at the NIC.
 #[test]
 fn quotas() {
     Sharded::new("quotas-split", program("quotas").to_owned()).ask();
 }
 
-/// As above, where the host has all flows.
+/// The same program under the plan with all flows at the host.
 #[test]
 #[ignore = "minutes: cargo xtask test --all"]
 fn quotas_of_the_host_alone() {
@@ -71,14 +71,14 @@ fn quotas_of_the_host_alone() {
     Sharded::new("quotas-host-only", program).ask();
 }
 
-/// What one run left.
+/// The results of one run.
 struct Left {
     report: Value,
     output: PathBuf,
     state: Vec<u8>,
 }
 
-/// Packets by flow, both directions of one being the same; those without a flow are one more.
+/// Packets by flow, both directions together; packets without a flow are one more group.
 type Flows = BTreeMap<Option<FiveTuple>, Vec<Vec<u8>>>;
 
 impl Left {
@@ -112,7 +112,7 @@ impl Sharded {
         Self { program, room, splits: !name.ends_with("host-only") }
     }
 
-    /// Every number of pairs with every kind of NIC on every capture.
+    /// Runs every number of pairs with every kind of NIC on every capture.
     fn ask(&self) {
         for input in inputs() {
             let expected = self.run("off", 1, input, false);
@@ -167,7 +167,7 @@ impl Sharded {
     }
 }
 
-/// That the pairs were there, each with packets of its own.
+/// Asserts that each pair existed and had packets of its own.
 fn adds_up(of: &str, pairs: usize, left: &Left) {
     let told = left.pairs();
     assert_eq!(told.len(), if pairs == 1 { 0 } else { pairs }, "{of}: {:#}", left.report);
@@ -182,7 +182,7 @@ fn adds_up(of: &str, pairs: usize, left: &Left) {
     assert_eq!(handled(&left.report["sides"]), all, "{of}");
 }
 
-/// Runs a program that is to fail.
+/// Runs a program, and asserts that it fails.
 fn fails(program: &Path, words: &[&str], says: &[&str]) {
     let mut command = Command::new(program);
     command.arg("run").args(words);
@@ -218,7 +218,7 @@ fn a_program_for_one_pair_is_refused_with_the_states_that_keep_it_there() {
     fails(program("firewall"), &many("65"), &["--pairs", "1..=64"]);
 }
 
-/// A capture that is cut at its end has a report, and fails all the same.
+/// Runs on a capture with a cut end, which gives a report and an error.
 fn read_to_the_cut(words: &[&str]) -> Ended {
     let mut command = Command::new(program("firewall"));
     command.arg("run").args(words);

@@ -1,5 +1,5 @@
-//! A handler that panics on a capture, or never comes back, ends the run with the packet's name. A
-//! live run drops that packet, says which it was, and goes on.
+//! A handler that panics on a capture, or never returns, ends the run with the packet's name. A
+//! live run drops that packet, names it, and goes on.
 
 use std::path::Path;
 use std::process::Command;
@@ -12,7 +12,7 @@ use serde_json::Value;
 
 const LIMIT: Duration = Duration::from_mins(2);
 
-/// Forty packets of as many flows; those of the flow to `port` are the 12th and the 31st.
+/// Writes forty packets, one per flow; the flow to `port` has the 12th and the 31st.
 fn capture(name: &str, port: u16) -> std::path::PathBuf {
     let path = room(name).join("in.pcap");
     let mut frames = Vec::new();
@@ -61,7 +61,7 @@ fn a_loop_without_end_names_its_packet() {
     names(&ended(&nic_only, "native", &capture), &capture, 14, "has not moved for 2 s");
 }
 
-/// The report of a live run on the capture, and what it said.
+/// Returns the report of a live run on the capture, and its log.
 fn live(program: &Path, nic: &str, capture: &Path) -> (Value, String) {
     let empty = capture.with_file_name("empty.pcap");
     let writer = Writer::new(Vec::new()).expect("memory");

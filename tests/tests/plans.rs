@@ -1,4 +1,4 @@
-//! What is told of the plans of the examples: pages that stand alone, and the same bytes twice.
+//! Reports on the plans of the examples: standalone pages, and the same bytes twice.
 
 use cora_build::script::reading;
 use cora_plan::Statement;
@@ -26,7 +26,7 @@ fn case(example: &str) -> Case {
     }
 }
 
-/// The plan, without the time that it took.
+/// Returns the plan, without its time of computation.
 fn planned(case: &Case) -> Planned {
     Planned { ms: 0.0, ..Engine.plan(case).unwrap_or_else(|refusal| panic!("{refusal}")) }
 }
@@ -74,7 +74,7 @@ fn reports_come_out_the_same_twice() {
             let case = case(example);
             let planned = planned(&case);
             let report = report(&case, &planned);
-            // Pages plan again many times; one will do.
+            // A page plans many times; one page is enough.
             let page = (example == "nat").then(|| page(&case, &planned));
             (text::write(&report), json::write(&report), page)
         };

@@ -1,5 +1,5 @@
-//! A live firewall between interfaces that are there: TCP of two kernels passes it by AF_PACKET and
-//! by AF_XDP, what it refuses stays out, and an upgrade in between breaks nothing.
+//! A live firewall between existing interfaces: TCP of two kernels passes it by AF_PACKET and by
+//! AF_XDP, refused packets stay out, and an upgrade in between breaks nothing.
 #![expect(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
 
 use std::process::Command;
@@ -15,7 +15,7 @@ use serde_json::Value;
 
 const CONNECTIONS: usize = 8;
 
-/// Two networks, and between them a namespace with the firewall.
+/// Two networks, and a namespace with the firewall between them.
 struct Site {
     running: Running,
     inside: Namespace,
@@ -24,7 +24,7 @@ struct Site {
 }
 
 impl Site {
-    /// An error says what this machine lacks.
+    /// Builds the site; the error names a facility that this machine lacks.
     fn build(label: &str, ports: [&str; 2], checksums: &str, nic: &str) -> Result<Self, String> {
         let [inside, middle, outside] =
             ["in", "mid", "out"].map(|end| Namespace::create(&format!("{label}-{end}")));
@@ -35,7 +35,7 @@ impl Site {
             namespace.ip(&format!("link set dev {far_name} name {far} netns {}", middle.name()))?;
             namespace.ip(&format!("link set dev {near} up"))?;
             middle.ip(&format!("link set dev {far} up"))?;
-            // A veth's sender leaves checksums, and segments, to a card that there is not.
+            // The sender of a veth leaves checksums and segments to a card, but there is none.
             let set = format!(
                 "netns exec {} ethtool -K {near} tx {checksums} tso off gso off",
                 namespace.name()
@@ -52,7 +52,7 @@ impl Site {
         outside.ip("route add 10.0.0.0/8 dev o0")?;
         let [i, o] = ports;
         let live = format!("inside={}i1{},outside={}o1{}", head(i), tail(i), head(o), tail(o));
-        // A firewall whose connections are durable.
+        // A firewall with durable connections.
         let program = program("keeper");
         let mut command = Command::new("ip");
         command.args(["netns", "exec", middle.name()]).arg(program);
@@ -65,7 +65,7 @@ impl Site {
         kill_process(pid, signal).unwrap();
     }
 
-    /// Ends the run; its report.
+    /// Ends the run, and returns its report.
     fn end(self) -> Value {
         self.signal(Signal::INT);
         let ended = self.running.end(Duration::from_secs(40));
@@ -74,7 +74,7 @@ impl Site {
     }
 }
 
-/// `xdp:?mode=copy` is `xdp:` and `?mode=copy`.
+/// Returns `xdp:` of `xdp:?mode=copy`; the tail is `?mode=copy`.
 fn head(kind: &str) -> &str {
     kind.split_inclusive(':').next().unwrap()
 }
@@ -83,7 +83,7 @@ fn tail(kind: &str) -> &str {
     &kind[head(kind).len()..]
 }
 
-/// Waits until each connection has gone on by so many exchanges.
+/// Waits until each connection has made `more` exchanges.
 fn goes_on(talks: &Conversations, more: u64) -> bool {
     let before = talks.rounds();
     let deadline = Instant::now() + Duration::from_secs(25);
@@ -96,7 +96,7 @@ fn goes_on(talks: &Conversations, more: u64) -> bool {
     false
 }
 
-/// TCP passes; the report, in which every frame is accounted for.
+/// Asserts that TCP passes and that the report accounts for every frame; returns the report.
 fn passes(
     label: &str,
     ports: [&str; 2],
@@ -120,7 +120,7 @@ fn passes(
         lives &= goes_on(&talks, 5);
     }
     let faults = talks.end();
-    // What nobody inside asked for: it stays out.
+    // Unsolicited packets from outside: they stay out.
     let knock = site.outside.within(|| {
         let socket = std::net::UdpSocket::bind("203.0.113.1:9").unwrap();
         for _ in 0..10 {

@@ -1,6 +1,6 @@
-//! What a user's program is: the commands and options of its host half, the crates of Cora that are
-//! linked into it, and its size, as they are kept in `tests/golden/program.txt`. What measures and
-//! tests a program is in none of them.
+//! A user's program: the commands and options of its host half, the crates of Cora that are linked
+//! into it, and its size, as kept in `tests/golden/program.txt`. Code for measurements and tests is
+//! in none of them.
 #![expect(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
 
 use std::fmt::Write as _;
@@ -16,13 +16,13 @@ use cora_tests::workshop::{linked, programs, root};
 
 const LIMIT: Duration = Duration::from_mins(1);
 
-/// How far the size may be off before somebody has to look.
+/// Largest change of the size without review.
 const TOLERANCE_PERCENT: u64 = 5;
 
-/// The line of the golden that says the size.
+/// The line of the golden file with the size.
 const SIZE: &str = "bytes loaded: ";
 
-/// As `cargo build` makes it of an example, but with less work for the optimiser.
+/// An example as `cargo build` makes it, but with less work for the optimiser.
 static FIREWALL: LazyLock<PathBuf> = LazyLock::new(|| {
     let words = ["--package", "firewall"];
     programs(&words, None, "users-firewall").remove("firewall").unwrap()
@@ -32,7 +32,7 @@ fn firewall(words: &[&str]) -> Ended {
     run(Command::new(&*FIREWALL).args(words), LIMIT)
 }
 
-/// The commands that help names.
+/// Returns the commands in the help.
 fn commands() -> Vec<String> {
     let help = firewall(&["--help"]).well("--help").stdout;
     let (_, list) = help.split_once("Commands:\n").unwrap();
@@ -41,7 +41,7 @@ fn commands() -> Vec<String> {
     names.filter(|name| *name != "help").map(str::to_owned).collect()
 }
 
-/// Bytes of an ELF file that come to memory: what it says about symbols does not count.
+/// Returns the bytes of an ELF file that are loaded; symbols do not count.
 fn loaded(path: &Path) -> u64 {
     const LOAD: u64 = 1;
     let file = std::fs::read(path).unwrap();
@@ -64,7 +64,7 @@ fn a_program_carries_what_runs_it_and_no_more() {
         let help = firewall(&[&command, "--help"]).well(&command).stdout;
         write!(text, "\n== {command}\n\n{help}").unwrap();
     }
-    // Its size differs a little from build to build: it is compared by itself.
+    // Its size differs a little from build to build, so the comparison of the size is separate.
     let size = loaded(&FIREWALL);
     let kept = std::fs::read_to_string(root().join("tests/golden/program.txt")).unwrap_or_default();
     let before = kept.lines().find_map(|line| line.strip_prefix(SIZE)?.parse::<u64>().ok());

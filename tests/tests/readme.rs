@@ -1,4 +1,5 @@
-//! The programs of README and tutorial are those that are built, tested, and run on both sides.
+//! The programs of README and tutorial equal the ones that are built, tested, and run on both
+//! sides.
 #![expect(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
 
 use std::path::Path;
@@ -16,7 +17,7 @@ fn read(path: &str) -> String {
     std::fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
-/// The piece of source behind `<!-- kind: name -->` on a page.
+/// Returns the piece of source behind `<!-- kind: name -->` on a page.
 fn shown(page: &str, kind: &str, name: &str) -> String {
     let text = read(page);
     let mark = format!("<!-- {kind}: {name} -->\n```rust\n");
@@ -24,14 +25,14 @@ fn shown(page: &str, kind: &str, name: &str) -> String {
     behind.split_once("```").unwrap().0.to_owned()
 }
 
-/// A source without comments about its crate, attributes of tests, and blank lines at its ends.
+/// Returns a source without crate comments, test attributes, and blank lines at its ends.
 fn program_alone(source: &str) -> String {
     let (program, _tests) = source.split_once("#[cfg(test)]").unwrap_or((source, ""));
     let lines = program.lines().filter(|line| !line.starts_with("//!"));
     lines.collect::<Vec<_>>().join("\n").trim().to_owned()
 }
 
-/// Runs on a capture; the outcomes, and the final state.
+/// Runs on a capture, and returns the outcomes and the final state.
 fn outcomes(name: &str, nic: &str, capture: &Path) -> (serde_json::Value, Vec<u8>) {
     let state = capture.with_extension(format!("{nic}.state"));
     let mut command = Command::new(program(name));
@@ -41,7 +42,7 @@ fn outcomes(name: &str, nic: &str, capture: &Path) -> (serde_json::Value, Vec<u8
     (ended.json()["outcomes"].clone(), std::fs::read(&state).unwrap())
 }
 
-/// Both sides agree with the host alone.
+/// Asserts that both sides agree with the host alone.
 fn agrees_everywhere(name: &str) -> serde_json::Value {
     let capture = room(&format!("readme-{name}")).join("flood.pcap");
     captures::generate(Profile::Flood, 3, 6_000, 600, &capture);

@@ -1,10 +1,10 @@
-//! Records of flows: each flow of a capture becomes one record, with what its packets say, under
-//! every plan and however flows move.
+//! Records of flows: each flow of a capture becomes one record with the data of its packets, under
+//! every plan and for all moves of flows.
 //!
 //! | module | concept |
 //! | --- | --- |
 //! | `decoder` | IPFIX messages, read by the RFC |
-//! | `flows` | a capture of flows that end in every way, and what its records have to be |
+//! | `flows` | a capture of flows that end in every way, and its expected records |
 
 #[path = "records/decoder.rs"]
 mod decoder;
@@ -35,7 +35,7 @@ struct Way {
 
 const HOST: Way = Way { plan: "host-only", nic: "off", paced: false, more: &[] };
 
-/// The host alone, as it was built: what the other ways are compared with.
+/// Returns the host alone, as it was built: the baseline of the other ways.
 fn host_alone() -> Way {
     Way { plan: workshop::plan_of_host_alone(), ..HOST }
 }
@@ -67,7 +67,7 @@ fn program(plan: &str) -> PathBuf {
         .expect("it was built")
 }
 
-/// The records of a run, sorted, and how many packets were transmitted.
+/// Returns the records of a run, sorted, and the number of transmitted packets.
 fn records(way: Way, capture: &Path, room: &Path) -> (Vec<Row>, u64) {
     let file = room.join("records.ipfix");
     let mut command = Command::new(program(way.plan));
@@ -102,7 +102,7 @@ fn rows(decoder: &Decoder) -> Vec<Row> {
     rows
 }
 
-/// Every way of ending is among them, and each record is what the capture says.
+/// The capture has every reason for an end, and each record agrees with it.
 #[test]
 fn records_are_what_the_capture_says_under_every_plan() {
     let room = workshop::room("records");
@@ -125,8 +125,8 @@ fn records_are_what_the_capture_says_under_every_plan() {
     }
 }
 
-/// The same of generated traffic, which has packets that are of no flow, and errors that are of
-/// another's.
+/// The records of generated traffic, which has packets without a flow, and errors about other
+/// flows.
 #[test]
 fn records_are_those_of_the_host_alone() {
     let room = workshop::room("records-generated");
@@ -146,7 +146,7 @@ fn records_are_those_of_the_host_alone() {
     }
 }
 
-/// To a collector: all records come, none of them before its template.
+/// A collector gets all records, and none of them before its template.
 #[test]
 fn a_collector_gets_the_same_records() {
     let room = workshop::room("records-collector");
@@ -168,7 +168,7 @@ fn a_collector_gets_the_same_records() {
     assert_eq!(rows(&decoder), expected);
 }
 
-/// The reader that people use agrees, where it is installed.
+/// A common reader agrees, if it is installed.
 #[test]
 fn tshark_reads_them() {
     if Command::new("tshark").arg("--version").output().is_err() {
@@ -181,7 +181,7 @@ fn tshark_reads_them() {
     assert_eq!(found, expected);
     let mut command = Command::new("tshark");
     command.arg("-r").arg(room.join("records.ipfix"));
-    // Of every record one value, with commas between those of a message.
+    // One value of every record, with commas between the values of a message.
     command.args(["-T", "fields", "-e", "cflow.flow_end_reason", "-e", "cflow.packets"]);
     let said = start(&mut command).end(LIMIT).well("tshark");
     let mut reasons = Vec::new();
@@ -199,7 +199,7 @@ fn tshark_reads_them() {
     assert_eq!(packets, both, "tshark's packets, both ways");
 }
 
-/// A program that records nothing says so.
+/// A program without records says so.
 #[test]
 fn a_program_without_records_says_so() {
     let program = workshop::program("firewall");

@@ -1,6 +1,6 @@
-//! Signals to a program whose states are too large for the kernel's stack: it runs in a thread with
-//! room for them, and another one waits for that. Whichever thread the kernel asks, a live run
-//! obeys, and a run on a capture ends as any command does.
+//! Signals to a program with states that are too large for the kernel's stack: it runs in a thread
+//! with enough stack, and another thread waits for it. The kernel may signal either thread: a live
+//! run obeys, and a run on a capture ends as any command does.
 
 use std::io::Write as _;
 use std::os::unix::process::ExitStatusExt as _;
@@ -16,21 +16,21 @@ use cora_tests::workshop::{program, room};
 use rustix::process::Signal;
 use serde_json::Value;
 
-/// A run ends, or does what it was asked, well before this, on a busy machine too: halves have half
-/// of it to come to their end.
+/// Upper bound on the end of a run and on an answer, on a busy machine too: halves have half of it
+/// to end.
 const LIMIT: Duration = Duration::from_mins(1);
 const MEMORY: &str = "inside=mem:flows=50;size=60,outside=mem:flows=5;size=60";
 
-/// Programs with a state of half a megabyte, and more.
+/// Programs with a state of half a megabyte or more.
 const LARGE: [&str; 2] = ["nat", "carrier-nat"];
 
-/// What the run at this socket says of itself.
+/// Returns the status of the run at this socket.
 fn status(socket: &Path) -> Option<Value> {
     ask(socket, "status")
 }
 
-/// Starts it between these ports by `shell`, once both halves work; does something to the process;
-/// how it ended by this signal.
+/// Starts the program between these ports by `shell`, waits until both halves work, calls `does`,
+/// sends the signal, and returns the end.
 fn ended_by(
     signal: Signal,
     name: &str,
@@ -38,7 +38,7 @@ fn ended_by(
     shell: &str,
     does: impl FnOnce(&Running, &Path),
 ) -> Ended {
-    // Tests run beside each other.
+    // Tests run in parallel.
     static NUMBER: AtomicU32 = AtomicU32::new(0);
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
     let socket = room(&format!("signals-{number}")).join("socket");
@@ -57,7 +57,7 @@ fn ended_by(
 fn a_live_run_with_a_large_state_ends_in_good_order() {
     for name in LARGE {
         for signal in [Signal::INT, Signal::TERM] {
-            // A shell starts what runs beside it so.
+            // A shell ignores these signals for its background processes.
             for shell in ["", "trap '' INT TERM;"] {
                 let ended = ended_by(signal, name, MEMORY, shell, |_, _| {});
                 let ended = ended.well(&format!("{name}, {signal:?}, {shell}"));
@@ -81,18 +81,18 @@ fn it_reads_its_configuration_again_and_is_replaced() {
             || status(socket).is_some_and(|told| told["upgrades"] == 1 && told["works"] == true);
         assert!(wait_until(LIMIT, replaced), "{:?}", status(socket));
     });
-    // The one that took its place hears them, too.
+    // Its replacement hears them, too.
     assert_eq!(ended.well("nat").json()["upgrades"], 1);
 }
 
 #[test]
 fn a_run_on_a_capture_ends_as_any_command() {
-    // A shell that runs the tests beside it lets all that they start ignore SIGINT.
+    // A shell that runs the tests in the background makes their children ignore SIGINT.
     let mut command = Command::new("env");
     command.arg("--default-signal=INT").arg(program("nat"));
     command.args(["run", "--json", "--nic", "native", "--in", "/dev/stdin"]);
     let mut run = command.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
-    // A capture's header, frames, since the run makes its seed of the first one, and no end.
+    // A capture with a header, frames, and no end; the run derives its seed from the first frame.
     let header: [u16; 12] = [0xc3d4, 0xa1b2, 2, 4, 0, 0, 0, 0, u16::MAX, 0, 1, 0];
     let mut capture = run.stdin.take().unwrap();
     capture.write_all(&header.map(u16::to_le_bytes).concat()).unwrap();

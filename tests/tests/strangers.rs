@@ -1,6 +1,6 @@
-//! An answer reaches the client that asked, and nobody else: behind a NAT whose halves are killed,
-//! that is upgraded, or whose pool's copy is damaged. What its pool does not know may be given to
-//! another client; what its pool knows may not.
+//! An answer reaches only the client that asked, behind a NAT with killed halves, an upgrade, or a
+//! damaged copy of its pool. A port that the pool does not know may go to another client; a port
+//! that it knows may not.
 #![expect(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,13 +18,13 @@ use cora_tests::tell;
 use cora_tests::workshop::{changed, cora, program};
 use rustix::process::Signal;
 
-/// Clients of each of the two hosts inside.
+/// Number of clients at each of the two inside hosts.
 const CLIENTS: usize = 10;
 const SERVER: &str = "203.0.113.1:5353";
-/// Whoever lost a packet has asked again by then.
+/// Upper bound on the time until a client has repeated a lost request.
 const LONG: Duration = Duration::from_secs(4);
 
-/// A server that says to whom it speaks, as it sees that.
+/// A server that returns the address of the client, as it sees it.
 struct Server {
     stop: Arc<AtomicBool>,
     thread: JoinHandle<()>,
@@ -57,8 +57,8 @@ impl Server {
 /// Clients at one address.
 struct Clients(Vec<(String, UdpSocket)>);
 
-/// What they heard: of each that heard its own answer, where the server saw it last; and what was
-/// another's.
+/// Received answers: for each client with its own answer, the address that the server saw last; and
+/// the answers to other clients.
 #[derive(Debug, Default)]
 struct Heard {
     own: BTreeMap<String, String>,
@@ -79,10 +79,10 @@ impl Clients {
         Self(site.inside.within(bind).join().unwrap())
     }
 
-    /// Those that heard nothing yet ask.
+    /// Sends a request from each client that has heard nothing yet.
     fn ask(&self, heard: &Heard) {
         for (name, socket) in self.0.iter().filter(|(name, _)| !heard.own.contains_key(name)) {
-            // Whoever is in the middle may be away.
+            // A half may be away.
             let _lost = socket.send(name.as_bytes());
         }
     }
@@ -102,7 +102,7 @@ impl Clients {
         }
     }
 
-    /// Asks until all heard their answer, or for long; listens to the others, too.
+    /// Asks until all have their answer, or the time is over; listens for the other clients, too.
     fn converse(&self, others: &Self) -> Heard {
         let (mut heard, mut of_others) = (Heard::default(), Heard::default());
         let end = Instant::now() + LONG;
@@ -119,15 +119,15 @@ impl Clients {
     }
 }
 
-/// What becomes of the first clients when something happens, and others ask before they do.
+/// The addresses of the first clients before and after an event; others ask in between.
 struct Scene {
-    /// Where the server saw them before.
+    /// The first clients, as the server saw them before.
     before: Heard,
-    /// The others.
+    /// The other clients.
     others: Heard,
-    /// Where it sees them then.
+    /// The first clients, as it sees them afterwards.
     behind: Heard,
-    /// What the run told.
+    /// The report of the run.
     report: serde_json::Value,
 }
 
@@ -148,7 +148,7 @@ impl Scene {
         Ok(Self { before, others, behind, report })
     }
 
-    /// Nobody heard another's answer, and all heard their own.
+    /// Asserts that every client heard its own answer, and no other.
     fn holds(&self) {
         let Self { before, others, behind, report } = self;
         for heard in [before, others, behind] {
@@ -157,7 +157,7 @@ impl Scene {
         }
     }
 
-    /// They go on from the same ports, and the others have ports of their own.
+    /// Asserts that they go on from the same ports, and that the others have ports of their own.
     fn goes_on(&self) {
         self.holds();
         assert_eq!(self.before.own, self.behind.own, "{}", self.report);
@@ -166,12 +166,12 @@ impl Scene {
     }
 }
 
-/// Where a run obeys.
+/// Returns the control socket of a run.
 fn socket(label: &str) -> PathBuf {
     std::env::temp_dir().join(format!("strangers-{label}-{}", std::process::id()))
 }
 
-/// Plays it, or says why that can't be done here.
+/// Plays the scene; otherwise prints the reason for the skip.
 fn played(label: &str, program: &Path, happen: impl FnOnce(&Site)) -> Option<Scene> {
     match Scene::play(label, program, happen) {
         Ok(scene) => Some(scene),
@@ -182,7 +182,7 @@ fn played(label: &str, program: &Path, happen: impl FnOnce(&Site)) -> Option<Sce
     }
 }
 
-/// The NAT, changed in these ways.
+/// Builds the NAT with these changes.
 fn nat_with(name: &str, changes: &[(&str, &str)]) -> PathBuf {
     changed(name, "nat", changes)
 }
@@ -226,8 +226,8 @@ fn so_it_does_whichever_half_is_killed_and_when_it_is_upgraded() {
     }
 }
 
-/// Nothing of it is durable: the first clients lose their sessions, and nobody hears what is not
-/// for them. (The NIC went on with the old sessions, and a new pool gave their ports away.)
+/// Nothing is durable: the first clients lose their sessions, and no client hears an answer for
+/// another one. (The NIC went on with the old sessions, and a new pool gave their ports away.)
 #[test]
 #[ignore = "minutes: cargo xtask test --all"]
 fn sessions_end_with_a_pool_of_which_there_is_no_copy() {
@@ -261,8 +261,8 @@ fn a_durable_pool_alone_gives_no_port_away() {
     }
 }
 
-/// The pool's copy is damaged while its host is dead: that is noticed, told by name, and the pool
-/// is treated as lost, with every session.
+/// The pool's copy is damaged while its host is dead. The run notices it, reports the name, and
+/// treats the pool as lost, with every session.
 #[test]
 #[ignore = "minutes: cargo xtask test --all"]
 fn a_damaged_copy_of_the_pool_is_as_good_as_none() {
@@ -276,7 +276,7 @@ fn a_damaged_copy_of_the_pool_is_as_good_as_none() {
         let path = format!("/proc/{host}/fd/{memory}");
         let file = std::fs::OpenOptions::new().read(true).write(true).open(path).unwrap();
         site.kill("__host");
-        // Behind the layout and a header: a block of the pool.
+        // A block of the pool, behind the layout and a header.
         let place = 8 * (1024 + 8 + 20);
         let mut byte = [0];
         file.read_exact_at(&mut byte, place).unwrap();

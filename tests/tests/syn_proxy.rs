@@ -1,6 +1,6 @@
-//! A live SYN proxy between two kernels: what they say to each other arrives byte for byte, whoever
-//! speaks first; who is refused hears it; and a flood of openings under made-up addresses leaves
-//! nothing behind.
+//! A live SYN proxy between two kernels. Their data arrives byte for byte, from either first
+//! speaker; a refused client gets a reset; and a flood of openings from spoofed addresses leaves no
+//! entries.
 #![expect(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
 
 use std::io::{ErrorKind, Read as _, Write as _};
@@ -23,7 +23,7 @@ const CONNECTIONS: usize = 8;
 const FLOOD: u32 = 20_000;
 const SERVER: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 1);
 
-/// Servers inside, clients outside, and between them a namespace with the proxy.
+/// Inside servers, outside clients, and a namespace with the proxy between them.
 struct Site {
     running: Running,
     state: PathBuf,
@@ -33,7 +33,7 @@ struct Site {
 }
 
 impl Site {
-    /// An error says what this machine lacks.
+    /// Builds the site; the error names a facility that this machine lacks.
     fn build(label: &str, plan: &str) -> Result<Self, String> {
         let [servers, middle, clients] =
             ["in", "mid", "out"].map(|end| Namespace::create(&format!("{label}-{end}")));
@@ -44,7 +44,7 @@ impl Site {
             namespace.ip(&format!("link set dev {far_name} name {far} netns {}", middle.name()))?;
             namespace.ip(&format!("link set dev {near} up"))?;
             middle.ip(&format!("link set dev {far} up"))?;
-            // A veth's sender leaves checksums, and segments, to a card that there is not.
+            // The sender of a veth leaves checksums and segments to a card, but there is none.
             let mut ethtool = namespace.command("ethtool");
             let set = format!("-K {near} tx off tso off gso off");
             let output = ethtool.args(set.split(' ')).output();
@@ -77,7 +77,7 @@ impl Site {
         Ok(Self { running: start(&mut command), state, servers, clients, _middle: middle })
     }
 
-    /// Ends the run; its report and its final state.
+    /// Ends the run, and returns its report and its final state.
     fn end(self) -> (Value, Value) {
         let pid = Pid::from_raw(self.running.id().cast_signed()).unwrap();
         kill_process(pid, Signal::INT).unwrap();
@@ -87,7 +87,7 @@ impl Site {
         (serde_json::from_str(&ended.stdout).unwrap(), serde_json::from_str(&state).unwrap())
     }
 
-    /// Who speaks first is the server: how long it took until the client had heard all.
+    /// Lets the server speak first, and returns the time until the client has read all.
     fn banner(&self, port: u16) -> Duration {
         let listening = self.servers.within(move || TcpListener::bind((SERVER, port)).unwrap());
         let listener = listening.join().unwrap();
@@ -107,12 +107,12 @@ impl Site {
         client.join().unwrap()
     }
 
-    /// Nobody listens there: what the client gets when it waits for data.
+    /// Returns the result of a client's read from a port without a listener.
     fn refusal(&self, port: u16) -> std::io::Result<usize> {
         self.clients.within(move || connect(port)?.read(&mut [0; 1])).join().unwrap()
     }
 
-    /// Openings from addresses and ports that nobody has.
+    /// Sends openings from unused addresses and ports.
     fn flood(&self) {
         let flood = self.clients.within(|| {
             let raw = socket(AddressFamily::INET, SocketType::RAW, Some(ipproto::RAW)).unwrap();
@@ -120,7 +120,7 @@ impl Site {
                 let [_, a, b, c] = number.to_be_bytes();
                 let packet = opening(Ipv4Addr::new(198, 18 + (a & 1), b, c), 1024 + u16::from(c));
                 sendto(&raw, &packet, SendFlags::empty(), &SocketAddrV4::new(SERVER, 0)).unwrap();
-                // No faster than a process on a busy machine takes them.
+                // No faster than a process on a busy machine can read.
                 if number % 256 == 0 {
                     std::thread::sleep(Duration::from_millis(5));
                 }
@@ -137,7 +137,7 @@ fn connect(port: u16) -> std::io::Result<TcpStream> {
     Ok(stream)
 }
 
-/// A SYN; the kernel sums its IP header up.
+/// Returns a SYN; the kernel sets the checksum of its IP header.
 fn opening(from: Ipv4Addr, port: u16) -> Vec<u8> {
     let mut packet = vec![0x45, 0, 0, 40, 0, 0, 0x40, 0, 64, protocol::TCP, 0, 0];
     packet.extend([from.octets(), SERVER.octets()].concat());
@@ -150,7 +150,7 @@ fn opening(from: Ipv4Addr, port: u16) -> Vec<u8> {
     packet
 }
 
-/// Waits until each connection has gone on by so many exchanges.
+/// Waits until each connection has made `more` exchanges.
 fn goes_on(talks: &Conversations, more: u64) -> bool {
     let before = talks.rounds();
     let deadline = Instant::now() + Duration::from_secs(40);
@@ -199,12 +199,12 @@ fn passes(label: &str, plan: &str) {
          {banner:?}, {answered} SYNs answered, {opened} opened, {entries:?} entries left"
     ));
     assert_eq!(opened, CONNECTIONS as u64 + 4, "{label}");
-    // Of a flood a socket may lose some, which it counts; not most.
+    // A socket may lose a part of a flood, and counts it; but not most of it.
     assert!(answered > u64::from(FLOOD) / 2, "{label}: {answered} answered; {report:#}");
     assert!(entries.unwrap() <= opened as usize, "{label}: {state:#}");
 }
 
-/// The host answers SYNs, for what has no entry is the host's; the NIC splices.
+/// The host answers SYNs, because packets without an entry are the host's; the NIC splices.
 #[test]
 fn kernels_talk_through_cookies_under_a_split() {
     passes("sp", "split");

@@ -1,4 +1,4 @@
-//! What unit tests of a program lean on: `cora::testing`.
+//! The base of a program's unit tests: `cora::testing`.
 
 use cora::prelude::*;
 
@@ -12,13 +12,13 @@ struct Source {
     packets: u64,
 }
 
-/// Bytes of this process in memory.
+/// Returns the resident bytes of this process.
 fn resident() -> usize {
     let statm = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
     statm.split(' ').nth(1).and_then(|pages| pages.parse::<usize>().ok()).unwrap_or(0) * 4096
 }
 
-/// A module of tests makes its tables anew in each: a thousand of them, of a million entries.
+/// A module of tests makes new tables in each test: a thousand of them, of a million entries.
 #[test]
 fn thousands_of_tables_cost_what_stands_in_them() {
     let before = resident();

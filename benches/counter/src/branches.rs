@@ -1,28 +1,27 @@
-//! Which branches a processor would foretell wrongly: a predictor of the kind that has stood in
-//! books for long, smaller than what servers have, and with one kind of branch that it never gets
-//! wrong.
+//! A branch predictor of a long-known textbook kind. It is smaller than those of servers, and never
+//! mispredicts one kind of branch.
 //!
-//! - Whether a conditional branch is taken, two tables of two-bit counters say: one by the branch,
-//!   one by the branch and what the last branches did. A third remembers, by the branch, which of
-//!   the two is right more often (S. McFarling, *Combining Branch Predictors*, 1993).
-//! - Where a jump through a register goes, the last goal says that it had after the same branches.
-//! - Returns are foretold right: processors keep a stack of calls.
+//! - Two tables of two-bit counters predict whether a conditional branch is taken: one by the
+//!   branch, one by the branch and the history of branches. A third table holds, by branch, the
+//!   more accurate of the two (S. McFarling, *Combining Branch Predictors*, 1993).
+//! - A jump through a register is predicted to its last target after the same history.
+//! - Returns are always predicted: processors keep a return stack.
 
 use std::cell::RefCell;
 
-/// How a block ends, as far as it matters here.
+/// The relevant kinds of a block's end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Ending {
-    /// With a branch that is taken or not.
+    /// A branch that is taken or not.
     Conditional,
-    /// With a jump or a call through a register or memory.
+    /// A jump or a call through a register or memory.
     Indirect,
-    /// With what always goes to the same place, or a return.
+    /// A return, or an ending with a constant target.
     Foretold,
 }
 
-/// A block, as branches see it.
+/// A block, as the predictor sees it.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub(crate) struct Block {
@@ -35,29 +34,29 @@ pub(crate) struct Block {
     pub(crate) ending: Ending,
 }
 
-/// Counters of a table: as many branches of history find one.
+/// Counters of a table; the history has as many values.
 const COUNTERS: usize = 1 << 12;
-/// Goals that are remembered.
+/// Number of targets in the table.
 const GOALS: usize = 1 << 9;
 
-/// What a core has learnt of its branches.
+/// The predictor of a core.
 struct Predictor {
     by_branch: [u8; COUNTERS],
     by_history: [u8; COUNTERS],
-    /// From 2 on, history is to be believed.
+    /// From 2 on, the prediction by history wins.
     chooser: [u8; COUNTERS],
     goals: [u64; GOALS],
-    /// What the last branches did, the latest in the lowest bit.
+    /// The history of branches, the latest in the lowest bit.
     history: usize,
     before: Option<Block>,
 }
 
 thread_local! {
-    /// Each thread of the program is a core of its own.
+    /// Each thread of the program counts as a core.
     static PREDICTOR: RefCell<Predictor> = const { RefCell::new(Predictor::NEW) };
 }
 
-/// This block runs: whether the branch before it was foretold wrongly.
+/// Enters a block, and returns whether the branch before it was mispredicted.
 pub(crate) fn enter(block: &Block) -> bool {
     PREDICTOR.with_borrow_mut(|predictor| predictor.enter(block))
 }
@@ -81,7 +80,7 @@ impl Predictor {
         }
     }
 
-    /// A branch was taken or not.
+    /// Records a taken or untaken branch, and returns whether it was mispredicted.
     fn decide(&mut self, branch: u64, taken: bool) -> bool {
         let own = place(branch);
         let with_history = own ^ self.history;
@@ -98,26 +97,26 @@ impl Predictor {
         !right
     }
 
-    /// A jump went there.
+    /// Records a jump to `goal`, and returns whether it was mispredicted.
     fn jump(&mut self, branch: u64, goal: u64) -> bool {
         let goals = &mut self.goals[(place(branch) ^ self.history) % GOALS];
         std::mem::replace(goals, goal) != goal
     }
 }
 
-/// The counter of a branch. Where a program is loaded does not show in the lowest twelve bits of an
-/// address.
+/// Returns the counter of a branch. The load address of a program does not change the lowest twelve
+/// bits of an address.
 fn place(branch: u64) -> usize {
     (branch % COUNTERS as u64) as usize
 }
 
-/// A counter of two bits, which says yes from 2 on.
+/// Trains a two-bit counter, which means yes from 2 on.
 fn learn(counter: &mut u8, yes: bool) {
     *counter = if yes { (*counter + 1).min(3) } else { counter.saturating_sub(1) };
 }
 
-/// How an instruction of aarch64 ends its block (Arm Architecture Reference Manual for A-profile,
-/// C4.1.95: branches).
+/// Returns how an aarch64 instruction ends its block (Arm Architecture Reference Manual for
+/// A-profile, C4.1.95: branches).
 pub(crate) fn of_aarch64(instruction: &[u8]) -> Ending {
     let Ok(bytes) = instruction.try_into() else { return Ending::Foretold };
     let word = u32::from_le_bytes(bytes);
@@ -131,14 +130,14 @@ pub(crate) fn of_aarch64(instruction: &[u8]) -> Ending {
     }
 }
 
-/// How an instruction of x86-64 ends its block (Intel 64 and IA-32 Architectures Software
+/// Returns how an x86-64 instruction ends its block (Intel 64 and IA-32 Architectures Software
 /// Developer's Manual, volume 2: Jcc, LOOP, JMP, CALL).
 pub(crate) fn of_x86_64(instruction: &[u8]) -> Ending {
     let is_prefix = |byte: &u8| matches!(byte, 0x26 | 0x2e | 0x36 | 0x3e | 0x40..=0x4f | 0x64..=0x67 | 0xf2 | 0xf3);
     let prefixes = instruction.iter().take_while(|byte| is_prefix(byte)).count();
     match instruction[prefixes..] {
         [0x70..=0x7f | 0xe0..=0xe3, ..] | [0x0f, 0x80..=0x8f, ..] => Ending::Conditional,
-        // The middle of the next byte tells what FF is: a call is 2, a jump is 4.
+        // The middle bits of the next byte distinguish FF: 2 is a call, 4 is a jump.
         [0xff, next, ..] if matches!(next >> 3 & 7, 2 | 4) => Ending::Indirect,
         _ => Ending::Foretold,
     }
@@ -148,7 +147,7 @@ pub(crate) fn of_x86_64(instruction: &[u8]) -> Ending {
 mod tests {
     use super::*;
 
-    /// Runs a branch that is taken as `taken` says, and counts what is foretold wrongly.
+    /// Runs a branch with these outcomes, and counts its mispredictions.
     fn wrong(taken: impl Iterator<Item = bool>) -> usize {
         let mut predictor = Predictor::NEW;
         let block = |start, ending| Block { start, last: start + 8, behind: start + 12, ending };

@@ -1,21 +1,20 @@
-//! Counts the instructions that a program executes under QEMU's user emulation, exactly, and the
-//! branches that a processor would foretell wrongly, as a simple one does: a TCG plugin.
+//! A TCG plugin that counts the instructions that a program executes under QEMU's user emulation,
+//! exactly, and the branches that a simple predictor mispredicts.
 //!
 //! ```text
 //! qemu-aarch64 -plugin libcora_counter.so,out=count.txt program words…
 //! ```
 //!
-//! leaves in `count.txt` the instructions that `program` executed until it ended, system calls not
-//! included, and the branches that were foretold wrongly: two numbers in a line.
+//! It writes to `count.txt` the number of instructions until the end of `program`, without system
+//! calls, and the number of mispredicted branches: two numbers in a line.
 //!
-//! With `,mark=N,marks=FILE` behind it, such a line is left in that file whenever the program made
-//! the system call of number `N`: of all until then. A program that makes a harmless one between
-//! two packets thus tells what each cost.
+//! With `,mark=N,marks=FILE` behind it, `FILE` gets such a line, with the counts so far, whenever
+//! the program makes the system call of number `N`. A program that makes a harmless call between
+//! two packets thus gives the cost of each.
 //!
-//! QEMU translates a program block by block and says of each how many instructions it has; whenever
-//! one is about to run, that number is added. Which block follows tells what the branch at the end
-//! of the one before did: `branches` has what foretells that. The few functions that this needs are
-//! declared in `qemu`.
+//! QEMU translates a program block by block, and knows the number of instructions of each. Before a
+//! block runs, the plugin adds its number. The next block shows the outcome of the branch at the
+//! end of the last one: `branches` predicts it. `qemu` declares the few functions that this needs.
 
 mod branches;
 mod qemu;
@@ -32,16 +31,16 @@ use branches::Ending;
 /// Instructions so far, of all threads.
 static EXECUTED: AtomicU64 = AtomicU64::new(0);
 
-/// Branches foretold wrongly so far, of all threads.
+/// Mispredicted branches so far, of all threads.
 static MISPREDICTED: AtomicU64 = AtomicU64::new(0);
 
-/// What is told of an instruction's bytes by the machine that they are of.
+/// Classifies the last instruction of a block, for the emulated machine.
 static ENDING: OnceLock<fn(&[u8]) -> Ending> = OnceLock::new();
 
-/// Where the count is left.
+/// The file for the count.
 static OUT: OnceLock<PathBuf> = OnceLock::new();
 
-/// The system call that marks, and where the counts at marks are left.
+/// The system call that marks, and the file for the counts at marks.
 static MARK: OnceLock<(i64, PathBuf)> = OnceLock::new();
 
 /// The counts at marks.
@@ -54,7 +53,7 @@ pub(crate) struct Block {
     branches: branches::Block,
 }
 
-/// QEMU loaded the plugin for a machine, with these words behind its name; 0 if that is all right.
+/// Receives the machine and the words behind the plugin's name from QEMU; returns 0 on success.
 fn install(id: qemu::Id, machine: &[u8], words: &mut dyn Iterator<Item = &[u8]>) -> c_int {
     let ending: fn(&[u8]) -> Ending = match machine {
         b"aarch64" => branches::of_aarch64,
@@ -94,9 +93,9 @@ fn install(id: qemu::Id, machine: &[u8], words: &mut dyn Iterator<Item = &[u8]>)
     0
 }
 
-/// A block was translated: each time it runs, its instructions are added.
+/// Prepares a translated block: each time it runs, its instructions are added.
 extern "C" fn count_block(_: qemu::Id, block: &qemu::Block) {
-    // Without its bytes, a block counts all the same; how it ends is not known.
+    // A block without its bytes still counts, but its ending is unknown.
     let (start, last, instruction) = qemu::ends(block).unwrap_or_default();
     let ending = ENDING.get().map_or(Ending::Foretold, |ending| ending(instruction));
     let behind = last + instruction.len() as u64;
@@ -114,12 +113,12 @@ extern "C" fn add(_: c_uint, block: &'static Block) {
     }
 }
 
-/// All that was counted so far.
+/// Returns the counts so far.
 fn counted() -> (u64, u64) {
     (EXECUTED.load(Ordering::Relaxed), MISPREDICTED.load(Ordering::Relaxed))
 }
 
-/// The program makes a system call. The instruction that makes it is counted already.
+/// Records a mark at a system call. Its instruction is counted already.
 extern "C" fn mark_here(
     _: qemu::Id,
     _: c_uint,
@@ -139,7 +138,7 @@ extern "C" fn mark_here(
     }
 }
 
-/// The program ended. Without a file, whoever wants the count sees that there is none.
+/// Writes the counts at the end of the program. A missing file shows the caller that there is none.
 extern "C" fn leave_count(_: qemu::Id, _: *mut c_void) {
     if let Some((_, path)) = MARK.get() {
         let mut text = String::new();

@@ -1,4 +1,4 @@
-//! The tests of `branches`, which stand beside it: the plugin itself can be loaded by QEMU alone.
+//! The tests of `branches`, kept beside it: only QEMU can load the plugin itself.
 #![expect(dead_code, reason = "the plugin uses it, which is not here")]
 
 #[path = "../src/branches.rs"]

@@ -1,16 +1,16 @@
-//! Whether it pays to move flows while traffic changes: `cargo xtask adapt`.
+//! The benefit of moving flows while traffic changes: `cargo xtask adapt`.
 //!
-//! A program runs its own trials (`<program> bench --half adapt`): both halves, under one
-//! controller after the other, on traffic whose rate, skew and popular flows change in steps. What
-//! is compared is the time that packets take of the host, against a controller that knows the
-//! traffic beforehand; and how soon after a step the NIC has the packets that it will have.
+//! A program runs its own trials (`<program> bench --half adapt`). Both halves run under one
+//! controller after the other; the traffic's rate, skew and popular flows change in steps. The
+//! figures are the host's time per packet, relative to a controller that knows the traffic in
+//! advance, and the reaction time: until the NIC has its packets after a step.
 //!
 //! | module | concept |
 //! | --- | --- |
-//! | `scenario` | the traffic, and how little the NIC has |
-//! | `outcome` | what trials came to |
+//! | `scenario` | the traffic, and the small room of the NIC |
+//! | `outcome` | results of the trials |
 //! | `plot` | the host's time over time, drawn |
-//! | `page` | all of it on a page |
+//! | `page` | the results on a page |
 
 mod outcome;
 mod page;
@@ -27,18 +27,18 @@ use crate::program::Program;
 use outcome::Outcome;
 use scenario::Scenario;
 
-/// What is asked for.
+/// The options of the comparison.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct Comparison {
     /// Compare controllers on changing traffic instead: a program built under a plan that splits.
     #[arg(long, value_name = "PROGRAM")]
     pub(crate) adapt: Option<PathBuf>,
-    /// Of the traffic, and of what is drawn by chance.
+    /// Seed of the traffic and of random choices.
     #[arg(long, value_name = "SEED", default_value_t = 1, requires = "adapt")]
     pub(crate) seed: u64,
 }
 
-/// Runs the trials; prints a table or JSON, and draws `page` and a picture beside it.
+/// Runs the trials, prints a table or JSON, and draws `page` and a picture beside it.
 pub(crate) fn run(
     program: &Path,
     seed: u64,
@@ -65,7 +65,7 @@ pub(crate) fn run(
         std::fs::write(page, page::draw(&scenario, &outcome, &machine()))?;
         eprintln!("drawn: {} and {}", page.display(), picture.display());
     }
-    // Flows may move as they will: no packet is lost over it.
+    // Moves of flows must lose no packet.
     match outcome.trials.iter().find(|trial| trial.came != trial.left) {
         Some(lost) => {
             let (name, came, left) = (&lost.controller, lost.came, lost.left);

@@ -1,5 +1,5 @@
-//! What trials came to: the host's time per packet, against the oracle's, and how soon the NIC had
-//! its packets.
+//! Results of the trials: the host's time per packet relative to the oracle's, and the reaction
+//! time of the NIC.
 
 use std::fmt::Write as _;
 
@@ -7,12 +7,12 @@ use serde::{Deserialize, Serialize};
 
 use super::scenario::{ADAPTIVE, ORACLE, Scenario};
 
-/// The NIC reacted when it has this part of the packets that it will have.
+/// The NIC has reacted when it has this part of its later packets.
 const REACHED: f64 = 0.9;
-/// Slices that are looked at together: chance alone makes one slice differ from the next.
+/// Slices in one window: neighbouring slices differ by chance.
 const TOGETHER: usize = 3;
 
-/// What happened in a slice; times are in nanoseconds.
+/// The counts of a slice; times are in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 pub(super) struct Slice {
     pub(super) packets: f64,
@@ -26,7 +26,7 @@ pub(super) struct Slice {
     pub(super) behind: f64,
 }
 
-/// A trial, as the program tells it.
+/// A trial, as the program reports it.
 #[derive(Clone, Debug, Deserialize)]
 struct Told {
     controller: String,
@@ -35,33 +35,33 @@ struct Told {
     left: u64,
 }
 
-/// What a program answers.
+/// The answer of a program.
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct Answer {
     begins: Vec<u64>,
     trials: Vec<Told>,
 }
 
-/// A trial, judged.
+/// The figures of a trial.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Trial {
     pub(super) controller: String,
-    /// The host's time per packet that came, and that of a phase (ns).
+    /// The host's time per packet that came, overall and per phase (ns).
     pub(super) host_ns: f64,
     pub(super) phases_ns: Vec<f64>,
-    /// Against the oracle's: more is worse.
+    /// Ratio to the oracle's: more is worse.
     pub(super) to_oracle: f64,
-    /// Of the host's time, for deciding.
+    /// Share of the host's time for decisions.
     pub(super) deciding: f64,
     pub(super) at_nic: f64,
     pub(super) nic_utilisation: f64,
-    /// Flows that moved, either way, and offers that the NIC declined.
+    /// Flows that moved, in either direction, and offers that the NIC declined.
     pub(super) moves: f64,
     pub(super) declined: f64,
-    /// From the begin of a phase until the NIC has nine tenths of the packets that it has later
-    /// (ms); nothing when it has about as many from the first.
+    /// Time from the start of a phase until the NIC has nine tenths of its later packets (ms);
+    /// `None` if it has about as many from the first.
     pub(super) reaction_ms: Vec<Option<f64>>,
-    /// The longest that a packet waited at the wire (µs).
+    /// Longest wait of a packet at the wire (µs).
     pub(super) behind_us: f64,
     pub(super) came: u64,
     pub(super) left: u64,
@@ -73,12 +73,12 @@ pub(super) struct Trial {
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Outcome {
     pub(super) trials: Vec<Trial>,
-    /// Of each phase, its first slice.
+    /// The first slice of each phase.
     pub(super) begins: Vec<usize>,
 }
 
 impl Outcome {
-    /// Judges; `None` without trials.
+    /// Computes the figures; `None` without trials.
     pub(super) fn of(scenario: &Scenario, answer: &Answer) -> Option<Self> {
         let first = *answer.begins.first()?;
         let slice = scenario.slice;
@@ -93,7 +93,7 @@ impl Outcome {
         Some(Self { trials, begins })
     }
 
-    /// For people.
+    /// Returns a text table.
     pub(super) fn table(&self, scenario: &Scenario) -> String {
         let mut text = String::new();
         // Writing to a string does not fail.
@@ -141,7 +141,7 @@ impl Outcome {
         Ok(())
     }
 
-    /// What was aimed at, and whether it was reached.
+    /// Returns the goals, and whether they were reached.
     pub(super) fn verdict(&self) -> Vec<String> {
         let Some(adaptive) = self.trials.iter().find(|trial| trial.controller == ADAPTIVE) else {
             return Vec::new();
@@ -164,7 +164,7 @@ impl Outcome {
     }
 }
 
-/// A reaction, or that there was nothing to react to.
+/// Returns a reaction time as text, or a dash if there was nothing to react to.
 pub(super) fn shown(reaction: Option<f64>) -> String {
     reaction.map_or_else(|| "-".to_owned(), |ms| format!("{ms:.0}"))
 }
@@ -206,8 +206,8 @@ impl Trial {
     }
 }
 
-/// Slices from the begin of a phase to the end of the first few together in which the NIC has
-/// [`REACHED`] of what it has in the phase's second half.
+/// Returns the reaction time in slices, from the start of a phase. It ends with the first window in
+/// which the NIC has [`REACHED`] of its share in the phase's second half.
 fn reaction(phase: &[Slice]) -> Option<usize> {
     let share = |slices: &[Slice]| {
         let packets: f64 = slices.iter().map(|slice| slice.packets).sum();
@@ -215,7 +215,7 @@ fn reaction(phase: &[Slice]) -> Option<usize> {
     };
     let wanted = REACHED * share(&phase[phase.len() / 2..]);
     let count = phase.windows(TOGETHER).position(|slices| share(slices) >= wanted)?;
-    // There from the beginning: nothing to react to.
+    // Present from the beginning: nothing to react to.
     (count > 0).then_some(count + TOGETHER)
 }
 

@@ -1,4 +1,4 @@
-//! The comparison as one page that needs nothing beside itself: no script, no font, no other file.
+//! The comparison as one standalone page: no script, no font, no other file.
 
 use std::fmt::Write as _;
 
@@ -12,7 +12,7 @@ const STYLE: &str = "body{font-family:Helvetica,Arial,sans-serif;color:#18181b;b
     border-bottom:1px solid #e4e4e7;font-variant-numeric:tabular-nums}\
     th:first-child,td:first-child{text-align:left}";
 
-/// The page.
+/// Draws the page.
 pub(super) fn draw(scenario: &Scenario, outcome: &Outcome, machine: &str) -> String {
     let Scenario { flows, room, slower, seed, .. } = scenario;
     let mut page = format!(
@@ -70,7 +70,7 @@ pub(super) fn draw(scenario: &Scenario, outcome: &Outcome, machine: &str) -> Str
     page
 }
 
-/// A table; the first row is its head.
+/// Writes a table; the first row is its head.
 fn table(page: &mut String, rows: &[Vec<String>]) {
     page.push_str("<table>\n");
     for (number, row) in rows.iter().enumerate() {

@@ -1,8 +1,8 @@
-//! The host's time per packet over time, drawn: a line per controller, a stroke where a phase
-//! begins; below it, which part of the packets the NIC handled alone.
+//! A plot of the host's time per packet over time: a line per controller, a mark at the start of
+//! each phase. Below it, the part of the packets that the NIC handled alone.
 //!
-//! Lines differ in colour (the palette of Okabe and Ito, which colour-blind people tell apart) and
-//! in their dashes; each has its name beside its end.
+//! Lines differ in colour (the palette of Okabe and Ito, which colour-blind people can distinguish)
+//! and in their dashes; each has its name beside its end.
 
 use std::fmt::Write as _;
 
@@ -13,10 +13,10 @@ const WIDTH: f64 = 960.0;
 const LEFT: f64 = 56.0;
 const RIGHT: f64 = 100.0;
 const TOP: f64 = 40.0;
-/// Of each of the two diagrams.
+/// Height of each of the two diagrams.
 const HEIGHT: f64 = 240.0;
 const BETWEEN: f64 = 46.0;
-/// Points of a line, at most.
+/// Upper bound on the points of a line.
 const POINTS: usize = 400;
 
 /// Colour, dashes and width of the lines, in the order of the trials.
@@ -29,7 +29,7 @@ const PAINTS: [(&str, &str, f64); 6] = [
     ("#5c5c00", "5 2", 1.5),
 ];
 
-/// What a diagram shows of slices, and up to which value.
+/// A diagram of a function of slices, up to a largest value.
 struct Diagram {
     title: &'static str,
     top: f64,
@@ -38,7 +38,7 @@ struct Diagram {
     of: fn(&[Slice]) -> f64,
 }
 
-/// The drawing.
+/// Draws the plot.
 pub(super) fn draw(scenario: &Scenario, outcome: &Outcome) -> String {
     let mut out = String::new();
     // Writing to a string does not fail.
@@ -67,7 +67,7 @@ fn write(out: &mut String, scenario: &Scenario, outcome: &Outcome) -> std::fmt::
     for diagram in &diagrams {
         axes(out, diagram)?;
         phases(out, scenario, outcome, diagram)?;
-        // What is compared with comes first, so that it lies below.
+        // The baseline comes first, so that it lies below.
         for (trial, paint) in outcome.trials.iter().zip(PAINTS.iter().cycle()) {
             line(out, diagram, trial, *paint)?;
         }
@@ -86,7 +86,7 @@ fn sum(slices: &[Slice], of: fn(&Slice) -> f64) -> f64 {
     slices.iter().map(of).sum::<f64>().max(1e-9)
 }
 
-/// Slices that are one point.
+/// Returns the slices of each point.
 fn chunks(trial: &Trial) -> impl Iterator<Item = &[Slice]> {
     trial.slices.chunks(trial.slices.len().div_ceil(POINTS).max(1))
 }
@@ -166,7 +166,7 @@ fn line(
     )
 }
 
-/// Which line is whose, beside the first diagram.
+/// Writes the legend beside the first diagram.
 fn names(out: &mut String, outcome: &Outcome) -> std::fmt::Result {
     for (number, (trial, paint)) in outcome.trials.iter().zip(PAINTS.iter().cycle()).enumerate() {
         let (colour, dashes, width) = paint;
@@ -199,7 +199,7 @@ fn text(
 mod tests {
     use super::*;
 
-    /// Where a line stands is what was measured.
+    /// A line's position is its measured value.
     #[test]
     fn points_are_where_their_values_are() {
         let diagram = Diagram { title: "", top: 10.0, most: 100.0, step: 25.0, of: |_| 50.0 };

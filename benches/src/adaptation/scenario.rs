@@ -1,24 +1,24 @@
-//! Traffic that changes in steps, and a NIC that has little.
+//! Traffic that changes in steps, and a NIC with little room.
 
 use serde::Serialize;
 
 /// Flows of a crowd, as the program makes them.
 const CROWD: usize = 4_096;
 
-/// Some time of traffic that is alike; as the program reads it.
+/// A phase of uniform traffic, in the program's format.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(super) struct Phase {
-    /// How long it lasts (ns).
+    /// Duration (ns).
     pub(super) lasts: u64,
     pub(super) mpps: f64,
     pub(super) skew: f64,
-    /// Which flows are popular.
+    /// Number of the set of popular flows.
     pub(super) hot: u64,
-    /// Which part of the packets belongs to flows that nobody saw before.
+    /// Part of the packets that belong to new flows.
     pub(super) crowd: f64,
 }
 
-/// What a program is asked for.
+/// A request to a program.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Scenario {
     pub(super) phases: Vec<Phase>,
@@ -30,9 +30,9 @@ pub(super) struct Scenario {
     pub(super) controllers: Vec<&'static str>,
 }
 
-/// With whom all others are compared.
+/// The controller that is the baseline of all others.
 pub(super) const ORACLE: &str = "oracle";
-/// What is judged.
+/// The controller that is judged.
 pub(super) const ADAPTIVE: &str = "adapt";
 
 impl Scenario {
@@ -53,7 +53,7 @@ impl Scenario {
                 phase(2_000, 1.4, 1.3, 3, 0.0),
                 // A crowd beside them.
                 phase(1_000, 1.6, 1.3, 3, 0.4),
-                // Few packets that have little in common.
+                // Few packets with little in common.
                 phase(2_000, 0.6, 0.6, 4, 0.0),
                 phase(2_000, 1.1, 1.2, 5, 0.0),
             ],
@@ -71,7 +71,7 @@ impl Scenario {
         self.flows + crowds * CROWD
     }
 
-    /// What the phase brings, beside the one before, in words.
+    /// Returns the changes of a phase relative to the last one, in words.
     pub(super) fn step(&self, number: usize) -> String {
         let (now, mut words) = (self.phases[number], Vec::new());
         let before = number.checked_sub(1).map(|before| self.phases[before]);

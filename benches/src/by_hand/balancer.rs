@@ -1,9 +1,9 @@
 //! The balancer: one service address, many backends, chosen by consistent hashing (Maglev).
 //!
-//! Packets to the service and answers of a backend share one entry of one line, found by the
-//! client's end, since the service is always the same and the entry says which backend it is. What
-//! is neither passes untouched, and so does ARP. IPv6 is left to a slow path (its frames are longer
-//! than these), but the entries have room for its addresses.
+//! Packets to the service and answers of a backend share one entry of one line. The key is the
+//! client's end: the service is always the same, and the entry names the backend. Other packets
+//! pass untouched, and so does ARP. A slow path handles IPv6 (its frames are longer than these),
+//! but the entries have room for its addresses.
 
 use super::places::{Place, Places};
 use super::rewrite::{End, rewrite};
@@ -12,12 +12,12 @@ use super::{BURST, ByHand, Side, is_arp};
 
 /// In network order.
 const SERVICE: u32 = u32::from_ne_bytes([192, 0, 2, 80]);
-/// Prime.
+/// A prime.
 const SLOTS: usize = 6_553;
 /// Milliseconds.
 const IDLE: u32 = 300_000;
 
-/// A client's connection to the service, as both directions know it.
+/// A client's connection to the service; both directions have this key.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 struct Client {
@@ -45,12 +45,12 @@ impl Place for Pin {
     }
 }
 
-/// What the fast path reads of a frame.
+/// The fields that the fast path reads of a frame.
 #[derive(Clone, Copy, Debug)]
 struct Read {
     client: Client,
     hash: u64,
-    /// Of what does not go to the service, where it comes from: in network order.
+    /// The source of a packet that does not go to the service: in network order.
     backend: Option<u32>,
 }
 
@@ -66,7 +66,7 @@ pub(crate) struct Balancer {
 }
 
 impl Balancer {
-    /// Four backends: 10.1.0.1 to 10.1.0.4.
+    /// Makes four backends: 10.1.0.1 to 10.1.0.4.
     pub(crate) fn new(flows: u64) -> Self {
         let backends = (1..=4).map(|host| u32::from_ne_bytes([10, 1, 0, host])).collect();
         let mut balancer = Self {
@@ -81,8 +81,8 @@ impl Balancer {
         balancer
     }
 
-    /// Maglev's population: the backends take turns, each claiming the next free slot of a
-    /// permutation of its own.
+    /// Fills the slots by Maglev's population: the backends take turns, and each claims the next
+    /// free slot of its own permutation.
     fn populate(&mut self) {
         let mut taken = [false; SLOTS];
         let mut turns: Vec<(usize, usize)> =
@@ -114,7 +114,7 @@ impl Balancer {
     }
 }
 
-/// Whether the packet may pass, rewritten or as it is.
+/// Returns whether the packet may pass, rewritten or unchanged.
 #[inline(always)]
 fn balance(
     pins: &mut Places<Pin>,
@@ -161,7 +161,7 @@ impl Client {
     }
 }
 
-/// Where a backend's permutation of the slots begins, and how far apart its steps are.
+/// Returns the start and the step of a backend's permutation of the slots.
 fn permutation(backend: u32) -> (usize, usize) {
     let hash = crate::keys::mix(u64::from(backend));
     (hash as usize % SLOTS, (hash >> 32) as usize % (SLOTS - 1) + 1)
@@ -199,7 +199,7 @@ mod tests {
     const ACK: u8 = 0x10;
     const AT_SERVICE: ([u8; 4], u16) = ([192, 0, 2, 80], 443);
 
-    /// A frame as it leaves; `None` if it is dropped.
+    /// Returns the frame as it leaves; `None` if it is dropped.
     fn pass(balancer: &mut Balancer, mut frame: [u8; FRAME]) -> Option<[u8; FRAME]> {
         let left = passes(balancer, &mut frame, Side::Outside);
         assert!(sums_are_right(&frame));

@@ -12,7 +12,7 @@ struct Connection {
     packets: u64,
     used: u32,
     state: u8,
-    /// The opener is the smaller end.
+    /// Whether the opener is the smaller end.
     opened_ahead: bool,
 }
 
@@ -44,7 +44,7 @@ impl Firewall {
     }
 }
 
-/// Whether the packet may pass.
+/// Returns whether the packet may pass.
 #[inline(always)]
 fn judge(connections: &mut Places<Connection>, now: u32, packet: &Parsed, side: Side) -> bool {
     let Parsed { tuple, flags, .. } = packet;
@@ -100,7 +100,7 @@ mod tests {
     const SYN: u8 = 2;
     const ACK: u8 = 0x10;
 
-    /// Whether a segment of this connection may pass.
+    /// Returns whether a segment of this connection may pass.
     fn passes(firewall: &mut Firewall, side: Side, flags: u8) -> bool {
         let mut frame = match side {
             Side::Inside => segment(INSIDE, OUTSIDE, flags),

@@ -1,10 +1,9 @@
-//! The heavy hitter: exact bytes per flow while it lives, the sixteen flows that ever were largest,
+//! The heavy hitter: exact bytes per flow while it lives, the sixteen largest flows of all time,
 //! and an estimate of each source's bytes.
 //!
-//! A flow is one line. It remembers which place of the top list it has, so the flows that matter
-//! most, which nearly every packet belongs to, find theirs without a search; the list is put in
-//! order when it is reported. What has no ports but an identifier, and what has options, is left to
-//! a slow path.
+//! A flow is one line. It stores its place in the top list, so the heaviest flows, which have
+//! nearly every packet, need no search. Reports sort the list. A slow path handles packets with an
+//! identifier instead of ports, and packets with options.
 
 use cora_core::prefetch::prefetch;
 
@@ -26,7 +25,7 @@ struct Flow {
     bytes: u64,
     packets: u64,
     used: u32,
-    /// Its place in the top list, unless another has that.
+    /// Its place in the top list, unless another flow has that place.
     top: u8,
 }
 
@@ -37,7 +36,7 @@ impl Place for Flow {
     }
 }
 
-/// What the fast path reads of a frame.
+/// The fields that the fast path reads of a frame.
 #[derive(Clone, Copy, Debug)]
 struct Read {
     ends: Ends,
@@ -46,14 +45,14 @@ struct Read {
     source: u64,
 }
 
-/// How much each source had, never too little (count-min, Cormode and Muthukrishnan 2005): row by
-/// row.
+/// Estimates of each source's bytes, never too low (count-min, Cormode and Muthukrishnan 2005): row
+/// by row.
 #[derive(Debug)]
 struct Sources {
     counters: Box<[u64; ROWS * COLUMNS]>,
 }
 
-/// What it counts.
+/// The counts.
 #[derive(Debug)]
 struct Counted {
     flows: Places<Flow>,
@@ -77,7 +76,7 @@ impl Sources {
         Self { counters }
     }
 
-    /// A source's counters. Rows use the hashes `a + row · b` of Kirsch and Mitzenmacher.
+    /// Returns a source's counters. Rows use the hashes `a + row · b` of Kirsch and Mitzenmacher.
     #[inline(always)]
     fn places(hash: u64) -> [usize; ROWS] {
         let (a, b) = (hash & 0xffff_ffff, hash >> 32 | 1);
@@ -99,7 +98,7 @@ impl Sources {
         }
     }
 
-    /// The most that a source can have had.
+    /// Returns an upper bound on the bytes of a source.
     #[cfg(test)]
     fn estimate(&self, hash: u64) -> u64 {
         Self::places(hash).iter().map(|place| self.counters[*place]).min().unwrap_or(0)
@@ -131,7 +130,7 @@ impl HeavyHitter {
     }
 }
 
-/// Counts a packet; `false` if there is no room for its flow, and then nothing is counted.
+/// Counts a packet; returns `false`, and counts nothing, if there is no room for its flow.
 #[inline(always)]
 fn count(counted: &mut Counted, now: u32, read: &Read, length: usize) -> bool {
     let Read { ends, hash, source } = read;
@@ -191,7 +190,7 @@ mod tests {
         segment(([10, 0, 0, host], port), ([198, 18, 0, 1], 443), 0x10)
     }
 
-    /// The bytes of a flow, and the estimate for its source.
+    /// Returns the bytes and packets of a flow, and the estimate for its source.
     fn counted(hitter: &mut HeavyHitter, frame: &[u8; FRAME]) -> Option<(u64, u64, u64)> {
         let Read { ends, hash, source } = hitter.read(frame)?;
         let estimate = hitter.counted.sources.estimate(source);

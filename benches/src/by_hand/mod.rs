@@ -1,11 +1,11 @@
-//! What somebody would write who has one network function to make fast, and no framework: fixed
-//! headers, a table of one line per entry, bursts with prefetch.
+//! Handwritten loops for one network function each, without a framework: fixed headers, a table of
+//! one line per entry, bursts with prefetch.
 //!
-//! Each does what its example does: frames of any length, the same checks (the IPv4 header's
-//! checksum among them), the same entry per connection, both directions, IPv4 and IPv6; but one
-//! idle time for all states.
-//! What is neither TCP nor UDP without options or extensions is left to a slow path, which the
-//! benchmark's traffic does not take.
+//! Each loop equals its example: frames of any length, the same checks (the IPv4 header's checksum
+//! among them), the same entry per connection, both directions, IPv4 and IPv6; but one idle time
+//! for all states.
+//! A slow path handles all packets except TCP and UDP without options or extensions. The
+//! benchmark's traffic has none of them.
 
 pub(crate) mod balancer;
 pub(crate) mod firewall;
@@ -22,14 +22,14 @@ use cora_core::prefetch::prefetch;
 
 use crate::traffic::{FRAME, Traffic};
 
-/// Most frames of a burst.
+/// Largest number of frames in a burst.
 pub(crate) const BURST: usize = 32;
-/// Bytes that the frames of a burst take at most.
+/// Upper bound on the bytes of a burst's frames.
 pub(crate) const BUFFER: usize = BURST * 2048;
-/// Bytes of the traffic that are asked for ahead: a burst of short frames, as Cora's loop does.
+/// Prefetch distance in bytes of the traffic: a burst of short frames, as in Cora's loop.
 const AHEAD: usize = 1920;
 
-/// Which port frames come in at.
+/// The port at which frames come in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Side {
     Inside,
@@ -47,12 +47,11 @@ impl Side {
 
 /// A loop over frames.
 pub(crate) trait ByHand {
-    /// Handles a burst of frames that came in at one port; gives how many may leave.
+    /// Handles a burst of frames that came in at one port; returns the number that may leave.
     fn burst(&mut self, frames: &mut [&mut [u8]], side: Side) -> u64;
 
-    /// Copies the frames from number `from` on once, burst by burst, and handles them; gives their
-    /// number. The buffer has
-    /// [`BUFFER`] bytes.
+    /// Copies the frames from number `from` on once, burst by burst, and handles them; returns
+    /// their number. The buffer has [`BUFFER`] bytes.
     fn replay(&mut self, traffic: &Traffic, from: usize, buffer: &mut [u8]) -> u64 {
         let mut bytes = &traffic.bytes[from * FRAME..];
         let mut left = 0;
@@ -62,7 +61,7 @@ pub(crate) trait ByHand {
             for length in burst {
                 let (frame, behind) = bytes.split_at(usize::from(*length));
                 bytes = behind;
-                // As a NIC puts the frames of the next burst into the cache.
+                // A NIC also puts the frames of the next burst into the cache.
                 if let Some(ahead) = bytes.get(AHEAD) {
                     prefetch(ahead);
                 }
@@ -72,7 +71,7 @@ pub(crate) trait ByHand {
                 room = rest;
                 let (copy, _) = place.split_at_mut(frame.len());
                 copy.copy_from_slice(frame);
-                // There are no more in a burst.
+                // A burst has no more frames.
                 let _ = frames.push(copy);
             }
             left += self.burst(&mut frames, side);
@@ -82,12 +81,12 @@ pub(crate) trait ByHand {
     }
 }
 
-/// Whether a frame that the fast path does not read may pass: ARP, which keeps the link going.
+/// Returns whether a frame outside the fast path may pass: ARP, which keeps the link going.
 fn is_arp(frame: &[u8]) -> bool {
     frame.get(12..14) == Some(&[0x08, 0x06])
 }
 
-/// Handles a frame alone, as a burst of one: whether it may leave.
+/// Handles a frame as a burst of one; returns whether it may leave.
 #[cfg(test)]
 fn passes(by_hand: &mut impl ByHand, frame: &mut [u8], side: Side) -> bool {
     by_hand.burst(&mut [frame], side) == 1

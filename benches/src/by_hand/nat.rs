@@ -1,9 +1,9 @@
 //! Source NAT: many inside hosts share one public address.
 //!
-//! A session is found by what inside sends, and by its public port, which is its own, when outside
-//! answers. What comes in at the inside port is looked up as opening, what comes in at the outside
-//! port as answering. IPv6 and ARP pass. Pings, ICMP errors, options and fragments are left to a
-//! slow path.
+//! A session is found by the fields of an inside packet; for an answer from outside, by its public
+//! port, which is unique. Packets at the inside port are looked up as opening, packets at the
+//! outside port as answering. IPv6 and ARP pass. A slow path handles pings, ICMP errors, options
+//! and fragments.
 
 use super::rewrite::{End, rewrite};
 use super::sessions::{FIRST_PORT, Key, Session, Sessions};
@@ -13,13 +13,13 @@ use super::{BURST, ByHand, Side, is_arp};
 /// In network order.
 const PUBLIC: u32 = u32::from_ne_bytes([192, 0, 2, 1]);
 
-/// What the fast path reads of a frame.
+/// The fields that the fast path reads of a frame.
 #[derive(Clone, Copy, Debug)]
 struct Read {
     key: Key,
-    /// Of an answer, the place that its port names; else where the search begins.
+    /// For an answer, the place of its port's session; otherwise the start of the search.
     at: u16,
-    /// The public port of an answer, counted from the first.
+    /// The public port of an answer, counted from the first one.
     port: u16,
     flags: u8,
 }
@@ -62,7 +62,7 @@ impl Nat {
     }
 }
 
-/// A packet from inside; `None` if it may not pass.
+/// Translates a packet from inside; `None` if it may not pass.
 #[inline(always)]
 fn originate(sessions: &mut Sessions, frame: &mut [u8], read: &Read) -> Option<()> {
     let mut at = sessions.find(&read.key, read.at);
@@ -76,7 +76,7 @@ fn originate(sessions: &mut Sessions, frame: &mut [u8], read: &Read) -> Option<(
     Some(())
 }
 
-/// A packet from outside; `None` if it may not pass.
+/// Translates a packet from outside; `None` if it may not pass.
 #[inline(always)]
 fn answer(sessions: &mut Sessions, frame: &mut [u8], read: &Read) -> Option<()> {
     let Session { key, port, .. } = *sessions.at(read.at);
@@ -125,19 +125,20 @@ mod tests {
     const ACK: u8 = 0x10;
     const RST: u8 = 4;
 
-    /// What inside host number `host` sends becomes this, if it may pass.
+    /// Sends from inside host number `host`, and returns the translated frame, if it may pass.
     fn send(nat: &mut Nat, host: u8, flags: u8) -> Option<[u8; FRAME]> {
         let mut frame = segment(([10, 0, 0, host], 5_000), REMOTE, flags);
         passes(nat, &mut frame, Side::Inside).then_some(frame)
     }
 
-    /// Likewise what the remote host sends to this public port.
+    /// Sends from the remote host to this public port, and returns the translated frame.
     fn answer(nat: &mut Nat, port: u16, flags: u8) -> Option<[u8; FRAME]> {
         let mut frame = segment(REMOTE, ([192, 0, 2, 1], port), flags);
         passes(nat, &mut frame, Side::Outside).then_some(frame)
     }
 
-    /// The public port that a frame comes from, which must be what NAT makes of a host's segment.
+    /// Returns the public source port of a frame, which must be the NAT's version of a host's
+    /// segment.
     fn public_port(frame: &[u8; FRAME], flags: u8) -> u16 {
         let port = u16::from_be_bytes([frame[34], frame[35]]);
         assert_eq!(*frame, segment(([192, 0, 2, 1], port), REMOTE, flags));

@@ -1,14 +1,14 @@
-//! A table in one stretch of memory: open addressing, half full at most, one place per entry.
+//! A contiguous table: open addressing, half full at most, one place per entry.
 //!
-//! What was unused for the idle time is as good as absent, and its place is given to the next entry
-//! that comes by; so nothing is ever moved or taken out. What never comes by keeps its place until
-//! a sweep from time to time, which is left to a slow path.
+//! An entry that was unused for the idle time counts as absent, and the next new entry on its way
+//! takes its place. So nothing is ever moved or removed. Other expired entries keep their places
+//! until a sweep from time to time, which is left to a slow path.
 
 use cora_core::prefetch::prefetch;
 
 /// One place of a table.
 pub(crate) trait Place: Copy + Default {
-    /// When a packet last came, in milliseconds; 0 in an empty place.
+    /// Returns the time of the last packet, in milliseconds; 0 in an empty place.
     fn used(&self) -> u32;
 }
 
@@ -19,7 +19,7 @@ pub(crate) struct Places<P> {
     mask: usize,
     /// Empty places that may still be filled.
     room: u64,
-    /// How long an entry lives unused, in milliseconds.
+    /// Idle time of an entry, in milliseconds.
     idle: u32,
 }
 
@@ -29,13 +29,13 @@ impl<P: Place> Places<P> {
         Self { all: vec![P::default(); places], mask: places - 1, room: most, idle }
     }
 
-    /// Asks for the line where the search begins.
+    /// Prefetches the line at which the search begins.
     #[inline(always)]
     pub(crate) fn prefetch(&self, hash: u64) {
         prefetch(&self.all[hash as usize & self.mask]);
     }
 
-    /// The entry that is `wanted`, or where it would stand.
+    /// Returns the entry that is `wanted`, or the place for it.
     #[inline(always)]
     pub(crate) fn find(
         &mut self,
@@ -61,7 +61,7 @@ impl<P: Place> Places<P> {
         }
     }
 
-    /// Puts an entry where [`Self::find`] said; `None` if the table is full.
+    /// Puts an entry at the place that [`Self::find`] returned; `None` if the table is full.
     #[inline]
     pub(crate) fn fill(&mut self, at: usize, entry: P) -> Option<&mut P> {
         let place = &mut self.all[at];

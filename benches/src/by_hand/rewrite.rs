@@ -1,9 +1,9 @@
-//! Another address and port at one end of an IPv4 packet, with its checksums brought along (RFC
+//! Replaces the address and port at one end of an IPv4 packet, and updates its checksums (RFC
 //! 1624).
 
 use super::tuple::HEADERS;
 
-/// Which end of the packet's way.
+/// An end of the packet's path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum End {
     Source,
@@ -15,10 +15,10 @@ const PROTOCOL: usize = 23;
 const TCP_SUM: usize = 50;
 const UDP_SUM: usize = 40;
 
-/// Both in network order, as they stand in the frame.
+/// Rewrites an end; address and port are in network order, as in the frame.
 #[inline(always)]
 pub(crate) fn rewrite(frame: &mut [u8], end: End, address: u32, port: u16) {
-    // The fast path has no shorter ones.
+    // Frames of the fast path are not shorter.
     let Some(frame) = frame.first_chunk_mut() else { return };
     let (address_at, port_at) = match end {
         End::Source => (26, 34),
@@ -36,20 +36,20 @@ pub(crate) fn rewrite(frame: &mut [u8], end: End, address: u32, port: u16) {
         let sum = changed(read(frame, TCP_SUM), change);
         write(frame, TCP_SUM, sum);
     } else if read(frame, UDP_SUM) != 0 {
-        // In UDP, 0 says that there is no checksum; its other form says the same sum.
+        // In UDP, 0 means no checksum; its other form is the same sum.
         let sum = changed(read(frame, UDP_SUM), change);
         write(frame, UDP_SUM, if sum == 0 { u16::MAX } else { sum });
     }
 }
 
-/// The sum of a word's halves.
+/// Returns the sum of a word's halves.
 #[inline(always)]
 const fn halves(word: u32) -> u32 {
     (word & 0xffff) + (word >> 16)
 }
 
-/// The checksum after a change: the complement of the old words and the new ones, added up. The sum
-/// is the same in any order of bytes, so no word needs to be turned round.
+/// Returns the checksum after a change: the complement of the old words and the new ones, added up.
+/// The sum is the same in any byte order, so no word needs a byte swap.
 #[inline(always)]
 const fn changed(sum: u16, change: u32) -> u16 {
     !(halves(halves(!sum as u32 + change)) as u16)

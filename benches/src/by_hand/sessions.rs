@@ -1,7 +1,7 @@
-//! The sessions of the NAT: by what inside sends in one line, by their public port in two.
+//! The sessions of the NAT: a look-up by inside packet reads one line, by public port two.
 //!
-//! A port whose lease is over takes the session that had it along, so no more than half of the
-//! places are ever taken.
+//! A new lease of an expired port removes its old session, so at most half of the places are ever
+//! taken.
 
 use cora_core::prefetch::prefetch;
 
@@ -9,14 +9,14 @@ use super::tcp;
 
 pub(super) const FIRST_PORT: u16 = 32_768;
 pub(super) const PORTS: usize = 32_768;
-/// Half of them are taken at most; a hash of 16 bits is a place.
+/// At most half of them are taken; a 16-bit hash is a place.
 const PLACES: usize = 65_536;
-/// Milliseconds, as all times here.
+/// Milliseconds, like all times here.
 pub(super) const IDLE: u32 = 300_000;
 pub(super) const LEASE: u32 = 2 * IDLE;
 const TCP: u32 = 6;
 
-/// What inside sends, addresses in network order.
+/// The key of an inside packet, addresses in network order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub(super) struct Key {
@@ -32,21 +32,21 @@ pub(super) struct Key {
 #[repr(C, align(32))]
 pub(super) struct Session {
     pub(super) key: Key,
-    /// When a packet last came; 0 in an empty place.
+    /// Time of the last packet; 0 in an empty place.
     pub(super) used: u32,
     pub(super) leased_until: u32,
-    /// Which of the public ports, counted from the first.
+    /// The public port, counted from the first one.
     pub(super) port: u16,
-    /// Where the search for it begins.
+    /// The start of the search for it.
     pub(super) home: u16,
     pub(super) state: u8,
 }
 
-/// All of them.
+/// All sessions.
 #[derive(Debug)]
 pub(super) struct Sessions {
     places: Box<[Session; PLACES]>,
-    /// Where each port's session stands, if it still has that port.
+    /// The place of each port's session, if it still has that port.
     place_of: Box<[u16; PORTS]>,
     leased_until: Box<[u32; PORTS]>,
     next: usize,
@@ -64,25 +64,25 @@ impl Sessions {
         }
     }
 
-    /// How many places are taken.
+    /// Returns the number of taken places.
     #[cfg(test)]
     pub(super) fn taken(&self) -> usize {
         self.places.iter().filter(|session| session.used != 0).count()
     }
 
-    /// When the lease of a public port, counted from the first, ends.
+    /// Returns the end of the lease of a public port, counted from the first one.
     #[cfg(test)]
     pub(super) fn leased_until(&self, port: u16) -> u32 {
         self.leased_until[usize::from(port)]
     }
 
-    /// Asks for the line of a place.
+    /// Prefetches the line of a place.
     #[inline]
     pub(super) fn prefetch(&self, at: u16) {
         prefetch(&self.places[usize::from(at)]);
     }
 
-    /// Where the session of a public port, counted from the first, stood last.
+    /// Returns the last place of the session of a public port, counted from the first one.
     #[inline]
     pub(super) fn place_of(&self, port: u16) -> u16 {
         self.place_of[usize::from(port) % PORTS]
@@ -93,7 +93,7 @@ impl Sessions {
         &self.places[usize::from(at)]
     }
 
-    /// The place of what inside sends, or the empty one where it would stand.
+    /// Returns the place of an inside packet's session, or the empty place for it.
     #[inline]
     pub(super) fn find(&self, key: &Key, home: u16) -> u16 {
         let mut at = home;
@@ -112,7 +112,7 @@ impl Sessions {
         used != 0 && self.now.wrapping_sub(used) < IDLE
     }
 
-    /// A session's packet; `None` if it is out of place.
+    /// Advances a session by a packet; `None` if the packet is out of place.
     #[inline]
     pub(super) fn use_by(&mut self, at: u16, flags: u8, original: bool) -> Option<()> {
         let session = &mut self.places[usize::from(at)];
@@ -123,7 +123,8 @@ impl Sessions {
         Some(())
     }
 
-    /// Extends a session's lease before it is over; a closed one's ends with its last packets.
+    /// Extends a session's lease before it expires; a closed session's lease ends with its last
+    /// packets.
     #[inline]
     pub(super) fn renew(&mut self, at: u16) {
         let session = &mut self.places[usize::from(at)];
@@ -138,7 +139,7 @@ impl Sessions {
         self.leased_until[usize::from(session.port)] = until;
     }
 
-    /// A new session, with a port of its own; `None` if none is left.
+    /// Opens a session with a port of its own; `None` if no port is left.
     #[cold]
     pub(super) fn open(&mut self, key: Key, home: u16, flags: u8) -> Option<u16> {
         let state = if key.protocol == TCP { tcp::pick_up(flags)? } else { tcp::NEW };
@@ -151,8 +152,8 @@ impl Sessions {
         Some(at)
     }
 
-    /// The first free port from where the last search ended, so that a port rests before it is
-    /// reused.
+    /// Returns the first free port from the end of the last search on, so that a port rests before
+    /// reuse.
     fn lease(&mut self) -> Option<u16> {
         for _ in 0..PORTS {
             let port = self.next % PORTS;
@@ -170,7 +171,7 @@ impl Sessions {
         None
     }
 
-    /// Empties a place, and moves up what would no longer be found behind it.
+    /// Empties a place, and moves up the entries behind it that a search would miss.
     fn take_out(&mut self, mut hole: u16) {
         let mut at = hole.wrapping_add(1);
         while self.places[usize::from(at)].used != 0 {
@@ -186,8 +187,7 @@ impl Sessions {
     }
 }
 
-/// Values of a number that the compiler knows, so that it need not check what cannot be past their
-/// end.
+/// Makes a boxed array of a constant length, which saves bounds checks.
 fn boxed<T: Clone + std::fmt::Debug, const N: usize>(value: T) -> Box<[T; N]> {
     vec![value; N].try_into().expect("as many values")
 }

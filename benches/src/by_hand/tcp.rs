@@ -1,5 +1,5 @@
 //! The states of a TCP connection as in `cora_core::conntrack`: the meaning of a segment, then one
-//! look.
+//! table look-up.
 
 pub(crate) const NEW: u8 = 0;
 pub(crate) const SYN_SENT: u8 = 1;
@@ -8,7 +8,7 @@ pub(crate) const ESTABLISHED: u8 = 4;
 pub(crate) const FIN_WAIT: u8 = 5;
 const TIME_WAIT: u8 = 8;
 const CLOSED: u8 = 9;
-/// In place of a state: no such segment can be.
+/// Entry of the tables for a segment that is refused.
 const REFUSED: u8 = u8::MAX;
 const NO: u8 = REFUSED;
 
@@ -26,7 +26,7 @@ const ORIGINAL: [[u8; 5]; 10] = [
     [1, 9, 9, 9, 9],
 ];
 
-/// Likewise after a segment of the other end.
+/// The state after a segment of the other end.
 const REPLY: [[u8; 5]; 10] = [
     [NO, NO, NO, NO, NO],
     [2, 3, NO, 1, 9],
@@ -40,9 +40,9 @@ const REPLY: [[u8; 5]; 10] = [
     [NO, 9, 9, 9, 9],
 ];
 
-/// What a segment means, as a column of the tables; `None` for flags that no segment has.
+/// Returns the meaning of a segment, as a column of the tables; `None` for invalid flags.
 const fn meaning(flags: u8) -> Option<usize> {
-    // ACK, RST, SYN and FIN; the rest says nothing about the connection.
+    // ACK, RST, SYN and FIN; the other flags do not change the connection.
     match flags & 0x17 {
         0x02 => Some(0),
         0x12 => Some(1),
@@ -53,7 +53,7 @@ const fn meaning(flags: u8) -> Option<usize> {
     }
 }
 
-/// The state after a connection's first segment, which is a SYN.
+/// Returns the state after a connection's first segment, which is a SYN.
 #[inline]
 pub(crate) const fn open(flags: u8) -> Option<u8> {
     match meaning(flags) {
@@ -62,7 +62,7 @@ pub(crate) const fn open(flags: u8) -> Option<u8> {
     }
 }
 
-/// Likewise, or an ACK of one that began unseen.
+/// Returns the state after a first SYN, or after an ACK of a connection with an unseen start.
 #[inline]
 pub(crate) const fn pick_up(flags: u8) -> Option<u8> {
     match meaning(flags) {
@@ -71,10 +71,10 @@ pub(crate) const fn pick_up(flags: u8) -> Option<u8> {
     }
 }
 
-/// The state after another segment; `None` if it is out of place.
+/// Returns the state after another segment; `None` if it is out of place.
 #[inline]
 pub(crate) fn advance(state: u8, flags: u8, original: bool) -> Option<u8> {
-    // What nearly all segments are.
+    // The case of nearly all segments.
     if state == ESTABLISHED && flags & 0x17 == 0x10 {
         return Some(ESTABLISHED);
     }
@@ -83,7 +83,7 @@ pub(crate) fn advance(state: u8, flags: u8, original: bool) -> Option<u8> {
     (state != REFUSED).then_some(state)
 }
 
-/// Whether the connection is over.
+/// Returns whether the connection is over.
 #[inline]
 pub(crate) const fn is_closed(state: u8) -> bool {
     matches!(state, TIME_WAIT | CLOSED)

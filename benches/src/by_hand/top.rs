@@ -1,13 +1,13 @@
-//! The sixteen flows that were raised highest, in no order until somebody asks.
+//! The sixteen flows with the most bytes, unsorted until a report.
 //!
-//! A flow that is listed knows its place, so raising it is one comparison; only what rises above
-//! the least is searched for, and only when the least one moves is the next least looked for. Equal
-//! values are ordered by key, as `cora_core::state::commutative::TopK` does.
+//! A listed flow knows its place, so its increment is one comparison. Only an unlisted flow above
+//! the minimum needs a search, and only a change of the minimum needs a search for the next one.
+//! Equal values are ordered by key, as in `cora_core::state::commutative::TopK`.
 
 use super::tuple::Ends;
 
 const MOST: usize = 16;
-/// In place of a place: none.
+/// Place of a flow that is not listed.
 pub(super) const NO_PLACE: u8 = u8::MAX;
 
 #[derive(Debug)]
@@ -15,7 +15,7 @@ pub(super) struct Top {
     /// 0 in an empty place.
     bytes: [u64; MOST],
     flows: [Ends; MOST],
-    /// The place of the least.
+    /// The place of the minimum.
     least: usize,
 }
 
@@ -24,7 +24,7 @@ impl Top {
         Self { bytes: [0; MOST], flows: [Ends::default(); MOST], least: 0 }
     }
 
-    /// Raises a flow to what it now has; `place` is what it remembers.
+    /// Raises a flow to its new bytes; `place` is its stored place.
     #[inline(always)]
     pub(super) fn raise(&mut self, flow: &Ends, bytes: u64, place: &mut u8) {
         let at = usize::from(*place);
@@ -35,7 +35,7 @@ impl Top {
         }
     }
 
-    /// What is listed never sinks, though a flow that was idle begins anew.
+    /// Raises a listed flow. It never sinks, though the count of an idle flow starts anew.
     #[inline]
     fn raise_at(&mut self, at: usize, bytes: u64) {
         if bytes > self.bytes[at] {
@@ -46,7 +46,7 @@ impl Top {
         }
     }
 
-    /// Gives a flow that is above the least its place.
+    /// Gives a place to a flow above the minimum.
     #[inline(never)]
     fn enter(&mut self, flow: &Ends, bytes: u64) -> u8 {
         let listed = self.flows.iter().position(|listed| listed == flow);
@@ -74,7 +74,7 @@ impl Top {
         bytes > other || bytes == other && words(flow) < words(&self.flows[at])
     }
 
-    /// The flows and their bytes, from the greatest down.
+    /// Returns the flows and their bytes, in descending order.
     #[cfg(test)]
     pub(super) fn in_order(&self) -> Vec<(u64, Ends)> {
         let mut all: Vec<_> = self.bytes.into_iter().zip(self.flows).collect();
@@ -84,8 +84,8 @@ impl Top {
     }
 }
 
-/// What equal flows are ordered by: addresses in the order of their octets, then protocol and
-/// ports.
+/// Returns the sort key of flows with equal bytes: addresses in the order of their octets, then
+/// protocol and ports.
 fn words(flow: &Ends) -> [u64; 5] {
     let Ends { source, destination, from, to, protocol } = *flow;
     let [a, b] = source.map(u64::swap_bytes);
@@ -109,7 +109,7 @@ mod tests {
             let number = crate::keys::mix(draw) as usize % flows.len();
             let octets = [10, 0, number as u8 % 7, number as u8];
             let (bytes, place) = &mut flows[number];
-            // Now and then a flow begins anew, and has forgotten its place.
+            // Now and then a flow begins anew, and has lost its place.
             (*bytes, *place) = if draw % 97 == 0 { (60, NO_PLACE) } else { (*bytes + 60, *place) };
             let (source, from) = (mapped(u32::from_ne_bytes(octets)), 9);
             top.raise(&Ends { source, from, ..Ends::default() }, *bytes, place);

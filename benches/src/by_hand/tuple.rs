@@ -1,7 +1,7 @@
-//! The five-tuple of a frame, as it travels or in an order that both directions share, and its
+//! The five-tuple of a frame, in its direction or in an order that both directions share, and its
 //! hash.
 
-/// Who sends to whom: the key of one direction.
+/// Sender and receiver: the key of one direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 #[repr(C)]
 pub(crate) struct Ends {
@@ -22,21 +22,21 @@ pub(crate) struct Tuple {
     protocol: u32,
 }
 
-/// What the fast path reads of a frame.
+/// The fields that the fast path reads of a frame.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Parsed {
     pub(crate) tuple: Tuple,
     pub(crate) hash: u64,
-    /// It goes from the smaller end to the larger.
+    /// Whether it goes from the smaller end to the larger.
     pub(crate) ahead: bool,
-    /// The flags of TCP.
+    /// The TCP flags.
     pub(crate) flags: u8,
 }
 
-/// The third quarter of an IPv4 address written as IPv6, as the lower half of a word.
+/// The third quarter of an IPv4-mapped IPv6 address, as the lower half of a word.
 const V4_MAPPED: u64 = 0xffff_0000;
 
-/// An IPv4 address, in network order, as both words of an address.
+/// Returns an IPv4 address, in network order, as both words of an address.
 #[inline]
 pub(crate) const fn mapped(address: u32) -> [u64; 2] {
     [0, V4_MAPPED | (address as u64) << 32]
@@ -62,14 +62,14 @@ impl Tuple {
     }
 }
 
-/// Both halves of a product, mixed.
+/// Multiplies, and mixes both halves of the product.
 #[inline]
 pub(crate) fn fold(a: u64, b: u64) -> u64 {
     let product = u128::from(a) * u128::from(b);
     product as u64 ^ (product >> 64) as u64
 }
 
-/// Like wyhash, of five words.
+/// Hashes five words, like wyhash.
 #[inline]
 fn hash(a: [u64; 2], b: [u64; 2], last: u64, seed: u64) -> u64 {
     let first = fold(a[0] ^ 0xa076_1d64_78bd_642f, a[1] ^ seed);
@@ -77,27 +77,27 @@ fn hash(a: [u64; 2], b: [u64; 2], last: u64, seed: u64) -> u64 {
     fold(first ^ second, last ^ 0x8ebc_6af0_9c88_c6e3)
 }
 
-/// Bytes of a frame's headers up to those of TCP, over IPv4.
+/// Bytes of a frame's headers up to TCP's, over IPv4.
 pub(super) const HEADERS: usize = 54;
-/// Likewise over IPv6.
+/// Bytes of a frame's headers up to TCP's, over IPv6.
 const HEADERS_V6: usize = 74;
 
-/// Reads TCP or UDP over IPv4 without options, its header undamaged, or over IPv6 without
-/// extensions, as it travels, and the flags of TCP; `None` for all else. What is shorter than TCP's
-/// headers is left to a slow path, too.
+/// Reads the ends and the TCP flags of a TCP or UDP packet: over IPv4 without options and with a
+/// sound header, or over IPv6 without extensions. `None` for other packets. A slow path also
+/// handles frames shorter than TCP's headers.
 #[inline(always)]
 pub(crate) fn ends(frame: &[u8]) -> Option<(Ends, u8)> {
     if frame.get(12..14) == Some(&[0x86, 0xdd]) { ends_v6(frame) } else { ends_v4(frame) }
 }
 
-/// Likewise, over IPv4 alone.
+/// Reads the ends and flags over IPv4 alone.
 #[inline(always)]
 pub(crate) fn ends_v4(frame: &[u8]) -> Option<(Ends, u8)> {
     let head: &[u8; HEADERS] = frame.first_chunk()?;
     let word = |at: usize| u32::from_ne_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
     let number = |at: usize| u16::from_be_bytes([head[at], head[at + 1]]);
     let total = usize::from(number(16));
-    // Version and header length; no fragment; all of it there.
+    // Version and header length; no fragment; complete.
     if [head[12], head[13], head[14]] != [8, 0, 0x45]
         || number(20) & 0x3fff != 0
         || !(40..=frame.len() - 14).contains(&total)
@@ -114,8 +114,8 @@ pub(crate) fn ends_v4(frame: &[u8]) -> Option<(Ends, u8)> {
     Some((Ends { source, destination, from, to, protocol }, head[47]))
 }
 
-/// Whether a frame of [`ends`] is from and to addresses that may be forwarded, as far as IPv4's
-/// first octets tell; others are left to a slow path.
+/// Returns whether source and destination of a frame of [`ends`] may be forwarded, by the first
+/// octets of IPv4. Other frames are left to a slow path.
 #[inline(always)]
 pub(crate) fn is_usual(frame: &[u8]) -> bool {
     static USUAL: [bool; 256] = {
@@ -133,19 +133,19 @@ pub(crate) fn is_usual(frame: &[u8]) -> bool {
     head[12] != 8 || both && source != destination
 }
 
-/// Bytes of a TCP header, by the byte that tells.
+/// Returns the bytes of a TCP header, by its offset byte.
 const fn header_bytes(offset: u8) -> usize {
     (offset >> 4) as usize * 4
 }
 
-/// Whether the checksum of an IPv4 header is right (RFC 1071): sums with their carries are sums
-/// modulo 0xffff.
+/// Returns whether the checksum of an IPv4 header is right (RFC 1071): sums with their carries are
+/// sums modulo 0xffff.
 #[inline(always)]
 fn header_is_right(words: [u32; 5]) -> bool {
     words.into_iter().map(u64::from).sum::<u64>().is_multiple_of(0xffff)
 }
 
-/// Likewise over IPv6. By itself, so that IPv4 has the registers.
+/// Reads the ends and flags over IPv6; a separate function, so that IPv4 has the registers.
 #[inline(never)]
 fn ends_v6(frame: &[u8]) -> Option<(Ends, u8)> {
     let head: &[u8; HEADERS_V6] = frame.first_chunk()?;
@@ -167,7 +167,7 @@ fn ends_v6(frame: &[u8]) -> Option<(Ends, u8)> {
     Some((Ends { source, destination, from, to, protocol }, head[67]))
 }
 
-/// Likewise, in the order that both directions share.
+/// Reads a frame into the order that both directions share.
 #[inline(always)]
 pub(crate) fn parse(frame: &[u8], seed: u64) -> Option<Parsed> {
     let (ends, flags) = ends(frame)?;

@@ -1,9 +1,9 @@
 //! DPDK in the same run: `rte_hash` beside the flow table, `rte_ring` beside the ring.
 //!
-//! It is a C library of the system, not a crate, so it takes part where it is installed (the build
-//! script looks for it). It runs without huge pages of its own (`--no-huge`): its tables and rings
-//! are in memory of this program's allocator, as those of the crates are, so all contestants have
-//! the same pages.
+//! It is a C library of the system, not a crate, so it takes part only if it is installed (the
+//! build script looks for it). It runs without huge pages of its own (`--no-huge`). Its tables and
+//! rings are in memory of this program's allocator, like those of the crates, so all contestants
+//! have the same pages.
 
 mod ffi;
 mod rte_hash;

@@ -1,5 +1,5 @@
-//! The flow table against `rte_hash`: keys looked up 32 at a time by both, values beside
-//! `rte_hash`, at the positions that it gives.
+//! The flow table against `rte_hash`: both look up 32 keys at a time, and values lie beside
+//! `rte_hash`, at its positions.
 
 use cora_core::prefetch::prefetch;
 
@@ -43,7 +43,7 @@ pub(super) fn run(
     }
 }
 
-/// `rte_hash` and the values to its keys.
+/// `rte_hash` and the values of its keys.
 struct Peer {
     hash: Hash,
     values: Vec<Value>,
@@ -56,7 +56,7 @@ struct Pair {
     peer: Peer,
 }
 
-/// A key with three zeros behind it.
+/// Returns a key with three zeros behind it.
 fn padded(number: u64) -> PaddedKey {
     let mut key = [0; 16];
     key[..13].copy_from_slice(&Tuple4::of_number(number).0);
@@ -64,8 +64,8 @@ fn padded(number: u64) -> PaddedKey {
 }
 
 impl Peer {
-    /// Finds a batch and changes what it finds; how many were there. All values are asked for
-    /// before the first is changed, as all places of keys are by `rte_hash` itself.
+    /// Finds a batch, changes the found values, and returns their number. It prefetches all values
+    /// before the first change, as `rte_hash` itself does with its key places.
     fn find(&mut self, keys: &[PaddedKey; BULK]) -> u64 {
         let positions = self.hash.find(keys);
         for position in positions {
@@ -75,7 +75,7 @@ impl Peer {
         }
         let mut found = 0;
         for position in positions {
-            // A negative one is a large one.
+            // A negative position becomes a large one.
             if let Some(value) = self.values.get_mut(position.cast_unsigned() as usize) {
                 value.0[0] += 1;
                 found += 1;
@@ -88,7 +88,7 @@ impl Peer {
         keys.iter().map(|batch| self.find(batch)).sum()
     }
 
-    /// Puts a key and a new value in; whether there was room.
+    /// Inserts a key and a new value, and returns whether there was room.
     fn add(&mut self, key: &PaddedKey) -> bool {
         let position = self.hash.add(key);
         let value = position.and_then(|position| self.values.get_mut(position));
@@ -97,7 +97,7 @@ impl Peer {
 }
 
 impl Pair {
-    /// `None` where `rte_hash` does not take them all.
+    /// Returns `None` if `rte_hash` does not take all entries.
     fn of(environment: Environment, entries: u64) -> Option<Self> {
         let hash = environment.hash(&format!("hash-{}", size(entries)), entries as u32)?;
         let mut peer = Peer { values: vec![Value::default(); hash.positions()], hash };
@@ -142,7 +142,7 @@ impl Pair {
         self.compare(name, &draws, 0, turns)
     }
 
-    /// Takes the oldest entry out and puts a new one in, of a full table.
+    /// Removes the oldest entry and inserts a new one, in a full table.
     fn churn(&mut self, name: String, turns: usize) -> Figure {
         let Self { entries, table, peer } = self;
         let [cora, peer] =
@@ -153,7 +153,7 @@ impl Pair {
         Figure::of_times(name, &cora, &peer, PEER, 1.0)
     }
 
-    /// What the peer takes of its heap, and its values.
+    /// Compares the bytes of the peer's heap and values with the table's.
     fn bytes_per_entry(&self, name: String) -> Figure {
         let Peer { hash, values } = &self.peer;
         let peer = (hash.bytes() + size_of_val(values.as_slice())) as f64 / self.entries as f64;

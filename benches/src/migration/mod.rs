@@ -1,9 +1,9 @@
-//! What it costs that flows move: `cargo xtask migrate-bench`. Both halves of a program on a core
-//! each measure themselves (`bench --half moves`, `bench --half group`); here their turns come to
-//! figures, beside what was aimed at.
+//! The cost of moving flows: `cargo xtask migrate-bench`. Both halves of a program, on a core each,
+//! measure themselves (`bench --half moves`, `bench --half group`). Their turns become figures
+//! here, beside the goals.
 //!
-//! A turn during which a core was taken away from a half, or after which the cores bear another
-//! load than before, says nothing about the program, and is left out; how many that were is told.
+//! A turn is left out if a half lost its core meanwhile, or if the cores bear another load after it
+//! than before: it is no measure of the program. The number of omitted turns is printed.
 
 mod told;
 
@@ -21,26 +21,26 @@ use told::{Flows, Group, Move, Moved, Paced};
 
 /// Flows that move, each with an entry of 64 bytes.
 const FLOWS: u64 = 16_384;
-/// Frames of theirs, over and over.
+/// Frames of those flows, repeated.
 const DRAWS: usize = 1 << 16;
 /// Entries of the large flow, of 2 KiB each with their keys: 32 MiB.
 const ENTRIES: u16 = 16_432;
 /// Flows beside it.
 const OTHERS: u16 = 4_096;
-/// One frame of so many is of the large flow.
+/// One frame in so many is of the large flow.
 const ONE_OF: u64 = 20;
 
-/// Moves a second, at least.
+/// Lower limit of moves per second.
 const RATE: f64 = 0.5;
-/// A flow's pause, at most, in ns.
+/// Upper limit of a flow's pause, in ns.
 const PAUSE: f64 = 50_000.0;
-/// What iPipe took for a group of that size (appendix B.3: an LSM tree's table, at nine tenths of
-/// the load of a LiquidIO CN2350), in ms, and of that for copying, for packets that waited, and for
+/// Time of iPipe for a group of that size (appendix B.3: an LSM tree's table, at nine tenths of the
+/// load of a LiquidIO CN2350), in ms; and its parts for copying, for packets that waited, and for
 /// the rest, in percent.
 const IPIPE: f64 = 35.8;
 const IPIPE_PARTS: [f64; 3] = [67.8, 27.2, 5.0];
 
-/// Everything in one object.
+/// All results in one object.
 #[derive(Debug, Serialize)]
 struct All {
     machine: String,
@@ -55,13 +55,13 @@ struct All {
 #[derive(Debug, Default, Serialize)]
 struct Load {
     packets_per_second: f64,
-    /// Of the host's time.
+    /// Part of the host's time.
     host_busy: f64,
     moves_per_second: f64,
     packets: u64,
     packets_held: u64,
     packets_lost: u64,
-    /// Undisturbed turns that lost any; and of those beside them, in which nothing moved.
+    /// Undisturbed turns that lost packets; and such turns among those without moves.
     turns_with_loss: usize,
     turns_with_loss_unmoved: usize,
     bytes_moved: u64,
@@ -72,13 +72,13 @@ struct Load {
 /// The large flow's moves at one load.
 #[derive(Debug, Serialize)]
 struct Large {
-    /// Of the load that both halves bear.
+    /// Part of the load that both halves bear.
     part: f64,
     to: &'static str,
     ms: f64,
     bytes: u64,
-    /// Percent of that time: copying, packets that waited, the rest. Only the NIC can tell them
-    /// apart.
+    /// Percent of that time: copying, packets that waited, the rest. Only the NIC can separate
+    /// them.
     parts: Option<[f64; 3]>,
     ipipe_parts: [f64; 3],
     packets_held: f64,
@@ -87,7 +87,7 @@ struct Large {
     turns_disturbed: usize,
 }
 
-/// Measures with the programs in `programs`.
+/// Measures the programs in `programs`.
 pub(crate) fn run(programs: &Path, quick: bool, json: bool) -> std::io::Result<()> {
     let runs = if quick { 1 } else { 3 };
     let traffic = Traffic::from_inside(FLOWS, Skew::Uniform, DRAWS);
@@ -154,7 +154,7 @@ fn tell(all: &All) {
     }
 }
 
-/// Frames of the large flow's entries and of the others, then draws of both.
+/// Returns frames of the large flow's entries and of the others, then draws of both.
 fn tenants() -> Traffic {
     let large = |entry: u16| segment(([10, 0, 0, 1], 1_024 + entry), ([198, 18, 0, 1], 443), 0x10);
     let other = |flow: u16| {
@@ -239,8 +239,8 @@ fn with_loss(turns: &[&Paced]) -> usize {
     turns.iter().filter(|turn| turn.lost > 0).count()
 }
 
-/// Those during which both halves had their cores, and these were as fast as before; all, if too
-/// few had.
+/// Returns the turns in which both halves had their cores at an unchanged speed; all turns, if
+/// fewer than three did.
 fn undisturbed<'a, T: told::Disturbed>(turns: &[&'a T]) -> Vec<&'a T> {
     let calm: Vec<&T> = turns.iter().copied().filter(|turn| !turn.is_disturbed()).collect();
     if calm.len() < 3 { turns.to_vec() } else { calm }

@@ -1,4 +1,4 @@
-//! What the programs tell of their turns.
+//! Reports of the programs about their turns.
 
 use std::path::Path;
 use std::process::Command;
@@ -6,7 +6,7 @@ use std::process::Command;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-/// `bench --half moves`.
+/// Report of `bench --half moves`.
 #[derive(Debug, Deserialize)]
 pub(super) struct Flows {
     pub(super) offload: Vec<Moved>,
@@ -16,21 +16,21 @@ pub(super) struct Flows {
     pub(super) moving: Vec<Paced>,
 }
 
-/// All flows in one direction.
+/// Moves of all flows in one direction.
 #[derive(Debug, Deserialize)]
 pub(super) struct Moved {
     pub(super) flows: f64,
     pub(super) ns: f64,
 }
 
-/// As fast as packets are taken.
+/// Load at full speed.
 #[derive(Debug, Deserialize)]
 pub(super) struct Borne {
     pub(super) per_second: f64,
     pub(super) per_second_watched: f64,
 }
 
-/// At a pace.
+/// Load at a pace.
 #[derive(Debug, Deserialize)]
 pub(super) struct Paced {
     pub(super) per_second: f64,
@@ -54,13 +54,13 @@ pub(super) struct Times {
     pub(super) p99_ns: f64,
 }
 
-/// `bench --half group`.
+/// Report of `bench --half group`.
 #[derive(Debug, Deserialize)]
 pub(super) struct Group {
     pub(super) turns: Vec<At>,
 }
 
-/// At one load.
+/// Moves at one load.
 #[derive(Debug, Deserialize)]
 pub(super) struct At {
     pub(super) part: f64,
@@ -81,13 +81,13 @@ pub(super) struct Move {
     robbed_ns: Option<u64>,
 }
 
-/// Of what the cores bore at once behind a turn, what its pace may have been: nine tenths of what
-/// they bore before.
+/// Allowed ratio of a turn's pace to the load that the cores bore right after it. The pace was nine
+/// tenths of the load before.
 const STEADY: std::ops::RangeInclusive<f64> = 0.87..=0.93;
 
-/// A turn that knows for how long its threads were ready and had no core.
+/// A turn with the time for which its threads were ready without a core.
 pub(super) trait Disturbed {
-    /// Whether that was too long, or the cores became slower or faster than they had been.
+    /// Returns whether that time was too long, or the speed of the cores changed.
     fn is_disturbed(&self) -> bool;
 }
 
@@ -104,7 +104,7 @@ impl Disturbed for Move {
     }
 }
 
-/// Has the program measure itself.
+/// Runs the program's own measurement.
 pub(super) fn by<T: DeserializeOwned>(
     mut program: Command,
     half: &str,

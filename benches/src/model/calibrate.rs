@@ -1,23 +1,23 @@
 //! The coefficients of this machine that depend on how the halves run together, fitted once for all
 //! programs.
 //!
-//! `cargo cora calibrate` measures memory and parts. What a frame, an instruction, an exposed
-//! look-up and a crossing take with both halves at work is fitted here: the model is linear in
-//! them, so each one's factor in a case is what the model says with that coefficient 1 and the
-//! others 0. They are fitted to the nanoseconds of a packet at either side, by least relative
-//! errors, none below 0. The programs are the four examples and one that does nothing, on traffic
-//! that no case has; the three others are never seen. What a branch takes that was foretold wrongly
-//! is as `cargo cora calibrate` measured it.
+//! `cargo cora calibrate` measures memory and parts. This fits the cost of a frame, an instruction,
+//! an exposed look-up and a crossing with both halves at work. The model is linear in them, so the
+//! factor of each one in a case is the prediction with that coefficient 1 and the others 0. The fit
+//! is to the nanoseconds of a packet at either side, by least relative errors, none below 0. The
+//! programs are the four examples and one that does nothing, on traffic of no case; the three other
+//! programs stay unseen. The cost of a mispredicted branch is the measurement of `cargo cora
+//! calibrate`.
 //!
-//! What a crossing takes changes from minute to minute on a machine whose cores a hypervisor moves.
-//! So it is no unknown: a program that does nothing is measured beside each other one, and what it
-//! takes is taken off here and put in where a case is predicted. Likewise, how long instructions
-//! take follows what a packet of one program takes at that moment.
+//! The cost of a crossing changes from minute to minute if a hypervisor moves the cores of a
+//! machine. So it is no unknown: a program that does nothing is measured beside each other one. Its
+//! cost is subtracted here, and added in the prediction of a case. In the same way, the time of
+//! instructions follows the cost of a packet of one program at that moment.
 //!
 //! Under a split each packet costs more at either side, because its flow's owner is looked up and
-//! kept. What that takes at the NIC is the profile's `owner_ns`; for the host the model has no such
-//! term, and it stands here beside the profile. What remains of the latency of the owner's record
-//! is `owner_exposed` at both: the NIC's is fitted, and given to the host.
+//! kept. At the NIC this cost is the profile's `owner_ns`; for the host the model has no such term,
+//! so it is kept here beside the profile. The rest of the latency of the owner's record is
+//! `owner_exposed` at both: the NIC's is fitted, and given to the host.
 
 use std::io::Result;
 use std::path::Path;
@@ -33,30 +33,29 @@ use super::popularity::Popularity;
 use super::predict::Model;
 use super::source::Source;
 
-/// Flows of a large and a small working set, neither of which a case has.
+/// Flows of a large and a small working set, neither of which is in a case.
 const FLOWS: [u64; 2] = [4_000, 300_000];
-/// Rounds of the fit: coordinate descent on so few unknowns ends long before.
+/// Rounds of the fit: coordinate descent with so few unknowns converges long before.
 const ROUNDS: usize = 4_000;
-/// So often the equations are weighed by how far they are off.
+/// Number of reweightings of the equations by their errors.
 const REWEIGHED: usize = 10;
-/// Relative errors below this are all alike.
+/// Relative errors below this have equal weight.
 const PRECISE: f64 = 0.01;
 
-/// What there is at a side: a frame, an instruction, an exposed look-up, a crossing, ownership
-/// under a split, the exposed latency of its record, a branch foretold wrongly.
+/// Coefficients of a side: a frame, an instruction, an exposed look-up, a crossing, ownership under
+/// a split, the exposed latency of its record, a mispredicted branch.
 pub(crate) const TERMS: usize = 7;
-/// The one that is measured beside each case.
+/// The coefficient that is measured beside each case.
 const CROSSING: usize = 3;
 
-/// What finding and keeping the owner takes.
+/// The cost of finding and keeping the owner.
 pub(crate) const OWNER: usize = 4;
-/// The share of its record's latency that stays.
+/// The exposed share of its record's latency.
 const RECORD: usize = 5;
-/// A branch foretold wrongly.
+/// A mispredicted branch.
 const MISPREDICTED: usize = 6;
 
-/// One equation: factors of the unknowns, the nanoseconds that they make, and those of the whole
-/// packet.
+/// One equation: factors of the unknowns, their nanoseconds in sum, and those of the whole packet.
 #[derive(Clone, Copy, Debug)]
 struct Equation {
     factors: [f64; TERMS],
@@ -64,7 +63,7 @@ struct Equation {
     whole: f64,
 }
 
-/// Measures the programs of the calibration, and puts what follows into the model.
+/// Measures the programs of the calibration, and puts the coefficients into the model.
 pub(crate) fn calibrate(
     model: &mut Model,
     file: &Path,
@@ -75,7 +74,7 @@ pub(crate) fn calibrate(
     let (_, idle) = model.executed(&EMPTY, Popularity::Uniform);
     let (draws, quick) = source.extent();
     for (nf, flows) in seen(quick) {
-        // Nearly as many as it holds: as many are a case.
+        // Nearly as many as it holds: a case has as many as it holds.
         let flows = flows.min(nf.most / 4 * 3);
         let skew = Popularity::Uniform;
         let capture = Capture::save(file, nf.feed, flows, skew, draws)?;
@@ -102,10 +101,10 @@ pub(crate) fn calibrate(
         equations.into_iter().map(|(equation, now)| equation.slowed(now / work_ns)).collect()
     };
     let (at_nic, at_host) = (alike(at_nic), alike(at_host));
-    // What a branch costs was measured by itself.
+    // The cost of a branch was measured separately.
     let (none, given) = (Some(0.0), Some(model.mispredict_ns()));
     let nic = fit(&at_nic, [None, None, None, none, None, None, given]);
-    // What a frame takes at the host is in what its crossing takes.
+    // The host's crossing includes the cost of a frame there.
     let host = fit(&at_host, [none, None, None, none, None, Some(nic[RECORD]), given]);
     tell(&format!("fitted: NIC {nic:.3?}, host {host:.3?}"));
     model.refine(nic, host, work_ns);
@@ -113,21 +112,22 @@ pub(crate) fn calibrate(
 }
 
 impl Equation {
-    /// A packet that crosses takes what one takes that nothing is done with.
+    /// Makes an equation of the NIC: a packet that crosses costs as much as one of the idle
+    /// program.
     fn at_nic(mut factors: [f64; TERMS], whole: f64, crossing: Crossing) -> Self {
         let crossings = std::mem::take(&mut factors[CROSSING]);
         factors[0] -= crossings;
         Self { factors, ns: whole - crossings * crossing.nic_ns, whole }
     }
 
-    /// How far it is off, as a part of the whole packet.
+    /// Returns the error, as a part of the whole packet.
     fn error(&self, found: &[f64; TERMS]) -> f64 {
         let said: f64 = self.factors.iter().zip(found).map(|(factor, of)| factor * of).sum();
         (said - self.ns) / self.whole
     }
 
-    /// Of a moment at which work took so many times as long: a frame, an instruction and a branch
-    /// did.
+    /// Scales the equation to a moment at which work took `times` as long: this affects a frame, an
+    /// instruction and a branch.
     fn slowed(mut self, times: f64) -> Self {
         self.factors[0] *= times;
         self.factors[1] *= times;
@@ -135,7 +135,7 @@ impl Equation {
         self
     }
 
-    /// At the host that one executes something, too: so much.
+    /// Makes an equation of the host, whose idle program executes `idle`.
     fn at_host(mut factors: [f64; TERMS], whole: f64, crossing: Crossing, idle: Executed) -> Self {
         let crossings = std::mem::take(&mut factors[CROSSING]);
         factors[0] = 0.0;
@@ -145,7 +145,7 @@ impl Equation {
     }
 }
 
-/// In a hurry, each example on one of the two.
+/// Returns the programs and their flows; a quick run has each example with one of the two.
 fn seen(quick: bool) -> impl Iterator<Item = (&'static Nf, u64)> {
     let examples = NFS.iter().filter(|nf| !nf.unseen).enumerate();
     let examples = examples.flat_map(move |(number, nf)| {
@@ -157,7 +157,7 @@ fn seen(quick: bool) -> impl Iterator<Item = (&'static Nf, u64)> {
     std::iter::once((&EMPTY, FLOWS[0])).chain(examples)
 }
 
-/// A profile where one coefficient of both sides is 1, and all others are 0.
+/// Returns a profile with one coefficient of both sides 1, and all others 0.
 pub(crate) fn unit(base: &NicProfile, number: usize) -> NicProfile {
     let mut coefficients = [0.0; TERMS];
     coefficients[number] = 1.0;
@@ -172,7 +172,7 @@ pub(crate) fn unit(base: &NicProfile, number: usize) -> NicProfile {
     profile
 }
 
-/// Puts coefficients where the profile has a place for them.
+/// Puts coefficients into their places in the profile.
 pub(crate) fn put(profile: &mut NicProfile, nic: [f64; TERMS], host: [f64; TERMS]) {
     let how = "fitted to four programs of which both halves ran, by `cargo xtask model`";
     for (side, of) in [(&mut profile.nic, nic), (&mut profile.host, host)] {
@@ -180,7 +180,7 @@ pub(crate) fn put(profile: &mut NicProfile, nic: [f64; TERMS], host: [f64; TERMS
         side.instruction_ns = Figure::measured(of[1], how);
         side.exposed = Figure::measured(of[2], how);
         side.mispredict_ns = Figure::measured(of[MISPREDICTED], how);
-        // All frames have one length: what a byte takes is in what a frame takes.
+        // All frames have one length: the cost of a frame includes that of its bytes.
         side.byte_ns = Figure::measured(0.0, how);
     }
     profile.link.nic_ns = Figure::measured(nic[CROSSING], how);
@@ -188,14 +188,13 @@ pub(crate) fn put(profile: &mut NicProfile, nic: [f64; TERMS], host: [f64; TERMS
     profile.link.byte_ns = Figure::measured(0.0, how);
     profile.link.owner_ns = Figure::measured(nic[OWNER], how);
     profile.link.owner_exposed = Figure::measured(nic[RECORD], how);
-    // The rings have no limit but the cores that work on them.
+    // The cores at the rings are their only limit.
     profile.link.mpps = Figure::assumed(1e3, "the cores are the limit");
     profile.link.gbps = Figure::assumed(1e4, "the cores are the limit");
 }
 
-/// Least relative errors, none below 0; what is given stays. Errors count as they are and not
-/// squared: a pass that met another machine than the moments around it did is no more than one
-/// equation that does not hold.
+/// Fits by least relative errors, none below 0; given coefficients stay. Errors count linearly and
+/// not squared: a pass on a changed machine then spoils no more than its own equation.
 fn fit(equations: &[Equation], given: [Option<f64>; TERMS]) -> [f64; TERMS] {
     let mut found = given.map(Option::unwrap_or_default);
     let mut weights = vec![1.0; equations.len()];
@@ -208,7 +207,7 @@ fn fit(equations: &[Equation], given: [Option<f64>; TERMS]) -> [f64; TERMS] {
     found
 }
 
-/// Least squares of relative errors, each with its weight, by coordinate descent.
+/// Fits by weighted least squares of relative errors, by coordinate descent.
 fn descend(
     equations: &[Equation],
     weights: &[f64],

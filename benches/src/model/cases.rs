@@ -1,43 +1,43 @@
-//! What is predicted and measured: programs, traffic, plans.
+//! The cases: programs, traffic, plans.
 
 use cora_plan::Sides;
 use cora_plan::statement::{Stated, Statement};
 
 use super::popularity::Popularity;
 
-/// A program, and what it is fed.
+/// A program, and its traffic.
 #[derive(Debug)]
 pub(crate) struct Nf {
     /// Also the name of its package and its file.
     pub(crate) name: &'static str,
     pub(crate) feed: Feed,
-    /// Most flows that it can hold; it is fed no more.
+    /// Largest number of flows that it holds; its traffic has no more.
     pub(crate) most: u64,
-    /// No calibration, and nobody who made the model, ever saw it.
+    /// Whether calibration and the design of the model never saw it.
     pub(crate) unseen: bool,
 }
 
-/// Who sends.
+/// The senders of the traffic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Feed {
     /// Inside alone, each flow from an address of its own.
     FromInside,
-    /// Inside, and as often outside, which answers.
+    /// Inside, and equally often outside, which answers.
     BothWays,
-    /// Likewise, and outside answers to a translated address.
+    /// Both ways, but outside answers to a translated address.
     Translated,
     /// Outside alone, to the balancer's service.
     ToService,
 }
 
 impl Feed {
-    /// Whether half of the packets come from the side that answers.
+    /// Returns whether half of the packets come from the answering side.
     pub(crate) const fn answers(self) -> bool {
         matches!(self, Self::BothWays | Self::Translated)
     }
 }
 
-/// Where the program runs.
+/// The sides of the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Plan {
     HostOnly,
@@ -49,7 +49,7 @@ pub(crate) enum Plan {
 impl Plan {
     pub(crate) const ALL: [Self; 3] = [Self::HostOnly, Self::NicOnly, Self::Half];
 
-    /// As tables call it, and the directory that its programs stand in.
+    /// Returns its name in tables, and the directory of its programs.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::HostOnly => "host-only",
@@ -58,7 +58,7 @@ impl Plan {
         }
     }
 
-    /// What it states, as the programs that stand in its directory were built.
+    /// Returns its statement, with which the programs in its directory were built.
     pub(crate) fn statement(self) -> Statement {
         match self {
             Self::HostOnly => Statement::of(Sides::HostOnly),
@@ -82,7 +82,7 @@ pub(crate) static NFS: [Nf; 7] = [
     Nf { name: "connection-limiter", feed: Feed::BothWays, most: 1_000_000, unseen: true },
 ];
 
-/// What has every packet parsed and lets it pass: calibration alone sees it.
+/// A program that has every packet parsed and lets it pass: for calibration alone.
 pub(crate) static EMPTY: Nf =
     Nf { name: "parsed-chain", feed: Feed::FromInside, most: 1 << 20, unseen: false };
 
@@ -99,15 +99,15 @@ pub(crate) struct Case {
     pub(crate) plan: Plan,
 }
 
-/// All cases, those that share a capture one after the other. In a hurry, a dozen: every program,
-/// every plan, and every number of flows with every skew comes up.
+/// Returns all cases; those with one capture follow each other. A quick run has a dozen: every
+/// program, every plan, and every number of flows with every skew occurs.
 pub(crate) fn all(quick: bool) -> Vec<Case> {
     let mut cases = Vec::new();
     for (f, flows) in FLOWS.into_iter().enumerate() {
         for (s, skew) in SKEWS.into_iter().enumerate() {
             for (n, nf) in NFS.iter().enumerate() {
                 for (p, plan) in Plan::ALL.into_iter().enumerate() {
-                    // Behind the diagonals of the traffics, whichever program can hold that many
+                    // After the diagonals of the traffics, any program that can hold that many
                     // flows.
                     let traffic = 3 * f + s;
                     let turn = (p + traffic + f) % 3;
@@ -124,13 +124,13 @@ pub(crate) fn all(quick: bool) -> Vec<Case> {
 }
 
 impl Case {
-    /// As `--only` takes it.
+    /// Returns the name, as in `--only`.
     pub(crate) fn name(&self) -> String {
         let Self { nf, flows, skew, plan } = self;
         format!("{}/{flows}/{}/{}", nf.name, skew.name(), plan.name())
     }
 
-    /// A case; none where the program holds so few flows that it would be another case again.
+    /// Makes a case; `None` if the program holds so few flows that the case is another one again.
     fn new(nf: &'static Nf, flows: u64, skew: Popularity, plan: Plan) -> Option<Self> {
         let held = flows.min(nf.most);
         let distinct = FLOWS.into_iter().all(|other| other >= flows || held > other);

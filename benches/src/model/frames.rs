@@ -19,7 +19,7 @@ const SERVICE: End = ([192, 0, 2, 80], 443);
 const PUBLIC: [u8; 4] = [192, 0, 2, 1];
 const FIRST_PUBLIC_PORT: u16 = 32_768;
 
-/// What programs are fed, and which flow each packet behind the first `warm` belongs to.
+/// The input of programs, and the flow of each packet behind the first `warm`.
 pub(crate) struct Capture {
     pub(crate) warm: usize,
     pub(crate) draws: Vec<u64>,
@@ -54,37 +54,37 @@ impl Capture {
     }
 }
 
-/// From the side that begins the flow.
+/// Returns a frame from the side that begins the flow.
 fn first(feed: Feed, flow: u64) -> [u8; FRAME] {
     let (from, to) = ends(feed, flow);
     datagram(from, to)
 }
 
-/// From the side that answers.
+/// Returns a frame from the side that answers.
 fn answer(feed: Feed, flow: u64) -> [u8; FRAME] {
     let (from, to) = ends(feed, flow);
     match feed {
-        // Its ports are leased in the order in which flows begin.
+        // Its ports are leased in the order of the starts of flows.
         Feed::Translated => datagram(to, (PUBLIC, FIRST_PUBLIC_PORT + flow as u16)),
         _ => datagram(to, from),
     }
 }
 
-/// Who begins a flow, and with whom.
+/// Returns the opener of a flow, and its peer.
 pub(crate) fn ends(feed: Feed, flow: u64) -> (End, End) {
     let mixed = mix(flow);
     let [.., high, middle, low] = flow.to_be_bytes();
     if feed == Feed::ToService {
-        // Of the flow's number, 17 bits stand in the source and the rest in the port.
+        // 17 bits of the flow's number are in the source, and the rest in the port.
         let port = 1_024 + (flow >> 17) as u16 * 4_096 + mixed as u16 % 4_096;
         return (([198, 18 + (high & 1), middle, low], port), SERVICE);
     }
-    // The flow's number stands in the source, so no two are the same.
+    // The flow's number is in the source, so no two are equal.
     let port = 1_024 + (mixed >> 16) as u16 % 60_000;
     (([10, high, middle, low], port), ([198, 18, mixed as u8, (mixed >> 8) as u8], 443))
 }
 
-/// A UDP datagram over IPv4 with 18 bytes of zeros; UDP's checksum is left out, as RFC 768 allows.
+/// Returns a UDP datagram over IPv4 with 18 bytes of zeros and no UDP checksum (RFC 768 allows it).
 fn datagram(from: End, to: End) -> [u8; FRAME] {
     let mut frame = [0; FRAME];
     frame[..12].copy_from_slice(&[2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2]);
@@ -103,7 +103,7 @@ fn datagram(from: End, to: End) -> [u8; FRAME] {
     frame
 }
 
-/// The internet checksum (RFC 1071) of an even number of bytes.
+/// Returns the internet checksum (RFC 1071) of an even number of bytes.
 fn checksum(bytes: &[u8]) -> u16 {
     let (words, _) = bytes.as_chunks::<2>();
     let sum: u32 = words.iter().map(|word| u32::from(u16::from_be_bytes(*word))).sum();

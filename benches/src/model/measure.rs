@@ -1,4 +1,4 @@
-//! How fast a plan is: passes of its program, both halves on a core each.
+//! The measured speed of a plan: passes of its program, both halves on a core each.
 
 use std::io::Result;
 use std::path::Path;
@@ -8,25 +8,25 @@ use serde::{Deserialize, Serialize};
 
 use crate::program::Program;
 
-/// Of a pass, at most this part may have been lost to other processes.
+/// Largest part of a pass that other processes may have taken.
 const ROBBED: f64 = 0.01;
-/// So many times more passes are made than asked for, at most, until enough were left alone.
+/// At most so many times more passes are made than asked for, until enough are undisturbed.
 const AGAIN: usize = 2;
 
-/// By so much, as a part, what crossing and work take may have changed over a pass.
+/// Largest relative change of crossing and work over a pass.
 const MOVED: f64 = 0.1;
 
-/// Milliseconds of a pass, at least. The machine becomes another one within a second, and many
-/// short passes, each beside what it was like then, tell more than few long ones.
+/// Shortest duration of a pass, in milliseconds. The machine changes within a second: many short
+/// passes, each with a reference of its moment, give more than few long ones.
 const PASS: &str = "120";
-/// Between two passes: the kernel leaves a real-time process 19 of 20 parts of a second
+/// Pause between two passes: the kernel leaves a real-time process 19 of 20 parts of a second
 /// (`sched_rt_runtime_us`, `sched(7)`).
 const REST: Duration = Duration::from_millis(20);
 
-/// What a crossing took so long ago, it takes now.
+/// A measured cost of a crossing stays valid for this time.
 const RECENT: Duration = Duration::from_secs(4);
 
-/// What a pass came to; times are in nanoseconds.
+/// The counts of a pass; times are in nanoseconds.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct Pass {
     packets: f64,
@@ -38,25 +38,25 @@ pub(crate) struct Pass {
     robbed_ns: Option<f64>,
 }
 
-/// The passes that are taken for a case.
+/// The passes that count for a case.
 #[derive(Clone, Debug)]
 pub(crate) struct Measured {
     pub(crate) passes: Vec<Taken>,
-    /// How many of them were left alone, on a machine that stayed the same.
+    /// Number of undisturbed passes on an unchanged machine.
     pub(crate) undisturbed: usize,
-    /// How many were made.
+    /// Number of passes that were made.
     pub(crate) made: usize,
 }
 
-/// What crossing the rings takes at this moment, of a packet that nothing is done with: nanoseconds
-/// of the NIC's core and of the host's, receiving and sending included.
+/// The current cost of crossing the rings, for a packet of the idle program: nanoseconds of the
+/// NIC's core and of the host's, receiving and sending included.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Crossing {
     pub(crate) nic_ns: f64,
     pub(crate) host_ns: f64,
 }
 
-/// What the machine is like at this moment.
+/// The state of the machine at one moment.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Moment {
     pub(crate) crossing: Crossing,
@@ -75,34 +75,33 @@ impl Moment {
         }
     }
 
-    /// By how much it differs, as a part: the most that either has changed.
+    /// Returns the larger relative change of the two figures.
     fn change(self, other: Self) -> f64 {
         let by = |one: f64, other: f64| (other / one).ln().abs();
         by(self.crossing.nic_ns, other.crossing.nic_ns).max(by(self.work_ns, other.work_ns))
     }
 }
 
-/// Two programs that are kept running, and asked beside everything that is measured: one that does
-/// nothing, at the host, and one that works, at the NIC's half. A hypervisor moves a machine's
-/// cores, and with them the distance that a line has to go from one to the other, which was seen to
-/// change by a factor of 2.7 within a minute; and where both are threads of one core, each takes
-/// longer for the same instructions.
+/// Two programs that are kept running, and measured beside everything else: one that does nothing,
+/// at the host, and one that works, at the NIC's half. A hypervisor moves a machine's cores, and so
+/// changes the distance of a line's transfer: by a factor of 2.7 within a minute in one
+/// observation. If both are threads of one core, each takes longer for the same instructions.
 pub(crate) struct Reference {
     idle: Program,
     work: Program,
-    /// What they told last, and when.
+    /// Their last figures, and the time of these.
     last: Option<(Instant, Moment)>,
 }
 
 impl Reference {
-    /// Starts them: each with its file, its capture, and how many of its first packets are to fill
+    /// Starts them: each with its file, its capture, and the number of first packets that fill
     /// tables.
     pub(crate) fn start(idle: (&Path, &Path, usize), work: (&Path, &Path, usize)) -> Result<Self> {
         let start = |(program, capture, warm)| Program::start_both(program, capture, warm);
         Ok(Self { idle: start(idle)?, work: start(work)?, last: None })
     }
 
-    /// What the machine is like now.
+    /// Measures the current state of the machine.
     fn now(&mut self) -> Result<Moment> {
         let idle = asked(&mut self.idle)?;
         let work = asked(&mut self.work)?;
@@ -117,7 +116,7 @@ impl Reference {
         Ok(moment)
     }
 
-    /// The same, if it was not asked a moment ago.
+    /// Returns the state of the machine, if it is recent; otherwise measures it.
     fn recent(&mut self) -> Result<Moment> {
         match self.last {
             Some((when, moment)) if when.elapsed() < RECENT => Ok(moment),
@@ -126,7 +125,7 @@ impl Reference {
     }
 }
 
-/// Of two passes the one that was left alone more.
+/// Returns the less disturbed of two passes.
 fn asked(program: &mut Program) -> Result<Pass> {
     std::thread::sleep(REST);
     let first: Pass = program.ask_for(PASS)?;
@@ -138,8 +137,8 @@ fn asked(program: &mut Program) -> Result<Pass> {
     Ok(if second.robbed() < first.robbed() { second } else { first })
 }
 
-/// Runs a program until `wanted` passes were left alone by others and the machine was the same
-/// before and behind them, or as many more times as is sensible.
+/// Runs a program until `wanted` passes were undisturbed and the machine was the same before and
+/// after them, or until [`AGAIN`] times as many passes.
 pub(crate) fn measure(
     program: &Path,
     capture: &Path,
@@ -148,7 +147,7 @@ pub(crate) fn measure(
     reference: &mut Reference,
 ) -> Result<Vec<Taken>> {
     let mut program = Program::start_both(program, capture, warm)?;
-    // The first pass meets caches that the settling of flows left behind.
+    // The first pass meets caches from the settling of flows.
     let _first: Pass = program.ask_for(PASS)?;
     let mut taken: Vec<Taken> = Vec::new();
     let mut before = reference.recent()?;
@@ -164,13 +163,13 @@ pub(crate) fn measure(
     Ok(taken)
 }
 
-/// A pass, and what the machine was like around it.
+/// A pass, and the state of the machine around it.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct Taken {
     pass: Pass,
-    /// What crossing and work took, as the mean of right before and right after.
+    /// The cost of crossing and work, as the mean of right before and right after.
     pub(crate) moment: Moment,
-    /// By how much that changed meanwhile, as a part.
+    /// Relative change of that cost over the pass.
     pub(crate) moved: f64,
 }
 
@@ -179,32 +178,32 @@ impl Taken {
         self.pass.was_left_alone() && self.moved <= MOVED
     }
 
-    /// Million packets a second.
+    /// Returns million packets per second.
     pub(crate) fn mpps(&self) -> f64 {
         self.pass.packets / self.pass.ns * 1e3
     }
 
-    /// Nanoseconds of the NIC's core per packet that came in.
+    /// Returns nanoseconds of the NIC's core per packet that came in.
     pub(crate) fn nic_ns(&self) -> f64 {
         self.pass.nic_busy_ns / self.pass.packets
     }
 
-    /// Nanoseconds of the host's core per packet that came in.
+    /// Returns nanoseconds of the host's core per packet that came in.
     pub(crate) fn host_ns(&self) -> f64 {
         self.pass.host_busy_ns / self.pass.packets
     }
 
-    /// Which part of the packets the NIC handled alone.
+    /// Returns the part of the packets that the NIC handled alone.
     pub(crate) fn at_nic(&self) -> f64 {
         self.pass.at_nic / self.pass.packets
     }
 
-    /// Which part left; the rest was dropped.
+    /// Returns the part that left; the rest was dropped.
     pub(crate) fn left(&self) -> f64 {
         self.pass.left / self.pass.packets
     }
 
-    /// How much is wrong with it, in what a pass may have.
+    /// Returns the disturbance, in units of its limit.
     fn disturbance(&self) -> f64 {
         (self.pass.robbed() / ROBBED).max(self.moved / MOVED)
     }
@@ -221,7 +220,7 @@ impl Pass {
 }
 
 impl Measured {
-    /// Those that count; the `wanted` that were disturbed least, where those are too few.
+    /// Returns the passes that count; if they are too few, the `wanted` least disturbed ones.
     pub(crate) fn of(taken: &[Taken], wanted: usize) -> Self {
         let mut passes = taken.to_vec();
         passes.sort_by(|a, b| a.disturbance().total_cmp(&b.disturbance()));
@@ -249,7 +248,7 @@ pub(super) mod tests {
         Taken { pass, moment: Moment { crossing, work_ns: 30.0 }, moved }
     }
 
-    /// What a pass says that nothing disturbed.
+    /// Returns an undisturbed pass.
     pub(in crate::model) fn undisturbed() -> Vec<Taken> {
         vec![taken(100_000.0, 0.0, 0.0)]
     }

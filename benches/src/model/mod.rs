@@ -1,19 +1,19 @@
-//! What the performance model says against what is measured: `cargo xtask model`.
+//! The predictions of the performance model against measurements: `cargo xtask model`.
 //!
 //! A case is a program, its traffic and a plan. For each, the model predicts the highest rate, from
-//! the profile that `cargo cora calibrate` made of this machine just before; and both halves run,
-//! on a core each, as fast as they can.
+//! the profile that `cargo cora calibrate` has just made of this machine. Both halves also run, on
+//! a core each, at full speed.
 //!
 //! | module | concept |
 //! | --- | --- |
-//! | `cases` | what is compared |
-//! | `popularity` | which flow each packet belongs to |
-//! | `frames` | captures of those |
+//! | `cases` | the cases |
+//! | `popularity` | the flow of each packet |
+//! | `frames` | captures of these flows |
 //! | `traffic` | captures as traffic profiles |
-//! | `calibrate` | what is fitted to this machine |
-//! | `predict` | what the model says |
-//! | `measure` | how fast it is |
-//! | `source` | whether it is measured now, or was |
+//! | `calibrate` | the fit to this machine |
+//! | `predict` | the predictions |
+//! | `measure` | the measurements |
+//! | `source` | new measurements, or earlier ones |
 //! | `report` | both, side by side |
 
 mod calibrate;
@@ -42,35 +42,35 @@ use source::Source;
 /// Packets that a pass repeats.
 const DRAWS: usize = 1 << 20;
 const QUICK_DRAWS: usize = 1 << 18;
-/// Flows of the programs that are asked beside everything that is measured; the one that works gets
-/// no case's number.
+/// Flows of the reference programs, which run beside every measurement; the working one's number is
+/// in no case.
 const IDLE_FLOWS: u64 = 1_000;
 const WORK_FLOWS: u64 = 2_000;
 
-/// Writes a capture with a frame of each of so many flows, all from inside.
+/// Writes a capture with a frame of each of `flows` flows, all from inside.
 pub(crate) fn flow_frames(path: &Path, flows: usize) -> Result<()> {
     let feed = cases::Feed::FromInside;
     Capture::save(path, feed, flows as u64, Popularity::Uniform, 0).map(drop)
 }
 
-/// What is asked for.
+/// The options of the model.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct Request {
-    /// Predict and measure instead: where the programs stand, built under each plan.
+    /// Predict and measure instead: the directory of the programs, built under each plan.
     #[arg(long, value_name = "DIRECTORY", requires_all = ["nic", "counter"])]
     model: Option<PathBuf>,
     /// The profile of this machine, of `cargo cora calibrate`.
     #[arg(long, value_name = "FILE", requires = "model")]
     nic: Option<PathBuf>,
-    /// Passes of each case that must be left alone by other processes.
+    /// Undisturbed passes of each case.
     #[arg(long, value_name = "N", default_value_t = 7, requires = "model")]
     passes: usize,
-    /// Predict anew what the last run measured, and measure nothing.
+    /// Predict the cases of the last measurement again, and measure nothing.
     #[arg(long, requires = "model")]
     again: bool,
 }
 
-/// What is compared, and how.
+/// The parameters of a run.
 #[derive(Debug)]
 pub(crate) struct Wanted<'a> {
     programs: &'a Path,
@@ -81,7 +81,7 @@ pub(crate) struct Wanted<'a> {
 }
 
 impl Request {
-    /// What is wanted, if it is asked for.
+    /// Returns the parameters of the run, if the options ask for it.
     pub(crate) fn wanted<'a>(&'a self, counter: Option<&'a Path>) -> Option<Wanted<'a>> {
         let (programs, nic) = self.model.as_deref().zip(self.nic.as_deref())?;
         let passes = self.passes.max(1);
@@ -89,8 +89,7 @@ impl Request {
     }
 }
 
-/// Predicts and measures every case whose name has every one of the words in `only`, which commas
-/// divide.
+/// Predicts and measures every case that has all comma-separated words of `only` in its name.
 pub(crate) fn run(wanted: &Wanted<'_>, quick: bool, json: bool, only: &str) -> Result<()> {
     let file = wanted.programs.join("model.pcap");
     let mut source = if wanted.again {
@@ -139,7 +138,7 @@ pub(crate) fn run(wanted: &Wanted<'_>, quick: bool, json: bool, only: &str) -> R
     Ok(())
 }
 
-/// What predicts the cases, before it is fitted to this machine.
+/// Makes the model of the cases, before its fit to this machine.
 fn model(
     wanted: &Wanted<'_>,
     source: &mut Source,
@@ -154,7 +153,7 @@ fn model(
     Model::new(nic, wanted.programs, source, cases, tell)
 }
 
-/// Starts what tells the machine's moments.
+/// Starts the programs that measure the machine's moments.
 fn reference(programs: &Path, draws: usize) -> Result<Reference> {
     let uniform = Popularity::Uniform;
     let (idle, work) = (programs.join("idle.pcap"), programs.join("work.pcap"));

@@ -1,11 +1,11 @@
-//! Which flow each packet belongs to.
+//! The flow of each packet.
 
 use crate::keys::mix;
 
-/// How packets spread over flows.
+/// The distribution of packets over flows.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Popularity {
-    /// Every flow has as many as every other.
+    /// Every flow has equally many.
     Uniform,
     /// The flow of rank `r` has a share of `r` to the power of minus this.
     Zipf(f64),
@@ -19,7 +19,7 @@ impl Popularity {
         }
     }
 
-    /// `count` draws of flows below `flows`; the same in every run.
+    /// Draws `count` flows below `flows`; equal in every run.
     pub(crate) fn draws(self, flows: u64, count: usize) -> Vec<u64> {
         let mut random = Random(11);
         match self {
@@ -41,7 +41,7 @@ impl Popularity {
     }
 }
 
-/// Popular flows are not those whose entries were made first.
+/// Returns the flows in random order, so that popular flows are not the first entries.
 fn shuffled(flows: u64, random: &mut Random) -> Vec<u64> {
     let mut numbers: Vec<u64> = (0..flows).collect();
     for last in (1..numbers.len()).rev() {
@@ -64,7 +64,7 @@ impl Random {
         self.next() % limit
     }
 
-    /// From 0 to less than 1.
+    /// Returns a number from 0 to less than 1.
     fn part(&mut self) -> f64 {
         (self.next() >> 11) as f64 / (1_u64 << 53) as f64
     }

@@ -1,5 +1,5 @@
-//! What the model says of a case, from the program's graph and plan, the profile of this machine,
-//! the traffic, and how many instructions a packet takes.
+//! The prediction of a case, from the program's graph and plan, the profile of this machine, the
+//! traffic, and the instruction count of a packet.
 
 use std::collections::BTreeMap;
 use std::io::{Error, Result};
@@ -24,28 +24,26 @@ use super::source::Source;
 use super::traffic::profile;
 use crate::count::Counter;
 
-/// Flows and packets that are counted on. How skewed their popularity is matters: a list of the
-/// heaviest flows takes more instructions for those that are on it, and which ones are on it no
-/// predictor knows.
+/// Flows and packets of the count. The skew of their popularity matters: a list of the heaviest
+/// flows takes more instructions for its members, and no predictor knows these.
 const FLOWS: u64 = 8_192;
 const PACKETS: usize = 32_768;
 
-/// All that predictions are made from, except the case.
+/// The inputs of predictions, except the case.
 pub(crate) struct Model {
     nic: NicProfile,
     programs: PathBuf,
-    /// What the program that works took a packet when the coefficients were fitted.
+    /// The working program's time of a packet during the fit.
     work_ns: f64,
-    /// What keeping flows takes the host of every packet under a split, which the model has no term
-    /// for.
+    /// The host's cost of keeping flows per packet under a split, for which the model has no term.
     host_owner_ns: f64,
-    /// Per program and popularity: what a packet executes of a flow that is there, at the NIC's
-    /// half and at the host's.
+    /// Per program and popularity: the counts of a packet of an existing flow, at the NIC's half
+    /// and at the host's.
     counts: BTreeMap<(&'static str, String), (Executed, Executed)>,
 }
 
 impl Model {
-    /// Takes what packets execute of every program and popularity that there is a case for, or a
+    /// Takes the counts of packets for every program and popularity of a case or of the
     /// calibration.
     pub(crate) fn new(
         nic: NicProfile,
@@ -74,26 +72,26 @@ impl Model {
         Ok(Self { nic, programs: programs.to_owned(), work_ns: 0.0, host_owner_ns: 0.0, counts })
     }
 
-    /// What a packet executes, at the NIC's half and at the host's.
+    /// Returns the counts of a packet, at the NIC's half and at the host's.
     pub(crate) fn executed(&self, nf: &Nf, skew: Popularity) -> (Executed, Executed) {
         self.counts.get(&(nf.name, skew.name())).copied().unwrap_or_default()
     }
 
-    /// What a branch costs that was foretold wrongly.
+    /// Returns the cost of a mispredicted branch.
     pub(crate) fn mispredict_ns(&self) -> f64 {
         self.nic.nic.mispredict_ns.value
     }
 
-    /// Takes what was fitted instead of what parts were measured to take, at a time when the
-    /// program that works took so much.
+    /// Replaces measured parts by fitted ones; `work_ns` is the working program's time during the
+    /// fit.
     pub(crate) fn refine(&mut self, nic: [f64; TERMS], host: [f64; TERMS], work_ns: f64) {
         put(&mut self.nic, nic, host);
         self.work_ns = work_ns;
         self.host_owner_ns = host[OWNER];
     }
 
-    /// Per coefficient that is fitted: how often it comes up in a packet at the NIC, and at the
-    /// host.
+    /// Returns, per fitted coefficient, its number of occurrences in a packet at the NIC, and at
+    /// the host.
     pub(crate) fn factors(
         &self,
         case: &Case,
@@ -107,13 +105,13 @@ impl Model {
             (nic[number], host[number]) = (said.nic_cores * 1e3, said.host_cores * 1e3);
         }
         if case.plan == Plan::Half {
-            // Of each packet that comes to the host.
+            // For each packet that comes to the host.
             host[OWNER] = host[0];
         }
         Ok((nic, host))
     }
 
-    /// What the model says of a case, at each of some moments.
+    /// Predicts a case, at each of some moments.
     pub(crate) fn predict(
         &self,
         case: &Case,
@@ -124,7 +122,7 @@ impl Model {
         Ok(moments.iter().map(|moment| subject.say(&self.at(case, *moment))).collect())
     }
 
-    /// The machine where a crossing and work take so much.
+    /// Returns the profile of the machine at a moment.
     fn at(&self, case: &Case, Moment { crossing, work_ns }: Moment) -> NicProfile {
         let mut nic = self.nic.clone();
         for side in [&mut nic.nic, &mut nic.host] {
@@ -158,7 +156,7 @@ impl Model {
         Ok(Subject { graph, traffic, measurement, statement, allocation })
     }
 
-    /// Every packet takes the way of flows that are there.
+    /// Returns a measurement in which every packet takes the path of existing flows.
     fn measurement(
         &self,
         graph: &Graph,
@@ -183,7 +181,7 @@ impl Model {
     }
 }
 
-/// A case, as the model is asked about it.
+/// A case, as the model takes it.
 struct Subject {
     graph: Graph,
     traffic: Traffic,
@@ -211,8 +209,8 @@ fn refused(case: &Case, errors: &[PlanError]) -> Error {
     Error::other(format!("{}: {}", case.name(), errors.join("; ")))
 }
 
-/// The way of a packet whose flow is there: of those that reach an entry, make none and let it
-/// pass, the shortest.
+/// Returns the path of a packet with an existing flow: the shortest one that reaches an entry,
+/// makes none and lets it pass.
 fn steady(graph: &Graph, ways: &[Way]) -> usize {
     let keyed = |state: &str| graph.state(state).is_some_and(|state| state.keyed.is_some());
     let is_steady = |way: &Way| {
@@ -224,8 +222,8 @@ fn steady(graph: &Graph, ways: &[Way]) -> usize {
     steady.min_by_key(|(_, way)| way.accesses.len()).map_or(0, |(number, _)| number)
 }
 
-/// What a packet executes in either half, which runs the whole program: as `cargo cora measure`
-/// counts it.
+/// Counts a packet in either half, which runs the whole program, in the way of `cargo cora
+/// measure`.
 pub(crate) fn count(
     programs: &Path,
     counter: &Path,
@@ -250,7 +248,7 @@ pub(crate) fn count(
     })
 }
 
-/// What the program says of itself.
+/// Returns the program's output about itself.
 fn told(program: &Path, word: &str) -> Result<String> {
     let told = Command::new(program).arg(word).output()?;
     if told.status.success() {

@@ -8,23 +8,23 @@ use serde_json::{Value, json};
 use super::cases::Case;
 use super::measure::{Measured, Taken};
 
-/// What is aimed at: the median of all errors, and the one that 95 of a hundred do not exceed.
+/// The goals: the median of all errors, and their 95th percentile.
 pub(crate) const GOALS: (f64, f64) = (0.05, 0.15);
 
-/// One case: of its passes, the one whose error is the median.
+/// One case, with the pass of the median error.
 pub(crate) struct Row {
     pub(crate) case: Case,
-    /// What the model says of the machine at the moment of that pass.
+    /// The prediction for the moment of that pass.
     predicted: Prediction,
     taken: Taken,
-    /// The most and the least that passes were off.
+    /// The largest and the smallest error of the passes.
     errors: (f64, f64),
-    /// Passes that were left alone, and passes that were made.
+    /// Undisturbed passes, and all passes.
     passes: (usize, usize),
 }
 
 impl Row {
-    /// From a prediction for each pass; none where there was no pass.
+    /// Makes a row from a prediction for each pass; `None` without passes.
     pub(crate) fn of(case: Case, measured: Measured, predicted: Vec<Prediction>) -> Option<Self> {
         let passes = (measured.undisturbed, measured.made);
         let off = |(predicted, taken): &(Prediction, Taken)| error(predicted, taken);
@@ -35,13 +35,13 @@ impl Row {
         Some(Self { case, predicted, taken, errors, passes })
     }
 
-    /// How far the prediction is off, as a part of what was measured; positive when it promises too
-    /// much.
+    /// Returns the error of the prediction, relative to the measurement; positive if the prediction
+    /// is too high.
     pub(crate) fn error(&self) -> f64 {
         error(&self.predicted, &self.taken)
     }
 
-    /// Nanoseconds of a packet that came in, at the NIC and at the host, as predicted.
+    /// Returns the predicted nanoseconds per packet that came in, at the NIC and at the host.
     fn predicted_ns(&self) -> (f64, f64) {
         // At a million packets a second a thousandth of a core is a nanosecond of a packet.
         (self.predicted.nic_cores * 1e3, self.predicted.host_cores * 1e3)
@@ -52,8 +52,8 @@ impl Row {
         format!("{} / {flows} / {} / {}", nf.name, skew.name(), plan.name())
     }
 
-    /// What most of a large error comes from: the side that was measured to be the narrowest, and
-    /// how far its own time is off.
+    /// Returns the main cause of a large error: the side that was the bottleneck in the
+    /// measurement, and the error of its time.
     fn why(&self) -> String {
         let (nic, host) = self.predicted_ns();
         let (nic_ns, host_ns) = (self.taken.nic_ns(), self.taken.host_ns());
@@ -129,7 +129,7 @@ fn error(predicted: &Prediction, taken: &Taken) -> f64 {
     predicted.ceiling_mpps / taken.mpps() - 1.0
 }
 
-/// Median and 95th percentile of the errors of some rows.
+/// Returns the median and the 95th percentile of the errors of some rows.
 fn percentiles(rows: &[&Row]) -> Option<(f64, f64)> {
     let mut errors: Vec<f64> = rows.iter().map(|row| row.error().abs()).collect();
     errors.sort_by(f64::total_cmp);
@@ -141,7 +141,7 @@ fn percentiles(rows: &[&Row]) -> Option<(f64, f64)> {
     Some((at(0.5)?, at(0.95)?))
 }
 
-/// All of it as one JSON object.
+/// Returns all rows as one JSON object.
 pub(crate) fn json(rows: &[Row]) -> Value {
     let all: Vec<&Row> = rows.iter().collect();
     let (median, p95) = percentiles(&all).unwrap_or((f64::NAN, f64::NAN));
@@ -152,7 +152,7 @@ pub(crate) fn json(rows: &[Row]) -> Value {
     })
 }
 
-/// What the rows come to, by kind, and what fell outside.
+/// Summarises the rows by kind, and lists the outliers.
 pub(crate) fn summary(rows: &[Row]) -> String {
     let mut text = String::new();
     let mut say = |name: &str, rows: &mut dyn Iterator<Item = &Row>| {

@@ -1,5 +1,5 @@
-//! Where measurements come from: this machine, or what it told an earlier run. Two models can be
-//! compared by the same measurements only, on a machine that is another one a minute later.
+//! The source of measurements: this machine, or an earlier run. A comparison of two models needs
+//! the same measurements, because the machine changes within a minute.
 
 use std::collections::BTreeMap;
 use std::io::{Error, Result};
@@ -14,39 +14,39 @@ use super::measure::{Measured, Reference, Taken, measure};
 use super::popularity::Popularity;
 use super::predict::count;
 
-/// All that a run measured.
+/// All measurements of a run.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Kept {
     /// Packets that a pass repeats.
     draws: usize,
-    /// Passes of a case that must be left alone.
+    /// Undisturbed passes of a case.
     passes: usize,
-    /// Whether it was in a hurry.
+    /// Whether the run was quick.
     quick: bool,
-    /// Per program and popularity: what a packet executes, at the NIC's half and at the host's.
+    /// Per program and popularity: the counts of a packet, at the NIC's half and at the host's.
     executed: BTreeMap<String, (Executed, Executed)>,
-    /// Per case, those of the calibration among them.
+    /// The passes per case, those of the calibration among them.
     cases: BTreeMap<String, Vec<Taken>>,
 }
 
-/// Where measurements come from.
+/// A source of measurements.
 pub(crate) struct Source {
     programs: PathBuf,
-    /// The plugin that counts what programs execute.
+    /// The plugin that counts instructions.
     counter: PathBuf,
-    /// None: whatever is asked was measured before.
+    /// `None`: all answers come from earlier measurements.
     machine: Option<Machine>,
     kept: Kept,
 }
 
 struct Machine {
-    /// The capture that is fed to whatever is measured.
+    /// The capture that every measured program reads.
     capture: PathBuf,
     reference: Reference,
 }
 
 impl Source {
-    /// Measures; `programs` also gets a file of what was measured.
+    /// Makes a source that measures; `programs` also gets a file of the measurements.
     pub(crate) fn machine(
         (programs, counter): (&Path, &Path),
         capture: &Path,
@@ -63,7 +63,7 @@ impl Source {
         }
     }
 
-    /// Remembers what the last run that measured left beside the programs.
+    /// Reads the measurements that the last run left beside the programs.
     pub(crate) fn kept(programs: &Path, counter: &Path) -> Result<Self> {
         let path = file(programs);
         let text = std::fs::read_to_string(&path).map_err(|error| {
@@ -76,18 +76,18 @@ impl Source {
         Ok(Self { programs, counter, machine: None, kept })
     }
 
-    /// Packets that a pass repeats, and whether the run is in a hurry.
+    /// Returns the packets that a pass repeats, and whether the run is quick.
     pub(crate) const fn extent(&self) -> (usize, bool) {
         (self.kept.draws, self.kept.quick)
     }
 
-    /// Whether a case can be measured, or was.
+    /// Returns whether a case can be measured, or was.
     pub(crate) fn has(&self, case: &Case) -> bool {
         self.machine.is_some() || self.kept.cases.contains_key(&case.name())
     }
 
-    /// What a packet executes, at the NIC's half and at the host's; counted where that is not
-    /// known.
+    /// Returns the counts of a packet, at the NIC's half and at the host's; counts them if they are
+    /// unknown.
     pub(crate) fn executed(&mut self, nf: &Nf, skew: Popularity) -> Result<(Executed, Executed)> {
         let name = format!("{}/{}", nf.name, skew.name());
         if let Some(counted) = self.kept.executed.get(&name) {
@@ -98,7 +98,7 @@ impl Source {
         Ok(counted)
     }
 
-    /// How fast a case is, which is fed with the capture that was made for it.
+    /// Measures the speed of a case on its capture, or returns the earlier measurement.
     pub(crate) fn measure(&mut self, case: &Case, capture: &Capture) -> Result<Measured> {
         if let Some(Machine { capture: fed, reference }) = &mut self.machine {
             let program = self.programs.join(case.plan.name()).join(case.nf.name);
@@ -111,7 +111,7 @@ impl Source {
     }
 }
 
-/// Where measurements stand beside programs.
+/// Returns the file of measurements beside programs.
 fn file(programs: &Path) -> PathBuf {
     programs.join("measured.json")
 }

@@ -1,4 +1,4 @@
-//! A capture as a traffic profile: its flows in classes by rate, and which share of each class a
+//! A capture as a traffic profile: its flows in classes by rate, and the share of each class that a
 //! plan gives the NIC.
 
 use cora_core::key::{Address, FiveTuple, InsideAddress, SourceAddress, protocol};
@@ -10,15 +10,15 @@ use super::cases::{Case, Feed};
 use super::frames::{Capture, ends};
 use crate::traffic::FRAME;
 
-/// Flows of the heaviest class; each next class has so many times more.
+/// Flows of the heaviest class; each next class has [`TIMES`] times more.
 const FIRST: usize = 8;
 const TIMES: usize = 4;
-/// Bins of a class, at most.
+/// Upper bound on the bins of a class.
 const BINS: usize = 8;
 
-/// The profile of a capture, and per class which share of its packets is of flows that the plan
-/// lets the NIC own. The plan decides that by a hash of each flow's key, so it is known before
-/// anything runs.
+/// Returns the profile of a capture, and per class the share of its packets from flows that the
+/// plan lets the NIC own. The plan decides by a hash of each flow's key, so the share is known
+/// before a run.
 pub(crate) fn profile(case: &Case, capture: &Capture, plan: &Placement) -> (Traffic, Vec<f64>) {
     let ranked = ranked(case.flows, &capture.draws);
     let packets = capture.draws.len() as f64;
@@ -38,7 +38,7 @@ pub(crate) fn profile(case: &Case, capture: &Capture, plan: &Placement) -> (Traf
             name: format!("{name} {}", heads.len()),
             flows: heads.len() as f64,
             share: count as f64 / packets,
-            // What opens flows comes before what is measured.
+            // The opening packets come before the measured ones.
             opens: 0.0,
             mean_bytes: FRAME as f64,
             head_bytes: FRAME as f64,
@@ -54,7 +54,7 @@ pub(crate) fn profile(case: &Case, capture: &Capture, plan: &Placement) -> (Traf
     (Traffic { name, title, mean_bytes: FRAME as f64, by_key }, shares)
 }
 
-/// Flows and their packets, heaviest first.
+/// Returns flows and their packets, heaviest first.
 fn ranked(flows: u64, draws: &[u64]) -> Vec<(u64, u64)> {
     let mut counts = vec![0_u64; flows as usize];
     for flow in draws {
@@ -76,7 +76,7 @@ fn bins(heads: &[(u64, u64)], packets: f64) -> Vec<Bin> {
         .collect()
 }
 
-/// Of 1024 parts, which one this flow is of.
+/// Returns the part of this flow, out of 1024 parts.
 fn part(feed: Feed, group: &str, flow: u64) -> u16 {
     let ((source, source_port), (destination, destination_port)) = ends(feed, flow);
     let key = FiveTuple {

@@ -1,6 +1,6 @@
-//! What lines take that go from core to core, and nothing else: no record, no check, no copy. A
-//! number on each line there, its line back, and two indices as any ring has them. How fast these
-//! go is what records with lines of their own have to live on.
+//! The cost of lines that go from core to core, and nothing else: no record, no check, no copy. A
+//! number goes there on each line, its line comes back, and two indices work as in any ring. This
+//! rate is an upper bound for records with lines of their own.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::pair::Word;
 use super::queue::{RECORDS, Receive, Send, apart, expected};
 
-/// A line, of which one word is written and read.
+/// A line with one word in use.
 #[derive(Debug, Default)]
 #[repr(align(64))]
 struct Line(AtomicU64);
@@ -20,7 +20,7 @@ struct Shared {
     tail: Word,
 }
 
-/// One end: where it is, and where it last saw the other.
+/// One end: its position, and the last seen position of the other end.
 #[derive(Debug)]
 struct End {
     shared: Arc<Shared>,
@@ -28,7 +28,7 @@ struct End {
     other: u64,
 }
 
-/// As many lines as the rings have.
+/// Makes as many lines as the rings have.
 pub(super) fn lines() -> (impl Send, impl Receive) {
     let lines = std::array::from_fn(|_| Line::default());
     let shared = Arc::new(Shared { lines, head: Word::default(), tail: Word::default() });
@@ -36,7 +36,7 @@ pub(super) fn lines() -> (impl Send, impl Receive) {
     apart((end(Arc::clone(&shared)), end(shared)))
 }
 
-/// The line at this position.
+/// Returns the line at this position.
 fn line(lines: &[Line; RECORDS], position: u64) -> &AtomicU64 {
     &lines[position as usize % RECORDS].0
 }

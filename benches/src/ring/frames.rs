@@ -15,7 +15,7 @@ const BYTES: usize = 256 << 10;
 /// Frames published together.
 const BATCH: usize = 32;
 
-/// A frame whose first word is its number, and every other byte the same.
+/// Fills a frame: its first word is its number, and every other byte is the same.
 fn number_frame(frame: &mut [u8; FRAME], number: u64) {
     frame[..8].copy_from_slice(&number.to_le_bytes());
 }
@@ -25,13 +25,13 @@ fn check_frame(frame: &[u8; FRAME], number: u64) {
     assert_eq!((first.map(u64::from_le_bytes), last), (Some(number), Some(&0x5a)));
 }
 
-/// A ring for frames.
+/// Makes a ring for frames.
 pub(super) fn ends() -> (Apart<Producer<SharedMemory>>, Apart<Consumer<SharedMemory>>) {
     let memory = shared(BYTES);
     (Apart(Producer::new(memory)), Apart(Consumer::new(memory)))
 }
 
-/// Frames through Cora's ring; gives ns per frame.
+/// Sends frames through Cora's ring; returns ns per frame.
 pub(super) fn through_ring(
     (Apart(producer), Apart(consumer)): &mut (
         Apart<Producer<SharedMemory>>,
@@ -40,7 +40,7 @@ pub(super) fn through_ring(
     count: u64,
 ) -> f64 {
     let here = move || {
-        // Each frame's first word is its number; the others are of one.
+        // Each frame's first word is its number; the other words are equal in all frames.
         let (others, mut patience) = ([0x5a; FRAME - 8], Patience::default());
         for number in 0..count {
             while producer.push_behind(1, &[number], black_box(&others)).is_err() {
@@ -70,8 +70,8 @@ pub(super) fn through_ring(
     together(here, there) / count as f64
 }
 
-/// The roof for any ring that copies in and out: frames copied by `memcpy` into half a buffer,
-/// which is handed over whole, and copied out there. Gives ns per frame.
+/// Measures the upper bound for any ring that copies in and out: frames are copied by `memcpy` into
+/// half a buffer, which is handed over whole, and copied out there. Returns ns per frame.
 pub(super) fn handed_over(count: u64) -> f64 {
     const STRIDE: usize = record_bytes(FRAME);
     const FRAMES: usize = BYTES / 2 / STRIDE;
@@ -115,7 +115,7 @@ pub(super) fn handed_over(count: u64) -> f64 {
     together(here, there) / (rounds * FRAMES) as f64
 }
 
-/// Frames copied in and out of a buffer of the ring's size by one thread; gives ns per frame.
+/// Copies frames in and out of a buffer of the ring's size in one thread; returns ns per frame.
 pub(super) fn one_thread(count: u64) -> f64 {
     const STRIDE: usize = record_bytes(FRAME);
     let mut buffer = vec![0_u8; BYTES];

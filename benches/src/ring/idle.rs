@@ -1,4 +1,4 @@
-//! What a consumer costs that has nothing to do, and how soon it is back.
+//! The cost of an idle consumer, and its wake-up latency.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -11,7 +11,7 @@ use cora_runtime::link::ring::{Consumer, Producer};
 use super::pair::stay_on;
 use super::queue::words;
 
-/// A region of which only the ring to the host and the host's bell are used.
+/// Makes a region for the ring to the host and the host's bell alone.
 fn region() -> Region {
     let layout = RegionLayout::new([4096; 4]).expect("possible sizes");
     let identity =
@@ -19,7 +19,7 @@ fn region() -> Region {
     Region::create(words(layout.bytes() / 8), &layout, identity).expect("long enough")
 }
 
-/// The part of a core that a waiting consumer takes, in per cent, over `time`.
+/// Returns the share of a core that a waiting consumer takes, in percent, over `time`.
 pub(super) fn cpu_share(time: Duration) -> f64 {
     let region = region();
     let mut consumer = Consumer::new(region.rings().punt);
@@ -31,8 +31,8 @@ pub(super) fn cpu_share(time: Duration) -> f64 {
     cpu.elapsed().as_secs_f64() / start.elapsed().as_secs_f64() * 100.0
 }
 
-/// From before a record is pushed until a consumer that slept has it, `count` times, in µs, in
-/// order.
+/// Returns the times from before a push until a sleeping consumer has the record, `count` times, in
+/// µs, sorted.
 pub(super) fn first_records(count: u64) -> Vec<f64> {
     /// Long enough that the consumer sleeps.
     const PAUSE: Duration = Duration::from_millis(3);
@@ -72,8 +72,8 @@ pub(super) fn first_records(count: u64) -> Vec<f64> {
     times
 }
 
-/// What a look at an awake peer's bell adds to a publication: ns per record pushed, published and
-/// popped by one thread, with and without it.
+/// Measures the cost of a look at an awake peer's bell in a publication: ns per record that one
+/// thread pushes, publishes and pops, with and without it.
 pub(super) fn published(count: u64, rings_bell: bool) -> f64 {
     let region = region();
     let (mut producer, mut consumer) =

@@ -1,11 +1,11 @@
 //! The ring against the crates rtrb and ringbuf, against bare lines, and against `memcpy`.
 //!
-//! Two threads share words that are never freed, as two processes share a mapping: to the caches it
-//! is the same, and [`processes`] shows it. Times are those of the wall, from the moment both begin
-//! until the slower has ended; who finds nothing to do spins a little and then gives the core away.
-//! Every consumer adds up what it reads. The crates write records in place, with their fastest
-//! batched interfaces, while Cora copies in and out: its peer is not trusted, so it hands out no
-//! references into the ring.
+//! Two threads share words that are never freed, as two processes share a mapping: it is the same
+//! to the caches, and [`processes`] shows it. Times are wall-clock times, from the common start to
+//! the end of the slower thread. An idle thread spins a little and then yields the core. Every
+//! consumer adds up its records. The crates write records in place, with their fastest batched
+//! interfaces. Cora copies in and out: its peer is not trusted, so it hands out no references into
+//! the ring.
 //!
 //! DPDK's `rte_ring` takes part where DPDK is installed.
 
@@ -24,7 +24,7 @@ use crate::figure::Figure;
 use crate::turns::{Turns, take_timed};
 
 const CRATES: [&str; 2] = ["rtrb", "ringbuf"];
-/// Records of a turn, sent one way, and of a batch.
+/// Records of a turn, in one direction, and of a batch.
 const STREAMED: u64 = 60_000;
 const BATCH: usize = 32;
 /// Records of a turn that go there and back one by one.
@@ -44,7 +44,7 @@ pub(crate) fn run(quick: bool, tell: &mut dyn FnMut(Figure)) {
     waiting(quick, tell);
 }
 
-/// Of the crates' turns, those of the faster.
+/// Returns the turns of the faster crate.
 fn best(crates: [Turns; 2]) -> (&'static str, Turns) {
     let faster = usize::from(crates[1].median() < crates[0].median());
     let [first, second] = crates;
@@ -71,7 +71,7 @@ fn throughput(batch: usize, goal: f64, turns: usize, tell: &mut dyn FnMut(Figure
         let figure = format!("ring/{what}, batch {batch}");
         tell(Figure::of_times(figure, cora, &best, name, goal).into_rates());
     }
-    // How fast lines go by themselves, and how the faster crate compares.
+    // The rate of bare lines, and the faster crate beside it.
     for (what, ring) in [("bare", &one_line), ("best crate, bare", &best)] {
         let figure = format!("ring/64-byte records, batch {batch}, {what}");
         tell(Figure::of_times(figure, ring, &bare, "a word a line", 0.0).into_rates());
@@ -97,7 +97,7 @@ fn round_trips(turns: usize, tell: &mut dyn FnMut(Figure)) {
     tell(Figure::of_times(figure, &cora, &bare, "two lines", 1.0 / 1.2));
 }
 
-/// The ring between two processes, against the same between two threads.
+/// Compares the ring between two processes with the ring between two threads.
 fn between_processes(turns: usize, tell: &mut dyn FnMut(Figure)) -> std::io::Result<()> {
     let mut processes = processes::start()?;
     let (mut there, mut back) = (queue::cora::<7>(), queue::cora::<7>());
@@ -139,7 +139,7 @@ fn bulk(turns: usize, tell: &mut dyn FnMut(Figure)) {
     );
 }
 
-/// A consumer with nothing to do, against what it may cost and how late it may be.
+/// Measures an idle consumer, against the limits of its cost and its latency.
 fn waiting(quick: bool, tell: &mut dyn FnMut(Figure)) {
     let (time, count) = if quick { (500, 200) } else { (5000, 2000) };
     let share = idle::cpu_share(Duration::from_millis(time));

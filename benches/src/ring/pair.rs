@@ -1,4 +1,4 @@
-//! Two threads at work together, and how long the slower of them took.
+//! Two threads at work together, and the time of the slower one.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
@@ -8,7 +8,7 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 use super::queue::{Receive, Send};
 
-/// Empty looks before the core is given away: two threads may share one, on a busy machine.
+/// Empty polls before a yield: two threads may share one core, on a busy machine.
 const SPINS: u32 = 256;
 
 /// A wait for the other thread.
@@ -22,19 +22,19 @@ impl Patience {
     }
 }
 
-/// Keeps this thread to one of these cores, counted around. Two threads that the scheduler leaves
-/// on one core measure each other's caches, and spin for what can't come.
+/// Pins this thread to one of these cores, modulo their number. Two threads on one core would
+/// measure each other's caches, and spin in vain.
 pub(super) fn stay_on(core: usize, cores: &CpuSet) {
     let cores: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|core| cores.is_set(*core)).collect();
     let mut one = CpuSet::new();
     if let Some(core) = core.checked_rem(cores.len()) {
         one.set(cores[core]);
     }
-    // Where it is not allowed, the scheduler decides: worse figures, not wrong ones.
+    // Without permission the scheduler decides: worse figures, not wrong ones.
     let _ignored = sched_setaffinity(None, &one);
 }
 
-/// Lets two threads begin together; gives the time until both have ended, in ns.
+/// Starts two threads together; returns the time until both have ended, in ns.
 pub(super) fn together(here: impl FnOnce(), there: impl FnOnce() + std::marker::Send) -> f64 {
     let cores = sched_getaffinity(None).unwrap_or_default();
     let (ready, go) = (AtomicBool::new(false), AtomicBool::new(false));
@@ -65,7 +65,7 @@ pub(super) fn together(here: impl FnOnce(), there: impl FnOnce() + std::marker::
     took
 }
 
-/// Sends `count` records one way; gives ns per record.
+/// Sends `count` records one way; returns ns per record.
 pub(super) fn transfer(
     sender: &mut impl Send,
     receiver: &mut impl Receive,
@@ -76,7 +76,7 @@ pub(super) fn transfer(
         / count as f64
 }
 
-/// Takes `count` records, which must be those that were sent.
+/// Receives `count` records, which must be the sent ones.
 pub(super) fn receive_all(receiver: &mut impl Receive, batch: usize, count: u64) {
     let expected = receiver.expected(count);
     let (mut received, mut sum, mut patience) = (0, 0, Patience::default());
@@ -89,7 +89,7 @@ pub(super) fn receive_all(receiver: &mut impl Receive, batch: usize, count: u64)
     assert_eq!(sum, expected, "what was sent");
 }
 
-/// Sends so many records, numbered from `from` on.
+/// Sends `count` records, numbered from `from` on.
 pub(super) fn send(sender: &mut impl Send, from: u64, batch: usize, count: u64) {
     let (mut sent, mut patience) = (0, Patience::default());
     while sent < count {
@@ -107,7 +107,7 @@ fn receive(receiver: &mut impl Receive, sum: &mut u64) {
     }
 }
 
-/// Sends one record there and one back, `count` times; gives ns per round.
+/// Sends one record there and one back, `count` times; returns ns per round.
 pub(super) fn round_trip<S: Send, R: Receive>(
     (sender, receiver): &mut (S, R),
     (answering, hearing): &mut (S, R),
@@ -128,7 +128,7 @@ pub(super) fn ask(sender: &mut impl Send, hearing: &mut impl Receive, count: u64
     assert_eq!(sum, expected, "what was answered");
 }
 
-/// Answers `count` records, each when it comes.
+/// Answers `count` records, each at its arrival.
 pub(super) fn answer(receiver: &mut impl Receive, answering: &mut impl Send, count: u64) {
     let expected = receiver.expected(count);
     let mut sum = 0;
@@ -140,7 +140,7 @@ pub(super) fn answer(receiver: &mut impl Receive, answering: &mut impl Send, cou
     assert_eq!(sum, expected, "what was asked");
 }
 
-/// Sends one record there and one back over Cora's ring, `count` times; gives the ns of each round.
+/// Sends one record there and one back over Cora's ring, `count` times; returns the ns of each.
 pub(crate) fn each_round_trip(count: u64) -> Vec<f64> {
     let (mut sender, mut receiver) = super::queue::cora::<7>();
     let (mut answering, mut hearing) = super::queue::cora::<7>();
@@ -166,7 +166,7 @@ pub(crate) fn each_round_trip(count: u64) -> Vec<f64> {
 #[repr(align(128))]
 pub(super) struct Word(pub(super) AtomicU64);
 
-/// The least that a round trip takes here: a number there on one line, and back on another.
+/// Measures the lower bound of a round trip here: a number there on one line, and back on another.
 pub(super) fn bare_round_trip(count: u64) -> f64 {
     let (ask, answer) = (Word::default(), Word::default());
     let wait = |word: &Word, number: u64| {

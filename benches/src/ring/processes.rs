@@ -1,6 +1,6 @@
-//! The same ring between two processes that share a mapping: whether that is what two threads see.
+//! The same ring between two processes that share a mapping, as a check of the two threads.
 //!
-//! The other process is this program again. It is told what to do by one word of the mapping, and
+//! The other process is this program again. It gets requests by one word of the mapping, and
 //! answers by another.
 
 use std::io::{Error, Result};
@@ -18,21 +18,21 @@ use super::queue::{RECORDS, Receive, Send, cora_in};
 
 /// Words of a ring of one-line records.
 const RING: usize = CONTROL_WORDS + RECORDS * 8;
-/// Words from what one side says to what the other says, and to the rings: pairs of lines.
+/// Words between the request, the answer, and the rings: pairs of lines.
 const APART: usize = 16;
-/// All of them.
+/// Bytes of the mapping.
 const BYTES: usize = 2 * (APART + RING) * size_of::<u64>();
-/// What the other process is asked for, below the number of the turn.
+/// The request to the other process, below the number of the turn.
 const STREAM: u64 = 0;
 const ROUNDS: u64 = 1;
 const END: u64 = 2;
-/// Who has not answered by then never will.
+/// Time limit of an answer.
 const LOST: Duration = Duration::from_secs(20);
 
-/// What both processes have mapped.
+/// The mapping of both processes.
 struct Shared {
     question: &'static AtomicU64,
-    /// Twice the number of the turn when it begins, and one more when it is over.
+    /// Twice the number of the turn at its start, and one more at its end.
     answer: &'static AtomicU64,
     there: SharedMemory,
     back: SharedMemory,
@@ -43,7 +43,7 @@ pub(super) struct Processes<S, R> {
     shared: Shared,
     there: S,
     back: R,
-    /// How many turns there were.
+    /// Number of turns so far.
     turns: u64,
     cores: CpuSet,
     peer: Child,
@@ -53,7 +53,7 @@ pub(super) struct Processes<S, R> {
 pub(super) fn start() -> Result<Processes<impl Send, impl Receive>> {
     let (file, words) = shared_memory(BYTES)?;
     let shared = Shared::of(words)?;
-    // It is closed by `exec` otherwise.
+    // Otherwise `exec` closes it.
     rustix::io::fcntl_setfd(&file, rustix::io::FdFlags::empty())?;
     let mut peer = Command::new(std::env::current_exe()?);
     let peer = peer.args(["--ring-peer", &file.as_raw_fd().to_string()]).spawn()?;
@@ -62,7 +62,7 @@ pub(super) fn start() -> Result<Processes<impl Send, impl Receive>> {
     Ok(Processes { shared, there, back, turns: 0, cores, peer })
 }
 
-/// The other process: does what it is asked for until it is asked to end.
+/// Runs the other process: serves requests until the one to end.
 pub(crate) fn peer(file: i32) -> Result<()> {
     let shared = Shared::of(inherited_memory(file, BYTES)?)?;
     let ((_, mut hearing), (mut answering, _)) =
@@ -82,19 +82,19 @@ pub(crate) fn peer(file: i32) -> Result<()> {
 }
 
 impl<S: Send, R: Receive> Processes<S, R> {
-    /// Sends records one way, in batches; gives ns per record.
+    /// Sends records one way, in batches; returns ns per record.
     pub(super) fn stream(&mut self) -> f64 {
         let took = self.turn(STREAM, |sender, _| send(sender, 0, super::BATCH, super::STREAMED));
         took / super::STREAMED as f64
     }
 
-    /// Sends one record there and one back, again and again; gives ns per round.
+    /// Sends one record there and one back, again and again; returns ns per round.
     pub(super) fn round_trips(&mut self) -> f64 {
         let took = self.turn(ROUNDS, |sender, hearing| ask(sender, hearing, super::ROUND_TRIPS));
         took / super::ROUND_TRIPS as f64
     }
 
-    /// One question, and what is done here meanwhile; gives the time until both have ended, in ns.
+    /// Sends one request, and runs `here` meanwhile; returns the time until both have ended, in ns.
     fn turn(&mut self, what: u64, here: impl FnOnce(&mut S, &mut R)) -> f64 {
         stay_on(0, &self.cores);
         self.turns += 1;
@@ -120,7 +120,7 @@ impl<S, R> Drop for Processes<S, R> {
 }
 
 impl Shared {
-    /// What stands in these words, of which there are [`BYTES`].
+    /// Splits a mapping of [`BYTES`] bytes into its parts.
     fn of(words: &'static [AtomicU64]) -> Result<Self> {
         let (said, rings) = words.split_at(2 * APART);
         let (there, back) = rings.split_at(RING);
@@ -130,7 +130,7 @@ impl Shared {
     }
 }
 
-/// Waits for a word to be what is wanted, and gives it.
+/// Waits until a word satisfies `is_it`, and returns it.
 fn until(word: &AtomicU64, is_it: impl Fn(u64) -> bool) -> Result<u64> {
     let (begun, mut patience) = (Instant::now(), Patience::default());
     loop {

@@ -6,18 +6,18 @@ use cora_runtime::link::ring::{CONTROL_WORDS, Consumer, Producer, SharedMemory};
 use ringbuf::traits::{Consumer as _, Producer as _, Split as _};
 use rtrb::chunks::ChunkError;
 
-/// Records that every queue holds.
+/// Capacity of every queue, in records.
 pub(super) const RECORDS: usize = 1024;
 
 /// Words in a record of the crates: a cache line.
 const WORDS: usize = 8;
 
-/// A record of the crates. Aligned, because that is faster for them.
+/// A record of the crates. Alignment makes them faster.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 pub(super) struct Line([u64; WORDS]);
 
-/// What a record with this number holds.
+/// Returns the content of the record with this number.
 pub(super) fn content<const N: usize>(number: u64) -> [u64; N] {
     std::array::from_fn(|at| number.wrapping_add(at as u64))
 }
@@ -28,30 +28,31 @@ pub(super) fn sum(words: &[u64]) -> u64 {
 
 /// The writing end of a queue.
 pub(super) trait Send: std::marker::Send {
-    /// Sends up to `batch` records, numbered from `from` on, together; gives how many had room.
+    /// Sends up to `batch` records, numbered from `from` on, together; returns the number with
+    /// room.
     fn send(&mut self, from: u64, batch: usize) -> usize;
 
-    /// Nothing is to be sent until something has come: what run loops tell a ring then.
+    /// Announces a pause until the next received record, as run loops tell a ring.
     fn rest(&mut self) {}
 }
 
 /// The reading end of a queue.
 pub(super) trait Receive: std::marker::Send {
-    /// Takes up to `batch` records and adds their words up; gives how many there were.
+    /// Takes up to `batch` records and adds their words up; returns the number of records.
     fn receive(&mut self, batch: usize, sum: &mut u64) -> usize;
 
-    /// The sum of `count` records numbered from 0.
+    /// Returns the sum of `count` records numbered from 0.
     fn expected(&self, count: u64) -> u64;
 }
 
-/// What the words of `count` records of `words` words add up to.
+/// Returns the sum of the words of `count` records of `words` words.
 pub(super) fn expected(count: u64, words: u64) -> u64 {
     let numbers = (0..count).fold(0, u64::wrapping_add);
     numbers.wrapping_mul(words).wrapping_add(count * (words * (words - 1) / 2))
 }
 
-/// An end on lines of its own, as it would be in a thread's own memory: what an end keeps to itself
-/// must not lie beside what the other keeps.
+/// An end on lines of its own, as in a thread's own memory: the private fields of both ends must
+/// not share a line.
 #[derive(Debug)]
 #[repr(align(128))]
 pub(super) struct Apart<End>(pub(super) End);
@@ -76,7 +77,7 @@ impl<End: Receive> Receive for Apart<End> {
     }
 }
 
-/// Both ends, each on lines of its own.
+/// Puts each end on lines of its own.
 pub(super) fn apart<S: Send, R: Receive>((sender, receiver): (S, R)) -> (Apart<S>, Apart<R>) {
     (Apart(sender), Apart(receiver))
 }
@@ -89,12 +90,12 @@ pub(super) struct Pushing<const N: usize>(Producer<SharedMemory>);
 #[derive(Debug)]
 pub(super) struct Popping<const N: usize> {
     consumer: Consumer<SharedMemory>,
-    /// With room for more than what comes: short records are copied by whole lines. Kept, as a run
-    /// loop keeps its own: to zero it for each look is no work of a ring.
+    /// Room for more than a record: short records are copied by whole lines. It is kept, as in a
+    /// run loop: zeroing it for each poll is no work of a ring.
     buffer: [[u8; 8]; 16],
 }
 
-/// Words shared by two threads, leaked as a mapping is, and on lines as a mapping is.
+/// Allocates words shared by two threads, leaked and line-aligned like a mapping.
 pub(super) fn words(count: usize) -> &'static [AtomicU64] {
     const ALIGN: usize = 128;
     let words: Vec<AtomicU64> = (0..count + ALIGN / 8).map(|_| AtomicU64::new(0)).collect();
@@ -103,17 +104,17 @@ pub(super) fn words(count: usize) -> &'static [AtomicU64] {
     &words[skip..skip + count]
 }
 
-/// A ring's memory.
+/// Allocates a ring's memory.
 pub(super) fn shared(data_bytes: usize) -> SharedMemory {
     SharedMemory::new(words(CONTROL_WORDS + data_bytes / 8)).expect("a ring's size")
 }
 
-/// A ring with room for as many records of one line as the crates have.
+/// Makes a ring with room for as many records of one line as the crates have.
 pub(super) fn cora<const N: usize>() -> (impl Send, impl Receive) {
     cora_in::<N>(shared(RECORDS * 64 * (1 + N / 8)))
 }
 
-/// A ring in this memory.
+/// Makes a ring in this memory.
 pub(super) fn cora_in<const N: usize>(memory: SharedMemory) -> (impl Send, impl Receive) {
     let popping = Popping::<N> { consumer: Consumer::new(memory), buffer: [[0; 8]; 16] };
     apart((Pushing::<N>(Producer::new(memory)), popping))
@@ -162,7 +163,7 @@ impl<const N: usize> Receive for Popping<N> {
     }
 }
 
-/// The crate rtrb, by its chunks.
+/// Makes a queue of the crate rtrb, used by chunks.
 pub(super) fn rtrb() -> (impl Send, impl Receive) {
     apart(rtrb::RingBuffer::new(RECORDS))
 }
@@ -206,7 +207,7 @@ impl Receive for rtrb::Consumer<Line> {
     }
 }
 
-/// The crate ringbuf, by its slices.
+/// Makes a queue of the crate ringbuf, used by slices.
 pub(super) fn ringbuf() -> (impl Send, impl Receive) {
     apart(ringbuf::HeapRb::new(RECORDS).split())
 }

@@ -1,6 +1,6 @@
-//! The ring against DPDK's `rte_ring`: elements of a line, one producer, one consumer. Twice, since
-//! it has two interfaces: copying in and out, as Cora's ring does, and in place. The better of the
-//! two is the baseline.
+//! The ring against DPDK's `rte_ring`: elements of a line, one producer, one consumer. DPDK has two
+//! interfaces, copying in and out as Cora's ring does, and in place: both run, and the better one
+//! is the baseline.
 
 use super::pair;
 use super::queue::{RECORDS, Receive, Send, content, cora, expected, sum};
@@ -11,11 +11,11 @@ use crate::turns::{Turns, take_timed};
 /// Most elements copied at once.
 const BATCH: usize = 32;
 
-/// By copying.
+/// An end that copies.
 #[derive(Debug)]
 struct Copying<End>(End);
 
-/// In place.
+/// An end that works in place.
 #[derive(Debug)]
 struct InPlace<End>(End);
 

@@ -1,81 +1,79 @@
-//! Which flows the host offers by itself, without being told of each: adapted to the NIC's load, to
-//! its room, and to how long flows last.
+//! Flows that the host offers without an order for each, adapted to the NIC's load, its room and
+//! the lifetime of flows.
 
 use super::number::{fading, real, whole};
 use super::rates::Step;
 use super::reason::Reason;
 use super::settings::{Admitted, Costs, Settings};
 
-/// Changes are so far apart at least (ns).
+/// Shortest interval between regular changes (ns).
 const CHANGES: u64 = 10_000_000;
-/// While the NIC is one that was overloaded of late, more is admitted only so often (ns), and flows
-/// that came back rest so many times as long: those that it has time for are offered by name.
+/// After a recent overload of the NIC, the share grows at most once in this interval (ns), and the
+/// cool-down is longer by this factor. Flows that the NIC has time for are then offered by name.
 const CAREFUL: u64 = 100_000_000;
 const REST_LONGER: u64 = 16;
-/// What was offered when the NIC got overloaded is offered again without such care up to this part.
+/// Part of the share at the beginning of an overload, up to which growth needs no such care.
 const SAFE: f64 = 0.9;
-/// So many times as much is admitted while there is time for it.
+/// Growth factor of the share while the NIC has time.
 const FASTER: f64 = 1.25;
-/// Beyond so many packets, samples find a flow sooner than counting does.
+/// Beyond this many packets, samples find a flow sooner than counting does.
 const MOST_AFTER: u32 = 64;
-/// Offloads and what they brought are counted over about this time (ns).
+/// Time constant of the counts of offloads and their packets (ns).
 const MEMORY: f64 = 300e6;
-/// With fewer offloads than this nothing is said of them.
+/// With fewer offloads than this, their mean number of packets is not used.
 const ENOUGH: f64 = 32.0;
-/// Parts of what fits: above the first, only flows that are seen to earn go to the NIC; below the
-/// second, others may again.
+/// Thresholds of occupancy, as parts of the capacity. Above the first, only flows that are seen to
+/// earn go to the NIC. Below the second, others may again.
 const FULL: f64 = 0.90;
 const ROOMY: f64 = 0.70;
 
-/// In the place of others, flows are offered after so many packets …
+/// A flow is offered in the place of another after this many packets …
 const SURE: u32 = 4;
-/// … when they have this part of the packets that each flow of the NIC's would have if it had all;
-/// the part is sought between these.
+/// … at this part of the mean packet rate per place, if the NIC had all packets. The part is
+/// adapted between these bounds.
 const PART: f64 = 0.12;
 const PARTS: [f64; 2] = [PART / 2.0, PART * 2.0];
-/// The rate of packets is known over about this time (ns).
+/// Time constant of the packet rate (ns).
 const RATE: f64 = 10e6;
-/// A flow of the NIC's gives its place up when so many packets of one that just earns a place would
-/// have come.
+/// Idle time before the NIC evicts a flow, in packet distances of a flow that just earns a place.
 const UNUSED: f64 = 2.5;
-/// No flow gives its place up before it had no packet for so long (ns).
+/// Shortest idle time before an eviction (ns).
 const SHORTEST: f64 = 4e6;
-/// Packets that come by chance are forgotten one by one in this part of the distance between two.
+/// Decay interval of packet counts, in packet distances: it forgets packets that come by chance.
 const FORGOTTEN: f64 = 0.69;
-/// Flows that change places: as many a second as fit, so many times, and for this part of the
-/// host's time at most.
+/// Bounds on exchanges: this many times the capacity per second, and this part of the host's time.
 const TURNOVER: f64 = 8.0;
 const SPENT: f64 = 0.02;
-/// Who earns a place is said anew when that is so many times as much, or less.
+/// The earning rate is announced again after a change by this factor, up or down.
 const OTHERWISE: f64 = 1.25;
 
-/// What is admitted, and what came of it.
+/// The admission in force, and its effects.
 #[derive(Clone, Debug)]
 pub(super) struct Tuning {
-    /// What is in force; `None` before the first order.
+    /// The admission in force; `None` before the first order.
     now: Option<Admitted>,
-    /// What would be if there were room.
+    /// The share, as if there were room.
     share: f64,
-    /// Below this share, a NIC that was overloaded of late gets more as fast as any other.
+    /// Below this share, growth is fast even after a recent overload.
     safe: f64,
     over: bool,
     after: u32,
     changed: u64,
     after_changed: u64,
     tight: bool,
-    /// All packets that come to the NIC, per ns, of late.
+    /// Recent rate of all packets that come to the NIC, per ns.
     rate: f64,
-    /// Packets a second of a flow that just earns a place of another, as it was said; and the part
-    /// of a flow's that it is.
+    /// Packets a second with which a flow just earns another's place, as announced last; and its
+    /// part of the mean rate per place.
     said: f64,
     part: f64,
     sought: u64,
-    /// Flows that went to the NIC, and packets handled there, both fading.
+    /// Flows that went to the NIC, and packets handled there, both decayed.
     offloads: f64,
     packets: f64,
 }
 
-/// What the NIC is like.
+/// Load and occupancy of the sides.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Scene {
     pub(super) time: u64,
@@ -109,13 +107,13 @@ impl Tuning {
         }
     }
 
-    /// The plan decides: all of what was found out is forgotten.
+    /// Forgets all that was learned, and returns the plan's admission.
     pub(super) fn fall_back(&mut self, settings: &Settings) -> Admitted {
         *self = Self { now: Some(settings.plan), ..Self::new(settings) };
         settings.plan
     }
 
-    /// The NIC did this.
+    /// Adds a step of the NIC.
     pub(super) fn add(&mut self, nic: &Step) {
         let kept = fading(nic.time, MEMORY);
         self.offloads = self.offloads * kept + nic.offloads;
@@ -125,7 +123,7 @@ impl Tuning {
         self.rate = before + (1.0 - fading(nic.time, RATE)) * (rate - before);
     }
 
-    /// What should be admitted from now on, if it is something else.
+    /// Returns the admission from now on and its reason, if it changes.
     pub(super) fn tune(
         &mut self,
         scene: &Scene,
@@ -135,7 +133,7 @@ impl Tuning {
         let (before, was_tight, after) = (self.share, self.tight, self.after);
         let full = scene.flows / scene.capacity.max(1.0);
         self.tight = if self.tight { full > ROOMY } else { full > FULL };
-        // A NIC that just got full waits for nothing: what is there came first, and earns little.
+        // A NIC that just got full is tuned at once: its flows came first, and earn little.
         let is_due = self.tight != was_tight || self.now.is_none();
         if !is_due && scene.time.saturating_sub(self.changed) < CHANGES {
             return None;
@@ -148,12 +146,12 @@ impl Tuning {
         let part = if displaces { 1.0 } else { FULL };
         let most = whole((part * scene.capacity).min(f64::from(u32::MAX))) as u32;
         let (sure, pace, idle) = if displaces { self.places() } else { (1, 0, 0) };
-        // Places are for those that have most packets now, whatever was before.
+        // Exchanges give places to the flows with most packets now, even after an overload.
         let longer = if scene.nic_was_over && !displaces { REST_LONGER } else { 1 };
         let rest = settings.rest_ns.saturating_mul(longer);
         let wanted = Admitted { share, after: self.after.max(sure), rest, most, pace, idle };
         let now = self.now.unwrap_or(Admitted { share: u16::MAX, ..wanted });
-        // Room changes all the time a little.
+        // The room always changes a little.
         let about = u64::from(now.most).abs_diff(u64::from(most)) * 16 < u64::from(most).max(1);
         if about && wanted == (Admitted { most, ..now }) {
             return None;
@@ -178,23 +176,23 @@ impl Tuning {
         Some((wanted, reason))
     }
 
-    /// Whether flows of the host's take places of others: the NIC is full, and is not relieved by
-    /// having fewer.
+    /// Returns whether flows of the host displace others: the NIC is full, and recalls are not
+    /// needed to relieve it.
     fn displaces(&self, scene: &Scene, settings: &Settings) -> bool {
         settings.exchange && self.tight && !(scene.nic_over && scene.relieved_by_recalls)
     }
 
-    /// After how many packets, how fast they are forgotten, and after which time a place is given
-    /// up.
+    /// Returns the packets before an offer, their decay interval, and the idle time before an
+    /// eviction.
     fn places(&self) -> (u32, u64, u64) {
         let distance = 1e9 / self.said.max(1.0);
-        // However many earn a place, one is given up only by a flow that has few packets.
+        // However many flows earn a place, only a flow with few packets gives one up.
         (SURE, whole(FORGOTTEN * distance).max(1), whole((UNUSED * distance).max(SHORTEST)))
     }
 
-    /// Seeks the number of packets with which a flow earns a place: a part of what each flow of the
-    /// NIC's would have if it had all packets, smaller or larger by how many change theirs. Never
-    /// is it too low for a move to pay.
+    /// Adapts the packet rate with which a flow earns a place: a part of the mean rate per place,
+    /// if the NIC had all packets. The part follows the number of exchanges. The rate is never too
+    /// low for a move to pay.
     fn seek(&mut self, scene: &Scene, costs: &Costs, settings: &Settings) {
         if !self.tight {
             self.part = PART;
@@ -219,13 +217,13 @@ impl Tuning {
         }
     }
 
-    /// Whether flows leave the NIC without being recalled or punted.
+    /// Returns whether the NIC evicts flows without a recall or a punt.
     pub(super) fn gives_places(&self) -> bool {
         self.now.is_some_and(|now| now.idle > 0)
     }
 
-    /// Less at once while the NIC is overloaded; then soon nearly what it was, since most that
-    /// overloads a NIC is over in a moment; and beyond that little by little.
+    /// Reduces the share at once while the NIC is overloaded. Most overloads are over in a moment,
+    /// so it soon nearly recovers, and then grows slowly.
     fn tune_share(&mut self, scene: &Scene) {
         let was_over = std::mem::replace(&mut self.over, scene.nic_over);
         if scene.nic_over {
@@ -237,7 +235,7 @@ impl Tuning {
             }
         } else if scene.headroom > 0.02 && scene.host_load > 0.02 {
             let fast = (self.share * FASTER + 16.0).min(1024.0);
-            // If packets grow as the share does, it is still not overloaded then.
+            // If packets grow with the share, the NIC is still not overloaded then.
             let ample = scene.headroom > (FASTER - 1.0) * scene.nic_load;
             self.share = if !scene.nic_was_over || ample {
                 fast
@@ -251,7 +249,7 @@ impl Tuning {
         }
     }
 
-    /// Flows that have few packets left when they arrive should not have moved.
+    /// Adapts the packets before an offer: flows with few packets left should not have moved.
     fn tune_after(&mut self, time: u64, costs: &Costs, settings: &Settings) {
         let since = real(time.saturating_sub(self.after_changed));
         if self.offloads < ENOUGH || since < MEMORY {

@@ -1,21 +1,21 @@
-//! How much may move: a bucket of moves and one of bytes, filled by time.
+//! Budget of moves: a bucket of moves and one of bytes, filled by time.
 
 use super::number::{fading, real};
 use super::rates::Step;
 use super::settings::Settings;
 
-/// The buckets hold what comes in so long (ns).
+/// Capacity of the buckets, as time of inflow (ns).
 const HELD: f64 = 2e6;
-/// Bytes of a move are averaged over about this time (ns).
+/// Time constant of the bytes per move (ns).
 const MEMORY: f64 = 200e6;
 
-/// What may still move.
+/// The moves and bytes that are left.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Budget {
     moves: f64,
     bytes: f64,
     filled: u64,
-    /// Moves and their bytes, fading.
+    /// Moves and their bytes, decayed.
     seen: (f64, f64),
 }
 
@@ -24,7 +24,7 @@ impl Budget {
         Self { moves: 0.0, bytes: 0.0, filled: 0, seen: (1.0, 64.0) }
     }
 
-    /// Time went on to `now`.
+    /// Fills the buckets up to the time `now`.
     pub(super) fn fill(&mut self, now: u64, settings: &Settings) {
         let time = real(now.saturating_sub(self.filled)).min(HELD);
         self.filled = now;
@@ -36,20 +36,20 @@ impl Budget {
         self.bytes = held(self.bytes, settings.bytes);
     }
 
-    /// A side did this.
+    /// Adds a step of a side.
     pub(super) fn add(&mut self, step: &Step) {
         let kept = fading(step.time, MEMORY);
         self.seen = (self.seen.0 * kept + step.moves, self.seen.1 * kept + step.bytes);
     }
 
-    /// Bytes of one move, as far as is known.
+    /// Returns the mean bytes of a move.
     fn each(&self) -> f64 {
         (self.seen.1 / self.seen.0.max(1.0)).max(1.0)
     }
 
-    /// Takes one move out, if there is one.
+    /// Takes one move out. Returns whether there was one.
     pub(super) fn take(&mut self) -> bool {
-        // The first bytes may be more than the bucket holds: a large group must move some time.
+        // A move may overdraw the bytes: a large group must move at some time.
         if self.moves < 1.0 || self.bytes <= 0.0 {
             return false;
         }

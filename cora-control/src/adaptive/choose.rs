@@ -1,9 +1,9 @@
-//! Which flows move: the NIC's that relieve it, the host's that save most, the NIC's that make room
-//! for those.
+//! Choice of the flows that move: flows that relieve the NIC, flows that save the host most, and
+//! flows that make room for these.
 //!
-//! Every packet that the NIC handles saves the host one; so of two flows, that with more packets
-//! earns more. What it costs the NIC is the time beyond that for passing the packet on. A move must
-//! have earned what it cost both sides within the time that the settings state.
+//! Every packet that the NIC handles saves the host one. So of two flows, the one with more packets
+//! earns more. Its cost to the NIC is the time beyond passing the packet on. A move must earn its
+//! cost to both sides within the time in the settings.
 
 use super::budget::Budget;
 use super::decision::{Action, Decision};
@@ -14,43 +14,43 @@ use super::pressure::Pressure;
 use super::reason::Reason;
 use super::settings::{Costs, Settings};
 
-/// Orders are expected to show in what the NIC tells after about this time (ns).
+/// Orders show in the NIC's reports after about this time (ns).
 const SEEN_AFTER: f64 = 3e6;
-/// Handling packets must cost the NIC more than passing them on by this part, or recalls relieve it
-/// of nothing.
+/// Handling packets must cost the NIC more than passing them on by this part, or recalls do not
+/// relieve it.
 const RELIEVES: f64 = 0.15;
-/// How often it is said that recalls don't help (ns).
+/// Interval between two notes that recalls don't help (ns).
 const SAID_AGAIN: u64 = 1_000_000_000;
 
-/// What choices go by.
+/// The input of a choice.
 #[derive(Debug)]
 pub(super) struct Scene<'a> {
     pub(super) time: u64,
     pub(super) settings: &'a Settings,
     pub(super) costs: Costs,
-    /// What the sides told last.
+    /// The latest report of each side.
     pub(super) host_report: &'a SideReport,
     pub(super) nic_report: &'a SideReport,
-    /// Flows that may be at the NIC.
+    /// Most flows at the NIC.
     pub(super) capacity: f64,
-    /// How much faster packets come now than flows' rates know.
+    /// Packet rate now, relative to the mean rate that flows' rates show.
     pub(super) growth: f64,
-    /// The sides exchange flows without being told of each.
+    /// The sides exchange flows without single orders.
     pub(super) by_themselves: bool,
 }
 
 impl Scene<'_> {
-    /// What a packet costs the NIC beyond passing it on (ns).
+    /// Returns the NIC's cost of a packet beyond passing it on (ns).
     fn beyond(&self) -> f64 {
         self.costs.nic_packet - self.costs.nic_pass
     }
 
-    /// Whether recalls relieve the NIC.
+    /// Returns whether recalls relieve the NIC.
     pub(super) fn recalls_relieve(&self) -> bool {
         self.beyond() > RELIEVES * self.costs.nic_packet
     }
 
-    /// Whether even what it handles itself relieves it, as passing on costs so much.
+    /// Returns whether even offers relieve the NIC, since passing on costs more than handling.
     fn offers_relieve(&self) -> bool {
         -self.beyond() > RELIEVES * self.costs.nic_packet
     }
@@ -63,9 +63,9 @@ pub(super) struct Choice {
     pub(super) budget: Budget,
     pub(super) host: Pressure,
     pub(super) nic: Pressure,
-    /// Flows that were ordered to the NIC less those ordered away, as far as it is not seen yet.
+    /// Flows ordered to the NIC less flows ordered away, as far as reports do not show them yet.
     arriving: f64,
-    /// When it was said last that recalls don't help.
+    /// Time of the last note that recalls don't help.
     said: Option<u64>,
 }
 
@@ -81,12 +81,12 @@ impl Choice {
         }
     }
 
-    /// So much time (ns) went by.
+    /// Advances by this time (ns).
     pub(super) fn pass(&mut self, time: f64) {
         self.arriving *= fading(time, SEEN_AFTER);
     }
 
-    /// Chooses what moves now.
+    /// Chooses the flows that move now.
     pub(super) fn choose(&mut self, scene: &Scene<'_>, decision: &mut Decision) {
         if self.nic.is_over() && !scene.offers_relieve() {
             self.relieve(scene, decision);
@@ -98,7 +98,7 @@ impl Choice {
     fn relieve(&mut self, scene: &Scene<'_>, decision: &mut Decision) {
         let (ahead, high) = (self.nic.ahead(), self.nic.high());
         let (beyond, host) = (scene.beyond() / 1e9, scene.costs.host_packet / 1e9);
-        // Packets a second that should, and that can, come back.
+        // Packets a second that should come back, and that the host can take.
         let (wanted, takes) = (self.nic.excess() / beyond, self.host.headroom() / host);
         let cause = if !scene.recalls_relieve() {
             Some("passing packets on costs it about as much as handling them")
@@ -133,7 +133,7 @@ impl Choice {
         }
     }
 
-    /// Flows of the NIC that have about so many packets a second together, as few as will do.
+    /// Returns flows of the NIC with about `wanted` packets a second together, as few as possible.
     fn lightening(&self, scene: &Scene<'_>, wanted: f64) -> Vec<(f64, FlowId)> {
         let mut there: Vec<(f64, FlowId)> = Vec::new();
         for (direction, ..) in &scene.nic_report.talkers {
@@ -203,8 +203,8 @@ impl Choice {
         self.make_room(scene, &waiting, decision);
     }
 
-    /// Flows of the host whose move pays, the busiest first, with packets a second that they have
-    /// at least.
+    /// Returns flows of the host with a move that pays, the busiest first, with a lower bound on
+    /// their packets a second.
     fn earners(&self, scene: &Scene<'_>) -> Vec<(f64, FlowId)> {
         let paid = scene.costs.host_move + scene.costs.nic_move;
         let needed = paid / scene.costs.host_packet * 1e9 / real(scene.settings.payback_ns);
@@ -223,8 +223,8 @@ impl Choice {
         earners
     }
 
-    /// Flows that wait for a place, with these rates, get those of flows that earn least; they are
-    /// offered when these are gone.
+    /// Recalls the flows that earn least, for flows that wait for a place with these rates. The
+    /// latter are offered when the others are gone.
     fn make_room(&mut self, scene: &Scene<'_>, waiting: &[f64], decision: &mut Decision) {
         let (mut flows, mut rate) = (0, 0.0_f64);
         let mut instead = f64::MAX;
@@ -251,8 +251,7 @@ impl Choice {
     }
 }
 
-/// In an order that depends on nothing else; a flow both of whose directions were told stands there
-/// once.
+/// Sorts in an order that depends on nothing else. A flow reported in both directions appears once.
 fn busiest_first(flows: &mut Vec<(f64, FlowId)>) {
     flows.sort_by(|one, other| other.0.total_cmp(&one.0).then(one.1.cmp(&other.1)));
     flows.dedup_by_key(|flow| flow.1);

@@ -1,36 +1,36 @@
-//! What packets and moves cost, learned from what is measured: least squares over counts and busy
-//! times, the newest counting most, drawn to what was expected as far as measurements say nothing.
+//! Costs of packets and moves, learned from measurements: least squares over counts and busy times.
+//! The newest count most. The expected costs count as far as measurements say nothing.
 
 use super::number::fading;
 use super::rates::Step;
 use super::settings::{Costs, Settings};
 
-/// Measurements count for about this time (ns).
+/// Time constant of measurements (ns).
 const MEMORY: f64 = 400e6;
-/// How much what was expected counts beside measurements: this, and so many times the square of how
-/// far these are wrong. Of what chance makes, no fine distinctions are learned.
+/// Weight of the expected costs beside measurements: this, and this factor of the model's squared
+/// error. Chance teaches no fine distinctions.
 const PRIOR: f64 = 0.003;
 const UNSURE: f64 = 0.3;
-/// No cost departs from what the side's whole time makes of it by more than so many times.
+/// A cost departs from its part of the side's whole time by this factor at most.
 const PROPORTION: f64 = 8.0;
-/// A time beyond so many times what is predicted was not spent on packets: another process had the
-/// processor. It counts as so many times, so that what really got slower is learned within some
+/// A busy time beyond this factor of the predicted one was not spent on packets: another process
+/// had the processor. It counts as this factor, so that a real slowdown is learned within some
 /// periods.
 const STOLEN: f64 = 4.0;
-/// Measurements before that is told apart.
+/// Measurements before that distinction.
 const FIRST: u32 = 64;
-/// How long the model's error is averaged over (ns).
+/// Time constant of the model's error (ns).
 const ERROR: f64 = 40e6;
 /// A side that works less than this part of a time says nothing of costs.
 const TOO_LITTLE: f64 = 0.02;
 
-/// Costs of `N` kinds of things at one side.
+/// Costs of `N` kinds of work at one side.
 #[derive(Clone, Copy, Debug)]
 struct Learned<const N: usize> {
     expected: [f64; N],
     within: f64,
     cost: [f64; N],
-    /// Sums, fading: count × count, count × busy time, and both scales.
+    /// Decayed sums: count × count, count × busy time, and both scales.
     squares: [[f64; N]; N],
     products: [f64; N],
     busy: f64,
@@ -77,8 +77,8 @@ impl<const N: usize> Learned<N> {
         self.learn();
     }
 
-    /// Solves for the costs. What is expected is scaled first to the whole that was measured: where
-    /// measurements can't tell things apart, they cost in proportion to what was expected of them.
+    /// Solves for the costs. The expected costs are first scaled to the measured total. Costs that
+    /// measurements can't separate keep their expected proportions.
     fn learn(&mut self) {
         if self.expected_busy <= 0.0 {
             return;
@@ -103,12 +103,12 @@ impl<const N: usize> Learned<N> {
     }
 }
 
-/// What so many things cost together.
+/// Returns the cost of these counts together.
 fn total<const N: usize>(counts: &[f64; N], cost: &[f64; N]) -> f64 {
     counts.iter().zip(cost).map(|(count, cost)| count * cost).sum()
 }
 
-/// Solves equations whose matrix is symmetric and positive definite, by elimination.
+/// Solves equations with a symmetric, positive definite matrix, by elimination.
 fn solve<const N: usize>(mut rows: [[f64; N]; N], mut right: [f64; N]) -> Option<[f64; N]> {
     for pivot in 0..N {
         let divisor = rows[pivot][pivot];
@@ -128,7 +128,7 @@ fn solve<const N: usize>(mut rows: [[f64; N]; N], mut right: [f64; N]) -> Option
     solved.iter().all(|cost: &f64| cost.is_finite()).then_some(solved)
 }
 
-/// What is known of costs at both sides.
+/// The learned costs of both sides.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Coefficients {
     host: Learned<2>,
@@ -144,30 +144,29 @@ impl Coefficients {
         }
     }
 
-    /// The host did this.
+    /// Adds a step of the host.
     pub(super) fn host(&mut self, step: &Step) {
         self.host.add([step.packets, step.moves], step.busy, step.time);
     }
 
-    /// The NIC did this.
+    /// Adds a step of the NIC.
     pub(super) fn nic(&mut self, step: &Step) {
         self.nic.add([step.packets, step.passed, step.moves], step.busy, step.time);
     }
 
-    /// What things cost, by all that is known.
+    /// Returns the costs as learned so far.
     pub(super) const fn costs(&self) -> Costs {
         let [host_packet, host_move] = self.host.cost;
         let [nic_packet, nic_pass, nic_move] = self.nic.cost;
         Costs { host_packet, host_move, nic_packet, nic_pass, nic_move }
     }
 
-    /// By which part the busy times that the costs predict are wrong, at the side where they are
-    /// worse.
+    /// Returns the mean relative error of the predicted busy times, at the side where it is larger.
     pub(super) fn wrong(&self) -> f64 {
         self.host.wrong.max(self.nic.wrong)
     }
 
-    /// The next measurements are judged anew.
+    /// Clears the errors: the next measurements are judged anew.
     pub(super) const fn forgive(&mut self) {
         self.host.wrong = 0.0;
         self.nic.wrong = 0.0;
@@ -216,7 +215,7 @@ mod tests {
     fn what_cannot_be_told_apart_keeps_its_proportion() {
         let mut known = Coefficients::new(&Settings::new(PLAN));
         for _ in 0..1_000 {
-            // Ten times what was expected of each, always in one mixture.
+            // Ten times the expected costs, always in one mixture.
             known.nic(&step(100.0, 100.0, 0.0, 100.0 * 2_500.0 + 100.0 * 1_200.0));
         }
         let costs = known.costs();
@@ -231,7 +230,7 @@ mod tests {
         for round in 0..3_000_u32 {
             random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
             let (packets, passed) = (f64::from(200 + round % 700), f64::from(900 - round % 500));
-            // One time of ten, 4 ms are gone.
+            // In one step of ten, another process takes 4 ms.
             let stolen = if random >> 16 < 6_554 { 4e6 } else { 0.0 };
             known.nic(&step(packets, passed, 0.0, 400.0 * packets + 90.0 * passed + stolen));
         }

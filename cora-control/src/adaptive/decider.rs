@@ -1,5 +1,5 @@
 //! The controller itself: a function of the observations so far, and of nothing else. It reads no
-//! clock, draws no number and does no input or output, so that a log replays to the same decisions.
+//! clock, draws no random number and does no I/O, so that a log replays to the same decisions.
 
 use std::fmt;
 
@@ -14,16 +14,16 @@ use super::rates::{Growth, Side};
 use super::reason::Reason;
 use super::settings::{Costs, Settings};
 
-/// Costs that learned this much more or less than what was told last are told again.
+/// A learned cost is reported again after a change by this factor, up or down.
 const DRIFT: f64 = 1.5;
-/// How often costs are looked at for that (ns).
+/// Interval between checks of the costs for that (ns).
 const DRIFT_EVERY: u64 = 1_000_000_000;
 
-/// A NIC with this part of its time left need not be looked at each period, but each of so many.
+/// A NIC with this part of its time left is checked once in several periods, not in each.
 const CALM: f64 = 0.15;
 const CALM_PERIODS: u64 = 4;
 
-/// Decides, by what is seen.
+/// Decides from observations.
 #[derive(Debug)]
 pub struct Decider {
     settings: Settings,
@@ -35,13 +35,13 @@ pub struct Decider {
     fallback: Fallback,
     nic_report: SideReport,
     growth: Growth,
-    /// When the last observation was, and when costs were told last.
+    /// Times of the last observation and of the last check of the costs.
     time: u64,
     drift_reported: u64,
     reported_costs: Costs,
 }
 
-/// How much the sides have to do, for somebody who watches.
+/// Utilisation of both sides, for display.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Utilisation {
     /// The part of its time that the host works.
@@ -61,7 +61,7 @@ impl fmt::Display for Utilisation {
 }
 
 impl Decider {
-    /// One that has seen nothing.
+    /// Creates a decider without observations.
     pub fn new(settings: Settings) -> Self {
         Self {
             host: Side::default(),
@@ -79,50 +79,50 @@ impl Decider {
         }
     }
 
-    /// What it is held to.
+    /// Returns the settings.
     pub const fn settings(&self) -> &Settings {
         &self.settings
     }
 
-    /// What things cost, as learned so far.
+    /// Returns the costs as learned so far.
     pub const fn costs(&self) -> Costs {
         self.coefficients.costs()
     }
 
-    /// How much the sides have to do.
+    /// Returns the utilisation of both sides.
     pub fn utilisation(&self) -> Utilisation {
         let (host, nic) = (self.choice.host.level(), self.choice.nic.level());
         Utilisation { host, nic, nic_flows: self.nic_report.flows }
     }
 
-    /// Whether the sides exchange flows by themselves and the NIC has time left: then there is
-    /// little to decide.
+    /// Returns whether the sides exchange flows by themselves and the NIC has time left: then there
+    /// is little to decide.
     fn is_calm(&self) -> bool {
         let nic = &self.choice.nic;
         self.tuning.gives_places() && nic.ahead() + CALM < nic.high()
     }
 
-    /// When it should be asked next, after this time (ns).
+    /// Returns the time until the next decision (ns).
     pub fn period(&self) -> u64 {
         self.settings.period_ns * if self.is_calm() { CALM_PERIODS } else { 1 }
     }
 
-    /// Whether it goes by how many packets single flows have, and is to be told.
+    /// Returns whether it needs the packet rates of single flows.
     pub fn weighs_flows(&self) -> bool {
         !self.is_calm()
     }
 
-    /// Whether anything is remembered of this flow.
+    /// Returns whether it knows this flow.
     pub fn knows(&self, flow: FlowId) -> bool {
         self.choice.flows.knows(flow)
     }
 
-    /// The flows that were forgotten since this was asked last.
+    /// Takes the flows that were forgotten since the last call.
     pub fn forgotten(&mut self) -> Vec<FlowId> {
         self.choice.flows.forgotten()
     }
 
-    /// What should be done, by this observation and all before.
+    /// Returns the decision for this observation and all before.
     pub fn decide(&mut self, seen: &Digest) -> Decision {
         let mut decision = Decision::default();
         let passed = real(seen.host.time.saturating_sub(self.time));
@@ -131,7 +131,7 @@ impl Decider {
         self.choice.pass(passed);
         self.choice.budget.fill(self.time, &self.settings);
         self.learn(seen);
-        // Of a NIC that says nothing new, nothing is asked: it has no packets, or is not there.
+        // A NIC without news gets no orders: it has no packets, or is not there.
         if seen.nic.is_none() {
             return decision;
         }
@@ -141,12 +141,10 @@ impl Decider {
                 let wrong = self.coefficients.wrong();
                 let reason = Reason::Fallback { wrong, seconds, costs: self.costs() };
                 let mut plan = self.tuning.fall_back(&self.settings);
-                // The plan does not know how many flows fit: offers that the NIC declines cost both
-                // sides.
+                // The plan does not know the NIC's capacity: declined offers cost both sides.
                 let fits = self.nic_report.flows.saturating_add(self.nic_report.room);
                 plan.most = plan.most.min(u32::try_from(fits).unwrap_or(u32::MAX));
-                // Flows rest all the same: what is promised about moves does not depend on who
-                // decides.
+                // The cool-down stays: the bounds on moves must hold under the plan, too.
                 plan.rest = plan.rest.max(self.settings.rest_ns);
                 decision.actions.push(Action::Admit(plan));
                 decision.why.push(reason.to_string());
@@ -168,7 +166,7 @@ impl Decider {
         decision
     }
 
-    /// Takes in what both sides did.
+    /// Learns from the steps of both sides.
     fn learn(&mut self, seen: &Digest) {
         if let Some(step) = self.host.step(&seen.host) {
             self.coefficients.host(&step);

@@ -1,26 +1,26 @@
-//! What the controller decided, and why.
+//! A decision of the controller, and its reasons.
 
 use serde::{Deserialize, Serialize};
 
 use super::digest::FlowId;
 use super::settings::Admitted;
 
-/// What should be done.
+/// An action of the controller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Action {
-    /// From now on, other flows are offered.
+    /// Changes the admission.
     Admit(Admitted),
-    /// A flow goes to the NIC.
+    /// Offers a flow to the NIC.
     Offer(FlowId),
-    /// A flow comes back.
+    /// Recalls a flow to the host.
     Recall(FlowId),
 }
 
-/// What was decided in one period.
+/// The decision of one period.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Decision {
-    /// In the order in which it is done.
+    /// The actions, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub actions: Vec<Action>,
     /// The reasons, in words.
@@ -29,7 +29,7 @@ pub struct Decision {
 }
 
 impl Decision {
-    /// Whether nothing was decided, and nothing said.
+    /// Returns whether there is no action and no reason.
     pub const fn is_empty(&self) -> bool {
         self.actions.is_empty() && self.why.is_empty()
     }

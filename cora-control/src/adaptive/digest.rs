@@ -1,26 +1,26 @@
-//! An observation as the controller takes it, and as it stands in the log: flows are numbers.
+//! An observation as the controller takes it and as the log has it: flows are numbers.
 
 use cora_runtime::link::message::Load;
 use cora_runtime::telemetry::Talker;
 use serde::{Deserialize, Serialize};
 
-/// A flow: the hash of its key, an even number. Two flows with one hash would be moved as one,
-/// which moves one in vain. Where directions are told apart, the last bit says which.
+/// A flow: the hash of its key, an even number. Two flows with one hash would move as one, which
+/// moves one in vain. Where directions are told apart, the last bit is the direction.
 pub type FlowId = u64;
 
-/// The flow of a direction.
+/// Returns the flow of a direction.
 pub(super) const fn flow_of(direction: FlowId) -> FlowId {
     direction & !1
 }
 
-/// What one side told.
+/// The report of one side.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SideReport {
-    /// When, on its own clock (ns).
+    /// Time of the report on the side's own clock (ns).
     pub time: u64,
-    /// Packets whose handlers ran there.
+    /// Packets with handlers that ran there.
     pub packets: u64,
-    /// Packets taken back and sent to the other side.
+    /// Packets rolled back and sent to the other side.
     pub punts: u64,
     /// Packets passed on.
     pub passed_on: u64,
@@ -40,12 +40,12 @@ pub struct SideReport {
     pub room: u64,
     /// Bytes of packets that wait for flows.
     pub waiting: u64,
-    /// The flows with most packets of late, each direction by itself: number, count, error.
+    /// The flows with most packets of late, per direction: number, count, error.
     pub talkers: Vec<(FlowId, u32, u32)>,
 }
 
 impl SideReport {
-    /// What a load and its talkers say.
+    /// Creates the report from a load and its talkers.
     pub fn new<K>(load: &Load, talkers: &[Talker<K>], mut id: impl FnMut(&K) -> FlowId) -> Self {
         let counts = &load.counts;
         Self {
@@ -66,15 +66,15 @@ impl SideReport {
     }
 }
 
-/// What is known of both sides.
+/// The reports of both sides.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Digest {
     /// The host, now.
     pub host: SideReport,
-    /// The NIC, when it told something new.
+    /// The NIC, if it sent a new report.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nic: Option<SideReport>,
-    /// Flows that changed sides since the last one, in order; `true`: to the NIC.
+    /// Flows that changed sides since the last digest, in order; `true`: to the NIC.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub moved: Vec<(FlowId, bool)>,
 }

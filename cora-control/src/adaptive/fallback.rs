@@ -1,28 +1,28 @@
-//! When what is predicted is wrong for long, the plan alone decides for a while.
+//! Fallback: after a long time of wrong predictions, the plan alone decides for a while.
 
 use super::number::real;
 use super::settings::Settings;
 
-/// The longest time that the plan alone decides, in first ones.
+/// Longest time of the plan's decisions, in multiples of the first.
 const LONGEST: u64 = 32;
 
-/// Whether the controller or the plan decides.
+/// State of the fallback.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Fallback {
-    /// Predictions are wrong since then.
+    /// Time since which predictions are wrong.
     wrong_since: Option<u64>,
-    /// The plan decides until then.
+    /// Time until which the plan decides.
     until: Option<u64>,
-    /// For how many first times the plan decided last.
+    /// Time of the plan's last decisions, in multiples of the first.
     times: u64,
 }
 
-/// What is to be done.
+/// The result of a judgement.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum State {
     /// The controller decides.
     Trusted,
-    /// From now on the plan decides, for so many seconds.
+    /// The plan decides from now on, for this many seconds.
     Falls(f64),
     /// The plan decides.
     Plan,
@@ -31,7 +31,7 @@ pub(super) enum State {
 }
 
 impl Fallback {
-    /// Predictions are wrong by this part, on average.
+    /// Judges predictions with this mean relative error.
     pub(super) fn judge(&mut self, now: u64, wrong: f64, settings: &Settings) -> State {
         if let Some(until) = self.until {
             if now < until {

@@ -1,9 +1,9 @@
-//! The flows that the controller knows: how many packets each has, where it is, and when it may
-//! move again.
+//! The flows that the controller knows: their packet rates, their sides, and their rests between
+//! moves.
 //!
-//! The NIC samples every packet of the wire, the host those that it handles. So a flow that both
-//! see is the host's, and one that only the NIC sees is the NIC's; beside that, the host tells
-//! which flows it handed over.
+//! The NIC samples every packet of the wire, the host only packets that it handles. So a flow that
+//! both see belongs to the host, and one that only the NIC sees belongs to the NIC. The host also
+//! reports the flows that it handed over.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -15,51 +15,50 @@ use super::digest::{Digest, FlowId, SideReport, flow_of};
 use super::number::{fading, real};
 use super::settings::Settings;
 
-/// Time constants of a flow's rate (ns): one to be quick, one to be right.
+/// Time constants of a flow's rate (ns): one is quick, one is accurate.
 const QUICK: f64 = 15e6;
 const SLOW: f64 = 1_500e6;
-/// A flow is thought to have been there so long before it is seen first (ns).
+/// Assumed age of a flow at its first sample (ns).
 const BEFORE: f64 = 40e6;
-/// Flows known at most; beyond that no new one is.
+/// Most known flows; beyond that no new one is added.
 const MOST: usize = 1 << 17;
-/// Flows looked at per period: of all, whether they may be forgotten, and of the NIC's, whether
-/// they may leave.
+/// Flows examined per period: of all flows, for forgetting; of the NIC's, for leaving.
 const LOOKS: usize = 24;
-/// Flows that may leave, kept in mind.
+/// Most candidates for leaving.
 const COLD: usize = 64;
 /// A flow of the host with fewer samples than this left is forgotten.
 const FORGOTTEN: f64 = 0.05;
-/// So many samples of the NIC's, and none of the host's meanwhile, make a flow the NIC's.
+/// This many samples at the NIC, and none at the host meanwhile, make a flow the NIC's.
 const ALONE: u8 = 6;
-/// What the punts of a flow do to its rest is a power of two up to this.
+/// Punts of a flow multiply its rest by a power of two up to this.
 const BACK_OFF: u8 = 6;
 
-/// Where samples of a flow stood when they were told last: count and error.
+/// The count and error of a flow in the last report.
 type Stand = (u32, u32);
-/// Those of both directions.
+/// The counts of both directions.
 type Stands = [Stand; 2];
 
-/// A flow.
+/// The controller's record of a flow.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Flow {
     pub(super) at_nic: bool,
-    /// Among those looked at for that.
+    /// Whether the list of the NIC's flows has it.
     listed: bool,
-    /// Samples, fading.
+    /// Samples, decayed.
     quick: f64,
     slow: f64,
     updated: u64,
     since: u64,
     wire: Stands,
     host: Stands,
-    /// Samples of the NIC's since the host's last.
+    /// Samples at the NIC since the last at the host.
     alone: u8,
-    /// When it was offered, came to the NIC, was recalled, came back; 0 if never.
+    /// Times of its offer, its arrival at the NIC, its recall and its return; 0 if never.
     offered: u64,
     went: u64,
     recalled: u64,
     came: u64,
-    /// How often it came back unasked.
+    /// Returns without a recall.
     punts: u8,
 }
 
@@ -96,7 +95,7 @@ impl Flow {
         self.slow += samples;
     }
 
-    /// Its packets per second: at least, and at most, as far as samples tell.
+    /// Returns bounds on its packets per second, lower and upper, as far as samples tell.
     pub(super) fn rate(&self, now: u64) -> (f64, f64) {
         let mut then = *self;
         then.fade(now);
@@ -111,7 +110,7 @@ impl Flow {
         (quick.max(least), quick.max(most))
     }
 
-    /// Whether it may be offered now.
+    /// Returns whether it may be offered now.
     pub(super) fn may_go(&self, now: u64, settings: &Settings) -> bool {
         let rest = settings.rest_ns;
         let back_off = rest << self.punts.min(BACK_OFF);
@@ -122,26 +121,26 @@ impl Flow {
             && past(self.recalled.max(self.came), back_off)
     }
 
-    /// Whether it may be recalled now.
+    /// Returns whether it may be recalled now.
     pub(super) fn may_come(&self, now: u64, settings: &Settings) -> bool {
         let since = self.went.max(self.offered);
         self.at_nic && now.saturating_sub(since) >= settings.stay_ns
     }
 }
 
-/// All that are known.
+/// All known flows.
 #[derive(Clone, Debug)]
 pub(super) struct Flows {
-    // Nobody goes through it: the order of its flows decides nothing.
+    // Nothing iterates over it: the order of its flows decides nothing.
     known: HashMap<FlowId, Flow, RandomState>,
-    /// The same flows, to be looked at in turn.
+    /// The same flows, for examination in turn.
     turn: Vec<FlowId>,
     hand: usize,
-    /// Those at the NIC, or that were when they were looked at last: few among many, so that all
-    /// are looked at soon.
+    /// Flows at the NIC, or there at their last examination: few among many, so that all are
+    /// examined soon.
     there: Vec<FlowId>,
     there_hand: usize,
-    /// Flows of the NIC with few packets: at most so many a second, when looked at.
+    /// Flows of the NIC with few packets, with upper bounds on their rates when examined.
     cold: Vec<(f64, FlowId)>,
     forgotten: Vec<FlowId>,
 }
@@ -160,12 +159,12 @@ impl Flows {
         self.known.get(&flow)
     }
 
-    /// Whether this flow is still known.
+    /// Returns whether this flow is known.
     pub(super) fn knows(&self, flow: FlowId) -> bool {
         self.known.contains_key(&flow)
     }
 
-    /// The flows that were forgotten since this was asked last.
+    /// Takes the flows that were forgotten since the last call.
     pub(super) fn forgotten(&mut self) -> Vec<FlowId> {
         std::mem::take(&mut self.forgotten)
     }
@@ -182,8 +181,8 @@ impl Flows {
         }
     }
 
-    /// Takes in what was seen of flows. Those that come back unasked have punted, unless they may
-    /// have given their place to another.
+    /// Adds an observation. Flows that return without a recall have punted, unless they may have
+    /// given their place to another.
     pub(super) fn see(&mut self, seen: &Digest, gives_places: bool) {
         let now = seen.host.time;
         for &(flow, samples) in &self.news(&seen.host, now, |flow| &mut flow.host) {
@@ -195,7 +194,7 @@ impl Flows {
         if let Some(nic) = &seen.nic {
             for &(id, samples) in &self.news(nic, now, |flow| &mut flow.wire) {
                 let Some(flow) = self.known.get_mut(&id) else { continue };
-                // Both sides sample what the host handles.
+                // Both sides sample the packets that the host handles.
                 flow.sampled(if flow.at_nic { samples } else { samples / 2.0 }, now);
                 flow.alone = flow.alone.saturating_add(1);
                 flow.at_nic |= flow.alone >= ALONE;
@@ -210,7 +209,7 @@ impl Flows {
         }
     }
 
-    /// New samples of the flows that a side told of.
+    /// Returns the new samples of the flows in a report.
     fn news(
         &mut self,
         report: &SideReport,
@@ -223,8 +222,8 @@ impl Flows {
             let Some(flow) = self.entry(id, now) else { continue };
             let stand = &mut stands(flow)[(direction & 1) as usize];
             let before = std::mem::replace(stand, (count, error));
-            // The side halves both when it has told them. Where the error is another, the flow was
-            // out of sight meanwhile, and what is beyond the error is new.
+            // The side halves both after each report. If the error differs, the flow was out of
+            // sight meanwhile, and the count beyond the error is new.
             let known = if before.1 / 2 == error { before.0 / 2 } else { error };
             let fresh = count.saturating_sub(known.max(error));
             if fresh > 0 {
@@ -251,14 +250,14 @@ impl Flows {
         }
     }
 
-    /// The flow is offered now.
+    /// Notes that the flow is offered now.
     pub(super) fn offered(&mut self, flow: FlowId, now: u64) {
         if let Some(flow) = self.known.get_mut(&flow) {
             flow.offered = now;
         }
     }
 
-    /// The flow is recalled now. One that ended at the NIC will never come, so it counts as gone.
+    /// Notes that the flow is recalled now. One that ended at the NIC never comes: it is gone.
     pub(super) fn recalled(&mut self, flow: FlowId, now: u64) {
         if let Some(flow) = self.known.get_mut(&flow) {
             flow.recalled = now;
@@ -267,7 +266,7 @@ impl Flows {
         }
     }
 
-    /// Looks at the next flows in turn: forgets the host's that are silent.
+    /// Examines the next flows in turn, and forgets the host's silent ones.
     pub(super) fn forget(&mut self, now: u64, settings: &Settings) {
         for _ in 0..LOOKS.min(self.turn.len()) {
             if self.hand >= self.turn.len() {
@@ -290,7 +289,7 @@ impl Flows {
         }
     }
 
-    /// Looks at the next of the NIC's flows in turn: notes those that are cold.
+    /// Examines the next of the NIC's flows in turn, and notes the cold ones.
     pub(super) fn look_there(&mut self, now: u64, settings: &Settings) {
         for _ in 0..LOOKS.min(self.there.len()) {
             if self.there_hand >= self.there.len() {
@@ -322,8 +321,8 @@ impl Flows {
         self.cold.truncate(COLD);
     }
 
-    /// The flow of the NIC that has the fewest packets, of those looked at, and how many a second
-    /// at most; it is asked for once.
+    /// Takes the flow of the NIC with the fewest packets, of those examined, with an upper bound on
+    /// its rate.
     pub(super) fn coldest(&mut self, now: u64, settings: &Settings) -> Option<(FlowId, f64)> {
         while !self.cold.is_empty() {
             let (noted, id) = self.cold.remove(0);
@@ -332,7 +331,7 @@ impl Flows {
             if !flow.may_come(now, settings) {
                 continue;
             }
-            // It became busy since it was looked at.
+            // It became busy since its examination.
             if rate > noted && self.cold.first().is_some_and(|next| next.0 < rate) {
                 self.note(rate, id);
                 continue;
@@ -342,7 +341,7 @@ impl Flows {
         None
     }
 
-    /// A flow that is not taken after all.
+    /// Keeps a flow that was not recalled after all.
     pub(super) fn keep(&mut self, flow: FlowId, rate: f64) {
         self.note(rate, flow);
     }
@@ -398,13 +397,13 @@ mod tests {
     fn both_directions_are_one_flow() {
         let mut flows = Flows::default();
         for period in 1..=400 {
-            // Counts are halved when they are told.
+            // Counts are halved after each report.
             let side = SideReport { time: period * MS, ..report(&[(20, 3, 0), (21, 5, 0)]) };
             flows.see(&Digest { host: side.clone(), nic: Some(side), moved: Vec::new() }, false);
         }
         assert!(!flows.knows(21));
         let (least, most) = flows.get(20).unwrap().rate(400 * MS);
-        // 2 and 3 new ones a period.
+        // 2 and 3 new samples a period.
         let is = 5.0 * 61e3;
         assert!(least < 1.05 * is && is < 1.1 * most && most < 1.4 * is, "{least} {is} {most}");
     }

@@ -1,14 +1,14 @@
-//! Where a load is going: Holt's two exponential means, of the load and of its trend, and the mean
-//! of how far they were wrong.
+//! Forecast of a load: Holt's two exponential means, of the load and of its trend, and the mean of
+//! their error.
 
 use super::number::fading;
 
-/// Time constants (ns): of the load, of its trend, of how far both are wrong.
+/// Time constants (ns): of the load, of its trend, of their error.
 const LEVEL: f64 = 2e6;
 const TREND: f64 = 6e6;
 const DEVIATION: f64 = 50e6;
 
-/// What is expected of a load.
+/// Forecast of a load.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Forecast {
     level: Option<f64>,
@@ -18,13 +18,13 @@ pub(super) struct Forecast {
 }
 
 impl Forecast {
-    /// The load was so high during this time.
+    /// Adds the load during this time.
     pub(super) fn add(&mut self, time: f64, load: f64) {
         let Some(level) = self.level else {
             self.level = Some(load);
             return;
         };
-        // A time much longer than the trend's constant says nothing of where the trend led to.
+        // A time much longer than the trend's constant says nothing of the load under that trend.
         let expected = level + self.trend * time.min(TREND);
         let wrong = load - expected;
         let new = expected + (1.0 - fading(time, LEVEL)) * wrong;
@@ -34,19 +34,19 @@ impl Forecast {
         self.level = Some(new);
     }
 
-    /// The load as it is, without chance.
+    /// Returns the load without chance.
     pub(super) fn level(&self) -> f64 {
         self.level.unwrap_or(0.0)
     }
 
-    /// The load expected in so many ns. A trend is believed as far as it is more than chance.
+    /// Returns the load expected in `time` ns. A trend counts as far as it is more than chance.
     pub(super) fn ahead(&self, time: f64) -> f64 {
         let change = self.trend * time;
         let sure = (change.abs() - self.deviation).max(0.0);
         (self.level() + change.signum() * sure).clamp(0.0, 2.0)
     }
 
-    /// How far it is wrong on average.
+    /// Returns the mean error.
     pub(super) const fn deviation(&self) -> f64 {
         self.deviation
     }

@@ -9,40 +9,38 @@
 //!
 //! | module | concept |
 //! | --- | --- |
-//! | `settings` | what it is held to |
+//! | `settings` | bounds and expected costs |
 //! | `digest` | an observation, as it is logged |
-//! | `decision`, `reason` | what was decided, and why, in words |
-//! | `rates` | what a side did between two tellings |
-//! | `forecast` | where a load is going |
-//! | `pressure` | whether a side has too much to do |
-//! | `coefficients` | what packets and moves cost, learned |
-//! | `flows` | which flows there are, with how many packets, where |
-//! | `budget` | how much may move |
-//! | `choose` | which flows move |
-//! | `admission` | which flows the host offers by itself |
-//! | `fallback` | when the plan alone decides |
-//! | `decider` | all of it in a row |
+//! | `decision`, `reason` | a decision, and its reasons in words |
+//! | `rates` | the work of a side between two reports |
+//! | `forecast` | forecast of a load |
+//! | `pressure` | overload of a side |
+//! | `coefficients` | learned costs of packets and moves |
+//! | `flows` | known flows, their rates and sides |
+//! | `budget` | budget of moves |
+//! | `choose` | choice of the flows that move |
+//! | `admission` | flows that the host offers by itself |
+//! | `fallback` | times in which the plan alone decides |
+//! | `decider` | all of it in sequence |
 //!
 //! # Bounds
 //!
 //! 1. A flow goes to the NIC once per [`rest_ns`](Settings::rest_ns) at most, and not within it
-//!    after it came back; so by the controller's orders no flow moves more than twice in that time:
-//!    8 times a second as it is set. The host's own offers keep the same rest (in the time of
-//!    packets). Moves that a flow's own punts force are not bounded by it, but each doubles the
-//!    flow's rest.
-//! 2. A flow stays at the NIC for [`stay_ns`](Settings::stay_ns) at least before it is recalled.
+//!    after it came back. So the controller's orders move no flow more than twice in that time: 8
+//!    times a second by default. The host's own offers keep the same rest (in packet time). Moves
+//!    that a flow's own punts force are not bounded by it, but each doubles the flow's rest.
+//! 2. A flow stays at the NIC for [`stay_ns`](Settings::stay_ns) at least before its recall.
 //! 3. Orders to move are no more than [`moves`](Settings::moves) per millisecond, beside a bucket
 //!    of two milliseconds.
-//! 4. By the controller's orders, a flow takes another's place only when it earns
-//!    [`better`](Settings::better) times as much, by bounds on both rates that are in favour of the
-//!    one that is there.
-//! 5. While the NIC is full and has time, the sides exchange flows by themselves: the host offers
-//!    those with so many packets in a time (exact counts, no samples), and the NIC gives up one
-//!    that had none for long ([`pace`](Admitted::pace), [`idle`](Admitted::idle)). The controller
-//!    says how many and how long, by how much that moves; the first bound holds for these flows,
-//!    too, the second does not.
+//! 4. By the controller's orders, a flow takes another's place only if it earns
+//!    [`better`](Settings::better) times as much. The bounds on both rates favour the flow that is
+//!    there.
+//! 5. While the NIC is full and has time, the sides exchange flows by themselves. The host offers
+//!    flows above a packet rate (exact counts, no samples), and the NIC evicts one that is idle for
+//!    long ([`pace`](Admitted::pace), [`idle`](Admitted::idle)). The controller sets both by the
+//!    number of moves. The first bound holds for these flows, too; the second does not.
 //!
-//! `cora-sim` holds the first three in virtual time, with faults, on both halves.
+//! `cora-sim` checks the first three in virtual time, with faults, on both halves.
 
 mod admission;
 mod budget;
@@ -79,15 +77,15 @@ pub use settings::{Admitted, Costs, Settings, WITHIN};
 use super::log::Log;
 use super::{Controller, Drift, Observation};
 
-/// Makes numbers of keys.
+/// Seed of the numbers of keys.
 const SEED: u64 = 0x0066_6c6f_7773;
 
-/// The number of the flow with this key, whichever of its directions it is: an even one.
+/// Returns the number of the flow with this key, in either direction: an even one.
 pub fn flow_id(key: &impl Key) -> FlowId {
     flow_of(direction_id(key))
 }
 
-/// Likewise, with the direction in its last bit: each side counts the directions of a flow apart.
+/// Returns the number with the direction in its last bit: each side counts directions apart.
 fn direction_id(key: &impl Key) -> FlowId {
     let own = flow_hash(&key.words(), SEED);
     let reply = key.reply().map_or(own, |reply| flow_hash(&reply.words(), SEED));
@@ -99,13 +97,13 @@ pub struct Adaptive<K> {
     decider: Decider,
     /// Keys of the flows that the decider knows.
     keys: HashMap<FlowId, K, RandomState>,
-    /// What the NIC told at this time was taken in.
+    /// Time of the NIC's latest report that was taken in.
     nic_time: Option<u64>,
     log: Option<Log>,
 }
 
 impl<K: Key> Adaptive<K> {
-    /// One that has seen nothing.
+    /// Creates a controller without observations.
     pub fn new(settings: Settings) -> Self {
         Self {
             decider: Decider::new(settings),
@@ -115,14 +113,14 @@ impl<K: Key> Adaptive<K> {
         }
     }
 
-    /// The same, with a log of all that it sees and decides.
+    /// Adds a log of all observations and decisions.
     #[must_use]
     pub fn with_log(mut self, to: impl Write + Send + 'static) -> Self {
         self.log = Some(Log::begin(Box::new(to), self.decider.settings()));
         self
     }
 
-    /// What decides.
+    /// Returns the decider.
     pub const fn decider(&self) -> &Decider {
         &self.decider
     }
@@ -140,7 +138,7 @@ impl<K: Key> Adaptive<K> {
         };
         let host = side(&seen.host).unwrap_or_default();
         let mut nic = side(&seen.nic);
-        // Its talkers come behind its load, one by one.
+        // The NIC's talkers follow its load, one by one.
         let whole = |load: &cora_runtime::link::message::Load| {
             seen.nic.talkers.len() as u64 >= load.talkers
         };

@@ -1,16 +1,16 @@
-//! What a side did between two tellings.
+//! The work of a side between two reports.
 
 use super::digest::SideReport;
 use super::number::{fading, real};
 
-/// What a side did in a time.
+/// The work of a side in a time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Step {
     /// The time (ns).
     pub(super) time: f64,
-    /// Packets whose handlers ran to their end.
+    /// Packets with handlers that ran to their end.
     pub(super) packets: f64,
-    /// Packets that were sent on to the other side, handled in vain or not at all.
+    /// Packets sent on to the other side, handled in vain or not at all.
     pub(super) passed: f64,
     /// Flows that came or went.
     pub(super) moves: f64,
@@ -23,21 +23,20 @@ pub(super) struct Step {
 }
 
 impl Step {
-    /// The part of the time that was spent working. More than all is told when work is counted at
-    /// its end.
+    /// Returns the part of the time spent working. It exceeds 1 if work is counted at its end.
     pub(super) fn utilisation(&self) -> f64 {
         (self.busy / self.time).min(2.0)
     }
 }
 
-/// A side's last telling.
+/// The last report of a side.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Side {
     last: Option<SideReport>,
 }
 
 impl Side {
-    /// What was done since the last telling; `None` at the first, and when counts begin anew, as
+    /// Returns the work since the last report; `None` at the first, and when counts begin anew, as
     /// after a restart.
     pub(super) fn step(&mut self, report: &SideReport) -> Option<Step> {
         let now = SideReport { talkers: Vec::new(), ..report.clone() };
@@ -57,7 +56,7 @@ impl Side {
     }
 }
 
-/// How much faster packets come now than on average: rates of single flows are known only as means.
+/// Packet rate now, relative to its mean: rates of single flows are known only as means.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Growth {
     now: f64,
@@ -65,11 +64,11 @@ pub(super) struct Growth {
 }
 
 impl Growth {
-    /// Time constants (ns): of now, and about that of the rates of flows.
+    /// Time constants (ns): of the rate now, and about that of the rates of flows.
     const NOW: f64 = 1e6;
     const MEAN: f64 = 500e6;
 
-    /// The NIC, where all packets come, did this.
+    /// Adds a step of the NIC, where all packets come.
     pub(super) fn add(&mut self, nic: &Step) {
         let rate = (nic.packets + nic.passed) / nic.time;
         if self.mean <= 0.0 {
@@ -79,7 +78,7 @@ impl Growth {
         self.mean += (1.0 - fading(nic.time, Self::MEAN)) * (rate - self.mean);
     }
 
-    /// Now against the mean, at least 1.
+    /// Returns the rate now relative to the mean, at least 1.
     pub(super) fn now(&self) -> f64 {
         if self.mean > 0.0 { (self.now / self.mean).clamp(1.0, 10.0) } else { 1.0 }
     }

@@ -1,10 +1,10 @@
-//! Why something was decided, in words.
+//! Reasons of decisions, in words.
 
 use std::fmt;
 
 use super::settings::Costs;
 
-/// Why.
+/// A reason.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Reason {
     Begin,
@@ -23,7 +23,7 @@ pub(super) enum Reason {
     Drift { what: &'static str, cost: f64, expected: f64, by_plan: bool },
 }
 
-/// A part as hundredths.
+/// Returns a part as hundredths.
 fn percent(part: f64) -> f64 {
     100.0 * part
 }

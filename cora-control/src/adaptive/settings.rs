@@ -1,18 +1,17 @@
-//! What the controller is held to. It stands at the head of every log, so that a replay is held to
-//! the same.
+//! Settings of the controller. They stand at the head of every log, so that a replay has the same.
 
 use cora_core::app::PlanFacts;
 use cora_runtime::ownership::Admission;
 use serde::{Deserialize, Serialize};
 
-/// What one thing costs (ns of the side's time).
+/// Costs of single operations (ns of the side's time).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Costs {
-    /// A packet whose handlers run at the host.
+    /// A packet with handlers that run at the host.
     pub host_packet: f64,
     /// The host's part of a move.
     pub host_move: f64,
-    /// A packet whose handlers run at the NIC.
+    /// A packet with handlers that run at the NIC.
     pub nic_packet: f64,
     /// A packet that the NIC passes on.
     pub nic_pass: f64,
@@ -21,7 +20,7 @@ pub struct Costs {
 }
 
 impl Costs {
-    /// What a machine of these years needs, more or less.
+    /// Approximate costs on a machine of these years.
     pub const USUAL: Self = Self {
         host_packet: 250.0,
         host_move: 1_500.0,
@@ -30,7 +29,7 @@ impl Costs {
         nic_move: 1_500.0,
     };
 
-    /// Each with its name.
+    /// Returns each with its name.
     pub const fn each(&self) -> [(&'static str, f64); 5] {
         [
             ("a packet at the host", self.host_packet),
@@ -42,22 +41,22 @@ impl Costs {
     }
 }
 
-/// An [`Admission`] that can be written down.
+/// An [`Admission`] that can be serialised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Admitted {
-    /// Of 1024 flows, how many the NIC may own.
+    /// Flows of 1024 that the NIC may own.
     pub share: u16,
-    /// Packets of a flow that the host handles before.
+    /// Packets of a flow that the host handles before the offer.
     pub after: u32,
-    /// How long a flow stays after it came back (ns of packet time).
+    /// Cool-down of a flow that came back (ns of packet time).
     pub rest: u64,
-    /// Flows that may be at the NIC.
+    /// Most flows at the NIC.
     pub most: u32,
-    /// In so much time without a packet, one that was counted is forgotten (ns of packet time); 0:
-    /// all count.
+    /// Each such time without a packet of a flow lowers its count by one (ns of packet time); 0: no
+    /// decay.
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub pace: u64,
-    /// A flow of the NIC's that nobody used for so long gives its place to another (ns of packet
+    /// After so long without a packet, a flow of the NIC gives its place to another (ns of packet
     /// time); 0: none does.
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub idle: u64,
@@ -69,7 +68,7 @@ const fn is_nothing(time: &u64) -> bool {
 }
 
 impl Admitted {
-    /// So many flows of 1024, each after so many packets, as many as there is room for.
+    /// Admits `share` flows of 1024, each after `after` packets, as many as there is room for.
     pub const fn share(share: u16, after: u32) -> Self {
         Self { share, after, rest: 0, most: u32::MAX, pace: 0, idle: 0 }
     }
@@ -89,10 +88,10 @@ impl From<Admitted> for Admission {
     }
 }
 
-/// Costs that a plan predicts are learned within so many times these, and that part of them.
+/// Learned costs exceed and undercut the plan's prediction by this factor at most.
 pub const WITHIN: f64 = 8.0;
 
-/// What the plan says that things cost, if it says so in numbers that can be costs.
+/// Returns the costs that the plan predicts, if it has numbers that can be costs.
 fn predicted(plan: &str) -> Option<Costs> {
     #[derive(Deserialize)]
     struct Plan {
@@ -106,75 +105,73 @@ fn predicted(plan: &str) -> Option<Costs> {
     costs.each().iter().all(|(_, cost)| cost.is_finite() && *cost > 0.0).then_some(costs)
 }
 
-/// What the controller is held to.
+/// Settings of the controller.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Settings {
-    /// How often it decides (ns).
+    /// Interval between decisions (ns).
     pub period_ns: u64,
-    /// What the plan admits: where it begins, and what it falls back to.
+    /// The plan's admission: the start, and the fallback.
     pub plan: Admitted,
-    /// Flows that may be at the NIC, even if more would fit.
+    /// Most flows at the NIC, even if more would fit.
     pub most: u32,
-    /// Of a side's time, the part above which it is overloaded while its load is steady.
+    /// Part of a side's time above which it is overloaded under a steady load.
     pub high: f64,
-    /// How far below that a side is filled up. Both bounds go down, and apart, as the load gets
+    /// Distance from there to the target of utilisation. Both go down, and apart, as the load gets
     /// less steady.
     pub gap: f64,
-    /// How far ahead loads are forecast (ns).
+    /// Horizon of forecasts (ns).
     pub ahead_ns: u64,
     /// A flow goes to the NIC once in this time at most, and not within it after it came back (ns).
-    /// With that no flow is moved more than twice in this time, beside moves that its own punts
-    /// force.
+    /// So no flow moves more than twice in this time, beside moves that its own punts force.
     pub rest_ns: u64,
-    /// So long after an offer that came to nothing, because the NIC had no place at that moment or
-    /// no ticket was left, the flow may be offered again (ns).
+    /// Time after a failed offer until the flow may be offered again (ns). An offer fails if the
+    /// NIC had no place or no ticket was left.
     pub again_ns: u64,
-    /// A flow stays at the NIC so long at least before it is recalled (ns).
+    /// Shortest stay of a flow at the NIC before its recall (ns).
     pub stay_ns: u64,
     /// Moves per millisecond.
     pub moves: f64,
     /// Bytes of entries per millisecond.
     pub bytes: f64,
-    /// Time in which a move must have earned what it costs (ns).
+    /// Time in which a move must earn its cost (ns).
     pub payback_ns: u64,
-    /// How many times as much as a flow at the NIC one must earn to take its place.
+    /// A flow must earn this many times as much as one at the NIC to take its place.
     pub better: f64,
     /// Whether the sides exchange flows by themselves while the NIC is full.
     #[serde(default)]
     pub exchange: bool,
-    /// What things are expected to cost.
+    /// Expected costs.
     pub expected: Costs,
-    /// Whether the plan predicts them: it was searched for, by a model of a NIC and its host.
+    /// Whether the plan predicts them, from a search with a model of a NIC and its host.
     #[serde(default)]
     pub predicted: bool,
-    /// Learned costs are no more than so many times what is expected, and no less than that part of
-    /// it.
+    /// Learned costs exceed and undercut the expected ones by this factor at most.
     pub within: f64,
-    /// The model has failed when it is wrong by more than this part of what was measured …
+    /// The model has failed if its error exceeds this part of the measured time …
     pub wrong: f64,
-    /// … for so long (ns).
+    /// … for this long (ns).
     pub patience_ns: u64,
-    /// How long the plan alone decides then, the first time; it doubles each time (ns).
+    /// First time of the plan's decisions after that; it doubles each time (ns).
     pub retry_ns: u64,
 }
 
 impl Settings {
-    /// For a plan.
+    /// Returns the settings for a plan.
     pub const fn of_plan(plan: &PlanFacts) -> Self {
         let Admission { share, after, rest, most, pace, idle } = Admission::of_plan(plan);
         Self::new(Admitted { share, after, rest, most, pace, idle })
     }
 
-    /// The same, bound to what the plan predicts: a learned cost leaves it by a factor of
-    /// [`WITHIN`] at most. `plan` is its JSON; one that was stated predicts nothing, and what is
-    /// usual is expected instead.
+    /// Bounds costs by the plan's prediction: a learned cost departs from it by a factor of
+    /// [`WITHIN`] at most. `plan` is its JSON. A stated plan predicts nothing, and usual costs are
+    /// expected instead.
     #[must_use]
     pub fn predicted_by(self, plan: &str) -> Self {
         let Some(expected) = predicted(plan) else { return self };
         Self { expected, predicted: true, within: WITHIN, ..self }
     }
 
-    /// For what a plan admits.
+    /// Returns the settings for a plan's admission.
     pub const fn new(plan: Admitted) -> Self {
         Self {
             // A decision takes some 40 us of a busy host: 2 %.
@@ -194,11 +191,11 @@ impl Settings {
             exchange: true,
             expected: Costs::USUAL,
             predicted: false,
-            // Emulated, a NIC is some hundred times slower than one that is a process of this
+            // An emulated NIC is some hundred times slower than one that is a process of this
             // machine.
             within: 256.0,
-            // Traffic that changes by a step changes costs, too: by a factor of 3 where bursts get
-            // short and flows cold.
+            // A step of the traffic changes costs, too: by a factor of 3 where bursts get short and
+            // flows cold.
             wrong: 0.5,
             patience_ns: 300_000_000,
             retry_ns: 1_000_000_000,
@@ -223,7 +220,7 @@ mod tests {
         let expected = bound.expected.each().map(|(_, ns)| ns);
         assert_eq!(bits(expected), bits([200.0, 900.0, 400.0, 90.0, 1100.0]));
         assert_eq!(settings.clone().predicted_by(STATED), settings);
-        // Nothing that a division or a bound would trip over.
+        // A division or a bound would fail on these.
         for cost in ["0", "-5", "1e999", "null"] {
             let damaged = SEARCHED.replace("400", cost);
             assert_eq!(settings.clone().predicted_by(&damaged), settings, "{cost}");

@@ -1,5 +1,4 @@
-//! The controller on a plant whose truth is known: what it reaches, how fast, and how much it moves
-//! for that.
+//! The controller on a plant with known costs: its result, its speed, and its moves.
 #![expect(
     clippy::cast_precision_loss,
     clippy::cast_sign_loss,
@@ -16,12 +15,12 @@ use plant::{MS, PLAN, Plant, REAL};
 const HOST: usize = 0;
 const NIC: usize = 1;
 
-/// Settings under which the plant's costs are about what is expected.
+/// Returns settings with expected costs close to the plant's.
 fn settings() -> Settings {
     Settings::new(PLAN)
 }
 
-/// Milliseconds until a condition holds, and holds on for 5 of them; `limit` if it doesn't.
+/// Returns the milliseconds until a condition holds for 5 of them; `limit` if it doesn't.
 fn until(plant: &mut Plant, limit: u64, holds: impl Fn(&Plant) -> bool) -> u64 {
     let mut since = 0;
     for passed in 0..limit {
@@ -78,7 +77,7 @@ fn a_hot_set_that_changes_is_at_the_nic_within_ten_milliseconds() {
     let mut plant = Plant::new(settings(), REAL, 256);
     let mut reactions = Vec::new();
     for phase in 0..4 {
-        // 2,000 flows, of which 16 others have nearly all packets each time; 256 fit.
+        // 2,000 flows; each time, 16 others of them have nearly all packets; 256 fit.
         plant.set(0, (0..2_000).map(|_| 20.0));
         plant.set(phase * 400, (0..16).map(|_| 60_000.0));
         reactions.push(until(&mut plant, 500, |plant| plant.at_nic() > 0.85));
@@ -116,7 +115,7 @@ fn a_change_of_skew_is_followed() {
     for (skew, of_best) in [(1.3, 0.95), (0.6, 0.75), (1.1, 0.9)] {
         let rates = zipf(skew, 1e6);
         let best = rates.iter().take(200).sum::<f64>() / 1e6;
-        // Another order each time, so that the best are others.
+        // Another order each time, so that other flows are the best.
         plant.set(0, (0..1_000).map(|flow| rates[(flow * 7 + (skew * 10.0) as usize) % 1_000]));
         plant.run(3_000);
         println!("skew {skew}: {:.3} of {best:.3}", plant.at_nic());
@@ -171,7 +170,7 @@ fn a_nic_far_slower_than_thought_leaves_it_to_the_plan() {
     plant.run(500);
     assert_eq!(words_of(&plant, "the plan alone decides for 1 s"), 1, "{:#?}", plant.decisions);
     let (at, last) = plant.decisions.last().expect("it fell back");
-    // The plan does not know how many flows fit.
+    // The plan does not know the NIC's capacity.
     assert_eq!(
         last.actions,
         [Action::Admit(Admitted { share: 300, most: 4_096, rest: settings().rest_ns, ..PLAN })]
@@ -183,7 +182,7 @@ fn a_nic_far_slower_than_thought_leaves_it_to_the_plan() {
     assert_eq!(words_of(&plant, "tried again"), 1, "{:#?}", plant.decisions);
     plant.run(3_000);
     assert_eq!(words_of(&plant, "for 2 s"), 1, "{:#?}", plant.decisions);
-    // The machine behaves again.
+    // The costs are normal again.
     plant.costs = Costs { nic_packet: 300.0, nic_pass: 150.0, ..REAL };
     plant.run(5_000);
     assert!(plant.at_nic() > 0.99, "{}", plant.at_nic());
@@ -197,7 +196,7 @@ fn recalls_that_would_not_help_are_not_made() {
     plant.set(0, (0..20).map(|_| 20_000.0));
     plant.run(500);
     plant.set(0, (0..60).map(|_| 45_000.0));
-    // It learns what passing on costs while flows come.
+    // It learns the cost of passing on while flows come.
     plant.set(100, (0..20).map(|_| 2_000.0));
     plant.run(500);
     let recalls = plant.decisions.iter().flat_map(|(_, did)| &did.actions);
@@ -243,8 +242,8 @@ mod bounds {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(24))]
 
-        /// Whatever comes: no flow is offered again before the first offer can have shown, orders
-        /// keep to the budget, and all that is learned is a number within its bounds.
+        /// Under any load, no flow is offered again before the first offer can have shown, orders
+        /// keep to the budget, and all learned costs are numbers within their bounds.
         #[test]
         fn are_kept_under_any_load(
             phases in proptest::collection::vec(phase(), 1..8),

@@ -1,23 +1,23 @@
-//! A NIC that was overloaded for a while comes back to what it had, and soon.
+//! A NIC that was overloaded for a while soon returns to its earlier load.
 
 use cora_control::adaptive::{Costs, Settings};
 
 use crate::plant::{PLAN, Plant, REAL};
 use crate::until;
 
-/// A NIC with room for few of many flows, of which it has the busiest: they take 70 % of its time.
+/// Returns a NIC with room for few of many flows. It has the busiest, which take 70 % of its time.
 fn small() -> Plant {
     let mut plant = Plant::new(Settings::new(PLAN), REAL, 128);
     let weights: Vec<f64> = (1..=2_000).map(|rank| f64::from(rank).powf(-1.1)).collect();
     let sum: f64 = weights.iter().sum();
-    // Ranks and numbers have nothing to do with each other.
+    // Ranks and numbers are independent.
     plant.set(0, (0..2_000).map(|flow| 2.2e6 * weights[flow * 7 % 2_000] / sum));
     plant.run(1_500);
     assert!(plant.at_nic() > 0.7, "{}", plant.at_nic());
     plant
 }
 
-/// For so long, everything takes the NIC so many times as long.
+/// Multiplies the NIC's costs by `times` for this long.
 fn slowed(plant: &mut Plant, times: f64, milliseconds: u64) {
     let usual = plant.costs;
     let Costs { nic_packet, nic_pass, nic_move, .. } = usual;
@@ -31,7 +31,7 @@ fn slowed(plant: &mut Plant, times: f64, milliseconds: u64) {
     plant.costs = usual;
 }
 
-/// Flows that were recalled rest for 250 ms, whatever the NIC could do.
+/// Recalled flows rest for 250 ms, even if the NIC has time.
 #[test]
 fn a_moment_in_which_the_nic_is_slow_is_over_when_flows_have_rested() {
     for (times, milliseconds) in [(1.6, 4), (2.0, 20), (4.0, 3), (4.0, 50), (1.5, 200)] {

@@ -1,5 +1,5 @@
 //! Two servers and the flows between them, as a fluid: packets are rates, and only samples are
-//! drawn by chance.
+//! random.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -11,20 +11,19 @@ use cora_runtime::telemetry::{SAMPLED, TALKERS, Talkers};
 /// A period (ns).
 pub(crate) const MS: u64 = 1_000_000;
 
-/// What the plan admits in most tests.
+/// The plan's admission in most tests.
 pub(crate) const PLAN: Admitted = Admitted::share(1024, 4);
 
-/// Packets of a flow in the time in which one is forgotten, so that it is offered.
+/// Packets of a flow per decay interval, with which it is offered.
 const EARNS: f64 = 0.69;
-/// A flow with more packets takes the place of one that was used so many times more recently, at
-/// most.
+/// A flow with more packets shortens the idle time before an eviction by this factor at most.
 const EAGER: f64 = 4.0;
-/// How often the NIC is asked for a place in a millisecond, in vain.
+/// Most futile requests for a place at the NIC in a millisecond.
 const ASKED: u32 = 2;
-/// Flows of the NIC's that are looked at for one that nobody uses.
+/// Flows of the NIC examined in a search for an idle one.
 const LOOKED_AT: usize = 16;
 
-/// What things really cost.
+/// The real costs.
 pub(crate) const REAL: Costs = Costs {
     host_packet: 200.0,
     host_move: 2_000.0,
@@ -41,11 +40,11 @@ pub(crate) struct Flow {
     /// Packets that the host handled since it came.
     handled: f64,
     came: u64,
-    /// Times of moves in both directions.
+    /// Number of moves in both directions.
     pub(crate) moves: u32,
 }
 
-/// Both servers, the controller, and what moves.
+/// Both servers, the controller, and the flows.
 pub(crate) struct Plant {
     pub(crate) decider: Decider,
     pub(crate) flows: BTreeMap<FlowId, Flow>,
@@ -59,16 +58,15 @@ pub(crate) struct Plant {
     ordered: VecDeque<Decision>,
     moved: Vec<(FlowId, bool)>,
     random: u64,
-    /// Of the last period: time worked, and what the work would have been, by side (parts of the
-    /// time).
+    /// Work that came in the last period, by side (parts of the time).
     pub(crate) load: [f64; 2],
-    /// Packets a second handled at the NIC and at the host.
+    /// Packets a second handled at the host and at the NIC.
     pub(crate) rates: [f64; 2],
     pub(crate) decisions: Vec<(u64, Decision)>,
     pub(crate) moves: u64,
     /// Flows at the NIC.
     there: u64,
-    /// The flow that was looked at last for one that nobody uses.
+    /// The flow examined last in the search for an idle one.
     hand: FlowId,
 }
 
@@ -98,14 +96,14 @@ impl Plant {
         }
     }
 
-    /// Flows from `first` on have these rates; they are new if they were not there.
+    /// Sets the rates of the flows from `first` on, and adds missing flows.
     pub(crate) fn set(&mut self, first: FlowId, rates: impl IntoIterator<Item = f64>) {
         for (flow, rate) in (first..).zip(rates) {
             self.flows.entry(flow).or_default().rate = rate;
         }
     }
 
-    /// The part of the packets that the NIC handles.
+    /// Returns the part of the packets that the NIC handles.
     pub(crate) fn at_nic(&self) -> f64 {
         self.rates[NIC] / (self.rates[NIC] + self.rates[HOST])
     }
@@ -116,18 +114,18 @@ impl Plant {
         f64::from((self.random >> 33) as u32) / f64::from(1_u32 << 31)
     }
 
-    /// The time (ns) between two packets of a flow with so many a second.
+    /// Returns a random time (ns) between two packets of a flow with this rate.
     fn wait(&mut self, rate: f64) -> f64 {
         -self.chance().max(1e-12).ln() * 1e9 / rate.max(1e-9)
     }
 
-    /// Chance number of samples of so many packets.
+    /// Returns a random number of samples of these packets.
     fn samples(&mut self, packets: f64) -> u32 {
         let mut left = packets / f64::from(SAMPLED);
         let mut samples = 0;
         loop {
             let mut chance = self.chance().max(1e-12);
-            // The time to the next one, in means.
+            // The time to the next sample, in means.
             let mut wait = 0.0;
             while chance < 0.5 {
                 chance *= 2.0;
@@ -142,7 +140,7 @@ impl Plant {
         }
     }
 
-    /// A millisecond goes by.
+    /// Advances by a millisecond.
     pub(crate) fn step(&mut self) {
         self.time += MS;
         let moves = self.obey();
@@ -174,7 +172,7 @@ impl Plant {
         }
     }
 
-    /// Does what was ordered, and what is admitted; gives the number of moves.
+    /// Executes orders and admission. Returns the number of moves.
     fn obey(&mut self) -> f64 {
         let before = self.moved.len();
         for action in self.ordered.pop_front().unwrap_or_default().actions {
@@ -198,7 +196,7 @@ impl Plant {
             .filter(|(id, flow)| fits(flow, **id))
             .map(|(id, flow)| (*id, flow.rate))
             .collect();
-        // Whose packet comes first, asks first.
+        // The flow with the first packet asks first.
         let mut admitted: Vec<(f64, FlowId)> =
             admitted.into_iter().map(|(id, rate)| (self.wait(rate), id)).collect();
         admitted.sort_by(|one, other| one.0.total_cmp(&other.0));
@@ -221,8 +219,8 @@ impl Plant {
         (self.moved.len() - before) as f64
     }
 
-    /// Of the NIC's flows that come next, the one that chance has without a packet for longest
-    /// gives its place up, if that is so long.
+    /// Evicts, of the NIC's next flows, the one with the longest random idle time, if that is at
+    /// least `idle`.
     fn give_place(&mut self, idle: f64) {
         let there = |(id, flow): (&FlowId, &Flow)| flow.at_nic.then_some((*id, flow.rate));
         let next = self.flows.range(self.hand + 1..).chain(self.flows.range(..=self.hand));
@@ -277,7 +275,7 @@ impl Plant {
         }
     }
 
-    /// Both servers handle what comes, as far as they have time.
+    /// Lets both servers handle their packets, as far as they have time.
     fn handle(&mut self, moves: f64) {
         let Costs { host_packet, host_move, nic_packet, nic_pass, nic_move } = self.costs;
         let (mut nic, mut host) = (0.0, 0.0);
@@ -287,7 +285,7 @@ impl Plant {
         let nic_work = nic * nic_packet + host * nic_pass + moves * nic_move;
         let host_work = host * host_packet + moves * host_move;
         self.load = [host_work / 1e6, nic_work / 1e6];
-        // What one side can't take holds back the other's: there is one wire.
+        // An overload of one side holds back the other's packets: there is one wire.
         let served = (1e6 / nic_work.max(host_work)).min(1.0);
         self.rates = [host * served * 1e3, nic * served * 1e3];
         let count = |packets: f64| (packets * served).round() as u64;

@@ -1,13 +1,12 @@
-//! Costs that the plan predicts: what is learned is bound to them, how far it drifts is told, and
-//! beyond the bounds the plan alone decides.
+//! Costs that the plan predicts: they bound learned costs, drift from them is reported, and beyond
+//! the bounds the plan alone decides.
 
 use cora_control::adaptive::{Costs, Settings, WITHIN};
 
 use crate::plant::{PLAN, Plant, REAL};
 use crate::words_of;
 
-/// As a plan that was searched for says it, for a machine on which things cost what they really do
-/// in the plant.
+/// Returns the settings of a plan that was searched for, with the plant's real costs.
 fn settings() -> Settings {
     let costs = serde_json::to_string(&REAL).expect("numbers");
     let settings =
@@ -42,7 +41,7 @@ fn beyond_its_bounds_nothing_is_learned_and_the_plan_decides() {
     for times in [4.0 * WITHIN, 0.25 / WITHIN] {
         let other = Costs { nic_packet: times * 400.0, nic_pass: times * 100.0, ..REAL };
         let mut plant = Plant::new(settings(), other, 4_096);
-        // About as busy as a NIC may be, either way.
+        // All flows at the NIC take 60 % of its time, either way.
         let rate = 0.6e9 / (times * 400.0) / 200.0;
         plant.set(0, (0..200).map(|_| rate));
         plant.run(2_000);

@@ -1,5 +1,5 @@
-//! The NIC's side: its half of the program, with room for some flows only, on a core that is slower
-//! than this machine's.
+//! The NIC's side: its half of the program, with room for some flows only, on a core slower than
+//! this machine's.
 
 #![expect(
     clippy::cast_precision_loss,
@@ -32,12 +32,12 @@ const RECORD: u64 = 112;
 /// The NIC's half at work.
 pub(super) struct Card<'a, A: App> {
     pub(super) end: NicEnd<A, Trace<'a>, Consumer<SharedMemory>, Out>,
-    /// Flows that there will be room for, once it tightens.
+    /// Limit on flows that is not in force yet.
     room: Option<u32>,
     slower: f64,
 }
 
-/// Where packets come from.
+/// Source of packets.
 pub(super) struct Trace<'a> {
     frames: &'a [Vec<u8>],
     arrivals: Peekable<Arrivals<'a>>,
@@ -50,7 +50,7 @@ pub(super) struct Trace<'a> {
     packets: u64,
 }
 
-/// Where messages and packets go: the latter are counted.
+/// Sink of messages and packets: the latter are only counted.
 pub(super) struct Out {
     punt: Back,
     payloads: PayloadBuffers,
@@ -87,7 +87,7 @@ impl Egress for Out {
     }
 }
 
-/// Frames are put into the burst's buffer here; a wire does that by itself.
+/// Copies frames into the burst's buffer; a wire does that by itself.
 impl Ingress for Trace<'_> {
     fn is_empty(&mut self) -> Result<bool, NodeError> {
         Ok(self.closed || self.due.is_empty())
@@ -100,7 +100,7 @@ impl Ingress for Trace<'_> {
     ) -> Result<Filled<'b>, NodeError> {
         for Arrival { time, flow } in self.due.drain(..) {
             let frame = &self.frames[flow];
-            // There is room: of frames so short, and in a burst of as many.
+            // There is room for frames so short, in a burst of as many.
             let Some(room) = buffer.room() else { break };
             room[..frame.len()].copy_from_slice(frame);
             let meta = Meta { time, now: time, port: Port::INSIDE };
@@ -118,7 +118,7 @@ impl Ingress for Trace<'_> {
         Ok(Filled::Burst)
     }
 
-    /// By the mean rate.
+    /// Estimates the waiting bytes by the mean rate.
     fn waiting(&self) -> u64 {
         let oldest = self.due.first().map_or(self.now, |oldest| oldest.time);
         let behind = self.now.saturating_sub(oldest);
@@ -128,7 +128,7 @@ impl Ingress for Trace<'_> {
 }
 
 impl Trace<'_> {
-    /// Takes in what came by now.
+    /// Takes in the arrivals until `now`.
     fn receive(&mut self, now: u64) {
         self.now = now;
         while self.due.len() < BURST {
@@ -138,7 +138,7 @@ impl Trace<'_> {
     }
 }
 
-/// The card's clock: from its time on it goes by this thread's time, slowed down.
+/// The card's clock: from its time on, it advances by this thread's time, slowed down.
 struct CardClock {
     now: u64,
     elapsed: Elapsed,
@@ -172,7 +172,7 @@ impl<'a, A: App> Card<'a, A> {
         Ok(Self { end, room: Some(room), slower })
     }
 
-    /// A turn at this time; how long it took, and whether there is more to do at once.
+    /// Runs a turn at this time. Returns its duration, and whether there is more to do at once.
     pub(super) fn turn(&mut self, now: u64, stopwatch: Stopwatch) -> Result<(u64, bool), RunError> {
         let NicEnd { half, wire, back, out, .. } = &mut self.end;
         wire.receive(now);
@@ -189,7 +189,7 @@ impl<'a, A: App> Card<'a, A> {
         Ok((took.max(1), full || !self.end.back.is_empty()?))
     }
 
-    /// From now on there is little room; whether there was more.
+    /// Puts the limit on flows into force. Returns whether there was more room before.
     pub(super) fn tightens(&mut self) -> bool {
         let room = self.room.take();
         if let Some(room) = room {
@@ -198,24 +198,24 @@ impl<'a, A: App> Card<'a, A> {
         room.is_some()
     }
 
-    /// Packets that came in.
+    /// Returns the packets that came in.
     pub(super) const fn packets(&self) -> u64 {
         self.end.wire.packets
     }
 
-    /// Packets that left.
+    /// Returns the packets that left.
     pub(super) const fn left(&self) -> u64 {
         self.end.out.left
     }
 
-    /// How long the oldest packet has waited at the wire.
+    /// Returns the time that the oldest packet has waited at the wire.
     pub(super) fn behind(&mut self, now: u64) -> u64 {
         let wire = &mut self.end.wire;
         let oldest = wire.due.first().or_else(|| wire.arrivals.peek());
         oldest.map_or(0, |oldest| now.saturating_sub(oldest.time))
     }
 
-    /// Nothing comes any more, and nothing waits here.
+    /// Returns whether no packet comes any more and none waits here.
     pub(super) fn is_drained(&mut self) -> bool {
         let NicEnd { half, wire, out, .. } = &mut self.end;
         let all_came = wire.due.is_empty() && wire.arrivals.peek().is_none();

@@ -1,27 +1,27 @@
-//! A side's time: it goes on by the processor time that its work took.
+//! A side's time: it advances by the processor time of the side's work.
 
 use crate::ThreadTime;
 
 /// Measures work of this thread.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Stopwatch {
-    /// What asking for the time takes by itself (ns).
+    /// Time that a look at the clock takes by itself (ns).
     own: u64,
 }
 
 impl Stopwatch {
-    /// Asks for the time often enough to know how long that takes.
+    /// Looks at the clock often enough to know the time of a look.
     pub(super) fn new() -> Self {
         let own = (0..2_000).map(|_| ThreadTime::now().elapsed().as_nanos() as u64).min();
         Self { own: own.unwrap_or(0) }
     }
 
-    /// Starts.
+    /// Starts a measurement.
     pub(super) fn start(self) -> Elapsed {
         Elapsed { start: ThreadTime::now(), own: self.own }
     }
 
-    /// Does some work; how long it took (ns).
+    /// Does some work. Returns its result and its time (ns).
     pub(super) fn time<T>(self, work: impl FnOnce() -> T) -> (T, u64) {
         let elapsed = self.start();
         let done = work();
@@ -29,7 +29,7 @@ impl Stopwatch {
     }
 }
 
-/// A watch that runs.
+/// A running stopwatch.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Elapsed {
     start: ThreadTime,
@@ -37,7 +37,7 @@ pub(super) struct Elapsed {
 }
 
 impl Elapsed {
-    /// Time since it started (ns).
+    /// Returns the time since it started (ns).
     pub(super) fn ns(self) -> u64 {
         (self.start.elapsed().as_nanos() as u64).saturating_sub(self.own)
     }

@@ -1,20 +1,20 @@
-//! Whether it pays to move flows while traffic changes: controllers beside each other, each with
-//! both halves of the program, on the same traffic.
+//! Whether moving flows pays while traffic changes: controllers beside each other, each with both
+//! halves of the program, on the same traffic.
 //!
 //! ```text
 //! arrivals ─→ card (NIC half, its clock) ─ rings ─→ worker (host half, its clock) ← controller
 //! ```
 //!
 //! Both halves, their protocol and their rings are those of a run; their *time* is not. One thread
-//! lets both take turns, and each side's clock goes on by the processor time that its turns really
-//! took (the NIC's by a stated multiple: cores of cards are slower). So a machine that others use
-//! at the same time changes no order and no schedule, and what a core's neighbours steal is not
-//! counted. What it leaves out: cache lines that travel from core to core. Trials take turns of
-//! some milliseconds, too, so whatever slows the machine slows all of them.
+//! lets both take turns. Each side's clock advances by the processor time of its turns (the NIC's
+//! by a stated multiple: cores of cards are slower). So other users of the machine change no order
+//! and no schedule, and time that neighbours of a core steal is not counted. Cache lines that
+//! travel between cores are left out. Trials take turns of some milliseconds, too, so a slow
+//! machine slows all of them.
 //!
 //! | module | concept |
 //! | --- | --- |
-//! | `trace` | traffic in phases: which packets come when |
+//! | `trace` | traffic in phases: packets and their times |
 //! | `clock` | a side's time |
 //! | `card` | the NIC's side, with little room and slow |
 //! | `trial` | both sides under a controller, slice by slice |
@@ -40,26 +40,26 @@ use crate::traffic::Traffic;
 use trace::{Phase, Trace};
 use trial::{Setting, Trial};
 
-/// A trial runs so long (ns of its time) before the next one does.
+/// Length of a trial's turn (ns of its time).
 const TURN: u64 = 5_000_000;
 
-/// What is asked for: a line of standard input.
+/// A request: a line of standard input.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Request {
     phases: Vec<Phase>,
-    /// Flows that are there from the beginning; the capture has a frame of each, and behind them
+    /// Flows that are there from the beginning. The capture has a frame of each, and behind them
     /// those of crowds.
     flows: usize,
     /// Flows that the NIC has room for.
     room: u32,
-    /// The NIC's core takes so many times as long as this machine's.
+    /// Factor by which the NIC's core is slower than this machine's.
     slower: f64,
-    /// Of arrivals, and of what is drawn by chance.
+    /// Seed of all random choices in the traffic.
     seed: u64,
-    /// How long a slice is (ns).
+    /// Length of a slice (ns).
     slice: u64,
-    /// Who decides, by name: each a trial.
+    /// Names of controllers: one trial each.
     controllers: Vec<String>,
 }
 
@@ -81,7 +81,7 @@ pub(crate) fn run<A: App>(
     Ok(())
 }
 
-/// Trials, each with its controller, turn by turn.
+/// Runs the trials of a request, turn by turn.
 fn compare<A: App>(
     request: &Request,
     frames: &[Vec<u8>],
@@ -116,7 +116,7 @@ fn compare<A: App>(
     Ok(serde_json::json!({ "begins": trace.begins(), "trials": told }).to_string())
 }
 
-/// Which flow a frame belongs to.
+/// Returns the flow of a frame.
 fn group<A: App>(frame: &[u8]) -> Option<A::Group> {
     use cora_core::key::Key as _;
     let mut frame = frame.to_vec();

@@ -9,22 +9,22 @@ use cora_runtime::ownership::Order;
 
 use super::trace::Trace;
 
-/// Flows that are exchanged at a time: no more can be on their way.
+/// Flows exchanged at a time: no more can be on their way.
 const AT_ONCE: usize = 16;
-/// When the offers of a phase are repeated (ns after its begin): a flow may have had no place when
-/// it was offered.
+/// Times of repeated offers in a phase (ns after its begin): the NIC may have had no place for a
+/// flow when it was offered.
 const REPEATS: [u64; 3] = [3_000_000, 8_000_000, 50_000_000];
 
-/// Knows which flows have most packets, and when.
+/// Knows the busiest flows of each phase.
 #[derive(Debug)]
 pub(super) struct Oracle<K> {
-    /// From when on which flows belong to the NIC.
+    /// Begin of each phase to come, and its flows at the NIC.
     phases: VecDeque<(u64, Vec<u32>)>,
     /// Keys of all flows.
     keys: Vec<K>,
     /// Flows that belong to the NIC now.
     now: BTreeSet<u32>,
-    /// When they are offered once more.
+    /// Times when they are offered once more.
     again: VecDeque<u64>,
     queue: VecDeque<Order<K>>,
 }
@@ -46,7 +46,7 @@ impl<K: Copy> Oracle<K> {
         self.queue.extend(flows.into_iter().map(|flow| Order::Offer(keys[flow as usize])));
     }
 
-    /// Those that come for those that go, one by one, so that there is room.
+    /// Orders the exchange flow by flow, recalls before offers, so that there is room.
     fn exchange(&mut self, begins: u64, next: Vec<u32>) {
         let next: BTreeSet<u32> = next.into_iter().collect();
         let mut going: VecDeque<u32> = self.now.difference(&next).copied().collect();
@@ -67,7 +67,7 @@ impl<K: Copy> Oracle<K> {
 
 impl<K: Copy + std::fmt::Debug> Controller<K> for Oracle<K> {
     fn period(&self) -> Duration {
-        // In a hurry while flows move.
+        // The period is short while flows move.
         Duration::from_micros(if self.queue.is_empty() { 500 } else { 50 })
     }
 

@@ -1,6 +1,5 @@
-//! Traffic in phases. In each, other flows are popular, packets come at another rate, or popularity
-//! is more or less skewed; a crowd of flows may come that nobody saw before. The same in every
-//! trial: all of it follows from a seed.
+//! Traffic in phases. Each phase has its own popular flows, packet rate and skew. A crowd of new
+//! flows may come. All of it follows from a seed, so it is the same in every trial.
 
 #![expect(
     clippy::cast_precision_loss,
@@ -12,28 +11,27 @@ use serde::Deserialize;
 
 /// Flows of a crowd.
 pub(super) const CROWD: usize = 4_096;
-/// Before the first phase each flow comes once, so often (ns).
+/// Interval between the flows' first packets, before the first phase (ns).
 const FIRST_EVERY: u64 = 1_000;
-/// From the first to the last that came so, a flow has time to move and to come back before the
-/// first phase (ns); behind it is the rest that controllers leave it.
+/// Time from the last of these packets to the first phase (ns). A flow moves and comes back in it,
+/// and then rests as long as controllers demand.
 const SETTLES: u64 = 600_000_000;
-/// When they come back, after the last came (ns).
+/// Time from the last of these packets to the recalls (ns).
 const VISIT: u64 = 20_000_000;
 
-/// Some seconds of traffic that are alike.
+/// Some seconds of uniform traffic.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Phase {
-    /// How long it lasts (ns).
+    /// Duration (ns).
     pub(super) lasts: u64,
     /// Million packets a second.
     pub(super) mpps: f64,
-    /// The flow of rank `r` has a share of `r` to the power of minus this.
+    /// Exponent of skew: the flow of rank `r` has a share of `r` to the power of minus this.
     pub(super) skew: f64,
-    /// Which flows are popular: other ones for another number.
+    /// Number that selects the popular flows: another number, other flows.
     pub(super) hot: u64,
-    /// Which part of the packets belongs to flows that nobody saw before, each as popular as the
-    /// others of them.
+    /// Part of the packets that belongs to new flows, all equally popular.
     pub(super) crowd: f64,
 }
 
@@ -44,8 +42,8 @@ struct Ready {
     begins: u64,
     /// Flows, the most popular first.
     ranked: Vec<u32>,
-    /// Of each place: below which part it is itself, and which flow it is above (Walker's alias
-    /// method).
+    /// Alias table, per place: the part below which it is itself, and the flow above (Walker's
+    /// alias method).
     alias: Vec<(f64, u32)>,
     /// The first flow of its crowd.
     crowd: usize,
@@ -60,7 +58,7 @@ pub(super) struct Trace {
     seed: u64,
 }
 
-/// A packet that comes.
+/// A packet's arrival.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Arrival {
     pub(super) time: u64,
@@ -82,38 +80,38 @@ impl Trace {
         Self { flows, phases: ready, crowds, seed }
     }
 
-    /// Flows that come in all.
+    /// Returns the number of all flows.
     pub(super) const fn most_flows(&self) -> usize {
         self.flows + self.crowds * CROWD
     }
 
-    /// When each phase begins.
+    /// Returns the begin of each phase.
     pub(super) fn begins(&self) -> Vec<u64> {
         self.phases.iter().map(|ready| ready.begins).collect()
     }
 
-    /// When all flows have come once.
+    /// Returns the time of the recalls, after all flows have come once.
     pub(super) const fn recall(&self) -> u64 {
         self.flows as u64 * FIRST_EVERY + VISIT
     }
 
-    /// When the first phase begins.
+    /// Returns the begin of the first phase.
     pub(super) fn start(&self) -> u64 {
         self.phases.first().map_or(0, |ready| ready.begins)
     }
 
-    /// When the last one ends.
+    /// Returns the end of the last one.
     pub(super) fn end(&self) -> u64 {
         self.phases.last().map_or(0, |ready| ready.begins + ready.phase.lasts)
     }
 
-    /// The flows with most packets in each phase, with its begin.
+    /// Returns the begin and the `count` busiest flows of each phase.
     pub(super) fn popular(&self, count: usize) -> Vec<(u64, &[u32])> {
         let first = |ready: &'_ Ready| ready.ranked.len().min(count);
         self.phases.iter().map(|ready| (ready.begins, &ready.ranked[..first(ready)])).collect()
     }
 
-    /// All packets, from the beginning.
+    /// Returns all packets, from the beginning.
     pub(super) fn arrivals(&self) -> Arrivals<'_> {
         Arrivals { trace: self, random: Random(self.seed), came: 0, time: 0, phase: 0 }
     }
@@ -141,7 +139,7 @@ impl Iterator for Arrivals<'_> {
         }
         self.time = self.time.max(self.trace.start());
         let ready = self.trace.phases.get(self.phase)?;
-        // Poisson's: who comes next knows nothing of who came before.
+        // A Poisson process: arrivals are independent.
         self.time += (-(1.0 - self.random.part()).ln() * 1e3 / ready.phase.mpps) as u64;
         if self.time >= ready.begins + ready.phase.lasts {
             self.time = ready.begins + ready.phase.lasts;
@@ -164,7 +162,7 @@ impl Ready {
     }
 }
 
-/// Draws by these popularities in constant time (Walker's alias method, as Vose builds it).
+/// Builds the table to draw by these popularities in constant time (alias method, as by Vose).
 fn alias(ranked: &[u32], skew: f64) -> Vec<(f64, u32)> {
     let weight = |rank: usize| ((rank + 1) as f64).powf(-skew);
     let mean = (0..ranked.len()).map(weight).sum::<f64>() / ranked.len() as f64;
@@ -183,7 +181,7 @@ fn alias(ranked: &[u32], skew: f64) -> Vec<(f64, u32)> {
     alias
 }
 
-/// Which flow has which rank.
+/// Returns the flows in a random order of ranks.
 fn shuffled(flows: usize, seed: u64) -> Vec<u32> {
     let mut random = Random(seed);
     let mut numbers: Vec<u32> = (0..flows as u32).collect();
@@ -209,7 +207,7 @@ impl Random {
         ((self.next() as u128 * end as u128) >> 64) as usize
     }
 
-    /// From 0 to less than 1.
+    /// Returns a number from 0 to less than 1.
     fn part(&mut self) -> f64 {
         (self.next() >> 11) as f64 / (1_u64 << 53) as f64
     }

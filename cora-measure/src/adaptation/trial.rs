@@ -1,4 +1,4 @@
-//! Both sides under a controller: who is behind in its own time takes its turn.
+//! Both sides under a controller: the side that is behind in its own time takes its turn.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -17,16 +17,16 @@ use super::trace::Trace;
 use crate::in_memory;
 use crate::random_moves::random_moves;
 
-/// A side that found less than a burst looks again so much later (ns).
+/// A side that found less than a burst looks again after this time (ns).
 const LOOK: u64 = 4_000;
 
-/// Loads are told no more often than that, once traffic runs.
+/// Shortest interval between load reports, once traffic runs.
 const TOLD: Duration = Duration::from_millis(1);
 
-/// Flows that are recalled at a time, before the first phase.
+/// Flows recalled at a time, before the first phase.
 const RECALLED: usize = 16;
 
-/// What is the same in all trials.
+/// Settings that all trials share.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Setting<'a> {
     pub(super) room: u32,
@@ -35,7 +35,7 @@ pub(super) struct Setting<'a> {
     pub(super) configurations: &'a [(String, PathBuf)],
 }
 
-/// What happened in a slice of time. Times are in nanoseconds.
+/// Events in a slice of time. Times are in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 struct Slice {
     /// Packets that came in.
@@ -43,14 +43,14 @@ struct Slice {
     /// Packets that the NIC handled alone.
     at_nic: u64,
     host_busy: u64,
-    /// Of that, for deciding which flows move.
+    /// Part of it spent on choosing flows to move.
     deciding: u64,
     nic_busy: u64,
     /// Flows that moved to the NIC, and back.
     offloads: u64,
     released: u64,
     declined: u64,
-    /// How long the oldest packet had waited at the wire when it ended.
+    /// Time that the oldest packet at the wire had waited at the slice's end.
     behind: u64,
 }
 
@@ -70,7 +70,7 @@ impl Slice {
     }
 }
 
-/// What a trial came to.
+/// The result of a trial.
 #[derive(Debug, Serialize)]
 pub(super) struct Told {
     controller: String,
@@ -84,16 +84,16 @@ pub(super) struct Trial<'a, A: App> {
     trace: &'a Trace,
     card: Card<'a, A>,
     worker: Worker<A>,
-    /// Each side's time.
+    /// The time of each side.
     nic_time: u64,
     host_time: u64,
     stopwatch: Stopwatch,
     setting: Setting<'a>,
-    /// What flows are offered without an order, from the first phase on.
+    /// Admission without single orders, from the first phase on.
     admission: Admission,
     controller: Option<AnyController<A::Group>>,
     next: u64,
-    /// Whether the sides' loads are told, and flows are sampled.
+    /// Whether the sides report their loads and sample flows.
     watched: bool,
     /// Flows that are at the NIC before the first phase.
     guests: std::slice::Iter<'a, A::Group>,
@@ -105,7 +105,7 @@ pub(super) struct Trial<'a, A: App> {
 }
 
 impl<'a, A: App> Trial<'a, A> {
-    /// One with all flows at the host; `keys` are theirs.
+    /// Creates a trial with all flows at the host; `keys` are theirs.
     pub(super) fn new(
         trace: &'a Trace,
         frames: &'a [Vec<u8>],
@@ -115,8 +115,8 @@ impl<'a, A: App> Trial<'a, A> {
     ) -> Result<Self, RunError> {
         let region = in_memory::region::<A>(supply)?;
         let mut worker = in_memory::worker::<A>(&region, supply, setting.configurations)?;
-        // All go to the NIC once, and come back before the first phase: both sides have touched
-        // their memory then.
+        // All go to the NIC once and come back before the first phase, so that both sides have
+        // touched their memory.
         worker
             .follow(&[Order::Admit(Admission { most: u32::MAX, ..Admission::of_plan(&A::PLAN) })]);
         let scarce = (setting.room, setting.slower);
@@ -141,9 +141,9 @@ impl<'a, A: App> Trial<'a, A> {
         })
     }
 
-    /// Who decides. `plan`: the first flows that fit; `flow-only`: a fixed share of all flows, as
-    /// many as fit; `state-only`: no flow moves, and the NIC has no room for all; `unwatched`:
-    /// likewise, and no side tells its load; `oracle`; or what `run --moves` knows.
+    /// Sets the controller. `plan`: the first flows that fit; `flow-only`: a fixed share of flows,
+    /// as many as fit; `state-only`: no flow moves, and the NIC has no room for all; `unwatched`:
+    /// the same without load reports; `oracle`; or one of `run --moves`.
     pub(super) fn control_by(&mut self, name: &str, keys: &[A::Group]) -> Result<(), String>
     where
         A::Group: Send + 'static,
@@ -168,7 +168,7 @@ impl<'a, A: App> Trial<'a, A> {
         Ok(())
     }
 
-    /// Goes on until both sides' times are `until`.
+    /// Advances until both sides' times are `until`.
     pub(super) fn advance(&mut self, until: u64) -> Result<(), RunError> {
         while self.nic_time < until || self.host_time < until {
             if self.nic_time <= self.host_time {
@@ -196,7 +196,7 @@ impl<'a, A: App> Trial<'a, A> {
         Ok(())
     }
 
-    /// Before the first phase, time does not count: pages are touched that nobody had touched.
+    /// Runs a turn before the first phase. Time does not count: it touches new memory.
     fn settle(&mut self) -> Result<(), RunError> {
         self.worker.poll()?;
         if self.host_time >= self.trace.recall() {
@@ -225,7 +225,7 @@ impl<'a, A: App> Trial<'a, A> {
         let deciding = if decides { stopwatch.time(|| self.decide()).1 } else { 0 };
         self.busy += took + deciding;
         self.deciding += deciding;
-        // In the place of the wall's time.
+        // In the place of wall time.
         self.worker.half.report.busy_ns = self.busy;
         let more = !self.worker.has_nothing()?;
         let took = took + deciding;
@@ -236,7 +236,7 @@ impl<'a, A: App> Trial<'a, A> {
     fn decide(&mut self) {
         if self.next == self.trace.start() {
             self.worker.follow(&[Order::Admit(self.admission)]);
-            // Baselines are told how many flows the NIC has, too: they keep to its room.
+            // Baselines see the number of the NIC's flows, too: they keep to its room.
             let every = self.controller.as_ref().map(|by| by.period());
             if self.watched {
                 self.worker.watch(every.unwrap_or(TOLD));
@@ -246,7 +246,7 @@ impl<'a, A: App> Trial<'a, A> {
             self.next = u64::MAX;
             return;
         };
-        // Who is in a hurry to order is not told more often for that.
+        // A controller with a shorter period gets no more reports for that.
         let told = |by: &dyn Controller<A::Group>| by.period().max(TOLD);
         let before = told(controller.as_ref());
         let seen = self.worker.observe(self.host_time);
@@ -273,7 +273,7 @@ impl<'a, A: App> Trial<'a, A> {
             declined: report.declined,
             behind: self.card.behind(self.ends),
         };
-        // What was before the first phase belongs to no slice.
+        // Work before the first phase belongs to no slice.
         if self.ends > self.trace.start() {
             self.slices.push(now.since(self.before));
         }
@@ -281,7 +281,7 @@ impl<'a, A: App> Trial<'a, A> {
         self.ends += self.setting.slice;
     }
 
-    /// Lets everything that is on its way arrive, and tells.
+    /// Lets everything on its way arrive. Returns the result.
     pub(super) fn finish(&mut self, name: &str) -> Result<Told, RunError> {
         let slices = std::mem::take(&mut self.slices);
         self.controller = None;
@@ -290,7 +290,7 @@ impl<'a, A: App> Trial<'a, A> {
         while !(self.card.is_drained() && self.worker.half.is_drained()) {
             self.advance(self.nic_time.max(self.host_time) + LOOK)?;
         }
-        // What the host sent last is on the ring.
+        // The host's last messages are on the ring.
         for _ in 0..2 {
             self.advance(self.nic_time.max(self.host_time) + LOOK)?;
         }

@@ -1,11 +1,11 @@
-//! A core for each half, and how a half waits on it.
+//! A core for each half, and a half's wait on it.
 
 use std::hint::spin_loop;
 use std::thread;
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-/// Empty looks before the core is given away: there may be but one.
+/// Empty looks before the core is yielded: there may be only one.
 const SPINS: u32 = 1 << 14;
 
 /// The cores that this process may use.
@@ -17,13 +17,13 @@ impl Cores {
         Self((0..CpuSet::MAX_CPU).filter(|core| set.is_set(*core)).collect())
     }
 
-    /// Keeps this thread to one of them, counted around.
+    /// Pins this thread to one of them, counted around.
     pub(super) fn stay_on(&self, number: usize) {
         let mut one = CpuSet::new();
         if let Some(core) = number.checked_rem(self.0.len()).and_then(|at| self.0.get(at)) {
             one.set(*core);
         }
-        // Where it is not allowed, the scheduler decides: longer times, not wrong ones.
+        // If this is not allowed, the scheduler decides: longer times, not wrong ones.
         let _ignored = sched_setaffinity(None, &one);
     }
 }
@@ -38,8 +38,7 @@ impl Patience {
         if self.is_long() { thread::yield_now() } else { spin_loop() }
     }
 
-    /// Whether the latest look was one of those that give the core away: seldom enough to ask a
-    /// clock, too.
+    /// Returns whether the latest look yielded the core: seldom enough to ask a clock, too.
     pub(crate) const fn is_long(&self) -> bool {
         self.0.is_multiple_of(SPINS)
     }

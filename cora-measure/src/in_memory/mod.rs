@@ -1,13 +1,13 @@
-//! Both halves in this process, joined by a region like that of a run: for those who measure what
-//! the halves cost together, without processes and captures.
+//! Both halves in this process, joined by a region like that of a run. So they can be measured
+//! together, without processes and captures.
 //!
 //! | module | concept |
 //! | --- | --- |
 //! | `nic_end` | the NIC's half at its end of the region |
-//! | `wire` | frames come in from memory |
-//! | `out` | where its messages and packets go |
+//! | `wire` | frames from memory |
+//! | `out` | sink of the NIC's messages and packets |
 //! | `cores` | a core for each half |
-//! | `told` | what the host's thread tells the NIC's |
+//! | `told` | reports of the host's thread to the NIC's |
 
 mod cores;
 mod nic_end;
@@ -36,10 +36,10 @@ pub(crate) use out::Out;
 pub(crate) use told::Told;
 pub(crate) use wire::Wire;
 
-/// The NIC's half with a wire in memory, where packets that leave are counted.
+/// The NIC's half with a wire in memory that counts leaving packets.
 pub(crate) type CountingNic<'a, A> = NicEnd<A, Wire<'a>, Consumer<SharedMemory>, Out<'a, u64>>;
 
-/// A region for this program, empty.
+/// Creates an empty region for this program.
 pub(crate) fn region<A: App>(supply: Supply) -> Result<Region, RunError> {
     let system = |errno: Errno| RunError::System { what: "shared memory", cause: errno.into() };
     let layout = region_layout::<A>();
@@ -57,7 +57,7 @@ pub(crate) fn region<A: App>(supply: Supply) -> Result<Region, RunError> {
     Region::create(words, &layout, identity).map_err(RunError::Region)
 }
 
-/// The host's half at its end of the region; the NIC has been told to begin.
+/// Creates the host's half at its end of the region, and tells the NIC to begin.
 pub(crate) fn worker<A: App>(
     region: &Region,
     supply: Supply,
@@ -72,7 +72,7 @@ pub(crate) fn worker<A: App>(
     Ok(worker)
 }
 
-/// The NIC's half at its end of the region, with a wire in memory. Packets that leave are counted.
+/// Creates the NIC's half at its end, with a wire in memory. Packets that leave are counted.
 pub(crate) fn nic<'a, A: App>(
     region: &Region,
     supply: Supply,
@@ -83,8 +83,8 @@ pub(crate) fn nic<'a, A: App>(
     NicEnd::new(supply, Wire::new(traffic), Consumer::new(rings.back), Out::new(&rings, told))
 }
 
-/// Runs both sides on a core each, `host` in a thread of its own, until both have ended; whichever
-/// ends first, the other is told.
+/// Runs both sides on a core each, `host` in a thread of its own, until both have ended. The side
+/// that ends first tells the other.
 pub(crate) fn on_a_core_each<T>(
     host: impl FnOnce(&Told) -> Result<(), RunError> + Send,
     nic: impl FnOnce(&Told) -> Result<T, RunError>,
@@ -98,7 +98,7 @@ pub(crate) fn on_a_core_each<T>(
             cores.stay_on(1);
             told.begin();
             let served = host(told);
-            // Whoever waits for this side waits in vain.
+            // The other side would wait for this one in vain.
             told.end();
             served
         });

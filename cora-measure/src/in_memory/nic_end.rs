@@ -10,17 +10,17 @@ use cora_runtime::node::{Clock, Egress, Ends, Inbox, Ingress, NicLoop};
 /// The half, its ends, and its loop.
 pub(crate) struct NicEnd<A: App, I, B, O> {
     pub(crate) half: NicHalf<A>,
-    /// Packets come in.
+    /// Source of packets.
     pub(crate) wire: I,
-    /// The host's messages come in.
+    /// Source of the host's messages.
     pub(crate) back: B,
-    /// Messages and packets go out.
+    /// Sink of messages and packets.
     pub(crate) out: O,
     pub(crate) rounds: NicLoop<A>,
     buffer: Vec<u8>,
 }
 
-/// Reads no clock: who needs to know how long a step took reads one around it.
+/// Reads no clock: a caller that times a step reads one around it.
 pub(crate) struct Untimed;
 
 impl Clock for Untimed {
@@ -30,10 +30,10 @@ impl Clock for Untimed {
 }
 
 impl<A: App, I: Ingress, B: Inbox, O: Egress> NicEnd<A, I, B, O> {
-    /// A half that owns no flow.
+    /// Creates a half that owns no flow.
     ///
     /// # Errors
-    /// Without memory for it.
+    /// If there is no memory for it.
     pub(crate) fn new(supply: Supply, wire: I, back: B, out: O) -> Result<Self, RunError> {
         let mut app = supply.app::<A>(NicHalf::bytes)?;
         let mut memory = supply.memory(NicHalf::bytes(&mut app))?;
@@ -42,7 +42,7 @@ impl<A: App, I: Ingress, B: Inbox, O: Egress> NicEnd<A, I, B, O> {
         Ok(Self { half, wire, back, out, rounds, buffer: vec![0; BURST_BYTES] })
     }
 
-    /// A step of the loop. Returns whether there was anything to do.
+    /// Runs a step of the loop. Returns whether there was anything to do.
     ///
     /// # Errors
     /// If a ring or a message is broken, or the host ended.

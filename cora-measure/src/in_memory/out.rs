@@ -1,4 +1,4 @@
-//! Where the NIC's messages and packets go.
+//! Sink of the NIC's messages and packets.
 
 use std::time::{Duration, Instant};
 
@@ -12,13 +12,13 @@ use cora_runtime::node::Egress;
 
 use super::{Patience, Told};
 
-/// Messages go onto the punt ring, which the host empties meanwhile; `L` takes note of packets that
+/// Pushes messages onto the punt ring, which the host empties meanwhile; `L` notes packets that
 /// leave.
 pub(crate) struct Out<'a, L> {
     punt: Producer<SharedMemory>,
     pub(crate) payloads: PayloadBuffers,
     pub(crate) left: L,
-    /// How long it took until there was room on the ring, and whatever else the NIC adds to that.
+    /// Time of waits for room on the ring, and of waits that the NIC adds.
     pub(crate) waited: Duration,
     broken: bool,
     pub(crate) told: &'a Told,
@@ -32,7 +32,7 @@ impl<'a, L: Default> Out<'a, L> {
 }
 
 impl<L> Out<'_, L> {
-    /// Pushes as often as it takes; whether it was pushed.
+    /// Pushes until there is room. Returns whether it was pushed.
     #[inline(always)]
     fn push(&mut self, message: &Message<'_>) -> bool {
         match message.push(&mut self.punt) {
@@ -70,12 +70,12 @@ where
         self.punt.rest();
     }
 
-    /// A ring is broken, or the host ended.
+    /// Returns whether a ring is broken, or the host ended.
     fn is_broken(&self) -> bool {
         self.broken
     }
 
-    /// As `cora-nic`: at least half of the ring must be free.
+    /// As in `cora-nic`, at least half of the ring must be free.
     fn room_for_entries(&mut self, most: u32) -> u32 {
         if self.punt.free_bytes() >= self.punt.occupancy() { most } else { 0 }
     }
@@ -97,7 +97,7 @@ impl<L> Outbox for Out<'_, L> {
     }
 }
 
-/// Packets that leave are counted.
+/// Counts packets that leave.
 impl Wire for Out<'_, u64> {
     #[inline]
     fn transmit(&mut self, _: &Stamp, _: &[u8]) {

@@ -1,4 +1,4 @@
-//! A wire in memory: frames come in from a capture that was read before, one pass after the other.
+//! A wire in memory: frames of a capture that was read before, pass after pass.
 
 use cora_runtime::exec::Burst;
 use cora_runtime::exec::burst::BurstBuffer;
@@ -6,11 +6,11 @@ use cora_runtime::node::{Filled, Ingress, NodeError};
 
 use crate::traffic::{Pass, Traffic};
 
-/// Frames of one pass after the other. Time goes on from pass to pass.
+/// Frames, pass after pass. Time goes on from pass to pass.
 pub(crate) struct Wire<'a> {
     traffic: &'a Traffic,
     pass: Pass<'a>,
-    /// Added to the time of the frames of this pass.
+    /// Added to the frame times of this pass.
     later: u64,
     /// Time of the latest packet.
     now: u64,
@@ -21,13 +21,13 @@ pub(crate) struct Wire<'a> {
 }
 
 impl<'a> Wire<'a> {
-    /// Nothing comes in yet; the first pass takes all frames.
+    /// Creates a closed wire. The first pass takes all frames.
     pub(crate) fn new(traffic: &'a Traffic) -> Self {
         let pass = traffic.pass(0);
         Self { traffic, pass, later: 0, now: 0, packets: 0, open: 0 }
     }
 
-    /// Whether the pass is over.
+    /// Returns whether the pass is over.
     pub(crate) fn is_over(&self) -> bool {
         self.pass.is_over()
     }
@@ -35,13 +35,13 @@ impl<'a> Wire<'a> {
     /// Begins another pass, with the frames from number `from` on.
     pub(crate) fn begin(&mut self, from: usize) {
         if self.packets > 0 {
-            // Its first frame follows the last one of the pass before.
+            // Its first frame follows the last one of the previous pass.
             self.later = self.now.saturating_sub(self.traffic.begins(from)) + 1;
         }
         self.pass = self.traffic.pass(from);
     }
 
-    /// The number of the next frame in the traffic.
+    /// Returns the number of the next frame in the traffic.
     pub(crate) fn at(&self) -> usize {
         self.traffic.len() - self.pass.left()
     }
@@ -66,7 +66,7 @@ impl Ingress for Wire<'_> {
                 }
                 *now = stamp.meta.now;
                 stamp.number = *packets;
-                // There is room: the loop's condition.
+                // The loop's condition ensures room.
                 burst.push_roomy(stamp, frame);
             });
             if !received {

@@ -1,4 +1,4 @@
-//! Which flow each frame of some traffic is of.
+//! The flow of each frame of some traffic.
 
 use std::collections::HashMap;
 
@@ -23,7 +23,7 @@ impl<K: Key> FlowsOf<K> {
         traffic.replay(0, &mut vec![0; BURST_BYTES], |burst| {
             burst.parse();
             for arrival in burst.arrivals() {
-                // A packet without a key would be counted to the first flow; such traffic is not
+                // A packet without a key would count for the first flow; such traffic is not
                 // measured here.
                 let Ok(key) = K::of(&arrival.packet) else {
                     of_frame.push(0);

@@ -13,7 +13,7 @@ use super::{TURNS, bears};
 
 /// Parts of the load that both sides bear, at which it moves.
 const PARTS: [f64; 2] = [0.5, 0.9];
-/// Packets go on for so long behind a move, for those that waited on the wire.
+/// Packets continue for this time after a move, for those that waited on the wire.
 const AFTER: Duration = Duration::from_millis(20);
 
 /// A move of the flow.
@@ -23,27 +23,27 @@ pub(super) struct Move {
     moved: u64,
     /// From the order until the flow's packets run at the other side.
     ns: u64,
-    /// Of that: agreed, recorded and forgotten.
+    /// Of that: time to agree, record and forget.
     books_ns: u64,
-    /// Of that: entries on their way.
+    /// Of that: time of the entries' transfer.
     copy_ns: u64,
-    /// Of that: packets that waited, handled.
+    /// Of that: time to handle packets that waited.
     waiting_ns: u64,
     entries: u32,
     bytes: u64,
     /// Packets that waited for it.
     held: u64,
     lost: u64,
-    /// How long either thread was ready and had no core; not known everywhere.
+    /// Time in which either thread was ready without a core; not known everywhere.
     #[serde(skip_serializing_if = "Option::is_none")]
     robbed_ns: Option<u64>,
-    /// Packets of other flows that came from the order until a little behind the end.
+    /// Packets of other flows, from the order until shortly after the end.
     others: Summary,
     /// Packets of the flow that came while it was on its way.
     waited: Summary,
 }
 
-/// What is told of it.
+/// The result for the flow.
 #[derive(Debug, Serialize)]
 pub(super) struct Group {
     /// Packets a second that both sides bear.
@@ -91,12 +91,12 @@ fn one<A: App>(
     nic.notes(flows);
     let mut feed = Feed::At(Pace::new(per_second));
     nic.serve(AFTER, &mut feed)?;
-    // Only what comes from now on counts.
+    // Only packets from now on count.
     nic.notes(flows);
     let (start, robbed) = (Instant::now(), nic.robbed());
     nic.ask(task)?;
     let done = nic.until_done(&mut feed)?;
-    // The host is done when it has sent the last entry; the NIC, when what waited for it has run.
+    // The host is done after its last entry; the NIC, after the packets that waited for the flow.
     while there && nic.end.half.report.offloads == before.offloads && start.elapsed() < 50 * AFTER {
         nic.round(&mut feed)?;
     }

@@ -14,44 +14,44 @@ use super::flows::FlowsOf;
 use crate::in_memory::Told;
 use crate::traffic::Traffic;
 
-/// Recalls without an answer, at most.
+/// Most recalls without an answer.
 const RECALLS: u64 = 256;
 /// Recalls sent in a row.
 const AT_ONCE: usize = 32;
 /// A move that did not end by then never will: its flow was not there.
 const LOST: Duration = Duration::from_millis(100);
 
-/// What the host should do; flows by their numbers.
+/// A task of the host; flows by their numbers.
 #[derive(Clone, Debug)]
 pub(super) enum Task {
-    /// Offer them all, as fast as that goes.
+    /// Offer them all, as fast as possible.
     Offer(Range<usize>),
     /// Recall them all.
     Recall(Range<usize>),
-    /// One after the other, at this distance, goes to the other side, until something else is asked
-    /// for. The first half of them starts at the NIC.
+    /// Move one after the other to the other side, at this interval, until the next task. The first
+    /// half of them starts at the NIC.
     Churn(Duration),
-    /// Nothing more, once all that is under way has ended.
+    /// Move nothing more; done when all moves under way have ended.
     Rest,
 }
 
 /// A task is done.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Done {
-    /// How many flows moved.
+    /// Number of flows that moved.
     pub(super) moved: u64,
-    /// Between the first order and the last flow's end here.
+    /// Time from the first order to the last flow's end here.
     pub(super) took: Duration,
 }
 
-/// The host's loop, until the other side says that it is over.
+/// Runs the host's loop until the other side ends.
 pub(super) fn serve<A: App>(
     mut worker: Worker<A>,
     traffic: &Traffic,
     told: &Told,
     (tasks, done): (Receiver<Task>, Sender<Done>),
 ) -> Result<(), RunError> {
-    // Whatever moves does so because it is asked for.
+    // Flows move only when asked for.
     worker.follow(&[Order::Admit(Admission::NONE)]);
     let flows = FlowsOf::<A::Group>::new(traffic)?;
     let mut mover = Mover::new(&flows.groups);
@@ -65,25 +65,25 @@ pub(super) fn serve<A: App>(
             mover.begin(task, &worker);
         }
         if let Some(all) = mover.step(&mut worker) {
-            // Nobody waits for it if the run is over.
+            // The other side does not wait for it if the run is over.
             let _over = done.send(all);
         }
     }
     Ok(())
 }
 
-/// Where the task is.
+/// Progress of the task.
 struct Mover<'a, K> {
     groups: &'a [K],
     task: Option<Task>,
     /// The next flow's number.
     next: usize,
     begun: Instant,
-    /// What had moved before.
+    /// Moves before the task.
     before: u64,
-    /// What had moved when it was looked at last, and when that changed.
+    /// Moves at the last look, and the time of their last change.
     seen: (u64, Instant),
-    /// For churn: which flows are at the NIC, as far as orders were given.
+    /// For churn: flows at the NIC, as far as orders were given.
     at_nic: Vec<bool>,
     /// For churn: moves ordered.
     ordered: u32,
@@ -110,7 +110,7 @@ impl<'a, K: cora_core::key::Key> Mover<'a, K> {
         self.task = Some(task);
     }
 
-    /// Goes on with the task; what it came to, when it is done.
+    /// Continues the task. Returns its result when it is done.
     fn step<A: App<Group = K>>(&mut self, worker: &mut Worker<A>) -> Option<Done> {
         let task = self.task.clone()?;
         let ended = match &task {
@@ -184,7 +184,7 @@ impl<'a, K: cora_core::key::Key> Mover<'a, K> {
     }
 }
 
-/// Flows that the task moved, and others before.
+/// Returns the flows that the task moved, and others before.
 fn moved<A: App>(task: &Task, worker: &Worker<A>) -> u64 {
     let report = &worker.half.report;
     match task {

@@ -1,26 +1,26 @@
-//! What moves cost: both halves on a core each, never asleep, frames from memory; the host moves
-//! flows as it is asked to, by the orders that a controller would give.
+//! The cost of moves: both halves on a core each, never asleep, frames from memory. The host moves
+//! flows on request, by the orders that a controller would give.
 //!
 //! First every flow comes once, and the host owns all of them. Then, each in several turns:
 //!
-//! 1. *Rate.* All flows to the NIC and back, as fast as that goes, without packets.
-//! 2. *Load.* Half of the flows at either side, packets as fast as they are taken: what both cores
-//!    bear. In every other turn the NIC tells its load each millisecond.
-//! 3. *Pauses.* Nine tenths of what both cores bear at that moment, at a steady pace, whether it is
-//!    taken or not, first with no move and then with many: how long packets are inside, how long
-//!    flows wait, whether the wire had to drop any.
+//! 1. *Rate.* All flows to the NIC and back, as fast as possible, without packets.
+//! 2. *Load.* Half of the flows at either side, packets as fast as they are taken: the load that
+//!    both cores bear. In every other turn the NIC reports its load each millisecond.
+//! 3. *Pauses.* Nine tenths of the load that both cores bear at that moment, at a steady pace,
+//!    whether it is taken or not, first without moves and then with many: latency of packets,
+//!    pauses of flows, and drops at the wire.
 //!
-//! Or, with a flow of many entries, in the place of the first and the last: that one to the NIC and
-//! back under the same load, and how long each part of it takes.
+//! Or, for a flow of many entries, in the place of the first and the last: that flow to the NIC and
+//! back under the same load, and the time of each part.
 //!
 //! | module | concept |
 //! | --- | --- |
-//! | `flows` | which flow a frame is of |
+//! | `flows` | the flow of a frame |
 //! | `host` | the host's loop, and the moves that it is asked for |
 //! | `nic` | the NIC's loop, and frames at a pace |
-//! | `note` | what the NIC's side sees of moves |
-//! | `tally` | who waited for how long |
-//! | `spread` | how long things took |
+//! | `note` | moves as the NIC's side sees them |
+//! | `tally` | waiting times |
+//! | `spread` | distribution of times |
 //! | `group` | the move of one flow with many entries |
 #![expect(clippy::cast_precision_loss, reason = "counts and nanoseconds of a few seconds")]
 
@@ -49,28 +49,28 @@ use host::Task;
 use nic::{Feed, Nic, Pace};
 use spread::Summary;
 
-/// Turns of everything that has turns.
+/// Turns of every measurement with turns.
 const TURNS: usize = 5;
-/// Turns at a pace: short ones, for some will be disturbed.
+/// Turns at a pace: short ones, since some will be disturbed.
 const PACED_TURNS: usize = 20;
-/// How long a turn under load lasts.
+/// Duration of a turn under load.
 const TURN: Duration = Duration::from_millis(200);
-/// How long it is looked at what the cores bear, before and after a turn at a pace.
+/// Duration of a look at the load that the cores bear, before and after a turn at a pace.
 const LOOK: Duration = Duration::from_millis(100);
-/// Looks at most, where a core is taken away meanwhile.
+/// Most looks, if a core is taken away meanwhile.
 const LOOKS: usize = 4;
-/// How long a turn at a pace lasts.
+/// Duration of a turn at a pace.
 const PACED: Duration = Duration::from_millis(150);
 /// Packets a second that no two cores bear.
 const TOO_MANY: f64 = 1e8;
-/// Of the load that both sides bear, what is fed at a pace.
+/// Part of the load that both sides bear, fed at a pace.
 const PART: f64 = 0.9;
 /// Distance of two moves while packets come.
 const BETWEEN_MOVES: Duration = Duration::from_micros(50);
-/// The NIC tells its load so often.
+/// Interval of the NIC's load reports.
 const TOLD: Duration = Duration::from_millis(1);
 
-/// What is moved.
+/// The flows that move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Which {
     /// All flows.
@@ -79,7 +79,7 @@ pub(crate) enum Which {
     First,
 }
 
-/// All flows in one direction.
+/// The moves of all flows in one direction.
 #[derive(Clone, Copy, Debug, Serialize)]
 struct Moved {
     flows: u64,
@@ -91,7 +91,7 @@ struct Moved {
 #[derive(Clone, Copy, Debug, Serialize)]
 struct Borne {
     per_second: f64,
-    /// The same while the NIC tells its load.
+    /// The rate while the NIC reports its load.
     per_second_watched: f64,
 }
 
@@ -99,15 +99,15 @@ struct Borne {
 #[derive(Clone, Debug, Serialize)]
 struct Paced {
     per_second: f64,
-    /// Packets a second that the cores bore at once behind it, without moves: of what they bore
-    /// before, this is a part.
+    /// Packets a second that the cores bore right after it, without moves. `per_second` is a part
+    /// of the rate before it.
     bore: f64,
     packets: u64,
     lost: u64,
     /// The host's time with something to do.
     host_busy_ns: u64,
     ns: u64,
-    /// How long either thread was ready and had no core; not known everywhere.
+    /// Time in which either thread was ready without a core; not known everywhere.
     #[serde(skip_serializing_if = "Option::is_none")]
     robbed_ns: Option<u64>,
     offloads: u64,
@@ -120,13 +120,13 @@ struct Paced {
     pause: Summary,
     /// Packets of flows on their way to the NIC.
     waited: Summary,
-    /// First packets behind a recall.
+    /// First packets after a recall.
     recalled: Summary,
     /// All other packets.
     others: Summary,
 }
 
-/// What is told of flows.
+/// The result for flows.
 #[derive(Debug, Serialize)]
 struct Flows {
     #[serde(rename = "flows")]
@@ -138,7 +138,7 @@ struct Flows {
     moving: Vec<Paced>,
 }
 
-/// Measures; what came of it, as JSON.
+/// Measures. Returns the result as JSON.
 pub(crate) fn run<A: App>(
     traffic: &Traffic,
     supply: Supply,
@@ -176,7 +176,7 @@ fn as_json(all: &impl Serialize) -> Result<String, RunError> {
 
 fn measure<A: App>(nic: &mut Nic<'_, A>, flows: usize) -> Result<Flows, RunError> {
     let (mut offload, mut recall) = (Vec::new(), Vec::new());
-    // The first turn meets memory that nobody has touched.
+    // The first turn touches memory for the first time.
     for turn in 0..=TURNS {
         let there = all(nic, Task::Offer(0..flows))?;
         let back = all(nic, Task::Recall(0..flows))?;
@@ -188,7 +188,7 @@ fn measure<A: App>(nic: &mut Nic<'_, A>, flows: usize) -> Result<Flows, RunError
     all(nic, Task::Offer(0..flows / 2))?;
     let load = borne(nic)?;
     let (mut still, mut moving) = (Vec::new(), Vec::new());
-    // What the cores bear is another thing a second later, where they are not the machine's own.
+    // On cores that are not the machine's own, the load that they bear changes within a second.
     let mut bore = bears(nic, flows)?;
     for _ in 0..PACED_TURNS {
         for (moves, turns) in [(None, &mut still), (Some(BETWEEN_MOVES), &mut moving)] {
@@ -200,19 +200,19 @@ fn measure<A: App>(nic: &mut Nic<'_, A>, flows: usize) -> Result<Flows, RunError
     Ok(Flows { all: flows, offload, recall, load, still, moving })
 }
 
-/// All those flows in one direction.
+/// Moves all those flows in one direction.
 fn all<A: App>(nic: &mut Nic<'_, A>, task: Task) -> Result<Moved, RunError> {
     let back = matches!(task, Task::Recall(_));
     let before = nic.end.half.report.moved_bytes;
     nic.ask(task)?;
     let done = nic.until_done(&mut Feed::None)?;
     nic.drain()?;
-    // Bytes are counted by who sends them.
+    // Bytes are counted by the sender.
     let bytes = if back { nic.end.half.report.moved_bytes - before } else { 0 };
     Ok(Moved { flows: done.moved, ns: done.took.as_nanos() as u64, bytes })
 }
 
-/// What both sides bear.
+/// Measures the load that both sides bear.
 fn borne<A: App>(nic: &mut Nic<'_, A>) -> Result<Vec<Borne>, RunError> {
     let mut turns = Vec::new();
     for _ in 0..TURNS {
@@ -225,8 +225,8 @@ fn borne<A: App>(nic: &mut Nic<'_, A>) -> Result<Vec<Borne>, RunError> {
     Ok(turns)
 }
 
-/// Packets a second that both sides bear now while each packet's time is noted: more come than are
-/// taken.
+/// Returns the packets a second that both sides bear now while each packet's time is noted: more
+/// come than are taken.
 fn bears<A: App>(nic: &mut Nic<'_, A>, flows: usize) -> Result<f64, RunError> {
     let mut rate = 0.0;
     for _ in 0..LOOKS {
@@ -244,7 +244,7 @@ fn bears<A: App>(nic: &mut Nic<'_, A>, flows: usize) -> Result<f64, RunError> {
     Ok(rate)
 }
 
-/// Packets a second, as fast as they are taken.
+/// Returns the packets a second, as fast as they are taken.
 fn fast<A: App>(nic: &mut Nic<'_, A>) -> Result<f64, RunError> {
     let (before, start) = (nic.packets(), Instant::now());
     nic.serve(TURN, &mut Feed::Fast)?;
@@ -252,7 +252,7 @@ fn fast<A: App>(nic: &mut Nic<'_, A>) -> Result<f64, RunError> {
     Ok((nic.packets() - before) as f64 / start.elapsed().as_secs_f64())
 }
 
-/// A turn at a pace, with moves at this distance or none.
+/// Runs a turn at a pace, with moves at this interval or none.
 fn paced<A: App>(
     nic: &mut Nic<'_, A>,
     flows: usize,

@@ -1,5 +1,5 @@
-//! The NIC's side: frames from memory, at a stated pace or as fast as they are taken, and what
-//! `cora-nic` does between the two.
+//! The NIC's side: frames from memory, at a stated pace or as fast as they are taken, in the loop
+//! of `cora-nic`.
 #![expect(
     clippy::cast_precision_loss,
     clippy::cast_sign_loss,
@@ -31,17 +31,17 @@ use super::tally::Tally;
 use crate::in_memory::{NicEnd, Out, Told, Wire};
 use crate::traffic::Traffic;
 
-/// Frames that the wire holds while the NIC takes none: about what the ring of a run does. More are
-/// lost.
+/// Frames that the wire holds while the NIC takes none: about as many as the ring of a run. More
+/// are lost.
 const WIRE: u64 = 8_192;
 
 /// Frames that come in at a steady pace, whether they are taken or not.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pace {
     start: Instant,
-    /// Nanoseconds between two.
+    /// Nanoseconds between two frames.
     distance: f64,
-    /// Taken, or lost.
+    /// Frames taken or lost.
     gone: u64,
     pub(super) lost: u64,
 }
@@ -51,7 +51,7 @@ impl Pace {
         Self { start: Instant::now(), distance: 1e9 / per_second, gone: 0, lost: 0 }
     }
 
-    /// Frames that came by now and were not taken; what the wire can't hold is lost.
+    /// Returns the frames that came and were not taken. Frames beyond the wire's room are lost.
     fn waiting(&mut self) -> u64 {
         let came = (self.start.elapsed().as_nanos() as f64 / self.distance) as u64;
         let lost = came.saturating_sub(self.gone + WIRE);
@@ -61,10 +61,10 @@ impl Pace {
     }
 }
 
-/// How frames come in.
+/// Pace of the frames.
 #[derive(Debug)]
 pub(super) enum Feed {
-    /// Not at all.
+    /// No frames.
     None,
     /// As fast as they are taken.
     Fast,
@@ -87,7 +87,7 @@ pub(super) struct NotedWire<'a> {
     warm: usize,
     flow_of_frame: &'a [u32],
     note: Rc<RefCell<Note>>,
-    /// When the next frame came, and the time between two (ns), at a pace.
+    /// Arrival of the next frame, and the time between two (ns), at a pace.
     due: Option<(f64, f64)>,
 }
 
@@ -146,7 +146,7 @@ impl<K: Key> Inbox for NotedMessages<K> {
 
     fn pop(&mut self, buffer: &mut [u8]) -> Result<Option<Popped>, RingError> {
         let mut note = self.note.borrow_mut();
-        // The message before was handled.
+        // The previous message was handled.
         note.arrival();
         let popped = self.back.pop(buffer)?;
         if let Some(Popped { kind, len }) = popped
@@ -199,28 +199,28 @@ impl<'a, A: App> Nic<'a, A> {
         Ok(Self { end, note, tasks, done })
     }
 
-    /// Begins to note what happens to so many flows.
+    /// Begins a tally of so many flows.
     pub(super) fn notes(&self, flows: usize) {
         self.note.borrow_mut().tally = Some(Tally::new(flows));
     }
 
-    /// What was noted; nothing more is.
+    /// Takes the tally, and ends noting.
     pub(super) fn noted(&self) -> Tally {
         self.note.borrow_mut().tally.take().unwrap_or_else(|| Tally::new(0))
     }
 
-    /// Tells the load so often, or not at all.
+    /// Reports the load at this interval, or not at all.
     pub(super) fn watch(&mut self, every: Option<Duration>) {
         let interval = every.map_or(u64::MAX, |every| every.as_nanos() as u64);
         self.end.rounds.report_every(interval);
     }
 
-    /// Has the host do something.
+    /// Gives the host a task.
     pub(super) fn ask(&self, task: Task) -> Result<(), RunError> {
         self.tasks.send(task).map_err(|_over| RunError::RingToNic)
     }
 
-    /// Serves until what the host was asked for is done.
+    /// Serves until the host's task is done.
     pub(super) fn until_done(&mut self, feed: &mut Feed) -> Result<Done, RunError> {
         loop {
             self.round(feed)?;
@@ -231,7 +231,7 @@ impl<'a, A: App> Nic<'a, A> {
         }
     }
 
-    /// Serves for so long.
+    /// Serves for this time.
     pub(super) fn serve(&mut self, time: Duration, feed: &mut Feed) -> Result<(), RunError> {
         let start = Instant::now();
         while start.elapsed() < time {
@@ -241,7 +241,7 @@ impl<'a, A: App> Nic<'a, A> {
         Ok(())
     }
 
-    /// The first pass over the traffic, and until all of it has left: entries are made.
+    /// Runs the first pass over the traffic until all of it has left: entries are made.
     pub(super) fn warm_up(&mut self) -> Result<(), RunError> {
         while !self.end.wire.wire.is_over() {
             self.round(&mut Feed::Fast)?;
@@ -250,7 +250,7 @@ impl<'a, A: App> Nic<'a, A> {
         self.drain()
     }
 
-    /// Waits until every packet was handled and every flow is somewhere.
+    /// Waits until every packet was handled and no flow is on its way.
     pub(super) fn drain(&mut self) -> Result<(), RunError> {
         loop {
             let report = &self.end.half.report;
@@ -267,22 +267,22 @@ impl<'a, A: App> Nic<'a, A> {
         if self.end.out.told.is_over() { Err(RunError::RingToNic) } else { Ok(()) }
     }
 
-    /// Packets that came in.
+    /// Returns the packets that came in.
     pub(super) const fn packets(&self) -> u64 {
         self.end.wire.wire.packets
     }
 
-    /// How long either thread was ready and had no core.
+    /// Returns the time in which either thread was ready without a core.
     pub(super) fn robbed(&self) -> Option<u64> {
         self.end.out.told.robbed_ns()
     }
 
-    /// The host's time with something to do.
+    /// Returns the host's time with something to do.
     pub(super) fn host_busy_ns(&self) -> u64 {
         self.end.out.told.busy_ns()
     }
 
-    /// A step of the loop. Returns whether there was anything to do.
+    /// Runs a step of the loop. Returns whether there was anything to do.
     pub(super) fn round(&mut self, feed: &mut Feed) -> Result<bool, RunError> {
         let zero = self.note.borrow().zero;
         let wire = &mut self.end.wire;

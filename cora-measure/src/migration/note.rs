@@ -1,4 +1,4 @@
-//! What the NIC's side sees of moves as they happen, noted in a tally while there is one.
+//! Moves as the NIC's side sees them, noted in a tally while there is one.
 
 use std::collections::HashMap;
 use std::time::Instant;
@@ -9,18 +9,18 @@ use cora_runtime::link::message::{Message, Ownership};
 
 use super::tally::Tally;
 
-/// Who takes notes.
+/// Notes of the NIC's side.
 pub(super) struct Note {
     pub(super) tally: Option<Tally>,
-    /// Where the times in the tally begin.
+    /// Origin of the times in the tally.
     pub(super) zero: Instant,
-    /// The number of each flow, by the words of its group key. Looked up amid what is measured, so
-    /// by a quick hash.
+    /// The number of each flow, by the words of its group key. Lookups are part of the measured
+    /// time, so the hash is quick.
     numbers: HashMap<[u64; 5], u32, RandomState>,
 }
 
 impl Note {
-    /// For flows with these group keys, numbered in their order.
+    /// Creates notes for flows with these group keys, numbered in their order.
     pub(super) fn new(groups: &[impl Key]) -> Self {
         let mut numbers = HashMap::with_hasher(RandomState::with_seed(0));
         numbers.extend(groups.iter().zip(0..).map(|(key, number)| (key.words(), number)));
@@ -31,7 +31,7 @@ impl Note {
         self.zero.elapsed().as_nanos() as u64
     }
 
-    /// The packets with these numbers left.
+    /// Notes that the packets with these numbers left.
     pub(super) fn left(&mut self, gone: &[u64]) {
         if let Some(tally) = self.tally.as_mut().filter(|_| !gone.is_empty()) {
             let now = self.zero.elapsed().as_nanos() as u64;
@@ -41,7 +41,7 @@ impl Note {
         }
     }
 
-    /// A message from the host, before the NIC handles it.
+    /// Notes a message from the host, before the NIC handles it.
     pub(super) fn message<K: Key>(&mut self, message: &Message<'_>) {
         if self.tally.is_none() {
             return;
@@ -69,7 +69,7 @@ impl Note {
         }
     }
 
-    /// The NIC has handled the message: the flow that it was the last one of is here.
+    /// Notes that the NIC has handled the message, which may complete a flow's arrival.
     pub(super) fn arrival(&mut self) {
         let now = self.tally.as_ref().is_some_and(Tally::is_whole).then(|| self.now());
         if let Some((tally, now)) = self.tally.as_mut().zip(now) {

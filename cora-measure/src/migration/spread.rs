@@ -1,4 +1,4 @@
-//! How long things took: counted in classes of a sixteenth of an octave, so that millions cost no
+//! Distribution of times, counted in classes of a sixteenth of an octave, so that millions cost no
 //! memory.
 
 use serde::Serialize;
@@ -7,14 +7,14 @@ use serde::Serialize;
 const FINE: u32 = 4;
 const CLASSES: usize = 64 << FINE;
 
-/// Times in nanoseconds; each is told at most a sixteenth too short.
+/// Times in nanoseconds; each is reported at most a sixteenth too short.
 pub(super) struct Spread {
     counts: Vec<u64>,
     count: u64,
     longest: u64,
 }
 
-/// What is told of them.
+/// Summary of the times.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub(super) struct Summary {
     count: u64,
@@ -45,7 +45,7 @@ impl Spread {
         }
     }
 
-    /// So many of a thousand took no longer.
+    /// Returns the time that `part` of a thousand did not exceed.
     fn at(&self, part: u64) -> u64 {
         let wanted = (self.count * part).div_ceil(1000).max(1);
         let mut seen = 0;
@@ -57,7 +57,7 @@ impl Spread {
     }
 }
 
-/// The octave, and behind it the next bits.
+/// Returns the octave, and behind it the next bits.
 const fn class(ns: u64) -> usize {
     let ns = if ns < 1 << FINE { 1 << FINE } else { ns };
     let octave = ns.ilog2();

@@ -1,28 +1,28 @@
-//! What packets and flows had to wait for moves, as the wire sees it.
+//! Waiting times of packets and flows because of moves, as the wire sees them.
 
 use cora_runtime::channel::TICKETS;
 
 use super::spread::Spread;
 
-/// Packets that may be inside at a time; more than rings and queues hold.
+/// Most packets inside at a time; more than rings and queues hold.
 const INSIDE: usize = 1 << 18;
 
-/// Where a flow is, seen from the NIC.
+/// State of a flow, as the NIC sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
     Settled,
     /// Offered: its packets wait.
     OnItsWay,
-    /// Given back, and no packet came since.
+    /// Given back, without a packet since.
     Recalled,
 }
 
 /// A packet inside.
 #[derive(Clone, Copy)]
 struct Inside {
-    /// When it came, or should have come (ns).
+    /// Time when it came, or should have come (ns).
     due: u64,
-    /// Where its flow was then.
+    /// State of its flow at that time.
     flow: Place,
 }
 
@@ -33,11 +33,11 @@ pub(super) struct Parts {
     pub(super) bytes: u64,
     /// From its first message to its last.
     pub(super) copy_ns: u64,
-    /// From there until what waited for it had run.
+    /// From there until the packets that waited for it had run.
     pub(super) waiting_ns: u64,
 }
 
-/// What waited for how long.
+/// Waiting times by cause.
 pub(super) struct Tally {
     /// From the offer until the flow's packets ran at the NIC.
     pub(super) pauses: Spread,
@@ -51,10 +51,10 @@ pub(super) struct Tally {
     inside: Vec<Inside>,
     /// Flow and time of the offer under each ticket.
     offers: [Option<(u32, u64)>; TICKETS],
-    /// Ticket of the flow whose entries come in, and how many are still to come.
+    /// Ticket of the flow that arrives, and the number of entries still to come.
     incoming: Option<(u32, u32)>,
     pub(super) parts: Parts,
-    /// When the latest part began.
+    /// Begin of the latest part.
     part: u64,
 }
 
@@ -74,7 +74,7 @@ impl Tally {
         }
     }
 
-    /// A packet of the flow comes in.
+    /// Notes a packet of the flow that comes in.
     pub(super) fn came(&mut self, number: u64, flow: u32, due: u64) {
         let place = &mut self.places[flow as usize];
         self.inside[number as usize % INSIDE] = Inside { due, flow: *place };
@@ -83,10 +83,10 @@ impl Tally {
         }
     }
 
-    /// A packet left by `now`.
+    /// Notes a packet that left by `now`.
     pub(super) fn left(&mut self, number: u64, now: u64) {
         let Inside { due, flow } = self.inside[number as usize % INSIDE];
-        // One that came before anybody counted.
+        // It came before the tally began.
         if due == 0 {
             return;
         }
@@ -119,19 +119,19 @@ impl Tally {
         }
     }
 
-    /// Whether the last entry of a flow came in.
+    /// Returns whether the last entry of a flow came in.
     pub(super) const fn is_whole(&self) -> bool {
         matches!(self.incoming, Some((_, 0)))
     }
 
-    /// The flow is here, and what waited for it ran.
+    /// Notes that the flow is here and the packets that waited for it ran.
     pub(super) fn arrived(&mut self, now: u64) {
         let Some((ticket, _)) = self.incoming.take() else { return };
         self.parts.waiting_ns = now - self.part;
         self.end_of(ticket, Some(now));
     }
 
-    /// The offer came to an end; by a transfer, if there is a time.
+    /// Ends the offer; by a transfer, if there is a time.
     pub(super) fn end_of(&mut self, ticket: u32, arrived: Option<u64>) {
         let Some((flow, since)) = self.offers[ticket as usize % TICKETS].take() else { return };
         self.places[flow as usize] = Place::Settled;

@@ -1,4 +1,4 @@
-//! How often each way was taken, per type of key and number of packets of the flow.
+//! Counts of each way, per type of key and number of packets of the flow.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -9,16 +9,16 @@ use cora_core::packet::Packet;
 /// A way, by its number, and packets that took it.
 pub(super) type Count = (u32, u64);
 
-/// Counts by how many packets the flow has in all.
+/// Counts by the flow's number of packets in all.
 pub(super) type BySize = BTreeMap<u64, Vec<Count>>;
 
-/// Something by type of key.
+/// Values by type of key.
 pub(super) type ByKey<T> = BTreeMap<&'static str, T>;
 
-/// Types of keys that classes of flows are drawn by.
+/// Types of keys that define classes of flows.
 const KEYS: [&str; 4] = ["FiveTuple", "SourceAddress", "DestinationAddress", "InsideAddress"];
 
-/// A packet's keys, as [`KEYS`] lists them, each that of its flow: both directions have the same.
+/// The keys of a packet's flow, in the order of [`KEYS`]: both directions have the same.
 pub(super) type Keys = [Option<[u64; 5]>; KEYS.len()];
 
 /// Per type of key, the ways of each flow's packets.
@@ -35,7 +35,7 @@ struct Kind {
 
 impl Kind {
     fn new() -> Self {
-        // What the numbers are does not depend on the seeds.
+        // The numbers do not depend on the seeds.
         let numbers = HashMap::with_hasher(RandomState::with_seeds(1, 2, 3, 4));
         Self { numbers, flows: Vec::new(), keyless: Vec::new() }
     }
@@ -63,8 +63,8 @@ impl Flows {
         }
     }
 
-    /// By type of key, packets of each way: per number of packets of the flow, and without such a
-    /// key.
+    /// Returns, by type of key, the packets of each way: per number of packets of the flow, and
+    /// without such a key.
     pub(super) fn tell(&self) -> (ByKey<BySize>, ByKey<Vec<Count>>) {
         let mut by_size = ByKey::new();
         let mut keyless = ByKey::new();
@@ -88,7 +88,7 @@ impl Flows {
     }
 }
 
-/// A packet's keys, each that of its flow.
+/// Returns the keys of the packet's flow.
 pub(super) fn keys(packet: &Packet<'_>) -> Keys {
     [
         of::<FiveTuple>(packet),
@@ -105,7 +105,7 @@ fn add(counts: &mut Vec<Count>, way: u32, packets: u64) {
     }
 }
 
-/// The key of the packet's flow: the lesser of the two directions'.
+/// Returns the key of the packet's flow: the lesser of the two directions'.
 fn of<K: Key>(packet: &Packet<'_>) -> Option<[u64; 5]> {
     let key = K::of(packet).ok()?;
     let words = key.words();

@@ -1,10 +1,9 @@
-//! Which ways packets take through the handlers: `<program> trace`, of a build that traces.
+//! The ways of packets through the handlers: `<program> trace`, of a build that traces.
 //!
-//! One packet after the other runs through the host half, without a NIC; what it did is noted by
-//! [`cora_core::trace`]. Equal notes are one way. How often each way was taken is told per number of packets of
-//! the flow that a packet belongs to: a class of flows is a range of such numbers, so whoever draws
-//! classes later can add up. `--each` also leaves the way of each packet in a file, as a
-//! little-endian `u32`.
+//! One packet after the other runs through the host half, without a NIC; [`cora_core::trace`] notes
+//! its steps. Equal notes are one way. Each way is counted per number of packets of the flow that a
+//! packet belongs to. A class of flows is a range of such numbers, so a later choice of classes can
+//! add up. `--each` also writes the way of each packet to a file, as a little-endian `u32`.
 
 mod flows;
 
@@ -26,12 +25,12 @@ use serde::Serialize;
 use crate::traffic::reading;
 use flows::{ByKey, BySize, Count, Flows};
 
-/// What a traced run tells, as JSON: `demand::observed` of `cora-plan` reads it.
+/// Result of a traced run, as JSON: `demand::observed` of `cora-plan` reads it.
 #[derive(Debug, Serialize)]
 struct Told {
     app: &'static str,
     packets: u64,
-    /// Packets that did more than could be noted; their ways are cut off.
+    /// Packets with more steps than could be noted; their ways are cut off.
     cut_off: u64,
     ways: Vec<Vec<Step>>,
     /// By type of key: packets of a flow → `[way, packets]`.
@@ -51,16 +50,16 @@ struct Step {
 #[derive(Debug, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 enum Did {
-    /// A table was asked.
+    /// An access to a table.
     Asked { state: &'static str, does: &'static str },
     /// A statement that names the state behind this parameter, counted after the packet.
     Named { parameter: u8 },
 }
 
-/// Why nothing is told.
+/// Cause of a missing result.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum TraceError {
-    /// The build does not note what packets do.
+    /// The build does not note the steps of packets.
     #[error("this build doesn't trace packets: `cargo cora measure` makes one that does")]
     NotTraced,
     /// The run failed.
@@ -68,7 +67,7 @@ pub(crate) enum TraceError {
     Run(#[from] RunError),
 }
 
-/// Runs the capture, and prints what was seen.
+/// Runs the capture, and prints the ways.
 pub(crate) fn trace<A: App>(
     input: &Path,
     inside: Inside,
@@ -90,7 +89,7 @@ fn observe<A: App>(
     let mut ways = Ways::default();
     let mut flows = Flows::of_all_keys();
     let mut numbers = each.map(Numbers::create).transpose()?;
-    // Always the same seed, as whoever counts instructions takes.
+    // Always the same seed, as in counting instructions.
     let supply = Supply { seed: 1, pages: Pages::default(), resident: false };
     let mut app = supply.app::<A>(HostHalf::bytes)?;
     configure(&mut app, configurations)?;
@@ -103,7 +102,7 @@ fn observe<A: App>(
         let Some(room) = frames.room() else { break };
         let Some((stamp, length)) = source.next(room)? else { break };
         let mut frame = frames.keep(length);
-        // Before handlers write to it.
+        // Handlers may write to the frame.
         let keys = flows::keys(&Packet::new(frame.frame_mut(), stamp.meta));
         let mut burst = Burst::new();
         burst.push_roomy(stamp, frame);
@@ -147,7 +146,7 @@ struct Ways {
 }
 
 impl Ways {
-    /// The way that the last packet took.
+    /// Returns the way of the last packet.
     fn take(&mut self) -> u32 {
         self.notes.clear();
         let notes = &mut self.notes;
@@ -164,7 +163,7 @@ impl Ways {
     }
 }
 
-/// The notes of one packet, handler by handler.
+/// Groups the notes of one packet by handler.
 fn steps(notes: &[Note], states: &[(&'static str, cora_core::state::Place)]) -> Vec<Step> {
     let mut steps: Vec<Step> = Vec::new();
     for note in notes {

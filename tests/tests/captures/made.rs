@@ -1,14 +1,14 @@
 //! Captures made byte by byte, and frames in them.
 
-/// In nanoseconds.
+/// Nanoseconds.
 pub(crate) const SECOND: u64 = 1_000_000_000;
-/// When captures begin (ns since 1970).
+/// Time stamp of the first frame (ns since 1970).
 pub(crate) const BEGIN: u64 = 1_700_000_000 * SECOND;
-/// A host that is inside by its address, and one that is not.
+/// A host that is inside by its address, and one that is outside.
 pub(crate) const INSIDE: [u8; 4] = [10, 0, 0, 2];
 pub(crate) const OUTSIDE: [u8; 4] = [198, 51, 100, 7];
 
-/// A datagram with so many bytes of payload, to port 53 from this one.
+/// Returns a datagram from `port` to port 53, with `payload` bytes of payload.
 pub(crate) fn datagram(from: [u8; 4], to: [u8; 4], port: u16, payload: u16) -> Vec<u8> {
     let mut frame = vec![2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 8, 0, 0x45, 0];
     frame.extend((28 + payload).to_be_bytes());
@@ -28,7 +28,7 @@ pub(crate) fn datagram(from: [u8; 4], to: [u8; 4], port: u16, payload: u16) -> V
     frame
 }
 
-/// A pcap of frames: when, what was captured, and how long each was.
+/// Returns a pcap of frames, each with its time, its captured bytes, and its original length.
 pub(crate) fn pcap(link: u32, frames: &[(u64, &[u8], usize)]) -> Vec<u8> {
     let mut bytes = Vec::new();
     for word in [0xa1b2_3c4d, 0x0004_0002, 0, 0, 65_535, link] {
@@ -44,7 +44,7 @@ pub(crate) fn pcap(link: u32, frames: &[(u64, &[u8], usize)]) -> Vec<u8> {
     bytes
 }
 
-/// Captured bytes and original lengths of the frames in a little-endian pcap.
+/// Returns captured bytes and original lengths of the frames in a little-endian pcap.
 pub(crate) fn frames_of(pcap: &[u8]) -> Vec<(Vec<u8>, u32)> {
     let word = |at: usize| u32::from_le_bytes(pcap[at..at + 4].try_into().expect("four bytes"));
     let (mut frames, mut at) = (Vec::new(), 24);
@@ -56,7 +56,7 @@ pub(crate) fn frames_of(pcap: &[u8]) -> Vec<(Vec<u8>, u32)> {
     frames
 }
 
-/// A pcapng in the making, of one section or more.
+/// A pcapng under construction, with one section or more.
 pub(crate) struct Pcapng {
     pub(crate) bytes: Vec<u8>,
 }
@@ -78,18 +78,18 @@ impl Pcapng {
         self
     }
 
-    /// Another section begins, without interfaces.
+    /// Begins another section, without interfaces.
     pub(crate) fn section(self) -> Self {
         let version = [1, 0, 0, 0];
         self.block(0x0a0d_0d0a, &[&0x1a2b_3c4d_u32.to_le_bytes(), &version, &[0xff; 8]])
     }
 
-    /// An interface is described, of Ethernet.
+    /// Describes an Ethernet interface.
     pub(crate) fn interface(self) -> Self {
         self.block(1, &[&[1, 0, 0, 0, 0, 0, 0, 0]])
     }
 
-    /// A frame comes in at an interface.
+    /// Adds a frame that came in at an interface.
     pub(crate) fn frame(self, interface: u32, frame: &[u8]) -> Self {
         let length = (frame.len() as u32).to_le_bytes();
         self.block(6, &[&interface.to_le_bytes(), &[0; 8], &length, &length, frame])

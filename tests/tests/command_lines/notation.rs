@@ -1,4 +1,4 @@
-//! What a line with placeholders may stand for.
+//! The meaning of a line with placeholders.
 //!
 //! | written | read as |
 //! | --- | --- |
@@ -8,12 +8,12 @@
 //! | `…` behind an option | its value; elsewhere nothing |
 //! | `<x>`, `NAME`, `$(…)` | a value for that place |
 //!
-//! Choices are tried one after the other, with the first choice in all other places: each is parsed
-//! once, and not each combination.
+//! The tests try the choices one after the other, with the first choice in all other places: they
+//! parse each choice once, and not each combination.
 
 use clap::{Arg, Command};
 
-/// The lines that it stands for, without placeholders' values.
+/// Returns all lines that a text denotes, without values for placeholders.
 pub(crate) fn lines(text: &str) -> Vec<String> {
     let (alternatives, rest) = sequence(text);
     assert!(rest.is_empty(), "brackets don't match in `{text}`");
@@ -21,7 +21,7 @@ pub(crate) fn lines(text: &str) -> Vec<String> {
     alternatives.into_iter().map(tidy).collect()
 }
 
-/// Alternatives up to the end or a bracket that closes, and what stands behind.
+/// Returns the alternatives up to the end or a closing bracket, and the rest of the text.
 fn sequence(text: &str) -> (Vec<String>, &str) {
     let mut alternatives: Vec<Vec<Vec<String>>> = vec![Vec::new()];
     let mut rest = text;
@@ -38,7 +38,8 @@ fn sequence(text: &str) -> (Vec<String>, &str) {
                 last.push(std::iter::once(String::new()).chain(inside).collect());
                 rest = behind.strip_prefix(']').expect("a bracket closes");
             }
-            // Between spaces it parts whole readings, within a word the readings of that.
+            // A bar between spaces separates whole readings; within a word, it separates readings
+            // of that word.
             Some(_) if plain.ends_with(' ') => {
                 alternatives.push(Vec::new());
                 rest = &rest[1..];
@@ -56,7 +57,7 @@ fn sequence(text: &str) -> (Vec<String>, &str) {
     (alternatives.iter().flat_map(|parts| one_by_one(parts)).collect(), rest)
 }
 
-/// The readings of a word with bars, which begins at the end of `plain`, and what stands behind it.
+/// Returns the readings of a word with bars, which begins at the end of `plain`, and the rest.
 fn word<'a>(plain: &str, rest: &'a str) -> (Vec<String>, &'a str) {
     let start = plain.rfind(' ').map_or(0, |space| space + 1);
     let mut depth = 0;
@@ -66,12 +67,12 @@ fn word<'a>(plain: &str, rest: &'a str) -> (Vec<String>, &'a str) {
     });
     let (inside, behind) = rest.split_at(end.map_or(rest.len(), |(at, _)| at));
     let whole = format!("{}{inside}", &plain[start..]);
-    // What stands before the last `=` or `:` belongs to each reading of what follows it.
+    // The part before the last `=` or `:` belongs to each reading of the part after it.
     let choices = whole.split('|').flat_map(|choice| sequence(choice).0).collect();
     (choices, behind)
 }
 
-/// The first choice of each part; then each other choice with the first ones of all other parts.
+/// Returns the first choice of each part; then each other choice with the first ones of all parts.
 fn one_by_one(parts: &[Vec<String>]) -> Vec<String> {
     let with = |place: usize, choice: &str| {
         let part = |(number, part): (usize, &Vec<String>)| {
@@ -85,7 +86,7 @@ fn one_by_one(parts: &[Vec<String>]) -> Vec<String> {
     std::iter::once(first).chain(others.map(|(at, choice)| with(at, choice))).collect()
 }
 
-/// The words of a line for this parser, with values in the place of placeholders.
+/// Returns the words of a line for this parser, with values for placeholders.
 pub(crate) fn words(line: &str, parser: &Command) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     let mut parser = parser;
@@ -113,7 +114,7 @@ fn option<'a>(parser: &'a Command, word: &str) -> Option<&'a Arg> {
     parser.get_arguments().find(takes)
 }
 
-/// The value of an option, as it is written or in the place of a placeholder.
+/// Returns the value of an option, as written, or for a placeholder.
 fn value(arg: &Arg, written: &str) -> String {
     let possible = arg.get_possible_values();
     let shown = arg.get_value_names().map_or("", |names| names[0].as_str());
@@ -135,7 +136,7 @@ fn value(arg: &Arg, written: &str) -> String {
     }
 }
 
-/// With `sample` in the place of each part that is a placeholder.
+/// Replaces each part that is a placeholder by `sample`.
 fn filled(word: &str, sample: &str) -> String {
     let word = word.replace("inside=PORT", "inside=tap:a").replace("outside=PORT", "outside=tap:b");
     let mut filled = String::new();
@@ -147,7 +148,7 @@ fn filled(word: &str, sample: &str) -> String {
     filled
 }
 
-/// `<name>`, or a name in capitals.
+/// Returns whether the word is `<name>`, or a name in capitals.
 fn is_placeholder(word: &str) -> bool {
     let in_brackets = word.starts_with('<') && word.ends_with('>');
     in_brackets || (!word.is_empty() && word.chars().all(|letter| letter.is_ascii_uppercase()))

@@ -1,4 +1,4 @@
-//! The command lines of the pages: where they stand, and as they are written.
+//! The command lines of the pages, with their places and as written.
 
 use std::path::Path;
 
@@ -10,14 +10,14 @@ pub(crate) struct Written {
     /// File and line.
     pub(crate) place: String,
     pub(crate) text: String,
-    /// Whether it stands in running text, where a command may be named without what it needs.
+    /// Whether it is in running text, which may name a command without its arguments.
     pub(crate) is_named: bool,
 }
 
 /// Fences of blocks with command lines.
 const SHELLS: [&str; 5] = ["", "sh", "text", "console", "bash"];
 
-/// All that README, docs and the examples' pages tell people to type.
+/// Returns all command lines of README, docs and the pages of the examples.
 pub(crate) fn all() -> Vec<Written> {
     let mut pages = vec!["README.md".to_owned()];
     pages.extend(markdown("docs"));
@@ -41,7 +41,7 @@ fn markdown(directory: &str) -> Vec<String> {
     pages
 }
 
-/// The command lines of a page with this text.
+/// Returns the command lines of a page with this text.
 pub(crate) fn of_page(page: &str, text: &str) -> Vec<Written> {
     let mut written = Vec::new();
     let mut fence: Option<String> = None;
@@ -80,7 +80,7 @@ pub(crate) fn of_page(page: &str, text: &str) -> Vec<Written> {
     written
 }
 
-/// The command of a line that a shell would read, without what the shell takes for itself.
+/// Returns the command of a shell line, without redirections, pipes and comments.
 fn shell(line: &str) -> Option<String> {
     let line = line.trim_start();
     let line = line.strip_prefix("$ ").unwrap_or(line);
@@ -97,7 +97,7 @@ fn shell(line: &str) -> Option<String> {
     Some(end.map_or(line, |(at, _)| &line[..at]).trim().to_owned())
 }
 
-/// Whether it begins with a command whose options are ours.
+/// Returns whether the text begins with a command that has Cora's options.
 fn is_command(text: &str) -> bool {
     let mut words = text.split_whitespace();
     let (first, second) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
@@ -107,7 +107,7 @@ fn is_command(text: &str) -> bool {
     }
 }
 
-/// Whether that is a program of Cora's: an example, or one that a page makes.
+/// Returns whether the word is a program of Cora: an example, or one that a page makes.
 pub(crate) fn is_program(word: &str) -> bool {
     let name = word.rsplit('/').next().unwrap_or(word);
     EXAMPLES.contains(&name) || ["my-program", "my-nf", "syn-limiter"].contains(&name)

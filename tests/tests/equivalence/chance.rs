@@ -1,23 +1,23 @@
-//! How much is run with flows moved by chance.
+//! The goal for runs with random moves of flows.
 
 use cora_tests::workshop::is_full;
 
 use crate::table::Row;
 
-/// What every program has to reach with every kind of NIC.
+/// The goal of every program with every kind of NIC.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Goal {
     packets: u64,
     moves: u64,
-    /// Whether captures also come in as fast as they can.
+    /// Whether captures also come in at full speed.
     pub(crate) whole: bool,
 }
 
-/// Rounds over all captures after which a goal is missed.
+/// The goal is missed after this many rounds over all captures.
 pub(crate) const ROUNDS: u64 = 64;
 
 impl Goal {
-    /// What a run of all tests has time for, unless everything is asked for.
+    /// Returns the goal that a run of all tests has time for, or that of a full run.
     pub(crate) fn stated() -> Self {
         if is_full() {
             Self { packets: 1_000_000, moves: 10_000, whole: true }

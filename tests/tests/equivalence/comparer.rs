@@ -1,4 +1,4 @@
-//! Compares captures flow by flow, by the command that users have for it.
+//! Compares captures flow by flow, with the command for users.
 
 use std::path::Path;
 use std::process::Command;
@@ -8,7 +8,7 @@ use cora_tests::workshop;
 
 use crate::way::LIMIT;
 
-/// Each flow's packets are the same, in the same order.
+/// Asserts that each flow has the same packets in the same order.
 #[track_caller]
 pub(crate) fn compare(of: &str, expected: &Path, found: &Path) {
     let mut compare = Command::new(workshop::cargo_cora());

@@ -1,4 +1,4 @@
-//! Captures as a program is to see them: with replies to where it translates.
+//! Captures in the form that a program needs: with replies to its translated addresses.
 
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use cora_traffic::is_inside;
 
 use crate::way::{Left, Way};
 
-/// The captures that all programs see, and where the real ones come from.
+/// Returns the captures of all programs, and prints the origin of the real ones.
 pub(crate) fn all_captures() -> &'static [Capture] {
     static MADE: OnceLock<Vec<Capture>> = OnceLock::new();
     MADE.get_or_init(|| {
@@ -22,18 +22,17 @@ pub(crate) fn all_captures() -> &'static [Capture] {
     })
 }
 
-/// A capture as the program is to see it, what else it is told, and what it gives on the host
-/// alone.
+/// The capture and configuration of a program, and its result on the host alone.
 pub(crate) struct Input {
     pub(crate) name: String,
     pub(crate) capture: PathBuf,
-    /// What a read-mostly state is made from, as the command line says it.
+    /// The source of a read-mostly state, as on the command line.
     pub(crate) config: Option<String>,
-    /// What a balancer spreads.
+    /// The service that a balancer spreads.
     service: Option<Ipv4Addr>,
     program: &'static str,
     pub(crate) expected: Left,
-    /// The expected output, as [`Self::comparable`] makes it.
+    /// The expected output, in the form of [`Self::comparable`].
     pub(crate) comparable: PathBuf,
 }
 
@@ -126,12 +125,12 @@ impl Input {
         input
     }
 
-    /// What a run put out, as the expected one can be compared with it.
+    /// Returns the output of a run in a form that can be compared with the expected one.
     pub(crate) fn comparable(&self, left: &Left) -> PathBuf {
         comparable(self.program, &left.output, self.service)
     }
 
-    /// In the baseline, so that what is compared with it is worth comparing.
+    /// Asserts that the baseline translates replies; otherwise a comparison with it shows little.
     fn replies_are_translated(&self, program: &str) {
         let to_public =
             |packet: &Packet<'_>| packet.destination() == Ok(Address::v4([192, 0, 2, 1]));
@@ -175,8 +174,8 @@ impl Input {
     }
 }
 
-/// A configuration under which a program refuses something of these captures, where its default
-/// lets all of them pass: the state and the text.
+/// Returns the state and text of a configuration under which a program refuses some packets of
+/// these captures; its default lets all of them pass.
 fn tightened(program: &str) -> Option<(&'static str, &'static str)> {
     match program {
         "policer" => Some(("Rates", "rate 0.0.0.0/0 16 4096\nrate ::/0 64 8192\n")),
@@ -186,7 +185,7 @@ fn tightened(program: &str) -> Option<(&'static str, &'static str)> {
     }
 }
 
-/// The outcome that such a program is there for.
+/// Returns the outcome that is the purpose of such a program.
 pub(crate) fn refusal(program: &str) -> Option<&'static str> {
     match program {
         "policer" => Some("over-rate"),
@@ -196,7 +195,7 @@ pub(crate) fn refusal(program: &str) -> Option<&'static str> {
     }
 }
 
-/// What left, out of tunnels, and with both directions of a connection in one flow again.
+/// Returns the output without tunnels, and with both directions of a connection in one flow.
 fn comparable(program: &str, output: &Path, service: Option<Ipv4Addr>) -> PathBuf {
     if program == "vxlan" {
         let comparable = output.with_extension("comparable.pcap");

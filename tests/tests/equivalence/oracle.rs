@@ -1,4 +1,4 @@
-//! Compares what a program does in many ways with what it does on the host alone.
+//! Compares the results of a program in many ways with those of the host alone.
 
 use std::path::{Path, PathBuf};
 
@@ -12,10 +12,10 @@ use crate::programs::{in_time, program, splits};
 use crate::table::{Row, Table};
 use crate::way::{Feed, Left, Way};
 
-/// Programs whose flows come back now and then for a state at the host.
+/// Programs with flows that return now and then for a state at the host.
 const PUNTING: [&str; 6] = ["nat", "carrier-nat", "nat64", "bridge", "chain", "ledger"];
 
-/// Asked about one program.
+/// The oracle for one program.
 pub(crate) struct Oracle {
     program: &'static str,
     plans: Vec<&'static str>,
@@ -38,7 +38,7 @@ impl Oracle {
         Self { program, plans, room, inputs }
     }
 
-    /// Every plan, every kind of NIC, every capture; then moves by chance.
+    /// Runs every plan, every kind of NIC and every capture, and then random moves.
     pub(crate) fn ask(&self) {
         let mut nics = vec!["native"];
         match workshop::emulator() {
@@ -50,7 +50,7 @@ impl Oracle {
             self.plans.iter().copied().filter(|plan| self.splits(plan)).collect();
         for plan in &self.plans {
             for nic in ["off"].iter().chain(&nics) {
-                // With pauses they run where flows move by chance, too, below.
+                // The random moves below also run with pauses.
                 let moves = splitting.contains(plan) && *nic != "off";
                 let paced = moves && workshop::is_full();
                 let feeds: &[Feed] = if paced { &Feed::BOTH } else { &[Feed::Whole] };
@@ -79,8 +79,8 @@ impl Oracle {
         row
     }
 
-    /// Rounds over all captures, each from another seed, until enough packets came and enough flows
-    /// moved.
+    /// Runs rounds over all captures, each with another seed, until enough packets came and enough
+    /// flows moved.
     fn ask_by_chance(&self, plans: &[&'static str], nic: &'static str, table: &mut Table) {
         let goal = Goal::stated();
         let mut all = Row::default();
@@ -104,8 +104,8 @@ impl Oracle {
         for (way, row) in &rows {
             let of = format!("{}, {way}", self.program);
             assert!(row.held > 0, "{of}: no packet waited for its flow");
-            // A punt that has to wait punts again at its turn: there may be more of them than flows
-            // that come back by them.
+            // A punt that waits punts again at its turn, so there may be more punts than flows that
+            // return by them.
             assert!(row.moves > row.punts, "{of}: {} moves, {} punts", row.moves, row.punts);
             table.add(self.program, *way, row);
         }
@@ -118,7 +118,7 @@ impl Oracle {
         );
     }
 
-    /// Runs it, and compares what it leaves.
+    /// Runs the program, and compares the results.
     fn run(&self, way: Way, input: &Input, row: &mut Row) -> Left {
         let output = self.room.join("out.pcap");
         let left = way.run(self.program, &input.capture, input.config.as_deref(), output);
@@ -150,7 +150,7 @@ impl Oracle {
         comparer::compare(of, expected, found);
     }
 
-    /// That a plan is followed at all.
+    /// Asserts that the run follows its plan at all.
     fn is_not_vacuous(&self, way: Way, row: &Row) {
         let of = format!("{}, {way}", self.program);
         match (way.plan, way.nic) {

@@ -1,8 +1,8 @@
-//! Which packets leave in the order they came in, where that isn't the two directions of a
-//! connection.
+//! Groups of packets that leave in their order of arrival, for programs with groups other than the
+//! two directions of a connection.
 //!
-//! Packets that share a group have an order among them, and no others do: under a source's key the
-//! two directions of a connection are two flows, and each may be at another side.
+//! Only packets that share a group have an order: under a source's key the two directions of a
+//! connection are two flows, and each may be at another side.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -13,22 +13,22 @@ use cora_traffic::is_inside;
 
 use crate::input::ip;
 
-/// What a program's packets belong together by, where that is coarser than a connection.
+/// The group of a program's packets, if it is coarser than a connection.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Group {
     Source,
     Inside,
     /// A pair of stations.
     Link,
-    /// Packets of a flow in one direction: the other is in a tunnel.
+    /// Packets of a flow in one direction: the other direction is in a tunnel.
     OneWay,
 }
 
-/// The packets of each group; those without an address are one more.
+/// The packets of each group; those without an address are one more group.
 type Groups = BTreeMap<Option<[Address; 2]>, Vec<Vec<u8>>>;
 
 impl Group {
-    /// That of the program with this name; `None` for connections.
+    /// Returns the group of the program with this name; `None` for connections.
     pub(crate) fn of(program: &str) -> Option<Self> {
         match program {
             "policer" | "port-scan" => Some(Self::Source),
@@ -39,8 +39,8 @@ impl Group {
         }
     }
 
-    /// Where the port isn't known any more, both ends tell which is inside; when both are, they
-    /// stay together.
+    /// Returns the key of a packet's group. The port is unknown here, so the addresses show the
+    /// inside end. If both ends are inside, both form the key.
     fn ends(self, packet: &Packet<'_>) -> Option<[Address; 2]> {
         if matches!(self, Self::Link) {
             let mut ends = [packet.mac_source().ok()?, packet.mac_destination().ok()?].map(station);
@@ -48,7 +48,7 @@ impl Group {
             return Some(ends);
         }
         let (source, destination) = match packet.five_tuple() {
-            // Whichever router sent it.
+            // Independent of the router that sent it.
             Ok(flow) if packet.is_icmp_error() && matches!(self, Self::Inside) => {
                 (flow.source, flow.destination)
             }
@@ -72,7 +72,7 @@ impl Group {
         groups
     }
 
-    /// Each group's packets are the same, in the same order.
+    /// Asserts that each group has the same packets in the same order.
     #[track_caller]
     pub(crate) fn compare(self, of: &str, expected: &Path, found: &Path) {
         let (expected, found) = (self.packets(expected), self.packets(found));
@@ -89,12 +89,12 @@ impl Group {
     }
 }
 
-/// An Ethernet address in the place of an IP address.
+/// Returns an Ethernet address as an IP address.
 fn station(mac: [u8; 6]) -> Address {
     Address::v6(mac.iter().fold(0_u128, |bits, octet| bits << 8 | u128::from(*octet)).to_be_bytes())
 }
 
-/// The ends, made others by the ports and the protocol, if there are any.
+/// Returns the ends, changed by the ports and the protocol, if there are any.
 fn one_way(packet: &Packet<'_>, [source, destination]: [Address; 2]) -> [Address; 2] {
     let Ok(flow) = packet.five_tuple() else { return [source, destination] };
     let with = |address: Address, port: u16| {

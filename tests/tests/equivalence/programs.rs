@@ -1,4 +1,4 @@
-//! What is run: programs, each built under several plans.
+//! The programs of the oracle, each built under several plans.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,28 +10,28 @@ use cora_tests::workshop::{self, Programs};
 
 /// The NIC owns at most half of the flows.
 pub(crate) const HALF: &str = "half";
-/// What the search finds for a NIC and a traffic.
+/// The result of the search for a NIC and a traffic.
 pub(crate) const SEARCHED: &str = "searched";
 
-/// The plans beside `split`, and what is run under each: of the examples only where all is tested.
+/// The plans beside `split`, and the programs under each; the examples only in a full run.
 const UNDER_OTHERS: [(&str, &[&str]); 4] = [
     ("host-only", &workshop::EXAMPLES),
     ("nic-only", &workshop::FIRST),
     (HALF, &["firewall", "nat"]),
     (SEARCHED, &["nat", "policer"]),
 ];
-/// As above, but always: it leaves much to take back.
+/// The plans of the ledger, also in a quick run: it has many changes to revert.
 const LEDGER: (&str, [&str; 3]) = ("ledger", ["host-only", "nic-only", HALF]);
-/// As above.
+/// The plans of the program with fragments, in a full run.
 const FRAGMENTS: (&str, [&str; 2]) = ("fragments", ["host-only", "nic-only"]);
 
-/// The plans that a run of some minutes leaves out of these.
+/// Returns the plans that a quick run keeps of these.
 pub(crate) fn in_time(program: &str, plans: &[&'static str]) -> Vec<&'static str> {
     let all = workshop::is_full() || program == LEDGER.0;
     plans.iter().copied().filter(|plan| all || *plan == "split").collect()
 }
 
-/// The program of this name under this plan.
+/// Returns the program of this name under this plan.
 pub(crate) fn program(plan: &str, name: &str) -> &'static Path {
     static BUILT: [OnceLock<Programs>; 4] = [const { OnceLock::new() }; 4];
     if plan == "split" {
@@ -52,14 +52,14 @@ fn names(plan: &str, examples: &[&'static str]) -> Vec<&'static str> {
     names
 }
 
-/// Whether flows move under its plan.
+/// Returns whether flows move under the program's plan.
 pub(crate) fn splits(program: &Path) -> bool {
     let mut command = Command::new(program);
     let plan = run(command.arg("plan"), Duration::from_secs(30)).well("plan").json();
     plan["sides"] == "split"
 }
 
-/// What states a plan, for a build.
+/// Returns the statement of a plan, for a build.
 fn statement(plan: &str) -> PathBuf {
     match plan {
         HALF | SEARCHED => workshop::root().join(format!("tests/plans/{plan}.toml")),

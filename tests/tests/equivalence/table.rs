@@ -1,4 +1,4 @@
-//! What ran.
+//! The table of the runs.
 
 use std::fmt::Write as _;
 

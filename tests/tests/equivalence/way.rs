@@ -1,4 +1,4 @@
-//! One way of running a program on an input, and what it leaves.
+//! One way of running a program on an input, and its results.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -11,13 +11,13 @@ use serde_json::Value;
 
 use crate::programs::program;
 
-/// A run takes seconds; a hang is none.
+/// Upper bound on a run, which takes seconds; a longer one hangs.
 pub(crate) const LIMIT: Duration = Duration::from_mins(2);
 
-/// How a capture comes in.
+/// The speed of a capture's input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Feed {
-    /// As fast as it can be read: most packets of a flow are there before it could move.
+    /// At full speed: most packets of a flow are there before it could move.
     Whole,
     /// With pauses, in which flows move.
     Paced,
@@ -27,18 +27,18 @@ impl Feed {
     pub(crate) const BOTH: [Self; 2] = [Self::Whole, Self::Paced];
 }
 
-/// How a program is run.
+/// The plan, NIC and input of a run.
 #[derive(Clone, Copy)]
 pub(crate) struct Way {
     pub(crate) plan: &'static str,
     pub(crate) nic: &'static str,
     pub(crate) feed: Feed,
-    /// Flows move by chance, from this seed; else as the plan says.
+    /// Seed of random moves of flows; otherwise the plan decides.
     pub(crate) moves: Option<u64>,
 }
 
 impl Way {
-    /// What all others of a program are compared with.
+    /// Returns the way that is the baseline of all others.
     pub(crate) fn baseline() -> Self {
         let plan = workshop::plan_of_host_alone();
         Self { plan, nic: "off", feed: Feed::Whole, moves: None }
@@ -81,7 +81,7 @@ impl fmt::Display for Way {
     }
 }
 
-/// What one run left: its report, what it put out, and the final state.
+/// The results of one run: its report, its output, and the final state.
 pub(crate) struct Left {
     pub(crate) report: Value,
     pub(crate) output: PathBuf,
@@ -94,7 +94,7 @@ impl Left {
         number.unwrap_or_else(|| panic!("no number {pointer} in {:#}", self.report))
     }
 
-    /// Every packet has one outcome, and was handled on one side.
+    /// Asserts that every packet has one outcome and was handled on one side.
     #[track_caller]
     pub(crate) fn accounts_for_all(&self, of: &str) {
         let outcomes = self.report["outcomes"].as_object();

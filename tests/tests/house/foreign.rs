@@ -1,6 +1,6 @@
-//! What comes in from outside, against deny.toml: under which terms, and whether twice.
+//! Packages from outside, against deny.toml: their licences, and duplicates.
 //!
-//! cargo-deny judges the same file by more, and takes longer to come by. This needs nothing but
+//! cargo-deny checks the same file by more rules, and takes longer to install. This needs only
 //! cargo.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,8 +17,8 @@ pub(crate) struct Foreign {
 }
 
 impl Foreign {
-    /// Reads `name v1.2.3|MIT OR Apache-2.0`; none for packages of the workspace, which have a path
-    /// behind the version.
+    /// Reads `name v1.2.3|MIT OR Apache-2.0`; `None` for packages of the workspace, which have a
+    /// path behind the version.
     fn read(line: &str) -> Option<Self> {
         let (package, licence) = line.split_once('|')?;
         let mut words = package.split(' ');
@@ -28,9 +28,9 @@ impl Foreign {
         (!is_ours).then_some(Self { name, version, licence })
     }
 
-    /// Whether its terms are among the allowed ones.
+    /// Returns whether its licence is allowed.
     pub(crate) fn is_allowed(&self, allowed: &BTreeSet<String>) -> bool {
-        // The slash of old manifests is an OR.
+        // In old manifests a slash means OR.
         let expression = self.licence.replace('/', " OR ");
         let spaced = expression.replace('(', " ( ").replace(')', " ) ");
         let words: Vec<&str> = spaced.split_whitespace().collect();
@@ -39,7 +39,7 @@ impl Foreign {
     }
 }
 
-/// `one OR another`, up to a bracket that closes.
+/// Reads `one OR another`, up to a closing bracket.
 fn any(words: &mut &[&str], allowed: &BTreeSet<String>) -> bool {
     let mut good = all(words, allowed);
     while let ["OR", rest @ ..] = words {
@@ -49,7 +49,7 @@ fn any(words: &mut &[&str], allowed: &BTreeSet<String>) -> bool {
     good
 }
 
-/// `one AND another`, each a licence, or something in brackets.
+/// Reads `one AND another`, each a licence or an expression in brackets.
 fn all(words: &mut &[&str], allowed: &BTreeSet<String>) -> bool {
     let mut good = true;
     loop {
@@ -78,19 +78,19 @@ fn all(words: &mut &[&str], allowed: &BTreeSet<String>) -> bool {
     }
 }
 
-/// Packages from outside: with those that only tests need, or without.
+/// Returns the packages from outside; `edges` decides about those for tests.
 pub(crate) fn foreign(edges: &str) -> BTreeSet<Foreign> {
     let format = ["--prefix", "none", "--format", "{p}|{l}"];
     let words = ["tree", "--workspace", "--locked", "--offline", "--edges", edges];
     let tree = cargo(&[&words[..], &format].concat());
-    // A subtree that was shown before ends in a star.
+    // A repeated subtree ends in a star.
     tree.lines().filter_map(|line| Foreign::read(line.trim_end_matches(" (*)"))).collect()
 }
 
-/// What deny.toml says.
+/// The rules of deny.toml.
 pub(crate) struct Policy {
     pub(crate) licences: BTreeSet<String>,
-    /// Which may be there twice.
+    /// Packages that may occur twice.
     pub(crate) twice: BTreeSet<String>,
 }
 
@@ -109,7 +109,7 @@ impl Policy {
     }
 }
 
-/// Names with the versions there are, where those are several.
+/// Returns the names with several versions, and these versions.
 pub(crate) fn several(packages: &BTreeSet<Foreign>) -> BTreeMap<&str, BTreeSet<&str>> {
     let mut versions: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for package in packages {

@@ -13,7 +13,7 @@ pub(crate) struct Package {
     pub(crate) name: String,
     /// The text of its Cargo.toml.
     pub(crate) manifest: String,
-    /// The first files of its library and its binaries.
+    /// The root files of its library and its binaries.
     pub(crate) roots: Vec<String>,
     pub(crate) dependencies: Vec<Dependency>,
     pub(crate) is_example: bool,
@@ -29,7 +29,7 @@ pub(crate) struct Dependency {
     is_for_tests: bool,
 }
 
-/// One package of ours depends on another, other than for its tests.
+/// A dependency between two packages of ours, other than for tests.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Arrow {
     pub(crate) from: String,
@@ -83,7 +83,7 @@ pub(crate) fn packages() -> Vec<Package> {
     list(&metadata["packages"]).iter().map(Package::of).collect()
 }
 
-/// The arrows that ARCHITECTURE.md draws.
+/// Returns the arrows that ARCHITECTURE.md draws.
 pub(crate) fn arrows() -> BTreeSet<Arrow> {
     let page = File::read("ARCHITECTURE.md").text;
     let (_, after) = page.split_once("\nArrows").expect("a paragraph about arrows");
@@ -112,7 +112,7 @@ pub(crate) fn arrows() -> BTreeSet<Arrow> {
         .collect()
 }
 
-/// `a, [feature f, not there] b` are `a`, and `b` behind a feature.
+/// Reads `a, [feature f, not there] b` as `a`, and `b` behind a feature.
 fn ends(text: &str) -> BTreeMap<String, bool> {
     let mut ends = BTreeMap::new();
     let mut rest = text.trim();
@@ -135,7 +135,7 @@ pub(crate) fn cargo(arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).expect("cargo writes UTF-8")
 }
 
-/// A path inside the repository.
+/// Returns a path relative to the repository.
 fn local(path: &str) -> String {
     let inside = Path::new(path).strip_prefix(root()).expect("a path inside the repository");
     inside.to_string_lossy().into_owned()

@@ -1,4 +1,4 @@
-//! The files of the repository, and what in them is code.
+//! The files of the repository, and their code.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ pub(crate) struct File {
     /// From the repository's root, with `/` between the parts.
     pub(crate) path: String,
     pub(crate) text: String,
-    /// The text without comments, its literals empty; lines are where they were.
+    /// The text without comments and with empty literals; lines keep their numbers.
     pub(crate) code: String,
 }
 
@@ -16,13 +16,13 @@ pub(crate) struct Function {
     pub(crate) lines: usize,
 }
 
-/// The repository.
+/// Returns the root of the repository.
 pub(crate) fn root() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     here.parent().expect("the tests are a member of the workspace").to_owned()
 }
 
-/// Every text file, in order of path, that Cargo did not make.
+/// Returns every text file that Cargo did not make, in order of path.
 pub(crate) fn files() -> Vec<File> {
     let mut paths = Vec::new();
     walk(&root(), &mut paths);
@@ -30,7 +30,7 @@ pub(crate) fn files() -> Vec<File> {
     paths.into_iter().filter_map(|path| File::open(&path)).collect()
 }
 
-/// The Rust files, but for those that are wrong on purpose.
+/// Returns the Rust files, except those that are wrong on purpose.
 pub(crate) fn rust() -> impl Iterator<Item = File> {
     let rust = files().into_iter().filter(|file| file.is_of("rs"));
     rust.filter(|file| !file.path.starts_with("tests/ui/"))
@@ -73,7 +73,7 @@ impl File {
         self.path.split('/').any(|part| part == "tests" || part == "tests.rs")
     }
 
-    /// The file without what is only there for its tests.
+    /// Returns the file without the items for its tests.
     pub(crate) fn without_tests(mut self) -> Self {
         const MARK: &str = "#[cfg(test)]\n";
         while let Some(at) = self.code.find(MARK) {
@@ -83,7 +83,7 @@ impl File {
         self
     }
 
-    /// The numbers of the lines whose code has a word.
+    /// Returns the numbers of the lines with a word in their code.
     pub(crate) fn words(&self, word: &str) -> Vec<usize> {
         let is_part = |letter: char| letter.is_alphanumeric() || letter == '_';
         let has = |line: &str| line.split(|letter| !is_part(letter)).any(|part| part == word);
@@ -100,14 +100,14 @@ impl File {
     }
 }
 
-/// A function, given what stands behind its `fn`; none if it has no body.
+/// Reads a function from the text behind its `fn`; `None` if it has no body.
 fn function(rest: &str) -> Option<Function> {
     let name = rest.split(|letter: char| !letter.is_alphanumeric() && letter != '_').next()?;
     let body = item(rest).filter(|item| item.ends_with('}'))?;
     Some(Function { name: name.to_owned(), lines: body.lines().count() })
 }
 
-/// The item that begins here, up to its semicolon or closing brace.
+/// Returns the item that begins here, up to its semicolon or closing brace.
 fn item(rest: &str) -> Option<&str> {
     let mut depth = 0_usize;
     for (at, letter) in rest.char_indices() {
@@ -124,7 +124,7 @@ fn item(rest: &str) -> Option<&str> {
     None
 }
 
-/// Comments become blanks and literals become empty.
+/// Replaces comments by blanks, and empties literals.
 fn code(text: &str) -> String {
     let mut code = String::with_capacity(text.len());
     let mut rest = text;
@@ -138,7 +138,7 @@ fn code(text: &str) -> String {
     code
 }
 
-/// The length of the comment or literal that begins here, and what stands for it.
+/// Returns the length of the comment or literal that begins here, and its replacement.
 fn skipped(rest: &str) -> Option<(usize, &'static str)> {
     if rest.starts_with("//") {
         return Some((rest.find('\n').unwrap_or(rest.len()), ""));
@@ -163,7 +163,7 @@ fn skipped(rest: &str) -> Option<(usize, &'static str)> {
     is_literal.then(|| (closing(rest, '\''), "' '"))
 }
 
-/// The length of a literal up to and with its closing quote.
+/// Returns the length of a literal, with its closing quote.
 fn closing(literal: &str, quote: char) -> usize {
     let mut escaped = false;
     for (at, letter) in literal.char_indices().skip(1) {

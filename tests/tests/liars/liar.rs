@@ -1,5 +1,5 @@
-//! Writes in the place of a NIC half what no sound one writes: it has the region's file, and all
-//! that a NIC half that was taken over could do there.
+//! Writes in the place of a NIC half. It holds the region's file, and can do everything there that
+//! a compromised NIC half could do.
 
 use std::fs::{File, OpenOptions};
 use std::os::fd::AsRawFd as _;
@@ -27,7 +27,7 @@ pub(crate) const WIRE_OUT: usize = 1;
 pub(crate) const PUNT: usize = 2;
 pub(crate) const BACK: usize = 3;
 
-/// So many bytes, of one kind of words.
+/// Returns `length` bytes, of one kind of words.
 fn bytes(draw: &mut Draw, length: u64) -> Vec<u8> {
     let kind = draw.below(4);
     let word = |draw: &mut Draw| match kind {
@@ -42,26 +42,26 @@ fn bytes(draw: &mut Draw, length: u64) -> Vec<u8> {
     bytes
 }
 
-/// What a liar writes.
+/// A kind of lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Lie {
     /// A word anywhere in the region.
     Word,
-    /// A word of what a region begins with.
+    /// A word of a region's header.
     Header,
     /// An index of a ring.
     Index,
     /// A whole record on the ring to the host.
     Punt,
-    /// One that stood there, a little changed.
+    /// A record that was on the ring, a little changed.
     Replay,
     /// A whole record on the ring to the wire.
     WireOut,
-    /// What the NIC half says of itself.
+    /// The NIC half's status of itself.
     Status,
-    /// A region that nobody made.
+    /// A generation without a region.
     Succession,
-    /// Packets for the host, and nothing is taken of what comes back.
+    /// Packets for the host, while it reads none of the answers.
     Flood,
 }
 
@@ -79,21 +79,21 @@ impl Lie {
     ];
 }
 
-/// Somebody who has what a NIC half has.
+/// A process with the resources of a NIC half.
 pub(crate) struct Liar {
     _file: File,
     words: &'static [AtomicU64],
     layout: RegionLayout,
     plan: u64,
-    /// The file has one region, as a run on a capture makes one.
+    /// Whether the file has one region, as in a run on a capture.
     single: bool,
-    /// Records that were seen.
+    /// Records that it has seen.
     seen: Vec<(u16, Vec<u8>)>,
     number: u64,
 }
 
 impl Liar {
-    /// In the place of this NIC half.
+    /// Takes the place of this NIC half.
     pub(crate) fn of(nic: u32) -> Self {
         let words = words_of(nic);
         let number = |at: usize| words.get(at).and_then(|word| word.parse().ok()).unwrap_or(0);
@@ -110,7 +110,7 @@ impl Liar {
         Self { _file: file, words, layout, plan, single, seen: Vec::new(), number: 1 << 40 }
     }
 
-    /// The region of this generation.
+    /// Returns the region of this generation.
     fn region_of(&self, generation: u64) -> Region {
         let (plan, seed) = (self.plan, HashSeed(0));
         let identity = Identity { plan, generation, seed, resident: false, afresh: false };
@@ -119,7 +119,7 @@ impl Liar {
         Region::known(place, &self.layout, identity).expect("it is long enough")
     }
 
-    /// The current one, or what is said to be.
+    /// Returns the region that the file declares current.
     pub(crate) fn region(&self) -> Region {
         self.region_of(generation::current(self.words))
     }
@@ -128,18 +128,19 @@ impl Liar {
         self.region().rings()
     }
 
-    /// A record on the ring to the host, behind all that the NIC half wrote: that one has to stand
-    /// still meanwhile, or else it makes nonsense of both. Whether there was room.
+    /// Puts a record on the ring to the host, behind all records of the NIC half, and returns
+    /// whether there was room. The NIC half must be stopped meanwhile, or the writes of both
+    /// collide.
     pub(crate) fn tells_host(&self, kind: u16, bytes: &[u8]) -> bool {
         push(&mut self.behind(PUNT), kind, bytes)
     }
 
-    /// The same on the ring to the wire.
+    /// Puts a record on the ring to the wire.
     pub(crate) fn tells_wire(&self, kind: u16, bytes: &[u8]) -> bool {
         push(&mut self.behind(WIRE_OUT), kind, bytes)
     }
 
-    /// Moves the NIC's index of this ring to where it can't be.
+    /// Moves the NIC's index of this ring to an impossible place.
     pub(crate) fn moves_index(&self, ring: usize) -> bool {
         let own = usize::from(ring == BACK || ring == WIRE_IN);
         let index = self.index_words(ring)[own];
@@ -147,8 +148,8 @@ impl Liar {
         true
     }
 
-    /// A writer behind the last record of this ring. A NIC half that is stopped amid its work has
-    /// not said where that is, so it is looked for.
+    /// Returns a writer behind the last record of this ring. A stopped NIC half may not have
+    /// published that place, so this searches for it.
     fn behind(&self, ring: usize) -> Producer<SharedMemory> {
         let rings = self.rings();
         let memory = if ring == PUNT { rings.punt } else { rings.wire_out };
@@ -156,14 +157,14 @@ impl Liar {
         let mut buffer = vec![0; 1 << 17];
         while reader.pop(&mut buffer).is_ok_and(|popped| popped.is_some()) {}
         let [head, tail] = self.index_words(ring).map(|at| &self.words[at]);
-        // What it read is the host's all the same.
+        // The records it read still belong to the host.
         let before = tail.load(Ordering::Relaxed);
         reader.release();
         head.store(tail.swap(before, Ordering::Relaxed), Ordering::Relaxed);
         Producer::new(memory)
     }
 
-    /// Where writer and reader of this ring say how far they are.
+    /// Returns the words of this ring with the positions of writer and reader.
     fn index_words(&self, ring: usize) -> [usize; 2] {
         let generation = generation::current(self.words);
         let base = if generation % 2 == 1 || generation == 0 { 0 } else { self.words.len() / 2 };
@@ -176,16 +177,16 @@ impl Liar {
     pub(crate) fn beats(&self) {
         let region = self.region();
         region.nic_beats(region.nic_heartbeat().wrapping_add(1));
-        // Nobody believes what stands here.
+        // No process trusts this word.
         region.host_beats(region.host_heartbeat().wrapping_add(1));
     }
 
-    /// The NIC half is not here yet, for all that is said.
+    /// Claims that the NIC half has not arrived yet.
     pub(crate) fn hides(&self) {
         self.region().set_nic_status(NicStatus::Starting);
     }
 
-    /// A packet of 1,400 bytes that the host has to handle.
+    /// Returns a packet of 1,400 bytes that the host has to handle.
     fn packet(&mut self, draw: &mut Draw) -> Vec<u8> {
         self.number += 1;
         let mut frame = vec![2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 8, 0];
@@ -203,13 +204,13 @@ impl Liar {
         Message::Frames(Frames::Punt { stamp, frame: &frame }).encode(|_, parts| parts.concat())
     }
 
-    /// Packets for the host, one burst after the other, as far as its ring has room.
+    /// Writes bursts of packets for the host, as far as its ring has room.
     pub(crate) fn floods(&mut self, draw: &mut Draw) {
         let mut ring = self.behind(PUNT);
         for _ in 0..64 {
             for _ in 0..32 {
                 let packet = self.packet(draw);
-                // What there is no room for is left out.
+                // Packets without room are left out.
                 let _pushed = ring.push(Kind::Punt.number(), &[&packet]);
             }
             ring.publish();
@@ -217,7 +218,7 @@ impl Liar {
         }
     }
 
-    /// Writes something of this kind.
+    /// Writes a lie of this kind.
     pub(crate) fn lies(&mut self, lie: Lie, draw: &mut Draw) {
         let any = |draw: &mut Draw| if draw.below(3) > 0 { draw.next() } else { draw.below(6) };
         match lie {
@@ -274,7 +275,7 @@ impl Liar {
         self.beats();
     }
 
-    /// A record that stood on a ring, changed a little.
+    /// Writes a record that was on a ring, changed a little.
     fn replays(&mut self, draw: &mut Draw) {
         let rings = self.rings();
         let ring = if draw.below(4) > 0 { rings.punt } else { rings.back };
@@ -303,7 +304,7 @@ impl Liar {
     }
 }
 
-/// Whether there was room.
+/// Pushes a record, and returns whether there was room.
 fn push(ring: &mut Producer<SharedMemory>, kind: u16, bytes: &[u8]) -> bool {
     let pushed = ring.push(kind, &[bytes]).is_ok();
     ring.publish();

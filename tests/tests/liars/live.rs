@@ -1,4 +1,4 @@
-//! A live run on traffic from memory, its halves, and what it says.
+//! A live run on traffic from memory, its halves, and its report.
 
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
@@ -11,21 +11,22 @@ use cora_tests::workshop::room;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-/// A half is there, or what was asked for is done, well before this.
+/// Upper bound on the start of a half and on an answer.
 pub(crate) const SOON: Duration = Duration::from_secs(20);
 
-/// A run works before this, whatever its NIC did: one that begins has 30 s to come to its region.
+/// Upper bound on the time until a run works after any deed of its NIC: a new one has 30 s to reach
+/// its region.
 const WORKS: Duration = Duration::from_secs(50);
 
-/// The run, and where it can be asked.
+/// The run, and its control socket.
 pub(crate) struct Live {
-    /// Until it was ended.
+    /// The process, until its end.
     running: Cell<Option<Running>>,
     supervisor: u32,
     socket: PathBuf,
 }
 
-/// How a run ended.
+/// The end of a run.
 #[derive(Debug)]
 pub(crate) struct Ended {
     pub(crate) report: Value,
@@ -33,7 +34,7 @@ pub(crate) struct Ended {
 }
 
 impl Live {
-    /// Starts it, with these options more, and waits until it works.
+    /// Starts a run with these further options, and waits until it works.
     pub(crate) fn start(name: &str, program: &Path, words: &[&str]) -> Self {
         let socket = room(&format!("liars-{name}")).join("control");
         let mut command = Command::new(program);
@@ -54,7 +55,7 @@ impl Live {
         assert!(works, "{:?}, {:#?}", self.status(), self.last_words());
     }
 
-    /// How it ended, if it did.
+    /// Returns the end of the run, if it has ended.
     fn last_words(&self) -> Option<process::Ended> {
         let running = if self.is_alive() { None } else { self.running.take() };
         running.map(|running| running.end(SOON))
@@ -68,7 +69,7 @@ impl Live {
         self.status()?["works"].as_bool()
     }
 
-    /// Frames that left so far.
+    /// Returns the number of frames that left so far.
     pub(crate) fn left(&self) -> u64 {
         self.status().and_then(|status| status["packets_out"].as_u64()).unwrap_or(0)
     }
@@ -77,7 +78,7 @@ impl Live {
         self.supervisor
     }
 
-    /// The process of a half, once it is there.
+    /// Waits for the process of a half, and returns it.
     pub(crate) fn half(&self, half: &str) -> u32 {
         let mut found = None;
         wait_until(SOON, || {
@@ -91,7 +92,7 @@ impl Live {
         })
     }
 
-    /// Waits until another process is this half, and both work; which one.
+    /// Waits until a new process is this half and both work, and returns it.
     pub(crate) fn next(&self, half: &str, before: u32) -> u32 {
         let mut now = before;
         let came = wait_until(SOON, || {
@@ -107,7 +108,7 @@ impl Live {
             .is_ok_and(|stat| !stat.contains(") Z"))
     }
 
-    /// Waits until frames pass, ends the run, and checks that each has an outcome.
+    /// Waits until frames pass, ends the run, and checks that each frame has an outcome.
     pub(crate) fn end(self) -> Ended {
         self.wait_until_it_works();
         let before = self.left();
@@ -115,7 +116,7 @@ impl Live {
         self.stop()
     }
 
-    /// Ends the run, whether it works or not.
+    /// Ends the run, in any state.
     pub(crate) fn stop(self) -> Ended {
         signal(self.supervisor, Signal::INT);
         let ended = self.running.take().expect("it ends once").end(3 * SOON);
@@ -130,7 +131,7 @@ impl Live {
     }
 }
 
-/// A test that fails leaves no run behind.
+/// A failing test leaves no run behind.
 impl Drop for Live {
     fn drop(&mut self) {
         if self.running.get_mut().is_some() {
@@ -147,17 +148,17 @@ impl Ended {
 
 pub(crate) fn signal(process: u32, signal: Signal) {
     let process = Pid::from_raw(process.cast_signed()).expect("a process");
-    // It may have ended meanwhile.
+    // The process may have ended meanwhile.
     let _sent = kill_process(process, signal);
 }
 
-/// The words that a process was started with.
+/// Returns the command line of a process.
 pub(crate) fn words_of(process: u32) -> Vec<String> {
     let line = std::fs::read(format!("/proc/{process}/cmdline")).unwrap_or_default();
     line.split(|byte| *byte == 0).map(|word| String::from_utf8_lossy(word).into_owned()).collect()
 }
 
-/// Kilobytes of memory that a process has.
+/// Returns the resident memory of a process, in kilobytes.
 pub(crate) fn resident(process: u32) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));

@@ -1,12 +1,12 @@
-//! The examples, each built under the plan that splits; where all is tested, the first ones under
-//! those that put everything on one side, too.
+//! The examples, each built under the plan that splits; in a full run, the first ones also under
+//! the plans with everything on one side.
 
 use std::path::Path;
 use std::sync::OnceLock;
 
 use cora_tests::workshop::{self, EXAMPLES, FIRST, Programs};
 
-/// The program of this name under this plan, with checks of arithmetic and assertions.
+/// Returns the program of this name under this plan, with overflow checks and assertions.
 pub(crate) fn program(plan: &str, name: &str) -> &'static Path {
     static HOST_ONLY: OnceLock<Programs> = OnceLock::new();
     static NIC_ONLY: OnceLock<Programs> = OnceLock::new();

@@ -1,11 +1,10 @@
-//! IPFIX messages as RFC 7011 says that they are to be read. It shares no code with what writes
-//! them.
+//! A reader of IPFIX messages by RFC 7011. It shares no code with the writer.
 
 use std::collections::BTreeMap;
 
-/// Of an element, who gave its number, and the number.
+/// The enterprise number and the number of an element.
 pub(crate) type Id = (u32, u16);
-/// One record: its elements' values.
+/// The values of one record, by element.
 pub(crate) type Values = BTreeMap<Id, Vec<u8>>;
 
 /// Reads messages of one session.
@@ -23,7 +22,7 @@ struct Domain {
 }
 
 impl Decoder {
-    /// Messages one behind the other.
+    /// Reads consecutive messages.
     pub(crate) fn file(&mut self, mut bytes: &[u8]) {
         while !bytes.is_empty() {
             let length = usize::from(word(bytes, 2));
@@ -33,12 +32,12 @@ impl Decoder {
         }
     }
 
-    /// One message.
+    /// Reads one message.
     pub(crate) fn message(&mut self, message: &[u8]) {
         assert_eq!(word(message, 0), 10, "version");
         assert_eq!(usize::from(word(message, 2)), message.len(), "length");
         let domain = self.domains.entry(double(message, 12)).or_default();
-        // The sequence number says how many records came before.
+        // The sequence number counts the records before this message.
         assert_eq!(double(message, 8) as usize, domain.records, "sequence number");
         let mut sets = &message[16..];
         while !sets.is_empty() {

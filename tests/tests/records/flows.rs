@@ -1,5 +1,4 @@
-//! A capture of flows that end in every way, and what its records have to be, counted by what can
-//! be seen in its frames.
+//! A capture of flows that end in every way, and its expected records, counted from its frames.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -13,7 +12,7 @@ use cora_traffic::view::{Tuple, View};
 use crate::decoder::Values;
 
 const SECOND: u64 = 1_000_000_000;
-/// When the capture begins (ns since 1970).
+/// Time stamp of the first frame (ns since 1970).
 const BEGIN: u64 = 1_700_000_000 * SECOND;
 const FIN: u8 = 1;
 const SYN: u8 = 2;
@@ -22,7 +21,7 @@ const ACK: u8 = 16;
 const TCP: u8 = 6;
 const UDP: u8 = 17;
 
-/// A record, as it is compared.
+/// A record in the form of the comparison.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Row {
     tuple: Tuple,
@@ -39,7 +38,7 @@ pub(crate) struct Row {
 }
 
 impl Row {
-    /// Of a record that was read.
+    /// Converts a decoded record.
     pub(crate) fn of(values: &Values) -> Self {
         const REVERSE: u32 = 29305;
         let number = |enterprise, id| {
@@ -47,7 +46,8 @@ impl Row {
             value.iter().fold(0, |number, byte| number << 8 | u64::from(*byte))
         };
         let has = |enterprise, id| values.contains_key(&(enterprise, id));
-        // Of a way that no packet went there is no time to live, and of the way back nothing.
+        // A direction without packets has no time to live; a reply direction without packets has no
+        // field.
         let replies = if has(REVERSE, 2) { number(REVERSE, 2) } else { 0 };
         for (enterprise, packets) in [(0, number(0, 2)), (REVERSE, replies)] {
             for extreme in [52, 53] {
@@ -92,7 +92,7 @@ impl Row {
     }
 }
 
-/// What a program that keeps records has to tell of a capture.
+/// The expected records of a program that keeps records.
 #[derive(Default)]
 struct Expected {
     alive: BTreeMap<Tuple, (Row, u64)>,
@@ -171,7 +171,7 @@ impl Expected {
     }
 }
 
-/// Numbers by chance, the same for a seed.
+/// Random numbers that follow from a seed.
 struct Chance(u64);
 
 impl Chance {
@@ -182,16 +182,16 @@ impl Chance {
     }
 }
 
-/// Writes a capture of so many flows; gives the records that it has, sorted.
+/// Writes a capture of `flows` flows, and returns its expected records, sorted.
 pub(crate) fn write(path: &Path, seed: u64, flows: u16) -> Vec<Row> {
     let mut chance = Chance(seed);
     let mut packets = Vec::new();
     for number in 0..flows {
         flow(&mut chance, number, &mut packets);
     }
-    // Some are alive when the capture ends.
+    // Some flows are alive at the end of the capture.
     packets.retain(|(time, ..)| *time < BEGIN + 230 * SECOND);
-    // In whole milliseconds, as records tell times; flows take turns within one.
+    // In whole milliseconds, as in records; flows take turns within one.
     packets.sort();
     let mut writer = Writer::new(BufWriter::new(File::create(path).expect("a file")))
         .expect("its head is written");
@@ -206,7 +206,7 @@ pub(crate) fn write(path: &Path, seed: u64, flows: u16) -> Vec<Row> {
     expected.finish(now)
 }
 
-/// The packets of a flow: when, in which order, and the frame.
+/// Adds the packets of a flow: time, order, and frame.
 fn flow(chance: &mut Chance, number: u16, packets: &mut Vec<(u64, usize, Vec<u8>)>) {
     let (tcp, v6) = (chance.below(3) > 0, chance.below(3) == 0);
     let mut time = BEGIN + chance.below(240_000) * 1_000_000;
@@ -256,7 +256,7 @@ fn flow(chance: &mut Chance, number: u16, packets: &mut Vec<(u64, usize, Vec<u8>
     }
 }
 
-/// A frame of the flow with this number.
+/// Returns a frame of the flow with this number.
 fn frame(number: u16, reply: bool, tcp: bool, v6: bool, flags: u8, payload: usize) -> Vec<u8> {
     let transport = if tcp { 20 } else { 8 } + payload;
     let mut frame = vec![2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2];
