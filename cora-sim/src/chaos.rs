@@ -1,4 +1,4 @@
-//! One simulation after another, each from a seed of its own, on all processors.
+//! Runs one simulation after another on all processors, each from its own seed.
 //!
 //! ```
 //! let found = cora_sim::chaos::one(7);
@@ -27,21 +27,21 @@ use crate::random::Random;
 use crate::runtime::{self, Faults, Liar, Ran};
 use crate::traffic;
 
-/// One run of so many is under the controller.
+/// One in this many runs is under the controller.
 const ADAPTS_IN: u64 = 128;
-/// Violations that are kept, of however many.
+/// Maximum number of stored violations.
 const KEPT: usize = 20;
 
-/// What broke, and how to see it again.
+/// A violation, and the seed that reproduces it.
 #[derive(Clone, Debug)]
 pub struct Violation {
-    /// The run's.
+    /// Seed of the run.
     pub seed: u64,
-    /// What was not as it should be.
+    /// Description of the violation.
     pub what: String,
 }
 
-/// What all runs together did.
+/// Totals of all runs.
 #[derive(Clone, Debug, Default)]
 pub struct Summary {
     /// Runs.
@@ -50,13 +50,13 @@ pub struct Summary {
     pub packets: u64,
     /// Flows that moved.
     pub moves: u64,
-    /// Packets that were lost with a side that died.
+    /// Packets lost with a killed side.
     pub lost: u64,
-    /// What was done to the runs.
+    /// Faults of all runs.
     pub faults: Faults,
-    /// How many broke.
+    /// Runs with a violation.
     pub violated: u64,
-    /// The first of those.
+    /// The first violations, by seed.
     pub violations: Vec<Violation>,
 }
 
@@ -92,23 +92,23 @@ impl Summary {
     }
 }
 
-/// How long to go on: until either is reached.
+/// Limits of [`many`], which stops when either is reached.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// So long.
+    /// Maximum time.
     pub time: Duration,
-    /// So many runs.
+    /// Maximum number of runs.
     pub runs: u64,
 }
 
-/// The simulation that follows from a seed: its program, its packets, and all that is done to it.
-/// Whatever breaks, a panic too, is told.
+/// Runs the simulation of a seed, which determines the program, the packets and the faults. Returns
+/// any violation, also a panic, as an error.
 pub fn one(seed: u64) -> Result<Ran, String> {
     let mut random = Random::new(seed ^ 0x6368_616f_7300);
     let packets = 16 + random.below(48) as u32;
-    // They take some hundred times as long as the others.
+    // These runs take some hundred times as long as the others.
     let adapts = Random::new(seed ^ 0x6164_6170_7473).once_in(ADAPTS_IN);
-    // Drawn apart, so that older seeds mean what they did.
+    // A separate generator keeps the meaning of older seeds.
     let later = Random::new(seed ^ 0x6c61_7465_7200).below(32);
     let judges = Random::new(seed ^ 0x6a75_6467_6573).once_in(16);
     let run = match random.below(64) {
@@ -121,11 +121,11 @@ pub fn one(seed: u64) -> Result<Ran, String> {
         20..28 => program::<Balancer<Share<1024>>>,
         28..40 => program::<Firewall<Share<1024>>>,
         40..48 => program::<Inside<Share<1024>>>,
-        // Drawn apart, so that older seeds mean what they did.
+        // A separate generator keeps the meaning of older seeds.
         48..63 if Random::new(seed ^ 0x6c69_6172_7300).once_in(3) => lied_to,
         48..63 => killed,
-        // Seldom: it knows many thousands of flows, and making room for them takes longer than all
-        // the rest.
+        // Rare: it has room for many thousands of flows, and creating that takes longer than the
+        // run.
         _ => program::<Counting<Share<1024>>>,
     };
     let ran = catch_unwind(AssertUnwindSafe(|| run(seed, packets)));
@@ -136,8 +136,8 @@ pub fn one(seed: u64) -> Result<Ran, String> {
     })
 }
 
-/// Bytes that frames are filled up with: in two of seven cases so many that their heads go to the
-/// host alone. (Seeds that broke something before there were heads mean what they did.)
+/// Returns the bytes of filling for frames. In two of seven cases, frames are so long that only
+/// their heads go to the host. Seeds that found faults before heads existed keep their meaning.
 const fn filling(seed: u64) -> usize {
     if matches!(seed % 7, 3 | 5) { traffic::MIDDLE } else { 0 }
 }
@@ -148,20 +148,20 @@ fn program<A: SimApp>(seed: u64, packets: u32) -> Result<Ran, String> {
     runtime::run::<A>(&case, seed).map_err(|what| format!("{}: {what}", A::NAME))
 }
 
-/// Tables are full.
+/// Runs a program with full tables.
 fn full(seed: u64, packets: u32) -> Result<Ran, String> {
     let case = traffic::make_filled::<Crowded<Share<1024>>>(seed, packets, filling(seed));
     let ran = runtime::run_full::<Crowded<Share<1024>>>(&case, seed);
     ran.map_err(|what| format!("{}: {what}", Crowded::<Share<1024>>::NAME))
 }
 
-/// The controller decides which flows move.
+/// Runs under the controller, which decides the moves of flows.
 fn conducted(seed: u64, packets: u32) -> Result<Ran, String> {
     let ran = runtime::run_conducted::<Visiting<Share<1024>>>(seed, packets * 256);
     ran.map_err(|what| format!("{}, adaptive: {what}", Visiting::<Share<1024>>::NAME))
 }
 
-/// Sides are killed.
+/// Runs with kills of sides.
 fn killed(seed: u64, packets: u32) -> Result<Ran, String> {
     let case = traffic::make_filled::<Marking<Share<1024>>>(seed, packets, filling(seed));
     let kills = 1 + seed % 3;
@@ -169,7 +169,7 @@ fn killed(seed: u64, packets: u32) -> Result<Ran, String> {
     ran.map_err(|what| format!("{}, {kills} kills: {what}", Marking::<Share<1024>>::NAME))
 }
 
-/// A side lies.
+/// Runs with a side that lies.
 fn lied_to(seed: u64, packets: u32) -> Result<Ran, String> {
     let case = traffic::make_filled::<Marking<Share<1024>>>(seed, packets, filling(seed));
     let liar = if seed & 8 == 0 { Liar::Nic } else { Liar::Host };
@@ -178,7 +178,7 @@ fn lied_to(seed: u64, packets: u32) -> Result<Ran, String> {
     ran.map_err(|what| format!("{}, {liars} liars, {liar:?}: {what}", Marking::<Share<1024>>::NAME))
 }
 
-/// Runs the seeds from `first` on, on all processors; `tell` hears now and then how far it is, by
+/// Runs the seeds from `first` on, on all processors. Now and then calls `tell` with the numbers of
 /// runs and violations.
 pub fn many(first: u64, limits: Limits, tell: impl Fn(u64, u64) + Sync) -> Summary {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);

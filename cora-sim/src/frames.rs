@@ -1,26 +1,26 @@
-//! Frames: Ethernet, IPv4, and UDP, TCP or something without ports. The payload begins with a mark
-//! that says which flow the packet is of, whatever the handlers make of its addresses.
+//! Frames: Ethernet, IPv4, and UDP, TCP or a protocol without ports. The payload begins with a mark
+//! that identifies the packet's flow, even if the handlers rewrite its addresses.
 
 use cora_core::key::{Address, FiveTuple, protocol};
 use cora_core::packet::{Meta, Packet, checksum};
 
-/// What the packet asks of the handlers.
+/// Requests of a packet to the handlers.
 pub mod op {
     pub const NOTHING: u8 = 0;
     /// End the connection.
     pub const CLOSE: u8 = 1;
-    /// Reach for what only the host has, after writing.
+    /// Reach for host-only state, after a write.
     pub const ASK: u8 = 2;
     /// Give the connection another reply key.
     pub const MOVE: u8 = 3;
-    /// Make entries and take them out again within the packet.
+    /// Insert entries and remove them again within the packet.
     pub const CHURN: u8 = 4;
 }
 
 const HEADERS: usize = 14 + 20;
 const MARK: usize = 9;
 
-/// Bytes of a transport's header.
+/// Returns the bytes of a transport's header.
 const fn header_of(protocol: u8) -> usize {
     match protocol {
         protocol::TCP => 20,
@@ -59,27 +59,27 @@ pub fn frame(tuple: &FiveTuple, flow: u32, number: u32, op: u8, filling: usize) 
     bytes[mark..mark + 4].copy_from_slice(&flow.to_be_bytes());
     bytes[mark + 4..mark + 8].copy_from_slice(&number.to_be_bytes());
     bytes[mark + 8] = op;
-    // No two frames have the same rest.
+    // No two frames have the same filling.
     for (place, byte) in bytes[mark + MARK..].iter_mut().zip(number.to_be_bytes().iter().cycle()) {
         *place = *byte;
     }
     bytes
 }
 
-/// The flow that the frame was made for; of a frame that nobody here made, the last number.
+/// Returns the flow of a frame; `u32::MAX` if its payload is too short for a mark.
 pub fn flow_of(frame: &[u8]) -> u32 {
     let mut frame = frame.to_vec();
     let packet = Packet::new(&mut frame, Meta::default());
     packet.payload().first_chunk().map_or(u32::MAX, |mark| u32::from_be_bytes(*mark))
 }
 
-/// The number of the packet that the frame is.
+/// Returns the number of the frame's packet.
 pub fn number_in(frame: &[u8]) -> u32 {
     let mut frame = frame.to_vec();
     number_of(&Packet::new(&mut frame, Meta::default()))
 }
 
-/// Whether what stands behind the mark is what was put there: the rest of no other frame.
+/// Returns whether the filling behind the mark is the frame's own, not that of another frame.
 pub fn is_intact(frame: &[u8]) -> bool {
     let mut frame = frame.to_vec();
     let packet = Packet::new(&mut frame, Meta::default());
@@ -88,25 +88,25 @@ pub fn is_intact(frame: &[u8]) -> bool {
     filling.iter().zip(number.iter().cycle()).all(|(byte, of_number)| byte == of_number)
 }
 
-/// The tuple that a frame carries, if it has one.
+/// Returns the tuple of a frame, if it has one.
 pub fn tuple_of(frame: &[u8]) -> Option<FiveTuple> {
     let mut frame = frame.to_vec();
     Packet::new(&mut frame, Meta::default()).five_tuple().ok()
 }
 
-/// What the frame is marked with. It stands in the head: handlers ask for it, and may have no more.
+/// Returns the mark. It is in the head: handlers read it, and may have only the head.
 fn mark_of<'p>(packet: &'p Packet<'_>) -> &'p [u8] {
     let at = HEADERS + packet.protocol().map_or(0, header_of);
     packet.frame().get(at..at + MARK).unwrap_or_default()
 }
 
-/// The packet's number, as its mark says.
+/// Returns the packet's number from its mark.
 pub fn number_of(packet: &Packet<'_>) -> u32 {
     let number = mark_of(packet).get(4..).and_then(|rest| rest.first_chunk());
     number.map_or(0, |bytes| u32::from_be_bytes(*bytes))
 }
 
-/// What a packet asks of the handlers.
+/// Returns the packet's request to the handlers.
 pub fn op_of(packet: &Packet<'_>) -> u8 {
     mark_of(packet).get(8).copied().unwrap_or(op::NOTHING)
 }

@@ -1,4 +1,4 @@
-//! Makes halves, each in memory of its own, and lets them take what is on a queue.
+//! Creates halves, each in its own memory, and lets the host take messages from a queue.
 
 use cora_runtime::channel::Outbox;
 use cora_runtime::durability::ReplicaStore;
@@ -13,8 +13,8 @@ use crate::link::Ring;
 use crate::memory::Supply;
 use crate::replicas::Replicas;
 
-/// A host half that owns every flow; without a NIC it handles all packets itself. It must not
-/// outlive the supply.
+/// Creates a host half that owns every flow; without a NIC it handles all packets itself. It must
+/// not outlive the supply.
 pub(crate) fn host<A: SimApp>(supply: &mut Supply, seed: u64, nic: bool) -> HostHalf<A> {
     let mut app = A::new(&mut supply.lend(A::MEMORY, seed)).expect("memory");
     let mut memory = supply.lend(HostHalf::bytes(&mut app), seed);
@@ -23,7 +23,7 @@ pub(crate) fn host<A: SimApp>(supply: &mut Supply, seed: u64, nic: bool) -> Host
     half
 }
 
-/// A NIC half that owns no flow, with so many bytes for packets that wait. With `refuses`, its
+/// Creates a NIC half that owns no flow, with `hold` bytes for waiting packets. With `refuses`, its
 /// tables refuse entries at random. It must not outlive the supply.
 pub(crate) fn nic<A: SimApp>(
     supply: &mut Supply,
@@ -41,7 +41,7 @@ pub(crate) fn nic<A: SimApp>(
     half
 }
 
-/// Where the host sends, and keeps copies.
+/// The host's output, and its replicas.
 pub(crate) struct HostEnds<'a> {
     pub(crate) back: &'a mut Ring,
     pub(crate) copies: &'a mut Replicas,
@@ -59,7 +59,7 @@ impl HostOutbox for HostEnds<'_> {
     }
 }
 
-/// The host takes the next messages, at most so many.
+/// Lets the host take at most `most` messages.
 pub(crate) fn serve_host<A: SimApp>(
     host: &mut HostHalf<A>,
     punt: &mut Ring,

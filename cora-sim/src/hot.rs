@@ -1,5 +1,5 @@
-//! Traffic for a controller: packets come at a pace, a few flows have most of them, and which those
-//! are changes.
+//! Traffic for a controller: paced packets, most of them of a few popular flows, which change over
+//! time.
 
 use std::collections::BTreeMap;
 
@@ -13,11 +13,11 @@ use crate::frames::{address, frame, op};
 use crate::random::Random;
 use crate::traffic::{Case, case};
 
-/// When the first packet comes (ns).
+/// Start of the arrivals (ns).
 const BEGIN: u64 = 1_000_000;
 
-/// Makes a case of so many packets in so many phases, each with other popular flows, at another
-/// pace, more or less skewed.
+/// Makes a case of `count` packets in `phases` phases. Each phase has its own popular flows, pace
+/// and skew.
 pub fn make<A: SimApp>(seed: u64, count: u32, phases: u32) -> Case {
     let mut source = Source::new(seed, A::WISHES.flows, count.div_ceil(phases));
     case::<A>(seed, count, |number, left| source.next(number, left))
@@ -26,15 +26,15 @@ pub fn make<A: SimApp>(seed: u64, count: u32, phases: u32) -> Case {
 struct Source {
     random: Random,
     now: u64,
-    /// The flows' tuples, and their numbers from the most popular one on.
+    /// The flows' tuples, and their indices in order of popularity.
     tuples: Vec<FiveTuple>,
     ranks: Vec<usize>,
     /// Packets of a phase.
     phase: u32,
-    /// Between two packets, on average (ns).
+    /// Mean time between two packets (ns).
     distance: u64,
     skew: u32,
-    /// One packet of so many reaches for what only the host has.
+    /// One in this many packets reaches for host-only state.
     asks_in: u64,
 }
 
@@ -61,7 +61,7 @@ impl Source {
         }
     }
 
-    /// A rank below their number: with more skew it is lower.
+    /// Draws a rank below the number of flows: with more skew it is lower.
     fn rank(&mut self) -> usize {
         let flows = self.ranks.len() as u64;
         let drawn = (0..self.skew).map(|_| self.random.below(flows)).min();

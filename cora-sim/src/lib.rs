@@ -1,29 +1,29 @@
-//! Both halves of Cora in one process, under schedulers that decide who goes next.
+//! Both halves of Cora in one process, under schedulers that choose the next step.
 //!
-//! Everything that a run does follows from its seed: which packets come, what they ask of the
-//! program, in which order the sides are served, what is broken on purpose. A failing run tells its
-//! seed, and that seed fails again.
+//! A seed determines the whole run: the packets, their requests to the program, the order in which
+//! the sides are served, and the planted faults. A failing run reports its seed, and that seed
+//! fails again.
 //!
 //! | module | concept |
 //! | --- | --- |
-//! | [`apps`] | programs as the attributes would write them |
-//! | [`traffic`] | packets, and what a run on the host alone makes of them |
-//! | [`hot`] | packets at a pace, of flows whose popularity changes |
+//! | [`apps`] | programs as the attributes would generate them |
+//! | [`traffic`] | packets, and the results of a run on the host alone |
+//! | [`hot`] | paced packets, of flows with changing popularity |
 //! | [`frames`] | the packets' bytes |
 //! | [`chaos`] | one seed after another |
 //! | [`checker`] | all interleavings of a small scenario |
 //! | [`runtime`] | the whole runtime on real rings, with faults |
-//! | [`queues`] | message by message over queues, which can be sabotaged |
-//! | [`link`] | those queues |
-//! | [`strangers`] | a NAT whose sides are killed: who hears which answer |
-//! | [`result`] | what a run leaves behind, and how two differ |
-//! | [`random`] | repeatable randomness |
+//! | [`queues`] | both halves joined by message queues, which can be sabotaged |
+//! | [`link`] | the message queues |
+//! | [`strangers`] | a NAT under kills: answers must reach only their clients |
+//! | [`result`] | results of a run, and the difference of two runs |
+//! | [`random`] | seeded random numbers |
 //! | `replicas` | replicas of durable entries |
-//! | `halves` | makes halves |
+//! | `halves` | creation of halves |
 //! | `nic_core` | a NIC half in its run loop |
 //! | `words` | memory of rings, and processes that die between two stores |
-//! | [`tell_runs`] | what happens, line by line, for replays |
-//! | `memory` | memory for the halves, given back after a run |
+//! | [`tell_runs`] | events of a run, line by line, for replays |
+//! | `memory` | memory for the halves, freed after a run |
 #![allow(
     missing_docs,
     reason = "programs and frames by hand, for the simulator's own tests: their modules say what they are"

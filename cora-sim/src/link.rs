@@ -1,4 +1,4 @@
-//! The two rings, as queues of encoded messages, and ways to break them.
+//! The two rings, as queues of encoded messages, and ways to sabotage them.
 
 use std::collections::VecDeque;
 
@@ -13,7 +13,7 @@ use cora_runtime::node::{Egress, Inbox};
 use crate::result::Results;
 use crate::shelf::Shelf;
 
-/// What is done to messages on their way.
+/// A planted fault of the messages, or of a recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sabotage {
     None,
@@ -29,31 +29,31 @@ pub enum Sabotage {
     NoKeys,
     /// The packets behind a release overtake it.
     PacketFirst,
-    /// A packet for the host is lost behind the first.
+    /// All packets to the host behind a flow's first are lost.
     DropPacket,
-    /// The NIC owns a flow when it is offered, and the host hears that it declined.
+    /// The NIC owns a flow when it is offered, and the host learns that it declined.
     OwnedAtOnce,
-    /// What flows were to do at a dead NIC, they are to do at the next one.
+    /// Messages to a dead NIC reach the next one.
     KeepOrders,
-    /// The host does not reclaim what a dead NIC owned.
+    /// The host does not reclaim the flows of a dead NIC.
     NotReclaimed,
-    /// The next host leaves what the dead one did not take.
+    /// The next host ignores the messages that the dead one did not take.
     NotCaughtUp,
-    /// The NIC does not hear that there is another host.
+    /// The NIC does not learn of a new host.
     NotGreeted,
 }
 
-/// Whether a record is one of the entries behind a release or a transfer.
+/// Returns whether a record is one of the entries behind a release or a transfer.
 fn is_entry(kind: u16) -> bool {
     kind == Kind::Entry || kind == Kind::Vanished || kind == Kind::Same
 }
 
-/// A ring.
+/// A ring, as a queue of encoded messages.
 #[derive(Debug)]
 pub struct Ring {
     records: VecDeque<(u16, Vec<u8>)>,
     sabotage: Sabotage,
-    /// Where the next entry of a transfer that overtook others goes.
+    /// Position of the next entry of a transfer that overtook packets.
     entry_at: Option<usize>,
     /// Whether the first entry is still to come.
     fresh: bool,
@@ -70,7 +70,7 @@ impl Ring {
         self.records.pop_front()
     }
 
-    /// All records, in order.
+    /// Returns all records, in order.
     pub fn records(&self) -> impl Iterator<Item = &(u16, Vec<u8>)> {
         self.records.iter()
     }
@@ -88,7 +88,7 @@ impl Ring {
         message.encode(|kind, parts| (kind, parts.concat()))
     }
 
-    /// Puts a record before the last ones of this kind.
+    /// Inserts a record before the last ones of this kind. Returns the position behind it.
     fn overtake(&mut self, record: (u16, Vec<u8>), kind: u16) -> usize {
         let passed = self.records.iter().rev().take_while(|(of, _)| *of == kind).count();
         let at = self.records.len() - passed;
@@ -196,13 +196,13 @@ impl Outbox for Ring {
     }
 }
 
-/// Where the NIC sends: to the host, and to the wire.
+/// The NIC's output: to the host, and to the wire.
 #[derive(Debug)]
 pub struct NicEnds<'a> {
     pub punt: &'a mut Ring,
     pub wire: &'a mut Results,
     pub shelf: &'a mut Shelf,
-    /// Entries of a flow that leaves which may go now.
+    /// Entries of a leaving flow that may be sent now.
     pub entries: u32,
 }
 

@@ -52,7 +52,7 @@ fn chaos(words: &[&str]) -> Result<bool, String> {
     }
     let seconds = seconds.unwrap_or(if runs.is_some() { u64::MAX >> 1 } else { 10 });
     let limits = Limits { time: Duration::from_secs(seconds), runs: runs.unwrap_or(u64::MAX) };
-    // Seeds of one start don't meet those of the next.
+    // Starts with different `--seed` use disjoint seeds of runs.
     let first = seed << 32;
     let begun = Instant::now();
     let terminal = std::io::stderr().is_terminal();
@@ -126,7 +126,7 @@ fn replay(seed: &str) -> Result<bool, String> {
     }
 }
 
-/// A line on standard output. Who has read enough (`| head`) does not make it a failure.
+/// Prints a line to standard output. A reader that closes the pipe (`| head`) is not a failure.
 fn say(line: fmt::Arguments<'_>) {
     if let Err(error) = writeln!(std::io::stdout(), "{line}")
         && error.kind() != ErrorKind::BrokenPipe

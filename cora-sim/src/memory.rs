@@ -1,4 +1,4 @@
-//! Zeroed memory for the halves, given back when a run is over: a leak per run would be gigabytes.
+//! Zeroed memory for the halves, freed after each run: leaks would add up to gigabytes.
 #![expect(unsafe_code, reason = "lends memory as `'static`, which the halves ask for")]
 
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};

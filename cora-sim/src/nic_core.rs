@@ -1,4 +1,4 @@
-//! A NIC core: its half in its run loop, which goes on by as much as an explorer says.
+//! A NIC core: its half in its run loop, which an explorer advances step by step.
 
 use cora_runtime::channel::Outbox as _;
 use cora_runtime::exec::Burst;
@@ -12,20 +12,20 @@ use crate::apps::SimApp;
 use crate::link::{Ring, Sabotage};
 use crate::story;
 
-/// The half and its loop.
+/// A NIC half and its run loop.
 pub(crate) struct NicCore<A: SimApp> {
     pub(crate) half: NicHalf<A>,
     rounds: NicLoop<A>,
     buffer: Box<[u8]>,
 }
 
-/// The next messages from the host, at most so many.
+/// The next messages from the host, at most `left`.
 struct Mail<'a, B> {
     back: &'a mut B,
     left: usize,
 }
 
-/// What is next on the wire: packets, and behind them part of a change of read-mostly states.
+/// The next input from the wire: packets, and behind them part of a change of read-mostly states.
 struct Packets<'a> {
     frames: std::slice::IterMut<'a, (Stamp, Vec<u8>)>,
     change: Option<&'a (u16, Vec<u8>)>,
@@ -101,12 +101,12 @@ impl Ingress for Packets<'_> {
 }
 
 impl<A: SimApp> NicCore<A> {
-    /// A core that waits for the host's word to begin.
+    /// Creates a core that waits for the host's `Begin`.
     pub(crate) fn new(half: NicHalf<A>) -> Self {
         Self { half, rounds: NicLoop::new(), buffer: vec![0; BURST_BYTES].into() }
     }
 
-    /// A core that was told to begin.
+    /// Creates a core that has received `Begin`.
     pub(crate) fn begun(half: NicHalf<A>, out: &mut impl Egress) -> Self {
         let mut core = Self::new(half);
         let mut back = Ring::new(Sabotage::None);
@@ -115,12 +115,12 @@ impl<A: SimApp> NicCore<A> {
         core
     }
 
-    /// Whether packets may come in.
+    /// Returns whether packets may come in.
     pub(crate) fn takes_packets(&self, out: &mut impl Egress) -> bool {
         self.rounds.wire_is_open(&self.half, out)
     }
 
-    /// Packets come in. Returns how many of them.
+    /// Feeds packets. Returns the number that came in.
     pub(crate) fn feed(
         &mut self,
         packets: &mut [(Stamp, Vec<u8>)],
@@ -133,7 +133,7 @@ impl<A: SimApp> NicCore<A> {
         Ok(all - wire.frames.len())
     }
 
-    /// Part of a change of read-mostly states comes in.
+    /// Feeds part of a change of read-mostly states.
     pub(crate) fn change(
         &mut self,
         record: &(u16, Vec<u8>),
@@ -143,7 +143,7 @@ impl<A: SimApp> NicCore<A> {
         self.step(&mut wire, (0, &mut Ring::new(Sabotage::None)), out)
     }
 
-    /// Handles up to so many messages, and sends entries of a flow that leaves.
+    /// Handles at most `most` messages, and sends entries of a leaving flow.
     pub(crate) fn serve(
         &mut self,
         most: usize,
@@ -164,7 +164,7 @@ impl<A: SimApp> NicCore<A> {
         stepped.map(drop).map_err(in_words)
     }
 
-    /// The host ended: takes all that it published. The wire goes on.
+    /// Takes all messages that the ended host published. The wire goes on.
     pub(crate) fn take_leave(
         &mut self,
         back: &mut impl Inbox,
@@ -176,7 +176,7 @@ impl<A: SimApp> NicCore<A> {
         left.map_err(in_words)
     }
 
-    /// Another host is there.
+    /// Reports its flows to another host.
     pub(crate) fn greet(&mut self, out: &mut impl Egress, afresh: bool) {
         NicLoop::greet(&mut self.half, out, afresh);
     }

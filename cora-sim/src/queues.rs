@@ -1,4 +1,4 @@
-//! Message by message: both halves joined by queues of encoded messages, with a way to break those.
+//! Both halves, joined by queues of encoded messages, which can be sabotaged.
 
 use cora_runtime::channel::Outbox as _;
 use cora_runtime::host_half::HostHalf;
@@ -15,17 +15,17 @@ use crate::shelf::{self, Shelf};
 use crate::traffic::Case;
 use crate::words::Words;
 
-/// Bytes in which packets wait at the NIC.
+/// Bytes at the NIC for waiting packets.
 const HOLD: usize = 4 << 20;
 
-/// What happened on the way to the results.
+/// Counters of a run.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Account {
     pub nic: Report,
     pub host: Report,
-    /// The wire had to wait.
+    /// Waits of the wire.
     pub waits: u64,
-    /// Packets whose heads went to the host alone.
+    /// Packets that sent only their heads to the host.
     pub heads: u64,
 }
 
@@ -58,7 +58,7 @@ struct Sim<'a, A: SimApp> {
     waits: u64,
 }
 
-/// Runs a case over both halves; the schedule follows from `schedule`. An error says what broke.
+/// Runs a case over both halves, by the schedule of this seed. An error describes the violation.
 pub fn run<A: SimApp>(case: &Case, schedule: u64, sabotage: Sabotage) -> Result<Account, String> {
     let (account, found) = through::<A>(case, schedule, sabotage)?;
     if account.host.refused > 0 {
@@ -67,8 +67,8 @@ pub fn run<A: SimApp>(case: &Case, schedule: u64, sabotage: Sabotage) -> Result<
     found.difference(&case.expected).map_or(Ok(account), Err)
 }
 
-/// Likewise of a program whose tables are full, so that which packets are refused depends on the
-/// plan: the run ends well, each packet has one outcome, and each flow's leave in their order.
+/// Runs a program with full tables. The plan then affects which packets are refused, so this checks
+/// that the run ends, that each packet has one outcome, and that flows keep their order.
 pub fn run_full<A: SimApp>(case: &Case, schedule: u64) -> Result<Account, String> {
     let (account, found) = through::<A>(case, schedule, Sabotage::None)?;
     found.unsound(case.packets.len() as u64).map_or(Ok(account), Err)
@@ -109,7 +109,7 @@ impl<'a, A: SimApp> Sim<'a, A> {
 
     fn run_all(&mut self, schedule: u64) -> Result<(), String> {
         let mut random = Random::new(schedule ^ 0x7363_6865);
-        // In half of the schedules the rings are mostly short, in the others each may stand still.
+        // In half of the schedules the rings are mostly short; in the others each may pause.
         let least = if schedule.is_multiple_of(2) { [0, 4, 4] } else { [0, 0, 0] };
         let mut weights = [1, 1, 1];
         loop {
@@ -172,7 +172,7 @@ impl<'a, A: SimApp> Sim<'a, A> {
     }
 
     fn serve_host(&mut self) -> Result<(), String> {
-        // A packet, and the one behind it, if that is the next message.
+        // One packet, and also the next message if it is a packet.
         let is_packet = |(kind, _): &(u16, Vec<u8>)| *kind == Kind::Punt;
         let packets = self.punt.records().take(2).take_while(|record| is_packet(record)).count();
         halves::serve_host(&mut self.host, &mut self.punt, &mut self.back, packets.max(1))

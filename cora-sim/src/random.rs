@@ -1,4 +1,4 @@
-//! Repeatable randomness: SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number
+//! Seeded random numbers: SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number
 //! generators", OOPSLA 2014).
 
 /// The generator.
@@ -18,12 +18,12 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// A number below `limit`.
+    /// Returns a number below `limit`.
     pub const fn below(&mut self, limit: u64) -> u64 {
         self.next() % limit
     }
 
-    /// True once in `times`.
+    /// Returns true once in `times`.
     pub const fn once_in(&mut self, times: u64) -> bool {
         self.below(times) == 0
     }

@@ -4,22 +4,22 @@ use std::collections::BTreeMap;
 
 use cora_runtime::durability::{Holder, Replica, ReplicaStore};
 
-/// Replicas, by state and key, and those of singletons, by state.
+/// Replicas of entries, by state and key, and of singletons, by state.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Replicas {
     entries: BTreeMap<(u16, Vec<u8>), Copy>,
     singletons: BTreeMap<u16, Vec<u8>>,
-    /// One of three is not kept: how many were, so far.
+    /// If set, every third replica is lost: the number of replicas so far.
     loses: Option<u64>,
 }
 
 impl Replicas {
-    /// The copies of singletons are damaged, and so there are none.
+    /// Discards the replicas of singletons, as if they were damaged.
     pub(crate) fn lose_singletons(&mut self) {
         self.singletons.clear();
     }
 
-    /// From now on one copy of three is not kept, and said to be.
+    /// Loses one replica of three from now on, but reports it as stored.
     pub(crate) const fn lose_some(&mut self) {
         self.loses = Some(0);
     }

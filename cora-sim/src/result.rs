@@ -1,4 +1,4 @@
-//! What a run leaves behind, in a form that two runs can be compared by.
+//! The results of a run, in a form that allows the comparison of two runs.
 
 use std::collections::BTreeMap;
 use std::fmt::{Display, Write as _};
@@ -14,19 +14,19 @@ use crate::frames::{flow_of, number_in};
 /// The results that must not depend on the plan.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Results {
-    /// Per flow, where and what left, in order.
+    /// Per flow, the egress ports and the frames that left, in order.
     pub frames: BTreeMap<u32, Vec<(u8, Vec<u8>)>>,
     pub outcomes: BTreeMap<&'static str, u64>,
-    /// Per state and encoded key, what stands there.
+    /// Per state and encoded key, the entry as text.
     pub contents: BTreeMap<(usize, Vec<u8>), String>,
     /// Entries that both sides hold.
     pub doubled: Vec<String>,
-    /// Per recorded state, whether an entry was removed, and what stood in it: how many ended so,
-    /// those included that are left at the end.
+    /// Per recorded state, whether an entry was removed, and its text: the number of such ends.
+    /// Entries that are left at the end are included.
     pub ended: BTreeMap<(usize, bool, String), u64>,
 }
 
-/// An entry of a recorded state that ended.
+/// An ended entry of a recorded state.
 #[derive(Clone, Debug)]
 pub struct Ended {
     state: u16,
@@ -55,7 +55,7 @@ impl Results {
         }
     }
 
-    /// Adds what `app` holds at `now`.
+    /// Adds the contents of `app` at `now`.
     pub fn hold<A: App>(&mut self, app: &mut A, now: u64) {
         for number in 0..A::STATES {
             app.described(number).describe(now, &mut |key, describe| {
@@ -64,8 +64,8 @@ impl Results {
         }
     }
 
-    /// Adds entries of recorded states that ended: these, those that ended at `app` since they were
-    /// told last, and those that are left there.
+    /// Adds ended entries of recorded states: `ended`, those that ended at `app` since the last
+    /// report, and those that are left there.
     pub fn end_all<A: App>(&mut self, app: &mut A, mut ended: Vec<Ended>) {
         app.ended(&mut |state, ending| ended.push(Ended::new(state, ending)));
         for number in A::RECORDED {
@@ -86,7 +86,7 @@ impl Results {
         }
     }
 
-    /// Merges the NIC's states: replicas into the host's, entries into this.
+    /// Merges the NIC's states: replicas into the host's states, entries into these results.
     pub fn merge<A: App>(&mut self, nic: &mut A, host: &mut A, now: u64) -> Result<(), String> {
         for (number, (name, place)) in A::PLACES.iter().enumerate() {
             if *place == Place::Host {
@@ -105,7 +105,7 @@ impl Results {
         Ok(())
     }
 
-    /// The first fault that no plan may have, in a run of so many packets: in words.
+    /// Describes the first fault that no plan may have, in a run of `packets` packets.
     pub fn unsound(&self, packets: u64) -> Option<String> {
         if let Some(entry) = self.doubled.first() {
             return Some(format!("both sides hold {entry}"));
@@ -120,7 +120,7 @@ impl Results {
         disordered.map(|(flow, _)| format!("packets of flow {flow} left out of order"))
     }
 
-    /// The first difference, in words.
+    /// Describes the first difference.
     pub fn difference(&self, expected: &Self) -> Option<String> {
         if let Some(entry) = self.doubled.first() {
             return Some(format!("both sides hold {entry}"));
@@ -166,7 +166,7 @@ fn frames_differ(found: Option<&Left>, wanted: Option<&Left>) -> String {
     format!("{} frames, expected {}; number {at} is\n  {a:?}\n  {b:?}", found.len(), wanted.len())
 }
 
-/// What `describe` says, as text.
+/// Returns the description as text.
 pub fn text_of(describe: &mut dyn FnMut(&mut dyn Describe)) -> String {
     let mut text = Text(String::new());
     describe(&mut text);

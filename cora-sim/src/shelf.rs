@@ -1,5 +1,5 @@
-//! The NIC's payload buffers, so few that some frames go whole, and the number of payloads that
-//! they ever had.
+//! The NIC's payload buffers, so few that some frames go to the host whole, and the number of
+//! payloads that were ever parked.
 
 use cora_runtime::link::payload::{BUFFER_BYTES, Parked, Parking, PayloadBuffers};
 
@@ -16,12 +16,12 @@ pub struct Shelf {
 }
 
 impl Shelf {
-    /// Payload buffers in this memory, all free.
+    /// Creates payload buffers in this memory, all free.
     pub(crate) fn new(memory: Words) -> Self {
         Self { payloads: PayloadBuffers::new(Some(memory)), parked: 0 }
     }
 
-    /// From now on the payload buffers are there, all free.
+    /// Moves to payload buffers in another memory, all free.
     pub(crate) fn move_to(&mut self, memory: Words) {
         self.payloads = PayloadBuffers::new(Some(memory));
     }

@@ -1,4 +1,4 @@
-//! What happens in a run, told line by line to whoever replays it.
+//! The events of a run, printed line by line for a replay.
 
 use std::cell::Cell;
 use std::io::Write as _;
@@ -12,20 +12,20 @@ thread_local! {
     static TOLD: Cell<bool> = const { Cell::new(false) };
 }
 
-/// From now on, runs of this thread tell what happens in them.
+/// Makes the runs of this thread print their events from now on.
 pub fn tell_runs() {
     TOLD.set(true);
 }
 
-/// Tells a line, if anyone listens.
+/// Prints a line, if this thread prints its runs.
 pub(crate) fn tell(line: impl FnOnce() -> String) {
     if TOLD.get() {
-        // Who has read enough (`| head`) does not make it a failure.
+        // A reader that closes the pipe (`| head`) is not a failure.
         let _unread = writeln!(std::io::stdout(), "{}", line());
     }
 }
 
-/// Tells that a side takes a message.
+/// Prints that a side takes a message.
 pub(crate) fn takes(side: &str, message: &Message<'_>) {
     tell(|| match message {
         Message::Frames(

@@ -1,8 +1,8 @@
-//! An answer reaches only the client that asked, whichever side is killed meanwhile.
+//! An answer reaches only the client that asked, even if sides are killed meanwhile.
 //!
-//! Clients behind a NAT ask one server, which answers where it saw them last; some close, and
-//! others come. Sides are killed between any two messages, and the copy of the pool is damaged now
-//! and then. Every frame tells whose it is, so an answer at another client shows.
+//! Clients behind a NAT ask one server, which answers to their last seen addresses; some close, and
+//! others come. Sides are killed between any two messages, and the pool's replica is damaged now
+//! and then. Every frame names its client, so an answer at another client is detected.
 //!
 //! ```
 //! use cora_sim::apps::leases::{Anew, Kept, Mortal};
@@ -36,29 +36,29 @@ use crate::nic_core::NicCore;
 use crate::random::Random;
 use crate::replicas::Replicas;
 
-/// Clients at a time.
+/// Number of concurrent clients.
 const CLIENTS: usize = 6;
-/// All packets have one time: leases end with their sessions.
+/// The time of all packets: leases end with their sessions.
 const NOW: u64 = 5 * IDLE;
-/// Bytes in which packets wait at the NIC.
+/// Bytes at the NIC for waiting packets.
 const HOLD: usize = 1 << 16;
 
-/// What a run did.
+/// Totals of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ran {
     /// Answers that reached their client.
     pub answers: u64,
-    /// Sides that were killed.
+    /// Killed sides.
     pub kills: u64,
-    /// Replicas of the pool that were damaged.
+    /// Damaged replicas of the pool.
     pub damaged: u64,
-    /// Flows that ended with their host at the NIC.
+    /// Flows at the NIC that ended with their host.
     pub ended: u64,
     /// Flows that the NIC took over.
     pub offloads: u64,
 }
 
-/// A client: its number, and where it asks from.
+/// A client: its number and its tuple.
 #[derive(Clone, Copy)]
 struct Client {
     flow: u32,
@@ -78,7 +78,7 @@ impl Client {
     }
 }
 
-/// Where the NIC sends.
+/// The NIC's output.
 struct NicEnds<'a> {
     punt: &'a mut Ring,
     left: &'a mut Vec<(Port, Vec<u8>)>,
@@ -105,7 +105,7 @@ impl Wire for NicEnds<'_> {
 }
 
 struct Site<V: Variant> {
-    // The halves lie in memory of the supply: they go first.
+    // The halves lie in memory of the supply, so they are dropped first.
     nic: NicCore<Leasing<V>>,
     host: HostHalf<Leasing<V>>,
     supply: Supply,
@@ -115,15 +115,15 @@ struct Site<V: Variant> {
     copies: Replicas,
     left: Vec<(Port, Vec<u8>)>,
     clients: Vec<Client>,
-    /// All that there ever were.
+    /// All clients so far.
     all: BTreeMap<u32, FiveTuple>,
-    /// Where the server saw each client last.
+    /// The last tuple of each client at the server.
     seen: BTreeMap<u32, FiveTuple>,
     number: u32,
     ran: Ran,
 }
 
-/// Runs a NAT for so many steps, which follow from `seed`. An error says who heard what.
+/// Runs a NAT for `steps` steps, which follow from `seed`. An error describes the violation.
 pub fn run<V: Variant>(seed: u64, steps: u64) -> Result<Ran, String> {
     let mut site = Site::<V>::new(seed);
     for _ in 0..steps {
@@ -174,7 +174,7 @@ impl<V: Variant> Site<V> {
         self.look()
     }
 
-    /// A client asks, closes, or is answered.
+    /// Feeds a packet: a client asks, closes, or is answered.
     fn packet(&mut self) -> Result<(), String> {
         if !self.nic.half.takes_packets() {
             return Ok(());
@@ -200,7 +200,7 @@ impl<V: Variant> Site<V> {
         self.nic.feed(&mut [(stamp, frame)], &mut ends).map(drop)
     }
 
-    /// The client closes, and another one comes. The server answers it no more.
+    /// Replaces a client, which closes. The server no longer answers it.
     fn replace(&mut self, at: usize) {
         self.seen.remove(&self.clients[at].flow);
         let flow = self.all.len() as u32;
@@ -208,14 +208,14 @@ impl<V: Variant> Site<V> {
         self.all.insert(flow, self.clients[at].tuple);
     }
 
-    /// What left: the server sees where from, and each answer is its client's.
+    /// Notes each client's tuple at the server, and checks that each answer is its client's.
     fn look(&mut self) -> Result<(), String> {
         for (egress, frame) in std::mem::take(&mut self.left) {
             let flow = flow_of(&frame);
             let tuple = tuple_of(&frame).ok_or("a frame without ports")?;
             let client = *self.all.get(&flow).ok_or("nobody's frame")?;
             if egress == Port::OUTSIDE {
-                // Whoever closed is not answered.
+                // A closed client is not answered.
                 if self.clients.iter().any(|client| client.flow == flow) {
                     self.seen.insert(flow, tuple);
                 }
@@ -244,7 +244,7 @@ impl<V: Variant> Site<V> {
         self.nic.serve(1, &mut self.back, &mut ends)
     }
 
-    /// What it sent is handled, and packets that are done leave by the next one.
+    /// Kills the NIC. Its messages are handled, and finished packets leave by the next NIC.
     fn kill_nic(&mut self) -> Result<(), String> {
         self.ran.kills += 1;
         self.ran.ended += self.nic.half.report.ended_with_host;
@@ -259,8 +259,8 @@ impl<V: Variant> Site<V> {
         Ok(())
     }
 
-    /// Packets that are done leave, and the next one begins with the copies; now and then that of
-    /// the pool is damaged.
+    /// Kills the host. Finished packets leave, and the next host begins with the replicas; now and
+    /// then the pool's replica is damaged.
     fn kill_host(&mut self) -> Result<(), String> {
         self.ran.kills += 1;
         self.back.keep_only(Kind::Send.number());
@@ -275,7 +275,7 @@ impl<V: Variant> Site<V> {
         }
         let afresh = damaged || !Leasing::<V>::RESTS_ON.is_empty();
         if afresh {
-            // Late answers to what is over are nobody's: the server has to be asked again.
+            // Late answers to ended sessions belong to no client: the server must be asked again.
             self.seen.clear();
         }
         let mut rest = std::mem::replace(&mut self.punt, Ring::new(Sabotage::None));

@@ -1,7 +1,7 @@
-//! Packets to feed, and what a run on the host alone makes of them.
+//! Packets to feed, and the results of a run on the host alone.
 //!
-//! The two are made together: an answer is made from what left for its flow, so that a NAT's
-//! answers carry the port that it gave.
+//! Both are made together: an answer is derived from the packets of its flow that left, so that
+//! answers to a NAT carry the port that it assigned.
 
 use std::collections::BTreeMap;
 
@@ -22,22 +22,22 @@ use crate::memory::Supply;
 use crate::random::Random;
 use crate::result::{Ended, Results};
 
-/// What kind of packets a program wants.
+/// The traffic that a program wants.
 #[derive(Clone, Copy, Debug)]
 pub struct Wishes {
-    /// Flows that exist at a time; each is replaced by another now and then.
+    /// Concurrent flows; now and then one is replaced by another.
     pub flows: u64,
     /// Inside hosts, which the flows share.
     pub hosts: u64,
-    /// What packets ask for now and then.
+    /// Requests that packets make now and then.
     pub ops: &'static [u8],
-    /// Whether so much time passes now and then that entries expire.
+    /// Whether now and then enough time passes for entries to expire.
     pub expires: bool,
-    /// Whether hosts inside talk to each other, through either port.
+    /// Whether inside hosts talk to each other, through either port.
     pub crosses: bool,
 }
 
-/// Everything that is fed in, and what must come of it.
+/// The input of a run, and its expected results.
 #[derive(Debug)]
 pub struct Case {
     pub seed: u64,
@@ -45,7 +45,7 @@ pub struct Case {
     /// Messages of changes of read-mostly states, each before the packet with this number.
     pub changes: Vec<(usize, Record)>,
     pub expected: Results,
-    /// How often the wall clock was set meanwhile.
+    /// Number of times that the wall clock was set.
     pub wall_steps: u64,
 }
 
@@ -72,13 +72,13 @@ impl Outbox for Collect<'_> {
     }
 }
 
-/// Bytes that frames are filled up with in one of sixteen cases, so that they fill the queue.
+/// Bytes of filling in one of sixteen cases, so that frames fill the queue.
 const LONG: usize = 24_000;
-/// Likewise in one of four others, so that their heads go to the host alone.
+/// Bytes of filling in one of four other cases, so that only heads go to the host.
 pub const MIDDLE: usize = 700;
 
-/// Makes a case; in one of sixteen all frames are long, and in one of four others as on most
-/// networks.
+/// Makes a case. In one of sixteen all frames are long; in one of four others they are as long as
+/// on most networks.
 pub fn make<A: SimApp>(seed: u64, count: u32) -> Case {
     let mut random = Random::new(seed ^ 0x006c_6f6e_6700);
     let (long, middle) = (random.once_in(16), random.once_in(4));
@@ -95,13 +95,13 @@ pub fn make<A: SimApp>(seed: u64, count: u32) -> Case {
     )
 }
 
-/// Makes a case with frames that are filled up with so many bytes.
+/// Makes a case with `filling` bytes of filling in each frame.
 pub fn make_filled<A: SimApp>(seed: u64, count: u32, filling: usize) -> Case {
     let mut source = Source::new(seed, A::WISHES, filling);
     case::<A>(seed, count, |number, left| source.next(number, left))
 }
 
-/// Makes a case of so many packets; each is made by its number and by what left last for each flow.
+/// Makes a case of `count` packets, each from its number and the flows' last tuples outside.
 pub(crate) fn case<A: SimApp>(
     seed: u64,
     count: u32,
@@ -134,7 +134,7 @@ pub(crate) fn case<A: SimApp>(
     Case { seed, packets, changes, expected, wall_steps: wall.steps }
 }
 
-/// When versions of read-mostly states are replaced.
+/// The schedule of new versions of read-mostly states.
 struct Changing {
     random: Random,
     one_in: u64,
@@ -148,7 +148,7 @@ impl Changing {
         Self { random, one_in, version: 1 }
     }
 
-    /// The version that is put in force before the next packet, if there is one.
+    /// Returns the version that is put in force before the next packet, if any.
     fn next(&mut self) -> Option<u64> {
         let next = self.random.once_in(self.one_in);
         self.version += u64::from(next);
@@ -156,7 +156,7 @@ impl Changing {
     }
 }
 
-/// Puts a version in force at the host, and gives the messages that do so elsewhere.
+/// Puts a version in force at the host, and returns the messages that do so elsewhere.
 fn change<A: SimApp>(app: &mut A, version: u64) -> Vec<Record> {
     app.put_in_force(version);
     let mut pieces = Vec::new();
@@ -178,12 +178,12 @@ fn change<A: SimApp>(app: &mut A, version: u64) -> Vec<Record> {
 }
 
 /// The wall clock, which is set now and then: by a second, by years, to its beginning. No entry
-/// lives by it, so what is expected comes of a clock that nobody sets.
+/// expires by it, so the expected results use a clock that is never set.
 struct Wall {
     random: Random,
-    /// One of so many packets comes after it was set.
+    /// The clock is set before one in this many packets.
     one_in: u64,
-    /// How far it is ahead of the time that passes (ns, modulo 2^64).
+    /// Lead over the time that passes (ns, modulo 2^64).
     ahead: u64,
     steps: u64,
 }
@@ -215,10 +215,10 @@ struct Source {
     random: Random,
     actions: Wishes,
     now: u64,
-    /// Number and tuple of each flow of the moment.
+    /// Number and tuple of each current flow.
     flows: Vec<(u32, FiveTuple)>,
     next_flow: u32,
-    /// Long frames fill the queue.
+    /// Bytes of filling: long frames fill the queue.
     filling: usize,
 }
 
@@ -234,7 +234,7 @@ impl Source {
         source
     }
 
-    /// Flows share few ends, so that one's port is soon another's.
+    /// Makes a flow. Flows share few ends, so that another flow soon gets the same port.
     fn new_flow(&mut self) -> (u32, FiveTuple) {
         let flow = self.next_flow;
         self.next_flow += 1;
@@ -248,7 +248,7 @@ impl Source {
         };
         if self.actions.crosses && !self.random.once_in(4) {
             tuple.destination = address([0, self.random.below(self.actions.hosts) as u8], true);
-            // The ends may meet the other way round, too.
+            // The ends may also occur in reverse.
             tuple.source_port = 80;
         }
         (flow, tuple)
@@ -272,13 +272,13 @@ impl Source {
         };
         let (mut flow, mut port) = (flow, port);
         if self.actions.crosses {
-            // A packet by the other port, or the other way, is another group's: each keeps its
-            // own order.
+            // A packet by the other port, or in the other direction, belongs to another group: each
+            // keeps its own order.
             port = if self.random.once_in(2) { port.opposite() } else { port };
             flow |= u32::from(answer) << 28 | u32::from(port.0) << 29;
         }
         if self.random.once_in(50) {
-            // Without ports there is no flow, and no order to keep.
+            // A packet without ports has no flow, and no order to keep.
             tuple.protocol = 47;
             flow = 0x8000_0000 | number;
         }
@@ -294,7 +294,7 @@ impl Source {
         (stamp, frame(&tuple, flow, number, op, self.filling))
     }
 
-    /// Mostly small steps; some that end exactly where something expires, some far beyond.
+    /// Advances the time, mostly by small steps: some end exactly at an expiry, some far beyond.
     fn pass_time(&mut self) {
         if !self.actions.expires {
             self.now += self.random.below(3);

@@ -6,28 +6,28 @@ use std::rc::Rc;
 
 use cora_runtime::link::ring::{Consumer, Producer, RingMemory, StorePolicy};
 
-/// How long a process has to live, in stores to shared memory. What it does after its last one
-/// never happened, as far as anyone can see.
+/// The remaining life of a process, in stores to shared memory. No other process sees its actions
+/// after the last store.
 #[derive(Clone, Debug)]
 pub(crate) struct Life(Rc<Cell<u64>>);
 
 impl Life {
-    /// Nothing ends it.
+    /// Creates an endless life.
     pub(crate) fn endless() -> Self {
         Self(Rc::new(Cell::new(u64::MAX)))
     }
 
-    /// From now on, so many stores are left. Nobody rises from the dead.
+    /// Ends the life after at most `stores` further stores. A dead process stays dead.
     pub(crate) fn ends_after(&self, stores: u64) {
         self.0.set(stores.min(self.0.get()));
     }
 
-    /// Whether it is over.
+    /// Returns whether it is over.
     pub(crate) fn is_over(&self) -> bool {
         self.0.get() == 0
     }
 
-    /// Whether one more store takes place.
+    /// Counts a store, and returns whether it takes place.
     fn goes_on(&self) -> bool {
         let left = self.0.get();
         self.0.set(left.saturating_sub(u64::from(left != u64::MAX)));
@@ -45,7 +45,7 @@ pub(crate) struct Words {
 }
 
 impl Words {
-    /// So many bytes, a power of two.
+    /// Creates `bytes` bytes, a power of two.
     pub(crate) fn new(bytes: usize) -> Self {
         Self {
             head: Rc::default(),
@@ -55,17 +55,17 @@ impl Words {
         }
     }
 
-    /// Its writing end, in a process with this life.
+    /// Returns the writing end, for a process with this life.
     pub(crate) fn producer(&self, life: &Life) -> Producer<Self> {
         Producer::new(self.in_life(life))
     }
 
-    /// Its reading end, in a process with this life.
+    /// Returns the reading end, for a process with this life.
     pub(crate) fn consumer(&self, life: &Life) -> Consumer<Self> {
         Consumer::new(self.in_life(life))
     }
 
-    /// As a process with this life sees them.
+    /// Returns the view of a process with this life.
     pub(crate) fn in_life(&self, life: &Life) -> Self {
         Self { life: life.clone(), ..self.clone() }
     }

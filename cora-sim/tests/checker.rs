@@ -23,8 +23,8 @@ fn one_flow() {
     assert!(holds(&scenario([&[NOTHING, CLOSE, NOTHING], &[]], 2, 2)) > 100);
 }
 
-/// Three packets of each, and each called back once, are 2.2 million states: `CORA_ALL_STATES=1`,
-/// in release.
+/// With `CORA_ALL_STATES=1`, in release: three packets and one recall of each flow give 2.2 million
+/// states.
 #[test]
 fn two_flows() {
     let all = std::env::var_os("CORA_ALL_STATES").is_some();
@@ -43,12 +43,12 @@ fn one_flow_and_a_kill() {
     assert!(holds(&killed([&[NOTHING, NOTHING, NOTHING], &[]], 1, 1)) > 500);
     assert!(holds(&killed([&[NOTHING, ASK, NOTHING], &[]], 1, 1)) > 500);
     assert!(holds(&killed([&[NOTHING, CLOSE, NOTHING], &[]], 1, 1)) > 500);
-    // The second one meets a side that just heard of the first.
+    // The second kill meets a side that just learned of the first.
     assert!(holds(&killed([&[NOTHING, ASK], &[]], 1, 2)) > 500);
 }
 
-/// `CORA_ALL_STATES=1`, in release, in ten minutes: three packets of each, and each called back
-/// once, are 11.2 million states.
+/// With `CORA_ALL_STATES=1`, in release, in ten minutes: three packets and one recall of each flow
+/// give 11.2 million states.
 #[test]
 fn two_flows_and_a_kill() {
     let all = std::env::var_os("CORA_ALL_STATES").is_some();
@@ -60,7 +60,7 @@ fn two_flows_and_a_kill() {
     }
 }
 
-/// For its own reason: what else breaks on the way there does not count.
+/// Checks that a sabotage is caught for its own reason; other violations don't count.
 fn is_caught(sabotage: Sabotage, reason: &str) {
     let asks: [&[u8]; 2] = [&[NOTHING, ASK, NOTHING], &[NOTHING]];
     is_caught_in(&Scenario { sabotage, ..scenario(asks, 1, 1) }, reason);
@@ -79,7 +79,7 @@ fn planted_bugs_are_caught() {
     is_caught(Sabotage::OwnedAtOnce, "an update was lost");
     is_caught(Sabotage::FenceFirst, "two owners");
     is_caught(Sabotage::TransferFirst, "packets left out of order");
-    // The host begins without the entry that comes behind.
+    // The host begins without the entry that follows.
     is_caught(Sabotage::PacketFirst, "an update was lost");
     is_caught(Sabotage::DropPacket, "a packet was lost");
     is_caught(Sabotage::DoubleEntry, "the key of an entry that came back was another's");

@@ -1,7 +1,8 @@
-//! Results don't depend on the schedule: both halves of the protocol in one process, joined by
-//! queues of encoded messages and driven by a seeded scheduler, give what the host alone gives.
+//! Results don't depend on the schedule: both halves of the protocol give the results of the host
+//! alone. They run in one process, joined by queues of encoded messages and driven by a seeded
+//! scheduler.
 //!
-//! Under Miri two programs do, with one seed each: the others' memory is used in the same ways.
+//! Under Miri two programs run, with one seed each: the others use memory in the same ways.
 //!
 //! `CORA_TESTS=all` tries twice as many seeds.
 //!
@@ -26,7 +27,7 @@ use cora_sim::traffic;
 /// Packets of a case.
 const PACKETS: u32 = if cfg!(miri) { 40 } else { 400 };
 
-/// All seeds, or one of so many.
+/// Returns all seeds, or one of `one_of`.
 fn seeds(one_of: u64) -> Range<u64> {
     let stated = std::env::var("CORA_SEEDS").ok();
     let number =
@@ -40,7 +41,7 @@ fn seeds(one_of: u64) -> Range<u64> {
     }
 }
 
-/// Runs all seeds; each must give what the host alone gives.
+/// Runs all seeds; each must give the results of the host alone.
 fn holds<A: SimApp>(seeds: Range<u64>) -> Account {
     let mut account = Account::default();
     for seed in seeds {
@@ -68,12 +69,12 @@ fn is_noticed<A: SimApp>(sabotage: Sabotage) {
     panic!("{} with {sabotage:?}: no seed shows anything", A::NAME);
 }
 
-/// Too few seeds to expect everything of them.
+/// Returns whether the seeds are too few to reach everything.
 fn few() -> bool {
     seeds(1).count() < 100
 }
 
-/// The schedules must reach what they are there for.
+/// Checks that the schedules reached the events that they are meant to reach.
 fn did_everything(account: &Account) {
     if few() {
         return;
@@ -129,7 +130,7 @@ fn inside() {
     }
 }
 
-/// Hosts inside talk to each other, by either port: groups whose keys meet.
+/// Inside hosts talk to each other, by either port: keys of groups collide.
 #[cfg(not(miri))]
 #[test]
 fn hairpin() {
@@ -137,15 +138,15 @@ fn hairpin() {
     holds::<Hairpin<Share<512>>>(seeds(2));
 }
 
-/// A packet must find the entries of its own group alone: where it finds others at its side,
-/// results depend on the schedule.
+/// A packet must find only the entries of its own group: if it finds others at its side, results
+/// depend on the schedule.
 #[cfg(not(miri))]
 #[test]
 fn groups_that_find_each_others_entries_are_noticed() {
     is_noticed::<Hairpin<Mixing>>(Sabotage::None);
 }
 
-/// Tables that are full all the time, on both sides: no flow that comes back ends a run.
+/// Tables are always full, on both sides: no flow that comes back ends a run.
 #[cfg(not(miri))]
 #[test]
 fn full_tables() {
@@ -171,8 +172,8 @@ fn counters() {
     holds::<Counting<Share<512>>>(seeds(2));
 }
 
-/// What shows that the rule of [`PlanFacts::host_ordered`](cora_core::app::PlanFacts) is needed:
-/// without it, ports are given in another order than that of arrival.
+/// Shows that the rule of [`PlanFacts::host_ordered`](cora_core::app::PlanFacts) is needed: without
+/// it, ports are not assigned in the order of arrival.
 #[cfg(not(miri))]
 #[test]
 fn ports_want_the_order_of_arrival() {
@@ -180,8 +181,8 @@ fn ports_want_the_order_of_arrival() {
     is_noticed::<Inside<Unordered>>(Sabotage::None);
 }
 
-/// Likewise where handlers choose reply keys: an answer finds nothing while the packet that makes
-/// its key waits, so it must wait too.
+/// Shows that handlers that choose reply keys need the rule, too. An answer finds no entry while
+/// the packet that makes its key waits, so it must wait too.
 #[cfg(not(miri))]
 #[test]
 fn chosen_reply_keys_want_the_order_of_arrival() {

@@ -1,4 +1,4 @@
-//! The whole runtime under seeded faults gives what the host alone gives.
+//! The whole runtime under seeded faults gives the results of the host alone.
 
 use std::panic::catch_unwind;
 
@@ -10,7 +10,7 @@ use cora_sim::chaos;
 use cora_sim::runtime::{Faults, Liar, Planted, run_conducted, run_lied_to, run_planted};
 use cora_sim::traffic;
 
-/// More is what `cargo xtask chaos` is for.
+/// `cargo xtask chaos` runs more.
 const SEEDS: u64 = 1000;
 
 #[test]
@@ -34,9 +34,8 @@ fn a_seed_decides_everything() {
     }
 }
 
-/// What moves flows is the controller of `run --moves adapt`, by virtual time: results are those of
-/// the host alone, and moves keep to the bounds that it states (both are looked at in each step of
-/// each run).
+/// The controller of `run --moves adapt` moves flows, by virtual time. Results are those of the
+/// host alone, and moves keep to the bounds that it states (each run checks both).
 #[test]
 fn a_controller_keeps_its_promises_while_traffic_changes() {
     let (mut moves, mut alone, mut packets) = (0, 0, 0);
@@ -54,8 +53,8 @@ fn a_controller_keeps_its_promises_while_traffic_changes() {
     assert_eq!(format!("{one:?}"), format!("{other:?}"), "a seed decides everything");
 }
 
-/// Records of the one half are changed, repeated, left out and made up. The other half reports it
-/// or goes on; the liar alone is ended; flows that begin afterwards lose nothing.
+/// One half changes, repeats, omits and invents records. The other half reports it or goes on; the
+/// liar alone is ended; flows that begin afterwards lose nothing.
 #[test]
 fn a_liar_is_ended_and_the_run_goes_on() {
     for liar in [Liar::Nic, Liar::Host] {
@@ -78,8 +77,8 @@ fn a_liar_is_ended_and_the_run_goes_on() {
     }
 }
 
-/// Each packet is judged by the version of the rules that was in force when it came, and each entry
-/// that ends becomes one record.
+/// Each packet is judged by the version of the rules in force at its arrival, and each entry that
+/// ends becomes one record.
 #[test]
 fn versions_and_records_are_those_of_the_host_alone() {
     let (mut versions, mut records, mut moves) = (0, 0, 0);
@@ -93,7 +92,7 @@ fn versions_and_records_are_those_of_the_host_alone() {
     assert!(versions > 4_000 && records > 2_000 && moves > 1_000, "{versions} {records} {moves}");
 }
 
-/// Whoever makes one of these mistakes sees it within a few seeds.
+/// Each planted mistake is detected within a few seeds.
 #[test]
 fn planted_mistakes_are_noticed() {
     for planted in [
@@ -103,7 +102,7 @@ fn planted_mistakes_are_noticed() {
         Planted::TearsVersions,
         Planted::LosesRecords,
     ] {
-        // A program whose clock runs back may panic, too.
+        // A program may also panic if its clock runs back.
         let breaks = |seed: &u64| {
             !catch_unwind(|| run_planted(planted, *seed)).is_ok_and(|outcome| outcome.is_ok())
         };
@@ -113,20 +112,20 @@ fn planted_mistakes_are_noticed() {
     }
 }
 
-/// A NIC refuses a flow while the host is still handing it over, bit by bit, and others wait for
-/// their turn; flows that nobody used for long are called back while others' packets wait; a host
-/// ends while it reclaims what a dead NIC had; what left fills the wire's ring.
+/// A NIC refuses a flow while the host hands it over in steps and others wait for their turn; idle
+/// flows are recalled while packets of others wait; a host ends while it reclaims a dead NIC's
+/// flows; transmitted packets fill the wire's ring.
 #[test]
 fn what_broke_once_holds() {
     let refused = [4_295_018_926, 4_295_023_201, 4_295_120_871, 4_295_169_307, 4_295_226_992];
     let called_back = [718, 2612, 4318];
     let ended_amid = [455];
     let filled = [12_885_343_596, 12_885_414_742];
-    // A flow's directions were two flows to the controller, so that it moved twice as often as it
-    // may.
+    // The controller took the directions of a flow for two flows, so it moved twice as often as
+    // allowed.
     let two_names = [30_064_771_631];
-    // An entry came back to the host before an earlier packet that waited on its way there, and
-    // that its reply key finds.
+    // An entry came back to the host before an earlier packet with its reply key, which waited on
+    // its way there.
     let overtaken = [
         87_020_856_370_355_739,
         87_020_856_370_550_606,

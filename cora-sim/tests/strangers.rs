@@ -1,4 +1,4 @@
-//! An answer reaches only the client that asked, and what would break that is found out.
+//! An answer reaches only the client that asked, and violations are detected.
 
 use cora_sim::apps::Variant;
 use cora_sim::apps::leases::{Anew, Kept, Mortal};

@@ -1,4 +1,4 @@
-//! The outside's replies to what a NAT put out.
+//! The outside's replies to the output of a NAT.
 
 use std::io::{Read, Write};
 
@@ -8,15 +8,15 @@ use crate::view::{View, word};
 use crate::wire::{self, ACK, End, FIN, ICMP, ICMPV6, PSH, Path, RST, SYN, Segment, TCP, UDP};
 use crate::{TrafficError, is_inside};
 
-/// How long the outside takes.
+/// Delay of the outside (ns).
 const DELAY: u64 = 3_000_000;
 
-/// Writes a reply to each packet of a capture that went out under an address which isn't an inside
-/// one: what a server would say to TCP (SYN: SYN and ACK; data: ACK, now and then with data; FIN:
-/// FIN and ACK), to UDP and to ICMP echo; one UDP flow in eight gets "port unreachable". Returns
-/// how many.
+/// Writes a server's reply to each packet of a capture that went out under an address which isn't
+/// an inside one. TCP: SYN and ACK to a SYN; ACK to data, now and then with data; FIN and ACK to a
+/// FIN. UDP and ICMP echo: an answer; one UDP flow in eight gets "port unreachable". Returns the
+/// number of replies.
 ///
-/// To be [merged](crate::merge) with the capture that the NAT was given.
+/// To be [merged](crate::merge) with the input capture of the NAT.
 pub fn answer(outbound: impl Read, out: impl Write) -> Result<u64, TrafficError> {
     let mut writer = Writer::new(out)?;
     let mut written = 0;
@@ -65,7 +65,7 @@ fn reply(view: &View, frame: &[u8]) -> Option<Vec<u8>> {
     Some(wire::frame(&path, view.protocol, &message))
 }
 
-/// Whether the server has closed this port: so for one flow in eight.
+/// Returns whether the server's port is closed, as for one flow in eight.
 fn refuses(from_port: u16, to_port: u16) -> bool {
     mix(u64::from(from_port) << 16 | u64::from(to_port)).is_multiple_of(8)
 }

@@ -1,5 +1,4 @@
-//! A capture from a seed: conversations that begin over time, and their packets in between each
-//! other.
+//! A capture from a seed: conversations that begin over time, with interleaved packets.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -13,20 +12,20 @@ use crate::world::World;
 use crate::zipf::Zipf;
 use crate::{Summary, TrafficError};
 
-/// When captures begin: 14 November 2023.
+/// Start of captures: 14 November 2023.
 pub(crate) const BEGIN: u64 = 1_700_000_000 * SECOND;
 
-/// How often a pair of ends is used again in the profile `closing`.
+/// Reuses of a pair of ends in the profile `closing`.
 const AGAIN: u32 = 7;
 
-/// A frame that was made, and whether it is as it should be.
+/// A generated frame, and whether it is sound.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Generated {
     /// Its time stamp, in nanoseconds since 1970. Mostly rising: a few are equal, a few step back.
     pub time: u64,
     /// The frame.
     pub bytes: Vec<u8>,
-    /// False when it is broken on purpose; then lengths or checksums are wrong.
+    /// False if it is broken on purpose; then lengths or checksums are wrong.
     pub sound: bool,
 }
 
@@ -46,7 +45,7 @@ pub struct Generator {
     running: Running,
 }
 
-/// Which flow sends next: the one whose time has come, or the one that Zipf's law picks.
+/// The choice of the next sender: the flow that is due, or the one drawn by Zipf's law.
 #[derive(Debug)]
 enum Running {
     ByTime {
@@ -61,7 +60,7 @@ enum Running {
 }
 
 impl Generator {
-    /// `packets` frames in at least `flows` flows, as far as the packets reach.
+    /// Creates a generator of `packets` frames in at least `flows` flows, if the packets suffice.
     pub fn new(profile: Profile, seed: u64, packets: u64, flows: u64) -> Self {
         let flows = flows.max(1);
         let running = if profile == Profile::Zipf {
@@ -88,7 +87,7 @@ impl Generator {
         }
     }
 
-    /// How many conversations have begun so far.
+    /// Returns the number of conversations that have begun so far.
     pub fn opened(&self) -> u64 {
         self.opened
     }
@@ -126,7 +125,7 @@ impl Generator {
         Flow::once(queue)
     }
 
-    /// Heavy-tailed around the mean that `flows` asks for; short while flows are behind packets.
+    /// Draws a heavy-tailed length around the mean for `flows`; a short one if too few have begun.
     fn length(&mut self) -> Length {
         let mean = self.packets / self.flows;
         let behind = u128::from(self.opened) * u128::from(self.packets)
@@ -178,7 +177,7 @@ impl Generator {
         due.push(Reverse((time, slot)));
     }
 
-    /// The frame that is due now; the flow's next one takes its place.
+    /// Takes the frame that is due now, and plans the flow's next one.
     fn take_due(&mut self) -> Option<Planned> {
         let Running::ByTime { due, waiting, free } = &mut self.running else { return None };
         let Reverse((time, slot)) = due.pop()?;
@@ -216,8 +215,8 @@ impl Generator {
         planned
     }
 
-    /// Clocks of captures are not perfect: one in a hundred frames has its predecessor's stamp, one
-    /// in two hundred an earlier one.
+    /// Returns a time stamp. Clocks of captures are not perfect: one in a hundred frames has its
+    /// predecessor's stamp, one in two hundred an earlier one.
     fn stamp(&mut self) -> u64 {
         let stamp = match self.random.below(200) {
             0 | 1 => self.last_stamp,
@@ -247,8 +246,8 @@ impl Iterator for Generator {
 
 /// Writes a capture of `packets` frames in about `flows` flows.
 ///
-/// Packets from outside are addressed to the inside host itself, as before a NAT; what a NAT's
-/// other side would see is made of its own output, by [`readdress`](crate::readdress) or
+/// Packets from outside are addressed to the inside host itself, as without a NAT. Replies for a
+/// NAT are derived from its own output, by [`readdress`](crate::readdress) or
 /// [`answer`](crate::answer).
 pub fn generate(
     profile: Profile,

@@ -1,4 +1,4 @@
-//! Captures to test network functions with: generated ones, the same on every machine, and real
+//! Captures for tests of network functions: generated ones, the same on every machine, and real
 //! ones from the kernel's own stack in two network namespaces.
 //!
 //! ```
@@ -9,21 +9,21 @@
 //! # Ok::<(), cora_traffic::TrafficError>(())
 //! ```
 //!
-//! | module | what |
+//! | module | concept |
 //! | --- | --- |
 //! | [`generate()`] | a capture from a profile and a seed |
-//! | [`Ranked`] | a capture of flows whose rates follow a law, from a name and a seed |
+//! | [`Ranked`] | a capture of flows with rates by a law, from a name and a seed |
 //! | [`merge`] | two captures in the order of time |
-//! | [`readdress`] | replies sent to where a NAT moved their flows |
-//! | [`answer`] | replies to what a NAT put out |
+//! | [`readdress`] | replies sent to the addresses that a NAT gave their flows |
+//! | [`answer`] | replies to the output of a NAT |
 //! | [`real`] | real traffic, or a generated stand-in |
-//! | [`odd()`] | frames that are odd, each in one way and by name |
-//! | [`mutate()`] | a capture's frames over and over, most of them changed by chance |
-//! | [`namespace`] | network namespaces, on Linux: made, joined, entered, swept; frames as on a wire |
-//! | [`view`] | where things stand in a frame |
+//! | [`odd()`] | odd frames, each with one oddity and a name |
+//! | [`mutate()`] | a capture's frames repeated, most of them changed at random |
+//! | [`namespace`] | network namespaces on Linux, with frames as on a wire |
+//! | [`view`] | offsets of the fields of a frame |
 //!
-//! Inside hosts have addresses of 10.0.0.0/8 and fd00::/8; everybody else is outside. This crate
-//! depends on nothing else of Cora, so that it is a witness of its own.
+//! Inside hosts have addresses of 10.0.0.0/8 and fd00::/8; all other hosts are outside. This crate
+//! depends on no other crate of Cora, so that it is an independent check.
 
 mod answer;
 mod flow;
@@ -57,7 +57,7 @@ pub use real::{Mode, RealTraffic, real};
 pub use summary::Summary;
 pub use world::{SERVICE_V4, SERVICE_V6, is_inside};
 
-/// What can go wrong.
+/// Errors of this crate.
 #[derive(Debug, thiserror::Error)]
 pub enum TrafficError {
     /// Reading or writing failed.
@@ -66,9 +66,9 @@ pub enum TrafficError {
     /// A capture that can't be read.
     #[error("capture, octet {offset}: {what}")]
     Capture {
-        /// Where in the file.
+        /// Offset in the file.
         offset: u64,
-        /// What is wrong there.
+        /// The fault there.
         what: &'static str,
     },
     /// A profile that doesn't exist.
@@ -77,25 +77,25 @@ pub enum TrafficError {
          uniform:flows=1000 or zipf:flows=1000,s=0.99"
     )]
     UnknownProfile(String),
-    /// A name of [`Ranked`] traffic that says something wrong.
+    /// An invalid name of [`Ranked`] traffic.
     #[error("profile `{name}`: {why}")]
     Ranked {
         /// The name.
         name: String,
-        /// What is wrong, or would be right.
+        /// The fault, or the valid form.
         why: String,
     },
-    /// Something that real traffic needs and this machine doesn't give.
+    /// A requirement of real traffic that this machine does not meet.
     #[error("{what}: {why}")]
     Setup {
-        /// What was tried.
+        /// The attempted step.
         what: String,
-        /// What came of it.
+        /// The reason of its failure.
         why: String,
     },
 }
 
-/// For those who tell errors as sentences.
+/// For callers that report errors as sentences.
 impl From<TrafficError> for String {
     fn from(error: TrafficError) -> Self {
         error.to_string()

@@ -1,5 +1,5 @@
 //! Captures from the command line: `generate` from a seed, `real` from network namespaces, the
-//! `odd` frames by hand, or those of another capture, changed: `mutate`.
+//! handwritten `odd` frames, or the changed frames of another capture: `mutate`.
 
 use std::fmt;
 use std::fs::File;
@@ -93,7 +93,7 @@ fn run(command: Command) -> Result<(), TrafficError> {
     Ok(())
 }
 
-/// A line on standard output. Who has read enough (`| head`) does not make it a failure.
+/// Prints a line to standard output. A reader that closes the pipe (`| head`) is not a failure.
 fn say(line: fmt::Arguments<'_>) -> std::io::Result<()> {
     match writeln!(std::io::stdout(), "{line}") {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
@@ -119,7 +119,7 @@ fn parse(arguments: &[String]) -> Result<Command, String> {
     }
 }
 
-/// What was given for `generate`; what was not stays nothing.
+/// The arguments given for `generate`; missing ones are `None`.
 #[derive(Default)]
 struct Given {
     profile: Option<String>,

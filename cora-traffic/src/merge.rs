@@ -1,12 +1,12 @@
-//! Two captures in one.
+//! The merge of two captures.
 
 use std::io::{Read, Write};
 
 use crate::TrafficError;
 use crate::pcap::{Reader, Writer};
 
-/// Writes the frames of both captures in the order of their time; each capture keeps its own order,
-/// and of two frames with the same stamp `a`'s comes first.
+/// Writes the frames of both captures in the order of their time. Each capture keeps its own order;
+/// of two frames with the same stamp, the one of `a` comes first.
 pub fn merge(a: impl Read, b: impl Read, out: impl Write) -> Result<(), TrafficError> {
     let (mut a, mut b) = (Reader::new(a)?, Reader::new(b)?);
     let mut writer = Writer::new(out)?;

@@ -1,6 +1,6 @@
-//! The little of the capture format that a generator needs: pcap with nanoseconds, little endian.
+//! The subset of the capture format that a generator needs: pcap with nanoseconds, little endian.
 //!
-//! It stands apart from the host runtime's own reader and writer, so that each checks the other.
+//! It is independent of the host runtime's own reader and writer, so that each checks the other.
 
 use std::io::{self, Read, Write};
 
@@ -14,9 +14,9 @@ const LONGEST: u32 = 1 << 18;
 /// One frame of a capture.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frame {
-    /// When, in nanoseconds since 1970.
+    /// Time, in nanoseconds since 1970.
     pub time: u64,
-    /// From the first octet of the destination's Ethernet address on.
+    /// Octets, from the destination's Ethernet address on.
     pub bytes: Vec<u8>,
 }
 
@@ -31,7 +31,7 @@ impl<W: Write> Writer<W> {
     pub fn new(mut out: W) -> io::Result<Self> {
         out.write_all(&MAGIC_NANOSECONDS.to_le_bytes())?;
         out.write_all(&[2, 0, 4, 0])?; // version 2.4
-        out.write_all(&[0; 8])?; // time zone and accuracy, which nobody fills in
+        out.write_all(&[0; 8])?; // time zone and accuracy, unused in practice
         out.write_all(&LONGEST.to_le_bytes())?;
         out.write_all(&ETHERNET.to_le_bytes())?;
         Ok(Self { out })
@@ -46,7 +46,7 @@ impl<W: Write> Writer<W> {
         self.out.write_all(bytes)
     }
 
-    /// Writes what is still held back, and gives the file back.
+    /// Flushes the output, and returns it.
     pub fn finish(mut self) -> io::Result<W> {
         self.out.flush()?;
         Ok(self.out)
@@ -81,7 +81,7 @@ impl<R: Read> Reader<R> {
         Ok(Self { input, offset: 24, nanoseconds_per_tick })
     }
 
-    /// The next frame; `None` at the end.
+    /// Returns the next frame; `None` at the end.
     pub fn read(&mut self) -> Result<Option<Frame>, TrafficError> {
         let mut header = [0; 16];
         let first = self.input.read(&mut header)?;

@@ -1,4 +1,4 @@
-//! What kinds of conversations a capture holds, and in which shares.
+//! The kinds of conversations in a capture, and their shares.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,15 +8,15 @@ use crate::TrafficError;
 /// A mixture of traffic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Profile {
-    /// All of it.
+    /// All kinds except floods.
     Mix,
     /// Many short flows.
     Churn,
-    /// Long flows, of which a few have most of the packets (Zipf's law, exponent 1.1).
+    /// Long flows; a few of them have most of the packets (Zipf's law, exponent 1.1).
     Zipf,
     /// Many fragments, malformed frames and rare protocols.
     Odd,
-    /// Connections that open and close on the same addresses and ports again and again.
+    /// Connections that repeatedly open and close on the same addresses and ports.
     Closing,
     /// A flood of TCP openings, and some ordinary traffic.
     Flood,
@@ -59,7 +59,7 @@ impl Kind {
         Self::FloodIn,
     ];
 
-    /// Whether it opens a flow.
+    /// Returns whether it opens a flow.
     pub(crate) fn is_flow(self) -> bool {
         !matches!(self, Self::Noise | Self::Broken | Self::Fragments)
     }
@@ -70,7 +70,7 @@ impl Profile {
     pub const ALL: [Self; 6] =
         [Self::Mix, Self::Churn, Self::Zipf, Self::Odd, Self::Closing, Self::Flood];
 
-    /// The name on the command line.
+    /// Returns the name on the command line.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Mix => "mix",
@@ -82,7 +82,7 @@ impl Profile {
         }
     }
 
-    /// How often each kind of conversation begins.
+    /// Returns the weights of the kinds of conversations.
     const fn weights(self) -> [u16; 13] {
         match self {
             Self::Mix => [40, 22, 8, 5, 4, 4, 2, 4, 5, 5, 3, 0, 0],
@@ -98,7 +98,7 @@ impl Profile {
         Kind::ALL[random.weighted(&self.weights())]
     }
 
-    /// How many seconds of traffic the openings are spread over.
+    /// Returns the seconds of traffic over which the openings are spread.
     pub(crate) const fn seconds(self) -> u64 {
         match self {
             Self::Mix => 1_200,

@@ -1,4 +1,4 @@
-//! Numbers drawn from one seed: integers only, so that every machine draws the same ones.
+//! Random numbers from a seed: integers only, so that every machine draws the same ones.
 
 /// xoshiro256** (Blackman and Vigna), seeded by SplitMix64.
 #[derive(Clone, Debug)]
@@ -25,22 +25,22 @@ impl Random {
         result
     }
 
-    /// A number less than `bound`; 0 when the bound is 0.
+    /// Returns a number less than `bound`; 0 if the bound is 0.
     pub(crate) fn below(&mut self, bound: u64) -> u64 {
         ((u128::from(self.next()) * u128::from(bound)) >> 64) as u64
     }
 
-    /// A number from `low` to `high`, both included.
+    /// Returns a number from `low` to `high`, both included.
     pub(crate) fn between(&mut self, low: u64, high: u64) -> u64 {
         low + self.below(high - low + 1)
     }
 
-    /// True in `percent` of a hundred cases.
+    /// Returns true in `percent` of a hundred cases.
     pub(crate) fn percent(&mut self, percent: u64) -> bool {
         self.below(100) < percent
     }
 
-    /// An index, drawn in proportion to the weights.
+    /// Returns an index, drawn in proportion to the weights.
     pub(crate) fn weighted(&mut self, weights: &[u16]) -> usize {
         let total: u64 = weights.iter().map(|&weight| u64::from(weight)).sum();
         let mut left = self.below(total);

@@ -1,14 +1,15 @@
-//! Replies that find their way through a NAT.
+//! Replies that pass a NAT.
 //!
 //! A capture has replies addressed to the inside host itself; a NAT expects them at its own address
-//! and at a port that it chose. So the NAT runs once, and what it put out tells what it chose:
+//! and at a port of its choice. So the NAT runs once, and its output shows its choices:
 //! 1. a frame of the NAT's output is the frame of the original with the same stamp and the same
-//!    octets, if source, port, hop limit and checksums are left out;
-//! 2. walking the original, each frame to the outside says where its flow stands now;
-//! 3. each frame from the outside is readdressed to there, an ICMP error together with its quote.
+//!    octets, apart from source, port, hop limit and checksums;
+//! 2. in the original, each frame to the outside gives the current place of its flow;
+//! 3. each frame from the outside is readdressed to this place, an ICMP error together with its
+//!    quote.
 //!
-//! When the first run had no replies, some sessions may have ended earlier than they will now;
-//! doing it again with the readdressed capture brings the two together.
+//! If the first run had no replies, some sessions may have ended earlier than they will now; a
+//! second round with the readdressed capture removes the difference.
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
@@ -19,11 +20,12 @@ use crate::view::{Tuple, View, word};
 use crate::wire::{ICMP, TCP, UDP};
 use crate::{TrafficError, is_inside};
 
-/// Where a NAT put a flow: its public address, and port or identifier.
+/// A flow's place at a NAT: its public address, and port or identifier.
 type Place = (IpAddr, u16);
 
-/// Writes `original` with the frames from outside readdressed to where the NAT, whose output on the
-/// frames from inside is `translated`, moved their flows. Returns how many frames it readdressed.
+/// Writes `original` with the frames from outside readdressed to their flows' places in
+/// `translated`, the NAT's output on the frames from inside. Returns the number of readdressed
+/// frames.
 pub fn readdress(
     original: impl Read,
     translated: impl Read,
@@ -48,7 +50,7 @@ pub fn readdress(
     Ok(moved)
 }
 
-/// The frames that the NAT put out, and the source it gave each.
+/// Returns the frames of the NAT's output, each with its new source.
 fn places(translated: impl Read) -> Result<BTreeMap<(u64, Vec<u8>), Place>, TrafficError> {
     let mut places = BTreeMap::new();
     for frame in Reader::new(translated)? {
@@ -74,7 +76,7 @@ fn learn(
     }
 }
 
-/// What a NAT does not touch.
+/// Returns the parts of a packet that a NAT does not change; the others are blank.
 fn without_source(view: &View, frame: &[u8]) -> Vec<u8> {
     let mut rest = frame.get(view.ip..view.end).unwrap_or_default().to_vec();
     let mut blank = |at: usize, length: usize| {
@@ -93,7 +95,7 @@ fn without_source(view: &View, frame: &[u8]) -> Vec<u8> {
     rest
 }
 
-/// Sends a frame from outside to where its flow stands; `None` when there is no such place.
+/// Readdresses a frame from outside to its flow's place; `None` if there is no such place.
 fn redirect(now: &BTreeMap<Tuple, Place>, view: &View, frame: &mut [u8]) -> Option<()> {
     let packet = frame.get_mut(..view.end)?; // without Ethernet's padding
     let outer = Sums::of(view);
@@ -116,14 +118,14 @@ fn redirect(now: &BTreeMap<Tuple, Place>, view: &View, frame: &mut [u8]) -> Opti
 /// The checksums that cover a field.
 #[derive(Clone, Copy)]
 struct Sums {
-    /// IPv4's own.
+    /// Offset of IPv4's checksum.
     header: Option<usize>,
-    /// The transport's; ICMP's (version 4) covers no address.
+    /// Offset of the transport's checksum; ICMP's (version 4) covers no address.
     transport: Option<usize>,
     covers_addresses: bool,
-    /// UDP's sum of zero means that there is none.
+    /// Whether it is UDP: a sum of zero means that there is none.
     udp: bool,
-    /// That of an ICMP error around a quote.
+    /// Offset of the checksum of an ICMP error around a quote.
     around: Option<usize>,
 }
 
@@ -138,12 +140,12 @@ impl Sums {
         }
     }
 
-    /// For a field of the transport.
+    /// Returns the sums for a field of the transport.
     fn without_addresses(self) -> Self {
         Self { header: None, covers_addresses: true, ..self }
     }
 
-    /// Puts `new` at `at`, and mends the sums over it.
+    /// Writes `new` at `at`, and updates the sums over it.
     fn replace(self, frame: &mut [u8], at: usize, new: &[u8]) {
         let Some(place) = frame.get_mut(at..at + new.len()) else { return };
         let old = place.to_vec();
@@ -181,7 +183,7 @@ fn octets(address: IpAddr) -> Vec<u8> {
     }
 }
 
-/// Mends the sum at `at` for octets that changed (RFC 1624).
+/// Updates the sum at `at` for octets that changed (RFC 1624).
 fn mend(frame: &mut [u8], at: usize, old: &[u8], new: &[u8], udp: bool) {
     let Some(sum) = word(frame, at).filter(|&sum| !udp || sum != 0) else { return };
     let mut total = u64::from(!sum);

@@ -1,4 +1,4 @@
-//! What a capture holds, in numbers.
+//! Counts over a capture.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -16,7 +16,7 @@ pub struct Summary {
     pub packets: u64,
     /// Octets of all frames.
     pub bytes: u64,
-    /// Different flows, both directions being one: TCP, UDP, and ICMP echo.
+    /// Distinct flows of TCP, UDP and ICMP echo; both directions are one flow.
     pub flows: u64,
     /// Frames with an IPv4 packet.
     pub v4: u64,

@@ -1,34 +1,34 @@
-//! Where things stand in a frame: the least that counting, answering and readdressing need.
+//! Offsets of fields in a frame: the minimum for counting, answering and readdressing.
 
 use std::net::{IpAddr, Ipv6Addr};
 
 use crate::wire::{ICMP, ICMPV6, TCP, Tags, UDP};
 
-/// Who talks to whom: protocol, and address and port of the source and of the destination.
+/// Protocol, and address and port of the source and of the destination.
 pub type Tuple = (u8, IpAddr, u16, IpAddr, u16);
 
-/// A frame that holds an IP packet, by offsets.
+/// A frame with an IP packet, by offsets.
 #[derive(Clone, Copy, Debug)]
 pub struct View {
     pub(crate) tags: Tags,
-    /// Where the IP header begins.
+    /// Offset of the IP header.
     pub ip: usize,
     /// Source address.
     pub from: IpAddr,
     /// Destination address.
     pub to: IpAddr,
-    /// The transport's number, behind all extension headers.
+    /// The transport's protocol number, behind all extension headers.
     pub protocol: u8,
-    /// Where the transport begins, and where the packet ends.
+    /// Offset of the transport's header.
     pub transport: usize,
-    /// Where the packet ends: padding may follow.
+    /// End of the packet: padding may follow.
     pub end: usize,
-    /// It is a part of a packet.
+    /// Whether it is a fragment of a packet.
     pub fragment: bool,
 }
 
 impl View {
-    /// `None` for what is no IP packet, or not a whole one.
+    /// Returns the view of a frame; `None` without a whole IP packet.
     pub fn of(frame: &[u8]) -> Option<Self> {
         let (tags, ip) = match word(frame, 12)? {
             0x8100 => (Tags::One(word(frame, 14)?), 18),
@@ -44,7 +44,7 @@ impl View {
         Some(Self { tags, ..view })
     }
 
-    /// The packet that an ICMP error quotes; its length may exceed what is quoted.
+    /// Returns the packet that an ICMP error quotes; its length may exceed the quote.
     pub fn quoted(&self, frame: &[u8]) -> Option<Self> {
         let kind = *frame.get(self.transport)?;
         let ip = self.transport + 8;
@@ -100,7 +100,7 @@ impl View {
         })
     }
 
-    /// Ends and ports; an ICMP query's identifier stands for both ports.
+    /// Returns ends and ports; an ICMP query's identifier stands for both ports.
     pub fn tuple(&self, frame: &[u8]) -> Option<Tuple> {
         let (source, destination) = match self.protocol {
             TCP | UDP => (word(frame, self.transport)?, word(frame, self.transport + 2)?),
@@ -113,13 +113,13 @@ impl View {
         (!self.fragment).then_some((self.protocol, self.from, source, self.to, destination))
     }
 
-    /// Where the source port (or identifier) stands; the destination port of TCP and UDP is 2
-    /// later.
+    /// Returns the offset of the source port (or identifier); the destination port of TCP and UDP
+    /// is 2 later.
     pub fn port_at(&self) -> usize {
         if matches!(self.protocol, ICMP | ICMPV6) { self.transport + 4 } else { self.transport }
     }
 
-    /// Where the transport's checksum stands.
+    /// Returns the offset of the transport's checksum.
     pub fn sum_at(&self) -> Option<usize> {
         match self.protocol {
             TCP => Some(self.transport + 16),
@@ -135,7 +135,7 @@ impl View {
     }
 }
 
-/// A big-endian word of 16 bits.
+/// Reads a big-endian word of 16 bits.
 pub fn word(bytes: &[u8], at: usize) -> Option<u16> {
     Some(u16::from_be_bytes(*bytes.get(at..)?.first_chunk()?))
 }

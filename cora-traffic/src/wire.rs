@@ -1,4 +1,4 @@
-//! Frames, octet by octet: what goes in front of what, and the checksums.
+//! Frames, octet by octet: the order of headers, and the checksums.
 
 use std::net::IpAddr;
 
@@ -31,7 +31,7 @@ pub(crate) enum Tags {
     Two(u16, u16),
 }
 
-/// What a frame needs besides its transport: from whom, to whom, and the fields on the way.
+/// The parts of a frame beside its transport: source, destination, and header fields.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Path {
     pub(crate) from: End,
@@ -54,7 +54,7 @@ impl Path {
     }
 }
 
-/// A fragment's place: offset in octets, and whether more follow.
+/// Place of a fragment: offset in octets, and whether more follow.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Fragment {
     pub(crate) offset: u16,
@@ -72,7 +72,7 @@ pub(crate) struct Segment<'a> {
     pub(crate) payload: &'a [u8],
 }
 
-/// RFC 1071, over several pieces of which all but the last are of even length.
+/// Computes the sum of RFC 1071 over several pieces; all but the last are of even length.
 pub(crate) fn checksum(pieces: &[&[u8]]) -> u16 {
     let mut sum = 0_u64;
     for piece in pieces {
@@ -86,7 +86,7 @@ pub(crate) fn checksum(pieces: &[&[u8]]) -> u16 {
     !(sum as u16)
 }
 
-/// What transports sum up besides themselves (RFC 768, RFC 8200 section 8.1).
+/// Makes the pseudo header of transports' checksums (RFC 768, RFC 8200 section 8.1).
 pub(crate) fn pseudo_header(from: IpAddr, to: IpAddr, protocol: u8, length: usize) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(40);
     put_address(&mut bytes, from);
@@ -124,7 +124,7 @@ pub(crate) fn udp(path: &Path, payload: &[u8], summed: bool) -> Vec<u8> {
     bytes
 }
 
-/// An ICMP message of the path's version: type, code, the second word, the rest.
+/// Makes an ICMP message of the path's version: type, code, the second word, the rest.
 pub(crate) fn icmp(path: &Path, kind: [u8; 2], word: [u8; 4], rest: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(8 + rest.len());
     bytes.extend(kind);
@@ -153,12 +153,12 @@ fn sum_transport(path: &Path, protocol: u8, bytes: &mut [u8], at: usize) {
     bytes[at..at + 2].copy_from_slice(&sum.to_be_bytes());
 }
 
-/// A whole frame around a transport.
+/// Makes a whole frame around a transport.
 pub(crate) fn frame(path: &Path, protocol: u8, transport: &[u8]) -> Vec<u8> {
     build(path, protocol, transport, None)
 }
 
-/// A frame with one fragment of a transport.
+/// Makes a frame with one fragment of a transport.
 pub(crate) fn fragment(path: &Path, protocol: u8, part: &[u8], place: Fragment) -> Vec<u8> {
     build(path, protocol, part, Some(place))
 }

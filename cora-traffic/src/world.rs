@@ -1,19 +1,19 @@
-//! Who talks: the hosts of the inside network and the servers outside.
+//! The hosts of the inside network, and the servers outside.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use crate::random::Random;
 use crate::wire::{End, Path, Tags};
 
-/// A service that many of the generated flows ask, for load balancers: its IPv4 address.
+/// IPv4 address of a service that many generated flows use, for load balancers.
 pub const SERVICE_V4: Ipv4Addr = Ipv4Addr::new(198, 51, 100, 10);
-/// The same service's IPv6 address.
+/// IPv6 address of the same service.
 pub const SERVICE_V6: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 10);
 
-/// The router between inside and outside, as inside hosts see it.
+/// MAC address of the router between inside and outside, at the inside.
 const ROUTER: [u8; 6] = [2, 0, 0, 0, 0, 1];
 
-/// Whether an address is one of the inside network: 10.0.0.0/8 or fd00::/8.
+/// Returns whether an address is of the inside network: 10.0.0.0/8 or fd00::/8.
 pub fn is_inside(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => address.octets()[0] == 10,
@@ -21,7 +21,7 @@ pub fn is_inside(address: IpAddr) -> bool {
     }
 }
 
-/// Deals out the two ends of flows, no two alike.
+/// Assigns pairs of ends to flows, no two alike.
 #[derive(Clone, Debug)]
 pub(crate) struct World {
     hosts: u64,
@@ -33,7 +33,7 @@ impl World {
         Self { hosts: (flows / 8).clamp(4, 4_000), dealt: 0 }
     }
 
-    /// The path of the next flow, from the inside to the outside.
+    /// Returns the path of the next flow, from the inside to the outside.
     pub(crate) fn deal(&mut self, random: &mut Random, server_port: u16) -> Path {
         let number = self.dealt;
         self.dealt += 1;
@@ -52,7 +52,7 @@ impl World {
         }
     }
 
-    /// A path from somewhere outside to an inside host that asked for nothing.
+    /// Returns a path from an outside host to an inside host without a request.
     pub(crate) fn intrude(&mut self, random: &mut Random) -> Path {
         let mut path = self.deal(random, 22);
         path.to.port = random.between(1_024, 65_000) as u16;
@@ -60,7 +60,7 @@ impl World {
         path.back()
     }
 
-    /// A few inside hosts whose flood of connections goes everywhere.
+    /// Returns a path of a flood, from one of a few inside hosts to any server.
     pub(crate) fn flooder(&mut self, random: &mut Random) -> Path {
         let mut path = self.deal(random, 80);
         let host = random.below(3);

@@ -8,7 +8,7 @@
 
 use crate::random::Random;
 
-/// Thirty-two bits behind the point.
+/// 1 in fixed point, with 32 fractional bits.
 const ONE: i128 = 1 << 32;
 
 /// Draws ranks from 0 to `ranks - 1`, the first most often.
@@ -20,7 +20,7 @@ pub(crate) struct Zipf {
     low: i128,
     high: i128,
     short_cut: i128,
-    /// `2^(1/2)`, `2^(1/4)`, … with 62 bits behind the point.
+    /// `2^(1/2)`, `2^(1/4)`, … with 62 fractional bits.
     roots: [u128; 32],
 }
 
@@ -58,13 +58,13 @@ impl Zipf {
         self.exp2(-self.exponent * log2(x) / 1000)
     }
 
-    /// `(x^(1-s) - 1) / (1-s)`
+    /// Returns `(x^(1-s) - 1) / (1-s)`.
     fn integral(&self, x: i128) -> i128 {
         let rest = 1000 - self.exponent;
         (self.exp2(rest * log2(x) / 1000) - ONE) * 1000 / rest
     }
 
-    /// `(1 + u (1-s))^(1/(1-s))`
+    /// Returns `(1 + u (1-s))^(1/(1-s))`.
     fn inverse(&self, u: i128) -> i128 {
         let rest = 1000 - self.exponent;
         let base = (ONE + u * rest / 1000).max(1);
@@ -84,7 +84,7 @@ impl Zipf {
     }
 }
 
-/// The binary logarithm of a positive number, digit by digit.
+/// Returns the binary logarithm of a positive number, digit by digit.
 fn log2(x: i128) -> i128 {
     let whole = 127 - i128::from(x.leading_zeros());
     let mut rest = if whole > 62 { x >> (whole - 62) } else { x << (62 - whole) }.unsigned_abs();

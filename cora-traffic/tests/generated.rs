@@ -1,4 +1,4 @@
-//! Generated captures: the same everywhere, sound where they should be, and shaped as promised.
+//! Generated captures: the same everywhere, sound where intended, and of the stated shape.
 
 #![expect(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
 
@@ -13,7 +13,7 @@ fn capture(profile: Profile, seed: u64, packets: u64, flows: u64) -> (Vec<u8>, S
     (bytes, summary)
 }
 
-/// FNV-1a, 64 bits.
+/// Returns the FNV-1a hash of 64 bits.
 fn hash(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &octet| {
         (hash ^ u64::from(octet)).wrapping_mul(0x0100_0000_01b3)
@@ -108,7 +108,7 @@ fn zipf_is_skewed() {
     assert!(counts.len() > 900, "{}", counts.len());
 }
 
-/// The inside end, which no two flows of this profile share.
+/// Returns the inside end, which no two flows of this profile share.
 fn ends(frame: &Generated) -> Option<Vec<u8>> {
     let bytes = &frame.bytes;
     let ip = bytes.windows(2).position(|pair| pair == [8, 0] || pair == [0x86, 0xdd])? + 2;

@@ -1,4 +1,4 @@
-//! Flows by a law: the same everywhere, sound, and with the shares that the law gives them.
+//! Flows by a law: the same everywhere, sound, and with the shares of the law.
 
 #![expect(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
 
@@ -14,7 +14,7 @@ fn frames(name: &str, transport: Transport, packets: usize) -> Vec<Vec<u8>> {
     ranked.frames(1).take(packets).map(|frame| frame.bytes).collect()
 }
 
-/// The client's address and port, which tell flows apart.
+/// Returns the client's address and port, which distinguish flows.
 fn client(frame: &[u8]) -> (Vec<u8>, Vec<u8>) {
     let is_answer = frame[26] != 10;
     let (address, port) = if is_answer { (30, 36) } else { (26, 34) };
@@ -31,7 +31,7 @@ fn counts(frames: &[Vec<u8>]) -> Vec<u64> {
     counts
 }
 
-/// FNV-1a, 64 bits.
+/// Returns the FNV-1a hash of 64 bits.
 fn hash(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &octet| {
         (hash ^ u64::from(octet)).wrapping_mul(0x0100_0000_01b3)
@@ -62,7 +62,7 @@ fn frames_are_sound_and_of_one_length() {
     }
 }
 
-/// Shares of the first ten flows in thousandths, as the sum of `k^-s` gives them.
+/// Shares of the first ten flows in thousandths, from the sum of `k^-s`.
 #[test]
 fn ranks_have_the_shares_of_the_law() {
     for (name, ten) in [
@@ -85,12 +85,12 @@ fn flows_talk_both_ways_and_churn_makes_new_ones() {
     assert_eq!(counts(&still).len(), 50);
     let out = still.iter().filter(|frame| frame[26] == 10).count();
     assert!((4_950..=5_050).contains(&out), "{out}");
-    // A flow that is replaced before it said anything is none.
+    // A flow that is replaced before its first packet does not count.
     let churned = counts(&frames("uniform:flows=50,churn=0.1", Transport::Udp, 10_000)).len();
     assert!((850..1_050).contains(&churned), "{churned} of at most 1,050");
 }
 
-/// A TCP flow as smoltcp reads it: numbers go on where they were, and acknowledge what came.
+/// Sequence numbers of a TCP flow are contiguous; acknowledgements cover all segments before.
 #[test]
 fn sequence_numbers_go_on() {
     let frames = frames("uniform:flows=1,bytes=100", Transport::Tcp, 40);

@@ -1,4 +1,4 @@
-//! Real traffic, where this machine allows it; else that the stand-in says what it is.
+//! Real traffic, if this machine allows it; else a stand-in that states its origin.
 
 use std::fs::File;
 use std::path::Path;
@@ -43,7 +43,7 @@ fn check(summary: &Summary, lacking: &[String]) {
     assert!(summary.from_inside > summary.packets / 4, "{summary}");
 }
 
-/// SYN segments that were sent again, octet by octet but for the IP identification.
+/// Returns the number of repeated SYN segments: same addresses, ports and sequence number.
 fn repeated_openings(capture: File) -> usize {
     let openings: Vec<Vec<u8>> = Reader::new(capture)
         .expect("a capture")

@@ -1,4 +1,4 @@
-//! Replies to what a NAT put out, with a small NAT that stands in for one.
+//! Replies to the output of a NAT, with a small stand-in for a NAT.
 
 #![expect(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
 
@@ -85,7 +85,7 @@ fn move_source(frame: &mut [u8], ports: &mut BTreeMap<Vec<u8>, u16>) -> Option<(
     Some(())
 }
 
-/// Where an untagged IPv4 frame goes.
+/// Returns the destination of an untagged IPv4 frame.
 fn destination(frame: &[u8]) -> Option<[u8; 4]> {
     if frame.get(12..14)? == [8, 0] { frame.get(30..34)?.try_into().ok() } else { None }
 }

@@ -1,5 +1,5 @@
-//! A load balancer: the reply key is another host's. Nothing is pinned but rules; but a packet that
-//! waits at the NIC may be about to make a reply key, so what nobody knows stays behind it.
+//! A load balancer: the reply key has another host's address. Only rules are pinned; but a packet
+//! that waits at the NIC may make a reply key, so packets of unknown flows stay behind it.
 
 use cora_core::key::{Address, FiveTuple};
 use cora_core::packet::Packet;
@@ -48,12 +48,12 @@ const fn backend(number: u16) -> Address {
     address([200, (number % 5) as u8], false)
 }
 
-/// What the backend's answers carry.
+/// Returns the tuple of the backend's answers.
 fn answer(flow: &FiveTuple, number: u16) -> FiveTuple {
     FiveTuple { source: backend(number), ..flow.reversed() }
 }
 
-/// Several entries come and go within the packet, one of them stays in some.
+/// Inserts and removes several entries within the packet.
 fn churn(assigned: &mut Table<Assigned>, flow: FiveTuple, times: u16) -> Result<(), Reason> {
     for number in 0..times {
         let other = FiveTuple { destination_port: 100 + number % 3, ..flow };

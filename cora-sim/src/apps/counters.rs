@@ -131,7 +131,7 @@ program! {
 }
 
 impl<V: Variant> SimApp for Counting<V> {
-    /// More flows than offers may be under way.
+    /// More flows than offers that may be pending.
     const WISHES: Wishes =
         Wishes { flows: 60, hosts: 7, ops: &[op::ASK], expires: true, crosses: false };
 

@@ -1,6 +1,6 @@
-//! Tables that are full all the time, on both sides: of the one entries make room that are not
-//! assured, of the other none do, and a third one's expire as soon as time passes. Packets at the
-//! NIC put entries in, too.
+//! Tables that are always full, on both sides. The first evicts entries that are not assured, the
+//! second evicts none, and entries of the third expire as soon as time passes. Packets at the NIC
+//! insert entries, too.
 
 use cora_core::key::FiveTuple;
 use cora_core::packet::Packet;

@@ -1,5 +1,5 @@
-//! A firewall: connections found by the reversed tuple, and a meter with an entry per direction,
-//! which has no reply key at all. Nothing is pinned.
+//! A firewall: connections found by the reversed tuple, too, and a meter with an entry per
+//! direction and without a reply key. Nothing is pinned.
 
 use cora_core::conntrack::TcpState;
 use cora_core::key::FiveTuple;
@@ -50,7 +50,7 @@ fn meter(packet: &Packet<'_>, meters: &mut Table<Meter>) -> Verdict {
     let flow = packet.five_tuple()?;
     let (bytes, now) = (packet.len() as u64, packet.now());
     if op_of(packet) == op::CLOSE {
-        // Nothing is left of the flow.
+        // No entry of the flow stays.
         meters.remove(&flow);
         meters.remove(&flow.reversed());
         return Transmit;

@@ -1,5 +1,5 @@
-//! Hosts inside that talk to each other, each the inside host of its own packets: groups whose keys
-//! meet. Handlers also ask for keys of other groups, by either table, and try to put some in.
+//! Inside hosts that talk to each other, each the inside host of its own packets: keys of groups
+//! collide. Handlers also look up keys of other groups in either table, and try to insert some.
 
 use cora_core::key::{FiveTuple, InsideAddress, Key as _};
 use cora_core::packet::Packet;
@@ -75,13 +75,13 @@ fn handle<R: Reach>(
         None => hosts.insert(inside, Host { open: 1, asked: 0 })?,
     }
     match op_of(packet) {
-        // Neither end of the packet.
+        // Both ends are the other host.
         op::ASK => talks.insert(
             FiveTuple { source: other, destination: other, ..flow },
             Talk { here: 1, there: 0 },
         )?,
         op::MOVE => hosts.insert(InsideAddress(other), Host { open: 1, asked: 1 })?,
-        // The other way round.
+        // The reversed tuple.
         op::CHURN => talks.insert(flow.reversed(), Talk { here: 0, there: 1 })?,
         _ => talks.insert(flow, Talk { here: 1, there: 0 })?,
     }

@@ -1,6 +1,6 @@
-//! Connections judged by rules that are replaced amid the packets. Each packet must be judged by
-//! the version that was in force when it came, and by one version of both states. Connections that
-//! end become records.
+//! Connections judged by rules that are replaced between packets. Each packet must be judged by the
+//! version in force at its arrival, and by one version of both states. Connections that end become
+//! records.
 
 use cora_core::key::FiveTuple;
 use cora_core::packet::Packet;
@@ -13,7 +13,7 @@ use super::{SimApp, Variant, keyed, plain, program, reach, stored};
 use crate::frames::{op, op_of};
 use crate::traffic::Wishes;
 
-/// Rules and rates are of two versions: no packet may see that.
+/// Rules and rates have different versions: no packet may see that.
 const TORN: Reason = Reason::new("torn-version");
 
 plain! {
@@ -36,7 +36,7 @@ impl FlowRecord for Judged {
 plain! {
     struct Rules {
         version: u64,
-        /// So large that a version goes in several pieces.
+        /// Large enough for a version to go in several pieces.
         rules: [u64; 300],
     }
 }

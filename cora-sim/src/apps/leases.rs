@@ -1,5 +1,5 @@
-//! A NAT whose sessions have a port for as long as they live: closing one gives the port back, and
-//! the next session may get it at once. So an error of who has which port shows.
+//! A NAT that gives each session a port for its lifetime. A closed session returns its port, and
+//! the next session may get it at once, so that an error in the ownership of ports is detected.
 
 use cora_core::key::{Address, FiveTuple};
 use cora_core::packet::Packet;
@@ -13,7 +13,7 @@ use crate::frames::{op, op_of};
 use crate::traffic::Wishes;
 
 pub const PUBLIC: Address = Address::v4([192, 0, 2, 1]);
-/// More than there are clients at a time, so that a lost close does not use them up at once.
+/// More than the concurrent clients, so that a lost close does not exhaust them at once.
 const PORTS: usize = 24;
 const FIRST_PORT: u16 = 40_000;
 const NO_PORT_LEFT: Reason = Reason::new("no-port-left");
@@ -46,7 +46,7 @@ impl Singleton for PortPool {
 stored!(PortPool, Singleton, Pinned);
 
 impl PortPool {
-    /// The lowest port that is free: one that was just given back comes first.
+    /// Leases the lowest free port, so that a returned port is soon reused.
     fn lease(&mut self) -> Result<u16, Reason> {
         let at = self.taken.iter().position(|taken| !taken).ok_or(NO_PORT_LEFT)?;
         self.taken[at] = true;
@@ -63,7 +63,7 @@ impl Variant for Kept {
     const KEPT: &'static [usize] = &[0];
 }
 
-/// The pool does not, and whatever rests on it ends with it.
+/// The pool does not outlive the host, and sessions end with it.
 #[derive(Debug)]
 pub struct Mortal;
 
@@ -71,7 +71,7 @@ impl Variant for Mortal {
     const RESTS_ON: &'static [&'static str] = &["PortPool"];
 }
 
-/// Sabotage: the pool begins anew, and sessions go on.
+/// Sabotage: the pool starts anew, and sessions go on.
 #[derive(Debug)]
 pub struct Anew;
 

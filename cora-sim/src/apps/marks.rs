@@ -1,5 +1,5 @@
-//! Each flow's entry marks which packets it has seen, so that a lost, doubled or late update shows.
-//! A bell at the host counts those that ask for it.
+//! Each flow's entry marks the packets that it has seen, so that a lost, doubled or late update is
+//! detected. A bell at the host counts the packets that ask for it.
 
 use cora_core::key::FiveTuple;
 use cora_core::packet::Packet;
@@ -11,7 +11,7 @@ use super::{SimApp, Variant, keyed, plain, program, reach, stored};
 use crate::frames::{number_of, op, op_of};
 use crate::traffic::Wishes;
 
-/// Packets that are told apart.
+/// Number of packets that an entry distinguishes.
 pub const MARKS: u32 = 64;
 
 plain! {
@@ -49,7 +49,7 @@ impl Singleton for Bell {
 stored!(Bell, Singleton, Pinned);
 
 impl<V: Variant> Marking<V> {
-    /// What is noted of the flow with this tuple.
+    /// Returns the marks of the flow with this tuple.
     pub fn marks_of(&mut self, flow: &FiveTuple) -> Option<Marks> {
         self.marks.table().get(flow).copied()
     }

@@ -1,4 +1,4 @@
-//! Programs as the attributes would write them, by hand.
+//! Handwritten programs, as the attributes would generate them.
 
 pub mod balancer;
 pub mod counters;
@@ -23,37 +23,37 @@ pub const IDLE: u64 = 64_000;
 /// A program that the simulator runs.
 pub trait SimApp: App {
     const WISHES: Wishes;
-    /// Whether versions of its read-mostly states are replaced amid the packets.
+    /// Whether versions of its read-mostly states are replaced between packets.
     const CHANGES: bool = false;
 
-    /// From now on, entries from the other side are refused at random. For the NIC's half.
+    /// Refuses entries from the other side at random from now on. For the NIC's half.
     fn refuse(&mut self, seed: u64);
 
-    /// At the host: puts this version of its read-mostly states in force.
+    /// Puts this version of its read-mostly states in force, at the host.
     fn put_in_force(&mut self, version: u64) {
         let _ = version;
     }
 }
 
-/// What a program is run with.
+/// Parameters of a program's run.
 pub trait Variant: std::fmt::Debug + 'static {
-    /// Of 1024 flows, how many the NIC may own.
+    /// Number of flows, of 1024, that the NIC may own.
     const SHARE: u16 = 1024;
-    /// Packets of a flow that the host handles before it offers it.
+    /// Packets of a flow that the host handles before it offers the flow.
     const OFFER_AFTER: u32 = 1;
-    /// Packets reach the host in the order of their arrival.
+    /// Whether packets reach the host in the order of their arrival.
     const ORDERED: bool = true;
-    /// A punt takes back what the packet wrote to tables.
+    /// Whether a punt rolls back the packet's writes to tables.
     const ROLLS_BACK: bool = true;
     /// Numbers of durable singletons.
     const KEPT: &'static [usize] = &[];
-    /// States of the host that flows rest on and that are not durable.
+    /// Host states that flows depend on and that are not durable.
     const RESTS_ON: &'static [&'static str] = &[];
-    /// A packet finds the entries of its own group alone.
+    /// Whether a packet finds only the entries of its own group.
     const KEEPS_APART: bool = true;
 }
 
-/// As it should be, with a share for the NIC.
+/// The correct variant, with a share for the NIC.
 #[derive(Debug)]
 pub struct Share<const OF_1024: u16>;
 
@@ -61,7 +61,7 @@ impl<const OF_1024: u16> Variant for Share<OF_1024> {
     const SHARE: u16 = OF_1024;
 }
 
-/// As it should be, with flows that are offered after so many packets.
+/// The correct variant, with flows that are offered after this many packets.
 #[derive(Debug)]
 pub struct OfferedAfter<const PACKETS: u32>;
 
@@ -69,7 +69,7 @@ impl<const PACKETS: u32> Variant for OfferedAfter<PACKETS> {
     const OFFER_AFTER: u32 = PACKETS;
 }
 
-/// Sabotage: the host sees flows in another order than that of their arrival.
+/// Sabotage: the host sees flows out of their order of arrival.
 #[derive(Debug)]
 pub struct Unordered;
 
@@ -77,7 +77,7 @@ impl Variant for Unordered {
     const ORDERED: bool = false;
 }
 
-/// Sabotage: what a punting packet wrote stays.
+/// Sabotage: the writes of a punting packet stay.
 #[derive(Debug)]
 pub struct NoRollback;
 
@@ -85,7 +85,7 @@ impl Variant for NoRollback {
     const ROLLS_BACK: bool = false;
 }
 
-/// Sabotage: groups find each other's entries, where they are at the same side.
+/// Sabotage: groups find each other's entries at the same side.
 #[derive(Debug)]
 pub struct Mixing;
 
@@ -93,7 +93,7 @@ impl Variant for Mixing {
     const KEEPS_APART: bool = false;
 }
 
-/// A struct of plain fields, as `#[state]` leaves it.
+/// A struct of plain fields, as `#[state]` generates it.
 macro_rules! plain {
     ($(#[$meta:meta])* struct $name:ident { $($fields:tt)* }) => {
         $crate::apps::plain! { $(#[$meta])* struct $name lives false false { $($fields)* } }
@@ -145,7 +145,7 @@ macro_rules! plain {
 }
 pub(crate) use plain;
 
-/// A table's state.
+/// Implements `Keyed` for a table's state.
 macro_rules! keyed {
     ($name:ident, $key:ty, $capacity:expr, $reply:expr) => {
         impl cora_core::state::Keyed for $name {
@@ -159,7 +159,7 @@ macro_rules! keyed {
 }
 pub(crate) use keyed;
 
-/// A state that is one value: its kind, its trait, its home.
+/// Implements `Stored` for a state of one value, with its kind and its home.
 macro_rules! stored {
     ($name:ident, $kind:ident, $home:ident) => {
         impl cora_core::state::Stored for $name {
@@ -190,8 +190,8 @@ macro_rules! reach {
 }
 pub(crate) use reach;
 
-/// A program as `cora::app!` makes it under a plan that splits: its states, each with the place
-/// that the plan gives it, and its chain.
+/// A program as `cora::app!` makes it under a plan that splits: its states, each at its place in
+/// the plan, and its chain.
 macro_rules! program {
     (
         $(#[$meta:meta])*
@@ -297,7 +297,7 @@ macro_rules! program {
                 offer_after: V::OFFER_AFTER,
                 ..cora_core::app::PlanFacts::by_hand(cora_core::app::Sides::Split)
             };
-            // They read what their frames are marked with, which stands in the head, too.
+            // Handlers read the mark of a frame, which is in its head, too.
             const HEADS: bool = true;
 
             fn chain<$reach: cora_core::state::Reach>(

@@ -1,4 +1,4 @@
-//! A NAT: sessions with a reply key of their own, ports from a pool that the host holds.
+//! A NAT: sessions with their own reply keys, and ports from a pool at the host.
 
 use cora_core::key::{Address, FiveTuple};
 use cora_core::packet::Packet;
@@ -18,7 +18,7 @@ use crate::traffic::Wishes;
 const PUBLIC: Address = Address::v4([192, 0, 2, 1]);
 const PORTS: usize = 24;
 const FIRST_PORT: u16 = 40_000;
-/// As in the example: for twice the idle time, renewed at half time.
+/// Duration of a lease, as in the example: twice the idle time, renewed at half time.
 const LEASE: u64 = 2 * IDLE;
 const NO_PORT_LEFT: Reason = Reason::new("no-port-left");
 
@@ -71,7 +71,7 @@ impl PortPool {
     }
 }
 
-/// What passed. Two updates of `talkers` and more than are taken back of `sketch` in some packets.
+/// Statistics of packets. Some packets make more updates of `sketch` than can be rolled back.
 #[derive(Debug)]
 pub struct Stats {
     bytes: Sum,
@@ -126,7 +126,7 @@ impl Commutative for Stats {
 }
 stored!(Stats, Commutative, Replicated);
 
-/// What the answers to `flow` carry.
+/// Returns the tuple of the answers to `flow`.
 fn answer(flow: &FiveTuple, public_port: u16) -> FiveTuple {
     FiveTuple { destination: PUBLIC, destination_port: public_port, ..flow.reversed() }
 }

@@ -1,5 +1,5 @@
-//! Packets counted per flow, with entries that live as long as a run does, so that only moves and
-//! punts take a flow from where it is.
+//! Packets counted per flow. Entries live as long as the run, so that only moves and punts change a
+//! flow's side.
 
 use cora_core::key::FiveTuple;
 use cora_core::packet::Packet;

@@ -1,4 +1,4 @@
-//! A table whose undo or whose imports can be made to fail.
+//! A table with undo and imports that can be made to fail.
 
 use std::any::{Any, TypeId};
 use std::cell::RefCell;
@@ -16,7 +16,7 @@ use cora_core::state::{
 use super::Variant;
 use crate::random::Random;
 
-/// The table.
+/// A table with planted faults.
 #[derive(Debug)]
 pub struct Wrapped<S: Keyed> {
     table: RefCell<Table<S>>,
@@ -35,7 +35,7 @@ impl<S: Keyed> Wrapped<S> {
         })
     }
 
-    /// Entries from the other side are refused, one in sixteen.
+    /// Refuses one in sixteen entries from the other side.
     pub fn refuse(&mut self, seed: u64) {
         self.refuses = Some(Random::new(seed));
     }
@@ -50,7 +50,7 @@ impl<S: Keyed> Wrapped<S> {
 }
 
 impl<S: FlowRecord> Wrapped<S> {
-    /// Tells the entries that ended since the last call.
+    /// Reports the entries that ended since the last call.
     pub fn tell_ended(&mut self, tell: &mut dyn FnMut(Ending<'_>)) {
         self.table().tell_ended(tell);
     }

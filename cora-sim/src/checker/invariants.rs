@@ -1,11 +1,11 @@
-//! What must hold in every state, whatever was killed on the way there.
+//! Invariants of every state, also after kills.
 
 use super::world::{App, FLOWS, World, tuple};
 use crate::frames::op;
 
 impl World<'_> {
-    /// A single owner, no update twice, none late, packets leave in order; and where nothing is on
-    /// its way any more, that nothing was lost but what ended with a side.
+    /// Checks the invariants: a single owner, no update twice, none late, packets leave in order.
+    /// When no message is on its way, only packets that ended with a side may be lost.
     pub(super) fn check(&mut self) -> Result<(), String> {
         let is_quiet = self.punt.is_empty() && self.back.is_empty();
         let is_fed = (0..FLOWS).all(|flow| self.fed[flow] == self.scenario.asks[flow].len());
@@ -66,8 +66,8 @@ impl World<'_> {
     }
 }
 
-/// The marks that the host alone would leave of a flow of which these packets came, and asked for
-/// this. A kill between two steps takes no update away, and leaves none of a packet that did not
+/// Returns the marks that the host alone would leave of a flow, after the packets `came` with these
+/// requests. A kill between two steps removes no update, and leaves none of a packet that did not
 /// leave.
 fn expected(asks: &[u8], came: &[u32]) -> u64 {
     let mut marks = 0;

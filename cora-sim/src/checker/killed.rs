@@ -1,9 +1,9 @@
-//! A side is killed between two steps, and another one begins, as the processes do it. What it sent
-//! is on the rings and is taken; what it had in memory is gone. Kills within a step are for the
+//! Kills a side between two steps, and starts another one, as the processes do. Messages that it
+//! sent are on the rings and are taken; its memory is lost. Kills within a step are left to the
 //! simulations.
 //!
-//! The side that lives on hears of it at once. To hear of it late is the same as a later kill:
-//! until then the dead one is one that takes nothing.
+//! The other side learns of the kill at once. To learn of it late equals a later kill: until then,
+//! the dead side is one that takes nothing.
 
 use cora_runtime::link::message::{Frames, Kind, Message};
 use cora_runtime::ownership::{Admission, Order};
@@ -13,19 +13,19 @@ use crate::halves;
 use crate::link::{Ring, Sabotage};
 use crate::nic_core::NicCore;
 
-/// Who is killed.
+/// The side that is killed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
     /// The NIC's half.
     Nic,
     /// The host's half.
     Host,
-    /// The host's, and the NIC's before it could say to the next host what it owns: two kills.
+    /// Both halves: the NIC's before it reported its flows to the next host. These are two kills.
     Both,
 }
 
 impl Side {
-    /// How many kills it takes.
+    /// Returns the number of kills.
     pub(super) const fn kills(self) -> u8 {
         match self {
             Self::Nic | Self::Host => 1,
@@ -34,7 +34,7 @@ impl Side {
     }
 }
 
-/// The number of a packet that goes to the host, or that is done there.
+/// Returns the number of a packet that goes to the host or is finished there; `true` if finished.
 fn packet_of((kind, bytes): &(u16, Vec<u8>)) -> Option<(bool, u64)> {
     match Message::decode(*kind, bytes)? {
         Message::Frames(Frames::Punt { stamp, .. }) => Some((false, stamp.number)),
@@ -43,7 +43,7 @@ fn packet_of((kind, bytes): &(u16, Vec<u8>)) -> Option<(bool, u64)> {
     }
 }
 
-/// The flow of a packet, and its number in that.
+/// Returns the flow of a packet, and its number in the flow.
 const fn place(number: u64) -> (usize, u32) {
     (number as usize / 16, number as u32 % 16)
 }
@@ -67,8 +67,8 @@ impl World<'_> {
         }
     }
 
-    /// What the NIC sent is handled; packets that are done leave by the next one; those that waited
-    /// in it are lost.
+    /// Kills the NIC. The host handles its messages; finished packets leave by the next NIC;
+    /// packets that waited in it are lost.
     fn kill_nic(&mut self) -> Result<(), String> {
         while !self.punt.is_empty() {
             self.serve_host()?;
@@ -85,7 +85,7 @@ impl World<'_> {
         Ok(())
     }
 
-    /// Packets that came, did not leave, and are not done either.
+    /// Records the packets as lost that came, did not leave, and are not finished either.
     fn lose_what_waits(&mut self) {
         let done: Vec<_> =
             self.back.records().filter_map(packet_of).map(|it| place(it.1)).collect();
@@ -97,8 +97,8 @@ impl World<'_> {
         }
     }
 
-    /// Packets that are done leave; what flows were to do is void; packets that it did not take are
-    /// lost. The next one begins with the copies, and will hear from the NIC what is owned there.
+    /// Kills the host. Finished packets leave; other messages to the NIC are void; untaken packets
+    /// are lost. The next host begins with the replicas, and the NIC reports its flows.
     fn kill_host(&mut self) -> Result<(), String> {
         self.back.keep_only(Kind::Send.number());
         while !self.back.is_empty() {
@@ -121,7 +121,7 @@ impl World<'_> {
         Ok(())
     }
 
-    /// The time of the latest packet.
+    /// Returns the time of the latest packet.
     fn latest(&self) -> u64 {
         if self.fed == [0; FLOWS] { 0 } else { NOW }
     }

@@ -1,13 +1,11 @@
-//! An explicit-state model checker: every interleaving of a small scenario, on the code that runs
-//! in production.
+//! An explicit-state model checker: every interleaving of a small scenario, on the production code.
 //!
 //! 1. From a state, each of its [choices](Choice) leads to a next one. States can't be copied, so a
-//!    state is made again by going the way to it from the beginning; only the first choice goes on
-//!    from the state that is at hand.
-//! 2. What tells a state from others is a digest of 128 bits (`cora_runtime::state_hash` says
-//!    of what). A state that was met before is left.
-//! 3. In each state the invariants are checked. One that does not hold is told with the way that
-//!    leads there.
+//!    state is rebuilt along its path from the beginning; only the first choice continues from the
+//!    current state.
+//! 2. A digest of 128 bits distinguishes states (`cora_runtime::state_hash` lists its input). A
+//!    state that was met before is not explored again.
+//! 3. In each state the invariants are checked. A violation is reported with the path to it.
 
 mod invariants;
 mod killed;
@@ -19,36 +17,36 @@ pub use killed::Side;
 use world::World;
 pub use world::{Choice, FLOWS, Scenario};
 
-/// Choices in a row, at most: more would be a scenario without an end.
+/// Maximum choices in a row: more would be a scenario without an end.
 const LONGEST: usize = 400;
 
-/// What was explored.
+/// Totals of an exploration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Explored {
-    /// Different states.
+    /// Distinct states.
     pub states: u64,
-    /// Choices that were taken.
+    /// Choices taken.
     pub choices: u64,
-    /// The longest way.
+    /// The longest path.
     pub longest: usize,
 }
 
-/// What does not hold, and the way that leads there.
+/// A violated invariant, and the path to it.
 #[derive(Clone, Debug)]
 pub struct Counterexample {
-    /// What does not hold.
+    /// Description of the violation.
     pub what: String,
-    /// From the beginning on.
+    /// Choices from the beginning on.
     pub way: Vec<Choice>,
 }
 
-/// Explores all states of a scenario, up to the first in which anything does not hold.
+/// Explores all states of a scenario, up to the first violation.
 pub fn explore(scenario: &Scenario) -> Result<Explored, Counterexample> {
     explore_until(scenario, |_| true)
 }
 
-/// Explores all states of a scenario, up to the first in which what does not hold is `sought`.
-/// States in which something else does not hold are left.
+/// Explores all states of a scenario, up to the first violation that is `sought`. States with other
+/// violations are not explored further.
 pub fn explore_until(
     scenario: &Scenario,
     mut sought: impl FnMut(&str) -> bool,
@@ -58,7 +56,7 @@ pub fn explore_until(
     let mut world = World::new(scenario);
     met.insert(world.digest());
     let mut way: Vec<Choice> = Vec::new();
-    // Choices not yet taken, of each state on the way.
+    // Choices not yet taken, of each state on the path.
     let mut open = vec![world.choices()];
     let mut is_at_hand = true;
     while let Some(choices) = open.last_mut() {
@@ -96,7 +94,7 @@ pub fn explore_until(
     Ok(explored)
 }
 
-/// The state that a way leads to.
+/// Rebuilds the state at the end of a path.
 fn again<'a>(scenario: &'a Scenario, way: &[Choice]) -> World<'a> {
     let mut world = World::new(scenario);
     for choice in way {

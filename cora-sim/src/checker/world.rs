@@ -1,5 +1,5 @@
-//! One state of everything: both halves, what is on its way between them, what left. It goes on by
-//! a choice at a time.
+//! One state of the system: both halves, the messages between them, and the packets that left. A
+//! choice advances it by a step.
 
 use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hasher as _};
@@ -24,30 +24,30 @@ use crate::memory::Supply;
 use crate::nic_core::NicCore;
 use crate::replicas::Replicas;
 
-/// The program that is run: nothing is offered but by order.
+/// The program under test: flows are offered only by order.
 pub(super) type App = Marking<Share<1024>>;
 
-/// Flows.
+/// Number of flows.
 pub const FLOWS: usize = 2;
-/// All packets have one time: whatever expires is for the simulations.
+/// The time of all packets: expiry is left to the simulations.
 pub(super) const NOW: u64 = 5 * IDLE;
 
-/// What is explored.
+/// The scenario to explore.
 #[derive(Clone, Debug)]
 pub struct Scenario {
-    /// What the packets of each flow ask for.
+    /// Requests of each flow's packets.
     pub asks: [Vec<u8>; FLOWS],
-    /// Orders to offer each flow, and to recall it, at any time.
+    /// Number of orders to offer each flow, at any time.
     pub offers: u8,
-    /// Likewise.
+    /// Number of orders to recall each flow, at any time.
     pub recalls: u8,
-    /// How often a side may be killed, and another one started.
+    /// Maximum number of kills, each followed by a new side.
     pub kills: u8,
-    /// What is broken on purpose.
+    /// The planted fault.
     pub sabotage: Sabotage,
 }
 
-/// What may happen next.
+/// A possible next step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Choice {
     /// The flow's next packet comes to the NIC.
@@ -56,17 +56,17 @@ pub enum Choice {
     Host,
     /// The NIC takes the next message.
     Nic,
-    /// The host is to offer the flow.
+    /// The host is ordered to offer the flow.
     Offer(usize),
-    /// The host is to call the flow back.
+    /// The host is ordered to recall the flow.
     Recall(usize),
-    /// That side is killed, and another one begins.
+    /// The side is killed, and another one begins.
     Kill(Side),
 }
 
-/// The state.
+/// A state of the system.
 pub(super) struct World<'a> {
-    // The halves lie in memory of the supply: they go first.
+    // The halves lie in memory of the supply, so they are dropped first.
     pub(super) nic: NicCore<App>,
     pub(super) host: HostHalf<App>,
     pub(super) supply: Supply,
@@ -77,16 +77,16 @@ pub(super) struct World<'a> {
     pub(super) fed: [usize; FLOWS],
     offers: [u8; FLOWS],
     recalls: [u8; FLOWS],
-    /// Kills to come.
+    /// Remaining kills.
     pub(super) kills: u8,
     /// Numbers of the packets that left, per flow.
     pub(super) left: [Vec<u32>; FLOWS],
-    /// Numbers of those that ended with the side that had them.
+    /// Numbers of the packets that were lost with a killed side, per flow.
     pub(super) lost: [BTreeSet<u32>; FLOWS],
     frame: Box<[u8; MAX_FRAME]>,
 }
 
-/// The tuple of a flow.
+/// Returns the tuple of a flow.
 pub(super) fn tuple(flow: usize) -> FiveTuple {
     FiveTuple {
         source: address([0, flow as u8], true),
@@ -97,7 +97,7 @@ pub(super) fn tuple(flow: usize) -> FiveTuple {
     }
 }
 
-/// Where what the NIC sends goes.
+/// The NIC's output: to the host and to the wire.
 pub(super) struct Ends<'a> {
     pub(super) punt: &'a mut Ring,
     pub(super) left: &'a mut [Vec<u32>; FLOWS],
@@ -148,7 +148,7 @@ impl<'a> World<'a> {
         }
     }
 
-    /// What may happen next.
+    /// Returns the possible next steps.
     pub(super) fn choices(&self) -> Vec<Choice> {
         let mut choices = Vec::new();
         if !self.punt.is_empty() {
@@ -161,7 +161,7 @@ impl<'a> World<'a> {
             if self.fed[flow] < self.scenario.asks[flow].len() && self.nic.half.takes_packets() {
                 choices.push(Choice::Packet(flow));
             }
-            // A flow that never had a packet is nowhere.
+            // A flow exists only after its first packet.
             if self.fed[flow] > 0 && self.offers[flow] > 0 {
                 choices.push(Choice::Offer(flow));
             }
@@ -174,7 +174,7 @@ impl<'a> World<'a> {
         choices
     }
 
-    /// It happens.
+    /// Takes a step.
     pub(super) fn go(&mut self, choice: Choice) -> Result<(), String> {
         match choice {
             Choice::Packet(flow) => self.packet(flow)?,
@@ -199,7 +199,7 @@ impl<'a> World<'a> {
     fn packet(&mut self, flow: usize) -> Result<(), String> {
         let number = self.fed[flow];
         self.fed[flow] += 1;
-        // Every other one is an answer.
+        // Every other packet is an answer.
         let (tuple, port) = if number.is_multiple_of(2) {
             (tuple(flow), Port::INSIDE)
         } else {
@@ -225,7 +225,7 @@ impl<'a> World<'a> {
         self.nic.serve(1, &mut self.back, &mut ends)
     }
 
-    /// What tells this state from others.
+    /// Returns a digest that distinguishes this state from others.
     pub(super) fn digest(&mut self) -> u128 {
         let mut hashers = [DefaultHasher::new(), DefaultHasher::new()];
         hashers[1].write_u8(1);

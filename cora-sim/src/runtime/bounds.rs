@@ -1,9 +1,8 @@
-//! What a controller promises about moves, whatever else happens, checked from outside: by the
-//! messages that say so, and by its orders.
+//! Bounds that a controller keeps on moves under all conditions. They are checked from outside: by
+//! the messages of moves, and by its orders.
 //!
-//! 1. A flow goes to the NIC once per `rest_ns` at most. What the controller orders keeps to that
-//!    by the clock, what the host offers by itself by the time of packets, so one of both must have
-//!    passed.
+//! 1. A flow goes to the NIC once per `rest_ns` at most. Orders of the controller keep this by the
+//!    clock, offers by the host itself by the time of packets, so one of both must have passed.
 //! 2. A flow that is recalled was at the NIC for `stay_ns`.
 //! 3. Orders to move are no more than `moves` per millisecond, beside a bucket of two milliseconds.
 
@@ -15,7 +14,7 @@ use cora_control::adaptive::{FlowId, Settings, flow_id};
 use cora_core::key::Key;
 use cora_runtime::ownership::Order;
 
-/// When a flow went to the NIC last: by the clock, and by the host's packets (ns).
+/// Times of a flow's last move to the NIC: by the clock, and by the host's packets (ns).
 #[derive(Clone, Copy, Debug)]
 struct Went {
     clock: u64,
@@ -23,11 +22,11 @@ struct Went {
     there: bool,
 }
 
-/// What flows and orders did so far.
+/// Moves and orders so far.
 #[derive(Debug)]
 pub(super) struct Bounds {
     settings: Settings,
-    /// Looked up only.
+    /// Only looked up, never iterated.
     went: HashMap<FlowId, Went>,
     begun: Option<u64>,
     orders: u32,
@@ -38,7 +37,7 @@ impl Bounds {
         Self { settings, went: HashMap::new(), begun: None, orders: 0 }
     }
 
-    /// A flow changed sides, at this time by the clock and by the host's packets.
+    /// Checks a move of a flow, at this time by the clock and by the host's packets.
     pub(super) fn moved<K: Key>(
         &mut self,
         Move { flow, to_nic }: &Move<K>,
@@ -68,7 +67,7 @@ impl Bounds {
         Ok(())
     }
 
-    /// The controller orders this.
+    /// Checks an order of the controller.
     pub(super) fn ordered<K: Key>(&mut self, order: &Order<K>, clock: u64) -> Result<(), String> {
         let begun = *self.begun.get_or_insert(clock);
         if let Order::Recall(flow) = order
@@ -120,7 +119,7 @@ mod tests {
         bounds.moved(&to(flow().reversed(), false), 5 * MS, 5 * MS).unwrap();
         let soon = bounds.moved(&to(flow().reversed(), true), 9 * MS, 9 * MS);
         assert!(soon.is_err_and(|what| what.contains("thrashing")));
-        // It rests by either clock.
+        // A rest by either clock is enough.
         bounds.moved(&to(flow(), true), 12 * MS, 19 * MS).unwrap();
         bounds.moved(&to(flow(), true), 29 * MS, 20 * MS).unwrap();
     }

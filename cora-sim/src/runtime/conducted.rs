@@ -1,14 +1,14 @@
-//! A run under the controller of `run --moves adapt`, in virtual time: packets come at theirs, what
-//! a side does takes a while, the NIC tells its load, and the controller's orders are followed, all
-//! by one clock. The controller is the real one; its times are shorter, so that a run of some ten
-//! milliseconds is long for it.
+//! A run under the controller of `run --moves adapt`, in virtual time. One clock drives the arrival
+//! of packets, the duration of work, the NIC's load reports, and the controller's orders. The
+//! controller is the real one; its times are shorter, so that a run of some ten milliseconds is
+//! long for it.
 //!
-//! 1. The seed gives the traffic ([`hot`](crate::hot)), what work costs, the NIC's room, and the
+//! 1. The seed gives the traffic ([`hot`](crate::hot)), the costs of work, the NIC's room, and the
 //!    controller's settings.
-//! 2. A side that worked goes on when that time is over. Now and then one stands still, or work
-//!    gets dearer for good.
-//! 3. Results must be those of the host alone; moves keep to their bounds (`bounds`); and the log
-//!    of the controller must be decided anew in the same way.
+//! 2. A side that worked is busy for the cost of the work. Now and then a side pauses, or work gets
+//!    slower for good.
+//! 3. Results must be those of the host alone; moves keep to their bounds (`bounds`); and a replay
+//!    of the controller's log must give the same decisions.
 
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
@@ -27,13 +27,12 @@ use crate::memory::Supply;
 use crate::random::Random;
 use crate::story;
 
-/// Time goes on by so much between two steps, at most (ns).
+/// Maximum time between two steps (ns).
 const STEP: u64 = 200;
-/// Places at the wire, the host and the NIC's ring, as in `TURNS`: the first and the last are the
-/// NIC's core.
+/// Index of the host in `TURNS`; the other two, the wire and the NIC, are the NIC's core.
 const HOST: usize = 1;
 
-/// What work takes (ns).
+/// Costs of work (ns).
 #[derive(Clone, Copy, Debug)]
 struct Work {
     host_packet: u64,
@@ -54,7 +53,7 @@ impl Work {
         }
     }
 
-    /// Everything takes so many halves of what it took.
+    /// Returns the costs times `halves` / 2.
     const fn slowed(self, halves: u64) -> Self {
         Self {
             host_packet: self.host_packet * halves / 2,
@@ -80,24 +79,24 @@ impl Write for Kept {
     }
 }
 
-/// The controller at work, and what it does its work in.
+/// The controller, and the conditions of its run.
 pub(super) struct Conducted<A: SimApp> {
     controller: Adaptive<A::Group>,
     bounds: Bounds,
-    /// When it decides next, and when the NIC tells its load next (ns).
+    /// Times of the next decision, and of the NIC's next load report (ns).
     decides: u64,
     tells: u64,
     work: Work,
-    /// Work gets dearer at this packet, by so many halves.
+    /// The packet from which work is slower, and its factor in halves.
     slows: (usize, u64),
-    /// What both sides had done when it was charged last.
+    /// Reports of both sides at the last charge.
     charged: [Report; 2],
     stands_in: u64,
     log: Option<Kept>,
     pub(super) violated: Option<String>,
 }
 
-/// Runs `packets` packets under the controller. An error says what broke.
+/// Runs `packets` packets under the controller. An error describes the violation.
 pub fn run_conducted<A: SimApp>(seed: u64, packets: u32) -> Result<Ran, String> {
     let mut random = Random::new(seed ^ 0x6164_6170_7400);
     let case = hot::make::<A>(seed, packets, 1 + random.below(4) as u32);
@@ -106,7 +105,7 @@ pub fn run_conducted<A: SimApp>(seed: u64, packets: u32) -> Result<Ran, String> 
     let room = random.pick(&[12, 32, 64, u32::MAX]);
     runtime.nic.tighten(room);
     runtime.host.watch();
-    // The controller says what is offered, from its first decision on.
+    // The host offers nothing before the controller's first decision.
     runtime.host.follow(&Order::Admit(Admission::NONE));
     let conducted = Conducted::drawn(&mut random, packets);
     let log = conducted.log.clone();
@@ -130,7 +129,7 @@ pub fn run_conducted<A: SimApp>(seed: u64, packets: u32) -> Result<Ran, String> 
 }
 
 impl<A: SimApp> Conducted<A> {
-    /// What follows from the seed, for a run of so many packets.
+    /// Draws the controller and its conditions, for a run of `packets` packets.
     fn drawn(random: &mut Random, packets: u32) -> Self {
         let plan = Admitted::share(1024, random.pick(&[1, 4]));
         let settings = Settings {
@@ -164,7 +163,7 @@ impl<A: SimApp> Conducted<A> {
         }
     }
 
-    /// Time that what was done since the last time took: the NIC's and the host's.
+    /// Returns the duration of the work since the last call: the NIC's and the host's.
     fn charge(&mut self, now: [Report; 2]) -> [u64; 2] {
         let [nic, host] = self.charged;
         let since = |now: u64, before: u64| now.saturating_sub(before);
@@ -190,28 +189,28 @@ impl<A: SimApp> Conducted<A> {
 }
 
 impl<A: SimApp> Runtime<'_, A> {
-    /// When the next packet comes.
+    /// Returns the arrival time of the next packet.
     fn next_arrival(&self) -> Option<u64> {
         self.case.packets.get(self.fed).map(|(stamp, _)| stamp.meta.now)
     }
 
-    /// Whether a packet is there: without a controller, they come as fast as they are taken.
+    /// Returns whether a packet has arrived: always, without a controller.
     pub(super) fn has_come(&self) -> bool {
         self.conducted.is_none() || self.next_arrival().is_some_and(|at| at <= self.clock)
     }
 
-    /// Nobody can go on before a packet comes, if one does: its time.
+    /// Returns the next packet's arrival time, for an idle run under a controller.
     pub(super) fn waits_until(&self) -> Option<u64> {
         self.conducted.as_ref().and_then(|_| self.next_arrival())
     }
 
-    /// A step takes some time.
+    /// Advances the clock by the time of a step.
     pub(super) fn pass_time(&mut self) {
         let most = if self.conducted.is_some() { STEP } else { 1_000 };
         self.clock += 1 + self.random.below(most);
     }
 
-    /// What sides did took a while; flows that moved are looked at.
+    /// Charges the sides for their work, and checks the flows that moved.
     pub(super) fn charge(&mut self) {
         let Some(mut conducted) = self.conducted.take() else { return };
         let [nic, host] = conducted.charge([self.nic.core.half.report, self.host.half.report]);
@@ -227,7 +226,7 @@ impl<A: SimApp> Runtime<'_, A> {
         self.conducted = Some(conducted);
     }
 
-    /// A side is busy for so long: 0 is the NIC.
+    /// Keeps a side busy for `time`: 0 is the NIC.
     fn work(&mut self, side: usize, time: u64) {
         let until = self.clock + time;
         if side == HOST {
@@ -240,8 +239,8 @@ impl<A: SimApp> Runtime<'_, A> {
         }
     }
 
-    /// What happens beside under a controller: it is asked, the NIC tells its load, sides stand
-    /// still, work gets dearer.
+    /// Injects the events beside a step under a controller: decisions, load reports of the NIC,
+    /// pauses of sides, and slower work.
     pub(super) fn decide(&mut self) {
         let Some(mut conducted) = self.conducted.take() else { return };
         if self.fed >= conducted.slows.0 {
@@ -272,7 +271,7 @@ impl<A: SimApp> Runtime<'_, A> {
         self.conducted = Some(conducted);
     }
 
-    /// Somebody else has a side's core; that may count as the side's work.
+    /// Pauses a side, as if another program had its core; this may count as the side's work.
     fn stand_still(&mut self) {
         self.faults.delays += 1;
         let longest = self.random.pick(&[20_000, 200_000, 3_000_000]);
@@ -285,7 +284,7 @@ impl<A: SimApp> Runtime<'_, A> {
         }
     }
 
-    /// What the controller promised and did not keep.
+    /// Takes the first violated bound of the controller.
     pub(super) fn broken_promise(&mut self) -> Option<String> {
         self.conducted.as_mut()?.violated.take()
     }

@@ -1,21 +1,21 @@
-//! What was done to a run, counted by kind.
+//! Counts of the faults of a run, by kind.
 
 use std::fmt;
 
-/// Counts of faults and of what else a run went through.
+/// Counts of faults and other events of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Faults {
-    /// A side stood still for a while.
+    /// A side paused.
     pub delays: u64,
     /// A side was served again before the others were.
     pub reordered: u64,
     /// The NIC waited for room on a ring.
     pub nic_waits: u64,
-    /// A message of the host's waited for room on the ring.
+    /// A message of the host waited for room on the ring.
     pub host_waits: u64,
     /// The wire was held back.
     pub wire_waits: u64,
-    /// Frames whose heads went to the host alone.
+    /// Frames that sent only their heads to the host.
     pub heads: u64,
     /// Orders to move a flow, or to admit others.
     pub orders: u64,
@@ -23,15 +23,15 @@ pub struct Faults {
     pub nic_kills: u64,
     /// The host was killed.
     pub host_kills: u64,
-    /// A half sent something else than it should, or left it out.
+    /// A half sent other records than it should, or omitted one.
     pub lies: u64,
-    /// The other half noticed.
+    /// An error was detected while a half lied.
     pub lies_noticed: u64,
     /// The wall clock was set.
     pub wall_steps: u64,
 }
 
-/// Names, for reports.
+/// Names of the counts, for reports.
 pub const FAULTS: [&str; 12] = [
     "delays",
     "reordered",
@@ -48,7 +48,7 @@ pub const FAULTS: [&str; 12] = [
 ];
 
 impl Faults {
-    /// The counts in the order of [`FAULTS`].
+    /// Returns the counts in the order of [`FAULTS`].
     pub const fn counts(&self) -> [u64; FAULTS.len()] {
         let Self {
             delays,
@@ -80,7 +80,7 @@ impl Faults {
         ]
     }
 
-    /// Adds another run's.
+    /// Adds the counts of another run.
     pub const fn add(&mut self, other: &Self) {
         self.delays += other.delays;
         self.reordered += other.reordered;

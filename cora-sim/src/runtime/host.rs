@@ -1,5 +1,5 @@
-//! The host's process: its half, on its ends of the rings, as in production. What the ring to the
-//! NIC has no room for waits in memory, so that the host never waits for the NIC.
+//! The host's process: its half, on its ends of the rings, as in production. Messages that find no
+//! room on the ring to the NIC wait in memory, so the host never waits for the NIC.
 
 use std::collections::VecDeque;
 
@@ -29,25 +29,25 @@ use crate::words::{Life, Words};
 /// The kind of `Message::Send`.
 const SEND: u16 = 11;
 
-/// The way back to the NIC.
+/// The output to the NIC.
 #[derive(Debug)]
 struct Back {
     ring: Producer<Words>,
     waiting: VecDeque<(u16, Vec<u8>)>,
-    /// How often a message had to wait.
+    /// Number of messages that found the ring full.
     waits: u64,
     broken: bool,
     replicas: Replicas,
     life: Life,
-    /// Which flows changed sides, when a controller wants to know.
+    /// The flows that changed sides, for a controller.
     ledger: Option<Ledger>,
-    /// Of a host that lies.
+    /// The lies, if the host lies.
     lies: Option<Lies>,
     /// Entries of recorded states that ended.
     ended: Vec<Ended>,
-    /// Pieces of the change of read-mostly states that comes.
+    /// Pieces of an incoming change of read-mostly states.
     arriving: Vec<(u16, Vec<u8>)>,
-    /// A mistake on purpose.
+    /// A planted mistake.
     planted: Option<Planted>,
 }
 
@@ -104,12 +104,12 @@ impl HostOutbox for Back {
     }
 
     fn replicas(&mut self) -> Option<&mut dyn ReplicaStore> {
-        // What a dead process still does, nobody sees.
+        // A dead process stores no replicas.
         if self.life.is_over() { None } else { Some(&mut self.replicas) }
     }
 }
 
-/// The ring from the NIC; what is taken from it is told.
+/// The ring from the NIC. Messages taken from it are logged.
 struct Heard<'a>(&'a mut Consumer<Words>);
 
 impl Inbox for Heard<'_> {
@@ -132,7 +132,7 @@ impl Inbox for Heard<'_> {
     }
 }
 
-/// What is wrong.
+/// An error, in words.
 struct Broken(String);
 
 impl From<NodeError> for Broken {
@@ -145,7 +145,7 @@ impl From<NodeError> for Broken {
     }
 }
 
-/// A message that is no packet.
+/// Handles a message that is no packet.
 fn other<A: SimApp>(
     half: &mut HostHalf<A>,
     back: &mut Back,
@@ -188,16 +188,16 @@ fn other<A: SimApp>(
     Ok(())
 }
 
-/// The process.
+/// The host's process.
 pub(super) struct HostSide<A: SimApp> {
     pub(super) half: HostHalf<A>,
     punt: Consumer<Words>,
     back: Back,
     buffer: Box<[u8]>,
     pub(super) life: Life,
-    /// What the NIC told of its load last.
+    /// The NIC's latest load report.
     nic_seen: Seen<A::Group>,
-    /// What went wrong.
+    /// The error, if one occurred.
     pub(super) error: Option<String>,
 }
 
@@ -231,7 +231,7 @@ impl<A: SimApp> HostSide<A> {
         }
     }
 
-    /// The entries of recorded states that ended so far.
+    /// Takes the entries of recorded states that ended so far.
     pub(super) fn take_ended(&mut self) -> Vec<Ended> {
         std::mem::take(&mut self.back.ended)
     }
@@ -242,32 +242,32 @@ impl<A: SimApp> HostSide<A> {
         self.back.flush();
     }
 
-    /// From now on it makes this mistake.
+    /// Plants this mistake from now on.
     pub(super) const fn err(&mut self, planted: Option<Planted>) {
         self.back.planted = planted;
     }
 
-    /// From now on one copy of three is not kept.
+    /// Loses one replica of three from now on.
     pub(super) const fn lose_copies(&mut self) {
         self.back.replicas.lose_some();
     }
 
-    /// From now on it lies.
+    /// Makes the host lie from now on.
     pub(super) fn lie(&mut self, lies: Lies) {
         self.back.lies = Some(lies);
     }
 
-    /// Lies that it told.
+    /// Returns the number of lies told.
     pub(super) fn lies(&self) -> u64 {
         self.back.lies.as_ref().map_or(0, |lies| lies.told)
     }
 
-    /// Whether it has anything to do.
+    /// Returns whether it has work.
     pub(super) fn is_busy(&mut self) -> bool {
         !self.back.waiting.is_empty() || self.half.is_handing_over() || self.has_mail()
     }
 
-    /// Whether the NIC has sent anything.
+    /// Returns whether the NIC has sent a message.
     pub(super) fn has_mail(&mut self) -> bool {
         match self.punt.is_empty_indeed() {
             Ok(empty) => !empty,
@@ -278,12 +278,12 @@ impl<A: SimApp> HostSide<A> {
         }
     }
 
-    /// How often a message waited for room.
+    /// Returns the number of messages that found the ring full.
     pub(super) const fn waits(&self) -> u64 {
         self.back.waits
     }
 
-    /// Handles up to so many messages.
+    /// Handles at most `most` messages.
     pub(super) fn poll(&mut self, most: usize) {
         if let Err(Broken(error)) = self.try_poll(most)
             && !self.life.is_over()
@@ -306,23 +306,23 @@ impl<A: SimApp> HostSide<A> {
         if self.back.broken { Err(NodeError::Broken.into()) } else { Ok(()) }
     }
 
-    /// Has a flow moved, as far as that is possible.
+    /// Follows an order to move flows, as far as possible.
     pub(super) fn follow(&mut self, order: &Order<A::Group>) {
         self.half.follow(order, &mut self.back);
         self.back.flush();
     }
 
-    /// From now on it notes which flows change sides.
+    /// Records the flows that change sides from now on.
     pub(super) fn watch(&mut self) {
         self.back.ledger = Some(Ledger::new());
     }
 
-    /// Flows that changed sides since this was asked last.
+    /// Returns the flows that changed sides since the last call.
     pub(super) fn moved(&mut self) -> Vec<Move<A::Group>> {
         self.back.ledger.as_mut().map(Ledger::take).unwrap_or_default()
     }
 
-    /// What a controller is shown, beside which flows moved.
+    /// Returns the controller's observation, without the flows that moved.
     pub(super) fn observe(&mut self, time: u64) -> Observation<A::Group> {
         let mut talkers = Vec::new();
         let load = self.half.load(|talker| talkers.push(*talker));
@@ -333,9 +333,9 @@ impl<A: SimApp> HostSide<A> {
         Observation { host, nic, moved: Vec::new() }
     }
 
-    /// The NIC is no more: handles all that it published, goes on with the rings of another one,
-    /// and reclaims what that one owned. Packets that are done and that it did not take leave by
-    /// the new one.
+    /// Handles the end of the NIC: handles all messages that it published, goes on with the rings
+    /// of another NIC, and reclaims the flows of the dead one. Finished packets that the dead NIC
+    /// did not take leave by the new one.
     pub(super) fn replug(&mut self, old: &Rings, rings: &Rings) -> Result<Reclaimed, String> {
         while self.error.is_none() && self.has_mail() {
             self.poll(usize::MAX);
@@ -350,7 +350,7 @@ impl<A: SimApp> HostSide<A> {
         }
         done.append(&mut self.back.waiting);
         done.retain(|(kind, _)| *kind == SEND);
-        // A head without its rest is an error, and no packet to send.
+        // A head without its payload is an error, and is not sent.
         done.retain_mut(|(kind, bytes)| {
             match reassemble(*kind, bytes, Some(&old.payloads), &mut buffer) {
                 Ok(whole) => *bytes = whole.encode(|_, parts| parts.concat()),
@@ -373,18 +373,18 @@ impl<A: SimApp> HostSide<A> {
         Ok(reclaimed)
     }
 
-    /// Has what the dead NIC owned again.
+    /// Reclaims the flows that the dead NIC owned.
     pub(super) fn reclaim(&mut self) -> Reclaimed {
         self.half.nic_lost(&mut self.back.replicas)
     }
 
-    /// Packets that are done and wait here for the NIC to take them.
+    /// Returns the number of finished packets that wait here for the NIC.
     pub(super) fn done(&self) -> usize {
         self.back.waiting.iter().filter(|(kind, _)| *kind == SEND).count()
     }
 
-    /// Goes on where another host died: by new rings, with the copies that this one kept, at that
-    /// time of the wire.
+    /// Starts a new host in place of a dead one: with new rings, the replicas of the dead host, and
+    /// the wire's time `now`.
     pub(super) fn succeed(
         &mut self,
         half: HostHalf<A>,
@@ -401,7 +401,7 @@ impl<A: SimApp> HostSide<A> {
         Ok(self.half.take_over(now, &mut self.back.replicas, !A::RESTS_ON.is_empty()))
     }
 
-    /// Keeps what the dead host did not take.
+    /// Catches up on the messages that the dead host did not take.
     fn catch_up(
         &mut self,
         mut punt: Consumer<Words>,

@@ -1,6 +1,6 @@
-//! Kills: a side ends between any two of its stores to shared memory, a record half written maybe,
-//! and another one is started. What lives on must be whole: each packet leaves at most once, in its
-//! flow's order; no update is made twice; and what left depends on nothing that is gone.
+//! Kills: a side ends between any two stores to shared memory, perhaps with a record half written,
+//! and another one is started. The rest stays consistent: each packet leaves at most once, in its
+//! flow's order; no update is made twice; and no packet that left depends on lost state.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,15 +19,15 @@ use crate::story;
 use crate::traffic::Case;
 use crate::words::Life;
 
-/// Numbers from here on are of packets without a flow.
+/// Flow numbers from here on belong to packets without a flow.
 const NO_FLOW: u32 = 0x8000_0000;
 
-/// Runs a case while the NIC is killed so often, and another one started. An error says what broke.
+/// Runs a case with up to `kills` kills of a side. An error describes the violation.
 pub fn run_killed<V: Variant>(case: &Case, seed: u64, kills: u64) -> Result<Ran, String> {
     killed::<V>(case, seed, kills, None)
 }
 
-/// Likewise with a mistake in it.
+/// Runs a case with kills, and with a mistake if one is planted.
 pub(super) fn killed<V: Variant>(
     case: &Case,
     seed: u64,
@@ -48,8 +48,8 @@ pub(super) fn killed<V: Variant>(
 }
 
 impl<A: SimApp> Runtime<'_, A> {
-    /// When the NIC is dead, the host reclaims what it had, and another one begins. A host that
-    /// ends amid that leaves it to the next one.
+    /// Replaces a dead NIC: the host reclaims its flows, and another NIC begins. If the host ends
+    /// during that, the next host continues.
     pub(super) fn bury(&mut self) -> Result<(), String> {
         if !self.nic.life.is_over() {
             return Ok(());
@@ -84,8 +84,8 @@ impl<A: SimApp> Runtime<'_, A> {
         Ok(())
     }
 
-    /// When the host is dead, another one begins with the copies that it kept. What the NIC had
-    /// sent it and it had not handled is gone.
+    /// Replaces a dead host: another one begins with its replicas. Packets that the NIC had sent
+    /// and the dead host had not handled are lost.
     pub(super) fn bury_host(&mut self) -> Result<(), String> {
         if !self.host.life.is_over() {
             return Ok(());
@@ -97,7 +97,7 @@ impl<A: SimApp> Runtime<'_, A> {
         let rings = Rings { wire, ..Rings::new(self.conditions.rings) };
         let mut others = Others { host: &mut self.host, wire: &mut self.wire };
         let spilled = self.nic.replug(&rings, &mut others);
-        // What it sent when it was dead already is nothing to anybody.
+        // Errors of a host that is already dead don't count.
         self.host.error = None;
         let half = halves::host::<A>(self.supply, self.case.seed, true);
         let now = self.latest();
@@ -114,19 +114,19 @@ impl<A: SimApp> Runtime<'_, A> {
         self.check()
     }
 
-    /// The time of the latest packet.
+    /// Returns the time of the latest packet.
     fn latest(&self) -> u64 {
         self.fed.checked_sub(1).map_or(0, |last| self.case.packets[last].0.meta.now)
     }
 
-    /// Packets of flows that were fed in.
+    /// Returns the number of packets with a flow that were fed in.
     fn fed_in_flows(&self) -> u64 {
         let fed = self.case.packets.iter().take(self.fed);
         fed.filter(|(_, frame)| flow_of(frame) < NO_FLOW).count() as u64
     }
 }
 
-/// What came of one flow.
+/// The packets and tuples of one flow.
 #[derive(Default)]
 struct Fate {
     fed: BTreeSet<u32>,
@@ -135,7 +135,7 @@ struct Fate {
 }
 
 impl<V: Variant> Runtime<'_, Marking<V>> {
-    /// What must hold at the end; gives how many packets were lost.
+    /// Checks the invariants at the end. Returns the number of lost packets.
     fn check_flows(&mut self) -> Result<u64, String> {
         let mut fates: BTreeMap<u32, Fate> = BTreeMap::new();
         for (stamp, frame) in self.case.packets.iter().take(self.fed) {

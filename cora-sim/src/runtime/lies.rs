@@ -1,7 +1,7 @@
-//! A half that lies: records that it sends are changed, repeated, left out or made up.
+//! A half that lies: it changes, repeats, omits or invents records.
 //!
-//! Both halves must take any record from the other one. A half that notices a lie reports the
-//! other half, which is then ended and replaced. It never panics, and the run goes on.
+//! Each half must handle any record from the other one. A half that detects a lie reports the other
+//! half, which is then ended and replaced. It never panics, and the run goes on.
 
 use std::collections::BTreeMap;
 
@@ -19,24 +19,24 @@ use crate::traffic::Case;
 
 /// Earlier records that a liar may repeat.
 const KEPT: usize = 16;
-/// Kinds of records that it makes up: all that there are, and some that there are not.
+/// Kinds of invented records: all existing kinds, and some that don't exist.
 const KINDS: u64 = 40;
-/// Bytes of a record that it makes up, at most.
+/// Maximum bytes of an invented record.
 const MADE_UP: u64 = 96;
-/// Steps after which a liar is ended whom nobody has noticed.
+/// Steps after which an undetected liar is ended.
 const PATIENCE: u64 = 400;
 
-/// A record, as it lies on a ring.
+/// A record of a ring: its kind and bytes.
 pub(super) type Record = (u16, Vec<u8>);
 
 /// The lies of one half.
 #[derive(Debug)]
 pub(super) struct Lies {
     random: Random,
-    /// One of so many records is a lie.
+    /// One in this many records is a lie.
     one_in: u64,
     earlier: Vec<Record>,
-    /// Lies told.
+    /// Number of lies told.
     pub(super) told: u64,
 }
 
@@ -47,7 +47,7 @@ impl Lies {
         Self { random, one_in, earlier: Vec::new(), told: 0 }
     }
 
-    /// The records that are sent in place of this one.
+    /// Returns the records that are sent in place of this one.
     pub(super) fn instead(&mut self, kind: u16, bytes: Vec<u8>) -> Vec<Record> {
         let record = (kind, bytes);
         if !self.random.once_in(self.one_in) {
@@ -122,23 +122,23 @@ pub enum Liar {
     Host,
 }
 
-/// Which halves lie in a run, one after another.
+/// The lying halves of a run, one after another.
 #[derive(Debug)]
 pub(super) struct Liars {
     liar: Liar,
     seed: u64,
-    /// Halves that lie, the one of now among them.
+    /// Liars still to come.
     left: u64,
-    /// Whether the one of now lies.
+    /// Whether the current half lies.
     lies: bool,
-    /// Steps that it may still go on unnoticed.
+    /// Remaining steps of an undetected liar.
     patience: u64,
     /// Packets fed in when the last liar ended.
     honest_from: usize,
 }
 
-/// Runs a case in which so many halves of this side lie, one after another. An error says what
-/// broke: a side that was not at fault ended, or a flow suffered that began when all were honest.
+/// Runs a case in which `liars` halves of one side lie, one after another. An error describes the
+/// violation: an honest half was ended, or a flow was damaged that began after the last liar.
 pub fn run_lied_to<V: Variant>(
     case: &Case,
     seed: u64,
@@ -148,7 +148,7 @@ pub fn run_lied_to<V: Variant>(
     lied_to::<V>(case, seed, (liar, liars), None)
 }
 
-/// Likewise with a mistake in it.
+/// Runs a case with liars, and with a mistake if one is planted.
 pub(super) fn lied_to<V: Variant>(
     case: &Case,
     seed: u64,
@@ -170,7 +170,7 @@ pub(super) fn lied_to<V: Variant>(
 }
 
 impl<A: SimApp> Runtime<'_, A> {
-    /// The half of the liars' side lies from now on, unless there were enough of them.
+    /// Makes the half of the liars' side lie from now on, if liars remain.
     fn next_liar(&mut self) {
         let Some(liars) = &mut self.liars else { return };
         liars.lies = liars.left > 0;
@@ -187,13 +187,13 @@ impl<A: SimApp> Runtime<'_, A> {
         }
     }
 
-    /// Whether a half lies now.
+    /// Returns whether a half lies now.
     pub(super) fn is_lied_to(&self) -> bool {
         self.liars.as_ref().is_some_and(|liars| liars.lies)
     }
 
-    /// While a half lies, every error is its fault: it is ended, and the errors are void. So is one
-    /// that nobody has noticed for long, or that keeps everything from going on.
+    /// Ends the liar after an error, after too long a time undetected, or if the run is `stuck`.
+    /// While a half lies, errors are its fault and void. Returns whether a half was ended.
     pub(super) fn judge(&mut self, stuck: bool) -> bool {
         let Some(liars) = self.liars.as_mut().filter(|liars| liars.lies) else { return false };
         liars.patience = liars.patience.saturating_sub(1);
@@ -212,14 +212,14 @@ impl<A: SimApp> Runtime<'_, A> {
         true
     }
 
-    /// Nobody but liars was ended.
+    /// Checks that only liars were ended.
     fn check_who_ended(&self, liar: Liar) -> Result<(), String> {
         let Faults { nic_kills, host_kills, .. } = self.faults;
         let others = if liar == Liar::Nic { host_kills } else { nic_kills };
         if others > 0 { Err("a half was ended that did not lie".to_owned()) } else { Ok(()) }
     }
 
-    /// Errors that come up while a liar is replaced are its fault, too.
+    /// Discards errors while a liar is replaced: they are its fault too.
     pub(super) fn void_errors(&mut self) {
         if self.is_lied_to() {
             self.nic.error = None;
@@ -228,7 +228,7 @@ impl<A: SimApp> Runtime<'_, A> {
         }
     }
 
-    /// A half of the liars' side was replaced.
+    /// Starts the next liar, if the replaced half is of the liars' side.
     pub(super) fn is_replaced(&mut self, side: Turn) {
         let of_liars = self.liars.as_ref().map(|liars| match liars.liar {
             Liar::Nic => Turn::Nic,
@@ -241,8 +241,8 @@ impl<A: SimApp> Runtime<'_, A> {
 }
 
 impl<V: Variant> Runtime<'_, Marking<V>> {
-    /// Flows that began when all were honest again lose nothing, and keep their order. Gives how
-    /// many packets they had.
+    /// Checks that flows that began after the last liar lost no packet and kept their order.
+    /// Returns the number of their packets.
     fn check_honest_flows(&mut self) -> Result<u64, String> {
         let mut honest = 0;
         let from = self.liars.as_ref().map_or(0, |liars| liars.honest_from);

@@ -1,23 +1,24 @@
-//! The whole runtime in one process: both halves on real rings, a controller that gives orders at
-//! any time, the wire's end, a virtual clock, and one scheduler. Rings are small, so that they get
-//! full; sides stand still for a while.
+//! The whole runtime in one process: both halves on real rings, a controller with orders at any
+//! time, the wire's end, a virtual clock, and one scheduler. Rings are small, so that they fill up;
+//! sides pause for a while.
 //!
-//! 1. A seed gives the packets ([`traffic`](crate::traffic)) and the conditions: sizes of rings,
-//!    how often what happens.
-//! 2. In each step one of those who have something to do goes on by a little; the seed says who.
-//! 3. When nobody has, all must be handled, and the results be those of the host alone.
+//! 1. A seed gives the packets ([`traffic`](crate::traffic)) and the conditions: ring sizes and
+//!    frequencies of events.
+//! 2. In each step one process with work advances a little; the seed chooses the process.
+//! 3. When no process has work, all packets must be handled, and the results must be those of the
+//!    host alone.
 //!
 //! | module | concept |
 //! | --- | --- |
 //! | `nic`, `host`, `wire` | the processes |
-//! | `killed` | what must hold when sides die |
-//! | `lies` | a half that sends anything |
-//! | `orders` | a controller by chance |
+//! | `killed` | invariants when sides die |
+//! | `lies` | a half that sends arbitrary records |
+//! | `orders` | a random controller |
 //! | `conducted` | the controller, in virtual time |
-//! | `bounds` | what it promises about moves |
-//! | `conditions` | what a seed decides, beside packets and steps |
-//! | [`Faults`] | what was done to a run |
-//! | [`Planted`] | mistakes that have to be noticed |
+//! | `bounds` | its bounds on moves |
+//! | `conditions` | conditions drawn from a seed, beside packets and steps |
+//! | [`Faults`] | counts of the faults of a run |
+//! | [`Planted`] | planted mistakes that must be detected |
 
 mod bounds;
 mod conditions;
@@ -60,39 +61,39 @@ use lies::Liars;
 use nic::{NicSide, Others, Rings};
 use wire::WireEnd;
 
-/// Steps that a run may take for each of its packets, and in all.
+/// Maximum steps of a run: for each of its packets, and in addition.
 const STEPS: [u64; 2] = [400, 20_000];
 
-/// How a run went.
+/// Totals of a run.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Ran {
-    /// What was done to it.
+    /// Faults of the run.
     pub faults: Faults,
     /// Packets fed in.
     pub packets: u64,
-    /// Flows that moved: from the host to the NIC, and back.
+    /// Moves of flows, from the host to the NIC and back.
     pub moves: u64,
-    /// Packets that were lost with a side that died.
+    /// Packets lost with a killed side.
     pub lost: u64,
-    /// Packets of flows that began when no half lied any more, in a run where one did.
+    /// Packets of flows that began after the last liar ended, in a run with liars.
     pub honest: u64,
-    /// What the NIC counted.
+    /// Counters of the NIC half.
     pub nic: Report,
 }
 
-/// Packets or messages that are handled in a step, at most.
+/// Maximum packets or messages that a step handles.
 const MOST: usize = 5;
-/// While there are kills to come, one comes in so many steps.
+/// While kills remain, one occurs in this many steps.
 const KILL_IN: u64 = 40;
-/// It comes before so many more stores to shared memory.
+/// The killed side ends within this many further stores to shared memory.
 const KILL_STORES: u64 = 150;
 
-/// Bytes that the packets of a step send at most, with frames of at most `longest` bytes.
+/// Returns the maximum bytes of a step's packets, with frames of at most `longest` bytes.
 const fn burst_bytes(longest: usize) -> usize {
     MOST * record_bytes(longest + 64)
 }
 
-/// Who goes on.
+/// The process that takes a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Turn {
     Wire,
@@ -103,7 +104,7 @@ enum Turn {
 const TURNS: [Turn; 3] = [Turn::Wire, Turn::Host, Turn::Nic];
 
 struct Runtime<'a, A: SimApp> {
-    // The halves lie in memory of the supply: they go first.
+    // The halves lie in memory of the supply, so they are dropped first.
     nic: NicSide<A>,
     host: HostSide<A>,
     wire: WireEnd,
@@ -115,41 +116,41 @@ struct Runtime<'a, A: SimApp> {
     random: Random,
     longest: usize,
     fed: usize,
-    /// Messages of changes that were fed in.
+    /// Messages of changes fed in so far.
     changed: usize,
-    /// Virtual time (ns), and until when each of [`TURNS`] stands still.
+    /// Virtual time (ns), and the times until which each of [`TURNS`] pauses.
     clock: u64,
     wakes: [u64; 3],
     last: Option<Turn>,
-    /// Keys of flows that came, for orders.
+    /// Group keys of the flows so far, for orders.
     groups: Vec<A::Group>,
     faults: Faults,
-    /// Kills to come.
+    /// Remaining kills.
     kills: u64,
-    /// Packets that may have been lost by kills.
+    /// Maximum number of packets that kills may have lost.
     endangered: u64,
-    /// Who decides which flows move, if not chance, and the moves that it has not seen yet.
+    /// The controller, if not chance decides; `moved` holds the moves that it has not seen.
     conducted: Option<Conducted<A>>,
-    /// Halves that lie.
+    /// The halves that lie.
     liars: Option<Liars>,
     moved: Vec<Move<A::Group>>,
-    /// A mistake on purpose.
+    /// A planted mistake.
     planted: Option<Planted>,
 }
 
-/// Runs a case; what is done to it follows from `seed`. An error says what broke.
+/// Runs a case under the faults of `seed`. An error describes the violation.
 pub fn run<A: SimApp>(case: &Case, seed: u64) -> Result<Ran, String> {
     ran::<A>(case, seed, None)
 }
 
-/// Likewise with a mistake in it.
+/// Runs a case, with a mistake if one is planted.
 fn ran<A: SimApp>(case: &Case, seed: u64, planted: Option<Planted>) -> Result<Ran, String> {
     let (ran, results) = through::<A>(case, seed, planted)?;
     results.difference(&case.expected).map_or(Ok(ran), Err)
 }
 
-/// Likewise of a program whose tables are full, so that which packets are refused depends on the
-/// plan.
+/// Runs a program with full tables. The plan then affects which packets are refused, so this only
+/// checks that the results are sound.
 pub fn run_full<A: SimApp>(case: &Case, seed: u64) -> Result<Ran, String> {
     let (ran, results) = through::<A>(case, seed, None)?;
     results.unsound(case.packets.len() as u64).map_or(Ok(ran), Err)
@@ -254,13 +255,13 @@ impl<'a, A: SimApp> Runtime<'a, A> {
         Err(format!("no end after {most} steps"))
     }
 
-    /// Whoever is dead is followed by another one.
+    /// Replaces each dead side.
     fn bury_all(&mut self) -> Result<(), String> {
         self.bury_host()?;
         self.bury()
     }
 
-    /// What the host offers by itself at first.
+    /// Returns the admission with which the host starts.
     const fn admission(&self) -> Admission {
         if self.conditions.by_plan { Admission::of_plan(&A::PLAN) } else { Admission::NONE }
     }
@@ -276,13 +277,13 @@ impl<'a, A: SimApp> Runtime<'a, A> {
         }
     }
 
-    /// The message of a change that is next on the wire.
+    /// Returns the message of a change, if it is next on the wire.
     fn change(&self) -> Option<&Record> {
         let (packet, record) = self.case.changes.get(self.changed)?;
         (*packet == self.fed).then_some(record)
     }
 
-    /// Whether packets may come in, at the latest when what left is taken from the wire's ring.
+    /// Returns whether packets may come in, if necessary after the wire's ring is drained.
     fn nic_takes_packets(&mut self) -> bool {
         let mut others = Others { host: &mut self.host, wire: &mut self.wire };
         if self.nic.takes_packets(&mut others) {
@@ -333,7 +334,7 @@ impl<'a, A: SimApp> Runtime<'a, A> {
         self.charge();
     }
 
-    /// What happens beside: orders, sides that stand still, a load that is told.
+    /// Injects the events beside a step: orders, pauses, kills, and reports of the NIC's load.
     fn disturb(&mut self) {
         if self.conducted.is_some() {
             return self.decide();
@@ -366,20 +367,20 @@ impl<'a, A: SimApp> Runtime<'a, A> {
         self.faults.wire_waits += u64::from(held_back);
     }
 
-    /// What went wrong so far.
+    /// Returns the first error so far.
     fn check(&mut self) -> Result<(), String> {
         let errors = [&mut self.nic.error, &mut self.host.error, &mut self.wire.error];
         let error = errors.into_iter().find_map(Option::take);
         error.or_else(|| self.broken_promise()).map_or(Ok(()), Err)
     }
 
-    /// Likewise, when the NIC is dead.
+    /// Returns the first error of the host and of the wire, when the NIC is dead.
     fn check_host(&mut self) -> Result<(), String> {
         let errors = [&mut self.host.error, &mut self.wire.error];
         errors.into_iter().find_map(Option::take).map_or(Ok(()), Err)
     }
 
-    /// Nobody has anything to do.
+    /// Checks that the run is complete, when no process has work.
     fn end(&mut self) -> Result<(), String> {
         let (nic, host) = (self.nic.core.half.is_drained(), self.host.half.is_drained());
         let changed = self.changed == self.case.changes.len();

@@ -1,5 +1,5 @@
 //! The NIC's process: its half, on its ends of the rings, as in production. When a ring is full it
-//! waits, and the other side goes on meanwhile.
+//! waits, and meanwhile the other side advances.
 
 use cora_runtime::channel::Outbox;
 use cora_runtime::exec::Wire;
@@ -19,32 +19,32 @@ use crate::story;
 use crate::traffic::Record;
 use crate::words::{Life, Words};
 
-/// Where its messages and packets leave.
+/// The NIC's output: the rings and the payload buffers.
 #[derive(Debug)]
 struct Outgoing {
     punt: Producer<Words>,
     wire: Producer<Words>,
     shelf: Shelf,
     life: Life,
-    /// How often it waited for room.
+    /// Number of waits for room.
     waits: u64,
-    /// What the ring to a dead host had no room for: the NIC would wait with it until a new one has
-    /// emptied the ring.
+    /// Messages for a dead host that found no room on the ring: the NIC would wait with them until
+    /// a new host has emptied the ring.
     spilled: Vec<(u16, Vec<u8>)>,
     broken: bool,
-    /// Bytes that the packets of one feed send at most.
+    /// Maximum bytes that the packets of one feed send.
     burst_bytes: usize,
-    /// Of a NIC that lies.
+    /// The lies, if the NIC lies.
     lies: Option<Lies>,
 }
 
-/// The process.
+/// The NIC's process.
 pub(super) struct NicSide<A: SimApp> {
     pub(super) core: NicCore<A>,
     back: Consumer<Words>,
     out: Outgoing,
     pub(super) life: Life,
-    /// What went wrong.
+    /// The error, if one occurred.
     pub(super) error: Option<String>,
 }
 
@@ -54,7 +54,7 @@ pub(super) struct Rings {
     pub(super) punt: Words,
     pub(super) back: Words,
     pub(super) wire: Words,
-    /// Where the NIC keeps the rests of frames.
+    /// The NIC's payload buffers.
     pub(super) payloads: Words,
 }
 
@@ -65,22 +65,22 @@ impl Rings {
     }
 }
 
-/// Whom the NIC waits for when a ring is full.
+/// The processes that the NIC waits for when a ring is full.
 pub(super) struct Others<'a, A: SimApp> {
     pub(super) host: &'a mut HostSide<A>,
     pub(super) wire: &'a mut WireEnd,
 }
 
-/// Where messages and packets go, while the others go on.
+/// The NIC's output, and the processes that advance while it waits.
 struct Out<'a, 'b, A: SimApp> {
     side: &'a mut Outgoing,
     others: &'a mut Others<'b, A>,
-    /// Entries of a flow that leaves which may go now.
+    /// Entries of a leaving flow that may be sent now.
     entries: u32,
 }
 
 impl<A: SimApp> NicSide<A> {
-    /// A process that has handled nothing. The packets of one feed send at most `burst_bytes`.
+    /// Creates an idle process. The packets of one feed send at most `burst_bytes`.
     pub(super) fn new(half: NicHalf<A>, rings: &Rings, life: Life, burst_bytes: usize) -> Self {
         let out = Outgoing {
             punt: rings.punt.producer(&life),
@@ -97,22 +97,22 @@ impl<A: SimApp> NicSide<A> {
         Self { core: NicCore::new(half), back, out, life, error: None }
     }
 
-    /// From now on it lies.
+    /// Makes the NIC lie from now on.
     pub(super) fn lie(&mut self, lies: Lies) {
         self.out.lies = Some(lies);
     }
 
-    /// Lies that it told.
+    /// Returns the number of lies told.
     pub(super) fn lies(&self) -> u64 {
         self.out.lies.as_ref().map_or(0, |lies| lies.told)
     }
 
-    /// From now on there is room for so many flows.
+    /// Limits the number of flows to `room` from now on.
     pub(super) const fn tighten(&mut self, room: u32) {
         self.core.half.limit_flows(room);
     }
 
-    /// Whether the host has sent anything, or a flow leaves bit by bit.
+    /// Returns whether the host has sent a message, or a flow is leaving in steps.
     pub(super) fn has_mail(&mut self) -> bool {
         if self.core.half.is_handing_over() {
             return true;
@@ -126,22 +126,22 @@ impl<A: SimApp> NicSide<A> {
         }
     }
 
-    /// Packets whose heads went to the host alone.
+    /// Returns the number of packets that sent only their heads to the host.
     pub(super) const fn heads(&self) -> u64 {
         self.out.shelf.parked
     }
 
-    /// How often it waited for room on a ring.
+    /// Returns the number of waits for room on a ring.
     pub(super) const fn waits(&self) -> u64 {
         self.out.waits
     }
 
-    /// Whether packets may come in.
+    /// Returns whether packets may come in.
     pub(super) fn takes_packets(&mut self, others: &mut Others<'_, A>) -> bool {
         self.core.takes_packets(&mut Out { side: &mut self.out, others, entries: 0 })
     }
 
-    /// Packets come in. Returns how many of them.
+    /// Feeds packets. Returns the number that came in.
     pub(super) fn feed(
         &mut self,
         packets: &mut [(Stamp, Vec<u8>)],
@@ -155,7 +155,7 @@ impl<A: SimApp> NicSide<A> {
         })
     }
 
-    /// Part of a change of read-mostly states comes in.
+    /// Feeds part of a change of read-mostly states.
     pub(super) fn change(&mut self, record: &Record, others: &mut Others<'_, A>) {
         let mut out = Out { side: &mut self.out, others, entries: 0 };
         if let Err(error) = self.core.change(record, &mut out) {
@@ -163,7 +163,7 @@ impl<A: SimApp> NicSide<A> {
         }
     }
 
-    /// Handles up to so many messages, and sends as many entries of a flow that leaves.
+    /// Handles at most `most` messages, and sends at most as many entries of a leaving flow.
     pub(super) fn serve(&mut self, most: usize, others: &mut Others<'_, A>) {
         let mut out = Out { side: &mut self.out, others, entries: most as u32 };
         if let Err(error) = self.core.serve(most, &mut self.back, &mut out) {
@@ -171,7 +171,7 @@ impl<A: SimApp> NicSide<A> {
         }
     }
 
-    /// Tells its load.
+    /// Reports its load.
     pub(super) fn tell(&mut self, time: u64, others: &mut Others<'_, A>) {
         let load = Load { time, ..Load::default() };
         let mut out = Out { side: &mut self.out, others, entries: 0 };
@@ -179,8 +179,8 @@ impl<A: SimApp> NicSide<A> {
         out.publish();
     }
 
-    /// The host is no more: takes all that it published, and goes on by new rings with another one.
-    /// Gives what it still has for the dead one's successor beside what is on the ring.
+    /// Handles the end of the host: takes all messages that it published, and goes on with new
+    /// rings and another host. Returns the messages for the successor that are not on the old ring.
     pub(super) fn replug(
         &mut self,
         rings: &Rings,
@@ -196,7 +196,7 @@ impl<A: SimApp> NicSide<A> {
         std::mem::take(&mut self.out.spilled)
     }
 
-    /// Another host is there.
+    /// Reports its flows to another host.
     pub(super) fn greet(&mut self, others: &mut Others<'_, A>) {
         let mut out = Out { side: &mut self.out, others, entries: 0 };
         self.core.greet(&mut out, !A::RESTS_ON.is_empty());
@@ -204,7 +204,7 @@ impl<A: SimApp> NicSide<A> {
 }
 
 impl Outgoing {
-    /// Sends to a host that is dead, for the one behind it.
+    /// Sends a message to a dead host, for its successor.
     fn spill(&mut self, message: &Message<'_>) {
         message.encode(|kind, parts| {
             if !self.spilled.is_empty() || self.punt.push(kind, parts).is_err() {
@@ -219,8 +219,8 @@ impl Outgoing {
     }
 }
 
-/// Pushes, letting `wait` go on while the ring is full, which says whether that is of use; if the
-/// ring must be published for that, the first one is before. A dead process waits for nothing.
+/// Pushes a message, and calls `wait` while the ring is full; `wait` returns whether another try is
+/// of use. Each wait first publishes the ring `first`, then this one. A dead process does not wait.
 fn push(
     ring: &mut Producer<Words>,
     mut first: Option<&mut Producer<Words>>,
@@ -267,7 +267,7 @@ impl<A: SimApp> Outbox for Out<'_, '_, A> {
             self.others.host.poll(1);
             self.others.host.error.is_none() && !self.others.host.life.is_over()
         });
-        // A host with an error is about to be ended, and takes nothing more.
+        // A host with an error is about to be ended, and takes no more messages.
         if self.others.host.life.is_over() || self.others.host.error.is_some() {
             self.side.spill(message);
         } else {
@@ -284,7 +284,7 @@ impl<A: SimApp> Wire for Out<'_, '_, A> {
     fn transmit(&mut self, stamp: &Stamp, frame: &[u8]) {
         story::takes("wire", &Message::Frames(Frames::Frame { stamp: *stamp, frame }));
         let Outgoing { punt, wire, life, waits, broken, lies, .. } = &mut *self.side;
-        // A packet that leaves may depend on records that the host was told before.
+        // A packet that leaves may depend on records that were sent to the host before.
         let frame = Message::Frames(Frames::Frame { stamp: *stamp, frame });
         let sent = push(wire, Some(punt), &frame, lies.as_mut(), life, || {
             *waits += 1;
@@ -312,7 +312,7 @@ impl<A: SimApp> Egress for Out<'_, '_, A> {
         self.others.host.life.is_over()
     }
 
-    /// Rings are small here, and bursts too.
+    /// Ignores the number of bytes: rings and bursts are small here.
     fn wire_has(&mut self, _: usize) -> bool {
         self.side.wire.free_bytes() >= self.side.burst_bytes || self.side.wire.occupancy() == 0
     }

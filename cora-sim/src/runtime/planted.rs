@@ -1,4 +1,4 @@
-//! Mistakes that are made on purpose: what does not notice them is no test.
+//! Planted mistakes: a sound test detects them.
 
 use super::killed::killed;
 use super::lies::lied_to;
@@ -9,16 +9,16 @@ use crate::apps::judged::Judging;
 use crate::apps::marks::Marking;
 use crate::traffic;
 
-/// A mistake.
+/// A planted mistake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Planted {
-    /// Entries live by the wall clock.
+    /// Entries expire by the wall clock.
     WallClock,
-    /// One copy of three is not kept, and is said to be.
+    /// One replica of three is not stored, but reported as stored.
     LosesCopies,
-    /// A lie ends the half that noticed it.
+    /// A lie ends the half that detected it.
     EndsTheOther,
-    /// The host leaves out one piece of each change of read-mostly states.
+    /// The host omits one piece of each change of read-mostly states.
     TearsVersions,
     /// The host forgets the entries that ended at the NIC.
     LosesRecords,
@@ -27,7 +27,7 @@ pub enum Planted {
 /// Packets of a run.
 const PACKETS: u32 = 48;
 
-/// Runs a simulation with this mistake in it. An error says what broke.
+/// Runs a simulation with a planted mistake. An error describes the violation.
 pub fn run_planted(planted: Planted, seed: u64) -> Result<Ran, String> {
     let marked = || traffic::make_filled::<Marking<Share<1024>>>(seed, PACKETS, 0);
     match planted {

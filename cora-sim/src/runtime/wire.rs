@@ -1,4 +1,4 @@
-//! The wire's end: what leaves is taken from its ring.
+//! The wire's end, which takes transmitted packets from its ring.
 
 use cora_runtime::link::message::Message;
 use cora_runtime::link::ring::Consumer;
@@ -6,14 +6,14 @@ use cora_runtime::link::ring::Consumer;
 use crate::result::Results;
 use crate::words::Words;
 
-/// Where packets leave.
+/// The wire's end.
 #[derive(Debug)]
 pub(super) struct WireEnd {
     ring: Consumer<Words>,
     buffer: Box<[u8]>,
-    /// What left.
+    /// The packets that left.
     pub(super) results: Results,
-    /// What was wrong with it.
+    /// The error, if one occurred.
     pub(super) error: Option<String>,
 }
 
@@ -23,7 +23,7 @@ impl WireEnd {
         Self { ring, buffer, results: Results::default(), error: None }
     }
 
-    /// Takes what is there.
+    /// Takes all packets from the ring.
     pub(super) fn drain(&mut self) {
         loop {
             match self.ring.pop(&mut self.buffer) {
@@ -45,13 +45,13 @@ impl WireEnd {
         self.ring.release();
     }
 
-    /// Takes what is there, and goes on with the ring of another NIC.
+    /// Takes all packets from the ring, and goes on with the ring of another NIC.
     pub(super) fn replug(&mut self, ring: Consumer<Words>) {
         self.drain();
         self.ring = ring;
     }
 
-    /// Packets that left.
+    /// Returns the number of packets that left.
     pub(super) fn left(&self) -> u64 {
         self.results.frames.values().map(|frames| frames.len() as u64).sum()
     }

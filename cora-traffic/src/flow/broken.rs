@@ -5,7 +5,7 @@ use super::tcp::segment;
 use crate::random::Random;
 use crate::wire::{self, ACK, Fragment, PSH, Path, Tags, UDP};
 
-/// One frame that no receiver would take.
+/// Makes one frame that no receiver would accept.
 pub(crate) fn broken(path: &Path, random: &mut Random) -> Queue {
     let path = Path { tags: Tags::None, options: false, ..*path };
     let ip = 14;
@@ -47,7 +47,7 @@ fn shorter_than_its_headers(bytes: &mut [u8], path: &Path) {
     }
 }
 
-/// A datagram whose UDP length is not the packet's.
+/// Makes a datagram with a UDP length that is not the packet's.
 fn false_length(path: &Path) -> Vec<u8> {
     let mut datagram = wire::udp(path, &[0x42; 40], true);
     let length: u16 = if path.id & 1 == 0 { 4 } else { 900 };
@@ -55,7 +55,7 @@ fn false_length(path: &Path) -> Vec<u8> {
     wire::frame(path, UDP, &datagram)
 }
 
-/// An IPv6 chain of destination options without an end; IPv4 options that run over.
+/// Makes an IPv6 chain of destination options without an end, or IPv4 options beyond the header.
 fn endless_headers(path: &Path) -> Vec<u8> {
     if !path.is_v6() {
         let mut bytes = wire::frame(&Path { options: true, ..*path }, UDP, &[0; 8]);
@@ -66,7 +66,7 @@ fn endless_headers(path: &Path) -> Vec<u8> {
     wire::frame(path, 60, &link.repeat(20))
 }
 
-/// An ICMP error with too little of the packet it is about.
+/// Makes an ICMP error with too short a quote.
 fn truncated_quote(path: &Path) -> Vec<u8> {
     let back = path.back();
     let kind = if path.is_v6() { [1, 4] } else { [3, 3] };
@@ -74,7 +74,7 @@ fn truncated_quote(path: &Path) -> Vec<u8> {
     wire::frame(&back, wire::icmp_protocol(&back), &message)
 }
 
-/// A fragment that ends within the transport's header (RFC 1858).
+/// Makes a fragment that ends within the transport's header (RFC 1858).
 fn tiny_fragment(path: &Path) -> Vec<u8> {
     wire::fragment(path, wire::TCP, &[0; 8], Fragment { offset: 0, more: true })
 }

@@ -1,7 +1,7 @@
-//! One conversation at a time: what is sent, by whom, and after which pause.
+//! One conversation: its frames, their senders, and the pauses before them.
 //!
-//! A script refills the flow's queue with one exchange (a handshake, a request and its answer, a
-//! close) whenever the queue has run dry, until it has nothing more to say.
+//! A script refills the flow's empty queue with one exchange (a handshake, a request and its
+//! answer, a close), until the script ends.
 
 mod broken;
 mod noise;
@@ -22,7 +22,7 @@ pub(crate) const MICROSECOND: u64 = 1_000;
 pub(crate) const MILLISECOND: u64 = 1_000_000;
 pub(crate) const SECOND: u64 = 1_000_000_000;
 
-/// A frame to be sent some time after the one before it.
+/// A frame, and the time to wait after its predecessor.
 #[derive(Clone, Debug)]
 pub(crate) struct Planned {
     pub(crate) wait: u64,
@@ -30,12 +30,12 @@ pub(crate) struct Planned {
     pub(crate) sound: bool,
 }
 
-/// What a flow will send next.
+/// The next frames of a flow.
 #[derive(Debug, Default)]
 pub(crate) struct Queue(VecDeque<Planned>);
 
 impl Queue {
-    /// A well-formed frame. Frames from outside are padded, as Ethernet pads what it receives.
+    /// Adds a well-formed frame. Frames from outside are padded, as Ethernet pads received frames.
     pub(crate) fn push(&mut self, wait: u64, path: &Path, mut bytes: Vec<u8>) {
         if bytes.len() < 60 && !crate::is_inside(path.from.address) {
             bytes.resize(60, 0);
@@ -43,7 +43,7 @@ impl Queue {
         self.0.push_back(Planned { wait, bytes, sound: true });
     }
 
-    /// A frame that is wrong on purpose.
+    /// Adds a frame that is wrong on purpose.
     pub(crate) fn push_broken(&mut self, wait: u64, bytes: Vec<u8>) {
         self.0.push_back(Planned { wait, bytes, sound: false });
     }
@@ -55,24 +55,24 @@ impl Queue {
     }
 }
 
-/// How a flow goes on once its queue is empty.
+/// Continuation of a flow with an empty queue.
 #[derive(Debug)]
 enum Script {
     Tcp(tcp::Tcp),
     Udp(udp::Udp),
     Echo(udp::Echo),
-    /// It is over with what is queued.
+    /// The flow ends with its queue.
     Over,
 }
 
-/// How long a flow goes on, and how.
+/// Length of a flow, with its pauses and reuses.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Length {
     /// Packets, roughly; `u32::MAX` is more than any capture holds.
     pub(crate) packets: u32,
-    /// Whether it falls silent for longer than tables remember, and comes back.
+    /// Whether it pauses for longer than tables keep entries, and resumes.
     pub(crate) idles: bool,
-    /// How often the same addresses and ports are used again.
+    /// Number of reuses of the same addresses and ports.
     pub(crate) again: u32,
 }
 
@@ -82,7 +82,7 @@ pub(crate) struct Flow {
     queue: Queue,
     script: Script,
     again: u32,
-    /// How many conversations it has begun so far.
+    /// Number of conversations begun so far.
     pub(crate) opened: u32,
 }
 
@@ -99,7 +99,7 @@ impl Flow {
         Self::new(Script::Echo(udp::Echo::new(path, length, random)), length.again)
     }
 
-    /// A conversation that is over with what is in the queue.
+    /// Creates a conversation that ends with this queue.
     pub(crate) fn once(queue: Queue) -> Self {
         Self { queue, script: Script::Over, again: 0, opened: 1 }
     }
@@ -133,13 +133,13 @@ impl Flow {
     }
 }
 
-/// Octets that tell where they came from.
+/// Makes octets of a pattern that shows their origin.
 fn payload(random: &mut Random, length: u64) -> Vec<u8> {
     let first = random.next();
     (0..length).map(|at| (first ^ at) as u8).collect()
 }
 
-/// Sizes as they are met: many small, many full, some between.
+/// Draws a realistic size: many small, many full, some between.
 fn size(random: &mut Random) -> u64 {
     match random.below(100) {
         0..=44 => random.between(1, 120),
@@ -148,7 +148,7 @@ fn size(random: &mut Random) -> u64 {
     }
 }
 
-/// The IP packet within a frame, as an ICMP error quotes it: header and eight octets, or more.
+/// Returns a frame's IP packet, as an ICMP error quotes it: header and eight octets, or more.
 fn quote<'a>(path: &Path, frame: &'a [u8], generous: bool) -> &'a [u8] {
     let start = match path.tags {
         Tags::None => 14,
@@ -165,7 +165,7 @@ fn quote<'a>(path: &Path, frame: &'a [u8], generous: bool) -> &'a [u8] {
     &packet[..packet.len().min(if generous { 540 } else { least })]
 }
 
-/// An ICMP error about `frame`, which went along `path`; it comes from `from`, or the far end.
+/// Makes an ICMP error about `frame` on `path`, from a router with `hop`, else from the far end.
 fn error(
     path: &Path,
     frame: &[u8],

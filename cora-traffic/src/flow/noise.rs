@@ -1,4 +1,4 @@
-//! What a wire carries besides flows: address resolution, neighbour discovery, other protocols.
+//! Frames beside flows: address resolution, neighbour discovery, other protocols.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -6,7 +6,7 @@ use super::Queue;
 use crate::random::Random;
 use crate::wire::{self, ICMPV6, Path, Tags};
 
-/// One or two frames of something that is no flow.
+/// Makes one or two frames that belong to no flow.
 pub(crate) fn noise(path: &Path, random: &mut Random) -> Queue {
     let mut queue = Queue::default();
     match random.below(8) {
@@ -19,7 +19,7 @@ pub(crate) fn noise(path: &Path, random: &mut Random) -> Queue {
     queue
 }
 
-/// ARP: who has it, and who answers.
+/// Adds an ARP request and its answer.
 fn resolve(queue: &mut Queue, path: &Path, random: &mut Random) {
     let host = Ipv4Addr::new(10, 1, 0, random.between(1, 200) as u8);
     let router = Ipv4Addr::new(10, 0, 0, 1);
@@ -39,7 +39,7 @@ fn resolve(queue: &mut Queue, path: &Path, random: &mut Random) {
     }
 }
 
-/// IPv6 neighbour discovery, the same question and answer.
+/// Adds an IPv6 neighbour solicitation and its answer.
 fn discover(queue: &mut Queue, path: &Path) {
     let near = IpAddr::V6(Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, 0x11));
     let far = Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, 1);
@@ -64,7 +64,7 @@ fn discover(queue: &mut Queue, path: &Path) {
     queue.push(300_000, &tell, wire::frame(&tell, ICMPV6, &message));
 }
 
-/// LLDP, spanning tree (a length, not an EtherType), PPPoE, or a kind nobody has registered.
+/// Adds a frame of LLDP, spanning tree (a length, not an EtherType), PPPoE, or an unknown type.
 fn other_ethernet(queue: &mut Queue, path: &Path, random: &mut Random) {
     let kinds = [0x88cc, 0x0026, 0x8864, 0x9999];
     let mut bytes = Vec::new();
@@ -74,14 +74,14 @@ fn other_ethernet(queue: &mut Queue, path: &Path, random: &mut Random) {
     queue.push(0, path, bytes);
 }
 
-/// IP without ports: GRE, ESP, and a number that is nobody's.
+/// Adds an IP packet without ports: GRE, ESP, or the experimental number 253.
 fn other_transport(queue: &mut Queue, path: &Path, random: &mut Random) {
     let protocol = [47, 50, 253][random.below(3) as usize];
     let data = super::payload(random, 80);
     queue.push(0, path, wire::frame(path, protocol, &data));
 }
 
-/// A report of group membership.
+/// Adds a report of group membership.
 fn membership(queue: &mut Queue, path: &Path) {
     let mut path = Path { hops: 1, options: true, ..*path };
     if path.is_v6() {

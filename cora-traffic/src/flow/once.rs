@@ -1,11 +1,11 @@
-//! Conversations that are short and end badly, or are in pieces.
+//! Short conversations: failed or fragmented ones, intrusions and floods.
 
 use super::tcp::segment;
 use super::{MICROSECOND, MILLISECOND, Queue, SECOND, error, payload};
 use crate::random::Random;
 use crate::wire::{self, ACK, Fragment, Path, RST, SYN, UDP};
 
-/// A connection that nobody answers: the client asks again after 1, 2 and 4 seconds.
+/// Makes an unanswered connection: the client may repeat its SYN after 1, 2 and 4 seconds.
 pub(crate) fn half_open(path: &Path, random: &mut Random) -> Queue {
     let mut queue = Queue::default();
     let syn = segment(path, SYN, random.next() as u32, 0, &[]);
@@ -16,7 +16,7 @@ pub(crate) fn half_open(path: &Path, random: &mut Random) -> Queue {
     queue
 }
 
-/// A connection to a closed port.
+/// Makes a connection to a closed port.
 pub(crate) fn refused(path: &Path, random: &mut Random) -> Queue {
     let mut queue = Queue::default();
     let sequence = random.next() as u32;
@@ -26,7 +26,7 @@ pub(crate) fn refused(path: &Path, random: &mut Random) -> Queue {
     queue
 }
 
-/// A datagram to a closed port, and the complaint: from outside, or about the answer from inside.
+/// Makes a datagram to a closed port and its ICMP error, from outside or from inside.
 pub(crate) fn unreachable(path: &Path, random: &mut Random) -> Queue {
     let mut queue = Queue::default();
     let refuse = |queue: &mut Queue, along: &Path, random: &mut Random| {
@@ -46,7 +46,7 @@ pub(crate) fn unreachable(path: &Path, random: &mut Random) -> Queue {
     queue
 }
 
-/// Packets whose hop limit runs out on the way, as a route is traced.
+/// Makes packets with a hop limit that ends on the way, as for the trace of a route.
 pub(crate) fn expired(path: &Path, random: &mut Random) -> Queue {
     let mut queue = Queue::default();
     for hops in 1..=random.between(1, 3) {
@@ -60,7 +60,7 @@ pub(crate) fn expired(path: &Path, random: &mut Random) -> Queue {
     queue
 }
 
-/// A datagram in fragments, and an answer in fragments; some out of order, some never complete.
+/// Makes a datagram and an answer in fragments; some out of order, some never complete.
 pub(crate) fn fragments(path: &Path, random: &mut Random) -> Queue {
     let mut queue = Queue::default();
     for path in [*path, path.back()] {
@@ -81,7 +81,7 @@ pub(crate) fn fragments(path: &Path, random: &mut Random) -> Queue {
     queue
 }
 
-/// Somebody outside tries to come in.
+/// Makes an intrusion attempt from outside.
 pub(crate) fn intrusion(path: &Path, random: &mut Random) -> Queue {
     let mut queue = Queue::default();
     let sequence = random.next() as u32;
@@ -97,7 +97,7 @@ pub(crate) fn intrusion(path: &Path, random: &mut Random) -> Queue {
     queue
 }
 
-/// One packet of a flood.
+/// Makes one packet of a flood.
 pub(crate) fn flood(path: &Path, random: &mut Random) -> Queue {
     let mut queue = Queue::default();
     queue.push(0, path, segment(path, SYN, random.next() as u32, 0, &[]));

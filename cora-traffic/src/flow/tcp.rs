@@ -1,4 +1,4 @@
-//! A TCP connection: handshake, data both ways, losses, and one of several ends.
+//! A TCP connection: handshake, data both ways, losses, and one of several closes.
 
 use super::{Length, MICROSECOND, MILLISECOND, Queue, SECOND, error, payload, size};
 use crate::random::Random;
@@ -23,7 +23,7 @@ pub(super) struct Tcp {
     /// Packets still to send before it closes.
     left: u32,
     full: u32,
-    /// At how many packets left it falls silent.
+    /// Number of packets left at which it pauses.
     idles_at: Option<u32>,
     stage: Stage,
     pause: u64,
@@ -46,7 +46,7 @@ impl Tcp {
         }
     }
 
-    /// The same addresses and ports once more: soon, after TIME_WAIT, or long after.
+    /// Opens the same addresses and ports again: soon, after TIME_WAIT, or long after.
     pub(super) fn reopen(&mut self, random: &mut Random) {
         let waits = [MILLISECOND, 300 * MILLISECOND, 2 * SECOND, 70 * SECOND, 330 * SECOND];
         self.pause = waits[random.weighted(&[2, 4, 6, 3, 1])] + random.below(MILLISECOND);
@@ -97,7 +97,7 @@ impl Tcp {
         self.left = self.left.saturating_sub(used);
     }
 
-    /// Client data, acknowledged.
+    /// Adds client data, acknowledged.
     fn ask(&mut self, queue: &mut Queue, pause: u64, data: &[u8]) -> u32 {
         self.send(queue, pause, data);
         let answer = self.server_says(ACK, &[]);
@@ -105,7 +105,7 @@ impl Tcp {
         2
     }
 
-    /// Server data in two segments, acknowledged.
+    /// Adds server data in two segments, acknowledged.
     fn serve(&mut self, queue: &mut Queue, pause: u64, data: &[u8]) -> u32 {
         self.answer(queue, pause, data);
         self.answer(queue, 12 * MICROSECOND, data);
@@ -114,7 +114,7 @@ impl Tcp {
         3
     }
 
-    /// Client data that is lost beyond us, and sent again.
+    /// Adds client data that is lost behind the capture point, and sent again.
     fn lose(&mut self, queue: &mut Queue, pause: u64, data: &[u8]) -> u32 {
         let segment = self.client_says(PSH | ACK, data);
         queue.push(pause, &self.path, segment);
@@ -124,7 +124,7 @@ impl Tcp {
         3
     }
 
-    /// Server data of which the second segment overtakes the first.
+    /// Adds server data in two segments; the second overtakes the first.
     fn overtake(&mut self, queue: &mut Queue, pause: u64, data: &[u8]) -> u32 {
         let used = self.serve(queue, pause, data);
         let last = queue.0.pop_back();
@@ -133,7 +133,7 @@ impl Tcp {
         used
     }
 
-    /// A segment too long for a router on the way, which says so; then a shorter one.
+    /// Adds a segment too long for a router, the router's error, and a shorter segment.
     fn shrink(&mut self, queue: &mut Queue, pause: u64, data: &[u8]) -> u32 {
         let segment = self.client_says(PSH | ACK, data);
         let kinds = [[3, 4], [2, 0]];
@@ -160,7 +160,7 @@ impl Tcp {
         match random.below(100) {
             0..=39 => self.finish(queue, pause),
             40..=64 => {
-                // The server ends first, and the client sends a little more.
+                // The server closes first, and the client sends a little more.
                 let end = self.server_says(FIN | ACK, &[]);
                 self.server = self.server.wrapping_add(1);
                 queue.push(pause, &back, end);
@@ -183,7 +183,7 @@ impl Tcp {
                     self.send(queue, 10 * MICROSECOND, b"too late");
                 }
             }
-            _ => {} // one of the two has gone
+            _ => {} // one side has vanished
         }
     }
 
@@ -199,7 +199,7 @@ impl Tcp {
         queue.push(25 * MICROSECOND, &self.path, last);
     }
 
-    /// Time to think; longer than any table remembers for those that idle.
+    /// Draws a pause; idling connections once pause for longer than any table keeps entries.
     fn pause(&mut self, random: &mut Random) -> u64 {
         if self.idles_at.is_some_and(|at| self.left <= at) {
             self.idles_at = None;

@@ -35,7 +35,7 @@ impl Udp {
         let request = self.datagram(&self.path, random);
         queue.push(pause, &self.path, request.clone());
         match random.below(100) {
-            0..=4 => return, // nobody answers
+            0..=4 => return, // no answer
             5..=8 => queue.push(SECOND, &self.path, request),
             _ => {}
         }

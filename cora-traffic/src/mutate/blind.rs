@@ -1,16 +1,16 @@
-//! Changes that don't know what they change.
+//! Changes without knowledge of the headers.
 
 use crate::random::Random;
 
-/// Numbers at which lengths and counts turn over.
+/// Edge values of lengths and counts.
 const EDGES: [u8; 8] = [0, 1, 4, 0x0f, 0x7f, 0x80, 0xf0, 0xff];
 
-/// Longest piece that is copied or filled, in octets.
+/// Maximum length of a piece that is copied or filled, in octets.
 const PIECE: u64 = 24;
 
-/// Changes a frame in one way; `other` is one to take a piece of.
+/// Changes a frame in one way, maybe with a piece of the frame `other`.
 pub(super) fn change(bytes: &mut Vec<u8>, other: &[u8], random: &mut Random) {
-    // Headers are where damage tells: half of all places are among the first octets.
+    // Damage to headers has the most effect: half of all places are among the first octets.
     let reach = if random.percent(50) { bytes.len().min(96) } else { bytes.len() };
     let at = random.below(reach as u64) as usize;
     let octet = random.next() as u8;
@@ -40,7 +40,7 @@ pub(super) fn change(bytes: &mut Vec<u8>, other: &[u8], random: &mut Random) {
     }
 }
 
-/// Writes as much of `new` at `at` as there is room for.
+/// Writes `new` at `at`, as far as there is room for it.
 fn overwrite(bytes: &mut [u8], at: usize, new: &[u8]) {
     let places = bytes.get_mut(at..).unwrap_or_default();
     places.iter_mut().zip(new).for_each(|(place, octet)| *place = *octet);

@@ -1,17 +1,17 @@
-//! Changes to fields of headers, and to which headers there are.
+//! Changes to header fields, and inserted or removed headers.
 
 use crate::random::Random;
 use crate::view::View;
 use crate::wire::{ICMP, ICMPV6, TCP, UDP};
 
-/// Numbers that 16-bit lengths are set to.
+/// Values for 16-bit lengths.
 const LENGTHS: [u16; 10] = [0, 1, 7, 8, 19, 20, 40, 1_500, 0x8000, 0xffff];
-/// Protocols and extension headers that are set.
+/// Values for protocols and extension headers.
 const PROTOCOLS: [u8; 14] = [0, 1, 6, 17, 43, 44, 47, 50, 51, 58, 59, 60, 132, 255];
-/// Types of tags, and one that is none.
+/// Types of tags, and one other type.
 const TAGS: [u16; 4] = [0x8100, 0x88a8, 0x9100, 0x9200];
 
-/// Changes one header; tells where the IP header stands afterwards.
+/// Changes one header. Returns the new offset of the IP header.
 pub(super) fn change(bytes: &mut Vec<u8>, view: &View, random: &mut Random) -> usize {
     match random.below(12) {
         0 => return tag(bytes, view, random),
@@ -46,7 +46,7 @@ fn set(bytes: &mut [u8], at: usize, octet: u8) {
     }
 }
 
-/// Takes a tag away, or puts one to six in front.
+/// Removes a tag, or inserts one to six.
 fn tag(bytes: &mut Vec<u8>, view: &View, random: &mut Random) -> usize {
     if view.ip > 14 && random.percent(40) {
         bytes.drain(12..16);
@@ -61,7 +61,7 @@ fn tag(bytes: &mut Vec<u8>, view: &View, random: &mut Random) -> usize {
     view.ip + 4 * count as usize
 }
 
-/// Version and, of IPv4, the header's length.
+/// Changes the version, or the four bits behind it: IPv4's header length.
 fn first_octet(bytes: &mut [u8], view: &View, random: &mut Random) {
     let Some(first) = bytes.get(view.ip).copied() else { return };
     let new = if random.percent(70) {
@@ -85,7 +85,7 @@ fn total_length(bytes: &mut [u8], view: &View, random: &mut Random) {
     put(bytes, at, new);
 }
 
-/// Of IPv4 the word of fragments; of IPv6 a fragment header in front.
+/// Sets IPv4's word of fragments, or inserts a fragment header of IPv6.
 fn fragment(bytes: &mut Vec<u8>, view: &View, random: &mut Random) {
     let offset = if random.percent(40) { 0 } else { random.below(0x2000) as u16 };
     let more = random.percent(60);
@@ -96,8 +96,8 @@ fn fragment(bytes: &mut Vec<u8>, view: &View, random: &mut Random) {
     extend(bytes, view, 44, &[0, high, low, 0, 0, 0, 1]);
 }
 
-/// Puts an extension header of this kind in front of what follows the IPv6 header; `rest` is all
-/// but its first octet.
+/// Inserts an extension header of this kind behind the IPv6 header; `rest` is all but its first
+/// octet.
 fn extend(bytes: &mut Vec<u8>, view: &View, kind: u8, rest: &[u8]) {
     let at = view.ip + 40;
     let Some(next) = bytes.get(view.ip + 6).copied().filter(|_| at <= bytes.len()) else { return };
@@ -117,8 +117,8 @@ fn hops(bytes: &mut [u8], view: &View, random: &mut Random) {
     set(bytes, at, [0, 1, 2, 255][random.below(4) as usize]);
 }
 
-/// Options of IPv4, an extension header of IPv6; what they say of themselves is right in half of
-/// the cases.
+/// Inserts options of IPv4, or an extension header of IPv6. Their stated length is right in at
+/// least half of the cases.
 fn options(bytes: &mut Vec<u8>, view: &View, random: &mut Random) {
     let words = random.between(1, 10) as usize;
     let filling = if random.percent(50) { 1 } else { random.next() as u8 };
@@ -140,7 +140,7 @@ fn options(bytes: &mut Vec<u8>, view: &View, random: &mut Random) {
     set(bytes, view.ip, 0x40 | header.min(15));
 }
 
-/// An error's quote cut short, or the packet in it changed.
+/// Truncates an error's quote, or changes the packet in it.
 fn quoted(bytes: &mut Vec<u8>, view: &View, random: &mut Random) {
     let Some(inner) = view.quoted(bytes) else { return transport(bytes, view, random) };
     match random.below(4) {
@@ -151,13 +151,13 @@ fn quoted(bytes: &mut Vec<u8>, view: &View, random: &mut Random) {
     }
 }
 
-/// One octet of an address.
+/// Changes one octet of an address.
 fn address(bytes: &mut [u8], view: &View, random: &mut Random) {
     let (at, octets) = if is_v4(bytes, view) { (12, 8) } else { (8, 32) };
     set(bytes, view.ip + at + random.below(octets) as usize, random.next() as u8);
 }
 
-/// The transport's own fields.
+/// Changes a field of the transport.
 fn transport(bytes: &mut [u8], view: &View, random: &mut Random) {
     let (at, octet) = (view.transport, random.next() as u8);
     match view.protocol {

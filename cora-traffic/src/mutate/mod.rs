@@ -1,10 +1,9 @@
-//! Damaged traffic from traffic that is whole: the frames of a capture, over and over, most of them
-//! changed.
+//! Damaged traffic from intact traffic: the frames of a capture, repeated, most of them changed.
 //!
-//! Of each hundred frames [`WHOLE`] stay as they are, so that flows are opened and translated which
-//! the others then meet. Half of the changes know where headers are (`headers`), the others do not
-//! (`blind`). A header of IPv4 is mostly summed up again afterwards; otherwise its checksum would
-//! be all that a parser ever complains of.
+//! Of each hundred frames [`WHOLE`] stay as they are, so that flows are opened and translated,
+//! which the others then meet. About half of the changes know the headers (`headers`), the others
+//! do not (`blind`). A changed IPv4 header mostly gets a new checksum; otherwise a parser would
+//! report nothing but wrong checksums.
 //!
 //! The same capture, number and seed give the same octets on every machine.
 
@@ -21,29 +20,29 @@ use crate::view::View;
 
 /// Frames of a hundred that stay as they are.
 const WHOLE: u64 = 30;
-/// Changed frames of a hundred whose IPv4 header is summed up again.
+/// Changed frames of a hundred with a new checksum of the IPv4 header.
 const SUMMED: u64 = 90;
-/// Most changes to one frame.
+/// Maximum number of changes to one frame.
 const CHANGES: u64 = 3;
-/// Longest frame that comes of it, in octets; growing further is left out.
+/// Maximum length of a changed frame, in octets; the rest is cut off.
 const LONGEST: usize = 10_000;
-/// Between two passes over the capture, in nanoseconds.
+/// Pause between two passes over the capture, in nanoseconds.
 const PAUSE: u64 = 1_000_000;
 
-/// What became of the frames.
+/// Counts of the written frames.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Mutated {
     /// Frames written.
     pub packets: u64,
-    /// Those of them that were changed.
+    /// Changed frames.
     pub changed: u64,
 }
 
-/// Writes `packets` frames: those of the capture `input`, again from its beginning when it ends,
-/// most of them changed by chance from `seed`.
+/// Writes `packets` frames of the capture `input`, repeated from its beginning when it ends, most
+/// of them changed at random from `seed`.
 ///
 /// # Errors
-/// When the capture can't be read, has no frame, or writing fails.
+/// If the capture can't be read, has no frame, or writing fails.
 pub fn mutate(
     input: impl Read,
     packets: u64,
@@ -74,11 +73,11 @@ pub fn mutate(
     Ok(done)
 }
 
-/// Changes a frame in place; `other` is one to take parts of.
+/// Changes a frame in place, maybe with parts of the frame `other`.
 fn change(bytes: &mut Vec<u8>, other: &[u8], random: &mut Random) {
     let mut ip = View::of(bytes).map(|view| view.ip);
     for _ in 0..random.between(1, CHANGES) {
-        // Changes before may have left nothing that can be found.
+        // Earlier changes may have left no IP packet.
         match View::of(bytes) {
             Some(view) if random.percent(60) => ip = Some(headers::change(bytes, &view, random)),
             _ => blind::change(bytes, other, random),

@@ -1,7 +1,7 @@
-//! Network namespaces, whose kernels talk to each other through what is tested. Gone when dropped.
+//! Network namespaces with kernels that communicate through the tested program. Removed on drop.
 //!
-//! Each is called `cora-PID-LABEL`, by the process that made it: what a killed process left behind
-//! is removed by the next one that makes any.
+//! Each is named `cora-PID-LABEL` by the process that made it. The first namespace of a process
+//! removes those of killed processes.
 
 mod offload;
 
@@ -17,7 +17,7 @@ use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 pub use self::offload::switch_off as switch_offloads_off;
 use crate::TrafficError;
 
-/// Where `ip netns` keeps those that have a name.
+/// Directory of the named namespaces of `ip netns`.
 const NAMED: &str = "/run/netns";
 
 /// A network namespace, known by name.
@@ -27,10 +27,10 @@ pub struct Namespace {
 }
 
 impl Namespace {
-    /// A new one. The label tells it from others of this process.
+    /// Creates a namespace. The label distinguishes it from others of this process.
     ///
     /// # Errors
-    /// When `ip` is missing, this process may not, or the label is in use.
+    /// If `ip` is missing, this process lacks the permission, or the label is in use.
     pub fn create(label: &str) -> Result<Self, TrafficError> {
         static SWEPT: Once = Once::new();
         SWEPT.call_once(sweep);
@@ -39,57 +39,57 @@ impl Namespace {
         Ok(Self { name })
     }
 
-    /// Its name, as `ip netns` knows it.
+    /// Returns its name, as `ip netns` knows it.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Runs `ip` within; words are parted by blanks.
+    /// Runs `ip` within; blanks separate the words.
     ///
     /// # Errors
-    /// What it says.
+    /// If `ip` fails, with its message.
     pub fn ip(&self, words: &str) -> Result<(), TrafficError> {
         let mut all = vec!["-n", &self.name];
         all.extend(words.split(' '));
         ip(&all)
     }
 
-    /// Moves an interface here from where this process is.
+    /// Moves an interface here from the namespace of this process.
     ///
     /// # Errors
-    /// What `ip` says.
+    /// If `ip` fails, with its message.
     pub fn take(&self, interface: &str) -> Result<(), TrafficError> {
         ip(&["link", "set", interface, "netns", &self.name])
     }
 
-    /// Joins it to another one by a veth pair: `name` here, `its` there. Both are down yet.
+    /// Joins it to another one by a veth pair: `name` here, `its` there. Both are still down.
     ///
     /// # Errors
-    /// What `ip` says.
+    /// If `ip` fails, with its message.
     pub fn join(&self, name: &str, other: &Self, its: &str) -> Result<(), TrafficError> {
         let there = &other.name;
         self.ip(&format!("link add name {name} type veth peer name {its} netns {there}"))
     }
 
-    /// Has an interface send frames as a wire takes them: see [`switch_offloads_off`].
+    /// Makes an interface send frames as on a wire: see [`switch_offloads_off`].
     ///
     /// # Errors
-    /// When there is no such interface, or its driver can't.
+    /// If there is no such interface, or its driver can't.
     pub fn send_plain_frames(&self, interface: &str) -> Result<(), TrafficError> {
         self.visit(|| switch_offloads_off(interface))?
     }
 
-    /// A program that will run within.
+    /// Returns a command that runs a program within.
     pub fn command(&self, program: &str) -> Command {
         let mut command = Command::new("ip");
         command.args(["netns", "exec", &self.name, program]);
         command
     }
 
-    /// Sets a kernel variable of the network's, by its path below `/proc/sys/net`.
+    /// Sets a kernel variable of the network, by its path below `/proc/sys/net`.
     ///
     /// # Errors
-    /// When there is none.
+    /// If there is no such variable.
     pub fn set(&self, variable: &str, value: &str) -> Result<(), TrafficError> {
         let path = Path::new("/proc/sys/net").join(variable);
         let written = self.visit(|| std::fs::write(&path, value))?;
@@ -99,15 +99,15 @@ impl Namespace {
     /// Moves the calling thread into it; threads and processes that it starts will be in it too.
     ///
     /// # Errors
-    /// When it is gone.
+    /// If it is gone.
     pub fn enter(&self) -> Result<(), TrafficError> {
         enter(&self.file())
     }
 
-    /// Does something on a thread of its own, within; threads that it starts will be in it too.
+    /// Runs `work` on its own thread within; threads that it starts will be in it too.
     ///
     /// # Panics
-    /// The thread does, when the namespace is gone.
+    /// The thread panics if the namespace is gone.
     pub fn within<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> T + Send + 'static,
@@ -119,10 +119,10 @@ impl Namespace {
         })
     }
 
-    /// The same with what the caller has, and to its end.
+    /// Runs `work` on a thread within, to its end; `work` may borrow from the caller.
     ///
     /// # Errors
-    /// When the namespace is gone, or the thread panicked.
+    /// If the namespace is gone, or the thread panicked.
     pub fn visit<T: Send>(&self, work: impl FnOnce() -> T + Send) -> Result<T, TrafficError> {
         thread::scope(|scope| {
             let worker = scope.spawn(|| self.enter().map(|()| work()));
@@ -151,7 +151,7 @@ fn enter(file: &Path) -> Result<(), TrafficError> {
         .map_err(|error| setup("entering a network namespace", &error.to_string()))
 }
 
-/// Removes namespaces of runs that were killed before they could.
+/// Removes the namespaces of killed processes.
 fn sweep() {
     let Ok(entries) = std::fs::read_dir(NAMED) else { return };
     for name in entries.flatten().filter_map(|entry| entry.file_name().into_string().ok()) {
@@ -161,7 +161,7 @@ fn sweep() {
     }
 }
 
-/// The process that made a namespace of this name; none if it is not one of ours.
+/// Returns the process that made a namespace of this name; `None` for a foreign name.
 fn owner(name: &str) -> Option<u32> {
     name.strip_prefix("cora-")?.split('-').next()?.parse().ok()
 }

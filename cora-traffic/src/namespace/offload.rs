@@ -1,5 +1,5 @@
-//! Switches off what makes captured frames unlike those on a wire: checksums left to hardware, and
-//! segments larger than the wire takes.
+//! Switches off the offloads that distinguish captured frames from those on a wire: checksums left
+//! to hardware, and segments larger than the wire takes.
 #![expect(
     unsafe_code,
     reason = "rustix knows no ethtool request, so its argument is laid out here"
@@ -14,7 +14,7 @@ use super::setup;
 use crate::TrafficError;
 
 const SIOCETHTOOL: Opcode = 0x8946;
-/// ETHTOOL_SRXCSUM is not needed: reception is not what we capture first.
+/// ETHTOOL_SRXCSUM is not needed: it does not change captured frames.
 const SWITCHES: [(u32, &str); 5] = [
     (0x17, "transmit checksum offload"), // ETHTOOL_STXCSUM
     (0x1f, "TCP segmentation offload"),  // ETHTOOL_STSO
@@ -59,11 +59,11 @@ unsafe impl Ioctl for Request {
     }
 }
 
-/// Switches all offloads of an interface of this thread's namespace off: checksums left to
+/// Switches off all offloads of an interface in this thread's namespace: checksums left to
 /// hardware, and segments larger than the wire takes.
 ///
 /// # Errors
-/// When there is no such interface, or its driver can't.
+/// If there is no such interface, or its driver can't.
 pub fn switch_off(interface: &str) -> Result<(), TrafficError> {
     let what = "switching offloads off";
     let socket = socket(AddressFamily::INET, SocketType::DGRAM, None)

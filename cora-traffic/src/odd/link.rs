@@ -5,7 +5,7 @@ use crate::wire;
 
 const IPV4: u16 = 0x0800;
 
-/// An EtherType with the name it has in the collection.
+/// EtherTypes with their names in the collection.
 const TYPES: [(&str, u16); 16] = [
     ("zero", 0),
     ("length-46", 46),
@@ -54,7 +54,7 @@ pub(super) fn collect(odd: &mut Collection) {
     odd.add("frame-of-65550", beyond);
 }
 
-/// IEEE 802.3 frames: a length, and logical link control behind it.
+/// Adds IEEE 802.3 frames: a length, and logical link control behind it.
 fn llc(odd: &mut Collection) {
     let packet = &v4::plain()[14..];
     let frame = |control: &[u8], payload: &[u8]| {

@@ -1,7 +1,7 @@
-//! A collection of frames that are odd, each in one way and with a name: what a parser meets on the
-//! wire besides what it was written for.
+//! A collection of odd frames, each with one oddity and a name: the unexpected frames that a parser
+//! meets on the wire.
 //!
-//! | module | what is odd |
+//! | module | oddities |
 //! | --- | --- |
 //! | `link` | Ethernet: runts, tags, other types, lengths |
 //! | `v4` | the IPv4 header, its options, fragments, protocols |
@@ -9,8 +9,8 @@
 //! | `transport` | TCP, UDP, ICMP, SCTP |
 //! | `quoted` | the packet that an ICMP error quotes |
 //!
-//! Where a case is not about the checksum of the IPv4 header, that one is right: a parser that
-//! verifies it first would see nothing else.
+//! The checksum of the IPv4 header is right, unless the case is about it: a parser that verifies it
+//! first would see nothing else.
 
 mod link;
 mod quoted;
@@ -25,24 +25,24 @@ use crate::TrafficError;
 use crate::pcap::Writer;
 use crate::wire::{self, End, Path, Tags};
 
-/// When the first frame of the collection comes, in nanoseconds since 1970; each further one a
+/// Time of the first frame of the collection, in nanoseconds since 1970; each further one comes a
 /// millisecond later.
 const START: u64 = 1_700_000_000_000_000_000;
 const STEP: u64 = 1_000_000;
 
-/// Where the IP header begins of a frame without tags.
+/// Offset of the IP header in a frame without tags.
 const IP: usize = 14;
 
 /// One frame of the collection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OddFrame {
-    /// What is odd about it, in words joined by `-`; no other frame has the same.
+    /// Its oddity, in words joined by `-`; the name is unique.
     pub name: String,
     /// The frame.
     pub bytes: Vec<u8>,
 }
 
-/// All of the collection, always in the same order.
+/// Returns the whole collection, always in the same order.
 pub fn odd() -> Vec<OddFrame> {
     let mut odd = Collection(Vec::new());
     link::collect(&mut odd);
@@ -58,7 +58,7 @@ pub fn odd() -> Vec<OddFrame> {
 /// Writes the collection as a capture.
 ///
 /// # Errors
-/// When writing fails.
+/// If writing fails.
 pub fn write_odd(out: impl Write) -> Result<Vec<OddFrame>, TrafficError> {
     let mut writer = Writer::new(out)?;
     let frames = odd();
@@ -69,7 +69,7 @@ pub fn write_odd(out: impl Write) -> Result<Vec<OddFrame>, TrafficError> {
     Ok(frames)
 }
 
-/// The collection while it is made.
+/// The collection under construction.
 struct Collection(Vec<OddFrame>);
 
 impl Collection {
@@ -77,7 +77,7 @@ impl Collection {
         self.0.push(OddFrame { name: name.into(), bytes });
     }
 
-    /// `frame`, changed by `change`, with its IPv4 header summed up again.
+    /// Adds `frame`, changed by `change`, with a new checksum of its IPv4 header.
     fn changed(&mut self, name: impl Into<String>, frame: &[u8], change: impl FnOnce(&mut [u8])) {
         let mut bytes = frame.to_vec();
         change(&mut bytes);
@@ -85,7 +85,7 @@ impl Collection {
         self.add(name, bytes);
     }
 
-    /// `frame` cut off after each of these numbers of bytes.
+    /// Adds `frame`, cut off after each of these numbers of bytes.
     fn cut(&mut self, name: &str, frame: &[u8], lengths: std::ops::Range<usize>) {
         for length in lengths {
             self.add(format!("{name}-{length}"), frame.iter().take(length).copied().collect());
@@ -93,7 +93,7 @@ impl Collection {
     }
 }
 
-/// From an inside host to a server outside.
+/// Returns the path from an inside host to a server outside.
 fn path(v6: bool) -> Path {
     let address = |v4: [u8; 4], six: u16| {
         if v6 {
@@ -120,8 +120,8 @@ fn put(bytes: &mut [u8], at: usize, number: u16) {
     }
 }
 
-/// Sums up the IPv4 header at `at` again, as far as it says that it goes and is there. Nothing,
-/// where no IPv4 header is.
+/// Updates the checksum of the IPv4 header at `at`, over its stated length as far as the frame
+/// reaches. Does nothing without an IPv4 header.
 pub(crate) fn sum_header(frame: &mut [u8], at: usize) {
     let Some(first) = frame.get(at).filter(|first| **first >> 4 == 4) else { return };
     let length = usize::from(first & 15).max(5) * 4;
@@ -145,7 +145,7 @@ mod tests {
         let names: BTreeSet<&str> = frames.iter().map(|frame| frame.name.as_str()).collect();
         assert_eq!(names.len(), frames.len());
         let different: BTreeSet<&[u8]> = frames.iter().map(|frame| &frame.bytes[..]).collect();
-        // Only what is cut off within the Ethernet header is the same of both IP versions.
+        // Frames cut off within the Ethernet header occur once, not for each IP version.
         assert_eq!(different.len(), frames.len());
         assert!(frames.len() > 300, "{}", frames.len());
         assert_eq!(odd(), frames);

@@ -3,7 +3,7 @@
 use super::{Collection, IP, path, put, sum_header};
 use crate::wire::{self, ACK, Path, Segment, TCP, UDP};
 
-/// What an inside host sent, without its Ethernet header.
+/// Makes a packet of an inside host, without its Ethernet header.
 fn sent(v6: bool) -> Vec<u8> {
     let path = path(v6);
     let segment =
@@ -11,7 +11,7 @@ fn sent(v6: bool) -> Vec<u8> {
     wire::frame(&path, TCP, &wire::tcp(&path, &segment))[IP..].to_vec()
 }
 
-/// An error of this type about `quote`, from where it was going.
+/// Makes an error of this type about `quote`, from the quote's destination.
 fn error(v6: bool, kind: u8, quote: &[u8]) -> Vec<u8> {
     let back = path(v6).back();
     let message = wire::icmp(&back, [kind, 0], [0; 4], quote);

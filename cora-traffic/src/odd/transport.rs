@@ -5,7 +5,7 @@ use crate::wire::{self, ACK, FIN, PSH, RST, SYN, Segment, TCP, UDP};
 
 const SCTP: u8 = 132;
 
-/// Where the transport begins.
+/// Returns the offset of the transport.
 fn start(v6: bool) -> usize {
     if v6 { 54 } else { 34 }
 }
@@ -21,7 +21,7 @@ pub(super) fn collect(odd: &mut Collection, v6: bool) {
     sctp(odd, v6);
 }
 
-/// Transports that end too soon, in packets whose length says so.
+/// Adds transports that end too soon, in packets of the matching length.
 fn short(odd: &mut Collection, name: &str, protocol: u8, whole: &[u8], v6: bool) {
     for length in 0..whole.len() {
         let frame = wire::frame(&path(v6), protocol, &whole[..length]);
@@ -114,7 +114,7 @@ fn icmp(odd: &mut Collection, v6: bool) {
         },
     );
     if !v6 {
-        // Nothing but zeros: the only message whose checksum is the other zero.
+        // Only zeros: the one message with the other zero as its checksum.
         odd.add(
             format!("{ip}-icmp-zeros"),
             wire::frame(&path, protocol, &[0, 0, 0xff, 0xff, 0, 0, 0, 0, 0]),

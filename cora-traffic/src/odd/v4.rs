@@ -6,19 +6,19 @@ use crate::wire::{self, ACK, Fragment, ICMP, Segment, TCP, UDP};
 const HEADER: usize = 20;
 const PAYLOAD: usize = 40;
 
-/// A datagram without anything odd.
+/// Makes a datagram without an oddity.
 pub(super) fn plain() -> Vec<u8> {
     let path = path(false);
     wire::frame(&path, UDP, &wire::udp(&path, &[0x55; PAYLOAD], true))
 }
 
-/// A datagram whose frame has so many bytes.
+/// Makes a datagram in a frame of `frame` bytes.
 pub(super) fn long(frame: usize) -> Vec<u8> {
     let path = path(false);
     wire::frame(&path, UDP, &wire::udp(&path, &vec![0x55; frame - IP - HEADER - 8], true))
 }
 
-/// A datagram with IPv4 options, whose bytes must be a multiple of four.
+/// Makes a datagram with IPv4 options; their length must be a multiple of four.
 pub(super) fn with_options(options: &[u8]) -> Vec<u8> {
     let mut frame = plain();
     frame.splice(IP + HEADER..IP + HEADER, options.iter().copied());
@@ -112,7 +112,7 @@ fn checksums(odd: &mut Collection, plain: &[u8]) {
         put(&mut frame, at, sum);
         odd.add(format!("ipv4-checksum-{name}"), frame);
     }
-    // The identification that makes the right checksum the one zero, and the other in its place.
+    // This identification makes zero the right checksum; another frame has the other zero.
     let mut zero = plain.to_vec();
     let id = u16::from_be_bytes([zero[IP + 4], zero[IP + 5]]);
     let sum = u32::from(id) + u32::from(right);

@@ -21,14 +21,14 @@ fn plain() -> Vec<u8> {
     wire::frame(&path(true), UDP, &datagram())
 }
 
-/// A datagram behind these extension headers, the first of which is of this kind; the last has to
+/// Makes a datagram behind these extension headers; the first is of this kind, and the last must
 /// lead to UDP.
 fn behind(kind: u8, headers: &[u8]) -> Vec<u8> {
     let bytes = [headers, &datagram()].concat();
     wire::frame(&path(true), kind, &bytes)
 }
 
-/// An extension header that says so many units of eight bytes beyond the first, and has as many.
+/// Makes an extension header of `units` units of eight bytes beyond the first, as it states.
 fn extension(next: u8, units: u8) -> Vec<u8> {
     let mut header = vec![next, units, 1, 4, 0, 0, 0, 0];
     header.resize(8 + usize::from(units) * 8, 0);
@@ -61,7 +61,7 @@ pub(super) fn collect(odd: &mut Collection) {
     }
 }
 
-/// RFC 2675: lengths beyond 65,535, in an option.
+/// Adds jumbograms (RFC 2675): lengths beyond 65,535, and others, in an option.
 fn jumbograms(odd: &mut Collection) {
     let option = |length: u32| {
         let mut header = vec![UDP, 0, 0xc2, 4];
@@ -84,7 +84,7 @@ fn extensions(odd: &mut Collection) {
         ("destination", DESTINATION),
     ];
     for (name, kind) in kinds {
-        // Authentication counts in units of four bytes, less two.
+        // Authentication states its length in units of four bytes, less two.
         let one = if kind == AUTHENTICATION {
             vec![UDP, 4, 0, 0, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]
         } else {
@@ -119,7 +119,7 @@ fn extensions(odd: &mut Collection) {
     }
 }
 
-/// Several extension headers in a row.
+/// Adds several extension headers in a row.
 fn chains(odd: &mut Collection) {
     for count in [2, 7, 8, 9, 10, 100] {
         let mut chain = extension(DESTINATION, 0).repeat(count - 1);
@@ -203,7 +203,7 @@ fn addresses(odd: &mut Collection, plain: &[u8]) {
     }
 }
 
-/// What keeps the link going, and what looks like it but came through a router.
+/// Adds link control messages, and some that came through a router by their hop limit.
 fn control(odd: &mut Collection) {
     for (name, kind) in [
         ("listener-query", 130),

@@ -1,5 +1,5 @@
-//! One conversation of a rank: who talks to whom, and what comes next. All of it follows from a few
-//! numbers, so that millions of flows fit.
+//! One conversation of a rank: its ends, and its next frame. All of it follows from a few numbers,
+//! so that millions of flows fit.
 
 use std::net::Ipv4Addr;
 
@@ -13,25 +13,25 @@ const FLOWS_PER_SERVER: u64 = 32;
 /// The shortest frame that Ethernet carries, without its check sequence.
 const SHORTEST: usize = 60;
 
-/// Ports that clients use, a multiple of the flows per host: from 1024 on.
+/// Number of client ports, from 1024 on: a multiple of the flows per host.
 const PORTS: u64 = 64_512;
 
-/// What is on at a rank.
+/// The current conversation of a rank.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Conversation {
-    /// How many were there before it.
+    /// Number of conversations before it.
     before: u32,
-    /// How many packets it had.
+    /// Number of its packets so far.
     said: u32,
 }
 
 impl Conversation {
-    /// Another one takes its place.
+    /// Replaces it by another one.
     pub(super) fn replace(&mut self) {
         *self = Self { before: self.before.wrapping_add(1), said: 0 };
     }
 
-    /// Its next frame.
+    /// Returns its next frame.
     pub(super) fn say(&mut self, rank: u64, ranked: &Ranked) -> Vec<u8> {
         let there = self.path(rank, ranked);
         let is_answer = self.said % 2 == 1;
@@ -53,7 +53,7 @@ impl Conversation {
         frame
     }
 
-    /// From the client inside to the server outside.
+    /// Returns the path from the client inside to the server outside.
     fn path(self, rank: u64, ranked: &Ranked) -> Path {
         let hosts = ranked.flows.div_ceil(FLOWS_PER_HOST);
         let servers = ranked.flows.div_ceil(FLOWS_PER_SERVER);
@@ -76,8 +76,8 @@ impl Conversation {
         }
     }
 
-    /// A handshake of three; then data from the server and the client in turn, each acknowledging
-    /// the other's.
+    /// Makes the next segment: a handshake of three; then data from the server and the client in
+    /// turn, each acknowledging the other's.
     fn segment(self, path: &Path, rank: u64, is_answer: bool, payload: &[u8]) -> Vec<u8> {
         let opening = mix(rank ^ u64::from(self.before) << 32);
         let length = payload.len() as u32;
@@ -104,13 +104,13 @@ impl Conversation {
     }
 }
 
-/// Addresses of 100.64.0.0/10 (RFC 6598), which are nobody's and enough.
+/// Returns an address of 100.64.0.0/10 (RFC 6598), a shared range that is large enough.
 fn server_address(server: u64) -> std::net::IpAddr {
     let [_, a, b, c] = (server as u32 + 1).to_be_bytes();
     Ipv4Addr::new(100, 64 | a, b, c).into()
 }
 
-/// What is left of a frame behind its headers.
+/// Makes the part of a frame behind its headers.
 fn payload(bytes: u16, headers: u16, rank: u64) -> Vec<u8> {
     vec![mix(rank) as u8; usize::from(bytes.saturating_sub(headers))]
 }

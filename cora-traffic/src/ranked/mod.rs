@@ -1,11 +1,11 @@
-//! Captures of flows whose rates follow a law: equal ones, or Zipf's.
+//! Captures of flows with rates by a law: equal ones, or Zipf's.
 //!
-//! Unlike [`generate()`](crate::generate()), which makes traffic as odd as it comes, this makes
-//! traffic that is wholly known: each packet is of the flow of rank `k` with a probability in
-//! proportion to `k^-s`, all frames of one transport and length. Flows are dealt out in turn, in
-//! the order of their rank, to hosts inside (a host for each eight flows) and servers outside (one
-//! for each thirty-two). Packets of a flow go both ways in turn, the first one from the inside.
-//! With churn, any flow may be replaced by a new one between the same addresses.
+//! [`generate()`](crate::generate()) makes odd traffic; this makes traffic with a known
+//! distribution. Each packet is of the flow of rank `k` with a probability in proportion to `k^-s`;
+//! all frames have one transport and length. Flows are assigned in turn, in the order of their
+//! rank, to hosts inside (a host for each eight flows) and servers outside (one for each
+//! thirty-two). Packets of a flow go both ways in turn, the first one from the inside. With churn,
+//! a new flow between the same addresses may replace any flow.
 
 mod conversation;
 mod name;
@@ -18,32 +18,32 @@ use crate::zipf::Zipf;
 use crate::{Summary, TrafficError};
 use conversation::Conversation;
 
-/// Most flows.
+/// Maximum number of flows.
 pub const MOST_FLOWS: u64 = 1 << 24;
 
-/// A million, which churn is counted by.
+/// A million: churn is counted per million packets.
 const MILLION: u64 = 1_000_000;
 
-/// Flows with rates by a law. Read from a name as `zipf:flows=1000000,s=0.99,bytes=64,churn=0.01`
-/// or `uniform:flows=32000`.
+/// Flows with rates by a law. Parsed from a name such as
+/// `zipf:flows=1000000,s=0.99,bytes=64,churn=0.01` or `uniform:flows=32000`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ranked {
-    /// Flows at a time, 1 to [`MOST_FLOWS`].
+    /// Concurrent flows, 1 to [`MOST_FLOWS`].
     pub flows: u64,
     /// Exponent of Zipf's law in thousandths, at most 3000: 0 for equal flows. 1000 is taken as
     /// 1001.
     pub exponent: u16,
     /// Length of frames, 60 to 1514; TCP's handshake is shorter.
     pub bytes: u16,
-    /// How many flows are replaced per million packets.
+    /// Flows that are replaced per million packets.
     pub churn: u32,
-    /// What is spoken.
+    /// Transport of all frames.
     pub transport: Transport,
-    /// Packets a second, 1 or more.
+    /// Packets per second, 1 or more.
     pub rate: u64,
 }
 
-/// What ranked flows speak.
+/// The transport of ranked flows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transport {
     /// UDP: requests and answers.
@@ -68,7 +68,7 @@ impl Default for Ranked {
 }
 
 impl Ranked {
-    /// The frames, without end; the same arguments make the same ones everywhere.
+    /// Returns the frames, without end; the same arguments make the same ones everywhere.
     pub fn frames(&self, seed: u64) -> RankedFrames {
         let flows = self.flows.clamp(1, MOST_FLOWS);
         RankedFrames {
@@ -83,7 +83,7 @@ impl Ranked {
     /// Writes a capture of `packets` frames.
     ///
     /// # Errors
-    /// When writing fails.
+    /// If writing fails.
     pub fn write(&self, seed: u64, packets: u64, out: impl Write) -> Result<Summary, TrafficError> {
         write_frames(self.frames(seed).take(packets as usize), out)
     }
@@ -94,9 +94,9 @@ impl Ranked {
 pub struct RankedFrames {
     ranked: Ranked,
     random: Random,
-    /// None where all flows are equal.
+    /// `None` if all flows are equal.
     zipf: Option<Box<Zipf>>,
-    /// Of each rank, the conversation that is on.
+    /// The current conversation of each rank.
     conversations: Vec<Conversation>,
     clock: u64,
 }

@@ -1,7 +1,7 @@
 //! Names of ranked traffic: `zipf:flows=1000000,s=0.99,bytes=64,churn=0.01`, `uniform:flows=32000`.
 //!
-//! A plan's traffic profiles have the same names, so that a program can be run on what it was
-//! planned for.
+//! A plan's traffic profiles have the same names, so that a program can run on the traffic of its
+//! plan.
 
 use std::str::FromStr;
 
@@ -9,9 +9,8 @@ use super::{MOST_FLOWS, Ranked};
 use crate::TrafficError;
 
 impl Ranked {
-    /// Whether a name is one of ranked traffic, right or wrong: `uniform`, or `zipf` with
-    /// parameters. `zipf` alone is a
-    /// [`Profile`](crate::Profile).
+    /// Returns whether a name is one of ranked traffic, right or wrong: `uniform`, or `zipf` with
+    /// parameters. `zipf` alone is a [`Profile`](crate::Profile).
     pub fn is_meant(name: &str) -> bool {
         name == "uniform" || name.starts_with("uniform:") || name.starts_with("zipf:")
     }
@@ -60,7 +59,7 @@ fn known(law: &str) -> &'static str {
     if law == "zipf" { "write flows, s, bytes or churn" } else { "write flows, bytes or churn" }
 }
 
-/// A decimal number with at most so many digits behind its point, times ten to that power.
+/// Parses a decimal number with at most `digits` decimals. Returns it times ten to that power.
 fn decimal(text: &str, digits: u32) -> Option<u64> {
     let (whole, part) = text.split_once('.').unwrap_or((text, ""));
     let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());

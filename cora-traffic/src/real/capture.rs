@@ -1,4 +1,4 @@
-//! A packet socket, read by a thread of its own.
+//! A packet socket, read by its own thread.
 
 use std::fs::File;
 use std::io::BufWriter;
@@ -19,7 +19,7 @@ use crate::TrafficError;
 use crate::namespace::Namespace;
 use crate::pcap::Writer;
 
-/// A capture that is under way.
+/// A running capture.
 #[derive(Debug)]
 pub(super) struct Capture {
     stop: Arc<AtomicBool>,
@@ -27,7 +27,7 @@ pub(super) struct Capture {
 }
 
 impl Capture {
-    /// Begins to capture what passes the namespace's one interface, both ways.
+    /// Starts to capture the frames of the namespace's one interface, both ways.
     pub(super) fn start(namespace: &Namespace, path: &Path) -> Result<Self, TrafficError> {
         let socket = namespace.visit(open)??;
         let writer = Writer::new(BufWriter::new(File::create(path)?))?;
@@ -37,15 +37,15 @@ impl Capture {
         Ok(Self { stop, reader })
     }
 
-    /// Takes what is still queued, and ends.
+    /// Takes the frames that are still queued, and ends.
     pub(super) fn finish(self) -> Result<(), TrafficError> {
         self.stop.store(true, Ordering::Relaxed);
         self.reader.join().unwrap_or_else(|_| Err(setup("capturing", "the thread panicked")))
     }
 }
 
-/// A socket that sees every frame. It is bound to no interface: the loopback is down, so the wire
-/// is the only one.
+/// Opens a socket that sees every frame. It is bound to no interface: the loopback is down, so the
+/// wire is the only one.
 fn open() -> Result<OwnedFd, TrafficError> {
     let failed = |error: Errno| setup("opening a packet socket", &error.to_string());
     let every_protocol = u16::to_be(0x0003); // ETH_P_ALL, in network order
@@ -69,7 +69,7 @@ fn copy(
                 let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
                 writer.write(now.as_nanos() as u64, &buffer[..length])?;
             }
-            // Nothing for a tenth of a second, or the interface went down.
+            // No frame for a tenth of a second, or the interface went down.
             Err(Errno::AGAIN | Errno::NETDOWN) if stop.load(Ordering::Relaxed) => break,
             Err(Errno::AGAIN | Errno::NETDOWN | Errno::INTR) => {}
             Err(error) => return Err(std::io::Error::from(error).into()),

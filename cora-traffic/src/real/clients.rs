@@ -1,4 +1,4 @@
-//! What the inside does: each function one kind of conversation.
+//! Clients of the inside: each function runs one kind of conversation.
 
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, Shutdown, SocketAddr, TcpStream, UdpSocket};
@@ -12,7 +12,7 @@ use super::network::{SILENT_V4, inside};
 use super::servers::{DATAGRAMS, ECHO, SOURCE};
 use crate::wire::{self, End, Path, Tags};
 
-/// Whom the clients talk to, and until when; after that, what would begin is left out.
+/// The server of the clients, and the deadline for new conversations; later ones are left out.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Server {
     pub(super) address: IpAddr,
@@ -25,7 +25,7 @@ impl Server {
     }
 }
 
-/// Many small conversations, a few at a time.
+/// Runs many small conversations, a few at a time.
 pub(super) fn many_small(server: Server) {
     thread::scope(|scope| {
         for worker in 0..6_u16 {
@@ -49,7 +49,7 @@ fn small(server: Server, number: u16) -> io::Result<()> {
     Ok(())
 }
 
-/// Large transfers both ways at once; where the wire loses, TCP repeats.
+/// Runs large transfers both ways at once; TCP repeats segments that the wire loses.
 pub(super) fn large(server: Server) {
     thread::scope(|scope| {
         scope.spawn(move || ignore(download(server, 700_000)));
@@ -73,7 +73,7 @@ fn upload(server: Server, length: usize) -> io::Result<()> {
     Ok(())
 }
 
-/// The client is done first and the server goes on sending.
+/// Closes the client's side first, while the server goes on sending.
 pub(super) fn half_closed(server: Server) -> io::Result<()> {
     let mut stream = open(3, server, SOURCE)?;
     stream.write_all(&30_000_u32.to_be_bytes())?;
@@ -81,7 +81,7 @@ pub(super) fn half_closed(server: Server) -> io::Result<()> {
     io::copy(&mut stream, &mut io::sink()).map(|_| ())
 }
 
-/// Closed by a reset, in the middle of a transfer.
+/// Closes connections by a reset, in the middle of a transfer.
 pub(super) fn reset(server: Server) -> io::Result<()> {
     for number in 0..4 {
         let mut stream = open(number, server, SOURCE)?;
@@ -93,7 +93,7 @@ pub(super) fn reset(server: Server) -> io::Result<()> {
     Ok(())
 }
 
-/// Connections and datagrams to ports that nobody listens at: resets and ICMP errors.
+/// Opens connections and sends datagrams to closed ports: resets and ICMP errors.
 pub(super) fn refused(server: Server) {
     for number in 0..5 {
         ignore(open(number, server, 9).map(|_| ()));
@@ -101,13 +101,13 @@ pub(super) fn refused(server: Server) {
     }
 }
 
-/// A connection that nobody answers, asked for again after a second.
+/// Opens a connection without an answer; the kernel repeats its SYN after a second.
 pub(super) fn unanswered() {
     let address = SocketAddr::from((SILENT_V4, 443));
     ignore(TcpStream::connect_timeout(&address, Duration::from_millis(1_400)).map(|_| ()));
 }
 
-/// Small datagrams and some that need fragments.
+/// Sends small datagrams, and some that need fragments.
 pub(super) fn datagrams(server: Server) {
     for number in 0..40 {
         ignore(datagram(number, server, DATAGRAMS, 30 + usize::from(number) * 9));
@@ -126,7 +126,7 @@ fn datagram(number: u16, server: Server, port: u16, length: usize) -> io::Result
     socket.recv(&mut vec![0; length]).map(|_| ())
 }
 
-/// ICMP echo from a raw socket, answered by the other end's kernel; large ones in fragments.
+/// Sends ICMP echo from a raw socket, large ones in fragments; the other end's kernel answers.
 pub(super) fn echo(server: Server) -> io::Result<()> {
     let v6 = server.address.is_ipv6();
     let (family, protocol) = if v6 {
@@ -158,7 +158,7 @@ pub(super) fn echo(server: Server) -> io::Result<()> {
     Ok(())
 }
 
-/// From outside to the inside: a closed TCP port, and a closed UDP port.
+/// Tries a closed TCP port and a closed UDP port of the inside, from outside.
 pub(super) fn intrude(server: Server) {
     for number in 0..4 {
         let host = inside(number, server.address.is_ipv6());
@@ -171,7 +171,7 @@ pub(super) fn intrude(server: Server) {
     }
 }
 
-/// A connection from one of the inside addresses.
+/// Opens a connection from one of the inside addresses.
 fn open(number: u16, server: Server, port: u16) -> io::Result<TcpStream> {
     server.in_time()?;
     let v6 = server.address.is_ipv6();
@@ -185,7 +185,7 @@ fn open(number: u16, server: Server, port: u16) -> io::Result<TcpStream> {
     Ok(TcpStream::from(socket))
 }
 
-/// Failures are part of the traffic: refused, reset, lost.
+/// Ignores failures, which are part of the traffic: refused, reset, lost.
 fn ignore(outcome: io::Result<()>) {
     drop(outcome);
 }

@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 
 use crate::{Profile, TrafficError};
 
-/// What [`real`] made.
+/// The result of [`real`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RealTraffic {
     /// The captures, in nanosecond pcap.
@@ -27,24 +27,23 @@ pub struct RealTraffic {
     pub mode: Mode,
 }
 
-/// Where traffic came from.
+/// The origin of traffic.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// From the kernel's own stack.
     Real {
-        /// What this machine lacked, one sentence each; empty when it had all.
+        /// Features that this machine lacked, one sentence each; empty if it had all.
         lacking: Vec<String>,
     },
-    /// From the generator, because namespaces were not to be had.
+    /// From the generator, because namespaces were not available.
     Generated {
-        /// Why.
+        /// The reason.
         why: String,
     },
 }
 
-/// Captures real traffic into `directory`, within about 20 seconds; where this machine doesn't
-/// allow network namespaces, a generated capture stands in, and both the mode and standard error
-/// say so.
+/// Captures real traffic into `directory`, within about 20 seconds. If this machine doesn't allow
+/// network namespaces, a generated capture stands in; both the mode and standard error say so.
 ///
 /// Inside hosts are 10.77.0.2 to 10.77.0.9 and fd00:77::2 to fd00:77::9.
 pub fn real(directory: &Path) -> Result<RealTraffic, TrafficError> {

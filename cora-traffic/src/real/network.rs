@@ -1,4 +1,4 @@
-//! Two namespaces and the wire between them; gone when dropped.
+//! Two namespaces and the wire between them; removed on drop.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -11,12 +11,12 @@ pub(super) const INTERFACE: &str = "wire";
 /// The server outside.
 pub(super) const SERVER_V4: Ipv4Addr = Ipv4Addr::new(203, 0, 113, 1);
 pub(super) const SERVER_V6: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1);
-/// An address outside that is on the wire but that nobody answers for.
+/// An address outside that is on the wire but never answers.
 pub(super) const SILENT_V4: Ipv4Addr = Ipv4Addr::new(203, 0, 113, 99);
-/// How many inside addresses there are of each version.
+/// Number of inside addresses of each version.
 pub(super) const HOSTS: u16 = 8;
 
-/// The inside host of this number.
+/// Returns the address of the inside host with this number.
 pub(super) fn inside(number: u16, v6: bool) -> IpAddr {
     let last = 2 + number % HOSTS;
     if v6 {
@@ -32,7 +32,7 @@ pub(super) struct Network {
     pub(super) inside: Namespace,
     pub(super) outside: Namespace,
     pub(super) has_v6: bool,
-    /// What this machine lacks.
+    /// Features that this machine lacks.
     pub(super) lacking: Vec<String>,
 }
 
@@ -79,7 +79,7 @@ impl Network {
         self.outside.ip(&format!("-6 route add fd00::/8 dev {INTERFACE}"))
     }
 
-    /// Makes the way from outside lossy: netem, or else a queue too short for a burst.
+    /// Makes the path from outside lossy: netem, or else a queue too short for a burst.
     fn lose(&mut self) {
         let netem = format!("qdisc add dev {INTERFACE} root netem loss 2% delay 1ms");
         let short = format!("qdisc add dev {INTERFACE} root tbf rate 80mbit burst 4k limit 10k");

@@ -1,4 +1,4 @@
-//! Who runs when: servers, clients, and the ordinary programs that this machine has.
+//! The order of servers, clients, and the ordinary programs of this machine.
 
 use std::net::{IpAddr, SocketAddr};
 use std::process::{Command, Stdio};
@@ -11,7 +11,7 @@ use super::network::{Network, SERVER_V4, SERVER_V6};
 use super::{clients, servers};
 use crate::TrafficError;
 
-/// How long conversations may begin.
+/// Time in which conversations may begin.
 const TIME: Duration = Duration::from_secs(12);
 
 /// Drives all traffic to its end.
@@ -62,7 +62,7 @@ fn inside(servers: &[Server], lacking: &mut Vec<String>) {
     }
 }
 
-/// Programs of an ordinary machine, where they are installed.
+/// Runs programs of an ordinary machine, if they are installed.
 fn ordinary(server: Server, lacking: &mut Vec<String>) {
     let page = format!("http://{}/", SocketAddr::new(server.address, servers::WEB));
     let fetch = format!("import urllib.request as u; u.urlopen('{page}', timeout=4).read()");
@@ -82,7 +82,7 @@ fn ordinary(server: Server, lacking: &mut Vec<String>) {
     }
 }
 
-/// Runs a program, until then at most; false when there is no such program.
+/// Runs a program, until then at most. Returns false if there is no such program.
 fn run(program: &str, arguments: &[&str], until: Instant) -> bool {
     let mut command = Command::new(program);
     command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());

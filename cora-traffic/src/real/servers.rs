@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, Scope};
 use std::time::Duration;
 
-/// Sends back what it is sent, until the client is done.
+/// Echoes all octets, until the client is done.
 pub(super) const ECHO: u16 = 7001;
-/// Is told a number, and sends as many octets.
+/// Receives a number, and sends as many octets.
 pub(super) const SOURCE: u16 = 7002;
 /// Answers datagrams with the same octets.
 pub(super) const DATAGRAMS: u16 = 7003;
@@ -18,7 +18,7 @@ pub(super) const WEB: u16 = 8080;
 /// One conversation, from the server's end.
 type Serve = fn(TcpStream) -> io::Result<()>;
 
-/// Opens all servers at one address; they end when told to.
+/// Opens all servers at one address; they end when `stop` is set.
 pub(super) fn open<'scope>(
     scope: &'scope Scope<'scope, '_>,
     address: IpAddr,
@@ -44,7 +44,7 @@ fn accept<'scope>(
 ) {
     while !stop.load(Ordering::Relaxed) {
         if let Ok((stream, _)) = listener.accept() {
-            // Clients reset and vanish on purpose: a failed conversation is a conversation too.
+            // Clients reset and vanish on purpose: a failed conversation is a valid one.
             scope.spawn(move || patient(&stream).and_then(|()| serve(stream)));
         } else {
             thread::sleep(Duration::from_millis(1));
@@ -100,7 +100,7 @@ fn answer(socket: &UdpSocket, stop: &AtomicBool) {
     let mut buffer = vec![0; 1 << 16];
     while !stop.load(Ordering::Relaxed) {
         if let Ok((length, from)) = socket.recv_from(&mut buffer) {
-            // A full queue loses datagrams; that is what they are for.
+            // A full queue may lose datagrams: UDP permits it.
             let _sent = socket.send_to(&buffer[..length], from);
         }
     }

@@ -1,4 +1,4 @@
-//! Whether a frame is as it should be, by smoltcp's reading of it.
+//! Whether a frame is sound, as smoltcp reads it.
 #![allow(dead_code, reason = "each test file uses what it needs")]
 
 use smoltcp::wire::{
@@ -6,7 +6,7 @@ use smoltcp::wire::{
     Ipv6Packet, TcpPacket, UdpPacket,
 };
 
-/// Checks lengths and checksums of everything that smoltcp knows.
+/// Checks lengths and checksums of all protocols that smoltcp knows.
 pub(crate) fn check(frame: &[u8]) -> Result<(), String> {
     let whole = EthernetFrame::new_checked(frame).map_err(|_| "no Ethernet header")?;
     let (kind, at) = after_tags(frame, u16::from(whole.ethertype()))?;
@@ -48,7 +48,7 @@ fn check_v4(bytes: &[u8]) -> Result<(), String> {
     check_transport(packet.next_header(), from, to, packet.payload())
 }
 
-/// A first fragment holds at least the transport's header (RFC 1858).
+/// Checks that a first fragment holds the transport's header (RFC 1858).
 fn first_fragment(offset: u16, protocol: IpProtocol, part: &[u8]) -> Result<(), String> {
     let least = if protocol == IpProtocol::Tcp { 20 } else { 8 };
     if offset == 0 && part.len() < least { Err("tiny fragment".to_owned()) } else { Ok(()) }
@@ -112,7 +112,7 @@ fn check_transport(
     }
 }
 
-/// The flags of an untagged IPv4 TCP segment without options.
+/// Returns the flags of an untagged IPv4 TCP segment without options.
 pub(crate) fn tcp_flags(frame: &[u8]) -> Option<u8> {
     let v4 = frame.get(12..15)? == [8, 0, 0x45] && frame.get(23)? == &6;
     if v4 { frame.get(47).map(|flags| flags & 0x3f) } else { None }
