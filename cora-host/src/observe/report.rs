@@ -269,39 +269,13 @@ impl RunReport {
 impl fmt::Display for RunReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.head(f)?;
-        writeln!(f, "{:<26}{:>14}{:>14}", "", "nic", "host")?;
-        let row = |f: &mut fmt::Formatter<'_>, name: &str, nic: u64, host: Option<u64>| {
-            let host = host.map_or_else(|| "-".into(), grouped);
-            writeln!(f, "{name:<26}{:>14}{host:>14}", grouped(nic))
-        };
-        let Sides { nic, host } = &self.sides;
-        row(f, "packets handled", nic.packets, Some(host.packets))?;
-        row(f, "rolled back and punted", nic.punts, None)?;
-        row(f, "forwarded to host", nic.passed_on, None)?;
-        row(f, "held during migration", nic.held, None)?;
-        row(f, "flows owned at the end", nic.flows, Some(host.flows))?;
-        row(f, "flows moved to the NIC", nic.offloads, None)?;
-        row(f, "offloads declined", nic.declined, Some(host.declined))?;
-        row(f, "ring records taken", nic.ring_records, Some(host.ring_records))?;
-        row(f, "busy, microseconds", nic.busy_ns / 1000, Some(host.busy_ns / 1000))?;
+        self.sides(f)?;
         self.pairs(f)?;
         writeln!(f)?;
         if let Some(ports) = &self.ports {
             writeln!(f, "{ports}")?;
         }
-        writeln!(f, "outcomes")?;
-        for (name, count) in &self.outcomes {
-            writeln!(f, "  {name:<24}{:>14}", grouped(*count))?;
-        }
-        let total: u64 = self.outcomes.values().sum();
-        let check = if total == self.packets_in { "= packets in" } else { "≠ packets in!" };
-        writeln!(
-            f,
-            "  {:<24}{:>14}  {check} ({})",
-            "sum",
-            grouped(total),
-            grouped(self.packets_in)
-        )?;
+        self.outcomes(f)?;
         if !self.capture.is_nothing() {
             write!(f, "\n{}", self.capture)?;
         }
@@ -321,17 +295,7 @@ impl fmt::Display for RunReport {
                 grouped(entries)
             )?;
         }
-        if let Some(Records { exported, lost, unsent, messages }) = &self.records {
-            writeln!(f)?;
-            writeln!(
-                f,
-                "{} records exported in {} messages · {} lost · {} not taken by the network or the disk",
-                grouped(*exported),
-                grouped(*messages),
-                grouped(*lost),
-                grouped(*unsent)
-            )?;
-        }
+        self.records(f)?;
         writeln!(f)?;
         let seconds = std::time::Duration::from_nanos(self.elapsed_ns).as_secs_f64();
         write!(
@@ -414,6 +378,52 @@ impl RunReport {
             writeln!(
                 f,
                 "\n{refused} entries came back from the NIC with a key that another had by then, and were dropped"
+            )?;
+        }
+        Ok(())
+    }
+
+    /// Counters, side by side.
+    fn sides(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{:<26}{:>14}{:>14}", "", "nic", "host")?;
+        let row = |f: &mut fmt::Formatter<'_>, name: &str, nic: u64, host: Option<u64>| {
+            let host = host.map_or_else(|| "-".into(), grouped);
+            writeln!(f, "{name:<26}{:>14}{host:>14}", grouped(nic))
+        };
+        let Sides { nic, host } = &self.sides;
+        row(f, "packets handled", nic.packets, Some(host.packets))?;
+        row(f, "rolled back and punted", nic.punts, None)?;
+        row(f, "forwarded to host", nic.passed_on, None)?;
+        row(f, "held during migration", nic.held, None)?;
+        row(f, "flows owned at the end", nic.flows, Some(host.flows))?;
+        row(f, "flows moved to the NIC", nic.offloads, None)?;
+        row(f, "offloads declined", nic.declined, Some(host.declined))?;
+        row(f, "ring records taken", nic.ring_records, Some(host.ring_records))?;
+        row(f, "busy, microseconds", nic.busy_ns / 1000, Some(host.busy_ns / 1000))
+    }
+
+    /// Packets by outcome, and their sum.
+    fn outcomes(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "outcomes")?;
+        for (name, count) in &self.outcomes {
+            writeln!(f, "  {name:<24}{:>14}", grouped(*count))?;
+        }
+        let total: u64 = self.outcomes.values().sum();
+        let check = if total == self.packets_in { "= packets in" } else { "≠ packets in!" };
+        writeln!(f, "  {:<24}{:>14}  {check} ({})", "sum", grouped(total), grouped(self.packets_in))
+    }
+
+    /// Records of ended entries, if they were exported.
+    fn records(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(Records { exported, lost, unsent, messages }) = &self.records {
+            writeln!(f)?;
+            writeln!(
+                f,
+                "{} records exported in {} messages · {} lost · {} not taken by the network or the disk",
+                grouped(*exported),
+                grouped(*messages),
+                grouped(*lost),
+                grouped(*unsent)
             )?;
         }
         Ok(())
