@@ -1,4 +1,4 @@
-//! Connection tables: what Cora writes at the end of a run, and what `conntrack -L` lists.
+//! Connection tables: Cora's at the end of a run, and the kernel's by `conntrack -L`.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
@@ -10,9 +10,9 @@ use serde_json::Value;
 pub struct Connection {
     /// `tcp`, `udp` or `icmp`, of either IP version.
     pub protocol: String,
-    /// Who opened it.
+    /// The end that opened it.
     pub client: SocketAddr,
-    /// To whom.
+    /// The end that it was opened to.
     pub server: SocketAddr,
     /// Where the answers come from: the same unless a balancer chose it.
     pub answers_from: SocketAddr,
@@ -35,7 +35,7 @@ const STATES: [(&str, &str); 9] = [
     ("closed", "CLOSE"),
 ];
 
-/// The connections in what a run writes as its final state.
+/// Returns the connections in a run's final state.
 pub fn of_states(states: &Value) -> Vec<Connection> {
     let tables = states["states"].as_object().into_iter().flat_map(|states| states.values());
     let entries = tables.filter_map(Value::as_array).flatten();
@@ -57,7 +57,7 @@ fn tuple(text: &str) -> Option<(String, SocketAddr, SocketAddr)> {
     Some((protocol.to_owned(), from.parse().ok()?, to.parse().ok()?))
 }
 
-/// The connections that `conntrack -L` lists.
+/// Returns the connections that `conntrack -L` lists.
 pub fn of_conntrack(listed: &str) -> Vec<Connection> {
     listed.lines().filter_map(of_line).collect()
 }
@@ -68,7 +68,7 @@ fn of_line(line: &str) -> Option<Connection> {
     let protocol = if protocol.starts_with("icmp") { "icmp" } else { protocol };
     let state = STATES.iter().find(|(_, theirs)| line.split_whitespace().any(|it| it == *theirs));
     let state = state.filter(|_| protocol == "tcp").map(|(ours, _)| (*ours).to_owned());
-    // The same fields twice: as the client sends, and as the answers come.
+    // Each field comes twice: first in the client's direction, then in the answers'.
     let fields: Vec<(&str, &str)> = words.filter_map(|word| word.split_once('=')).collect();
     let field = |name: &str, which: usize| {
         fields.iter().filter(|(its, _)| *its == name).nth(which).map(|(_, value)| *value)
@@ -89,7 +89,7 @@ fn of_line(line: &str) -> Option<Connection> {
 }
 
 #[expect(single_use_lifetimes, reason = "an elided one in `impl Trait` isn't stable yet")]
-/// How many connections there are by service and state, as `tcp/80 established 3, …`.
+/// Returns the number of connections by service and state, as `tcp/80 established 3, …`.
 pub fn census<'a>(connections: impl Iterator<Item = &'a Connection>) -> String {
     let mut counts = BTreeMap::<String, u64>::new();
     for it in connections {

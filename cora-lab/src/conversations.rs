@@ -2,8 +2,8 @@
 //! checked.
 //!
 //! Half of them are echoes: the client asks, the server answers. In the others the server talks by
-//! itself and the client only listens, so that what comes from outside must be let in before
-//! anything from inside follows it.
+//! itself and the client only listens, so that the middle must admit packets from outside before
+//! any from inside follow them.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
@@ -15,9 +15,9 @@ use std::time::Duration;
 use cora_traffic::namespace::Namespace;
 use rustix::net::sockopt;
 
-/// A connection that stands still for so long is broken, where nothing else is said.
+/// A connection that stands still for so long is broken, unless the caller sets another time.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// Bytes that a talking server says at once.
+/// Bytes that a talking server sends at once.
 const SAID: usize = 400;
 
 /// Connections under way.
@@ -33,19 +33,18 @@ pub struct Conversations {
 }
 
 impl Conversations {
-    /// Opens so many, from one namespace to an address that leads to the other.
+    /// Opens `count` connections from one namespace to an address that leads to the other.
     ///
     /// # Panics
-    /// When nobody can listen there.
+    /// When no server can listen there.
     pub fn open(from: &Namespace, to: &Namespace, address: SocketAddr, count: usize) -> Self {
         Self::open_patient(from, to, address, count, PATIENCE)
     }
 
-    /// The same; a connection may stand still for as long as `patience`, which is meant for those
-    /// that are cut on purpose.
+    /// Opens connections that may stand still for `patience`, for those that are cut on purpose.
     ///
     /// # Panics
-    /// When nobody can listen there.
+    /// When no server can listen there.
     pub fn open_patient(
         from: &Namespace,
         to: &Namespace,
@@ -56,13 +55,13 @@ impl Conversations {
         let stop = Arc::new(AtomicBool::new(false));
         let server_stop = Arc::new(AtomicBool::new(false));
         let stopped = Arc::clone(&server_stop);
-        // What is in the middle may give the servers another address.
+        // The middle may give the servers another address.
         let any: IpAddr = match address {
             SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
             SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
         };
         let bind = to.within(move || TcpListener::bind((any, address.port())));
-        // It listens before anyone calls.
+        // The server listens before any client connects.
         let listener = match bind.join() {
             Ok(Ok(listener)) => listener,
             Ok(Err(error)) => panic!("{address}: {error}"),
@@ -81,7 +80,7 @@ impl Conversations {
         Self { stop, server_stop, rounds, clients, server }
     }
 
-    /// Exchanges so far, of each.
+    /// Returns the exchanges so far of each connection.
     pub fn rounds(&self) -> Vec<u64> {
         self.rounds.iter().map(|rounds| rounds.load(Ordering::Relaxed)).collect()
     }
@@ -94,7 +93,7 @@ impl Conversations {
         drop(self.server.join());
     }
 
-    /// Ends all; what went wrong with any.
+    /// Ends all connections. Returns their faults.
     pub fn end(self) -> Vec<String> {
         self.stop.store(true, Ordering::Relaxed);
         let ended = self.clients.into_iter().map(JoinHandle::join);
@@ -110,7 +109,7 @@ impl Conversations {
     }
 }
 
-/// The byte at a place of a connection's stream.
+/// Returns the byte at a place of a connection's stream.
 const fn byte(number: u8, place: u64) -> u8 {
     ((place * 31 + place / 251) as u8) ^ number
 }
@@ -134,7 +133,7 @@ fn serve(listener: &TcpListener, stop: &Arc<AtomicBool>) {
     }
 }
 
-/// What comes first says what kind it is, and which number it has.
+/// Serves a connection. Its first two bytes are its kind and its number.
 fn answer(mut stream: TcpStream, stop: &AtomicBool) -> std::io::Result<()> {
     stream.set_nonblocking(false)?;
     let mut head = [0; 2];
@@ -156,9 +155,9 @@ fn answer(mut stream: TcpStream, stop: &AtomicBool) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Has the kernel speak on behalf of a client that waits, until its patience ends. What was asked
-/// may have been acknowledged before the connection was cut: then the client has nothing to send
-/// again, and would be silent for good.
+/// Makes the kernel send keepalives for a client that waits, until its patience ends. The question
+/// may have been acknowledged before the connection was cut. Then the client has nothing to
+/// retransmit, and would be silent for good.
 fn ask_on(stream: &TcpStream, patience: Duration) -> rustix::io::Result<()> {
     let every = Duration::from_secs(1);
     sockopt::set_tcp_keepidle(stream, every)?;

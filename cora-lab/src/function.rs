@@ -9,7 +9,7 @@ use crate::site::{CLIENT_V4, CLIENT_V6, PUBLIC, SERVER_V4, SERVER_V6, SERVICE};
 pub enum Function {
     /// Inside may open, outside may only answer.
     Firewall,
-    /// The same, from one public address; IPv6 passes.
+    /// A firewall with one public address for all clients; IPv6 passes.
     Nat,
     /// A service address stands for four servers; all else passes.
     Balancer,
@@ -19,7 +19,7 @@ impl Function {
     /// All, in the order that they are tried in.
     pub const ALL: [Self; 3] = [Self::Firewall, Self::Nat, Self::Balancer];
 
-    /// The name of the example.
+    /// Returns the name of the example.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Firewall => "firewall",
@@ -28,7 +28,7 @@ impl Function {
         }
     }
 
-    /// Where clients find the servers.
+    /// Returns the servers' addresses for clients.
     pub fn servers(self) -> Vec<IpAddr> {
         match self {
             Self::Firewall | Self::Nat => vec![SERVER_V4.into(), SERVER_V6.into()],
@@ -36,7 +36,7 @@ impl Function {
         }
     }
 
-    /// Where servers find the clients: what they are sent from, and what they are in truth.
+    /// Returns the clients' addresses for servers: a translated one, if any, and the true ones.
     pub fn clients(self) -> Vec<IpAddr> {
         match self {
             Self::Firewall | Self::Balancer => vec![CLIENT_V4.into(), CLIENT_V6.into()],
@@ -44,7 +44,7 @@ impl Function {
         }
     }
 
-    /// The address that stands for all clients outside.
+    /// Returns the address that stands for all clients outside.
     pub const fn public(self) -> Option<Ipv4Addr> {
         match self {
             Self::Nat => Some(PUBLIC),
@@ -52,14 +52,15 @@ impl Function {
         }
     }
 
-    /// Whether it follows the states of TCP connections.
+    /// Returns whether it follows the states of TCP connections.
     pub const fn has_states(self) -> bool {
         !matches!(self, Self::Balancer)
     }
 
-    /// What nftables is told to have the kernel do it, between interfaces `inside` and `outside`.
+    /// Returns the kernel's nftables rules for it, between interfaces `inside` and `outside`.
     pub fn rules(self) -> String {
-        // What outside sends to the box itself is for nobody, as with Cora, which has no address.
+        // Packets from outside to the box itself have no receiver, as with Cora, which has no
+        // address.
         let input = "chain input { type filter hook input priority 0; policy accept;
             iifname \"outside\" icmpv6 type { nd-neighbor-solicit, nd-neighbor-advert } accept
             iifname \"outside\" drop

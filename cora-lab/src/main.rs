@@ -29,7 +29,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Whether nothing disagrees.
+/// Runs the trial. Returns whether nothing disagrees.
 fn lab(words: impl Iterator<Item = String>) -> Result<bool, String> {
     let (request, json) = read(words)?;
     let rows = run(&request)?;

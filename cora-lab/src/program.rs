@@ -1,4 +1,4 @@
-//! Programs that end in time, and services that end when nobody needs them any more.
+//! Programs that end in time, and services that end when dropped.
 
 use std::io::{BufRead as _, BufReader, Read};
 use std::process::{Child, Command, Stdio};
@@ -9,7 +9,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::Result;
 
-/// What a program left behind.
+/// A program's exit code and output.
 #[derive(Clone, Debug)]
 pub struct Output {
     /// Exit code; `None` after a signal.
@@ -21,7 +21,7 @@ pub struct Output {
 }
 
 impl Output {
-    /// Standard output as text.
+    /// Returns standard output as text.
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.stdout).into_owned()
     }
@@ -30,7 +30,7 @@ impl Output {
 /// Runs a program to its end, which has to come before `limit` is over.
 ///
 /// # Errors
-/// When it doesn't start, or doesn't end in time. How it ends is told by what it leaves behind.
+/// When it doesn't start, or doesn't end in time. An exit code other than 0 is no error.
 pub fn run(command: &mut Command, limit: Duration) -> Result<Output> {
     let mut service = Service::start(command)?;
     let ended = service.wait(limit);
@@ -44,7 +44,7 @@ pub fn run(command: &mut Command, limit: Duration) -> Result<Output> {
     Ok(Output { code, stdout, stderr: service.told() })
 }
 
-/// Runs a program that has to end well; its standard output.
+/// Runs a program that has to end well. Returns its standard output.
 ///
 /// # Errors
 /// As [`run`], and with its own words when it ends otherwise.
@@ -76,8 +76,8 @@ impl Service {
         Self::start_with(command, Stdio::null())
     }
 
-    /// Starts it with an input on which nothing comes as long as this lives: some programs end when
-    /// theirs does.
+    /// Starts it with an input that stays open and empty while this lives: some programs end with
+    /// their input.
     ///
     /// # Errors
     /// When it isn't there.
@@ -121,12 +121,12 @@ impl Service {
         Ok(Self { child, shown, code: None, over: false, stdout: None, stderr })
     }
 
-    /// Its process.
+    /// Returns its process id.
     pub fn id(&self) -> u32 {
         self.child.id()
     }
 
-    /// Whether it ended.
+    /// Returns whether it has ended.
     pub fn has_ended(&mut self) -> bool {
         if let Ok(Some(status)) = self.child.try_wait() {
             (self.over, self.code) = (true, status.code());
@@ -142,13 +142,13 @@ impl Service {
         self.over
     }
 
-    /// What it said on standard error; once it ended.
+    /// Returns its standard error, once it has ended.
     fn told(&mut self) -> String {
         let bytes = self.stderr.take().and_then(|reader| reader.join().ok()).unwrap_or_default();
         String::from_utf8_lossy(&bytes).into_owned()
     }
 
-    /// What it left behind, as one sentence; once it ended.
+    /// Returns its exit code and output as one sentence, once it has ended.
     pub fn last_words(&mut self) -> String {
         let (code, told) = (self.code, self.told());
         let stdout = self.stdout.take().and_then(|reader| reader.join().ok()).unwrap_or_default();
@@ -156,7 +156,7 @@ impl Service {
         format!("{} ended with {code:?}: {} {}", self.shown, said.trim(), told.trim())
     }
 
-    /// Interrupts it, as ctrl-C does, and waits for its end; what it left behind.
+    /// Interrupts it, as ctrl-C does, and waits for its end. Returns its output.
     ///
     /// # Errors
     /// When it doesn't end in time.
@@ -172,7 +172,7 @@ impl Service {
         Ok(Output { code: self.code, stdout, stderr: self.told() })
     }
 
-    /// The same of one that has to end in good order; an error calls it `name`.
+    /// Interrupts a service that has to end in good order; an error calls it `name`.
     ///
     /// # Errors
     /// When it doesn't end in time, or with another code than 0.
@@ -188,7 +188,7 @@ impl Service {
 impl Drop for Service {
     fn drop(&mut self) {
         if !self.has_ended() {
-            // Whoever drops it is done with it.
+            // The owner needs it no more.
             let _killed = self.child.kill();
             let _status = self.child.wait();
         }
@@ -198,7 +198,7 @@ impl Drop for Service {
 fn listen(stream: Option<impl Read + Send + 'static>) -> JoinHandle<Vec<u8>> {
     spawn(move || {
         let mut bytes = Vec::new();
-        // What was read before a failure counts.
+        // The bytes read before a failure count.
         let _read = stream.map(|mut stream| stream.read_to_end(&mut bytes));
         bytes
     })

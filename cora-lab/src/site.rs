@@ -1,7 +1,7 @@
 //! The namespaces of a trial, their addresses and routes.
 //!
-//! Clients and router are configured alike whatever is in the middle. Cora is a bump in the wire:
-//! it has no address, and ARP and neighbour discovery pass. The kernel is a router with the
+//! Clients and router are configured alike for both boxes in the middle. Cora is a bump in the
+//! wire: it has no address, and ARP and neighbour discovery pass. The kernel is a router with the
 //! addresses that the router has otherwise.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
@@ -19,22 +19,22 @@ pub const WIRE: &str = "wire";
 const FAR: &str = "far";
 /// A client's address.
 pub const CLIENT_V4: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 1);
-/// The same host's other one.
+/// The client's IPv6 address.
 pub const CLIENT_V6: Ipv6Addr = Ipv6Addr::new(0xfd00, 0x77, 0, 0, 0, 0, 0, 1);
-/// Where clients send what is not for their own network.
+/// The clients' default gateway.
 const GATEWAY_V4: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 254);
 const GATEWAY_V6: Ipv6Addr = Ipv6Addr::new(0xfd00, 0x77, 0, 0, 0, 0, 0, 0xfe);
-/// The address that a NAT puts for its clients'.
+/// The address that a NAT substitutes for its clients'.
 pub const PUBLIC: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
 /// The address that a balancer stands for.
 pub const SERVICE: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 80);
 /// The address by which the router answers.
 pub const ROUTER_V4: Ipv4Addr = Ipv4Addr::new(198, 51, 100, 1);
-/// The same for IPv6.
+/// The router's IPv6 address.
 pub const ROUTER_V6: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 1, 0, 0, 0, 0, 1);
 /// The servers' address.
 pub const SERVER_V4: Ipv4Addr = Ipv4Addr::new(203, 0, 113, 1);
-/// The same for IPv6.
+/// The servers' IPv6 address.
 pub const SERVER_V6: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1);
 /// Longest packet between router and servers: shorter than on the wire, so that senders have to
 /// learn it.
@@ -43,20 +43,20 @@ pub const FAR_MTU: u16 = 1400;
 /// The namespaces. Gone when dropped.
 #[derive(Debug)]
 pub struct Site {
-    /// Where programs begin to talk.
+    /// The namespace of the programs that ask.
     pub clients: Namespace,
-    /// Where what is tested runs.
+    /// The namespace of the tested box.
     pub middle: Namespace,
     /// The first hop behind it.
     pub router: Namespace,
-    /// Where programs answer.
+    /// The namespace of the programs that answer.
     pub servers: Namespace,
-    /// What is tested.
+    /// The tested network function.
     pub function: Function,
 }
 
 impl Site {
-    /// The namespaces, and the link between router and servers; the middle is still empty.
+    /// Creates the namespaces, and the link between router and servers; the middle is still empty.
     ///
     /// # Errors
     /// When this machine gives no namespaces, or lacks a kind of interface.
@@ -98,7 +98,7 @@ impl Site {
     /// Gives the clients their addresses, once their interface is there.
     ///
     /// # Errors
-    /// What `ip` says.
+    /// The error of `ip`.
     pub fn address_clients(&self) -> Result<()> {
         self.clients.ip(&format!("link set {WIRE} up"))?;
         addresses(&self.clients, WIRE, &[format!("{CLIENT_V4}/24"), format!("{CLIENT_V6}/64")])?;
@@ -106,10 +106,10 @@ impl Site {
         Ok(self.clients.ip(&format!("-6 route add default via {GATEWAY_V6}"))?)
     }
 
-    /// Makes the router the clients' gateway: what is in the middle has no address.
+    /// Makes the router the clients' gateway: the box in the middle has no address.
     ///
     /// # Errors
-    /// What `ip` says.
+    /// The error of `ip`.
     pub fn address_router_as_gateway(&self) -> Result<()> {
         self.address_router()?;
         let router = &self.router;
@@ -117,15 +117,15 @@ impl Site {
         router.ip(&format!("route add 10.77.0.0/24 dev {WIRE} src {ROUTER_V4}"))?;
         router.ip(&format!("-6 route add fd00:77::/64 dev {WIRE} src {ROUTER_V6}"))?;
         router.ip(&format!("route add {PUBLIC} dev {WIRE} src {ROUTER_V4}"))?;
-        // Nobody answers for an address that Cora only writes into packets.
+        // No host answers ARP for an address that Cora only writes into packets.
         let link = run_well(self.clients.command("cat").arg(mac_file()), SOON)?;
         Ok(router.ip(&format!("neighbour add {PUBLIC} lladdr {} dev {WIRE}", link.trim()))?)
     }
 
-    /// Makes the middle the clients' gateway, and the router what is behind it.
+    /// Makes the middle the clients' gateway, and the router the next hop.
     ///
     /// # Errors
-    /// What `ip` says.
+    /// The error of `ip`.
     pub fn address_middle_as_gateway(&self) -> Result<()> {
         self.address_router()?;
         let (middle, router) = (&self.middle, &self.router);
@@ -144,7 +144,8 @@ impl Site {
         addresses(&self.router, WIRE, &[format!("{ROUTER_V4}/32"), format!("{ROUTER_V6}/64")])
     }
 
-    /// Packets that the clients' own kernel dropped, because the interface's queue was full.
+    /// Returns the packets that the clients' own kernel dropped, because the interface's queue was
+    /// full.
     ///
     /// # Errors
     /// When the kernel doesn't say.
@@ -154,8 +155,7 @@ impl Site {
         told.trim().parse().map_err(|_| format!("{file}: {told}"))
     }
 
-    /// Waits until packets pass both ways: neighbours are found, and what is in the middle has
-    /// begun.
+    /// Waits until packets pass both ways: neighbours are found, and the middle forwards.
     ///
     /// # Errors
     /// When it doesn't happen.
@@ -176,8 +176,7 @@ impl Site {
     }
 }
 
-/// To enter a namespace takes the kernel seconds where both cores are taken (it waits for each of
-/// them).
+/// The kernel takes seconds to enter a namespace where both cores are busy: it waits for each.
 const SOON: Duration = Duration::from_secs(30);
 
 fn mac_file() -> String {
@@ -193,10 +192,10 @@ fn addresses(space: &Namespace, interface: &str, all: &[impl AsRef<str>]) -> Res
     Ok(())
 }
 
-/// Joins two namespaces by a veth pair whose frames are as on a wire.
+/// Joins two namespaces by a veth pair with frames as on a wire.
 ///
 /// # Errors
-/// What `ip` says, and when offloads can't be switched off.
+/// The error of `ip`, or when offloads can't be switched off.
 pub fn join(one: &Namespace, name: &str, other: &Namespace, its: &str) -> Result<()> {
     one.join(name, other, its)?;
     one.send_plain_frames(name)?;

@@ -1,8 +1,9 @@
 //! All of it: each network function through Cora and through the kernel, side by side, and then
 //! their rates in turn.
 //!
-//! Most of a check is waiting, for answers or for what must not come, so both boxes are watched at
-//! the same time, each in namespaces of its own. What is measured has the machine to itself.
+//! Most of a check is waiting, for answers or for packets that must not come. So both boxes are
+//! checked at the same time, each in namespaces of its own. A rate measurement has the machine to
+//! itself.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -18,25 +19,25 @@ use crate::middle::{Cora, Kernel, Middle, Ports};
 use crate::site::Site;
 use crate::verdict::{Agree, Observed, Row, Table, compare};
 
-/// What is tried.
+/// The programs to try, and the conditions.
 #[derive(Clone, Debug)]
 pub struct Request {
     /// The functions, and the programs of Cora's that do them.
     pub programs: Vec<(Function, PathBuf)>,
-    /// Programs whose whole effect is a limit, and those that do it.
+    /// The functions that only enforce a limit, and the programs of Cora's that do them.
     pub limiters: Vec<(Limiter, PathBuf)>,
-    /// What the ports of live runs are; limits are judged by AF_XDP alone.
+    /// The ports of live runs; limits are judged by AF_XDP alone.
     pub ports: Ports,
-    /// From which seed flows are moved.
+    /// The seed of random flow moves.
     pub seed: u64,
     /// Seconds of each measurement of throughput; none if 0.
     pub rate_seconds: u64,
-    /// Where captures and final states are written.
+    /// The directory for captures and final states.
     pub directory: PathBuf,
 }
 
-/// Tries all; each check, with what came of it through both. A function of which something
-/// disagrees is tried once more, and the first try is told on standard error.
+/// Tries all. Returns each check with its results through both. A function with a disagreement is
+/// tried once more, and the first try is told on standard error.
 ///
 /// # Errors
 /// When this machine lacks something, or a run fails.
@@ -68,8 +69,8 @@ pub fn run(request: &Request) -> Result<Vec<Row>> {
         let mut seen = once()?;
         let disagree = |rows: &[Row]| rows.iter().any(|row| row.agree == Agree::No);
         if disagree(&seen) {
-            // A machine with much else to do delays packets until ends send them again: what comes
-            // of that is no fault of any box, and doesn't come twice.
+            // A busy machine delays packets until ends retransmit them. The difference that follows
+            // is no fault of any box, and doesn't come twice.
             eprintln!("{name}: {} Once more", Table(&seen));
             seen = once()?;
         }
@@ -79,7 +80,7 @@ pub fn run(request: &Request) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// All limiters at the same time; once more where one disagrees.
+/// Tries all limiters at the same time; once more where one disagrees.
 fn limits(request: &Request) -> Result<Vec<Row>> {
     let (seed, directory) = (request.seed, &request.directory);
     let judge = |(limiter, program): &(Limiter, PathBuf)| -> Result<Vec<Row>> {
@@ -113,7 +114,7 @@ pub(crate) fn side_by_side<A: Send, B: Send>(
     })
 }
 
-/// A directory of the request's, which is there then.
+/// Creates a directory of the request's.
 fn directory(request: &Request, name: &str) -> Result<PathBuf> {
     let path = request.directory.join(name);
     let made = std::fs::create_dir_all(&path);
@@ -136,8 +137,8 @@ fn through_kernel(request: &Request, function: Function) -> Result<Vec<Observed>
     observe(&site, Box::new(kernel), &directory)
 }
 
-/// What passes a second. Moves by chance cost time, and nobody has them in production: here the
-/// plan moves flows.
+/// Measures the throughput. Random moves cost time, and production has none: here the plan moves
+/// flows.
 fn rate_of_cora(request: &Request, function: Function, program: &Path) -> Result<Vec<Observed>> {
     let directory = directory(request, "cora")?;
     let site = Site::create(&format!("{}-rate", function.name()), function)?;
@@ -153,7 +154,7 @@ fn rate_of_kernel(request: &Request, function: Function) -> Result<Vec<Observed>
     rate::run(&site, request.rate_seconds)
 }
 
-/// All checks, the captures and the connection table.
+/// Runs all checks. Returns their results, the captures' and the connection table's.
 fn observe(site: &Site, middle: Box<dyn Middle + '_>, directory: &Path) -> Result<Vec<Observed>> {
     let captures = Captures::start(site, directory)?;
     let mut seen = checks::run(site)?;
@@ -175,7 +176,7 @@ fn observe(site: &Site, middle: Box<dyn Middle + '_>, directory: &Path) -> Resul
     Ok(seen)
 }
 
-/// What was lost of clients' packets, unless full queues before the box count as many themselves.
+/// Returns the clients' lost packets, unless full queues before the box count as many themselves.
 fn losses(lost: &BTreeMap<String, u64>, queues: u64) -> Vec<Observed> {
     let in_queues = lost.values().sum::<u64>() <= queues;
     let unnamed = if in_queues { BTreeMap::new() } else { lost.clone() };
@@ -185,22 +186,22 @@ fn losses(lost: &BTreeMap<String, u64>, queues: u64) -> Vec<Observed> {
     ]
 }
 
-/// The counts of a report whose names begin so.
+/// Returns the sum of a report's counts with names that begin so.
 fn sum(counts: &Value, names: &str) -> u64 {
     let counts = counts.as_object().into_iter().flatten();
     let counts = counts.filter(|(name, _)| name.starts_with(names));
     counts.filter_map(|(_, count)| count.as_u64()).sum()
 }
 
-/// Cora's own account: every frame that came is in one outcome, and flows did move.
+/// Returns Cora's own account: every frame that came is in one outcome, and flows did move.
 fn accounts(report: &Value) -> Vec<Observed> {
     let outcomes = &report["outcomes"];
     let came = report["packets_in"].as_u64().unwrap_or(0);
-    // What a port dropped as it left had been let through: it is in an outcome already.
+    // A frame that a port drops as it leaves was let through: an outcome has it already.
     let named = sum(outcomes, "");
     let what = "frames that came, and those with an outcome";
     let result = format!("{came}, {named}");
-    // The kernel has no such account: one that isn't right is a disagreement, one that is is told.
+    // The kernel has no such account: a wrong one is a disagreement, a right one is told.
     let account =
         if came == named { Observed::told(what, result) } else { Observed::compared(what, result) };
     let moves = report["migrations"].as_u64().unwrap_or(0);

@@ -4,12 +4,12 @@ use std::fmt;
 
 use serde_json::{Value, json};
 
-/// What one check saw through one box.
+/// The result of one check through one box.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Observed {
-    /// What was done.
+    /// The name of the check.
     pub check: String,
-    /// What came of it.
+    /// Its result.
     pub result: String,
     /// Whether the other box has to give the same; otherwise it is told only.
     pub compared: bool,
@@ -18,18 +18,18 @@ pub struct Observed {
 }
 
 impl Observed {
-    /// A result that has to be the same whatever is in the middle.
+    /// Returns a result that has to be the same for both boxes.
     pub fn compared(check: impl Into<String>, result: impl Into<String>) -> Self {
         Self { check: check.into(), result: result.into(), compared: true, tolerance: None }
     }
 
-    /// A number that may differ from the other box's by this part of it.
+    /// Returns a number that may differ from the other box's by this part of it.
     pub fn near(check: impl Into<String>, number: f64, tolerance: f64) -> Self {
         let result = format!("{number:.1}");
         Self { check: check.into(), result, compared: true, tolerance: Some(tolerance) }
     }
 
-    /// A figure that may differ.
+    /// Returns a figure that may differ.
     pub fn told(check: impl Into<String>, result: impl Into<String>) -> Self {
         Self { check: check.into(), result: result.into(), compared: false, tolerance: None }
     }
@@ -55,7 +55,7 @@ pub enum Agree {
 pub struct Row {
     /// The network function, by its example's name.
     pub function: &'static str,
-    /// What was done.
+    /// The name of the check.
     pub check: String,
     /// Through Cora.
     pub ours: String,
@@ -65,7 +65,7 @@ pub struct Row {
     pub agree: Agree,
 }
 
-/// A difference that is known: for a check, what each box gives, and why.
+/// A known difference: a check, each box's result, and the reason.
 struct Known {
     check: &'static str,
     ours: &'static str,
@@ -113,7 +113,7 @@ const KNOWN: &[Known] = &[
     },
 ];
 
-/// Puts what was seen through both beside each other.
+/// Puts the results through both boxes beside each other.
 pub fn compare(function: &'static str, ours: Vec<Observed>, mut kernel: Vec<Observed>) -> Vec<Row> {
     let mut rows = Vec::new();
     for seen in ours {
@@ -121,7 +121,7 @@ pub fn compare(function: &'static str, ours: Vec<Observed>, mut kernel: Vec<Obse
         let its = at.map_or_else(|| "–".to_owned(), |at| kernel.remove(at).result);
         rows.push(row(function, seen, its));
     }
-    // What only the kernel told.
+    // Results that only the kernel gave.
     for seen in kernel {
         let its = seen.result.clone();
         rows.push(row(function, Observed { result: "–".to_owned(), ..seen }, its));
@@ -144,7 +144,7 @@ fn row(function: &'static str, seen: Observed, kernel: String) -> Row {
     Row { function, check, ours, kernel, agree }
 }
 
-/// Whether both are numbers, and the one is within this part of the other.
+/// Returns whether both are numbers, and the one is within this part of the other.
 fn is_near(ours: &str, kernel: &str, part: f64) -> bool {
     match (ours.parse::<f64>(), kernel.parse::<f64>()) {
         (Ok(ours), Ok(kernel)) => (ours - kernel).abs() <= part * kernel,
@@ -153,7 +153,7 @@ fn is_near(ours: &str, kernel: &str, part: f64) -> bool {
 }
 
 impl Agree {
-    /// Whether nothing is wrong: the same, or as near as it may be.
+    /// Returns whether nothing is wrong: the same, or as near as it may be.
     pub const fn is_yes(self) -> bool {
         matches!(self, Self::Yes | Self::Near(_))
     }
@@ -205,7 +205,7 @@ impl fmt::Display for Table<'_> {
     }
 }
 
-/// All as one JSON object, `cora-lab/1`.
+/// Returns all rows as one JSON object, `cora-lab/1`.
 pub fn to_json(rows: &[Row], ports: &str, seed: u64) -> Value {
     let row = |row: &Row| {
         let why = match row.agree {

@@ -1,9 +1,8 @@
-//! How many frames a second there and back by each kind of port: one thread sends by AF_XDP,
-//! another one hands back what comes by the port that is measured, in bursts of 32, with the
-//! addresses exchanged.
+//! Frames a second there and back by each kind of port. One thread sends by AF_XDP; another returns
+//! the frames by the measured port, in bursts of 32, with exchanged addresses.
 //!
 //! `cargo run --release -p cora-port --example echo [SECONDS [BYTES]]`, as root: it makes two
-//! network namespaces. A line of JSON per port.
+//! network namespaces, and prints a line of JSON per port.
 #![expect(clippy::cast_precision_loss, reason = "counts of a few seconds")]
 
 #[path = "../tests/veth/pair.rs"]
@@ -18,12 +17,12 @@ use cora_port::{Port, PortError};
 use pair::Pair;
 
 const BURST: usize = 32;
-/// Frames under way, at most: fewer than any ring holds.
+/// Most frames under way: fewer than any ring holds.
 const WINDOW: u64 = 512;
-/// After so long without a frame, those under way are lost.
+/// After this time without a frame, those under way are lost.
 const LOST: Duration = Duration::from_millis(20);
 
-/// Frames in one piece of memory that is used again and again.
+/// Frames in one buffer that is reused.
 struct Burst {
     bytes: Vec<u8>,
     ends: Vec<usize>,
@@ -60,7 +59,7 @@ impl Burst {
     }
 }
 
-/// Hands back what comes, until it is told to stop.
+/// Returns received frames until it is told to stop.
 fn echo(mut port: Box<dyn Port>, stop: Arc<AtomicBool>) -> JoinHandle<Box<dyn Port>> {
     spawn(move || {
         let mut burst = Burst::new();
@@ -76,7 +75,7 @@ fn echo(mut port: Box<dyn Port>, stop: Arc<AtomicBool>) -> JoinHandle<Box<dyn Po
     })
 }
 
-/// Sends for a while, and counts what comes back; frames a second, and how many were lost.
+/// Sends for `time`; returns the rate of returned frames a second, and the number lost.
 fn generate(port: &mut dyn Port, time: Duration, size: usize) -> Result<(f64, u64), PortError> {
     let mut frame = vec![7; size];
     frame[..14].copy_from_slice(&[2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 0x88, 0xb5]);
@@ -129,7 +128,7 @@ fn measure(kind: &str, time: Duration, size: usize) -> Option<()> {
     Some(())
 }
 
-/// What the loop itself costs: frames made in memory, handed back to it.
+/// Measures the loop itself: frames made in memory are handed back to it.
 fn in_memory(time: Duration, size: usize) {
     let name = format!("mem:flows=16;size={size}").parse().expect("a name");
     let mut port = cora_port::open(&name).expect("memory is always there");

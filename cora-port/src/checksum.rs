@@ -1,16 +1,16 @@
 //! Transport checksums that a sender on this machine left to its card.
 //!
-//! Such a frame's field holds the sum of the pseudo-header alone, and a card would add the rest.
-//! Between two ends of a veth there is no card. AF_PACKET says of each frame whether it is so, and
-//! where; AF_XDP doesn't. There it is found by looking: the field is exactly the pseudo-header's
-//! sum, and the checksum is wrong. A frame that was damaged looks like that once in 65,536.
+//! The checksum field of such a frame holds the sum of the pseudo-header alone; a card would add
+//! the rest. Between two ends of a veth there is no card. AF_PACKET marks each such frame; AF_XDP
+//! doesn't. There the port inspects the frame: the field equals the pseudo-header's sum, and the
+//! checksum is wrong. A damaged frame matches once in 65,536.
 
-/// Where the checksum of a frame is, and what it is over.
+/// The place of a frame's checksum, and the bytes that it covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Transport {
     /// First byte of the transport's header.
     start: usize,
-    /// Behind its last byte.
+    /// The end of its payload.
     end: usize,
     /// Place of the checksum.
     field: usize,
@@ -19,17 +19,17 @@ struct Transport {
     is_udp: bool,
 }
 
-/// What a frame's checksum is.
+/// The state of a frame's checksum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Seen {
-    /// Right, wrong, or none: what is to be handed over as it is.
+    /// Right, wrong or none: the frame is handed over as it is.
     AsItIs,
-    /// As a local sender leaves it.
+    /// Left unfinished by a local sender.
     Unfinished,
 }
 
-/// Finishes a checksum over the bytes from `start` to the end; the field, `offset` bytes behind
-/// `start`, holds the sum of what else it is over. Whether these places are within the frame.
+/// Finishes a checksum over the bytes from `start` on. The field, `offset` bytes behind `start`,
+/// holds the sum of the other bytes covered. Returns whether it is within the frame.
 pub(crate) fn finish(frame: &mut [u8], start: usize, offset: usize) -> bool {
     let place = start + offset;
     if frame.get(place..place + 2).is_none() {
@@ -39,7 +39,7 @@ pub(crate) fn finish(frame: &mut [u8], start: usize, offset: usize) -> bool {
     true
 }
 
-/// Looks whether a frame's checksum is unfinished.
+/// Returns whether a frame's checksum is unfinished.
 pub(crate) fn look(frame: &[u8]) -> Seen {
     match unfinished(frame) {
         Some(_) => Seen::Unfinished,
@@ -47,7 +47,7 @@ pub(crate) fn look(frame: &[u8]) -> Seen {
     }
 }
 
-/// Finishes it if it is unfinished; whether it was.
+/// Finishes an unfinished checksum; returns whether it was one.
 pub(crate) fn finish_by_look(frame: &mut [u8]) -> bool {
     let Some(Transport { start, end, field, is_udp, .. }) = unfinished(frame) else { return false };
     write(frame, start, end, field, is_udp);
@@ -56,7 +56,7 @@ pub(crate) fn finish_by_look(frame: &mut [u8]) -> bool {
 
 fn write(frame: &mut [u8], start: usize, end: usize, place: usize, is_udp: bool) {
     let sum = !fold(sum(frame.get(start..end).unwrap_or_default()));
-    // Zero would say that there is none.
+    // Zero would mean that there is no checksum.
     let sum = if is_udp && sum == 0 { 0xffff } else { sum };
     if let Some(field) = frame.get_mut(place..place + 2) {
         field.copy_from_slice(&sum.to_be_bytes());
@@ -69,12 +69,12 @@ fn unfinished(frame: &[u8]) -> Option<Transport> {
     if field != found.pseudo || (found.is_udp && field == 0) {
         return None;
     }
-    // It may be right all the same.
+    // The checksum may still be right.
     let whole = sum(frame.get(found.start..found.end)?) + u64::from(found.pseudo);
     (fold(whole) != 0xffff).then_some(found)
 }
 
-/// Behind Ethernet, VLAN tags and IP; none for fragments and what is neither TCP nor UDP.
+/// Finds the header of TCP or UDP behind Ethernet, VLAN tags and IP; none in a fragment.
 fn transport(frame: &[u8]) -> Option<Transport> {
     let (mut kind, mut at) = (word(frame, 12)?, 14);
     while matches!(kind, 0x8100 | 0x88a8) && at <= 18 {
@@ -99,7 +99,7 @@ fn transport(frame: &[u8]) -> Option<Transport> {
     Some(Transport { start, end, field: start + offset, pseudo, is_udp })
 }
 
-/// Protocol, first byte and end of what is within, and the addresses.
+/// Protocol, start and end of the IP payload, and the addresses.
 type Within<'a> = (u8, usize, usize, &'a [u8]);
 
 fn version_4(frame: &[u8], at: usize) -> Option<Within<'_>> {
@@ -116,7 +116,7 @@ fn version_6(frame: &[u8], at: usize) -> Option<Within<'_>> {
     let head = frame.get(at..at + 40)?;
     let (mut protocol, mut start) = (head[6], at + 40);
     let end = start + usize::from(word(head, 4)?);
-    // Hop-by-hop and destination options; behind a routing header the addresses are others.
+    // Hop-by-hop and destination options. With a routing header, the pseudo-header differs.
     for _ in 0..4 {
         if !matches!(protocol, 0 | 60) {
             break;
@@ -151,7 +151,7 @@ mod tests {
 
     use super::*;
 
-    /// A frame with a right checksum, under so many VLAN tags.
+    /// A frame with a right checksum and so many VLAN tags.
     fn frame(six: bool, udp: bool, tags: usize, payload: &[u8]) -> Vec<u8> {
         let mut frame = vec![2; 12];
         for _ in 0..tags {

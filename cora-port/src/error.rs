@@ -1,4 +1,4 @@
-//! Why a port can't be had, or is no more, and what to do about it.
+//! Errors of ports: why one can't be opened or is gone, and the remedy.
 
 use std::io;
 use std::path::PathBuf;
@@ -7,16 +7,16 @@ use rustix::io::Errno;
 
 use crate::capture::CaptureError;
 
-/// Why a port can't be had, or is no more.
+/// The reason why a port can't be opened or is gone.
 #[derive(Debug, thiserror::Error)]
 pub enum PortError {
-    /// Nothing is known under the name.
+    /// There is no interface of this name.
     #[error("there is no interface `{name}` here: `ip link` lists those there are")]
     NoInterface {
         /// The name.
         name: String,
     },
-    /// It is no Ethernet.
+    /// The interface carries no Ethernet.
     #[error("the interface `{name}` carries no Ethernet frames (its hardware type is {kind})")]
     NotEthernet {
         /// Its name.
@@ -24,19 +24,19 @@ pub enum PortError {
         /// `ARPHRD_…`.
         kind: u16,
     },
-    /// This process may not.
+    /// This process lacks the capabilities.
     #[error(
         "{what} on `{name}` is not allowed: run it as root, or type `setcap {rights}+ep PROGRAM`"
     )]
     NotAllowed {
-        /// What was asked for.
+        /// The refused operation.
         what: &'static str,
         /// The interface.
         name: String,
-        /// Capabilities that it takes.
+        /// The capabilities that it needs.
         rights: &'static str,
     },
-    /// Another program has it.
+    /// Another program uses the interface.
     #[error(
         "the interface `{name}` is in use: {what}. `ip -details link show {name}` tells who; \
          `ip link set dev {name} xdp off` takes away a program that was left behind"
@@ -44,20 +44,20 @@ pub enum PortError {
     InUse {
         /// Its name.
         name: String,
-        /// What is in use.
+        /// The present use.
         what: &'static str,
     },
-    /// The interface can't do what was asked for.
+    /// The interface lacks a requested feature.
     #[error("the interface `{name}` has no {what}: {instead}")]
     NotThere {
         /// Its name.
         name: String,
-        /// What it lacks.
+        /// The feature.
         what: &'static str,
-        /// What to type.
+        /// The remedy.
         instead: String,
     },
-    /// Frames would not fit.
+    /// Frames would not fit into the port's memory.
     #[error(
         "the interface `{name}` has an MTU of {mtu}, and {kind} takes {most} at most: \
          `ip link set dev {name} mtu {most}`, or `packet:{name}`"
@@ -72,13 +72,13 @@ pub enum PortError {
         /// The kind of port.
         kind: &'static str,
     },
-    /// The interface is no more.
+    /// The interface is gone.
     #[error("the interface `{name}` is gone: it was removed, or moved to another namespace")]
     Gone {
         /// The name it had.
         name: String,
     },
-    /// No TAP interface can be had.
+    /// The TAP interface can't be opened.
     #[error(
         "the interface {name}: {cause}. A TAP interface needs /dev/net/tun, and the right to make one (root, or \
          CAP_NET_ADMIN in a network namespace of one's own)"
@@ -86,7 +86,7 @@ pub enum PortError {
     Tap {
         /// Its name.
         name: String,
-        /// What the system says.
+        /// The system's error.
         cause: io::Error,
     },
     /// A capture can't be read.
@@ -94,7 +94,7 @@ pub enum PortError {
     Capture {
         /// The file.
         path: PathBuf,
-        /// What is wrong, and where.
+        /// The fault and its place.
         cause: CaptureError,
     },
     /// A capture can't be written.
@@ -102,23 +102,23 @@ pub enum PortError {
     File {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         cause: io::Error,
     },
-    /// The kernel says no otherwise.
+    /// Another failure of a system call.
     #[error("{what} on `{name}`: {cause}")]
     System {
-        /// What was asked of it.
+        /// The operation.
         what: &'static str,
         /// The interface.
         name: String,
-        /// What it says.
+        /// The kernel's error.
         cause: io::Error,
     },
 }
 
 impl PortError {
-    /// What the kernel's refusal means.
+    /// Returns the error for the kernel's refusal.
     pub(crate) fn of(what: &'static str, name: &str, rights: &'static str, errno: Errno) -> Self {
         let name = name.to_owned();
         match errno {

@@ -1,5 +1,4 @@
-//! What the kernel knows of an interface: its number, MTU, link, and what its driver puts together
-//! or takes off.
+//! State of an interface in the kernel: its number, MTU, link, and its receive offloads.
 #![expect(unsafe_code, reason = "asks the kernel by `ioctl`, with structures of its headers")]
 
 use std::ffi::{c_char, c_ulong};
@@ -12,7 +11,7 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
 use crate::option::last;
 use crate::{Link, PortError};
 
-/// Between two questions about the link and the MTU.
+/// Least time between two queries of link and MTU.
 const ASK_EVERY: Duration = Duration::from_millis(20);
 /// `ARPHRD_ETHER`.
 const ETHERNET: u16 = 1;
@@ -68,13 +67,13 @@ pub(crate) struct Interface {
     pub(crate) link: Link,
     socket: OwnedFd,
     asked: Instant,
-    /// Offloads that were turned off here, and are turned on again at the end.
+    /// Offloads that were turned off here, to be turned on again at the end.
     gro: bool,
     flags: u32,
 }
 
 impl Interface {
-    /// The interface of this name.
+    /// Finds the interface of this name.
     pub(crate) fn find(name: &str) -> Result<Self, PortError> {
         let failed = |errno| PortError::of("a socket", name, "cap_net_raw", errno);
         let socket =
@@ -94,7 +93,7 @@ impl Interface {
         // SAFETY: the kernel wrote the index.
         found.index = unsafe { request.ifr_ifru.ifru_ifindex }.cast_unsigned();
         found.ask(libc::SIOCGIFHWADDR, &mut request).map_err(failed)?;
-        // SAFETY: the kernel wrote the address, whose family is the hardware's type.
+        // SAFETY: the kernel wrote the address; its family is the hardware's type.
         let kind = unsafe { request.ifr_ifru.ifru_hwaddr }.sa_family;
         if kind != ETHERNET {
             return Err(PortError::NotEthernet { name: name.to_owned(), kind });
@@ -103,7 +102,7 @@ impl Interface {
         Ok(found)
     }
 
-    /// Asks for MTU and link, if that was long ago.
+    /// Asks for MTU and link if that was long ago; returns whether it asked.
     pub(crate) fn look(&mut self) -> Result<bool, PortError> {
         if self.asked.elapsed() < ASK_EVERY {
             return Ok(false);
@@ -124,7 +123,7 @@ impl Interface {
         // SAFETY: the kernel wrote the index.
         let index = unsafe { request.ifr_ifru.ifru_ifindex }.cast_unsigned();
         if index != self.index {
-            // Another one of the same name.
+            // This is another interface of the same name.
             return Err(PortError::Gone { name: self.name.clone() });
         }
         self.ask(libc::SIOCGIFMTU, &mut request).map_err(gone)?;
@@ -134,7 +133,7 @@ impl Interface {
         // SAFETY: the kernel wrote the flags.
         let flags = i32::from(unsafe { request.ifr_ifru.ifru_flags });
         self.mtu = mtu;
-        // The flag for it is up to a second late.
+        // The interface's flag for the link is up to a second late.
         let carrier = self.ethtool(OneValue { command: GET_LINK, data: 0 });
         let passes = carrier.map_or(flags & libc::IFF_RUNNING != 0, |told| told.data != 0);
         let passes = passes && flags & libc::IFF_UP != 0;
@@ -142,7 +141,7 @@ impl Interface {
         Ok(())
     }
 
-    /// The driver's name; none when it has none.
+    /// Returns the driver's name, if it has one.
     pub(crate) fn driver(&self) -> Option<String> {
         let asked = DriverInfo { command: GET_DRIVER, driver: [0; 32], rest: [0; 160] };
         let told = self.ethtool(asked).ok()?;
@@ -150,7 +149,7 @@ impl Interface {
         Some(String::from_utf8_lossy(name).into_owned())
     }
 
-    /// Queues that frames come by.
+    /// Returns the number of receive queues.
     pub(crate) fn queues(&self) -> u32 {
         let asked = Channels {
             command: GET_CHANNELS,
@@ -163,8 +162,8 @@ impl Interface {
         self.ethtool(asked).map_or(1, |told| (told.receive + told.combined).max(1))
     }
 
-    /// Asks the driver not to put received segments together, because frames would be longer than
-    /// those that were sent; what was turned off.
+    /// Turns off GRO and LRO, because merged frames would be longer than the sent ones. Returns the
+    /// names of the offloads that were turned off.
     pub(crate) fn keep_segments(&mut self) -> Vec<&'static str> {
         let mut done = Vec::new();
         let gro = self.ethtool(OneValue { command: GET_GRO, data: 0 }).is_ok_and(|it| it.data != 0);
@@ -178,7 +177,7 @@ impl Interface {
         done
     }
 
-    /// Turns one of the old offload flags off; whether it was on, and is off now.
+    /// Turns off one of the old offload flags. Returns whether it was on, and is off now.
     pub(crate) fn turn_off(&mut self, flag: u32) -> bool {
         let flags = self.ethtool(OneValue { command: GET_FLAGS, data: 0 }).map_or(0, |it| it.data);
         if flags & flag == 0 {
@@ -195,9 +194,9 @@ impl Interface {
     fn request(&self) -> libc::ifreq {
         // SAFETY: a `struct ifreq` is bytes, integers and addresses, all of which may be zero.
         let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
-        // The last byte stays zero.
+        // The last byte stays zero, to end the name.
         for (to, from) in request.ifr_name.iter_mut().take(15).zip(self.name.bytes()) {
-            // A character of C's has a sign on some machines.
+            // C's `char` is signed on some machines.
             *to = c_char::from_ne_bytes([from]);
         }
         request
@@ -205,14 +204,14 @@ impl Interface {
 
     fn ask(&self, what: c_ulong, request: &mut libc::ifreq) -> Result<(), Errno> {
         let socket = self.socket.as_fd().as_raw_fd();
-        // What is asked has another type in each C library. SAFETY: these requests read and write a
+        // The request's type differs between C libraries. SAFETY: these requests read and write a
         // `struct ifreq` and nothing else; those that read more by a pointer in it are made by
         // `ethtool`, which sees to that.
         let done = unsafe { libc::ioctl(socket, what as _, std::ptr::from_mut(request)) };
         if done < 0 { Err(last()) } else { Ok(()) }
     }
 
-    /// Puts a question to the driver; `question` is one of the structures above, which begin with
+    /// Sends a request to the driver. `question` is one of the structures above, which begin with
     /// their command and have the size that the kernel's headers give for it.
     fn ethtool<T: Copy>(&self, mut question: T) -> Result<T, Errno> {
         let mut request = self.request();
@@ -225,7 +224,7 @@ impl Interface {
 impl Drop for Interface {
     fn drop(&mut self) {
         if self.gro {
-            // It may be gone.
+            // The interface may be gone, so a failure is ignored.
             let _set = self.ethtool(OneValue { command: SET_GRO, data: 1 });
         }
         if self.flags != 0 {

@@ -1,6 +1,6 @@
-//! Ports: where frames come from and go to, a burst at a time, behind one trait and chosen by name.
+//! Ports: sources and sinks of frames in bursts, behind one trait and chosen by name.
 //!
-//! | name | what |
+//! | name | port |
 //! | --- | --- |
 //! | `tap:NAME` | a TAP interface, made for the run ([`tap`]) |
 //! | `packet:IFACE` | an interface, by AF_PACKET with mapped rings ([`packet`]) |
@@ -19,16 +19,16 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! | module | what |
+//! | module | contents |
 //! | --- | --- |
-//! | [`port`] | the trait, and what a port counts and says of itself |
+//! | [`port`] | the trait, its counters and properties |
 //! | [`name`] | names of ports |
 //! | [`capture`] | pcap and pcapng files: read, written |
-//! | [`probe`] | what this machine has of what ports need |
+//! | [`probe`] | checks of this machine for the needs of ports |
 //! | `checksum` | transport checksums that a local sender left to its card |
-//! | `interface` | what the kernel knows of an interface: MTU, link, offloads |
+//! | `interface` | state of an interface in the kernel: MTU, link, offloads |
 //! | `mapping` | memory that is shared with the kernel |
-//! | `option` | options of sockets |
+//! | `option` | socket options |
 
 pub mod capture;
 mod checksum;
@@ -49,10 +49,10 @@ pub use error::PortError;
 pub use name::PortName;
 pub use port::{Checksums, Counters, Link, OnReceive, OnTransmit, Port, Upgrade};
 
-/// Opens what a name says.
+/// Opens the port of this name.
 ///
 /// # Errors
-/// When it is not there, is in use, or may not be had: the error says what to type.
+/// When the port is missing, in use or not allowed: the error tells the remedy.
 pub fn open(name: &PortName) -> Result<Box<dyn Port>, PortError> {
     Ok(match name {
         PortName::Tap { interface } => Box::new(tap::Tap::open(interface)?),

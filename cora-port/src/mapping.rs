@@ -9,31 +9,31 @@ use std::sync::atomic::AtomicU32;
 use rustix::io::Errno;
 use rustix::mm::{MapFlags, ProtFlags, mmap, mmap_anonymous, munmap};
 
-/// A mapping; it is gone when this is dropped.
+/// A mapping, unmapped when dropped.
 #[derive(Debug)]
 pub(crate) struct Mapping {
     start: NonNull<u8>,
     bytes: usize,
 }
 
-// SAFETY: memory of a process is that of all its threads, and the mapping has one owner.
+// SAFETY: all threads of a process share its memory, and the mapping has one owner.
 unsafe impl Send for Mapping {}
 
 impl Mapping {
-    /// The memory of a file, from `offset` on, shared with whoever else has it.
+    /// Maps a file from `offset` on, shared with its other users.
     pub(crate) fn of_file(file: BorrowedFd<'_>, bytes: usize, offset: u64) -> Result<Self, Errno> {
         let (access, flags) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED);
         let flags = flags | MapFlags::POPULATE;
-        // SAFETY: the kernel chooses a place that nothing else is at.
+        // SAFETY: the kernel chooses an unused place.
         let start = unsafe { mmap(null_mut(), bytes, access, flags, file, offset) }?;
         Self::new(start, bytes)
     }
 
-    /// Zeroed memory of this process.
+    /// Maps zeroed memory of this process.
     pub(crate) fn anonymous(bytes: usize) -> Result<Self, Errno> {
         let (access, flags) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE);
         let flags = flags | MapFlags::POPULATE;
-        // SAFETY: the kernel chooses a place that nothing else is at.
+        // SAFETY: the kernel chooses an unused place.
         let start = unsafe { mmap_anonymous(null_mut(), bytes, access, flags) }?;
         Self::new(start, bytes)
     }
@@ -51,13 +51,13 @@ impl Mapping {
         self.bytes
     }
 
-    /// The word at a place; none when it is outside or not aligned.
+    /// Returns the word at a place; none when it is outside or not aligned.
     pub(crate) fn word(&self, offset: usize) -> Option<&AtomicU32> {
         let fits = offset.is_multiple_of(4) && offset.checked_add(4)? <= self.bytes;
         if !fits {
             return None;
         }
-        // SAFETY: the place is within the mapping, as was asked just now.
+        // SAFETY: the place is within the mapping, as was checked above.
         let word = unsafe { self.start.add(offset) }.as_ptr();
         #[expect(
             clippy::cast_ptr_alignment,
@@ -65,19 +65,19 @@ impl Mapping {
         )]
         let word = word.cast::<u32>();
         // SAFETY: mappings begin at a page, so the word is aligned; it lives as long as `self`, and
-        // whoever accesses it meanwhile, the kernel too, does so by whole words.
+        // every other access meanwhile, the kernel's too, is by whole words.
         Some(unsafe { AtomicU32::from_ptr(word) })
     }
 
-    /// So many bytes at a place; none when they are outside.
+    /// Returns `length` bytes at a place; none when they are outside.
     ///
     /// # Safety
-    /// As long as they are borrowed, the kernel doesn't write there, nor reads what is written.
+    /// While they are borrowed, the kernel doesn't write there, nor read bytes written there.
     pub(crate) unsafe fn bytes(&mut self, offset: usize, length: usize) -> Option<&mut [u8]> {
         if offset.checked_add(length)? > self.bytes {
             return None;
         }
-        // SAFETY: the place is within the mapping, as was asked just now.
+        // SAFETY: the place is within the mapping, as was checked above.
         let first = unsafe { self.start.add(offset) };
         // SAFETY: they are within the mapping, which lives as long as `self`; nobody else in this
         // process has a reference, `self` being borrowed for it, and the kernel leaves them alone,
@@ -88,8 +88,8 @@ impl Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: nobody has a reference into it, `self` being gone. Should the kernel keep it,
-        // nothing is lost but room.
+        // SAFETY: nobody has a reference into it, `self` being gone. If the call fails, only
+        // address space is lost.
         let _unmapped = unsafe { munmap(self.start.as_ptr().cast::<c_void>(), self.bytes) };
     }
 }

@@ -1,5 +1,4 @@
-//! Frames made in memory, for measuring what stands behind a port: as many flows of UDP as asked
-//! for, in turn.
+//! Frames made in memory, to measure the code behind a port: UDP flows in turn, as many as asked.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,14 +9,14 @@ use crate::{Checksums, Counters, OnReceive, OnTransmit, Port, PortError, Upgrade
 /// Ethernet, IPv4 and UDP.
 const HEADERS: usize = 14 + 20 + 8;
 
-/// What is made.
+/// Settings of the frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemoryName {
-    /// Flows, each of a source address and port of its own.
+    /// Flows, each with its own source address and port.
     pub flows: u32,
     /// Bytes of a frame, without its check sequence.
     pub size: usize,
-    /// Frames in all; none: without end.
+    /// Total of frames; none: without end.
     pub count: Option<u64>,
 }
 
@@ -50,7 +49,7 @@ impl fmt::Display for MemoryName {
     }
 }
 
-/// Makes frames, and counts what leaves.
+/// A port that makes frames, and counts the frames that leave.
 #[derive(Debug)]
 pub struct MemoryPort {
     settings: MemoryName,
@@ -59,12 +58,12 @@ pub struct MemoryPort {
 }
 
 impl MemoryPort {
-    /// From these settings.
+    /// Creates the port of these settings.
     pub fn new(settings: MemoryName) -> Self {
         Self { settings, frame: vec![0; settings.size], counters: Counters::default() }
     }
 
-    /// From 10.0.0.0/8, towards 203.0.113.1.
+    /// Makes a frame from 10.0.0.0/8 to 203.0.113.1.
     fn make(&mut self, number: u64) {
         let flow = (number % u64::from(self.settings.flows)) as u32;
         let frame = &mut self.frame;
@@ -77,7 +76,7 @@ impl MemoryPort {
         frame[30..34].copy_from_slice(&[203, 0, 113, 1]);
         let port = (1024 + (flow & 15) as u16).to_be_bytes();
         let length = ((size - 34) as u16).to_be_bytes();
-        // No checksum of UDP's: zero says so.
+        // Zero: no UDP checksum.
         let udp = [port[0], port[1], 0, 53, length[0], length[1], 0, 0];
         frame[34..HEADERS].copy_from_slice(&udp);
         checksum::finish(&mut frame[14..34], 0, 10);

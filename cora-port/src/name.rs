@@ -7,13 +7,13 @@ use std::str::FromStr;
 use crate::memory::MemoryName;
 use crate::xdp::XdpName;
 
-/// What is written where a port can be named.
+/// The forms of a port's name, for error messages.
 pub const KNOWN: &str = "tap:NAME, packet:IFACE, xdp:IFACE, pcap:IN+OUT or mem:flows=N;size=BYTES";
 
-/// Longest name of an interface in bytes, as Linux has it.
+/// Longest name of an interface in bytes, as in Linux.
 const LONGEST: usize = 15;
 
-/// Which port is meant.
+/// The name of a port.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PortName {
     /// `tap:NAME`.
@@ -26,13 +26,14 @@ pub enum PortName {
         /// The interface.
         interface: String,
     },
-    /// `xdp:IFACE[?queues=N&mode=copy|zerocopy|auto&attach=native|generic|auto&checksum=finish|leave|auto]`.
+    /// `xdp:IFACE[?SETTINGS]`, with settings joined by `&`: `queues=N`, `mode=copy|zerocopy|auto`,
+    /// `attach=native|generic|auto`, `checksum=finish|leave|auto`.
     Xdp(XdpName),
     /// `pcap:IN` or `pcap:IN+OUT`.
     Pcap {
-        /// The capture that frames come from.
+        /// The capture to read frames from.
         input: PathBuf,
-        /// Where to write what leaves, as pcap; without it, it is counted alone.
+        /// The pcap for frames that leave; without it, they are only counted.
         output: Option<PathBuf>,
     },
     /// `mem:flows=N;size=BYTES[;count=N]`.
@@ -40,7 +41,7 @@ pub enum PortName {
 }
 
 impl PortName {
-    /// The interface that it is, if it is one.
+    /// Returns the port's interface, if it has one.
     pub fn interface(&self) -> Option<&str> {
         match self {
             Self::Tap { interface } | Self::Packet { interface } => Some(interface),
@@ -94,7 +95,7 @@ fn pcap(rest: &str) -> Result<PortName, String> {
     Ok(PortName::Pcap { input: input.into(), output: output.map(PathBuf::from) })
 }
 
-/// A name that Linux takes for an interface.
+/// Checks that Linux accepts the name for an interface.
 pub(crate) fn interface(name: &str) -> Result<String, String> {
     let fits = (1..=LONGEST).contains(&name.len());
     let odd = |letter: char| matches!(letter, '/' | '%' | ':') || letter.is_whitespace();
@@ -106,7 +107,7 @@ pub(crate) fn interface(name: &str) -> Result<String, String> {
     Ok(name.to_owned())
 }
 
-/// A number within bounds, or what would be right.
+/// Parses a number within bounds; the error tells the bounds.
 pub(crate) fn number<N: FromStr + PartialOrd + fmt::Display>(
     key: &str,
     value: &str,

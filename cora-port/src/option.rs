@@ -1,4 +1,4 @@
-//! Options of sockets, for those that no library has.
+//! Socket options that no library offers.
 #![expect(unsafe_code, reason = "hands structures of the kernel's headers to it")]
 
 use std::ffi::{c_int, c_void};
@@ -7,7 +7,7 @@ use std::os::fd::{AsRawFd as _, BorrowedFd};
 
 use rustix::io::Errno;
 
-/// A structure of plain integers without padding that the kernel reads or writes as an option's
+/// A structure of plain integers without padding, read or written by the kernel as an option's
 /// value.
 ///
 /// # Safety
@@ -36,7 +36,7 @@ pub(crate) fn set<V: Value>(
     if done == 0 { Ok(()) } else { Err(last()) }
 }
 
-/// Asks for an option.
+/// Reads an option.
 pub(crate) fn get<V: Value>(socket: BorrowedFd<'_>, level: c_int, name: c_int) -> Result<V, Errno> {
     let mut value = MaybeUninit::<V>::zeroed();
     let mut length = size_of::<V>() as u32;
@@ -50,7 +50,7 @@ pub(crate) fn get<V: Value>(socket: BorrowedFd<'_>, level: c_int, name: c_int) -
     Ok(unsafe { value.assume_init() })
 }
 
-/// What the last system call said.
+/// Returns the error of the last system call.
 pub(crate) fn last() -> Errno {
     Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO)
 }

@@ -1,4 +1,4 @@
-//! Captures as a port: frames are read from one file, and what leaves is written to another.
+//! Captures as a port: frames are read from one file and written to another.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use crate::capture::{Reader, Unpacked, Writer};
 use crate::{Checksums, Counters, OnReceive, OnTransmit, Port, PortError, Upgrade};
 
-/// A capture that is read, and one that is written.
+/// A capture to read, and one to write.
 #[derive(Debug)]
 pub struct PcapPort {
     reader: Reader<Unpacked<File>>,
@@ -15,16 +15,16 @@ pub struct PcapPort {
     writer: Option<Writer<File>>,
     output: PathBuf,
     is_exhausted: bool,
-    /// What the disk said when a frame could not be written.
+    /// The error of a frame that could not be written.
     failed: Option<std::io::Error>,
     counters: Counters,
 }
 
 impl PcapPort {
-    /// Reads one file and writes another; without that, what leaves is counted alone.
+    /// Opens `input` and creates `output`; without it, frames that leave are only counted.
     ///
     /// # Errors
-    /// When the one is no capture, or the other can't be made, or is the same one.
+    /// When `input` is no capture, or `output` can't be created or is the same file.
     pub fn open(input: &Path, output: Option<&Path>) -> Result<Self, PortError> {
         let reader = Reader::open(input)
             .map_err(|cause| PortError::Capture { path: input.into(), cause })?;
@@ -63,7 +63,7 @@ impl Port for PcapPort {
         while came < most && !self.is_exhausted {
             let damaged = |cause| PortError::Capture { path: self.input.clone(), cause };
             match self.reader.next_frame().map_err(damaged)? {
-                // A live run has no place for what it does not have.
+                // A live run can't use a frame with missing bytes.
                 Some(frame) if frame.original_len as usize > frame.bytes.len() => {
                     self.counters.cut_when_captured += 1;
                 }

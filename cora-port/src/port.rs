@@ -1,40 +1,37 @@
-//! The trait, and what a port counts and says of itself.
+//! The trait of ports, their counters and properties.
 
 use std::fmt::Debug;
 use std::os::fd::BorrowedFd;
 
 use crate::PortError;
 
-/// Where frames come from and go to. A frame is Ethernet without its check sequence; VLAN tags are
-/// within.
+/// A source and sink of frames. A frame is Ethernet with its VLAN tags, without its check sequence.
 ///
-/// Every frame that came is either handed over or counted under one name of [`Counters::outcomes`],
-/// and so is every frame that was to leave. What a port without an interface has nothing to do for
-/// is provided.
+/// Every received frame is handed over, or counted under one name of [`Counters::outcomes`]. Every
+/// frame to be sent leaves, or is counted so. Provided methods suit a port without an interface.
 pub trait Port: Debug + Send {
-    /// Hands over frames that came, in their order, `most` at most; how many. None: nothing is
+    /// Hands over received frames, in order and at most `most`; returns their number. 0: none is
     /// there now.
     ///
     /// # Errors
-    /// When nothing will come any more, because the interface is gone or its ring is broken. A link
+    /// When no frame can come any more, because the interface is gone or its ring is broken. A link
     /// that is down is no error.
     fn receive(&mut self, most: usize, each: &mut dyn FnMut(&[u8])) -> Result<usize, PortError>;
 
-    /// Takes frames that are to leave, in their order; how many it took. The others are counted,
-    /// each under the name of its reason. They leave at the latest when [`flush`](Self::flush) is
-    /// called.
+    /// Takes frames to be sent, in order; returns how many it took. Each other frame is counted
+    /// under the name of its reason. Taken frames leave at the latest on [`flush`](Self::flush).
     fn transmit(&mut self, frames: &[&[u8]]) -> usize;
 
-    /// Sends what was taken.
+    /// Sends the frames that were taken.
     ///
     /// # Errors
-    /// When nothing can leave any more, because the interface is gone.
+    /// When no frame can leave any more, because the interface is gone.
     fn flush(&mut self) -> Result<(), PortError> {
         Ok(())
     }
 
-    /// Asks the system what changed: the link, the MTU, what the kernel dropped. To be called now
-    /// and then, say every millisecond; a port asks as often as is good for it.
+    /// Asks the system for changes of the link, the MTU and the kernel's drops. Call it often, say
+    /// every millisecond; a port limits its queries itself.
     ///
     /// # Errors
     /// When the interface is gone.
@@ -42,122 +39,121 @@ pub trait Port: Debug + Send {
         Ok(())
     }
 
-    /// Files that become readable when a frame comes: what to wait for. None: there is nothing to
-    /// wait for.
+    /// Returns the files that become readable when a frame comes. Empty: there is nothing to wait
+    /// for.
     fn handles(&self) -> Vec<BorrowedFd<'_>> {
         Vec::new()
     }
 
-    /// Whether nothing will come any more, in good order.
+    /// Whether the frames have ended, without an error.
     fn is_exhausted(&self) -> bool {
         false
     }
 
-    /// Longest frame that it takes: bytes behind the Ethernet header and VLAN tags.
+    /// Returns the longest payload of a frame: bytes behind the Ethernet header and VLAN tags.
     fn mtu(&self) -> usize;
 
-    /// Whether frames can leave and come, when last looked.
+    /// Returns whether frames can pass, as last observed.
     fn link(&self) -> Link {
         Link::Up
     }
 
-    /// What becomes of checksums.
+    /// Returns the treatment of checksums.
     fn checksums(&self) -> Checksums;
 
-    /// What was counted so far.
+    /// Returns the counters so far.
     fn counters(&self) -> Counters;
 
-    /// What it found and chose when it was opened, a sentence each; may be none.
+    /// Returns findings and choices at opening, a sentence each; may be none.
     fn notes(&self) -> Vec<String> {
         Vec::new()
     }
 
-    /// How another program takes this port over.
+    /// Returns how another program takes this port over.
     fn upgrade(&self) -> Upgrade<'_>;
 }
 
-/// Whether frames can pass.
+/// The state of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Link {
-    /// They can.
+    /// Frames can pass.
     Up,
-    /// They can't: the interface is down, or nothing is at its other end.
+    /// Frames can't pass: the interface is down, or nothing is at its other end.
     Down,
 }
 
-/// How a program that takes the place of this one gets a port.
+/// The way in which a successor of this program gets a port.
 #[derive(Debug)]
 pub enum Upgrade<'a> {
-    /// It inherits this file: no frame is lost.
+    /// It inherits this file; no frame is lost.
     Inherit(BorrowedFd<'a>),
-    /// It opens the port anew, and what comes in between is lost (or goes to the kernel's own
-    /// network stack).
+    /// It opens the port anew. Frames in between are lost, or go to the kernel's network stack.
     Reopen,
-    /// It can't: the port would begin anew.
+    /// It can't, since the port would begin anew.
     Refuse,
 }
 
-/// What a port does about transport checksums.
+/// The treatment of transport checksums by a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Checksums {
-    /// Of frames that come.
+    /// Treatment of received frames.
     pub on_receive: OnReceive,
-    /// Of frames that leave.
+    /// Treatment of sent frames.
     pub on_transmit: OnTransmit,
 }
 
-/// What is true of the checksums of frames that come.
+/// The state of checksums in received frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnReceive {
-    /// They are as they came. A sender on this machine may have left them unfinished, and the port
-    /// can't tell it from what the kernel says.
+    /// Unchanged. A sender on this machine may have left them unfinished; the kernel doesn't tell
+    /// the port.
     AsTheyCame,
-    /// Those that the kernel says a local sender left unfinished are finished; all others are as
-    /// they came.
+    /// Finished if the kernel marks them as left unfinished by a local sender; others are
+    /// unchanged.
     Finished,
-    /// Those that hold exactly what a local sender leaves behind are finished, and counted as
-    /// `checksums-finished`; all others are as they came.
+    /// Finished, and counted as `checksums-finished`, if they match the value that a local sender
+    /// leaves; others are unchanged.
     FinishedByLook,
 }
 
-/// What a port does to the checksums of frames that leave.
+/// The treatment of checksums in sent frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnTransmit {
-    /// Nothing: they have to be right.
+    /// Unchanged: they must be right.
     AsGiven,
 }
 
-/// What a port counted.
+/// The counters of a port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Frames handed over.
     pub received: u64,
     /// Frames that left: they were handed to the kernel or written.
     pub transmitted: u64,
-    /// Of those received, frames whose checksum a local sender left unfinished: finished here.
+    /// Received frames with a checksum that a local sender left unfinished: finished here.
     pub checksums_finished: u64,
-    /// Of those received, frames whose checksum a local sender left unfinished: handed over so.
+    /// Received frames with a checksum that a local sender left unfinished: handed over so.
     pub checksums_unfinished: u64,
-    /// Frames that came longer than the MTU allows, as offloads put them together: dropped.
+    /// Received frames beyond the MTU, merged by offloads: dropped.
     pub receive_too_long: u64,
     /// Frames that the kernel dropped before the port saw them, because its ring was full.
     pub receive_ring_full: u64,
     /// Frames of a capture that a snap length cut: dropped.
     pub cut_when_captured: u64,
-    /// Entries of a receiving ring that make no sense: dropped.
+    /// Invalid entries of a receive ring: dropped.
     pub damaged_entry: u64,
-    /// Frames that were to leave while the link was down: dropped.
+    /// Frames to be sent while the link was down: dropped.
     pub link_down: u64,
-    /// Frames that were to leave and found no room: dropped.
+    /// Frames to be sent that found no room: dropped.
     pub transmit_ring_full: u64,
-    /// Frames that were to leave and are longer than the MTU allows: dropped.
+    /// Frames to be sent that are longer than the MTU allows: dropped.
     pub too_long: u64,
     /// Frames that the kernel refused, or that are too short for Ethernet: dropped.
     pub not_taken: u64,
 }
 
 impl Counters {
-    /// Frames that were dropped, by name; those of the direction towards the program first.
+    /// Returns the counts of dropped frames by name, those of the receive direction first.
     pub const fn outcomes(&self) -> [(&'static str, u64); 8] {
         [
             ("receive-too-long", self.receive_too_long),
@@ -171,7 +167,7 @@ impl Counters {
         ]
     }
 
-    /// What is worth to be known beyond that, by name.
+    /// Returns further counts, of frames that were not dropped, by name.
     pub const fn remarks(&self) -> [(&'static str, u64); 2] {
         [
             ("checksums-finished", self.checksums_finished),

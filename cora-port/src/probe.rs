@@ -1,18 +1,18 @@
-//! What this machine has of what ports need, found by trying it; nothing stays behind.
+//! Checks of this machine for the needs of ports, by trying them; nothing stays behind.
 
 use rustix::fs::{Mode, OFlags};
 
 use crate::interface::Interface;
 use crate::{Link, PortError, packet, xdp};
 
-/// What an interface is.
+/// Properties of an interface.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InterfaceFacts {
     /// Its name.
     pub name: String,
-    /// Its driver; empty when it tells none.
+    /// Its driver; empty when it has no name.
     pub driver: String,
-    /// Queues that frames come by.
+    /// The number of receive queues.
     pub queues: u32,
     /// Longest payload of a frame, in bytes.
     pub mtu: usize,
@@ -20,36 +20,36 @@ pub struct InterfaceFacts {
     pub link: Link,
 }
 
-/// Whether this process may make TAP interfaces' files, or why not.
+/// Checks that this process may open `/dev/net/tun`, which makes TAP interfaces.
 ///
 /// # Errors
-/// What the system says.
+/// The system's error message.
 pub fn tap() -> Result<(), String> {
     let flags = OFlags::RDWR | OFlags::CLOEXEC;
     let file = rustix::fs::open("/dev/net/tun", flags, Mode::empty());
     file.map(drop).map_err(|errno| std::io::Error::from(errno).to_string())
 }
 
-/// Whether this process may open packet sockets, or why not.
+/// Checks that this process may open packet sockets.
 ///
 /// # Errors
-/// What the system says.
+/// The system's error message.
 pub fn packet() -> Result<(), String> {
     packet::attempt().map_err(|errno| std::io::Error::from(errno).to_string())
 }
 
-/// Whether this process may open AF_XDP sockets and load the program for them, or why not.
+/// Checks that this process may open AF_XDP sockets and load the program for them.
 ///
 /// # Errors
-/// What was tried, and what the system says.
+/// The failed step, and the system's error message.
 pub fn xdp() -> Result<(), String> {
     xdp::attempt().map_err(|(what, errno)| format!("{what}: {}", std::io::Error::from(errno)))
 }
 
-/// What is known of an interface.
+/// Returns the properties of an interface.
 ///
 /// # Errors
-/// When there is none of this name that carries Ethernet.
+/// When there is no interface of this name that carries Ethernet.
 pub fn interface(name: &str) -> Result<InterfaceFacts, PortError> {
     let found = Interface::find(name)?;
     Ok(InterfaceFacts {

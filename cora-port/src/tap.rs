@@ -1,5 +1,4 @@
-//! A TAP interface of Linux: the frames that its kernel sends are read, and what is written it
-//! receives.
+//! A TAP interface of Linux: the kernel sends frames to this process, and receives frames from it.
 #![expect(unsafe_code, reason = "asks the kernel for the interface by an `ioctl` of its own")]
 
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
@@ -12,12 +11,12 @@ use crate::{Checksums, Counters, Link, OnReceive, OnTransmit, Port, PortError, U
 
 /// `TUNSETIFF`, `_IOW('T', 202, int)`: `include/uapi/linux/if_tun.h`.
 const SET_INTERFACE: Opcode = 0x4004_54ca;
-/// `IFF_TAP | IFF_NO_PI`: whole Ethernet frames, nothing before them.
+/// `IFF_TAP | IFF_NO_PI`: whole Ethernet frames without a prefix.
 const FRAMES_ALONE: u16 = 0x0002 | 0x1000;
 /// The longest frame that a TAP interface passes: an MTU of 65,521 and the header.
 const LONGEST: usize = 65_535;
 
-/// `struct ifreq`: a name that ends with zero, flags, and room for what other requests want.
+/// `struct ifreq`: a zero-terminated name, flags, and room for the fields of other requests.
 #[repr(C)]
 struct InterfaceRequest {
     name: [u8; 16],
@@ -25,11 +24,11 @@ struct InterfaceRequest {
     rest: [u8; 22],
 }
 
-/// The interface; it is gone when this is dropped.
+/// A TAP interface, removed when this is dropped, unless it was made to stay.
 ///
-/// Its kernel finishes checksums and cuts segments itself, as this end takes no offloads. It stays
-/// one when it is moved to another namespace, where this end can't ask for its MTU and link: a
-/// frame that the kernel refuses because the interface is down is counted as `link-down`.
+/// The kernel finishes checksums and cuts segments itself, as this end takes no offloads. The port
+/// works on when the interface is moved to another namespace, but can't ask for its MTU and link
+/// there. So a frame that is refused because the interface is down is counted as `link-down`.
 #[derive(Debug)]
 pub struct Tap {
     file: OwnedFd,
@@ -40,28 +39,28 @@ pub struct Tap {
 }
 
 impl Tap {
-    /// Makes the interface of this name, or takes one that was made to stay.
+    /// Makes the interface of this name, or opens one that was made to stay.
     ///
     /// # Errors
-    /// When it can't be made, or another program has it.
+    /// When it can't be made, or another program uses it.
     pub fn open(name: &str) -> Result<Self, PortError> {
         let failed = |cause: Errno| PortError::Tap { name: name.into(), cause: cause.into() };
         let flags = OFlags::RDWR | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let file = rustix::fs::open("/dev/net/tun", flags, Mode::empty()).map_err(failed)?;
         let mut request = InterfaceRequest { name: [0; 16], flags: FRAMES_ALONE, rest: [0; 22] };
-        // Names are shorter: see `name`.
+        // Names have at most 15 bytes: see `name`.
         for (to, from) in request.name.iter_mut().take(15).zip(name.bytes()) {
             *to = from;
         }
         // SAFETY: the kernel reads a `struct ifreq` for this code, 40 bytes, which
         // `InterfaceRequest` is.
         let set = unsafe { Setter::<SET_INTERFACE, InterfaceRequest>::new(request) };
-        // SAFETY: it is asked of a file of the kernel's TUN driver, which knows this code so.
+        // SAFETY: the file is of the kernel's TUN driver, which defines this code so.
         unsafe { ioctl(&file, set) }.map_err(failed)?;
         Ok(Self::new(name, file))
     }
 
-    /// The interface that the program before had, which this process was.
+    /// Takes over the interface of this process's previous program, by its file's number.
     ///
     /// # Errors
     /// When there is no such file.
@@ -70,7 +69,7 @@ impl Tap {
         if number < 0 {
             return Err(failed(Errno::BADF));
         }
-        // SAFETY: the number is only used to ask the kernel for another one for the same file.
+        // SAFETY: the number is only used to ask the kernel for another one of the same file.
         let file = unsafe { BorrowedFd::borrow_raw(number) };
         let file = rustix::io::fcntl_dupfd_cloexec(file, 0).map_err(failed)?;
         Ok(Self::new(name, file))
@@ -123,17 +122,17 @@ impl Port for Tap {
         frames.iter().filter(|frame| self.write(frame)).count()
     }
 
-    /// Each frame was written at once.
+    /// Returns the interface's file. Each frame is written at once, so `flush` has nothing to do.
     fn handles(&self) -> Vec<BorrowedFd<'_>> {
         vec![self.file.as_fd()]
     }
 
-    /// The most that any TAP interface may have.
+    /// Returns the largest MTU of any TAP interface.
     fn mtu(&self) -> usize {
         LONGEST - 14
     }
 
-    /// As the last frame found it that was to leave.
+    /// Returns the state that the last sent frame found.
     fn link(&self) -> Link {
         self.link
     }

@@ -1,6 +1,5 @@
-//! Ports at both ends of a veth: what one sends the other one gets, once, in order and unchanged;
-//! what goes wrong has a name. Needs root; elsewhere each test prints a line that begins with
-//! SKIPPED.
+//! Ports at both ends of a veth: frames arrive once, in order and unchanged, and each failure has a
+//! name. Needs root; elsewhere each test prints a line that begins with SKIPPED.
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
 
@@ -15,16 +14,16 @@ use std::time::{Duration, Instant};
 use cora_port::{Counters, Link, OnReceive, Port, PortError};
 use pair::Pair;
 
-/// Every kind of port that an interface can be opened as.
+/// Every kind of port for an interface.
 const KINDS: [&str; 3] = ["packet:{}", "xdp:{}?attach=native", "xdp:{}?attach=generic&mode=copy"];
-/// What was sent is there well before this.
+/// Time limit, far longer than frames take to arrive.
 const SOON: Duration = Duration::from_secs(5);
 
 fn named(kind: &str, interface: &str) -> String {
     kind.replace("{}", interface)
 }
 
-/// A frame of this length that begins with its number.
+/// Makes a frame of this length that begins with its number.
 fn frame(number: u32, length: usize) -> Vec<u8> {
     let mut frame = vec![0; length];
     frame[..14].copy_from_slice(&[2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 0x88, 0xb5]);
@@ -35,7 +34,7 @@ fn frame(number: u32, length: usize) -> Vec<u8> {
     frame
 }
 
-/// What comes until there are so many frames, or nothing more came for a while.
+/// Collects frames until there are `count` of them, or [`SOON`] has passed.
 fn collect(port: &mut dyn Port, count: usize) -> Vec<Vec<u8>> {
     let (mut frames, begun) = (Vec::new(), Instant::now());
     while frames.len() < count && begun.elapsed() < SOON {
@@ -47,7 +46,7 @@ fn collect(port: &mut dyn Port, count: usize) -> Vec<Vec<u8>> {
     frames
 }
 
-/// Waits until it looks as said.
+/// Waits until `is_so` holds.
 fn wait(port: &mut dyn Port, what: &str, mut is_so: impl FnMut(&dyn Port) -> bool) {
     let begun = Instant::now();
     while !is_so(port) {
@@ -79,7 +78,7 @@ fn frames_arrive_unchanged_and_in_order_in_both_directions() {
         assert_eq!(collect(b.as_mut(), sent.len()), sent, "{kind} sends");
         assert_eq!(send(b.as_mut(), &sent), sent.len(), "{kind}");
         assert_eq!(collect(a.as_mut(), sent.len()), sent, "{kind} receives");
-        // Nobody gets its own frames.
+        // No port receives its own frames.
         assert_eq!(a.receive(32, &mut |_| ()).unwrap(), 0, "{kind}");
         assert_eq!(b.receive(32, &mut |_| ()).unwrap(), 0, "{kind}");
         let both = |port: &dyn Port| (port.counters().received, port.counters().transmitted);
@@ -108,7 +107,7 @@ fn what_can_not_leave_has_a_name() {
         let mut b = pair.open(1, "packet:b").unwrap();
         assert_eq!(send(a.as_mut(), &[frame(3, 60)]), 1, "{kind}");
         assert_eq!(collect(b.as_mut(), 1), [frame(3, 60)], "{kind}");
-        // The interface itself, and not its other end.
+        // Now the interface itself goes down, not its other end.
         pair.ip(0, "link set dev a down").unwrap();
         wait(a.as_mut(), "the link goes down", |a| a.link() == Link::Down);
         pair.ip(0, "link set dev a up").unwrap();
@@ -139,8 +138,8 @@ fn a_new_mtu_counts_at_once_and_a_lost_interface_is_an_error() {
     }
 }
 
-/// The kernel of the other namespace sends by a socket, and leaves the checksum to a card that
-/// there is not.
+/// Sends from the other namespace's kernel by a socket. It leaves the checksum to a card, but a
+/// veth has none.
 fn from_a_kernel(kind: &str, label: &str) -> Option<(Vec<Vec<u8>>, Counters, OnReceive)> {
     let pair = Pair::new(label)?;
     let mut b = pair.open(1, &named(kind, "b")).unwrap();
@@ -156,7 +155,7 @@ fn from_a_kernel(kind: &str, label: &str) -> Option<(Vec<Vec<u8>>, Counters, OnR
     Some((frames, b.counters(), b.checksums().on_receive))
 }
 
-/// Of UDP over IPv4 without options.
+/// Whether the checksum of UDP over IPv4 without options is right.
 fn is_right(frame: &[u8]) -> bool {
     let length = u32::from(u16::from_be_bytes([frame[38], frame[39]]));
     let end = 34 + length as usize;
@@ -197,11 +196,11 @@ fn a_vlan_tag_arrives_where_it_was() {
     let mut b = pair.open(1, "packet:b").unwrap();
     let mut tagged = frame(9, 1518);
     tagged[12..16].copy_from_slice(&[0x81, 0, 0x20, 7]);
-    // Sent by the port as bytes, and by the kernel as a tag beside the frame.
+    // The port sends the tag as bytes; the kernel sends it as metadata beside the frame.
     assert_eq!(send(a.as_mut(), &[tagged.clone()]), 1);
     assert_eq!(collect(b.as_mut(), 1), [tagged]);
     if let Err(why) = pair.ip(0, "link add link a name a.7 type vlan id 7") {
-        // Past what a test's harness holds back.
+        // Written directly, because the test harness would hold back `eprintln!`.
         let _told = writeln!(std::io::stderr(), "SKIPPED a tag of the kernel's: {why}");
         return;
     }
@@ -233,12 +232,12 @@ fn what_finds_no_room_in_a_ring_is_counted() {
     }
 }
 
-/// Queues of the interface in [`by_queues`], and datagrams of each flow.
+/// Queues of the interface in [`by_queues`], and datagrams per flow.
 const QUEUES: usize = 4;
 const EACH: u8 = 20;
 
-/// Sends datagrams of several flows from the kernel of the first namespace, which spreads them over
-/// its queues; the numbers that came of each flow.
+/// Sends datagrams of several flows from the first namespace's kernel, which spreads them over its
+/// queues. Returns the received numbers of each flow.
 fn by_queues(kind: &str, label: &str) -> Option<(Vec<Vec<u8>>, String)> {
     const FLOWS: u16 = 48;
     let pair = Pair::with_queues(label, QUEUES)?;
@@ -269,7 +268,7 @@ fn several_queues_bring_each_flow_whole_and_in_order() {
         let whole: Vec<u8> = (0..EACH).collect();
         assert!(flows.iter().all(|flow| *flow == whole), "{kind}: {notes}: {flows:?}");
     }
-    // With one socket only some come: it is by several queues that all of them did.
+    // With one socket only some flows come, so all of them came by several queues.
     let Some((flows, notes)) = by_queues("xdp:{}?queues=1", "queues-one") else { return };
     let came = flows.iter().filter(|flow| !flow.is_empty()).count();
     assert!(came > 0 && came < flows.len() * 3 / 4, "{notes}: {flows:?}");

@@ -1,5 +1,5 @@
-//! Each packet that came out, found among those that went in: by what a translation leaves alone of
-//! it.
+//! Each packet that came out, matched with one that went in by the fields that no translation
+//! changes.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::IpAddr;
@@ -11,30 +11,30 @@ use crate::checks::{INSIDE, PROBES};
 use crate::function::Function;
 use crate::verdict::Observed;
 
-/// What came of all packets.
+/// The outcome of all packets.
 #[derive(Debug, Default)]
 pub(super) struct Crossing {
     until: u64,
     /// Packets that passed.
     passed: u64,
-    /// Those of clients that did not come out.
+    /// Clients' packets that did not come out.
     pub(super) lost: BTreeMap<String, u64>,
-    /// Those from outside that did not come out.
+    /// Packets from outside that did not come out.
     kept_out: BTreeMap<String, u64>,
     /// Packets that came out and never went in.
     invented: BTreeMap<String, u64>,
-    /// Passed with other bytes changed than a translation's, were that to happen, are both lost and
-    /// invented.
+    /// Packets with right checksums that came out with wrong ones. A packet with other bytes
+    /// changed counts as lost and as invented.
     unsound: u64,
-    /// Out before one of the same flow that had gone in earlier.
+    /// Packets that came out before one of the same flow that had gone in earlier.
     overtaken: u64,
     hops: BTreeSet<u8>,
-    /// What each flow from a client became, and how many are of each service.
+    /// Each flow from a client with its translation, and the number of flows of each service.
     flows: BTreeMap<Tuple, Tuple>,
     services: BTreeMap<String, u64>,
-    /// Packets of a flow that became another's, or that two became.
+    /// Packets that differ from their flow's translation, and flows with another's translation.
     mixed: u64,
-    /// Flows that became what the function does not make of them.
+    /// Flows with a translation that is not the function's.
     mistranslated: u64,
 }
 
@@ -43,12 +43,12 @@ const fn reversed(tuple: Tuple) -> Tuple {
     (protocol, to, destination, from, source)
 }
 
-/// The tuple as the client's packets have it, whichever way this one went.
+/// Returns the tuple as the client's packets have it, for a packet of either direction.
 const fn from_client(packet: &Packet) -> Tuple {
     if packet.outward { packet.tuple } else { reversed(packet.tuple) }
 }
 
-/// Packets that are still to come out, by mark: where in the order of their flow, and which flow.
+/// Packets that came out and have no match yet, by mark: each with its place in the order.
 type Waiting<'a> = BTreeMap<u64, VecDeque<(usize, &'a Packet)>>;
 
 fn waiting<'a>(packets: impl Iterator<Item = &'a Packet>) -> Waiting<'a> {
@@ -60,7 +60,7 @@ fn waiting<'a>(packets: impl Iterator<Item = &'a Packet>) -> Waiting<'a> {
 }
 
 impl Crossing {
-    /// Follows packets from clients to the router, and back. What was seen after `until` on one
+    /// Follows packets from clients to the router, and back. A packet seen after `until` on one
     /// side (nanoseconds since 1970) may lack on the other.
     pub(super) fn of(
         clients: &[Packet],
@@ -69,7 +69,7 @@ impl Crossing {
         function: Function,
     ) -> Self {
         let mut crossing = Self { until, ..Self::default() };
-        // Outward first: it says what each flow became.
+        // Outward first: this direction defines each flow's translation.
         crossing.follow(clients, router, true);
         crossing.follow(router, clients, false);
         crossing.judge(function);
@@ -108,7 +108,7 @@ impl Crossing {
         packet.time >= self.until || is_probe(packet)
     }
 
-    /// Whether that is what this one became, by what is known of its flow.
+    /// Returns whether `out` agrees with the known translation of the packet's flow.
     fn fits(&self, packet: &Packet, out: &Packet) -> bool {
         let (inside, outside) = if packet.outward { (packet, out) } else { (out, packet) };
         match self.flows.get(&from_client(inside)) {
@@ -137,7 +137,7 @@ impl Crossing {
         }
     }
 
-    /// What is told of it.
+    /// Returns the results of all packets.
     pub(super) fn told(&self) -> Vec<Observed> {
         let services = list(&self.services);
         let hops: Vec<String> = self.hops.iter().map(ToString::to_string).collect();
@@ -162,7 +162,7 @@ impl Crossing {
     }
 }
 
-/// Which of traceroute's probes come how far depends on how many hops there are.
+/// Returns whether it is traceroute's: the reach of its probes depends on the number of hops.
 fn is_of_probe(flow: &Tuple) -> bool {
     flow.0 == 17 && PROBES.contains(&flow.4)
 }
@@ -171,7 +171,7 @@ fn is_probe(packet: &Packet) -> bool {
     is_of_probe(&from_client(packet))
 }
 
-/// `tcp/80 3, udp/53 1`, or `none`.
+/// Returns `tcp/80 3, udp/53 1`, or `none`.
 pub(crate) fn list(counts: &BTreeMap<String, u64>) -> String {
     if counts.is_empty() {
         return "none".to_owned();
@@ -180,7 +180,7 @@ pub(crate) fn list(counts: &BTreeMap<String, u64>) -> String {
     words.join(", ")
 }
 
-/// `tcp/80`, `udp6/53`, `icmp`.
+/// Returns `tcp/80`, `udp6/53` or `icmp`.
 fn service(flow: &Tuple) -> String {
     let version = if flow.3.is_ipv4() { "" } else { "6" };
     if INSIDE.contains(&flow.2) {
@@ -202,7 +202,7 @@ fn what(packet: &Packet) -> String {
     format!("{error}{}{}", service(&from_client(packet)), flags.unwrap_or_default())
 }
 
-/// Whether the function makes that of a client's flow.
+/// Returns whether `other` is the function's translation of a client's flow.
 fn is_right(function: Function, flow: &Tuple, other: &Tuple) -> bool {
     let (protocol, from, source, to, destination) = *flow;
     match (function.public(), from) {

@@ -1,9 +1,9 @@
-//! Captures on both sides of the middle, and what happened to packets in between.
+//! Captures on both sides of the middle, and the packets' fate in between.
 //!
-//! | module | what |
+//! | module | contents |
 //! | --- | --- |
-//! | `packet` | what a translation leaves alone of a packet, and what it may change |
-//! | `crossing` | each packet that came out, found among those that went in |
+//! | `packet` | the parts of a packet that a translation leaves alone, and those that may change |
+//! | `crossing` | each packet that came out, matched with one that went in |
 //! | `streams` | the bytes that each end of a TCP connection said |
 
 mod crossing;
@@ -39,7 +39,7 @@ impl Captures {
     /// Starts both, writing to files in `directory`.
     ///
     /// # Errors
-    /// When tcpdump isn't there, or may not.
+    /// When tcpdump isn't there, or lacks permission.
     pub fn start(site: &Site, directory: &Path) -> Result<Self> {
         let side = |space: &Namespace, name: &str| {
             let path = directory.join(format!("{}-{name}.pcap", site.function.name()));
@@ -69,13 +69,12 @@ impl Captures {
         Ok(Self { sides: [side(&site.clients, "clients")?, side(&site.router, "router")?] })
     }
 
-    /// Ends both, and tells what happened between them; also how many of the clients' packets were
-    /// lost, by kind.
+    /// Ends both. Returns the results between them, and the clients' lost packets by kind.
     ///
     /// # Errors
     /// When a capture is incomplete, or can't be read.
     pub fn end(self, site: &Site) -> Result<(Vec<Observed>, BTreeMap<String, u64>)> {
-        // What was sent last is on its way to the other side, and to the files; ends that miss an
+        // The last packets are in flight to the other side, and to the files. Ends that miss an
         // answer go on to send.
         let until = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         std::thread::sleep(Duration::from_millis(700));

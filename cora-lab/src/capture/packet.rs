@@ -1,4 +1,4 @@
-//! What a translation leaves alone of a packet, and what it may change.
+//! The parts of a packet that a translation leaves alone, and those that it may change.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::net::IpAddr;
@@ -12,36 +12,36 @@ const TCP: u8 = 6;
 const UDP: u8 = 17;
 const ICMPV6: u8 = 58;
 
-/// On which side of the middle a packet was seen.
+/// The side of the middle on which a packet was seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
     Clients,
     Router,
 }
 
-/// What a packet was, as far as it is compared.
+/// A packet, as far as it is compared.
 #[derive(Clone, Debug)]
 pub(super) struct Packet {
     /// When it was seen, in nanoseconds since 1970.
     pub(super) time: u64,
     /// It goes to the servers.
     pub(super) outward: bool,
-    /// Its ends; of an ICMP error, those of the packet that it quotes, the other way round: as it
-    /// travels.
+    /// Its ends. An ICMP error has those of the packet that it quotes, reversed to its own
+    /// direction.
     pub(super) tuple: Tuple,
-    /// It tells of an error.
+    /// It is an ICMP error.
     pub(super) is_error: bool,
     pub(super) hops: u8,
     /// All its checksums are right.
     pub(super) sound: bool,
-    /// What it is apart from addresses, the client's port, TTL and checksums.
+    /// A hash of it without addresses, the client's port, TTL and checksums.
     pub(super) mark: u64,
     /// TCP's sequence number, flags and data.
     pub(super) segment: Option<(u32, u8, Vec<u8>)>,
 }
 
 impl Packet {
-    /// `None` for what no program of the lab sent.
+    /// Returns `None` for a packet that no program of the lab sent.
     pub(super) fn of(time: u64, frame: &[u8], place: Place) -> Option<Self> {
         let view = View::of(frame)?;
         let to_clients = view.to == IpAddr::from(CLIENT_V4)
@@ -86,13 +86,13 @@ impl Packet {
     }
 }
 
-/// The transport without ports and checksum; of an ICMP query without its identifier.
+/// Returns the transport without ports and checksum; of an ICMP query without its identifier.
 fn unchanged<'a>(view: &View, frame: &'a [u8], end: usize) -> Option<Vec<&'a [u8]>> {
     let part = |from: usize, to: usize| frame.get(view.transport + from..view.transport + to);
     let rest = |from: usize| frame.get((view.transport + from).min(end)..end);
     Some(match view.protocol {
         TCP if end >= view.transport + 18 => vec![part(4, 16)?, rest(18)?],
-        // What an error quotes of a segment.
+        // The part of a segment that an error quotes.
         TCP => vec![part(4, 8)?],
         UDP => vec![part(4, 6)?, rest(8)?],
         ICMP | ICMPV6 => vec![part(0, 2)?, part(6, 8)?, rest(8)?],
@@ -100,7 +100,7 @@ fn unchanged<'a>(view: &View, frame: &'a [u8], end: usize) -> Option<Vec<&'a [u8
     })
 }
 
-/// A sum of 16-bit words with the carry around the end, as RFC 1071 has it.
+/// Returns the sum of 16-bit words with end-around carry, by RFC 1071.
 fn sum(bytes: &[u8], start: u32) -> u32 {
     let words = bytes
         .chunks(2)

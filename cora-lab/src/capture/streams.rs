@@ -26,7 +26,7 @@ impl Stream {
             self.begins = Some(sequence.wrapping_add(1));
             return;
         }
-        // What has no data may stand one behind the end: the FIN has a number too.
+        // A segment without data may stand one behind the end: the FIN has a number too.
         let Some(begins) = self.begins.filter(|_| !data.is_empty()) else { return };
         let at = sequence.wrapping_sub(begins) as usize;
         // A segment from before the beginning is none of the stream's.
@@ -41,8 +41,8 @@ impl Stream {
     }
 }
 
-/// How many connections said something, and a digest of all that was said, whatever ports clients
-/// had.
+/// Returns the number of streams with data, and a digest of their data. The clients' ports are not
+/// part of it.
 pub(super) fn told(packets: &[Packet]) -> Observed {
     let mut streams = BTreeMap::<Tuple, Stream>::new();
     for packet in packets {

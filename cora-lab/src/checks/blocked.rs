@@ -1,4 +1,4 @@
-//! What nobody inside asked for: connections, datagrams and pings from outside.
+//! Unsolicited traffic: connections, datagrams and pings from outside.
 
 use std::io::ErrorKind;
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, UdpSocket};
@@ -12,7 +12,7 @@ use crate::verdict::Observed;
 
 const TCP: u16 = INSIDE[0];
 const UDP: u16 = INSIDE[1];
-/// A datagram is there well before this.
+/// A datagram arrives well before this.
 const SOON: Duration = Duration::from_millis(400);
 
 pub(super) fn run(site: &Site) -> Result<Vec<Observed>> {
@@ -53,7 +53,7 @@ fn send(client: IpAddr) -> std::io::Result<()> {
     let any: IpAddr = if client.is_ipv4() { [0; 4].into() } else { [0_u16; 8].into() };
     let socket = UdpSocket::bind((any, 0))?;
     match socket.send_to(b"unasked", (client, UDP)) {
-        // An error that came back earlier is none of this datagram's.
+        // An error that came back earlier belongs to another datagram.
         Err(error) if error.kind() == ErrorKind::ConnectionRefused => Ok(()),
         sent => sent.map(drop),
     }

@@ -16,10 +16,10 @@ const CROWD: usize = 1000;
 /// watched meanwhile.
 const MOST_FILES: u64 = 8 * CROWD as u64;
 const PORT: u16 = 7100;
-/// How often each is asked.
+/// Questions on each connection.
 const ROUNDS: usize = 3;
 const PATIENCE: Duration = Duration::from_secs(15);
-/// Questions between two pauses: what a machine's many clients ask is never one burst.
+/// Questions between two pauses: a machine's many clients never send one burst.
 const AT_ONCE: usize = 25;
 /// Bytes of each question.
 const SAID: usize = 100;
@@ -56,7 +56,7 @@ fn question(number: usize, round: usize) -> [u8; SAID] {
     std::array::from_fn(|at| (at * 7 + number * 31 + round * 131) as u8)
 }
 
-/// All ask before anyone reads; how many answers were right.
+/// Sends all questions before it reads answers. Returns the number of right answers.
 fn ask(server: IpAddr) -> io::Result<usize> {
     let address = SocketAddr::new(server, PORT);
     let open = |_| {
@@ -82,7 +82,7 @@ fn ask(server: IpAddr) -> io::Result<usize> {
     Ok(right)
 }
 
-/// Serves as many in turn, and waits until each has closed.
+/// Serves as many connections in turn, and waits until each has closed.
 fn serve(listener: &TcpListener) -> io::Result<()> {
     let mut streams = Vec::new();
     for _ in 0..CROWD {
@@ -103,7 +103,7 @@ fn serve(listener: &TcpListener) -> io::Result<()> {
     Ok(())
 }
 
-/// The next connection, which has to come in time.
+/// Accepts the next connection, which has to come in time.
 fn accept(listener: &TcpListener) -> io::Result<(TcpStream, SocketAddr)> {
     listener.set_nonblocking(true)?;
     let begun = std::time::Instant::now();

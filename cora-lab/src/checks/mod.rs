@@ -1,12 +1,12 @@
-//! What programs do, and what they see of it.
+//! The programs' actions, and the results that they see.
 //!
 //! | module | programs |
 //! | --- | --- |
-//! | `reach` | ping, traceroute, and who learns of errors |
+//! | `reach` | ping, traceroute, and the errors that reach a client |
 //! | `web` | curl: one file, a page's thirty at once, over each IP version |
 //! | `names` | questions to dnsmasq |
 //! | `crowd` | a thousand connections at once |
-//! | `blocked` | what nobody inside asked for |
+//! | `blocked` | unsolicited traffic from outside |
 //! | `states` | connections that are brought into each state of TCP, and left there |
 //! | `forged` | segments that no stack would send |
 //! | `rate` | iperf3 |
@@ -34,17 +34,17 @@ use crate::verdict::Observed;
 pub const SESSIONS: [u16; 2] = [7000, 7001];
 /// The ports that traceroute sends its probes to.
 pub const PROBES: RangeInclusive<u16> = 33_434..=33_534;
-/// Ports inside that somebody outside asks for, by TCP and by UDP.
+/// Ports inside that a host outside tries, by TCP and by UDP.
 pub const INSIDE: [u16; 2] = [8081, 8082];
-/// Nobody listens here.
+/// A closed port.
 pub(crate) const NOBODY: u16 = 9;
-/// How many of these there are, over each IP version.
+/// Number of long sessions over each IP version.
 const LONG_LIVED: usize = 8;
 
-/// Runs all checks whose results are compared, while long sessions go on.
+/// Runs all checks with compared results, while long sessions go on.
 ///
 /// # Errors
-/// When a program isn't there, or a server can't be opened; what programs see is a result.
+/// When a program isn't there, or a server can't be opened; the programs' failures are results.
 pub fn run(site: &Site) -> Result<Vec<Observed>> {
     let sessions: Vec<Conversations> = (site.function.servers().into_iter())
         .zip(SESSIONS)
@@ -82,7 +82,7 @@ fn end(sessions: Vec<Conversations>) -> Observed {
     Observed::compared("long sessions with pauses", result)
 }
 
-/// The check's name, with the IP version behind it where that isn't the usual one.
+/// Returns the check's name, with the IP version behind it where that isn't the usual one.
 fn over(check: &str, server: std::net::IpAddr) -> String {
     if server.is_ipv4() { check.to_owned() } else { format!("{check} over IPv6") }
 }

@@ -10,7 +10,7 @@ use crate::site::Site;
 use crate::verdict::Observed;
 
 const QUESTIONS: u16 = 20;
-/// What every name's address is.
+/// The address of every name.
 const ANSWER: Ipv4Addr = Ipv4Addr::new(203, 0, 113, 7);
 
 pub(super) fn run(site: &Site) -> Result<Vec<Observed>> {
@@ -34,7 +34,8 @@ fn ask_all(server: SocketAddr) -> u16 {
     (0..QUESTIONS).map(|number| u16::from(ask(server, number).unwrap_or(false))).sum()
 }
 
-/// Asks for `hostN.lab.test`, as stubs do again after a while; whether the answer is the right one.
+/// Asks for `hostN.lab.test`, and again after a while as stubs do. Returns whether the answer is
+/// right.
 fn ask(server: SocketAddr, number: u16) -> std::io::Result<bool> {
     let any: IpAddr = if server.is_ipv4() { [0; 4].into() } else { [0_u16; 8].into() };
     let socket = UdpSocket::bind((any, 0))?;
@@ -53,7 +54,7 @@ fn ask(server: SocketAddr, number: u16) -> std::io::Result<bool> {
     }
 }
 
-/// RFC 1035: identifier, flags with "recursion desired", one question of type A and class IN.
+/// Returns a question by RFC 1035: identifier, flags with "recursion desired", type A, class IN.
 fn question(number: u16) -> Vec<u8> {
     let mut bytes = Vec::new();
     for word in [0x4000 | number, 0x0100, 1, 0, 0, 0] {
@@ -67,7 +68,7 @@ fn question(number: u16) -> Vec<u8> {
     bytes
 }
 
-/// It answers this question, without an error, by the address.
+/// Returns whether this answers the question, without an error, by the address.
 fn is_right(answer: &[u8], question: &[u8]) -> bool {
     let same_question = answer.get(12..question.len()) == question.get(12..);
     let is_answer = answer.len() > 12 && answer[2] & 0x80 != 0 && answer[3].is_multiple_of(16);

@@ -1,4 +1,4 @@
-//! iperf3: what passes per second. Told, not compared.
+//! iperf3: the throughput. Told, not compared.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ pub(crate) fn run(site: &Site, seconds: u64) -> Result<Vec<Observed>> {
     let iperf = |words: &str| -> Result<Value> {
         let mut serving = site.servers.command("iperf3");
         let _server = Service::start(serving.args(["-s", "-1"]))?;
-        // It says nothing until somebody comes.
+        // The server prints nothing before a client connects.
         std::thread::sleep(Duration::from_millis(200));
         let mut asking = site.clients.command("iperf3");
         asking.args(["-J", "-t", &seconds.to_string(), "-c", &server.to_string()]);

@@ -1,5 +1,5 @@
-//! ping, traceroute, and who learns of errors: of ports that nobody listens on, and of packets that
-//! are too long.
+//! ping, traceroute, and the errors that reach a client: for closed ports, and for packets that are
+//! too long.
 
 use std::io::ErrorKind;
 use std::net::{IpAddr, SocketAddr, TcpStream, UdpSocket};
@@ -28,7 +28,7 @@ fn to(site: &Site, server: IpAddr) -> Result<Vec<Observed>> {
     };
     let pinged = client("ping", &format!("-n -c {PINGS} -i 0.02 -w 5"))?;
     let mut seen = vec![Observed::compared(over("ping", server), replies(&pinged))];
-    // The service of a balancer is four hosts, whose hops are told by whoever is asked.
+    // A balancer's service is four hosts: the hops depend on the host that is asked.
     if site.function.servers().len() > 1 {
         let traced = client("traceroute", "-n -q 1 -N 1 -w 2 -m 6")?;
         seen.push(Observed::compared(over("traceroute", server), hops(&traced, &told)));
@@ -44,12 +44,12 @@ fn to(site: &Site, server: IpAddr) -> Result<Vec<Observed>> {
     Ok(seen)
 }
 
-/// Answers that are waited for.
+/// Number of awaited answers.
 const PINGS: u64 = 10;
 
-/// `10 answered`. With a deadline, ping goes on until so many were; without, it doesn't wait for
-/// late answers. On a busy machine it sends more, and some more are answered. What is lost
-/// meanwhile is seen in the captures.
+/// Returns `10 answered`. With a deadline, ping goes on until so many were; without, it doesn't
+/// wait for late answers. On a busy machine it sends more, and some more are answered. The captures
+/// show the packets lost meanwhile.
 fn replies(pinged: &Output) -> String {
     let text = pinged.text();
     let line = text.lines().find(|line| line.contains("packets transmitted")).unwrap_or_default();
@@ -65,7 +65,7 @@ fn replies(pinged: &Output) -> String {
     }
 }
 
-/// Who answered at each hop; the server by that word.
+/// Returns the host that answered at each hop; the server by that word.
 fn hops(traced: &Output, server: &str) -> String {
     let text = traced.text();
     let hops = text.lines().skip(1).filter_map(|line| line.split_whitespace().nth(1));
@@ -73,7 +73,7 @@ fn hops(traced: &Output, server: &str) -> String {
     if hops.is_empty() { traced.stderr.trim().to_owned() } else { hops.join(", ") }
 }
 
-/// Who said that a packet is too long, and how long it may be.
+/// Returns ping's line on a packet that is too long: the reporting host and the MTU.
 fn too_long(pinged: &Output) -> String {
     let text = format!("{}{}", pinged.text(), pinged.stderr);
     let line = text.lines().find(|line| line.contains("mtu"));

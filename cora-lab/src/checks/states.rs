@@ -1,6 +1,6 @@
 //! Connections that are brought into each state of TCP, and left there until the tables are read.
 //!
-//! Where an end would go on by itself, its own kernel is told to lose the segment that would do it.
+//! Where an end would go on by itself, its own kernel drops the segment that would do it.
 
 use std::io::{self, Read as _, Write as _};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
@@ -25,7 +25,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// An acknowledgement is there, or a lost one would have been, well before this.
 const A_WHILE: Duration = Duration::from_millis(60);
 
-/// What is done with connections of a port, and the state that follows.
+/// The actions on a port's connections, and the state that follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Scenario {
     /// They stay open.
@@ -38,7 +38,7 @@ enum Scenario {
     ClosedByServer,
     /// The client resets.
     Reset,
-    /// Somebody outside who knows its ends but not where its streams are resets it.
+    /// A host that knows its ends, but not its sequence numbers, sends a RST.
     Forged,
     /// The server never hears of it.
     Unanswered,
@@ -115,7 +115,7 @@ fn bare_ack(port: &str, number: u16) -> String {
     format!("tcp {port} {number} tcp flags & (syn | ack | fin | rst | psh) == ack")
 }
 
-/// Has a namespace's own kernel lose what matches.
+/// Makes a namespace's own kernel drop the packets that match.
 fn lose(space: &Namespace, hook: &str, what: &str) -> Result<()> {
     let chain = format!("chain {hook} {{ type filter hook {hook} priority 0; }}");
     let rules = format!("table inet lose {{ {chain}\n }}\nadd rule inet lose {hook} {what} drop");
@@ -156,8 +156,8 @@ fn open(
     Ok(pairs)
 }
 
-/// Has the server's host send a RST with a sequence number of nowhere. The connection goes on: its
-/// end ignores it.
+/// Makes the server's host send a RST with a sequence number out of window. The connection goes on:
+/// the client ignores the RST.
 fn forge(site: &Site, client: &TcpStream, server: &TcpStream) -> Result<()> {
     let ends = server.local_addr().and_then(|from| Ok((from, server.peer_addr()?)));
     let (from, to) = ends.map_err(|error| error.to_string())?;
@@ -216,10 +216,10 @@ fn act(scenario: Scenario, client: &mut TcpStream, server: &mut TcpStream) -> io
     Ok(())
 }
 
-/// In which state each scenario's connections are by the table, and the census of all others'
-/// connections: those of clients that close in an order of their own.
+/// Returns the table's states of each scenario's connections, and the census of all others:
+/// connections of clients that close in an order of their own.
 pub(crate) fn observe(function: Function, connections: &[Connection]) -> Vec<Observed> {
-    // A NAT of IPv4 lets IPv6 pass, and keeps nothing of it.
+    // A NAT of IPv4 lets IPv6 pass, and keeps no state of it.
     let v6_too = function.public().is_none();
     let connections: Vec<&Connection> =
         connections.iter().filter(|it| v6_too || it.client.is_ipv4()).collect();
@@ -240,7 +240,7 @@ pub(crate) fn observe(function: Function, connections: &[Connection]) -> Vec<Obs
     let all = || connections.iter().copied();
     let of = |protocol: &str| {
         let its = all().filter(|it| is_other(it) && it.protocol == protocol);
-        // A FIN that was sent again, late, to an end that is gone already is answered by a reset.
+        // An end that is gone answers a late retransmission of a FIN by a reset.
         let over = |state: &str| matches!(state, "time-wait" | "closed");
         let folded = its.cloned().map(|mut it| {
             it.state = it.state.map(|state| if over(&state) { "over".to_owned() } else { state });

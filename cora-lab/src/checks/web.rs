@@ -21,7 +21,7 @@ const FILE: usize = 4_000_000;
 /// Files that a page is made of.
 const PARTS: usize = 30;
 
-/// The bytes of the file with this number.
+/// Returns the bytes of the file with this number.
 fn content(number: usize) -> Vec<u8> {
     let length = if number == 0 { FILE } else { 1000 + number * number * 97 };
     (0..length).map(|at| ((at * 31 + at / 253) ^ number) as u8).collect()
@@ -59,7 +59,7 @@ fn from(site: &Site, server: IpAddr) -> Result<Vec<Observed>> {
     };
     let mut parts = fetch(&["--parallel", "--parallel-immediate", "--parallel-max", "30"]);
     let urls = (1..=PARTS).map(|number| format!("http://{place}/{number}"));
-    // What comes is told apart by files of its own.
+    // Each part has an output file of its own.
     let room = std::env::temp_dir().join(format!("{}-parts", site.clients.name()));
     std::fs::create_dir_all(&room).map_err(|error| format!("{}: {error}", room.display()))?;
     for (url, number) in urls.zip(1..) {
@@ -93,15 +93,15 @@ fn serve(listener: &TcpListener, stop: &AtomicBool) {
     }
     while !stop.load(Ordering::Relaxed) {
         match listener.accept() {
-            // A transfer that fails is seen by its client.
+            // The client sees a transfer that fails.
             Ok((stream, _)) => drop(spawn(move || answer(stream))),
             Err(_) => sleep(Duration::from_millis(1)),
         }
     }
 }
 
-/// Answers `GET /number` by that file, and waits until the client closes: who closes first is part
-/// of what is compared.
+/// Answers `GET /number` by that file, and waits until the client closes: the side that closes
+/// first is part of the comparison.
 fn answer(mut stream: TcpStream) -> io::Result<()> {
     stream.set_nonblocking(false)?;
     stream.set_read_timeout(Some(PATIENCE))?;

@@ -1,11 +1,11 @@
 //! Programs that hold sources to a limit, judged by nftables' rules of the same limit: the same
 //! frames through both.
 //!
-//! | module | what |
+//! | module | contents |
 //! | --- | --- |
 //! | `policer` | token buckets: sources below, at and beyond their rate |
-//! | `scan` | who tries too many services: who is blocked, and at which |
-//! | `passage` | frames sent at one end, and what came of them at the other |
+//! | `scan` | sources that try too many services: which are blocked, and at which service |
+//! | `passage` | frames sent at one end, and the frames that come at the other |
 
 mod passage;
 mod policer;
@@ -18,7 +18,7 @@ use crate::verdict::{Observed, Row, compare};
 
 use self::passage::Passage;
 
-/// A network function whose whole effect is a limit.
+/// A network function that only enforces a limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limiter {
     /// Each source is held to a rate.
@@ -31,7 +31,7 @@ impl Limiter {
     /// All, in the order that they are tried in.
     pub const ALL: [Self; 2] = [Self::Policer, Self::PortScan];
 
-    /// The name of the example.
+    /// Returns the name of the example.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Policer => "policer",
@@ -39,7 +39,7 @@ impl Limiter {
         }
     }
 
-    /// The read-mostly state that holds the limits, and the text that sets them.
+    /// Returns the read-mostly state that holds the limits, and the text that sets them.
     fn configuration(self) -> (&'static str, String) {
         match self {
             Self::Policer => ("Rates", policer::configuration()),
@@ -47,7 +47,7 @@ impl Limiter {
         }
     }
 
-    /// What nftables is told for the same limits, between interfaces `inside` and `outside`.
+    /// Returns the nftables rules of the same limits, between interfaces `inside` and `outside`.
     fn rules(self) -> String {
         match self {
             Self::Policer => policer::rules(),
@@ -63,7 +63,7 @@ impl Limiter {
     }
 }
 
-/// Sends the same through a program and through the kernel, both at once, and compares.
+/// Sends the same frames through a program and the kernel, both at once, and compares.
 ///
 /// # Errors
 /// When this machine lacks something, or a run fails.

@@ -1,4 +1,4 @@
-//! Frames sent at one end of what is judged, and what came of them at the other.
+//! Frames sent at one end of a box, and the frames that come at the other.
 
 use std::net::Ipv4Addr;
 use std::path::Path;
@@ -13,27 +13,27 @@ use crate::wires::frames::{Direction, udp};
 use crate::wires::network::Network;
 
 const PATIENCE: Duration = Duration::from_secs(20);
-/// What was sent is there well before this.
+/// Sent frames arrive well before this.
 const ON_ITS_WAY: Duration = Duration::from_millis(250);
 /// Frames taken at once.
 const BURST: usize = 64;
-/// Who asks whether anything passes; it is no part of what is judged.
+/// Source of the probes that wait for the first frame to pass; no result includes it.
 const PROBE: Ipv4Addr = Ipv4Addr::new(10, 99, 99, 99);
 
-/// A box with a limit, who sends to it, and what came. The box ends when dropped, before its
-/// network.
+/// A box with a limit, the ports at both ends, and the frames that came. The box ends when dropped,
+/// before its network.
 #[derive(Debug)]
 pub(super) struct Passage {
     service: Option<Service>,
     sending: Box<dyn Port>,
     receiving: Box<dyn Port>,
-    /// Who sent it, and to which port, of each frame that came.
+    /// Source address and destination port of each frame that came.
     pub(super) came: Vec<(Ipv4Addr, u16)>,
     _network: Network,
 }
 
 impl Passage {
-    /// A program of Cora's, with this text for this state; flows are moved by chance meanwhile.
+    /// Starts a program of Cora's, with this text for this state. Flows move at random meanwhile.
     pub(super) fn through_cora(
         label: &str,
         program: &Path,
@@ -50,7 +50,7 @@ impl Passage {
         Self::begin(network, Some(service))
     }
 
-    /// The kernel as a router with these rules.
+    /// Starts the kernel as a router with these rules.
     pub(super) fn through_kernel(label: &str, rules: &str) -> Result<Self> {
         let network = Network::create(label, Direction::Outward)?;
         network.route(None)?;
@@ -89,7 +89,7 @@ impl Passage {
         self.sending.flush().map_err(|error| error.to_string())
     }
 
-    /// Notes what came by now.
+    /// Records the frames that have come so far.
     pub(super) fn take(&mut self) -> Result<()> {
         let came = &mut self.came;
         let mut note = |frame: &[u8]| {
@@ -107,13 +107,13 @@ impl Passage {
         }
     }
 
-    /// Notes what is still on its way; what came was all that ever will.
+    /// Records the frames still in flight; no more come later.
     pub(super) fn take_the_rest(&mut self) -> Result<()> {
         sleep(ON_ITS_WAY);
         self.take()
     }
 
-    /// Ends the box, which has to be in good order.
+    /// Ends the box, and checks that it ends in good order.
     pub(super) fn end(self) -> Result<()> {
         let Some(service) = self.service else { return Ok(()) };
         service.interrupt_well("the run", PATIENCE).map(drop)

@@ -1,8 +1,8 @@
 //! Token buckets: sources below, at and beyond their rate, all at once.
 //!
-//! What a bucket lets pass depends on when frames come, and a busy machine sends them when it can.
-//! So the times are noted, and both boxes are measured by an ideal bucket that is given the same
-//! frames at these times.
+//! A bucket's decisions depend on the frames' times, and a busy machine sends frames late. So the
+//! times are recorded, and an ideal bucket gets the same frames at these times. Both boxes are
+//! compared with it.
 
 use std::net::Ipv4Addr;
 use std::thread::sleep;
@@ -18,23 +18,23 @@ const BYTES: usize = 500;
 /// Frames a second that a source may send for ever, and at once.
 const RATE: u32 = 1_000;
 const BURST: u32 = 100;
-/// What sources send, in halves of their rate.
+/// The sources' sending rates, in halves of the permitted rate.
 const HALVES: [u32; 4] = [1, 2, 4, 8];
 const TIME: Duration = Duration::from_secs(2);
-/// Between two looks at what is due: a hundredth of what a bucket holds.
+/// Time between two checks for due frames: a hundredth of a bucket's time to fill.
 const LOOK: Duration = Duration::from_millis(1);
-/// A frame is seen by the box after it was sent, at most by what a bucket holds of that time; of a
-/// second's frames and more, a fiftieth is what a tenth of the bucket is.
+/// The box sees a frame later than it was sent. The results differ by at most the tokens of this
+/// delay. A tenth of the bucket is at most a fiftieth of a second's frames.
 const TOLERANCE: f64 = 0.03;
 
-/// In kilobits a second, and bytes.
+/// Returns the limits in kilobits a second, and bytes.
 pub(super) fn configuration() -> String {
     let bytes = BYTES as u32;
     format!("rate 0.0.0.0/0 {} {}\n", RATE * bytes * 8 / 1000, BURST * bytes)
 }
 
-/// A dynamic set with a bucket for each source. nftables counts bytes from the IP header on, and
-/// adds a second's rate to a burst in bytes; packets of one length mean the same to both.
+/// Returns a dynamic set with a bucket for each source. nftables counts bytes from the IP header
+/// on, and adds a second's rate to a burst in bytes; packets of one length mean the same to both.
 pub(super) fn rules() -> String {
     let set = "set buckets { type ipv4_addr; size 65536; flags dynamic; timeout 1m; }";
     let over = format!("limit rate over {RATE}/second burst {BURST} packets");
@@ -59,7 +59,7 @@ struct Bucket {
 impl Bucket {
     const FULL: Self = Self { frames: BURST as f64, filled: Duration::ZERO };
 
-    /// Whether a frame of this time passes.
+    /// Returns whether a frame of this time passes.
     fn passes(&mut self, now: Duration) -> bool {
         let since = now.saturating_sub(self.filled).as_secs_f64();
         self.filled = now;
@@ -70,7 +70,7 @@ impl Bucket {
     }
 }
 
-/// What a source sent, and what an ideal bucket lets pass of it.
+/// A source's frames, and the number of them that an ideal bucket lets pass.
 #[derive(Clone, Copy, Debug)]
 struct Sent {
     frames: u32,

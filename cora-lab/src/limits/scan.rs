@@ -1,4 +1,4 @@
-//! Who tries too many services: who is blocked, and at which.
+//! Sources that try too many services: which are blocked, and at which service.
 //!
 //! The program counts services by a bitmap, which is not exact; nftables keeps each of them.
 
@@ -16,7 +16,7 @@ use crate::wires::frames::{Direction, syn};
 const THRESHOLD: u16 = 50;
 /// Services that sources try, and how often each.
 const SOURCES: [(u16, u16); 6] = [(20, 1), (40, 1), (40, 3), (1, 200), (70, 1), (200, 1)];
-/// Between two frames: what comes is no burst.
+/// Pause between two frames, so that they form no burst.
 const PAUSE: Duration = Duration::from_micros(300);
 /// Linear counting of 50 services in 256 bits has a standard error of 4.6 %: three of them.
 const TOLERANCE: f64 = 0.14;
@@ -25,8 +25,8 @@ pub(super) fn configuration() -> String {
     format!("window 60\nthreshold {THRESHOLD}\nblock 300\n")
 }
 
-/// Who is blocked is dropped; a service that a source had tried passes; a new one counts, by a
-/// quota of bytes that no time refills: all frames are as long.
+/// Returns rules that drop blocked sources, and accept services that a source has tried before. A
+/// new service counts by a quota of bytes that no time refills: all frames have one length.
 pub(super) fn rules() -> String {
     let head = "flags dynamic,timeout; size 65536;";
     let sets = [
@@ -69,7 +69,7 @@ pub(super) fn observe(passage: &mut Passage) -> Result<Vec<Observed>> {
     }
     passage.take_the_rest()?;
     let first = std::mem::take(&mut passage.came);
-    // A service that each had reached.
+    // A service that each source had reached.
     for number in 0..SOURCES.len() {
         ask(passage, number, 20_000, 1)?;
     }

@@ -15,22 +15,22 @@ use crate::program::Service;
 use crate::site::{Site, WIRE, join};
 
 const SOON: Duration = Duration::from_secs(10);
-/// The end takes as long as its tables are long.
+/// Longer tables take longer to write at the end.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// What the ports of a live run are.
+/// The kind of a live run's ports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ports {
     /// TAP interfaces, which the run makes: a system call for each frame.
     Tap,
     /// One end each of a veth pair, by packet sockets.
     Packet,
-    /// The same by AF_XDP.
+    /// One end each of a veth pair, by AF_XDP.
     Xdp,
 }
 
 impl Ports {
-    /// AF_XDP, or TAP where that is not to be had; then also why.
+    /// Returns AF_XDP, or TAP and the reason where AF_XDP is not available.
     pub fn usual() -> (Self, Option<String>) {
         match cora_port::probe::xdp() {
             Ok(()) => (Self::Xdp, None),
@@ -40,7 +40,7 @@ impl Ports {
         }
     }
 
-    /// As `--live` has it.
+    /// Returns the name for `--live`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Tap => "tap",
@@ -68,8 +68,8 @@ pub struct Cora {
 }
 
 impl Cora {
-    /// Starts the program there; `moves` says who decides which flows move. Its final state is
-    /// written to `directory`.
+    /// Starts the program there; `moves` is the policy of flow moves. Its final state is written to
+    /// `directory`.
     ///
     /// # Errors
     /// When it doesn't start, or lets nothing pass.
@@ -99,8 +99,8 @@ impl Cora {
             for (tap, space) in [("inside", &site.clients), ("outside", &site.router)] {
                 wait_for(site, tap, &mut service)?;
                 let space = space.name();
-                // Longer than the crowd's burst: what is compared is what Cora does, not what a
-                // short queue loses.
+                // Longer than the crowd's burst: the comparison is about Cora, not about losses of
+                // a short queue.
                 let queue = format!("link set {tap} txqueuelen 10000");
                 site.middle.ip(&queue)?;
                 site.middle.ip(&format!("link set {tap} netns {space} name {WIRE}"))?;
@@ -140,7 +140,7 @@ impl Middle for Cora {
         let said = output.stderr.trim();
         let report: Value = serde_json::from_slice(&output.stdout)
             .map_err(|error| format!("the run's report: {error}"))?;
-        // A half that died was started again, and nobody killed one here.
+        // The supervisor restarts a half that died, and no check kills one here.
         let restarts = report["restarts"].as_object().into_iter().flat_map(|each| each.values());
         if restarts.filter_map(Value::as_u64).sum::<u64>() > 0 {
             return Err(format!("a half died by itself: {said}"));

@@ -17,7 +17,7 @@ pub struct Kernel<'a> {
 }
 
 impl<'a> Kernel<'a> {
-    /// Puts it there.
+    /// Sets up the kernel in the middle.
     ///
     /// # Errors
     /// When this machine lacks nftables, or a kind of rule.

@@ -1,4 +1,4 @@
-//! What stands in the middle: Cora, or the kernel.
+//! The box in the middle: Cora, or the kernel.
 
 mod cora;
 mod kernel;
@@ -12,7 +12,7 @@ use crate::connections::Connection;
 
 /// A box between clients and router that does a network function.
 pub trait Middle {
-    /// What it is called in tables.
+    /// Returns its name in tables.
     fn name(&self) -> &'static str;
 
     /// Reads its connection table; that may end it.
@@ -22,7 +22,7 @@ pub trait Middle {
     fn end(self: Box<Self>) -> Result<Ended>;
 }
 
-/// What a box told at its end.
+/// A box's final output.
 #[derive(Clone, Debug)]
 pub struct Ended {
     /// Its connection table.

@@ -1,4 +1,4 @@
-//! What is measured: a program of Cora's, DPDK's testpmd, and the kernel.
+//! The measured boxes: a program of Cora's, DPDK's testpmd, and the kernel.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -14,18 +14,18 @@ use crate::program::{Service, run_well};
 /// A box ends well before this.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// What stands in the middle.
+/// The box in the middle.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Middle {
     /// A program of Cora's, by AF_XDP.
     Cora(PathBuf),
     /// DPDK's own program, which exchanges the addresses of each frame's cards, by this driver.
     Testpmd(Driver),
-    /// The kernel forwards, by the rules of a network function if one is said.
+    /// The kernel forwards, by the rules of a network function if one is given.
     Kernel(Option<Function>, Place),
 }
 
-/// Where the kernel handles what comes.
+/// The processors on which the kernel handles received frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
     /// On the sender's processor, in the sender's system call: nothing is handed from one processor
@@ -62,7 +62,7 @@ impl fmt::Display for Middle {
     }
 }
 
-/// It runs. Ended when dropped.
+/// A box that runs. Ended when dropped.
 #[derive(Debug)]
 pub(super) struct Running {
     service: Option<Service>,
@@ -87,13 +87,13 @@ impl Running {
         Ok(Self { service })
     }
 
-    /// An error with its last words when it has ended.
+    /// Returns an error with its last words when it has ended.
     pub(super) fn lives(&mut self) -> Result<()> {
         let Some(service) = &mut self.service else { return Ok(()) };
         if service.has_ended() { Err(service.last_words()) } else { Ok(()) }
     }
 
-    /// Ends it, which has to be in good order.
+    /// Ends it, and checks that it ends in good order.
     pub(super) fn end(self) -> Result<()> {
         let Some(service) = self.service else { return Ok(()) };
         service.interrupt_well("it", PATIENCE).map(drop)
@@ -113,17 +113,17 @@ fn cora(network: &Network, program: &Path, others: Others) -> Command {
     command
 }
 
-/// A core that forwards, and one that does nothing meanwhile.
+/// Returns testpmd's command: one core forwards, and one does nothing meanwhile.
 fn testpmd(network: &Network, driver: Driver, others: Others) -> Command {
     let driver = match driver {
         Driver::Xdp => "net_af_xdp",
         Driver::Packet => "net_af_packet",
     };
     let [first, last] = network.interfaces();
-    // No file of its own in /var/run/dpdk but this process's: several may run at once.
+    // The files in /var/run/dpdk are named after this process: several may run at once.
     let prefix = format!("--file-prefix=cora-{}", std::process::id());
     let cores = format!("0@0,1@{}", others.one());
-    // It places its threads itself, but not where it may not be.
+    // testpmd places its threads itself, but only on processors that `taskset` permits.
     let mut command = on(&others.and_the_first(), network);
     command.args(["dpdk-testpmd", "--lcores", &cores, "--no-huge", "-m", "256", "--no-pci"]);
     command.arg("--no-telemetry");

@@ -8,7 +8,7 @@ use crate::Result;
 
 const USAGE: &str = "usage: cora-lab wires [--quick] [--json] NAME=PROGRAM…";
 
-/// Measures what the words say, and prints a line for each figure.
+/// Measures the programs of these arguments, and prints a line for each figure.
 ///
 /// # Errors
 /// When a word is wrong, or something can't be measured.
@@ -31,7 +31,7 @@ pub fn wires(words: impl Iterator<Item = String>) -> Result<()> {
     let mut out = std::io::stdout();
     let mut failed = None;
     let mut print = |line: String| {
-        // Who doesn't listen any more hears no more.
+        // The first error counts: the reader of the output may be gone.
         failed = failed.take().or(writeln!(out, "{line}").err());
     };
     if !json {

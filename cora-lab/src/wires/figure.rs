@@ -1,4 +1,4 @@
-//! A figure: what Cora did beside what something else did in the same run.
+//! A figure: Cora's rate beside a baseline's in the same run.
 
 use std::fmt;
 
@@ -7,25 +7,25 @@ use serde_json::{Value, json};
 /// A comparison.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Figure {
-    /// `wires/FUNCTION/WHAT`.
+    /// `wires/FUNCTION/` and `full`, `clean` or `memory`.
     pub name: String,
     /// Millions of frames a second.
     pub cora: f64,
-    /// The sender could not send more: what is Cora's is at least this.
+    /// The sender could not send more: Cora's rate is at least this.
     pub sender_limits: bool,
-    /// The same of what it is compared with.
+    /// The baseline's millions of frames a second.
     pub baseline: f64,
-    /// What that is.
+    /// The baseline's name.
     pub baseline_name: String,
 }
 
 impl Figure {
-    /// Above 1 where Cora is faster.
+    /// Returns Cora's rate divided by the baseline's, above 1 where Cora is faster.
     pub fn ratio(&self) -> f64 {
         self.cora / self.baseline
     }
 
-    /// As one line of JSON.
+    /// Returns it as one line of JSON.
     pub fn to_json(&self) -> Value {
         let round = |number: f64| (number * 1e4).round() / 1e4;
         json!({

@@ -1,5 +1,5 @@
-//! What the generator sends: UDP of as many flows as asked for, each from an address of its own, in
-//! the shortest frames.
+//! The generator's frames: UDP of as many flows as asked for, in the shortest frames. Each flow has
+//! an address of its own, or four flows share one.
 
 use std::fs::File;
 use std::io::BufWriter;
@@ -11,9 +11,9 @@ use cora_traffic::pcap::Writer;
 use crate::Result;
 use crate::site::SERVICE;
 
-/// The card that sends.
+/// The sender's MAC address.
 const FROM: [u8; 6] = [2, 0, 0, 0, 0, 1];
-/// The card of what is measured.
+/// The measured box's MAC address.
 pub(super) const TO: [u8; 6] = [2, 0, 0, 0, 0, 2];
 /// Bytes of a frame over IPv4 without its check sequence: with it, 64.
 const SHORTEST: usize = 60;
@@ -21,13 +21,13 @@ const SHORTEST: usize = 60;
 const ETHERNET: usize = 14;
 const UDP: usize = 8;
 
-/// Who sends to whom.
+/// The direction of flows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Direction {
     /// From 10.0.0.0/8, inside, to one server.
     Outward,
-    /// The same, four flows of each address: whoever has a block of ports to itself has few of
-    /// these.
+    /// As outward, with four flows of each address: carrier NAT gives an address a block of few
+    /// ports.
     OutwardOfFew,
     /// From 198.18.0.0/15, outside, to the balancer's service.
     ToService,
@@ -56,13 +56,13 @@ impl Direction {
     }
 }
 
-/// A frame of each flow, in turn.
+/// Returns a frame of each flow, in turn.
 pub(super) fn frames(direction: Direction, flows: u32) -> Vec<Vec<u8>> {
     // An address that ends in 0 is some network's.
     (1..=flows).map(|flow| udp(direction.ends(flow), 1024 + (flow % 50_000) as u16, 0)).collect()
 }
 
-/// A datagram to port 53 in a frame of this length, or the shortest that holds its headers.
+/// Returns a datagram to port 53 in a frame of this length, or the shortest that holds its headers.
 pub(crate) fn udp(ends: (IpAddr, IpAddr), port: u16, bytes: usize) -> Vec<u8> {
     let ip = if ends.0.is_ipv4() { 20 } else { 40 };
     let length = bytes.max(SHORTEST).max(ETHERNET + ip + UDP) - ETHERNET - ip;
@@ -71,7 +71,7 @@ pub(crate) fn udp(ends: (IpAddr, IpAddr), port: u16, bytes: usize) -> Vec<u8> {
     frame(ends, 17, datagram, 6)
 }
 
-/// A SYN, with some bytes of data behind it, in the shortest frame.
+/// Returns a SYN, with some bytes of data behind it, in the shortest frame.
 pub(crate) fn syn(from: Ipv4Addr, to: Ipv4Addr, source: u16, port: u16) -> Vec<u8> {
     let mut segment = [source.to_be_bytes(), port.to_be_bytes()].concat();
     // Numbers, length of the header and flag, window.
@@ -80,7 +80,7 @@ pub(crate) fn syn(from: Ipv4Addr, to: Ipv4Addr, source: u16, port: u16) -> Vec<u
     frame((from.into(), to.into()), 6, segment, 16)
 }
 
-/// Around a transport's header and what is behind it, whose checksum is to be here.
+/// Returns the frame of a transport's header and data, with its checksum at `sum_at`.
 fn frame(
     (from, to): (IpAddr, IpAddr),
     protocol: u8,

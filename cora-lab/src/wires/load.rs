@@ -1,4 +1,4 @@
-//! How many frames a second pass, at full load and without loss.
+//! The rate of frames that pass, at full load and without loss.
 #![expect(
     clippy::cast_precision_loss,
     clippy::cast_sign_loss,
@@ -14,45 +14,45 @@ use crate::Result;
 
 /// Frames given to the port at once.
 const BURST: usize = 32;
-/// What may be lost of a load that passes: one frame in a hundred.
+/// The largest loss of a load that passes: one frame in a hundred.
 const MOST_LOST: f64 = 0.01;
-/// Frames a second while flows are brought to where they stay.
+/// Frames a second while flows move to their final places.
 const WARM_RATE: f64 = 20_000.0;
-/// How often each flow comes meanwhile.
+/// Frames of each flow meanwhile.
 const WARM_TIMES: u64 = 12;
-/// What is on its way when the sender stops is there well before this.
+/// Frames in flight when the sender stops arrive well before this.
 const ON_ITS_WAY: Duration = Duration::from_millis(150);
-/// How long what is in the middle may take to begin.
+/// The longest time until the middle forwards.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Frames a second.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Speed {
-    /// What came while the sender sent as fast as it could, in millions a second.
+    /// The rate that came while the sender sent as fast as it could, in millions a second.
     pub(super) full: f64,
-    /// What the sender sent then.
+    /// The sender's rate then.
     pub(super) offered: f64,
-    /// The highest load of which less than a hundredth was lost.
+    /// The highest load with a loss of at most a hundredth.
     pub(super) clean: f64,
 }
 
 impl Speed {
-    /// Whether it took all that the sender could send: it may be able to take more.
+    /// Returns whether it took all that the sender could send: it may be able to take more.
     pub(super) fn takes_all(self) -> bool {
         self.full >= self.offered * (1.0 - MOST_LOST)
     }
 }
 
-/// How thoroughly it is looked.
+/// The thoroughness of a measurement.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Effort {
-    /// How long each load is held.
+    /// The duration of each load.
     pub(super) hold: Duration,
     /// Loads that are tried between nothing and full load.
     pub(super) steps: u32,
 }
 
-/// What came of one load.
+/// The result of one load.
 #[derive(Clone, Copy, Debug)]
 struct Held {
     /// Frames a second.
@@ -66,7 +66,7 @@ impl Held {
     }
 }
 
-/// Sends through whatever is in the middle of the network.
+/// A sender of frames through the middle of the network.
 #[derive(Debug)]
 pub(super) struct Generator<'a> {
     network: &'a Network,
@@ -80,8 +80,8 @@ impl<'a> Generator<'a> {
         Ok(Self { network, port: network.sending("xdp")?, frames, next: 0 })
     }
 
-    /// Measures, once frames pass and flows are where they stay. `lives` says whether what is in
-    /// the middle still does, and if not, why.
+    /// Measures, once frames pass and flows have settled. `lives` returns an error with the reason
+    /// when the middle has ended.
     ///
     /// # Errors
     /// When nothing passes, or the interface is gone.
@@ -94,8 +94,8 @@ impl<'a> Generator<'a> {
         let warm = self.frames.len() as u64 * WARM_TIMES;
         self.hold(Some(WARM_RATE), Duration::from_secs_f64(warm as f64 / WARM_RATE))?;
         let full = self.hold(None, effort.hold * 2)?;
-        // Between a load that passes and one that doesn't; more than what comes at full load can
-        // pass.
+        // Bisects between a load that passes and one that doesn't. A load above the rate that comes
+        // at full load can pass.
         let (mut clean, mut lossy) = (0.0, (full.came * 1.3).min(full.sent));
         if full.passes() {
             clean = full.sent;

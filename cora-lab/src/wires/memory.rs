@@ -1,4 +1,4 @@
-//! What a program's handlers do in memory: frames that are there already, one core, no wire.
+//! The rate of a program's handlers in memory: frames that are there already, one core, no wire.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
@@ -12,8 +12,8 @@ use crate::Result;
 /// Passes over the capture, of which the median counts.
 const PASSES: usize = 5;
 
-/// Millions of frames a second of the host half, which has all states then. The first `warm` frames
-/// of the capture only fill tables.
+/// Returns millions of frames a second of the host half, which has all states then. The first
+/// `warm` frames of the capture only fill tables.
 pub(super) fn speed(program: &Path, capture: &Path, warm: usize, others: Others) -> Result<f64> {
     let failed = |error: std::io::Error| format!("{} bench: {error}", program.display());
     let mut command = Command::new("taskset");
@@ -39,7 +39,7 @@ pub(super) fn speed(program: &Path, capture: &Path, warm: usize, others: Others)
         let number = |name: &str| pass[name].as_f64().unwrap_or(0.0);
         speeds.push(number("packets") / number("ns").max(1.0) * 1e3);
     }
-    // Without a line to wait for it ends.
+    // The program ends when its input ends.
     drop(ask);
     child.wait().map_err(failed)?;
     speeds.sort_by(f64::total_cmp);

@@ -1,25 +1,24 @@
-//! How many of the shortest frames a second pass from one veth to another: through each program of
-//! Cora's, through DPDK's testpmd and through the kernel, in the same run; and what the programs'
-//! handlers do in memory.
+//! The rate of the shortest frames from one veth to another: through each program of Cora's, DPDK's
+//! testpmd and the kernel, in the same run. Also the rate of the programs' handlers in memory.
 //!
 //! ```text
 //! sender ──wire──┤inside        middle        outside├──wire── receiver
 //!                └ Cora (AF_XDP) | dpdk-testpmd (AF_XDP) | the kernel
 //! ```
 //!
-//! What sends has the first processor for itself, what is measured all others: on two, one. The
-//! sender's veth hands frames over on the sender's processor, whatever is behind it. What comes is
-//! counted by the receiver's interface.
+//! The sender has the first processor for itself, the measured box all others: on two, one. The
+//! sender's veth hands frames over on the sender's processor, for any box behind it. The receiver's
+//! interface counts the frames that come.
 //!
-//! | module | what |
+//! | module | contents |
 //! | --- | --- |
-//! | `frames` | what is sent |
+//! | `frames` | the generator's frames |
 //! | `network` | the namespaces |
-//! | `load` | full load, and the highest load of which less than a hundredth is lost |
-//! | `boxes` | what is measured |
+//! | `load` | full load, and the highest load with a loss of at most a hundredth |
+//! | `boxes` | the measured boxes |
 //! | `memory` | handlers without a wire |
-//! | `processors` | who runs where |
-//! | [`figure`] | what is told |
+//! | `processors` | the assignment of processors |
+//! | [`figure`] | the figures |
 //! | [`command`] | the command line |
 
 mod boxes;
@@ -49,28 +48,28 @@ const FLOWS: u32 = 1_000;
 /// Frames of a pass in memory.
 const PASS: usize = 1 << 18;
 
-/// What is measured.
+/// The programs to measure.
 #[derive(Clone, Debug)]
 pub struct Request {
     /// Programs of Cora's, by the names of the examples.
     pub programs: Vec<(String, PathBuf)>,
     /// Less time for each load, and fewer loads.
     pub quick: bool,
-    /// Where captures are written.
+    /// The directory for captures.
     pub directory: PathBuf,
 }
 
-/// What a run measured so far.
+/// The results of a run so far.
 struct Run<'a> {
     request: &'a Request,
     others: Others,
     effort: Effort,
-    /// Boxes that were measured, by what they are called; once each.
+    /// Boxes that were measured, by name and direction; once each.
     baselines: BTreeMap<String, Option<(Middle, Speed)>>,
 }
 
-/// Measures all; each figure is told as it comes. What could not be measured is told on standard
-/// error, with why.
+/// Measures all; each figure is told as it comes. A box that can't be measured is told on standard
+/// error, with the reason.
 ///
 /// # Errors
 /// When this machine gives no namespaces, or a program of Cora's doesn't run.
@@ -113,7 +112,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Measured once for each direction; none if it can't be.
+    /// Measures a box once for each direction; `None` if it can't be measured.
     fn baseline(&mut self, middle: &Middle, direction: Direction) -> Option<(Middle, Speed)> {
         let key = format!("{middle} {direction:?}");
         if !self.baselines.contains_key(&key) {
@@ -124,8 +123,8 @@ impl Run<'_> {
         self.baselines.get(&key).cloned().flatten()
     }
 
-    /// What passes through it: through DPDK's other driver where AF_XDP doesn't suit it, and
-    /// through the kernel where it is the faster.
+    /// Measures a box: DPDK by its other driver where AF_XDP fails, and the kernel at the place
+    /// where it is the faster.
     fn through(&self, middle: &Middle, direction: Direction) -> Result<(Middle, Speed)> {
         let measured = self.alone(middle, direction).map(|speed| (middle.clone(), speed));
         match (measured, middle) {
@@ -154,7 +153,7 @@ impl Run<'_> {
     }
 }
 
-/// Where the flows of a function come from.
+/// Returns the direction of a function's flows.
 fn direction(name: &str) -> Direction {
     match name {
         "balancer" => Direction::ToService,
@@ -164,7 +163,7 @@ fn direction(name: &str) -> Direction {
     }
 }
 
-/// What a program is compared with.
+/// Returns the boxes that a program is compared with.
 fn baselines(name: &str, direction: Direction) -> Vec<Middle> {
     let testpmd = Middle::Testpmd(Driver::Xdp);
     let kernel = |function| Middle::Kernel(function, Place::Others);

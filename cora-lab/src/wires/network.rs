@@ -1,4 +1,4 @@
-//! Three namespaces in a row: who sends, what is measured, and where it is counted what came.
+//! Three namespaces in a row: the sender, the measured box, and the receiver, which counts.
 
 use std::fs;
 
@@ -16,21 +16,21 @@ const WIRE: &str = "wire";
 #[derive(Debug)]
 pub(crate) struct Network {
     sender: Namespace,
-    /// What is measured has the interfaces `inside` and `outside` here.
+    /// The measured box has the interfaces `inside` and `outside` here.
     pub(crate) middle: Namespace,
     receiver: Namespace,
     direction: Direction,
 }
 
 impl Network {
-    /// The row, with links that are up and nothing in the middle.
+    /// Creates the row, with links that are up and nothing in the middle.
     pub(crate) fn create(label: &str, direction: Direction) -> Result<Self> {
         let [sender, middle, receiver] =
             ["send", "middle", "count"].map(|end| Namespace::create(&format!("{label}-{end}")));
         let network = Self { sender: sender?, middle: middle?, receiver: receiver?, direction };
         let Self { sender, middle, receiver, .. } = &network;
         for space in [sender, middle, receiver] {
-            // Nobody else is to talk here.
+            // No other traffic is to run here.
             space.set("ipv6/conf/default/disable_ipv6", "1")?;
         }
         let [first, last] = network.interfaces();
@@ -47,7 +47,7 @@ impl Network {
         Ok(network)
     }
 
-    /// The middle's interfaces, the sender's side first.
+    /// Returns the middle's interfaces, the sender's side first.
     pub(crate) const fn interfaces(&self) -> [&'static str; 2] {
         match self.direction {
             Direction::Outward | Direction::OutwardOfFew | Direction::OutwardV6 => {
@@ -57,8 +57,8 @@ impl Network {
         }
     }
 
-    /// Makes the middle's kernel a router, which handles what comes on processors of this mask, or
-    /// wherever it came.
+    /// Makes the middle's kernel a router, which handles received frames on processors of this
+    /// mask, or on the one that received them.
     pub(crate) fn route(&self, processors: Option<u64>) -> Result<()> {
         let middle = &self.middle;
         for (variable, value) in [("ipv4/ip_forward", "1"), ("ipv4/conf/all/rp_filter", "0")] {
@@ -87,19 +87,19 @@ impl Network {
         Err(format!("{mask}: {}", String::from_utf8_lossy(&set.stderr).trim()))
     }
 
-    /// A port at the sender's end: of this kind, as ports are named.
+    /// Opens a port of this kind at the sender's end.
     pub(crate) fn sending(&self, kind: &str) -> Result<Box<dyn Port>> {
         open(&self.sender, kind)
     }
 
-    /// A port at the far end, by packet sockets.
+    /// Opens a port at the far end, by packet sockets.
     pub(crate) fn receiving(&self) -> Result<Box<dyn Port>> {
         open(&self.receiver, "packet")
     }
 
-    /// Frames that came at the far end so far.
+    /// Returns the number of frames that came at the far end so far.
     pub(crate) fn came(&self) -> Result<u64> {
-        // That of the thread: it is in the receiver's namespace.
+        // The thread's own table: it is in the receiver's namespace.
         let table = self.receiver.visit(|| fs::read_to_string("/proc/thread-self/net/dev"))?;
         let table = table.map_err(|error| format!("/proc/net/dev: {error}"))?;
         frames_received(&table).ok_or_else(|| format!("{WIRE} is gone"))
@@ -112,7 +112,7 @@ fn open(space: &Namespace, kind: &str) -> Result<Box<dyn Port>> {
     opened.map_err(|error| error.to_string())
 }
 
-/// The second number behind the interface's name.
+/// Returns the second number behind the interface's name.
 fn frames_received(table: &str) -> Option<u64> {
     let line = table.lines().find_map(|line| line.trim_start().strip_prefix("wire:"))?;
     line.split_whitespace().nth(1)?.parse().ok()

@@ -1,4 +1,4 @@
-//! Who runs on which processor: what sends on the first one, what is measured on all others.
+//! The assignment of processors: the sender to the first, the measured box to all others.
 
 use std::thread::available_parallelism;
 
@@ -6,10 +6,10 @@ use rustix::thread::{CpuSet, sched_setaffinity};
 
 use crate::Result;
 
-/// The processors of what is measured.
+/// The processors of the measured box.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Others {
-    /// All there are.
+    /// Number of all processors.
     count: usize,
 }
 
@@ -25,7 +25,7 @@ impl Others {
         Ok(others)
     }
 
-    /// As `taskset` lists them; the only one where there are no more.
+    /// Returns their list for `taskset`; the only one where there are no more.
     pub(super) fn list(self) -> String {
         match self.count {
             1 => "0".to_owned(),
@@ -34,17 +34,17 @@ impl Others {
         }
     }
 
-    /// All, the first one too.
+    /// Returns the list of all, the first one too.
     pub(super) fn and_the_first(self) -> String {
         format!("0-{}", self.count - 1)
     }
 
-    /// The first of them.
+    /// Returns the first of them.
     pub(super) const fn one(self) -> usize {
         if self.count == 1 { 0 } else { 1 }
     }
 
-    /// As the kernel's masks are, for the first 32.
+    /// Returns the kernel's mask of them, for the first 32.
     pub(super) fn mask(self) -> u64 {
         if self.count == 1 { 1 } else { (1 << self.count.min(32)) - 2 }
     }

@@ -1,9 +1,9 @@
-//! The time stamps of a pcapng interface: a unit and an offset, made into nanoseconds.
+//! The clock of a pcapng interface: a unit and an offset, converted to nanoseconds.
 
 /// Nanoseconds in a second.
 const SECOND: u128 = 1_000_000_000;
 
-/// How an interface counts time.
+/// The clock of an interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Clock {
     unit: Unit,
@@ -11,14 +11,14 @@ pub(super) struct Clock {
     offset: i64,
 }
 
-/// One tick, as nanoseconds times or divided by something.
+/// One tick, as nanoseconds multiplied or divided by a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Unit {
     Times(u64),
     DividedBy(u64),
     /// A second divided by this power of two.
     Binary(u32),
-    /// So short that 64 bits of them make no nanosecond.
+    /// So short that 64 bits of ticks make no nanosecond.
     Nothing,
 }
 
@@ -30,8 +30,8 @@ impl Default for Clock {
 }
 
 impl Clock {
-    /// A clock of this unit, as the option `if_tsresol` says it: a negative power of ten, or of two
-    /// with the highest bit set.
+    /// Returns the clock with the unit of the option `if_tsresol`: a negative power of ten, or of
+    /// two with the highest bit set.
     pub(super) fn with_resolution(self, resolution: u8) -> Self {
         let power = u32::from(resolution & 0x7f);
         let unit = match power {
@@ -42,12 +42,12 @@ impl Clock {
         Self { unit, ..self }
     }
 
-    /// A clock with this offset in seconds, as the option `if_tsoffset` says it.
+    /// Returns the clock with the offset of the option `if_tsoffset`, in seconds.
     pub(super) fn with_offset(self, offset: i64) -> Self {
         Self { offset, ..self }
     }
 
-    /// Nanoseconds since 1970; `None` when they are negative or too many.
+    /// Returns nanoseconds since 1970; `None` if they are negative or too many.
     pub(super) fn nanoseconds(self, ticks: u64) -> Option<u64> {
         let wide = u128::from(ticks);
         let time = match self.unit {

@@ -1,4 +1,4 @@
-//! What can be wrong with a capture, in words and with the byte it is wrong at.
+//! Faults of a capture, in words and with the byte of the fault.
 
 use std::io;
 
@@ -13,7 +13,7 @@ pub enum CaptureError {
     /// The file does not open.
     #[error("the file does not open: {source}")]
     Open {
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
     /// The system fails to read on.
@@ -21,35 +21,35 @@ pub enum CaptureError {
     Read {
         /// Bytes read before.
         offset: u64,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
-    /// The bytes are not those of a capture.
+    /// The bytes are not a valid capture.
     #[error("at byte {offset}: {fault}")]
     Corrupt {
-        /// Where the header, record or block begins that is wrong.
+        /// The start of the wrong header, record or block.
         offset: u64,
-        /// What is wrong with it.
+        /// The fault.
         fault: Fault,
     },
-    /// The last record or block is cut, or can't be read; nothing stands behind it. All frames
-    /// before were read.
+    /// The last record or block is cut or can't be read; nothing follows it. All frames before it
+    /// were read.
     #[error("the last part can't be read, at byte {offset}: {fault}")]
     AtEnd {
-        /// Where it begins.
+        /// Its start.
         offset: u64,
-        /// What is wrong with it.
+        /// The fault.
         fault: Fault,
     },
 }
 
-/// What is wrong with the bytes of a capture.
+/// A fault in the bytes of a capture.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Fault {
-    /// There are none.
+    /// The capture has no bytes.
     #[error("the capture is empty, without even a header")]
     Empty,
-    /// They begin with no known magic number.
+    /// The capture begins with no known magic number.
     #[error("neither pcap nor pcapng: it begins with {}{}", hex(*magic), hint(*magic))]
     NotACapture {
         /// The first four bytes.
@@ -72,23 +72,23 @@ pub enum Fault {
     /// The capture ends too early.
     #[error("the capture ends within {what}: {has} bytes where {needs} should be")]
     Truncated {
-        /// What should be there.
+        /// The missing part.
         what: &'static str,
         /// Bytes that are there.
         has: usize,
-        /// Bytes that should be.
+        /// Bytes that the part needs.
         needs: usize,
     },
-    /// What the capture is packed in ends too early, after a whole record.
+    /// The packed stream around the capture ends too early, after a whole record.
     #[error("the gzip or zstd stream that the capture is packed in is cut")]
     CutPacking,
-    /// A frame beyond what is possible.
+    /// A frame longer than possible.
     #[error("a packet claims {len} captured bytes; more than {MAX_FRAME} can't be right")]
     FrameTooLong {
         /// Its length.
         len: u32,
     },
-    /// A block beyond what is kept in memory.
+    /// A block longer than is kept in memory.
     #[error("a block of type {kind} claims {len} bytes; more than {MAX_BLOCK} can't be right")]
     BlockTooLong {
         /// Its type.
@@ -115,7 +115,7 @@ pub enum Fault {
     /// A section header without the mark that tells its byte order.
     #[error("the section's byte-order mark is {mark:#010x}, not 0x1a2b3c4d in either order")]
     ByteOrder {
-        /// What stands there.
+        /// The bytes found there.
         mark: u32,
     },
     /// A packet at an interface that was not described.
@@ -129,20 +129,20 @@ pub enum Fault {
     /// More interfaces than are kept in memory.
     #[error("the section describes more than {max} interfaces")]
     TooManyInterfaces {
-        /// How many are kept.
+        /// The number that is kept.
         max: usize,
     },
-    /// Something that should lie in a block reaches beyond it.
+    /// A part of a block reaches beyond it.
     #[error("{what} takes {len} bytes where its block has {room}")]
     BeyondBlock {
-        /// What.
+        /// The part.
         what: &'static str,
         /// Its length.
         len: usize,
-        /// What is left for it.
+        /// The bytes left for it.
         room: usize,
     },
-    /// A time stamp that 64 bits of nanoseconds since 1970 can't say.
+    /// A time stamp beyond 64 bits of nanoseconds since 1970.
     #[error("a time stamp lies before 1970 or after 2554")]
     Time,
 }
@@ -152,7 +152,7 @@ fn hex(magic: [u8; 4]) -> String {
     format!("{a:02x} {b:02x} {c:02x} {d:02x}")
 }
 
-/// What else begins so.
+/// Returns a hint at another format that begins with these bytes.
 fn hint(magic: [u8; 4]) -> &'static str {
     match magic {
         [0x1f, 0x8b, ..] => " (gzip: unpack it first)",

@@ -1,5 +1,5 @@
-//! A stream with a window: so many bytes in one piece, and the count of those before them. Bytes
-//! that were passed may be [held](Input::hold), for as long as somebody looks at them.
+//! A stream with a window: a run of bytes in memory, and the count of those before them. Passed
+//! bytes may be [held](Input::hold) for later use.
 
 use std::fmt;
 use std::io::{ErrorKind, Read};
@@ -9,10 +9,10 @@ use super::error::{CaptureError, Fault};
 /// Bytes read at a time.
 const WINDOW: usize = 256 * 1024;
 
-/// How far the end of a capture is looked for behind something that can't be read.
+/// Most bytes to search for the end of a capture behind a part that can't be read.
 const FARTHEST_END: u64 = 64 * 1024 * 1024;
 
-/// The place in a stream from which on bytes are kept, where none are.
+/// The value of `hold_from` when no bytes are kept.
 const NOTHING: u64 = u64::MAX;
 
 /// The byte order of a capture.
@@ -23,7 +23,7 @@ pub(super) enum Order {
 }
 
 impl Order {
-    /// The number in the two bytes at `at`, which are there.
+    /// Returns the number in the two bytes at `at`, which are there.
     pub(super) fn u16(self, bytes: &[u8], at: usize) -> u16 {
         let number = [bytes[at], bytes[at + 1]];
         match self {
@@ -32,7 +32,7 @@ impl Order {
         }
     }
 
-    /// The number in the four bytes at `at`, which are there.
+    /// Returns the number in the four bytes at `at`, which are there.
     pub(super) fn u32(self, bytes: &[u8], at: usize) -> u32 {
         let (first, second) = (self.u16(bytes, at), self.u16(bytes, at + 2));
         let (high, low) = match self {
@@ -42,7 +42,7 @@ impl Order {
         u32::from(high) << 16 | u32::from(low)
     }
 
-    /// The number in the eight bytes at `at`, which are there.
+    /// Returns the number in the eight bytes at `at`, which are there.
     pub(super) fn i64(self, bytes: &[u8], at: usize) -> i64 {
         let (first, second) = (self.u32(bytes, at), self.u32(bytes, at + 4));
         let (high, low) = match self {
@@ -53,21 +53,20 @@ impl Order {
     }
 }
 
-/// A stream being read. What it keeps in memory grows with what is asked for, so callers ask for no
-/// more than a bound of their own.
+/// A stream being read. Its memory grows with the requests, so callers bound their requests.
 pub(super) struct Input<R> {
     source: R,
     buffer: Vec<u8>,
-    /// The byte of the stream from which on bytes are kept that were passed.
+    /// The stream offset from which on passed bytes are kept.
     hold_from: u64,
     /// The place: everything before it was passed.
     start: usize,
     end: usize,
-    /// How many bytes were passed.
+    /// The number of bytes passed.
     offset: u64,
-    /// Bytes that something damaged claims, from its beginning on.
+    /// Bytes that a damaged part claims, from its beginning on.
     claims: u64,
-    /// What the stream is unpacked from ends too early.
+    /// The packed stream underneath ends too early.
     is_cut: bool,
 }
 
@@ -85,8 +84,8 @@ impl<R: Read> Input<R> {
         }
     }
 
-    /// Sees to it that `count` bytes from the place on are in memory; returns how many are, which
-    /// is less only at the stream's end.
+    /// Brings `count` bytes from the place on into memory. Returns how many are there: fewer only
+    /// at the stream's end.
     pub(super) fn ensure(&mut self, count: usize) -> Result<usize, CaptureError> {
         if self.end - self.start < count {
             self.fetch(count)?;
@@ -99,7 +98,7 @@ impl<R: Read> Input<R> {
         self.buffer.copy_within(held..self.end, 0);
         (self.start, self.end) = (self.start - held, self.end - held);
         let wanted = self.start + count;
-        // Whole windows are read, whatever is held.
+        // Whole windows are read, however many bytes are held.
         let room = self.start + count.max(WINDOW);
         if self.buffer.len() < room {
             self.buffer.resize(room, 0);
@@ -122,34 +121,34 @@ impl<R: Read> Input<R> {
         Ok(())
     }
 
-    /// From now on keeps what stands from this byte of the stream on, whatever is passed, and
-    /// forgets all before it. Bytes that were forgotten don't come back.
+    /// Keeps the bytes from this stream offset on, even if passed, and forgets all before it.
+    /// Forgotten bytes don't come back.
     pub(super) fn hold(&mut self, from: u64) {
         self.hold_from = from;
     }
 
-    /// Keeps nothing that is passed from here on.
+    /// Keeps no bytes that are passed from here on.
     pub(super) fn hold_nothing(&mut self) {
         self.hold_from = NOTHING;
     }
 
-    /// Bytes that were passed and are kept.
+    /// Returns the number of passed bytes that are kept.
     pub(super) fn holds(&self) -> usize {
         self.passed_since(self.hold_from)
     }
 
-    /// Bytes passed since this byte of the stream.
+    /// Returns the number of bytes passed since this stream offset.
     fn passed_since(&self, byte: u64) -> usize {
         self.offset.saturating_sub(byte) as usize
     }
 
-    /// Bytes that were passed and are held: `len` of them, from this byte of the stream on.
+    /// Returns `len` held bytes from this stream offset on.
     pub(super) fn held(&self, from: u64, len: usize) -> &[u8] {
         let at = self.start - self.passed_since(from);
         &self.buffer[at..at + len]
     }
 
-    /// The bytes in memory from the place on.
+    /// Returns the bytes in memory from the place on.
     pub(super) fn peek(&self) -> &[u8] {
         &self.buffer[self.start..self.end]
     }
@@ -161,8 +160,7 @@ impl<R: Read> Input<R> {
         self.offset += count as u64;
     }
 
-    /// Passes bytes, of which only held ones are kept; returns how many were missing at the
-    /// stream's end.
+    /// Passes bytes, and keeps only held ones. Returns how many were missing at the stream's end.
     pub(super) fn skip(&mut self, count: u64) -> Result<u64, CaptureError> {
         let mut left = count;
         while left > 0 {
@@ -177,28 +175,28 @@ impl<R: Read> Input<R> {
         Ok(left)
     }
 
-    /// An error at the place.
+    /// Returns an error at the place.
     pub(super) fn fault(&self, fault: Fault) -> CaptureError {
         CaptureError::Corrupt { offset: self.offset, fault }
     }
 
-    /// Bytes passed so far.
+    /// Returns the bytes passed so far.
     pub(super) fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// Bytes of memory in use.
+    /// Returns the bytes of memory in use.
     #[cfg(test)]
     pub(super) fn memory(&self) -> usize {
         self.buffer.capacity()
     }
 
-    /// Sees to it that all of `what`, `count` bytes, is in memory.
+    /// Brings all `count` bytes of a part into memory.
     pub(super) fn whole(&mut self, what: &'static str, count: usize) -> Result<(), CaptureError> {
         let has = self.ensure(count)?;
         if has < count {
             let fault = Fault::Truncated { what, has, needs: count };
-            // Without a first header there is no capture that could have an end.
+            // Without a first header, there is no capture that could end.
             return Err(if self.offset == 0 {
                 self.fault(fault)
             } else {
@@ -208,19 +206,19 @@ impl<R: Read> Input<R> {
         Ok(())
     }
 
-    /// An error at the place, where something that is wrong claims so many bytes.
+    /// Returns an error at the place, for a wrong part that claims so many bytes.
     pub(super) fn damage(&mut self, fault: Fault, claims: u64) -> CaptureError {
         self.damage_at(self.offset, fault, claims)
     }
 
-    /// Likewise, where it began before the place.
+    /// Returns an error for a wrong part that began before the place.
     pub(super) fn damage_at(&mut self, offset: u64, fault: Fault, claims: u64) -> CaptureError {
         self.claims = claims;
         CaptureError::Corrupt { offset, fault }
     }
 
-    /// The error, which is one of the capture's end alone if what is wrong claims so much that
-    /// nothing stands behind it. Nothing can be read any more.
+    /// Returns the error. It is of the capture's end if the wrong part claims so many bytes that
+    /// nothing follows it. Nothing can be read any more.
     pub(super) fn judged(&mut self, error: CaptureError) -> CaptureError {
         let CaptureError::Corrupt { offset, fault } = error else { return error };
         if self.claims == 0 || offset == 0 {
@@ -236,7 +234,7 @@ impl<R: Read> Input<R> {
         }
     }
 
-    /// Whether the stream ended because what it is unpacked from is cut.
+    /// Whether the stream ended because the packed stream is cut.
     pub(super) const fn is_cut(&self) -> bool {
         self.is_cut
     }

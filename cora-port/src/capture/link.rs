@@ -1,40 +1,40 @@
-//! Link types: Ethernet, and those that an Ethernet header can be made up for.
+//! Link types: Ethernet, and those with a made-up Ethernet header.
 //!
-//! | link type | what stands before the packet |
+//! | link type | bytes before the packet |
 //! | --- | --- |
-//! | 1 (Ethernet) | the header; behind the frame maybe its check sequence, if the capture says so |
-//! | 12, 14, 101 (raw IP), 228 (IPv4), 229 (IPv6) | nothing |
+//! | 1 (Ethernet) | the header; maybe a check sequence behind the frame, if the capture says so |
+//! | 12, 14, 101 (raw IP), 228 (IPv4), 229 (IPv6) | none |
 //! | 0 (BSD loopback), 108 (OpenBSD loopback) | four bytes: the address family |
 //! | 113 (Linux cooked) | sixteen bytes |
 //! | 276 (Linux cooked, version 2) | twenty bytes |
 //!
-//! A header that is made up goes to [`DESTINATION`] and comes from [`SOURCE`], which are addresses
-//! of local administration. Of a cooked packet, the sender's address is kept if it is one of
-//! Ethernet, and a broadcast goes to all. What stands before the packet is taken off.
+//! A made-up header has the addresses [`DESTINATION`] and [`SOURCE`], which are locally
+//! administered. A cooked packet keeps its sender's address if that is one of Ethernet, and a
+//! broadcast goes to all. The bytes before the packet are taken off.
 //! <https://www.tcpdump.org/linktypes.html>
 
 use super::input::Order;
 
-/// Where packets come from that say no address.
+/// The source of packets that tell no address.
 pub const SOURCE: [u8; 6] = [2, 0, 0, 0, 0, 1];
-/// Where packets go to that say no address.
+/// The destination of packets that tell no address.
 pub const DESTINATION: [u8; 6] = [2, 0, 0, 0, 0, 2];
 
-/// Bytes of the header that is made up.
+/// Bytes of the made-up header.
 pub(super) const HEADER: usize = 14;
 
 const IPV4: u16 = 0x0800;
 const IPV6: u16 = 0x86dd;
-/// Reserved, so that nobody takes it for anything.
+/// A reserved type, which no protocol uses.
 const UNKNOWN: u16 = 0xffff;
-/// From here on the field is a type, below it a length.
+/// From this value on the field is a type, below it a length.
 const FIRST_TYPE: u16 = 0x0600;
-/// The most that the field says as a length.
+/// The largest length in the field.
 const LONGEST: usize = 1500;
-/// What a cooked packet says that was sent to all.
+/// The packet type of a cooked packet that was sent to all.
 const TO_ALL: u16 = 1;
 
-/// What is done with captures of other link types than Ethernet.
+/// The treatment of captures of other link types than Ethernet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum LinkTypes {
     /// They are refused.
@@ -51,14 +51,14 @@ pub(super) enum Link {
     RawIp,
     RawIpv4,
     RawIpv6,
-    /// In the byte order of the machine that captured, which nobody knows.
+    /// In the byte order of the capturing machine, which is unknown.
     Loopback,
     Cooked,
     Cooked2,
 }
 
 impl Link {
-    /// The link type with this number, if it can be read so.
+    /// Returns the link type with this number, if it can be read so.
     pub(super) fn of(number: u32, allowed: LinkTypes) -> Option<Self> {
         let link = Self::known(number)?;
         (link == Self::Ethernet || allowed == LinkTypes::MadeUp).then_some(link)
@@ -92,7 +92,7 @@ impl Link {
         }
     }
 
-    /// The Ethernet header for a frame of this link type. What was not captured counts as zeros.
+    /// Returns the Ethernet header for a frame of this link type. Missing bytes count as zeros.
     pub(super) fn header(self, frame: &[u8]) -> [u8; HEADER] {
         let mut before = [0; 20];
         before.iter_mut().zip(frame).for_each(|(place, byte)| *place = *byte);
@@ -114,7 +114,7 @@ impl Link {
                 if to == TO_ALL {
                     destination = [0xff; 6];
                 }
-                // Of a frame without a type the length stands there.
+                // A frame without a type has its length there.
                 if protocol >= FIRST_TYPE { protocol } else { packet.len().min(LONGEST) as u16 }
             }
             Self::RawIp | Self::Ethernet => match packet.first().map(|first| first >> 4) {
@@ -131,8 +131,8 @@ impl Link {
     }
 }
 
-/// The Ethernet type for an address family, in either byte order: 2 everywhere, and for IPv6 as
-/// NetBSD, FreeBSD, macOS and Linux number it.
+/// Returns the Ethernet type for an address family, in either byte order: 2 everywhere, and for
+/// IPv6 as NetBSD, FreeBSD, macOS and Linux number it.
 const fn of_family(family: u32) -> u16 {
     let family = if family > 0xffff { family.swap_bytes() } else { family };
     match family {
@@ -142,7 +142,7 @@ const fn of_family(family: u32) -> u16 {
     }
 }
 
-/// Names of link types that captures often have: <https://www.tcpdump.org/linktypes.html>.
+/// Returns the name of a common link type: <https://www.tcpdump.org/linktypes.html>.
 pub(super) const fn name(link: u32) -> &'static str {
     match link {
         0 => "BSD loopback",

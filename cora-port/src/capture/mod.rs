@@ -1,22 +1,21 @@
 //! Captures: reading pcap and pcapng, and writing pcap.
 //!
-//! | what | read | written |
+//! | format | read | written |
 //! | --- | --- | --- |
 //! | pcap, either byte order, µs or ns stamps | yes | little-endian, ns |
 //! | pcapng, either byte order, several sections and interfaces, stamps of any unit | yes | no |
 //! | either, packed by gzip or zstd | yes, see [`unpacked`] | no |
 //!
-//! Frames are of Ethernet, without a check sequence. If they [may be](LinkTypes), headers of
-//! Ethernet are made up for raw IP and the like.
+//! Frames are Ethernet, without a check sequence. If [allowed](LinkTypes), Ethernet headers are
+//! made up for raw IP and similar link types.
 //!
-//! A capture is input from outside: every length is checked before it is used, no block is kept in
-//! memory that is longer than [`MAX_BLOCK`], and what is wrong is an error that names the byte; a
-//! capture is never cut short in silence. What is wrong at its very end is an error by itself
-//! ([`CaptureError::AtEnd`]), since such captures are many: whoever captured was killed, or the
-//! disk was full.
+//! A capture is input from outside: every length is checked before use, and no block longer than
+//! [`MAX_BLOCK`] is kept in memory. A fault is an error that names the byte; a capture is never cut
+//! short in silence. A fault at the very end has its own error ([`CaptureError::AtEnd`]), since
+//! such captures are common: the capturing program was killed, or the disk was full.
 //!
-//! The reader is a few frames ahead of the frame that it gives, so that stamps can be judged by
-//! those that follow ([`Reader::upcoming`]).
+//! The reader reads a few frames ahead, so that a stamp can be judged by the following ones
+//! ([`Reader::upcoming`]).
 
 mod clock;
 mod error;
@@ -46,14 +45,14 @@ pub use writer::Writer;
 /// Longest frame, in bytes: the snapshot length that capture programs use by default.
 pub const MAX_FRAME: usize = 256 * 1024;
 
-/// Longest pcapng block that is kept in memory, in bytes. Longer ones are skipped when they are of
-/// no use here, and refused when they should hold a packet or an interface.
+/// Longest pcapng block that is kept in memory, in bytes. Longer ones are skipped if they have no
+/// use here, and refused if they should hold a packet or an interface.
 pub const MAX_BLOCK: usize = 1024 * 1024;
 
-/// Frames that are read ahead, at most; fewer at the end, and where frames are huge.
+/// Most frames that are read ahead; fewer at the end, and where frames are huge.
 pub const AHEAD: usize = 8;
 
-/// Bytes of frames that are read ahead, at most.
+/// Most bytes of frames that are read ahead.
 const MAX_HELD: usize = 1024 * 1024;
 
 /// The link type of Ethernet.
@@ -64,29 +63,29 @@ const CHECK_SEQUENCE: usize = 4;
 /// One captured frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frame<'a> {
-    /// When it was captured, in nanoseconds since 1970.
+    /// The time of capture, in nanoseconds since 1970.
     pub time: u64,
-    /// The interface it was captured at, counted from 0 in its section; 0 in a pcap.
+    /// The interface of capture, counted from 0 in its section; 0 in a pcap.
     pub interface: u32,
-    /// Interfaces that its section had described when its first packet came; 1 in a pcap. Those
-    /// that are described later change nothing.
+    /// Interfaces that its section described before its first packet; 1 in a pcap. Later
+    /// descriptions change nothing.
     pub interfaces: u32,
-    /// What was captured of it.
+    /// Its captured bytes.
     pub bytes: &'a [u8],
-    /// How long it was on the wire; what was captured may be less.
+    /// Its length on the wire; the captured bytes may be fewer.
     pub original_len: u32,
 }
 
-/// A frame that lies in the input's buffer.
+/// A frame in the input's buffer.
 #[derive(Clone, Copy, Debug)]
 struct Located {
     time: u64,
     interface: u32,
     interfaces: u32,
-    /// The link type's number, and what it means.
+    /// The link type's number, and its meaning.
     number: u32,
     link: Link,
-    /// Where its bytes begin in the stream, and how many they are.
+    /// The offset of its bytes in the stream, and their number.
     at: u64,
     len: usize,
     original_len: u32,
@@ -95,7 +94,7 @@ struct Located {
 }
 
 impl Located {
-    /// Without the check sequence at its end, as far as that was captured.
+    /// Returns the frame without the check sequence at its end, as far as that was captured.
     fn without_check_sequence(self) -> Self {
         let original = (self.original_len as usize).max(self.len).saturating_sub(CHECK_SEQUENCE);
         let len = self.len.min(original);
@@ -103,22 +102,22 @@ impl Located {
     }
 }
 
-/// What comes next in a capture.
+/// The next item of a capture.
 enum Next {
     Frame(Located),
-    /// First some of the frames have to go that are held.
+    /// Some of the held frames must be released first.
     Later,
     End,
 }
 
-/// What the reader did to frames.
+/// The reader's changes to frames.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Changed {
-    /// Frames with a header of Ethernet that was made up, and the link type of the last one.
+    /// Frames with a made-up Ethernet header.
     pub made_up: u64,
-    /// That link type.
+    /// The link type of the last such frame.
     pub link: u32,
-    /// Frames whose check sequence was taken off.
+    /// Frames that lost their check sequence here.
     pub checked: u64,
 }
 
@@ -127,16 +126,16 @@ pub struct Changed {
 pub struct Reader<R> {
     input: Input<R>,
     format: Format,
-    /// The frame that was given last.
+    /// The frame that was returned last.
     given: Option<Located>,
-    /// Frames that were read and not given yet.
+    /// Frames that were read and not returned yet.
     ahead: VecDeque<Located>,
-    /// What comes behind them, once it is known.
+    /// The end or error behind them, once it is known.
     ended: Option<Result<(), CaptureError>>,
-    /// A frame with its header of Ethernet.
+    /// A frame with its made-up Ethernet header.
     made: Vec<u8>,
     changed: Changed,
-    /// Where the last frame that was given ends.
+    /// The end of the last frame that was returned.
     offset: u64,
 }
 
@@ -156,13 +155,13 @@ impl Reader<Unpacked<File>> {
 }
 
 impl<R: Read> Reader<R> {
-    /// Reads the beginning of a capture of Ethernet, which says what it is. `source` needs no
+    /// Reads the beginning of an Ethernet capture, which tells its format. `source` needs no
     /// buffering.
     pub fn new(source: R) -> Result<Self, CaptureError> {
         Self::of(source, LinkTypes::Ethernet)
     }
 
-    /// Likewise, of these link types.
+    /// Reads the beginning of a capture of the allowed link types.
     pub fn of(source: R, allowed: LinkTypes) -> Result<Self, CaptureError> {
         let mut input = Input::new(source);
         let have = input.ensure(4)?;
@@ -195,7 +194,7 @@ impl<R: Read> Reader<R> {
         })
     }
 
-    /// The next frame, or `None` after the last one, and after an error.
+    /// Returns the next frame; `None` after the last one, and after an error.
     pub fn next_frame(&mut self) -> Result<Option<Frame<'_>>, CaptureError> {
         self.given = None;
         self.read_ahead();
@@ -214,7 +213,7 @@ impl<R: Read> Reader<R> {
         Ok(self.frame())
     }
 
-    /// The frame that was given last, once more.
+    /// Returns the last frame once more.
     pub fn frame(&self) -> Option<Frame<'_>> {
         let Located { time, interface, interfaces, link, at, len, original_len, .. } = self.given?;
         let bytes = if link == Link::Ethernet { self.input.held(at, len) } else { &self.made };
@@ -224,7 +223,7 @@ impl<R: Read> Reader<R> {
         Some(Frame { time, interface, interfaces, bytes, original_len })
     }
 
-    /// Puts a header of Ethernet in front of a packet, in memory of its own.
+    /// Copies a packet behind a made-up Ethernet header.
     fn make_header(&mut self, located: &Located) {
         self.changed.made_up += 1;
         self.changed.link = located.number;
@@ -234,7 +233,7 @@ impl<R: Read> Reader<R> {
         self.made.extend(bytes.get(located.link.before()..).unwrap_or_default());
     }
 
-    /// Reads until enough frames are there, one of which is to be given.
+    /// Reads until enough frames are there, including the one to be returned.
     fn read_ahead(&mut self) {
         while self.ended.is_none() && self.ahead.len() <= AHEAD {
             match self.ahead.front() {
@@ -261,24 +260,24 @@ impl<R: Read> Reader<R> {
         }
     }
 
-    /// Time stamps and interfaces of the frames that come next, [`AHEAD`] of them at most.
+    /// Returns the time stamps and interfaces of the next frames, at most [`AHEAD`].
     pub fn upcoming(&self) -> impl Iterator<Item = (u64, u32)> + Clone {
         self.ahead.iter().map(|located| (located.time, located.interface))
     }
 
-    /// Bytes of the capture that were passed so far: up to the end of the last frame. Of a packed
-    /// one, those of what was unpacked.
+    /// Returns the bytes of the capture up to the end of the last frame. In a packed capture, these
+    /// are unpacked bytes.
     pub fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// What was done to frames so far.
+    /// Returns the changes to frames so far.
     pub fn changed(&self) -> Changed {
         self.changed
     }
 }
 
-/// The name of a link type, or nothing.
+/// Returns the name of a link type, or an empty text.
 pub fn link_name(link: u32) -> &'static str {
     link::name(link)
 }

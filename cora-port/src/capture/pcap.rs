@@ -11,13 +11,13 @@ use super::{Located, MAX_FRAME, Next};
 const FILE_HEADER: usize = 24;
 const RECORD_HEADER: usize = 16;
 
-/// The link type's bits; above them stands whether frames end in a check sequence.
+/// The link type's bits. The bits above tell whether frames end in a check sequence.
 const LINK_BITS: u32 = 0x03ff_ffff;
-/// The bit that says that the length of the check sequence stands in the four above it.
+/// The bit that says that the highest four bits hold the length of the check sequence.
 const HAS_CHECK_LENGTH: u32 = 0x0400_0000;
 const CHECK_LENGTH_BITS: u32 = 0xf000_0000;
 
-/// What a file header says.
+/// The content of a file header.
 #[derive(Debug)]
 pub(super) struct Pcap {
     order: Order,
@@ -30,7 +30,7 @@ pub(super) struct Pcap {
 }
 
 impl Pcap {
-    /// Reads the rest of a header whose magic is known.
+    /// Reads a file header; its magic number is known.
     pub(super) fn new<R: Read>(
         input: &mut Input<R>,
         order: Order,
@@ -53,7 +53,7 @@ impl Pcap {
         Ok(Self { order, unit, number, link, checked })
     }
 
-    /// The next record.
+    /// Reads the next record.
     pub(super) fn next<R: Read>(&mut self, input: &mut Input<R>) -> Result<Next, CaptureError> {
         if input.ensure(RECORD_HEADER)? == 0 {
             return Ok(Next::End);

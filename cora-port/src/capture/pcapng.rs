@@ -1,8 +1,8 @@
 //! The newer format: blocks, each with its type and its length at both ends.
 //! <https://www.ietf.org/archive/id/draft-ietf-opsawg-pcapng-02.html>
 //!
-//! Section headers begin anew, with their own byte order and interfaces; packets come in three
-//! kinds of blocks; every other block is passed.
+//! Each section header begins anew, with its own byte order and interfaces. Packets come in three
+//! kinds of blocks; other blocks are skipped.
 
 use std::io::Read;
 
@@ -12,9 +12,9 @@ use super::input::{Input, Order};
 use super::link::{Link, LinkTypes};
 use super::{Located, MAX_BLOCK, MAX_FRAME, MAX_HELD, Next};
 
-/// The type of a section header: the same in either byte order, on purpose.
+/// The type of a section header: the same in either byte order, by design.
 const SECTION: u32 = 0x0a0d_0d0a;
-/// The same as bytes, which begin every pcapng.
+/// This type as bytes, which begin every pcapng.
 pub(super) const SECTION_HEADER_BYTES: [u8; 4] = SECTION.to_be_bytes();
 const INTERFACE: u32 = 1;
 const OBSOLETE_PACKET: u32 = 2;
@@ -23,20 +23,20 @@ const ENHANCED_PACKET: u32 = 6;
 
 const BYTE_ORDER_MARK: u32 = 0x1a2b_3c4d;
 
-/// Type and length before a block's body, length behind it.
+/// Bytes of type and length before a block's body, and of the length behind it.
 const BEFORE: usize = 8;
 const BEHIND: usize = 4;
 
 /// Interfaces kept per section.
 const MAX_INTERFACES: usize = 65_536;
 
-/// What the section said so far.
+/// The section's state so far.
 #[derive(Debug)]
 pub(super) struct Pcapng {
     order: Order,
     allowed: LinkTypes,
     interfaces: Vec<Interface>,
-    /// How many were described before the section's first packet, once there was one.
+    /// Interfaces described before the section's first packet, once there was one.
     at_first: Option<u32>,
     /// Time of the last frame: simple packets carry none.
     last: u64,
@@ -45,12 +45,12 @@ pub(super) struct Pcapng {
 #[derive(Clone, Copy, Debug)]
 struct Interface {
     link: u32,
-    /// Most bytes that a simple packet has of its frame; 0 for no bound.
+    /// Most bytes of a frame in a simple packet; 0 for no bound.
     snap: u32,
     said: Said,
 }
 
-/// What an interface's options say.
+/// The options of an interface.
 #[derive(Clone, Copy, Debug, Default)]
 struct Said {
     clock: Clock,
@@ -65,7 +65,7 @@ struct Block {
     len: u32,
 }
 
-/// A packet in a block's body: what it says of itself, and where its bytes begin.
+/// A packet in a block's body: its fields, and the place of its bytes.
 struct Packet {
     interface: u32,
     ticks: Option<u64>,
@@ -75,13 +75,13 @@ struct Packet {
 }
 
 impl Pcapng {
-    /// Before the first section header, which is known to be there.
+    /// Creates the state before the first section header, which is known to be there.
     pub(super) fn new(allowed: LinkTypes) -> Self {
         let interfaces = Vec::new();
         Self { order: Order::Little, allowed, interfaces, at_first: None, last: 0 }
     }
 
-    /// The next packet. What is held may grow by a block beyond [`MAX_HELD`].
+    /// Returns the next packet. Held bytes may grow by a block beyond [`MAX_HELD`].
     pub(super) fn next<R: Read>(&mut self, input: &mut Input<R>) -> Result<Next, CaptureError> {
         while input.ensure(BEFORE)? > 0 {
             let block = self.begin_block(input)?;
@@ -121,14 +121,14 @@ impl Pcapng {
         Ok(Next::End)
     }
 
-    /// The error of a packet's block. A link type is no damage, wherever it stands.
+    /// Returns the error of a packet's block. A wrong link type is no damage, wherever it is.
     fn of_packet<R: Read>(input: &mut Input<R>, block: Block, fault: Fault) -> CaptureError {
         let is_damage = !matches!(fault, Fault::LinkType { .. });
         input.damage(fault, if is_damage { block.len.into() } else { 0 })
     }
 
-    /// Type and length of the block at the place. A section header's byte order holds from its own
-    /// length on.
+    /// Reads type and length of the block at the place. A section header's byte order applies from
+    /// its own length on.
     fn begin_block<R: Read>(&mut self, input: &mut Input<R>) -> Result<Block, CaptureError> {
         input.whole("a block's header", BEFORE)?;
         let kind = self.order.u32(input.peek(), 0);
@@ -156,7 +156,7 @@ impl Pcapng {
         same_length(block.len, last).map_err(|fault| input.damage(fault, block.len.into()))
     }
 
-    /// Passes a block of no use here, however long.
+    /// Skips a block of no use here, of any length.
     fn skip<R: Read>(&self, input: &mut Input<R>, block: Block) -> Result<(), CaptureError> {
         let offset = input.offset();
         let missing = input.skip(u64::from(block.len) - BEHIND as u64)?;
@@ -196,7 +196,7 @@ impl Pcapng {
         Ok(())
     }
 
-    /// What an interface's options say, as far as it matters here.
+    /// Reads the options of an interface that matter here.
     fn said(&self, mut options: &[u8]) -> Result<Said, Fault> {
         const END: u16 = 0;
         const RESOLUTION: u16 = 9;
@@ -224,7 +224,7 @@ impl Pcapng {
         Ok(Said { clock, checked })
     }
 
-    /// The packet in a block of one of the three kinds; `at` counts from the block's beginning.
+    /// Returns the packet of one of the three kinds; `at` counts from the block's beginning.
     fn packet(&mut self, bytes: &[u8], block: Block) -> Result<Located, Fault> {
         let end = block.len as usize - BEHIND;
         let packet = self.fields(bytes, block.kind);
@@ -262,7 +262,7 @@ impl Pcapng {
         Ok(if checked { located.without_check_sequence() } else { located })
     }
 
-    /// The fields of a packet block, whose fixed part is there.
+    /// Returns the fields of a packet block; its fixed part is there.
     fn fields(&self, bytes: &[u8], kind: u32) -> Packet {
         let field = |at: usize| self.order.u32(bytes, BEFORE + at);
         let ticks = || Some(u64::from(field(4)) << 32 | u64::from(field(8)));
@@ -287,7 +287,7 @@ impl Pcapng {
     }
 }
 
-/// A block's length stands at both ends.
+/// Checks that a block's length is the same at both ends.
 fn same_length(first: u32, last: u32) -> Result<(), Fault> {
     if first == last { Ok(()) } else { Err(Fault::LengthsDiffer { first, last }) }
 }

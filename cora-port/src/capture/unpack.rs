@@ -1,8 +1,7 @@
-//! Captures that are packed: gzip (RFC 1952) and zstd (RFC 8878), in one stream or several in a
-//! row.
+//! Packed captures: gzip (RFC 1952) and zstd (RFC 8878), in one stream or several in a row.
 //!
-//! Memory has a bound: a window of 32 KiB for gzip, of [`MAX_WINDOW`] for zstd. A stream that is
-//! cut fails with [`ErrorKind::UnexpectedEof`] behind all that could be unpacked.
+//! Memory has a bound: a window of 32 KiB for gzip, of [`MAX_WINDOW`] for zstd. A cut stream fails
+//! with [`ErrorKind::UnexpectedEof`] behind all bytes that could be unpacked.
 
 use std::fmt;
 use std::io::{BufRead as _, BufReader, Chain, Cursor, Error, ErrorKind, Read, Result};
@@ -11,13 +10,13 @@ use flate2::read::MultiGzDecoder;
 use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 
-/// The largest window of zstd: what `zstd -d` takes without being asked, too.
+/// The largest window of zstd, which `zstd -d` also accepts by default.
 const MAX_WINDOW: u64 = 1 << 27;
 
 /// Bytes of packed input that are read at a time.
 const PACKED: usize = 64 * 1024;
 
-/// The beginning that was looked at, and the rest.
+/// The beginning, which was inspected, and the rest.
 type Whole<R> = Chain<Cursor<Vec<u8>>, R>;
 
 /// A stream, unpacked if it was packed.
@@ -29,7 +28,7 @@ enum Kind<R: Read> {
     Zstd(Box<Zstd<R>>),
 }
 
-/// The stream, unpacked if its first bytes are those of gzip or zstd.
+/// Returns the stream, unpacked if its first bytes are those of gzip or zstd.
 ///
 /// # Errors
 /// When these bytes can't be read.
@@ -49,7 +48,7 @@ pub fn unpacked<R: Read>(mut source: R) -> Result<Unpacked<R>> {
 }
 
 impl<R: Read> Unpacked<R> {
-    /// How the stream was packed, if it was.
+    /// Returns the packing of the stream, if any.
     pub const fn packing(&self) -> Option<&'static str> {
         match self.0 {
             Kind::Plain(_) => None,
@@ -81,12 +80,12 @@ struct Zstd<R> {
     decoder: FrameDecoder,
     /// A frame was begun and not read to its end.
     begun: bool,
-    /// Why nothing can be unpacked any more; what was is given first.
+    /// Why no more can be unpacked; the bytes before come first.
     failed: Option<Error>,
 }
 
-/// A last block of no bytes, and a checksum: what ends a frame of which the rest is missing, so
-/// that the decoder gives away what it has of it.
+/// An empty last block and a checksum. They end a frame with a missing rest, so that the decoder
+/// releases its bytes of the frame.
 const END_OF_FRAME: [u8; 7] = [1, 0, 0, 0, 0, 0, 0];
 
 impl<R: Read> Zstd<R> {
@@ -134,7 +133,7 @@ impl<R: Read> Zstd<R> {
         }
     }
 
-    /// Begins a frame, past those that are to be skipped; whether there is one.
+    /// Begins a frame, past skippable ones; returns whether there is one.
     fn begin(&mut self) -> Result<bool> {
         while !self.packed.fill_buf()?.is_empty() {
             match self.decoder.reset(&mut self.packed) {
@@ -155,7 +154,7 @@ impl<R: Read> Zstd<R> {
         Ok(false)
     }
 
-    /// What went wrong: nothing but that the stream ends, if it does.
+    /// Returns the cause: only the stream's end if it has ended.
     fn why(&mut self, error: FrameDecoderError) -> Error {
         match self.packed.fill_buf() {
             Ok([]) => ErrorKind::UnexpectedEof.into(),

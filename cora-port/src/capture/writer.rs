@@ -30,7 +30,7 @@ impl<W: Write> Writer<W> {
         self.write_cut(time, frame, frame.len() as u32)
     }
 
-    /// Writes a frame of which only `bytes` were captured, of `original_len` on the wire.
+    /// Writes a frame of `original_len` on the wire, with only `bytes` captured.
     pub fn write_cut(&mut self, time: u64, bytes: &[u8], original_len: u32) -> io::Result<()> {
         let (seconds, nanoseconds) = (time / 1_000_000_000, (time % 1_000_000_000) as u32);
         let seconds = u32::try_from(seconds)
@@ -47,12 +47,12 @@ impl<W: Write> Writer<W> {
         self.sink.write_all(bytes)
     }
 
-    /// Writes what is still buffered.
+    /// Writes the buffered bytes.
     pub fn flush(&mut self) -> io::Result<()> {
         self.sink.flush()
     }
 
-    /// Writes what is still buffered, and gives the sink back.
+    /// Writes the buffered bytes, and returns the sink.
     pub fn finish(self) -> io::Result<W> {
         self.sink.into_inner().map_err(io::IntoInnerError::into_error)
     }

@@ -1,24 +1,23 @@
-//! An interface by AF_PACKET: both directions by rings of slots that are shared with the kernel
+//! An interface by AF_PACKET: both directions use rings of slots that are shared with the kernel
 //! (TPACKET_V2).
 //!
-//! Works on every interface that carries Ethernet, and leaves it to the kernel's network stack too:
-//! that sees every frame that comes. So the interface has no address of its own, or the kernel
-//! answers beside the program.
+//! Works on every interface that carries Ethernet. The kernel's network stack also sees every frame
+//! that comes. So the interface must have no address, or the kernel answers beside the program.
 //!
-//! | what | how |
+//! | subject | treatment |
 //! | --- | --- |
 //! | frames for others | the interface is promiscuous as long as the port is open |
-//! | own frames | are never read back (`PACKET_IGNORE_OUTGOING`) |
-//! | VLAN tags that the card took off | are put back where they were |
-//! | checksums that a local sender left unfinished | are finished: the kernel says of each frame whether, and where |
-//! | segments put together (GRO, LRO) | turned off at the interface; what comes longer than the MTU is `receive-too-long` |
-//! | sending | past the queueing discipline, straight to the driver |
+//! | own frames | never read back (`PACKET_IGNORE_OUTGOING`) |
+//! | VLAN tags that the card took off | put back into the frame |
+//! | checksums a local sender left unfinished | finished; the kernel tells which frames and where |
+//! | segments put together (GRO, LRO) | turned off; frames beyond the MTU are `receive-too-long` |
+//! | sending | past the queueing discipline, directly to the driver |
 //!
-//! | module | what |
+//! | module | contents |
 //! | --- | --- |
-//! | `socket` | both sockets, and what is asked of them |
-//! | `receive` | the ring that frames come by |
-//! | `transmit` | the ring that they leave by |
+//! | `socket` | both sockets, and requests to them |
+//! | `receive` | the receive ring |
+//! | `transmit` | the transmit ring |
 
 mod receive;
 mod socket;
@@ -35,18 +34,17 @@ use crate::interface::Interface;
 use crate::mapping::Mapping;
 use crate::{Checksums, Counters, Link, OnReceive, OnTransmit, Port, PortError, Upgrade};
 
-/// What it takes to open such a socket.
+/// The capability that such a socket needs.
 const RIGHTS: &str = "cap_net_raw";
 /// Bytes before the payload: Ethernet header and two VLAN tags.
 const HEADERS: usize = 14 + 2 * 4;
-/// Bytes of a slot that are the kernel's: its header, the address, alignment, and what describes
-/// offloads.
+/// Bytes of a slot for the kernel: its header, the address, alignment, and the offload header.
 const OVERHEAD: usize = 128;
-/// Bytes of a ring, unless its slots are so long that they would be too few.
+/// Bytes of a ring; more if long slots would be too few.
 const RING_BYTES: usize = 8 << 20;
-/// Slots of a ring.
+/// Bounds of the slots of a ring.
 const SLOTS: std::ops::RangeInclusive<usize> = 64..=4096;
-/// Bytes of a block: the kernel wants them contiguous.
+/// Bytes of a block: the kernel needs them contiguous.
 const BLOCK_BYTES: usize = 1 << 16;
 
 /// An interface by AF_PACKET.
@@ -59,11 +57,11 @@ pub struct PacketPort {
     transmit: TransmitRing,
     counters: Counters,
     notes: Vec<String>,
-    /// What was said of frames that are too long.
+    /// The note about too long frames was given.
     told_too_long: bool,
 }
 
-/// How a ring is cut into slots.
+/// The division of a ring into slots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Cut {
     slot_bytes: usize,
@@ -71,7 +69,7 @@ struct Cut {
 }
 
 impl Cut {
-    /// Slots that hold a frame of this MTU.
+    /// Returns slots that hold a frame of this MTU.
     fn of(mtu: usize) -> Self {
         let slot_bytes = (mtu + HEADERS + OVERHEAD).next_power_of_two().max(2048);
         let slots = (RING_BYTES / slot_bytes).clamp(*SLOTS.start(), *SLOTS.end());
@@ -97,7 +95,7 @@ impl PacketPort {
     /// Opens the interface of this name.
     ///
     /// # Errors
-    /// When there is none, or this process may not.
+    /// When there is none, or this process lacks the capability.
     pub fn open(name: &str) -> Result<Self, PortError> {
         let mut interface = Interface::find(name)?;
         let failed = |what| move |errno| PortError::of(what, name, RIGHTS, errno);
@@ -127,7 +125,7 @@ impl PacketPort {
         })
     }
 
-    /// Longest frame now.
+    /// Returns the length limit of this frame at the present MTU.
     fn longest(&self, frame: &[u8]) -> usize {
         let tags = frame.get(12..14).is_some_and(|kind| matches!(kind, [0x81, 0] | [0x88, 0xa8]));
         self.interface.mtu + if tags { HEADERS } else { 14 }
@@ -145,7 +143,7 @@ impl PacketPort {
             self.counters.transmitted += 1;
             return true;
         } else {
-            // The kernel may have room once it has sent what is there.
+            // The ring may have room once the kernel has sent its frames.
             self.kick();
             if self.transmit.place(frame) {
                 self.counters.transmitted += 1;
@@ -156,7 +154,7 @@ impl PacketPort {
         false
     }
 
-    /// Lets the kernel send what stands in the ring.
+    /// Makes the kernel send the frames in the ring.
     fn kick(&mut self) {
         let mut tries = 0;
         while self.transmit.waits() && tries < 64 {
@@ -167,7 +165,7 @@ impl PacketPort {
                 self.counters.link_down += withdrawn;
                 self.interface.link = Link::Down;
             }
-            // What the kernel refuses for another reason it marks in the ring.
+            // The kernel marks frames in the ring that it refuses for other reasons.
             let refused = self.transmit.settle();
             self.counters.transmitted -= refused;
             self.counters.not_taken += refused;
@@ -209,7 +207,7 @@ impl Port for PacketPort {
         }
         let dropped = socket::dropped(self.receiving.as_fd());
         self.counters.receive_ring_full += u64::from(dropped.unwrap_or_default());
-        // An error that stands there would make every wait end at once.
+        // A pending error would end every wait at once.
         socket::clear_error(self.receiving.as_fd());
         if self.counters.receive_too_long > 0 && !self.told_too_long {
             self.told_too_long = true;

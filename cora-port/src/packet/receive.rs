@@ -1,5 +1,5 @@
-//! The ring that frames come by. A slot is the kernel's or ours, as its first word says; what the
-//! kernel wrote there is checked before it is used.
+//! The receive ring. The first word of a slot tells whether the kernel or this process owns it. All
+//! values from the kernel are checked before use.
 #![expect(unsafe_code, reason = "hands out slots that the kernel gave to this process")]
 
 use std::sync::atomic::Ordering;
@@ -7,16 +7,16 @@ use std::sync::atomic::Ordering;
 use crate::checksum;
 use crate::mapping::Mapping;
 
-/// Bytes of `struct virtio_net_hdr`, which stands right before the frame.
+/// Bytes of `struct virtio_net_hdr`, directly before the frame.
 const OFFLOADS: usize = 10;
 /// `VIRTIO_NET_HDR_F_NEEDS_CSUM`.
 const NEEDS_CHECKSUM: u8 = 1;
 /// Bytes of `struct tpacket2_hdr`.
 const HEADER: usize = 32;
-/// The kind of VLAN tag when the kernel doesn't tell.
+/// The kind of VLAN tag if the kernel doesn't tell it.
 const TAGGED: u16 = 0x8100;
 
-/// The slots, and which is next.
+/// The slots, and the next one's number.
 #[derive(Debug)]
 pub(super) struct ReceiveRing {
     slots: Mapping,
@@ -25,18 +25,18 @@ pub(super) struct ReceiveRing {
     next: usize,
 }
 
-/// What became of a slot's frame.
+/// The outcome for a slot's frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
-    /// It was handed over; whether its checksum was finished before.
+    /// It was handed over; `finished`: its checksum was finished before.
     HandedOver { finished: bool },
-    /// It is longer than may be, or was cut.
+    /// It is too long, or was cut.
     TooLong,
-    /// The slot makes no sense.
+    /// The slot is invalid.
     Damaged,
 }
 
-/// What the kernel says of a frame: the fields of `struct tpacket2_hdr`.
+/// The kernel's description of a frame: the fields of `struct tpacket2_hdr`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Head {
     status: u32,
@@ -56,7 +56,7 @@ impl Head {
         Some(Self { status, length, held, start, tag, tag_kind })
     }
 
-    /// The VLAN tag that was taken off, if one was.
+    /// Returns the VLAN tag that was taken off, if any.
     const fn vlan(self) -> Option<[u8; 4]> {
         if self.status & libc::TP_STATUS_VLAN_VALID == 0 {
             return None;
@@ -73,14 +73,14 @@ impl ReceiveRing {
         Self { slots, slot_bytes, count, next: 0 }
     }
 
-    /// Hands over the next frame, `longest` bytes at most; nothing when there is none.
+    /// Hands over the next frame, at most `longest` bytes; none if no frame is there.
     pub(super) fn take(&mut self, longest: usize, each: &mut dyn FnMut(&[u8])) -> Option<Fate> {
         let at = self.next * self.slot_bytes;
         let status = self.slots.word(at)?.load(Ordering::Acquire);
         if status & libc::TP_STATUS_USER == 0 {
             return None;
         }
-        // SAFETY: the slot is this process's until its word says otherwise, which is below.
+        // SAFETY: the slot is this process's until its word is stored below.
         let slot = unsafe { self.slots.bytes(at, self.slot_bytes) }?;
         let fate = hand_over(slot, longest, each);
         self.slots.word(at)?.store(libc::TP_STATUS_KERNEL, Ordering::Release);
@@ -113,7 +113,7 @@ fn hand_over(slot: &mut [u8], longest: usize, each: &mut dyn FnMut(&[u8])) -> Fa
         each(&slot[head.start..end]);
         return Fate::HandedOver { finished };
     };
-    // Both addresses go forward to make room for it; what stood there was read above.
+    // Both addresses move forward to make room for it; the bytes there were read above.
     let start = head.start - 4;
     slot.copy_within(head.start..head.start + 12, start);
     slot[start + 12..start + 16].copy_from_slice(&tag);
@@ -204,7 +204,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever stands in a slot, no frame is longer than may be, and the ring goes on.
+        /// For any content of a slot, no frame is too long, and the ring goes on.
         #[test]
         fn any_slot_is_handed_over_or_counted(
             words in prop::collection::vec(any::<u32>(), 8), offloads in any::<[u8; 10]>(),
@@ -214,7 +214,7 @@ mod tests {
             slot.resize(SLOT, 7);
             slot[0] |= 1;
             if near {
-                // So that more than the first check is met.
+                // Values near valid ones reach more than the first check.
                 slot[12..14].copy_from_slice(&(42 + start % 300).to_ne_bytes());
                 slot[4..12].copy_from_slice(&[start.to_ne_bytes()[1], 0, 0, 0].repeat(2));
                 slot[42..52].copy_from_slice(&offloads);

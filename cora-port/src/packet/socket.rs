@@ -1,5 +1,5 @@
-//! Both sockets, and what is asked of them. One receives alone and one sends alone: so only what
-//! comes carries the kernel's description of checksums.
+//! Both sockets, and requests to them. One only receives and one only sends: so only received
+//! frames carry the kernel's description of checksums.
 #![expect(unsafe_code, reason = "binds to an interface, for which no library has the address")]
 
 use std::ffi::c_int;
@@ -11,10 +11,10 @@ use rustix::net::{AddressFamily, SendFlags, SocketFlags, SocketType, send, socke
 
 use crate::option::{get, last, set};
 
-/// `ETH_P_ALL`, in the network's order.
+/// `ETH_P_ALL`, in network byte order.
 const EVERYTHING: u16 = 3_u16.to_be();
 
-/// A socket that all frames come by, with its ring.
+/// Opens a socket for all received frames, with its ring.
 pub(super) fn receiving(index: u32, ring: libc::tpacket_req) -> Result<OwnedFd, Errno> {
     let socket = open()?;
     set(socket.as_fd(), libc::SOL_PACKET, libc::PACKET_VNET_HDR, &1)?;
@@ -25,47 +25,47 @@ pub(super) fn receiving(index: u32, ring: libc::tpacket_req) -> Result<OwnedFd, 
     Ok(socket)
 }
 
-/// A socket that frames leave by, with its ring.
+/// Opens a socket for sending, with its ring.
 pub(super) fn sending(index: u32, ring: libc::tpacket_req) -> Result<OwnedFd, Errno> {
     let socket = open()?;
     set(socket.as_fd(), libc::SOL_PACKET, libc::PACKET_TX_RING, &ring)?;
     set(socket.as_fd(), libc::SOL_PACKET, libc::PACKET_QDISC_BYPASS, &1)?;
-    // Of no protocol: nothing comes by it.
+    // With no protocol, it receives nothing.
     bind(socket.as_fd(), index, 0)?;
     Ok(socket)
 }
 
-/// A socket that keeps an interface promiscuous as long as it is open, and does nothing else.
+/// Opens a socket that only keeps an interface promiscuous as long as it is open.
 pub(crate) fn promiscuity(index: u32) -> Result<OwnedFd, Errno> {
     let socket = open()?;
     promiscuous(socket.as_fd(), index)?;
     Ok(socket)
 }
 
-/// Whether this process may open a packet socket.
+/// Checks that this process may open a packet socket.
 pub(crate) fn attempt() -> Result<(), Errno> {
     open().map(drop)
 }
 
-/// Has the kernel send what stands in the ring.
+/// Makes the kernel send the frames in the ring.
 pub(super) fn kick(socket: BorrowedFd<'_>) -> Result<(), Errno> {
     send(socket, &[], SendFlags::DONTWAIT).map(drop)
 }
 
-/// Frames that found no room since this was last asked.
+/// Returns the number of frames that found no room since the last call.
 pub(super) fn dropped(socket: BorrowedFd<'_>) -> Result<u32, Errno> {
     let told: libc::tpacket_stats = get(socket, libc::SOL_PACKET, libc::PACKET_STATISTICS)?;
     Ok(told.tp_drops)
 }
 
-/// Takes away what the kernel noted, say that the link went down.
+/// Clears the socket's pending error, for example that the link went down.
 pub(super) fn clear_error(socket: BorrowedFd<'_>) {
     let _noted: Result<c_int, Errno> = get(socket, libc::SOL_SOCKET, libc::SO_ERROR);
 }
 
 fn open() -> Result<OwnedFd, Errno> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-    // Of no protocol until it is bound: no frame of another interface comes in between.
+    // With no protocol until it is bound, it receives no frames of other interfaces.
     let socket = socket_with(AddressFamily::PACKET, SocketType::RAW, flags, None)?;
     let version = libc::tpacket_versions::TPACKET_V2 as c_int;
     set(socket.as_fd(), libc::SOL_PACKET, libc::PACKET_VERSION, &version)?;

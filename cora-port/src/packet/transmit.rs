@@ -1,5 +1,4 @@
-//! The ring that frames leave by: written slot by slot, sent by the kernel when it is told to, in
-//! order.
+//! The transmit ring: written slot by slot, and sent by the kernel on request, in order.
 #![expect(unsafe_code, reason = "writes to slots that the kernel gave to this process")]
 
 use std::sync::atomic::Ordering;
@@ -10,17 +9,17 @@ use libc::{
 
 use crate::mapping::Mapping;
 
-/// Where a slot's frame begins: behind `struct tpacket2_hdr`.
+/// The frame's place in a slot: behind `struct tpacket2_hdr`.
 const START: usize = libc::TPACKET2_HDRLEN - size_of::<libc::sockaddr_ll>();
 
-/// The slots, and which is next.
+/// The slots, and the next one's number.
 #[derive(Debug)]
 pub(super) struct TransmitRing {
     slots: Mapping,
     slot_bytes: usize,
     count: usize,
     next: usize,
-    /// The first slot whose frame may still wait to be sent; between it and `next` they do or did.
+    /// The first slot that may still wait. The slots from it up to `next` wait or have been sent.
     oldest: usize,
 }
 
@@ -29,21 +28,20 @@ impl TransmitRing {
         Self { slots, slot_bytes, count, next: 0, oldest: 0 }
     }
 
-    /// The longest frame that a slot holds.
+    /// Returns the longest frame that a slot holds.
     pub(super) const fn longest(&self) -> usize {
         self.slot_bytes - START
     }
 
-    /// Writes a frame, which is not longer; whether there was room.
+    /// Writes a frame of at most that length; returns whether there was room.
     pub(super) fn place(&mut self, frame: &[u8]) -> bool {
         let following = (self.next + 1) % self.count;
-        // One stays free, so that a full ring is told from an empty one.
+        // One slot stays free, to tell a full ring from an empty one.
         if self.status(self.next) != TP_STATUS_AVAILABLE || following == self.oldest {
             return false;
         }
         let at = self.next * self.slot_bytes;
-        // SAFETY: a slot that is available is this process's until its word says otherwise, which
-        // is below.
+        // SAFETY: an available slot is this process's until its word is stored below.
         let slot = unsafe { self.slots.bytes(at, self.slot_bytes) };
         let Some(place) = slot.and_then(|slot| {
             slot.get_mut(4..8)?.copy_from_slice(&(frame.len() as u32).to_ne_bytes());
@@ -62,7 +60,7 @@ impl TransmitRing {
         self.oldest != self.next
     }
 
-    /// Passes over what the kernel took; how many frames it refused.
+    /// Passes over the frames that the kernel took; returns how many it refused.
     pub(super) fn settle(&mut self) -> u64 {
         let mut refused = 0;
         while self.waits() {
@@ -78,7 +76,7 @@ impl TransmitRing {
         refused
     }
 
-    /// Takes back what waits, as the kernel sends none of it; how many frames.
+    /// Takes back the waiting frames, as the kernel sends none of them; returns how many.
     pub(super) fn withdraw(&mut self) -> u64 {
         let mut withdrawn = 0;
         while self.waits() {
@@ -88,7 +86,7 @@ impl TransmitRing {
                 break;
             }
             self.set(last, TP_STATUS_AVAILABLE);
-            // The kernel goes on where it stopped, so the next frame is to stand there.
+            // The kernel goes on where it stopped, so the next frame must be there.
             self.next = last;
             withdrawn += 1;
         }
@@ -119,8 +117,7 @@ mod tests {
         TransmitRing::new(Mapping::anonymous(4096).unwrap(), 512, COUNT)
     }
 
-    /// What the kernel does with a slot that waits: its place among those it has passed, and the
-    /// frame's first byte.
+    /// Takes the slot at `head` as the kernel would if it waits; returns the frame's first byte.
     fn kernel(ring: &mut TransmitRing, head: &mut usize, status: u32) -> Option<u8> {
         if ring.status(*head) != TP_STATUS_SEND_REQUEST {
             return None;
@@ -142,8 +139,8 @@ mod tests {
     }
 
     proptest! {
-        /// However frames are placed, sent, refused, kept and taken back: each that is not taken
-        /// back leaves once, in order.
+        /// For any order of placing, sending, refusing and taking back, each frame that is not
+        /// taken back leaves once, in order.
         #[test]
         fn each_frame_leaves_once_and_in_order(steps in prop::collection::vec(0_u8..6, 1..200)) {
             let (mut ring, mut head, mut number) = (ring(), 0, 0_u8);
@@ -166,7 +163,7 @@ mod tests {
                     _ => for _ in 0..ring.withdraw() { placed.pop_back(); },
                 }
                 refused.1 += ring.settle();
-                // What was being sent is done some time.
+                // The sending of frames ends at some time.
                 if step == 0 {
                     for slot in 0..COUNT {
                         if ring.status(slot) == TP_STATUS_SENDING { ring.set(slot, TP_STATUS_AVAILABLE); }

@@ -1,46 +1,45 @@
-//! The frames of one queue, and who has which: memory that is cut into chunks, of which the first
-//! ones are for frames that come and the others for frames that leave. Whatever stands in a ring is
-//! checked before it is used.
+//! The frames of one queue and their owners. The memory is cut into chunks: the first ones are for
+//! received frames, the others for sent frames. Every ring entry is checked before use.
 #![expect(unsafe_code, reason = "hands out chunks that the kernel gave to this process")]
 
 use super::ring::Ring;
 use crate::mapping::Mapping;
 
-/// Chunks for frames that come.
+/// Chunks for received frames.
 pub(super) const COMING: u32 = 4096;
-/// Chunks for frames that leave.
+/// Chunks for sent frames.
 pub(super) const LEAVING: u32 = 2048;
 
-/// An address.
+/// Bytes of an address.
 pub(super) const ADDRESS: usize = 8;
-/// `struct xdp_desc`: address, length, options.
+/// Bytes of `struct xdp_desc`: address, length, options.
 pub(super) const DESCRIPTOR: usize = 16;
 
-/// Both ways of one queue.
+/// Both directions of one queue.
 #[derive(Debug)]
 pub(super) struct Frames {
     pub(super) memory: Mapping,
     chunk_bytes: usize,
-    /// To the kernel: empty chunks for frames that come.
+    /// To the kernel: empty chunks for received frames.
     pub(super) fill: Ring<ADDRESS>,
-    /// From the kernel: frames that came.
+    /// From the kernel: received frames.
     pub(super) receive: Ring<DESCRIPTOR>,
-    /// To the kernel: frames that leave.
+    /// To the kernel: frames to be sent.
     pub(super) transmit: Ring<DESCRIPTOR>,
-    /// From the kernel: chunks of frames that left.
+    /// From the kernel: chunks of sent frames.
     pub(super) completion: Ring<ADDRESS>,
-    /// Chunks for frames that leave which nobody has.
+    /// Free chunks for sent frames.
     free: Vec<u32>,
-    /// Of each of them: whether the kernel has it.
+    /// For each chunk of sent frames: whether the kernel has it.
     away: Vec<bool>,
 }
 
-/// What stood in an entry.
+/// The content of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Entry {
-    /// A frame; it was handed over.
+    /// A frame, which was handed over.
     Frame,
-    /// Nothing that can be.
+    /// An invalid entry.
     Damaged,
 }
 
@@ -63,7 +62,7 @@ impl Frames {
         frames
     }
 
-    /// Hands over the next frame that came; nothing when there is none.
+    /// Hands over the next received frame; none when none is there.
     pub(super) fn take(&mut self, each: &mut dyn FnMut(&mut [u8])) -> Option<Entry> {
         let entry = self.receive.read()?;
         let (address, length, options) = parts(entry);
@@ -87,13 +86,13 @@ impl Frames {
         Some(done)
     }
 
-    /// The kernel gets back what was read, after a burst.
+    /// Gives the read entries back to the kernel, after a burst.
     pub(super) fn settle(&self) {
         self.receive.release();
         self.fill.publish();
     }
 
-    /// Writes a frame that leaves, no longer than a chunk; whether there was room.
+    /// Writes a frame to be sent, no longer than a chunk; returns whether there was room.
     pub(super) fn place(&mut self, frame: &[u8]) -> bool {
         let Some(chunk) = self.free.pop() else { return false };
         let address = u64::from(chunk) * self.chunk_bytes as u64;
@@ -112,7 +111,7 @@ impl Frames {
         self.transmit.write(entry)
     }
 
-    /// Takes back the chunks of frames that left; how many entries made no sense.
+    /// Takes back the chunks of sent frames; returns the number of invalid entries.
     pub(super) fn reclaim(&mut self) -> u64 {
         let mut damaged = 0;
         while let Some(entry) = self.completion.read() {
@@ -196,14 +195,13 @@ mod tests {
         assert_eq!(frames.reclaim(), 0);
         assert_eq!(frames.free.len(), LEAVING as usize);
         assert!(!frames.place(&[0; CHUNK + 1]));
-        // Those that were given back already are nothing that left.
+        // Chunks that were given back already count as damaged.
         frames.completion.kernel_writes(&sent, 128);
         assert_eq!((frames.reclaim(), frames.free.len()), (64, LEAVING as usize));
     }
 
     proptest! {
-        /// Whatever an entry says, what is handed over lies in one chunk, and the chunks stay as
-        /// many as they were.
+        /// For any entry, the frame lies in one chunk, and no chunk is lost.
         #[test]
         fn any_entry_is_a_frame_or_damaged(
             entries in prop::collection::vec((any::<u64>(), any::<u32>(), 0_u32..2, any::<bool>()), 1..60),

@@ -1,23 +1,23 @@
-//! An interface by AF_XDP: a program of six instructions in the kernel hands each queue's frames to
-//! a socket of this process, past the network stack, by rings and memory that both share.
+//! An interface by AF_XDP. A program of six instructions in the kernel hands each queue's frames to
+//! a socket of this process, past the network stack, by shared rings and memory.
 //!
-//! | what | how |
+//! | subject | treatment |
 //! | --- | --- |
-//! | where the program runs | in the driver (native) if it can, otherwise in the network stack (generic) |
-//! | how frames come | without a copy if the driver can, otherwise by one |
-//! | queues | one socket each; frames of a queue that has none go to the kernel's network stack |
-//! | what leaves | by the first queue, so that it stays in order |
-//! | another XDP program | is left where it is: the port is not opened |
-//! | when the process ends | the program is gone with it |
-//! | checksums that a local sender left unfinished | AF_XDP says nothing of them: see [`ChecksumRule`] |
-//! | VLAN tags that the card takes off | would be lost: that is turned off at the interface as long as the port is open |
+//! | place of the program | native (in the driver) if possible, otherwise generic (network stack) |
+//! | received frames | without a copy if the driver can, otherwise by one |
+//! | queues | one socket each; frames of other queues go to the kernel's network stack |
+//! | sent frames | by the first queue, which keeps their order |
+//! | another XDP program | stays: the port is not opened |
+//! | end of the process | the program is removed with it |
+//! | checksums a local sender left unfinished | not told by AF_XDP: see [`ChecksumRule`] |
+//! | VLAN tags that the card takes off | would be lost: turned off while the port is open |
 //!
-//! | module | what |
+//! | module | contents |
 //! | --- | --- |
-//! | `name` | what can be said of such a port |
+//! | `name` | the name of such a port, with its settings |
 //! | `program` | the program in the kernel |
 //! | `queue` | one queue's socket |
-//! | `frames` | one queue's frames, and who has which |
+//! | `frames` | one queue's frames and their owners |
 //! | `ring` | one of its rings |
 
 mod frames;
@@ -39,25 +39,25 @@ use crate::interface::{Interface, VLAN_OFF};
 use crate::packet::promiscuity;
 use crate::{Checksums, Counters, Link, OnReceive, OnTransmit, Port, PortError, Upgrade};
 
-/// What it takes to open such a port.
+/// The capabilities that such a port needs.
 const RIGHTS: &str = "cap_net_raw,cap_net_admin,cap_bpf";
 /// Bytes before the payload: Ethernet header and two VLAN tags.
 const HEADERS: usize = 14 + 2 * 4;
-/// Bytes before each frame that the kernel keeps: `XDP_PACKET_HEADROOM`.
+/// Bytes that the kernel reserves before each frame: `XDP_PACKET_HEADROOM`.
 const HEADROOM: usize = 256;
-/// Sizes of a chunk: the larger one is a page.
+/// Sizes of a chunk; the larger one is a page.
 const CHUNKS: [usize; 2] = [2048, 4096];
 
 /// An interface by AF_XDP.
 #[derive(Debug)]
 pub struct XdpPort {
-    /// Sockets end before the program does, which then finds none.
+    /// Dropped before the program, which then finds no sockets.
     queues: Vec<Queue>,
     _program: Program,
     interface: Interface,
     _promiscuous: OwnedFd,
     finishes: bool,
-    /// Which queue is asked next.
+    /// The last queue that was asked.
     turn: usize,
     counters: Counters,
     notes: Vec<String>,
@@ -67,7 +67,7 @@ impl XdpPort {
     /// Opens the interface.
     ///
     /// # Errors
-    /// When there is none, this process may not, another program has it, or its MTU is too large.
+    /// When it is missing, in use or not allowed, or its MTU is too large.
     pub fn open(settings: &XdpName) -> Result<Self, PortError> {
         let name = settings.interface.as_str();
         let mut interface = Interface::find(name)?;
@@ -239,14 +239,14 @@ impl Port for XdpPort {
     }
 }
 
-/// Whether this kernel has AF_XDP, and this process may load the program for it.
+/// Checks that this kernel has AF_XDP, and that this process may load the program for it.
 pub(crate) fn attempt() -> Result<(), (&'static str, Errno)> {
     queue::socket().map_err(|errno| ("a socket", errno))?;
     Program::load(1).map_err(|errno| ("a program", errno))?;
     Ok(())
 }
 
-/// Bytes of a chunk that holds every frame of this MTU.
+/// Returns the bytes of a chunk that holds every frame of this MTU.
 fn chunk(name: &str, mtu: usize) -> Result<usize, PortError> {
     let fits = CHUNKS.into_iter().find(|chunk| mtu + HEADERS + HEADROOM <= *chunk);
     fits.ok_or_else(|| {

@@ -1,4 +1,4 @@
-//! What can be said of an AF_XDP port: `eth0?queues=2&mode=copy&attach=native&checksum=leave`.
+//! The name of an AF_XDP port: `eth0?queues=2&mode=copy&attach=native&checksum=leave`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,34 +8,34 @@ use crate::name::{interface, number};
 /// Most queues of a port.
 const MOST_QUEUES: u32 = 64;
 
-/// An interface, and how it is to be opened.
+/// An interface, and the settings of its port.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct XdpName {
     /// Its name.
     pub interface: String,
-    /// Its first so many queues; all of them unless stated.
+    /// The number of its first queues to use; all unless stated.
     pub queues: Option<u32>,
-    /// How frames get to this process.
+    /// The way of frames to this process.
     pub mode: Mode,
-    /// Where the program runs that hands them over.
+    /// The place of the program that hands them over.
     pub attach: Attach,
-    /// What is done about checksums that a local sender left unfinished.
+    /// The rule for checksums that a local sender left unfinished.
     pub checksum: ChecksumRule,
 }
 
-/// How frames get to this process.
+/// The way of frames to this process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
-    /// Without a copy if the driver can, otherwise by one.
+    /// Without a copy if the driver can, otherwise by a copy.
     #[default]
     Auto,
     /// By a copy.
     Copy,
-    /// Without one.
+    /// Without a copy.
     ZeroCopy,
 }
 
-/// Where the program runs that hands frames over.
+/// The place of the program that hands frames over.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Attach {
     /// In the driver if it can, otherwise in the network stack.
@@ -47,15 +47,15 @@ pub enum Attach {
     Generic,
 }
 
-/// What is done about checksums that a local sender left unfinished, which AF_XDP says nothing of.
+/// The rule for checksums that a local sender left unfinished. AF_XDP doesn't report these.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ChecksumRule {
-    /// They are finished on a veth, where nobody else does it, and left on every other driver.
+    /// Finished on a veth, where nobody else does it, and left on every other driver.
     #[default]
     Auto,
-    /// A checksum that is exactly what such a sender leaves is finished, and counted.
+    /// A checksum that matches the value such a sender leaves is finished, and counted.
     Finish,
-    /// It is left, and counted.
+    /// Such a checksum is left, and counted.
     Leave,
 }
 
@@ -70,7 +70,7 @@ const RULES: [(&str, ChecksumRule); 3] = [
 ];
 
 impl XdpName {
-    /// An interface with nothing else said of it.
+    /// Creates the name of an interface with default settings.
     pub fn new(interface: &str) -> Self {
         Self {
             interface: interface.to_owned(),

@@ -1,6 +1,5 @@
 //! The program in the kernel that hands frames to this process: six instructions, loaded and
-//! attached by system calls. It is gone when the process is, because nothing but a file of the
-//! process holds it.
+//! attached by system calls. It ends with the process, because only a file of the process holds it.
 #![expect(unsafe_code, reason = "calls `bpf`, for which no library is at hand")]
 
 use std::ffi::c_long;
@@ -22,15 +21,15 @@ const MAP_OF_SOCKETS: u32 = 17;
 const PROGRAM_XDP: u32 = 6;
 const ATTACH_XDP: u32 = 37;
 const REDIRECT_MAP: i32 = 51;
-/// `XDP_PASS`: what no socket is there for goes to the network stack.
+/// `XDP_PASS`: a frame without a socket goes to the network stack.
 const PASS: i32 = 2;
-/// Where `struct xdp_md` has the queue's number.
+/// The queue number's place in `struct xdp_md`.
 const QUEUE: i16 = 16;
 /// `XDP_FLAGS_SKB_MODE`.
 const GENERIC: u32 = 2;
 /// `XDP_FLAGS_DRV_MODE`.
 const NATIVE: u32 = 4;
-/// How long a program of a process that has just ended may still be there.
+/// How long the program of a process that has just ended may remain.
 const LINGERS: Duration = Duration::from_millis(400);
 
 /// `struct bpf_insn`.
@@ -51,7 +50,7 @@ const fn instruction(code: u8, to: u8, from: u8, offset: i16, value: i32) -> Ins
 const fn instructions(sockets: i32) -> [Instruction; 6] {
     [
         instruction(0x61, 2, 1, QUEUE, 0),
-        // Two words: a map, by its file.
+        // Two words: a map, given by its file.
         instruction(0x18, 1, 1, 0, sockets),
         instruction(0, 0, 0, 0, 0),
         instruction(0xb7, 3, 0, 0, PASS),
@@ -102,7 +101,7 @@ struct LinkCreate {
     flags: u32,
 }
 
-/// Where it runs.
+/// The place where the program runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
     /// In the driver.
@@ -111,17 +110,17 @@ pub(super) enum Place {
     Generic,
 }
 
-/// The program, and the sockets that it knows.
+/// The program, and its map of sockets.
 #[derive(Debug)]
 pub(super) struct Program {
     sockets: OwnedFd,
     code: OwnedFd,
-    /// Holds it at the interface.
+    /// Keeps it attached to the interface.
     link: Option<OwnedFd>,
 }
 
 impl Program {
-    /// Loads one for so many queues, attached to nothing.
+    /// Loads a program for so many queues, not attached yet.
     pub(super) fn load(queues: u32) -> Result<Self, Errno> {
         let map = MapCreate {
             kind: MAP_OF_SOCKETS,
@@ -153,7 +152,7 @@ impl Program {
         Ok(Self { sockets, code, link: None })
     }
 
-    /// Lets it run at an interface.
+    /// Attaches the program to an interface.
     pub(super) fn attach(&mut self, interface: u32, place: Place) -> Result<(), Errno> {
         let flags = if place == Place::Native { NATIVE } else { GENERIC };
         let program = self.code.as_raw_fd().cast_unsigned();
@@ -171,7 +170,7 @@ impl Program {
         }
     }
 
-    /// Frames of this queue go to this socket from now on.
+    /// Directs frames of this queue to this socket from now on.
     pub(super) fn hand_to(&self, queue: u32, socket: impl AsFd) -> Result<(), Errno> {
         let (key, value) = (queue, socket.as_fd().as_raw_fd());
         let update = MapUpdate {
@@ -185,17 +184,17 @@ impl Program {
     }
 }
 
-/// `T` is one of the structures above, which begin as the kernel's `union bpf_attr` does for the
-/// command, and what they point to lives until the call is over.
+/// Calls `bpf`. `T` is one of the structures above, which begin as the kernel's `union bpf_attr`
+/// does for the command; the memory that they point to lives until the call is over.
 fn bpf<T>(command: c_long, attributes: &T) -> Result<i32, Errno> {
     let (place, bytes) = (std::ptr::from_ref(attributes), size_of::<T>());
-    // SAFETY: the kernel reads `bytes` bytes there, and what they point to; for these commands it
-    // writes nothing.
+    // SAFETY: the kernel reads `bytes` bytes there, and the memory that they point to; for these
+    // commands it writes nothing.
     let done = unsafe { libc::syscall(libc::SYS_bpf, command, place, bytes) };
     i32::try_from(done).ok().filter(|number| *number >= 0).ok_or_else(last)
 }
 
-/// The file that such a call made.
+/// Takes the file that such a call made.
 fn file(number: i32) -> OwnedFd {
     // SAFETY: the kernel gave this number to this process just now, closed on `exec`, and nobody
     // else knows it.

@@ -25,13 +25,12 @@ use crate::mapping::Mapping;
 
 /// Entries of the rings for frames that came and for frames that leave.
 const RING: u32 = 2048;
-/// How long a socket of a process that has just ended may still be there: its end is put off by the
-/// kernel.
+/// How long the socket of a process that has just ended may remain: the kernel defers its end.
 const LINGERS: Duration = Duration::from_secs(1);
-/// Calls in a row that have the kernel send: it takes 32 frames a time when it copies them.
+/// Calls in a row that make the kernel send: in copy mode, it takes 32 frames per call.
 const KICKS: u32 = RING / 32 + 8;
 
-/// A socket, and what it shares with the kernel.
+/// A socket, and the memory that it shares with the kernel.
 #[derive(Debug)]
 pub(super) struct Queue {
     socket: OwnedFd,
@@ -40,7 +39,7 @@ pub(super) struct Queue {
 }
 
 impl Queue {
-    /// Binds to a queue of an interface; what was asked for when the kernel said no.
+    /// Binds to a queue of an interface. An error names the step that the kernel refused.
     pub(super) fn open(
         interface: u32,
         queue: u32,
@@ -72,17 +71,17 @@ impl Queue {
         self.frames.take(each)
     }
 
-    /// After a burst: the kernel gets its chunks back, and is called if it waits for that.
+    /// Ends a burst: the kernel gets its chunks back, and is called if it waits for them.
     pub(super) fn settle(&self) {
         self.frames.settle();
         if self.frames.fill.needs_wakeup() {
-            // That it has nothing to tell is what is expected.
+            // The call only wakes the kernel; it returns no data.
             let _called = recv(&self.socket, &mut [0_u8; 0][..], RecvFlags::DONTWAIT);
         }
     }
 
-    /// Has the kernel send what was placed, and takes chunks back; how many entries made no sense.
-    /// An error says that the link is down, or the interface gone.
+    /// Makes the kernel send the placed frames, and takes chunks back. Returns the number of
+    /// invalid entries. An error tells that the link is down, or the interface gone.
     pub(super) fn send(&mut self) -> Result<u64, Errno> {
         self.frames.transmit.publish();
         let mut damaged = self.frames.reclaim();
@@ -99,7 +98,7 @@ impl Queue {
         Ok(damaged)
     }
 
-    /// Frames that the kernel dropped so far, before they came.
+    /// Returns the number of frames that the kernel dropped so far.
     pub(super) fn dropped(&self) -> u64 {
         let told = xdp_statistics(&self.socket);
         told.map_or(0, |told| told.rx_dropped + told.rx_ring_full.unwrap_or_default())
@@ -112,7 +111,7 @@ impl AsFd for Queue {
     }
 }
 
-/// A socket that is bound to nothing.
+/// Opens an unbound socket.
 pub(super) fn socket() -> Result<OwnedFd, Errno> {
     socket_with(AddressFamily::XDP, SocketType::RAW, SocketFlags::CLOEXEC, None)
 }
@@ -147,7 +146,7 @@ fn ring<const BYTES: usize>(
 fn bind_to(socket: &OwnedFd, interface: u32, queue: u32, mode: Mode) -> Result<(), Errno> {
     let flags = SocketAddrXdpFlags::XDP_USE_NEED_WAKEUP
         | match mode {
-            // The kernel tries the one, and then the other.
+            // The kernel tries zero copy, and then a copy.
             Mode::Auto => SocketAddrXdpFlags::empty(),
             Mode::Copy => SocketAddrXdpFlags::XDP_COPY,
             Mode::ZeroCopy => SocketAddrXdpFlags::XDP_ZEROCOPY,

@@ -1,5 +1,5 @@
 //! One of the four rings between the kernel and a socket: entries of fixed size, written at one end
-//! and read at the other. Indices run on and wrap at 2³².
+//! and read at the other. Indices grow and wrap at 2³².
 #![expect(unsafe_code, reason = "reads and writes entries that the indices say are this process's")]
 
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -11,7 +11,7 @@ use crate::mapping::Mapping;
 /// `XDP_RING_NEED_WAKEUP`.
 const NEEDS_WAKEUP: u32 = 1;
 
-/// This process's end of a ring, whose entries have `BYTES` bytes each.
+/// This process's end of a ring with entries of `BYTES` bytes each.
 #[derive(Debug)]
 pub(super) struct Ring<const BYTES: usize> {
     memory: Mapping,
@@ -19,14 +19,14 @@ pub(super) struct Ring<const BYTES: usize> {
     consumer: usize,
     flags: Option<usize>,
     entries: usize,
-    /// Entries, a power of two.
+    /// The number of entries, a power of two.
     size: u32,
     /// This end's index.
     own: u32,
 }
 
 impl<const BYTES: usize> Ring<BYTES> {
-    /// Nothing when the places that the kernel named are outside.
+    /// Creates a ring; none if the kernel's offsets lie outside the memory.
     pub(super) fn new(memory: Mapping, offsets: &XdpRingOffset, size: u32) -> Option<Self> {
         let place = |offset: u64| usize::try_from(offset).ok();
         let ring = Self {
@@ -46,7 +46,7 @@ impl<const BYTES: usize> Ring<BYTES> {
         inside.then_some(ring)
     }
 
-    /// Bytes of the mapping that such a ring lies in.
+    /// Returns the bytes of the mapping of such a ring.
     pub(super) const fn bytes(offsets: &XdpRingOffset, size: u32) -> usize {
         offsets.desc as usize + size as usize * BYTES
     }
@@ -55,17 +55,17 @@ impl<const BYTES: usize> Ring<BYTES> {
         self.memory.word(place).map_or(0, |word: &AtomicU32| word.load(Ordering::Acquire))
     }
 
-    /// Entries that may be written: the kernel has read what stood there.
+    /// Returns the number of entries that may be written: the kernel has read the old ones.
     pub(super) fn room(&self) -> u32 {
         self.size - self.own.wrapping_sub(self.word(self.consumer)).min(self.size)
     }
 
-    /// Entries that the kernel wrote and that were not read yet.
+    /// Returns the number of entries from the kernel that were not read yet.
     pub(super) fn waiting(&self) -> u32 {
         self.word(self.producer).wrapping_sub(self.own).min(self.size)
     }
 
-    /// Entries that this process published and that the kernel has not read yet.
+    /// Returns the number of published entries that the kernel has not read yet.
     pub(super) fn unread(&self) -> u32 {
         self.word(self.producer).wrapping_sub(self.word(self.consumer)).min(self.size)
     }
@@ -84,7 +84,7 @@ impl<const BYTES: usize> Ring<BYTES> {
         true
     }
 
-    /// Reads the next entry. It is the kernel's again after [`release`](Self::release).
+    /// Reads the next entry. The kernel gets it back by [`release`](Self::release).
     pub(super) fn read(&mut self) -> Option<[u8; BYTES]> {
         if self.waiting() == 0 {
             return None;
@@ -96,17 +96,17 @@ impl<const BYTES: usize> Ring<BYTES> {
         entry
     }
 
-    /// Lets the kernel see what was written.
+    /// Shows the written entries to the kernel.
     pub(super) fn publish(&self) {
         self.set(self.producer);
     }
 
-    /// Gives the kernel back what was read.
+    /// Gives the read entries back to the kernel.
     pub(super) fn release(&self) {
         self.set(self.consumer);
     }
 
-    /// Whether the kernel is to be called, as it doesn't look by itself.
+    /// Whether the kernel must be called, as it doesn't look by itself.
     pub(super) fn needs_wakeup(&self) -> bool {
         self.flags.is_none_or(|place| self.word(place) & NEEDS_WAKEUP != 0)
     }
@@ -121,7 +121,7 @@ impl<const BYTES: usize> Ring<BYTES> {
         }
     }
 
-    /// What the kernel would write, for tests.
+    /// Writes entries as the kernel would.
     #[cfg(test)]
     pub(super) fn kernel_writes(&mut self, entries: &[[u8; BYTES]], producer: u32) {
         for (number, entry) in entries.iter().enumerate() {
@@ -133,7 +133,7 @@ impl<const BYTES: usize> Ring<BYTES> {
         self.memory.word(self.producer).unwrap().store(producer, Ordering::Release);
     }
 
-    /// What the kernel would read, for tests.
+    /// Reads entries as the kernel would.
     #[cfg(test)]
     pub(super) fn kernel_reads(&mut self) -> Vec<[u8; BYTES]> {
         let (from, to) = (self.word(self.consumer), self.word(self.producer));
@@ -199,7 +199,7 @@ mod tests {
             prop_assert_eq!(written, read);
         }
 
-        /// Whatever the other end's index says, no more is read than the ring holds.
+        /// For any index of the other end, no more is read than the ring holds.
         #[test]
         fn any_index_is_taken(producer: u32) {
             let mut ring = in_memory::<16>(8);

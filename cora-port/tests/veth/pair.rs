@@ -1,4 +1,4 @@
-//! Two network namespaces with a veth between them. Gone when dropped.
+//! Two network namespaces with a veth between them, removed when dropped.
 
 use std::io::Write as _;
 
@@ -11,17 +11,17 @@ use cora_traffic::namespace::Namespace;
 pub(crate) struct Pair([Namespace; 2]);
 
 impl Pair {
-    /// Nothing, and a line that says why, where the machine gives none.
+    /// Makes a pair. If the machine allows none, prints a line with the reason.
     pub(crate) fn new(label: &str) -> Option<Self> {
         Self::with_queues(label, 1)
     }
 
-    /// The same, with so many queues in each direction.
+    /// Makes a pair with so many queues in each direction.
     pub(crate) fn with_queues(label: &str, queues: usize) -> Option<Self> {
         let a = match Namespace::create(&format!("port-{label}-a")) {
             Ok(a) => a,
             Err(why) => {
-                // Past what a test's harness holds back.
+                // Written directly, because the test harness would hold back `eprintln!`.
                 let _told = writeln!(std::io::stderr(), "SKIPPED {label}: {why}");
                 return None;
             }
@@ -33,7 +33,7 @@ impl Pair {
         let pair = Self([a, Namespace::create(&format!("port-{label}-b"))?]);
         let [a, b] = &pair.0;
         for space in [a, b] {
-            // Nobody else is to talk here.
+            // IPv6 would send frames of its own.
             space.set("ipv6/conf/default/disable_ipv6", "1")?;
         }
         let each = format!("numrxqueues {queues} numtxqueues {queues}");
@@ -43,18 +43,18 @@ impl Pair {
         Ok(pair)
     }
 
-    /// Runs `ip` in one of them.
+    /// Runs `ip` in one namespace.
     pub(crate) fn ip(&self, end: usize, words: &str) -> Result<(), TrafficError> {
         self.0[end].ip(words)
     }
 
-    /// Opens a port in one of them.
+    /// Opens a port in one namespace.
     pub(crate) fn open(&self, end: usize, name: &str) -> Result<Box<dyn Port>, PortError> {
         let name = name.parse().expect("a name of a port");
         self.within(end, move || open(&name))
     }
 
-    /// Does something in one of them, on a thread of its own.
+    /// Runs `work` in one namespace, on its own thread.
     pub(crate) fn within<T: Send + 'static>(
         &self,
         end: usize,

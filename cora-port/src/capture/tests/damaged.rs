@@ -1,5 +1,5 @@
-//! Captures that are cut short, contradict themselves, or are something else: an error with a place
-//! and a cause, never a panic, never silence.
+//! Captures that are cut, contradict themselves, or have another format: an error with a place and
+//! a cause, never a panic, never silence.
 
 use proptest::prelude::*;
 
@@ -23,8 +23,8 @@ fn something_else_is_refused() {
     assert_eq!(fault(&version), (0, Fault::Version { major: 3, minor: 4 }));
 }
 
-/// Every place where a capture may end: whole after a header, a record or a block, else an error
-/// that names the beginning of what is cut.
+/// Cuts a capture at every byte: it is whole after a header, a record or a block. Elsewhere the
+/// error names the beginning of the cut part.
 fn every_cut(capture: &[u8], whole: &[usize]) {
     let frames = read(capture);
     for end in 0..=capture.len() {
@@ -35,7 +35,7 @@ fn every_cut(capture: &[u8], whole: &[usize]) {
             continue;
         }
         let begun = whole.iter().filter(|whole| **whole < end).max().map_or(0, |whole| *whole);
-        // What is cut behind a first header is the capture's end, whatever it is.
+        // A cut behind the first header is an error of the capture's end.
         let (offset, fault) = match error {
             Some(CaptureError::AtEnd { offset, fault }) if begun > 0 => (offset, fault),
             Some(CaptureError::Corrupt { offset, fault }) if begun == 0 => (offset, fault),
@@ -94,7 +94,7 @@ fn a_record_that_claims_too_much() {
     );
 }
 
-/// A section with one interface, and then `block`; the fault's place is that block's.
+/// Makes a section with one interface, and then `block`; the fault must be at that block.
 fn fault_of(block: impl FnOnce(Make) -> Make) -> Fault {
     let capture = Make::new(Little).section(Little).interface(1, 0, &[]);
     let begin = capture.bytes.len() as u64;
@@ -169,8 +169,8 @@ fn a_source_that_fails_is_told_from_one_that_ends() {
     assert_eq!(error.to_string(), "reading the capture failed at byte 44: the disk is gone");
 }
 
-/// Reads to the end, checking what every frame must be. A capture of `n` bytes has at most `n`
-/// frames, so more is a hang.
+/// Reads to the end, and checks every frame. A capture of `n` bytes has at most `n` frames, so more
+/// is a hang.
 fn survive(capture: &[u8]) {
     let Ok(mut reader) = Reader::new(capture) else { return };
     for _ in 0..=capture.len() {

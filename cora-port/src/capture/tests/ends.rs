@@ -1,11 +1,11 @@
-//! Captures that end badly: what is wrong at the end is told from what is wrong amid frames.
+//! Captures with a bad end: a fault at the end differs from a fault amid frames.
 
 use super::make::Make;
 use super::read_until_error;
 use crate::capture::input::Order::Little;
 use crate::capture::{AHEAD, CaptureError, MAX_BLOCK};
 
-/// How many frames are read, and whether the error is one of the end.
+/// Returns the number of frames, and whether the error is one of the end.
 fn ends(capture: &[u8]) -> (usize, bool) {
     let (frames, error) = read_until_error(capture);
     match error.expect("an error") {
@@ -28,7 +28,7 @@ fn pcapng(frames: u64) -> Make {
     (0..frames).fold(capture, |capture, number| capture.enhanced(0, number, b"a frame", 7))
 }
 
-/// Frames that were read ahead are given, however many there are behind the last one that was.
+/// Frames that were read ahead are returned before the error, for any number of them.
 #[test]
 fn all_frames_before_a_bad_end_are_given() {
     for frames in [0, 1, AHEAD as u32, AHEAD as u32 + 1, 100] {
@@ -44,7 +44,7 @@ fn rubbish_at_the_end_is_of_the_end() {
     let rubbish = [0xee; 40];
     assert_eq!(ends(&pcap(9).bytes(&rubbish).bytes), (9, true));
     assert_eq!(ends(&pcapng(9).bytes(&rubbish).bytes), (9, true));
-    // A packet at an interface that is not there, and a block with two lengths.
+    // A packet at a missing interface, and a block with two lengths.
     assert_eq!(ends(&pcapng(9).enhanced(7, 1, b"a frame", 7).bytes), (9, true));
     assert_eq!(ends(&pcapng(9).u32(77).u32(16).u32(0).u32(20).bytes), (9, true));
     assert_eq!(ends(&pcapng(9).u32(6).u32(8).u32(0).u32(0).bytes), (9, true));

@@ -10,7 +10,7 @@ use crate::capture::{DESTINATION, Fault, LinkTypes, MAX_FRAME, Reader, SOURCE};
 const V4: &[u8] = &[0x45, 0, 0, 20, 1, 2, 3, 4, 64, 17];
 const V6: &[u8] = &[0x60, 0, 0, 0, 0, 0, 59, 64, 1, 2];
 
-/// Bytes and original lengths of a capture's frames, with headers made up.
+/// Returns bytes and original lengths of a capture's frames, with made-up headers.
 fn made(capture: &[u8]) -> Vec<(Vec<u8>, u32)> {
     let mut reader = Reader::of(capture, LinkTypes::MadeUp).expect("a capture");
     let mut frames = Vec::new();
@@ -30,7 +30,7 @@ fn default(kind: u16, packet: &[u8]) -> Vec<u8> {
     ethernet(DESTINATION, SOURCE, kind, packet)
 }
 
-/// What one record of this link type becomes, in a pcap and in a pcapng of either order.
+/// Reads one record of this link type, in a pcap and in a pcapng of either order.
 fn one(link: u16, frame: &[u8], original: u32) -> (Vec<u8>, u32) {
     let mut found = Vec::new();
     for order in [Little, Big] {
@@ -95,10 +95,10 @@ fn cooked_packets_keep_the_senders_address_and_their_type() {
         assert_eq!(one(link, &frame(4, 6, 0x8100), length), (tagged, 24));
         let to_all = ethernet([0xff; 6], address, 0x0806, V4);
         assert_eq!(one(link, &frame(1, 6, 0x0806), length + 1000), (to_all, 1024));
-        // Of a loopback interface, or none of Ethernet's: no address.
+        // A loopback interface, or a length that is not Ethernet's: no address.
         assert_eq!(one(link, &frame(0, 0, 0x86dd), length), (default(0x86dd, V4), 24));
         assert_eq!(one(link, &frame(0, 8, 0x86dd), length), (default(0x86dd, V4), 24));
-        // Without a type (LLC), the length stands there.
+        // Without a type (LLC), the field is the length.
         let llc = ethernet(DESTINATION, address, 10, V4);
         assert_eq!(one(link, &frame(0, 6, 4), length), (llc, 24));
     }
@@ -110,7 +110,7 @@ fn check_sequences_are_taken_off_where_the_capture_says_that_they_are_there() {
     let check = |captured: usize, original: u32| {
         let mut found = Vec::new();
         for order in [Little, Big] {
-            // The bit, and two words.
+            // The flag bit, and a length of two words.
             let pcap = Make::pcap(order, 0xa1b2_c3d4, 0x2400_0001);
             found.extend(read(&pcap.record(0, 1, &frame[..captured], original).bytes));
             for length in [4, 32] {
@@ -127,7 +127,7 @@ fn check_sequences_are_taken_off_where_the_capture_says_that_they_are_there() {
     assert_eq!(check(64, 1504), (frame.clone(), 1500), "cut before its check sequence");
     assert_eq!(check(62, 64), (frame[..60].to_vec(), 60), "cut within it");
     assert_eq!(check(2, 2), (Vec::new(), 0));
-    // None is said, or none is there.
+    // No check sequence is told, or its length is 0.
     for link in [1, 0x0400_0001, 0x2000_0001] {
         let pcap = Make::pcap(Little, 0xa1b2_c3d4, link).record(0, 1, &frame, 64);
         assert_eq!(read(&pcap.bytes)[0].bytes, frame, "{link:#x}");

@@ -2,7 +2,7 @@
 
 use crate::capture::input::Order;
 
-/// A capture in the making.
+/// A builder of a capture.
 pub(super) struct Make {
     order: Order,
     pub(super) bytes: Vec<u8>,
@@ -48,31 +48,31 @@ impl Make {
         self
     }
 
-    /// A pcap's file header, of Ethernet unless `link` says otherwise.
+    /// Adds a pcap's file header.
     pub(super) fn pcap(order: Order, magic: u32, link: u32) -> Self {
         Self::new(order).u32(magic).u16(2).u16(4).u64(0).u32(65_535).u32(link)
     }
 
-    /// A pcap's record.
+    /// Adds a pcap's record.
     pub(super) fn record(self, seconds: u32, fraction: u32, frame: &[u8], original: u32) -> Self {
         let len = frame.len() as u32;
         self.u32(seconds).u32(fraction).u32(len).u32(original).bytes(frame)
     }
 
-    /// A pcapng block around a body.
+    /// Adds a pcapng block around a body.
     pub(super) fn block(self, kind: u32, body: impl FnOnce(Self) -> Self) -> Self {
         let body = body(Self::new(self.order)).pad().bytes;
         let len = body.len() as u32 + 12;
         self.u32(kind).u32(len).bytes(&body).u32(len)
     }
 
-    /// A section header, which may begin another order.
+    /// Adds a section header, which may begin another order.
     pub(super) fn section(mut self, order: Order) -> Self {
         self.order = order;
         self.block(0x0a0d_0d0a, |body| body.u32(0x1a2b_3c4d).u16(1).u16(0).u64(u64::MAX))
     }
 
-    /// An interface description.
+    /// Adds an interface description.
     pub(super) fn interface(self, link: u16, snap: u32, options: &[(u16, &[u8])]) -> Self {
         self.block(1, |body| {
             let mut body = body.u16(link).u16(0).u32(snap);
@@ -83,7 +83,7 @@ impl Make {
         })
     }
 
-    /// An enhanced packet, with a comment behind it.
+    /// Adds an enhanced packet, with a comment behind it.
     pub(super) fn enhanced(self, interface: u32, ticks: u64, frame: &[u8], original: u32) -> Self {
         self.block(6, |body| {
             let body = body.u32(interface).u32((ticks >> 32) as u32).u32(ticks as u32);
@@ -92,12 +92,12 @@ impl Make {
         })
     }
 
-    /// A simple packet; `frame` is what was captured.
+    /// Adds a simple packet; `frame` has its captured bytes.
     pub(super) fn simple(self, frame: &[u8], original: u32) -> Self {
         self.block(3, |body| body.u32(original).bytes(frame))
     }
 
-    /// An obsolete packet.
+    /// Adds an obsolete packet.
     pub(super) fn obsolete(self, interface: u16, ticks: u64, frame: &[u8], original: u32) -> Self {
         self.block(2, |body| {
             let body = body.u16(interface).u16(0).u32((ticks >> 32) as u32).u32(ticks as u32);
@@ -106,7 +106,7 @@ impl Make {
     }
 }
 
-/// A small pcapng with every kind of block.
+/// Makes a small pcapng with every kind of block.
 pub(super) fn everything(order: Order) -> Vec<u8> {
     let negative = match order {
         Order::Little => (-10_i64).to_le_bytes(),

@@ -1,4 +1,4 @@
-//! Hand-made captures of every variant, and what the reader makes of them.
+//! Hand-made captures of every variant, read by the reader.
 
 mod damaged;
 mod ends;
@@ -11,7 +11,7 @@ use std::io::Read;
 
 use super::{CaptureError, Fault, Reader};
 
-/// A frame, as the tests look at it.
+/// The fields of a frame that the tests check.
 #[derive(Debug, PartialEq, Eq)]
 struct Seen {
     time: u64,
@@ -20,19 +20,19 @@ struct Seen {
     original_len: u32,
 }
 
-/// All frames of a capture that should be whole.
+/// Reads all frames of a capture that should be whole.
 fn read(capture: &[u8]) -> Vec<Seen> {
     let (frames, error) = read_until_error(capture);
     assert!(error.is_none(), "{}", error.expect("there is one"));
     frames
 }
 
-/// Frames up to the first error, and it.
+/// Reads the frames up to the first error, and the error.
 fn read_until_error(capture: &[u8]) -> (Vec<Seen>, Option<CaptureError>) {
     read_from(capture)
 }
 
-/// Likewise from any stream.
+/// Reads them from any stream.
 fn read_from(capture: impl Read) -> (Vec<Seen>, Option<CaptureError>) {
     let mut frames = Vec::new();
     let mut reader = match Reader::new(capture) {
@@ -53,7 +53,7 @@ fn read_from(capture: impl Read) -> (Vec<Seen>, Option<CaptureError>) {
     }
 }
 
-/// The error of a damaged capture: where, and what.
+/// Returns the place and the fault of a damaged capture.
 fn fault(capture: &[u8]) -> (u64, Fault) {
     match read_until_error(capture).1 {
         Some(CaptureError::Corrupt { offset, fault } | CaptureError::AtEnd { offset, fault }) => {

@@ -34,7 +34,7 @@ fn read(packed: &[u8]) -> (Vec<Seen>, Option<CaptureError>) {
     }
 }
 
-/// A capture of more than a window, which does not pack to nothing.
+/// Makes a capture longer than a window, which does not pack to almost nothing.
 fn long() -> Vec<u8> {
     let mut capture = Make::pcap(Little, 0xa1b2_3c4d, 1);
     let mut chance = 1_u32;
@@ -71,7 +71,7 @@ fn streams_in_a_row_are_one() {
     for (name, pack) in PACKS {
         let mut stream = pack(first);
         if name == "zstd" {
-            // A frame that is to be skipped, as `pzstd` writes them.
+            // A skippable frame, as `pzstd` writes them.
             stream.extend([0x50, 0x2a, 0x4d, 0x18, 4, 0, 0, 0, 1, 2, 3, 4]);
         }
         stream.extend(pack(second));
@@ -80,7 +80,7 @@ fn streams_in_a_row_are_one() {
     }
 }
 
-/// All that is whole is given, and then an error of the capture's end, wherever the stream is cut.
+/// Wherever the stream is cut, all whole frames come, and then an error of the capture's end.
 #[test]
 fn a_stream_that_is_cut_gives_what_is_whole() {
     let capture = long();
@@ -93,7 +93,7 @@ fn a_stream_that_is_cut_gives_what_is_whole() {
             assert!(frames[..] == whole[..frames.len()], "{name} cut at {end}");
             most = most.max(frames.len());
             let Some(CaptureError::AtEnd { fault, .. }) = error else {
-                // So early that there is no capture.
+                // The cut is too early for a capture.
                 assert!(frames.is_empty() && error.is_some(), "{name} cut at {end}: {error:?}");
                 continue;
             };
@@ -116,7 +116,7 @@ fn a_stream_that_is_damaged_is_an_error() {
         let told = error.expect("an error").to_string();
         assert!(told.contains("byte"), "{name}: {told}");
     }
-    // A checksum that is wrong says that something is, somewhere.
+    // A wrong checksum is an error.
     let mut stream = gzip(&capture);
     let at = stream.len() - 6;
     stream[at] ^= 1;
@@ -139,7 +139,7 @@ proptest! {
     ) {
         let mut stream = PACKS[which].1(&everything(Little));
         for (place, byte) in changes {
-            // Past the magic number.
+            // Keep the magic number.
             let place = 4 + place.index(stream.len() - 4);
             stream[place] = byte;
         }

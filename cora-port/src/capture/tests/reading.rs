@@ -47,7 +47,7 @@ fn pcapng_of_every_block_in_both_orders() {
     }
 }
 
-/// How many interfaces each frame's section had when its first frame came.
+/// Returns each frame's number of interfaces, as of its section's first frame.
 fn interfaces(capture: &[u8]) -> Vec<u32> {
     let mut reader = Reader::new(capture).expect("a pcapng");
     let mut counts = Vec::new();
@@ -112,7 +112,7 @@ fn other_link_layers_are_refused_by_name() {
         assert_eq!((offset, &fault_), (0, &Fault::LinkType { link }));
         assert!(fault_.to_string().contains(told), "{fault_}");
     }
-    // In a pcapng only when a packet comes from there.
+    // In a pcapng, the link type matters only for interfaces with packets.
     let capture = Make::new(Big).section(Big).interface(127, 0, &[]).interface(1, 0, &[]);
     let capture = capture.enhanced(1, 0, b"fine", 4);
     assert_eq!(read(&capture.bytes).len(), 1);
@@ -135,7 +135,7 @@ fn frames_longer_than_the_window_are_read_whole() {
     }
 }
 
-/// A source that hands out a byte at a time, and is interrupted in between.
+/// A source of one byte at a time, with interruptions.
 struct Trickle<'a>(&'a [u8], bool);
 
 impl std::io::Read for Trickle<'_> {
