@@ -20,11 +20,12 @@ use crate::ingress::clock::Clock;
 use crate::memory::map;
 use crate::memory::pages::Pages;
 use crate::memory::supply::Supply;
+use crate::node::beating::Beating;
 use crate::node::catch_up::catch_up;
 use crate::node::control_loop::{ControlLoop, Controllers, NamedController};
 use crate::node::direct;
 use crate::node::half::{half, region_layout};
-use crate::node::host_page::{self, Beating, HostPage};
+use crate::node::host_page::{self, HostPage};
 use crate::node::received::Wanted;
 use crate::node::worker::Worker;
 use crate::observe::account::{Account, write_piece};
@@ -378,14 +379,23 @@ fn account<A: App>(worker: &mut Worker<A>) -> Account {
     let Worker { half, received, .. } = worker;
     let nic = received.account.take();
     let (nic_report, nic_outcomes) = nic.map(|nic| (nic.report, nic.outcomes)).unzip();
+    let at_nic = &received.entries;
+    let mut account = account_of(half, now, |state| at_nic.get(&state).copied());
+    account.sides.nic = nic_report.map(Side::from).unwrap_or_default();
+    account.nic_outcomes = nic_outcomes;
+    account
+}
+
+/// The results of a host half, with the entries that another side holds of a state.
+pub(crate) fn account_of<A: App>(
+    half: &mut HostHalf<A>,
+    now: u64,
+    elsewhere: impl Fn(u16) -> Option<u64>,
+) -> Account {
     let mut outcomes = BTreeMap::new();
     half.engine().outcomes.each(&mut |name, count| {
         outcomes.insert(name.to_owned(), count);
     });
-    let sides = Sides {
-        nic: nic_report.map(Side::from).unwrap_or_default(),
-        host: Side::from(half.counts()),
-    };
     let kept = half.reclaimed();
     let recovery = Recovery {
         flows: kept.flows,
@@ -397,13 +407,13 @@ fn account<A: App>(worker: &mut Worker<A>) -> Account {
         uncopied: half.uncopied(),
         dropped: kept.dropped,
     };
-    let at_nic = &received.entries;
-    let tables = tables(half.engine().app(), now, |state| at_nic.get(&state).copied());
-    Account { outcomes, nic_outcomes, sides, tables, recovery, now, ..Account::default() }
+    let sides = Sides { host: Side::from(half.counts()), ..Sides::default() };
+    let tables = tables(half.engine().app(), now, elsewhere);
+    Account { outcomes, sides, tables, recovery, now, ..Account::default() }
 }
 
 /// The fill level of each table, with the entries that another side holds of a state.
-pub(crate) fn tables<A: App>(
+fn tables<A: App>(
     app: &mut A,
     now: u64,
     elsewhere: impl Fn(u16) -> Option<u64>,

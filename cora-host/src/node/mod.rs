@@ -3,6 +3,7 @@
 //! | module | contents |
 //! | --- | --- |
 //! | `back` | the host's channel to the NIC, with its queue |
+//! | `beating` | a store of replicas that shows that its host lives |
 //! | `catch_up` | records that a dead host left unread |
 //! | `control_loop` | the controller of a pair, and the execution of its decisions |
 //! | `direct` | egress to the wire without a NIC |
@@ -14,6 +15,7 @@
 //! | `worker` | the host's half of the protocol, on its rings |
 
 pub(crate) mod back;
+mod beating;
 mod catch_up;
 pub(crate) mod control_loop;
 pub(crate) mod direct;

@@ -16,6 +16,7 @@ use crate::RunError;
 use crate::ingress::versions::{Arriving, most_told};
 use crate::node::back::{Back, taken};
 use crate::observe::account::Piece;
+use crate::observe::state::import;
 
 /// Limit of outcome names that a NIC may send, and of the bytes of each: no program has more.
 const MOST_NAMES: usize = 256;
@@ -157,20 +158,14 @@ impl<A: App> Received<A> {
         piece: &[u8],
         now: u64,
     ) -> Result<(), ProtocolError> {
-        let number = usize::from(state);
-        if number >= A::STATES {
-            return Err(ProtocolError::BadPiece(state));
-        }
-        let home = app.described(number);
         let mut entries = 0;
-        home.import(piece, now, &mut |_, _| entries += 1)
-            .map_err(|_| ProtocolError::BadPiece(state))?;
-        if home.kind() != state::Kind::Keyed {
+        let kind = import(app, state, piece, now, &mut |_, _| entries += 1)?;
+        if kind != state::Kind::Keyed {
             return Ok(());
         }
         *self.entries.entry(state).or_default() += entries;
         let Wanted { all, recorded } = self.wanted;
-        if all || recorded && A::RECORDED.contains(&number) {
+        if all || recorded && A::RECORDED.contains(&state.into()) {
             self.left.push((state, piece.to_vec()));
         }
         Ok(())

@@ -6,8 +6,9 @@
 //! | `ipfix` | records of ended entries, to a file or a collector |
 //! | `print` | text on standard output and standard error |
 //! | `progress` | progress of a run, for a user at a terminal |
-//! | `report` | the report of a run: table and JSON |
+//! | `report` | the report of a run, as JSON |
 //! | `state` | the final state, in canonical order |
+//! | `text` | the report of a run, as a table |
 
 pub(crate) mod account;
 pub(crate) mod ipfix;
@@ -15,3 +16,4 @@ pub(crate) mod print;
 pub(crate) mod progress;
 pub(crate) mod report;
 pub(crate) mod state;
+mod text;

@@ -1,7 +1,7 @@
-//! The report of a run: a table for people, a JSON object for scripts.
+//! The report of a run, and its form for scripts: a JSON object. [`text`](crate::observe::text) has
+//! the table for people.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::ops::AddAssign;
 
 use cora_control::Drift;
@@ -48,7 +48,7 @@ pub struct Filled {
 
 impl Filled {
     /// Whether new entries may soon find no place.
-    const fn is_nearly_full(self) -> bool {
+    pub(super) const fn is_nearly_full(self) -> bool {
         self.entries * 10 >= self.capacity * 9
     }
 }
@@ -113,7 +113,7 @@ impl AddAssign for Filled {
 }
 
 impl Recovery {
-    fn is_nothing(&self) -> bool {
+    pub(super) fn is_nothing(&self) -> bool {
         *self == Self::default()
     }
 }
@@ -243,230 +243,12 @@ impl RunReport {
     }
 }
 
-impl RunReport {
-    /// Program, mode and pages.
-    fn head(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let nic = match self.nic {
-            "emulated" => "emulated (aarch64 under qemu, as a Cortex-A72)",
-            "native" => "native (a process of its own on this machine)",
-            _ => "off",
-        };
-        let named = |pages: &str| match pages {
-            "hugetlb" => "huge pages set aside (hugetlb)",
-            "thp" => "transparent huge pages (thp)",
-            _ => "small pages (4k)",
-        };
-        writeln!(f, "{} · plan {} {} · NIC {nic}", self.program, self.plan_name, self.plan)?;
-        write!(f, "states of the host on {}", named(self.pages))?;
-        match self.nic_pages {
-            Some(pages) => writeln!(f, ", of the NIC on {}", named(pages))?,
-            None => writeln!(f)?,
-        }
-        writeln!(f)
-    }
-}
-
-impl fmt::Display for RunReport {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.head(f)?;
-        self.sides(f)?;
-        self.pairs(f)?;
-        writeln!(f)?;
-        if let Some(ports) = &self.ports {
-            writeln!(f, "{ports}")?;
-        }
-        self.outcomes(f)?;
-        if !self.capture.is_nothing() {
-            write!(f, "\n{}", self.capture)?;
-        }
-        self.rooms(f)?;
-        for drift in &self.drift {
-            write!(f, "\nas the controller learned it\n{drift}")?;
-        }
-        if let Some(lives) = &self.lives {
-            write!(f, "{lives}")?;
-        }
-        if !self.recovery.is_nothing() {
-            let Recovery { flows, entries, .. } = self.recovery;
-            writeln!(
-                f,
-                "{:>14} flows of a half that died went on, with {} durable entries",
-                grouped(flows),
-                grouped(entries)
-            )?;
-        }
-        self.records(f)?;
-        writeln!(f)?;
-        let seconds = std::time::Duration::from_nanos(self.elapsed_ns).as_secs_f64();
-        write!(
-            f,
-            "{} packets out · {} migrations · {} entries at the end · {seconds:.2} s",
-            grouped(self.packets_out),
-            grouped(self.migrations),
-            grouped(self.entries)
-        )
-    }
-}
-
-impl fmt::Display for PortsReport {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (side, port) in &self.ports {
-            let PortReport { name, received, transmitted, link, .. } = port;
-            let (received, transmitted) = (grouped(*received), grouped(*transmitted));
-            writeln!(f, "{side}: {name} ({link}), {received} came, {transmitted} left")?;
-            for (what, count) in port.dropped.iter().chain(&port.remarks) {
-                writeln!(f, "  {what:<24}{:>14}", grouped(*count))?;
-            }
-        }
-        Ok(())
-    }
-}
-
-impl fmt::Display for Lives {
-    /// Nothing, if no half died.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let half = |times: &BTreeMap<&'static str, u64>, what: &str| {
-            times.iter().map(|(half, times)| (*times, format!("{half} {what}"))).collect::<Vec<_>>()
-        };
-        let more = [
-            (self.broke_protocol, "times the NIC broke the protocol and was ended".to_owned()),
-            (
-                self.fed_again,
-                "frames that a dead NIC had not taken went to the next one".to_owned(),
-            ),
-            (self.damaged_copies, "copies of durable entries were damaged".to_owned()),
-        ];
-        let started = half(&self.restarts, "was started again");
-        let still = half(&self.stood_still, "stood still and was ended");
-        let times = |(count, what): (u64, String)| (count, format!("times the {what}"));
-        let lines: Vec<_> = started.into_iter().chain(still).map(times).chain(more).collect();
-        if lines.iter().any(|(count, _)| *count > 0) {
-            writeln!(f)?;
-        }
-        for (count, what) in lines.into_iter().filter(|(count, _)| *count > 0) {
-            writeln!(f, "{:>14} {what}", grouped(count))?;
-        }
-        let mut pauses = self.pauses_us.clone();
-        pauses.sort_unstable();
-        if let (Some(median), Some(longest)) = (pauses.get(pauses.len() / 2), pauses.last()) {
-            let (median, longest) = (grouped(*median), grouped(*longest));
-            writeln!(
-                f,
-                "{median:>14} µs until both halves worked again (median; longest {longest})"
-            )?;
-        }
-        Ok(())
-    }
-}
-
-impl RunReport {
-    /// A line per table that is nearly full, and lines for evicted and for refused entries.
-    fn rooms(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (name, filled) in self.tables.iter().filter(|(_, filled)| filled.is_nearly_full()) {
-            let Filled { entries, capacity } = *filled;
-            let percent = entries * 100 / capacity.max(1);
-            write!(f, "\nwarning: `{name}` is {percent} % full ({} of ", grouped(entries))?;
-            writeln!(f, "{} entries): raise `capacity`, or shorten `idle`", grouped(capacity))?;
-        }
-        let Sides { nic, host } = &self.sides;
-        let evicted = nic.evicted + host.evicted;
-        if evicted > 0 {
-            writeln!(f, "\n{} entries made room for others in full tables", grouped(evicted))?;
-        }
-        if host.refused > 0 {
-            let refused = grouped(host.refused);
-            writeln!(
-                f,
-                "\n{refused} entries came back from the NIC with a key that another had by then, and were dropped"
-            )?;
-        }
-        Ok(())
-    }
-
-    /// Counters, side by side.
-    fn sides(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "{:<26}{:>14}{:>14}", "", "nic", "host")?;
-        let row = |f: &mut fmt::Formatter<'_>, name: &str, nic: u64, host: Option<u64>| {
-            let host = host.map_or_else(|| "-".into(), grouped);
-            writeln!(f, "{name:<26}{:>14}{host:>14}", grouped(nic))
-        };
-        let Sides { nic, host } = &self.sides;
-        row(f, "packets handled", nic.packets, Some(host.packets))?;
-        row(f, "rolled back and punted", nic.punts, None)?;
-        row(f, "forwarded to host", nic.passed_on, None)?;
-        row(f, "held during migration", nic.held, None)?;
-        row(f, "flows owned at the end", nic.flows, Some(host.flows))?;
-        row(f, "flows moved to the NIC", nic.offloads, None)?;
-        row(f, "offloads declined", nic.declined, Some(host.declined))?;
-        row(f, "ring records taken", nic.ring_records, Some(host.ring_records))?;
-        row(f, "busy, microseconds", nic.busy_ns / 1000, Some(host.busy_ns / 1000))
-    }
-
-    /// Packets by outcome, and their sum.
-    fn outcomes(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "outcomes")?;
-        for (name, count) in &self.outcomes {
-            writeln!(f, "  {name:<24}{:>14}", grouped(*count))?;
-        }
-        let total: u64 = self.outcomes.values().sum();
-        let check = if total == self.packets_in { "= packets in" } else { "≠ packets in!" };
-        writeln!(f, "  {:<24}{:>14}  {check} ({})", "sum", grouped(total), grouped(self.packets_in))
-    }
-
-    /// Records of ended entries, if they were exported.
-    fn records(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(Records { exported, lost, unsent, messages }) = &self.records {
-            writeln!(f)?;
-            writeln!(
-                f,
-                "{} records exported in {} messages · {} lost · {} not taken by the network or the disk",
-                grouped(*exported),
-                grouped(*messages),
-                grouped(*lost),
-                grouped(*unsent)
-            )?;
-        }
-        Ok(())
-    }
-
-    /// A line per pair; none if there was only one.
-    fn pairs(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.pairs.is_empty() {
-            return Ok(());
-        }
-        let row = |f: &mut fmt::Formatter<'_>, first: &str, rest: [&str; 4]| {
-            write!(f, "{first:<12}")?;
-            rest.iter().try_for_each(|column| write!(f, "{column:>14}"))?;
-            writeln!(f)
-        };
-        writeln!(f)?;
-        row(f, "pair", ["nic packets", "host packets", "punts", "to the NIC"])?;
-        for (number, Sides { nic, host }) in self.pairs.iter().enumerate() {
-            let counts = [nic.packets, host.packets, nic.punts, nic.offloads].map(grouped);
-            row(f, &number.to_string(), counts.each_ref().map(String::as_str))?;
-        }
-        Ok(())
-    }
-}
-
-/// A number with thousands separators.
-pub(crate) fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut out = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
-}
-
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
-    fn report() -> RunReport {
+    /// Three packets, two of which left.
+    pub(in crate::observe) fn report() -> RunReport {
         RunReport {
             schema: "cora-run/2",
             program: "nf",
@@ -516,50 +298,5 @@ mod tests {
         let cut = RunReport { capture, ..report() };
         assert_eq!(faults(cut.clone()), ["a.pcap: it is cut"]);
         assert!(cut.to_string().contains("ends early, and all that is whole was handled: a.pcap"));
-    }
-
-    #[test]
-    fn tells_of_pairs_only_when_there_are_several() {
-        let told = report().to_string();
-        assert!(!told.contains("pair") && !told.contains("\n\n\n"), "{told}");
-        let mut one = Sides::default();
-        one.nic.packets = 1234;
-        let told = RunReport { pairs: vec![one, Sides::default()], ..report() }.to_string();
-        let row = "0                    1,234             0             0             0\n1 ";
-        assert!(told.contains(row), "{told}");
-    }
-
-    #[test]
-    fn warns_of_tables_that_are_nearly_full() {
-        let filled = |entries| Filled { entries, capacity: 1_000 };
-        let told = |entries| {
-            RunReport { tables: [("Session".into(), filled(entries))].into(), ..report() }
-                .to_string()
-        };
-        assert!(!told(899).contains("warning"), "{}", told(899));
-        let warning = "warning: `Session` is 90 % full (900 of 1,000 entries): raise `capacity`, or shorten `idle`";
-        assert!(told(900).contains(warning), "{}", told(900));
-        // The host has as much space again for entries that return.
-        assert!(told(1_900).contains("190 % full"), "{}", told(1_900));
-        let mut made = report();
-        made.sides.host.evicted = 7;
-        assert!(made.to_string().contains("7 entries made room"), "{made}");
-    }
-
-    #[test]
-    fn tells_of_halves_that_died_and_of_no_others() {
-        let told = |lives| RunReport { lives: Some(lives), ..report() }.to_string();
-        let whole = Lives { restarts: [("NIC", 0), ("host", 0)].into(), ..Lives::default() };
-        assert_eq!(told(whole), report().to_string());
-        let restarts = [("NIC", 2), ("host", 0)].into();
-        let told = told(Lives { restarts, pauses_us: vec![900, 7_000], ..Lives::default() });
-        assert!(told.contains("             2 times the NIC was started again\n"), "{told}");
-        assert!(told.contains("7,000 µs until both halves worked again"), "{told}");
-        assert!(!told.contains("host was"), "{told}");
-    }
-
-    #[test]
-    fn groups_digits() {
-        assert_eq!([0, 999, 1000, 1_234_567].map(grouped), ["0", "999", "1,000", "1,234,567"]);
     }
 }

@@ -11,7 +11,7 @@ use std::fmt::Display;
 
 use cora_core::app::App;
 use cora_core::plain::Describe;
-use cora_core::state::Kind;
+use cora_core::state::{DescribeItem, Kind};
 use cora_runtime::channel::ProtocolError;
 use serde_json::{Map, Value};
 
@@ -37,19 +37,13 @@ impl Contents {
         piece: &[u8],
         now: u64,
     ) -> Result<(), ProtocolError> {
-        let number = usize::from(state);
-        if number >= A::STATES {
-            return Err(ProtocolError::BadPiece(state));
-        }
-        let states = &mut self.states;
+        let entries = self.states.entry(state.into()).or_default();
         let doubled = &mut self.doubled;
-        app.described(number)
-            .import(piece, now, &mut |key, describe| {
-                let value = to_json(describe);
-                let before = states.entry(number).or_default().insert(key.to_vec(), value);
-                *doubled += u64::from(before.is_some());
-            })
-            .map_err(|_| ProtocolError::BadPiece(state))
+        import(app, state, piece, now, &mut |key, describe| {
+            let before = entries.insert(key.to_vec(), to_json(describe));
+            *doubled += u64::from(before.is_some());
+        })?;
+        Ok(())
     }
 
     /// Adds the states that are merged in `app`, and a place for each table.
@@ -99,6 +93,24 @@ pub(crate) fn final_state<A: App>(
     let doubled = contents.doubled;
     let fault = (doubled > 0).then(|| format!("{doubled} keys have two owners"));
     Ok((contents.into_json(app), fault))
+}
+
+/// Imports an exported piece of a state into `app`: replicas and whole values are merged, an entry
+/// is only passed to `item`. Returns the kind of the state.
+pub(crate) fn import<A: App>(
+    app: &mut A,
+    state: u16,
+    piece: &[u8],
+    now: u64,
+    item: &mut DescribeItem<'_>,
+) -> Result<Kind, ProtocolError> {
+    let number = usize::from(state);
+    if number >= A::STATES {
+        return Err(ProtocolError::BadPiece(state));
+    }
+    let home = app.described(number);
+    home.import(piece, now, item).map_err(|_| ProtocolError::BadPiece(state))?;
+    Ok(home.kind())
 }
 
 /// Whether each pair has its own part of the state.

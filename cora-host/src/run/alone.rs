@@ -3,7 +3,6 @@
 //! With several pairs, each packet is steered to one of as many host halves, which share nothing.
 //! One thread runs them in turn, so the output is in the order of the capture.
 
-use std::collections::BTreeMap;
 use std::time::Instant;
 
 use cora_core::app::App;
@@ -20,12 +19,12 @@ use crate::ingress::versions::{self, Changes, Version};
 use crate::memory::supply::Supply;
 use crate::node::direct::{self, Direct};
 use crate::node::half::half;
-use crate::node::host_process::{each_piece, tables};
+use crate::node::host_process::{account_of, each_piece};
 use crate::node::running;
-use crate::observe::account::{Account, Ended, Piece};
+use crate::observe::account::{Ended, Piece};
 use crate::observe::ipfix::Exporter;
 use crate::observe::progress::Progress;
-use crate::observe::report::{RunReport, Side, Sides};
+use crate::observe::report::RunReport;
 use crate::options::Run;
 use crate::run::capture;
 use crate::run::finish::{Over, WireReport};
@@ -166,27 +165,17 @@ impl<A: App> Shard<A> {
         if let Some(exporter) = &self.exporter {
             direct::export_rest(exporter, &mut self.half, now);
         }
-        let mut outcomes = BTreeMap::new();
-        self.half.engine().outcomes.each(&mut |name, count| {
-            outcomes.insert(name.to_owned(), count);
-        });
-        let tables = tables(self.half.engine().app(), now, |_| None);
-        let flows = tables.values().map(|table| table.entries).max().unwrap_or(0);
-        let host = Side { flows, ..Side::from(self.half.counts()) };
-        let account = Account {
-            sides: Sides { host, ..Sides::default() },
-            tables,
-            records: self.exporter.as_ref().map(Exporter::finish),
-            failures: self.exporter.as_ref().and_then(Exporter::failure).into_iter().collect(),
-            now,
-            ..Account::default()
-        };
+        let mut account = account_of(&mut self.half, now, |_| None);
+        let entries = account.tables.values().map(|table| table.entries);
+        account.sides.host.flows = entries.max().unwrap_or(0);
+        account.records = self.exporter.as_ref().map(Exporter::finish);
+        account.failures.extend(self.exporter.as_ref().and_then(Exporter::failure));
         let mut pieces: Vec<Piece> = Vec::new();
         if writes {
             each_piece(self.half.engine().app(), now, &mut |state, piece| {
                 pieces.push((state, piece.to_vec()));
             });
         }
-        Ended { outcomes, account: Some(account), pieces }
+        Ended { outcomes: account.outcomes.clone(), account: Some(account), pieces }
     }
 }

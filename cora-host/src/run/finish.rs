@@ -34,15 +34,19 @@ impl WireReport {
     /// Of a capture.
     pub(crate) fn of(files: &Files) -> Self {
         let Files { source, sink, .. } = files;
-        let outcomes = [("too-long", source.too_long), ("cut-when-captured", source.cut.1)];
-        let some = outcomes.into_iter().filter(|(_, count)| *count > 0);
         Self {
             packets: (source.packets, sink.packets),
-            outcomes: some.map(|(name, count)| (name.to_owned(), count)).collect(),
+            outcomes: some([("too-long", source.too_long), ("cut-when-captured", source.cut.1)]),
             capture: source.notes(),
             ports: None,
         }
     }
+}
+
+/// The outcomes that packets had.
+pub(crate) fn some(outcomes: [(&str, u64); 2]) -> BTreeMap<String, u64> {
+    let some = outcomes.into_iter().filter(|(_, count)| *count > 0);
+    some.map(|(name, count)| (name.to_owned(), count)).collect()
 }
 
 /// A run that is over.

@@ -18,7 +18,7 @@ use crate::observe::progress::Telling;
 use crate::observe::report::{PortsReport, RunReport};
 use crate::run::Request;
 use crate::run::commands::Checks;
-use crate::run::finish::{Over, WireReport};
+use crate::run::finish::{Over, WireReport, some};
 use crate::run::prepared::{Particulars, Prepared, check};
 use crate::supervisor::{Before, Common, Supervisor};
 use crate::{Program, RunError};
@@ -123,11 +123,9 @@ fn report<A: App>(
     let (lives, nic_away) = (supervisor.lives(upgrades), supervisor.nic_away());
     let version = supervisor.configuration.version().clone();
     let (pairs, cable) = supervisor.end();
-    let outcomes = [("nic-away", nic_away), ("too-long", cable.too_long)];
-    let some = outcomes.into_iter().filter(|(_, count)| *count > 0);
     let wire = WireReport {
         packets: cable.packets(),
-        outcomes: some.map(|(name, count)| (name.to_owned(), count)).collect(),
+        outcomes: some([("nic-away", nic_away), ("too-long", cable.too_long)]),
         ports: Some(PortsReport {
             ports: ["inside", "outside"].into_iter().zip(cable.report()).collect(),
             dropped: cable.dropped(),
