@@ -44,16 +44,16 @@
 
 #[cfg(feature = "build")]
 pub use cora_build::script::build;
-pub use cora_macros::{Plain, flow_handler, host_only, state};
+pub use cora_macros::{Key, Plain, flow_handler, host_only, state};
 
 /// The names that a program uses.
 pub mod prelude {
-    pub use crate::{Plain, flow_handler, host_only, state};
+    pub use crate::{Key, Plain, flow_handler, host_only, state};
     pub use cora_core::conntrack::TcpState;
     pub use cora_core::hash::sip_hash;
     pub use cora_core::key::{
-        Address, DestinationAddress, FiveTuple, InsideAddress, Key, MacPair, SourceAddress,
-        protocol,
+        Address, DestinationAddress, FiveTuple, HeaderKey, InsideAddress, Key, MacPair, PacketKey,
+        SourceAddress, protocol,
     };
     pub use cora_core::packet::{
         Datagrams, Headers, IpFragment, Meta, Packet, Port, Query, ROOM, Roomy, TcpFlags,
@@ -61,7 +61,9 @@ pub mod prelude {
     };
     pub use cora_core::plain::{Describe, Plain};
     pub use cora_core::record::{Element, End, FlowRecord, Record, element};
-    pub use cora_core::state::commutative::{CountMin, HeavyPrefixes, Max, Sum, TopK};
+    pub use cora_core::state::commutative::{
+        CountMin, HeavyPrefixes, Max, Maxima, Sum, Sums, TopK,
+    };
     pub use cora_core::state::table::Direction;
     pub use cora_core::state::{Configure, Generation, Table, Tracked};
     pub use cora_core::timeouts::Timeouts;

@@ -2,9 +2,7 @@
 
 use cora_core::hash::FlowHasher;
 use cora_core::key::Key;
-use cora_core::packet::Headers;
 use cora_core::plain::{Describe, Plain};
-use cora_core::verdict::{Reason, reasons};
 
 /// A five-tuple of IPv4, packed: 13 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -52,9 +50,6 @@ impl Key for Tuple4 {
     #[inline]
     fn unpack(packed: &Self) -> Self {
         *packed
-    }
-    fn of(_: &Headers<'_>) -> Result<Self, Reason> {
-        Err(reasons::NoFlow)
     }
     fn reply(&self) -> Option<Self> {
         None

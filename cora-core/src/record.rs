@@ -5,7 +5,9 @@
 //! per entry: when the entry expired, when a packet removed it, or at the end of the run.
 
 use crate::key::{Address, FiveTuple, protocol};
-use crate::state::table::{Ending, raw::RawTable};
+use crate::state::table::raw::RawTable;
+use crate::state::table::scope::Scope as _;
+use crate::state::table::{Ending, KeyIn};
 use crate::state::{Keyed, Malformed, Table};
 
 /// A keyed state with entries that become records when they end: `#[state(recorded)]`.
@@ -201,8 +203,8 @@ impl<S: FlowRecord> Recorded for Table<S> {
     }
 
     fn tell_record(piece: &[u8], when: When, to: &mut dyn Fields) -> Result<u64, Malformed> {
-        let entry = RawTable::<S::Key, S>::decode(piece).ok_or(Malformed)?;
-        let idle = RawTable::<S::Key, S>::idle_of(S::IDLE, &entry.value);
+        let entry = RawTable::<KeyIn<S>, S>::decode(piece).ok_or(Malformed)?;
+        let idle = RawTable::<KeyIn<S>, S>::idle_of(S::IDLE, &entry.value);
         let end = match when {
             When::Expired => End::Idle,
             When::Removed => End::Removed,
@@ -210,7 +212,7 @@ impl<S: FlowRecord> Recorded for Table<S> {
             When::Left(now) if now.saturating_sub(entry.used) >= idle => End::Idle,
             When::Left(_) => End::RunOver,
         };
-        entry.value.record(&entry.key, end, &mut Record::new(to));
+        entry.value.record(S::Scope::key(&entry.key), end, &mut Record::new(to));
         Ok(entry.used)
     }
 }

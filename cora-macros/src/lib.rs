@@ -15,6 +15,8 @@ use proc_macro::TokenStream;
 ///
 /// Beside a `key`:
 ///
+/// - `within = G`: an entry belongs to the group `G` of the packet that inserts it, only packets of
+///   that group find it, and it travels with its group,
 /// - `reply`: the reply direction's key finds the entry too,
 /// - `idle_by = Self::idle`: a `fn(&Self) -> Duration` gives each entry its idle time, of which
 ///   `idle` is the longest,
@@ -53,6 +55,21 @@ pub fn flow_handler(args: TokenStream, item: TokenStream) -> TokenStream {
 #[proc_macro_attribute]
 pub fn host_only(_: TokenStream, item: TokenStream) -> TokenStream {
     cora_build::expand::host_only(&item.into()).into()
+}
+
+/// Makes a plain struct a key, which keyed states are looked up by.
+///
+/// The type must be `Plain`, `Copy`, `PartialEq`, `Eq` and `Debug`, and its fields have at most 39
+/// bytes together. `impl HeaderKey` beside it reads the key from a packet's headers, or `impl
+/// PacketKey` from the whole packet.
+///
+/// - `#[key(undirected)]`: both directions of a conversation carry the same key,
+/// - `#[key(reply = Self::reversed)]`: a `fn(&Self) -> Self` makes the reply direction's key.
+///
+/// With neither, the reply direction's key can't be told.
+#[proc_macro_derive(Key, attributes(key))]
+pub fn key(item: TokenStream) -> TokenStream {
+    cora_build::expand::derive_key(item.into()).into()
 }
 
 /// Makes a struct, or an enum without fields, plain data, which may stand in a state.

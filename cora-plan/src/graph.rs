@@ -169,6 +169,10 @@ pub struct StateNode {
 pub struct Keyed {
     /// Type of its key: the last word of its path.
     pub key: String,
+    /// Type of the group that its keys are within: an entry is found by packets of its own group
+    /// alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub within: Option<String>,
     /// Whether an entry is also found by the key of the reply direction.
     pub reply: bool,
     /// Maximum number of entries.
@@ -313,13 +317,21 @@ impl Edge {
 }
 
 impl Keyed {
+    /// The key of the flows that its entries travel with: the group that its keys are within, or
+    /// else its own.
+    pub fn travels_by(&self) -> &str {
+        self.within.as_ref().unwrap_or(&self.key)
+    }
+
     /// Its declaration in one line: `by FiveTuple + reply, 65,536 entries, idle 5m`.
     pub fn summary(&self) -> String {
         let reply = if self.reply { " + reply" } else { "" };
         let durable = if self.durable { ", durable" } else { "" };
         let recorded = if self.recorded { ", recorded" } else { "" };
+        let within =
+            self.within.as_ref().map_or_else(String::new, |group| format!(" within {group}"));
         format!(
-            "by {}{reply}, {} entries, idle {}{durable}{recorded}",
+            "by {}{within}{reply}, {} entries, idle {}{durable}{recorded}",
             self.key,
             grouped(self.capacity),
             duration(self.idle_ns)

@@ -34,6 +34,7 @@ pub(crate) fn state(name: &str, kind: Kind, key: Option<&str>, field: &str) -> S
             capacity: 65_536,
             idle_ns: 300_000_000_000,
             translates: false,
+            within: None,
             durable: false,
             recorded: false,
         }),

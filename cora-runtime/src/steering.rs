@@ -10,8 +10,8 @@
 //! same key, each pair's table would get the keys of one range of the hash.
 
 use cora_core::hash::FlowHasher;
-use cora_core::key::Key;
-use cora_core::packet::Headers;
+use cora_core::key::{Key, PacketKey};
+use cora_core::packet::Packet;
 
 /// Makes the steering's hash differ from all others that use the run's seed.
 const APART: u64 = 0x7374_6565_7269_6e67;
@@ -34,8 +34,8 @@ impl Steering {
     /// The pair for this packet, in a program with group key `K`. Packets without a key reach no
     /// entry by it: they go to the first pair, in order of arrival.
     #[inline]
-    pub fn of_packet<K: Key>(&self, packet: &Headers<'_>) -> u32 {
-        K::of(packet).map_or(0, |key| self.of_key(&key))
+    pub fn of_packet<K: PacketKey>(&self, packet: &Packet<'_>) -> u32 {
+        K::of_packet(packet).map_or(0, |key| self.of_key(&key))
     }
 
     /// The pair for packets with this group key, and for their replies.

@@ -19,6 +19,7 @@ use cora_sim::apps::firewall::Firewall;
 use cora_sim::apps::hairpin::Hairpin;
 use cora_sim::apps::inside::Inside;
 use cora_sim::apps::nat::Nat;
+use cora_sim::apps::tenants::Tenants;
 use cora_sim::apps::{Mixing, NoRollback, OfferedAfter, Share, SimApp, Unordered};
 use cora_sim::link::Sabotage;
 use cora_sim::queues::{self, Account};
@@ -138,12 +139,21 @@ fn hairpin() {
     holds::<Hairpin<Share<512>>>(seeds(2));
 }
 
+/// Tenants have connections with the same five-tuples, and chosen reply keys.
+#[cfg(not(miri))]
+#[test]
+fn tenants() {
+    did_everything(&holds::<Tenants<Share<1024>>>(seeds(1)));
+    holds::<Tenants<Share<512>>>(seeds(2));
+}
+
 /// A packet must find only the entries of its own group: if it finds others at its side, results
 /// depend on the schedule.
 #[cfg(not(miri))]
 #[test]
 fn groups_that_find_each_others_entries_are_noticed() {
     is_noticed::<Hairpin<Mixing>>(Sabotage::None);
+    is_noticed::<Tenants<Mixing>>(Sabotage::None);
 }
 
 /// Tables are always full, on both sides: no flow that comes back ends a run.

@@ -45,9 +45,10 @@ pub const EXAMPLES: [&str; 16] = [
 pub const FIRST: [&str; 4] = ["firewall", "nat", "heavy-hitter", "balancer"];
 
 /// Programs that are no examples: `tests/programs` and two of `benches/programs`.
-pub const WRITTEN_FOR_TESTS: [&str; 10] = [
+pub const WRITTEN_FOR_TESTS: [&str; 11] = [
     "ledger",
     "fragments",
+    "tenants",
     "keeper",
     "panics",
     "quotas",

@@ -95,6 +95,12 @@ fn fragments() {
     Oracle::of("fragments", &["nic-only", "split"]).ask();
 }
 
+/// Not an example: keys of the payload, and keys within tenants.
+#[test]
+fn tenants() {
+    Oracle::of("tenants", &["nic-only", "split"]).ask();
+}
+
 /// Not an example: a program with many changes to revert.
 #[test]
 fn ledger() {

@@ -11,7 +11,7 @@ use std::hash::BuildHasher;
 use std::io::Read;
 
 use ahash::RandomState;
-use cora_core::key::{FiveTuple, Key};
+use cora_core::key::{FiveTuple, HeaderKey as _};
 use cora_core::packet::{Meta, Packet, Port};
 use thiserror::Error;
 

@@ -93,7 +93,7 @@ const REFUSED: &[Refusal] = &[
 ];
 
 /// Cora's replicated values: the fields of a commutative state.
-const REPLICATED: [&str; 5] = ["Sum", "Max", "CountMin", "TopK", "HeavyPrefixes"];
+const REPLICATED: [&str; 7] = ["Sum", "Max", "Sums", "Maxima", "CountMin", "TopK", "HeavyPrefixes"];
 
 /// Checks the shape of the item, apart from its fields' types.
 pub(crate) fn check_item(item: &ItemStruct, diagnostics: &mut Diagnostics) {
@@ -243,8 +243,8 @@ fn check_replicated(ty: &Type, diagnostics: &mut Diagnostics) {
                 ),
             )
             .help(
-                "use `Sum` for totals, `Max` for the largest seen, `CountMin` or `TopK` \
-                 for a sketch; or make the state a `singleton`",
+                "use `Sum` for totals, `Max` for the largest seen, `Sums<N>` and `Maxima<N>` for arrays of \
+                 them, `CountMin` or `TopK` for a sketch; or make the state a `singleton`",
             );
     }
 }

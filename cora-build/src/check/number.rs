@@ -5,23 +5,32 @@ use syn::{BinOp, Expr, Lit};
 /// The fault of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NumberError {
-    /// It contains something other than numbers and `+ - * / <<`.
+    /// It contains something other than numbers, names and `+ - * / <<`.
     NotArithmetic,
+    /// It contains a name that is not resolved.
+    Named,
     /// More than 64 bits, below zero, or divided by zero.
     OutOfRange,
 }
 
-/// The value of a literal, or of arithmetic and shifts on literals.
-pub(crate) fn evaluate(expression: &Expr) -> Result<u64, NumberError> {
+/// The value of a constant by its path.
+pub(crate) type Lookup<'a> = dyn FnMut(&syn::Path) -> Result<u64, NumberError> + 'a;
+
+/// The value of a literal or a constant, or of arithmetic and shifts on them. Casts are passed
+/// over.
+pub(crate) fn evaluate(expression: &Expr, lookup: &mut Lookup<'_>) -> Result<u64, NumberError> {
     match expression {
         Expr::Lit(literal) => match &literal.lit {
             Lit::Int(number) => number.base10_parse().map_err(|_| NumberError::OutOfRange),
             _ => Err(NumberError::NotArithmetic),
         },
-        Expr::Paren(inner) => evaluate(&inner.expr),
-        Expr::Group(inner) => evaluate(&inner.expr),
+        Expr::Paren(inner) => evaluate(&inner.expr, lookup),
+        Expr::Group(inner) => evaluate(&inner.expr, lookup),
+        Expr::Cast(cast) => evaluate(&cast.expr, lookup),
+        Expr::Path(path) if path.qself.is_none() => lookup(&path.path),
         Expr::Binary(binary) => {
-            let (left, right) = (evaluate(&binary.left)?, evaluate(&binary.right)?);
+            let left = evaluate(&binary.left, lookup)?;
+            let right = evaluate(&binary.right, lookup)?;
             match binary.op {
                 BinOp::Add(_) => left.checked_add(right),
                 BinOp::Sub(_) => left.checked_sub(right),
@@ -48,7 +57,9 @@ mod tests {
     use super::*;
 
     fn value(text: &str) -> Result<u64, NumberError> {
-        evaluate(&syn::parse_str(text).unwrap())
+        evaluate(&syn::parse_str(text).unwrap(), &mut |path| {
+            if path.is_ident("MAX") { Ok(99) } else { Err(NumberError::Named) }
+        })
     }
 
     #[test]
@@ -60,6 +71,7 @@ mod tests {
             ("1 << 20", 1 << 20),
             ("(2 + 3) * 4 - 10 / 2", 15),
             ("10u32", 10),
+            ("MAX as u32 + 1", 100),
         ] {
             assert_eq!(value(text), Ok(expected), "{text}");
         }
@@ -67,8 +79,11 @@ mod tests {
 
     #[test]
     fn what_is_refused() {
-        for text in ["MAX", "f()", "-1", "\"5\"", "1.0", "6 % 4", "true"] {
+        for text in ["f()", "-1", "\"5\"", "1.0", "6 % 4", "true"] {
             assert_eq!(value(text), Err(NumberError::NotArithmetic), "{text}");
+        }
+        for text in ["LEAST", "a::LEAST + 1"] {
+            assert_eq!(value(text), Err(NumberError::Named), "{text}");
         }
         for text in ["99999999999999999999", "1 - 2", "1 / 0", "1 << 64", "1 << 70", "3 << 63"] {
             assert_eq!(value(text), Err(NumberError::OutOfRange), "{text}");

@@ -7,7 +7,7 @@ use syn::ext::IdentExt as _;
 use super::duration::{self, DurationError};
 use super::number::{self, NumberError};
 use super::{fields, key};
-use crate::diag::{Code, Diagnostics, codes};
+use crate::diag::{Code, Diagnostics, Place, codes};
 use crate::syntax::arguments::{Argument, Name};
 use crate::syntax::state::StateShape;
 use crate::syntax::{KeyedArgs, StateDecl, StateKind};
@@ -75,7 +75,8 @@ fn kind(shape: &StateShape, diagnostics: &mut Diagnostics) -> StateKind {
     for argument in &shape.arguments {
         if matches!(
             argument.name,
-            Name::Reply
+            Name::Within
+                | Name::Reply
                 | Name::Capacity
                 | Name::Idle
                 | Name::IdleBy
@@ -133,7 +134,13 @@ fn is_kind(argument: &Argument) -> bool {
 fn check_flag(argument: &Argument, diagnostics: &mut Diagnostics) {
     let is_flag = !matches!(
         argument.name,
-        Name::Key | Name::Capacity | Name::Idle | Name::IdleBy | Name::AssuredBy | Name::From
+        Name::Key
+            | Name::Within
+            | Name::Capacity
+            | Name::Idle
+            | Name::IdleBy
+            | Name::AssuredBy
+            | Name::From
     );
     if is_flag && argument.value.is_some() {
         let name = argument.name.text();
@@ -182,13 +189,19 @@ fn keyed(shape: &StateShape, diagnostics: &mut Diagnostics) -> KeyedArgs {
             )
             .help("add `idle = \"5m\"`, or as long as a flow may be silent");
     }
+    let within = find(Name::Within).and_then(|given| group_type(given, &key_name, diagnostics));
+    let (capacity, named_capacity) = capacity
+        .and_then(|given| entries(given, diagnostics))
+        .map_or((1, None), |given| (given.number, given.named));
     KeyedArgs {
         key: ty,
         key_name,
+        within,
         reply: reply.is_some(),
         durable: find(Name::Durable).is_some(),
         recorded: find(Name::Recorded).is_some(),
-        capacity: capacity.and_then(|given| entries(given, diagnostics)).unwrap_or(1),
+        capacity,
+        named_capacity,
         idle_ns: idle.and_then(|given| lifetime(given, diagnostics)).unwrap_or(1),
         idle_by: find(Name::IdleBy)
             .and_then(|given| function(given, "idle(&self) -> Duration", diagnostics)),
@@ -223,13 +236,37 @@ fn check_no_key(shape: &StateShape, reply: Option<&Argument>, diagnostics: &mut 
         );
 }
 
+/// The group of `within`.
+fn group_type(
+    argument: &Argument,
+    key: &str,
+    diagnostics: &mut Diagnostics,
+) -> Option<(syn::Type, String)> {
+    let (ty, name) = key_type(argument, diagnostics)?;
+    if name == key {
+        diagnostics
+            .error(
+                codes::WITHIN_ITSELF,
+                argument.place(),
+                format!("the entries of one `{name}` are within that `{name}` already"),
+            )
+            .help("take `within` away; name a coarser key there, such as a tenant's");
+        return None;
+    }
+    Some((ty, name))
+}
+
 fn key_type(argument: &Argument, diagnostics: &mut Diagnostics) -> Option<(syn::Type, String)> {
     let written = argument.value.clone().unwrap_or_default();
     if let Ok(ty) = syn::parse2::<syn::Type>(written.clone()) {
         return key::run(&ty, diagnostics).map(|name| (ty, name));
     }
+    let name = argument.name.text();
     let help = match syn::parse2::<syn::LitStr>(written) {
-        Ok(text) => format!("write `key = {}`, without quotes", text.value()),
+        Ok(text) => format!("write `{name} = {}`, without quotes", text.value()),
+        Err(_) if argument.name == Name::Within => {
+            "write `within = Tenant`, a key of yours".to_owned()
+        }
         Err(_) => "write `key = FiveTuple`".to_owned(),
     };
     wrong_value(argument, "a type", help, diagnostics);
@@ -250,8 +287,16 @@ fn wrong_value(argument: &Argument, wants: &str, help: String, diagnostics: &mut
         .help(help);
 }
 
+/// A capacity.
+struct Entries {
+    /// The number; 1 if it is not known yet.
+    number: u32,
+    /// The expression, if it names constants.
+    named: Option<syn::Expr>,
+}
+
 /// `capacity`, if it is in range.
-fn entries(argument: &Argument, diagnostics: &mut Diagnostics) -> Option<u32> {
+fn entries(argument: &Argument, diagnostics: &mut Diagnostics) -> Option<Entries> {
     let written = argument.value.clone().unwrap_or_default();
     let expression = syn::parse2::<syn::Expr>(written.clone()).ok();
     let literal = syn::parse2::<syn::Lit>(written).ok();
@@ -260,11 +305,26 @@ fn entries(argument: &Argument, diagnostics: &mut Diagnostics) -> Option<u32> {
         wrong_value(argument, "a number", help, diagnostics);
         return None;
     }
+    let expression = expression?;
+    let found = number::evaluate(&expression, &mut |_| Err(NumberError::Named));
+    if found == Err(NumberError::Named) {
+        return Some(Entries { number: 1, named: Some(expression) });
+    }
+    let number = in_range(found, argument.place(), diagnostics)?;
+    Some(Entries { number, named: None })
+}
+
+/// A capacity, if it is a number in range.
+pub(crate) fn in_range(
+    found: Result<u64, NumberError>,
+    place: Place,
+    diagnostics: &mut Diagnostics,
+) -> Option<u32> {
     let mut refuse = |code: Code, message: &str, help: &str| {
-        diagnostics.error(code, argument.place(), message).help(help);
+        diagnostics.error(code, place, message).help(help);
         None
     };
-    match number::evaluate(&expression?) {
+    match found {
         Ok(0) => refuse(
             codes::CAPACITY_ZERO,
             "a table for 0 entries refuses every entry",
@@ -276,10 +336,11 @@ fn entries(argument: &Argument, diagnostics: &mut Diagnostics) -> Option<u32> {
             "a table holds from 1 to 2^26 entries",
             "say at most 67_108_864 (`1 << 26`); a shorter `idle` frees entries sooner",
         ),
-        Err(NumberError::NotArithmetic) => refuse(
+        Err(NumberError::NotArithmetic | NumberError::Named) => refuse(
             codes::CAPACITY_NUMBER,
             "the plan needs this number before anything is compiled",
-            "write it out: `65_536`, `64 * 1024` or `1 << 16`",
+            "write numbers, constants of this package, and `+ - * / <<` between them: `65_536`, \
+             `SESSIONS` or `1 << 16`",
         ),
     }
 }

@@ -119,9 +119,9 @@ catalogue! {
     }
     CAPACITY_NUMBER = 49 {
         title: "`capacity` can't be worked out",
-        cause: "The plan needs the number before anything is compiled, so no constant or function can stand here.",
-        cure: "Write a whole number, or a product, sum or shift of such: `64 * 1024`, `1 << 20`.",
-        example: "#[state(key = FiveTuple, capacity = MAX_FLOWS, idle = \"5m\")]\nstruct Session { packets: u64 }",
+        cause: "The plan needs the number before anything is compiled, so no function can stand here, and no constant of another package.",
+        cure: "Write whole numbers, constants of this package, and `+ - * / <<` between them: `64 * 1024`, `SESSIONS`, `1 << 20`.",
+        example: "#[state(key = FiveTuple, capacity = most(), idle = \"5m\")]\nstruct Session { packets: u64 }",
     }
     IDLE_MISSING = 50 {
         title: "a keyed state without `idle`",

@@ -11,10 +11,12 @@ pub(super) fn run(decl: &StateDecl, args: &KeyedArgs) -> TokenStream {
     let (ident, name) = (&decl.ident, &decl.name);
     let KeyedArgs {
         key,
+        within,
         reply,
         durable,
         recorded,
         capacity,
+        named_capacity,
         idle_ns,
         idle_by,
         assured_by,
@@ -22,6 +24,14 @@ pub(super) fn run(decl: &StateDecl, args: &KeyedArgs) -> TokenStream {
         ..
     } = args;
     let item = plain::item(&decl.item);
+    let scope = within.as_ref().map_or_else(
+        || quote!(#core::state::table::scope::Everywhere),
+        |(group, _)| quote!(#core::state::table::scope::Each<#group>),
+    );
+    let capacity = named_capacity.as_ref().map_or_else(
+        || quote!(#capacity),
+        |named| quote!(#core::state::table::capacity((#named) as u64)),
+    );
     let durable = durable
         .then(|| {
             quote!(
@@ -75,6 +85,7 @@ pub(super) fn run(decl: &StateDecl, args: &KeyedArgs) -> TokenStream {
         #[automatically_derived]
         impl #core::state::Keyed for #ident {
             type Key = #key;
+            type Scope = #scope;
             const NAME: &'static str = #name;
             const CAPACITY: u32 = #capacity;
             const IDLE: u64 = #idle_ns;

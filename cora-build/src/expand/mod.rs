@@ -7,6 +7,7 @@
 mod commutative;
 mod guard;
 mod handler;
+mod key;
 mod keyed;
 mod plain;
 mod plain_enum;
@@ -63,12 +64,24 @@ pub fn host_only(item: &TokenStream) -> TokenStream {
 
 /// Expands `#[derive(Plain)]`.
 pub fn derive_plain(item: TokenStream) -> TokenStream {
+    derived(item, plain::derive)
+}
+
+/// Expands `#[derive(Key)]`.
+pub fn derive_key(item: TokenStream) -> TokenStream {
+    derived(item, key::derive)
+}
+
+fn derived(
+    item: TokenStream,
+    derive: fn(&syn::DeriveInput, &mut Diagnostics) -> TokenStream,
+) -> TokenStream {
     let mut diagnostics = Diagnostics::new();
     if !depth::holds(&[&item], &mut diagnostics) {
         return diagnostics.to_compile_errors();
     }
     let added = match syn::parse2::<syn::DeriveInput>(item) {
-        Ok(input) => plain::derive(&input, &mut diagnostics),
+        Ok(input) => derive(&input, &mut diagnostics),
         Err(error) => error.to_compile_error(),
     };
     let errors = diagnostics.to_compile_errors();

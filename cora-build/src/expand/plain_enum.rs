@@ -9,7 +9,7 @@ use syn::{DataEnum, Fields, Ident, Variant};
 
 use super::core;
 use super::plain::refuse;
-use crate::check::number;
+use crate::check::number::{self, NumberError};
 use crate::diag::{Diagnostics, Place, codes};
 
 /// `impl Plain` for the enum; `None` after a fault.
@@ -89,7 +89,7 @@ fn numbers(data: &DataEnum, diagnostics: &mut Diagnostics) -> Option<Vec<u8>> {
     for variant in &data.variants {
         let number = match &variant.discriminant {
             None => Some(next),
-            Some((_, written)) => number::evaluate(written).ok(),
+            Some((_, written)) => number::evaluate(written, &mut |_| Err(NumberError::Named)).ok(),
         };
         let byte = number.and_then(|number| u8::try_from(number).ok());
         // The compiler refuses two variants with the same number.

@@ -161,6 +161,7 @@ fn keyed(program: &Program, state: &State, args: &KeyedArgs) -> Keyed {
     let by_user = users(program, state).any(|user| handlers.contains(&user.decl.name));
     Keyed {
         key: args.key_name.clone(),
+        within: args.within.as_ref().map(|(_, name)| name.clone()),
         reply: args.reply,
         capacity: args.capacity.into(),
         idle_ns: args.idle_ns,

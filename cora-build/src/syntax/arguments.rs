@@ -34,6 +34,8 @@ impl Argument {
 pub(crate) enum Name {
     /// `key = Type`
     Key,
+    /// `within = Type`
+    Within,
     /// `reply`
     Reply,
     /// `capacity = number`
@@ -59,8 +61,9 @@ pub(crate) enum Name {
 }
 
 /// Every argument with its spelling and its common aliases.
-const NAMES: [(Name, &str, &[&str]); 12] = [
+const NAMES: [(Name, &str, &[&str]); 13] = [
     (Name::Key, "key", &["keyed", "by", "flow"]),
+    (Name::Within, "within", &["group", "group_by", "grouped_by", "scope", "namespace", "under"]),
     (Name::Reply, "reply", &["reverse", "bidirectional", "both"]),
     (Name::Capacity, "capacity", &["size", "max", "limit", "entries", "max_entries", "cap"]),
     (Name::Idle, "idle", &["timeout", "idle_timeout", "ttl", "expiry", "expires", "lifetime"]),
@@ -144,7 +147,7 @@ fn one(input: ParseStream<'_>, diagnostics: &mut Diagnostics) -> syn::Result<Opt
 
 /// The value after `=`, up to the next comma. A type may contain commas.
 fn value(name: &Ident, input: ParseStream<'_>) -> syn::Result<TokenStream> {
-    if name == "key" || name == "from" {
+    if name == "key" || name == "within" || name == "from" {
         let ahead = input.fork();
         if ahead.parse::<syn::Type>().is_ok() && (ahead.is_empty() || ahead.peek(Token![,])) {
             let ty: syn::Type = input.parse()?;
@@ -173,7 +176,13 @@ fn syntax_error(tokens: &TokenStream, diagnostics: &mut Diagnostics) {
     let found = diagnostics.error(codes::ARGUMENT_SYNTAX, Place::of(tokens), message);
     match Name::read(name) {
         Some(
-            Name::Key | Name::Capacity | Name::Idle | Name::IdleBy | Name::AssuredBy | Name::From,
+            Name::Key
+            | Name::Within
+            | Name::Capacity
+            | Name::Idle
+            | Name::IdleBy
+            | Name::AssuredBy
+            | Name::From,
         ) => {
             found.help(format!("write `{name} = …`"));
         }
@@ -204,7 +213,7 @@ fn known(
     match Name::meant(&text) {
         Some(meant) => found.label("not an argument").help(format!("did you mean `{meant}`?")),
         None => found.help(
-            "it takes `key`, `reply`, `capacity`, `idle`, `idle_by`, `assured_by`, `durable`, `recorded`, `from`, `singleton`, \
+            "it takes `key`, `within`, `reply`, `capacity`, `idle`, `idle_by`, `assured_by`, `durable`, `recorded`, `from`, `singleton`, \
              `commutative` and `read_mostly`",
         ),
     };

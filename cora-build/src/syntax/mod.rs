@@ -59,6 +59,8 @@ pub struct KeyedArgs {
     pub key: syn::Type,
     /// Its last path segment.
     pub key_name: String,
+    /// The type of the group that its keys are within, as written, and its last path segment.
+    pub within: Option<(syn::Type, String)>,
     /// Whether entries are also found by the key of the reply direction.
     pub reply: bool,
     /// Whether copies of its entries outlive the side that owns them.
@@ -67,6 +69,9 @@ pub struct KeyedArgs {
     pub recorded: bool,
     /// Maximum number of entries.
     pub capacity: u32,
+    /// The same as written, if it names constants. Then only a build script knows the number, and
+    /// until it has evaluated this, `capacity` is 1.
+    pub named_capacity: Option<syn::Expr>,
     /// Idle time-out of an entry, in nanoseconds; a maximum if the entry has its own.
     pub idle_ns: u64,
     /// The function for an entry's own idle time-out: `fn(&State) -> Duration`.

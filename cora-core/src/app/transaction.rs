@@ -6,11 +6,12 @@ use crate::state::Visit;
 
 /// Begin and end of a packet's run, state by state.
 pub trait Transaction: States {
-    /// Whether flows are grouped by an address, under every plan alike. Some keyed state then has
-    /// the address as its key, and all packets that share an entry of a keyed state share the
-    /// address. A packet finds entries of its own group only, since those of other groups may be on
-    /// the other side.
+    /// Whether flows are grouped by an address or a named key, under every plan alike. All packets
+    /// that share an entry of a keyed state then share the group. A packet finds entries of its own
+    /// group only, since those of other groups may be on the other side.
     const GROUPED: bool = false;
+    /// Whether [`Self::enter`] does anything.
+    const ENTERS: bool = Self::GROUPED;
 
     /// Calls [`Home::begin`](crate::state::Home::begin) of every state.
     #[inline]
@@ -18,8 +19,10 @@ pub trait Transaction: States {
         (0..Self::STATES).for_each(|state| self.state(state).begin(visit));
     }
 
-    /// If flows are [grouped](Self::GROUPED): calls [`Home::enter`](crate::state::Home::enter) of
-    /// every keyed state with the packet's group; without a packet or a group, with `None`.
+    /// If an address groups flows: calls [`Home::enter`](crate::state::Home::enter) of every keyed
+    /// state with the packet's group; without a packet or a group, with `None`. If a named key does:
+    /// calls [`Home::enter_scope`](crate::state::Home::enter_scope) of every state within it, and
+    /// [`Home::enter_named`](crate::state::Home::enter_named) of every state with that key.
     #[inline]
     fn enter(&mut self, packet: Option<&Packet<'_>>) {
         let _ = packet;

@@ -1,12 +1,12 @@
 //! What moves between the sides, and what outlives one.
 
 use super::States;
-use crate::key::Key;
+use crate::key::PacketKey;
 
 /// Flows that move with their entries, and states that outlive their side.
 pub trait Transfer: States {
     /// Key of ownership and of steering to pairs: the coarsest key of the states that travel.
-    type Group: Key + Send;
+    type Group: PacketKey + Send;
     /// Whether any of its states is durable.
     const DURABLE: bool = false;
     /// The numbers of its durable singletons: the host keeps a replica of each.

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use super::{Address, Key, protocol};
+use super::{Address, HeaderKey, Key, protocol};
 use crate::hash::FlowHasher;
 use crate::packet::{Carried, Headers};
 use crate::plain::{Describe, Plain};
@@ -183,11 +183,6 @@ impl Key for FiveTuple {
         }
     }
 
-    #[inline(always)]
-    fn of(packet: &Headers<'_>) -> Result<Self, Reason> {
-        packet.flow()
-    }
-
     #[inline]
     fn reply(&self) -> Option<Self> {
         Some(self.reversed())
@@ -221,6 +216,13 @@ impl Key for FiveTuple {
     #[inline(always)]
     fn hash(&self, hasher: &FlowHasher, undirected: bool) -> u64 {
         Carried::from(*self).hash(hasher, undirected)
+    }
+}
+
+impl HeaderKey for FiveTuple {
+    #[inline(always)]
+    fn of(packet: &Headers<'_>) -> Result<Self, Reason> {
+        packet.flow()
     }
 
     #[inline(always)]

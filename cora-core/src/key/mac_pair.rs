@@ -3,7 +3,7 @@
 use core::fmt;
 
 use crate::hash::FlowHasher;
-use crate::key::Key;
+use crate::key::{HeaderKey, Key};
 use crate::packet::Headers;
 use crate::plain::{Describe, Plain};
 use crate::verdict::Reason;
@@ -98,11 +98,6 @@ impl Key for MacPair {
     }
 
     #[inline]
-    fn of(packet: &Headers<'_>) -> Result<Self, Reason> {
-        Ok(Self { source: packet.mac_source()?, destination: packet.mac_destination()? })
-    }
-
-    #[inline]
     fn reply(&self) -> Option<Self> {
         Some(self.reversed())
     }
@@ -117,6 +112,13 @@ impl Key for MacPair {
         let (source, destination) = (number(self.source), number(self.destination));
         let turned = undirected && source > destination;
         hasher.hash_pair(if turned { [destination, source] } else { [source, destination] })
+    }
+}
+
+impl HeaderKey for MacPair {
+    #[inline]
+    fn of(packet: &Headers<'_>) -> Result<Self, Reason> {
+        Ok(Self { source: packet.mac_source()?, destination: packet.mac_destination()? })
     }
 }
 

@@ -3,23 +3,25 @@
 //! `five_tuple`, the pair of Ethernet addresses in `mac_pair`.
 
 mod address;
+mod entry_key;
 mod five_tuple;
 mod mac_pair;
 
 use core::fmt;
 
 pub use address::Address;
+pub use entry_key::{EntryKey, PackedWithin, Within};
 pub use five_tuple::{FiveTuple, PackedFiveTuple};
 pub use mac_pair::MacPair;
 
 use crate::hash::FlowHasher;
-use crate::packet::Headers;
+use crate::packet::{Headers, Packet};
 use crate::plain::{Describe, Plain};
 use crate::verdict::Reason;
 
-/// A key that a packet carries.
+/// What a keyed state is looked up by: plain data that can be compared and hashed.
 ///
-/// Every key has one canonical form of five words, so ownership, hashes and the other side are
+/// `#[derive(Key)]` implements it. Every key has one canonical form of five words, so ownership, hashes and the other side are
 /// independent of its type.
 pub trait Key: Plain + Eq + fmt::Debug {
     /// The key without padding, as entries store it: fewer bytes let more entries fit a cache line.
@@ -30,9 +32,6 @@ pub trait Key: Plain + Eq + fmt::Debug {
 
     /// Restores a packed key.
     fn unpack(packed: &Self::Packed) -> Self;
-
-    /// The key of this packet, or why it has none.
-    fn of(packet: &Headers<'_>) -> Result<Self, Reason>;
 
     /// The key of packets in the reply direction. It is the key itself if both directions share it,
     /// and `None` if the reply key can't be derived.
@@ -63,6 +62,18 @@ pub trait Key: Plain + Eq + fmt::Debug {
     fn hash(&self, hasher: &FlowHasher, undirected: bool) -> u64 {
         hasher.hash(&if undirected { self.undirected() } else { self.words() })
     }
+}
+
+/// A key that a packet's headers tell: all of Cora's keys.
+#[diagnostic::on_unimplemented(
+    message = "no headers tell a `{Self}`",
+    label = "not read from headers",
+    note = "`impl HeaderKey for {Self}` reads it from headers, `impl PacketKey for {Self}` from the \
+            whole packet"
+)]
+pub trait HeaderKey: Key {
+    /// The key of this packet, or the reason that it has none.
+    fn of(packet: &Headers<'_>) -> Result<Self, Reason>;
 
     /// The hash of the packet's key, if it has one. Override it if the packet knows more than the
     /// key, such as that it is IPv4.
@@ -70,6 +81,90 @@ pub trait Key: Plain + Eq + fmt::Debug {
     fn hash_of(packet: &Headers<'_>, hasher: &FlowHasher, undirected: bool) -> Option<u64> {
         Some(Self::of(packet).ok()?.hash(hasher, undirected))
     }
+}
+
+/// A key that a packet tells, by its headers or its payload. Every [`HeaderKey`] is one. A key that
+/// is made of the payload, such as the number of a tunnel, implements this trait instead:
+///
+/// ```
+/// # use cora_core::key::{HeaderKey, Key, PacketKey, SourceAddress};
+/// # use cora_core::packet::Packet;
+/// # use cora_core::verdict::{Reason, reasons::Truncated};
+/// # fn number<Tunnel: From<u32>>(packet: &Packet<'_>) -> Result<Tunnel, Reason> {
+/// let bytes = packet.payload().get(4..8).and_then(|bytes| bytes.first_chunk()).ok_or(Truncated)?;
+/// Ok(Tunnel::from(u32::from_be_bytes(*bytes)))
+/// # }
+/// ```
+///
+/// The key is a function of the packet as it came in, and of nothing else: both sides and the
+/// steering to pairs compute it, and must agree.
+#[diagnostic::on_unimplemented(
+    message = "no packet tells a `{Self}`",
+    label = "not a key that packets carry",
+    note = "`impl HeaderKey for {Self}` reads it from headers, `impl PacketKey for {Self}` from the \
+            whole packet"
+)]
+pub trait PacketKey: Key {
+    /// Whether it may read the payload. Then long frames cross to the host as a whole.
+    const READS_PAYLOAD: bool = true;
+
+    /// The key of this packet, or the reason that it has none.
+    fn of_packet(packet: &Packet<'_>) -> Result<Self, Reason>;
+
+    /// The hash of the packet's key, if it has one.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn hash_of_packet(packet: &Packet<'_>, hasher: &FlowHasher, undirected: bool) -> Option<u64> {
+        Some(Self::of_packet(packet).ok()?.hash(hasher, undirected))
+    }
+}
+
+impl<K: HeaderKey> PacketKey for K {
+    const READS_PAYLOAD: bool = false;
+
+    #[inline(always)]
+    fn of_packet(packet: &Packet<'_>) -> Result<Self, Reason> {
+        Self::of(packet)
+    }
+
+    #[inline(always)]
+    fn hash_of_packet(packet: &Packet<'_>, hasher: &FlowHasher, undirected: bool) -> Option<u64> {
+        Self::hash_of(packet, hasher, undirected)
+    }
+}
+
+/// Maximum size in bytes of a derived key: its [`words`](Key::words) have one byte left.
+const MOST_BYTES: usize = 39;
+
+/// Checks the size of a derived key, for generated code.
+///
+/// # Panics
+/// If it is too long; in a `const`, that is an error at build time.
+#[doc(hidden)]
+pub const fn fits<K: Plain>() {
+    assert!(
+        K::SIZE <= MOST_BYTES,
+        "CORA0138: the fields of a key have more than 39 bytes; `cargo cora explain 138` says more"
+    );
+}
+
+/// The words of a derived key: its encoding.
+#[doc(hidden)]
+#[inline]
+pub fn words_of<K: Plain>(key: &K) -> [u64; 5] {
+    let mut bytes = [0; 40];
+    key.put(&mut bytes);
+    let (words, _) = bytes.as_chunks();
+    core::array::from_fn(|at| words.get(at).map_or(0, |word| u64::from_le_bytes(*word)))
+}
+
+/// The hash of a derived key. Two words are hashed faster than five.
+#[doc(hidden)]
+#[inline]
+pub fn hash_of_words<K: Key>(key: &K, hasher: &FlowHasher, undirected: bool) -> u64 {
+    let words = if undirected { key.undirected() } else { key.words() };
+    let [first, second, ..] = words;
+    if const { K::SIZE <= 16 } { hasher.hash_pair([first, second]) } else { hasher.hash(&words) }
 }
 
 /// IP protocol numbers that Cora reads.
@@ -125,10 +220,6 @@ macro_rules! address_key {
                 *packed
             }
             #[inline]
-            fn of(packet: &Headers<'_>) -> Result<Self, Reason> {
-                packet.$reads().map(Self)
-            }
-            #[inline]
             fn reply(&self) -> Option<Self> {
                 let reply: fn(&Self) -> Option<Self> = $reply;
                 reply(self)
@@ -144,6 +235,13 @@ macro_rules! address_key {
             #[inline]
             fn hash(&self, hasher: &FlowHasher, _: bool) -> u64 {
                 hasher.hash_pair(self.0.halves())
+            }
+        }
+
+        impl HeaderKey for $name {
+            #[inline]
+            fn of(packet: &Headers<'_>) -> Result<Self, Reason> {
+                packet.$reads().map(Self)
             }
         }
     };

@@ -22,7 +22,7 @@ pub use pinned::{Pinned, Versioned};
 pub use table::Table;
 pub use tracked::Tracked;
 
-use crate::key::{Address, Key};
+use crate::key::{Address, PacketKey};
 use crate::packet::Packet;
 use crate::plain::{Describe, Plain};
 
@@ -206,6 +206,23 @@ pub trait Home {
         let _ = group;
     }
 
+    /// The same with the words of the packet's group, for a table that is keyed by a group that the
+    /// program names.
+    fn enter_named(&mut self, group: Option<[u64; 5]>)
+    where
+        Self: Sized,
+    {
+        let _ = group;
+    }
+
+    /// The same for a table with keys within such a group.
+    fn enter_scope(&mut self, packet: Option<&Packet<'_>>)
+    where
+        Self: Sized,
+    {
+        let _ = packet;
+    }
+
     /// The packet is completed: its writes stay. `undo` is that of the [visit](Visit::undo); a
     /// constant argument avoids the check.
     fn commit(&mut self, undo: bool);
@@ -311,7 +328,10 @@ pub struct Malformed;
 /// A keyed state, as declared by `#[state(key = …)]`.
 pub trait Keyed: Plain {
     /// The type of its key.
-    type Key: Key;
+    type Key: PacketKey;
+    /// The scope of its keys: [`Everywhere`](table::scope::Everywhere), or the groups that the
+    /// declaration names.
+    type Scope: table::scope::Scope<Self::Key>;
     /// The name of the type.
     const NAME: &'static str;
     /// Maximum number of entries.

@@ -1,12 +1,10 @@
 //! A table modelled as a list with linear search.
 
 use cora_core::key::Key;
-use cora_core::packet::Headers;
 use cora_core::plain::{Describe, Plain};
 use cora_core::state::table::raw::{RawTable, Shape};
 use cora_core::state::table::{Direction, InsertError, Travelling};
 use cora_core::state::{Line, Memory};
-use cora_core::verdict::{Reason, reasons};
 use std::time::Duration;
 
 /// A key from a small space, so that keys collide.
@@ -35,9 +33,6 @@ impl Key for Small {
     #[inline]
     fn unpack(packed: &Self) -> Self {
         *packed
-    }
-    fn of(_: &Headers<'_>) -> Result<Self, Reason> {
-        Err(reasons::NoFlow)
     }
     fn reply(&self) -> Option<Self> {
         None

@@ -118,10 +118,10 @@ fn compare<A: App>(
 
 /// Returns the flow of a frame.
 fn group<A: App>(frame: &[u8]) -> Option<A::Group> {
-    use cora_core::key::Key as _;
+    use cora_core::key::PacketKey as _;
     let mut frame = frame.to_vec();
     let meta = Meta { time: 0, now: 0, port: cora_core::packet::Port::INSIDE };
-    A::Group::of(&Packet::new(&mut frame, meta)).ok()
+    A::Group::of_packet(&Packet::new(&mut frame, meta)).ok()
 }
 
 fn wrong(why: &impl ToString) -> RunError {

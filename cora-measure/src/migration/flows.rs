@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use cora_core::key::Key;
+use cora_core::key::PacketKey;
 use cora_host::RunError;
 use cora_runtime::exec::burst::BURST_BYTES;
 
@@ -16,7 +16,7 @@ pub(super) struct FlowsOf<K> {
     pub(super) of_frame: Vec<u32>,
 }
 
-impl<K: Key> FlowsOf<K> {
+impl<K: PacketKey> FlowsOf<K> {
     pub(super) fn new(traffic: &Traffic) -> Result<Self, RunError> {
         let (mut groups, mut numbers) = (Vec::new(), HashMap::new());
         let mut of_frame = Vec::with_capacity(traffic.len());
@@ -25,7 +25,7 @@ impl<K: Key> FlowsOf<K> {
             for arrival in burst.arrivals() {
                 // A packet without a key would count for the first flow; such traffic is not
                 // measured here.
-                let Ok(key) = K::of(&arrival.packet) else {
+                let Ok(key) = K::of_packet(&arrival.packet) else {
                     of_frame.push(0);
                     continue;
                 };

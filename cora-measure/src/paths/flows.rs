@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use ahash::RandomState;
-use cora_core::key::{DestinationAddress, FiveTuple, InsideAddress, Key, SourceAddress};
+use cora_core::key::{DestinationAddress, FiveTuple, InsideAddress, PacketKey, SourceAddress};
 use cora_core::packet::Packet;
 
 /// A way, by its number, and packets that took it.
@@ -106,8 +106,8 @@ fn add(counts: &mut Vec<Count>, way: u32, packets: u64) {
 }
 
 /// Returns the key of the packet's flow: the lesser of the two directions'.
-fn of<K: Key>(packet: &Packet<'_>) -> Option<[u64; 5]> {
-    let key = K::of(packet).ok()?;
+fn of<K: PacketKey>(packet: &Packet<'_>) -> Option<[u64; 5]> {
+    let key = K::of_packet(packet).ok()?;
     let words = key.words();
     Some(key.reply().map_or(words, |reply| words.min(reply.words())))
 }

@@ -4,7 +4,7 @@
 //! and the number types are known by name. Any other type counts as [`UNKNOWN`] bytes, and
 //! [`unknown`] lists it.
 
-use crate::graph::StateNode;
+use crate::graph::{Keyed, StateNode};
 use crate::vocabulary::Kind;
 
 /// Bytes of a type with an unknown name.
@@ -27,7 +27,7 @@ pub(super) const LINE: f64 = 64.0;
 /// Lines of one entry of a keyed state in memory; 0 for other kinds.
 pub fn entry_lines(state: &StateNode) -> f64 {
     let Some(keyed) = &state.keyed else { return 0.0 };
-    let key = named(&keyed.key).unwrap_or(UNKNOWN);
+    let key = key_bytes(keyed);
     // The reply key of an entry follows from its key, unless handlers choose it.
     let keys = if keyed.translates { 2.0 } else { 1.0 };
     let bytes = keys * key + value(state) + ENTRY_OVERHEAD;
@@ -61,8 +61,14 @@ pub fn whole(state: &StateNode) -> f64 {
 
 /// Bytes that cross when an entry moves.
 pub fn moved(state: &StateNode) -> f64 {
-    let key = state.keyed.as_ref().and_then(|keyed| named(&keyed.key)).unwrap_or(UNKNOWN);
+    let key = state.keyed.as_ref().map_or(UNKNOWN, key_bytes);
     key + value(state)
+}
+
+/// Bytes of a key as entries store it: with the group that it is within.
+fn key_bytes(keyed: &Keyed) -> f64 {
+    let bytes = |name: &String| named(name).unwrap_or(UNKNOWN);
+    bytes(&keyed.key) + keyed.within.as_ref().map_or(0.0, bytes)
 }
 
 /// Unknown types of a state's fields.
@@ -90,6 +96,7 @@ fn of_type(text: &str) -> Option<f64> {
         ("CountMin", [rows, columns]) => Some(8.0 * number(rows)? * number(columns)?),
         // One sketch for each of four prefix lengths.
         ("HeavyPrefixes", [rows, columns, _]) => Some(32.0 * number(rows)? * number(columns)?),
+        ("Sums" | "Maxima", [length]) => Some(8.0 * number(length)?),
         ("TopK", [key, length]) => Some((of_type(key)? + 8.0) * number(length)?),
         ("Option", [inner]) => Some(1.0 + of_type(inner)?),
         (name, []) => named(name),

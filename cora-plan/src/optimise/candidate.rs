@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::Inputs;
 use crate::demand::{Demand, demand};
-use crate::graph::{Graph, StateNode};
+use crate::graph::{Graph, Keyed, StateNode};
 use crate::model::Setting;
 use crate::model::latency::Latencies;
 use crate::placement::{is_group_for, one_pair};
@@ -92,7 +92,7 @@ pub(super) fn of(inputs: &Inputs<'_>, sides: Sides) -> Vec<Candidate> {
 /// Possible ownership keys: those of states, or the five-tuple if no state is keyed.
 fn keys(graph: &Graph) -> Vec<String> {
     let own = graph.states.iter().filter_map(|state| state.keyed.as_ref());
-    let keys: BTreeSet<&str> = own.map(|keyed| keyed.key.as_str()).collect();
+    let keys: BTreeSet<&str> = own.map(Keyed::travels_by).collect();
     let mut keys: Vec<String> = keys.into_iter().map(str::to_owned).collect();
     if keys.is_empty() {
         keys.push(FLOW.to_owned());

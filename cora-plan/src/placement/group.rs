@@ -18,7 +18,7 @@ use crate::vocabulary::{Place, Sides};
 pub struct Group {
     /// The key's type.
     pub key: String,
-    /// A state with that key; `None` if no state gives a key and the default key is used.
+    /// A state that travels by that key; `None` if no state gives a key and the default key is used.
     pub state: Option<String>,
 }
 
@@ -27,12 +27,14 @@ const SOURCE: &str = "SourceAddress";
 const DESTINATION: &str = "DestinationAddress";
 const INSIDE: &str = "InsideAddress";
 
-/// A candidate state: its name, its key, whether reply packets reach its entries, and whether
-/// handlers choose its reply keys.
+/// A candidate state: its name, the key that it travels by (its own, or the group that its keys are
+/// within), whether reply packets reach its entries, and whether handlers choose its reply keys.
 #[derive(Clone, Copy)]
 pub(super) struct Traveller<'a> {
     name: &'a str,
     pub(super) key: &'a str,
+    /// Whether its keys are within a group: packets that share an entry share the group.
+    pub(super) within: bool,
     reply: bool,
     pub(super) translates: bool,
 }
@@ -75,25 +77,32 @@ pub(super) fn run(
     group_of(*first)
 }
 
-/// The state with the address key that groups all flows of the program under every plan: packets
-/// that share an entry of any keyed state share this key. `None` if some don't, or if every key is
-/// a flow's.
+/// The state with the key that groups all flows of the program under every plan: packets that share
+/// an entry of any keyed state share this key. It is an address, or a group that `within` names.
+/// `None` if some don't share it, or if every key is a flow's.
 pub(super) fn of_program(graph: &Graph) -> Option<&StateNode> {
     let keyed = || graph.states.iter().filter_map(traveller);
     graph.states.iter().find(|state| {
-        let Some(Traveller { key, .. }) = traveller(state) else { return false };
+        let Some(Traveller { key, within, .. }) = traveller(state) else { return false };
         // A handler that chooses reply keys moves packets of one address to another address's
         // group.
-        let is_whole = |t: Traveller<'_>| will_do(key, t) && !(t.key == key && t.translates);
-        matches!(key, SOURCE | DESTINATION | INSIDE) && keyed().all(is_whole)
+        let is_whole =
+            |t: Traveller<'_>| will_do(key, t) && (t.within || !(t.key == key && t.translates));
+        (within || is_address(key)) && keyed().all(is_whole)
     })
+}
+
+/// Whether a key is an address.
+pub(super) fn is_address(key: &str) -> bool {
+    matches!(key, SOURCE | DESTINATION | INSIDE)
 }
 
 pub(super) fn traveller(state: &StateNode) -> Option<Traveller<'_>> {
     let keyed = state.keyed.as_ref()?;
     Some(Traveller {
         name: &state.name,
-        key: &keyed.key,
+        key: keyed.travels_by(),
+        within: keyed.within.is_some(),
         reply: keyed.reply,
         translates: keyed.translates,
     })
@@ -107,6 +116,7 @@ fn group_of(traveller: Traveller<'_>) -> Group {
 pub(super) fn will_do(key: &str, state: Traveller<'_>) -> bool {
     match (key, state.key) {
         (key, own) if key == own => true,
+        (_, _) if state.within => false,
         // A reply has the addresses of the first packet swapped, so the two have different ones.
         (SOURCE | DESTINATION, FLOW) => !state.reply,
         // Unless handlers choose other addresses for the reply packets.
@@ -121,7 +131,15 @@ fn apart(a: Traveller<'_>, b: Traveller<'_>) -> Option<String> {
         return None;
     }
     let (coarse, fine) = if a.key == FLOW { (b, a) } else { (a, b) };
-    Some(if coarse.key == INSIDE && fine.key == FLOW {
+    Some(if a.within || b.within {
+        let of = |t: Traveller<'_>| format!("`{}` travel by {}", t.name, t.key);
+        format!(
+            "entries of {}, and those of {}; `within` names the same group for all states that \
+             travel",
+            of(a),
+            of(b)
+        )
+    } else if coarse.key == INSIDE && fine.key == FLOW {
         format!(
             "packets that answer an entry of `{}` go to a rewritten address, so their key for `{}` \
              ({INSIDE}) is not that of the packets that they answer",

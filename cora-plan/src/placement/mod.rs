@@ -163,7 +163,8 @@ impl PlanError {
             }
             Self::NothingToState { .. } => "remove the line, or write `use = \"split\"`".to_owned(),
             Self::NoCommonGroup { first, second, .. } => format!(
-                "pin one of them in `cora.toml`: under `[plan.places]`, `{second} = \"host\"` or \
+                "say `within = …` of the one with the finer key, and name the coarser key there; or pin \
+                 one of them in `cora.toml`: under `[plan.places]`, `{second} = \"host\"` or \
                  `{first} = \"host\"`"
             ),
         }
@@ -207,10 +208,15 @@ pub(crate) fn is_group_for(key: &str, state: &StateNode) -> bool {
     group::traveller(state).is_none_or(|traveller| group::will_do(key, traveller))
 }
 
-/// The state with the address key that groups all flows of the program under every plan, if there
-/// is one. A packet then finds only entries of its own group.
-pub fn address_group(graph: &Graph) -> Option<&StateNode> {
+/// The state with the key that groups all flows of the program under every plan, if there is one:
+/// an address, or a group that `within` names. A packet then finds only entries of its own group.
+pub fn group_of_program(graph: &Graph) -> Option<&StateNode> {
     group::of_program(graph)
+}
+
+/// Whether a key is one of Cora's addresses.
+pub fn is_address(key: &str) -> bool {
+    group::is_address(key)
 }
 
 /// Whether results depend on the order in which packets of different flows reach the host.

@@ -47,7 +47,7 @@ fn read(handler: &str) -> String {
 
 fn keyed(state: &StateNode, group: &Group) -> Option<String> {
     let traveller = traveller(state)?;
-    if traveller.translates {
+    if traveller.translates && !traveller.within {
         return Some(
             "its handlers choose the keys of replies, so a reply may be steered to another pair than \
              the packets that it answers; only with reply keys that are the reversed ones can it run \

@@ -10,6 +10,7 @@ fn keyed(name: &str, key: &str, reply: bool) -> StateNode {
         capacity: 16,
         idle_ns: 1,
         translates: false,
+        within: None,
         durable: false,
         recorded: false,
     };
@@ -151,7 +152,7 @@ fn the_group_is_the_coarsest_key() {
 /// The group does not depend on the plan, so it also holds if entries of the address don't travel.
 #[test]
 fn flows_are_grouped_by_an_address_that_packets_of_all_entries_share() {
-    let grouped = |graph: &Graph| address_group(graph).map(|state| state.name.clone());
+    let grouped = |graph: &Graph| group_of_program(graph).map(|state| state.name.clone());
     for (a, b, by) in [
         (keyed("A", "FiveTuple", true), keyed("B", "InsideAddress", false), Some("B")),
         (keyed("A", "FiveTuple", false), keyed("B", "SourceAddress", false), Some("B")),

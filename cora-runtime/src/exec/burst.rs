@@ -2,7 +2,7 @@
 //! run in order of arrival. The result equals that of running them one by one.
 
 use cora_core::app::{App, Sides};
-use cora_core::key::Key;
+use cora_core::key::PacketKey;
 use cora_core::packet::{Packet, Port, ROOM, Roomy};
 
 use crate::link::message::{MAX_MESSAGE, Stamp};
@@ -110,12 +110,12 @@ impl<'a> Burst<'a> {
     /// The group key of the packet at this index, if it has one. Parses the packet first unless all
     /// are `parsed`.
     #[inline(always)]
-    pub(crate) fn group<K: Key>(&mut self, at: usize, parsed: bool) -> Option<K> {
+    pub(crate) fn group<K: PacketKey>(&mut self, at: usize, parsed: bool) -> Option<K> {
         let packet = &mut self.0.get_mut(at)?.packet;
         if !parsed {
             packet.parse_again();
         }
-        K::of(packet).ok()
+        K::of_packet(packet).ok()
     }
 
     /// Whether the burst is full.

@@ -71,7 +71,7 @@ impl<A: App> Engine<A> {
     #[inline(always)]
     pub fn run<R: Reach>(&mut self, packet: &mut Packet<'_>, visit: Visit) -> Ran {
         self.app.begin(visit);
-        if const { A::GROUPED } {
+        if const { A::ENTERS } {
             self.app.enter(Some(packet));
         }
         let verdict = self.app.chain::<R>(packet);

@@ -1,7 +1,7 @@
 //! Prefetching for a burst: the entries and flow records that its packets will look up.
 
 use cora_core::app::App;
-use cora_core::key::Key as _;
+use cora_core::key::PacketKey as _;
 
 use crate::exec::burst::{Arrival, BURST, Burst};
 use crate::exec::engine::Engine;
@@ -26,7 +26,7 @@ pub(crate) fn prefetch_burst<A: App, R: FlowRecord>(
     let mut unknown = 0_u32;
     for (number, Arrival { packet, .. }) in burst.numbered() {
         if let Some(flows) = &mut flows {
-            flows.prefetch_record(number, || A::Group::of(packet).ok());
+            flows.prefetch_record(number, || A::Group::of_packet(packet).ok());
         }
         let known = engine.app().prefetch_entry(number, packet);
         if const { A::FURTHER } {
@@ -81,7 +81,7 @@ pub(crate) fn prefetch_at_nic<A: App, R: FlowRecord>(
 fn prefetch_records<A: App, R: FlowRecord>(burst: &Burst<'_>, flows: &mut Flows<A, R>) -> u32 {
     let (mut all, mut unknown) = (0_u32, 0_u32);
     for (number, Arrival { packet, .. }) in burst.numbered() {
-        let is_unknown = flows.prefetch_and_probe(number, || A::Group::of(packet).ok());
+        let is_unknown = flows.prefetch_and_probe(number, || A::Group::of_packet(packet).ok());
         all |= 1 << number;
         unknown |= u32::from(is_unknown) << number;
     }

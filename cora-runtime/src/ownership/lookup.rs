@@ -12,8 +12,8 @@
 use core::any::TypeId;
 
 use cora_core::app::App;
-use cora_core::key::Key;
-use cora_core::packet::Headers;
+use cora_core::key::{Key as _, PacketKey as _};
+use cora_core::packet::Packet;
 use cora_core::state::table::Direction;
 use cora_core::state::table::prefetch::Probed;
 use cora_core::state::{NO_FLOW, Visit};
@@ -31,8 +31,10 @@ impl<A: App, R: FlowRecord> Flows<A, R> {
 
     /// Prefetches the index line for packet `number` of the burst.
     #[inline(always)]
-    pub(crate) fn prefetch_index(&mut self, number: u8, packet: &Headers<'_>) {
-        self.records.prefetch_index_of(number, packet);
+    pub(crate) fn prefetch_index(&mut self, number: u8, packet: &Packet<'_>) {
+        self.records.prefetch_index_by(number, |hasher, undirected| {
+            A::Group::hash_of_packet(packet, hasher, undirected)
+        });
     }
 
     /// Prefetches the record that the index line names. By now, all packets of the burst had their

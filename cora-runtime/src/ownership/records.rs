@@ -100,7 +100,7 @@ impl<A: App, R: FlowRecord> Flows<A, R> {
             }
         });
         attached?;
-        if const { A::GROUPED } {
+        if const { A::ENTERS } {
             app.enter(None);
         }
         let taken = Taken::create(memory, shape.capacity)?;

@@ -38,6 +38,7 @@ impl<const DURABLE: bool> Plain for Count<DURABLE> {
 
 impl<const DURABLE: bool> Keyed for Count<DURABLE> {
     type Key = FiveTuple;
+    type Scope = cora_core::state::table::scope::Everywhere;
     const NAME: &'static str = "Count";
     const CAPACITY: u32 = 16;
     const IDLE: u64 = IDLE;

@@ -1,6 +1,6 @@
 //! Counters only: no state travels, flows are owned without entries.
 
-use cora_core::key::{FiveTuple, Key as _, SourceAddress};
+use cora_core::key::{FiveTuple, HeaderKey as _, SourceAddress};
 use cora_core::packet::{Packet, Port};
 use cora_core::plain::Describe;
 use cora_core::state::commutative::{CountMin, Max, Sum, TopK};

@@ -1,7 +1,7 @@
 //! Inside hosts that talk to each other, each the inside host of its own packets: keys of groups
 //! collide. Handlers also look up keys of other groups in either table, and try to insert some.
 
-use cora_core::key::{FiveTuple, InsideAddress, Key as _};
+use cora_core::key::{FiveTuple, HeaderKey as _, InsideAddress};
 use cora_core::packet::Packet;
 use cora_core::state::{Pinned, Reach, Singleton, Table};
 use cora_core::verdict::{Drop, Reason, Transmit, Verdict};

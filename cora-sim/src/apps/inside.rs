@@ -1,6 +1,6 @@
 //! Connections per inside host, limited: two tables that travel together, by the coarser key.
 
-use cora_core::key::{FiveTuple, InsideAddress, Key as _};
+use cora_core::key::{FiveTuple, HeaderKey as _, InsideAddress};
 use cora_core::packet::Packet;
 use cora_core::state::{Pinned, Reach, Singleton, Table};
 use cora_core::verdict::{Drop, Reason, Transmit, Verdict, reasons};

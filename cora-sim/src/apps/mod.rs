@@ -10,6 +10,7 @@ pub mod judged;
 pub mod leases;
 pub mod marks;
 pub mod nat;
+pub mod tenants;
 pub mod visits;
 pub mod wrapped;
 
@@ -147,13 +148,24 @@ pub(crate) use plain;
 
 /// Implements `Keyed` for a table's state.
 macro_rules! keyed {
-    ($name:ident, $key:ty, $capacity:expr, $reply:expr) => {
+    (@scope $name:ident, $key:ty, $scope:ty, $capacity:expr, $reply:expr) => {
         impl cora_core::state::Keyed for $name {
             type Key = $key;
+            type Scope = $scope;
             const NAME: &'static str = stringify!($name);
             const CAPACITY: u32 = $capacity;
             const IDLE: u64 = $crate::apps::IDLE;
             const REPLY: bool = $reply;
+        }
+    };
+    ($name:ident, $key:ty, within $group:ty, $capacity:expr, $reply:expr) => {
+        $crate::apps::keyed! {
+            @scope $name, $key, cora_core::state::table::scope::Each<$group>, $capacity, $reply
+        }
+    };
+    ($name:ident, $key:ty, $capacity:expr, $reply:expr) => {
+        $crate::apps::keyed! {
+            @scope $name, $key, cora_core::state::table::scope::Everywhere, $capacity, $reply
         }
     };
 }
@@ -196,7 +208,7 @@ macro_rules! program {
     (
         $(#[$meta:meta])*
         struct $program:ident named $name:literal by $group:ty
-            $(, grouped $grouped:literal)? $(, recorded [$($recorded:literal $ends:ident),*])? {
+            $(, grouped $grouped:literal)? $(, within $within:literal)? $(, recorded [$($recorded:literal $ends:ident),*])? {
             $($place:ident $field:ident: $home:ident<$state:ident>,)*
         }
         ordered $ordered:expr;
@@ -271,13 +283,14 @@ macro_rules! program {
 
         impl<V: $crate::apps::Variant> cora_core::app::Transaction for $program<V> {
             $(const GROUPED: bool = $grouped;)?
+            $(const GROUPED: bool = $within;)?
 
             fn enter(&mut self, packet: Option<&cora_core::packet::Packet<'_>>) {
-                use cora_core::key::Key;
-                let group = packet.and_then(|packet| <$group as Key>::of(packet).ok());
-                let group = group.and_then(|group| group.group_address(false));
-                let _ = group;
-                $($crate::apps::program!(@enter $place self.$field, group);)*
+                use cora_core::key::PacketKey;
+                let within = false $(|| $within)?;
+                let group = packet.and_then(|packet| <$group>::of_packet(packet).ok());
+                let _ = (within, group);
+                $($crate::apps::program!(@enter $place self.$field, packet, group, within);)*
             }
         }
 
@@ -317,8 +330,10 @@ macro_rules! program {
         cora_core::state::Home::$method(&$of $(, $number)?)
     };
     (@owner $place:ident $of:expr, $method:ident($($number:ident)?)) => { Default::default() };
-    (@enter travels $of:expr, $group:expr) => { cora_core::state::Home::enter(&mut $of, $group) };
-    (@enter $place:ident $of:expr, $group:expr) => {};
+    (@enter travels $of:expr, $packet:expr, $group:expr, $within:expr) => {
+        $of.enter_group($packet, $group, $within)
+    };
+    (@enter $place:ident $of:expr, $packet:expr, $group:expr, $within:expr) => {};
     (@durable travels $state:ty) => { <$state as cora_core::plain::Plain>::DURABLE };
     (@durable $place:ident $state:ty) => { false };
     (@create travels $state:ty, $memory:ident, $variant:ident) => {

@@ -3,10 +3,11 @@
 use std::any::{Any, TypeId};
 use std::cell::RefCell;
 
-use cora_core::key::Address;
+use cora_core::key::Key;
 use cora_core::packet::Packet;
 use cora_core::plain::Describe;
 use cora_core::record::{FlowRecord, Recorded as _};
+use cora_core::state::table::scope::Scope;
 use cora_core::state::table::transfer::ImportError;
 use cora_core::state::table::{Durable, Ending, InsertError, Travelling};
 use cora_core::state::{
@@ -44,6 +45,26 @@ impl<S: Keyed> Wrapped<S> {
         self.table.get_mut()
     }
 
+    /// Enters the packet's group, as the build script generates it: by the declaration of the keys,
+    /// `within` a named group, or by an address.
+    pub fn enter_group<G: Key>(
+        &mut self,
+        packet: Option<&Packet<'_>>,
+        group: Option<G>,
+        within: bool,
+    ) {
+        if !self.keeps_apart {
+            return;
+        }
+        if <S::Scope as Scope<S::Key>>::NAMED {
+            self.table().enter_scope(packet);
+        } else if within {
+            self.table().enter_named(group.map(|group| group.words()));
+        } else {
+            self.table().enter(group.and_then(|group| group.group_address(false)));
+        }
+    }
+
     fn travelling<T>(&self, act: impl FnOnce(&mut dyn Travelling) -> T) -> T {
         act(self.table.borrow_mut().as_travelling().expect("it is keyed"))
     }
@@ -76,11 +97,6 @@ impl<S: Keyed> Home for Wrapped<S> {
     }
     fn begin(&mut self, visit: Visit) {
         self.table().begin(visit);
-    }
-    fn enter(&mut self, group: Option<Address>) {
-        if self.keeps_apart {
-            self.table().enter(group);
-        }
     }
     fn commit(&mut self, undo: bool) {
         self.table().commit(undo);

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use cora_core::key::{FiveTuple, Key as _};
+use cora_core::key::{FiveTuple, HeaderKey as _};
 use cora_core::packet::{Meta, Packet};
 
 use super::{Faults, Planted, Ran, Runtime, Turn};

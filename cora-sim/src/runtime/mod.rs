@@ -33,7 +33,7 @@ mod planted;
 mod wire;
 
 use cora_control::Move;
-use cora_core::key::Key as _;
+use cora_core::key::PacketKey as _;
 use cora_core::packet::{Meta, Packet};
 use cora_runtime::link::message::Report;
 use cora_runtime::link::ring::record_bytes;
@@ -317,7 +317,7 @@ impl<'a, A: SimApp> Runtime<'a, A> {
                     if self.planted == Some(Planted::WallClock) {
                         stamp.meta.now = stamp.meta.time;
                     }
-                    if let Ok(group) = A::Group::of(&Packet::new(frame, Meta::default()))
+                    if let Ok(group) = A::Group::of_packet(&Packet::new(frame, Meta::default()))
                         && !self.groups.contains(&group)
                     {
                         self.groups.push(group);

@@ -22,8 +22,8 @@ const UNDER_OTHERS: [(&str, &[&str]); 4] = [
 ];
 /// The plans of the ledger, also in a quick run: it has many changes to revert.
 const LEDGER: (&str, [&str; 3]) = ("ledger", ["host-only", "nic-only", HALF]);
-/// The plans of the program with fragments, in a full run.
-const FRAGMENTS: (&str, [&str; 2]) = ("fragments", ["host-only", "nic-only"]);
+/// More programs that are no examples, and their plans in a full run.
+const MORE: ([&str; 2], [&str; 2]) = (["fragments", "tenants"], ["host-only", "nic-only"]);
 
 /// Returns the plans that a quick run keeps of these.
 pub(crate) fn in_time(program: &str, plans: &[&'static str]) -> Vec<&'static str> {
@@ -48,7 +48,9 @@ fn names(plan: &str, examples: &[&'static str]) -> Vec<&'static str> {
     let full = workshop::is_full();
     let mut names = if full { examples.to_vec() } else { Vec::new() };
     names.extend(LEDGER.1.contains(&plan).then_some(LEDGER.0));
-    names.extend((full && FRAGMENTS.1.contains(&plan)).then_some(FRAGMENTS.0));
+    if full && MORE.1.contains(&plan) {
+        names.extend(MORE.0);
+    }
     names
 }
 

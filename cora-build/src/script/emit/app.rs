@@ -6,7 +6,7 @@ use cora_plan::graph::HandlerNode;
 use cora_plan::vocabulary::Sides;
 use cora_plan::{Graph, Plan};
 
-use super::{Lines, hidden};
+use super::{KEY_OF, Lines, hidden};
 
 pub(super) fn emit(out: &mut Lines, graph: &Graph, plan: &Plan) -> fmt::Result {
     out.block("impl App for Program", |out| {
@@ -31,7 +31,9 @@ fn reads(out: &mut Lines, graph: &Graph) -> fmt::Result {
         let heads = |handler: &HandlerNode| {
             format!("!<{} as Handler>::READS_PAYLOAD", hidden(&handler.path))
         };
-        let all: Vec<String> = graph.chain.iter().map(heads).collect();
+        let keyed = graph.states.iter().enumerate().filter(|(_, state)| state.keyed.is_some());
+        let keys = keyed.map(|(number, _)| format!("!<S{number} as {KEY_OF}>::READS_PAYLOAD"));
+        let all: Vec<String> = graph.chain.iter().map(heads).chain(keys).collect();
         out.line(format_args!("const HEADS: bool = {};", all.join(" && ")))?;
     }
     Ok(())

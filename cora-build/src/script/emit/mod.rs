@@ -100,6 +100,9 @@ const ALLOWED: &str = "#[allow(\n    clippy::all,\n    clippy::pedantic,\n    de
 /// Precedes items that bare metal is built without.
 const AT_THE_HOST: &str = "#[cfg(not(target_os = \"none\"))]";
 
+/// The trait that names the keys of a table.
+const KEY_OF: &str = "::cora::__private::core::state::table::KeyOf";
+
 const USES: [&str; 6] = [
     "app::{App, ConfigureError, Handler, Lifecycle, Nth, PlanFacts, Prefetch}",
     "app::{Sides, States, Transaction, Transfer}",
@@ -166,6 +169,23 @@ fn types(out: &mut Lines, graph: &Graph) -> fmt::Result {
     }
     if !graph.states.is_empty() {
         out.text.push('\n');
+    }
+    capacities(out, graph)
+}
+
+/// Checks that the compiler evaluates the constants of capacities as the build script did.
+fn capacities(out: &mut Lines, graph: &Graph) -> fmt::Result {
+    let keyed = graph.states.iter().enumerate().filter_map(|(number, state)| {
+        let keyed = state.keyed.as_ref()?;
+        Some((number, state, keyed.capacity))
+    });
+    for (number, state, capacity) in keyed {
+        out.line("const _: () = assert!(")?;
+        out.line(format_args!("    <S{number} as {KEY_OF}>::CAPACITY as u64 == {capacity},"))?;
+        let name = &state.name;
+        let why = format!("the build script read another capacity of `{name}`: write the number");
+        out.line(format_args!("    {why:?}"))?;
+        out.line(");")?;
     }
     Ok(())
 }

@@ -4,9 +4,10 @@
 use std::fmt;
 
 use cora_plan::Graph;
-use cora_plan::placement::address_group;
+use cora_plan::graph::Keyed;
+use cora_plan::placement::{group_of_program, is_address};
 
-use super::{Lines, number_of};
+use super::{KEY_OF, Lines, number_of};
 
 pub(super) fn emit(out: &mut Lines, graph: &Graph) -> fmt::Result {
     if graph.states.is_empty() {
@@ -46,23 +47,42 @@ fn each_state(out: &mut Lines, graph: &Graph) -> fmt::Result {
     Ok(())
 }
 
-/// Emits that an address groups all flows, if one does, and a method that passes the packet's
-/// address to every table.
+/// Emits that a key groups all flows, if one does, and a method that passes the packet's group to
+/// every table.
 fn enter(out: &mut Lines, graph: &Graph) -> fmt::Result {
-    let Some(group) = address_group(graph).and_then(|state| number_of(graph, &state.name)) else {
-        return Ok(());
-    };
-    let core = "::cora::__private::core";
-    out.line("const GROUPED: bool = true;\n")?;
+    let all = graph.states.iter().enumerate();
+    let tables = all.filter_map(|(number, state)| Some((number, state.keyed.as_ref()?)));
+    let (within, others): (Vec<_>, Vec<_>) = tables.partition(|(_, keyed)| keyed.within.is_some());
+    let group = group_of_program(graph).and_then(|state| {
+        Some((number_of(graph, &state.name)?, state.keyed.as_ref()?.travels_by()))
+    });
+    match group {
+        Some(_) => out.line("const GROUPED: bool = true;\n")?,
+        None if within.is_empty() => return Ok(()),
+        None => out.line("const ENTERS: bool = true;\n")?,
+    }
     out.line("#[inline(always)]")?;
     out.block("fn enter(&mut self, packet: Option<&Packet<'_>>)", |out| {
-        out.line(format_args!("use {core}::key::Key;"))?;
-        out.line(format_args!("type Group = <S{group} as {core}::state::table::KeyOf>::Key;"))?;
-        out.line("let group = packet.and_then(|packet| <Group as Key>::of(packet).ok());")?;
-        out.line("let group = group.and_then(|group| group.group_address(false));")?;
-        let tables = graph.states.iter().enumerate().filter(|(_, state)| state.keyed.is_some());
-        tables.map(|(number, _)| number).try_for_each(|number| {
-            out.line(format_args!("Home::enter(&mut self.s{number}, group);"))
+        for (number, _) in &within {
+            out.line(format_args!("Home::enter_scope(&mut self.s{number}, packet);"))?;
+        }
+        let Some((named_by, group)) = group else { return Ok(()) };
+        let reached = |(_, keyed): &&(usize, &Keyed)| is_address(group) || keyed.key == group;
+        let mut others = others.iter().filter(reached).peekable();
+        if others.peek().is_none() {
+            return Ok(());
+        }
+        out.line("use ::cora::__private::core::key::{Key, PacketKey};")?;
+        out.line(format_args!("type Group = <S{named_by} as {KEY_OF}>::Group;"))?;
+        out.line("let group = packet.and_then(|packet| Group::of_packet(packet).ok());")?;
+        let (as_found, method) = if is_address(group) {
+            ("group.and_then(|group| group.group_address(false))", "enter")
+        } else {
+            ("group.map(|group| group.words())", "enter_named")
+        };
+        out.line(format_args!("let group = {as_found};"))?;
+        others.try_for_each(|(number, _)| {
+            out.line(format_args!("Home::{method}(&mut self.s{number}, group);"))
         })
     })?;
     out.text.push('\n');

@@ -6,7 +6,7 @@ use cora_plan::graph::{HandlerNode, StateNode};
 use cora_plan::vocabulary::{Kind, Place, Sides};
 use cora_plan::{Graph, Plan};
 
-use super::{Lines, number_of};
+use super::{KEY_OF, Lines, number_of};
 use crate::script::plan::rests;
 
 pub(super) fn emit(out: &mut Lines, graph: &Graph, plan: &Plan) -> fmt::Result {
@@ -21,7 +21,7 @@ fn group(out: &mut Lines, graph: &Graph, plan: &Plan) -> fmt::Result {
     let group = plan.placement.group_of.as_ref().and_then(|name| number_of(graph, name));
     let group = match group {
         Some(number) => {
-            format!("<S{number} as ::cora::__private::core::state::table::KeyOf>::Key")
+            format!("<S{number} as {KEY_OF}>::Group")
         }
         None => "::cora::__private::core::key::FiveTuple".to_owned(),
     };

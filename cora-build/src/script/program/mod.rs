@@ -1,15 +1,17 @@
 //! A whole program: the consistency of its states, handlers and chain.
 //!
 //! 1. Each annotated item is read in the same way as by the macros ([`crate::syntax`]).
-//! 2. Names of states, handlers and parameters are checked against each other (`names`).
-//! 3. The chain is read from `app!` (`chain`).
-//! 4. Items that handlers reach besides their parameters are checked (`reach`), and so are drops of
+//! 2. Capacities that name constants are evaluated (`constants`).
+//! 3. Names of states, handlers and parameters are checked against each other (`names`).
+//! 4. The chain is read from `app!` (`chain`).
+//! 5. Items that handlers reach besides their parameters are checked (`reach`), and so are drops of
 //!    transparent handlers in called functions (`transparent`).
-//! 5. Code of both halves may use only `core` (`std_use`).
+//! 6. Code of both halves may use only `core` (`std_use`).
 //!
 //! A stage with errors ends the build, so that no fault is the consequence of another one.
 
 mod chain;
+mod constants;
 mod names;
 mod reach;
 mod std_use;
@@ -76,7 +78,8 @@ struct Parts {
 
 /// Reads and checks the program; `None` after an error, which is in `findings`.
 pub fn run(source: &Source, cfg: &Cfg, findings: &mut Findings) -> Option<Program> {
-    let parts = parts(source, findings);
+    let mut parts = parts(source, findings);
+    constants::run(source, &mut parts.states, findings);
     if findings.has_errors() {
         return None;
     }

@@ -3,14 +3,16 @@
 //!
 //! A handler updates and never reads: it would read only one side's part. [`Sum`] and [`CountMin`]
 //! (and [`HeavyPrefixes`], which consists of them) merge by addition, [`Max`] and [`TopK`] by the
-//! greater value.
+//! greater value. [`Sums`] and [`Maxima`] are arrays of them.
 
+mod by_index;
 mod count_min;
 mod heavy_prefixes;
 mod max;
 mod sum;
 mod top_k;
 
+pub use by_index::{ByIndex, Maxima, Sums};
 pub use count_min::CountMin;
 pub use heavy_prefixes::HeavyPrefixes;
 pub use max::Max;
@@ -25,8 +27,8 @@ use crate::plain::Describe;
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not commutative",
     label = "not commutative",
-    note = "a `#[state(commutative)]` is made of `Sum`, `Max`, `CountMin<ROWS, COLUMNS>` and \
-            `TopK<Key, N>`: replicas of these merge to one value, whatever the order"
+    note = "a `#[state(commutative)]` is made of `Sum`, `Max`, `Sums<N>`, `Maxima<N>`, \
+            `CountMin<ROWS, COLUMNS>` and `TopK<Key, N>`: replicas of these merge to one value, whatever the order"
 )]
 pub trait Replica: Sized + 'static {
     /// A replica without updates.

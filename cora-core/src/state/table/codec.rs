@@ -4,13 +4,13 @@ use super::super::{MAX_PIECE, NO_FLOW};
 use super::InsertError;
 use super::entry::{Entry, Facts, Whole};
 use super::raw::RawTable;
-use crate::key::Key;
+use crate::key::EntryKey;
 use crate::plain::Plain;
 
 /// Buffer size that suffices for most entries.
 const SHORT: usize = 256;
 
-impl<K: Key, V: Plain> RawTable<K, V> {
+impl<K: EntryKey, V: Plain> RawTable<K, V> {
     /// Visits the entries alive at `now`.
     pub fn each_alive(&self, now: u64, visit: &mut dyn FnMut(&Whole<K, V>)) {
         self.each_entry(now, |number, entry| visit(&self.whole(number, entry)));

@@ -10,7 +10,7 @@ use super::super::{Malformed, Memory, OutOfMemory};
 use super::entry::{Facts, NONE};
 use super::raw::{RawTable, Shape};
 use super::transfer::ImportError;
-use crate::key::Key;
+use crate::key::EntryKey;
 use crate::plain::Plain;
 
 /// Values up to this size in bytes are compared with their previous content. Larger ones count as
@@ -53,7 +53,7 @@ pub(super) struct Changes<K: 'static> {
     gone: Arena<(K, bool)>,
 }
 
-impl<K: Key> Changes<K> {
+impl<K: EntryKey> Changes<K> {
     /// Number of all entry places; 0 for states that are not durable.
     const fn room<V: Plain>(shape: Shape) -> usize {
         if V::DURABLE { shape.capacity as usize + shape.spare as usize } else { 0 }
@@ -104,7 +104,7 @@ pub trait Durable {
     fn piece_bytes(&self) -> usize;
 }
 
-impl<K: Key, V: Plain> Durable for RawTable<K, V> {
+impl<K: EntryKey, V: Plain> Durable for RawTable<K, V> {
     fn tell(&mut self, tell: &mut dyn FnMut(Change<'_>)) {
         let mut bytes = [0; 64];
         for number in 0..self.changes.gone.len() as u32 {
@@ -186,7 +186,7 @@ impl<K: Key, V: Plain> Durable for RawTable<K, V> {
     }
 }
 
-impl<K: Key, V: Plain> RawTable<K, V> {
+impl<K: EntryKey, V: Plain> RawTable<K, V> {
     fn tell_one(&mut self, number: u32, tell: &mut dyn FnMut(Change<'_>)) {
         let Some(entry) = self.entries.get_mut(number) else { return };
         entry.facts = entry.facts.without(Facts::CHANGED);

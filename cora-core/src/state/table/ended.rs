@@ -10,7 +10,7 @@ use super::super::memory::Arena;
 use super::super::{Memory, OutOfMemory};
 use super::entry::{Facts, Whole};
 use super::raw::{RawTable, Shape};
-use crate::key::Key;
+use crate::key::EntryKey;
 use crate::plain::Plain;
 
 /// Extra slots beyond the table's capacity, for entries that one packet removes.
@@ -45,7 +45,7 @@ pub(super) struct Endings<K: 'static, V: 'static> {
     lost: u32,
 }
 
-impl<K: Key, V: Plain> Endings<K, V> {
+impl<K: EntryKey, V: Plain> Endings<K, V> {
     const fn room(shape: Shape) -> usize {
         if V::RECORDED { shape.capacity as usize + BEYOND } else { 0 }
     }
@@ -68,7 +68,7 @@ impl<K: Key, V: Plain> Endings<K, V> {
     }
 }
 
-impl<K: Key, V: Plain> RawTable<K, V> {
+impl<K: EntryKey, V: Plain> RawTable<K, V> {
     /// Removes an expired entry.
     #[inline(always)]
     pub(super) fn release_expired(&mut self, number: u32) {

@@ -4,14 +4,14 @@
 use core::cell::Cell;
 
 use super::super::NO_FLOW;
-use crate::key::Key;
+use crate::key::EntryKey;
 
 /// In place of an entry's number: no entry.
 pub(super) const NONE: u32 = u32::MAX;
 
 /// The part of an entry that a hit reads.
 #[derive(Debug)]
-pub struct Entry<K: Key, V> {
+pub struct Entry<K: EntryKey, V> {
     /// When a packet last found it (ns of packet time). A cell, since reads count as use. In a free
     /// entry, the number of the next free one.
     pub used: Cell<u64>,
@@ -64,7 +64,7 @@ impl Facts {
     }
 }
 
-impl<K: Key, V> Entry<K, V> {
+impl<K: EntryKey, V> Entry<K, V> {
     /// The key it was inserted under.
     #[inline(always)]
     pub fn key(&self) -> K {
@@ -122,7 +122,7 @@ pub struct Whole<K, V> {
     pub used: u64,
     /// The program's value.
     pub value: V,
-    /// If flows are grouped by an address: whether its group is the [second](Key::group_address)
+    /// If flows are grouped by an address: whether its group is the [second](crate::key::Key::group_address)
     /// address of its key.
     pub of_second: bool,
 }

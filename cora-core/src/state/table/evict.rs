@@ -20,7 +20,7 @@ use core::cell::Cell;
 use super::ended::Why;
 use super::entry::Entry;
 use super::raw::RawTable;
-use crate::key::Key;
+use crate::key::EntryKey;
 use crate::plain::Plain;
 
 /// Places examined per eviction.
@@ -38,7 +38,7 @@ enum Need {
     Own,
 }
 
-impl<K: Key, V: Plain> RawTable<K, V> {
+impl<K: EntryKey, V: Plain> RawTable<K, V> {
     /// The number for a new entry, if there are fewer entries than `most`, or if one can be
     /// evicted.
     #[inline(always)]

@@ -1,4 +1,4 @@
-//! Groups of flows by an address: a packet finds only entries of its own group.
+//! Groups of flows by an address or a named key: a packet finds only entries of its own group.
 //!
 //! Packets of one group are handled at one side, those of another group possibly at the other. An
 //! entry belongs to the group of the packet that inserted it, and only packets of that group find
@@ -7,13 +7,14 @@
 //! or if both ends of a conversation are inside, so that each is the inside host of its own
 //! packets.
 //!
-//! The group is one of the addresses in the key, so an entry stores only which of them; a key
-//! without that address is refused. Programs in which all keys are flow keys skip these checks:
+//! An address group is one of the addresses in the key, so an entry stores only which of them; a key
+//! without that address is refused. In a table that is keyed by a group that `within` names
+//! elsewhere, the key is the group. Programs in which all keys are flow keys skip these checks:
 //! there [`Sight`] stays [`All`](Sight::All).
 
 use super::entry::{Entry, Facts};
 use super::raw::RawTable;
-use crate::key::{Address, Key};
+use crate::key::{Address, EntryKey};
 use crate::plain::Plain;
 
 /// The entries that keys can find.
@@ -21,8 +22,10 @@ use crate::plain::Plain;
 pub(super) enum Sight {
     /// All entries: the program has no groups.
     All,
-    /// The entries of this group.
+    /// The entries of this address.
     Of(Address),
+    /// The entry with these words of its key.
+    Named([u64; 5]),
     /// No entries: the packet has no group, or there is no packet.
     Nothing,
 }
@@ -31,23 +34,39 @@ impl Sight {
     /// Which of the key's addresses is the group: whether the second one. `None` if neither is, so
     /// the key belongs to another group.
     #[inline(always)]
-    pub(super) fn which<K: Key>(self, key: &K) -> Option<bool> {
+    pub(super) fn which<K: EntryKey>(self, key: &K) -> Option<bool> {
         if self == Self::All { Some(false) } else { self.which_address(key) }
     }
 
     #[inline(never)]
-    fn which_address<K: Key>(self, key: &K) -> Option<bool> {
-        let Self::Of(group) = self else { return None };
-        [false, true].into_iter().find(|second| key.group_address(*second) == Some(group))
+    fn which_address<K: EntryKey>(self, key: &K) -> Option<bool> {
+        match self {
+            Self::Of(group) => {
+                [false, true].into_iter().find(|second| key.group_address(*second) == Some(group))
+            }
+            Self::Named(group) => (key.words() == group).then_some(false),
+            Self::All | Self::Nothing => None,
+        }
     }
 }
 
-impl<K: Key, V: Plain> RawTable<K, V> {
-    /// Limits look-ups to entries of this group; to none without a group. The entry predicted for
-    /// the packet counts only if it is among them.
+impl<K: EntryKey, V: Plain> RawTable<K, V> {
+    /// Limits look-ups to entries of this address; to none without one. The entry predicted for the
+    /// packet counts only if it is among them.
     #[inline(always)]
     pub fn enter(&mut self, group: Option<Address>) {
-        self.sight = group.map_or(Sight::Nothing, Sight::Of);
+        self.look_at(group.map_or(Sight::Nothing, Sight::Of));
+    }
+
+    /// The same with the words of a group's key, in a table with that key.
+    #[inline]
+    pub fn enter_named(&mut self, group: Option<[u64; 5]>) {
+        self.look_at(group.map_or(Sight::Nothing, Sight::Named));
+    }
+
+    #[inline(always)]
+    fn look_at(&mut self, sight: Sight) {
+        self.sight = sight;
         let predicted = self.entries.get(self.ahead.entry(self.visit.ahead));
         if predicted.is_some_and(|entry| !self.sees(entry)) {
             core::hint::cold_path();
@@ -64,6 +83,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
             Sight::Of(group) => {
                 entry.key().group_address(entry.facts.has(Facts::OF_SECOND)) == Some(group)
             }
+            Sight::Named(group) => entry.key().words() == group,
         }
     }
 
@@ -71,8 +91,14 @@ impl<K: Key, V: Plain> RawTable<K, V> {
     /// between packets.
     #[inline(always)]
     pub(super) fn see_group_of(&mut self, key: &K, of_second: bool) {
-        if self.sight != Sight::All {
-            self.sight = key.group_address(of_second).map_or(Sight::Nothing, Sight::Of);
-        }
+        self.sight = match self.sight {
+            Sight::All => return,
+            Sight::Named(_) => Sight::Named(key.words()),
+            Sight::Of(_) | Sight::Nothing => {
+                // A key without an address is the group itself.
+                let group = key.group_address(of_second);
+                group.map_or_else(|| Sight::Named(key.words()), Sight::Of)
+            }
+        };
     }
 }

@@ -10,10 +10,10 @@
 use super::Direction;
 use super::entry::{Entry, Facts};
 use super::raw::RawTable;
-use crate::key::Key;
+use crate::key::EntryKey;
 use crate::plain::Plain;
 
-impl<K: Key, V: Plain> RawTable<K, V> {
+impl<K: EntryKey, V: Plain> RawTable<K, V> {
     /// The value with this key.
     #[inline(always)]
     pub fn get(&self, key: &K) -> Option<&V> {

@@ -22,6 +22,7 @@
 //! | `codec` | entries outside of the table: encoded, decoded, installed |
 //! | `wheel` | expiry |
 //! | `group` | groups of flows by an address |
+//! | [`scope`] | groups of flows by a key that the program names |
 //! | `evict` | eviction |
 //! | `journal` | undo |
 //! | [`dirty`] | changed entries of a durable state, to be reported |
@@ -47,6 +48,7 @@ mod lookup;
 mod numbered;
 pub mod prefetch;
 pub mod raw;
+pub mod scope;
 mod simd;
 mod transaction;
 pub mod transfer;
@@ -61,12 +63,13 @@ use super::{
     DescribeItem, Described, EntryLayout, Home, Keyed, Kind, Malformed, Memory, OutOfMemory,
     Stored, Visit,
 };
-use crate::key::{Address, Key};
+use crate::key::{Address, EntryKey, PacketKey};
 use crate::packet::Packet;
 use crate::plain::Plain;
 use crate::trace::{Asked, asked};
 use crate::verdict::{Reason, Stop, reasons};
 use raw::{RawTable, Shape};
+use scope::Scope;
 
 /// The kind of key that found an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,6 +89,12 @@ impl Direction {
             Self::Reply => Self::Original,
         }
     }
+}
+
+/// The capacity of a table: this number, if it is in range. If it is not, the build script says so.
+#[must_use]
+pub const fn capacity(number: u64) -> u32 {
+    if 1 <= number && number <= 1 << 26 { number as u32 } else { 1 }
 }
 
 /// Why an entry could not be inserted. `?` turns it into a drop with that name.
@@ -117,15 +126,21 @@ impl From<InsertError> for Stop {
     }
 }
 
+/// The keys of a state's entries, as entries store them.
+pub(crate) type KeyIn<S> = <<S as Keyed>::Scope as Scope<<S as Keyed>::Key>>::Entry;
+
 /// A keyed state, as a handler uses it.
 ///
 /// An entry lives until it is removed or was unused for its idle time (the state's, or with
 /// `idle_by` its own). Any method here that finds it counts as use. A handler's keys must come from
 /// its packet: an entry of another flow may be at the other side. If all keys of a program contain
-/// one address, a packet finds only the entries of its own group.
+/// one address, or the state is declared `within` a group, a packet finds only the entries of its
+/// own group.
 #[derive(Debug)]
 pub struct Table<S: Keyed> {
-    pub(crate) raw: RawTable<S::Key, S>,
+    pub(crate) raw: RawTable<KeyIn<S>, S>,
+    /// The group of the packet that is handled.
+    current: <S::Scope as Scope<S::Key>>::Current,
 }
 
 impl<S: Keyed> Table<S> {
@@ -134,13 +149,14 @@ impl<S: Keyed> Table<S> {
         Shape { capacity: S::CAPACITY, spare: S::CAPACITY, idle: S::IDLE, reply: S::REPLY };
 
     /// Bytes per entry, including its share of the index.
-    pub const ENTRY_BYTES: usize = RawTable::<S::Key, S>::bytes(Self::SHAPE) / S::CAPACITY as usize;
+    pub const ENTRY_BYTES: usize =
+        RawTable::<KeyIn<S>, S>::bytes(Self::SHAPE) / S::CAPACITY as usize;
 
     /// The entry with this key (or reply key).
     #[inline(always)]
     pub fn get(&self, key: &S::Key) -> Option<&S> {
         asked(S::NAME, Asked::Read);
-        self.raw.get(key)
+        S::Scope::with(self.current, key, |key| self.raw.get(key)).flatten()
     }
 
     /// Whether there is an entry with this key (or reply key).
@@ -152,15 +168,14 @@ impl<S: Keyed> Table<S> {
     /// The entry with this key (or reply key), mutable.
     #[inline(always)]
     pub fn get_mut(&mut self, key: &S::Key) -> Option<&mut S> {
-        asked(S::NAME, Asked::Write);
-        self.raw.find_mut(key).map(|(_, value)| value)
+        self.find_mut(key).map(|(_, value)| value)
     }
 
     /// The entry with this key, mutable, and the kind of key that found it.
     #[inline(always)]
     pub fn find_mut(&mut self, key: &S::Key) -> Option<(Direction, &mut S)> {
         asked(S::NAME, Asked::Write);
-        self.raw.find_mut(key)
+        S::Scope::with(self.current, key, |key| self.raw.find_mut(key)).flatten()
     }
 
     /// Inserts an entry; an existing entry with this key is overwritten. If the state has `reply`,
@@ -168,8 +183,11 @@ impl<S: Keyed> Table<S> {
     #[inline]
     pub fn insert(&mut self, key: S::Key, value: S) -> Result<(), InsertError> {
         asked(S::NAME, Asked::Insert);
-        let reply = if S::REPLY { key.reply() } else { None };
-        self.raw.insert(key, reply, value)
+        let inserted = S::Scope::with(self.current, &key, |key| {
+            let reply = if S::REPLY { key.reply() } else { None };
+            self.raw.insert(*key, reply, value)
+        });
+        inserted.unwrap_or(Err(InsertError::ForeignKey))
     }
 
     /// As [`Self::insert`], with a separate reply key: a NAT's translation. For states with
@@ -183,25 +201,28 @@ impl<S: Keyed> Table<S> {
     ) -> Result<(), InsertError> {
         const { assert!(S::REPLY, "declare the state with `reply` to give its entries a second key") };
         asked(S::NAME, Asked::Insert);
-        self.raw.insert(key, Some(reply), value)
+        let inserted = S::Scope::with(self.current, &key, |key| {
+            S::Scope::with(self.current, &reply, |reply| self.raw.insert(*key, Some(*reply), value))
+        });
+        inserted.flatten().unwrap_or(Err(InsertError::ForeignKey))
     }
 
     /// Removes an entry.
     #[inline]
     pub fn remove(&mut self, key: &S::Key) -> Option<S> {
         asked(S::NAME, Asked::Remove);
-        self.raw.remove(key)
+        S::Scope::with(self.current, key, |key| self.raw.remove(key)).flatten()
     }
 }
 
 impl<S: Keyed> Stored for Table<S> {
     const NAME: &'static str = S::NAME;
     const KIND: Kind = Kind::Keyed;
-    const BYTES: usize = RawTable::<S::Key, S>::bytes(Self::SHAPE);
+    const BYTES: usize = RawTable::<KeyIn<S>, S>::bytes(Self::SHAPE);
     type Home = Self;
 
     fn create(memory: &mut Memory) -> Result<Self, OutOfMemory> {
-        Ok(Self { raw: RawTable::create(memory, Self::SHAPE)? })
+        Ok(Self { raw: RawTable::create(memory, Self::SHAPE)?, current: S::Scope::NOBODY })
     }
 
     #[inline]
@@ -210,14 +231,21 @@ impl<S: Keyed> Stored for Table<S> {
     }
 }
 
-/// The key type of a table, for generated code.
+/// The keys of a table, for generated code.
 pub trait KeyOf {
-    /// The key type.
-    type Key: Key;
+    /// The key of the group that an entry travels with: the table's key, or the group that the
+    /// declaration names.
+    type Group: PacketKey;
+    /// Whether the payload of a packet may decide which entries it finds.
+    const READS_PAYLOAD: bool;
+    /// Maximum number of entries.
+    const CAPACITY: u32;
 }
 
 impl<S: Keyed> KeyOf for Table<S> {
-    type Key = S::Key;
+    type Group = <S::Scope as Scope<S::Key>>::Group;
+    const READS_PAYLOAD: bool = S::Key::READS_PAYLOAD || Self::Group::READS_PAYLOAD;
+    const CAPACITY: u32 = S::CAPACITY;
 }
 
 impl<S: Keyed> Home for Table<S> {
@@ -227,12 +255,14 @@ impl<S: Keyed> Home for Table<S> {
 
     #[inline(always)]
     fn prefetch_index(&mut self, number: u8, packet: &Packet<'_>) {
-        self.raw.prefetch_index_of(number, packet);
+        self.raw.prefetch_index_by(number, |hasher, undirected| {
+            S::Scope::hash_of_packet(packet, hasher, undirected)
+        });
     }
 
     #[inline(always)]
     fn prefetch_entry(&mut self, number: u8, packet: &Packet<'_>) -> bool {
-        self.raw.prefetch_entry(number, || <S::Key as Key>::of(packet).ok())
+        self.raw.prefetch_entry(number, || S::Scope::of_packet(packet))
     }
 
     #[inline]
@@ -258,6 +288,16 @@ impl<S: Keyed> Home for Table<S> {
     #[inline(always)]
     fn enter(&mut self, group: Option<Address>) {
         self.raw.enter(group);
+    }
+
+    #[inline]
+    fn enter_named(&mut self, group: Option<[u64; 5]>) {
+        self.raw.enter_named(group);
+    }
+
+    #[inline]
+    fn enter_scope(&mut self, packet: Option<&Packet<'_>>) {
+        self.current = S::Scope::current(packet);
     }
 
     #[inline]
@@ -302,8 +342,8 @@ impl<S: Keyed> Described for Table<S> {
 
     fn layout(&self) -> Option<EntryLayout> {
         Some(EntryLayout {
-            key: RawTable::<S::Key, S>::NAME,
-            entry: RawTable::<S::Key, S>::PIECE,
+            key: RawTable::<KeyIn<S>, S>::NAME,
+            entry: RawTable::<KeyIn<S>, S>::PIECE,
             value: S::SIZE,
             fields: S::FIELDS,
             before: S::BEFORE,
@@ -324,16 +364,17 @@ impl<S: Keyed> Described for Table<S> {
         now: u64,
         item: &mut DescribeItem<'_>,
     ) -> Result<(), Malformed> {
-        let entry = RawTable::<S::Key, S>::decode(piece).ok_or(Malformed)?;
-        if now.saturating_sub(entry.used) < RawTable::<S::Key, S>::idle_of(S::IDLE, &entry.value) {
+        let entry = RawTable::<KeyIn<S>, S>::decode(piece).ok_or(Malformed)?;
+        if now.saturating_sub(entry.used) < RawTable::<KeyIn<S>, S>::idle_of(S::IDLE, &entry.value)
+        {
             describe_entry(&entry, item);
         }
         Ok(())
     }
 }
 
-fn describe_entry<K: Key, V: Plain>(entry: &Whole<K, V>, item: &mut DescribeItem<'_>) {
-    let mut name = [0; 64];
+fn describe_entry<K: EntryKey, V: Plain>(entry: &Whole<K, V>, item: &mut DescribeItem<'_>) {
+    let mut name = [0; 128];
     RawTable::<K, V>::put_name(&entry.key, entry.of_second, &mut name);
     item(&name[..RawTable::<K, V>::NAME], &mut |to| {
         to.open();

@@ -2,10 +2,10 @@
 
 use super::entry::Entry;
 use super::raw::RawTable;
-use crate::key::Key;
+use crate::key::EntryKey;
 use crate::plain::Plain;
 
-impl<K: Key, V: Plain> RawTable<K, V> {
+impl<K: EntryKey, V: Plain> RawTable<K, V> {
     /// Exclusive upper bound of all entry numbers assigned so far.
     pub const fn made(&self) -> u32 {
         self.entries.len() as u32

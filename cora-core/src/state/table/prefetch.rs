@@ -19,8 +19,8 @@ use core::num::NonZeroU64;
 use super::entry::NONE;
 use super::index::HomeLine;
 use super::raw::RawTable;
-use crate::key::Key;
-use crate::packet::Headers;
+use crate::hash::FlowHasher;
+use crate::key::EntryKey;
 use crate::plain::Plain;
 
 /// Maximum number of packets in a burst.
@@ -68,7 +68,7 @@ pub enum Probed {
 
 /// The prefetch state of all packets of the burst.
 #[derive(Debug)]
-pub(super) struct Ahead<K: Key> {
+pub(super) struct Ahead<K: EntryKey> {
     predictions: [Prediction; PLACES],
     /// The keys that [`MISSED`], so that an insertion need not hash them again. Beside each, the
     /// index's [`taken`](super::index::Index::taken) count when the key was absent, or
@@ -85,7 +85,7 @@ const fn no_predictions() -> [Prediction; PLACES] {
     [Prediction::NONE; PLACES]
 }
 
-impl<K: Key> Ahead<K> {
+impl<K: EntryKey> Ahead<K> {
     /// No prefetch state. Filled at run time: a constant would be an image of this size for each
     /// type of key.
     pub(super) fn nothing() -> Self {
@@ -138,17 +138,21 @@ const fn place(packet: u8) -> usize {
     packet as usize % BURST
 }
 
-impl<K: Key, V: Plain> RawTable<K, V> {
+impl<K: EntryKey, V: Plain> RawTable<K, V> {
     /// Announces the key that packet `packet` of the burst will look up, if it has one.
     #[inline(always)]
     pub fn prefetch_index(&mut self, packet: u8, key: Option<&K>) {
         self.prefetch_index_at(packet, key.map(|key| self.hash_anew(key)));
     }
 
-    /// Announces the key that the packet carries.
+    /// Announces the key that the packet carries, by its hash.
     #[inline(always)]
-    pub fn prefetch_index_of(&mut self, number: u8, packet: &Headers<'_>) {
-        self.prefetch_index_at(number, K::hash_of(packet, &self.hasher, const { V::UNDIRECTED }));
+    pub fn prefetch_index_by(
+        &mut self,
+        number: u8,
+        hash: impl FnOnce(&FlowHasher, bool) -> Option<u64>,
+    ) {
+        self.prefetch_index_at(number, hash(&self.hasher, const { V::UNDIRECTED }));
     }
 
     #[inline(always)]

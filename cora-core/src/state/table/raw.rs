@@ -15,7 +15,7 @@ use super::journal::{Journal, Write};
 use super::prefetch::{ALONE, Ahead};
 use super::wheel::{Touched, Wheel};
 use crate::hash::FlowHasher;
-use crate::key::Key;
+use crate::key::EntryKey;
 use crate::plain::Plain;
 
 /// The fixed parameters of a table.
@@ -34,7 +34,7 @@ pub struct Shape {
 
 /// A table of fixed capacity in supplied memory.
 #[derive(Debug)]
-pub struct RawTable<K: Key, V: 'static> {
+pub struct RawTable<K: EntryKey, V: 'static> {
     pub(super) shape: Shape,
     pub(super) hasher: FlowHasher,
     pub(super) index: Index,
@@ -61,7 +61,7 @@ pub struct RawTable<K: Key, V: 'static> {
     pub(super) by_flow: ByFlow,
 }
 
-impl<K: Key, V: Plain> RawTable<K, V> {
+impl<K: EntryKey, V: Plain> RawTable<K, V> {
     /// Bytes of [`Memory`] that [`Self::create`] takes.
     pub const fn bytes(shape: Shape) -> usize {
         let capacity = shape.capacity as usize + shape.spare as usize;

@@ -5,10 +5,10 @@ use super::ended::Why;
 use super::journal::Write;
 use super::raw::RawTable;
 use super::wheel::Touched;
-use crate::key::Key;
+use crate::key::EntryKey;
 use crate::plain::Plain;
 
-impl<K: Key, V: Plain> RawTable<K, V> {
+impl<K: EntryKey, V: Plain> RawTable<K, V> {
     /// Begins a packet's run.
     #[inline(always)]
     pub fn begin(&mut self, visit: Visit) {

@@ -8,7 +8,7 @@ use super::by_flow::ByFlow;
 use super::dirty::Durable;
 use super::entry::NONE;
 use super::raw::RawTable;
-use crate::key::Key;
+use crate::key::EntryKey;
 use crate::plain::Plain;
 
 /// Why an entry from the other side could not be installed.
@@ -87,7 +87,7 @@ pub trait Travelling {
     }
 }
 
-impl<K: Key, V: Plain> Travelling for RawTable<K, V> {
+impl<K: EntryKey, V: Plain> Travelling for RawTable<K, V> {
     fn attach(&mut self, memory: &mut Memory, flows: u32) -> Result<(), OutOfMemory> {
         let (room, made) = (self.entries.capacity(), self.entries.len());
         self.by_flow.strays = self.len();
@@ -217,7 +217,7 @@ impl<K: Key, V: Plain> Travelling for RawTable<K, V> {
     }
 }
 
-impl<K: Key, V: Plain> RawTable<K, V> {
+impl<K: EntryKey, V: Plain> RawTable<K, V> {
     pub(super) fn each_of(&self, flow: u32, visit: &mut dyn FnMut(u32)) {
         let mut number = self.by_flow.first(flow);
         while number != NONE {

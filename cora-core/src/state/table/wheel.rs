@@ -30,7 +30,7 @@ use super::super::memory::{Arena, bytes_for};
 use super::super::{Memory, OutOfMemory};
 use super::entry::{Facts, Links, NONE};
 use super::raw::RawTable;
-use crate::key::Key;
+use crate::key::EntryKey;
 use crate::plain::Plain;
 
 /// Number of slots. Exceeds the ticks of an idle time, so that a wheel without lag examines an
@@ -231,7 +231,7 @@ impl Wheel {
     }
 }
 
-impl<K: Key, V: Plain> RawTable<K, V> {
+impl<K: EntryKey, V: Plain> RawTable<K, V> {
     /// Examines a few due entries; or as many as necessary to get fewer entries than `below`.
     pub(super) fn expire(&mut self, now: u64, below: Option<u32>) {
         let Some(mut round) = self.wheel.begin(now, below.is_some()) else { return };

@@ -15,7 +15,7 @@ mod offer;
 mod tests;
 
 use cora_core::app::{App, Sides};
-use cora_core::key::Key as _;
+use cora_core::key::PacketKey as _;
 use cora_core::packet::Packet;
 use cora_core::state::{Memory, NO_FLOW, OutOfMemory};
 
@@ -218,7 +218,7 @@ impl<A: App> HostOwnership<A> {
         Clock { now, horizon }: Clock,
         ahead: u8,
     ) -> Found<A::Group> {
-        let group = A::Group::of(packet).ok();
+        let group = A::Group::of_packet(packet).ok();
         let known = group.and_then(|group| {
             self.flows.begin(now, horizon, ahead);
             self.flows.find(app, &group, now, 0)

@@ -1,7 +1,7 @@
 //! Classifies packets at the NIC by the owner of their flow.
 
 use cora_core::app::App;
-use cora_core::key::Key;
+use cora_core::key::{Key as _, PacketKey as _};
 use cora_core::packet::Packet;
 
 use super::{NicOwnership, Stage};
@@ -44,7 +44,7 @@ impl<A: App> NicOwnership<A> {
         left: u64,
         packet: &Packet<'_>,
     ) -> Dispatch {
-        let Ok(group) = A::Group::of(packet) else {
+        let Ok(group) = A::Group::of_packet(packet) else {
             return Dispatch::Host;
         };
         if let Some(flow) = self.flows.find(app, &group, now, left) {

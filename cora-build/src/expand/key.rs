@@ -1,0 +1,110 @@
+//! `#[derive(Key)]`: a key of plain data, told apart by its encoding.
+
+use proc_macro2::TokenStream;
+use quote::quote;
+use syn::{Data, DeriveInput};
+
+use super::core;
+use crate::check::fields;
+use crate::diag::{Diagnostics, Place, codes};
+use crate::syntax::is_attribute;
+
+/// The reply key.
+enum Reply {
+    /// The reply direction carries the same key.
+    Same,
+    /// This function makes it of the key.
+    By(syn::Path),
+    /// It can't be told.
+    Unknown,
+}
+
+/// `#[derive(Key)]`.
+pub(super) fn derive(input: &DeriveInput, diagnostics: &mut Diagnostics) -> TokenStream {
+    let before = diagnostics.errors();
+    let generics = (codes::KEY_ITEM, codes::KEY_ITEM);
+    fields::check_generics(&input.generics, "a key", generics, diagnostics);
+    if !matches!(input.data, Data::Struct(_)) {
+        diagnostics
+            .error(
+                codes::KEY_ITEM,
+                input.ident.span(),
+                format!("`{}` is not a struct, and a key is one", input.ident),
+            )
+            .help("keep it, with `#[derive(Plain)]`, as a field of a struct");
+    }
+    let reply = reply(input, diagnostics);
+    if diagnostics.errors() > before {
+        return TokenStream::new();
+    }
+    let (core, ident) = (core(), &input.ident);
+    let some = quote!(::core::option::Option::Some);
+    let reply = match reply {
+        Reply::Same => quote!(#some(*self)),
+        Reply::By(path) => quote!(#some(#path(self))),
+        Reply::Unknown => quote!(::core::option::Option::None),
+    };
+    quote! {
+        #[automatically_derived]
+        impl #core::key::Key for #ident {
+            type Packed = Self;
+
+            #[inline]
+            fn pack(&self) -> Self {
+                *self
+            }
+
+            #[inline]
+            fn unpack(packed: &Self) -> Self {
+                *packed
+            }
+
+            #[inline]
+            fn reply(&self) -> ::core::option::Option<Self> {
+                #reply
+            }
+
+            #[inline]
+            fn words(&self) -> [u64; 5] {
+                #core::key::words_of(self)
+            }
+
+            #[inline]
+            fn hash(&self, hasher: &#core::hash::FlowHasher, undirected: bool) -> u64 {
+                #core::key::hash_of_words(self, hasher, undirected)
+            }
+        }
+
+        const _: () = #core::key::fits::<#ident>();
+    }
+}
+
+/// The arguments of `#[key(…)]`.
+fn reply(input: &DeriveInput, diagnostics: &mut Diagnostics) -> Reply {
+    let mut found = Reply::Unknown;
+    for attribute in input.attrs.iter().filter(|attribute| is_attribute(attribute, "key")) {
+        let read = attribute.parse_nested_meta(|meta| {
+            if meta.path.is_ident("undirected") {
+                found = Reply::Same;
+            } else if meta.path.is_ident("reply") {
+                found = Reply::By(meta.value()?.parse()?);
+            } else {
+                return Err(meta.error("neither `undirected` nor `reply = …`"));
+            }
+            Ok(())
+        });
+        if read.is_err() {
+            diagnostics
+                .error(
+                    codes::KEY_ARGUMENT,
+                    Place::of(&attribute.meta),
+                    "this says nothing about the reply direction's key",
+                )
+                .help(
+                    "write `#[key(undirected)]` if both directions carry the same key, or \
+                     `#[key(reply = Self::reversed)]` with `fn reversed(&self) -> Self`",
+                );
+        }
+    }
+    found
+}
