@@ -26,7 +26,7 @@ use core::net::SocketAddr;
 use std::vec::Vec;
 
 use cora_core::key::protocol;
-use cora_core::packet::{TcpSegment, checksum};
+use cora_core::packet::{Packet, TcpSegment, checksum};
 use cora_core::record::{Element, End, Fields, FlowRecord, Record};
 use cora_core::state::table::prefetch::ALONE;
 use cora_core::state::{Commutative, Home as _, Keyed, NO_FLOW, Stored as _, Table, Visit};
@@ -49,6 +49,12 @@ pub fn table<S: Keyed>() -> Table<S> {
 /// unused for their idle time by then have expired.
 pub fn at<S: Keyed>(table: &mut Table<S>, now: u64) {
     table.begin(Visit { now, horizon: now, undo: false, flow: NO_FLOW, ahead: ALONE });
+}
+
+/// The packet is handled from now on: it decides which entries are found in a table with keys
+/// `within` a group. Other tables don't change.
+pub fn on<S: Keyed>(table: &mut Table<S>, packet: &Packet<'_>) {
+    table.enter_scope(Some(packet));
 }
 
 /// The bytes of an Ethernet frame with an IPv4 packet. The checksum of its header is right, and the

@@ -83,6 +83,8 @@ fn codes_of_macros(file: &syn::File) -> Vec<Code> {
             expand::state(item.args(), item.rest)
         } else if item.is("flow_handler") {
             expand::flow_handler(item.args(), item.rest)
+        } else if item.args().to_string().contains("Key") {
+            expand::derive_key(item.whole)
         } else {
             expand::derive_plain(item.whole)
         }

@@ -36,11 +36,15 @@ fn expand(item: &syn::Item) -> TokenStream {
         };
         return run(args, item.into_token_stream());
     }
-    let derives_plain = attributes.iter().any(|attribute| {
-        attribute.path().is_ident("derive") && quote!(#attribute).to_string().contains("Plain")
-    });
-    let added = derives_plain.then(|| cora_build::expand::derive_plain(item.to_token_stream()));
-    quote!(#item #added)
+    let derives = |name: &str| {
+        attributes.iter().any(|attribute| {
+            attribute.path().is_ident("derive") && quote!(#attribute).to_string().contains(name)
+        })
+    };
+    let (plain, key) = (derives("Plain"), derives("Key"));
+    let plain = plain.then(|| cora_build::expand::derive_plain(item.to_token_stream()));
+    let key = key.then(|| cora_build::expand::derive_key(item.to_token_stream()));
+    quote!(#item #plain #key)
 }
 
 fn expand_file(source: &str) -> String {

@@ -232,8 +232,17 @@ fn check_replicated(ty: &Type, diagnostics: &mut Diagnostics) {
     while let Type::Array(array) = element {
         element = &array.elem;
     }
-    if last_segment(element).is_some_and(|name| is_number(&name)) {
-        let shown = shown(ty);
+    let Some(name) = last_segment(element) else { return };
+    let shown = shown(ty);
+    if matches!(ty, Type::Array(_)) && REPLICATED.contains(&name.as_str()) {
+        diagnostics
+            .error(
+                codes::FIELD_NOT_COMMUTATIVE,
+                Place::of(ty),
+                format!("`{shown}` can't be undone in bounded time: an array of its own kind can"),
+            )
+            .help("use `Sums<N>` for an array of `Sum`, `Maxima<N>` for an array of `Max`");
+    } else if is_number(&name) {
         diagnostics
             .error(
                 codes::FIELD_NOT_COMMUTATIVE,

@@ -205,34 +205,16 @@ catalogue! {
         cure: "Put `#[host_only]` on the code that uses it as well, or take the mark away.",
         example: "#[host_only]\nfn lookup() -> u16 { 80 }\n#[flow_handler]\nfn f(packet: &mut Packet) -> Verdict { Redirect(Port(lookup() as u8)) }",
     }
-    WITHIN_ITSELF = 135 {
-        title: "a key within itself",
-        cause: "`within` names a coarser key: all flows of one tenant, say, share the tenant. Entries that are found by that key itself are its own already.",
-        cure: "Take `within` away, or name the coarser key there.",
-        example: "#[state(key = Tenant, within = Tenant, capacity = 1_000, idle = \"5m\")]\nstruct Quota { bytes: u64 }",
-    }
-    KEY_ITEM = 136 {
-        title: "`#[derive(Key)]` on something other than a plain struct",
-        cause: "A key is told apart by the encoding of its fields, which have one width.",
-        cure: "Put the derive on a struct without generic parameters.",
-        example: "#[derive(Clone, Copy, PartialEq, Eq, Debug, Plain, Key)]\nenum Zone { Office, Guests }",
-    }
-    KEY_ARGUMENT = 137 {
-        title: "`#[key(…)]` with an unknown argument",
-        cause: "It says which key packets of the reply direction carry, and nothing else.",
-        cure: "Write `#[key(undirected)]` or `#[key(reply = Self::reversed)]`, or leave it away if the reply direction's key can't be told.",
-        example: "#[derive(Clone, Copy, PartialEq, Eq, Debug, Plain, Key)]\n#[key(both)]\nstruct Tenant { number: u32 }",
-    }
-    KEY_TOO_LONG = 138 {
-        title: "a key of more than 39 bytes",
-        cause: "A key crosses between the sides and is hashed as five words of eight bytes, of which one byte is Cora's.",
-        cure: "Leave out what the rest implies, or keep a hash of the longest field: `sip_hash` makes one.",
-        example: "#[derive(Clone, Copy, PartialEq, Eq, Debug, Plain, Key)]\nstruct Name { text: [u8; 64] }",
-    }
     DURABLE_RESTS = 134 {
         title: "durable entries rest on a state that is not durable",
         cause: "The host half holds the state, and it is gone when that dies; the entries would live on by their copies. A session whose port pool is gone would get the packets of whoever leases its port next.",
         cure: "Say `durable` of the state, too, or take it from the entries: then they end when the host half dies.",
         example: "#[state(key = FiveTuple, reply, capacity = 1_000, idle = \"5m\", durable)]\nstruct Session { port: u16 }\n\n#[state(singleton)]\nstruct Pool { next: u16 }\n\n#[flow_handler]\nfn nat(packet: &mut Packet, sessions: &mut Table<Session>, pool: &mut Pool) -> Verdict {\n    pool.next += 1;\n    sessions.insert(packet.five_tuple()?, Session { port: pool.next })?;\n    Transmit\n}",
+    }
+    KEY_TOO_LONG = 135 {
+        title: "a key of more than 39 bytes",
+        cause: "A key crosses between the sides and is hashed as five words of eight bytes, of which one byte is Cora's.",
+        cure: "Leave out what the rest implies, or keep a hash of the longest field: `sip_hash` makes one.",
+        example: "#[derive(Clone, Copy, PartialEq, Eq, Debug, Plain, Key)]\nstruct Name { text: [u8; 64] }",
     }
 }

@@ -261,6 +261,12 @@ catalogue! {
         cure: "Take `durable` away, or give the state a `key`.",
         example: "#[state(commutative, durable)]\nstruct Counts { packets: Sum }",
     }
+    WITHIN_ITSELF = 73 {
+        title: "a key within itself",
+        cause: "`within` names a coarser key: all flows of one tenant, say, share the tenant. Entries that are found by that key itself are its own already.",
+        cure: "Take `within` away, or name the coarser key there.",
+        example: "#[state(key = Tenant, within = Tenant, capacity = 1_000, idle = \"5m\")]\nstruct Quota { bytes: u64 }",
+    }
     PLAIN_ITEM = 80 {
         title: "`#[derive(Plain)]` on a union, or on an enum with fields in its variants",
         cause: "Such a value has no encoding of fixed width that both machines share.",
@@ -284,5 +290,17 @@ catalogue! {
         cause: "It has no value to encode.",
         cure: "Give it a variant.",
         example: "#[derive(Clone, Copy, Plain)]\nenum Never {}",
+    }
+    KEY_ITEM = 84 {
+        title: "`#[derive(Key)]` on something other than a plain struct",
+        cause: "A key is told apart by the encoding of its fields, which have one width.",
+        cure: "Put the derive on a struct without generic parameters.",
+        example: "#[derive(Clone, Copy, PartialEq, Eq, Debug, Plain, Key)]\nenum Zone { Office, Guests }",
+    }
+    KEY_ARGUMENT = 85 {
+        title: "`#[key(…)]` with an unknown argument",
+        cause: "It says which key packets of the reply direction carry, and nothing else.",
+        cure: "Write `#[key(undirected)]` or `#[key(reply = Self::reversed)]`, or leave it away if the reply direction's key can't be told.",
+        example: "#[derive(Clone, Copy, PartialEq, Eq, Debug, Plain, Key)]\n#[key(both)]\nstruct Tenant { number: u32 }",
     }
 }

@@ -48,6 +48,7 @@ pub(super) fn derive(input: &DeriveInput, diagnostics: &mut Diagnostics) -> Toke
         #[automatically_derived]
         impl #core::key::Key for #ident {
             type Packed = Self;
+            const ENCODED: bool = true;
 
             #[inline]
             fn pack(&self) -> Self {
@@ -62,16 +63,6 @@ pub(super) fn derive(input: &DeriveInput, diagnostics: &mut Diagnostics) -> Toke
             #[inline]
             fn reply(&self) -> ::core::option::Option<Self> {
                 #reply
-            }
-
-            #[inline]
-            fn words(&self) -> [u64; 5] {
-                #core::key::words_of(self)
-            }
-
-            #[inline]
-            fn hash(&self, hasher: &#core::hash::FlowHasher, undirected: bool) -> u64 {
-                #core::key::hash_of_words(self, hasher, undirected)
             }
         }
 

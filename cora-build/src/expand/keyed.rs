@@ -1,7 +1,8 @@
 //! `#[state(key = …)]`: one entry per key. `cora-core` implements `Stored` on its table.
 
 use proc_macro2::TokenStream;
-use quote::quote;
+use quote::{quote, quote_spanned};
+use syn::spanned::Spanned as _;
 
 use super::{core, plain};
 use crate::syntax::{KeyedArgs, StateDecl};
@@ -25,7 +26,7 @@ pub(super) fn run(decl: &StateDecl, args: &KeyedArgs) -> TokenStream {
     } = args;
     let item = plain::item(&decl.item);
     let scope = within.as_ref().map_or_else(
-        || quote!(#core::state::table::scope::Everywhere),
+        || quote_spanned!(key.span() => #core::state::table::scope::Everywhere),
         |(group, _)| quote!(#core::state::table::scope::Each<#group>),
     );
     let capacity = named_capacity.as_ref().map_or_else(

@@ -8,6 +8,12 @@ pub struct Connection {
     r#type: [u8; 4],
 }
 
+/// Keys within a tenant, and a capacity that the program names.
+#[state(key = FiveTuple, within = Tenant, capacity = limits::FLOWS * 2, idle = "5m")]
+struct Talk {
+    packets: u64,
+}
+
 /// Nothing to remember but the key.
 #[state(key = cora::keys::SourceAddress, capacity = 1_000, idle = "1h30m")]
 #[derive(Clone, Copy)]

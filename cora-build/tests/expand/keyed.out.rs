@@ -109,10 +109,80 @@ impl ::cora::__private::core::plain::Plain for Connection {
 #[automatically_derived]
 impl ::cora::__private::core::state::Keyed for Connection {
     type Key = FiveTuple;
+    type Scope = ::cora::__private::core::state::table::scope::Everywhere;
     const NAME: &'static str = "Connection";
     const CAPACITY: u32 = 1048576u32;
     const IDLE: u64 = 300000000000u64;
     const REPLY: bool = true;
+}
+#[derive(::core::clone::Clone)]
+#[derive(::core::marker::Copy)]
+#[repr(C)]
+/// Keys within a tenant, and a capacity that the program names.
+struct Talk {
+    packets: u64,
+}
+#[automatically_derived]
+impl ::cora::__private::core::plain::Plain for Talk {
+    const SIZE: usize = 0 + <u64 as ::cora::__private::core::plain::Plain>::SIZE;
+    const FIELDS: &'static [(&'static str, usize)] = &[
+        ("packets", <u64 as ::cora::__private::core::plain::Plain>::SIZE),
+    ];
+    #[inline]
+    fn put(&self, out: &mut [u8]) {
+        let mut at = 0usize;
+        <u64 as ::cora::__private::core::plain::Plain>::put(
+            &self.packets,
+            out.get_mut(at..).unwrap_or_default(),
+        );
+        at += <u64 as ::cora::__private::core::plain::Plain>::SIZE;
+        let _ = (at, out);
+    }
+    #[inline]
+    fn get(bytes: &[u8]) -> ::core::option::Option<Self> {
+        let mut at = 0usize;
+        let value = Self {
+            packets: {
+                let field = <u64 as ::cora::__private::core::plain::Plain>::get(
+                    bytes.get(at..)?,
+                )?;
+                at += <u64 as ::cora::__private::core::plain::Plain>::SIZE;
+                field
+            },
+        };
+        let _ = (at, bytes);
+        ::core::option::Option::Some(value)
+    }
+    #[inline]
+    fn read(&mut self, bytes: &[u8]) -> bool {
+        let mut at = 0usize;
+        if !<u64 as ::cora::__private::core::plain::Plain>::read(
+            &mut self.packets,
+            bytes.get(at..).unwrap_or_default(),
+        ) {
+            return false;
+        }
+        at += <u64 as ::cora::__private::core::plain::Plain>::SIZE;
+        let _ = (at, bytes);
+        true
+    }
+    fn describe(&self, to: &mut dyn ::cora::__private::core::plain::Describe) {
+        to.open();
+        to.field("packets");
+        <u64 as ::cora::__private::core::plain::Plain>::describe(&self.packets, to);
+        to.close();
+    }
+}
+#[automatically_derived]
+impl ::cora::__private::core::state::Keyed for Talk {
+    type Key = FiveTuple;
+    type Scope = ::cora::__private::core::state::table::scope::Each<Tenant>;
+    const NAME: &'static str = "Talk";
+    const CAPACITY: u32 = ::cora::__private::core::state::table::capacity(
+        (limits::FLOWS * 2) as u64,
+    );
+    const IDLE: u64 = 300000000000u64;
+    const REPLY: bool = false;
 }
 #[repr(C)]
 /// Nothing to remember but the key.
@@ -148,6 +218,7 @@ impl ::cora::__private::core::plain::Plain for Seen {
 #[automatically_derived]
 impl ::cora::__private::core::state::Keyed for Seen {
     type Key = cora::keys::SourceAddress;
+    type Scope = ::cora::__private::core::state::table::scope::Everywhere;
     const NAME: &'static str = "Seen";
     const CAPACITY: u32 = 1000u32;
     const IDLE: u64 = 5400000000000u64;
@@ -215,6 +286,7 @@ impl ::cora::__private::core::plain::Plain for Session {
 #[automatically_derived]
 impl ::cora::__private::core::state::Keyed for Session {
     type Key = FiveTuple;
+    type Scope = ::cora::__private::core::state::table::scope::Everywhere;
     const NAME: &'static str = "Session";
     const CAPACITY: u32 = 10u32;
     const IDLE: u64 = 300000000000u64;
@@ -291,6 +363,7 @@ impl ::cora::__private::core::plain::Plain for Exchange {
 #[automatically_derived]
 impl ::cora::__private::core::state::Keyed for Exchange {
     type Key = FiveTuple;
+    type Scope = ::cora::__private::core::state::table::scope::Everywhere;
     const NAME: &'static str = "Exchange";
     const CAPACITY: u32 = 10u32;
     const IDLE: u64 = 7200000000000u64;

@@ -37,8 +37,16 @@ pub trait Key: Plain + Eq + fmt::Debug {
     /// and `None` if the reply key can't be derived.
     fn reply(&self) -> Option<Self>;
 
-    /// The canonical form. Different keys of one type have different words.
-    fn words(&self) -> [u64; 5];
+    /// Whether [`words`](Self::words) are those of the encoding, and nothing else.
+    #[doc(hidden)]
+    const ENCODED: bool = false;
+
+    /// The canonical form. Different keys of one type have different words. Without an own
+    /// implementation they are the encoding, of which 40 bytes fit.
+    #[inline]
+    fn words(&self) -> [u64; 5] {
+        words_of(self)
+    }
 
     /// The address to group packets by: the first or the second of the two that the key may have.
     /// `None` if it has none.
@@ -60,7 +68,14 @@ pub trait Key: Plain + Eq + fmt::Debug {
     /// Equal keys have equal hashes.
     #[inline(always)]
     fn hash(&self, hasher: &FlowHasher, undirected: bool) -> u64 {
-        hasher.hash(&if undirected { self.undirected() } else { self.words() })
+        let words = if undirected { self.undirected() } else { self.words() };
+        let [first, second, ..] = words;
+        // Two words are hashed faster than five.
+        if const { Self::ENCODED && Self::SIZE <= 16 } {
+            hasher.hash_pair([first, second])
+        } else {
+            hasher.hash(&words)
+        }
     }
 }
 
@@ -141,30 +156,20 @@ const MOST_BYTES: usize = 39;
 /// # Panics
 /// If it is too long; in a `const`, that is an error at build time.
 #[doc(hidden)]
-pub const fn fits<K: Plain>() {
+pub const fn fits<K: Key>() {
     assert!(
         K::SIZE <= MOST_BYTES,
-        "CORA0138: the fields of a key have more than 39 bytes; `cargo cora explain 138` says more"
+        "CORA0135: the fields of a key have more than 39 bytes; `cargo cora explain 135` says more"
     );
 }
 
-/// The words of a derived key: its encoding.
-#[doc(hidden)]
+/// The words of an encoding.
 #[inline]
-pub fn words_of<K: Plain>(key: &K) -> [u64; 5] {
+fn words_of<K: Plain>(key: &K) -> [u64; 5] {
     let mut bytes = [0; 40];
     key.put(&mut bytes);
     let (words, _) = bytes.as_chunks();
     core::array::from_fn(|at| words.get(at).map_or(0, |word| u64::from_le_bytes(*word)))
-}
-
-/// The hash of a derived key. Two words are hashed faster than five.
-#[doc(hidden)]
-#[inline]
-pub fn hash_of_words<K: Key>(key: &K, hasher: &FlowHasher, undirected: bool) -> u64 {
-    let words = if undirected { key.undirected() } else { key.words() };
-    let [first, second, ..] = words;
-    if const { K::SIZE <= 16 } { hasher.hash_pair([first, second]) } else { hasher.hash(&words) }
 }
 
 /// IP protocol numbers that Cora reads.

@@ -34,9 +34,6 @@ impl Key for Tenant {
     fn reply(&self) -> Option<Self> {
         Some(*self)
     }
-    fn words(&self) -> [u64; 5] {
-        cora_core::key::words_of(self)
-    }
 }
 
 impl HeaderKey for Tenant {

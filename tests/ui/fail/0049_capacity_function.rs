@@ -2,9 +2,11 @@
 
 use cora::prelude::*;
 
-const MAX_FLOWS: u32 = 1000;
+const fn most() -> u32 {
+    1000
+}
 
-#[state(key = FiveTuple, capacity = MAX_FLOWS, idle = "5m")]
+#[state(key = FiveTuple, capacity = most(), idle = "5m")]
 struct Session {
     packets: u64,
 }
