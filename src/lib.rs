@@ -56,8 +56,10 @@ pub mod prelude {
         SourceAddress, protocol,
     };
     pub use cora_core::packet::{
-        Datagrams, Headers, IpFragment, Meta, Packet, Port, Query, ROOM, Roomy, TcpFlags,
-        TcpHeader, TcpOptions, TcpSegment, Vlan, checksum,
+        BadChecksum, Datagrams, Encapsulation, Headers, Inner, IpFragment, Meta, NoRoom,
+        NotAnswered, NotTranslated, NotTunnelled, Offsets, Outer, Packet, Port, Query, ROOM, Roomy,
+        TcpFlags, TcpHeader, TcpOptions, TcpSegment, TcpTimestamps, TtlExceeded, Tunnel, Vlan,
+        checksum,
     };
     pub use cora_core::plain::{Describe, Plain};
     pub use cora_core::record::{Element, End, FlowRecord, Record, element};

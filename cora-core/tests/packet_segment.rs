@@ -6,7 +6,8 @@ mod packet_support;
 
 use cora_core::key::Address;
 use cora_core::packet::{
-    Meta, NoRoom, NotAnswered, Packet, ROOM, Roomy, TcpFlags, TcpOptions, TcpSegment, checksum,
+    Meta, NoRoom, NotAnswered, Packet, ROOM, Roomy, TcpFlags, TcpOptions, TcpSegment,
+    TcpTimestamps, checksum,
 };
 use cora_core::verdict::reasons::{BadTransportLength, Fragment, NoFlow};
 use packet_support::*;
@@ -219,7 +220,9 @@ fn options_of_a_syn_are_told() {
         let (mut frame, ..) = form(true, false, true, 0, &segment(SIX, SYN, options, b"x"));
         packet(&mut frame).tcp_options()
     };
-    let all = TcpOptions { mss: Some(1460), window_scale: Some(7), sack_permitted: true };
+    let timestamps = Some(TcpTimestamps { value: 0x0102_0304, echo: 0 });
+    let (mss, window_scale) = (Some(1460), Some(7));
+    let all = TcpOptions { mss, window_scale, sack_permitted: true, timestamps };
     assert_eq!(said(&linux), all);
     assert_eq!(said(&[]), TcpOptions::default());
     assert_eq!(said(&[3, 3, 200, 0]).window_scale, Some(14));

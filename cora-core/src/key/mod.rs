@@ -182,6 +182,12 @@ pub mod protocol {
     pub const UDP: u8 = 17;
     /// ICMP for IPv6.
     pub const ICMPV6: u8 = 58;
+    /// IPv4 within IP (RFC 2003).
+    pub const IPV4: u8 = 4;
+    /// IPv6 within IP (RFC 4213).
+    pub const IPV6: u8 = 41;
+    /// GRE (RFC 2784).
+    pub const GRE: u8 = 47;
     /// SCTP; its ports are at the offsets of TCP's.
     pub const SCTP: u8 = 132;
 }

@@ -248,6 +248,29 @@ impl Layers {
         layers
     }
 
+    /// Parses an IP packet at `at`, which ends with `bytes`. Offsets count from their start.
+    #[inline(never)]
+    pub(super) fn parse_ip(bytes: &[u8], at: usize) -> Self {
+        let version = match bytes.get(at).map(|first| first >> 4) {
+            Some(4) => Version::V4,
+            Some(6) => Version::V6,
+            _ => return Self::none(0, Version::NotIp, Fault::NotIp),
+        };
+        let mut layers = Self::none(0, version, Fault::None);
+        let read = if version == Version::V4 { ip::v4 } else { ip::v6 };
+        match read(bytes, at, ip::Length::Whole, &mut layers.outer) {
+            Err(fault) => (layers.network_fault, layers.flow_fault) = (fault, fault),
+            Ok(end) => {
+                layers.end = end as u32;
+                let packet = bytes.get(..end).unwrap_or_default();
+                if let Err(fault) = transport::parse(packet, &mut layers) {
+                    layers.flow_fault = fault;
+                }
+            }
+        }
+        layers
+    }
+
     /// Reads the headers before the transport. Returns the end of the IP packet.
     #[inline]
     fn network(&mut self, frame: &[u8]) -> Result<usize, Fault> {

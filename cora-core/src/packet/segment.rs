@@ -150,7 +150,7 @@ impl Packet<'_> {
     }
 
     /// Sets the IP header's length field for a transport of `transport` bytes.
-    fn set_transport_length(&mut self, header: &Header, transport: usize) {
+    pub(super) fn set_transport_length(&mut self, header: &Header, transport: usize) {
         let (ip, headers) = (usize::from(header.ip), usize::from(header.transport - header.ip));
         if self.is_ipv4() {
             let change = self.replace(ip + 2, &((headers + transport) as u16).to_be_bytes());

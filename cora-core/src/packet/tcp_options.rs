@@ -13,11 +13,21 @@ const MSS: u8 = 2;
 const WINDOW_SCALE: u8 = 3;
 const SACK_PERMITTED: u8 = 4;
 const SACK: u8 = 5;
+const TIMESTAMPS: u8 = 8;
 
 /// Maximum length of options in bytes.
 const MOST: usize = 40;
 
-/// The options of a SYN.
+/// Time stamps of a segment (RFC 7323, 3), in the sender's own unit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TcpTimestamps {
+    /// The sender's clock.
+    pub value: u32,
+    /// The last value that the sender received; valid with the ACK flag.
+    pub echo: u32,
+}
+
+/// Options of a segment. A SYN negotiates the first three.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct TcpOptions {
     /// Maximum segment size that the sender accepts.
@@ -26,6 +36,8 @@ pub struct TcpOptions {
     pub window_scale: Option<u8>,
     /// Whether the sender supports selective acknowledgements.
     pub sack_permitted: bool,
+    /// The time stamps of the segment.
+    pub timestamps: Option<TcpTimestamps>,
 }
 
 /// Calls `each` with kind, offset and length of each option's value, up to the first malformed
@@ -65,6 +77,11 @@ impl Headers<'_> {
                 (MSS, 2) => said.mss = Some(u16::from_be_bytes([byte(0), byte(1)])),
                 (WINDOW_SCALE, 1) => said.window_scale = Some(byte(0).min(14)),
                 (SACK_PERMITTED, 0) => said.sack_permitted = true,
+                (TIMESTAMPS, 8) => {
+                    let word =
+                        |from| u32::from_be_bytes([0, 1, 2, 3].map(|at: usize| byte(from + at)));
+                    said.timestamps = Some(TcpTimestamps { value: word(0), echo: word(4) });
+                }
                 _ => {}
             }
         });

@@ -13,6 +13,7 @@ use super::Packet;
 use super::checksum::{self, Change};
 use super::flow::End;
 use super::icmp::Saying;
+use super::ip_header::{Network, V6_HEADER};
 use super::layers::{Header, Layers};
 use super::resize::NoRoom;
 use super::transport::TCP_HEADER;
@@ -29,72 +30,7 @@ pub const NotTranslated: Reason = Reason::new("not-translated");
 #[expect(non_upper_case_globals, reason = "reads as the reason it is: `Drop(BadChecksum)`")]
 pub const BadChecksum: Reason = Reason::new("bad-checksum");
 
-const V6_HEADER: usize = 40;
 const ICMP_HEADER: usize = 8;
-/// The longest IPv4 packet that may be fragmented: its IPv6 form, 20 bytes longer, has IPv6's
-/// minimum MTU.
-const LONGEST_FRAGMENTED: usize = 1260;
-
-/// The fields of an IP header in either version.
-#[derive(Clone, Copy)]
-struct Network {
-    /// Type of service, traffic class.
-    class: u8,
-    ttl: u8,
-    protocol: u8,
-    /// Bytes after all IP headers.
-    length: usize,
-}
-
-/// An IP header as written on the wire.
-struct Written {
-    bytes: [u8; V6_HEADER],
-    length: usize,
-}
-
-impl Written {
-    fn bytes(&self) -> &[u8] {
-        self.bytes.get(..self.length).unwrap_or_default()
-    }
-}
-
-impl Network {
-    /// Writes the header. Routers may fragment a short IPv4 packet of the wire, with this
-    /// identification (RFC 7915, 5.1), since IPv6 hosts don't reduce theirs below that length.
-    #[inline(never)]
-    fn write(self, source: Address, destination: Address, identification: u16) -> Written {
-        let mut bytes = [0; V6_HEADER];
-        let Self { class, ttl, protocol, length } = self;
-        if let (Some(source), Some(destination)) = (source.as_v4(), destination.as_v4()) {
-            let [high, low] = (20 + length as u16).to_be_bytes();
-            let whole = identification == 0 || 20 + length > LONGEST_FRAGMENTED;
-            // "Don't fragment" makes an identification unnecessary (RFC 6864).
-            let (flags, identification) = if whole { (0x40, 0) } else { (0, identification) };
-            let [a, b] = identification.to_be_bytes();
-            bytes[..10].copy_from_slice(&[0x45, class, high, low, a, b, flags, 0, ttl, protocol]);
-            bytes[12..16].copy_from_slice(&source);
-            bytes[16..20].copy_from_slice(&destination);
-            let sum = checksum::internet(&bytes[..20]);
-            bytes[10..12].copy_from_slice(&sum.to_be_bytes());
-            return Written { bytes, length: 20 };
-        }
-        let [high, low] = (length as u16).to_be_bytes();
-        bytes[..8].copy_from_slice(&[
-            0x60 | class >> 4,
-            class << 4,
-            0,
-            0,
-            high,
-            low,
-            protocol,
-            ttl,
-        ]);
-        bytes[8..24].copy_from_slice(&source.octets());
-        bytes[24..].copy_from_slice(&destination.octets());
-        Written { bytes, length: V6_HEADER }
-    }
-}
-
 /// The change of a transport's checksum if the ends `old` are replaced by `new`. Protocol and
 /// length contribute alike in both versions.
 fn ends_change(old: [Address; 2], new: [Address; 2]) -> Change {

@@ -1,7 +1,8 @@
 //! VLAN tags. They are read on demand, since few packets have any and few programs ask.
 
-use super::Headers;
-use super::layers;
+use super::layers::{self, ETHERTYPE};
+use super::{Headers, Packet};
+use crate::verdict::Reason;
 
 /// One VLAN tag (IEEE 802.1Q).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,6 +15,13 @@ pub struct Vlan {
     pub priority: u8,
     /// Whether it may be dropped before others under congestion.
     pub drop_eligible: bool,
+}
+
+/// No network and no priority.
+impl Default for Vlan {
+    fn default() -> Self {
+        Self { kind: Self::CUSTOMER, id: 0, priority: 0, drop_eligible: false }
+    }
 }
 
 impl Vlan {
@@ -50,5 +58,25 @@ impl Headers<'_> {
             priority: (control >> 13) as u8,
             drop_eligible: control & 0x1000 != 0,
         })
+    }
+}
+
+impl Packet<'_> {
+    /// Puts a tag in front of all others. Of its number and priority, 12 and 3 bits are written.
+    ///
+    /// Refused as [`splice`](Self::splice) is, and the packet is then unchanged.
+    pub fn push_vlan(&mut self, tag: Vlan) -> Result<(), Reason> {
+        let [kind, of] = tag.kind.to_be_bytes();
+        let eligible = u16::from(tag.drop_eligible) << 12;
+        let control = u16::from(tag.priority & 7) << 13 | eligible | tag.id & 0x0fff;
+        let [high, low] = control.to_be_bytes();
+        self.splice(ETHERTYPE, 0, &[kind, of, high, low])
+    }
+
+    /// Removes the outermost tag and returns it; `None` if there is none.
+    pub fn pop_vlan(&mut self) -> Option<Vlan> {
+        let tag = self.vlan()?;
+        self.splice(ETHERTYPE, 4, &[]).ok()?;
+        Some(tag)
     }
 }

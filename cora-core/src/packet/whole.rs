@@ -37,5 +37,13 @@ only_of_packets! {
     splice(A B C) -> Result<(), Reason> { Ok(()) }
     translate(A B C) -> Result<(), Reason> { Ok(()) }
     set_tcp(A) -> Result<(), Reason> { Ok(()) }
+    set_udp(A) -> Result<(), Reason> { Ok(()) }
+    write_payload(A B) -> Result<(), Reason> { Ok(()) }
+    push_vlan(A) -> Result<(), Reason> { Ok(()) }
+    pop_vlan() -> () { () }
+    encapsulate(A B) -> Result<(), Reason> { Ok(()) }
+    decapsulate() -> Result<(), Reason> { Ok(()) }
+    tunnel() -> Result<(), Reason> { Ok(()) }
+    inner_flow() -> Result<(), Reason> { Ok(()) }
     truncate(A) -> () { () }
 }

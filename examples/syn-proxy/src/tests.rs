@@ -263,7 +263,12 @@ fn a_connection_is_opened_spliced_and_closed() {
 fn what_was_offered_is_in_the_cookie() {
     let mut bench = Bench::new([CLIENT, SERVER]);
     let (_, said) = bench.knock(&OFFER);
-    let told = TcpOptions { mss: Some(1300), window_scale: Some(7), sack_permitted: true };
+    let told = TcpOptions {
+        mss: Some(1300),
+        window_scale: Some(7),
+        sack_permitted: true,
+        ..TcpOptions::default()
+    };
     assert_eq!(said, told);
     let cookie = bench.knock(&OFFER).0;
     let (_, mut wire) = bench.client(acknowledge(cookie));
@@ -348,6 +353,7 @@ fn every_offer_comes_back_from_its_cookie() {
             mss: (bits & 1 == 0).then_some(400 + bits as u16),
             window_scale: (bits % 3 != 0).then_some((bits % 15) as u8),
             sack_permitted: bits % 5 < 2,
+            timestamps: None,
         };
         let (now, seq) = (bits * SECOND, (bits as u32).wrapping_mul(0x0101_0101));
         let (cookie, offer) = settings.cookie(&flow, seq, &said, now);

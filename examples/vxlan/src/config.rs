@@ -5,7 +5,7 @@ use cora::prelude::*;
 use crate::{MOST_TENANTS, Tenant, Tunnels};
 
 const LINES: &str =
-    "a line is `local ADDRESS MAC`, `router MAC` or `tenant VLAN VNI ADDRESS`, all of IPv4";
+    "a line is `local ADDRESS MAC`, `router MAC` or `tenant VLAN VNI ADDRESS`";
 
 impl Default for Tunnels {
     fn default() -> Self {
@@ -69,13 +69,20 @@ impl Configure for Tunnels {
                 return Err(LINES);
             }
         }
-        if tunnels.count == 0 { Err("no `tenant VLAN VNI ADDRESS`") } else { Ok(tunnels) }
+        let tenants = tunnels.tenants.get(..usize::from(tunnels.count)).unwrap_or_default();
+        if tenants.is_empty() {
+            return Err("no `tenant VLAN VNI ADDRESS`");
+        }
+        if tenants.iter().any(|tenant| tenant.remote.is_v4() != tunnels.local.is_v4()) {
+            return Err("the ends of a tunnel are of two IP versions");
+        }
+        Ok(tunnels)
     }
 }
 
 fn address(word: &str) -> Result<Address, &'static str> {
-    let address: core::net::Ipv4Addr = word.parse().map_err(|_| LINES)?;
-    Ok(Address::v4(address.octets()))
+    let address: core::net::IpAddr = word.parse().map_err(|_| LINES)?;
+    Ok(address.into())
 }
 
 fn mac(word: &str) -> Result<[u8; 6], &'static str> {

@@ -1,7 +1,7 @@
 //! # vxlan: a link of Ethernet for each tenant, over UDP
 //!
 //! A VXLAN gateway (RFC 7348): each tenant has a VLAN inside (or none), a network identifier, and a
-//! gateway at the other end. Frames from inside go there in UDP over IPv4, without their tag, from
+//! gateway at the other end. Frames from inside go there in UDP, without their tag, from
 //! a port that is a hash of its flow, so that routers between spread flows over their links. Frames
 //! from there are checked, unpacked and tagged.
 //!
@@ -21,17 +21,9 @@ mod config;
 mod tests;
 
 const MOST_TENANTS: usize = 64;
-const UDP_PORT: u16 = 4789;
-/// Ethernet, IPv4, UDP, VXLAN.
-const OUTER: usize = 14 + 20 + 8 + 8;
-const UDP_AND_VXLAN: usize = 16;
-/// The identifier of the network counts.
-const HAS_VNI: u8 = 0x08;
-
 const NO_TENANT: Reason = Reason::new("no-tenant");
 const NOT_VXLAN: Reason = Reason::new("not-vxlan");
 const TAGGED_WITHIN: Reason = Reason::new("tagged-within");
-const BAD_CHECKSUM: Reason = Reason::new("bad-checksum");
 
 /// One tenant's tunnel.
 #[derive(Clone, Copy, Debug, Default, Plain)]
@@ -66,28 +58,16 @@ impl Tunnels {
         tenants.iter().find(|tenant| is(tenant)).copied().ok_or(NO_TENANT)
     }
 
-    /// All headers in front of a frame of `length` bytes. UDP has no checksum, as RFC 7348 would
-    /// have it; the packet must not be fragmented on its way.
-    fn headers(&self, tenant: &Tenant, port: u16, length: usize) -> Result<[u8; OUTER], Reason> {
-        let total = u16::try_from(OUTER - 14 + length).map_err(|_| TooLong)?;
-        let (local, remote) =
-            (self.local.as_v4().ok_or(NO_TENANT)?, tenant.remote.as_v4().ok_or(NO_TENANT)?);
-        let mut head = [0; OUTER];
-        head[..6].copy_from_slice(&self.router_mac);
-        head[6..12].copy_from_slice(&self.local_mac);
-        head[12..16].copy_from_slice(&[8, 0, 0x45, 0]);
-        head[16..18].copy_from_slice(&total.to_be_bytes());
-        head[20..24].copy_from_slice(&[0x40, 0, 64, protocol::UDP]);
-        head[26..30].copy_from_slice(&local);
-        head[30..34].copy_from_slice(&remote);
-        let sum = checksum::internet(&head[14..34]);
-        head[24..26].copy_from_slice(&sum.to_be_bytes());
-        head[34..36].copy_from_slice(&port.to_be_bytes());
-        head[36..38].copy_from_slice(&UDP_PORT.to_be_bytes());
-        head[38..40].copy_from_slice(&(total - 20).to_be_bytes());
-        head[42] = HAS_VNI;
-        head[46..50].copy_from_slice(&(tenant.vni << 8).to_be_bytes());
-        Ok(head)
+    /// The headers in front of a tenant's frame.
+    fn outer(&self, tenant: &Tenant, source_port: u16) -> Outer {
+        Outer {
+            mac_source: self.local_mac,
+            mac_destination: self.router_mac,
+            source: self.local,
+            destination: tenant.remote,
+            source_port,
+            ..Outer::default()
+        }
     }
 }
 
@@ -132,48 +112,26 @@ fn entropy(packet: &Packet) -> Result<u16, Reason> {
 fn pack(packet: &mut Packet, tunnels: &Tunnels) -> Result<(), Reason> {
     let tag = vlan(packet)?;
     let tenant = tunnels.tenant(|tenant| tenant.vlan == tag.unwrap_or(0))?;
-    if tag.is_some() {
-        packet.splice(12, 4, &[])?;
-    }
-    let head = tunnels.headers(&tenant, entropy(packet)?, packet.len())?;
-    packet.splice(0, 0, &head)
+    packet.pop_vlan();
+    let outer = tunnels.outer(&tenant, entropy(packet)?);
+    packet.encapsulate(&outer, Encapsulation::Vxlan { network: tenant.vni })
 }
 
 fn unpack(packet: &mut Packet, tunnels: &Tunnels) -> Result<(), Reason> {
-    let flow = packet.five_tuple()?;
-    let is_ours = flow.protocol == protocol::UDP && flow.destination_port == UDP_PORT;
-    let head = packet.payload().first_chunk::<8>().copied();
-    let (true, Some([flags, _, _, _, a, b, c, _])) =
-        (is_ours && flow.destination == tunnels.local, head)
-    else {
-        return Err(NOT_VXLAN);
-    };
-    if flags & HAS_VNI == 0 {
+    let tunnel = packet.tunnel().map_err(|why| if why == NotTunnelled { NOT_VXLAN } else { why })?;
+    let Encapsulation::Vxlan { network } = tunnel.encapsulation else { return Err(NOT_VXLAN) };
+    if tunnel.destination != tunnels.local {
         return Err(NOT_VXLAN);
     }
     // Only the tenant's own gateway may send into its network.
-    let vni = u32::from_be_bytes([0, a, b, c]);
-    let tenant = tunnels.tenant(|tenant| tenant.vni == vni && tenant.remote == flow.source)?;
-    if !checksum::verify(packet) {
-        return Err(BAD_CHECKSUM);
-    }
-    let inner = packet.payload().get(8..).unwrap_or_default();
-    let length = if inner.len() < 14 { return Err(Truncated) } else { inner.len() };
-    if is_tagged(inner) {
+    let is = |tenant: &Tenant| tenant.vni == network && tenant.remote == tunnel.source;
+    let tenant = tunnels.tenant(is)?;
+    if packet.frame().get(tunnel.at..).is_some_and(is_tagged) {
         return Err(TAGGED_WITHIN);
     }
-    // Untagged outside, and options are as long as the header says.
-    let options = usize::from(packet.frame().get(14).copied().unwrap_or(0) & 0x0f) * 4;
-    let at = 14 + options + UDP_AND_VXLAN;
-    if number(packet.frame(), 12) != Some(0x0800) {
-        return Err(NOT_VXLAN);
-    }
-    packet.truncate(at + length);
-    packet.splice(0, at, &[])?;
+    packet.decapsulate()?;
     if tenant.vlan != 0 {
-        let [high, low] = tenant.vlan.to_be_bytes();
-        let [kind, of] = Vlan::CUSTOMER.to_be_bytes();
-        packet.splice(12, 0, &[kind, of, high, low])?;
+        packet.push_vlan(Vlan { id: tenant.vlan, ..Vlan::default() })?;
     }
     Ok(())
 }

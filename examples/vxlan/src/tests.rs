@@ -4,14 +4,14 @@ use super::*;
 
 /// Memory of a frame, with room behind it.
 struct Wire {
-    memory: [u8; 512],
+    memory: Vec<u8>,
     length: usize,
 }
 
 impl Wire {
     fn of(frame: &[u8]) -> Self {
-        let mut memory = [0xee; 512];
-        memory[..frame.len()].copy_from_slice(frame);
+        let mut memory = frame.to_vec();
+        memory.resize(frame.len() + 2 * ROOM, 0xee);
         Self { memory, length: frame.len() }
     }
 
@@ -125,7 +125,7 @@ fn what_is_no_tenants_is_dropped_by_name() {
         packet.set_destination(Address::v4([192, 0, 2, 9])).unwrap();
     });
     assert_eq!(for_another, Drop(NOT_VXLAN), "not for this gateway");
-    assert_eq!(outside(&|frame| frame[41] = 1), Drop(BAD_CHECKSUM));
+    assert_eq!(outside(&|frame| frame[41] = 1), Drop(BadChecksum));
     for kind in [[0x81, 0], [0x88, 0xa8], [0x91, 0]] {
         assert_eq!(outside(&|frame| frame[62..64].copy_from_slice(&kind)), Drop(TAGGED_WITHIN));
     }
@@ -158,7 +158,28 @@ fn a_tag_of_another_kind_is_no_tenants() {
 
 #[test]
 fn a_frame_that_has_no_room_for_headers_is_too_long() {
-    assert_eq!(tunnels().headers(&tunnels().tenants[0], 1, 65_500).err(), Some(TooLong));
+    let mut frame = datagram(1);
+    frame.resize(65_500, 0);
+    assert_eq!(Wire::of(&frame).handle(Port::INSIDE, &tunnels()), Drop(TooLong));
+}
+
+#[test]
+fn tunnels_go_over_ipv6_too() {
+    let text = "local 2001:db8::1 02:00:00:00:00:01\ntenant 0 42 2001:db8::2";
+    let tunnels = Tunnels::configure(text).unwrap();
+    let frame = datagram(1);
+    let mut wire = Wire::of(&frame);
+    assert_eq!(wire.handle(Port::INSIDE, &tunnels), Transmit);
+    assert_eq!(wire.frame().len(), frame.len() + 70);
+    let mut packed = wire.frame().to_vec();
+    let mut packet = Packet::new(&mut packed, Meta::default());
+    assert!(checksum::verify(&packet));
+    let (source, destination) = (packet.source().unwrap(), packet.destination().unwrap());
+    packet.set_source(destination).unwrap();
+    packet.set_destination(source).unwrap();
+    let mut back = Wire::of(&packed);
+    assert_eq!(back.handle(Port::OUTSIDE, &tunnels), Transmit);
+    assert_eq!(back.frame(), frame);
 }
 
 #[test]
@@ -167,6 +188,7 @@ fn configurations_that_cannot_be_are_refused() {
         "",
         "tenant 0 42",
         "tenant 0 42 2001:db8::1",
+        "local 2001:db8::1 02:00:00:00:00:01\ntenant 0 42 203.0.113.1",
         "tenant 4095 42 203.0.113.1",
         "tenant 0 16777216 203.0.113.1",
         "tenant 0 1 203.0.113.1 more",
