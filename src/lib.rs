@@ -55,6 +55,7 @@ pub mod prelude {
         Address, DestinationAddress, FiveTuple, HeaderKey, InsideAddress, Key, MacPair, PacketKey,
         SourceAddress, protocol,
     };
+    pub use cora_core::outbox::{Outbox, OutboxFull};
     pub use cora_core::packet::{
         BadChecksum, Datagrams, Encapsulation, Headers, Inner, IpFragment, Meta, NoRoom,
         NotAnswered, NotTranslated, NotTunnelled, Offsets, Outer, Packet, Port, Query, ROOM, Roomy,

@@ -26,7 +26,8 @@ use core::net::SocketAddr;
 use std::vec::Vec;
 
 use cora_core::key::protocol;
-use cora_core::packet::{Packet, TcpSegment, checksum};
+use cora_core::outbox::Outbox;
+use cora_core::packet::{Packet, Port, TcpSegment, checksum};
 use cora_core::record::{Element, End, Fields, FlowRecord, Record};
 use cora_core::state::table::prefetch::ALONE;
 use cora_core::state::{Commutative, Home as _, Keyed, NO_FLOW, Stored as _, Table, Visit};
@@ -55,6 +56,26 @@ pub fn at<S: Keyed>(table: &mut Table<S>, now: u64) {
 /// `within` a group. Other tables don't change.
 pub fn on<S: Keyed>(table: &mut Table<S>, packet: &Packet<'_>) {
     table.enter_scope(Some(packet));
+}
+
+/// An empty outbox. Its memory is never given back.
+///
+/// # Panics
+/// When the machine has no memory.
+#[must_use]
+pub fn outbox() -> Outbox {
+    let supply = Supply { seed: 0, pages: Pages::Small, resident: false };
+    let mut memory = supply.memory(Outbox::BYTES).expect("memory for an outbox");
+    let Ok(outbox) = Outbox::create(&mut memory) else { unreachable!("`create` takes BYTES") };
+    outbox
+}
+
+/// The frames in an outbox in their order, each with its port.
+#[must_use]
+pub fn sent(outbox: &Outbox) -> Vec<(Port, Vec<u8>)> {
+    let mut sent = Vec::new();
+    outbox.each(|port, frame| sent.push((port, frame.to_vec())));
+    sent
 }
 
 /// The bytes of an Ethernet frame with an IPv4 packet. The checksum of its header is right, and the

@@ -24,6 +24,7 @@
 //! | [`record`] | records of ended entries |
 //! | [`state`] | tables, singletons, commutative and read-mostly states |
 //! | [`sentence`] | fatal errors as text, without `core::fmt` |
+//! | [`outbox`] | packets that handlers send besides the one that they handle |
 //! | [`outcome`] | one named outcome per packet |
 //! | [`prefetch`] | prefetch of cache lines |
 //! | [`app`] | a whole program, as the runtimes see it |
@@ -34,6 +35,7 @@ pub mod app;
 pub mod conntrack;
 pub mod hash;
 pub mod key;
+pub mod outbox;
 pub mod outcome;
 pub mod packet;
 pub mod plain;

@@ -41,6 +41,9 @@ pub struct HandlerNode {
     /// the whole packet, as in graphs before the flag existed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub headers: bool,
+    /// It may send packets besides the one that it handles.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub sends: bool,
     /// States of its parameters after the packet, in order.
     pub parameters: Vec<Parameter>,
     /// The paths through it that differ in their accesses to states, in source order. Never empty.
@@ -388,6 +391,7 @@ mod tests {
             path: "crate::nat".to_owned(),
             at: at(),
             headers: false,
+            sends: false,
             parameters: Vec::new(),
             paths: vec![path(accesses), path(Vec::new())],
             opaque: Vec::new(),

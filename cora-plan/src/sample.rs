@@ -60,6 +60,7 @@ pub(crate) fn nat() -> Graph {
         path: "crate::nat".to_owned(),
         at: at(),
         headers: false,
+        sends: false,
         parameters: vec![parameter("sessions", "Session"), parameter("ports", "PortPool")],
         paths: vec![
             path(&[], Exit::Drop),

@@ -61,14 +61,14 @@ macro_rules! side {
 impl<A: App> HostHalf<A> {
     /// Bytes of [`Memory`] in addition to those of the program's states.
     pub fn bytes(app: &mut A) -> usize {
-        HostOwnership::bytes(app)
+        Engine::<A>::BYTES + HostOwnership::bytes(app)
     }
 
     /// A half that owns every flow. Without a NIC (`nic` is `false`) it handles all packets itself.
     pub fn create(mut app: A, memory: &mut Memory, nic: bool) -> Result<Self, OutOfMemory> {
         Ok(Self {
             ownership: HostOwnership::create(memory, &mut app, nic)?,
-            engine: Engine::new(app),
+            engine: Engine::new(app, memory)?,
             replication: Replication::new(),
             watch: Watch::new(),
             clock: Clock::default(),
@@ -258,6 +258,8 @@ impl<A: App> HostHalf<A> {
         // until the ring has the packet.
         let added =
             found.as_ref().and_then(|found| self.ownership.settle_new(self.engine.app(), found));
+        self.report.made +=
+            self.engine.send(stamp, |stamp, frame| out.leave(stamp, stamp.egress, frame));
         if let Some(egress) = ran.egress(stamp.meta.port) {
             out.leave(stamp, egress, packet.frame());
             if alone {

@@ -84,7 +84,7 @@ impl<A: App> NicHalf<A> {
 
     /// The same, for a hold queue of `bytes` bytes.
     pub fn bytes_to_hold(app: &mut A, bytes: usize) -> usize {
-        NicOwnership::bytes(app) + bytes.max(HELD_BURST) + 2 * (MAX_FRAME + ROOM + 128)
+        Engine::<A>::BYTES + NicOwnership::bytes(app) + bytes.max(HELD_BURST) + 2 * (MAX_FRAME + ROOM + 128)
     }
 
     /// A half that owns no flow.
@@ -105,7 +105,7 @@ impl<A: App> NicHalf<A> {
             hold: HoldQueue::create(memory, bytes.max(HELD_BURST))?,
             original: memory.take_u64(MAX_FRAME.div_ceil(8))?,
             held: memory.take_u64((MAX_FRAME + ROOM).div_ceil(8))?,
-            engine: Engine::new(app),
+            engine: Engine::new(app, memory)?,
             watch: Watch::new(),
             now: 0,
             report: Report::default(),
@@ -251,7 +251,7 @@ impl<A: App> NicHalf<A> {
                 let visit = Visit { now, horizon: now, undo: false, flow: NO_FLOW, ahead };
                 io.runs(Some(stamp.number));
                 let ran = self.engine.run::<NicReach<A>>(packet, visit);
-                Self::finish(ran, stamp, packet.frame(), io);
+                self.finish(ran, stamp, packet.frame(), io);
             }
             Sides::Split => self.split_packet(stamp, packet, ahead, io),
         }
@@ -366,12 +366,13 @@ impl<A: App> NicHalf<A> {
             return false;
         }
         self.report.packets += 1;
-        Self::finish(ran, stamp, packet.frame(), io);
+        self.finish(ran, stamp, packet.frame(), io);
         self.ownership.settle(flow, self.engine.app(), &mut self.hold);
         true
     }
 
-    fn finish(ran: Ran, stamp: &Stamp, frame: &[u8], wire: &mut impl Wire) {
+    fn finish(&mut self, ran: Ran, stamp: &Stamp, frame: &[u8], wire: &mut impl Wire) {
+        self.report.made += self.engine.send(stamp, |stamp, frame| wire.transmit(stamp, frame));
         if let Some(egress) = ran.egress(stamp.meta.port) {
             wire.transmit(&Stamp { egress, ..*stamp }, frame);
         }

@@ -8,6 +8,7 @@ use std::sync::atomic::AtomicU64;
 use cora_core::app::{App, PlanFacts, Sides};
 use cora_core::by_hand;
 use cora_core::key::{Address, FiveTuple};
+use cora_core::outbox::Outbox;
 use cora_core::packet::{HEAD, Headers, Meta, Packet, Port, checksum};
 use cora_core::state::{Line, Memory, Reach};
 use cora_core::verdict::{Drop, Reason, Transmit, Verdict};
@@ -55,7 +56,7 @@ impl<const HEADS: bool> App for Rewrites<HEADS> {
         PlanFacts { stateless_flows: true, ..PlanFacts::by_hand(Sides::HostOnly) };
     const HEADS: bool = HEADS;
 
-    fn chain<R: Reach>(&mut self, packet: &mut Packet<'_>) -> Verdict {
+    fn chain<R: Reach>(&mut self, packet: &mut Packet<'_>, _: &mut Outbox) -> Verdict {
         rewrite(packet)
     }
 }

@@ -6,6 +6,7 @@ mod halves_support;
 use cora_core::app::{App, PlanFacts, Sides};
 use cora_core::by_hand;
 use cora_core::key::FiveTuple;
+use cora_core::outbox::Outbox;
 use cora_core::packet::{Meta, Packet, Port};
 use cora_core::plain::Plain as _;
 use cora_core::state::Reach;
@@ -35,7 +36,7 @@ impl<const AT_NIC: bool> App for Unread<AT_NIC> {
     };
     const READS_PACKETS: bool = false;
 
-    fn chain<R: Reach>(&mut self, _: &mut Packet<'_>) -> Verdict {
+    fn chain<R: Reach>(&mut self, _: &mut Packet<'_>, _: &mut Outbox) -> Verdict {
         Transmit
     }
 }

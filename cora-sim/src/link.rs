@@ -222,7 +222,7 @@ impl Outbox for NicEnds<'_> {
 
 impl Wire for NicEnds<'_> {
     fn transmit(&mut self, stamp: &Stamp, frame: &[u8]) {
-        self.wire.left(stamp.egress.0, frame);
+        self.wire.left(stamp.leaves_at().0, frame);
     }
 
     fn payloads(&mut self) -> Option<&mut dyn Parking> {

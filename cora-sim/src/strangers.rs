@@ -100,7 +100,7 @@ impl Outbox for NicEnds<'_> {
 
 impl Wire for NicEnds<'_> {
     fn transmit(&mut self, stamp: &Stamp, frame: &[u8]) {
-        self.left.push((stamp.egress, frame.to_vec()));
+        self.left.push((stamp.leaves_at(), frame.to_vec()));
     }
 }
 

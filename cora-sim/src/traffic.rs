@@ -65,8 +65,8 @@ impl Outbox for Collect<'_> {
         let Message::Frames(Frames::Send { stamp, frame }) = message else {
             panic!("without a NIC: {message:?}")
         };
-        self.0.left(stamp.egress.0, frame);
-        if let (Some(tuple), Port::OUTSIDE) = (tuple_of(frame), stamp.egress) {
+        self.0.left(stamp.leaves_at().0, frame);
+        if let (Some(tuple), Port::OUTSIDE) = (tuple_of(frame), stamp.leaves_at()) {
             self.1.insert(crate::frames::flow_of(frame), tuple);
         }
     }

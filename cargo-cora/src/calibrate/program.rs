@@ -20,6 +20,7 @@ use std::process::ExitCode;
 use cora_core::app::{App, PlanFacts, Sides};
 use cora_core::by_hand;
 use cora_core::key::FiveTuple;
+use cora_core::outbox::Outbox;
 use cora_core::packet::{Packet, TcpFlags};
 use cora_core::plain::{Describe, Plain};
 use cora_core::state::{Keyed, Place, Reach, Table, reaches};
@@ -196,7 +197,7 @@ impl<P: Planned> App for Calibration<P> {
     const PLAN: PlanFacts = P::PLAN.facts();
 
     #[inline(always)]
-    fn chain<R: Reach>(&mut self, packet: &mut Packet<'_>) -> Verdict {
+    fn chain<R: Reach>(&mut self, packet: &mut Packet<'_>, _: &mut Outbox) -> Verdict {
         count::<R>(packet, &mut self.flows)
     }
 }

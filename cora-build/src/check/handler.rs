@@ -18,7 +18,7 @@ pub(crate) fn run(shape: HandlerShape, diagnostics: &mut Diagnostics) -> Option<
     check_generics(signature, diagnostics);
     check_return(signature, diagnostics);
     let packet = parameter::packet(signature, diagnostics);
-    let parameters = parameter::states(signature, packet.as_ref(), diagnostics);
+    let (parameters, outbox) = parameter::states(signature, packet.as_ref(), diagnostics);
     body::run(&shape.item.block, diagnostics);
     let ident = signature.ident.clone();
     let decl = HandlerDecl {
@@ -26,6 +26,7 @@ pub(crate) fn run(shape: HandlerShape, diagnostics: &mut Diagnostics) -> Option<
         ident,
         packet: packet?,
         parameters,
+        outbox,
         transparent: shape.transparent,
         item: shape.item,
     };

@@ -61,14 +61,15 @@ fn first_parameter(first: &PatType, diagnostics: &mut Diagnostics) {
         .help("begin the parameters with `packet: &mut Packet`, or `&mut Headers` if it does not read the payload");
 }
 
-/// The states, in order, without faulty ones. A packet among them is reported only if there is also
-/// one in the right place.
+/// The states, in order, without faulty ones; and the outbox, with the number of states before it.
+/// A packet among them is reported only if there is also one in the right place.
 pub(super) fn states(
     signature: &Signature,
     packet: Option<&Ident>,
     diagnostics: &mut Diagnostics,
-) -> Vec<Parameter> {
-    let mut states = Vec::new();
+) -> (Vec<Parameter>, Option<(usize, Ident)>) {
+    let mut states: Vec<Parameter> = Vec::new();
+    let mut outbox = None;
     let mut seen: BTreeMap<String, Ident> = BTreeMap::new();
     // The packet is the first after `self`, which another check refuses.
     let before = 1 + usize::from(signature.receiver().is_some());
@@ -78,6 +79,12 @@ pub(super) fn states(
             continue;
         }
         check_attributes(input, diagnostics);
+        if is_outbox(&input.ty) {
+            let ident = name(input, diagnostics);
+            check_outbox(input, outbox.is_some(), diagnostics);
+            outbox = ident.map(|ident| (states.len(), ident)).or(outbox);
+            continue;
+        }
         let (Some(ident), Some(parameter)) = (name(input, diagnostics), state(input, diagnostics))
         else {
             continue;
@@ -104,7 +111,32 @@ pub(super) fn states(
             )
             .help("split it into handlers that the app chains, or put related data into one state");
     }
-    states
+    (states, outbox)
+}
+
+/// Whether the type is the outbox, or a reference to it.
+fn is_outbox(ty: &Type) -> bool {
+    match ty {
+        Type::Reference(reference) => is_outbox(&reference.elem),
+        other => last_segment(other).is_some_and(|name| name == "Outbox"),
+    }
+}
+
+/// Checks the outbox: borrowed mutably, once.
+fn check_outbox(input: &PatType, is_second: bool, diagnostics: &mut Diagnostics) {
+    let refused = match &*input.ty {
+        _ if is_second => Some("there is one outbox for all packets that a handler sends"),
+        Type::Reference(reference) if reference.mutability.is_some() => {
+            check_lifetime(reference, diagnostics);
+            None
+        }
+        _ => Some("packets are put into the outbox, so it is lent mutably"),
+    };
+    if let Some(why) = refused {
+        let help =
+            if is_second { "take one of them away" } else { "write `out: &mut Outbox`" };
+        diagnostics.error(codes::OUTBOX_PARAMETER, Place::of(&input.ty), why).help(help);
+    }
 }
 
 /// The parameter's name; `None` for a pattern.

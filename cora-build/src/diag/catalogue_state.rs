@@ -267,6 +267,12 @@ catalogue! {
         cure: "Take `within` away, or name the coarser key there.",
         example: "#[state(key = Tenant, within = Tenant, capacity = 1_000, idle = \"5m\")]\nstruct Quota { bytes: u64 }",
     }
+    OUTBOX_PARAMETER = 74 {
+        title: "an outbox that is taken twice, or not by `&mut`",
+        cause: "A handler has one outbox, and puts the packets into it that it sends besides its own.",
+        cure: "Take it once, as `out: &mut Outbox`.",
+        example: "#[flow_handler]\nfn f(packet: &mut Packet, out: &Outbox) -> Verdict { Transmit }",
+    }
     PLAIN_ITEM = 80 {
         title: "`#[derive(Plain)]` on a union, or on an enum with fields in its variants",
         cause: "Such a value has no encoding of fixed width that both machines share.",

@@ -83,10 +83,14 @@ fn function(decl: &HandlerDecl, hidden: &Ident) -> TokenStream {
     }
 }
 
-/// The names of packet and states, with the macro's spans.
+/// The names of all parameters in order, with the macro's spans.
 fn fresh_names(decl: &HandlerDecl) -> Vec<Ident> {
     let states = decl.parameters.iter().map(|parameter| &parameter.ident);
-    [&decl.packet].into_iter().chain(states).map(fresh).collect()
+    let mut names: Vec<&Ident> = [&decl.packet].into_iter().chain(states).collect();
+    if let Some((before, outbox)) = &decl.outbox {
+        names.insert(1 + before, outbox);
+    }
+    names.into_iter().map(fresh).collect()
 }
 
 fn fresh(ident: &Ident) -> Ident {
@@ -144,6 +148,15 @@ fn handler(decl: &HandlerDecl, hidden: &Ident) -> TokenStream {
     });
     let names: Vec<Ident> =
         (0..decl.parameters.len()).map(|number| format_ident!("state_{number}")).collect();
+    let mut arguments = names.clone();
+    if let Some((before, _)) = &decl.outbox {
+        arguments.insert(*before, format_ident!("out"));
+    }
+    let sends = decl.outbox.is_some().then(|| {
+        quote!(
+            const SENDS: bool = true;
+        )
+    });
     let reach = guard::reach();
     let reads_no_packet = (!guard::names_packet(decl)).then(|| {
         quote!(
@@ -166,6 +179,7 @@ fn handler(decl: &HandlerDecl, hidden: &Ident) -> TokenStream {
         const NAME: &'static str = #name;
         #reads_no_packet
         #headers
+        #sends
         type States = (#(#referents,)*);
         #[allow(unused_lifetimes, reason = "a handler without states borrows none")]
         type Parameters<'a> = (#(#references,)*);
@@ -175,9 +189,11 @@ fn handler(decl: &HandlerDecl, hidden: &Ident) -> TokenStream {
             packet: &mut #core::packet::Packet<'_>,
             (#(#names,)*): Self::Parameters<'_>,
             touched: &#core::state::Touched,
+            out: &mut #core::outbox::Outbox,
         ) -> #core::verdict::Verdict {
+            let _ = &out;
             #coerced
-            #hidden::body::<#reach>(touched, packet, #(#names),*)
+            #hidden::body::<#reach>(touched, packet, #(#arguments),*)
         }
     }
 }

@@ -97,6 +97,7 @@ fn node(handler: &Handler, found: &Found, source: &Source) -> HandlerNode {
         path: path(&handler.module, &handler.decl.name),
         at: place(source, handler.file, handler.decl.ident.span()),
         headers: handler.decl.takes_headers(),
+        sends: handler.decl.outbox.is_some(),
         parameters,
         paths: found.paths.iter().map(|path| way(path, declared, source)).collect(),
         opaque: opaque.collect(),

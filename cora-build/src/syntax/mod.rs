@@ -94,6 +94,8 @@ pub struct HandlerDecl {
     pub packet: Ident,
     /// The states it takes, in order.
     pub parameters: Vec<Parameter>,
+    /// The outbox it takes, and the number of states before it.
+    pub outbox: Option<(usize, Ident)>,
     /// Whether it passes everything that it does not understand.
     pub transparent: bool,
     /// The item, without `#[flow_handler]`.

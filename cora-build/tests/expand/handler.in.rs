@@ -47,3 +47,11 @@ fn count(packet: &mut Headers, seen: &mut Seen) -> Verdict {
     seen.bytes += packet.len();
     Transmit
 }
+
+/// Sends a copy.
+#[flow_handler]
+fn mirror(packet: &mut Packet, a: &mut Table<A>, out: &mut Outbox, b: &B) -> Verdict {
+    out.send(packet, Port::INSIDE)?;
+    a.get(&key);
+    b.judge()
+}

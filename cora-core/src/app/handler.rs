@@ -1,5 +1,6 @@
 //! One handler, as `#[flow_handler]` makes it.
 
+use crate::outbox::Outbox;
 use crate::packet::Packet;
 use crate::state::{Reach, Touched};
 use crate::verdict::Verdict;
@@ -19,12 +20,16 @@ pub trait Handler {
     /// [headers](crate::packet::Headers) cannot.
     const READS_PAYLOAD: bool = true;
 
+    /// Whether it may send packets besides the one that it handles.
+    const SENDS: bool = false;
+
     /// Runs the handler once. Access to a state out of `R`'s reach ends it as a punt. Durable
     /// singletons that it names are recorded in `touched`.
     fn run<R: Reach>(
         packet: &mut Packet<'_>,
         states: Self::Parameters<'_>,
         touched: &Touched,
+        out: &mut Outbox,
     ) -> Verdict;
 }
 

@@ -31,6 +31,7 @@ pub use states::States;
 pub use transaction::Transaction;
 pub use transfer::Transfer;
 
+use crate::outbox::Outbox;
 use crate::packet::Packet;
 use crate::state::Reach;
 use crate::verdict::Verdict;
@@ -47,10 +48,13 @@ pub trait App: Prefetch + Transaction + Transfer + Lifecycle {
     /// Whether no handler reads more of a packet than its [headers](crate::packet::Headers). The
     /// host may then get only the heads of long frames.
     const HEADS: bool = false;
+    /// Whether any handler may send packets besides the one that it handles.
+    const SENDS: bool = false;
     /// Runs the chain of handlers once, as if they were devices cabled in a row: from first to last
     /// for a packet from inside, from last to first for one from outside. It continues while each
     /// handler returns [`Transmit`](crate::verdict::Transmit).
-    fn chain<R: Reach>(&mut self, packet: &mut Packet<'_>) -> Verdict;
+    /// What handlers send besides goes to `out`.
+    fn chain<R: Reach>(&mut self, packet: &mut Packet<'_>, out: &mut Outbox) -> Verdict;
 }
 
 /// Why a read-mostly state could not be configured.

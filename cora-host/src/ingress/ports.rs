@@ -272,7 +272,7 @@ impl Cable for LiveWire {
     }
 
     fn write(&mut self, stamp: &Stamp, frame: &[u8]) -> Result<(), RunError> {
-        match self.ends.iter_mut().find(|end| end.side == stamp.egress) {
+        match self.ends.iter_mut().find(|end| end.side == stamp.leaves_at()) {
             Some(end) => self.left += end.port.transmit(&[frame]) as u64,
             None => self.refused += 1,
         }

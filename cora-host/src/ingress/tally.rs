@@ -1,7 +1,6 @@
 //! Packets that left, by the side that handled them: the wire knows them even if a side dies before
 //! it can report its counts.
 
-use cora_core::packet::Port;
 use cora_runtime::link::message::{Kind, Stamp};
 
 /// Packets by egress.
@@ -9,20 +8,30 @@ use cora_runtime::link::message::{Kind, Stamp};
 pub(crate) struct Ways {
     pub(crate) transmit: u64,
     pub(crate) redirect: u64,
+    /// Packets that handlers sent besides those that they handled.
+    pub(crate) made: u64,
 }
 
 impl Ways {
     /// Counts a packet that leaves.
-    pub(crate) fn note(&mut self, from: Port, egress: Port) {
-        if egress == from.opposite() {
+    pub(crate) fn note(&mut self, stamp: &Stamp) {
+        if stamp.is_made() {
+            self.made += 1;
+        } else if stamp.egress == stamp.meta.port.opposite() {
             self.transmit += 1;
         } else {
             self.redirect += 1;
         }
     }
 
-    pub(crate) const fn total(self) -> u64 {
+    /// Packets that came and left.
+    pub(crate) const fn handled(self) -> u64 {
         self.transmit + self.redirect
+    }
+
+    /// Everything that left.
+    pub(crate) const fn total(self) -> u64 {
+        self.handled() + self.made
     }
 }
 
@@ -40,6 +49,6 @@ impl Tally {
     #[inline]
     pub(crate) fn left(&mut self, kind: u16, stamp: &Stamp) {
         let ways = if kind == Kind::Send { &mut self.from_host } else { &mut self.from_nic };
-        ways.note(stamp.meta.port, stamp.egress);
+        ways.note(stamp);
     }
 }

@@ -228,7 +228,7 @@ impl RunReport {
         }
         let left = self.packets_out + self.not_taken();
         let sent = ["transmit", "redirect"].iter().filter_map(|name| self.outcomes.get(*name));
-        let sent: u64 = sent.sum();
+        let sent: u64 = sent.sum::<u64>() + self.sides.nic.made + self.sides.host.made;
         // A packet that was in transfer when a half died may have left twice.
         if sent != left && self.lives.as_ref().is_none_or(Lives::are_whole) {
             self.faults.push(format!("{sent} packets were to leave, but {left} did"));

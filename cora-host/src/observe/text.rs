@@ -156,6 +156,9 @@ impl RunReport {
         };
         let Sides { nic, host } = &self.sides;
         row(f, "packets handled", nic.packets, Some(host.packets))?;
+        if nic.made + host.made > 0 {
+            row(f, "sent besides", nic.made, Some(host.made))?;
+        }
         row(f, "rolled back and punted", nic.punts, None)?;
         row(f, "forwarded to host", nic.passed_on, None)?;
         row(f, "held during migration", nic.held, None)?;

@@ -133,7 +133,7 @@ impl Pair<'_> {
         if C::LIVE || self.host.has_finished() {
             return Ok(());
         }
-        let left = self.wire.tally.from_nic.total();
+        let left = self.wire.tally.from_nic.handled();
         let (handled, was_killed) = (self.page.handled(), half(self).was_killed());
         let through = handled + left;
         self.deaths_in_a_row =

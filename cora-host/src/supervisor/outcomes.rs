@@ -85,7 +85,7 @@ impl Outcomes {
             // Packets that a host had sent, but that did not leave, were lost with the NIC. Packets
             // that left, but are not counted, were sent by a host that died before it could count
             // them.
-            let Ways { transmit, redirect } = tally.from_host;
+            let Ways { transmit, redirect, .. } = tally.from_host;
             for (name, left) in [("transmit", transmit), ("redirect", redirect)] {
                 let counted = all.get(name).copied().unwrap_or(0);
                 let known = if self.hosts > 1 { left } else { left.min(counted) };
@@ -93,7 +93,7 @@ impl Outcomes {
             }
         }
         let of_silent = if nic.is_some() { self.of_dead_nics } else { tally.from_nic };
-        let Ways { transmit, redirect } = of_silent;
+        let Ways { transmit, redirect, .. } = of_silent;
         let of_silent = [("transmit".to_owned(), transmit), ("redirect".to_owned(), redirect)];
         add(&mut all, of_silent.into());
         add(&mut all, nic.unwrap_or_default());
@@ -147,7 +147,7 @@ mod tests {
     }
 
     fn ways(transmit: u64) -> Ways {
-        Ways { transmit, redirect: 0 }
+        Ways { transmit, ..Ways::default() }
     }
 
     fn tally(from_nic: u64, from_host: u64) -> Tally {

@@ -49,6 +49,7 @@ fn program(states: impl IntoIterator<Item = StateNode>) -> Graph {
         path: "crate::nf".to_owned(),
         at,
         headers: false,
+        sends: false,
         parameters,
         paths: Vec::new(),
         opaque: Vec::new(),

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use cora_core::app::{App, Lifecycle as _, PlanFacts, Sides, Transaction as _};
 use cora_core::by_hand;
 use cora_core::key::FiveTuple;
+use cora_core::outbox::Outbox;
 use cora_core::packet::{Meta, Packet};
 use cora_core::state::table::prefetch::ALONE;
 use cora_core::state::{Place, Reach, Table, Visit};
@@ -31,7 +32,7 @@ impl App for Durables {
     const NAME: &'static str = "durables";
     const PLAN: PlanFacts = PlanFacts::by_hand(Sides::Split);
 
-    fn chain<R: Reach>(&mut self, _: &mut Packet<'_>) -> Verdict {
+    fn chain<R: Reach>(&mut self, _: &mut Packet<'_>, _: &mut Outbox) -> Verdict {
         Transmit
     }
 }

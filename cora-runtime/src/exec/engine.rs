@@ -1,10 +1,13 @@
 //! Runs one packet through all handlers as a transaction: all of its writes are committed, or none.
 
 use cora_core::app::App;
+use cora_core::outbox::Outbox;
 use cora_core::outcome::Outcomes;
 use cora_core::packet::{Packet, Port};
-use cora_core::state::{Reach, Visit};
+use cora_core::state::{Memory, OutOfMemory, Reach, Visit};
 use cora_core::verdict::{Forward, Reason};
+
+use crate::link::message::Stamp;
 
 /// The program's states on this side, and the outcomes of packets that ran here.
 #[derive(Debug)]
@@ -12,6 +15,8 @@ pub struct Engine<A> {
     app: A,
     /// Packets that completed here, by outcome.
     pub outcomes: Outcomes,
+    /// Packets that the handlers of the last packet sent besides it.
+    outbox: Outbox,
 }
 
 /// The result of a run.
@@ -32,16 +37,32 @@ impl Ran {
     pub(crate) const fn egress(self, port: Port) -> Option<Port> {
         match self {
             Self::Forward(Forward::Transmit) => Some(port.opposite()),
-            Self::Forward(Forward::Redirect(port)) => Some(port),
+            // The upper bit marks frames that handlers made.
+            Self::Forward(Forward::Redirect(port)) => Some(Port(port.0 & 0x7f)),
             _ => None,
         }
     }
 }
 
 impl<A: App> Engine<A> {
+    /// Bytes of [`Memory`] in addition to those of the program's states.
+    pub const BYTES: usize = if A::SENDS { Outbox::BYTES + 64 } else { 0 };
+
     /// An engine around the program's states.
-    pub const fn new(app: A) -> Self {
-        Self { app, outcomes: Outcomes::new() }
+    pub fn new(app: A, memory: &mut Memory) -> Result<Self, OutOfMemory> {
+        let outbox = if const { A::SENDS } { Outbox::create(memory)? } else { Outbox::none() };
+        Ok(Self { app, outcomes: Outcomes::new(), outbox })
+    }
+
+    /// Calls `send` with each packet that the handlers of the last packet sent besides it, in
+    /// order, with a stamp of its own. Returns their number.
+    #[inline(always)]
+    pub(crate) fn send(&self, stamp: &Stamp, mut send: impl FnMut(&Stamp, &[u8])) -> u64 {
+        if const { !A::SENDS } {
+            return 0;
+        }
+        self.outbox.each(|egress, frame| send(&stamp.of_made(egress), frame));
+        self.outbox.len() as u64
     }
 
     /// The program.
@@ -74,7 +95,10 @@ impl<A: App> Engine<A> {
         if const { A::ENTERS } {
             self.app.enter(Some(packet));
         }
-        let verdict = self.app.chain::<R>(packet);
+        if const { A::SENDS } {
+            self.outbox.clear();
+        }
+        let verdict = self.app.chain::<R>(packet, &mut self.outbox);
         let overflowed = visit.undo && self.app.overflowed();
         let ran = match verdict {
             _ if overflowed => Ran::Punted,
@@ -93,6 +117,9 @@ impl<A: App> Engine<A> {
             Ran::Punted => {}
         }
         if matches!(ran, Ran::Punted) {
+            if const { A::SENDS } {
+                self.outbox.clear();
+            }
             self.app.rollback();
         } else {
             self.app.commit(undo);

@@ -3,6 +3,7 @@
 use cora_core::app::{App, Lifecycle as _, PlanFacts, Sides};
 use cora_core::by_hand;
 use cora_core::key::FiveTuple;
+use cora_core::outbox::Outbox;
 use cora_core::packet::Packet;
 use cora_core::plain::{Describe, Plain};
 use cora_core::state::{Keyed, Place, Reach, Table};
@@ -56,7 +57,7 @@ impl App for Counts {
     const NAME: &'static str = "counts";
     const PLAN: PlanFacts = PlanFacts::by_hand(Sides::Split);
 
-    fn chain<R: Reach>(&mut self, packet: &mut Packet<'_>) -> Verdict {
+    fn chain<R: Reach>(&mut self, packet: &mut Packet<'_>, _: &mut Outbox) -> Verdict {
         let flow = packet.five_tuple()?;
         let port = flow.source_port;
         let packets = match self.counts.get_mut(&flow) {

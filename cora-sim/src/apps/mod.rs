@@ -213,7 +213,7 @@ macro_rules! program {
         }
         ordered $ordered:expr;
         stateless $stateless:literal;
-        fn chain<$reach:ident>($self:ident, $packet:ident) $chain:block
+        fn chain<$reach:ident>($self:ident, $packet:ident $(, $out:ident)?) $chain:block
     ) => {
         $(#[$meta])*
         #[derive(Debug)]
@@ -310,15 +310,20 @@ macro_rules! program {
                 offer_after: V::OFFER_AFTER,
                 ..cora_core::app::PlanFacts::by_hand(cora_core::app::Sides::Split)
             };
-            // Handlers read the mark of a frame, which is in its head, too.
-            const HEADS: bool = true;
+            const SENDS: bool = false $(|| $crate::apps::program!(@sends $out))?;
+            // Handlers read the mark of a frame, which is in its head, too. A copy needs all of it.
+            const HEADS: bool = !Self::SENDS;
 
             fn chain<$reach: cora_core::state::Reach>(
                 &mut $self,
                 $packet: &mut cora_core::packet::Packet<'_>,
+                $crate::apps::program!(@out $($out)?): &mut cora_core::outbox::Outbox,
             ) -> cora_core::verdict::Verdict $chain
         }
     };
+    (@sends $out:ident) => { true };
+    (@out) => { _ };
+    (@out $out:ident) => { $out };
     (@place travels) => { cora_core::state::Place::Travels };
     (@place host) => { cora_core::state::Place::Host };
     (@place replica) => { cora_core::state::Place::Replica };

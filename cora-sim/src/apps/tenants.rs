@@ -1,7 +1,9 @@
 //! Tenants of the program's own key: their connections are within them, under keys that collide with
-//! those of other tenants. Handlers also look up other tenants, and try to insert some.
+//! those of other tenants. Handlers also look up other tenants, try to insert some, and send copies
+//! of packets.
 
 use cora_core::key::{FiveTuple, HeaderKey, Key};
+use cora_core::outbox::Outbox;
 use cora_core::packet::{Headers, Packet};
 use cora_core::state::{Pinned, Reach, Singleton, Table};
 use cora_core::verdict::{Drop, Reason, Transmit, Verdict};
@@ -79,6 +81,7 @@ fn handle<R: Reach>(
     talks: &mut Table<Talk>,
     accounts: &mut Table<Account>,
     closed: &mut Closed,
+    out: &mut Outbox,
 ) -> Verdict {
     let (flow, tenant) = (packet.five_tuple()?, Tenant::of(packet)?);
     let other = Tenant { number: (tenant.number + 1) % TENANTS };
@@ -88,6 +91,8 @@ fn handle<R: Reach>(
     if let Some((_, talk)) = talks.find_mut(&flow) {
         talk.here += 1;
         if op_of(packet) == op::CLOSE {
+            // Taken back if the packet punts.
+            out.send(packet, packet.port())?;
             talks.remove(&flow);
             if let Some(account) = accounts.get_mut(&tenant) {
                 account.open = account.open.saturating_sub(1);
@@ -110,6 +115,7 @@ fn handle<R: Reach>(
         op::MOVE => accounts.insert(other, Account { open: 1, asked: 1 })?,
         // Another port of the same end: a translation.
         op::ASK => {
+            out.send(packet, packet.port().opposite())?;
             let reply = FiveTuple { destination_port: 7, ..flow.reversed() };
             talks.insert_with_reply(flow, reply, Talk { here: 1, there: 0 })?;
         }
@@ -128,8 +134,9 @@ program! {
     }
     ordered V::ORDERED;
     stateless false;
-    fn chain<R>(self, packet) {
-        handle::<R>(packet, self.talks.table(), self.accounts.table(), self.closed.value())
+    fn chain<R>(self, packet, out) {
+        let (talks, accounts) = (self.talks.table(), self.accounts.table());
+        handle::<R>(packet, talks, accounts, self.closed.value(), out)
     }
 }
 

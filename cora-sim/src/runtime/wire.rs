@@ -32,7 +32,7 @@ impl WireEnd {
                     let frame = self.buffer.get_mut(..popped.len);
                     let frame = frame.and_then(|bytes| Message::decode_frame(popped.kind, bytes));
                     match frame {
-                        Some((stamp, frame)) => self.results.left(stamp.egress.0, frame),
+                        Some((stamp, frame)) => self.results.left(stamp.leaves_at().0, frame),
                         None => self.error = Some("no frame on the wire".to_owned()),
                     }
                 }

@@ -35,6 +35,9 @@ fn reads(out: &mut Lines, graph: &Graph) -> fmt::Result {
         let keys = keyed.map(|(number, _)| format!("!<S{number} as {KEY_OF}>::READS_PAYLOAD"));
         let all: Vec<String> = graph.chain.iter().map(heads).chain(keys).collect();
         out.line(format_args!("const HEADS: bool = {};", all.join(" && ")))?;
+        if graph.chain.iter().any(|handler| handler.sends) {
+            out.line("const SENDS: bool = true;")?;
+        }
     }
     Ok(())
 }
@@ -59,7 +62,8 @@ fn facts(out: &mut Lines, plan: &Plan) -> fmt::Result {
 }
 
 fn chain(out: &mut Lines, graph: &Graph) -> fmt::Result {
-    let head = "fn chain<R: Reach>(&mut self, packet: &mut Packet<'_>) -> Verdict";
+    let head =
+        "fn chain<R: Reach>(&mut self, packet: &mut Packet<'_>, out: &mut Outbox) -> Verdict";
     let forward: Vec<usize> = (0..graph.chain.len()).collect();
     let backward: Vec<usize> = forward.iter().rev().copied().collect();
     out.line("#[inline(always)]")?;
@@ -88,8 +92,8 @@ fn in_order(out: &mut Lines, handlers: &[usize]) -> fmt::Result {
         return out.line("Ok(Forward::Transmit)");
     };
     for handler in before {
-        out.line(format_args!("let verdict = self.h{handler}::<R>(packet);"))?;
+        out.line(format_args!("let verdict = self.h{handler}::<R>(packet, out);"))?;
         out.block("if verdict != Ok(Forward::Transmit)", |out| out.line("return verdict;"))?;
     }
-    out.line(format_args!("self.h{last}::<R>(packet)"))
+    out.line(format_args!("self.h{last}::<R>(packet, out)"))
 }

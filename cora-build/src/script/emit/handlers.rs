@@ -14,7 +14,9 @@ pub(super) fn emit(out: &mut Lines, graph: &Graph, plan: &Plan) -> fmt::Result {
         }
         out.line(format_args!("/// `{}`.", handler.name))?;
         out.line("#[inline(always)]")?;
-        let head = format!("fn h{at}<R: Reach>(&mut self, packet: &mut Packet<'_>) -> Verdict");
+        let head = format!(
+            "fn h{at}<R: Reach>(&mut self, packet: &mut Packet<'_>, out: &mut Outbox) -> Verdict"
+        );
         out.block(head, |out| {
             if plan.placement.host_handlers.contains(&handler.name) {
                 // The host reaches every state, but a split's NIC side does not, so this handler
@@ -28,7 +30,7 @@ pub(super) fn emit(out: &mut Lines, graph: &Graph, plan: &Plan) -> fmt::Result {
             // Empty except in a tracing build.
             out.line(format_args!("trace::enter({at});"))?;
             if handler.parameters.is_empty() {
-                return out.line(format_args!("trace::leave({run}(packet, (), &Touched::new()))"));
+                return out.line(format_args!("trace::leave({run}(packet, (), &Touched::new(), out))"));
             }
             out.line("let states = (")?;
             for parameter in &handler.parameters {
@@ -41,10 +43,10 @@ pub(super) fn emit(out: &mut Lines, graph: &Graph, plan: &Plan) -> fmt::Result {
             out.line(");")?;
             if kept.is_empty() {
                 return out
-                    .line(format_args!("trace::leave({run}(packet, states, &Touched::new()))"));
+                    .line(format_args!("trace::leave({run}(packet, states, &Touched::new(), out))"));
             }
             out.line("let touched = Touched::new();")?;
-            out.line(format_args!("let verdict = trace::leave({run}(packet, states, &touched));"))?;
+            out.line(format_args!("let verdict = trace::leave({run}(packet, states, &touched, out));"))?;
             for (position, number) in kept {
                 let named = format!("if touched.has({position})");
                 out.block(named, |out| out.line(format_args!("self.s{number}.touch();")))?;

@@ -103,9 +103,10 @@ const AT_THE_HOST: &str = "#[cfg(not(target_os = \"none\"))]";
 /// The trait that names the keys of a table.
 const KEY_OF: &str = "::cora::__private::core::state::table::KeyOf";
 
-const USES: [&str; 6] = [
+const USES: [&str; 7] = [
     "app::{App, ConfigureError, Handler, Lifecycle, Nth, PlanFacts, Prefetch}",
     "app::{Sides, States, Transaction, Transfer}",
+    "outbox::Outbox",
     "packet::Packet",
     "state::{Described, Home, Memory, OutOfMemory, Place, Reach, Stored, Touched, Visit}",
     "trace",

@@ -9,6 +9,8 @@ use crate::plain::Plain;
 
 /// Buffer size that suffices for most entries.
 const SHORT: usize = 256;
+/// Buffer size for the name of an entry: a key within a group has at most 80 bytes.
+pub(super) const MOST_NAME: usize = 96;
 
 impl<K: EntryKey, V: Plain> RawTable<K, V> {
     /// Visits the entries alive at `now`.
@@ -52,7 +54,10 @@ impl<K: EntryKey, V: Plain> RawTable<K, V> {
 
     /// Bytes at the beginning of an encoded entry that identify it in its table: its key, and which
     /// of the key's addresses is its group.
-    pub const NAME: usize = K::SIZE + 1;
+    pub const NAME: usize = {
+        assert!(K::SIZE < MOST_NAME, "the state's key is too long");
+        K::SIZE + 1
+    };
     /// Bytes of an encoded entry.
     pub const PIECE: usize = Self::NAME + K::SIZE + 8 + V::SIZE;
 

@@ -106,7 +106,7 @@ pub trait Durable {
 
 impl<K: EntryKey, V: Plain> Durable for RawTable<K, V> {
     fn tell(&mut self, tell: &mut dyn FnMut(Change<'_>)) {
-        let mut bytes = [0; 64];
+        let mut bytes = [0; MOST_NAME];
         for number in 0..self.changes.gone.len() as u32 {
             if let Some((key, of_second)) = self.changes.gone.get(number) {
                 Self::put_name(key, *of_second, &mut bytes);
@@ -122,7 +122,7 @@ impl<K: EntryKey, V: Plain> Durable for RawTable<K, V> {
     }
 
     fn export_moved(&self, flow: u32, now: u64, moved: &mut dyn FnMut(Moved<'_>)) {
-        let mut key = [0; 64];
+        let mut key = [0; MOST_NAME];
         self.each_of(flow, &mut |number| {
             let Some(entry) = self.entry(number).filter(|entry| !self.expired_at(entry, now))
             else {

@@ -374,7 +374,7 @@ impl<S: Keyed> Described for Table<S> {
 }
 
 fn describe_entry<K: EntryKey, V: Plain>(entry: &Whole<K, V>, item: &mut DescribeItem<'_>) {
-    let mut name = [0; 128];
+    let mut name = [0; codec::MOST_NAME];
     RawTable::<K, V>::put_name(&entry.key, entry.of_second, &mut name);
     item(&name[..RawTable::<K, V>::NAME], &mut |to| {
         to.open();

@@ -8,6 +8,8 @@ macro_rules! side_counts {
         $with! {
             /// Packets whose handlers ran to their end here.
             packets,
+            /// Packets that handlers sent here besides those that they handled.
+            made,
             /// Packets taken back here after a handler began, and sent to the other side.
             punts,
             /// Packets passed on to the other side, which owns their flow.

@@ -14,7 +14,8 @@ pub struct Stamp {
     /// No later packet on this way is older, in ns of run time: see
     /// [`Visit`](cora_core::state::Visit).
     pub horizon: u64,
-    /// Where it leaves; meaningless before a verdict.
+    /// Where it [leaves](Self::leaves_at), and whether a handler [made](Self::is_made) it;
+    /// meaningless before a verdict.
     pub egress: Port,
     /// Where the rest of the frame is, if what goes along is its head alone.
     pub parked: Parked,
@@ -23,12 +24,35 @@ pub struct Stamp {
     pub missing: u16,
 }
 
+/// The bit of [`Stamp::egress`] that marks a frame that a handler made. A port has seven bits.
+const MADE: u8 = 0x80;
+
 impl Stamp {
     /// Whole words, so that the frame behind it is moved by words, too.
     pub(super) const BYTES: usize = 8 * Self::WORDS;
 
     /// An odd number, as [`push_behind`](crate::link::ring::Producer::push_behind) has it.
     pub(super) const WORDS: usize = 5;
+
+    /// The stamp of a frame that a handler of this packet made, and that leaves at `egress`.
+    #[must_use]
+    pub(crate) const fn of_made(&self, egress: Port) -> Self {
+        Self { egress: Port(egress.0 | MADE), parked: Parked::NONE, missing: 0, ..*self }
+    }
+
+    /// Whether a handler made the frame, besides the packet with this number.
+    #[inline]
+    #[must_use]
+    pub const fn is_made(&self) -> bool {
+        self.egress.0 & MADE != 0
+    }
+
+    /// The port where the frame leaves.
+    #[inline]
+    #[must_use]
+    pub const fn leaves_at(&self) -> Port {
+        Port(self.egress.0 & !MADE)
+    }
 
     /// What stands before the frame.
     #[inline(always)]

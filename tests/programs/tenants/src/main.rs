@@ -87,6 +87,7 @@ fn tenants(
     connections: &mut Table<Connection>,
     questions: &mut Table<Asked>,
     counts: &mut Counts,
+    out: &mut Outbox,
 ) -> Verdict {
     let (flow, tenant) = (packet.five_tuple()?, Tenant::of(packet)?);
     let index = usize::from(tenant.prefix[15] >> 4 | (tenant.prefix[14] & 3) << 4);
@@ -100,6 +101,9 @@ fn tenants(
             }
         } else if questions.remove(&question).is_none() {
             counts.unasked.add(1);
+            // Somebody is told of it, and the server hears it again.
+            out.send(packet, Port::INSIDE)?;
+            out.send(packet, Port::OUTSIDE)?;
             return Drop(UNASKED);
         }
     }
