@@ -226,16 +226,29 @@ fn padded(mut frame: Vec<u8>, payload: &[u8]) -> Vec<u8> {
     frame
 }
 
-/// The record of an entry that ended so: its elements in their order, with their values,
-/// big-endian.
-pub fn record<S: FlowRecord>(entry: &S, key: &S::Key, end: End) -> Vec<(Element, Vec<u8>)> {
-    struct Told(Vec<(Element, Vec<u8>)>);
+/// The elements of a record, in their order, with their values, big-endian.
+pub type Elements = Vec<(Element, Vec<u8>)>;
+
+/// The record of an entry that ended so; of several, the first.
+pub fn record<S: FlowRecord>(entry: &S, key: &S::Key, end: End) -> Elements {
+    records(entry, key, end).swap_remove(0)
+}
+
+/// The records of an entry that ended so.
+pub fn records<S: FlowRecord>(entry: &S, key: &S::Key, end: End) -> Vec<Elements> {
+    struct Told(Vec<Elements>);
     impl Fields for Told {
         fn field(&mut self, element: Element, value: &[u8]) {
-            self.0.push((element, value.to_vec()));
+            if let Some(last) = self.0.last_mut() {
+                last.push((element, value.to_vec()));
+            }
+        }
+
+        fn another(&mut self) {
+            self.0.push(Vec::new());
         }
     }
-    let mut told = Told(Vec::new());
+    let mut told = Told(std::vec![Vec::new()]);
     entry.record(key, end, &mut Record::new(&mut told));
     told.0
 }

@@ -55,9 +55,15 @@ pub struct Element {
     pub enterprise: u32,
     /// The number, below 2¹⁵.
     pub number: u16,
-    /// Bytes of a value, at most 16.
+    /// Bytes of a value, at most 16; for a text, the number that means any.
     pub width: u16,
 }
+
+/// The width of an element whose values have any length (RFC 7011, 7).
+const VARIABLE: u16 = u16::MAX;
+
+/// Maximum length of a text, in bytes: its length takes one byte (RFC 7011, 7).
+const LONGEST_TEXT: usize = 254;
 
 /// The enterprise number of [RFC 5103](https://www.rfc-editor.org/rfc/rfc5103): the same element,
 /// for the reverse direction.
@@ -68,6 +74,18 @@ impl Element {
     #[must_use]
     pub const fn iana(number: u16, width: u16) -> Self {
         Self { enterprise: 0, number, width }
+    }
+
+    /// An element of IANA's registry that is a text.
+    #[must_use]
+    pub const fn iana_text(number: u16) -> Self {
+        Self::iana(number, VARIABLE)
+    }
+
+    /// Whether its values have any length.
+    #[must_use]
+    pub const fn is_text(self) -> bool {
+        self.width == VARIABLE
     }
 
     /// The same element for the reverse direction (RFC 5103).
@@ -116,6 +134,9 @@ pub mod element {
         POST_NAT_SOURCE_IPV4 = 225, 4, "postNATSourceIPv4Address", ".";
         POST_NAT_SOURCE_PORT = 227, 2, "postNAPTSourceTransportPort", ".";
         NAT_EVENT = 230, 1, "natEvent", ": 1 a translation is made, 2 it ended.";
+        APPLICATION_NAME = 96, 65535, "applicationName", ": a text.";
+        USER_NAME = 371, 65535, "userName", ": a text.";
+        HTTP_REQUEST_HOST = 460, 65535, "httpRequestHost", ": a text, the host that was asked for.";
     }
 }
 
@@ -123,6 +144,9 @@ pub mod element {
 pub trait Fields {
     /// An element and its value, big-endian, of the element's width.
     fn field(&mut self, element: Element, value: &[u8]);
+
+    /// The record is complete, and another one of the same entry follows.
+    fn another(&mut self);
 }
 
 /// A record under construction.
@@ -145,6 +169,19 @@ impl<'a> Record<'a> {
         let bytes = u128::from(value.into()).to_be_bytes();
         let width = usize::from(element.width).min(bytes.len());
         self.0.field(element, bytes.get(bytes.len() - width..).unwrap_or_default());
+    }
+
+    /// A text, such as a name that a packet carried: at most 254 bytes of it. The element is a text
+    /// as well ([`Element::iana_text`]).
+    pub fn text(&mut self, element: Element, text: &[u8]) {
+        let element = Element { width: VARIABLE, ..element };
+        self.0.field(element, text.get(..LONGEST_TEXT).unwrap_or(text));
+    }
+
+    /// Ends this record, and begins another one of the same entry. A record without elements is
+    /// left out.
+    pub fn another(&mut self) {
+        self.0.another();
     }
 
     /// A time (ns since 1970) in milliseconds.

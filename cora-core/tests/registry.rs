@@ -17,6 +17,7 @@ fn registry() -> BTreeMap<&'static str, (u16, u16)> {
             "unsigned32" | "ipv4Address" | "dateTimeSeconds" => 4,
             "unsigned64" | "dateTimeMilliseconds" => 8,
             "ipv6Address" => 16,
+            "string" => u16::MAX,
             other => panic!("a type without a width: {other}"),
         };
         (name, (number.parse().expect("a number"), width))

@@ -2,6 +2,9 @@
 
 use std::collections::BTreeMap;
 
+/// The width of values of any length (RFC 7011, 7).
+const ANY: usize = 65_535;
+
 /// The enterprise number and the number of an element.
 pub(crate) type Id = (u32, u16);
 /// The values of one record, by element.
@@ -73,11 +76,19 @@ impl Domain {
     fn data(&mut self, template: u16, mut bytes: &[u8]) -> Vec<Values> {
         let mut records = Vec::new();
         let fields = &self.templates[&template];
-        let length = fields.iter().map(|(_, width)| width).sum();
+        // A value of any length has at least its length, in one byte.
+        let least = |(_, width): &(Id, usize)| if *width == ANY { 1 } else { *width };
+        let length = fields.iter().map(least).sum();
         while bytes.len() >= length {
             let mut record = Values::new();
             for (id, width) in fields {
-                let (value, rest) = bytes.split_at(*width);
+                let mut width = *width;
+                if width == ANY {
+                    width = usize::from(bytes[0]);
+                    assert_ne!(width, 255, "a length of two bytes");
+                    bytes = &bytes[1..];
+                }
+                let (value, rest) = bytes.split_at(width);
                 record.insert(*id, value.to_vec());
                 bytes = rest;
             }

@@ -102,11 +102,19 @@ struct Trouble {
 /// Period of reports about a refusing collector.
 const TELL_EVERY: Duration = Duration::from_mins(1);
 
-/// The record of one entry.
+/// One record.
 #[derive(Default)]
-struct Told {
+struct One {
     elements: Vec<Element>,
     bytes: Vec<u8>,
+}
+
+/// The records of one entry.
+#[derive(Default)]
+struct Told {
+    /// Those before the last one.
+    complete: Vec<One>,
+    last: One,
     /// How far the wall clock is ahead of the entries' time (ms).
     ahead: i64,
 }
@@ -116,15 +124,28 @@ const TIMES: [u16; 2] = [START_MILLISECONDS.number, END_MILLISECONDS.number];
 
 impl Fields for Told {
     fn field(&mut self, element: Element, value: &[u8]) {
-        self.elements.push(Element { width: value.len() as u16, ..element });
+        let One { elements, bytes } = &mut self.last;
+        if element.is_text() {
+            elements.push(element);
+            // Shorter than 255 bytes, so its length takes one (RFC 7011, 7).
+            let text = value.get(..254).unwrap_or(value);
+            bytes.push(text.len() as u8);
+            bytes.extend_from_slice(text);
+            return;
+        }
+        elements.push(Element { width: value.len() as u16, ..element });
         match <[u8; 8]>::try_from(value) {
             // Entries use elapsed time; a collector expects wall time.
             Ok(time) if self.ahead != 0 && TIMES.contains(&element.number) => {
                 let time = u64::from_be_bytes(time).saturating_add_signed(self.ahead);
-                self.bytes.extend_from_slice(&time.to_be_bytes());
+                bytes.extend_from_slice(&time.to_be_bytes());
             }
-            _ => self.bytes.extend_from_slice(value),
+            _ => bytes.extend_from_slice(value),
         }
+    }
+
+    fn another(&mut self) {
+        self.complete.push(std::mem::take(&mut self.last));
     }
 }
 
@@ -177,13 +198,14 @@ impl Exporter {
     fn add(&self, state: u16, piece: &[u8], when: When) {
         let mut shared = self.shared();
         let shared = &mut *shared;
-        shared.told.elements.clear();
-        shared.told.bytes.clear();
+        shared.told.complete.clear();
+        shared.told.last.elements.clear();
+        shared.told.last.bytes.clear();
         let ahead = shared.clock.map_or(0, Clock::wall_ahead);
         // Rounded to the nearest, since the two clocks are read one after the other.
         shared.told.ahead = ahead.saturating_add(500_000).div_euclid(1_000_000);
         match (self.tell)(state.into(), piece, when, &mut shared.told) {
-            Ok(used) => shared.add(used.saturating_add_signed(ahead)),
+            Ok(used) => shared.add_all(used.saturating_add_signed(ahead)),
             // The entry could not be kept, or it came over a ring and is invalid.
             Err(Malformed) => shared.records.lost += 1,
         }
@@ -217,8 +239,19 @@ impl Exporter {
 }
 
 impl Shared {
-    fn add(&mut self, used: u64) {
-        let Told { elements, bytes, .. } = &self.told;
+    /// Adds the records of the entry that was told.
+    fn add_all(&mut self, used: u64) {
+        let told = std::mem::take(&mut self.told);
+        let several = !told.complete.is_empty();
+        for one in told.complete.iter().chain([&told.last]) {
+            if !several || !one.elements.is_empty() {
+                self.add(one, used);
+            }
+        }
+        self.told = told;
+    }
+
+    fn add(&mut self, One { elements, bytes }: &One, used: u64) {
         if self.messages.refuses(elements) {
             self.records.lost += 1;
             return;
@@ -226,7 +259,6 @@ impl Shared {
         if self.messages.is_full_for(elements, bytes) {
             self.flush();
         }
-        let Told { elements, bytes, .. } = &self.told;
         self.messages.add(elements, bytes, used);
     }
 

@@ -138,6 +138,42 @@ fn exporter(target: super::Target) -> super::Exporter {
     super::Exporter { tell, shared: std::sync::Arc::new(std::sync::Mutex::new(shared)) }
 }
 
+/// Texts have a length before them (RFC 7011, 7), and an entry may have several records.
+#[test]
+fn texts_are_of_any_length_and_an_entry_may_have_several_records() {
+    fn tell(
+        _: usize,
+        piece: &[u8],
+        _: cora_core::record::When,
+        to: &mut dyn cora_core::record::Fields,
+    ) -> Result<u64, cora_core::state::Malformed> {
+        let mut record = cora_core::record::Record::new(to);
+        record.another();
+        record.text(element::HTTP_REQUEST_HOST, piece);
+        record.number(element::SOURCE_PORT, 80_u16);
+        record.another();
+        record.text(element::HTTP_REQUEST_HOST, b"");
+        record.number(element::SOURCE_PORT, 81_u16);
+        record.another();
+        Ok(0)
+    }
+    let room = tempfile::tempdir().unwrap();
+    let name = super::TargetName::File(room.path().join("records"));
+    let target = super::Target::open(&name, false).unwrap();
+    let exporter = super::Exporter { tell, ..exporter(target) };
+    exporter.left(0, b"a.example", 0);
+    exporter.left(0, &[b'x'; 300], 0);
+    assert_eq!(exporter.finish().exported, 4);
+    let bytes = std::fs::read(room.path().join("records")).unwrap();
+    #[rustfmt::skip]
+    let expected = [
+        &[0, 2, 0, 16, 1, 0, 0, 2, 1, 0xcc, 0xff, 0xff, 0, 7, 0, 2][..],
+        &[1, 0, 1, 23, 9], b"a.example", &[0, 80], &[0, 0, 81],
+        &[254], &[b'x'; 254], &[0, 80], &[0, 0, 81],
+    ];
+    assert_eq!(bytes[16..], expected.concat());
+}
+
 #[test]
 fn records_that_a_collector_refuses_are_unsent() {
     let collector = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
