@@ -30,20 +30,23 @@ use cora_core::outbox::Outbox;
 use cora_core::packet::{Packet, Port, TcpSegment, checksum};
 use cora_core::record::{Element, End, Fields, FlowRecord, Record};
 use cora_core::state::table::prefetch::ALONE;
-use cora_core::state::{Commutative, Home as _, Keyed, NO_FLOW, Stored as _, Table, Visit};
-use cora_host::parts::{Pages, Supply};
+use cora_core::state::{Commutative, Home as _, Keyed, NO_FLOW, Table, Visit};
+use cora_host::parts::GivenBack;
 
-/// An empty table, at time 0. Its memory is never given back, and is only taken where entries
-/// stand: thousands of empty tables cost next to nothing.
+/// A table of a test. It goes where a handler asks for `&mut Table<S>`, and its memory ends with it.
+pub type TestTable<S> = GivenBack<Table<S>>;
+
+/// An outbox of a test, whose memory ends with it.
+pub type TestOutbox = GivenBack<Outbox>;
+
+/// An empty table, at time 0. Memory is only taken where entries stand: an empty table costs next to
+/// nothing.
 ///
 /// # Panics
 /// When the machine has no memory.
 #[must_use]
-pub fn table<S: Keyed>() -> Table<S> {
-    let supply = Supply { seed: 0, pages: Pages::Small, resident: false };
-    let mut memory = supply.memory(Table::<S>::BYTES).expect("memory for a table");
-    let Ok(table) = Table::create(&mut memory) else { unreachable!("`create` takes BYTES") };
-    table
+pub fn table<S: Keyed>() -> TestTable<S> {
+    GivenBack::table().expect("memory for a table")
 }
 
 /// Lets time pass: from now on a packet that comes at `now` (ns) asks the table. Entries that were
@@ -58,16 +61,13 @@ pub fn on<S: Keyed>(table: &mut Table<S>, packet: &Packet<'_>) {
     table.enter_scope(Some(packet));
 }
 
-/// An empty outbox. Its memory is never given back.
+/// An empty outbox.
 ///
 /// # Panics
 /// When the machine has no memory.
 #[must_use]
-pub fn outbox() -> Outbox {
-    let supply = Supply { seed: 0, pages: Pages::Small, resident: false };
-    let mut memory = supply.memory(Outbox::BYTES).expect("memory for an outbox");
-    let Ok(outbox) = Outbox::create(&mut memory) else { unreachable!("`create` takes BYTES") };
-    outbox
+pub fn outbox() -> TestOutbox {
+    GivenBack::outbox().expect("memory for an outbox")
 }
 
 /// The frames in an outbox in their order, each with its port.

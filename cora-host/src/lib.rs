@@ -62,6 +62,7 @@ pub use process::stack::with_room_for;
 pub mod parts {
     pub use crate::ingress::capture::{Reading, Source};
     pub use crate::memory::cache_padded::{Apart, Bytes, bytes as bytes_apart};
+    pub use crate::memory::given_back::GivenBack;
     pub use crate::memory::pages::Pages;
     pub use crate::memory::supply::Supply;
     pub use crate::node::back::{Back, RING_BYTES};

@@ -2,7 +2,7 @@
 
 use core::sync::atomic::AtomicU64;
 
-use cora_runtime::channel::Outbox;
+use cora_runtime::channel::PeerOutbox;
 use cora_runtime::exec::Wire;
 use cora_runtime::link::message::{Kind, Message, Stamp};
 use cora_runtime::link::payload::{Parking, PayloadBuffers};
@@ -116,7 +116,7 @@ impl Egress for Outgoing {
     }
 }
 
-impl Outbox for Outgoing {
+impl PeerOutbox for Outgoing {
     #[inline(always)]
     fn send(&mut self, message: &Message<'_>) {
         match message.stamped() {

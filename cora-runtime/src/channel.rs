@@ -9,7 +9,7 @@ pub const TICKETS: usize = 64;
 
 /// Takes messages to the other side, in order. What it takes arrives: a ring that is full makes the
 /// caller wait.
-pub trait Outbox {
+pub trait PeerOutbox {
     /// Sends a message.
     fn send(&mut self, message: &Message<'_>);
 

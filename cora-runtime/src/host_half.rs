@@ -6,7 +6,7 @@ use cora_core::packet::Port;
 use cora_core::state::table::Ending;
 use cora_core::state::{EveryState, Memory, NO_FLOW, OutOfMemory, Visit};
 
-use crate::channel::{Outbox, ProtocolError};
+use crate::channel::{PeerOutbox, ProtocolError};
 use crate::durability::{Reclaimed, ReplicaStore, Replication};
 use crate::exec::burst::{Arrival, Burst};
 use crate::exec::engine::Engine;
@@ -18,7 +18,7 @@ use crate::state_hash::{Say, say_words};
 use crate::telemetry::{Talker, Watch};
 
 /// The outbox of the host's half, which also has its egress and its replica store.
-pub trait HostOutbox: Outbox {
+pub trait HostOutbox: PeerOutbox {
     /// Sends a handled packet that leaves at `egress`.
     #[inline]
     fn leave(&mut self, stamp: &Stamp, egress: Port, frame: &[u8]) {
@@ -153,7 +153,7 @@ impl<A: App> HostHalf<A> {
     }
 
     /// Follows an order, as far as possible now.
-    pub fn follow(&mut self, order: &Order<A::Group>, out: &mut impl Outbox) {
+    pub fn follow(&mut self, order: &Order<A::Group>, out: &mut impl PeerOutbox) {
         self.ownership.follow(order, side!(self), out);
     }
 

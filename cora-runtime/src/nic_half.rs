@@ -6,7 +6,7 @@ use cora_core::app::{App, Sides};
 use cora_core::packet::{MAX_FRAME, Packet, ROOM, Roomy};
 use cora_core::state::{Memory, NO_FLOW, OutOfMemory, Place, Reach, Visit};
 
-use crate::channel::{Outbox, ProtocolError};
+use crate::channel::{PeerOutbox, ProtocolError};
 use crate::durability;
 use crate::exec::burst::{ALONE, BURST, BURST_BYTES, Burst};
 use crate::exec::egress::Wire;
@@ -84,7 +84,10 @@ impl<A: App> NicHalf<A> {
 
     /// The same, for a hold queue of `bytes` bytes.
     pub fn bytes_to_hold(app: &mut A, bytes: usize) -> usize {
-        Engine::<A>::BYTES + NicOwnership::bytes(app) + bytes.max(HELD_BURST) + 2 * (MAX_FRAME + ROOM + 128)
+        Engine::<A>::BYTES
+            + NicOwnership::bytes(app)
+            + bytes.max(HELD_BURST)
+            + 2 * (MAX_FRAME + ROOM + 128)
     }
 
     /// A half that owns no flow.
@@ -181,7 +184,7 @@ impl<A: App> NicHalf<A> {
     /// Reports this side's load to the host; `load` has the part that only the run loop knows.
     /// Nothing is reported amid the entries of a flow.
     #[inline(never)]
-    pub fn tell(&mut self, load: &Load, out: &mut impl Outbox) {
+    pub fn tell(&mut self, load: &Load, out: &mut impl PeerOutbox) {
         if self.ownership.is_receiving() {
             return;
         }
@@ -193,7 +196,7 @@ impl<A: App> NicHalf<A> {
     /// Sends the changes of durable entries to the host, which keeps replicas, and the ended
     /// entries of recorded states.
     #[inline]
-    pub fn tell_changes(&mut self, out: &mut impl Outbox) {
+    pub fn tell_changes(&mut self, out: &mut impl PeerOutbox) {
         durability::report_changes(self.engine.app(), self.ownership.flows(), out);
     }
 
@@ -214,7 +217,7 @@ impl<A: App> NicHalf<A> {
 impl<A: App> NicHalf<A> {
     /// Handles packets from the wire, in order.
     #[inline(never)]
-    pub fn burst(&mut self, burst: &mut Burst<'_>, io: &mut (impl Outbox + Wire)) {
+    pub fn burst(&mut self, burst: &mut Burst<'_>, io: &mut (impl PeerOutbox + Wire)) {
         let parsed = burst.parse_at_nic::<A>();
         match A::PLAN.sides {
             Sides::HostOnly => {}
@@ -242,7 +245,7 @@ impl<A: App> NicHalf<A> {
         stamp: &Stamp,
         packet: &mut Packet<'_>,
         ahead: u8,
-        io: &mut (impl Outbox + Wire),
+        io: &mut (impl PeerOutbox + Wire),
     ) {
         match A::PLAN.sides {
             Sides::HostOnly => self.pass_on(stamp, packet.frame(), io),
@@ -262,7 +265,7 @@ impl<A: App> NicHalf<A> {
         stamp: &Stamp,
         packet: &mut Packet<'_>,
         ahead: u8,
-        io: &mut (impl Outbox + Wire),
+        io: &mut (impl PeerOutbox + Wire),
     ) {
         // Held packets are older than incoming ones.
         let (now, left) = (stamp.meta.now, self.hold.left());
@@ -309,7 +312,7 @@ impl<A: App> NicHalf<A> {
 
     /// Runs held packets if a flow arrived, unless other entries go straight back.
     #[inline(never)]
-    fn go_on(&mut self, io: &mut (impl Outbox + Wire)) {
+    fn go_on(&mut self, io: &mut (impl PeerOutbox + Wire)) {
         if !self.ownership.is_returning() && self.hold.moves_on() {
             self.drain(io);
         }
@@ -317,7 +320,7 @@ impl<A: App> NicHalf<A> {
 
     /// Runs held packets, until one belongs to a flow in transit.
     #[inline(never)]
-    fn drain(&mut self, io: &mut (impl Outbox + Wire)) {
+    fn drain(&mut self, io: &mut (impl PeerOutbox + Wire)) {
         let buffer = core::mem::take(&mut self.held);
         let bytes = zerocopy::IntoBytes::as_mut_bytes(buffer);
         while let Some((stamp, length)) = self.hold.peek(bytes) {
@@ -355,7 +358,7 @@ impl<A: App> NicHalf<A> {
         stamp: &Stamp,
         packet: &mut Packet<'_>,
         ahead: u8,
-        io: &mut (impl Outbox + Wire),
+        io: &mut (impl PeerOutbox + Wire),
     ) -> bool {
         keep_words(self.original, packet.frame());
         io.runs(Some(stamp.number));
@@ -378,7 +381,7 @@ impl<A: App> NicHalf<A> {
         }
     }
 
-    fn pass_on(&mut self, stamp: &Stamp, frame: &[u8], io: &mut (impl Outbox + Wire)) {
+    fn pass_on(&mut self, stamp: &Stamp, frame: &[u8], io: &mut (impl PeerOutbox + Wire)) {
         self.report.passed_on += 1;
         let punt = header_split::punt::<A>(stamp, frame, io);
         io.send(&punt);
@@ -386,7 +389,13 @@ impl<A: App> NicHalf<A> {
 
     /// Sends the flow to the host: its entries, then the packet.
     #[inline(never)]
-    fn release(&mut self, flow: u32, stamp: &Stamp, frame: &[u8], io: &mut (impl Outbox + Wire)) {
+    fn release(
+        &mut self,
+        flow: u32,
+        stamp: &Stamp,
+        frame: &[u8],
+        io: &mut (impl PeerOutbox + Wire),
+    ) {
         // Built before anything is sent: afterwards, reading the frame would wait until the ring
         // has the entries.
         let punt = header_split::punt::<A>(stamp, frame, io);
@@ -404,7 +413,7 @@ impl<A: App> NicHalf<A> {
     pub fn message(
         &mut self,
         message: &Message<'_>,
-        io: &mut (impl Outbox + Wire),
+        io: &mut (impl PeerOutbox + Wire),
     ) -> Result<Event, ProtocolError> {
         match *message {
             Message::Frames(Frames::Send { stamp, frame }) => self.sent(&stamp, frame, io)?,
@@ -448,7 +457,7 @@ impl<A: App> NicHalf<A> {
     /// Sends the next entries of the leaving flow to the host, at most `most`. After the last one,
     /// its held packets go on. The run loop calls it between bursts.
     #[inline(never)]
-    pub fn hand_over(&mut self, most: u32, io: &mut (impl Outbox + Wire)) {
+    pub fn hand_over(&mut self, most: u32, io: &mut (impl PeerOutbox + Wire)) {
         self.ownership.hand_over(most, side!(self), io);
         self.go_on(io);
     }
@@ -472,7 +481,7 @@ impl<A: App> NicHalf<A> {
     /// are. With `afresh` they end instead, since state that they depend on is lost.
     #[cold]
     #[inline(never)]
-    pub fn host_lost(&mut self, io: &mut (impl Outbox + Wire), afresh: bool) {
+    pub fn host_lost(&mut self, io: &mut (impl PeerOutbox + Wire), afresh: bool) {
         if let Some(flow) = self.ownership.comes() {
             // At time 0 every entry is alive, so none that came is reported as gone.
             durability::disown(self.engine.app(), flow, 0);

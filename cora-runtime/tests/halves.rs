@@ -8,7 +8,7 @@ mod halves_support;
 use std::collections::VecDeque;
 
 use cora_core::packet::{Meta, Port};
-use cora_runtime::channel::Outbox;
+use cora_runtime::channel::PeerOutbox;
 use cora_runtime::exec::{Burst, Wire};
 use cora_runtime::host_half::{HostHalf, HostOutbox};
 use cora_runtime::link::message::{Kind, Message, Stamp};
@@ -26,7 +26,7 @@ struct Ring(VecDeque<(u16, Vec<u8>)>, usize);
 
 impl HostOutbox for Ring {}
 
-impl Outbox for Ring {
+impl PeerOutbox for Ring {
     fn send(&mut self, message: &Message<'_>) {
         message.encode(|kind, parts| self.0.push_back((kind, parts.concat())));
     }

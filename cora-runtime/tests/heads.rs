@@ -12,7 +12,7 @@ use cora_core::outbox::Outbox;
 use cora_core::packet::{HEAD, Headers, Meta, Packet, Port, checksum};
 use cora_core::state::{Line, Memory, Reach};
 use cora_core::verdict::{Drop, Reason, Transmit, Verdict};
-use cora_runtime::channel::{Outbox, ProtocolError};
+use cora_runtime::channel::{PeerOutbox, ProtocolError};
 use cora_runtime::exec::{Burst, Wire, rest_of};
 use cora_runtime::host_half::{HostHalf, HostOutbox};
 use cora_runtime::link::message::{Frames, Message, Stamp};
@@ -79,7 +79,7 @@ impl Way {
 
 impl HostOutbox for Way {}
 
-impl Outbox for Way {
+impl PeerOutbox for Way {
     fn send(&mut self, message: &Message<'_>) {
         message.encode(|kind, parts| self.ring.push_back((kind, parts.concat())));
     }

@@ -11,7 +11,7 @@ use cora_core::packet::{Meta, Packet, Port};
 use cora_core::plain::Plain as _;
 use cora_core::state::Reach;
 use cora_core::verdict::{Transmit, Verdict};
-use cora_runtime::channel::Outbox;
+use cora_runtime::channel::PeerOutbox;
 use cora_runtime::exec::{Burst, Wire};
 use cora_runtime::host_half::{HostHalf, HostOutbox};
 use cora_runtime::link::message::{Frames, Load, Message, Stamp, Telemetry};
@@ -51,7 +51,7 @@ struct Out {
 
 impl HostOutbox for Out {}
 
-impl Outbox for Out {
+impl PeerOutbox for Out {
     fn send(&mut self, message: &Message<'_>) {
         match message {
             Message::Frames(Frames::Punt { frame, .. }) => self.passed_on.push(frame.to_vec()),

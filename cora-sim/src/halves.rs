@@ -1,6 +1,6 @@
 //! Creates halves, each in its own memory, and lets the host take messages from a queue.
 
-use cora_runtime::channel::Outbox;
+use cora_runtime::channel::PeerOutbox;
 use cora_runtime::durability::ReplicaStore;
 use cora_runtime::exec::burst::BURST_BYTES;
 use cora_runtime::host_half::{HostHalf, HostOutbox};
@@ -47,7 +47,7 @@ pub(crate) struct HostEnds<'a> {
     pub(crate) copies: &'a mut Replicas,
 }
 
-impl Outbox for HostEnds<'_> {
+impl PeerOutbox for HostEnds<'_> {
     fn send(&mut self, message: &Message<'_>) {
         self.back.send(message);
     }

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use cora_runtime::channel::Outbox;
+use cora_runtime::channel::PeerOutbox;
 use cora_runtime::exec::Wire;
 use cora_runtime::host_half::HostOutbox;
 use cora_runtime::link::message::{Frames, Keys, Kind, Message, Ownership, Stamp};
@@ -130,7 +130,7 @@ impl Inbox for Ring {
     fn release(&mut self) {}
 }
 
-impl Outbox for Ring {
+impl PeerOutbox for Ring {
     fn send(&mut self, message: &Message<'_>) {
         self.sent += 1;
         let record = Self::encode(message);
@@ -214,7 +214,7 @@ impl Egress for NicEnds<'_> {
     }
 }
 
-impl Outbox for NicEnds<'_> {
+impl PeerOutbox for NicEnds<'_> {
     fn send(&mut self, message: &Message<'_>) {
         self.punt.send(message);
     }

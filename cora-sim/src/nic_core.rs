@@ -1,6 +1,6 @@
 //! A NIC core: its half in its run loop, which an explorer advances step by step.
 
-use cora_runtime::channel::Outbox as _;
+use cora_runtime::channel::PeerOutbox as _;
 use cora_runtime::exec::Burst;
 use cora_runtime::exec::burst::{BURST_BYTES, BurstBuffer};
 use cora_runtime::link::message::{Control, Frames, Kind, Message, Stamp};

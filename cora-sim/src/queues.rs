@@ -1,6 +1,6 @@
 //! Both halves, joined by queues of encoded messages, which can be sabotaged.
 
-use cora_runtime::channel::Outbox as _;
+use cora_runtime::channel::PeerOutbox as _;
 use cora_runtime::host_half::HostHalf;
 use cora_runtime::link::message::{Control, Kind, Report};
 

@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 use cora_core::app::Transfer as _;
 use cora_core::key::{FiveTuple, protocol};
 use cora_core::packet::{Meta, Port};
-use cora_runtime::channel::Outbox;
+use cora_runtime::channel::PeerOutbox;
 use cora_runtime::exec::Wire;
 use cora_runtime::host_half::HostHalf;
 use cora_runtime::link::message::{Kind, Message, Stamp};
@@ -92,7 +92,7 @@ impl Egress for NicEnds<'_> {
     }
 }
 
-impl Outbox for NicEnds<'_> {
+impl PeerOutbox for NicEnds<'_> {
     fn send(&mut self, message: &Message<'_>) {
         self.punt.send(message);
     }

@@ -9,7 +9,7 @@ use cora_core::key::{FiveTuple, protocol};
 use cora_core::packet::{Meta, Port};
 use cora_core::state::Kind;
 use cora_core::state::table::Ending;
-use cora_runtime::channel::Outbox;
+use cora_runtime::channel::PeerOutbox;
 use cora_runtime::exec::Burst;
 use cora_runtime::host_half::HostOutbox;
 use cora_runtime::link::message::{Control, Frames, Message, Stamp};
@@ -60,7 +60,7 @@ impl HostOutbox for Collect<'_> {
     }
 }
 
-impl Outbox for Collect<'_> {
+impl PeerOutbox for Collect<'_> {
     fn send(&mut self, message: &Message<'_>) {
         let Message::Frames(Frames::Send { stamp, frame }) = message else {
             panic!("without a NIC: {message:?}")

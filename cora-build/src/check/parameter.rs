@@ -133,8 +133,7 @@ fn check_outbox(input: &PatType, is_second: bool, diagnostics: &mut Diagnostics)
         _ => Some("packets are put into the outbox, so it is lent mutably"),
     };
     if let Some(why) = refused {
-        let help =
-            if is_second { "take one of them away" } else { "write `out: &mut Outbox`" };
+        let help = if is_second { "take one of them away" } else { "write `out: &mut Outbox`" };
         diagnostics.error(codes::OUTBOX_PARAMETER, Place::of(&input.ty), why).help(help);
     }
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use cora_control::Ledger;
 use cora_core::packet::Port;
 use cora_core::state::table::Ending;
-use cora_runtime::channel::Outbox;
+use cora_runtime::channel::PeerOutbox;
 use cora_runtime::durability::ReplicaStore;
 use cora_runtime::host_half::HostOutbox;
 use cora_runtime::link::message::{Frames, MAX_MESSAGE, Message, Stamp};
@@ -170,7 +170,7 @@ impl fmt::Debug for Back {
     }
 }
 
-impl Outbox for Back {
+impl PeerOutbox for Back {
     #[inline(always)]
     fn runs(&mut self, number: Option<u64>) {
         note_packet(self.runs, number);

@@ -5,7 +5,7 @@ use std::fmt;
 use cora_core::app::App;
 use cora_core::packet::Port;
 use cora_core::state::table::Ending;
-use cora_runtime::channel::Outbox;
+use cora_runtime::channel::PeerOutbox;
 use cora_runtime::exec::Wire;
 use cora_runtime::host_half::{HostHalf, HostOutbox};
 use cora_runtime::link::message::{Frames, Message, Stamp};
@@ -64,7 +64,7 @@ impl<F: FnMut(&Stamp, Port, &[u8])> Wire for Direct<'_, F> {
     }
 }
 
-impl<F: FnMut(&Stamp, Port, &[u8])> Outbox for Direct<'_, F> {
+impl<F: FnMut(&Stamp, Port, &[u8])> PeerOutbox for Direct<'_, F> {
     #[inline(always)]
     fn runs(&mut self, number: Option<u64>) {
         note_packet(self.runs, number);

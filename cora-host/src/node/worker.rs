@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use cora_control::{Ledger, Observation, Seen};
 use cora_core::app::App;
-use cora_runtime::channel::Outbox;
+use cora_runtime::channel::PeerOutbox;
 use cora_runtime::durability::ReplicaStore;
 use cora_runtime::exec::burst::{BURST, BURST_BYTES};
 use cora_runtime::exec::reassemble::reassemble;

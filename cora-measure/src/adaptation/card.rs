@@ -13,7 +13,7 @@ use cora_core::app::App;
 use cora_core::packet::{Meta, Port};
 use cora_host::RunError;
 use cora_host::parts::{Back, RING_BYTES, Supply};
-use cora_runtime::channel::Outbox;
+use cora_runtime::channel::PeerOutbox;
 use cora_runtime::exec::burst::{BURST, BurstBuffer};
 use cora_runtime::exec::{Burst, Wire};
 use cora_runtime::link::message::{Message, Stamp};
@@ -57,7 +57,7 @@ pub(super) struct Out {
     left: u64,
 }
 
-impl Outbox for Out {
+impl PeerOutbox for Out {
     fn send(&mut self, message: &Message<'_>) {
         self.punt.send(message);
     }

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use cora_runtime::channel::Outbox;
+use cora_runtime::channel::PeerOutbox;
 use cora_runtime::exec::Wire;
 use cora_runtime::link::message::{Message, Stamp};
 use cora_runtime::link::payload::{Parking, PayloadBuffers};
@@ -85,7 +85,7 @@ where
     }
 }
 
-impl<L> Outbox for Out<'_, L> {
+impl<L> PeerOutbox for Out<'_, L> {
     #[inline(always)]
     fn send(&mut self, message: &Message<'_>) {
         self.broken |= !self.push(message);

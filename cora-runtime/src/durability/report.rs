@@ -4,7 +4,7 @@ use cora_core::app::{App, Sides};
 use cora_core::state::table::Change;
 
 use super::track;
-use crate::channel::Outbox;
+use crate::channel::PeerOutbox;
 use crate::link::message::group::{encoded, room};
 use crate::link::message::{Durability, GroupKey, Records};
 use crate::ownership::records::{FlowRecord, Flows};
@@ -14,7 +14,7 @@ use crate::ownership::records::{FlowRecord, Flows};
 pub(crate) fn report_changes<A: App, R: FlowRecord>(
     app: &mut A,
     flows: &Flows<A, R>,
-    out: &mut impl Outbox,
+    out: &mut impl PeerOutbox,
 ) {
     if const { !A::RECORDED.is_empty() } {
         app.ended(&mut |state, ending| out.send(&Records::of(state, ending).into()));

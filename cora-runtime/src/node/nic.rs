@@ -9,7 +9,7 @@ use cora_core::app::{App, Sides};
 use cora_core::packet::Roomy;
 use cora_core::state::{self, Place};
 
-use crate::channel::{Outbox, ProtocolError};
+use crate::channel::{PeerOutbox, ProtocolError};
 use crate::exec::burst::{BURST_BYTES, BurstBuffer};
 use crate::exec::{Burst, Wire};
 use crate::link::message::{Control, Frames, Kind, Load, Message, Name, Report, Telemetry};
@@ -60,7 +60,7 @@ pub trait Ingress {
 }
 
 /// The ends at which messages and packets go out.
-pub trait Egress: Outbox + Wire {
+pub trait Egress: PeerOutbox + Wire {
     /// Publishes everything that was sent. Messages to the host come first, because output may
     /// depend on them.
     fn publish(&mut self);

@@ -6,7 +6,7 @@
 
 use cora_core::app::App;
 
-use crate::channel::Outbox;
+use crate::channel::PeerOutbox;
 use crate::link::message::Ownership;
 use crate::ownership::entries;
 use crate::state_hash::{Say, say_words};
@@ -30,7 +30,12 @@ pub(crate) struct Leaving {
 impl Leaving {
     /// Sends the next entries, at most `most`. Returns their bytes.
     #[inline(never)]
-    pub(crate) fn send<A: App>(&mut self, app: &mut A, most: u32, out: &mut impl Outbox) -> u64 {
+    pub(crate) fn send<A: App>(
+        &mut self,
+        app: &mut A,
+        most: u32,
+        out: &mut impl PeerOutbox,
+    ) -> u64 {
         let mut bytes = 0;
         let most = most.min(self.left);
         let sent = entries::take_out(app, self.flow, self.now, most, &mut |state, piece| {

@@ -8,7 +8,7 @@ use cora_core::state::table::prefetch::ALONE;
 
 use super::counts::{Count, app};
 use super::halves_support::{flow, memory};
-use crate::channel::Outbox;
+use crate::channel::PeerOutbox;
 use crate::link::message::{Kind, Message, Ownership};
 
 /// The messages that a side sent.
@@ -19,7 +19,7 @@ pub(crate) struct Said {
     pub(crate) promised: i64,
 }
 
-impl Outbox for Said {
+impl PeerOutbox for Said {
     fn send(&mut self, message: &Message<'_>) {
         match message {
             Message::Ownership(Ownership::Release { entries, .. }) => {

@@ -10,7 +10,7 @@ pub use top_flows::{Talker, Talkers};
 
 use cora_core::key::Key;
 
-use crate::channel::Outbox;
+use crate::channel::PeerOutbox;
 use crate::link::message::group::{encoded, room};
 use crate::link::message::{Load, Telemetry};
 
@@ -66,7 +66,7 @@ impl<K: Key> Watch<K> {
     }
 
     /// Sends this load, and the top flows behind it.
-    pub(crate) fn tell(&mut self, load: &Load, out: &mut impl Outbox) {
+    pub(crate) fn tell(&mut self, load: &Load, out: &mut impl PeerOutbox) {
         let talkers = self.talkers.all();
         let load = Load { talkers: talkers.len() as u64, ..*load };
         out.send(&Telemetry::Load { load }.into());

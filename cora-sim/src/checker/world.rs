@@ -6,7 +6,7 @@ use std::hash::{DefaultHasher, Hasher as _};
 
 use cora_core::key::{FiveTuple, protocol};
 use cora_core::packet::{MAX_FRAME, Meta, Packet, Port};
-use cora_runtime::channel::Outbox;
+use cora_runtime::channel::PeerOutbox;
 use cora_runtime::durability::{Holder, ReplicaStore};
 use cora_runtime::host_half::HostHalf;
 use cora_runtime::link::message::{Message, Stamp};
@@ -103,7 +103,7 @@ pub(super) struct Ends<'a> {
     pub(super) left: &'a mut [Vec<u32>; FLOWS],
 }
 
-impl Outbox for Ends<'_> {
+impl PeerOutbox for Ends<'_> {
     fn send(&mut self, message: &Message<'_>) {
         self.punt.send(message);
     }

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use cora_control::{Ledger, Move, Observation, Seen};
 use cora_core::plain::Plain as _;
 use cora_core::state::table::Ending;
-use cora_runtime::channel::Outbox;
+use cora_runtime::channel::PeerOutbox;
 use cora_runtime::durability::{Reclaimed, ReplicaStore};
 use cora_runtime::exec::burst::BURST_BYTES;
 use cora_runtime::exec::reassemble::reassemble;
@@ -78,7 +78,7 @@ impl Back {
     }
 }
 
-impl Outbox for Back {
+impl PeerOutbox for Back {
     fn send(&mut self, message: &Message<'_>) {
         if let Some(ledger) = &mut self.ledger {
             ledger.sent(message);

@@ -1,7 +1,7 @@
 //! The NIC's process: its half, on its ends of the rings, as in production. When a ring is full it
 //! waits, and meanwhile the other side advances.
 
-use cora_runtime::channel::Outbox;
+use cora_runtime::channel::PeerOutbox;
 use cora_runtime::exec::Wire;
 use cora_runtime::link::message::{Frames, Load, Message, Stamp};
 use cora_runtime::link::payload::Parking;
@@ -256,7 +256,7 @@ fn push(
     })
 }
 
-impl<A: SimApp> Outbox for Out<'_, '_, A> {
+impl<A: SimApp> PeerOutbox for Out<'_, '_, A> {
     fn send(&mut self, message: &Message<'_>) {
         if self.others.host.life.is_over() {
             return self.side.spill(message);

@@ -8,7 +8,7 @@ const C: [u8; 6] = [2, 0, 0, 0, 0, 0xc];
 const ALL: [u8; 6] = [0xff; 6];
 
 struct Link {
-    conversations: Table<Conversation>,
+    conversations: cora::testing::TestTable<Conversation>,
     stations: Box<Stations>,
 }
 

@@ -9,7 +9,7 @@ const SERVER: Address = Address::v4([198, 51, 100, 9]);
 
 /// The program, and the time (s).
 struct Nat {
-    sessions: Table<Session>,
+    sessions: cora::testing::TestTable<Session>,
     pool: Pool,
     now: u64,
 }

@@ -19,10 +19,10 @@ fn frame(flow: &FiveTuple) -> Vec<u8> {
 }
 
 struct Row {
-    connections: Table<Connection>,
-    sessions: Table<Session>,
+    connections: cora::testing::TestTable<Connection>,
+    sessions: cora::testing::TestTable<Session>,
     ports: PortPool,
-    pins: Table<Pin>,
+    pins: cora::testing::TestTable<Pin>,
     backends: Backends,
 }
 

@@ -6,7 +6,7 @@ const A: [u8; 4] = [10, 0, 0, 2];
 const B: [u8; 4] = [198, 51, 100, 7];
 
 struct Bench {
-    connections: Table<Connection>,
+    connections: cora::testing::TestTable<Connection>,
     now: u64,
 }
 

@@ -73,7 +73,7 @@ const SECOND: u64 = 1_000_000_000;
 
 /// The program, and the flow from 1 to 2.
 struct Monitor {
-    flows: Table<Flow>,
+    flows: cora::testing::TestTable<Flow>,
     totals: Totals,
 }
 

@@ -14,7 +14,7 @@ const FIN_ACK: u8 = 0x11;
 const SYN_ACK: u8 = 0x12;
 
 struct Nat {
-    sessions: Table<Session>,
+    sessions: cora::testing::TestTable<Session>,
     ports: Box<PortPool>,
     times: Times,
     now: u64,

@@ -86,7 +86,7 @@ fn echo(ends: [Address; 2], kind: u8, identifier: u16) -> Vec<u8> {
 }
 
 struct Box64 {
-    sessions: Table<Session>,
+    sessions: cora::testing::TestTable<Session>,
     ports: Box<PortPool>,
 }
 

@@ -11,7 +11,7 @@ fn frame(host: u8) -> Vec<u8> {
 }
 
 struct Bench {
-    buckets: Table<Bucket>,
+    buckets: cora::testing::TestTable<Bucket>,
     rates: Rates,
 }
 

@@ -27,7 +27,7 @@ fn frame(protocol: u8, port: Port, flags: u8) -> Vec<u8> {
 }
 
 struct Bench {
-    connections: Table<Connection>,
+    connections: cora::testing::TestTable<Connection>,
     rules: Rules,
     times: Times,
     now: u64,

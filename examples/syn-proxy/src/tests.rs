@@ -93,7 +93,7 @@ fn tcp(ends: [Address; 2], ports: [u16; 2], segment: &Segment<'_>) -> Vec<u8> {
 
 /// A proxy, and the two ends that talk through it.
 struct Bench {
-    connections: Table<Connection>,
+    connections: cora::testing::TestTable<Connection>,
     settings: Settings,
     counts: Counts,
     now: u64,

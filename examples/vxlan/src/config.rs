@@ -4,8 +4,7 @@ use cora::prelude::*;
 
 use crate::{MOST_TENANTS, Tenant, Tunnels};
 
-const LINES: &str =
-    "a line is `local ADDRESS MAC`, `router MAC` or `tenant VLAN VNI ADDRESS`";
+const LINES: &str = "a line is `local ADDRESS MAC`, `router MAC` or `tenant VLAN VNI ADDRESS`";
 
 impl Default for Tunnels {
     fn default() -> Self {

@@ -118,7 +118,8 @@ fn pack(packet: &mut Packet, tunnels: &Tunnels) -> Result<(), Reason> {
 }
 
 fn unpack(packet: &mut Packet, tunnels: &Tunnels) -> Result<(), Reason> {
-    let tunnel = packet.tunnel().map_err(|why| if why == NotTunnelled { NOT_VXLAN } else { why })?;
+    let tunnel =
+        packet.tunnel().map_err(|why| if why == NotTunnelled { NOT_VXLAN } else { why })?;
     let Encapsulation::Vxlan { network } = tunnel.encapsulation else { return Err(NOT_VXLAN) };
     if tunnel.destination != tunnels.local {
         return Err(NOT_VXLAN);

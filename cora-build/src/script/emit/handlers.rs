@@ -30,7 +30,8 @@ pub(super) fn emit(out: &mut Lines, graph: &Graph, plan: &Plan) -> fmt::Result {
             // Empty except in a tracing build.
             out.line(format_args!("trace::enter({at});"))?;
             if handler.parameters.is_empty() {
-                return out.line(format_args!("trace::leave({run}(packet, (), &Touched::new(), out))"));
+                return out
+                    .line(format_args!("trace::leave({run}(packet, (), &Touched::new(), out))"));
             }
             out.line("let states = (")?;
             for parameter in &handler.parameters {
@@ -42,11 +43,14 @@ pub(super) fn emit(out: &mut Lines, graph: &Graph, plan: &Plan) -> fmt::Result {
             }
             out.line(");")?;
             if kept.is_empty() {
-                return out
-                    .line(format_args!("trace::leave({run}(packet, states, &Touched::new(), out))"));
+                return out.line(format_args!(
+                    "trace::leave({run}(packet, states, &Touched::new(), out))"
+                ));
             }
             out.line("let touched = Touched::new();")?;
-            out.line(format_args!("let verdict = trace::leave({run}(packet, states, &touched, out));"))?;
+            out.line(format_args!(
+                "let verdict = trace::leave({run}(packet, states, &touched, out));"
+            ))?;
             for (position, number) in kept {
                 let named = format!("if touched.has({position})");
                 out.block(named, |out| out.line(format_args!("self.s{number}.touch();")))?;

@@ -7,6 +7,7 @@
 
 use super::super::memory::Arena;
 use super::super::{Malformed, Memory, OutOfMemory};
+use super::codec::MOST_NAME;
 use super::entry::{Facts, NONE};
 use super::raw::{RawTable, Shape};
 use super::transfer::ImportError;

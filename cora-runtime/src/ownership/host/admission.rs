@@ -5,7 +5,7 @@ use cora_core::app::{App, PlanFacts};
 
 use super::offer::share_of;
 use super::{HostOwnership, HostSide};
-use crate::channel::Outbox;
+use crate::channel::PeerOutbox;
 use crate::link::message::Ownership;
 use crate::link::message::group::{encoded, room};
 
@@ -81,7 +81,7 @@ impl<A: App> HostOwnership<A> {
         &mut self,
         order: &Order<A::Group>,
         side: &mut HostSide<'_, A>,
-        out: &mut impl Outbox,
+        out: &mut impl PeerOutbox,
     ) {
         match order {
             Order::Admit(admission) => self.admission = *admission,
@@ -110,7 +110,7 @@ impl<A: App> HostOwnership<A> {
         app: &mut A,
         flow: u32,
         now: u64,
-        out: &mut impl Outbox,
+        out: &mut impl PeerOutbox,
     ) {
         let Some(group) = self.flows.group(flow).filter(|_| self.moving) else { return };
         let Admission { share, after, rest, most, pace, idle } = self.admission;
@@ -141,7 +141,7 @@ impl<A: App> HostOwnership<A> {
 
     /// Asks the NIC to give back a flow idle for `idle / part`, with `part` at most [`EAGER`]. The
     /// flow that waits for its place is offered by a later packet.
-    fn ask_for_room(&mut self, idle: u64, part: u32, now: u64, out: &mut impl Outbox) {
+    fn ask_for_room(&mut self, idle: u64, part: u32, now: u64, out: &mut impl PeerOutbox) {
         // No message that the NIC may answer by a release may stand between the entries of a flow.
         let waits = now.saturating_sub(self.asked) < self.asked_for;
         if waits || self.leaving.is_some() {

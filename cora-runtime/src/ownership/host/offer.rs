@@ -5,7 +5,7 @@ use cora_core::hash::FlowHasher;
 use cora_core::key::Key;
 
 use super::{HostOwnership, HostRecord, HostSide, Stage};
-use crate::channel::{Outbox, ProtocolError};
+use crate::channel::{PeerOutbox, ProtocolError};
 use crate::link::message::group::{encoded, room};
 use crate::link::message::{Keys, Ownership};
 use crate::ownership::entries;
@@ -56,7 +56,7 @@ impl<A: App> HostOwnership<A> {
     }
 
     /// Offers the flow, if a ticket is free.
-    pub(super) fn offer(&mut self, app: &mut A, flow: u32, out: &mut impl Outbox) {
+    pub(super) fn offer(&mut self, app: &mut A, flow: u32, out: &mut impl PeerOutbox) {
         let Some(group) = self.flows.group(flow) else { return };
         let punts = self.flows.record(flow).map_or(0, |record| record.punts);
         if self.offers_left() == 0 {
@@ -88,7 +88,7 @@ impl<A: App> HostOwnership<A> {
         &mut self,
         ticket: u32,
         app: &mut A,
-        out: &mut impl Outbox,
+        out: &mut impl PeerOutbox,
     ) -> Result<Option<u32>, ProtocolError> {
         if self.leaving.is_some() {
             let bit = 1_u64.checked_shl(ticket).unwrap_or(0);
@@ -125,7 +125,7 @@ impl<A: App> HostOwnership<A> {
         ticket: u32,
         flow: u32,
         side: &mut HostSide<'_, A>,
-        out: &mut impl Outbox,
+        out: &mut impl PeerOutbox,
     ) {
         let now = side.clock.horizon;
         let left = entries::count(side.app, flow, now);
@@ -145,7 +145,7 @@ impl<A: App> HostOwnership<A> {
         &mut self,
         most: u32,
         side: &mut HostSide<'_, A>,
-        out: &mut impl Outbox,
+        out: &mut impl PeerOutbox,
     ) {
         let Some(mut leaving) = self.leaving else { return };
         side.report.moved_bytes += leaving.send(side.app, most, out);

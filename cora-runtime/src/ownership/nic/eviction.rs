@@ -7,7 +7,7 @@ use cora_core::app::App;
 use cora_core::state::NO_FLOW;
 
 use super::{NicOwnership, NicRecord, NicSide};
-use crate::channel::Outbox;
+use crate::channel::PeerOutbox;
 use crate::ownership::records::Flows;
 
 /// Budget of a search for an idle flow: this many marked but empty places, [`NEVER`] words of 32
@@ -24,7 +24,7 @@ impl<A: App> NicOwnership<A> {
         &mut self,
         idle: u64,
         side: &mut NicSide<'_, A>,
-        out: &mut impl Outbox,
+        out: &mut impl PeerOutbox,
     ) {
         // Only one flow leaves at a time.
         self.hand_over(u32::MAX, side, out);

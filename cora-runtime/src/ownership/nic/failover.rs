@@ -3,7 +3,7 @@
 use cora_core::app::App;
 
 use super::{Incoming, NicOwnership, NicSide};
-use crate::channel::{Outbox, TICKETS};
+use crate::channel::{PeerOutbox, TICKETS};
 use crate::link::message::Ownership;
 use crate::link::message::group::{encoded, room};
 
@@ -43,7 +43,7 @@ impl<A: App> NicOwnership<A> {
     }
 
     /// Reports the flows owned here to a new host.
-    pub(crate) fn report_owned(&self, out: &mut impl Outbox) {
+    pub(crate) fn report_owned(&self, out: &mut impl PeerOutbox) {
         let mut owned = 0;
         self.flows.each(&mut |_, group| {
             out.send(&Ownership::Owned { group: encoded(&group, &mut room()) }.into());

@@ -5,7 +5,7 @@ use cora_core::plain::Plain;
 use cora_core::state::table::Moved;
 
 use super::{NicOwnership, NicSide, Stage};
-use crate::channel::{Outbox, ProtocolError};
+use crate::channel::{PeerOutbox, ProtocolError};
 use crate::link::message::group::{encoded, room};
 use crate::link::message::{Durability, Kind, Ownership};
 use crate::ownership::entries;
@@ -18,7 +18,7 @@ impl<A: App> NicOwnership<A> {
         &mut self,
         group: &[u8],
         side: &mut NicSide<'_, A>,
-        out: &mut impl Outbox,
+        out: &mut impl PeerOutbox,
     ) -> Result<(), ProtocolError> {
         let group = A::Group::get(group).ok_or(ProtocolError::Undecodable(Kind::Recall))?;
         // Only one flow leaves at a time.
@@ -37,7 +37,7 @@ impl<A: App> NicOwnership<A> {
         &mut self,
         flow: u32,
         side: &mut NicSide<'_, A>,
-        out: &mut impl Outbox,
+        out: &mut impl PeerOutbox,
     ) {
         // If handlers make keys that find others' packets, entries must not reach the host before
         // earlier packets that are held on their way there: one of these could find an entry that a
@@ -89,7 +89,7 @@ impl<A: App> NicOwnership<A> {
         &mut self,
         most: u32,
         side: &mut NicSide<'_, A>,
-        out: &mut impl Outbox,
+        out: &mut impl PeerOutbox,
     ) {
         let Some(mut leaving) = self.leaving.filter(|_| const { !A::DURABLE }) else { return };
         side.report.moved_bytes += leaving.send(side.app, most, out);
@@ -106,7 +106,7 @@ impl<A: App> NicOwnership<A> {
         flow: u32,
         now: u64,
         side: &mut NicSide<'_, A>,
-        out: &mut impl Outbox,
+        out: &mut impl PeerOutbox,
     ) {
         let punts = self.punts(flow).saturating_add(1);
         self.give_back(flow, punts, now, 0, side, out);
@@ -126,7 +126,7 @@ impl<A: App> NicOwnership<A> {
         now: u64,
         more: u32,
         side: &mut NicSide<'_, A>,
-        out: &mut impl Outbox,
+        out: &mut impl PeerOutbox,
     ) {
         // Only one flow leaves at a time.
         self.hand_over(u32::MAX, side, out);
@@ -153,7 +153,7 @@ impl<A: App> NicOwnership<A> {
         now: u64,
         more: u32,
         side: &mut NicSide<'_, A>,
-        out: &mut impl Outbox,
+        out: &mut impl PeerOutbox,
     ) -> u32 {
         let Some(group) = self.flows.group(flow) else { return 0 };
         let mut bytes = room();

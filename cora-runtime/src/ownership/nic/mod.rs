@@ -21,7 +21,7 @@ mod tests;
 use cora_core::app::App;
 use cora_core::state::{Memory, OutOfMemory};
 
-use crate::channel::{Outbox, ProtocolError, TICKETS};
+use crate::channel::{PeerOutbox, ProtocolError, TICKETS};
 use crate::link::message::{Ownership, Report};
 use crate::ownership::entries;
 use crate::ownership::hold::HoldQueue;
@@ -178,7 +178,7 @@ impl<A: App> NicOwnership<A> {
         &mut self,
         message: Ownership<'_>,
         side: &mut NicSide<'_, A>,
-        out: &mut impl Outbox,
+        out: &mut impl PeerOutbox,
     ) -> Result<(), ProtocolError> {
         match message {
             Ownership::Offer { ticket, punts, keys, group } => {

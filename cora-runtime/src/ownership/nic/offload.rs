@@ -4,7 +4,7 @@ use cora_core::app::App;
 use cora_core::plain::Plain;
 
 use super::{Incoming, NicOwnership, NicRecord, NicSide, Stage};
-use crate::channel::{Outbox, ProtocolError, TICKETS};
+use crate::channel::{PeerOutbox, ProtocolError, TICKETS};
 use crate::link::message::{Keys, Kind, Ownership};
 
 impl<A: App> NicOwnership<A> {
@@ -15,7 +15,7 @@ impl<A: App> NicOwnership<A> {
         group: &[u8],
         keys: Keys<'_>,
         side: &mut NicSide<'_, A>,
-        out: &mut impl Outbox,
+        out: &mut impl PeerOutbox,
     ) -> Result<(), ProtocolError> {
         let place =
             self.tickets.get(ticket as usize).ok_or(ProtocolError::UnknownTicket(ticket))?;
@@ -99,7 +99,7 @@ impl<A: App> NicOwnership<A> {
         state: u16,
         piece: &[u8],
         side: &mut NicSide<'_, A>,
-        out: &mut impl Outbox,
+        out: &mut impl PeerOutbox,
     ) -> Result<(), ProtocolError> {
         let unexpected = ProtocolError::Unexpected(Kind::Entry);
         let mut incoming = self.incoming.ok_or(unexpected)?;
@@ -143,7 +143,7 @@ impl<A: App> NicOwnership<A> {
     pub(super) fn vanished(
         &mut self,
         side: &mut NicSide<'_, A>,
-        out: &mut impl Outbox,
+        out: &mut impl PeerOutbox,
     ) -> Result<(), ProtocolError> {
         let unexpected = ProtocolError::Unexpected(Kind::Vanished);
         let incoming = self.incoming.as_mut().ok_or(unexpected)?;

@@ -1,0 +1,113 @@
+//! A state whose memory ends with it: for tests, which make thousands of them. The states of a run
+//! live as long as the process.
+#![expect(unsafe_code, reason = "unmaps memory")]
+
+use std::fmt;
+use std::mem::ManuallyDrop;
+use std::ops::{Deref, DerefMut};
+
+use cora_core::outbox::Outbox;
+use cora_core::state::{Keyed, Memory, OutOfMemory, Stored as _, Table};
+
+use crate::RunError;
+use crate::memory::map::state_memory;
+use crate::memory::pages::Pages;
+
+/// A table or an outbox, in memory that is given back with it.
+pub struct GivenBack<T> {
+    // Invariant: nobody else has a reference into the mapping.
+    value: ManuallyDrop<T>,
+    address: *mut core::ffi::c_void,
+    bytes: usize,
+}
+
+impl<S: Keyed> GivenBack<Table<S>> {
+    /// An empty table.
+    ///
+    /// # Errors
+    /// If the kernel has no memory.
+    pub fn table() -> Result<Self, RunError> {
+        // A table gives out references only for as long as it is borrowed.
+        Self::make(Table::<S>::BYTES, Table::create)
+    }
+}
+
+impl GivenBack<Outbox> {
+    /// An empty outbox.
+    ///
+    /// # Errors
+    /// If the kernel has no memory.
+    pub fn outbox() -> Result<Self, RunError> {
+        // So does an outbox.
+        Self::make(Outbox::BYTES, Outbox::create)
+    }
+}
+
+impl<T> GivenBack<T> {
+    /// Makes a value that keeps all references into its memory to itself.
+    fn make(
+        bytes: usize,
+        make: fn(&mut Memory) -> Result<T, OutOfMemory>,
+    ) -> Result<Self, RunError> {
+        // Each state may waste up to a line.
+        let lines = state_memory(bytes + 128, Pages::Small, false);
+        let lines = lines.map_err(|error| RunError::System {
+            what: "memory for a state",
+            cause: std::io::Error::other(format!("{error:?}")),
+        })?;
+        let (address, bytes) = (lines.as_mut_ptr().cast(), size_of_val(lines));
+        let value = make(&mut Memory::new(lines)).map_err(RunError::Memory)?;
+        Ok(Self { value: ManuallyDrop::new(value), address, bytes })
+    }
+}
+
+impl<T> Deref for GivenBack<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.value
+    }
+}
+
+impl<T> DerefMut for GivenBack<T> {
+    fn deref_mut(&mut self) -> &mut T {
+        &mut self.value
+    }
+}
+
+impl<T> Drop for GivenBack<T> {
+    fn drop(&mut self) {
+        // The value itself owns nothing but references into the mapping, so it is not dropped.
+        // SAFETY: the mapping is whole pages of ours (small ones, so nothing was skipped at its
+        // beginning), and no reference into it is left: the value is gone.
+        let _unmapped = unsafe { rustix::mm::munmap(self.address, self.bytes) };
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for GivenBack<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.value.fmt(f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_is_given_back() {
+        let mapped = || {
+            let maps = std::fs::read_to_string("/proc/self/statm").expect("Linux");
+            maps.split_whitespace().next().and_then(|pages| pages.parse::<u64>().ok())
+        };
+        let before = mapped().expect("a number");
+        for _ in 0..10_000 {
+            let mut outbox = GivenBack::outbox().expect("memory");
+            outbox.send_frame(&[1; 60], cora_core::packet::Port(0)).expect("room");
+            assert_eq!(outbox.len(), 1);
+        }
+        // Ten thousand outboxes are 800 MB.
+        let after = mapped().expect("a number");
+        assert!(after < before + 25_000, "{before} pages before, {after} after");
+    }
+}
