@@ -152,6 +152,7 @@ fn handler(decl: &HandlerDecl, hidden: &Ident) -> TokenStream {
     if let Some((before, _)) = &decl.outbox {
         arguments.insert(*before, format_ident!("out"));
     }
+    let outbox = if decl.outbox.is_some() { quote!(out) } else { quote!(_) };
     let sends = decl.outbox.is_some().then(|| {
         quote!(
             const SENDS: bool = true;
@@ -189,9 +190,8 @@ fn handler(decl: &HandlerDecl, hidden: &Ident) -> TokenStream {
             packet: &mut #core::packet::Packet<'_>,
             (#(#names,)*): Self::Parameters<'_>,
             touched: &#core::state::Touched,
-            out: &mut #core::outbox::Outbox,
+            #outbox: &mut #core::outbox::Outbox,
         ) -> #core::verdict::Verdict {
-            let _ = &out;
             #coerced
             #hidden::body::<#reach>(touched, packet, #(#arguments),*)
         }

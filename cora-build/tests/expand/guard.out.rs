@@ -95,6 +95,7 @@ impl ::cora::__private::core::app::Handler for __cora_innermost {
         packet: &mut ::cora::__private::core::packet::Packet<'_>,
         (state_0, state_1): Self::Parameters<'_>,
         touched: &::cora::__private::core::state::Touched,
+        _: &mut ::cora::__private::core::outbox::Outbox,
     ) -> ::cora::__private::core::verdict::Verdict {
         __cora_innermost::body::<__CoraReach>(touched, packet, state_0, state_1)
     }
@@ -200,6 +201,7 @@ impl ::cora::__private::core::app::Handler for __cora_arms {
         packet: &mut ::cora::__private::core::packet::Packet<'_>,
         (state_0, state_1): Self::Parameters<'_>,
         touched: &::cora::__private::core::state::Touched,
+        _: &mut ::cora::__private::core::outbox::Outbox,
     ) -> ::cora::__private::core::verdict::Verdict {
         __cora_arms::body::<__CoraReach>(touched, packet, state_0, state_1)
     }
@@ -260,6 +262,7 @@ impl ::cora::__private::core::app::Handler for __cora_scrutinee {
         packet: &mut ::cora::__private::core::packet::Packet<'_>,
         (state_0,): Self::Parameters<'_>,
         touched: &::cora::__private::core::state::Touched,
+        _: &mut ::cora::__private::core::outbox::Outbox,
     ) -> ::cora::__private::core::verdict::Verdict {
         __cora_scrutinee::body::<__CoraReach>(touched, packet, state_0)
     }
@@ -339,6 +342,7 @@ impl ::cora::__private::core::app::Handler for __cora_hidden {
         packet: &mut ::cora::__private::core::packet::Packet<'_>,
         (state_0, state_1, state_2): Self::Parameters<'_>,
         touched: &::cora::__private::core::state::Touched,
+        _: &mut ::cora::__private::core::outbox::Outbox,
     ) -> ::cora::__private::core::verdict::Verdict {
         __cora_hidden::body::<__CoraReach>(touched, packet, state_0, state_1, state_2)
     }
@@ -443,6 +447,7 @@ impl ::cora::__private::core::app::Handler for __cora_loops {
         packet: &mut ::cora::__private::core::packet::Packet<'_>,
         (state_0, state_1): Self::Parameters<'_>,
         touched: &::cora::__private::core::state::Touched,
+        _: &mut ::cora::__private::core::outbox::Outbox,
     ) -> ::cora::__private::core::verdict::Verdict {
         __cora_loops::body::<__CoraReach>(touched, packet, state_0, state_1)
     }

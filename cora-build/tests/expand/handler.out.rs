@@ -45,6 +45,7 @@ impl ::cora::__private::core::app::Handler for __cora_pass {
         packet: &mut ::cora::__private::core::packet::Packet<'_>,
         (): Self::Parameters<'_>,
         touched: &::cora::__private::core::state::Touched,
+        _: &mut ::cora::__private::core::outbox::Outbox,
     ) -> ::cora::__private::core::verdict::Verdict {
         __cora_pass::body::<__CoraReach>(touched, packet)
     }
@@ -150,6 +151,7 @@ impl ::cora::__private::core::app::Handler for __cora_nat {
         packet: &mut ::cora::__private::core::packet::Packet<'_>,
         (state_0, state_1, state_2, state_3): Self::Parameters<'_>,
         touched: &::cora::__private::core::state::Touched,
+        _: &mut ::cora::__private::core::outbox::Outbox,
     ) -> ::cora::__private::core::verdict::Verdict {
         __cora_nat::body::<
             __CoraReach,
@@ -205,6 +207,7 @@ impl ::cora::__private::core::app::Handler for __cora_told {
         packet: &mut ::cora::__private::core::packet::Packet<'_>,
         (): Self::Parameters<'_>,
         touched: &::cora::__private::core::state::Touched,
+        _: &mut ::cora::__private::core::outbox::Outbox,
     ) -> ::cora::__private::core::verdict::Verdict {
         __cora_told::body::<__CoraReach>(touched, packet)
     }
@@ -256,6 +259,7 @@ impl ::cora::__private::core::app::Handler for __cora_untold {
         packet: &mut ::cora::__private::core::packet::Packet<'_>,
         (): Self::Parameters<'_>,
         touched: &::cora::__private::core::state::Touched,
+        _: &mut ::cora::__private::core::outbox::Outbox,
     ) -> ::cora::__private::core::verdict::Verdict {
         __cora_untold::body::<__CoraReach>(touched, packet)
     }
@@ -316,8 +320,84 @@ impl ::cora::__private::core::app::Handler for __cora_count {
         packet: &mut ::cora::__private::core::packet::Packet<'_>,
         (state_0,): Self::Parameters<'_>,
         touched: &::cora::__private::core::state::Touched,
+        _: &mut ::cora::__private::core::outbox::Outbox,
     ) -> ::cora::__private::core::verdict::Verdict {
         let packet: &mut ::cora::__private::core::packet::Headers<'_> = packet;
         __cora_count::body::<__CoraReach>(touched, packet, state_0)
+    }
+}
+/// Sends a copy.
+#[allow(
+    dead_code,
+    clippy::trivially_copy_pass_by_ref,
+    clippy::needless_pass_by_ref_mut,
+    reason = "the runtime calls a handler by its signature; tests may call it"
+)]
+fn mirror(
+    packet: &mut Packet<'_>,
+    a: &mut Table<A>,
+    out: &mut Outbox,
+    b: &B,
+) -> Verdict {
+    __cora_mirror::body::<
+        ::cora::__private::core::state::EveryState,
+    >(&::cora::__private::core::state::Touched::new(), packet, a, out, b)
+}
+#[doc(hidden)]
+#[allow(
+    non_camel_case_types,
+    dead_code,
+    reason = "named after the handler, for Cora's use"
+)]
+#[derive(::core::clone::Clone, ::core::marker::Copy, ::core::fmt::Debug)]
+struct __cora_mirror;
+impl __cora_mirror {
+    #[inline(always)]
+    #[allow(
+        clippy::trivially_copy_pass_by_ref,
+        clippy::needless_pass_by_ref_mut,
+        clippy::too_many_arguments,
+        reason = "the runtime calls a handler by its signature"
+    )]
+    fn body<__CoraReach: ::cora::__private::core::state::Reach>(
+        __cora_touched: &::cora::__private::core::state::Touched,
+        packet: &mut Packet<'_>,
+        a: &mut Table<A>,
+        out: &mut Outbox,
+        b: &B,
+    ) -> Verdict {
+        out.send(packet, Port::INSIDE)?;
+        if const {
+            !::cora::__private::core::state::reaches::<__CoraReach, Table<A>>()
+        } {
+            return ::core::result::Result::Err(
+                ::cora::__private::core::verdict::Stop::punt(),
+            );
+        }
+        a.get(&key);
+        if const { !::cora::__private::core::state::reaches::<__CoraReach, B>() } {
+            return ::core::result::Result::Err(
+                ::cora::__private::core::verdict::Stop::punt(),
+            );
+        }
+        ::cora::__private::core::trace::names(1);
+        b.judge()
+    }
+}
+#[automatically_derived]
+impl ::cora::__private::core::app::Handler for __cora_mirror {
+    const NAME: &'static str = "mirror";
+    const SENDS: bool = true;
+    type States = (Table<A>, B);
+    #[allow(unused_lifetimes, reason = "a handler without states borrows none")]
+    type Parameters<'a> = (&'a mut Table<A>, &'a B);
+    #[inline(always)]
+    fn run<__CoraReach: ::cora::__private::core::state::Reach>(
+        packet: &mut ::cora::__private::core::packet::Packet<'_>,
+        (state_0, state_1): Self::Parameters<'_>,
+        touched: &::cora::__private::core::state::Touched,
+        out: &mut ::cora::__private::core::outbox::Outbox,
+    ) -> ::cora::__private::core::verdict::Verdict {
+        __cora_mirror::body::<__CoraReach>(touched, packet, state_0, out, state_1)
     }
 }

@@ -117,9 +117,6 @@ impl<A: App> Engine<A> {
             Ran::Punted => {}
         }
         if matches!(ran, Ran::Punted) {
-            if const { A::SENDS } {
-                self.outbox.clear();
-            }
             self.app.rollback();
         } else {
             self.app.commit(undo);

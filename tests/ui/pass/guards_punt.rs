@@ -74,7 +74,7 @@ where
     let meta = Meta { time: 0, now: 0, port: Port::INSIDE };
     let mut packet = Packet::new(&mut frame[..length], meta);
     let (mut near, mut far) = (Near::default(), Far::default());
-    let verdict = H::run::<R>(&mut packet, (&mut near, &mut far), &Touched::new());
+    let verdict = H::run::<R>(&mut packet, (&mut near, &mut far), &Touched::new(), &mut Outbox::none());
     (verdict, near.count, far.count)
 }
 
