@@ -84,10 +84,8 @@ impl<A: App> NicHalf<A> {
 
     /// The same, for a hold queue of `bytes` bytes.
     pub fn bytes_to_hold(app: &mut A, bytes: usize) -> usize {
-        Engine::<A>::BYTES
-            + NicOwnership::bytes(app)
-            + bytes.max(HELD_BURST)
-            + 2 * (MAX_FRAME + ROOM + 128)
+        let frames = 2 * (MAX_FRAME + ROOM + 128);
+        Engine::<A>::BYTES + NicOwnership::bytes(app) + bytes.max(HELD_BURST) + frames
     }
 
     /// A half that owns no flow.

@@ -77,6 +77,12 @@ impl<K: EntryKey, V: Plain> RawTable<K, V> {
     /// Whether the entry's group lets keys find it.
     #[inline(always)]
     pub(super) fn sees(&self, entry: &Entry<K, V>) -> bool {
+        self.sight == Sight::All || self.is_in_sight(entry)
+    }
+
+    // One copy serves all look-ups, to save code size in the NIC's program.
+    #[inline(never)]
+    fn is_in_sight(&self, entry: &Entry<K, V>) -> bool {
         match self.sight {
             Sight::All => true,
             Sight::Nothing => false,
@@ -91,14 +97,16 @@ impl<K: EntryKey, V: Plain> RawTable<K, V> {
     /// between packets.
     #[inline(always)]
     pub(super) fn see_group_of(&mut self, key: &K, of_second: bool) {
-        self.sight = match self.sight {
-            Sight::All => return,
-            Sight::Named(_) => Sight::Named(key.words()),
-            Sight::Of(_) | Sight::Nothing => {
-                // A key without an address is the group itself.
-                let group = key.group_address(of_second);
-                group.map_or_else(|| Sight::Named(key.words()), Sight::Of)
-            }
-        };
+        if self.sight != Sight::All {
+            self.look_at_group_of(key, of_second);
+        }
+    }
+
+    #[inline(never)]
+    fn look_at_group_of(&mut self, key: &K, of_second: bool) {
+        // A key without an address is the group itself.
+        let by_address = !matches!(self.sight, Sight::Named(_));
+        let group = if by_address { key.group_address(of_second) } else { None };
+        self.sight = group.map_or_else(|| Sight::Named(key.words()), Sight::Of);
     }
 }
