@@ -66,9 +66,10 @@ impl<A: App> HostHalf<A> {
 
     /// A half that owns every flow. Without a NIC (`nic` is `false`) it handles all packets itself.
     pub fn create(mut app: A, memory: &mut Memory, nic: bool) -> Result<Self, OutOfMemory> {
+        let outbox = Engine::<A>::outbox(memory)?;
         Ok(Self {
             ownership: HostOwnership::create(memory, &mut app, nic)?,
-            engine: Engine::new(app, memory)?,
+            engine: Engine::new(app, outbox),
             replication: Replication::new(),
             watch: Watch::new(),
             clock: Clock::default(),

@@ -101,12 +101,13 @@ impl<A: App> NicHalf<A> {
         memory: &mut Memory,
         bytes: usize,
     ) -> Result<Self, OutOfMemory> {
+        let outbox = Engine::<A>::outbox(memory)?;
         Ok(Self {
             ownership: NicOwnership::create(memory, &mut app)?,
             hold: HoldQueue::create(memory, bytes.max(HELD_BURST))?,
             original: memory.take_u64(MAX_FRAME.div_ceil(8))?,
             held: memory.take_u64((MAX_FRAME + ROOM).div_ceil(8))?,
-            engine: Engine::new(app, memory)?,
+            engine: Engine::new(app, outbox),
             watch: Watch::new(),
             now: 0,
             report: Report::default(),

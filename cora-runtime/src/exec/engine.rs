@@ -48,10 +48,15 @@ impl<A: App> Engine<A> {
     /// Bytes of [`Memory`] in addition to those of the program's states.
     pub const BYTES: usize = if A::SENDS { Outbox::BYTES + 64 } else { 0 };
 
+    /// The outbox of the program's handlers, with room if they send anything.
+    #[inline(always)]
+    pub(crate) fn outbox(memory: &mut Memory) -> Result<Outbox, OutOfMemory> {
+        if const { A::SENDS } { Outbox::create(memory) } else { Ok(Outbox::none()) }
+    }
+
     /// An engine around the program's states.
-    pub fn new(app: A, memory: &mut Memory) -> Result<Self, OutOfMemory> {
-        let outbox = if const { A::SENDS } { Outbox::create(memory)? } else { Outbox::none() };
-        Ok(Self { app, outcomes: Outcomes::new(), outbox })
+    pub(crate) const fn new(app: A, outbox: Outbox) -> Self {
+        Self { app, outcomes: Outcomes::new(), outbox }
     }
 
     /// Calls `send` with each packet that the handlers of the last packet sent besides it, in

@@ -83,14 +83,8 @@ impl<K: EntryKey, V: Plain> RawTable<K, V> {
     // One copy serves all look-ups, to save code size in the NIC's program.
     #[inline(never)]
     fn is_in_sight(&self, entry: &Entry<K, V>) -> bool {
-        match self.sight {
-            Sight::All => true,
-            Sight::Nothing => false,
-            Sight::Of(group) => {
-                entry.key().group_address(entry.facts.has(Facts::OF_SECOND)) == Some(group)
-            }
-            Sight::Named(group) => entry.key().words() == group,
-        }
+        // Of two equal addresses the first one is the group, as for a new entry.
+        self.sight.which(&entry.key()) == Some(entry.facts.has(Facts::OF_SECOND))
     }
 
     /// Limits look-ups to the group of an entry with this key, if the program has groups. For use
