@@ -33,14 +33,15 @@ use cora_core::state::table::prefetch::ALONE;
 use cora_core::state::{Commutative, Home as _, Keyed, NO_FLOW, Table, Visit};
 use cora_host::parts::GivenBack;
 
-/// A table of a test. It goes where a handler asks for `&mut Table<S>`, and its memory ends with it.
+/// A table of a test. It goes where a handler asks for `&mut Table<S>`, and its memory ends with
+/// it.
 pub type TestTable<S> = GivenBack<Table<S>>;
 
 /// An outbox of a test, whose memory ends with it.
 pub type TestOutbox = GivenBack<Outbox>;
 
-/// An empty table, at time 0. Memory is only taken where entries stand: an empty table costs next to
-/// nothing.
+/// An empty table, at time 0. Memory is only taken where entries stand: an empty table costs next
+/// to nothing.
 ///
 /// # Panics
 /// When the machine has no memory.

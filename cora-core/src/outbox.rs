@@ -139,8 +139,8 @@ mod tests {
         assert_eq!(frames(&out)[7], (7, vec![7; 61]));
         assert_eq!(out.len(), MOST);
         out.clear();
-        out.send_frame(&[1; MAX_FRAME], Port(1)).unwrap();
-        assert_eq!(out.send_frame(&[2; MAX_FRAME], Port(1)), Err(OutboxFull));
+        out.send_frame(&vec![1; MAX_FRAME], Port(1)).unwrap();
+        assert_eq!(out.send_frame(&vec![2; MAX_FRAME], Port(1)), Err(OutboxFull));
         out.send_frame(&[3; 1500], Port(0)).unwrap();
         assert_eq!(frames(&out), [(1, vec![1; MAX_FRAME]), (0, vec![3; 1500])]);
     }

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use cora_core::key::{Address, SourceAddress};
+use cora_core::key::{Address, FiveTuple, Within, protocol};
 use cora_core::plain::{Describe, Plain};
 use cora_core::state::table::prefetch::ALONE;
 use cora_core::state::table::raw::{RawTable, Shape};
@@ -34,7 +34,7 @@ impl Plain for Value {
     }
 }
 
-type Subject = RawTable<SourceAddress, Value>;
+type Subject = RawTable<Name, Value>;
 
 fn table() -> Subject {
     let shape = Shape { capacity: 8, spare: 8, idle: IDLE, reply: false };
@@ -45,8 +45,19 @@ fn table() -> Subject {
     table
 }
 
-fn key(number: u8) -> SourceAddress {
-    SourceAddress(Address::v4([10, 0, 0, number]))
+/// The longest keys that there are: within a group.
+type Name = Within<FiveTuple, FiveTuple>;
+
+fn key(number: u8) -> Name {
+    let of = |number: u8| FiveTuple {
+        source: Address::v4([10, 0, 0, number]),
+        destination: Address::v4([10, 0, 1, 1]),
+        source_port: 1,
+        destination_port: 2,
+        protocol: protocol::UDP,
+    };
+    // Two of them differ in the group alone.
+    Within { group: of(number % 2), key: of(number / 2) }
 }
 
 /// Replicas, by key, and the number of reported changes.
@@ -67,7 +78,7 @@ impl Copies {
         });
     }
 
-    fn values(&self) -> BTreeMap<SourceAddress, Value> {
+    fn values(&self) -> BTreeMap<Name, Value> {
         let whole = self.pieces.values().map(|piece| Subject::decode(piece).expect("an entry"));
         whole.map(|whole| (whole.key, whole.value)).collect()
     }
@@ -234,11 +245,11 @@ fn what_changed_nothing_is_not_told() {
 fn an_entry_that_comes_back_lives_for_packets_that_still_wait() {
     let (mut table, mut copies) = (table(), Copies::default());
     // The encoding from the other side: key and group, reply key, time of last use, value.
-    let mut piece = vec![0; SourceAddress::SIZE + 1 + SourceAddress::SIZE + 8 + Value::SIZE];
+    let mut piece = vec![0; Name::SIZE + 1 + Name::SIZE + 8 + Value::SIZE];
     key(1).put(&mut piece);
-    key(1).put(&mut piece[SourceAddress::SIZE + 1..]);
-    100_u64.put(&mut piece[2 * SourceAddress::SIZE + 1..]);
-    Value(7).put(&mut piece[2 * SourceAddress::SIZE + 9..]);
+    key(1).put(&mut piece[Name::SIZE + 1..]);
+    100_u64.put(&mut piece[2 * Name::SIZE + 1..]);
+    Value(7).put(&mut piece[2 * Name::SIZE + 9..]);
     // For an entry used at 100, the packet at 1,000 would find nothing; the waiting one at 200 will
     // find it.
     table.begin(Visit { now: 1_000, horizon: 200, undo: true, flow: 1, ahead: ALONE });

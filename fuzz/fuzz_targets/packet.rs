@@ -3,10 +3,12 @@
 //! The first 24 bytes choose what the setters write; the rest is the frame.
 #![no_main]
 
-use cora_core::key::{Address, DestinationAddress, FiveTuple, InsideAddress, Key, SourceAddress};
+use cora_core::conntrack::TcpState;
+use cora_core::key::{
+    Address, DestinationAddress, FiveTuple, HeaderKey as _, InsideAddress, SourceAddress,
+};
 use cora_core::packet::{Meta, Packet, Port, checksum};
 use cora_core::state::table::Direction;
-use cora_core::conntrack::TcpState;
 use libfuzzer_sys::fuzz_target;
 
 /// What the setters write.

@@ -8,7 +8,9 @@
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
-use cora_runtime::link::ring::{CONTROL_WORDS, Consumer, Producer, PushError, RingMemory, SharedMemory};
+use cora_runtime::link::ring::{
+    CONTROL_WORDS, Consumer, Producer, PushError, RingMemory, SharedMemory,
+};
 use libfuzzer_sys::fuzz_target;
 
 /// Words of data: sixteen lines.

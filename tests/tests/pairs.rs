@@ -57,6 +57,12 @@ fn heavy_hitter() {
     Sharded::new("heavy-hitter", program("heavy-hitter").to_owned()).ask();
 }
 
+/// Steering by a key of the program's own, with entries that are found by the payload.
+#[test]
+fn tenants() {
+    Sharded::new("tenants", program("tenants").to_owned()).ask();
+}
+
 /// Steering by a key that is coarser than a flow, under a plan with flows at the NIC.
 #[test]
 fn quotas() {

@@ -66,7 +66,7 @@ impl<K: Key> EntryKey for K {
 }
 
 /// A key within a group: the same key in two groups names two entries.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Within<G, K> {
     /// The group.
     pub group: G,

@@ -21,8 +21,8 @@ use crate::verdict::Reason;
 
 /// What a keyed state is looked up by: plain data that can be compared and hashed.
 ///
-/// `#[derive(Key)]` implements it. Every key has one canonical form of five words, so ownership, hashes and the other side are
-/// independent of its type.
+/// `#[derive(Key)]` implements it. Every key has one canonical form of five words, so ownership,
+/// hashes and the other side are independent of its type.
 pub trait Key: Plain + Eq + fmt::Debug {
     /// The key without padding, as entries store it: fewer bytes let more entries fit a cache line.
     type Packed: Copy + fmt::Debug + Send + 'static;

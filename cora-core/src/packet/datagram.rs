@@ -60,9 +60,9 @@ impl Packet<'_> {
     /// Replaces the payload of a UDP datagram. All lengths are updated, and the frame ends with the
     /// datagram. A datagram without a checksum stays without one.
     ///
-    /// Refused with the reason that [`flow`](super::Headers::flow) gives, with `no-flow` if it is no
-    /// UDP datagram, [`NoRoom`] or `too-long` if the frame would exceed its tailroom or the longest
-    /// frame. The packet is then unchanged.
+    /// Refused with the reason that [`flow`](super::Headers::flow) gives, with `no-flow` if it is
+    /// no UDP datagram, [`NoRoom`] or `too-long` if the frame would exceed its tailroom or the
+    /// longest frame. The packet is then unchanged.
     #[inline(never)]
     pub fn set_udp(&mut self, data: &[u8]) -> Result<(), Reason> {
         let flow = self.flow()?;

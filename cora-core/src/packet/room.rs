@@ -4,8 +4,9 @@
 //! the frame alone, not on the side that handles it or on whether it waited. A frame that never
 //! grows never touches the tailroom.
 
-/// Bytes of tailroom behind every frame that a run passes to handlers. Enough for a tunnel over IPv6
-/// (70) within another one over IPv4 (50), and for the longer headers of IPv6 in an ICMP error (40).
+/// Bytes of tailroom behind every frame that a run passes to handlers. Enough for a tunnel over
+/// IPv6 (70) within another one over IPv4 (50), and for the longer headers of IPv6 in an ICMP error
+/// (40).
 pub const ROOM: usize = 128;
 
 /// Maximum frame length of a run, in bytes. The wire drops longer frames with a named reason.

@@ -38,6 +38,9 @@ const CONTROL_OR_CRITICAL: u8 = 0xc0;
 const BRIDGING: u16 = 0x6558;
 /// GTP-U: version 1, protocol type GTP.
 const GTP: u8 = 0x30;
+/// GTP-U: four more bytes follow, of which the last announces extension headers.
+const GTP_MORE: u8 = GTP_EXTENDED | 0x03;
+const GTP_EXTENDED: u8 = 0x04;
 /// GTP-U: a packet of a subscriber.
 const G_PDU: u8 = 255;
 /// Maximum number of extension headers of GTP-U that are read.
@@ -166,9 +169,9 @@ impl Encapsulation {
 
 impl Packet<'_> {
     /// Puts the packet into a tunnel: outer headers in front of it, with lengths and checksums.
-    /// VXLAN and Geneve carry the whole frame. The others carry its IP packet: Ethernet header, VLAN
-    /// tags and padding are removed. The outer packet must not be fragmented ("don't fragment"). UDP
-    /// has a checksum over IPv6 alone, where it is required.
+    /// VXLAN and Geneve carry the whole frame. The others carry its IP packet: Ethernet header,
+    /// VLAN tags and padding are removed. The outer packet must not be fragmented ("don't
+    /// fragment"). UDP has a checksum over IPv6 alone, where it is required.
     ///
     /// Refused with `malformed` if the ends are of two IP versions, `not-ip` or the fault of the IP
     /// header if the protocol carries IP packets and this is none, `too-long` or
@@ -376,25 +379,26 @@ fn in_udp(bytes: &[u8], port: u16, at: usize) -> Result<Found, Reason> {
     if !matches!(port, VXLAN_PORT | GENEVE_PORT | GTP_PORT) {
         return Err(NotTunnelled);
     }
-    let &[a, b, c, d, e, f, g, h] = chunk(bytes, at).ok_or(Truncated)?;
-    let network = u32::from_be_bytes([0, e, f, g]);
-    let end = bytes.len();
+    let &[flags, kind, high, low, ..] = chunk::<8>(bytes, at).ok_or(Truncated)?;
+    // VXLAN and Geneve use the first three bytes of it.
+    let number = u32::from_be_bytes(*chunk(bytes, at + 4).ok_or(Truncated)?);
+    let (network, word, end) = (number >> 8, u16::from_be_bytes([high, low]), bytes.len());
     match port {
-        VXLAN_PORT if a & HAS_NETWORK != 0 => {
+        VXLAN_PORT if flags & HAS_NETWORK != 0 => {
             let encapsulation = Encapsulation::Vxlan { network };
             Ok(Found { encapsulation, carries: Inner::Frame, at: at + 8, end })
         }
-        GENEVE_PORT if a >> 6 == 0 && b & CONTROL_OR_CRITICAL == 0 => {
-            let carries = carried(u16::from_be_bytes([c, d])).ok_or(NotTunnelled)?;
+        GENEVE_PORT if flags >> 6 == 0 && kind & CONTROL_OR_CRITICAL == 0 => {
+            let carries = carried(word).ok_or(NotTunnelled)?;
             let encapsulation = Encapsulation::Geneve { network };
-            Ok(Found { encapsulation, carries, at: at + 8 + usize::from(a & 0x3f) * 4, end })
+            Ok(Found { encapsulation, carries, at: at + 8 + usize::from(flags & 0x3f) * 4, end })
         }
-        GTP_PORT if a & 0xf0 == GTP && b == G_PDU => {
-            let tunnel = u32::from_be_bytes([e, f, g, h]);
-            let length = usize::from(u16::from_be_bytes([c, d]));
-            let end = Some(at + 8 + length).filter(|stated| *stated <= end).ok_or(Truncated)?;
-            let at = gtp_payload(bytes, at, a)?;
-            let encapsulation = Encapsulation::GtpU { tunnel };
+        GTP_PORT if flags & 0xf0 == GTP && kind == G_PDU => {
+            let end = Some(at + 8 + usize::from(word))
+                .filter(|stated| *stated <= end)
+                .ok_or(Truncated)?;
+            let at = gtp_payload(bytes, at, flags)?;
+            let encapsulation = Encapsulation::GtpU { tunnel: number };
             Ok(Found { encapsulation, carries: Inner::Ip, at, end })
         }
         _ => Err(NotTunnelled),
@@ -403,12 +407,12 @@ fn in_udp(bytes: &[u8], port: u16, at: usize) -> Result<Found, Reason> {
 
 /// Offset of the packet behind a GTP-U header with these flags, and its extension headers.
 fn gtp_payload(bytes: &[u8], at: usize, flags: u8) -> Result<usize, Reason> {
-    if flags & 0x07 == 0 {
+    if flags & GTP_MORE == 0 {
         return Ok(at + 8);
     }
     let mut next = *bytes.get(at + 11).ok_or(Truncated)?;
     let mut at = at + 12;
-    if flags & 0x04 == 0 {
+    if flags & GTP_EXTENDED == 0 {
         return Ok(at);
     }
     for _ in 0..MOST_EXTENSIONS {

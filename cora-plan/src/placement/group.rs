@@ -18,7 +18,8 @@ use crate::vocabulary::{Place, Sides};
 pub struct Group {
     /// The key's type.
     pub key: String,
-    /// A state that travels by that key; `None` if no state gives a key and the default key is used.
+    /// A state that travels by that key; `None` if no state gives a key and the default key is
+    /// used.
     pub state: Option<String>,
 }
 

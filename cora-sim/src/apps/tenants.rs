@@ -1,6 +1,6 @@
-//! Tenants of the program's own key: their connections are within them, under keys that collide with
-//! those of other tenants. Handlers also look up other tenants, try to insert some, and send copies
-//! of packets.
+//! Tenants of the program's own key: their connections are within them, under keys that collide
+//! with those of other tenants. Handlers also look up other tenants, try to insert some, and send
+//! copies of packets.
 
 use cora_core::key::{FiveTuple, HeaderKey, Key};
 use cora_core::outbox::Outbox;

@@ -122,7 +122,7 @@ pub struct Whole<K, V> {
     pub used: u64,
     /// The program's value.
     pub value: V,
-    /// If flows are grouped by an address: whether its group is the [second](crate::key::Key::group_address)
-    /// address of its key.
+    /// If flows are grouped by an address: whether its group is the
+    /// [second](crate::key::Key::group_address) address of its key.
     pub of_second: bool,
 }

@@ -7,8 +7,8 @@
 //! or if both ends of a conversation are inside, so that each is the inside host of its own
 //! packets.
 //!
-//! An address group is one of the addresses in the key, so an entry stores only which of them; a key
-//! without that address is refused. In a table that is keyed by a group that `within` names
+//! An address group is one of the addresses in the key, so an entry stores only which of them; a
+//! key without that address is refused. In a table that is keyed by a group that `within` names
 //! elsewhere, the key is the group. Programs in which all keys are flow keys skip these checks:
 //! there [`Sight`] stays [`All`](Sight::All).
 

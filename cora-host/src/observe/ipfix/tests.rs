@@ -147,6 +147,9 @@ fn texts_are_of_any_length_and_an_entry_may_have_several_records() {
         _: cora_core::record::When,
         to: &mut dyn cora_core::record::Fields,
     ) -> Result<u64, cora_core::state::Malformed> {
+        if piece.is_empty() {
+            return Err(cora_core::state::Malformed);
+        }
         let mut record = cora_core::record::Record::new(to);
         record.another();
         record.text(element::HTTP_REQUEST_HOST, piece);

@@ -25,8 +25,8 @@ impl HeaderKey for Tenant {
     }
 }
 
-/// A question to the DNS: the client's port, and of the identifier that the answer repeats two bits,
-/// so that some of the generated answers are to some of the generated questions.
+/// A question to the DNS: the client's port, and of the identifier that the answer repeats two
+/// bits, so that some of the generated answers are to some of the generated questions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Plain, Key)]
 #[key(undirected)]
 struct Question {
@@ -50,7 +50,7 @@ impl PacketKey for Question {
     }
 }
 
-/// What a tenant has sent.
+/// The bytes that a tenant has sent.
 #[state(key = Tenant, capacity = TENANTS, idle = "1h")]
 struct Quota {
     bytes: u64,
