@@ -25,10 +25,11 @@ extern crate std;
 use core::net::SocketAddr;
 use std::vec::Vec;
 
-use cora_core::key::protocol;
+use cora_core::key::{PacketKey as _, protocol};
 use cora_core::outbox::Outbox;
 use cora_core::packet::{Packet, Port, TcpSegment, checksum};
 use cora_core::record::{Element, End, Fields, FlowRecord, Record};
+use cora_core::state::table::KeyOf;
 use cora_core::state::table::prefetch::ALONE;
 use cora_core::state::{Commutative, Home as _, Keyed, NO_FLOW, Table, Visit};
 use cora_host::parts::GivenBack;
@@ -59,7 +60,7 @@ pub fn at<S: Keyed>(table: &mut Table<S>, now: u64) {
 /// The packet is handled from now on: it decides which entries are found in a table with keys
 /// `within` a group. Other tables don't change.
 pub fn on<S: Keyed>(table: &mut Table<S>, packet: &Packet<'_>) {
-    table.enter_scope(Some(packet));
+    table.enter_scope(<Table<S> as KeyOf>::Group::of_packet(packet).ok());
 }
 
 /// An empty outbox.

@@ -10,20 +10,7 @@ use crate::syntax::{KeyedArgs, StateDecl};
 pub(super) fn run(decl: &StateDecl, args: &KeyedArgs) -> TokenStream {
     let core = core();
     let (ident, name) = (&decl.ident, &decl.name);
-    let KeyedArgs {
-        key,
-        within,
-        reply,
-        durable,
-        recorded,
-        capacity,
-        named_capacity,
-        idle_ns,
-        idle_by,
-        assured_by,
-        from,
-        ..
-    } = args;
+    let KeyedArgs { key, within, reply, capacity, named_capacity, idle_ns, .. } = args;
     let item = plain::item(&decl.item);
     let scope = within.as_ref().map_or_else(
         || quote_spanned!(key.span() => #core::state::table::scope::Everywhere),
@@ -33,32 +20,46 @@ pub(super) fn run(decl: &StateDecl, args: &KeyedArgs) -> TokenStream {
         || quote!(#capacity),
         |named| quote!(#core::state::table::capacity((#named) as u64)),
     );
-    let durable = durable
-        .then(|| {
-            quote!(
-                const DURABLE: bool = true;
-            )
-        })
-        .unwrap_or_default();
-    let recorded = recorded
-        .then(|| {
-            quote!(
-                const RECORDED: bool = true;
-            )
-        })
-        .unwrap_or_default();
-    let idle_by = idle_by
-        .as_ref()
-        .map(|path| {
-            quote!(
-                const IDLE_VARIES: bool = true;
-                #[inline]
-                fn idle_time(&self) -> ::core::time::Duration {
-                    #path(self)
-                }
-            )
-        })
-        .unwrap_or_default();
+    let plain = plain::implementation_with(ident, &decl.item.fields, &of_entries(args));
+    quote! {
+        #item
+        #plain
+
+        #[automatically_derived]
+        impl #core::state::Keyed for #ident {
+            type Key = #key;
+            type Scope = #scope;
+            const NAME: &'static str = #name;
+            const CAPACITY: u32 = #capacity;
+            const IDLE: u64 = #idle_ns;
+            const REPLY: bool = #reply;
+        }
+    }
+}
+
+/// What the options of entries add to `impl Plain`.
+fn of_entries(args: &KeyedArgs) -> TokenStream {
+    let core = core();
+    let KeyedArgs { durable, recorded, idle_by, assured_by, from, .. } = args;
+    let durable = durable.then(|| {
+        quote!(
+            const DURABLE: bool = true;
+        )
+    });
+    let recorded = recorded.then(|| {
+        quote!(
+            const RECORDED: bool = true;
+        )
+    });
+    let idle_by = idle_by.as_ref().map(|path| {
+        quote!(
+            const IDLE_VARIES: bool = true;
+            #[inline]
+            fn idle_time(&self) -> ::core::time::Duration {
+                #path(self)
+            }
+        )
+    });
     let assured_by = assured_by.as_ref().map(|path| {
         quote!(
             const EVICTS: bool = true;
@@ -77,20 +78,5 @@ pub(super) fn run(decl: &StateDecl, args: &KeyedArgs) -> TokenStream {
             }
         )
     });
-    let further = quote!(#durable #recorded #idle_by #assured_by #from);
-    let plain = plain::implementation_with(ident, &decl.item.fields, &further);
-    quote! {
-        #item
-        #plain
-
-        #[automatically_derived]
-        impl #core::state::Keyed for #ident {
-            type Key = #key;
-            type Scope = #scope;
-            const NAME: &'static str = #name;
-            const CAPACITY: u32 = #capacity;
-            const IDLE: u64 = #idle_ns;
-            const REPLY: bool = #reply;
-        }
-    }
+    quote!(#durable #recorded #idle_by #assured_by #from)
 }

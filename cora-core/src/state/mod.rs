@@ -215,14 +215,6 @@ pub trait Home {
         let _ = group;
     }
 
-    /// The same for a table with keys within such a group.
-    fn enter_scope(&mut self, packet: Option<&Packet<'_>>)
-    where
-        Self: Sized,
-    {
-        let _ = packet;
-    }
-
     /// The packet is completed: its writes stay. `undo` is that of the [visit](Visit::undo); a
     /// constant argument avoids the check.
     fn commit(&mut self, undo: bool);

@@ -47,7 +47,7 @@ pub(super) fn run(
     sides: Sides,
     errors: &mut Vec<PlanError>,
 ) -> Group {
-    let travellers: Vec<Traveller<'_>> = graph
+    let mut travellers: Vec<Traveller<'_>> = graph
         .states
         .iter()
         .filter(|state| {
@@ -55,6 +55,8 @@ pub(super) fn run(
         })
         .filter_map(traveller)
         .collect();
+    // A key is best named by a state that has it itself.
+    travellers.sort_by_key(|traveller| traveller.within);
     let Some(first) = travellers.first() else {
         return Group { key: FLOW.to_owned(), state: None };
     };

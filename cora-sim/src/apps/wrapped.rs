@@ -3,7 +3,7 @@
 use std::any::{Any, TypeId};
 use std::cell::RefCell;
 
-use cora_core::key::Key;
+use cora_core::key::{Key, PacketKey as _};
 use cora_core::packet::Packet;
 use cora_core::plain::Describe;
 use cora_core::record::{FlowRecord, Recorded as _};
@@ -57,7 +57,10 @@ impl<S: Keyed> Wrapped<S> {
             return;
         }
         if <S::Scope as Scope<S::Key>>::NAMED {
-            self.table().enter_scope(packet);
+            let group = |packet| {
+                <Table<S> as cora_core::state::table::KeyOf>::Group::of_packet(packet).ok()
+            };
+            self.table().enter_scope(packet.and_then(group));
         } else if within {
             self.table().enter_named(group.map(|group| group.words()));
         } else {

@@ -63,28 +63,37 @@ fn enter(out: &mut Lines, graph: &Graph) -> fmt::Result {
     }
     out.line("#[inline(always)]")?;
     out.block("fn enter(&mut self, packet: Option<&Packet<'_>>)", |out| {
-        for (number, _) in &within {
-            out.line(format_args!("Home::enter_scope(&mut self.s{number}, packet);"))?;
-        }
-        let Some((named_by, group)) = group else { return Ok(()) };
-        let reached = |(_, keyed): &&(usize, &Keyed)| is_address(group) || keyed.key == group;
-        let mut others = others.iter().filter(reached).peekable();
-        if others.peek().is_none() {
-            return Ok(());
-        }
         out.line("use ::cora::__private::core::key::{Key, PacketKey};")?;
-        out.line(format_args!("type Group = <S{named_by} as {KEY_OF}>::Group;"))?;
-        out.line("let group = packet.and_then(|packet| Group::of_packet(packet).ok());")?;
-        let (as_found, method) = if is_address(group) {
-            ("group.and_then(|group| group.group_address(false))", "enter")
-        } else {
-            ("group.map(|group| group.words())", "enter_named")
+        let Some((named_by, group)) = group else {
+            // Groups of several kinds, of states that don't travel together.
+            return within.iter().try_for_each(|(number, _)| {
+                group_of_packet(out, *number)?;
+                out.line(format_args!("self.s{number}.enter_scope(group);"))
+            });
         };
-        out.line(format_args!("let group = {as_found};"))?;
-        others.try_for_each(|(number, _)| {
+        group_of_packet(out, named_by)?;
+        for (number, _) in &within {
+            out.line(format_args!("self.s{number}.enter_scope(group);"))?;
+        }
+        let reached = |(_, keyed): &&(usize, &Keyed)| is_address(group) || keyed.key == group;
+        let mut others = others.iter().filter(reached).map(|(number, _)| number);
+        let (how, method) = if is_address(group) {
+            ("and_then(|group| group.group_address(false))", "enter")
+        } else {
+            ("map(|group| group.words())", "enter_named")
+        };
+        out.line(format_args!("let group = group.{how};"))?;
+        others.try_for_each(|number| {
             out.line(format_args!("Home::{method}(&mut self.s{number}, group);"))
         })
     })?;
     out.text.push('\n');
     Ok(())
+}
+
+/// The packet's group, by which the entries of this state travel.
+fn group_of_packet(out: &mut Lines, state: usize) -> fmt::Result {
+    out.line(format_args!(
+        "let group = packet.and_then(|packet| <S{state} as {KEY_OF}>::Group::of_packet(packet).ok());"
+    ))
 }

@@ -152,6 +152,14 @@ impl<S: Keyed> Table<S> {
     pub const ENTRY_BYTES: usize =
         RawTable::<KeyIn<S>, S>::bytes(Self::SHAPE) / S::CAPACITY as usize;
 
+    /// The packet belongs to this group, or to none, and finds only entries of that group. Tables
+    /// with keys that are not `within` a group don't change.
+    #[doc(hidden)]
+    #[inline]
+    pub fn enter_scope(&mut self, group: Option<<S::Scope as Scope<S::Key>>::Group>) {
+        self.current = S::Scope::current(group);
+    }
+
     /// The entry with this key (or reply key).
     #[inline(always)]
     pub fn get(&self, key: &S::Key) -> Option<&S> {
@@ -293,11 +301,6 @@ impl<S: Keyed> Home for Table<S> {
     #[inline]
     fn enter_named(&mut self, group: Option<[u64; 5]>) {
         self.raw.enter_named(group);
-    }
-
-    #[inline]
-    fn enter_scope(&mut self, packet: Option<&Packet<'_>>) {
-        self.current = S::Scope::current(packet);
     }
 
     #[inline]

@@ -17,15 +17,15 @@ pub trait Scope<K: PacketKey>: fmt::Debug + 'static {
     type Group: PacketKey;
     /// A key as entries store it.
     type Entry: EntryKey;
-    /// What a table remembers of the packet that is handled.
+    /// The note of a table about the packet that is handled.
     type Current: Copy + fmt::Debug + Send;
     /// Whether the group is one that the program names.
     const NAMED: bool;
     /// Before the first packet.
     const NOBODY: Self::Current;
 
-    /// The group of a packet.
-    fn current(packet: Option<&Packet<'_>>) -> Self::Current;
+    /// The note of a table about a packet of this group.
+    fn current(group: Option<Self::Group>) -> Self::Current;
 
     /// Calls `then` with the key as entries store it; `None` if the packet has no group.
     fn with<R>(current: Self::Current, key: &K, then: impl FnOnce(&Self::Entry) -> R) -> Option<R>;
@@ -52,7 +52,7 @@ impl<K: PacketKey> Scope<K> for Everywhere {
     const NOBODY: () = ();
 
     #[inline(always)]
-    fn current(_: Option<&Packet<'_>>) {}
+    fn current(_: Option<K>) {}
 
     #[inline(always)]
     fn with<R>((): (), key: &K, then: impl FnOnce(&K) -> R) -> Option<R> {
@@ -87,8 +87,8 @@ impl<G: PacketKey + Send, K: PacketKey> Scope<K> for Each<G> {
     const NOBODY: Option<G> = None;
 
     #[inline]
-    fn current(packet: Option<&Packet<'_>>) -> Option<G> {
-        G::of_packet(packet?).ok()
+    fn current(group: Option<G>) -> Option<G> {
+        group
     }
 
     #[inline]
