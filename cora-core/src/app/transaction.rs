@@ -21,8 +21,8 @@ pub trait Transaction: States {
 
     /// If an address groups flows: calls [`Home::enter`](crate::state::Home::enter) of every keyed
     /// state with the packet's group; without a packet or a group, with `None`. If a named key
-    /// does: calls [`Table::enter_scope`](crate::state::Table::enter_scope) of every state within it,
-    /// and [`Home::enter_named`](crate::state::Home::enter_named) of every state with that key.
+    /// does: calls [`Table::enter_scope`](crate::state::Table::enter_scope) of every state within
+    /// it, and [`Home::enter_named`](crate::state::Home::enter_named) of every state with that key.
     #[inline]
     fn enter(&mut self, packet: Option<&Packet<'_>>) {
         let _ = packet;
