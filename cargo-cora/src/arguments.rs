@@ -21,6 +21,8 @@ pub(crate) enum Command {
     Run(Box<Run>),
     /// Show the state-flow graph of a network function
     Graph(Graph),
+    /// Show the Rust that the attributes and the build script make of a network function
+    Expand(Expand),
     /// Compare two captures flow by flow
     Compare(Compare),
     /// Replay a controller's decisions from its log, and give the reasons in plain words
@@ -145,6 +147,18 @@ pub(crate) struct Graph {
     /// The form of the drawing
     #[arg(long, value_enum)]
     pub(crate) format: Format,
+    /// host-only, nic-only, split, or a file like cora.toml [default: the package's cora.toml]
+    #[arg(long)]
+    pub(crate) plan: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Expand {
+    /// Name of a package of this workspace, or the path of one
+    #[arg(default_value = ".")]
+    pub(crate) package: String,
+    /// A state, a handler or a key, or `app` for the program [default: all]
+    pub(crate) item: Option<String>,
     /// host-only, nic-only, split, or a file like cora.toml [default: the package's cora.toml]
     #[arg(long)]
     pub(crate) plan: Option<String>,

@@ -18,6 +18,7 @@ pub mod compare;
 mod configure;
 mod control;
 mod doctor;
+mod expand;
 mod explain;
 mod failure;
 mod graph;
@@ -61,6 +62,7 @@ pub fn main() -> ExitCode {
     let outcome = match arguments.command {
         Command::Run(run) => run::run(&run, matches.subcommand().map_or(&matches, |(_, run)| run)),
         Command::Graph(graph) => graph::run(&graph),
+        Command::Expand(expand) => expand::run(&expand),
         Command::Calibrate(calibrate) => calibrate::run(&calibrate),
         Command::Compare(compare) => compare::run(&compare),
         Command::Replay(replay) => replay::run(&replay),

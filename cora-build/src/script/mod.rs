@@ -12,12 +12,15 @@
 //! | [`mod@plan`] | the stated or searched plan |
 //! | [`reading`] | the first four alone, for other planners |
 //! | [`emit`] | the program in the form for the runtimes |
+//! | `expansions` | what macros and build script write, for people (feature `expansions`) |
 //! | [`nested`] | the NIC half, by a second cargo, and how it is linked |
 //!
 //! Only `OUT_DIR` is written to. The same source and plan give the same bytes, on every machine and
 //! for both halves.
 
 pub mod emit;
+#[cfg(feature = "expansions")]
+pub mod expansions;
 pub mod graph;
 pub mod nested;
 pub mod plan;
