@@ -9,6 +9,7 @@ use core::fmt;
 use crate::packet::{MAX_FRAME, Packet, Port};
 use crate::state::{Memory, OutOfMemory, bytes_for};
 use crate::verdict::Reason;
+use crate::verdict::reasons::TooLong;
 
 /// The handler has sent as many packets, or as many bytes, as it may for one packet.
 #[expect(non_upper_case_globals, reason = "reads as the reason it is: `Drop(OutboxFull)`")]
@@ -75,8 +76,12 @@ impl Outbox {
         self.send_frame(packet.frame(), port)
     }
 
-    /// Sends these bytes as a frame at this port; refused as [`Self::send`].
+    /// Sends these bytes as a frame at this port; refused as [`Self::send`], or with `too-long`
+    /// beyond [`MAX_FRAME`] bytes.
     pub fn send_frame(&mut self, frame: &[u8], port: Port) -> Result<(), Reason> {
+        if frame.len() > MAX_FRAME {
+            return Err(TooLong);
+        }
         let from = self.sent.last().map_or(0, |last| last.to.next_multiple_of(8));
         let to = from + frame.len();
         let bytes = zerocopy::IntoBytes::as_mut_bytes(&mut *self.memory);
@@ -142,6 +147,7 @@ mod tests {
         out.send_frame(&vec![1; MAX_FRAME], Port(1)).unwrap();
         assert_eq!(out.send_frame(&vec![2; MAX_FRAME], Port(1)), Err(OutboxFull));
         out.send_frame(&[3; 1500], Port(0)).unwrap();
+        assert_eq!(out.send_frame(&vec![4; MAX_FRAME + 1], Port(0)), Err(TooLong));
         assert_eq!(frames(&out), [(1, vec![1; MAX_FRAME]), (0, vec![3; 1500])]);
     }
 

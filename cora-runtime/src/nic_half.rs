@@ -1,16 +1,14 @@
 //! The NIC's half of the protocol: every packet enters here.
 
-use core::marker::PhantomData;
-
 use cora_core::app::{App, Sides};
 use cora_core::packet::{MAX_FRAME, Packet, ROOM, Roomy};
-use cora_core::state::{Memory, NO_FLOW, OutOfMemory, Place, Reach, Visit};
+use cora_core::state::{Memory, NO_FLOW, OutOfMemory, Visit};
 
 use crate::channel::{PeerOutbox, ProtocolError};
 use crate::durability;
 use crate::exec::burst::{ALONE, BURST, BURST_BYTES, Burst};
 use crate::exec::egress::Wire;
-use crate::exec::engine::{Engine, Ran, copy_words, keep_words};
+use crate::exec::engine::{Engine, NicReach, Ran, copy_words, keep_words};
 use crate::exec::header_split;
 use crate::exec::prefetch::{prefetch_at_nic, prefetch_burst};
 use crate::link::message::{Control, Frames, Load, Message, Report, Stamp, Telemetry};
@@ -21,17 +19,6 @@ use crate::telemetry::Watch;
 
 /// Bytes that the hold queue needs for any burst.
 const HELD_BURST: usize = HoldQueue::bytes_for(BURST, BURST_BYTES);
-
-/// The states that the plan lets a handler reach at the NIC.
-#[derive(Clone, Copy, Debug)]
-pub struct NicReach<A>(PhantomData<A>);
-
-impl<A: App> Reach for NicReach<A> {
-    const PLACES: Option<&'static [(&'static str, Place)]> = match A::PLAN.sides {
-        Sides::Split | Sides::HostOnly => Some(A::PLACES),
-        Sides::NicOnly => None,
-    };
-}
 
 /// The effect of a message on the run loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -253,6 +240,9 @@ impl<A: App> NicHalf<A> {
                 let visit = Visit { now, horizon: now, undo: false, flow: NO_FLOW, ahead };
                 io.runs(Some(stamp.number));
                 let ran = self.engine.run::<NicReach<A>>(packet, visit);
+                if const { Engine::<A>::TELLS_EACH } {
+                    self.tell_changes(io);
+                }
                 self.finish(ran, stamp, packet.frame(), io);
             }
             Sides::Split => self.split_packet(stamp, packet, ahead, io),
@@ -368,8 +358,14 @@ impl<A: App> NicHalf<A> {
             return false;
         }
         self.report.packets += 1;
-        self.finish(ran, stamp, packet.frame(), io);
-        self.ownership.settle(flow, self.engine.app(), &mut self.hold);
+        if const { Engine::<A>::TELLS_EACH } {
+            self.ownership.settle(flow, self.engine.app(), &mut self.hold);
+            self.tell_changes(io);
+            self.finish(ran, stamp, packet.frame(), io);
+        } else {
+            self.finish(ran, stamp, packet.frame(), io);
+            self.ownership.settle(flow, self.engine.app(), &mut self.hold);
+        }
         true
     }
 

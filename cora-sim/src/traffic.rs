@@ -66,7 +66,11 @@ impl PeerOutbox for Collect<'_> {
             panic!("without a NIC: {message:?}")
         };
         self.0.left(stamp.leaves_at().0, frame);
-        if let (Some(tuple), Port::OUTSIDE) = (tuple_of(frame), stamp.leaves_at()) {
+        // An answer is to the packet itself, and not to one that a handler made.
+        if stamp.is_made() || stamp.leaves_at() != Port::OUTSIDE {
+            return;
+        }
+        if let Some(tuple) = tuple_of(frame) {
             self.1.insert(crate::frames::flow_of(frame), tuple);
         }
     }

@@ -2,12 +2,14 @@
 
 use std::panic::catch_unwind;
 
-use cora_sim::apps::Share;
 use cora_sim::apps::judged::Judging;
 use cora_sim::apps::marks::Marking;
 use cora_sim::apps::visits::Visiting;
+use cora_sim::apps::{Copying, Share};
 use cora_sim::chaos;
-use cora_sim::runtime::{Faults, Liar, Planted, run_conducted, run_lied_to, run_planted};
+use cora_sim::runtime::{
+    Faults, Liar, Planted, run_conducted, run_killed, run_lied_to, run_planted,
+};
 use cora_sim::traffic;
 
 /// `cargo xtask chaos` runs more.
@@ -75,6 +77,22 @@ fn a_liar_is_ended_and_the_run_goes_on() {
         };
         assert!(liars >= 400 && others == 0, "ended: {liars} liars, {others} others");
     }
+}
+
+/// Handlers send so many copies that the egress ring is published amid a burst. Even then nothing
+/// leaves that depends on a lost update.
+#[test]
+fn copies_leave_behind_the_updates_of_their_packets() {
+    let (mut faults, mut moves) = (Faults::default(), 0);
+    for seed in 0..400 {
+        let case = traffic::make_filled::<Marking<Copying>>(seed, 48, (seed % 4) as usize * 200);
+        let ran = run_killed::<Copying>(&case, seed, 1 + seed % 3);
+        let ran = ran.unwrap_or_else(|what| panic!("seed {seed}: {what}"));
+        faults.add(&ran.faults);
+        moves += ran.moves;
+    }
+    println!("{moves} moves; {faults}");
+    assert!(moves > 400 && faults.nic_kills > 100 && faults.host_kills > 100, "{faults}");
 }
 
 /// Each packet is judged by the version of the rules in force at its arrival, and each entry that

@@ -1,10 +1,12 @@
 //! Runs one packet through all handlers as a transaction: all of its writes are committed, or none.
 
-use cora_core::app::App;
+use core::marker::PhantomData;
+
+use cora_core::app::{App, Sides};
 use cora_core::outbox::Outbox;
 use cora_core::outcome::Outcomes;
 use cora_core::packet::{Packet, Port};
-use cora_core::state::{Memory, OutOfMemory, Reach, Visit};
+use cora_core::state::{Memory, OutOfMemory, Place, Reach, Visit};
 use cora_core::verdict::{Forward, Reason};
 
 use crate::link::message::Stamp;
@@ -17,6 +19,17 @@ pub struct Engine<A> {
     pub outcomes: Outcomes,
     /// Packets that the handlers of the last packet sent besides it.
     outbox: Outbox,
+}
+
+/// The states that the plan lets a handler reach at the NIC.
+#[derive(Clone, Copy, Debug)]
+pub struct NicReach<A>(PhantomData<A>);
+
+impl<A: App> Reach for NicReach<A> {
+    const PLACES: Option<&'static [(&'static str, Place)]> = match A::PLAN.sides {
+        Sides::Split | Sides::HostOnly => Some(A::PLACES),
+        Sides::NicOnly => None,
+    };
 }
 
 /// The result of a run.
@@ -58,6 +71,11 @@ impl<A: App> Engine<A> {
     pub(crate) const fn new(app: A, outbox: Outbox) -> Self {
         Self { app, outcomes: Outcomes::new(), outbox }
     }
+
+    /// Whether changes must be told before each packet that leaves, and not only behind a burst:
+    /// with what handlers send, a burst may overfill the egress ring, which publishes a part of
+    /// it.
+    pub(crate) const TELLS_EACH: bool = A::DURABLE && A::SENDS;
 
     /// Calls `send` with each packet that the handlers of the last packet sent besides it, in
     /// order, with a stamp of its own. Returns their number.

@@ -11,6 +11,9 @@ use super::{SimApp, Variant, keyed, plain, program, reach, stored};
 use crate::frames::{number_of, op, op_of};
 use crate::traffic::Wishes;
 
+/// Copies that are sent of each packet: more than fit the egress ring beside those of a burst.
+pub const COPIES: usize = 6;
+
 /// Number of packets that an entry distinguishes.
 pub const MARKS: u32 = 64;
 
@@ -81,7 +84,13 @@ program! {
     }
     ordered false;
     stateless false;
-    fn chain<R>(self, packet) {
+    sends V::COPIES;
+    fn chain<R>(self, packet, out) {
+        if V::COPIES {
+            for _ in 0..COPIES {
+                out.send(packet, packet.port())?;
+            }
+        }
         handle::<R>(packet, self.marks.table(), self.bell.value())
     }
 }

@@ -52,6 +52,8 @@ pub trait Variant: std::fmt::Debug + 'static {
     const RESTS_ON: &'static [&'static str] = &[];
     /// Whether a packet finds only the entries of its own group.
     const KEEPS_APART: bool = true;
+    /// Whether handlers send copies of their packets.
+    const COPIES: bool = false;
 }
 
 /// The correct variant, with a share for the NIC.
@@ -68,6 +70,14 @@ pub struct OfferedAfter<const PACKETS: u32>;
 
 impl<const PACKETS: u32> Variant for OfferedAfter<PACKETS> {
     const OFFER_AFTER: u32 = PACKETS;
+}
+
+/// The correct variant, with handlers that send copies of their packets.
+#[derive(Debug)]
+pub struct Copying;
+
+impl Variant for Copying {
+    const COPIES: bool = true;
 }
 
 /// Sabotage: the host sees flows out of their order of arrival.
@@ -213,6 +223,7 @@ macro_rules! program {
         }
         ordered $ordered:expr;
         stateless $stateless:literal;
+        $(sends $sends:expr;)?
         fn chain<$reach:ident>($self:ident, $packet:ident $(, $out:ident)?) $chain:block
     ) => {
         $(#[$meta])*
@@ -310,7 +321,7 @@ macro_rules! program {
                 offer_after: V::OFFER_AFTER,
                 ..cora_core::app::PlanFacts::by_hand(cora_core::app::Sides::Split)
             };
-            const SENDS: bool = false $(|| $crate::apps::program!(@sends $out))?;
+            const SENDS: bool = false $(|| $sends)?;
             // Handlers read the mark of a frame, which is in its head, too. A copy needs all of it.
             const HEADS: bool = !Self::SENDS;
 
@@ -321,7 +332,6 @@ macro_rules! program {
             ) -> cora_core::verdict::Verdict $chain
         }
     };
-    (@sends $out:ident) => { true };
     (@out) => { _ };
     (@out $out:ident) => { $out };
     (@place travels) => { cora_core::state::Place::Travels };

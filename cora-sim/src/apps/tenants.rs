@@ -134,6 +134,7 @@ program! {
     }
     ordered V::ORDERED;
     stateless false;
+    sends true;
     fn chain<R>(self, packet, out) {
         let (talks, accounts) = (self.talks.table(), self.accounts.table());
         handle::<R>(packet, talks, accounts, self.closed.value(), out)

@@ -378,9 +378,12 @@ impl<A: SimApp> HostSide<A> {
         self.half.nic_lost(&mut self.back.replicas)
     }
 
-    /// Returns the number of finished packets that wait here for the NIC.
+    /// Returns the number of finished packets that wait here for the NIC, without those that
+    /// handlers made.
     pub(super) fn done(&self) -> usize {
-        self.back.waiting.iter().filter(|(kind, _)| *kind == SEND).count()
+        let sent = self.back.waiting.iter();
+        let sent = sent.filter_map(|(kind, bytes)| Message::decode_sent(*kind, bytes));
+        sent.filter(|(stamp, _)| !stamp.is_made()).count()
     }
 
     /// Starts a new host in place of a dead one: with new rings, the replicas of the dead host, and

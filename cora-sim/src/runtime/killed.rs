@@ -10,7 +10,7 @@ use cora_runtime::ownership::Order;
 
 use super::nic::{NicSide, Others, Rings};
 use super::{Planted, Ran, Runtime, Turn, burst_bytes};
-use crate::apps::marks::Marking;
+use crate::apps::marks::{self, Marking};
 use crate::apps::{SimApp, Variant};
 use crate::frames::{flow_of, is_intact, number_of, tuple_of};
 use crate::halves;
@@ -37,6 +37,7 @@ pub(super) fn killed<V: Variant>(
     let mut supply = Supply::default();
     let mut runtime = Runtime::<Marking<V>>::new(case, seed, &mut supply);
     runtime.kills = kills;
+    runtime.wire.keeps_made_apart = true;
     if planted == Some(Planted::LosesCopies) {
         runtime.host.lose_copies();
     }
@@ -131,6 +132,8 @@ impl<A: SimApp> Runtime<'_, A> {
 struct Fate {
     fed: BTreeSet<u32>,
     left: BTreeSet<u32>,
+    /// Packets whose copies left.
+    copied: BTreeSet<u32>,
     tuples: BTreeSet<FiveTuple>,
 }
 
@@ -163,6 +166,14 @@ impl<V: Variant> Runtime<'_, Marking<V>> {
                 return Err(format!("flow {flow}: left twice or out of order: {left:?}"));
             }
             fate.left = left.into_iter().collect();
+            let made = self.wire.made.frames.get(flow);
+            let made: Vec<u32> =
+                made.into_iter().flatten().map(|(_, frame)| numbered(frame)).collect();
+            let copies = made.chunk_by(|one, next| one == next);
+            if !made.is_sorted() || copies.into_iter().any(|same| same.len() > marks::COPIES) {
+                return Err(format!("flow {flow}: copies left twice or out of order: {made:?}"));
+            }
+            fate.copied = made.into_iter().collect();
             lost += (fate.fed.len() - fate.left.len()) as u64;
             self.check_marks(fate).map_err(|what| format!("flow {flow}: {what}"))?;
         }
@@ -193,7 +204,7 @@ impl<V: Variant> Runtime<'_, Marking<V>> {
             return Err("two owners: both sides hold its entry".to_owned());
         }
         let bits = |numbers: &BTreeSet<u32>| numbers.iter().fold(0, |bits, it| bits | 1_u64 << it);
-        let (fed, left) = (bits(&fate.fed), bits(&fate.left));
+        let (fed, left) = (bits(&fate.fed), bits(&fate.left) | bits(&fate.copied));
         if left & !seen != 0 {
             return Err(format!("packets left whose updates are lost: {:#b}", left & !seen));
         }

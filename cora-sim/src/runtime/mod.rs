@@ -355,7 +355,9 @@ impl<'a, A: SimApp> Runtime<'a, A> {
         }
         if self.kills > 0 && self.random.once_in(KILL_IN) {
             self.kills -= 1;
-            let stores = self.random.below(KILL_STORES);
+            // A burst of a program that sends may take many more.
+            let most = if A::SENDS { 20 * KILL_STORES } else { KILL_STORES };
+            let stores = self.random.below(most);
             let nic = self.random.once_in(2);
             if nic { &self.nic.life } else { &self.host.life }.ends_after(stores);
         }

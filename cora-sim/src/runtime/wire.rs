@@ -13,6 +13,10 @@ pub(super) struct WireEnd {
     buffer: Box<[u8]>,
     /// The packets that left.
     pub(super) results: Results,
+    /// The packets that handlers made, and that left.
+    pub(super) made: Results,
+    /// Whether these are no part of [`Self::results`].
+    pub(super) keeps_made_apart: bool,
     /// The error, if one occurred.
     pub(super) error: Option<String>,
 }
@@ -20,7 +24,14 @@ pub(super) struct WireEnd {
 impl WireEnd {
     pub(super) fn new(ring: Consumer<Words>) -> Self {
         let buffer = vec![0; ring.max_record()].into();
-        Self { ring, buffer, results: Results::default(), error: None }
+        Self {
+            ring,
+            buffer,
+            results: Results::default(),
+            made: Results::default(),
+            keeps_made_apart: false,
+            error: None,
+        }
     }
 
     /// Takes all packets from the ring.
@@ -32,7 +43,11 @@ impl WireEnd {
                     let frame = self.buffer.get_mut(..popped.len);
                     let frame = frame.and_then(|bytes| Message::decode_frame(popped.kind, bytes));
                     match frame {
-                        Some((stamp, frame)) => self.results.left(stamp.leaves_at().0, frame),
+                        Some((stamp, frame)) => {
+                            let is_apart = stamp.is_made() && self.keeps_made_apart;
+                            let results = if is_apart { &mut self.made } else { &mut self.results };
+                            results.left(stamp.leaves_at().0, frame);
+                        }
                         None => self.error = Some("no frame on the wire".to_owned()),
                     }
                 }
