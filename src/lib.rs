@@ -57,7 +57,7 @@ pub mod prelude {
     };
     pub use cora_core::outbox::{Outbox, OutboxFull};
     pub use cora_core::packet::{
-        BadChecksum, Datagrams, Encapsulation, Headers, Inner, IpFragment, Meta, NoRoom,
+        BadChecksum, Datagrams, Encapsulation, Headers, IcmpError, Inner, IpFragment, Meta, NoRoom,
         NotAnswered, NotTranslated, NotTunnelled, Offsets, Outer, Packet, Port, Query, ROOM, Roomy,
         TcpFlags, TcpHeader, TcpOptions, TcpSegment, TcpTimestamps, TtlExceeded, Tunnel, Vlan,
         checksum,
