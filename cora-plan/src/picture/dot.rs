@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{colours, place, state_lines, title};
+use super::{colours, handler_notes, place, state_lines, title};
 use crate::graph::Graph;
 use crate::plan::Plan;
 use crate::vocabulary::Kind;
@@ -22,7 +22,10 @@ fn write(out: &mut String, graph: &Graph, plan: Option<&Plan>) -> std::fmt::Resu
     writeln!(out, "  {{ rank=same;")?;
     writeln!(out, "  \"port inside\" [shape=plaintext, label=\"inside\"];")?;
     for handler in &graph.chain {
-        let (id, label) = (quoted(&format!("handler {}", handler.name)), quoted(&handler.name));
+        let mut label = vec![handler.name.clone()];
+        label.extend(handler_notes(handler));
+        let id = quoted(&format!("handler {}", handler.name));
+        let label = quoted(&label.join("\n"));
         writeln!(out, "  {id} [shape=box, style=rounded, label={label}];")?;
     }
     writeln!(out, "  \"port outside\" [shape=plaintext, label=\"outside\"];")?;

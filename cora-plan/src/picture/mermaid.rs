@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{colours, place, state_lines, title};
+use super::{colours, handler_notes, place, state_lines, title};
 use crate::graph::Graph;
 use crate::plan::Plan;
 use crate::vocabulary::{Kind, Place};
@@ -20,7 +20,9 @@ fn write(out: &mut String, graph: &Graph, plan: Option<&Plan>) -> std::fmt::Resu
     writeln!(out, "flowchart LR")?;
     writeln!(out, "  inside([inside])")?;
     for (number, handler) in graph.chain.iter().enumerate() {
-        writeln!(out, "  h{number}({})", quoted(&handler.name))?;
+        let mut label = vec![handler.name.clone()];
+        label.extend(handler_notes(handler));
+        writeln!(out, "  h{number}({})", quoted(&label.join("<br/>")))?;
     }
     writeln!(out, "  outside([outside])")?;
     for (number, state) in graph.states.iter().enumerate() {

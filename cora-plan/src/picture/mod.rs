@@ -2,6 +2,7 @@
 //!
 //! All three formats show the same: handlers in chain order between the inside and the outside
 //! port, the packet's path as a solid line, and accesses to states dashed with their operations.
+//! A handler's notes say that it sends packets, and how many of its accesses are opaque.
 //! With a plan, each state has its place in words and colour.
 
 pub mod dot;
@@ -10,7 +11,7 @@ pub mod svg;
 
 use std::collections::BTreeMap;
 
-use crate::graph::{Graph, StateNode};
+use crate::graph::{Graph, HandlerNode, StateNode};
 use crate::model::Allocation;
 use crate::plan::Plan;
 use crate::vocabulary::{Place, Sides};
@@ -64,6 +65,14 @@ fn colours(place: Option<Place>) -> (&'static str, &'static str) {
         Some(Place::Replica) => ("#f1e8fb", "#6a3fa0"),
         None => ("#f4f4f5", "#52525b"),
     }
+}
+
+/// What a picture says of a handler besides its name and its states.
+fn handler_notes(handler: &HandlerNode) -> Vec<String> {
+    let sends = handler.sends.then(|| "sends packets".to_owned());
+    let opaque = handler.opaque.len();
+    let opaque = (opaque > 0).then(|| format!("{opaque} opaque"));
+    sends.into_iter().chain(opaque).collect()
 }
 
 /// The lines under a state's name: kind and key, then size, then place.

@@ -71,6 +71,7 @@ fn gateway() -> Graph {
         handler("firewall", 20, &["Connection", "Limits"]),
         handler("nat", 30, &["Session", "PortPool"]),
     ];
+    graph.chain[1].sends = true;
     graph.chain[2].opaque.push(Opaque {
         at: at(33),
         state: "PortPool".to_owned(),

@@ -1,13 +1,13 @@
 //! Layout, in whole pixels.
 //!
-//! 1. Handlers from left to right, each as wide as its name, with space for a packet arrow between.
+//! 1. Handlers from left to right, each as wide as its text, with space for a packet arrow between.
 //! 2. States below, each preferably under the middle of its users. They are sorted by this
 //!    position, then pushed right until they don't overlap, then moved together under the chain.
 //! 3. Curves leave a handler at points spread along its lower edge, in the order of the target
 //!    states. They enter a state in the same way, so that they cross as little as the order allows.
 //! 4. A curve's label is on the curve, where it hides least of other curves and labels (`label`).
 
-use super::super::{Shown, state_lines};
+use super::super::{Shown, handler_notes, state_lines};
 use super::label::{self, Room};
 use super::text::width;
 use crate::graph::{Edge, Graph};
@@ -41,8 +41,10 @@ pub(super) struct Drawing<'a> {
 /// A handler's box.
 pub(super) struct HandlerBox<'a> {
     pub(super) name: &'a str,
-    pub(super) opaque: usize,
-    pub(super) side: Option<(&'static str, Place)>,
+    /// The place whose colours it has, if it was planned.
+    pub(super) place: Option<Place>,
+    /// The line below the name; may be empty.
+    pub(super) below: String,
     pub(super) x: i32,
     pub(super) width: i32,
 }
@@ -85,9 +87,12 @@ pub(super) fn run<'a>(graph: &'a Graph, shown: &Shown<'_>) -> Drawing<'a> {
     for handler in &graph.chain {
         let side = shown.side(&handler.name);
         let least = if side.is_some() { 140 } else { 110 };
-        let width = (width(&handler.name, 16) + 40).max(least);
-        let opaque = handler.opaque.len();
-        handlers.push(HandlerBox { name: &handler.name, opaque, side, x, width });
+        let words = side.map(|(words, _)| words.to_owned());
+        let below: Vec<_> = words.into_iter().chain(handler_notes(handler)).collect();
+        let below = below.join(", ");
+        let width = (width(&handler.name, 16) + 40).max(width(&below, 13) + 20).max(least);
+        let place = side.map(|(_, place)| place);
+        handlers.push(HandlerBox { name: &handler.name, place, below, x, width });
         x += width + ARROW;
     }
     let outside = x + PORT / 2;

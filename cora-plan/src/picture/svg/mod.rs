@@ -134,16 +134,14 @@ fn handler(out: &mut String, handler: &HandlerBox<'_>) -> std::fmt::Result {
     let (x, width) = (handler.x, handler.width);
     let (y, height) = (layout::CHAIN_TOP, layout::HANDLER_HEIGHT);
     let unplanned = ("#fafafa", "#18181b");
-    let (fill, line) = handler.side.map_or(unplanned, |(_, place)| colours(Some(place)));
+    let (fill, line) = handler.place.map_or(unplanned, |place| colours(Some(place)));
     writeln!(
         out,
         "<rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" rx=\"12\" \
          fill=\"{fill}\" stroke=\"{line}\" stroke-width=\"1.5\"/>"
     )?;
     let (middle, name) = (x + width / 2, escaped(handler.name));
-    let opaque = (handler.opaque > 0).then(|| format!("{} opaque", handler.opaque));
-    let below = handler.side.map(|(words, _)| words.to_owned()).into_iter().chain(opaque);
-    let below = below.collect::<Vec<_>>().join(", ");
+    let below = escaped(&handler.below);
     let baseline = layout::CHAIN_MIDDLE + if below.is_empty() { 5 } else { -2 };
     writeln!(
         out,
