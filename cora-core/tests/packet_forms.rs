@@ -252,14 +252,8 @@ fn any_form() -> impl Strategy<Value = Form> {
     )
 }
 
-/// Miri is slow, and checks other properties.
-fn config() -> ProptestConfig {
-    let cases = if cfg!(miri) { 4 } else { 4000 };
-    ProptestConfig { cases, failure_persistence: None, ..Default::default() }
-}
-
 proptest! {
-    #![proptest_config(config())]
+    #![proptest_config(cases(4000))]
 
     #[test]
     fn updates_give_what_a_whole_sum_does(

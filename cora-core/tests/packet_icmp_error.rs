@@ -149,6 +149,8 @@ fn nobody_answers_errors_groups_and_later_fragments() {
 }
 
 proptest! {
+    #![proptest_config(cases(1000))]
+
     /// Whatever came: it is refused and unchanged, or becomes an error, which nobody answers.
     #[test]
     fn anything_can_be_asked_to_be_answered(

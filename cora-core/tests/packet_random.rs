@@ -78,14 +78,8 @@ fn valid_frame() -> impl Strategy<Value = Vec<u8>> {
     )
 }
 
-/// Miri is slow, and checks other properties.
-fn config() -> ProptestConfig {
-    let cases = if cfg!(miri) { 4 } else { 2000 };
-    ProptestConfig { cases, failure_persistence: None, ..Default::default() }
-}
-
 proptest! {
-    #![proptest_config(config())]
+    #![proptest_config(cases(2000))]
 
     #[test]
     fn random_bytes(mut frame in proptest::collection::vec(any::<u8>(), 0..200),

@@ -252,14 +252,8 @@ fn what_has_no_word_is_refused_and_as_it_was() {
     assert_eq!(packet.frame(), tcp4());
 }
 
-/// Miri is slow, and checks other properties.
-fn config() -> ProptestConfig {
-    let cases = if cfg!(miri) { 4 } else { 1000 };
-    ProptestConfig { cases, failure_persistence: None, ..Default::default() }
-}
-
 proptest! {
-    #![proptest_config(config())]
+    #![proptest_config(cases(1000))]
 
     #[test]
     fn a_splice_does_what_it_says(

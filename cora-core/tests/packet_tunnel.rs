@@ -303,13 +303,8 @@ fn a_datagram_gets_another_payload() {
     assert_eq!(packet.frame()[40..42], [0, 0]);
 }
 
-fn config() -> ProptestConfig {
-    let cases = if cfg!(miri) { 4 } else { 1000 };
-    ProptestConfig { cases, failure_persistence: None, ..Default::default() }
-}
-
 proptest! {
-    #![proptest_config(config())]
+    #![proptest_config(cases(1000))]
 
     #[test]
     fn bytes_of_a_payload_are_replaced_and_the_checksum_follows(

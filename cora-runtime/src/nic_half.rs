@@ -240,9 +240,6 @@ impl<A: App> NicHalf<A> {
                 let visit = Visit { now, horizon: now, undo: false, flow: NO_FLOW, ahead };
                 io.runs(Some(stamp.number));
                 let ran = self.engine.run::<NicReach<A>>(packet, visit);
-                if const { Engine::<A>::TELLS_EACH } {
-                    self.tell_changes(io);
-                }
                 self.finish(ran, stamp, packet.frame(), io);
             }
             Sides::Split => self.split_packet(stamp, packet, ahead, io),
@@ -358,14 +355,11 @@ impl<A: App> NicHalf<A> {
             return false;
         }
         self.report.packets += 1;
+        self.ownership.settle(flow, self.engine.app(), &mut self.hold);
         if const { Engine::<A>::TELLS_EACH } {
-            self.ownership.settle(flow, self.engine.app(), &mut self.hold);
             self.tell_changes(io);
-            self.finish(ran, stamp, packet.frame(), io);
-        } else {
-            self.finish(ran, stamp, packet.frame(), io);
-            self.ownership.settle(flow, self.engine.app(), &mut self.hold);
         }
+        self.finish(ran, stamp, packet.frame(), io);
         true
     }
 

@@ -132,17 +132,7 @@ fn is_kind(argument: &Argument) -> bool {
 
 /// Checks arguments without a value.
 fn check_flag(argument: &Argument, diagnostics: &mut Diagnostics) {
-    let is_flag = !matches!(
-        argument.name,
-        Name::Key
-            | Name::Within
-            | Name::Capacity
-            | Name::Idle
-            | Name::IdleBy
-            | Name::AssuredBy
-            | Name::From
-    );
-    if is_flag && argument.value.is_some() {
+    if !argument.name.takes_value() && argument.value.is_some() {
         let name = argument.name.text();
         diagnostics
             .error(codes::ARGUMENT_VALUE, argument.place(), format!("`{name}` takes no value"))

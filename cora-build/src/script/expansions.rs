@@ -9,6 +9,7 @@ use syn::Item;
 use super::source::cfg::Cfg;
 use super::source::{Shared, Source, attributes, package};
 use super::{deep, emit, read};
+use crate::check::fields::{derives, ends};
 use crate::expand;
 use crate::syntax::is_attribute;
 
@@ -74,31 +75,16 @@ fn expanded(item: &Item) -> Option<(proc_macro2::Ident, TokenStream)> {
             return Some((name, expand(arguments, rest)));
         }
     }
-    let derives = |wanted: &str| {
-        attributes(item).iter().any(|attribute| {
-            attribute.path().is_ident("derive")
-                && attribute.to_token_stream().into_iter().any(|token| mentions(token, wanted))
-        })
-    };
+    let derived: Vec<syn::Path> = attributes(item).iter().flat_map(derives).collect();
     let mut tokens = TokenStream::new();
     for (wanted, derive) in
         [("Plain", expand::derive_plain as fn(_) -> TokenStream), ("Key", expand::derive_key)]
     {
-        if derives(wanted) {
+        if derived.iter().any(|path| ends(path, wanted)) {
             tokens.extend(derive(item.to_token_stream()));
         }
     }
     (!tokens.is_empty()).then_some((name, tokens))
-}
-
-fn mentions(token: proc_macro2::TokenTree, word: &str) -> bool {
-    match token {
-        proc_macro2::TokenTree::Ident(ident) => ident == word,
-        proc_macro2::TokenTree::Group(group) => {
-            group.stream().into_iter().any(|token| mentions(token, word))
-        }
-        _ => false,
-    }
 }
 
 /// The arguments of this attribute of Cora, and the item without it, as a macro gets them.

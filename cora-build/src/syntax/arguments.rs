@@ -87,6 +87,20 @@ impl Name {
         NAMES.iter().find(|entry| entry.0 == self).map_or("", |entry| entry.1)
     }
 
+    /// Whether it is written `name = value`, and not alone.
+    pub(crate) const fn takes_value(self) -> bool {
+        matches!(
+            self,
+            Self::Key
+                | Self::Within
+                | Self::Capacity
+                | Self::Idle
+                | Self::IdleBy
+                | Self::AssuredBy
+                | Self::From
+        )
+    }
+
     fn read(text: &str) -> Option<Self> {
         NAMES.iter().find(|entry| entry.1 == text).map(|entry| entry.0)
     }
@@ -175,15 +189,7 @@ fn syntax_error(tokens: &TokenStream, diagnostics: &mut Diagnostics) {
     };
     let found = diagnostics.error(codes::ARGUMENT_SYNTAX, Place::of(tokens), message);
     match Name::read(name) {
-        Some(
-            Name::Key
-            | Name::Within
-            | Name::Capacity
-            | Name::Idle
-            | Name::IdleBy
-            | Name::AssuredBy
-            | Name::From,
-        ) => {
+        Some(known) if known.takes_value() => {
             found.help(format!("write `{name} = …`"));
         }
         Some(_) => {

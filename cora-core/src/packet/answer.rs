@@ -11,7 +11,7 @@ use crate::verdict::reasons::NoFlow;
 pub const NotAnswered: Reason = Reason::new("not-answered");
 
 /// Hop limit of an answer.
-const FRESH_TTL: u8 = 64;
+pub(super) const FRESH_TTL: u8 = 64;
 
 impl Headers<'_> {
     /// Turns the packet back: swaps Ethernet addresses, IP addresses and ports, and sets the hop

@@ -6,13 +6,11 @@ use super::checksum::{self, Change};
 use super::crc32c;
 use super::layers::Layers;
 use super::resize::NoRoom;
+use super::transport::UDP_HEADER;
 use super::{MAX_FRAME, Packet};
 use crate::key::protocol;
 use crate::verdict::Reason;
 use crate::verdict::reasons::{NoFlow, TooLong, Truncated};
-
-/// Bytes of a UDP header.
-const UDP_HEADER: usize = 8;
 
 impl Packet<'_> {
     /// Replaces bytes of the [`payload`](Self::payload) from `at` on by as many others, and updates

@@ -1,10 +1,12 @@
 //! A packet becomes the ICMP error that answers it: a router says why it does not forward it.
 
+use super::answer::FRESH_TTL;
 use super::checksum;
+use super::ip::{V4_HEADER, V6_HEADER};
 use super::ip_header::Network;
 use super::layers::{Part, Version};
 use super::resize::NoRoom;
-use super::transport;
+use super::transport::{self, ICMP_HEADER};
 use super::{NotAnswered, Packet};
 use crate::key::{Address, protocol};
 use crate::verdict::Reason;
@@ -31,15 +33,12 @@ pub enum IcmpError {
     },
 }
 
-/// Bytes of an ICMP header.
-const ICMP_HEADER: usize = 8;
 /// The longest error over IPv4 (RFC 1812, 4.3.2.3).
 const LONGEST_V4: usize = 576;
 /// The longest error over IPv6: its minimum MTU (RFC 4443, 2.4 c).
 const LONGEST_V6: usize = 1280;
 /// The precedence of errors over IPv4: internetwork control (RFC 1812, 4.3.2.5).
 const CONTROL: u8 = 0xc0;
-const FRESH_TTL: u8 = 64;
 
 impl IcmpError {
     /// The first eight bytes of the message, without a checksum (RFC 792, 1191, 1812 and 4443).
@@ -112,13 +111,15 @@ impl Packet<'_> {
         }
         let layers = self.layers();
         let ip = usize::from(layers.outer.ip);
-        let (header, longest) = if self.is_ipv4() { (20, LONGEST_V4) } else { (40, LONGEST_V6) };
+        let (header, longest, class, icmp) = if self.is_ipv4() {
+            (V4_HEADER, LONGEST_V4, CONTROL, protocol::ICMP)
+        } else {
+            (V6_HEADER, LONGEST_V6, 0, protocol::ICMPV6)
+        };
         let quoted = (self.parsed.end() - ip).min(longest - header - ICMP_HEADER);
         if ip + header + ICMP_HEADER + quoted > self.frame.len() {
             return Err(NoRoom);
         }
-        let (class, icmp) =
-            if self.is_ipv4() { (CONTROL, protocol::ICMP) } else { (0, protocol::ICMPV6) };
         let length = ICMP_HEADER + quoted;
         let network = Network { class, ttl: FRESH_TTL, protocol: icmp, length };
         let written = network.write(router, source, 0);
@@ -141,10 +142,7 @@ impl Packet<'_> {
     /// Whether no error answers it, wherever it goes: it says that of another packet, or is a
     /// fragment whose first one was answered.
     fn is_never_answered(&self) -> bool {
-        let is_error = |(version, kind)| match version {
-            Version::V4 => matches!(kind, 3 | 4 | 5 | 11 | 12),
-            Version::V6 | Version::NotIp => kind < 128 || transport::is_redirect(version, kind),
-        };
-        self.layers().outer.part == Part::Later || self.icmp_kind().is_some_and(is_error)
+        let says_so = |(version, kind)| transport::is_never_answered(version, kind);
+        self.layers().outer.part == Part::Later || self.icmp_kind().is_some_and(says_so)
     }
 }

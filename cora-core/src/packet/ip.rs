@@ -6,8 +6,8 @@ use super::layers::{Fault, Header, Part, chunk, number};
 /// Maximum number of extension headers; packets with more are refused.
 const MAX_EXTENSIONS: usize = 8;
 
-const V4_HEADER: usize = 20;
-const V6_HEADER: usize = 40;
+pub(super) const V4_HEADER: usize = 20;
+pub(super) const V6_HEADER: usize = 40;
 
 mod option {
     pub(super) const END: u8 = 0;

@@ -1,10 +1,9 @@
 //! Writes IP headers without options, of either version.
 
 use super::checksum;
+use super::ip::{V4_HEADER, V6_HEADER};
 use crate::key::Address;
 
-/// Bytes of an IPv6 header.
-pub(super) const V6_HEADER: usize = 40;
 /// The longest IPv4 packet that may be fragmented: its IPv6 form, 20 bytes longer, has IPv6's
 /// minimum MTU.
 const LONGEST_FRAGMENTED: usize = 1260;
@@ -45,17 +44,17 @@ impl Network {
         let mut bytes = [0; V6_HEADER];
         let Self { class, ttl, protocol, length } = self;
         if let (Some(source), Some(destination)) = (source.as_v4(), destination.as_v4()) {
-            let [high, low] = (20 + length as u16).to_be_bytes();
-            let whole = identification == 0 || 20 + length > LONGEST_FRAGMENTED;
+            let [high, low] = (V4_HEADER as u16 + length as u16).to_be_bytes();
+            let whole = identification == 0 || V4_HEADER + length > LONGEST_FRAGMENTED;
             // "Don't fragment" makes an identification unnecessary (RFC 6864).
             let (flags, identification) = if whole { (0x40, 0) } else { (0, identification) };
             let [a, b] = identification.to_be_bytes();
             bytes[..10].copy_from_slice(&[0x45, class, high, low, a, b, flags, 0, ttl, protocol]);
             bytes[12..16].copy_from_slice(&source);
             bytes[16..20].copy_from_slice(&destination);
-            let sum = checksum::internet(&bytes[..20]);
+            let sum = checksum::internet(&bytes[..V4_HEADER]);
             bytes[10..12].copy_from_slice(&sum.to_be_bytes());
-            return Written { bytes, length: 20 };
+            return Written { bytes, length: V4_HEADER };
         }
         let [high, low] = (length as u16).to_be_bytes();
         bytes[..8].copy_from_slice(&[

@@ -13,10 +13,11 @@ use super::Packet;
 use super::checksum::{self, Change};
 use super::flow::End;
 use super::icmp::Saying;
-use super::ip_header::{Network, V6_HEADER};
+use super::ip::V6_HEADER;
+use super::ip_header::Network;
 use super::layers::{Header, Layers};
 use super::resize::NoRoom;
-use super::transport::TCP_HEADER;
+use super::transport::{ICMP_HEADER, TCP_HEADER};
 use crate::key::{Address, protocol};
 use crate::packet::MAX_FRAME;
 use crate::verdict::Reason;
@@ -30,7 +31,6 @@ pub const NotTranslated: Reason = Reason::new("not-translated");
 #[expect(non_upper_case_globals, reason = "reads as the reason it is: `Drop(BadChecksum)`")]
 pub const BadChecksum: Reason = Reason::new("bad-checksum");
 
-const ICMP_HEADER: usize = 8;
 /// The change of a transport's checksum if the ends `old` are replaced by `new`. Protocol and
 /// length contribute alike in both versions.
 fn ends_change(old: [Address; 2], new: [Address; 2]) -> Change {

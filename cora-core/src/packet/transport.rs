@@ -12,9 +12,9 @@ pub(super) const DCCP: u8 = 33;
 pub(super) const IGMP: u8 = 2;
 
 pub(super) const TCP_HEADER: usize = 20;
-const UDP_HEADER: usize = 8;
+pub(super) const UDP_HEADER: usize = 8;
 const SCTP_HEADER: usize = 12;
-const ICMP_HEADER: usize = 8;
+pub(super) const ICMP_HEADER: usize = 8;
 /// Offset of the identifier in an ICMP query.
 const ICMP_IDENTIFIER: usize = 4;
 
@@ -57,6 +57,15 @@ pub(super) const fn query(version: Version, kind: u8) -> Option<Query> {
 /// Whether a message of this type is a redirect.
 pub(super) const fn is_redirect(version: Version, kind: u8) -> bool {
     matches!((version, kind), (Version::V4, 5) | (Version::V6, 137))
+}
+
+/// Whether no error answers a message of this type: it is an error or a redirect itself (RFC 1812,
+/// 4.3.2.7; RFC 4443, 2.4 e). For IPv6 all types below 128 are errors, known or not.
+pub(super) const fn is_never_answered(version: Version, kind: u8) -> bool {
+    let is_unknown_error = matches!((version, kind), (Version::V6, ..128));
+    is_unknown_error
+        || matches!(Message::of(version, kind), Message::Error)
+        || is_redirect(version, kind)
 }
 
 /// Offset of a transport's internet checksum in its header.

@@ -16,6 +16,7 @@ use super::layers::{
     ETHERTYPE, ETHERTYPE_IPV4, ETHERTYPE_IPV6, Fault, Layers, Part, Version, chunk, number,
 };
 use super::translate::BadChecksum;
+use super::transport::UDP_HEADER;
 use super::{MAX_FRAME, Packet};
 use crate::key::{Address, FiveTuple, protocol};
 use crate::verdict::Reason;
@@ -29,7 +30,6 @@ const VXLAN_PORT: u16 = 4789;
 const GENEVE_PORT: u16 = 6081;
 const GTP_PORT: u16 = 2152;
 
-const UDP_HEADER: usize = 8;
 /// The network's number counts (VXLAN).
 const HAS_NETWORK: u8 = 0x08;
 /// Geneve: a control message, or options that the reader must know.

@@ -45,5 +45,6 @@ only_of_packets! {
     decapsulate() -> Result<(), Reason> { Ok(()) }
     tunnel() -> Result<(), Reason> { Ok(()) }
     inner_flow() -> Result<(), Reason> { Ok(()) }
+    turn_to_error(A B) -> Result<(), Reason> { Ok(()) }
     truncate(A) -> () { () }
 }

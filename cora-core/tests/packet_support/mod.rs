@@ -4,6 +4,7 @@
 use cora_core::key::{Address, FiveTuple};
 use cora_core::packet::{Meta, Packet, checksum};
 use cora_core::verdict::Reason;
+use proptest::test_runner::Config as ProptestConfig;
 use smoltcp::wire::{
     Icmpv4Packet, Icmpv6Packet, IpAddress, IpProtocol, Ipv4Address, Ipv4Packet, Ipv6Address,
     Ipv6Packet, TcpPacket, UdpPacket,
@@ -31,6 +32,12 @@ pub const SCTP: u8 = 132;
 
 pub const SYN: u8 = 2;
 pub const ACK: u8 = 16;
+
+/// This many random cases. Miri is slow, and checks other properties.
+pub fn cases(cases: u32) -> ProptestConfig {
+    let cases = if cfg!(miri) { 4 } else { cases };
+    ProptestConfig { cases, failure_persistence: None, ..Default::default() }
+}
 
 /// A packet from inside at time 0.
 pub fn packet(frame: &mut [u8]) -> Packet<'_> {

@@ -95,8 +95,8 @@ pub(super) fn of_program(graph: &Graph) -> Option<&StateNode> {
     })
 }
 
-/// Whether a key is an address.
-pub(super) fn is_address(key: &str) -> bool {
+/// Whether a key is one of Cora's addresses.
+pub fn is_address(key: &str) -> bool {
     matches!(key, SOURCE | DESTINATION | INSIDE)
 }
 

@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-pub use group::Group;
+pub use group::{Group, is_address};
 pub use places::allowed as allowed_places;
 
 use crate::graph::{Graph, StateNode};
@@ -212,11 +212,6 @@ pub(crate) fn is_group_for(key: &str, state: &StateNode) -> bool {
 /// an address, or a group that `within` names. A packet then finds only entries of its own group.
 pub fn group_of_program(graph: &Graph) -> Option<&StateNode> {
     group::of_program(graph)
-}
-
-/// Whether a key is one of Cora's addresses.
-pub fn is_address(key: &str) -> bool {
-    group::is_address(key)
 }
 
 /// Whether results depend on the order in which packets of different flows reach the host.
