@@ -37,6 +37,7 @@
 //! | --- | --- |
 //! | [`prelude`] | the names of a program: packet, table, verdict, keys, the attributes |
 //! | [`state`], [`flow_handler`], [`app!`] | the three marks of a program |
+//! | [`config`] | what a key or a cell of one's own in a configuration file implements |
 //! | `testing` | states, frames and time for unit tests of handlers |
 //! | `build` | the call of a build script |
 #![no_std]
@@ -44,11 +45,13 @@
 
 #[cfg(feature = "build")]
 pub use cora_build::script::build;
+pub use cora_core::config;
 pub use cora_macros::{Key, Plain, flow_handler, host_only, state};
 
 /// The names that a program uses.
 pub mod prelude {
     pub use crate::{Key, Plain, flow_handler, host_only, state};
+    pub use cora_core::config::FromColumns;
     pub use cora_core::conntrack::TcpState;
     pub use cora_core::hash::sip_hash;
     pub use cora_core::key::{
@@ -68,7 +71,7 @@ pub mod prelude {
         CountMin, HeavyPrefixes, Max, Maxima, Sum, Sums, TopK,
     };
     pub use cora_core::state::table::Direction;
-    pub use cora_core::state::{Configure, Generation, Table, Tracked};
+    pub use cora_core::state::{Acl, Configure, Generation, Map, Prefix, Prefixes, Table, Tracked};
     pub use cora_core::timeouts::Timeouts;
     pub use cora_core::verdict::reasons::{self, *};
     pub use cora_core::verdict::{Drop, Pass, Reason, Redirect, Transmit, Verdict};

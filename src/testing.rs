@@ -25,14 +25,16 @@ extern crate std;
 use core::net::SocketAddr;
 use std::vec::Vec;
 
+use cora_core::config::File as _;
 use cora_core::key::{PacketKey as _, protocol};
 use cora_core::outbox::Outbox;
 use cora_core::packet::{Packet, Port, TcpSegment, checksum};
 use cora_core::record::{Element, End, Fields, FlowRecord, Record};
+use cora_core::state::configured::Configured;
 use cora_core::state::table::KeyOf;
 use cora_core::state::table::prefetch::ALONE;
-use cora_core::state::{Commutative, Home as _, Keyed, NO_FLOW, Table, Visit};
-use cora_host::parts::GivenBack;
+use cora_core::state::{Commutative, Home as _, Keyed, NO_FLOW, Row, Table, Visit};
+use cora_host::parts::{GivenBack, Rows};
 
 /// A table of a test. It goes where a handler asks for `&mut Table<S>`, and its memory ends with
 /// it.
@@ -49,6 +51,38 @@ pub type TestOutbox = GivenBack<Outbox>;
 #[must_use]
 pub fn table<S: Keyed>() -> TestTable<S> {
     GivenBack::table().expect("memory for a table")
+}
+
+/// A configured table of a test. It goes where a handler asks for `&Map<S>`, `&Prefixes<S>` or
+/// `&Acl<S>`, and its memory ends with it.
+pub type TestRows<S> = GivenBack<Configured<S>>;
+
+/// A configured table with the rows of a file with this text, TOML or CSV.
+///
+/// ```
+/// use cora::prelude::*;
+///
+/// #[state(prefixes, capacity = 100)]
+/// #[derive(Debug, PartialEq)]
+/// struct Route {
+///     port: u8,
+/// }
+///
+/// let routes = cora::testing::configured::<Route>("prefix, port\n10.0.0.0/8, 1\n::/0, 2");
+/// assert_eq!(routes.longest(Address::v4([10, 0, 0, 7])), Some(&Route { port: 1 }));
+/// assert_eq!(routes.longest(Address::v4([192, 0, 2, 7])), None);
+/// ```
+///
+/// # Panics
+/// When the file has faults, with all of them; or when the machine has no memory.
+#[must_use]
+pub fn configured<S: Row>(text: &str) -> TestRows<S> {
+    let mut table = GivenBack::configured().expect("memory for a table");
+    let mut file = Rows::new(text);
+    Configured::configure(&mut table, &mut file);
+    let is_sound = file.is_sound();
+    assert!(is_sound, "{}", file.faults(&S::NAME).join("\n"));
+    table
 }
 
 /// Lets time pass: from now on a packet that comes at `now` (ns) asks the table. Entries that were

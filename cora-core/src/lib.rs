@@ -22,6 +22,7 @@
 //! | [`timeouts`] | idle times of connections, by protocol and state |
 //! | [`plain`] | plain data, which may be stored in a state |
 //! | [`record`] | records of ended entries |
+//! | [`config`] | configuration files, as states read them |
 //! | [`state`] | tables, singletons, commutative and read-mostly states |
 //! | [`sentence`] | fatal errors as text, without `core::fmt` |
 //! | [`outbox`] | packets that handlers send besides the one that they handle |
@@ -31,7 +32,11 @@
 //! | [`trace`] | a trace of a packet's run, for measurements |
 #![cfg_attr(not(test), no_std)]
 
+#[cfg(not(target_os = "none"))]
+extern crate alloc;
+
 pub mod app;
+pub mod config;
 pub mod conntrack;
 pub mod hash;
 pub mod key;

@@ -216,14 +216,9 @@ pub enum RunError {
         /// The existing names.
         known: Vec<&'static str>,
     },
-    /// The state refused its configuration.
-    #[error("{}: {reason}", path.display())]
-    Configuration {
-        /// The file.
-        path: PathBuf,
-        /// The state's error.
-        reason: &'static str,
-    },
+    /// States refused their configuration: all faults, each with its file and place.
+    #[error("{}", .0.join("\n"))]
+    Configuration(Vec<String>),
 }
 
 /// A NIC half that runs in this process stopped.

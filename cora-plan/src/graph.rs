@@ -160,11 +160,26 @@ pub struct StateNode {
     /// Declarations of a keyed state only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub keyed: Option<Keyed>,
+    /// Declarations of a configured table only, which is read-mostly.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rows: Option<Rows>,
     /// A copy of this singleton outlives the host half. ([`Keyed`] has its own flag for entries.)
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub durable: bool,
     /// Its fields, in order.
     pub fields: Vec<Field>,
+}
+
+/// The declarations of a configured table.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rows {
+    /// How rows are found: `map`, `prefixes` or `acl`.
+    pub form: String,
+    /// Type of the key of a map.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
+    /// Maximum number of rows.
+    pub capacity: u64,
 }
 
 /// The declarations of a keyed state.
@@ -291,6 +306,14 @@ impl StateNode {
     /// Whether copies of it outlive the side that holds it.
     pub fn is_durable(&self) -> bool {
         self.durable || self.keyed.as_ref().is_some_and(|keyed| keyed.durable)
+    }
+}
+
+impl Rows {
+    /// Its declaration in one line: `map by SourceAddress, 10,000 rows`.
+    pub fn summary(&self) -> String {
+        let key = self.key.as_ref().map_or_else(String::new, |key| format!(" by {key}"));
+        format!("{}{key}, {} rows", self.form, grouped(self.capacity))
     }
 }
 

@@ -38,6 +38,7 @@ pub(crate) fn state(name: &str, kind: Kind, key: Option<&str>, field: &str) -> S
             durable: false,
             recorded: false,
         }),
+        rows: None,
         durable: false,
         fields: vec![Field { name: "value".to_owned(), type_text: field.to_owned() }],
     }

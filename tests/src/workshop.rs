@@ -45,8 +45,9 @@ pub const EXAMPLES: [&str; 16] = [
 pub const FIRST: [&str; 4] = ["firewall", "nat", "heavy-hitter", "balancer"];
 
 /// Programs that are no examples: `tests/programs` and two of `benches/programs`.
-pub const WRITTEN_FOR_TESTS: [&str; 11] = [
+pub const WRITTEN_FOR_TESTS: [&str; 12] = [
     "ledger",
+    "border",
     "fragments",
     "tenants",
     "keeper",

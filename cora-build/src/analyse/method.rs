@@ -93,7 +93,7 @@ impl<'a> Reader<'a> {
                 Some((does, effect)) => self.table_access(lent, (does, effect), call, ways),
                 None => self.own_method(lent, self.surroundings.table_method(&method), call, ways),
             },
-            ParameterAccess::Unique | ParameterAccess::Shared => {
+            ParameterAccess::Unique | ParameterAccess::Shared | ParameterAccess::Rows(_) => {
                 let own = self.owner(lent).and_then(|it| self.surroundings.method(&it, &method));
                 self.own_method(lent, own, call, ways)
             }
@@ -140,7 +140,8 @@ impl<'a> Reader<'a> {
         let Some(routine) = own else {
             let why =
                 format!("the effect of `{}` on the state can't be seen from here", call.method);
-            let looks = self.access(lent) == ParameterAccess::Shared;
+            let looks =
+                matches!(self.access(lent), ParameterAccess::Shared | ParameterAccess::Rows(_));
             for way in &mut ways {
                 if looks {
                     self.reads(way, lent, span);

@@ -8,7 +8,7 @@ use syn::{FnArg, GenericArgument, Pat, PatType, PathArguments, Signature, Type, 
 
 use crate::diag::{Diagnostics, Place, codes};
 use crate::syntax::names::{HEADERS, last_segment, shown};
-use crate::syntax::{Parameter, ParameterAccess, is_attribute};
+use crate::syntax::{Parameter, ParameterAccess, RowForm, is_attribute};
 
 /// Maximum number of states of a handler, limited by the runtime's tuples.
 const MOST_STATES: usize = 8;
@@ -17,7 +17,8 @@ const MOST_STATES: usize = 8;
 pub(crate) const PACKETS: [&str; 2] = ["Packet", HEADERS];
 
 const STATE_HELP: &str = "take `&mut Table<S>` for a keyed state, `&mut S` for a singleton or \
-                          commutative one, `&S` for a read-mostly one";
+                          commutative one, `&S` for a read-mostly one; `&Map<S>`, `&Prefixes<S>` \
+                          or `&Acl<S>` for a configured table";
 
 /// The name of the packet parameter; `None` after a fault.
 pub(super) fn packet(signature: &Signature, diagnostics: &mut Diagnostics) -> Option<Ident> {
@@ -183,6 +184,11 @@ fn state(input: &PatType, diagnostics: &mut Diagnostics) -> Option<Parameter> {
             table_entry(&last.arguments, &reference.elem, diagnostics)?,
             ParameterAccess::Table { mutable },
         )
+    } else if let Some(form) = RowForm::of(&last.ident.to_string())
+        && !last.arguments.is_none()
+    {
+        let access = if mutable { ParameterAccess::Unique } else { ParameterAccess::Rows(form) };
+        (table_entry(&last.arguments, &reference.elem, diagnostics)?, access)
     } else if path.qself.is_some() || !last.arguments.is_none() {
         no_state(&reference.elem, diagnostics);
         return None;

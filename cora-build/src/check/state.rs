@@ -10,7 +10,7 @@ use super::{fields, key};
 use crate::diag::{Code, Diagnostics, Place, codes};
 use crate::syntax::arguments::{Argument, Name};
 use crate::syntax::state::StateShape;
-use crate::syntax::{KeyedArgs, StateDecl, StateKind};
+use crate::syntax::{Capacity, KeyedArgs, RowForm, RowsArgs, StateDecl, StateKind};
 
 /// Maximum number of entries of a table.
 const MOST_ENTRIES: u64 = 1 << 26;
@@ -35,7 +35,7 @@ pub(crate) fn run(shape: StateShape, diagnostics: &mut Diagnostics) -> Option<St
 /// The same, with a stand-in for every faulty argument.
 pub(crate) fn recover(shape: StateShape, diagnostics: &mut Diagnostics) -> Recovered {
     let kind = kind(&shape, diagnostics);
-    let kinds = shape.arguments.iter().filter(|argument| is_kind(argument)).count();
+    let kinds = kinds(&shape).count();
     fields::check_attributes(&shape.item, diagnostics);
     let before = diagnostics.errors();
     fields::check_item(&shape.item, diagnostics);
@@ -49,7 +49,7 @@ pub(crate) fn recover(shape: StateShape, diagnostics: &mut Diagnostics) -> Recov
 
 /// The kind; exactly one is required.
 fn kind(shape: &StateShape, diagnostics: &mut Diagnostics) -> StateKind {
-    let mut kinds = shape.arguments.iter().filter(|argument| is_kind(argument));
+    let mut kinds = kinds(shape);
     let first = kinds.next();
     for second in kinds {
         let (one, two) = (first.map_or("", |first| first.name.text()), second.name.text());
@@ -70,28 +70,37 @@ fn kind(shape: &StateShape, diagnostics: &mut Diagnostics) -> StateKind {
         },
         Some(Name::Commutative) => StateKind::Commutative,
         Some(Name::ReadMostly) => StateKind::ReadMostly,
+        Some(Name::Map) => StateKind::Rows(rows(shape, RowForm::Map, diagnostics)),
+        Some(Name::Prefixes) => StateKind::Rows(rows(shape, RowForm::Prefixes, diagnostics)),
+        Some(Name::Acl) => StateKind::Rows(rows(shape, RowForm::Acl, diagnostics)),
         _ => return StateKind::Keyed(keyed(shape, diagnostics)),
     };
+    let is_rows = matches!(plain, StateKind::Rows(_));
     for argument in &shape.arguments {
-        if matches!(
-            argument.name,
-            Name::Within
-                | Name::Reply
-                | Name::Capacity
-                | Name::Idle
-                | Name::IdleBy
-                | Name::AssuredBy
-                | Name::Recorded
-                | Name::From
-        ) {
+        let is_capacity = argument.name == Name::Capacity && !is_rows;
+        if is_capacity
+            || matches!(
+                argument.name,
+                Name::Within
+                    | Name::Reply
+                    | Name::Idle
+                    | Name::IdleBy
+                    | Name::AssuredBy
+                    | Name::Recorded
+                    | Name::From
+            )
+        {
             let (name, kind) = (argument.name.text(), first.map_or("", |kind| kind.name.text()));
-            diagnostics
-                .error(
-                    codes::ARGUMENT_OF_KEYED,
-                    argument.ident.span(),
-                    format!("`{name}` is about entries, and a `{kind}` state has none"),
-                )
-                .help(format!("take `{name}` away, or give the state a `key`"));
+            let (why, help) = if is_rows {
+                let why = format!(
+                    "`{name}` is about entries that packets make, and the rows of `{kind}` are those of a file"
+                );
+                (why, format!("take `{name}` away"))
+            } else {
+                let why = format!("`{name}` is about entries, and a `{kind}` state has none");
+                (why, format!("take `{name}` away, or give the state a `key`"))
+            };
+            diagnostics.error(codes::ARGUMENT_OF_KEYED, argument.ident.span(), why).help(help);
         }
         if argument.name == Name::Durable {
             not_durable(argument, &plain, diagnostics);
@@ -110,8 +119,8 @@ fn not_durable(argument: &Argument, kind: &StateKind, diagnostics: &mut Diagnost
              counted twice",
             "take `durable` away; to keep counts of flows over a crash, count in a state with a `key`",
         ),
-        StateKind::ReadMostly => (
-            "read_mostly",
+        StateKind::ReadMostly | StateKind::Rows(_) => (
+            if let StateKind::Rows(args) = kind { args.form.argument() } else { "read_mostly" },
             "it is made from its configuration, and every process that is started gets that",
             "take `durable` away: nothing is lost",
         ),
@@ -120,14 +129,24 @@ fn not_durable(argument: &Argument, kind: &StateKind, diagnostics: &mut Diagnost
         .error(
             codes::DURABLE_KIND,
             argument.ident.span(),
-            format!("`durable` is not supported on a `{name}` state: {why}"),
+            format!("`durable` is not supported on `{name}` states: {why}"),
         )
         .help(instead);
 }
 
-/// Whether an argument determines the kind.
-fn is_kind(argument: &Argument) -> bool {
-    matches!(argument.name, Name::Key | Name::Singleton | Name::Commutative | Name::ReadMostly)
+/// The arguments that determine the kind. The `key` of a `map` does not.
+fn kinds(shape: &StateShape) -> impl Iterator<Item = &Argument> {
+    let is_map = shape.arguments.iter().any(|argument| argument.name == Name::Map);
+    shape.arguments.iter().filter(move |argument| match argument.name {
+        Name::Key => !is_map,
+        Name::Singleton
+        | Name::Commutative
+        | Name::ReadMostly
+        | Name::Map
+        | Name::Prefixes
+        | Name::Acl => true,
+        _ => false,
+    })
 }
 
 /// Checks arguments without a value.
@@ -180,9 +199,7 @@ fn keyed(shape: &StateShape, diagnostics: &mut Diagnostics) -> KeyedArgs {
             .help("add `idle = \"5m\"`, or as long as a flow may be silent");
     }
     let within = find(Name::Within).and_then(|given| group_type(given, &key_name, diagnostics));
-    let (capacity, named_capacity) = capacity
-        .and_then(|given| entries(given, diagnostics))
-        .map_or((1, None), |given| (given.number, given.named));
+    let capacity = capacity.and_then(|given| entries(given, diagnostics));
     KeyedArgs {
         key: ty,
         key_name,
@@ -190,8 +207,7 @@ fn keyed(shape: &StateShape, diagnostics: &mut Diagnostics) -> KeyedArgs {
         reply: reply.is_some(),
         durable: find(Name::Durable).is_some(),
         recorded: find(Name::Recorded).is_some(),
-        capacity,
-        named_capacity,
+        capacity: capacity.unwrap_or(Capacity { number: 1, named: None }),
         idle_ns: idle.and_then(|given| lifetime(given, diagnostics)).unwrap_or(1),
         idle_by: find(Name::IdleBy)
             .and_then(|given| function(given, "idle(&self) -> Duration", diagnostics)),
@@ -199,6 +215,38 @@ fn keyed(shape: &StateShape, diagnostics: &mut Diagnostics) -> KeyedArgs {
             .and_then(|given| function(given, "is_assured(&self) -> bool", diagnostics)),
         from: find(Name::From).and_then(|given| before(given, find(Name::Durable), diagnostics)),
     }
+}
+
+/// The arguments of a configured table.
+fn rows(shape: &StateShape, form: RowForm, diagnostics: &mut Diagnostics) -> RowsArgs {
+    let find = |name| shape.arguments.iter().find(|argument| argument.name == name);
+    let key = find(Name::Key);
+    if key.is_none() && form == RowForm::Map && shape.complete {
+        diagnostics
+            .error(
+                codes::MAP_WITHOUT_KEY,
+                find(Name::Map).map_or(shape.place, Argument::place),
+                "a `map` has a row per key, and this one does not say of which key",
+            )
+            .help("add `key = SourceAddress`, `key = FiveTuple` or a key of your own");
+    }
+    let key = match (form, key) {
+        (RowForm::Map, None) => Some(stand_in()),
+        (RowForm::Map, Some(key)) => Some(key_type(key, diagnostics).unwrap_or_else(stand_in)),
+        _ => None,
+    };
+    let capacity = find(Name::Capacity);
+    if capacity.is_none() && shape.complete {
+        diagnostics
+            .error(
+                codes::CAPACITY_MISSING,
+                shape.place,
+                "a configured table says how many rows its file may have",
+            )
+            .help("add `capacity = 10_000`, or as many as there may be");
+    }
+    let capacity = capacity.and_then(|given| entries(given, diagnostics));
+    RowsArgs { form, key, capacity: capacity.unwrap_or(Capacity { number: 1, named: None }) }
 }
 
 /// The state has no kind: either `reply` requires a key, or no argument determines the kind.
@@ -222,7 +270,8 @@ fn check_no_key(shape: &StateShape, reply: Option<&Argument>, diagnostics: &mut 
         )
         .help(
             "say one of `key = …` (an entry per key), `singleton` (one value), `commutative` \
-             (counters and sketches, a replica per side), `read_mostly` (rules, routes)",
+             (counters and sketches, a replica per side), `read_mostly` (settings), `map`, `prefixes`, \
+             `acl` (rows of a file)",
         );
 }
 
@@ -277,16 +326,8 @@ fn wrong_value(argument: &Argument, wants: &str, help: String, diagnostics: &mut
         .help(help);
 }
 
-/// A capacity.
-struct Entries {
-    /// The number; 1 if it is not known yet.
-    number: u32,
-    /// The expression, if it names constants.
-    named: Option<syn::Expr>,
-}
-
 /// `capacity`, if it is in range.
-fn entries(argument: &Argument, diagnostics: &mut Diagnostics) -> Option<Entries> {
+fn entries(argument: &Argument, diagnostics: &mut Diagnostics) -> Option<Capacity> {
     let written = argument.value.clone().unwrap_or_default();
     let expression = syn::parse2::<syn::Expr>(written.clone()).ok();
     let literal = syn::parse2::<syn::Lit>(written).ok();
@@ -298,10 +339,10 @@ fn entries(argument: &Argument, diagnostics: &mut Diagnostics) -> Option<Entries
     let expression = expression?;
     let found = number::evaluate(&expression, &mut |_| Err(NumberError::Named));
     if found == Err(NumberError::Named) {
-        return Some(Entries { number: 1, named: Some(expression) });
+        return Some(Capacity { number: 1, named: Some(expression) });
     }
     let number = in_range(found, argument.place(), diagnostics)?;
-    Some(Entries { number, named: None })
+    Some(Capacity { number, named: None })
 }
 
 /// A capacity, if it is a number in range.

@@ -217,4 +217,10 @@ catalogue! {
         cure: "Leave out what the rest implies, or keep a hash of the longest field: `sip_hash` makes one.",
         example: "#[derive(Clone, Copy, PartialEq, Eq, Debug, Plain, Key)]\nstruct Name { text: [u8; 64] }",
     }
+    ROW_TOO_LARGE = 140 {
+        title: "a row of a configured table that is too long",
+        cause: "A version crosses to the other side in pieces of whole rows, and a piece has 2,048 bytes.",
+        cure: "Make the row's arrays shorter, or keep a number there that leads to a row of another `map`.",
+        example: "#[state(map, key = SourceAddress, capacity = 1_000)]\nstruct Page { text: [u8; 4096] }",
+    }
 }

@@ -42,13 +42,13 @@ catalogue! {
     STATE_NO_KIND = 36 {
         title: "a state without a kind",
         cause: "The kind decides who may hold the state: the owner of a flow, one side, or both.",
-        cure: "Say one of `key = …`, `singleton`, `commutative`, `read_mostly`.",
+        cure: "Say one of `key = …`, `singleton`, `commutative`, `read_mostly`, `map`, `prefixes`, `acl`.",
         example: "#[state(capacity = 1_000, idle = \"5m\")]\nstruct Session { packets: u64 }",
     }
     STATE_TWO_KINDS = 37 {
         title: "a state of two kinds",
         cause: "The kind decides who may hold the state, so there is one.",
-        cure: "Keep one of `key = …`, `singleton`, `commutative`, `read_mostly`; split the state when both are meant.",
+        cure: "Keep one of `key = …`, `singleton`, `commutative`, `read_mostly`, `map`, `prefixes`, `acl`; split the state when both are meant.",
         example: "#[state(singleton, commutative)]\nstruct Counts { packets: Sum }",
     }
     ARGUMENT_TWICE = 38 {
@@ -59,7 +59,7 @@ catalogue! {
     }
     ARGUMENT_UNKNOWN = 39 {
         title: "`#[state]` takes no argument of this name",
-        cause: "It takes `key`, `reply`, `capacity`, `idle`, `idle_by`, `assured_by`, `durable`, `recorded`, `from`, `singleton`, `commutative` and `read_mostly`.",
+        cause: "It takes `key`, `reply`, `capacity`, `idle`, `idle_by`, `assured_by`, `durable`, `recorded`, `from`, `singleton`, `commutative`, `read_mostly`, `map`, `prefixes` and `acl`.",
         cure: "Use the one that is meant.",
         example: "#[state(key = FiveTuple, capcity = 10, idle = \"5m\")]\nstruct Session { packets: u64 }",
     }
@@ -272,6 +272,12 @@ catalogue! {
         cause: "A handler has one outbox, and puts the packets into it that it sends besides its own.",
         cure: "Take it once, as `out: &mut Outbox`.",
         example: "#[flow_handler]\nfn f(packet: &mut Packet, out: &Outbox) -> Verdict { Transmit }",
+    }
+    MAP_WITHOUT_KEY = 75 {
+        title: "a map that does not say what its rows are found by",
+        cause: "A `map` has a row per key. `prefixes` are found by an address, and an `acl` by a flow, so they have none.",
+        cure: "Add `key = SourceAddress`, `key = FiveTuple` or a key of your own; or say `prefixes` or `acl`.",
+        example: "#[state(map, capacity = 1_000)]\nstruct Subscriber { rate: u32 }",
     }
     PLAIN_ITEM = 80 {
         title: "`#[derive(Plain)]` on a union, or on an enum with fields in its variants",

@@ -141,7 +141,9 @@ fn handler(decl: &HandlerDecl, hidden: &Ident) -> TokenStream {
             ParameterAccess::Table { mutable: true } | ParameterAccess::Unique => {
                 quote!(&'a mut #referent)
             }
-            ParameterAccess::Table { mutable: false } | ParameterAccess::Shared => {
+            ParameterAccess::Table { mutable: false }
+            | ParameterAccess::Shared
+            | ParameterAccess::Rows(_) => {
                 quote!(&'a #referent)
             }
         }

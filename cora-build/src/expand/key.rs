@@ -8,6 +8,7 @@ use super::core;
 use crate::check::fields;
 use crate::diag::{Diagnostics, Place, codes};
 use crate::syntax::is_attribute;
+use crate::syntax::names::last_segment;
 
 /// The reply key.
 enum Reply {
@@ -39,6 +40,7 @@ pub(super) fn derive(input: &DeriveInput, diagnostics: &mut Diagnostics) -> Toke
     }
     let (core, ident) = (core(), &input.ident);
     let some = quote!(::core::option::Option::Some);
+    let from_columns = from_columns(input);
     let reply = match reply {
         Reply::Same => quote!(#some(*self)),
         Reply::By(path) => quote!(#some(#path(self))),
@@ -67,7 +69,45 @@ pub(super) fn derive(input: &DeriveInput, diagnostics: &mut Diagnostics) -> Toke
         }
 
         const _: () = #core::key::fits::<#ident>();
+
+        #from_columns
     }
+}
+
+/// Types that a file can say, by their last path segment.
+const READABLE: [&str; 14] = [
+    "u8", "u16", "u32", "u64", "u128", "i8", "i16", "i32", "i64", "i128", "bool", "Address",
+    "Ipv4Addr", "Prefix",
+];
+
+/// What reads the key of a configured map from a file: each field from the column of its name. A key
+/// with fields of other types is not read; its program may do so.
+fn from_columns(input: &DeriveInput) -> Option<TokenStream> {
+    let Data::Struct(item) = &input.data else { return None };
+    let is_readable = |field: &syn::Field| {
+        last_segment(&field.ty).is_some_and(|name| READABLE.contains(&name.as_str()))
+    };
+    if item.fields.is_empty() || !item.fields.iter().all(is_readable) {
+        return None;
+    }
+    let (core, ident) = (core(), &input.ident);
+    let members: Vec<syn::Member> = item.fields.members().collect();
+    let columns: Vec<String> = members.iter().map(super::column).collect();
+    let numbers: Vec<_> = (0..members.len()).map(|at| quote::format_ident!("value_{at}")).collect();
+    Some(quote! {
+        #[automatically_derived]
+        impl #core::config::FromColumns for #ident {
+            const COLUMNS: &'static [&'static str] = &[#(#columns),*];
+
+            #[cfg(not(target_os = "none"))]
+            fn from_columns(
+                file: &mut dyn #core::config::File,
+            ) -> ::core::option::Option<Self> {
+                #(let #numbers = #core::config::read(file, #columns);)*
+                ::core::option::Option::Some(Self { #(#members: #numbers?,)* })
+            }
+        }
+    })
 }
 
 /// The arguments of `#[key(…)]`.

@@ -10,16 +10,13 @@ use crate::syntax::{KeyedArgs, StateDecl};
 pub(super) fn run(decl: &StateDecl, args: &KeyedArgs) -> TokenStream {
     let core = core();
     let (ident, name) = (&decl.ident, &decl.name);
-    let KeyedArgs { key, within, reply, capacity, named_capacity, idle_ns, .. } = args;
+    let KeyedArgs { key, within, reply, capacity, idle_ns, .. } = args;
     let item = plain::item(&decl.item);
     let scope = within.as_ref().map_or_else(
         || quote_spanned!(key.span() => #core::state::table::scope::Everywhere),
         |(group, _)| quote!(#core::state::table::scope::Each<#group>),
     );
-    let capacity = named_capacity.as_ref().map_or_else(
-        || quote!(#capacity),
-        |named| quote!(#core::state::table::capacity((#named) as u64)),
-    );
+    let capacity = super::capacity(capacity);
     let plain = plain::implementation_with(ident, &decl.item.fields, &of_entries(args));
     quote! {
         #item

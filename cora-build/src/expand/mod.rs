@@ -12,14 +12,16 @@ mod keyed;
 mod plain;
 mod plain_enum;
 mod read_mostly;
+mod rows;
 mod singleton;
 mod stored;
 
 use proc_macro2::TokenStream;
 use quote::quote;
+use syn::ext::IdentExt as _;
 
 use crate::diag::Diagnostics;
-use crate::syntax::{self, Reader, StateDecl, StateKind, depth};
+use crate::syntax::{self, Capacity, Reader, StateDecl, StateKind, depth};
 use crate::{check, item};
 
 /// Expands `#[state(args)]`.
@@ -42,6 +44,7 @@ fn kind(decl: &StateDecl) -> TokenStream {
         StateKind::Singleton { durable } => singleton::run(decl, *durable),
         StateKind::Commutative => commutative::run(decl),
         StateKind::ReadMostly => read_mostly::run(decl),
+        StateKind::Rows(args) => rows::run(decl, args),
     }
 }
 
@@ -86,6 +89,23 @@ fn derived(
     };
     let errors = diagnostics.to_compile_errors();
     quote!(#added #errors)
+}
+
+/// The column of a field in a configuration file.
+fn column(member: &syn::Member) -> String {
+    match member {
+        syn::Member::Named(ident) => ident.unraw().to_string(),
+        syn::Member::Unnamed(index) => index.index.to_string(),
+    }
+}
+
+/// A capacity, as the compiler evaluates it.
+fn capacity(capacity: &Capacity) -> TokenStream {
+    let (core, number) = (core(), capacity.number);
+    capacity.named.as_ref().map_or_else(
+        || quote!(#number),
+        |named| quote!(#core::state::table::capacity((#named) as u64)),
+    )
 }
 
 /// The path of `cora-core` in a program.

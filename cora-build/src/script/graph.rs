@@ -2,7 +2,7 @@
 
 use cora_plan::Graph;
 use cora_plan::graph::{
-    Access, Edge, Field, HandlerNode, Keyed, Opaque, Parameter, Path, SCHEMA, SourcePlace,
+    Access, Edge, Field, HandlerNode, Keyed, Opaque, Parameter, Path, Rows, SCHEMA, SourcePlace,
     StateNode,
 };
 use cora_plan::vocabulary::Kind;
@@ -134,7 +134,15 @@ fn state_node(program: &Program, state: &State, source: &Source) -> StateNode {
         StateKind::Keyed(args) => (Kind::Keyed, Some(keyed(program, state, args)), false),
         StateKind::Singleton { durable } => (Kind::Singleton, None, *durable),
         StateKind::Commutative => (Kind::Commutative, None, false),
-        StateKind::ReadMostly => (Kind::ReadMostly, None, false),
+        StateKind::ReadMostly | StateKind::Rows(_) => (Kind::ReadMostly, None, false),
+    };
+    let rows = match &decl.kind {
+        StateKind::Rows(args) => Some(Rows {
+            form: args.form.argument().to_owned(),
+            key: args.key.as_ref().map(|(_, name)| name.clone()),
+            capacity: args.capacity.number.into(),
+        }),
+        _ => None,
     };
     let fields = decl
         .item
@@ -152,6 +160,7 @@ fn state_node(program: &Program, state: &State, source: &Source) -> StateNode {
         at: place(source, state.file, decl.ident.span()),
         kind,
         keyed,
+        rows,
         durable,
         fields,
     }
@@ -164,7 +173,7 @@ fn keyed(program: &Program, state: &State, args: &KeyedArgs) -> Keyed {
         key: args.key_name.clone(),
         within: args.within.as_ref().map(|(_, name)| name.clone()),
         reply: args.reply,
-        capacity: args.capacity.into(),
+        capacity: args.capacity.number.into(),
         idle_ns: args.idle_ns,
         translates: args.reply && (by_user || *helpers),
         durable: args.durable,

@@ -58,10 +58,16 @@ pub(crate) enum Name {
     Commutative,
     /// `read_mostly`
     ReadMostly,
+    /// `map`
+    Map,
+    /// `prefixes`
+    Prefixes,
+    /// `acl`
+    Acl,
 }
 
 /// Every argument with its spelling and its common aliases.
-const NAMES: [(Name, &str, &[&str]); 13] = [
+const NAMES: [(Name, &str, &[&str]); 16] = [
     (Name::Key, "key", &["keyed", "by", "flow"]),
     (Name::Within, "within", &["group", "group_by", "grouped_by", "scope", "namespace", "under"]),
     (Name::Reply, "reply", &["reverse", "bidirectional", "both"]),
@@ -78,7 +84,10 @@ const NAMES: [(Name, &str, &[&str]); 13] = [
     (Name::From, "from", &["before", "was", "old", "convert", "converts"]),
     (Name::Singleton, "singleton", &["single", "global", "one"]),
     (Name::Commutative, "commutative", &["replicated", "mergeable", "sum", "counter", "sketch"]),
-    (Name::ReadMostly, "read_mostly", &["read_only", "readonly", "config", "rules"]),
+    (Name::ReadMostly, "read_mostly", &["read_only", "readonly", "config"]),
+    (Name::Map, "map", &["table", "lookup", "exact", "dictionary", "hash_map"]),
+    (Name::Prefixes, "prefixes", &["prefix", "lpm", "routes", "longest", "trie", "fib"]),
+    (Name::Acl, "acl", &["rules", "ordered", "filter", "first_match"]),
 ];
 
 impl Name {
@@ -220,7 +229,7 @@ fn known(
         Some(meant) => found.label("not an argument").help(format!("did you mean `{meant}`?")),
         None => found.help(
             "it takes `key`, `within`, `reply`, `capacity`, `idle`, `idle_by`, `assured_by`, `durable`, `recorded`, `from`, `singleton`, \
-             `commutative` and `read_mostly`",
+             `commutative`, `read_mostly`, `map`, `prefixes` and `acl`",
         ),
     };
     None

@@ -50,6 +50,65 @@ pub enum StateKind {
     Commutative,
     /// `#[state(read_mostly)]`: replaced in whole versions by the control plane.
     ReadMostly,
+    /// `#[state(map | prefixes | acl, …)]`: rows of a file, replaced like that.
+    Rows(RowsArgs),
+}
+
+/// The arguments of a configured table.
+#[derive(Clone, Debug)]
+pub struct RowsArgs {
+    /// How its rows are found.
+    pub form: RowForm,
+    /// The type of a map's key as written, and its last path segment.
+    pub key: Option<(syn::Type, String)>,
+    /// Maximum number of rows.
+    pub capacity: Capacity,
+}
+
+/// How the rows of a configured table are found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RowForm {
+    /// By key.
+    Map,
+    /// By longest prefix.
+    Prefixes,
+    /// The first that fits.
+    Acl,
+}
+
+impl RowForm {
+    /// The type that a handler takes: `Map<S>`.
+    pub const fn table(self) -> &'static str {
+        match self {
+            Self::Map => "Map",
+            Self::Prefixes => "Prefixes",
+            Self::Acl => "Acl",
+        }
+    }
+
+    /// The argument of `#[state]`.
+    pub const fn argument(self) -> &'static str {
+        match self {
+            Self::Map => "map",
+            Self::Prefixes => "prefixes",
+            Self::Acl => "acl",
+        }
+    }
+
+    /// The form of this table type.
+    pub(crate) fn of(table: &str) -> Option<Self> {
+        [Self::Map, Self::Prefixes, Self::Acl].into_iter().find(|form| form.table() == table)
+    }
+}
+
+/// A maximum number of entries or rows.
+#[derive(Clone, Debug)]
+pub struct Capacity {
+    /// The number.
+    pub number: u32,
+    /// The same as written, if it names constants. Then only a build script knows the number, and
+    /// until it has evaluated this, `number` is 1.
+    pub named: Option<syn::Expr>,
 }
 
 /// The arguments of `#[state(key = …)]`.
@@ -68,10 +127,7 @@ pub struct KeyedArgs {
     /// Whether its entries become records when they expire or are removed.
     pub recorded: bool,
     /// Maximum number of entries.
-    pub capacity: u32,
-    /// The same as written, if it names constants. Then only a build script knows the number, and
-    /// until it has evaluated this, `capacity` is 1.
-    pub named_capacity: Option<syn::Expr>,
+    pub capacity: Capacity,
     /// Idle time-out of an entry, in nanoseconds; a maximum if the entry has its own.
     pub idle_ns: u64,
     /// The function for an entry's own idle time-out: `fn(&State) -> Duration`.
@@ -137,4 +193,6 @@ pub enum ParameterAccess {
     Unique,
     /// `&S`.
     Shared,
+    /// `&Map<S>`, `&Prefixes<S>`, `&Acl<S>`.
+    Rows(RowForm),
 }

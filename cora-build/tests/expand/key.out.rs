@@ -88,6 +88,17 @@ impl ::cora::__private::core::key::Key for Tenant {
     }
 }
 const _: () = ::cora::__private::core::key::fits::<Tenant>();
+#[automatically_derived]
+impl ::cora::__private::core::config::FromColumns for Tenant {
+    const COLUMNS: &'static [&'static str] = &["number"];
+    #[cfg(not(target_os = "none"))]
+    fn from_columns(
+        file: &mut dyn ::cora::__private::core::config::File,
+    ) -> ::core::option::Option<Self> {
+        let value_0 = ::cora::__private::core::config::read(file, "number");
+        ::core::option::Option::Some(Self { number: value_0? })
+    }
+}
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Plain, Key)]
 #[key(reply = Self::reversed)]
 struct Pair {
@@ -209,6 +220,21 @@ impl ::cora::__private::core::key::Key for Pair {
     }
 }
 const _: () = ::cora::__private::core::key::fits::<Pair>();
+#[automatically_derived]
+impl ::cora::__private::core::config::FromColumns for Pair {
+    const COLUMNS: &'static [&'static str] = &["from", "to"];
+    #[cfg(not(target_os = "none"))]
+    fn from_columns(
+        file: &mut dyn ::cora::__private::core::config::File,
+    ) -> ::core::option::Option<Self> {
+        let value_0 = ::cora::__private::core::config::read(file, "from");
+        let value_1 = ::cora::__private::core::config::read(file, "to");
+        ::core::option::Option::Some(Self {
+            from: value_0?,
+            to: value_1?,
+        })
+    }
+}
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Plain, Key)]
 struct Tunnel(Address, u32);
 #[automatically_derived]
@@ -326,3 +352,15 @@ impl ::cora::__private::core::key::Key for Tunnel {
     }
 }
 const _: () = ::cora::__private::core::key::fits::<Tunnel>();
+#[automatically_derived]
+impl ::cora::__private::core::config::FromColumns for Tunnel {
+    const COLUMNS: &'static [&'static str] = &["0", "1"];
+    #[cfg(not(target_os = "none"))]
+    fn from_columns(
+        file: &mut dyn ::cora::__private::core::config::File,
+    ) -> ::core::option::Option<Self> {
+        let value_0 = ::cora::__private::core::config::read(file, "0");
+        let value_1 = ::cora::__private::core::config::read(file, "1");
+        ::core::option::Option::Some(Self { 0: value_0?, 1: value_1? })
+    }
+}

@@ -52,10 +52,6 @@ macro_rules! by_hand {
                     $($($other: $value,)*)?
                 })
             }
-
-            fn configure(&mut self, _: &str, _: &str) -> Result<(), $crate::app::ConfigureError> {
-                Err($crate::app::ConfigureError::NoSuchState)
-            }
         }
 
         impl<$($generics)*> $crate::app::Prefetch for $program {

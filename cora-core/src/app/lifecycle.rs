@@ -1,8 +1,8 @@
 //! How states begin, get their versions, and how their entries end.
 
-#[cfg(not(target_os = "none"))]
-use super::ConfigureError;
 use super::States;
+#[cfg(not(target_os = "none"))]
+use crate::config;
 use crate::record::{Fields, When};
 use crate::state::table::Ending;
 use crate::state::{Malformed, Memory, OutOfMemory};
@@ -23,9 +23,13 @@ pub trait Lifecycle: States {
     /// Makes all states, empty, in `memory`.
     fn new(memory: &mut Memory) -> Result<Self, OutOfMemory>;
 
-    /// Makes version 1 of the read-mostly state `name` from text, at the host.
+    /// Makes version 1 of the read-mostly state `name` from a file, at the host; the file gets the
+    /// faults. Returns whether there is such a state.
     #[cfg(not(target_os = "none"))]
-    fn configure(&mut self, name: &str, text: &str) -> Result<(), ConfigureError>;
+    fn configure(&mut self, name: &str, file: &mut dyn config::File) -> bool {
+        let _ = (name, file);
+        false
+    }
 
     /// Reports the entries of recorded states that ended since the last call, each with the number
     /// of its state.

@@ -56,12 +56,3 @@ pub trait App: Prefetch + Transaction + Transfer + Lifecycle {
     /// What handlers send besides goes to `out`.
     fn chain<R: Reach>(&mut self, packet: &mut Packet<'_>, out: &mut Outbox) -> Verdict;
 }
-
-/// Why a read-mostly state could not be configured.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ConfigureError {
-    /// The program has no read-mostly state of that name.
-    NoSuchState,
-    /// The state's `Configure` refused the text.
-    Refused(&'static str),
-}

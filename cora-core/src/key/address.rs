@@ -149,6 +149,14 @@ impl fmt::Display for Address {
     }
 }
 
+impl core::str::FromStr for Address {
+    type Err = core::net::AddrParseError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        text.parse::<IpAddr>().map(Self::from)
+    }
+}
+
 impl fmt::Debug for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)

@@ -3,6 +3,9 @@
 use core::fmt;
 
 use super::{Address, HeaderKey, Key, protocol};
+#[cfg(not(target_os = "none"))]
+use crate::config;
+use crate::config::FromColumns;
 use crate::hash::FlowHasher;
 use crate::packet::{Carried, Headers};
 use crate::plain::{Describe, Plain};
@@ -117,6 +120,27 @@ impl fmt::Display for FiveTuple {
 impl fmt::Debug for FiveTuple {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
+    }
+}
+
+impl FromColumns for FiveTuple {
+    const COLUMNS: &'static [&'static str] =
+        &["source", "destination", "source_port", "destination_port", "protocol"];
+
+    #[cfg(not(target_os = "none"))]
+    fn from_columns(file: &mut dyn config::File) -> Option<Self> {
+        let source = config::read(file, "source");
+        let destination = config::read(file, "destination");
+        let source_port = config::read(file, "source_port");
+        let destination_port = config::read(file, "destination_port");
+        let protocol = config::read(file, "protocol");
+        Some(Self {
+            source: source?,
+            destination: destination?,
+            source_port: source_port?,
+            destination_port: destination_port?,
+            protocol: protocol?,
+        })
     }
 }
 

@@ -14,6 +14,9 @@ pub use entry_key::{EntryKey, PackedWithin, Within};
 pub use five_tuple::{FiveTuple, PackedFiveTuple};
 pub use mac_pair::MacPair;
 
+#[cfg(not(target_os = "none"))]
+use crate::config;
+use crate::config::FromColumns;
 use crate::hash::FlowHasher;
 use crate::packet::{Headers, Packet};
 use crate::plain::{Describe, Plain};
@@ -246,6 +249,15 @@ macro_rules! address_key {
             #[inline]
             fn hash(&self, hasher: &FlowHasher, _: bool) -> u64 {
                 hasher.hash_pair(self.0.halves())
+            }
+        }
+
+        impl FromColumns for $name {
+            const COLUMNS: &'static [&'static str] = &["address"];
+
+            #[cfg(not(target_os = "none"))]
+            fn from_columns(file: &mut dyn config::File) -> Option<Self> {
+                config::read(file, "address").map(Self)
             }
         }
 

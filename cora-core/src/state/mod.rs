@@ -5,6 +5,7 @@
 //! read-mostly. `#[state]` implements the traits of this module; a program names none of them.
 
 pub mod commutative;
+pub mod configured;
 mod generation;
 pub mod kept;
 pub(crate) mod memory;
@@ -13,6 +14,7 @@ pub mod table;
 mod tracked;
 
 pub use commutative::{Commutative, Replica, Replicated};
+pub use configured::{Acl, Map, Prefix, Prefixes, Row};
 pub use generation::Generation;
 pub use kept::{Changed, Kept, Touched};
 #[cfg(test)]

@@ -18,6 +18,8 @@ use super::{
     DescribeItem, Described, EntryLayout, Generation, Home, Kind, Malformed, Memory, OutOfMemory,
     ReadMostly, Singleton, Visit,
 };
+#[cfg(not(target_os = "none"))]
+use crate::config;
 use crate::plain::Plain;
 
 /// Bytes of value in one exported piece, which begins with its offset (4 bytes).
@@ -257,11 +259,14 @@ home_of_one_value! {
 
 #[cfg(not(target_os = "none"))]
 impl<S: ReadMostly> Versioned<S> {
-    /// Puts a whole new version, parsed from `text`, in force. It has the first version's number
-    /// until it gets another one.
-    pub fn configure(&mut self, text: &str) -> Result<(), &'static str> {
-        *self.whole.value = first(S::configure(text)?);
-        Ok(())
+    /// Puts a whole new version, parsed from the file's text, in force. It has the first version's
+    /// number until it gets another one. After a fault, which is reported to the file, the version
+    /// before stays.
+    pub fn configure(&mut self, file: &mut dyn config::File) {
+        match S::configure(file.text()) {
+            Ok(value) => *self.whole.value = first(value),
+            Err(why) => file.refuse(&why),
+        }
     }
 }
 
@@ -276,6 +281,7 @@ fn first<S: ReadMostly>(mut value: S) -> S {
 mod tests {
     use super::super::memory::leak;
     use super::*;
+    use crate::config::tests::Cells;
     use crate::plain::Describe;
 
     #[derive(Clone, Copy, PartialEq, Debug)]
@@ -359,9 +365,14 @@ mod tests {
         let create = || Versioned::<Rules>::create(&mut leak(Versioned::<Rules>::BYTES)).unwrap();
         let (mut host, mut nic) = (create(), create());
         assert_eq!(host.value().generation, Generation::FIRST);
-        host.configure("80").unwrap();
+        let mut configure = |text| {
+            let mut file = Cells::new(text);
+            host.configure(&mut file);
+            file.faults
+        };
+        assert_eq!(configure("80"), Vec::<String>::new());
+        assert_eq!(configure("eighty"), ["no port"]);
         assert_eq!(host.value().generation, Generation::FIRST);
-        assert_eq!(host.configure("eighty"), Err("no port"));
         assert_eq!(host.value().closed, 80, "the version before stays");
         host.begin_generation(Generation::new(7));
         host.export(0, &mut |piece| nic.merge(piece).unwrap());

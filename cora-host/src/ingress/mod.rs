@@ -11,6 +11,7 @@
 //! | `inside` | the addresses of the inside |
 //! | `ports` | a live wire between two ports |
 //! | `port_names` | the names of those ports |
+//! | [`rows`] | files of configured states: TOML and CSV |
 //! | `tally` | packets that left, by the side that handled them |
 //! | `versions` | versions of read-mostly states, which change between two frames |
 
@@ -23,5 +24,6 @@ pub(crate) mod inside;
 pub mod pcap;
 pub(crate) mod port_names;
 pub(crate) mod ports;
+pub mod rows;
 pub(crate) mod tally;
 pub(crate) mod versions;

@@ -8,13 +8,15 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::path::{Path, PathBuf};
 
-use cora_core::app::{App, ConfigureError};
+use cora_core::app::App;
+use cora_core::config::File as _;
 use cora_core::state::{Generation, Kind};
 use cora_runtime::channel::ProtocolError;
 use cora_runtime::link::message::{Control, Message};
 use serde::{Deserialize, Serialize};
 
 use crate::RunError;
+use crate::ingress::rows::Rows;
 
 /// One version: the text of each configured state. The others are their `Default`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -69,22 +71,23 @@ impl Version {
         for number in read_mostly(app) {
             app.described(number).begin_generation(Generation::new(self.first));
         }
+        let mut faults = Vec::new();
         for (state, Text { path, contents, since }) in &self.texts {
-            app.configure(state, contents).map_err(|error| match error {
-                ConfigureError::NoSuchState => {
-                    let numbers = read_mostly(app).into_iter();
-                    let known = numbers.map(|number| A::PLACES[number].0).collect();
-                    RunError::NoSuchState { name: state.clone(), known }
-                }
-                ConfigureError::Refused(reason) => {
-                    RunError::Configuration { path: path.clone(), reason }
-                }
-            })?;
+            let mut file = Rows::new(contents);
+            if !app.configure(state, &mut file) {
+                let numbers = read_mostly(app).into_iter();
+                let known = numbers.map(|number| A::PLACES[number].0).collect();
+                return Err(RunError::NoSuchState { name: state.clone(), known });
+            }
+            if !file.is_sound() {
+                faults.extend(file.faults(&path.display()));
+                continue;
+            }
             if let Some(number) = A::PLACES.iter().position(|(name, _)| name == state) {
                 app.described(number).begin_generation(Generation::new(*since));
             }
         }
-        Ok(())
+        if faults.is_empty() { Ok(()) } else { Err(RunError::Configuration(faults)) }
     }
 }
 

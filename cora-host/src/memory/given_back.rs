@@ -7,7 +7,8 @@ use std::mem::ManuallyDrop;
 use std::ops::{Deref, DerefMut};
 
 use cora_core::outbox::Outbox;
-use cora_core::state::{Keyed, Memory, OutOfMemory, Stored as _, Table};
+use cora_core::state::configured::Configured;
+use cora_core::state::{Keyed, Memory, OutOfMemory, Row, Stored as _, Table};
 
 use crate::RunError;
 use crate::memory::map::state_memory;
@@ -29,6 +30,17 @@ impl<S: Keyed> GivenBack<Table<S>> {
     pub fn table() -> Result<Self, RunError> {
         // A table gives out references only for as long as it is borrowed.
         Self::make(Table::<S>::BYTES, Table::create)
+    }
+}
+
+impl<S: Row> GivenBack<Configured<S>> {
+    /// A configured table without rows.
+    ///
+    /// # Errors
+    /// If the kernel has no memory.
+    pub fn configured() -> Result<Self, RunError> {
+        // So does a configured table.
+        Self::make(Configured::<S>::BYTES, Configured::create)
     }
 }
 

@@ -11,7 +11,7 @@ pub mod svg;
 
 use std::collections::BTreeMap;
 
-use crate::graph::{Graph, HandlerNode, StateNode};
+use crate::graph::{Graph, HandlerNode, Rows, StateNode};
 use crate::model::Allocation;
 use crate::plan::Plan;
 use crate::vocabulary::{Place, Sides};
@@ -84,6 +84,7 @@ fn state_lines(state: &StateNode, place: Option<Place>) -> Vec<String> {
         lines.clear();
         lines.extend(summary.splitn(2, ", ").map(str::to_owned));
     }
+    lines.extend(state.rows.as_ref().map(Rows::summary));
     lines.extend(place.map(|place| format!("place: {place}")));
     lines
 }

@@ -52,6 +52,7 @@ fn state(name: &str, kind: Kind, key: Option<(&str, bool)>) -> StateNode {
         at: at(1),
         kind,
         keyed,
+        rows: None,
         durable: false,
         fields,
     }

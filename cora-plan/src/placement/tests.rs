@@ -25,6 +25,7 @@ fn plain(name: &str, kind: Kind) -> StateNode {
         at,
         kind,
         keyed: None,
+        rows: None,
         durable: false,
         fields: Vec::new(),
     }

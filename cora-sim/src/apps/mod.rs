@@ -263,15 +263,6 @@ macro_rules! program {
                 })
             }
 
-            fn configure(
-                &mut self,
-                _: &str,
-                _: &str,
-            ) -> Result<(), cora_core::app::ConfigureError> {
-                let configured = false $(|| $crate::apps::program!(@configured $place $state))*;
-                configured.then_some(()).ok_or(cora_core::app::ConfigureError::NoSuchState)
-            }
-
             fn ended(&mut self, tell: &mut dyn FnMut(u16, cora_core::state::table::Ending<'_>)) {
                 let _ = &tell;
                 $($(self.$ends.tell_ended(&mut |ending| tell($recorded, ending));)*)?

@@ -109,24 +109,20 @@ fn configure(out: &mut Lines, graph: &Graph) -> fmt::Result {
         .filter(|(_, state)| state.kind == Kind::ReadMostly)
         .map(|(number, state)| (number, state.name.as_str()))
         .collect();
+    if written.is_empty() {
+        return Ok(());
+    }
     out.line(AT_THE_HOST)?;
-    let (name, text) = if written.is_empty() { ("_name", "_text") } else { ("name", "text") };
     out.block(
-        format_args!(
-            "fn configure(&mut self, {name}: &str, {text}: &str) -> Result<(), ConfigureError>"
-        ),
+        "fn configure(&mut self, name: &str, file: &mut dyn ::cora::__private::core::config::File) -> bool",
         |out| {
-            if written.is_empty() {
-                return out.line("Err(ConfigureError::NoSuchState)");
-            }
             out.block("match name", |out| {
                 for (number, name) in &written {
-                    out.line(format_args!(
-                        "{name:?} => self.s{number}.configure(text).map_err(ConfigureError::Refused),"
-                    ))?;
+                    out.line(format_args!("{name:?} => self.s{number}.configure(file),"))?;
                 }
-                out.line("_ => Err(ConfigureError::NoSuchState),")
-            })
+                out.line("_ => return false,")
+            })?;
+            out.line("true")
         },
     )
 }

@@ -104,7 +104,7 @@ const AT_THE_HOST: &str = "#[cfg(not(target_os = \"none\"))]";
 const KEY_OF: &str = "::cora::__private::core::state::table::KeyOf";
 
 const USES: [&str; 7] = [
-    "app::{App, ConfigureError, Handler, Lifecycle, Nth, PlanFacts, Prefetch}",
+    "app::{App, Handler, Lifecycle, Nth, PlanFacts, Prefetch}",
     "app::{Sides, States, Transaction, Transfer}",
     "outbox::Outbox",
     "packet::Packet",
@@ -176,13 +176,15 @@ fn types(out: &mut Lines, graph: &Graph) -> fmt::Result {
 
 /// Checks that the compiler evaluates the constants of capacities as the build script did.
 fn capacities(out: &mut Lines, graph: &Graph) -> fmt::Result {
-    let keyed = graph.states.iter().enumerate().filter_map(|(number, state)| {
-        let keyed = state.keyed.as_ref()?;
-        Some((number, state, keyed.capacity))
+    let limited = graph.states.iter().enumerate().filter_map(|(number, state)| {
+        let keyed =
+            state.keyed.as_ref().map(|keyed| (format!("<S{number} as {KEY_OF}>"), keyed.capacity));
+        let rows = state.rows.as_ref().map(|rows| (format!("S{number}"), rows.capacity));
+        keyed.or(rows).map(|(table, capacity)| (state, table, capacity))
     });
-    for (number, state, capacity) in keyed {
+    for (state, table, capacity) in limited {
         out.line("const _: () = assert!(")?;
-        out.line(format_args!("    <S{number} as {KEY_OF}>::CAPACITY as u64 == {capacity},"))?;
+        out.line(format_args!("    {table}::CAPACITY as u64 == {capacity},"))?;
         let name = &state.name;
         let why = format!("the build script read another capacity of `{name}`: write the number");
         out.line(format_args!("    {why:?}"))?;

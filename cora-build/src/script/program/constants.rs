@@ -20,12 +20,16 @@ const MOST_STEPS: usize = 16;
 /// Fills in the capacities of states.
 pub(super) fn run(source: &Source, states: &mut [State], findings: &mut Findings) {
     for state in states {
-        let StateKind::Keyed(args) = &mut state.decl.kind else { continue };
-        let Some(written) = &args.named_capacity else { continue };
+        let capacity = match &mut state.decl.kind {
+            StateKind::Keyed(args) => &mut args.capacity,
+            StateKind::Rows(args) => &mut args.capacity,
+            _ => continue,
+        };
+        let Some(written) = &capacity.named else { continue };
         let found = evaluate(written, &state.module, source, MOST_STEPS);
         let sink = findings.of_item(state.file);
-        if let Some(capacity) = in_range(found, Place::of(written), sink) {
-            args.capacity = capacity;
+        if let Some(number) = in_range(found, Place::of(written), sink) {
+            capacity.number = number;
         }
     }
 }

@@ -91,10 +91,14 @@ fn borrowed(handler: &Handler, parameter: &Parameter, state: &State, findings: &
         | (StateKind::Singleton { .. }, ParameterAccess::Unique | ParameterAccess::Shared)
         | (StateKind::Commutative, ParameterAccess::Unique)
         | (StateKind::ReadMostly, ParameterAccess::Shared) => return,
+        (StateKind::Rows(args), ParameterAccess::Rows(form)) if args.form == form => return,
         (StateKind::Keyed(_), _) => ("keyed", format!("&mut Table<{name}>")),
         (StateKind::Singleton { .. }, _) => ("a singleton", format!("&mut {name}")),
         (StateKind::Commutative, _) => ("commutative", format!("&mut {name}")),
         (StateKind::ReadMostly, _) => ("read-mostly", format!("&{name}")),
+        (StateKind::Rows(args), _) => {
+            ("a row of a configured table", format!("&{}<{name}>", args.form.table()))
+        }
     };
     findings
         .at(handler.file)
