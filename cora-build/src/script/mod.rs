@@ -70,6 +70,10 @@ fn build_here() {
     for file in manifests(&reading.source) {
         unit.watch_file(file);
     }
+    if reading.source.libraries.values().any(Result::is_err) {
+        // What mends that may be in any file, and a missing one reruns the script every time.
+        unit.watch_file(Path::new("no-such-library"));
+    }
     tell(&reading.warnings);
     let written = match reading.result {
         Err(faults) if reading.source.too_deep => Err(format!("{faults}{COMMAND}")),

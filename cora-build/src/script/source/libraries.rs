@@ -77,7 +77,7 @@ fn beside(directory: &Path, root: &Path) -> Library {
         root: root.to_path_buf(),
         shown: String::new(),
         features: [].into(),
-        manifests: Vec::new(),
+        manifests: vec![directory.join("Cargo.toml")],
     }
 }
 
