@@ -281,15 +281,25 @@ pub fn nic_half(program: &Path) -> PathBuf {
 /// have the same build.
 const PROFILES: &str = include_str!("../../cargo-cora/src/new/profiles.txt");
 
-/// Returns the source of an example in one file: modules inline, tests left out.
+/// Returns the source of an example in one file: modules inline, tests left out. If its handlers
+/// are in a library, so that it has two roots, they become one.
 fn in_one_file(example: &str) -> String {
     let source = root().join("examples").join(example).join("src");
     let read = |name: &str| {
         let path = source.join(name);
         std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
     };
+    let mut main = read("main.rs");
+    if source.join("lib.rs").is_file() {
+        let library = read("lib.rs").replace(OF_A_LIBRARY, "");
+        let app = format!("\ncora::app!({example}::");
+        let (head, chain) = main.split_once(&app).unwrap_or_else(|| panic!("{example}: no {app}"));
+        let head = head.lines().filter(|line| !line.starts_with("//!"));
+        let head: String = head.flat_map(|line| [line, "\n"]).collect();
+        main = format!("{head}{}\ncora::app!({chain}", without_page(&library));
+    }
     let mut whole = String::new();
-    for line in read("main.rs").replace("#[cfg(test)]\nmod tests;\n", "").split_inclusive('\n') {
+    for line in main.replace("#[cfg(test)]\nmod tests;\n", "").split_inclusive('\n') {
         match line.strip_prefix("mod ").and_then(|rest| rest.strip_suffix(";\n")) {
             Some(name) => {
                 let text = read(&format!("{name}.rs"));
@@ -299,6 +309,14 @@ fn in_one_file(example: &str) -> String {
         }
     }
     whole
+}
+
+/// What leaves `std` out of a library at the NIC.
+const OF_A_LIBRARY: &str = "#![cfg_attr(target_os = \"none\", no_std)]\n";
+
+/// Removes the comment at the head of a root.
+fn without_page(text: &str) -> String {
+    text.split_inclusive('\n').filter(|line| !line.starts_with("//!")).collect()
 }
 
 /// Builds an example in a package of that name, with these changes, under the plan `split`.

@@ -32,6 +32,10 @@ fn program_alone(source: &str) -> String {
     lines.collect::<Vec<_>>().join("\n").trim().to_owned()
 }
 
+fn owned((a, b): (&str, &str)) -> (String, String) {
+    (a.to_owned(), b.to_owned())
+}
+
 /// Runs on a capture, and returns the outcomes and the final state.
 fn outcomes(name: &str, nic: &str, capture: &Path) -> (serde_json::Value, Vec<u8>) {
     let state = capture.with_extension(format!("{nic}.state"));
@@ -62,7 +66,13 @@ fn the_readmes_program_is_the_example() {
     let shown = shown("README.md", "program", "firewall");
     let lines = shown.lines().filter(|line| !line.trim().is_empty()).count();
     assert!((15..=45).contains(&lines), "{lines} lines");
-    assert_eq!(shown.trim(), program_alone(&read("examples/firewall/src/main.rs")));
+    // The page has in one file what the example has as a library and a program.
+    let [library, program] =
+        ["lib", "main"].map(|name| read(&format!("examples/firewall/src/{name}.rs")));
+    let (head, app) = program_alone(&program).split_once("\n\n").map(owned).unwrap();
+    let (_no_std, library) = program_alone(&library).split_once("\n\n").map(owned).unwrap();
+    let app = app.replace("firewall::", "");
+    assert_eq!(shown.trim(), format!("{head}\n\n{library}\n\n{app}"));
     let outcomes = agrees_everywhere("firewall");
     assert!(outcomes["transmit"].as_u64() > Some(0), "{outcomes}");
 }

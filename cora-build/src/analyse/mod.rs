@@ -43,7 +43,7 @@ use crate::syntax::{HandlerDecl, Parameter, ParameterAccess};
 use cora_plan::graph::Does;
 
 pub use bound::MOST_PATHS;
-pub use surroundings::{Import, Routine, Surroundings};
+pub use surroundings::{Import, Routine, Surroundings, library, library_of};
 pub use way::{At, Touch};
 
 /// The result for a handler.

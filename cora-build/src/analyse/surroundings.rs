@@ -13,8 +13,25 @@ pub struct Surroundings {
     pub routines: Vec<Routine>,
     /// Imports of modules.
     pub imports: Vec<Import>,
-    /// Paths from the root of all named items, including modules.
+    /// Paths from the root of all named items, including modules. Those of another crate begin with
+    /// its [`library`].
     pub declared: BTreeSet<Vec<String>>,
+}
+
+/// The first word of a module of another crate, in place of its name: no module of the program is
+/// called so.
+pub fn library(name: &str) -> String {
+    format!("::{name}")
+}
+
+/// The name of the other crate that a module belongs to; `None` for the program's own.
+pub fn library_of(module: &[String]) -> Option<&str> {
+    module.first()?.strip_prefix("::")
+}
+
+/// The root of a module's crate.
+fn root_of(module: &[String]) -> &[String] {
+    if library_of(module).is_some() { &module[..1] } else { &[] }
 }
 
 /// A function or method.
@@ -44,7 +61,8 @@ pub struct Import {
 }
 
 impl Surroundings {
-    /// Resolves a path in a module to a path from the root; `None` for items of other crates.
+    /// Resolves a path in a module to a path from the root; `None` for items of crates that the
+    /// program was not read with.
     pub fn canonical(&self, path: &[String], module: &[String]) -> Option<Vec<String>> {
         self.resolve(path, module, MOST_STEPS)
     }
@@ -97,8 +115,9 @@ impl Surroundings {
         let steps = steps.checked_sub(1)?;
         let (first, rest) = path.split_first()?;
         match first.as_str() {
-            "crate" => return self.below(&[], rest, steps),
+            "crate" => return self.below(root_of(module), rest, steps),
             "self" => return self.below(module, rest, steps),
+            "super" if module == root_of(module) => return None,
             "super" => {
                 let (_, parent) = module.split_last()?;
                 let mut inner = vec!["self".to_owned()];
@@ -107,7 +126,21 @@ impl Surroundings {
             }
             _ => {}
         }
-        self.below(module, path, steps)
+        self.below(module, path, steps).or_else(|| self.in_library(first, rest, module, steps))
+    }
+
+    /// Resolves a path that begins with the name of another crate. Another crate's own names for
+    /// crates are not known.
+    fn in_library(
+        &self,
+        name: &str,
+        rest: &[String],
+        module: &[String],
+        steps: usize,
+    ) -> Option<Vec<String>> {
+        let root = vec![library(name)];
+        let known = library_of(module).is_none() && self.declared.contains(&root);
+        if known { self.below(&root, rest, steps) } else { None }
     }
 
     /// Resolves a `path` that begins with a name of `module`.
@@ -183,6 +216,35 @@ mod tests {
             let found = program.canonical(&words(path), &words(module));
             let wanted = (!means.is_empty()).then(|| words(means));
             assert_eq!(found, wanted, "{path} in `{module}`");
+        }
+    }
+
+    #[test]
+    fn paths_lead_into_other_crates_that_were_read() {
+        let nat = |rest: &[&str]| {
+            let rest = rest.iter().map(|word| (*word).to_owned());
+            [library("nat")].into_iter().chain(rest).collect::<Vec<String>>()
+        };
+        let mut declared: BTreeSet<Vec<String>> = ["here"].into_iter().map(words).collect();
+        declared.extend([nat(&[]), nat(&["nat"]), nat(&["pool"]), nat(&["pool", "Pool"])]);
+        let mut imports = vec![import("", "nat", "nat::nat"), import("", "*", "nat::pool")];
+        imports.push(Import {
+            module: nat(&[]),
+            name: Some("again".to_owned()),
+            path: words("crate::pool::Pool"),
+        });
+        let program = Surroundings { routines: Vec::new(), imports, declared };
+        for (path, module, means) in [
+            ("nat", vec![], Some(nat(&["nat"]))),
+            ("nat::nat", vec![], Some(nat(&["nat"]))),
+            ("nat::again", vec![], Some(nat(&["pool", "Pool"]))),
+            ("Pool", vec![], Some(nat(&["pool", "Pool"]))),
+            ("crate::here", nat(&[]), None),
+            ("super::here", nat(&[]), None),
+            ("super::nat", nat(&["pool"]), Some(nat(&["nat"]))),
+            ("other::nat", vec![], None),
+        ] {
+            assert_eq!(program.canonical(&words(path), &module), means, "{path} in {module:?}");
         }
     }
 }

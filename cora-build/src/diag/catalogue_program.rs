@@ -5,13 +5,13 @@ use super::catalogue::catalogue;
 catalogue! {
     STATE_TWICE = 100 {
         title: "two states of one name",
-        cause: "Plans, reports and configuration name a state by its type's name alone.",
+        cause: "Plans, reports and configuration name a state by its type's name alone, whatever crate it is of.",
         cure: "Rename one of them.",
         example: "mod a { #[state(singleton)] pub struct Pool { next: u16 } }\nmod b { #[state(singleton)] pub struct Pool { next: u16 } }",
     }
     HANDLER_NAMED_TWICE = 101 {
         title: "two handlers of one name",
-        cause: "Graph and reports name a handler by its function's name alone.",
+        cause: "Graph and reports name a handler by its function's name alone, whatever crate it is of.",
         cure: "Rename one of them.",
         example: "mod a { #[flow_handler] pub fn nat(packet: &mut Packet) -> Verdict { Pass } }\nmod b { #[flow_handler] pub fn nat(packet: &mut Packet) -> Verdict { Drop(NotAllowed) } }",
     }
@@ -78,7 +78,7 @@ catalogue! {
     HANDLER_HIDDEN = 112 {
         title: "a handler that the root of the crate can't name",
         cause: "`app!` calls it from the root of the crate.",
-        cure: "Make it `pub`, and its module too where that stands in another one.",
+        cure: "Make it `pub`, and its module too where that stands in another one. In another crate, every module around it is `pub`.",
         example: "mod nf {\n    #[flow_handler]\n    fn nat(packet: &mut Packet) -> Verdict { Pass }\n}\ncora::app!(nf::nat);",
     }
     MADE_BY_MACRO = 113 {
@@ -216,6 +216,30 @@ catalogue! {
         cause: "A key crosses between the sides and is hashed as five words of eight bytes, of which one byte is Cora's.",
         cure: "Leave out what the rest implies, or keep a hash of the longest field: `sip_hash` makes one.",
         example: "#[derive(Clone, Copy, PartialEq, Eq, Debug, Plain, Key)]\nstruct Name { text: [u8; 64] }",
+    }
+    CRATE_UNKNOWN = 136 {
+        title: "`app!` names a crate that the program does not depend on",
+        cause: "The first word of a handler's path is a module of the program, or a crate under `[dependencies]` in its manifest.",
+        cure: "Correct the name, or add the dependency.",
+        example: "// Cargo.toml: no `nat` under `[dependencies]`\ncora::app!(nat::nat);",
+    }
+    CRATE_WITHOUT_LIBRARY = 137 {
+        title: "`app!` names a package that has no library",
+        cause: "Handlers of another package are those of its library; a program alone can't be used by another one.",
+        cure: "Move its handlers and states from `src/main.rs` to `src/lib.rs`, and leave `cora::app!(its_name::handler);` in `src/main.rs`.",
+        example: "// nat has a `src/main.rs`, and no `src/lib.rs`\ncora::app!(nat::nat);",
+    }
+    CRATE_NOT_FOUND = 138 {
+        title: "Cargo does not say where the source of a crate is",
+        cause: "The build script reads the handlers of other crates, too, and asks `cargo metadata --offline` where they are.",
+        cure: "Run `cargo fetch`, which downloads what the workspace depends on, and build again.",
+        example: "// Cargo.toml: nat = { git = \"https://github.com/someone/nat\" }\ncora::app!(nat::nat);",
+    }
+    STATE_PRIVATE = 139 {
+        title: "a private state of a handler that another crate's program uses",
+        cause: "The program holds the states of all its handlers, so it must be able to use their types.",
+        cure: "Make the state `pub`. Its fields and methods may stay private, and so may the module around it.",
+        example: "// nat/src/lib.rs\n#[state(singleton)]\nstruct Pool { next: u16 }\n#[flow_handler]\npub fn nat(packet: &mut Packet, pool: &mut Pool) -> Verdict { Pass }\n\n// edge/src/main.rs\ncora::app!(nat::nat);",
     }
     ROW_TOO_LARGE = 140 {
         title: "a row of a configured table that is too long",

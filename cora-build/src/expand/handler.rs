@@ -12,17 +12,15 @@ use crate::syntax::{HandlerDecl, ParameterAccess, depth};
 pub(super) fn run(decl: &HandlerDecl) -> TokenStream {
     let core = core();
     let hidden = format_ident!("__cora_{}", decl.ident, span = decl.ident.span());
-    let visibility = hidden_visibility(&decl.item.vis);
-    let function = function(decl, &hidden);
+    let own = of_hidden(decl, &hidden);
+    let function = function(decl, &own);
+    let declared = hidden_type(decl, &hidden);
     let body = body(decl);
-    let handler = handler(decl, &hidden);
+    let handler = handler(decl, &own);
     quote! {
         #function
 
-        #[doc(hidden)]
-        #[allow(non_camel_case_types, dead_code, reason = "named after the handler, for Cora's use")]
-        #[derive(::core::clone::Clone, ::core::marker::Copy, ::core::fmt::Debug)]
-        #visibility struct #hidden;
+        #declared
 
         impl #hidden {
             #body
@@ -46,16 +44,50 @@ pub(super) fn kept(item: TokenStream) -> TokenStream {
     quote!(#function)
 }
 
-/// The hidden type is visible at most in its crate.
-fn hidden_visibility(visibility: &Visibility) -> TokenStream {
-    match visibility {
-        Visibility::Public(_) => quote!(pub(crate)),
-        other => quote!(#other),
+/// The hidden type is as visible as the handler.
+///
+/// A `pub` handler may be a part of other crates' programs, and its states may still be private:
+/// then only its own crate can use it. The compiler allows private types in the items of a trait's
+/// `impl` only if the type of the `impl` names them too, so its parameter does. Its default is what
+/// generated code means by the bare name.
+fn hidden_type(decl: &HandlerDecl, hidden: &Ident) -> TokenStream {
+    let visibility = &decl.item.vis;
+    if !is_public(decl) {
+        return quote! {
+            #[doc(hidden)]
+            #[allow(non_camel_case_types, dead_code, reason = "named after the handler, for Cora's use")]
+            #[derive(::core::clone::Clone, ::core::marker::Copy, ::core::fmt::Debug)]
+            #visibility struct #hidden;
+        };
+    }
+    let states = decl.parameters.iter().map(|parameter| &parameter.referent);
+    quote! {
+        #[doc(hidden)]
+        #[allow(
+            non_camel_case_types,
+            dead_code,
+            private_interfaces,
+            reason = "named after the handler, for Cora's use"
+        )]
+        #[derive(::core::clone::Clone, ::core::marker::Copy, ::core::fmt::Debug)]
+        #visibility struct #hidden<__CoraStates = (#(#states,)*)>(
+            ::core::marker::PhantomData<fn() -> __CoraStates>
+        );
     }
 }
 
+/// The hidden type as the start of a path to what it has.
+fn of_hidden(decl: &HandlerDecl, hidden: &Ident) -> TokenStream {
+    // Only within brackets does a path use the default of the parameter.
+    if is_public(decl) { quote!(<#hidden>) } else { quote!(#hidden) }
+}
+
+fn is_public(decl: &HandlerDecl) -> bool {
+    matches!(decl.item.vis, Visibility::Public(_))
+}
+
 /// The user's function: same name, same signature.
-fn function(decl: &HandlerDecl, hidden: &Ident) -> TokenStream {
+fn function(decl: &HandlerDecl, hidden: &TokenStream) -> TokenStream {
     let core = core();
     let attributes = decl.item.attrs.iter().map(lenient);
     let visibility = &decl.item.vis;
@@ -130,7 +162,7 @@ fn body(decl: &HandlerDecl) -> TokenStream {
 }
 
 /// The contents of `impl Handler`.
-fn handler(decl: &HandlerDecl, hidden: &Ident) -> TokenStream {
+fn handler(decl: &HandlerDecl, hidden: &TokenStream) -> TokenStream {
     let core = core();
     let name = &decl.name;
     let referents: Vec<&Type> =

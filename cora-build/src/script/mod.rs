@@ -6,7 +6,8 @@
 //!
 //! | module | contents |
 //! | --- | --- |
-//! | [`source`] | files, annotated items, calls of `app!`, conditional compilation |
+//! | [`source`] | files, annotated items, calls of `app!`, conditional compilation, libraries |
+//! | [`cargo`] | where Cargo has the source of a library |
 //! | [`program`] | consistency of states, handlers and chain |
 //! | [`graph`] | the checked program as data |
 //! | [`mod@plan`] | the stated or searched plan |
@@ -18,6 +19,7 @@
 //! Only `OUT_DIR` is written to. The same source and plan give the same bytes, on every machine and
 //! for both halves.
 
+pub mod cargo;
 pub mod emit;
 #[cfg(feature = "expansions")]
 pub mod expansions;
@@ -28,6 +30,7 @@ pub mod program;
 pub mod reading;
 pub mod source;
 
+use std::collections::BTreeSet;
 use std::env;
 use std::path::{Path, PathBuf};
 use std::process::exit;
@@ -37,7 +40,7 @@ use cora_plan::{Graph, Plan};
 use self::plan::{choice, rests, target};
 use self::source::cfg::Cfg;
 use self::source::{Source, package};
-use crate::diag::fault::Faults;
+use crate::diag::fault::{Fault, Faults};
 use crate::diag::findings::Findings;
 
 /// Reads the program of this package, plans it, and writes the files that `cora::app!` includes to
@@ -63,6 +66,13 @@ fn build_here() {
     let reading = read(&unit.directory, &unit.name, &unit.cfg, unit.plan.as_deref());
     for file in &reading.source.files {
         unit.watch_file(&file.path);
+    }
+    for file in manifests(&reading.source) {
+        unit.watch_file(file);
+    }
+    if reading.source.libraries.values().any(Result::is_err) {
+        // What mends that may be in any file, and a missing one reruns the script every time.
+        unit.watch_file(Path::new("no-such-library"));
     }
     tell(&reading.warnings);
     let written = match reading.result {
@@ -152,13 +162,28 @@ pub fn read(directory: &Path, name: &str, cfg: &Cfg, plan: Option<&str>) -> Read
         }
         None => Err(findings.faults(&source)),
     };
-    let root = source.files.first().filter(|_| source.has_nic && readable);
-    let result = match root.map_or(Ok(()), |root| nested::without_std(&root.text, &root.name)) {
+    let rooted = if source.has_nic && readable { without_std(&source) } else { Ok(()) };
+    let result = match rooted {
         // Without `no_std` and `no_main`, the NIC half would only have further faults.
         Err(fault) => Err(fault.into()),
         Ok(()) => result,
     };
     Reading { source, warnings, result }
+}
+
+/// The first root that links `std` at the NIC, as a fault.
+fn without_std(source: &Source) -> Result<(), Fault> {
+    let program = source.files.first().map(|root| (root, nested::OF_A_PROGRAM));
+    let libraries = source.libraries.values().flatten();
+    let libraries = libraries.filter_map(|read| source.files.get(read.file));
+    let mut roots = program.into_iter().chain(libraries.map(|root| (root, nested::OF_A_LIBRARY)));
+    roots.try_for_each(|(root, wanted)| nested::without_std(wanted, &root.text, &root.name))
+}
+
+/// The manifests that say where libraries are.
+fn manifests(source: &Source) -> BTreeSet<&Path> {
+    let libraries = source.libraries.values().flatten();
+    libraries.flat_map(|read| &read.manifests).map(PathBuf::as_path).collect()
 }
 
 /// One run of a build script.

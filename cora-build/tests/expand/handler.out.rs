@@ -65,7 +65,7 @@ pub fn nat(
     rules: &Rules,
     _seen: &Table<Seen>,
 ) -> Verdict {
-    __cora_nat::body::<
+    <__cora_nat>::body::<
         ::cora::__private::core::state::EveryState,
     >(
         &::cora::__private::core::state::Touched::new(),
@@ -80,10 +80,15 @@ pub fn nat(
 #[allow(
     non_camel_case_types,
     dead_code,
+    private_interfaces,
     reason = "named after the handler, for Cora's use"
 )]
 #[derive(::core::clone::Clone, ::core::marker::Copy, ::core::fmt::Debug)]
-pub(crate) struct __cora_nat;
+pub struct __cora_nat<
+    __CoraStates = (Table<Session>, nat::PortPool, Rules, Table<Seen>),
+>(
+    ::core::marker::PhantomData<fn() -> __CoraStates>,
+);
 impl __cora_nat {
     #[allow(clippy::too_many_lines, reason = "a NAT in one piece")]
     #[inline(always)]
@@ -153,7 +158,7 @@ impl ::cora::__private::core::app::Handler for __cora_nat {
         touched: &::cora::__private::core::state::Touched,
         _: &mut ::cora::__private::core::outbox::Outbox,
     ) -> ::cora::__private::core::verdict::Verdict {
-        __cora_nat::body::<
+        <__cora_nat>::body::<
             __CoraReach,
         >(touched, packet, state_0, state_1, state_2, state_3)
     }

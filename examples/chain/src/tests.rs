@@ -1,10 +1,11 @@
-//! A connection through all three, and back.
+//! A connection through all of the chain, and back.
 
+use balancer::{Backends, Pin, balancer};
 use cora::prelude::*;
+use firewall::{Connection, firewall};
+use nat::{PortPool, Session, Times, nat};
 
-use super::balancer::{Backends, Pin, balancer};
-use super::firewall::{Connection, firewall};
-use super::nat::{PortPool, Session, nat};
+use super::clients;
 
 const INSIDE: Address = Address::v4([10, 0, 0, 1]);
 const SERVICE: Address = Address::v4([192, 0, 2, 80]);
@@ -18,10 +19,17 @@ fn frame(flow: &FiveTuple) -> Vec<u8> {
     cora::testing::ipv4(from, to, 64, protocol::UDP, &datagram)
 }
 
+/// A development build makes the pool on the stack, and a test's is too small for that.
+fn pool() -> Box<PortPool> {
+    let thread = std::thread::Builder::new().stack_size(16 << 20);
+    thread.spawn(Box::<PortPool>::default).unwrap().join().unwrap()
+}
+
 struct Row {
     connections: cora::testing::TestTable<Connection>,
     sessions: cora::testing::TestTable<Session>,
-    ports: PortPool,
+    ports: Box<PortPool>,
+    times: Times,
     pins: cora::testing::TestTable<Pin>,
     backends: Backends,
 }
@@ -31,28 +39,30 @@ impl Row {
         Self {
             connections: cora::testing::table(),
             sessions: cora::testing::table(),
-            ports: PortPool::default(),
+            ports: pool(),
+            times: Times::default(),
             pins: cora::testing::table(),
             backends: Backends::default(),
         }
     }
 
-    /// Sends a packet through the three as the program does; gives how it leaves.
+    /// Sends a packet through all as the program does; gives how it leaves.
     fn send(&mut self, port: Port, flow: &FiveTuple) -> Result<FiveTuple, Verdict> {
         self.carry(port, frame(flow))
     }
 
     fn carry(&mut self, port: Port, mut frame: Vec<u8>) -> Result<FiveTuple, Verdict> {
         let mut packet = Packet::new(&mut frame, Meta { port, ..Meta::default() });
-        let mut order = [0, 1, 2];
+        let mut order = [0, 1, 2, 3];
         if !packet.from_inside() {
             order.reverse();
         }
         for handler in order {
             let verdict = match handler {
                 0 => firewall(&mut packet, &mut self.connections),
-                1 => nat(&mut packet, &mut self.sessions, &mut self.ports),
-                _ => balancer(&mut packet, &mut self.pins, &self.backends),
+                1 => nat(&mut packet, &mut self.sessions, &mut self.ports, &self.times),
+                2 => balancer(&mut packet, &mut self.pins, &self.backends),
+                _ => clients(&mut packet, &self.backends),
             };
             if verdict != Transmit {
                 return Err(verdict);
@@ -160,6 +170,8 @@ fn nobody_outside_opens_anything() {
             destination_port: 32_768,
             protocol: protocol::UDP,
         };
-        assert_eq!(Row::new().send(Port(1), &asked), Err(Drop(NotAllowed)));
+        let mut row = Row::new();
+        assert_eq!(row.send(Port(1), &asked), Err(Drop(NotAllowed)));
+        assert!(!row.pins.contains(&asked), "and it takes no entry");
     }
 }

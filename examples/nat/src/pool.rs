@@ -57,7 +57,7 @@ struct Mapping {
 
 /// All of them, counted from the first.
 #[state(singleton, durable)]
-pub(crate) struct PortPool {
+pub struct PortPool {
     next: u16,
     chains: Tracked<u16, CHAINS>,
     mappings: Tracked<Mapping, PORTS>,

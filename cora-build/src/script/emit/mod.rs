@@ -196,7 +196,11 @@ fn capacities(out: &mut Lines, graph: &Graph) -> fmt::Result {
 /// The hidden type that `#[flow_handler]` generates next to a handler.
 fn hidden(path: &str) -> String {
     let (module, name) = path.rsplit_once("::").unwrap_or(("crate", path));
-    format!("{module}::__cora_{}", name.strip_prefix("r#").unwrap_or(name))
+    let name = name.strip_prefix("r#").unwrap_or(name);
+    let own = module == "crate" || module.starts_with("crate::");
+    // The name of another crate, whatever else is called so.
+    let root = if own { "" } else { "::" };
+    format!("{root}{module}::__cora_{name}")
 }
 
 fn number_of(graph: &Graph, state: &str) -> Option<usize> {

@@ -27,6 +27,7 @@ use std::process::{Command, Stdio};
 pub use profile::VARIABLE;
 use quote::ToTokens as _;
 
+use super::cargo::environment::cleaned;
 use super::source::mentions;
 use crate::diag::codes;
 use crate::diag::fault::{Fault, fault};
@@ -64,8 +65,13 @@ pub fn run(directory: &Path, root: &Path, image: &Path) -> Result<BTreeSet<PathB
     Ok(files)
 }
 
-/// The fault of a root with this text and name, if it has a NIC half but links `std`.
-pub fn without_std(text: &str, name: &str) -> Result<(), Fault> {
+/// The words that leave `std` out: of a program, which has a `main` of Cora's, and of a library.
+pub const OF_A_PROGRAM: &[&str] = &["no_std", "no_main"];
+/// As [`OF_A_PROGRAM`].
+pub const OF_A_LIBRARY: &[&str] = &["no_std"];
+
+/// The fault of a root with this text and name, if it is for a NIC half but links `std`.
+pub fn without_std(wanted: &[&str], text: &str, name: &str) -> Result<(), Fault> {
     let root = syn::parse_file(text);
     let words = |attribute: &syn::Attribute| {
         let words = mentions(&attribute.to_token_stream());
@@ -73,11 +79,15 @@ pub fn without_std(text: &str, name: &str) -> Result<(), Fault> {
     };
     let attributes = root.map(|file| file.attrs).unwrap_or_default();
     let words: Vec<String> = attributes.iter().flat_map(words).collect();
-    if ["no_std", "no_main"].iter().all(|wanted| words.iter().any(|word| word == wanted)) {
+    if wanted.iter().all(|wanted| words.iter().any(|word| word == wanted)) {
         return Ok(());
     }
     let message = "the NIC half has no `std`, and the root of the crate does not leave it out";
-    let cure = "begin it with `#![cfg_attr(all(feature = \"nic\", target_os = \"none\"), no_std, no_main)]`";
+    let cure = if wanted == OF_A_LIBRARY {
+        "begin it with `#![cfg_attr(target_os = \"none\", no_std)]`"
+    } else {
+        "begin it with `#![cfg_attr(all(feature = \"nic\", target_os = \"none\"), no_std, no_main)]`"
+    };
     Err(fault(codes::STD_AT_THE_NIC, message.to_owned(), cure, Some((name, 1, text))))
 }
 
@@ -114,7 +124,7 @@ fn cargo(
         .args(["--features", &environment::features(env::vars())])
         .args(flags::smaller(&profile.name, profile.level.as_deref()))
         .env_clear()
-        .envs(environment::cleaned(env::vars_os()))
+        .envs(cleaned(env::vars_os()))
         .envs(flags::variables(TARGET))
         .current_dir(directory)
         .stdin(Stdio::null())
@@ -145,14 +155,18 @@ mod tests {
     #[test]
     fn a_root_has_to_leave_std_out() {
         let usual = "//! A page.\n#![cfg_attr(all(feature = \"nic\", target_os = \"none\"), no_std, no_main)]\nfn f() {}\n";
-        assert_eq!(without_std(usual, "src/main.rs"), Ok(()));
+        assert_eq!(without_std(OF_A_PROGRAM, usual, "src/main.rs"), Ok(()));
         for lacking in
             ["fn no_std() { no_main() }", "#![no_std]\nfn f() {}", "//! no_std, no_main\n"]
         {
-            let told = without_std(lacking, "src/main.rs").unwrap_err().to_string();
+            let told = without_std(OF_A_PROGRAM, lacking, "src/main.rs").unwrap_err().to_string();
             assert!(told.starts_with("error[CORA0129]: "), "{told}");
             assert!(told.contains("--> src/main.rs:1\n"), "{told}");
         }
+        let library = "#![cfg_attr(target_os = \"none\", no_std)]\n";
+        assert_eq!(without_std(OF_A_LIBRARY, library, "src/lib.rs"), Ok(()));
+        let told = without_std(OF_A_LIBRARY, "fn f() {}", "src/lib.rs").unwrap_err().to_string();
+        assert!(told.contains("`#![cfg_attr(target_os = \"none\", no_std)]`"), "{told}");
     }
 
     #[test]

@@ -2,13 +2,14 @@
 
 use proc_macro2::Span;
 use quote::ToTokens as _;
-use syn::punctuated::Punctuated;
-use syn::{Path, Token, parse::Parser as _};
+use syn::Path;
 
 use super::{Handler, Parts, path};
+use crate::analyse::{library, library_of};
 use crate::diag::findings::Findings;
 use crate::diag::{Place, codes};
-use crate::script::source::{Call, Source};
+use crate::script::cargo::Unfound;
+use crate::script::source::{Call, Source, libraries};
 use crate::syntax::arguments::nearest;
 
 /// Indices of the chain's handlers, in order.
@@ -42,7 +43,7 @@ pub(super) fn run(source: &Source, parts: &Parts, findings: &mut Findings) -> Ve
     let Some(paths) = paths(call, findings) else { return Vec::new() };
     let mut chain = Vec::new();
     for path in &paths {
-        match find(path, parts) {
+        match find(path, source, parts) {
             Some(at) if chain.contains(&at) => twice(call, path, findings),
             Some(at) => {
                 visible(call, path, &parts.handlers[at], findings);
@@ -55,9 +56,8 @@ pub(super) fn run(source: &Source, parts: &Parts, findings: &mut Findings) -> Ve
 }
 
 fn paths(call: &Call, findings: &mut Findings) -> Option<Vec<Path>> {
-    let parser = Punctuated::<Path, Token![,]>::parse_terminated;
-    let (place, found) = match parser.parse2(call.arguments.clone()) {
-        Ok(paths) if !paths.is_empty() => return Some(paths.into_iter().collect()),
+    let (place, found) = match call.paths() {
+        Ok(paths) if !paths.is_empty() => return Some(paths),
         Ok(_) => (call.place, "nothing".to_owned()),
         Err(error) => (error.span().into(), format!("something else ({error})")),
     };
@@ -73,14 +73,29 @@ fn paths(call: &Call, findings: &mut Findings) -> Option<Vec<Path>> {
 }
 
 /// The handler of a path: by the whole path from the root, or by its name alone, because a `use`
-/// may have imported it.
-fn find(written: &Path, parts: &Parts) -> Option<usize> {
+/// may have imported it. Another crate's is found as rustc does.
+fn find(written: &Path, source: &Source, parts: &Parts) -> Option<usize> {
     let words: Vec<String> = words(written);
-    let whole =
-        |handler: &Handler| handler.module.iter().chain([&handler.decl.name]).eq(words.iter());
-    let by_path = parts.handlers.iter().position(whole);
-    let [name] = words.as_slice() else { return by_path };
-    by_path.or_else(|| parts.handlers.iter().position(|handler| handler.decl.name == *name))
+    let whole = |words: &[String]| {
+        let is_it = |handler: &Handler| handler.module.iter().chain([&handler.decl.name]).eq(words);
+        parts.handlers.iter().position(is_it)
+    };
+    if written.leading_colon.is_none() {
+        let by_path = whole(&words);
+        let by_name = || match words.as_slice() {
+            [name] => parts.handlers.iter().position(|handler| {
+                handler.decl.name == *name && library_of(&handler.module).is_none()
+            }),
+            _ => None,
+        };
+        if let Some(found) = by_path.or_else(by_name) {
+            return Some(found);
+        }
+        return whole(&source.surroundings.canonical(&words, &[])?);
+    }
+    let (first, rest) = words.split_first()?;
+    let words = [&[library(first)], rest].concat();
+    whole(&source.surroundings.canonical(&words, &[])?)
 }
 
 /// The words of a path from the root.
@@ -105,9 +120,19 @@ fn twice(call: &Call, path: &Path, findings: &mut Findings) {
 }
 
 fn unknown(call: &Call, path: &Path, source: &Source, parts: &Parts, findings: &mut Findings) {
+    let named = libraries::of_path(path, &source.surroundings).into_iter().next();
+    let known = named.as_ref().and_then(|name| Some((name, source.libraries.get(name)?)));
+    let within = match known {
+        Some((name, Err(unfound))) => return no_library(call, path, name, unfound, findings),
+        Some((name, Ok(_))) => Some(name.as_str()),
+        None => None,
+    };
     let name = words(path).pop().unwrap_or_default();
-    let near = nearest(&name, parts.handlers.iter().map(|handler| handler.decl.name.as_str()))
-        .and_then(|near| parts.handlers.iter().find(|handler| handler.decl.name == near));
+    // After the name of a crate, only its own handlers can be meant.
+    let meant = |handler: &&Handler| within.is_none() || library_of(&handler.module) == within;
+    let handlers = || parts.handlers.iter().filter(meant);
+    let near = nearest(&name, handlers().map(|handler| handler.decl.name.as_str()))
+        .and_then(|near| handlers().find(|handler| handler.decl.name == near));
     let help = match near {
         Some(near) => {
             let near = super::path(&near.module, &near.decl.name).replace("crate::", "");
@@ -116,7 +141,12 @@ fn unknown(call: &Call, path: &Path, source: &Source, parts: &Parts, findings: &
         None if source.removed.contains(&name) => {
             format!("`{name}` is left out by its `#[cfg]`: put the same one on `cora::app!`")
         }
-        None => format!("put `#[flow_handler]` on the function `{name}`"),
+        None => match within {
+            Some(library) => {
+                format!("put `#[flow_handler]` on the function `{name}` of the crate `{library}`")
+            }
+            None => format!("put `#[flow_handler]` on the function `{name}`"),
+        },
     };
     findings
         .at(call.file)
@@ -128,6 +158,36 @@ fn unknown(call: &Call, path: &Path, source: &Source, parts: &Parts, findings: &
         .help(help);
 }
 
+/// A path into a crate that can't be read.
+fn no_library(call: &Call, path: &Path, name: &str, unfound: &Unfound, findings: &mut Findings) {
+    let (code, message, help) = match unfound {
+        Unfound::NotADependency { kind: Some(kind), .. } => (
+            codes::CRATE_UNKNOWN,
+            format!("`{name}` is a {kind}-dependency alone"),
+            "write it under `[dependencies]`".to_owned(),
+        ),
+        Unfound::NotADependency { kind: None, names } => (
+            codes::CRATE_UNKNOWN,
+            format!("`{name}` is neither a module of the program nor a dependency"),
+            match nearest(name, names.iter().map(String::as_str)) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => format!("write `{name} = …` under `[dependencies]` in Cargo.toml"),
+            },
+        ),
+        Unfound::NoLibrary { package } => (
+            codes::CRATE_WITHOUT_LIBRARY,
+            format!("the package `{package}` has no library"),
+            "move its handlers and states from `src/main.rs` to a `src/lib.rs`".to_owned(),
+        ),
+        Unfound::Unknown { why } => (
+            codes::CRATE_NOT_FOUND,
+            format!("Cargo does not say where the source of `{name}` is: {why}"),
+            "run `cargo fetch`, then build again".to_owned(),
+        ),
+    };
+    findings.at(call.file).error(code, Place::of(path), message).help(help);
+}
+
 fn visible(call: &Call, path: &Path, handler: &Handler, findings: &mut Findings) {
     let Some(hidden) = &handler.hidden else { return };
     findings
@@ -135,7 +195,10 @@ fn visible(call: &Call, path: &Path, handler: &Handler, findings: &mut Findings)
         .error(
             codes::HANDLER_HIDDEN,
             Place::of(path),
-            format!("the root of the crate can't name `{}`", written(path)),
+            match library_of(&handler.module) {
+                Some(_) => format!("another crate can't name `{}`", written(path)),
+                None => format!("the root of the crate can't name `{}`", written(path)),
+            },
         )
         .help(format!("write `pub {hidden}` where it is declared"));
 }

@@ -3,7 +3,8 @@
 //! 1. Each annotated item is read in the same way as by the macros ([`crate::syntax`]).
 //! 2. Capacities that name constants are evaluated (`constants`).
 //! 3. Names of states, handlers and parameters are checked against each other (`names`).
-//! 4. The chain is read from `app!` (`chain`).
+//! 4. The chain is read from `app!` (`chain`), and what it does not use of other crates is left out
+//!    (`others`).
 //! 5. Items that handlers reach besides their parameters are checked (`reach`), and so are drops of
 //!    transparent handlers in called functions (`transparent`).
 //! 6. Code of both halves may use only `core` (`std_use`).
@@ -13,6 +14,7 @@
 mod chain;
 mod constants;
 mod names;
+mod others;
 mod reach;
 mod std_use;
 mod transparent;
@@ -21,6 +23,7 @@ use std::collections::BTreeMap;
 
 use super::source::cfg::Cfg;
 use super::source::{Annotated, Annotation, Source};
+use crate::analyse::library_of;
 use crate::diag::Diagnostics;
 use crate::diag::findings::Findings;
 use crate::item;
@@ -46,6 +49,8 @@ pub struct State {
     pub file: usize,
     /// Its modules.
     pub module: Vec<String>,
+    /// Whether it is `pub`.
+    pub public: bool,
 }
 
 /// A handler and its location.
@@ -86,8 +91,10 @@ pub fn run(source: &Source, cfg: &Cfg, findings: &mut Findings) -> Option<Progra
     if source.has_nic {
         std_use::run(source, cfg, findings);
     }
+    let mut chain = chain::run(source, &parts, findings);
+    let parts = others::without_unused(parts, &mut chain);
+    others::visible(&parts, findings);
     names::run(&parts, findings);
-    let chain = chain::run(source, &parts, findings);
     reach::run(source, &parts, findings);
     transparent::run(source, &parts, findings);
     if findings.has_errors() {
@@ -104,12 +111,12 @@ fn parts(source: &Source, findings: &mut Findings) -> Parts {
     let mut parts = Parts { states: Vec::new(), handlers: Vec::new() };
     for item in &source.items {
         let sink = findings.of_item(item.file);
-        let Annotated { file, ref module, .. } = *item;
+        let Annotated { file, ref module, public, .. } = *item;
         let module = module.clone();
         match item.annotation {
             Annotation::State => {
                 let decl = read(item, sink, item::parse_state);
-                parts.states.extend(decl.map(|decl| State { decl, file, module }));
+                parts.states.extend(decl.map(|decl| State { decl, file, module, public }));
             }
             Annotation::Handler => {
                 let hidden = item.hidden.clone();
@@ -128,9 +135,12 @@ fn read<T>(item: &Annotated, sink: &mut Diagnostics, parse: Parse<T>) -> Option<
     parse(item.args.clone(), item.item.clone(), Reader::BuildScript, sink)
 }
 
-/// The path of an item: `crate::a::b`.
+/// The path of an item: `crate::a::b`, or `nat::a::b` in the library `nat`.
 pub fn path(module: &[String], name: &str) -> String {
-    let mut path = "crate".to_owned();
+    let (mut path, module) = match library_of(module) {
+        Some(library) => (raw(library), &module[1..]),
+        None => ("crate".to_owned(), module),
+    };
     for part in module.iter().map(String::as_str).chain([name]) {
         path.push_str("::");
         path.push_str(&raw(part));

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{Handler, Parts, State, path};
+use crate::analyse::library_of;
 use crate::diag::findings::Findings;
 use crate::diag::{Place, codes};
 use crate::syntax::arguments::nearest;
@@ -72,6 +73,10 @@ fn not_declared(
 ) {
     let help = match nearest(&parameter.state, states.keys().copied()) {
         Some(near) => format!("did you mean `{near}`?"),
+        None if library_of(&handler.module).is_some() => format!(
+            "put `#[state(…)]` on the type `{}`, in the crate of the handler",
+            parameter.state
+        ),
         None => format!("put `#[state(…)]` on the type `{}`", parameter.state),
     };
     findings

@@ -1,22 +1,29 @@
 //! Checks transparent handlers, including the functions that they call.
 
 use super::Parts;
-use crate::analyse::{Routine, Surroundings};
+use crate::analyse::{Routine, Surroundings, library_of};
 use crate::check::transparent::{Callee, Callees, escapes, tell};
 use crate::diag::findings::{Findings, Texts as _};
 use crate::script::source::Source;
 
-/// All functions of the program.
-struct Program<'a>(&'a Surroundings);
+/// All functions of the program, for a handler of it or of a library.
+struct Program<'a> {
+    around: &'a Surroundings,
+    home: Option<&'a str>,
+}
 
 impl Callees for Program<'_> {
     fn function(&self, path: &[String], module: &[String]) -> Option<Callee<'_>> {
-        self.0.routine(path, module).map(|number| callee(number, &self.0.routines[number]))
+        let found = self.around.routine(path, module);
+        found.map(|number| callee(number, &self.around.routines[number]))
     }
 
     fn methods(&self, name: &str) -> Vec<Callee<'_>> {
-        let all = self.0.routines.iter().enumerate();
+        let all = self.around.routines.iter().enumerate();
         let named = all.filter(|(_, it)| it.owner.is_some() && it.signature.ident == name);
+        // A library calls no methods of the program, or of the other libraries here.
+        let is_near = |it: &Routine| library_of(&it.module) == self.home;
+        let named = named.filter(|(_, it)| self.home.is_none() || is_near(it));
         named.map(|(number, routine)| callee(number, routine)).collect()
     }
 
@@ -31,8 +38,9 @@ fn callee(number: usize, routine: &Routine) -> Callee<'_> {
 }
 
 pub(super) fn run(source: &Source, parts: &Parts, findings: &mut Findings) {
-    let program = Program(&source.surroundings);
     for handler in parts.handlers.iter().filter(|handler| handler.decl.transparent) {
+        let home = library_of(&handler.module);
+        let program = Program { around: &source.surroundings, home };
         let here = (handler.file, handler.module.as_slice());
         for escape in escapes(&handler.decl, here, &program) {
             let cause = &escape.cause;

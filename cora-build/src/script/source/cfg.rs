@@ -91,6 +91,18 @@ impl Cfg {
         Self { features, facts: facts.into() }
     }
 
+    /// The configuration of a library in the same build, with its own features.
+    #[must_use]
+    pub fn with_features(&self, features: &BTreeSet<String>) -> Self {
+        let features = features.iter().map(|feature| in_variable(feature)).collect();
+        Self { features, facts: self.facts.clone() }
+    }
+
+    /// Whether a feature of the package is enabled.
+    pub fn has_feature(&self, name: &str) -> bool {
+        self.features.contains(&in_variable(name))
+    }
+
     /// Enabled features that both halves share, for the plan's hash.
     pub fn shared_features(&self) -> impl Iterator<Item = &str> {
         // The NIC half is built with `nic` and may be built without `default`.
@@ -101,9 +113,7 @@ impl Cfg {
     pub fn holds(&self, condition: &Condition) -> Truth {
         match condition {
             Condition::Constant(holds) => known(*holds),
-            Condition::Value(key, value) if key == "feature" => {
-                known(self.features.contains(&in_variable(value)))
-            }
+            Condition::Value(key, value) if key == "feature" => known(self.has_feature(value)),
             Condition::Value(key, value) => match self.facts.get(key) {
                 Some(values) => known(values.contains(value)),
                 None if is_of_target(key) => Truth::False,

@@ -77,6 +77,16 @@ pub(super) fn visibility(item: &Item) -> Option<&Visibility> {
     }
 }
 
+/// Whether it is `pub`, if Cora lets other crates use it.
+pub(super) fn is_public(item: &Item) -> bool {
+    let visibility = match item {
+        Item::Fn(item) => &item.vis,
+        Item::Struct(item) => &item.vis,
+        _ => return false,
+    };
+    matches!(visibility, Visibility::Public(_))
+}
+
 /// Its name.
 pub(super) fn name(item: &Item) -> String {
     match item {

@@ -5,12 +5,14 @@
 //! 3. Gather the items with `#[state]` and `#[flow_handler]`, the calls of `app!`, and the statics
 //!    that can change, because handlers may not reach them (`walk`).
 //! 4. Report annotations that can't be gathered (made by a macro, inside a function) (`scan`).
+//! 5. Do the same for the libraries that the chain takes handlers from (`libraries`).
 //!
 //! Syntax errors and missing modules are left to rustc, which reports them better.
 
 pub mod cfg;
 mod files;
 mod item;
+pub mod libraries;
 pub(crate) mod package;
 mod scan;
 mod walk;
@@ -19,11 +21,15 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use proc_macro2::TokenStream;
+use syn::Token;
+use syn::parse::Parser as _;
+use syn::punctuated::Punctuated;
 
 use crate::analyse::Surroundings;
 use crate::diag::Place;
 use crate::diag::findings::{Findings, Texts};
 use cfg::Cfg;
+use libraries::Libraries;
 
 pub use item::attributes;
 pub use scan::mentions;
@@ -31,12 +37,14 @@ pub use scan::mentions;
 /// A program's source.
 #[derive(Clone, Debug, Default)]
 pub struct Source {
-    /// Files, in order of discovery; the root first.
+    /// Files, in order of discovery; the root first, and those of libraries last.
     pub files: Vec<File>,
     /// Items with `#[state]` or `#[flow_handler]`, in source order.
     pub items: Vec<Annotated>,
     /// Calls of `app!`.
     pub calls: Vec<Call>,
+    /// The libraries that the chain takes handlers from.
+    pub libraries: Libraries,
     /// Statics that can change.
     pub statics: Vec<Static>,
     /// Functions that handlers may call.
@@ -62,7 +70,8 @@ pub struct Source {
 pub struct File {
     /// Its path.
     pub path: PathBuf,
-    /// Its path relative to the package's directory, with `/` on every machine.
+    /// Its path relative to the package's directory, with `/` on every machine. For a library that
+    /// no path leads to: to the package's name and version.
     pub name: String,
     /// Its text.
     pub text: String,
@@ -91,6 +100,8 @@ pub struct Annotated {
     /// The reason that the root of the crate can't name it, if there is one: the item that would
     /// have to be `pub`.
     pub hidden: Option<String>,
+    /// Whether it is `pub` itself.
+    pub public: bool,
     /// The attribute's arguments.
     pub args: TokenStream,
     /// The item, as written.
@@ -108,6 +119,14 @@ pub struct Call {
     pub place: Place,
     /// Its arguments.
     pub arguments: TokenStream,
+}
+
+impl Call {
+    /// The paths of the chain.
+    pub fn paths(&self) -> syn::Result<Vec<syn::Path>> {
+        let parser = Punctuated::<syn::Path, Token![,]>::parse_terminated;
+        Ok(parser.parse2(self.arguments.clone())?.into_iter().collect())
+    }
 }
 
 /// A static that can change.
@@ -148,7 +167,8 @@ pub fn run(directory: &Path, cfg: &Cfg, findings: &mut Findings) -> Source {
         Some(path) => walk.root(path),
         None => walk.source.unreadable = Some(format!("there is no `{}`", root[0].display())),
     }
-    walk.source
+    let source = walk.source;
+    libraries::run(directory, cfg, source, findings)
 }
 
 impl Source {
@@ -157,9 +177,11 @@ impl Source {
         let features: Vec<&str> = cfg.shared_features().collect();
         let features = features.join(",");
         let files = self.files.iter().filter(|file| file.shared);
-        cora_plan::plan::digest(
-            files.map(|f| (f.name.as_str(), f.text.as_str())).chain([("", features.as_str())]),
-        )
+        let files = files.map(|file| (file.name.as_str(), file.text.as_str()));
+        let libraries = self.libraries.iter().filter_map(|(name, read)| {
+            Some((name.as_str(), read.as_ref().ok()?.features.as_str()))
+        });
+        cora_plan::plan::digest(files.chain([("", features.as_str())]).chain(libraries))
     }
 }
 

@@ -1,7 +1,7 @@
 //! Reads the required parts of a package's manifest without asking Cargo.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::cfg::Cfg;
 
@@ -30,6 +30,17 @@ pub(super) fn has_nic(directory: &Path) -> bool {
         manifest.get("features").and_then(toml::Value::as_table).map(|it| it.contains_key("nic"))
     });
     features.unwrap_or_default()
+}
+
+/// Name and root of the library of the package in `directory`.
+pub(super) fn library(directory: &Path) -> Option<(String, PathBuf)> {
+    let text = std::fs::read_to_string(directory.join("Cargo.toml")).ok()?;
+    let manifest: toml::Table = text.parse().ok()?;
+    let stated = |key: &str| manifest.get("lib")?.get(key)?.as_str();
+    let root = directory.join(stated("path").unwrap_or("src/lib.rs"));
+    let package = || manifest.get("package")?.get("name")?.as_str();
+    let name = stated("name").or_else(package)?.replace('-', "_");
+    root.is_file().then_some((name, root))
 }
 
 /// `default`, and the features that it enables within the package.

@@ -7,8 +7,9 @@ use quote::ToTokens as _;
 use syn::{Attribute, Item, Meta, Visibility};
 
 use super::files::{Directories, Found};
-use super::item::{annotated, attributes, body, changes, name, visibility};
+use super::item::{annotated, attributes, body, changes, is_public, name, visibility};
 use super::{Annotated, Annotation, Call, File, Function, Shared, Source, Static, scan};
+use crate::analyse::library;
 use crate::diag::findings::Findings;
 use crate::diag::{Place, codes};
 use crate::script::source::cfg::{Cfg, Condition, Truth, conditional};
@@ -19,6 +20,12 @@ pub(super) struct Walk<'a> {
     cfg: &'a Cfg,
     nic: Cfg,
     findings: &'a mut Findings,
+    /// The module of the root: empty, or the name of another crate.
+    root: Vec<String>,
+    /// What stands before a file's path within its package.
+    shown: String,
+    /// Number of the crate's first file.
+    first: usize,
     pub(super) source: Source,
 }
 
@@ -47,12 +54,45 @@ struct Entry {
 
 impl<'a> Walk<'a> {
     pub(super) fn new(directory: &'a Path, cfg: &'a Cfg, findings: &'a mut Findings) -> Self {
-        Self { directory, cfg, nic: cfg.of_the_nic(), findings, source: Source::default() }
+        let (root, shown, source) = (Vec::new(), String::new(), Source::default());
+        Self { directory, cfg, nic: cfg.of_the_nic(), findings, root, shown, first: 0, source }
+    }
+
+    /// For the library `name`, which adds to `source`. Names of its files begin with `shown`.
+    pub(super) fn of_library(
+        (name, shown): (&str, String),
+        (directory, cfg): (&'a Path, &'a Cfg),
+        source: Source,
+        findings: &'a mut Findings,
+    ) -> Self {
+        let (root, first) = (vec![library(name)], source.files.len());
+        Self { directory, cfg, nic: cfg.of_the_nic(), findings, root, shown, first, source }
     }
 
     pub(super) fn root(&mut self, path: &Path) {
         let found = Found { path: path.to_path_buf(), beside: true };
-        self.file(Entry { found, module: Vec::new(), hidden: None, side: None, at_nic: true });
+        let module = self.root.clone();
+        if self.is_library() {
+            self.source.surroundings.declared.insert(module.clone());
+        }
+        self.file(Entry { found, module, hidden: None, side: None, at_nic: true });
+    }
+
+    /// The files of this crate so far.
+    fn files(&self) -> &[File] {
+        self.source.files.get(self.first..).unwrap_or_default()
+    }
+
+    fn is_library(&self) -> bool {
+        !self.root.is_empty()
+    }
+
+    /// Whether the program's root can't name an item of this visibility.
+    fn hides(&self, visibility: &Visibility, here: &Here) -> bool {
+        if self.is_library() {
+            return !matches!(visibility, Visibility::Public(_));
+        }
+        !here.module.is_empty() && matches!(visibility, Visibility::Inherited)
     }
 
     fn file(&mut self, entry: Entry) {
@@ -97,7 +137,8 @@ impl<'a> Walk<'a> {
     fn name(&self, path: &Path) -> String {
         let path = path.strip_prefix(self.directory).unwrap_or(path);
         let parts: Vec<_> = path.components().map(|c| c.as_os_str().to_string_lossy()).collect();
-        parts.join("/")
+        let name = parts.join("/");
+        if self.shown.is_empty() { name } else { format!("{}/{name}", self.shown) }
     }
 
     /// The place under these attributes' conditions; `None` if they remove it from both halves.
@@ -158,7 +199,7 @@ impl<'a> Walk<'a> {
         let name = item.ident.to_string();
         let name = name.strip_prefix("r#").unwrap_or(&name).to_owned();
         let path = self.path_attribute(&item.attrs);
-        if !here.module.is_empty() && matches!(item.vis, Visibility::Inherited) {
+        if self.hides(&item.vis, &here) {
             here.hidden.get_or_insert(format!("mod {name}"));
         }
         here.module.push(name.clone());
@@ -172,7 +213,7 @@ impl<'a> Walk<'a> {
         }
         let Here { module, directories, hidden, side, at_nic, .. } = here;
         match directories.find(&name, path.as_deref()) {
-            Some(found) if self.source.files.iter().any(|file| file.path == found.path) => {
+            Some(found) if self.files().iter().any(|file| file.path == found.path) => {
                 self.unreadable(format!("{} is a module twice", found.path.display()));
             }
             Some(found) => self.file(Entry { found, module, hidden, side, at_nic }),
@@ -199,6 +240,10 @@ impl<'a> Walk<'a> {
         let path: Vec<String> =
             item.mac.path.segments.iter().map(|segment| segment.ident.to_string()).collect();
         if path == ["app"] || path == ["cora", "app"] {
+            if self.is_library() {
+                // Its own program, which no other one runs.
+                return;
+            }
             self.source.calls.push(Call {
                 file: here.file,
                 in_module: !here.module.is_empty(),
@@ -275,10 +320,10 @@ impl<'a> Walk<'a> {
         }
         self.undetermined(attributes(item), here, &format!("`{name}`"));
         self.within(&body(item), here);
-        let inherited = matches!(visibility(item), Some(Visibility::Inherited));
+        let hides = visibility(item).is_some_and(|visibility| self.hides(visibility, here));
         let hidden = match &here.hidden {
             Some(hidden) => Some(hidden.clone()),
-            None => (!here.module.is_empty() && inherited).then(|| format!("fn {name}")),
+            None => hides.then(|| format!("fn {name}")),
         };
         let args = match &attribute.meta {
             Meta::List(list) => list.tokens.clone(),
@@ -289,6 +334,7 @@ impl<'a> Walk<'a> {
             file: here.file,
             module: here.module.clone(),
             hidden,
+            public: is_public(item),
             args,
             item: item.to_token_stream(),
         });
