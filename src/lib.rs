@@ -55,8 +55,8 @@ pub mod prelude {
     pub use cora_core::conntrack::TcpState;
     pub use cora_core::hash::sip_hash;
     pub use cora_core::key::{
-        Address, DestinationAddress, FiveTuple, HeaderKey, InsideAddress, Key, MacPair, PacketKey,
-        SourceAddress, protocol,
+        Address, DestinationAddress, FiveTuple, HeaderKey, InsideAddress, Key, Mac, MacPair,
+        PacketKey, Prefix, SourceAddress, protocol,
     };
     pub use cora_core::outbox::{Outbox, OutboxFull};
     pub use cora_core::packet::{
@@ -71,7 +71,7 @@ pub mod prelude {
         CountMin, HeavyPrefixes, Max, Maxima, Sum, Sums, TopK,
     };
     pub use cora_core::state::table::Direction;
-    pub use cora_core::state::{Acl, Configure, Generation, Map, Prefix, Prefixes, Table, Tracked};
+    pub use cora_core::state::{Acl, Configure, Generation, Map, Prefixes, Table, Tracked};
     pub use cora_core::timeouts::Timeouts;
     pub use cora_core::verdict::reasons::{self, *};
     pub use cora_core::verdict::{Drop, Pass, Reason, Redirect, Transmit, Verdict};

@@ -33,7 +33,9 @@ use cora_core::record::{Element, End, Fields, FlowRecord, Record};
 use cora_core::state::configured::Configured;
 use cora_core::state::table::KeyOf;
 use cora_core::state::table::prefetch::ALONE;
-use cora_core::state::{Commutative, Home as _, Keyed, NO_FLOW, Row, Table, Visit};
+use cora_core::state::{
+    Commutative, Described as _, Generation, Home as _, Keyed, NO_FLOW, Row, Table, Visit,
+};
 use cora_host::parts::{GivenBack, Rows};
 
 /// A table of a test. It goes where a handler asks for `&mut Table<S>`, and its memory ends with
@@ -78,11 +80,26 @@ pub type TestRows<S> = GivenBack<Configured<S>>;
 #[must_use]
 pub fn configured<S: Row>(text: &str) -> TestRows<S> {
     let mut table = GivenBack::configured().expect("memory for a table");
+    read(&mut table, text);
+    table
+}
+
+/// Gives a configured table its next version: the rows of this text, and another
+/// [`Generation`].
+///
+/// # Panics
+/// When the file has faults, with all of them.
+pub fn next_version<S: Row>(table: &mut Configured<S>, text: &str) {
+    let next = table.generation().number() + 1;
+    read(table, text);
+    table.begin_generation(Generation::new(next));
+}
+
+fn read<S: Row>(table: &mut Configured<S>, text: &str) {
     let mut file = Rows::new(text);
-    Configured::configure(&mut table, &mut file);
+    table.configure(&mut file);
     let is_sound = file.is_sound();
     assert!(is_sound, "{}", file.faults(&S::NAME).join("\n"));
-    table
 }
 
 /// Lets time pass: from now on a packet that comes at `now` (ns) asks the table. Entries that were

@@ -90,8 +90,8 @@ pub fn read_or<T: Column>(file: &mut dyn File, column: &'static str, default: T)
 #[diagnostic::on_unimplemented(
     message = "a file's columns can't say a `{Self}`",
     label = "not read from columns",
-    note = "`#[derive(Key)]` reads fields that are integers, `bool`, `Address`, `Ipv4Addr` or \
-            `Prefix`; `impl FromColumns for {Self}` reads others"
+    note = "`#[derive(Key)]` reads fields that are integers, `bool`, `Address`, `Ipv4Addr`, \
+            `Mac` or `Prefix`; `impl FromColumns for {Self}` reads others"
 )]
 pub trait FromColumns: Sized {
     /// The names of the columns.

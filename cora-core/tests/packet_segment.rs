@@ -234,6 +234,24 @@ fn options_of_a_syn_are_told() {
 }
 
 #[test]
+fn a_question_of_icmp_is_turned_back_as_its_answer() {
+    for (ends, protocol) in [(FOUR, ICMP), (SIX, ICMPV6)] {
+        let whole = |ends, reply| ethernet(&ip(ends, protocol, &echo(ends, reply, 7, b"odd")));
+        let mut done = after(&whole(ends, false), |packet| packet.turn_back().unwrap());
+        done[..12].rotate_left(6);
+        assert_eq!(done, whole((ends.1, ends.0), true));
+    }
+    let mut asked = echo(FOUR, false, 7, b"twelve bytes");
+    asked[0] = 13;
+    asked[2..4].fill(0);
+    let sum = checksum::internet(&asked).to_be_bytes();
+    asked[2..4].copy_from_slice(&sum);
+    let done = after(&ethernet(&ip(FOUR, ICMP, &asked)), |packet| packet.turn_back().unwrap());
+    assert_eq!(done[34], 14, "a time stamp request");
+    judge(&done);
+}
+
+#[test]
 fn what_nobody_answers_is_not_turned_back() {
     let refused = |frame: Vec<u8>| {
         let mut reason = None;
@@ -251,7 +269,7 @@ fn what_nobody_answers_is_not_turned_back() {
     let source_route = [0x83, 7, 4, 9, 9, 9, 9, 0];
     let routed = ip_with(FOUR, TCP, &source_route, &segment(FOUR, SYN, &[], b""));
     assert_eq!(refused(ethernet(&routed)), Some(NotAnswered));
-    assert_eq!(refused(ethernet(&ip(FOUR, ICMP, &echo(FOUR, false, 7, b"")))), Some(NoFlow));
+    assert_eq!(refused(ethernet(&ip(FOUR, ICMP, &echo(FOUR, true, 7, b"")))), Some(NoFlow));
     let quoted = ip(FOUR, TCP, &segment(FOUR, SYN, &[], b""));
     assert_eq!(refused(error(R4, &quoted, 28)), Some(NoFlow));
     assert_eq!(refused(with_right(of(FOUR), 20, 0x20)), Some(Fragment));

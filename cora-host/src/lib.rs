@@ -24,6 +24,7 @@
 //! | `observe` | reports, records, states, progress |
 //! | `process` | processes, signals, sandbox |
 //! | `memory` | memory from the kernel |
+//! | `spelling` | what was meant by a mistyped word |
 
 // A line that can't be written must not end anything: `log` writes them all.
 #![deny(clippy::print_stderr, clippy::print_stdout)]
@@ -39,6 +40,7 @@ mod observe;
 mod options;
 mod process;
 mod run;
+mod spelling;
 mod supervisor;
 
 pub use cli::{command_line, main, main_with, perform};

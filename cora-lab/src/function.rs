@@ -13,11 +13,13 @@ pub enum Function {
     Nat,
     /// A service address stands for four servers; all else passes.
     Balancer,
+    /// A router: no rule at all.
+    Gateway,
 }
 
 impl Function {
     /// All, in the order that they are tried in.
-    pub const ALL: [Self; 3] = [Self::Firewall, Self::Nat, Self::Balancer];
+    pub const ALL: [Self; 4] = [Self::Firewall, Self::Nat, Self::Balancer, Self::Gateway];
 
     /// Returns the name of the example.
     pub const fn name(self) -> &'static str {
@@ -25,13 +27,19 @@ impl Function {
             Self::Firewall => "firewall",
             Self::Nat => "nat",
             Self::Balancer => "balancer",
+            Self::Gateway => "gateway",
         }
+    }
+
+    /// Returns whether Cora has addresses here, and is a hop.
+    pub const fn is_hop(self) -> bool {
+        matches!(self, Self::Gateway)
     }
 
     /// Returns the servers' addresses for clients.
     pub fn servers(self) -> Vec<IpAddr> {
         match self {
-            Self::Firewall | Self::Nat => vec![SERVER_V4.into(), SERVER_V6.into()],
+            Self::Firewall | Self::Nat | Self::Gateway => vec![SERVER_V4.into(), SERVER_V6.into()],
             Self::Balancer => vec![SERVICE.into()],
         }
     }
@@ -39,7 +47,9 @@ impl Function {
     /// Returns the clients' addresses for servers: a translated one, if any, and the true ones.
     pub fn clients(self) -> Vec<IpAddr> {
         match self {
-            Self::Firewall | Self::Balancer => vec![CLIENT_V4.into(), CLIENT_V6.into()],
+            Self::Firewall | Self::Balancer | Self::Gateway => {
+                vec![CLIENT_V4.into(), CLIENT_V6.into()]
+            }
             Self::Nat => vec![PUBLIC.into(), CLIENT_V4.into(), CLIENT_V6.into()],
         }
     }
@@ -48,13 +58,13 @@ impl Function {
     pub const fn public(self) -> Option<Ipv4Addr> {
         match self {
             Self::Nat => Some(PUBLIC),
-            Self::Firewall | Self::Balancer => None,
+            Self::Firewall | Self::Balancer | Self::Gateway => None,
         }
     }
 
     /// Returns whether it follows the states of TCP connections.
     pub const fn has_states(self) -> bool {
-        !matches!(self, Self::Balancer)
+        !matches!(self, Self::Balancer | Self::Gateway)
     }
 
     /// Returns the kernel's nftables rules for it, between interfaces `inside` and `outside`.
@@ -91,6 +101,7 @@ impl Function {
                 );
                 ("ct state invalid drop\naccept".to_owned(), table)
             }
+            Self::Gateway => ("accept".to_owned(), String::new()),
         };
         let hook = "type filter hook forward priority 0; policy accept;";
         format!(

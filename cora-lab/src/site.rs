@@ -2,7 +2,7 @@
 //!
 //! Clients and router are configured alike for both boxes in the middle. Cora is a bump in the
 //! wire: it has no address, and ARP and neighbour discovery pass. The kernel is a router with the
-//! addresses that the router has otherwise.
+//! addresses that the router has otherwise, and so is Cora as a gateway.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::time::Duration;
@@ -127,12 +127,22 @@ impl Site {
     /// # Errors
     /// The error of `ip`.
     pub fn address_middle_as_gateway(&self) -> Result<()> {
-        self.address_router()?;
-        let (middle, router) = (&self.middle, &self.router);
+        self.route_to_middle()?;
+        let middle = &self.middle;
         addresses(middle, "inside", &[format!("{GATEWAY_V4}/24"), format!("{GATEWAY_V6}/64")])?;
         addresses(middle, "outside", &[format!("{PUBLIC}/32"), "2001:db8:1::2/64".to_owned()])?;
         middle.ip(&format!("route add default via {ROUTER_V4} dev outside onlink"))?;
-        middle.ip(&format!("-6 route add default via {ROUTER_V6}"))?;
+        Ok(middle.ip(&format!("-6 route add default via {ROUTER_V6}"))?)
+    }
+
+    /// Makes the middle the router's next hop to the clients. If it is Cora, it has its addresses
+    /// from its own configuration.
+    ///
+    /// # Errors
+    /// The error of `ip`.
+    pub fn route_to_middle(&self) -> Result<()> {
+        self.address_router()?;
+        let router = &self.router;
         router.ip(&format!("route add {PUBLIC} dev {WIRE} src {ROUTER_V4}"))?;
         router.ip(&format!("route add 10.77.0.0/24 via {PUBLIC} dev {WIRE} src {ROUTER_V4}"))?;
         let v6 = format!("-6 route add fd00:77::/64 via 2001:db8:1::2 src {ROUTER_V6}");

@@ -201,3 +201,56 @@ pub fn with_stations(original: &Path, out: &Path) {
         Some(packet.frame().to_vec())
     });
 }
+
+/// The addresses of a router between the inside and the outside of the captures.
+pub const INTERFACES: &str = "port,mac,v4,v6,mtu\n\
+                              0,02:00:5e:00:53:00,10.255.255.254,fd00::fe,9000\n\
+                              1,02:00:5e:00:53:01,192.0.2.1,2001:db8:1::2,9000\n";
+/// Its routes. Nobody is at one next hop.
+pub const ROUTES: &str = "prefix,port,via\n\
+                          10.0.0.0/8,0,fd00::1\n172.16.0.0/12,0,fd00::1\n192.168.0.0/16,0,fd00::1\n\
+                          fd00::/8,0,fd00::1\n0.0.0.0/0,1,2001:db8:1::1\n::/0,1,2001:db8:1::1\n\
+                          203.0.113.0/26,1,2001:db8:1::dead\n";
+/// How often its neighbours say that they are there, in nanoseconds.
+const SAID_EVERY: u64 = 30_000_000_000;
+
+/// Sends each packet to the router, whose two neighbours say now and then that they are there.
+pub fn to_a_router(original: &Path, out: &Path) {
+    let to = File::create(out).map(BufWriter::new);
+    let to = to.unwrap_or_else(|error| panic!("{}: {error}", out.display()));
+    let mut writer = Writer::new(to).unwrap_or_else(|error| panic!("{error}"));
+    let router = |port: u8| [2, 0, 0x5e, 0, 0x53, port];
+    let mut said = None;
+    each(original, |time, packet| {
+        let mut write = |frame: &[u8]| {
+            writer.write(time, frame).unwrap_or_else(|error| panic!("{error}"));
+        };
+        if said.is_none_or(|said| said + SAID_EVERY <= time) {
+            said = Some(time);
+            let [inside, outside] = ["fd00::1", "2001:db8:1::1"];
+            write(&advertisement(inside, "fd00::fe", [2, 0, 0, 0, 0, 1], router(0)));
+            write(&advertisement(outside, "2001:db8:1::2", [2, 0, 0, 0, 0, 2], router(1)));
+        }
+        let port = u8::from(!comes_from_inside(packet));
+        let _has_addresses = packet.set_mac_destination(router(port));
+        write(packet.frame());
+    });
+    writer.finish().unwrap_or_else(|error| panic!("{error}"));
+}
+
+/// Returns a neighbour's advertisement of its own address.
+fn advertisement(from: &str, to: &str, mac: [u8; 6], router: [u8; 6]) -> Vec<u8> {
+    let address = |text: &str| text.parse::<Address>().expect("an address");
+    let (from, to) = (address(from), address(to));
+    let mut message = vec![136, 0, 0, 0, 0x60, 0, 0, 0];
+    message.extend(from.octets());
+    message.extend([2, 1]);
+    message.extend(mac);
+    let sum = checksum::transport(from, to, protocol::ICMPV6, &message);
+    message[2..4].copy_from_slice(&sum.to_be_bytes());
+    let (from, to) = (from.octets(), to.octets());
+    let mut frame = cora::testing::ipv6(from, to, 255, protocol::ICMPV6, &message);
+    frame[..6].copy_from_slice(&router);
+    frame[6..12].copy_from_slice(&mac);
+    frame
+}

@@ -22,7 +22,7 @@ use crate::executable;
 use crate::process::{self, Ended};
 
 /// The examples.
-pub const EXAMPLES: [&str; 16] = [
+pub const EXAMPLES: [&str; 17] = [
     "firewall",
     "nat",
     "heavy-hitter",
@@ -33,6 +33,7 @@ pub const EXAMPLES: [&str; 16] = [
     "flow-monitor",
     "nat64",
     "bridge",
+    "gateway",
     "vxlan",
     "syn-proxy",
     "stateful-firewall",

@@ -79,7 +79,9 @@ fn closing(capture: &Path) -> [String; 2] {
     });
     let mut ports: Vec<(u64, u16)> = ports.into_iter().map(|(port, count)| (count, port)).collect();
     ports.sort_unstable();
-    let deny = |port: u16| format!("deny 0.0.0.0/0 {port}\ndeny ::/0 {port}\n");
+    let deny = |port: u16| {
+        format!("protocol,destination_port,allow\ntcp,{port},false\nudp,{port},false\n")
+    };
     let busiest: Vec<u16> = ports.iter().rev().take(2).map(|(_, port)| *port).collect();
     [deny(busiest[0]), deny(busiest[1])]
 }
@@ -92,9 +94,9 @@ fn results_depend_neither_on_the_plan_nor_on_what_moves() {
     let (first, second) = (bench.file("first.txt", &first), bench.file("second.txt", &second));
     let changes = [
         "--change".to_owned(),
-        format!("{}:Rules={first}", PACKETS / 3),
+        format!("{}:Rule={first}", PACKETS / 3),
         "--change".to_owned(),
-        format!("{}:Rules={second}", PACKETS / 3 * 2),
+        format!("{}:Rule={second}", PACKETS / 3 * 2),
     ];
     let built = |plan: &str| {
         under(Path::new(plan), &["stateful-firewall"]).remove("stateful-firewall").unwrap()
@@ -151,13 +153,13 @@ fn results_depend_neither_on_the_plan_nor_on_what_moves() {
 #[test]
 fn a_change_that_can_not_be_made_is_refused_at_once() {
     let bench = Bench::new("configuration-wrong", 100);
-    let wrong = bench.file("wrong.txt", "allow all\n");
+    let wrong = bench.file("wrong.txt", "deny all\n");
     let program = program("stateful-firewall");
     for (change, why) in [
-        (format!("50:Rules={wrong}"), "wrong.txt: a line is `deny PREFIX`"),
+        (format!("50:Rule={wrong}"), "wrong.txt:1:1: unknown column `deny all`"),
         (format!("50:Rates={wrong}"), "no read-mostly state of that name"),
-        (format!("x:Rules={wrong}"), "`x` is not a packet's number"),
-        (format!("Rules={wrong}"), "write it as N:State=file"),
+        (format!("x:Rule={wrong}"), "`x` is not a packet's number"),
+        (format!("Rule={wrong}"), "write it as N:State=file"),
     ] {
         let mut command = bench.command(program, "native", &bench.capture);
         let ended = start(command.args(["--change", &change])).end(LIMIT);

@@ -78,6 +78,12 @@ fn bridge() {
     Oracle::of("bridge", &["split"]).ask();
 }
 
+/// The flows are those to one destination, and the neighbours are a state of the host.
+#[test]
+fn gateway() {
+    Oracle::of("gateway", &["nic-only", "split"]).ask();
+}
+
 #[test]
 fn vxlan() {
     Oracle::of("vxlan", &["split"]).ask();

@@ -255,7 +255,7 @@ fn a_change_of_rules_cuts_what_it_denies_and_outlives_both_halves() {
     let rules = program.with_file_name("rules.txt");
     let say = |text: &str| std::fs::write(&rules, text).unwrap();
     say("");
-    let config = format!("Rules={}", rules.display());
+    let config = format!("Rule={}", rules.display());
     let site = match Site::build_with("r", &program, &["--config", &config]) {
         Ok(site) => site,
         Err(why) => return tell(&format!("SKIPPED kills: {why}")),
@@ -267,7 +267,7 @@ fn a_change_of_rules_cuts_what_it_denies_and_outlives_both_halves() {
     let (inside, outside) = (&site.inside, &site.outside);
     let cut = Conversations::open_patient(inside, outside, address, CONNECTIONS, patience);
     wait_for(&cut, 5);
-    say("deny 203.0.113.1/32 8\n");
+    say("protocol,destination,destination_port,allow\ntcp,203.0.113.1,8,false\n");
     site.signal(Signal::USR1);
     let denied = Instant::now();
     // In any state of the NIC at its death.
@@ -295,9 +295,9 @@ fn a_change_of_rules_cuts_what_it_denies_and_outlives_both_halves() {
     wait_for(&left, 20);
     let faults = [left.end(), anew.end()].concat();
     let report = site.end_telling(&[
-        "version 2 is in force: Rules changed",
+        "version 2 is in force: Rule changed",
         "version 2 stays in force: ",
-        "version 3 is in force: Rules changed",
+        "version 3 is in force: Rule changed",
     ]);
     assert!(faults.is_empty() && opened, "{faults:?}; {report}");
     assert_eq!(report["version"], 3, "{report}");

@@ -1,5 +1,6 @@
-//! Real programs talk through the firewall and the NAT, and through the kernel in their place:
-//! nothing disagrees. The same holds for the packets that policer and port-scan let pass.
+//! Real programs talk through the firewall, the NAT and the gateway, and through the kernel in
+//! their place: nothing disagrees. The same holds for the packets that policer and port-scan let
+//! pass.
 //!
 //! Needs root and the programs that `cargo xtask lab` installs; says SKIPPED otherwise.
 
@@ -36,7 +37,7 @@ fn programs_see_through_cora_what_they_see_through_the_kernel() {
     if let Some(why) = lacking() {
         return tell(&format!("SKIPPED lab: {why}"));
     }
-    let functions = [Function::Firewall, Function::Nat];
+    let functions = [Function::Firewall, Function::Nat, Function::Gateway];
     let limiters = Limiter::ALL;
     let request = Request {
         programs: functions.map(|function| (function, program(function.name()).to_owned())).into(),
@@ -54,7 +55,7 @@ fn programs_see_through_cora_what_they_see_through_the_kernel() {
     let disagree = rows.iter().filter(|row| row.agree == Agree::No).count();
     assert_eq!(disagree, 0, "{}", Table(&rows));
     // All checks ran, and flows moved meanwhile.
-    assert!(rows.iter().filter(|row| row.agree == Agree::Yes).count() > 60, "{}", Table(&rows));
+    assert!(rows.iter().filter(|row| row.agree == Agree::Yes).count() > 90, "{}", Table(&rows));
     let moves = rows.iter().filter(|row| row.check == "moves of flows meanwhile");
-    assert!(moves.clone().count() == 2 && moves.clone().all(|row| row.ours != "0"));
+    assert!(moves.clone().count() == 3 && moves.clone().all(|row| row.ours != "0"));
 }

@@ -394,7 +394,7 @@ fn who_would_lose_all_connections_is_asked_first() {
 #[test]
 fn files_of_the_configuration_hold_nothing_up() {
     let Some(ports) = taps() else { return };
-    let words = ["--config", "Rules=rules.txt"];
+    let words = ["--config", "Rule=rules.txt"];
     let (mut command, room, place) = Live::command("stateful-firewall", &ports, &words);
     let rules = room.join("rules.txt");
     fs::write(&rules, "").unwrap();
@@ -412,7 +412,7 @@ fn files_of_the_configuration_hold_nothing_up() {
         }
         // The writer writes at last.
         let mut pipe = fs::File::options().write(true).open(&rules).unwrap();
-        pipe.write_all(b"deny 203.0.113.1/32 8\n").unwrap();
+        pipe.write_all(b"destination,allow\n203.0.113.1,false\n").unwrap();
         drop(pipe);
         assert_eq!(answer.join().unwrap()["version"], 2);
     });
@@ -435,7 +435,7 @@ fn what_is_refused_at_the_start_is_said_once() {
     let path = |name: &str| room.join(name);
     fs::write(path("wrong.txt"), "allow all\n").unwrap();
     fs::write(path("precious"), "precious").unwrap();
-    let wrong = format!("Rules={}", path("wrong.txt").display());
+    let wrong = format!("Rule={}", path("wrong.txt").display());
     let precious = path("precious").display().to_string();
     let start = |words: &[&str]| -> Ended {
         let mut command = Command::new(program("stateful-firewall"));
@@ -443,9 +443,9 @@ fn what_is_refused_at_the_start_is_said_once() {
         run(command.args(words), LIMIT)
     };
     for (words, why) in [
-        (["--config", wrong.as_str()], "wrong.txt: a line is"),
+        (["--config", wrong.as_str()], "wrong.txt:1:1: unknown column"),
         (["--config", "Rates=/dev/null"], "no read-mostly state of that name"),
-        (["--config", "Rules=/nowhere/rules.txt"], "/nowhere/rules.txt: No such file"),
+        (["--config", "Rule=/nowhere/rules.txt"], "/nowhere/rules.txt: No such file"),
         (["--state-out", "/nowhere/s.json"], "/nowhere/s.json: No such file"),
     ] {
         let Ended { code, stderr, .. } = start(&words);

@@ -198,8 +198,8 @@ impl Asked {
     /// Runs the program once. Every packet has one outcome, and one side handled every packet that
     /// is not too long for any ring.
     fn run(&self, way: Way, capture: &Path, output: &str) -> Left {
-        let config = self.input.config.as_deref();
-        let left = way.run(self.name, capture, config, self.room.join(output));
+        let configurations = &self.input.configurations;
+        let left = way.run(self.name, capture, configurations, self.room.join(output));
         let outcomes: BTreeMap<String, u64> = outcomes(&left).collect();
         let sum: u64 = outcomes.values().sum();
         let of = format!("{}, {way}, {}", self.name, capture.display());

@@ -3,7 +3,7 @@
 use crate::{cargo, command, need, run as run_command, target};
 
 /// The network functions that the kernel can be as well.
-const FUNCTIONS: [&str; 5] = ["firewall", "nat", "balancer", "policer", "port-scan"];
+const FUNCTIONS: [&str; 6] = ["firewall", "nat", "balancer", "gateway", "policer", "port-scan"];
 
 /// Builds the lab and the examples, and starts it with these words.
 pub(crate) fn run(words: &[String]) -> Result<(), String> {

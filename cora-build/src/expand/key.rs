@@ -75,13 +75,13 @@ pub(super) fn derive(input: &DeriveInput, diagnostics: &mut Diagnostics) -> Toke
 }
 
 /// Types that a file can say, by their last path segment.
-const READABLE: [&str; 14] = [
+const READABLE: [&str; 15] = [
     "u8", "u16", "u32", "u64", "u128", "i8", "i16", "i32", "i64", "i128", "bool", "Address",
-    "Ipv4Addr", "Prefix",
+    "Ipv4Addr", "Mac", "Prefix",
 ];
 
-/// What reads the key of a configured map from a file: each field from the column of its name. A key
-/// with fields of other types is not read; its program may do so.
+/// What reads the key of a configured map from a file: each field from the column of its name. A
+/// key with fields of other types is not read; its program may do so.
 fn from_columns(input: &DeriveInput) -> Option<TokenStream> {
     let Data::Struct(item) = &input.data else { return None };
     let is_readable = |field: &syn::Field| {

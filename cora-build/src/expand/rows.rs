@@ -1,5 +1,5 @@
-//! `#[state(map | prefixes | acl, …)]`: a row of a configured table. `cora-core` implements `Stored`
-//! on the table.
+//! `#[state(map | prefixes | acl, …)]`: a row of a configured table. `cora-core` implements
+//! `Stored` on the table.
 
 use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};

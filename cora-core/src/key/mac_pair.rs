@@ -3,7 +3,7 @@
 use core::fmt;
 
 use crate::hash::FlowHasher;
-use crate::key::{HeaderKey, Key};
+use crate::key::{HeaderKey, Key, Mac};
 use crate::packet::Headers;
 use crate::plain::{Describe, Plain};
 use crate::verdict::Reason;
@@ -51,13 +51,7 @@ fn number(mac: [u8; 6]) -> u64 {
 
 impl fmt::Display for MacPair {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let one = |f: &mut fmt::Formatter<'_>, [first, rest @ ..]: [u8; 6]| {
-            write!(f, "{first:02x}")?;
-            rest.iter().try_for_each(|octet| write!(f, ":{octet:02x}"))
-        };
-        one(f, self.source)?;
-        f.write_str(" > ")?;
-        one(f, self.destination)
+        write!(f, "{} > {}", Mac(self.source), Mac(self.destination))
     }
 }
 

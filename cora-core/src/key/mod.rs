@@ -1,18 +1,23 @@
 //! Keys of keyed states. They also decide which packets belong together. This module has the keys
 //! that are one address; [`Address`] is in `address`, the default key [`FiveTuple`] in
-//! `five_tuple`, the pair of Ethernet addresses in `mac_pair`.
+//! `five_tuple`, the pair of Ethernet addresses in `mac_pair`, one of them in `mac`,
+//! a prefix of addresses in `prefix`.
 
 mod address;
 mod entry_key;
 mod five_tuple;
+mod mac;
 mod mac_pair;
+mod prefix;
 
 use core::fmt;
 
 pub use address::Address;
 pub use entry_key::{EntryKey, PackedWithin, Within};
 pub use five_tuple::{FiveTuple, PackedFiveTuple};
+pub use mac::{Mac, NotMac};
 pub use mac_pair::MacPair;
+pub use prefix::{Prefix, PrefixError};
 
 #[cfg(not(target_os = "none"))]
 use crate::config;

@@ -1,6 +1,7 @@
 //! Turns a packet back to its sender: a middlebox answers in the name of the other end.
 
 use super::Headers;
+use super::Query;
 use super::flow::End;
 use crate::verdict::Reason;
 use crate::verdict::reasons::NoFlow;
@@ -16,15 +17,17 @@ pub(super) const FRESH_TTL: u8 = 64;
 impl Headers<'_> {
     /// Turns the packet back: swaps Ethernet addresses, IP addresses and ports, and sets the hop
     /// limit to 64. The payload stays; see [`set_tcp`](super::Packet::set_tcp). Redirect it to the
-    /// port where it came in: `Redirect(packet.port())`. Correct checksums stay correct.
+    /// port where it came in: `Redirect(packet.port())`. Correct checksums stay correct. A question
+    /// of ICMP, an echo request for instance, becomes its answer.
     ///
-    /// Refused with the reason that [`flow`](Self::flow) gives, `no-flow` if it has no two ports,
-    /// or [`NotAnswered`]. The packet is then unchanged.
+    /// Refused with the reason that [`flow`](Self::flow) gives, `no-flow` if it has neither two
+    /// ports nor a question, or [`NotAnswered`]. The packet is then unchanged.
     pub fn turn_back(&mut self) -> Result<(), Reason> {
         let flow = self.flow()?;
         let layers = self.layers();
         let outer = layers.outer;
-        if layers.inner.ip != 0 || outer.identifier {
+        let asks = outer.identifier && self.icmp_query() == Some(Query::Question);
+        if layers.inner.ip != 0 || outer.identifier && !asks {
             return Err(NoFlow);
         }
         let (from, to) = (self.mac_source()?, self.mac_destination()?);
@@ -38,11 +41,27 @@ impl Headers<'_> {
         let at = |end| layers.version.address_at(&outer, end);
         let length = if self.is_ipv4() { 4 } else { 16 };
         self.swap(at(End::Source), at(End::Destination), length);
-        let ports = usize::from(outer.ports);
-        self.swap(ports, ports + 2, 2);
+        if asks {
+            self.answer_question(outer.transport.into(), outer.sum.into());
+        } else {
+            let ports = usize::from(outer.ports);
+            self.swap(ports, ports + 2, 2);
+        }
         self.set_ttl(FRESH_TTL);
         self.parse_again();
         Ok(())
+    }
+
+    /// Writes the answer's type into an ICMP message with a question.
+    fn answer_question(&mut self, message: usize, sum: usize) {
+        let [kind, code] = self.read(message);
+        let answer = match (self.is_ipv4(), kind) {
+            (true, 8) => 0,
+            (true, 13) => 14,
+            _ => 129,
+        };
+        let change = self.replace(message, &[answer, code]);
+        self.apply(sum, change);
     }
 
     /// Swaps two fields of the same length; the parse found both within the frame.

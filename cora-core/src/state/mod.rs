@@ -14,7 +14,7 @@ pub mod table;
 mod tracked;
 
 pub use commutative::{Commutative, Replica, Replicated};
-pub use configured::{Acl, Map, Prefix, Prefixes, Row};
+pub use configured::{Acl, Map, Prefixes, Row};
 pub use generation::Generation;
 pub use kept::{Changed, Kept, Touched};
 #[cfg(test)]

@@ -22,8 +22,8 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::ingress::capture::STANDARD;
-use crate::options::nearest::nearest;
 use crate::options::{FILE, option, parser};
+use crate::spelling::nearest;
 
 /// An option that a file sets.
 #[derive(Debug)]

@@ -1,7 +1,9 @@
 //! A program of Cora's as the box in the middle: its supervisor, which starts NIC process and host
 //! process.
 
+use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::str::FromStr;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -94,6 +96,9 @@ impl Cora {
         let live = format!("inside={0}:inside,outside={0}:outside", ports.name());
         let mut command = site.middle.command(&program.display().to_string());
         command.args(["run", "--json", "--live", &live, "--moves", moves]);
+        if site.function.is_hop() {
+            configure(&mut command, directory)?;
+        }
         let mut service = Service::start(command.arg("--state-out").arg(&states))?;
         if ports == Ports::Tap {
             for (tap, space) in [("inside", &site.clients), ("outside", &site.router)] {
@@ -107,7 +112,11 @@ impl Cora {
             }
         }
         site.address_clients()?;
-        site.address_router_as_gateway()?;
+        if site.function.is_hop() {
+            site.route_to_middle()?;
+        } else {
+            site.address_router_as_gateway()?;
+        }
         let passes = site.wait_until_it_passes();
         if service.has_ended() {
             let said = service.interrupt(SOON)?.stderr;
@@ -116,6 +125,22 @@ impl Cora {
         passes?;
         Ok(Self { service, states })
     }
+}
+
+/// The files that the gateway's page shows are those of this site.
+const INTERFACES: &str = include_str!("../../../examples/gateway/interfaces.toml");
+const ROUTES: &str = include_str!("../../../examples/gateway/routes.csv");
+
+/// Gives the gateway its addresses and routes.
+fn configure(command: &mut Command, directory: &Path) -> Result<()> {
+    for (state, name, text) in
+        [("Interface", "interfaces.toml", INTERFACES), ("Route", "routes.csv", ROUTES)]
+    {
+        let path = directory.join(name);
+        fs::write(&path, text).map_err(|error| format!("{}: {error}", path.display()))?;
+        command.arg("--config").arg(format!("{state}={}", path.display()));
+    }
+    Ok(())
 }
 
 /// Waits until the run has made an interface.
@@ -145,7 +170,7 @@ impl Middle for Cora {
         if restarts.filter_map(Value::as_u64).sum::<u64>() > 0 {
             return Err(format!("a half died by itself: {said}"));
         }
-        let text = std::fs::read_to_string(&self.states)
+        let text = fs::read_to_string(&self.states)
             .map_err(|error| format!("{}: {error}", self.states.display()))?;
         let states: Value =
             serde_json::from_str(&text).map_err(|error| format!("the run's states: {error}"))?;

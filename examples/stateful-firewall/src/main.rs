@@ -5,31 +5,26 @@
 //! only opened or about to end for a minute or two, a question by UDP for half a minute. So a flood
 //! of openings takes room for two minutes, not for hours. The times are configured.
 //!
-//! Which addresses outside nobody may talk to is configured, and may change while packets come: a
+//! Who inside may open what is configured by ordered rules, and may change while packets come: a
 //! connection that was judged under other rules is judged again at its next packet, in either
 //! direction.
 //!
 //! Try it:  `cargo cora run stateful-firewall --nic native --in some.pcap --out out.pcap
-//! --state-out state.json` With rules: `--config Rules=rules.txt`, where a line is `deny PREFIX` or
-//! `deny PREFIX PORT`; with other
-//! times: `--config Times=times.txt`, where a line is `established 7440`.
+//! --state-out state.json` With rules: `--config Rule=rules.csv`; with other times: `--config
+//! Times=times.txt`, where a line is `established 7440`.
 //!
 //! Expect:  `transmit`, `not-allowed` and `bad-tcp-state` as of `firewall`. Times are those of
-//! packets, so a capture gives the same result however fast it is fed, and under every plan.
+//! packets, so a capture gives the same result at any speed, and under every plan.
 #![cfg_attr(all(feature = "nic", target_os = "none"), no_std, no_main)]
 
 use core::time::Duration;
 
 use cora::prelude::*;
 
-mod rules;
-
-use rules::Rules;
-
-/// The longest time that a connection may be silent (s), as its table has it.
+/// The longest time that a connection may be silent (s), as the table has it.
 const LONGEST: u16 = 2 * 3600 + 4 * 60;
 
-/// A connection that somebody inside opened. `idle` is the longest time that one may be silent.
+/// A connection that somebody inside opened. `idle` is the longest time that any may be silent.
 #[state(
     key = FiveTuple,
     reply,
@@ -39,9 +34,9 @@ const LONGEST: u16 = 2 * 3600 + 4 * 60;
     assured_by = Self::is_assured
 )]
 struct Connection {
-    /// By which rules it was allowed.
+    /// The version of the rules that allowed the connection.
     judged: Generation,
-    /// How long it may be silent (s).
+    /// How long the connection may be silent (s).
     idle: u16,
     tcp: TcpState,
     /// Whether outside has answered.
@@ -79,7 +74,7 @@ impl Connection {
                 self.reply_packets += 1;
             }
         }
-        // An entry knows its own time: it is asked for by both sides, and by no packet.
+        // An entry knows its own time: both sides ask for that time, and no packet does.
         if before != (self.tcp, self.answered) {
             self.idle = times.seconds(protocol, self.tcp, self.answered);
         }
@@ -90,11 +85,17 @@ impl Connection {
         Duration::from_secs(self.idle.into())
     }
 
-    /// Whether it stays where a full table needs room: connections that outside answered and that
-    /// still go on, not those that a flood opens.
+    /// Whether the connection stays where a full table needs room: after an answer from outside,
+    /// until the end of the conversation. A flood's connections do not stay.
     fn is_assured(&self) -> bool {
         self.tcp.goes_on() && self.answered
     }
+}
+
+/// Whether inside may open such connections. A connection that no rule fits is allowed.
+#[state(acl, capacity = 10_000)]
+struct Rule {
+    allow: bool,
 }
 
 /// How long connections may be silent.
@@ -120,7 +121,7 @@ impl Configure for Times {
 fn firewall(
     packet: &mut Headers,
     connections: &mut Table<Connection>,
-    rules: &Rules,
+    rules: &Acl<Rule>,
     times: &Times,
 ) -> Verdict {
     if packet.is_link_local_control() || packet.is_dhcp() {
@@ -129,22 +130,21 @@ fn firewall(
     packet.forwardable()?;
     let flow = packet.five_tuple()?;
     let outside = if packet.from_inside() { flow } else { flow.reversed() };
-    let port = outside.has_ports().then_some(outside.destination_port);
-    let allowed = || rules.allow(outside.destination, port);
+    let allowed = || rules.first(&outside).is_none_or(|rule| rule.allow);
     match connections.find_mut(&flow) {
         Some((direction, connection)) => {
-            if connection.judged != rules.generation {
+            if connection.judged != rules.generation() {
                 if !allowed() {
                     connections.remove(&flow);
                     return Drop(NotAllowed);
                 }
-                connection.judged = rules.generation;
+                connection.judged = rules.generation();
             }
             connection.advance(packet, flow.protocol, direction, &times.idle)?;
         }
         None if packet.from_inside() && allowed() => {
             let connection =
-                Connection::open(packet, flow.protocol, rules.generation, &times.idle)?;
+                Connection::open(packet, flow.protocol, rules.generation(), &times.idle)?;
             connections.insert(flow, connection)?;
         }
         None => return Drop(NotAllowed),

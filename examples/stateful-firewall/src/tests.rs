@@ -28,15 +28,15 @@ fn frame(protocol: u8, port: Port, flags: u8) -> Vec<u8> {
 
 struct Bench {
     connections: cora::testing::TestTable<Connection>,
-    rules: Rules,
+    rules: cora::testing::TestRows<Rule>,
     times: Times,
     now: u64,
 }
 
 impl Bench {
     fn new() -> Self {
-        let connections = cora::testing::table();
-        Self { connections, rules: Rules::default(), times: Times::default(), now: SECOND }
+        let (connections, rules) = (cora::testing::table(), cora::testing::configured(""));
+        Self { connections, rules, times: Times::default(), now: SECOND }
     }
 
     fn send(&mut self, protocol: u8, port: Port, flags: u8) -> Verdict {
@@ -46,7 +46,7 @@ impl Bench {
         firewall(&mut packet, &mut self.connections, &self.rules, &self.times)
     }
 
-    /// The connection is remembered for so many seconds since it was last asked for.
+    /// The connection is remembered for so many seconds since the last packet.
     #[track_caller]
     fn is_idle_after(&mut self, seconds: u64, protocol: u8) {
         let flow = Packet::new(&mut frame(protocol, INSIDE, ACK), Meta::default()).flow().unwrap();
@@ -139,8 +139,9 @@ fn a_segment_that_opens_nothing_leaves_nothing() {
 #[test]
 fn a_rule_about_a_port_is_not_about_pings() {
     let mut bench = Bench::new();
-    let Ok(rules) = Rules::configure("deny 10.0.0.2/32 7\ndeny 10.0.0.2/32 8") else { panic!() };
-    bench.rules = rules;
+    bench.rules = cora::testing::configured(
+        "protocol,destination,destination_port,allow\ntcp,10.0.0.2,7-8,false\nudp,10.0.0.2,7-8,false",
+    );
     let echo = |identifier| {
         cora::testing::ipv4(
             [10, 0, 0, 1],
@@ -162,17 +163,15 @@ fn a_rule_about_a_port_is_not_about_pings() {
 fn other_rules_end_what_they_deny() {
     let mut bench = Bench::new();
     bench.tcp(&[(INSIDE, SYN), (OUTSIDE, SYN_ACK), (INSIDE, ACK)]);
-    let other = |text, number| {
-        let Ok(mut rules) = Rules::configure(text) else { panic!("{text}") };
-        rules.generation = Generation::new(number);
-        rules
+    let closed = |port: u16| {
+        format!("protocol,destination,destination_port,allow\ntcp,10.0.0.2,{port},false")
     };
-    bench.rules = other("deny 10.0.0.2/32 80", 2);
+    cora::testing::next_version(&mut bench.rules, &closed(80));
     bench.tcp(&[(INSIDE, ACK), (OUTSIDE, ACK)]);
-    bench.rules = other("deny 10.0.0.2/32 2306", 3);
+    cora::testing::next_version(&mut bench.rules, &closed(2306));
     assert_eq!(bench.send(protocol::TCP, OUTSIDE, ACK), Drop(NotAllowed), "from either side");
     assert_eq!(bench.send(protocol::TCP, INSIDE, ACK), Drop(NotAllowed));
-    bench.rules = other("", 4);
+    cora::testing::next_version(&mut bench.rules, "");
     assert_eq!(bench.send(protocol::TCP, OUTSIDE, ACK), Drop(NotAllowed), "it is forgotten");
     assert_eq!(bench.send(protocol::TCP, INSIDE, SYN), Transmit);
 }

@@ -26,8 +26,8 @@ pub(crate) fn all_captures() -> &'static [Capture] {
 pub(crate) struct Input {
     pub(crate) name: String,
     pub(crate) capture: PathBuf,
-    /// The source of a read-mostly state, as on the command line.
-    pub(crate) config: Option<String>,
+    /// The sources of read-mostly states, as on the command line.
+    pub(crate) configurations: Vec<String>,
     /// The service that a balancer spreads.
     service: Option<Ipv4Addr>,
     program: &'static str,
@@ -40,28 +40,30 @@ impl Input {
     /// Makes the program's own version of a capture, in `room`.
     pub(crate) fn prepare(program: &'static str, capture: &Capture, room: &Path) -> Self {
         let (name, path) = (capture.name.as_str(), &capture.path);
-        let baseline = |name: &str, capture: &Path, config: Option<&str>| {
+        let baseline = |name: &str, capture: &Path, configurations: &[String]| {
             let output = room.join(format!("{name}-expected.pcap"));
-            Way::baseline().run(program, capture, config, output)
+            Way::baseline().run(program, capture, configurations, output)
         };
-        let learn = |capture: &Path, config: Option<&str>| {
-            baseline(&format!("{name}-learnt"), capture, config).output
+        let learn = |capture: &Path, configurations: &[String]| {
+            baseline(&format!("{name}-learnt"), capture, configurations).output
         };
         let (mut input, mut service) = (path.clone(), None);
-        let mut config = tightened(program).map(|(state, text)| {
+        let configured = |(state, text): &(&str, &str)| {
             let path = room.join(format!("{name}-{state}.txt"));
             write(&path, text);
             format!("{state}={}", path.display())
-        });
+        };
+        let mut configurations: Vec<String> =
+            configured_by(program).iter().map(configured).collect();
         let balanced = |spread| {
             let path = room.join(format!("{name}-backends.txt"));
             write(&path, &captures::backends(spread));
-            format!("Backends={}", path.display())
+            vec![format!("Backends={}", path.display())]
         };
         match program {
             "nat" | "carrier-nat" => {
                 for round in 0..2 {
-                    let learnt = learn(&input, None);
+                    let learnt = learn(&input, &[]);
                     input = room.join(format!("{name}-{round}.pcap"));
                     captures::readdress(path, &learnt, &input);
                 }
@@ -70,36 +72,36 @@ impl Input {
                 let spread = captures::service(path);
                 let backends = balanced(spread);
                 for round in 0..2 {
-                    let learnt = comparable(program, &learn(&input, Some(&backends)), Some(spread));
+                    let learnt = comparable(program, &learn(&input, &backends), Some(spread));
                     input = room.join(format!("{name}-{round}.pcap"));
                     captures::readdress(path, &learnt, &input);
                 }
-                let learnt = learn(&input, Some(&backends));
+                let learnt = learn(&input, &backends);
                 let readdressed =
                     std::mem::replace(&mut input, room.join(format!("{name}-replies.pcap")));
                 captures::reply_from_backends(&readdressed, &learnt, spread, &input);
-                (config, service) = (Some(backends), Some(spread));
+                (configurations, service) = (backends, Some(spread));
             }
             "balancer" => {
                 let spread = captures::service(path);
                 let backends = balanced(spread);
-                let learnt = learn(path, Some(&backends));
+                let learnt = learn(path, &backends);
                 input = room.join(format!("{name}-replies.pcap"));
                 captures::reply_from_backends(path, &learnt, spread, &input);
-                (config, service) = (Some(backends), Some(spread));
+                (configurations, service) = (backends, Some(spread));
             }
             "nat64" => {
                 input = room.join(format!("{name}-ipv6.pcap"));
                 altered::of_ipv6_alone(path, &input);
                 let (learnt, answered) =
-                    (learn(&input, None), room.join(format!("{name}-answered.pcap")));
+                    (learn(&input, &[]), room.join(format!("{name}-answered.pcap")));
                 altered::answer_nat64(path, &learnt, &input, &answered);
                 input = answered;
             }
             "syn-proxy" => {
                 let knocks = room.join(format!("{name}-knocks.pcap"));
                 handshakes::knocks(path, &knocks);
-                let answered = learn(&knocks, None);
+                let answered = learn(&knocks, &[]);
                 input = room.join(format!("{name}-connections.pcap"));
                 handshakes::connections(path, &answered, &input);
             }
@@ -111,16 +113,21 @@ impl Input {
                 input = room.join(format!("{name}-tunnelled.pcap"));
                 altered::tunnelled(path, &input);
             }
+            "gateway" => {
+                input = room.join(format!("{name}-routed.pcap"));
+                altered::to_a_router(path, &input);
+            }
             "bridge" => {
                 input = room.join(format!("{name}-stations.pcap"));
                 altered::with_stations(path, &input);
             }
             _ => {}
         }
-        let expected = baseline(name, &input, config.as_deref());
+        let expected = baseline(name, &input, &configurations);
         let comparable = comparable(program, &expected.output, service);
         let name = name.to_owned();
-        let input = Self { name, capture: input, config, service, program, expected, comparable };
+        let input =
+            Self { name, capture: input, configurations, service, program, expected, comparable };
         input.replies_are_translated(program);
         input
     }
@@ -176,12 +183,13 @@ impl Input {
 
 /// Returns the state and text of a configuration under which a program refuses some packets of
 /// these captures; its default lets all of them pass.
-fn tightened(program: &str) -> Option<(&'static str, &'static str)> {
+fn configured_by(program: &str) -> &'static [(&'static str, &'static str)] {
     match program {
-        "policer" => Some(("Rates", "rate 0.0.0.0/0 16 4096\nrate ::/0 64 8192\n")),
-        "port-scan" => Some(("Limits", "threshold 4\nwindow 60\nblock 20\n")),
-        "connection-limiter" => Some(("Limit", "connections 3\nwindow 30\n")),
-        _ => None,
+        "policer" => &[("Rates", "rate 0.0.0.0/0 16 4096\nrate ::/0 64 8192\n")],
+        "port-scan" => &[("Limits", "threshold 4\nwindow 60\nblock 20\n")],
+        "connection-limiter" => &[("Limit", "connections 3\nwindow 30\n")],
+        "gateway" => &[("Interface", altered::INTERFACES), ("Route", altered::ROUTES)],
+        _ => &[],
     }
 }
 
@@ -191,6 +199,7 @@ pub(crate) fn refusal(program: &str) -> Option<&'static str> {
         "policer" => Some("over-rate"),
         "port-scan" => Some("scanner"),
         "connection-limiter" => Some("too-many-connections"),
+        "gateway" => Some("unresolved"),
         _ => None,
     }
 }

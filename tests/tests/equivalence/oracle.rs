@@ -121,7 +121,7 @@ impl Oracle {
     /// Runs the program, and compares the results.
     fn run(&self, way: Way, input: &Input, row: &mut Row) -> Left {
         let output = self.room.join("out.pcap");
-        let left = way.run(self.program, &input.capture, input.config.as_deref(), output);
+        let left = way.run(self.program, &input.capture, &input.configurations, output);
         self.compare(way, input, &left);
         row.add(&left);
         left

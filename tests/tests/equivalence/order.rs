@@ -34,7 +34,7 @@ impl Group {
             "policer" | "port-scan" => Some(Self::Source),
             "connection-limiter" | "fragments" | "tenants" => Some(Self::Inside),
             "bridge" => Some(Self::Link),
-            "vxlan" => Some(Self::OneWay),
+            "vxlan" | "gateway" => Some(Self::OneWay),
             _ => None,
         }
     }

@@ -44,13 +44,12 @@ impl Way {
         Self { plan, nic: "off", feed: Feed::Whole, moves: None }
     }
 
-    /// Runs the program of this name on a capture, with a configuration (`State=FILE`) if there is
-    /// one.
+    /// Runs the program of this name on a capture, with these configurations (`State=FILE`).
     pub(crate) fn run(
         self,
         name: &str,
         capture: &Path,
-        config: Option<&str>,
+        configurations: &[String],
         output: PathBuf,
     ) -> Left {
         let state = output.with_extension("json");
@@ -58,7 +57,7 @@ impl Way {
         let from = if self.feed == Feed::Whole { capture } else { Path::new("/dev/stdin") };
         command.args(["run", "--json", "--nic", self.nic, "--in"]).arg(from);
         command.arg("--out").arg(&output).arg("--state-out").arg(&state);
-        command.args(config.iter().flat_map(|config| ["--config", config]));
+        command.args(configurations.iter().flat_map(|config| ["--config", config]));
         if let Some(seed) = self.moves {
             command.arg("--moves").arg(format!("random:{seed}"));
         }

@@ -17,18 +17,15 @@
 //! | [`prefixes`] | a row per prefix, found by the longest match |
 //! | [`acl`] | ordered rules, found by the first match |
 //! | `longest` | the index for longest matches |
-//! | [`prefix`] | a prefix as a value |
 
 pub mod acl;
 mod longest;
 pub mod map;
-pub mod prefix;
 pub mod prefixes;
 mod version;
 
 pub use acl::{Acl, Match};
 pub use map::Map;
-pub use prefix::{Prefix, PrefixError};
 pub use prefixes::Prefixes;
 use version::Version;
 
@@ -203,7 +200,11 @@ impl<S: Row> Configured<S> {
             return;
         }
         let places: Vec<_> = self.next.rows().map(|placed| placed.place).collect();
-        let Some(used) = S::Form::build(&places, self.next.words, file) else { return };
+        let Some(used) = S::Form::build(&places, self.next.words, file) else {
+            // Whatever was built is in the way of the next version.
+            self.next.words.fill(0);
+            return;
+        };
         (self.next.used, self.next.generation) = (used, Generation::FIRST);
         core::mem::swap(&mut self.now, &mut self.next);
     }

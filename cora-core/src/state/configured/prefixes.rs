@@ -2,10 +2,10 @@
 
 #[cfg(not(target_os = "none"))]
 use super::longest::build::{self, Network};
-use super::{Configured, Form, Prefix, Row, longest};
+use super::{Configured, Form, Row, longest};
 #[cfg(not(target_os = "none"))]
 use crate::config;
-use crate::key::Address;
+use crate::key::{Address, Prefix};
 
 /// A table with a row per prefix, declared by `#[state(prefixes, capacity = …)]`: routes,
 /// subscribers, countries. A handler takes `&Prefixes<S>`.

@@ -10,7 +10,7 @@ use super::prefixes::{self, ByPrefix};
 use super::*;
 use crate::config::tests::Cells;
 use crate::config::{self, File as _, FromColumns as _};
-use crate::key::{Address, FiveTuple, SourceAddress, protocol};
+use crate::key::{Address, FiveTuple, Prefix, SourceAddress, protocol};
 use crate::state::memory::leak;
 
 /// Declares a row with one field, as `#[state(…)]` does.
@@ -237,6 +237,25 @@ fn a_file_with_faults_changes_nothing() {
     routes.configure(&mut file);
     assert_eq!(file.faults, ["2000: the table has room for 2000 rows: raise its `capacity`"]);
     assert_eq!(routes.len(), 1);
+}
+
+#[test]
+fn a_version_is_whole_after_one_that_was_refused() {
+    let mut hosts = create::<Subscriber>();
+    let mut read = |text| {
+        let mut file = Cells::new(text);
+        hosts.configure(&mut file);
+        (file.faults, [1, 2].map(|last| hosts.get(&host(last)).map(|row| row.number)))
+    };
+    assert_eq!(read("address,number\n10.0.0.1,1"), (Vec::new(), [Some(1), None]));
+    let (faults, found) = read("address,number\n10.0.0.2,5\n10.0.0.2,6");
+    assert_eq!((faults.len(), found), (1, [Some(1), None]));
+    assert_eq!(read("address,number\n10.0.0.2,2"), (Vec::new(), [None, Some(2)]));
+    assert_eq!(read("address,number\n"), (Vec::new(), [None, None]));
+}
+
+fn host(last: u8) -> SourceAddress {
+    SourceAddress(Address::v4([10, 0, 0, last]))
 }
 
 #[test]

@@ -18,7 +18,7 @@ use std::fmt::Display;
 
 use cora_core::config::File;
 
-use crate::options::nearest::nearest;
+use crate::spelling::nearest;
 
 /// Faults that are shown; the others are counted.
 const SHOWN: usize = 20;
@@ -214,7 +214,7 @@ impl File for Rows<'_> {
 #[cfg(test)]
 mod tests {
     use cora_core::config;
-    use cora_core::state::Prefix;
+    use cora_core::key::Prefix;
 
     use super::*;
 

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use super::{GROUP, LINE, Match, header};
 use crate::config;
-use crate::state::configured::Prefix;
+use crate::key::Prefix;
 use crate::state::configured::longest::build::{self, Network};
 
 /// Rules that are grouped by a prefix of one end.

@@ -9,9 +9,8 @@ use crate::config;
 use crate::config::FromColumns;
 #[cfg(not(target_os = "none"))]
 use crate::key::protocol;
-use crate::key::{Address, FiveTuple};
+use crate::key::{Address, FiveTuple, Prefix};
 use crate::plain::{Describe, Plain};
-use crate::state::configured::Prefix;
 
 /// The flows that a rule fits. The default is all of them.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use super::{DIRECT, LINE, LINES, NODE, ROOT, header};
 use crate::config;
-use crate::state::configured::Prefix;
+use crate::key::Prefix;
 
 /// Runs that a line has space for.
 const RUNS: usize = 12;
@@ -14,10 +14,10 @@ const MOST_RUN_LINES: u32 = 3;
 
 /// A prefix with the value that it leads to.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::state::configured) struct Network {
-    pub(in crate::state::configured) prefix: Prefix,
+pub(crate) struct Network {
+    pub(crate) prefix: Prefix,
     /// The row or group; at most 2^31 - 2.
-    pub(in crate::state::configured) value: u32,
+    pub(crate) value: u32,
 }
 
 /// An IPv4 prefix: its address, its length, the entry that it leads to.
@@ -32,7 +32,7 @@ struct Index<'a> {
 
 /// Builds the index of these prefixes into `words`, which are zero. Returns the number of words
 /// used. Two rows with one prefix are a fault of the second, if a value is the number of a row.
-pub(in crate::state::configured) fn run(
+pub(crate) fn run(
     mut sorted: Vec<Network>,
     words: &mut [u32],
     file: &mut dyn config::File,
@@ -110,8 +110,9 @@ impl Index<'_> {
         }
     }
 
-    /// Adds the node for the 8 bits behind the first `depth`, which these prefixes share; `covering`
-    /// is the entry of the longest prefix that covers them all. Returns the node's entry.
+    /// Adds the node for the 8 bits behind the first `depth`, which these prefixes share;
+    /// `covering` is the entry of the longest prefix that covers them all. Returns the node's
+    /// entry.
     fn node(&mut self, networks: &[V4], depth: u8, covering: u32) -> u32 {
         let end = depth + 8;
         let (short, long): (Vec<V4>, Vec<V4>) =
@@ -170,8 +171,8 @@ impl Index<'_> {
     }
 }
 
-/// Gives each entry that one of these prefixes covers its value. Entries are told apart by the first
-/// `end` bits of an address; longer prefixes come after those that cover them.
+/// Gives each entry that one of these prefixes covers its value. Entries are told apart by the
+/// first `end` bits of an address; longer prefixes come after those that cover them.
 fn paint(entries: &mut [u32], networks: &[V4], end: u8) {
     for (bits, length, entry) in networks {
         let first = (bits >> (32 - end)) as usize % entries.len();

@@ -4,7 +4,7 @@ use core::fmt;
 use core::net::IpAddr;
 use core::str::FromStr;
 
-use crate::key::Address;
+use super::Address;
 use crate::plain::{Describe, Plain};
 
 /// Addresses with the same first bits: `10.0.0.0/8`, `2001:db8::/32`.

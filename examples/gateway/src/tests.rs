@@ -1,0 +1,246 @@
+use cora::testing::{TestOutbox, TestRows, TestTable, configured, outbox, sent, table, tcp, udp};
+
+use super::*;
+
+const HOST: ([u8; 6], [u8; 4]) = ([2, 0, 0, 0, 0, 7], [10, 77, 0, 1]);
+const NEXT: ([u8; 6], [u8; 4]) = ([2, 0, 0, 0, 0, 9], [198, 51, 100, 1]);
+const FAR: [u8; 4] = [203, 0, 113, 1];
+
+struct Router {
+    hops: TestTable<Hop>,
+    interfaces: TestRows<Interface>,
+    routes: TestRows<Route>,
+    neighbours: Box<Neighbours>,
+    errors: Errors,
+    out: TestOutbox,
+}
+
+impl Router {
+    fn new() -> Self {
+        Self {
+            hops: table(),
+            interfaces: configured(include_str!("../interfaces.toml")),
+            routes: configured(include_str!("../routes.csv")),
+            neighbours: Box::default(),
+            errors: Errors::default(),
+            out: outbox(),
+        }
+    }
+
+    /// What becomes of a frame: the verdict, and the frame as it leaves.
+    fn frame(&mut self, bytes: &[u8], port: Port, second: u64) -> (Verdict, Vec<u8>) {
+        let mut memory = bytes.to_vec();
+        memory.resize(bytes.len() + ROOM, 0);
+        let now = second * SECOND;
+        let meta = Meta { time: now, now, port };
+        let mut packet = Packet::in_room(Roomy::new(&mut memory, bytes.len()), meta);
+        self.out.clear();
+        let verdict = route(
+            &mut packet,
+            &mut self.hops,
+            &self.interfaces,
+            &self.routes,
+            &mut self.neighbours,
+            &mut self.errors,
+            &mut self.out,
+        );
+        (verdict, packet.frame().to_vec())
+    }
+
+    fn mac(&self, port: u8) -> [u8; 6] {
+        self.interfaces.get(&At { port }).expect("it is in the file").mac.0
+    }
+
+    /// A frame of the host's to the router.
+    fn as_host(&self, mut frame: Vec<u8>) -> Vec<u8> {
+        frame[..6].copy_from_slice(&self.mac(0));
+        frame[6..12].copy_from_slice(&HOST.0);
+        frame
+    }
+
+    /// The neighbours say who they are.
+    fn introduce(&mut self, second: u64) {
+        for (port, (mac, address)) in [(Port::INSIDE, HOST), (Port::OUTSIDE, NEXT)] {
+            let own = self.interfaces.get(&At { port: port.0 }).expect("it is there").v4;
+            let asked = arp(1, (mac, address), own.as_v4().expect("IPv4"));
+            assert_eq!(self.frame(&asked, port, second).0, Redirect(port));
+        }
+    }
+}
+
+fn arp(operation: u8, (mac, address): ([u8; 6], [u8; 4]), target: [u8; 4]) -> Vec<u8> {
+    let mut frame = [[0xff; 6], mac].concat();
+    frame.extend([8, 6, 0, 1, 8, 0, 6, 4, 0, operation]);
+    frame.extend(mac.iter().chain(&address).chain(&[0; 6]).chain(&target));
+    frame.resize(60, 0);
+    frame
+}
+
+fn ask(data: &[u8]) -> Vec<u8> {
+    udp((HOST.1, 5_000), (FAR, 53), data)
+}
+
+fn read(frame: &[u8], check: impl FnOnce(&Packet)) {
+    let mut frame = frame.to_vec();
+    check(&Packet::new(&mut frame, Meta::default()));
+}
+
+#[test]
+fn arp_is_answered_for_the_routers_own_address() {
+    let mut router = Router::new();
+    let (verdict, answer) = router.frame(&arp(1, HOST, [10, 77, 0, 254]), Port::INSIDE, 0);
+    assert_eq!(verdict, Redirect(Port::INSIDE));
+    let own = router.mac(0);
+    assert_eq!((&answer[..6], &answer[6..12], answer[21]), (&HOST.0[..], &own[..], 2));
+    assert_eq!((&answer[22..28], &answer[28..32]), (&own[..], &[10, 77, 0, 254][..]));
+    assert_eq!(&answer[32..42], [&HOST.0[..], &HOST.1].concat());
+    let (verdict, _) = router.frame(&arp(1, HOST, [10, 77, 0, 9]), Port::INSIDE, 0);
+    assert_eq!(verdict, Pass, "somebody else's");
+}
+
+#[test]
+fn an_unknown_next_hop_is_asked_for_once_in_a_second() {
+    let mut router = Router::new();
+    let packet = router.as_host(ask(b"who"));
+    assert_eq!(router.frame(&packet, Port::INSIDE, 5).0, Drop(UNRESOLVED));
+    let asked = sent(&router.out);
+    let [(port, frame)] = &asked[..] else { panic!("{asked:?}") };
+    assert_eq!((*port, &frame[..6], frame[21]), (Port::OUTSIDE, &[0xff; 6][..], 1));
+    assert_eq!(&frame[38..42], NEXT.1, "the next hop, not the destination");
+    assert_eq!(router.frame(&packet, Port::INSIDE, 5).0, Drop(UNRESOLVED));
+    assert!(router.out.is_empty());
+    assert_eq!(router.frame(&packet, Port::INSIDE, 6).0, Drop(UNRESOLVED));
+    assert_eq!(router.out.len(), 1, "again in the next second");
+    let answer = arp(2, NEXT, [192, 0, 2, 1]);
+    assert_eq!(router.frame(&answer, Port::OUTSIDE, 6).0, Pass);
+    let (verdict, left) = router.frame(&packet, Port::INSIDE, 6);
+    assert_eq!(verdict, Redirect(Port::OUTSIDE));
+    assert_eq!((&left[..6], &left[6..12]), (&NEXT.0[..], &router.mac(1)[..]));
+    read(&left, |packet| {
+        assert_eq!(packet.ttl(), Ok(63));
+        assert!(checksum::verify(packet));
+    });
+}
+
+#[test]
+fn neighbours_are_asked_again_and_forgotten() {
+    let mut router = Router::new();
+    router.introduce(0);
+    let packet = router.as_host(ask(b"who"));
+    let mut at = |second| {
+        let verdict = router.frame(&packet, Port::INSIDE, second).0;
+        (verdict, router.out.len())
+    };
+    let forwarded = Redirect(Port::OUTSIDE);
+    assert_eq!(at(1), (forwarded, 0));
+    assert_eq!(at(62), (forwarded, 1), "it was silent for a minute");
+    assert_eq!(at(63), (forwarded, 0), "the destination asks in ten seconds again");
+    assert_eq!(at(130), (Drop(UNRESOLVED), 1), "it did not answer");
+}
+
+#[test]
+fn the_source_hears_why_its_packet_is_not_forwarded() {
+    let mut router = Router::new();
+    router.introduce(0);
+    let mut last = router.as_host(ask(b"who"));
+    last[22] = 1;
+    let sum = checksum::internet(&[&last[14..24], &[0, 0], &last[26..34]].concat());
+    last[24..26].copy_from_slice(&sum.to_be_bytes());
+    let (verdict, error) = router.frame(&last, Port::INSIDE, 1);
+    assert_eq!(verdict, Redirect(Port::INSIDE));
+    read(&error, |packet| {
+        assert_eq!(packet.source(), Ok(Address::v4([10, 77, 0, 254])));
+        assert_eq!(
+            (packet.destination(), packet.icmp_type_and_code()),
+            (Ok(Address::v4(HOST.1)), Some(11 << 8))
+        );
+    });
+    let mut long = router.as_host(ask(&[7; 1_500]));
+    assert_eq!(router.frame(&long, Port::INSIDE, 1).0, Drop(NEEDS_FRAGMENTS));
+    long[20] = 0x40;
+    let sum = checksum::internet(&[&long[14..24], &[0, 0], &long[26..34]].concat());
+    long[24..26].copy_from_slice(&sum.to_be_bytes());
+    let (_, error) = router.frame(&long, Port::INSIDE, 1);
+    read(&error, |packet| assert_eq!(packet.icmp_type_and_code(), Some(3 << 8 | 4)));
+    assert_eq!(error[40..42], 1_500_u16.to_be_bytes(), "the MTU");
+    router.routes = configured("prefix,port,via\n10.77.0.0/24,0,::\n");
+    let packet = router.as_host(ask(b"who"));
+    let (_, error) = router.frame(&packet, Port::INSIDE, 20);
+    read(&error, |packet| assert_eq!(packet.icmp_type_and_code(), Some(3 << 8)));
+}
+
+#[test]
+fn errors_are_limited() {
+    let mut router = Router::new();
+    let own = router.as_host(udp((HOST.1, 5_000), ([10, 77, 0, 254], 53), b"who"));
+    for _ in 0..MOST_ERRORS {
+        assert_eq!(router.frame(&own, Port::INSIDE, 3).0, Redirect(Port::INSIDE));
+    }
+    assert_eq!(router.frame(&own, Port::INSIDE, 3).0, Drop(TOO_MANY_ERRORS));
+    assert_eq!(router.frame(&own, Port::INSIDE, 4).0, Redirect(Port::INSIDE));
+}
+
+#[test]
+fn the_router_answers_echo_requests() {
+    let mut router = Router::new();
+    let echo = [8, 0, 0, 0, 0, 1, 0, 2, b'h', b'i'];
+    let mut echo = echo.to_vec();
+    let sum = checksum::internet(&echo);
+    echo[2..4].copy_from_slice(&sum.to_be_bytes());
+    let frame = cora::testing::ipv4(HOST.1, [10, 77, 0, 254], 9, protocol::ICMP, &echo);
+    let frame = router.as_host(frame);
+    let (verdict, answer) = router.frame(&frame, Port::INSIDE, 0);
+    assert_eq!(verdict, Redirect(Port::INSIDE));
+    read(&answer, |packet| {
+        assert_eq!(packet.icmp_query(), Some(Query::Answer));
+        assert_eq!(packet.destination(), Ok(Address::v4(HOST.1)));
+        assert!(checksum::verify(packet));
+    });
+    let segment = TcpSegment { flags: TcpFlags::SYN, ..TcpSegment::default() };
+    let frame = router.as_host(tcp((HOST.1, 5_000), ([10, 77, 0, 254], 22), &segment));
+    assert_eq!(router.frame(&frame, Port::INSIDE, 0).0, Pass, "nothing listens");
+}
+
+#[test]
+fn solicitations_are_answered_and_advertisements_believed() {
+    let mut router = Router::new();
+    let own = router.interfaces.get(&At { port: 0 }).expect("it is there").v6;
+    let mut host = [0; 16];
+    (host[0], host[15]) = (0xfd, 1);
+    let icmp = |kind: u8, target: Address, option: u8, to: Address| {
+        let mut message = [kind, 0, 0, 0, 0, 0, 0, 0].to_vec();
+        message.extend(target.octets());
+        message.extend([option, 1]);
+        message.extend(HOST.0);
+        let sum = checksum::transport(Address::v6(host), to, protocol::ICMPV6, &message);
+        message[2..4].copy_from_slice(&sum.to_be_bytes());
+        let mut frame = cora::testing::ipv6(host, to.octets(), 255, protocol::ICMPV6, &message);
+        frame[6..12].copy_from_slice(&HOST.0);
+        frame
+    };
+    let (verdict, answer) = router.frame(&icmp(135, own, 1, own), Port::INSIDE, 0);
+    assert_eq!(verdict, Redirect(Port::INSIDE));
+    read(&answer, |packet| {
+        assert_eq!(packet.icmp_type_and_code(), Some(136 << 8));
+        assert_eq!((packet.source(), packet.destination()), (Ok(own), Ok(Address::v6(host))));
+        assert!(checksum::verify(packet) && packet.is_link_local_control());
+    });
+    assert_eq!(answer[80..86], router.mac(0));
+    let other = Address::v6([0xfd; 16]);
+    let mut damaged = icmp(136, other, 2, own);
+    damaged[60] ^= 1;
+    assert_eq!(router.frame(&damaged, Port::INSIDE, 0).0, Drop(BadChecksum));
+    assert_eq!(router.frame(&icmp(136, other, 2, own), Port::INSIDE, 0).0, Pass);
+    assert_eq!(router.neighbours.resolve(other, 1), (Some(HOST.0), false));
+}
+
+#[test]
+fn frames_for_others_are_not_forwarded() {
+    let mut router = Router::new();
+    router.introduce(0);
+    let mut frame = router.as_host(ask(b"who"));
+    frame[5] ^= 0xff;
+    assert_eq!(router.frame(&frame, Port::INSIDE, 1).0, Drop(NOT_FOR_ROUTER));
+    frame[..6].fill(0xff);
+    assert_eq!(router.frame(&frame, Port::INSIDE, 1).0, Drop(TO_MANY));
+}
