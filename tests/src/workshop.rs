@@ -22,7 +22,7 @@ use crate::executable;
 use crate::process::{self, Ended};
 
 /// The examples.
-pub const EXAMPLES: [&str; 16] = [
+pub const EXAMPLES: [&str; 17] = [
     "firewall",
     "nat",
     "heavy-hitter",
@@ -39,6 +39,7 @@ pub const EXAMPLES: [&str; 16] = [
     "heavy-prefixes",
     "chain",
     "carrier-nat",
+    "dns-guard",
 ];
 
 /// The examples with counts of instructions, beside equivalent loops by hand.
