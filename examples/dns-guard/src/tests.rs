@@ -121,6 +121,7 @@ fn an_answer_repeats_all_of_the_question() {
     assert_eq!(bench.answer(8, "www.example.org"), Drop(UNASKED), "the identifier");
     assert_eq!(bench.answer(7, "www.example.com"), Drop(UNASKED), "the name");
     assert_eq!(bench.answer(7, "ww.wexample.org"), Drop(UNASKED), "where its labels end");
+    assert_eq!(bench.answer(7, "\0www.example.org"), Drop(UNASKED), "how long they are");
     assert_eq!(bench.to(2, &message(7, ANSWER, "www.example.org")), Drop(UNASKED), "the host");
     let data = message(7, ANSWER, "www.example.org");
     for (server, port) in [((SERVER, DNS), 5_001), (([192, 0, 2, 54].into(), DNS), 5_000)] {

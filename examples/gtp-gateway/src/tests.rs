@@ -235,6 +235,10 @@ fn echo_requests_are_answered() {
             let frame = cora::testing::udp(station, gateway, &other);
             assert_eq!(bench.up(&frame), Drop(NotTunnelled), "{kind}");
         }
+        let mut without = request;
+        without[0] = 0x30;
+        let frame = cora::testing::udp(station, gateway, &without);
+        assert_eq!(bench.up(&frame), Drop(NotTunnelled));
         let frame = cora::testing::udp(station, gateway, &request[..8]);
         assert_eq!(bench.up(&frame), Drop(NotTunnelled));
     }
