@@ -23,7 +23,7 @@ pub trait File {
     /// The text in a column of the row; `None` if the row has none there.
     fn cell(&self, column: &str) -> Option<&str>;
 
-    /// Reports a fault of this column of the row.
+    /// Reports a fault of this column of the row, with the text that is there.
     fn fault(&mut self, column: &str, why: &dyn Display);
 
     /// Reports a fault of the row with this number, counted from 0.
@@ -48,17 +48,22 @@ pub trait File {
             text; `#[host_only]` on it keeps that out of the NIC half"
 )]
 pub trait Column: Sized {
+    /// What is wrong with a text.
+    type Fault: Display;
+
     /// Reads it.
     ///
     /// # Errors
     /// What is wrong with the text.
-    fn from_cell(text: &str) -> Result<Self, impl Display>;
+    fn from_cell(text: &str) -> Result<Self, Self::Fault>;
 }
 
 #[cfg(not(target_os = "none"))]
 impl<T: FromStr<Err: Display>> Column for T {
-    fn from_cell(text: &str) -> Result<Self, impl Display> {
-        text.parse::<T>()
+    type Fault = T::Err;
+
+    fn from_cell(text: &str) -> Result<Self, T::Err> {
+        text.parse()
     }
 }
 
@@ -70,7 +75,7 @@ pub fn read<T: Column>(file: &mut dyn File, column: &'static str) -> Option<T> {
         file.fault(column, &"nothing stands there");
         return None;
     };
-    match T::from_cell(text).map_err(|error| alloc::format!("{text:?}: {error}")) {
+    match T::from_cell(text) {
         Ok(value) => Some(value),
         Err(error) => {
             file.fault(column, &error);

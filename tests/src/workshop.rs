@@ -22,7 +22,7 @@ use crate::executable;
 use crate::process::{self, Ended};
 
 /// The examples.
-pub const EXAMPLES: [&str; 17] = [
+pub const EXAMPLES: [&str; 19] = [
     "firewall",
     "nat",
     "heavy-hitter",
@@ -40,6 +40,8 @@ pub const EXAMPLES: [&str; 17] = [
     "heavy-prefixes",
     "chain",
     "carrier-nat",
+    "dns-guard",
+    "gtp-gateway",
 ];
 
 /// The examples with counts of instructions, beside equivalent loops by hand.

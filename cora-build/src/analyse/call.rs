@@ -16,6 +16,7 @@ use super::reader::{Callable, Frame, HANDED_ON, Reader, Site};
 use super::value::{Closure, Value};
 use super::way::{Binding, Touch, Way, Ways, union};
 use super::written;
+use crate::syntax::RowForm;
 
 /// Maximum depth of nested calls.
 const MOST_DEEP: usize = 12;
@@ -390,10 +391,14 @@ pub(super) fn words_of(argument: &Expr, plain: &Rc<str>, way: &Way) -> Rc<str> {
     bound.unwrap_or_else(|| plain.clone())
 }
 
-/// Whether a parameter takes a state by reference to its own type: `&mut Table<S>`, `&S`.
+/// Whether a parameter takes a state by reference to its own type: `&mut Table<S>`, `&Map<S>`,
+/// `&S`.
 fn takes(input: &FnArg, state: &str) -> bool {
     let FnArg::Typed(typed) = input else { return true };
     let Type::Reference(reference) = &*typed.ty else { return false };
     let Type::Path(path) = &*reference.elem else { return false };
-    path.path.segments.last().is_some_and(|last| last.ident == "Table" || last.ident == state)
+    path.path.segments.last().is_some_and(|last| {
+        let name = written::name(&last.ident);
+        name == "Table" || name == state || RowForm::of(&name).is_some()
+    })
 }

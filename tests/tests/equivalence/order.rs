@@ -32,7 +32,7 @@ impl Group {
     pub(crate) fn of(program: &str) -> Option<Self> {
         match program {
             "policer" | "port-scan" => Some(Self::Source),
-            "connection-limiter" | "fragments" | "tenants" => Some(Self::Inside),
+            "connection-limiter" | "dns-guard" | "fragments" | "tenants" => Some(Self::Inside),
             "bridge" => Some(Self::Link),
             "vxlan" | "gateway" => Some(Self::OneWay),
             _ => None,

@@ -2,6 +2,8 @@
 
 use core::marker::PhantomData;
 
+#[cfg(not(target_os = "none"))]
+use super::Places;
 use super::{Configured, Form, Row};
 #[cfg(not(target_os = "none"))]
 use crate::config;
@@ -57,19 +59,23 @@ impl<K: Key + FromColumns> Form for ByKey<K> {
     }
 
     #[cfg(not(target_os = "none"))]
-    fn build(places: &[K], words: &mut [u32], file: &mut dyn config::File) -> Option<usize> {
-        for (row, key) in places.iter().enumerate() {
-            let (mut at, tag) = begin(key, words.len());
+    fn build(
+        places: &Places<'_, K>,
+        words: &mut [u32],
+        file: &mut dyn config::File,
+    ) -> Option<usize> {
+        for (row, key) in places.iter() {
+            let (mut at, tag) = begin(&key, words.len());
             while let Some(slot) = words.get(at).filter(|slot| **slot != 0) {
-                let other = (slot & ((1 << NUMBER) - 1)) as usize - 1;
+                let other = (slot & ((1 << NUMBER) - 1)) - 1;
                 if places.get(other) == Some(key) {
-                    file.fault_twice(row, other, &format_args!("{key:?}"));
+                    file.fault_twice(row as usize, other as usize, &format_args!("{key:?}"));
                     break;
                 }
                 at = (at + 1) & (words.len() - 1);
             }
             if let Some(slot) = words.get_mut(at).filter(|slot| **slot == 0) {
-                *slot = tag | (row as u32 + 1);
+                *slot = tag | (row + 1);
             }
         }
         file.is_sound().then_some(words.len())

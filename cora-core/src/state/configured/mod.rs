@@ -33,8 +33,6 @@ use super::{
     DescribeItem, Described, Generation, Home, Kind, MAX_PIECE, Malformed, Memory, OutOfMemory,
     Stored, Visit,
 };
-#[cfg(not(target_os = "none"))]
-use alloc::vec::Vec;
 use core::fmt;
 
 #[cfg(not(target_os = "none"))]
@@ -82,10 +80,31 @@ pub trait Form: 'static {
     /// of words used; `None` after a fault, which is reported to the file.
     #[cfg(not(target_os = "none"))]
     fn build(
-        places: &[Self::Place],
+        places: &Places<'_, Self::Place>,
         words: &mut [u32],
         file: &mut dyn config::File,
     ) -> Option<usize>;
+}
+
+/// The places of a version's rows.
+#[cfg(not(target_os = "none"))]
+#[expect(missing_debug_implementations, reason = "it borrows a closure")]
+pub struct Places<'a, P> {
+    count: u32,
+    place: &'a dyn Fn(u32) -> Option<P>,
+}
+
+#[cfg(not(target_os = "none"))]
+impl<P> Places<'_, P> {
+    /// The place of the row with this number.
+    pub(crate) fn get(&self, row: u32) -> Option<P> {
+        (self.place)(row)
+    }
+
+    /// All of them, each with the number of its row.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, P)> {
+        (0..self.count).filter_map(|row| Some((row, self.get(row)?)))
+    }
 }
 
 /// A row with its place.
@@ -199,8 +218,10 @@ impl<S: Row> Configured<S> {
         if !file.is_sound() {
             return;
         }
-        let places: Vec<_> = self.next.rows().map(|placed| placed.place).collect();
-        let Some(used) = S::Form::build(&places, self.next.words, file) else {
+        let Version { rows, words, .. } = &mut self.next;
+        let place = |number| rows.get(number).map(|placed| placed.place);
+        let places = Places { count: rows.len() as u32, place: &place };
+        let Some(used) = S::Form::build(&places, words, file) else {
             // Whatever was built is in the way of the next version.
             self.next.words.fill(0);
             return;

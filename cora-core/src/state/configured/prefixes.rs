@@ -1,6 +1,8 @@
 //! A row per prefix, found by the longest match.
 
 #[cfg(not(target_os = "none"))]
+use super::Places;
+#[cfg(not(target_os = "none"))]
 use super::longest::build::{self, Network};
 use super::{Configured, Form, Row, longest};
 #[cfg(not(target_os = "none"))]
@@ -40,10 +42,13 @@ impl Form for ByPrefix {
     }
 
     #[cfg(not(target_os = "none"))]
-    fn build(places: &[Prefix], words: &mut [u32], file: &mut dyn config::File) -> Option<usize> {
-        let networks = places.iter().zip(0..);
-        let networks = networks.map(|(prefix, value)| Network { prefix: *prefix, value });
-        build::run(networks.collect(), words, file)
+    fn build(
+        places: &Places<'_, Prefix>,
+        words: &mut [u32],
+        file: &mut dyn config::File,
+    ) -> Option<usize> {
+        let networks = places.iter().map(|(value, prefix)| Network { prefix, value });
+        build::run(networks, words, file)
     }
 }
 

@@ -188,7 +188,11 @@ impl File for Rows<'_> {
             Form::Toml(toml) => toml.place(column),
         };
         let place = Place::of(self.text, at);
-        self.note(Some(place), format!("`{column}`: {why}"));
+        let told = match self.cell(column) {
+            Some(text) => format!("`{column}`: {text:?}: {why}"),
+            None => format!("`{column}`: {why}"),
+        };
+        self.note(Some(place), told);
     }
 
     fn fault_of(&mut self, row: usize, why: &dyn Display) {

@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 use super::{GROUP, LINE, Match, header};
 use crate::config;
 use crate::key::Prefix;
+use crate::state::configured::Places;
 use crate::state::configured::longest::build::{self, Network};
 
 /// Rules that are grouped by a prefix of one end.
@@ -18,20 +19,20 @@ struct Groups {
 
 /// Builds the index into `words`, which are zero; returns the number of words used.
 pub(super) fn run(
-    places: &[Match],
+    places: &Places<'_, Match>,
     words: &mut [u32],
     file: &mut dyn config::File,
 ) -> Option<usize> {
     let mut general = Vec::new();
     let (mut destinations, mut sources) = (BTreeMap::new(), BTreeMap::new());
-    for (rule, place) in places.iter().enumerate() {
+    for (rule, place) in places.iter() {
         let (source, destination) = (place.source(), place.destination());
         let group = if precision(destination) >= precision(source) {
             destination.map(|prefix| destinations.entry(prefix).or_default())
         } else {
             source.map(|prefix| sources.entry(prefix).or_default())
         };
-        group.unwrap_or(&mut general).push(rule as u32);
+        group.unwrap_or(&mut general).push(rule);
     }
     let destinations = Groups { first: 1, by_prefix: destinations };
     let sources = Groups { first: 1 + destinations.by_prefix.len() as u32, by_prefix: sources };
@@ -72,9 +73,9 @@ fn set(words: &mut [u32], at: usize, value: usize) {
 }
 
 impl Groups {
-    fn networks(&self) -> Vec<Network> {
+    fn networks(&self) -> impl Iterator<Item = Network> {
         let numbered = self.by_prefix.keys().zip(self.first..);
-        numbered.map(|(prefix, value)| Network { prefix: *prefix, value }).collect()
+        numbered.map(|(prefix, value)| Network { prefix: *prefix, value })
     }
 
     /// The rules of each group, after the number of the group that covers it plus 1, or 0.

@@ -20,6 +20,8 @@ mod rule;
 
 pub use rule::Match;
 
+#[cfg(not(target_os = "none"))]
+use super::Places;
 use super::longest::{self, LINE};
 use super::{Configured, Form, Row};
 #[cfg(not(target_os = "none"))]
@@ -73,7 +75,11 @@ impl Form for ByMatch {
     }
 
     #[cfg(not(target_os = "none"))]
-    fn build(places: &[Match], words: &mut [u32], file: &mut dyn config::File) -> Option<usize> {
+    fn build(
+        places: &Places<'_, Match>,
+        words: &mut [u32],
+        file: &mut dyn config::File,
+    ) -> Option<usize> {
         build::run(places, words, file)
     }
 }

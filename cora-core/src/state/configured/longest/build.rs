@@ -33,10 +33,11 @@ struct Index<'a> {
 /// Builds the index of these prefixes into `words`, which are zero. Returns the number of words
 /// used. Two rows with one prefix are a fault of the second, if a value is the number of a row.
 pub(crate) fn run(
-    mut sorted: Vec<Network>,
+    networks: impl Iterator<Item = Network>,
     words: &mut [u32],
     file: &mut dyn config::File,
 ) -> Option<usize> {
+    let mut sorted: Vec<Network> = networks.collect();
     // By address, a covering prefix before those that it covers.
     sorted
         .sort_by_key(|network| (network.prefix.address(), network.prefix.length(), network.value));
