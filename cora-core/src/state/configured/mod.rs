@@ -295,5 +295,6 @@ impl<S: Row> Described for Configured<S> {
     }
 }
 
-#[cfg(test)]
+// No unsafe code is near, and an interpreter takes minutes for each index.
+#[cfg(all(test, not(miri)))]
 mod tests;

@@ -90,6 +90,8 @@ impl<'a> Rows<'a> {
     /// The rows in this text.
     #[must_use]
     pub fn new(text: &'a str) -> Self {
+        // A byte order mark is no part of the first column's name.
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let first = text.lines().find(|line| !is_left_out(line)).unwrap_or_default();
         let is_toml = first.trim_start().starts_with('[') || first.contains('=');
         let form = if is_toml {
@@ -116,9 +118,11 @@ impl<'a> Rows<'a> {
         shown
     }
 
-    fn note(&mut self, place: Option<Place>, why: String) {
+    /// Notes a fault. Places are counted from the beginning of the file, so only for those shown.
+    fn note(&mut self, fault: impl FnOnce(&Self) -> Fault) {
         if self.faults.len() < SHOWN {
-            self.faults.push(Fault { place, why });
+            let fault = fault(self);
+            self.faults.push(fault);
         } else {
             self.more += 1;
         }
@@ -127,8 +131,7 @@ impl<'a> Rows<'a> {
     /// Takes what the form noticed about the file or the current row.
     fn take(&mut self, found: Vec<(usize, String)>) {
         for (at, why) in found {
-            let place = Place::of(self.text, at);
-            self.note(Some(place), why);
+            self.note(|file| Fault { place: Some(Place::of(file.text, at)), why });
         }
     }
 }
@@ -187,18 +190,21 @@ impl File for Rows<'_> {
             Form::Toml(toml) if toml.is_refused(column) => return,
             Form::Toml(toml) => toml.place(column),
         };
-        let place = Place::of(self.text, at);
-        let told = match self.cell(column) {
-            Some(text) => format!("`{column}`: {text:?}: {why}"),
-            None => format!("`{column}`: {why}"),
-        };
-        self.note(Some(place), told);
+        self.note(|file| {
+            let why = match file.cell(column) {
+                Some(text) => format!("`{column}`: {text:?}: {why}"),
+                None => format!("`{column}`: {why}"),
+            };
+            Fault { place: Some(Place::of(file.text, at)), why }
+        });
     }
 
     fn fault_of(&mut self, row: usize, why: &dyn Display) {
-        let line = self.lines.get(row).copied();
-        let place = line.map_or(Place::BEGIN, |line| Place { line, column: 1 });
-        self.note(Some(place), why.to_string());
+        self.note(|file| {
+            let line = file.lines.get(row).copied();
+            let place = line.map_or(Place::BEGIN, |line| Place { line, column: 1 });
+            Fault { place: Some(place), why: why.to_string() }
+        });
     }
 
     fn fault_twice(&mut self, row: usize, earlier: usize, what: &dyn Display) {
@@ -207,7 +213,7 @@ impl File for Rows<'_> {
     }
 
     fn refuse(&mut self, why: &dyn Display) {
-        self.note(None, why.to_string());
+        self.note(|_| Fault { place: None, why: why.to_string() });
     }
 
     fn is_sound(&self) -> bool {
@@ -250,6 +256,7 @@ mod tests {
         let wrong = "`port`: \"0x\": invalid digit found in string";
         assert_eq!(read(csv).unwrap_err(), [format!("f:6:8: {wrong}")]);
         assert_eq!(read(toml).unwrap_err(), [format!("f:7:8: {wrong}")]);
+        assert_eq!(read("\u{feff}prefix,port\r\n::/0,16\r\n").unwrap(), expected[1..]);
         for empty in ["", "# nothing\n", "prefix,port\n", "route = []"] {
             assert_eq!(read(empty), Ok(Vec::new()), "{empty:?}");
         }
