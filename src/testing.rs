@@ -28,7 +28,7 @@ use std::vec::Vec;
 use cora_core::config::File as _;
 use cora_core::key::{PacketKey as _, protocol};
 use cora_core::outbox::Outbox;
-use cora_core::packet::{Packet, Port, TcpSegment, checksum};
+use cora_core::packet::{Meta, Packet, Port, ROOM, Roomy, TcpSegment, checksum};
 use cora_core::record::{Element, End, Fields, FlowRecord, Record};
 use cora_core::state::configured::Configured;
 use cora_core::state::table::KeyOf;
@@ -121,6 +121,31 @@ pub fn on<S: Keyed>(table: &mut Table<S>, packet: &Packet<'_>) {
 #[must_use]
 pub fn outbox() -> TestOutbox {
     GivenBack::outbox().expect("memory for an outbox")
+}
+
+/// Handles a frame that may grow, as in a run: with [`ROOM`] behind it. The frame is then what
+/// leaves.
+///
+/// ```
+/// use cora::prelude::*;
+///
+/// let mut frame = cora::testing::udp(([10, 0, 0, 1], 5_000), ([192, 0, 2, 1], 53), b"data");
+/// let before = frame.len();
+/// cora::testing::in_room(&mut frame, Meta::default(), |packet| {
+///     packet.push_vlan(Vlan { id: 7, ..Vlan::default() })
+/// })?;
+/// assert_eq!(frame.len(), before + 4);
+/// # Ok::<(), Reason>(())
+/// ```
+pub fn in_room<R>(frame: &mut Vec<u8>, meta: Meta, handle: impl FnOnce(&mut Packet<'_>) -> R) -> R {
+    let length = frame.len();
+    // Nobody may count on zeroes there.
+    frame.resize(length + ROOM, 0xee);
+    let mut packet = Packet::in_room(Roomy::new(frame, length), meta);
+    let result = handle(&mut packet);
+    let length = packet.len();
+    frame.truncate(length);
+    result
 }
 
 /// The frames in an outbox in their order, each with its port.

@@ -20,13 +20,26 @@ pub const PREFIX: u128 = 0x0064_ff9b << 96;
 
 /// Writes the result of `alter` for each packet; `None` leaves the packet out.
 fn rewrite(original: &Path, out: &Path, mut alter: impl FnMut(&mut Packet<'_>) -> Option<Vec<u8>>) {
+    write_anew(original, out, |_, packet, write| {
+        if let Some(frame) = alter(packet) {
+            write(&frame);
+        }
+    });
+}
+
+/// Writes the frames that `alter` gives for each packet, all at its time.
+fn write_anew(
+    original: &Path,
+    out: &Path,
+    mut alter: impl FnMut(u64, &mut Packet<'_>, &mut dyn FnMut(&[u8])),
+) {
     let to = File::create(out).map(BufWriter::new);
     let to = to.unwrap_or_else(|error| panic!("{}: {error}", out.display()));
     let mut writer = Writer::new(to).unwrap_or_else(|error| panic!("{error}"));
     each(original, |time, packet| {
-        if let Some(frame) = alter(packet) {
-            writer.write(time, &frame).unwrap_or_else(|error| panic!("{error}"));
-        }
+        alter(time, packet, &mut |frame| {
+            writer.write(time, frame).unwrap_or_else(|error| panic!("{error}"));
+        });
     });
     writer.finish().unwrap_or_else(|error| panic!("{error}"));
 }
@@ -216,15 +229,9 @@ const SAID_EVERY: u64 = 30_000_000_000;
 
 /// Sends each packet to the router, whose two neighbours say now and then that they are there.
 pub fn to_a_router(original: &Path, out: &Path) {
-    let to = File::create(out).map(BufWriter::new);
-    let to = to.unwrap_or_else(|error| panic!("{}: {error}", out.display()));
-    let mut writer = Writer::new(to).unwrap_or_else(|error| panic!("{error}"));
     let router = |port: u8| [2, 0, 0x5e, 0, 0x53, port];
     let mut said = None;
-    each(original, |time, packet| {
-        let mut write = |frame: &[u8]| {
-            writer.write(time, frame).unwrap_or_else(|error| panic!("{error}"));
-        };
+    write_anew(original, out, |time, packet, write| {
         if said.is_none_or(|said| said + SAID_EVERY <= time) {
             said = Some(time);
             let [inside, outside] = ["fd00::1", "2001:db8:1::1"];
@@ -235,7 +242,6 @@ pub fn to_a_router(original: &Path, out: &Path) {
         let _has_addresses = packet.set_mac_destination(router(port));
         write(packet.frame());
     });
-    writer.finish().unwrap_or_else(|error| panic!("{error}"));
 }
 
 /// Returns a neighbour's advertisement of its own address.

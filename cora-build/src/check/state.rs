@@ -120,7 +120,10 @@ fn not_durable(argument: &Argument, kind: &StateKind, diagnostics: &mut Diagnost
             "take `durable` away; to keep counts of flows over a crash, count in a state with a `key`",
         ),
         StateKind::ReadMostly | StateKind::Rows(_) => (
-            if let StateKind::Rows(args) = kind { args.form.argument() } else { "read_mostly" },
+            match kind {
+                StateKind::Rows(args) => args.form.argument(),
+                _ => "read_mostly",
+            },
             "it is made from its configuration, and every process that is started gets that",
             "take `durable` away: nothing is lost",
         ),

@@ -4,7 +4,7 @@ use proc_macro2::TokenStream;
 use quote::quote;
 use syn::{Data, DeriveInput};
 
-use super::core;
+use super::{columns, core};
 use crate::check::fields;
 use crate::diag::{Diagnostics, Place, codes};
 use crate::syntax::is_attribute;
@@ -91,21 +91,11 @@ fn from_columns(input: &DeriveInput) -> Option<TokenStream> {
         return None;
     }
     let (core, ident) = (core(), &input.ident);
-    let members: Vec<syn::Member> = item.fields.members().collect();
-    let columns: Vec<String> = members.iter().map(super::column).collect();
-    let numbers: Vec<_> = (0..members.len()).map(|at| quote::format_ident!("value_{at}")).collect();
+    let items = columns::items(&item.fields, false);
     Some(quote! {
         #[automatically_derived]
         impl #core::config::FromColumns for #ident {
-            const COLUMNS: &'static [&'static str] = &[#(#columns),*];
-
-            #[cfg(not(target_os = "none"))]
-            fn from_columns(
-                file: &mut dyn #core::config::File,
-            ) -> ::core::option::Option<Self> {
-                #(let #numbers = #core::config::read(file, #columns);)*
-                ::core::option::Option::Some(Self { #(#members: #numbers?,)* })
-            }
+            #items
         }
     })
 }

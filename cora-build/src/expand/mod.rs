@@ -4,6 +4,7 @@
 //! a program depends on `cora` alone. After a fault the item is still emitted, so that one mistake
 //! gives one message.
 
+mod columns;
 mod commutative;
 mod guard;
 mod handler;
@@ -18,7 +19,6 @@ mod stored;
 
 use proc_macro2::TokenStream;
 use quote::quote;
-use syn::ext::IdentExt as _;
 
 use crate::diag::Diagnostics;
 use crate::syntax::{self, Capacity, Reader, StateDecl, StateKind, depth};
@@ -89,14 +89,6 @@ fn derived(
     };
     let errors = diagnostics.to_compile_errors();
     quote!(#added #errors)
-}
-
-/// The column of a field in a configuration file.
-fn column(member: &syn::Member) -> String {
-    match member {
-        syn::Member::Named(ident) => ident.unraw().to_string(),
-        syn::Member::Unnamed(index) => index.index.to_string(),
-    }
 }
 
 /// A capacity, as the compiler evaluates it.

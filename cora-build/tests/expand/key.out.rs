@@ -95,7 +95,8 @@ impl ::cora::__private::core::config::FromColumns for Tenant {
     fn from_columns(
         file: &mut dyn ::cora::__private::core::config::File,
     ) -> ::core::option::Option<Self> {
-        let value_0 = ::cora::__private::core::config::read(file, "number");
+        let _ = &file;
+        let value_0 = ::cora::__private::core::config::read::<u32>(file, "number");
         ::core::option::Option::Some(Self { number: value_0? })
     }
 }
@@ -227,8 +228,9 @@ impl ::cora::__private::core::config::FromColumns for Pair {
     fn from_columns(
         file: &mut dyn ::cora::__private::core::config::File,
     ) -> ::core::option::Option<Self> {
-        let value_0 = ::cora::__private::core::config::read(file, "from");
-        let value_1 = ::cora::__private::core::config::read(file, "to");
+        let _ = &file;
+        let value_0 = ::cora::__private::core::config::read::<u16>(file, "from");
+        let value_1 = ::cora::__private::core::config::read::<u16>(file, "to");
         ::core::option::Option::Some(Self {
             from: value_0?,
             to: value_1?,
@@ -359,8 +361,9 @@ impl ::cora::__private::core::config::FromColumns for Tunnel {
     fn from_columns(
         file: &mut dyn ::cora::__private::core::config::File,
     ) -> ::core::option::Option<Self> {
-        let value_0 = ::cora::__private::core::config::read(file, "0");
-        let value_1 = ::cora::__private::core::config::read(file, "1");
+        let _ = &file;
+        let value_0 = ::cora::__private::core::config::read::<Address>(file, "0");
+        let value_1 = ::cora::__private::core::config::read::<u32>(file, "1");
         ::core::option::Option::Some(Self { 0: value_0?, 1: value_1? })
     }
 }

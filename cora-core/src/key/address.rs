@@ -3,6 +3,7 @@
 use core::fmt;
 use core::net::{IpAddr, Ipv4Addr};
 
+use super::Prefix;
 use crate::plain::{Describe, Plain};
 
 /// An IPv4 or IPv6 address. IPv4 is stored as IPv4-mapped IPv6 (RFC 4291, 2.5.5.2).
@@ -69,10 +70,9 @@ impl Address {
         let (address, length) = text.split_once('/').ok_or("a prefix is `ADDRESS/LENGTH`")?;
         let address: IpAddr = address.parse().map_err(|_| "not an IP address")?;
         let length: u32 = length.parse().map_err(|_| "the length of a prefix is a number")?;
-        let width: u32 = if address.is_ipv4() { 32 } else { 128 };
-        let free = width.checked_sub(length).ok_or("a prefix is longer than its address")?;
-        let mask = u128::MAX.checked_shl(free).unwrap_or(0);
-        Ok((Self::from(address).bits() & mask, mask))
+        let prefix = u8::try_from(length).ok().and_then(|it| Prefix::new(address.into(), it));
+        let prefix = prefix.ok_or("a prefix is longer than its address")?;
+        Ok((prefix.address().bits(), prefix.mask()))
     }
 
     /// The octets as one number, the first one most significant.

@@ -5,6 +5,9 @@ use core::net::IpAddr;
 use core::str::FromStr;
 
 use super::Address;
+#[cfg(not(target_os = "none"))]
+use crate::config;
+use crate::config::FromColumns;
 use crate::plain::{Describe, Plain};
 
 /// Addresses with the same first bits: `10.0.0.0/8`, `2001:db8::/32`.
@@ -47,11 +50,11 @@ impl Prefix {
     /// The prefix of the addresses that begin with the first `length` bits of this one. `None` if
     /// the address has fewer bits: 32 or 128.
     pub const fn new(address: Address, length: u8) -> Option<Self> {
-        let width = if address.is_v4() { 32 } else { 128 };
-        if length > width {
+        let whole = Self { address, length };
+        if length > whole.width() {
             return None;
         }
-        let masked = address.bits() & mask(length as u32 + 128 - width as u32);
+        let masked = address.bits() & whole.mask();
         Some(Self { address: Address::v6(masked.to_be_bytes()), length })
     }
 
@@ -70,17 +73,31 @@ impl Prefix {
     /// Whether this address begins with it. An IPv4 address never begins with an IPv6 prefix.
     #[inline]
     pub const fn contains(&self, address: Address) -> bool {
-        let is_v4 = self.address.is_v4();
-        let length = self.length as u32 + if is_v4 { 96 } else { 0 };
-        is_v4 == address.is_v4() && (address.bits() ^ self.address.bits()) & mask(length) == 0
+        self.address.is_v4() == address.is_v4()
+            && (address.bits() ^ self.address.bits()) & self.mask() == 0
+    }
+
+    /// The bits of its address's family.
+    const fn width(&self) -> u8 {
+        if self.address.is_v4() { 32 } else { 128 }
+    }
+
+    /// The mask of its bits in [`Address::bits`], where an IPv4 address is behind 96 others.
+    pub(super) const fn mask(&self) -> u128 {
+        match u128::MAX.checked_shl((self.width() - self.length) as u32) {
+            Some(mask) => mask,
+            None => 0,
+        }
     }
 }
 
-/// A mask of the first `length` bits.
-const fn mask(length: u32) -> u128 {
-    match u128::MAX.checked_shl(128 - length) {
-        Some(mask) => mask,
-        None => 0,
+/// The place of a row of a [`Prefixes`](crate::state::Prefixes).
+impl FromColumns for Prefix {
+    const COLUMNS: &'static [&'static str] = &["prefix"];
+
+    #[cfg(not(target_os = "none"))]
+    fn from_columns(file: &mut dyn config::File) -> Option<Self> {
+        config::read(file, "prefix")
     }
 }
 
@@ -94,10 +111,10 @@ impl FromStr for Prefix {
         };
         let address: IpAddr = address.trim().parse().map_err(|_| PrefixError::Address)?;
         let address = Address::from(address);
-        let width = if address.is_v4() { 32 } else { 128 };
         let length = match length {
             Some(length) => length.trim().parse().map_err(|_| PrefixError::Length)?,
-            None => width,
+            None if address.is_v4() => 32,
+            None => 128,
         };
         let prefix = Self::new(address, length).ok_or(PrefixError::Length)?;
         if prefix.address == address { Ok(prefix) } else { Err(PrefixError::HostBits(prefix)) }

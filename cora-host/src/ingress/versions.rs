@@ -60,9 +60,14 @@ impl Version {
         Ok((next.texts != self.texts).then_some(next))
     }
 
+    /// Whether a state's text is new in it.
+    fn is_new(&self, text: &Text) -> bool {
+        text.since == self.number
+    }
+
     /// The states that are new in it.
     pub(crate) fn changed(&self) -> impl Iterator<Item = &str> {
-        let new = self.texts.iter().filter(|(_, text)| text.since == self.number);
+        let new = self.texts.iter().filter(|(_, text)| self.is_new(text));
         new.map(|(state, _)| state.as_str())
     }
 
@@ -71,8 +76,18 @@ impl Version {
         for number in read_mostly(app) {
             app.described(number).begin_generation(Generation::new(self.first));
         }
+        self.configure(app, |_| true)
+    }
+
+    /// Configures the states whose text is wanted.
+    fn configure<A: App>(
+        &self,
+        app: &mut A,
+        is_wanted: impl Fn(&Text) -> bool,
+    ) -> Result<(), RunError> {
         let mut faults = Vec::new();
-        for (state, Text { path, contents, since }) in &self.texts {
+        for (state, text) in self.texts.iter().filter(|(_, text)| is_wanted(text)) {
+            let Text { path, contents, since } = text;
             let mut file = Rows::new(contents);
             if !app.configure(state, &mut file) {
                 let numbers = read_mostly(app).into_iter();
@@ -108,9 +123,10 @@ pub(crate) struct Change {
 }
 
 impl Change {
-    /// The change from the previous version to `version`, which is in force in `app` afterwards.
+    /// The change from the previous version to `version`. Its new states are configured in `app`;
+    /// the files of the others, which may be long, are not read again.
     pub(crate) fn make<A: App>(app: &mut A, version: &Version) -> Result<Self, RunError> {
-        version.put_in_force(app)?;
+        version.configure(app, |text| version.is_new(text))?;
         let changed: Vec<_> = version.changed().collect();
         let is_new = |number: &usize| changed.contains(&A::PLACES[*number].0);
         let numbers = read_mostly(app).into_iter().filter(is_new).collect();

@@ -239,11 +239,11 @@ fn what_is_not_between_a_host_and_a_server_outside_passes() {
     assert_eq!(bench.handle(&mut frame, Port::OUTSIDE), Transmit);
     // An error about a question quotes the question, and is no DNS.
     let mut frame = cora::testing::udp(([10, 0, 0, 1], 5_000), (SERVER, DNS), junk);
-    let mut memory = frame.clone();
-    memory.resize(frame.len() + ROOM, 0);
-    let mut error = Packet::in_room(Roomy::new(&mut memory, frame.len()), Meta::default());
-    error.turn_to_error(Address::v4([198, 51, 100, 1]), IcmpError::PortUnreachable).unwrap();
-    let mut error = error.frame().to_vec();
+    let mut error = frame.clone();
+    cora::testing::in_room(&mut error, Meta::default(), |packet| {
+        let router = Address::v4([198, 51, 100, 1]);
+        packet.turn_to_error(router, IcmpError::PortUnreachable).unwrap();
+    });
     assert_eq!(bench.handle(&mut error, Port::OUTSIDE), Transmit);
     // LLDP.
     frame[12..14].copy_from_slice(&[0x88, 0xcc]);

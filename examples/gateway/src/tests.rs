@@ -1,4 +1,6 @@
-use cora::testing::{TestOutbox, TestRows, TestTable, configured, outbox, sent, table, tcp, udp};
+use cora::testing::{
+    TestOutbox, TestRows, TestTable, configured, in_room, outbox, sent, table, tcp, udp,
+};
 
 use super::*;
 
@@ -29,22 +31,15 @@ impl Router {
 
     /// What becomes of a frame: the verdict, and the frame as it leaves.
     fn frame(&mut self, bytes: &[u8], port: Port, second: u64) -> (Verdict, Vec<u8>) {
-        let mut memory = bytes.to_vec();
-        memory.resize(bytes.len() + ROOM, 0);
+        let mut frame = bytes.to_vec();
         let now = second * SECOND;
         let meta = Meta { time: now, now, port };
-        let mut packet = Packet::in_room(Roomy::new(&mut memory, bytes.len()), meta);
-        self.out.clear();
-        let verdict = route(
-            &mut packet,
-            &mut self.hops,
-            &self.interfaces,
-            &self.routes,
-            &mut self.neighbours,
-            &mut self.errors,
-            &mut self.out,
-        );
-        (verdict, packet.frame().to_vec())
+        let Self { hops, interfaces, routes, neighbours, errors, out } = self;
+        out.clear();
+        let verdict = in_room(&mut frame, meta, |packet| {
+            route(packet, hops, interfaces, routes, neighbours, errors, out)
+        });
+        (verdict, frame)
     }
 
     fn mac(&self, port: u8) -> [u8; 6] {

@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use cora::testing::{TestRows, TestTable, commit, configured, replica, table};
+use cora::testing::{TestRows, TestTable, commit, configured, in_room, replica, table};
 
 use super::*;
 
@@ -28,43 +28,21 @@ fn datagram(from: &str, to: &str) -> Vec<u8> {
     frame
 }
 
-/// Memory of a frame, with room behind it.
-struct Wire {
-    memory: Vec<u8>,
-    length: usize,
-}
-
-impl Wire {
-    fn of(frame: &[u8]) -> Self {
-        let mut memory = frame.to_vec();
-        memory.resize(frame.len() + 2 * ROOM, 0xee);
-        Self { memory, length: frame.len() }
-    }
-
-    fn frame(&self) -> &[u8] {
-        &self.memory[..self.length]
-    }
-
-    fn packet(&mut self, meta: Meta) -> Packet<'_> {
-        Packet::in_room(Roomy::new(&mut self.memory[..self.length + ROOM], self.length), meta)
-    }
-}
-
 /// The packet as a station sends it.
 fn tunnelled(frame: &[u8], teid: u32, station: &str, gateway: &str) -> Vec<u8> {
-    let mut wire = Wire::of(frame);
-    let mut packet = wire.packet(Meta::default());
-    let outer = Outer {
-        mac_source: packet.mac_source().unwrap(),
-        mac_destination: packet.mac_destination().unwrap(),
-        source: ip(station).into(),
-        destination: ip(gateway).into(),
-        source_port: GTP_PORT,
-        ..Outer::default()
-    };
-    packet.encapsulate(&outer, Encapsulation::GtpU { tunnel: teid }).unwrap();
-    wire.length = packet.len();
-    wire.frame().to_vec()
+    let mut frame = frame.to_vec();
+    in_room(&mut frame, Meta::default(), |packet| {
+        let outer = Outer {
+            mac_source: packet.mac_source().unwrap(),
+            mac_destination: packet.mac_destination().unwrap(),
+            source: ip(station).into(),
+            destination: ip(gateway).into(),
+            source_port: GTP_PORT,
+            ..Outer::default()
+        };
+        packet.encapsulate(&outer, Encapsulation::GtpU { tunnel: teid }).unwrap();
+    });
+    frame
 }
 
 struct Bench {
@@ -81,12 +59,12 @@ impl Bench {
 
     /// The verdict on a frame, and the frame afterwards.
     fn handle(&mut self, frame: &[u8], port: Port) -> (Verdict, Vec<u8>) {
-        let mut wire = Wire::of(frame);
-        let mut packet = wire.packet(Meta { port, now: self.now, ..Meta::default() });
-        let verdict = gateway(&mut packet, &self.bearers, &mut self.usages, &mut self.totals);
-        commit(&mut self.totals);
-        wire.length = packet.len();
-        (verdict, wire.frame().to_vec())
+        let mut frame = frame.to_vec();
+        let meta = Meta { port, now: self.now, ..Meta::default() };
+        let Self { bearers, usages, totals, .. } = self;
+        let verdict = in_room(&mut frame, meta, |packet| gateway(packet, bearers, usages, totals));
+        commit(totals);
+        (verdict, frame)
     }
 
     fn up(&mut self, frame: &[u8]) -> Verdict {
@@ -119,15 +97,14 @@ fn a_subscribers_packet_leaves_without_its_tunnel() {
 fn a_packet_to_a_subscriber_leaves_in_the_tunnel_to_its_station() {
     let mut bench = Bench::new();
     let inner = datagram("198.51.100.7", "10.45.0.1");
-    let (verdict, frame) = bench.handle(&inner, Port::OUTSIDE);
+    let (verdict, mut frame) = bench.handle(&inner, Port::OUTSIDE);
     assert_eq!(verdict, Transmit);
     assert_eq!(frame[..12], inner[..12], "between the same routers");
     // Ports, length, no checksum; version 1 and user data, length, tunnel.
     assert_eq!(frame[34..42], [8, 104, 8, 104, 0, 116, 0, 0]);
     assert_eq!(frame[42..50], [0x30, 255, 0, 100, 0, 0, 0, 101]);
     assert_eq!(frame[50..], inner[14..]);
-    let mut wire = Wire::of(&frame);
-    let packet = wire.packet(Meta::default());
+    let packet = Packet::new(&mut frame, Meta::default());
     let ends = (packet.source(), packet.destination());
     assert_eq!(ends, (Ok(Address::v4([192, 168, 0, 1])), Ok(Address::v4([192, 168, 0, 11]))));
     assert!(checksum::verify(&packet));
@@ -138,9 +115,8 @@ fn a_packet_to_a_subscriber_leaves_in_the_tunnel_to_its_station() {
 #[test]
 fn tunnels_go_over_ipv6_and_carry_it() {
     let mut bench = Bench::new();
-    let (verdict, frame) = bench.handle(&datagram("198.51.100.7", "10.45.0.3"), Port::OUTSIDE);
-    let mut wire = Wire::of(&frame);
-    let packet = wire.packet(Meta::default());
+    let (verdict, mut frame) = bench.handle(&datagram("198.51.100.7", "10.45.0.3"), Port::OUTSIDE);
+    let packet = Packet::new(&mut frame, Meta::default());
     assert_eq!((verdict, packet.destination()), (Transmit, Ok(ip("2001:db8::11").into())));
     assert!(checksum::verify(&packet));
     let back = tunnelled(&datagram("10.45.0.3", "1.1.1.1"), 3, "2001:db8::11", "2001:db8::1");
@@ -183,15 +159,15 @@ fn a_subscriber_sends_from_its_own_address_in_its_own_tunnel() {
 #[test]
 fn another_protocols_number_is_no_tunnel_of_the_bearer() {
     let mut bench = Bench::new();
-    let mut wire = Wire::of(&datagram("10.45.0.1", "198.51.100.7"));
-    let mut packet = wire.packet(Meta::default());
+    let mut frame = datagram("10.45.0.1", "198.51.100.7");
     let outer = Outer {
         source: Address::v4([192, 168, 0, 11]),
         destination: Address::v4([192, 168, 0, 1]),
         ..Outer::default()
     };
-    packet.encapsulate(&outer, Encapsulation::Gre { key: Some(1) }).unwrap();
-    let frame = packet.frame().to_vec();
+    in_room(&mut frame, Meta::default(), |packet| {
+        packet.encapsulate(&outer, Encapsulation::Gre { key: Some(1) }).unwrap();
+    });
     assert_eq!(bench.up(&frame), Drop(OTHER_TUNNEL));
 }
 
@@ -220,10 +196,9 @@ fn echo_requests_are_answered() {
         let [station, gateway]: [SocketAddr; 2] = ends.map(|text| (ip(text), GTP_PORT).into());
         let request = [0x32, 1, 0, 4, 0, 0, 0, 0, 0x12, 0x34, 0, 0];
         let frame = cora::testing::udp(station, gateway, &request);
-        let (verdict, frame) = bench.handle(&frame, Port::INSIDE);
+        let (verdict, mut frame) = bench.handle(&frame, Port::INSIDE);
         assert_eq!(verdict, Redirect(Port::INSIDE));
-        let mut wire = Wire::of(&frame);
-        let packet = wire.packet(Meta::default());
+        let packet = Packet::new(&mut frame, Meta::default());
         assert_eq!(packet.payload(), [0x32, 2, 0, 6, 0, 0, 0, 0, 0x12, 0x34, 0, 0, 14, 0]);
         assert_eq!(packet.destination(), Ok(ip(ends[0]).into()));
         assert!(checksum::verify(&packet));

@@ -2,35 +2,14 @@
 
 use super::*;
 
-/// Memory of a frame, with room behind it.
-struct Wire {
-    memory: Vec<u8>,
-    length: usize,
-}
-
-impl Wire {
-    fn of(frame: &[u8]) -> Self {
-        let mut memory = frame.to_vec();
-        memory.resize(frame.len() + 2 * ROOM, 0xee);
-        Self { memory, length: frame.len() }
-    }
-
-    fn frame(&self) -> &[u8] {
-        &self.memory[..self.length]
-    }
-
-    fn handle(&mut self, port: Port, tunnels: &Tunnels) -> Verdict {
-        let meta = Meta { port, ..Meta::default() };
-        let roomy = Roomy::new(&mut self.memory[..self.length + ROOM], self.length);
-        let mut packet = Packet::in_room(roomy, meta);
-        let done = match port {
-            Port::INSIDE => pack(&mut packet, tunnels),
-            _ => unpack(&mut packet, tunnels),
-        };
-        self.length = packet.len();
-        done?;
-        Transmit
-    }
+/// Handles a frame, which is then what leaves.
+fn handle(frame: &mut Vec<u8>, port: Port, tunnels: &Tunnels) -> Verdict {
+    let meta = Meta { port, ..Meta::default() };
+    cora::testing::in_room(frame, meta, |packet| match port {
+        Port::INSIDE => pack(packet, tunnels),
+        _ => unpack(packet, tunnels),
+    })?;
+    Transmit
 }
 
 fn tunnels() -> Tunnels {
@@ -62,9 +41,8 @@ fn answered(packed: &[u8], remote: [u8; 4]) -> Vec<u8> {
 
 #[test]
 fn what_is_packed_is_what_the_standard_says() {
-    let mut wire = Wire::of(&datagram(1000));
-    assert_eq!(wire.handle(Port::INSIDE, &tunnels()), Transmit);
-    let frame = wire.frame();
+    let mut frame = datagram(1000);
+    assert_eq!(handle(&mut frame, Port::INSIDE, &tunnels()), Transmit);
     assert_eq!(frame[..14], [2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 8, 0]);
     assert_eq!(frame[36..38], 4789_u16.to_be_bytes());
     // No checksum; flags, three octets of nothing, 24 bits of identifier, one more of nothing.
@@ -90,30 +68,29 @@ fn flows_have_ports_of_their_own() {
 fn each_tenant_gets_its_own_back() {
     for (vlan, remote) in [(None, [203, 0, 113, 1]), (Some(7), [203, 0, 113, 7])] {
         let frame = vlan.map_or_else(|| datagram(9), |vlan| tagged(&datagram(9), vlan));
-        let mut wire = Wire::of(&frame);
-        assert_eq!(wire.handle(Port::INSIDE, &tunnels()), Transmit);
-        assert_eq!(wire.frame()[50..], datagram(9), "without its tag");
-        let mut back = answered(wire.frame(), remote);
+        let mut packed = frame.clone();
+        assert_eq!(handle(&mut packed, Port::INSIDE, &tunnels()), Transmit);
+        assert_eq!(packed[50..], datagram(9), "without its tag");
+        let mut back = answered(&packed, remote);
         // Some links pad.
         back.extend_from_slice(&[0; 9]);
-        let mut wire = Wire::of(&back);
-        assert_eq!(wire.handle(Port::OUTSIDE, &tunnels()), Transmit);
-        assert_eq!(wire.frame(), frame);
+        assert_eq!(handle(&mut back, Port::OUTSIDE, &tunnels()), Transmit);
+        assert_eq!(back, frame);
     }
 }
 
 #[test]
 fn what_is_no_tenants_is_dropped_by_name() {
     let tunnels = tunnels();
-    let inside = |frame: &[u8]| Wire::of(frame).handle(Port::INSIDE, &tunnels);
-    assert_eq!(inside(&tagged(&datagram(1), 8)), Drop(NO_TENANT));
-    let mut wire = Wire::of(&datagram(1));
-    wire.handle(Port::INSIDE, &tunnels).unwrap();
-    let good = answered(wire.frame(), [203, 0, 113, 1]);
+    let inside = |mut frame: Vec<u8>| handle(&mut frame, Port::INSIDE, &tunnels);
+    assert_eq!(inside(tagged(&datagram(1), 8)), Drop(NO_TENANT));
+    let mut packed = datagram(1);
+    handle(&mut packed, Port::INSIDE, &tunnels).unwrap();
+    let good = answered(&packed, [203, 0, 113, 1]);
     let outside = |change: &dyn Fn(&mut Vec<u8>)| {
         let mut frame = good.clone();
         change(&mut frame);
-        Wire::of(&frame).handle(Port::OUTSIDE, &tunnels)
+        handle(&mut frame, Port::OUTSIDE, &tunnels)
     };
     assert_eq!(outside(&|_| {}), Transmit);
     assert_eq!(outside(&|frame| *frame = answered(frame, [203, 0, 113, 7])), Drop(NO_TENANT));
@@ -137,8 +114,8 @@ fn what_is_no_tenants_is_dropped_by_name() {
 fn a_tag_of_another_kind_is_no_tenants() {
     let inside = |tags: &[u8]| {
         let frame = datagram(1);
-        let frame = [&frame[..12], tags, &frame[12..]].concat();
-        Wire::of(&frame).handle(Port::INSIDE, &tunnels())
+        let mut frame = [&frame[..12], tags, &frame[12..]].concat();
+        handle(&mut frame, Port::INSIDE, &tunnels())
     };
     assert_eq!(inside(&[0x81, 0, 0, 7]), Transmit);
     assert_eq!(inside(&[0x81, 0, 0xe0, 0]), Transmit, "of no VLAN, but urgent");
@@ -152,7 +129,7 @@ fn a_tag_of_another_kind_is_no_tenants() {
     for kind in [[0x81, 0], [0x88, 0xa8], [0x91, 0]] {
         let mut cut = datagram(1)[..14].to_vec();
         cut[12..].copy_from_slice(&kind);
-        assert_eq!(Wire::of(&cut).handle(Port::INSIDE, &tunnels()), Drop(Truncated));
+        assert_eq!(handle(&mut cut, Port::INSIDE, &tunnels()), Drop(Truncated));
     }
 }
 
@@ -160,7 +137,7 @@ fn a_tag_of_another_kind_is_no_tenants() {
 fn a_frame_that_has_no_room_for_headers_is_too_long() {
     let mut frame = datagram(1);
     frame.resize(65_500, 0);
-    assert_eq!(Wire::of(&frame).handle(Port::INSIDE, &tunnels()), Drop(TooLong));
+    assert_eq!(handle(&mut frame, Port::INSIDE, &tunnels()), Drop(TooLong));
 }
 
 #[test]
@@ -168,18 +145,16 @@ fn tunnels_go_over_ipv6_too() {
     let text = "local 2001:db8::1 02:00:00:00:00:01\ntenant 0 42 2001:db8::2";
     let tunnels = Tunnels::configure(text).unwrap();
     let frame = datagram(1);
-    let mut wire = Wire::of(&frame);
-    assert_eq!(wire.handle(Port::INSIDE, &tunnels), Transmit);
-    assert_eq!(wire.frame().len(), frame.len() + 70);
-    let mut packed = wire.frame().to_vec();
+    let mut packed = frame.clone();
+    assert_eq!(handle(&mut packed, Port::INSIDE, &tunnels), Transmit);
+    assert_eq!(packed.len(), frame.len() + 70);
     let mut packet = Packet::new(&mut packed, Meta::default());
     assert!(checksum::verify(&packet));
     let (source, destination) = (packet.source().unwrap(), packet.destination().unwrap());
     packet.set_source(destination).unwrap();
     packet.set_destination(source).unwrap();
-    let mut back = Wire::of(&packed);
-    assert_eq!(back.handle(Port::OUTSIDE, &tunnels), Transmit);
-    assert_eq!(back.frame(), frame);
+    assert_eq!(handle(&mut packed, Port::OUTSIDE, &tunnels), Transmit);
+    assert_eq!(packed, frame);
 }
 
 #[test]

@@ -33,8 +33,8 @@ pub struct ByKey<K>(PhantomData<K>);
 /// more steps than the longest row of neighbours in the index has slots, whatever packets ask for.
 const HASHER: FlowHasher = FlowHasher::new(0x5eed);
 
-/// Bits of a slot for the number of a row plus 1; the others are from the hash.
-const NUMBER: u32 = 27;
+/// The bits of a slot for the number of a row plus 1; the others are from the hash.
+const NUMBER: u32 = (1 << 27) - 1;
 
 /// Words of an index over this many rows: at most half of its slots are taken.
 #[must_use]
@@ -46,17 +46,11 @@ pub const fn words(capacity: u32) -> usize {
 #[inline(always)]
 fn begin<K: Key>(key: &K, slots: usize) -> (usize, u32) {
     let hash = key.hash(&HASHER, false);
-    (hash as usize & (slots - 1), (hash >> 32) as u32 & !((1 << NUMBER) - 1))
+    (hash as usize & (slots - 1), (hash >> 32) as u32 & !NUMBER)
 }
 
 impl<K: Key + FromColumns> Form for ByKey<K> {
     type Place = K;
-    const COLUMNS: &'static [&'static str] = K::COLUMNS;
-
-    #[cfg(not(target_os = "none"))]
-    fn from_columns(file: &mut dyn config::File) -> Option<K> {
-        K::from_columns(file)
-    }
 
     #[cfg(not(target_os = "none"))]
     fn build(
@@ -67,7 +61,7 @@ impl<K: Key + FromColumns> Form for ByKey<K> {
         for (row, key) in places.iter() {
             let (mut at, tag) = begin(&key, words.len());
             while let Some(slot) = words.get(at).filter(|slot| **slot != 0) {
-                let other = (slot & ((1 << NUMBER) - 1)) - 1;
+                let other = (slot & NUMBER) - 1;
                 if places.get(other) == Some(key) {
                     file.fault_twice(row as usize, other as usize, &format_args!("{key:?}"));
                     break;
@@ -98,8 +92,8 @@ impl<K: Key + FromColumns, S: Row<Form = ByKey<K>>> Configured<S> {
             if slot == 0 {
                 return None;
             }
-            let number = (slot & ((1 << NUMBER) - 1)) - 1;
-            if slot & !((1 << NUMBER) - 1) == tag
+            let number = (slot & NUMBER) - 1;
+            if slot & !NUMBER == tag
                 && let Some(placed) = self.placed(number)
                 && placed.place == *key
             {

@@ -37,6 +37,7 @@ use core::fmt;
 
 #[cfg(not(target_os = "none"))]
 use crate::config;
+use crate::config::FromColumns;
 use crate::plain::{Describe, Plain};
 
 /// A row of a configured table, as declared by `#[state(map | prefixes | acl, …)]`.
@@ -66,15 +67,8 @@ pub trait Row: Plain {
 
 /// How the rows of a table are found.
 pub trait Form: 'static {
-    /// What a row applies to.
-    type Place: Plain;
-
-    /// The columns of [`Self::Place`].
-    const COLUMNS: &'static [&'static str];
-
-    /// The place of the file's current row; `None` after a fault, which is reported to the file.
-    #[cfg(not(target_os = "none"))]
-    fn from_columns(file: &mut dyn config::File) -> Option<Self::Place>;
+    /// What a row applies to, read from columns beside those of its fields.
+    type Place: Plain + FromColumns;
 
     /// Builds the index of rows with these places into `words`, which are zero. Returns the number
     /// of words used; `None` after a fault, which is reported to the file.
@@ -199,11 +193,11 @@ impl<S: Row> Configured<S> {
     /// before stays.
     #[cfg(not(target_os = "none"))]
     pub fn configure(&mut self, file: &mut dyn config::File) {
-        file.begin(&[S::Form::COLUMNS, S::COLUMNS]);
+        file.begin(&[PlaceOf::<S>::COLUMNS, S::COLUMNS]);
         self.next.clear();
         let mut row = 0;
         while file.next_row() {
-            let place = S::Form::from_columns(file);
+            let place = PlaceOf::<S>::from_columns(file);
             let fields = S::from_columns(file);
             if let (Some(place), Some(fields)) = (place, fields)
                 && self.next.rows.push(Placed { place, row: fields }).is_err()

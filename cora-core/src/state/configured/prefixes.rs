@@ -34,12 +34,6 @@ pub const fn words(capacity: u32) -> usize {
 
 impl Form for ByPrefix {
     type Place = Prefix;
-    const COLUMNS: &'static [&'static str] = &["prefix"];
-
-    #[cfg(not(target_os = "none"))]
-    fn from_columns(file: &mut dyn config::File) -> Option<Prefix> {
-        config::read(file, "prefix")
-    }
 
     #[cfg(not(target_os = "none"))]
     fn build(

@@ -9,7 +9,7 @@ use super::map::{self, ByKey};
 use super::prefixes::{self, ByPrefix};
 use super::*;
 use crate::config::tests::Cells;
-use crate::config::{self, File as _, FromColumns as _};
+use crate::config::{self, File as _};
 use crate::key::{Address, FiveTuple, Prefix, SourceAddress, protocol};
 use crate::state::memory::leak;
 

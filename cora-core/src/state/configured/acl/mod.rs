@@ -25,7 +25,7 @@ use super::Places;
 use super::longest::{self, LINE};
 use super::{Configured, Form, Row};
 #[cfg(not(target_os = "none"))]
-use crate::config::{self, FromColumns as _};
+use crate::config;
 use crate::key::{Address, FiveTuple};
 
 /// A table of ordered rules, declared by `#[state(acl, capacity = …)]`: the first rule that fits a
@@ -67,12 +67,6 @@ pub const fn words(capacity: u32) -> usize {
 
 impl Form for ByMatch {
     type Place = Match;
-    const COLUMNS: &'static [&'static str] = Match::COLUMNS;
-
-    #[cfg(not(target_os = "none"))]
-    fn from_columns(file: &mut dyn config::File) -> Option<Match> {
-        Match::from_columns(file)
-    }
 
     #[cfg(not(target_os = "none"))]
     fn build(

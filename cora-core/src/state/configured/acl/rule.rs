@@ -42,10 +42,6 @@ impl Ports {
 }
 
 impl Match {
-    /// The columns of a file.
-    pub(super) const COLUMNS: &'static [&'static str] =
-        &["source", "destination", "protocol", "source_port", "destination_port"];
-
     /// The prefix of the source; `None` for any.
     pub fn source(&self) -> Option<Prefix> {
         (!self.source.is_any).then_some(self.source.prefix)
@@ -181,7 +177,8 @@ impl fmt::Debug for Match {
 }
 
 impl FromColumns for Match {
-    const COLUMNS: &'static [&'static str] = Self::COLUMNS;
+    const COLUMNS: &'static [&'static str] =
+        &["source", "destination", "protocol", "source_port", "destination_port"];
 
     #[cfg(not(target_os = "none"))]
     fn from_columns(file: &mut dyn config::File) -> Option<Self> {
