@@ -22,8 +22,22 @@ pub struct Graph {
     pub chain: Vec<HandlerNode>,
     /// States that the chain uses, sorted by name.
     pub states: Vec<StateNode>,
-    /// Accesses, in the order of the chain and of each handler's parameters.
+    /// Accesses, in the order of the chain and of each handler's parameters; those of hooks last.
     pub edges: Vec<Edge>,
+    /// The hooks of states' entries, in source order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hooks: Vec<HookNode>,
+}
+
+/// The hook that runs when an entry of a state expires. It runs where all states are: at the host,
+/// unless the NIC runs everything.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HookNode {
+    /// The state whose entries it is about.
+    pub state: String,
+    /// Its function, with the states of its parameters after the entry.
+    #[serde(flatten)]
+    pub node: HandlerNode,
 }
 
 /// One handler.
@@ -206,6 +220,9 @@ pub struct Keyed {
     /// Its entries become records when they expire or are removed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub recorded: bool,
+    /// The hook that runs when an entry expires.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on_expire: Option<String>,
 }
 
 /// A field of a state.
@@ -244,6 +261,7 @@ impl Graph {
             chain: Vec::new(),
             states: Vec::new(),
             edges: Vec::new(),
+            hooks: Vec::new(),
         }
     }
 
@@ -273,7 +291,8 @@ impl Graph {
     pub fn digest(&self) -> String {
         let mut plain = self.clone();
         let nowhere = || SourcePlace { file: String::new(), line: 0, column: 0 };
-        for handler in &mut plain.chain {
+        let hooks = plain.hooks.iter_mut().map(|hook| &mut hook.node);
+        for handler in plain.chain.iter_mut().chain(hooks) {
             handler.at = nowhere();
             handler.opaque.iter_mut().for_each(|opaque| opaque.at = nowhere());
             let accesses = handler.paths.iter_mut().flat_map(|path| &mut path.accesses);
@@ -354,10 +373,12 @@ impl Keyed {
         let reply = if self.reply { " + reply" } else { "" };
         let durable = if self.durable { ", durable" } else { "" };
         let recorded = if self.recorded { ", recorded" } else { "" };
+        let hook =
+            self.on_expire.as_ref().map_or_else(String::new, |hook| format!(", then {hook}"));
         let within =
             self.within.as_ref().map_or_else(String::new, |group| format!(" within {group}"));
         format!(
-            "by {}{within}{reply}, {} entries, idle {}{durable}{recorded}",
+            "by {}{within}{reply}, {} entries, idle {}{durable}{recorded}{hook}",
             self.key,
             grouped(self.capacity),
             duration(self.idle_ns)

@@ -11,7 +11,7 @@ use crate::durability::{Reclaimed, ReplicaStore, Replication};
 use crate::exec::burst::{Arrival, Burst};
 use crate::exec::engine::Engine;
 use crate::exec::prefetch::prefetch_burst;
-use crate::link::message::{Frames, Load, Message, Ownership, Report, Stamp};
+use crate::link::message::{Frames, Hooks, Load, Message, Ownership, Report, Stamp};
 use crate::ownership::Order;
 use crate::ownership::host::{Clock, Found, HostOwnership, HostRecord, HostSide};
 use crate::state_hash::{Say, say_words};
@@ -292,6 +292,9 @@ impl<A: App> HostHalf<A> {
                 self.end_of_release(out);
                 Ok(())
             }
+            Message::Hooks(message) if const { !A::HOOKED.is_empty() } => {
+                self.hooks_message(message, out)
+            }
             Message::Records(message) if const { !A::RECORDED.is_empty() } => {
                 let (state, ending) = message.ending();
                 out.ended(state, ending);
@@ -299,6 +302,33 @@ impl<A: App> HostHalf<A> {
             }
             _ => Err(ProtocolError::unexpected(message)),
         }
+    }
+
+    fn hooks_message(
+        &mut self,
+        message: Hooks<'_>,
+        out: &mut impl HostOutbox,
+    ) -> Result<(), ProtocolError> {
+        match message {
+            Hooks::Over { state, piece } => {
+                self.replication.ended(state, piece, self.engine.app(), out.replicas())
+            }
+            Hooks::Reached { now } => {
+                self.pass_time(now, out);
+                Ok(())
+            }
+        }
+    }
+
+    /// No older packet is to come: runs the hooks that are due by now.
+    pub fn pass_time(&mut self, now: u64, out: &mut impl HostOutbox) {
+        if const { A::HOOKED.is_empty() } {
+            return;
+        }
+        self.clock.now = self.clock.now.max(now);
+        self.clock.horizon = self.clock.horizon.max(now);
+        self.engine.pass_time(now);
+        self.tell_changes(out);
     }
 
     fn ownership_message(

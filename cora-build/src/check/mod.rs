@@ -5,6 +5,7 @@ mod body;
 mod duration;
 pub(crate) mod fields;
 pub(crate) mod handler;
+mod hook;
 mod key;
 pub(crate) mod number;
 pub(crate) mod parameter;

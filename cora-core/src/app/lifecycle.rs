@@ -20,6 +20,9 @@ pub trait Lifecycle: States {
     /// The numbers of its recorded states.
     const RECORDED: &'static [usize] = &[];
 
+    /// The numbers of its states whose entries have a hook.
+    const HOOKED: &'static [usize] = &[];
+
     /// Makes all states, empty, in `memory`.
     fn new(memory: &mut Memory) -> Result<Self, OutOfMemory>;
 
@@ -36,6 +39,13 @@ pub trait Lifecycle: States {
     #[inline]
     fn ended(&mut self, tell: &mut dyn FnMut(u16, Ending<'_>)) {
         let _ = tell;
+    }
+
+    /// Runs the hooks of the entries that ended by `until`, in the order of their ends. Every entry
+    /// that ended by then is known here.
+    #[inline]
+    fn run_hooks(&mut self, until: u64) {
+        let _ = until;
     }
 
     /// Reports the record of an entry of the recorded state with this number, decoded from `piece`.

@@ -50,6 +50,13 @@ fn write(out: &mut String, graph: &Graph, plan: Option<&Plan>) -> std::fmt::Resu
         before = this;
     }
     writeln!(out, "  {} -> \"port outside\" [dir=both, penwidth=2];", quoted(&before))?;
+    for hook in &graph.hooks {
+        let id = quoted(&format!("handler {}", hook.node.name));
+        let label = quoted(&hook.node.name);
+        writeln!(out, "  {id} [shape=box, style=\"rounded,dashed\", label={label}];")?;
+        let state = quoted(&format!("state {}", hook.state));
+        writeln!(out, "  {state} -> {id} [style=dashed, label=\"expires\"];")?;
+    }
     for edge in &graph.edges {
         writeln!(
             out,

@@ -47,6 +47,17 @@ fn write(out: &mut String, graph: &Graph, plan: Option<&Plan>) -> std::fmt::Resu
             writeln!(out, "  h{from} -. {} .-> s{to}", quoted(&edge.label()))?;
         }
     }
+    for (number, hook) in graph.hooks.iter().enumerate() {
+        writeln!(out, "  k{number}({})", quoted(&hook.node.name))?;
+        if let Some(state) = graph.states.iter().position(|state| state.name == hook.state) {
+            writeln!(out, "  s{state} -. {} .-> k{number}", quoted("expires"))?;
+        }
+        for edge in graph.edges.iter().filter(|edge| edge.handler == hook.node.name) {
+            if let Some(to) = graph.states.iter().position(|state| state.name == edge.state) {
+                writeln!(out, "  k{number} -. {} .-> s{to}", quoted(&edge.label()))?;
+            }
+        }
+    }
     for place in [None].into_iter().chain(Place::ALL.map(Some)) {
         let (fill, line) = colours(place);
         let class = place.map_or("unplaced", Place::word);

@@ -6,9 +6,11 @@ use cora_core::app::{App, Sides};
 use cora_core::outbox::Outbox;
 use cora_core::outcome::Outcomes;
 use cora_core::packet::{Packet, Port};
-use cora_core::state::{Memory, OutOfMemory, Place, Reach, Visit};
+use cora_core::state::table::hooked::DELAY;
+use cora_core::state::{Memory, NO_FLOW, OutOfMemory, Place, Reach, Visit};
 use cora_core::verdict::{Forward, Reason};
 
+use crate::exec::burst::ALONE;
 use crate::link::message::Stamp;
 
 /// The program's states on this side, and the outcomes of packets that ran here.
@@ -115,6 +117,9 @@ impl<A: App> Engine<A> {
     #[inline(always)]
     pub fn run<R: Reach>(&mut self, packet: &mut Packet<'_>, visit: Visit) -> Ran {
         self.app.begin(visit);
+        if const { Self::runs_hooks::<R>() } {
+            self.app.run_hooks(visit.now.saturating_sub(DELAY));
+        }
         if const { A::ENTERS } {
             self.app.enter(Some(packet));
         }
@@ -130,6 +135,20 @@ impl<A: App> Engine<A> {
         };
         self.end(ran, visit.undo);
         ran
+    }
+
+    /// Whether hooks run before packets with this reach: where every state is.
+    const fn runs_hooks<R: Reach>() -> bool {
+        !A::HOOKED.is_empty() && R::PLACES.is_none()
+    }
+
+    /// No packet before this time is to come (ns): runs the hooks that are due.
+    #[inline(never)]
+    pub(crate) fn pass_time(&mut self, now: u64) {
+        let visit = Visit { now, horizon: now, undo: false, flow: NO_FLOW, ahead: ALONE };
+        self.app.begin(visit);
+        self.app.run_hooks(now.saturating_sub(DELAY));
+        self.app.commit(false);
     }
 
     #[inline(always)]

@@ -275,6 +275,7 @@ impl<A: App> NicLoop<A> {
         if self.wire_ended.is_some() && !self.said_drained && half.is_drained() {
             self.said_drained = true;
             half.close();
+            half.end_hooks(self.now(half), out);
             out.send(&Control::Drained { now: self.now(half) }.into());
             out.publish();
         }
@@ -411,8 +412,10 @@ impl<A: App> NicLoop<A> {
         let message = Message::decode_at_nic(kind, bytes).filter(|_| A::READ_MOSTLY);
         let message = message.ok_or(undecodable)?;
         match message {
-            Message::Control(Control::Change { .. } | Control::Changed { .. }) => {
+            Message::Control(Control::Change { .. }) => self.settles = true,
+            Message::Control(Control::Changed { .. }) => {
                 self.settles = true;
+                half.settle_hooks(out);
             }
             Message::Control(Control::Piece { state, piece }) => half.version(state, piece)?,
             _ => return Err(undecodable.into()),

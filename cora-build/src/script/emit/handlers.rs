@@ -2,9 +2,45 @@
 
 use std::fmt;
 
+use cora_plan::graph::HandlerNode;
 use cora_plan::{Graph, Plan};
 
-use super::{Lines, hidden, number_of, transfer};
+use super::{Lines, hidden, lifecycle, number_of, transfer};
+
+/// The states that a function takes after its first parameter, borrowed.
+fn states(out: &mut Lines, graph: &Graph, node: &HandlerNode) -> fmt::Result {
+    out.line("let states = (")?;
+    for parameter in &node.parameters {
+        let number = number_of(graph, &parameter.state).unwrap_or_default();
+        let shared = if parameter.mutable { "" } else { "&*" };
+        out.line(format_args!("    {shared}<S{number} as Stored>::borrow(&mut self.s{number}),"))?;
+    }
+    out.line(");")
+}
+
+/// One method per hook: `k2` for that of state 2, which runs it for the entry that is next.
+pub(super) fn hooks(out: &mut Lines, graph: &Graph, plan: &Plan) -> fmt::Result {
+    for (state, hook) in lifecycle::hooks(graph) {
+        out.line(format_args!("\n    /// `{}`.", hook.node.name))?;
+        out.line("#[inline(never)]")?;
+        out.block(format_args!("fn k{state}(&mut self)"), |out| {
+            out.line(format_args!(
+                "let Some(ended) = self.s{state}.take_ended() else {{ return }};"
+            ))?;
+            if hook.node.parameters.is_empty() {
+                out.line("let states = ();")?;
+            } else {
+                states(out, graph, &hook.node)?;
+            }
+            out.line(format_args!("<{} as Hook>::run(&ended, states);", hidden(&hook.node.path)))?;
+            for (_, number) in transfer::kept(graph, plan, &hook.node) {
+                out.line(format_args!("self.s{number}.touch();"))?;
+            }
+            Ok(())
+        })?;
+    }
+    Ok(())
+}
 
 /// One method per handler of the chain: `h0` for the first.
 pub(super) fn emit(out: &mut Lines, graph: &Graph, plan: &Plan) -> fmt::Result {
@@ -33,15 +69,7 @@ pub(super) fn emit(out: &mut Lines, graph: &Graph, plan: &Plan) -> fmt::Result {
                 return out
                     .line(format_args!("trace::leave({run}(packet, (), &Touched::new(), out))"));
             }
-            out.line("let states = (")?;
-            for parameter in &handler.parameters {
-                let number = number_of(graph, &parameter.state).unwrap_or_default();
-                let shared = if parameter.mutable { "" } else { "&*" };
-                out.line(format_args!(
-                    "    {shared}<S{number} as Stored>::borrow(&mut self.s{number}),"
-                ))?;
-            }
-            out.line(");")?;
+            states(out, graph, handler)?;
             if kept.is_empty() {
                 return out.line(format_args!(
                     "trace::leave({run}(packet, states, &Touched::new(), out))"

@@ -3,10 +3,10 @@
 use std::fmt;
 
 use cora_plan::Graph;
-use cora_plan::graph::StateNode;
+use cora_plan::graph::{HookNode, StateNode};
 use cora_plan::vocabulary::Kind;
 
-use super::{AT_THE_HOST, Lines};
+use super::{AT_THE_HOST, Lines, number_of};
 
 pub(super) fn emit(out: &mut Lines, graph: &Graph) -> fmt::Result {
     let recorded = recorded(graph);
@@ -15,12 +15,17 @@ pub(super) fn emit(out: &mut Lines, graph: &Graph) -> fmt::Result {
         if !recorded.is_empty() {
             out.line(format_args!("const RECORDED: &'static [usize] = &{recorded:?};"))?;
         }
+        let hooked: Vec<usize> = hooks(graph).map(|(number, _)| number).collect();
+        if !hooked.is_empty() {
+            out.line(format_args!("const HOOKED: &'static [usize] = &{hooked:?};"))?;
+        }
         if graph.states.iter().any(|state| state.kind == Kind::ReadMostly) {
             out.line("const READ_MOSTLY: bool = true;")?;
         }
         out.text.push('\n');
         new(out, graph)?;
         records(out, &recorded)?;
+        run_hooks(out, graph)?;
         configure(out, graph)
     })
 }
@@ -94,6 +99,35 @@ fn records(out: &mut Lines, recorded: &[usize]) -> fmt::Result {
                 ))?;
             }
             out.line(format_args!("_ => Err({core}::state::Malformed),"))
+        })
+    })?;
+    out.text.push('\n');
+    Ok(())
+}
+
+/// The hooks, each with the number of its state.
+pub(super) fn hooks(graph: &Graph) -> impl Iterator<Item = (usize, &HookNode)> {
+    graph.hooks.iter().filter_map(|hook| Some((number_of(graph, &hook.state)?, hook)))
+}
+
+/// Emits the order in which hooks run.
+fn run_hooks(out: &mut Lines, graph: &Graph) -> fmt::Result {
+    if graph.hooks.is_empty() {
+        return Ok(());
+    }
+    let next = "::cora::__private::core::app::next_hook";
+    let ends: Vec<String> =
+        hooks(graph).map(|(state, _)| format!("({state}, self.s{state}.next_end())")).collect();
+    let ends = ends.join(", ");
+    out.line("#[inline]")?;
+    out.block("fn run_hooks(&mut self, until: u64)", |out| {
+        out.block(format_args!("while let Some(state) = {next}(until, [{ends}])"), |out| {
+            out.block("match state", |out| {
+                for (state, _) in hooks(graph) {
+                    out.line(format_args!("{state} => self.k{state}(),"))?;
+                }
+                out.line("_ => return,")
+            })
         })
     })?;
     out.text.push('\n');

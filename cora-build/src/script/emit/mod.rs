@@ -13,6 +13,7 @@ mod transfer;
 
 use std::fmt::{self, Write as _};
 
+use cora_plan::graph::HookNode;
 use cora_plan::{Graph, Plan};
 
 use crate::diag::fault::Faults;
@@ -104,7 +105,7 @@ const AT_THE_HOST: &str = "#[cfg(not(target_os = \"none\"))]";
 const KEY_OF: &str = "::cora::__private::core::state::table::KeyOf";
 
 const USES: [&str; 7] = [
-    "app::{App, Handler, Lifecycle, Nth, PlanFacts, Prefetch}",
+    "app::{App, Handler, Hook, Lifecycle, Nth, PlanFacts, Prefetch}",
     "app::{Sides, States, Transaction, Transfer}",
     "outbox::Outbox",
     "packet::Packet",
@@ -133,7 +134,10 @@ fn file(out: &mut Lines, graph: &Graph, plan: &Plan, nic_image: bool) -> fmt::Re
         }
         out.text.push('\n');
         if !graph.chain.is_empty() {
-            out.block("impl Program", |out| handlers::emit(out, graph, plan))?;
+            out.block("impl Program", |out| {
+                handlers::emit(out, graph, plan)?;
+                handlers::hooks(out, graph, plan)
+            })?;
             out.text.push('\n');
         }
         states::emit(out, graph, plan)?;
@@ -154,17 +158,24 @@ fn file(out: &mut Lines, graph: &Graph, plan: &Plan, nic_image: bool) -> fmt::Re
     out.block("fn main() -> ::std::process::ExitCode", |out| out.line("__cora_app::main()"))
 }
 
-/// An alias for each state's type, from the first handler that takes it and its position there.
+/// An alias for each state's type, from the first handler or hook that takes it and its position
+/// there.
 fn types(out: &mut Lines, graph: &Graph) -> fmt::Result {
     for (number, state) in graph.states.iter().enumerate() {
         let found = graph.chain.iter().find_map(|handler| {
             let at = handler.parameters.iter().position(|p| p.state == state.name)?;
-            Some((hidden(&handler.path), at))
+            Some((hidden(&handler.path), "Handler", at))
         });
-        if let Some((handler, at)) = found {
+        let by_hook = || {
+            graph.hooks.iter().find_map(|HookNode { node, .. }| {
+                let at = node.parameters.iter().position(|p| p.state == state.name)?;
+                Some((hidden(&node.path), "Hook", at))
+            })
+        };
+        if let Some((handler, mark, at)) = found.or_else(by_hook) {
             out.line(format_args!("/// `{}`.", state.name))?;
             out.line(format_args!(
-                "type S{number} = <<{handler} as Handler>::States as Nth<{at}>>::Type;"
+                "type S{number} = <<{handler} as {mark}>::States as Nth<{at}>>::Type;"
             ))?;
         }
     }

@@ -86,6 +86,8 @@ pub enum Annotation {
     State,
     /// `#[flow_handler]`.
     Handler,
+    /// `#[on_expire]`.
+    Hook,
 }
 
 /// An item with an attribute of Cora.

@@ -407,6 +407,22 @@ protocols! {
         } read by host,
     }
 
+    /// Entries that ended at the NIC, for the hooks that the host runs.
+    Hooks {
+        /// An entry expired: its hook is to run.
+        38 Over {
+            /// The state's number.
+            state: u16,
+            /// The whole entry.
+            piece: &'a [u8] as rest,
+        } read by host,
+        /// No older packet is to come, and each entry is told that ended well before.
+        39 Reached {
+            /// The time (ns).
+            now: u64,
+        } read by host,
+    }
+
     /// A run's beginning and end, and the contents of states.
     Control {
         /// The host is ready: the NIC may read the wire.
