@@ -1,0 +1,42 @@
+//! A hook is an ordinary function: a test calls it, whoever may see its states.
+
+use cora::prelude::*;
+
+#[state(key = FiveTuple, capacity = 10, idle = "5m", durable, on_expire)]
+struct Session {
+    port: u16,
+}
+
+#[state(singleton, durable)]
+#[derive(Default)]
+pub struct Pool {
+    last: u16,
+}
+
+#[state(commutative)]
+struct Ends {
+    all: Sum,
+}
+
+/// Keeps the port that came back last.
+#[on_expire]
+pub(crate) fn give_back(session: &Ended<Session>, pool: &mut Pool, ends: &mut Ends) {
+    pool.last = session.entry.port;
+    ends.all.add(1);
+}
+
+fn main() {
+    let mut pool = Pool::default();
+    let source = Address::v4([10, 0, 0, 1]);
+    let key = FiveTuple {
+        source,
+        destination: source,
+        source_port: 1,
+        destination_port: 2,
+        protocol: protocol::UDP,
+    };
+    let ended = Ended { key, entry: Session { port: 7 }, at: 5 };
+    let mut ends = cora::testing::replica();
+    give_back(&ended, &mut pool, &mut ends);
+    assert_eq!(pool.last, 7);
+}
