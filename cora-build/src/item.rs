@@ -32,6 +32,21 @@ pub fn parse_handler(
     check::handler::run(shape, diagnostics)
 }
 
+/// Reads a function with `#[every(args)]`; `None` after a fault, which is in `diagnostics`.
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "takes the tokens of a macro, as `parse_state` does"
+)]
+pub fn parse_timer(
+    args: TokenStream,
+    item: TokenStream,
+    reader: Reader,
+    diagnostics: &mut Diagnostics,
+) -> Option<HandlerDecl> {
+    let shape = syntax::handler::run(Mark::Timer, &args, item, reader, diagnostics)?;
+    check::handler::run(shape, diagnostics)
+}
+
 /// Reads a function with `#[on_expire]`; `None` after a fault, which is in `diagnostics`.
 #[expect(
     clippy::needless_pass_by_value,

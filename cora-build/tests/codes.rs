@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use cora_build::diag::{Code, Diagnostics, entries};
 use cora_build::expand;
-use cora_build::item::{parse_handler, parse_hook, parse_state};
+use cora_build::item::{parse_handler, parse_hook, parse_state, parse_timer};
 use cora_build::syntax::{Reader, is_attribute};
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -32,7 +32,7 @@ impl Annotated {
         };
         let (mut attributes, rest) = syn::parse::Parser::parse2(split, whole.clone()).ok()?;
         let at = attributes.iter().position(|attribute| {
-            let marks = ["state", "flow_handler", "on_expire", "derive"];
+            let marks = ["state", "flow_handler", "on_expire", "every", "derive"];
             marks.iter().any(|name| is_attribute(attribute, name))
         })?;
         let attribute = attributes.remove(at);
@@ -74,6 +74,8 @@ fn codes_of_script(file: &syn::File) -> Vec<Code> {
             parse_handler(item.args(), item.whole, Reader::BuildScript, &mut diagnostics);
         } else if item.is("on_expire") {
             parse_hook(item.args(), item.whole, Reader::BuildScript, &mut diagnostics);
+        } else if item.is("every") {
+            parse_timer(item.args(), item.whole, Reader::BuildScript, &mut diagnostics);
         }
     }
     sorted(diagnostics.iter().map(|found| found.code))
@@ -88,6 +90,8 @@ fn codes_of_macros(file: &syn::File) -> Vec<Code> {
             expand::flow_handler(item.args(), item.rest)
         } else if item.is("on_expire") {
             expand::on_expire(item.args(), item.rest)
+        } else if item.is("every") {
+            expand::every(item.args(), item.rest)
         } else if item.args().to_string().contains("Key") {
             expand::derive_key(item.whole)
         } else {

@@ -27,6 +27,19 @@ pub struct Graph {
     /// The hooks of states' entries, in source order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hooks: Vec<HookNode>,
+    /// The timers, in source order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub timers: Vec<TimerNode>,
+}
+
+/// A timer. It runs where hooks run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TimerNode {
+    /// Nanoseconds of packet time between two runs.
+    pub period_ns: u64,
+    /// Its function, with the states of its parameters after the tick.
+    #[serde(flatten)]
+    pub node: HandlerNode,
 }
 
 /// The hook that runs when an entry of a state expires. It runs where all states are: at the host,
@@ -262,7 +275,14 @@ impl Graph {
             states: Vec::new(),
             edges: Vec::new(),
             hooks: Vec::new(),
+            timers: Vec::new(),
         }
+    }
+
+    /// The functions of hooks and timers.
+    pub fn timed(&self) -> impl Iterator<Item = &HandlerNode> {
+        let hooks = self.hooks.iter().map(|hook| &hook.node);
+        hooks.chain(self.timers.iter().map(|timer| &timer.node))
     }
 
     /// The state of this name.
@@ -292,7 +312,8 @@ impl Graph {
         let mut plain = self.clone();
         let nowhere = || SourcePlace { file: String::new(), line: 0, column: 0 };
         let hooks = plain.hooks.iter_mut().map(|hook| &mut hook.node);
-        for handler in plain.chain.iter_mut().chain(hooks) {
+        let timers = plain.timers.iter_mut().map(|timer| &mut timer.node);
+        for handler in plain.chain.iter_mut().chain(hooks).chain(timers) {
             handler.at = nowhere();
             handler.opaque.iter_mut().for_each(|opaque| opaque.at = nowhere());
             let accesses = handler.paths.iter_mut().flat_map(|path| &mut path.accesses);
@@ -387,7 +408,7 @@ impl Keyed {
 }
 
 /// Nanoseconds in the coarsest unit that is exact.
-fn duration(ns: u64) -> String {
+pub(crate) fn duration(ns: u64) -> String {
     const UNITS: [(u64, &str); 6] = [
         (86_400_000_000_000, "d"),
         (3_600_000_000_000, "h"),

@@ -46,6 +46,8 @@ pub struct HostHalf<A: App> {
     replication: Replication<A>,
     watch: Watch<A::Group>,
     clock: Clock,
+    /// The latest packet, for a program with hooks or timers.
+    last: Stamp,
     /// The counters of this side.
     pub report: Report,
 }
@@ -73,6 +75,7 @@ impl<A: App> HostHalf<A> {
             replication: Replication::new(),
             watch: Watch::new(),
             clock: Clock::default(),
+            last: Stamp::BEFORE,
             report: Report::default(),
         })
     }
@@ -249,6 +252,9 @@ impl<A: App> HostHalf<A> {
         if FLOWS {
             self.reach(stamp);
         }
+        if const { A::TIMED } {
+            self.pass_time_before(stamp, out);
+        }
         let found = FLOWS.then(|| self.ownership.find(self.engine.app(), packet, clock, ahead));
         let flow = found.as_ref().map_or(NO_FLOW, Found::for_entries);
         let Clock { now, horizon } = clock;
@@ -292,9 +298,7 @@ impl<A: App> HostHalf<A> {
                 self.end_of_release(out);
                 Ok(())
             }
-            Message::Hooks(message) if const { !A::HOOKED.is_empty() } => {
-                self.hooks_message(message, out)
-            }
+            Message::Hooks(message) if const { A::TIMED } => self.hooks_message(message, out),
             Message::Records(message) if const { !A::RECORDED.is_empty() } => {
                 let (state, ending) = message.ending();
                 out.ended(state, ending);
@@ -320,15 +324,22 @@ impl<A: App> HostHalf<A> {
         }
     }
 
-    /// No older packet is to come: runs the hooks that are due by now.
+    /// No older packet is to come: runs the hooks and timers that are due by now.
     pub fn pass_time(&mut self, now: u64, out: &mut impl HostOutbox) {
-        if const { A::HOOKED.is_empty() } {
+        if const { !A::TIMED } {
             return;
         }
         self.clock.now = self.clock.now.max(now);
         self.clock.horizon = self.clock.horizon.max(now);
-        self.engine.pass_time(now);
+        self.pass_time_before(&self.last.later(now), out);
         self.tell_changes(out);
+    }
+
+    /// Runs the hooks and timers that are due before this packet.
+    fn pass_time_before(&mut self, stamp: &Stamp, out: &mut impl HostOutbox) {
+        self.last = *stamp;
+        self.report.made +=
+            self.engine.pass_time(stamp, &mut |stamp, frame| out.leave(stamp, stamp.egress, frame));
     }
 
     fn ownership_message(

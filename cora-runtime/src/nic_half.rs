@@ -43,8 +43,10 @@ pub struct NicHalf<A: App> {
     watch: Watch<A::Group>,
     /// Time of the latest packet.
     now: u64,
-    /// The time that the host was last told, for a program with hooks.
+    /// The time that the host was last told, for a program with hooks or timers.
     told: u64,
+    /// The latest packet, for the same.
+    last: Stamp,
     /// The original of the running packet, from the wire or from the hold queue.
     original: &'static mut [u64],
     /// The held packet that runs.
@@ -101,6 +103,7 @@ impl<A: App> NicHalf<A> {
             watch: Watch::new(),
             now: 0,
             told: 0,
+            last: Stamp::BEFORE,
             report: Report::default(),
         })
     }
@@ -233,8 +236,8 @@ impl<A: App> NicHalf<A> {
         }
     }
 
-    /// Whether the host runs hooks of entries that end here.
-    const TELLS_ENDS: bool = !A::HOOKED.is_empty() && matches!(A::PLAN.sides, Sides::Split);
+    /// Whether the host runs hooks of entries that end here, or timers.
+    const TELLS_ENDS: bool = A::TIMED && matches!(A::PLAN.sides, Sides::Split);
 
     /// Tells the host the time at intervals.
     fn tick(&mut self, out: &mut impl PeerOutbox) {
@@ -262,11 +265,35 @@ impl<A: App> NicHalf<A> {
     }
 
     /// The run ends at this time: what has ended by then is known where hooks run.
-    pub fn end_hooks(&mut self, now: u64, out: &mut impl PeerOutbox) {
+    pub fn end_hooks(&mut self, now: u64, out: &mut (impl PeerOutbox + Wire)) {
+        if const { Self::RUNS_TIMED } {
+            self.pass_time_before(&self.last.later(now), out);
+        }
         if const { Self::TELLS_ENDS } {
             hooks::tell_ends(self.engine.app(), now, out);
-        } else if const { !A::HOOKED.is_empty() && matches!(A::PLAN.sides, Sides::NicOnly) } {
-            self.engine.pass_time(now);
+        }
+    }
+
+    /// Whether hooks and timers run here.
+    const RUNS_TIMED: bool = A::TIMED && matches!(A::PLAN.sides, Sides::NicOnly);
+
+    /// Runs the hooks and timers that are due before this packet.
+    fn pass_time_before(&mut self, stamp: &Stamp, wire: &mut impl Wire) {
+        self.last = *stamp;
+        let made = self.engine.pass_time(stamp, &mut |stamp, frame| wire.transmit(stamp, frame));
+        self.report.made += made;
+    }
+
+    /// Time passes without packets: nothing older than `now` comes at the wire.
+    #[cold]
+    #[inline(never)]
+    pub fn silence(&mut self, now: u64, io: &mut (impl PeerOutbox + Wire)) {
+        self.now = self.now.max(now);
+        match A::PLAN.sides {
+            _ if const { !A::TIMED } => {}
+            Sides::HostOnly => io.send(&Hooks::Reached { now }.into()),
+            Sides::NicOnly => self.pass_time_before(&self.last.later(now), io),
+            Sides::Split => self.tick(io),
         }
     }
 
@@ -283,6 +310,9 @@ impl<A: App> NicHalf<A> {
             Sides::NicOnly => {
                 let now = stamp.meta.now;
                 let visit = Visit { now, horizon: now, undo: false, flow: NO_FLOW, ahead };
+                if const { Self::RUNS_TIMED } {
+                    self.pass_time_before(stamp, io);
+                }
                 io.runs(Some(stamp.number));
                 let ran = self.engine.run::<NicReach<A>>(packet, visit);
                 self.finish(ran, stamp, packet.frame(), io);

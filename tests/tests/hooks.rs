@@ -1,7 +1,8 @@
 //! Hooks of expired entries: they run at the same moment under every plan, and once, whatever dies.
 //!
-//! The program `leases` gives each flow a ticket of a small pool, and has it back by a hook. A model
-//! of a page says which packets get which ticket.
+//! The program `leases` gives each flow a ticket of a small pool, and has it back by a hook. A timer
+//! tells how many are left. A model of a page says which packets get which ticket, and what the
+//! timer tells.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::{self, File};
@@ -23,6 +24,8 @@ use serde_json::Value;
 const LIMIT: Duration = Duration::from_mins(2);
 const PACKETS: u64 = 40_000;
 const SECOND: u64 = 1_000_000_000;
+/// The timer's period.
+const TICK: u64 = 700_000_000;
 
 /// A packet of the capture: its time (ns), and its flow.
 type Sent = (u64, (u8, u16));
@@ -56,6 +59,8 @@ struct Expected {
     left: u64,
     ended: [u64; 2],
     order: u64,
+    /// What the timer told: its times, and the tickets left.
+    told: Vec<(u64, u32)>,
 }
 
 /// An entry of the model: its last packet, its packets, and a holder's ticket.
@@ -87,6 +92,8 @@ struct Model {
     free: Vec<u16>,
     ended: [u64; 2],
     order: u64,
+    next_tick: u64,
+    told: Vec<(u64, u32)>,
 }
 
 impl Model {
@@ -100,9 +107,21 @@ impl Model {
         {
             self.over.entry((entry.end(is_source), is_source)).or_default().push(entry);
         }
-        while let Some((&(end, is_source), _)) = self.over.first_key_value()
-            && end + SECOND <= now
-        {
+        if self.next_tick == 0 {
+            self.next_tick = now / TICK * TICK + TICK;
+        }
+        loop {
+            let end = self.over.first_key_value().map_or(u64::MAX, |((end, _), _)| end + SECOND);
+            if end.min(self.next_tick) > now {
+                break;
+            }
+            if self.next_tick < end {
+                self.order = self.order.wrapping_mul(3).wrapping_add(self.next_tick);
+                self.told.push((self.next_tick, self.free.len() as u32));
+                self.next_tick += TICK;
+                continue;
+            }
+            let (&(end, is_source), _) = self.over.first_key_value().expect("it was seen");
             let (_, entries) = self.over.pop_first().expect("it was seen");
             assert_eq!(entries.len(), 1, "the traffic has no two packets of one time");
             let Entry { ticket, packets, .. } = entries[0];
@@ -137,8 +156,8 @@ fn expected(sent: &[Sent]) -> Expected {
     let mut model = Model { free: (0..64).collect(), ..Model::default() };
     let tickets = sent.iter().map(|(now, flow)| model.handle(*now, *flow)).collect();
     // The run's time ends with its last packet.
-    let Model { free, ended, order, .. } = model;
-    Expected { tickets, left: free.len() as u64, ended, order }
+    let Model { free, ended, order, told, .. } = model;
+    Expected { tickets, left: free.len() as u64, ended, order, told }
 }
 
 /// A capture, and what the model says of it.
@@ -190,7 +209,14 @@ impl Case {
     /// Checks a run against the model.
     fn judge(&self, left: &Left) {
         let tickets = self.expected.tickets.iter().flatten();
-        let shown = left.frames.iter().map(|frame| u16::from_be_bytes([frame[34], frame[35]]));
+        let (told, frames): (Vec<_>, Vec<_>) =
+            left.frames.iter().partition(|frame| frame[12..14] == [0x88, 0xb5]);
+        let told = told.iter().map(|frame| {
+            let at = u64::from_be_bytes(frame[14..22].try_into().expect("eight bytes"));
+            (at, u32::from_be_bytes(frame[22..26].try_into().expect("four bytes")))
+        });
+        assert!(told.eq(self.expected.told.iter().copied()), "the timer told something else");
+        let shown = frames.iter().map(|frame| u16::from_be_bytes([frame[34], frame[35]]));
         assert!(shown.eq(tickets.map(|ticket| 40_000 + ticket)), "each packet shows its ticket");
         let refused = self.expected.tickets.iter().filter(|ticket| ticket.is_none()).count();
         assert_eq!(left.outcomes["no-ticket"], refused);

@@ -4,11 +4,11 @@
 use syn::ext::IdentExt as _;
 use syn::{FnArg, ReturnType, Safety, Signature, Type};
 
-use super::{body, hook, parameter, transparent};
+use super::{body, hook, parameter, timer, transparent};
 use crate::diag::{Code, Diagnostics, Place, codes};
 use crate::syntax::handler::HandlerShape;
 use crate::syntax::names;
-use crate::syntax::{HandlerDecl, Mark};
+use crate::syntax::{HandlerDecl, Mark, Occasion};
 
 /// Checks a handler; `None` after a fault.
 pub(crate) fn run(shape: HandlerShape, diagnostics: &mut Diagnostics) -> Option<HandlerDecl> {
@@ -16,19 +16,25 @@ pub(crate) fn run(shape: HandlerShape, diagnostics: &mut Diagnostics) -> Option<
     let signature = &shape.item.sig;
     check_modifiers(shape.mark, signature, diagnostics);
     check_generics(shape.mark, signature, diagnostics);
-    let (packet, expires) = match shape.mark {
+    let (packet, occasion) = match shape.mark {
         Mark::Handler => {
             check_return(signature, diagnostics);
-            (parameter::packet(signature, diagnostics), None)
+            (parameter::packet(signature, diagnostics), Some(Occasion::Packet))
         }
         Mark::Hook => {
-            hook::returns(signature, diagnostics);
-            hook::ended(signature, diagnostics).unzip()
+            hook::returns(shape.mark, signature, diagnostics);
+            let (ended, expires) = hook::ended(signature, diagnostics).unzip();
+            (ended, expires.map(Occasion::Expiry))
+        }
+        Mark::Timer => {
+            hook::returns(shape.mark, signature, diagnostics);
+            let period = timer::period(&shape.args, signature, diagnostics);
+            (timer::tick(signature, diagnostics), period.map(|period| Occasion::Tick { period }))
         }
     };
     let (parameters, outbox) = parameter::states(signature, packet.as_ref(), diagnostics);
-    if shape.mark == Mark::Hook {
-        hook::states(&parameters, outbox.as_ref(), diagnostics);
+    if shape.mark != Mark::Handler {
+        hook::states(shape.mark, &parameters, diagnostics);
     }
     body::run(&shape.item.block, diagnostics);
     let ident = signature.ident.clone();
@@ -36,7 +42,7 @@ pub(crate) fn run(shape: HandlerShape, diagnostics: &mut Diagnostics) -> Option<
         name: ident.unraw().to_string(),
         ident,
         packet: packet?,
-        expires,
+        occasion: occasion?,
         parameters,
         outbox,
         transparent: shape.transparent,

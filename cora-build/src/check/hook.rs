@@ -7,7 +7,7 @@ use super::parameter;
 use crate::diag::{Diagnostics, Place, codes};
 use crate::syntax::arguments::Argument;
 use crate::syntax::names::{last_segment, shown};
-use crate::syntax::{Expires, Parameter, ParameterAccess};
+use crate::syntax::{Expires, Mark, Parameter, ParameterAccess};
 
 /// The shortest idle time of entries with a hook (ns): `cora_core`'s `SHORTEST`.
 const SHORTEST: u64 = 2_000_000_000;
@@ -87,12 +87,8 @@ fn first_parameter(place: Place, found: &str, diagnostics: &mut Diagnostics) {
         .help("begin its parameters with `ended: &Ended<S>`, where `S` is a `#[state(key = …, on_expire)]`");
 }
 
-/// Checks that the hook takes no table and no outbox.
-pub(super) fn states(
-    parameters: &[Parameter],
-    outbox: Option<&(usize, Ident)>,
-    diagnostics: &mut Diagnostics,
-) {
+/// Checks that a hook or a timer takes no table.
+pub(super) fn states(mark: Mark, parameters: &[Parameter], diagnostics: &mut Diagnostics) {
     let tables = parameters.iter().filter(|it| matches!(it.access, ParameterAccess::Table { .. }));
     for table in tables {
         diagnostics
@@ -100,31 +96,28 @@ pub(super) fn states(
                 codes::HOOK_PARAMETER,
                 table.ident.span(),
                 format!(
-                    "a hook runs for an entry that is gone, and the entries of `{}` may be at the other side",
+                    "a {} runs without a packet, and the entries of `{}` may be at the other side",
+                    mark.noun(),
                     table.state
                 ),
             )
-            .help("take singletons, commutative states, and configuration; keep there what has to be given back");
-    }
-    if let Some((_, outbox)) = outbox {
-        diagnostics
-            .error(
-                codes::HOOK_PARAMETER,
-                outbox.span(),
-                "a hook sends no packets: no packet is there that they would leave with",
-            )
-            .help("take the outbox away");
+            .help("take singletons, commutative states and configuration, and keep there what it needs");
     }
 }
 
-/// Checks that a hook returns nothing.
-pub(super) fn returns(signature: &Signature, diagnostics: &mut Diagnostics) {
+/// Checks that a hook or a timer returns nothing.
+pub(super) fn returns(mark: Mark, signature: &Signature, diagnostics: &mut Diagnostics) {
     let ReturnType::Type(_, ty) = &signature.output else { return };
     diagnostics
         .error(
             codes::HOOK_RETURN,
             Place::of(ty),
-            format!("a hook returns nothing, and `{}` returns `{}`", signature.ident, shown(ty)),
+            format!(
+                "a {} returns nothing, and `{}` returns `{}`",
+                mark.noun(),
+                signature.ident,
+                shown(ty)
+            ),
         )
         .help("take the return type away: no packet waits for a verdict");
 }

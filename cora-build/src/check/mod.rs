@@ -10,4 +10,5 @@ mod key;
 pub(crate) mod number;
 pub(crate) mod parameter;
 pub(crate) mod state;
+mod timer;
 pub(crate) mod transparent;

@@ -298,9 +298,9 @@ catalogue! {
         example: "#[on_expire]\nfn give_back(session: Session, pool: &mut Pool) {}",
     }
     HOOK_PARAMETER = 79 {
-        title: "a hook that takes a table, or an outbox",
-        cause: "It runs where the singletons are, without a packet: entries of tables may be at the other side, and nothing is there that sent packets would leave with.",
-        cure: "Take singletons, commutative states and configuration alone.",
+        title: "a hook or a timer that takes a table",
+        cause: "It runs where the singletons are, and without a packet, whose flow would say which entries are there.",
+        cure: "Take singletons, commutative states, configuration and an outbox alone.",
         example: "#[on_expire]\nfn forget(ended: &Ended<Session>, quotas: &mut Table<Quota>) {}",
     }
     PLAIN_ITEM = 80 {
@@ -340,9 +340,21 @@ catalogue! {
         example: "#[derive(Clone, Copy, PartialEq, Eq, Debug, Plain, Key)]\n#[key(both)]\nstruct Tenant { number: u32 }",
     }
     HOOK_RETURN = 86 {
-        title: "a hook that returns something",
+        title: "a hook or a timer that returns something",
         cause: "No packet waits for a verdict.",
         cure: "Take the return type away.",
         example: "#[on_expire]\nfn give_back(ended: &Ended<Session>, pool: &mut Pool) -> Verdict { Transmit }",
+    }
+    TIMER_PERIOD = 87 {
+        title: "`#[every]` without a period, or with one that can't be",
+        cause: "A timer runs at the multiples of its period, from ten times a second to once a year.",
+        cure: "Write a duration in quotes, such as `#[every(\"1s\")]`.",
+        example: "#[every(5)]\nfn probe(tick: &Tick, health: &mut Health) {}",
+    }
+    TIMER_FIRST_PARAMETER = 88 {
+        title: "a timer that does not begin with its tick",
+        cause: "A timer runs once for each of its ticks, and the tick says its time.",
+        cure: "Begin its parameters with `tick: &Tick`.",
+        example: "#[every(\"5s\")]\nfn probe(health: &mut Health) {}",
     }
 }

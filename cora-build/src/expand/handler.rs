@@ -170,11 +170,7 @@ fn handler(decl: &HandlerDecl, hidden: &TokenStream) -> TokenStream {
     let references = references(decl);
     let names: Vec<Ident> =
         (0..decl.parameters.len()).map(|number| format_ident!("state_{number}")).collect();
-    let mut arguments = names.clone();
-    if let Some((before, _)) = &decl.outbox {
-        arguments.insert(*before, format_ident!("out"));
-    }
-    let outbox = if decl.outbox.is_some() { quote!(out) } else { quote!(_) };
+    let (outbox, arguments) = arguments(decl, &names);
     let sends = decl.outbox.is_some().then(|| {
         quote!(
             const SENDS: bool = true;
@@ -218,6 +214,15 @@ fn handler(decl: &HandlerDecl, hidden: &TokenStream) -> TokenStream {
             #hidden::body::<#reach>(touched, packet, #(#arguments),*)
         }
     }
+}
+
+/// The name of the outbox, and the arguments of a call: the states with these names, and the
+/// outbox, if it is taken.
+pub(super) fn arguments(decl: &HandlerDecl, states: &[Ident]) -> (TokenStream, Vec<Ident>) {
+    let mut arguments = states.to_vec();
+    let Some((before, _)) = &decl.outbox else { return (quote!(_), arguments) };
+    arguments.insert(*before, format_ident!("out"));
+    (quote!(out), arguments)
 }
 
 /// The types of the parameters that are states: references.

@@ -67,6 +67,15 @@ pub fn on_expire(args: TokenStream, item: TokenStream) -> TokenStream {
     quote!(#kept #errors)
 }
 
+/// Expands `#[every(args)]`.
+pub fn every(args: TokenStream, item: TokenStream) -> TokenStream {
+    let mut diagnostics = Diagnostics::new();
+    let decl = item::parse_timer(args, item.clone(), Reader::Macro, &mut diagnostics);
+    let kept = decl.map_or(item, |decl| hook::run(&decl));
+    let errors = diagnostics.to_compile_errors();
+    quote!(#kept #errors)
+}
+
 /// Expands `#[host_only]`: bare metal is built without the item.
 pub fn host_only(item: &TokenStream) -> TokenStream {
     quote! {

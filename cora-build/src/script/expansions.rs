@@ -72,6 +72,7 @@ fn expanded(item: &Item) -> Option<(proc_macro2::Ident, TokenStream)> {
         ("state", expand::state as fn(_, _) -> _),
         ("flow_handler", expand::flow_handler),
         ("on_expire", expand::on_expire),
+        ("every", expand::every),
     ] {
         if let Some((arguments, rest)) = without(item, attribute) {
             return Some((name, expand(arguments, rest)));

@@ -3,7 +3,7 @@
 use cora_plan::Graph;
 use cora_plan::graph::{
     Access, Edge, Field, HandlerNode, HookNode, Keyed, Opaque, Parameter, Path, Rows, SCHEMA,
-    SourcePlace, StateNode,
+    SourcePlace, StateNode, TimerNode,
 };
 use cora_plan::vocabulary::Kind;
 use proc_macro2::Span;
@@ -14,7 +14,7 @@ use super::program::{Handler, Program, State, Translates, path};
 use super::source::Source;
 use crate::analyse::{self, Effect, Found, Home, MOST_PATHS};
 use crate::diag::codes;
-use crate::syntax::{self, KeyedArgs, ParameterAccess, StateKind};
+use crate::syntax::{self, KeyedArgs, Occasion, ParameterAccess, StateKind};
 
 /// The graph of the program's chain and its states, and a warning for each handler with merged
 /// paths.
@@ -32,14 +32,19 @@ pub fn run(app: &str, program: &Program, source: &Source) -> (Graph, Vec<String>
         }
         graph.chain.push(node);
     }
-    for hook in &program.hooks {
-        let Some(expires) = &hook.decl.expires else { continue };
-        let home = Home { file: hook.file, module: &hook.module };
-        let found = analyse::run(&hook.decl, home, &source.surroundings);
-        let edges = hook.decl.parameters.iter().zip(&found.effects);
-        graph.edges.extend(edges.map(|(parameter, effect)| edge(hook, parameter, *effect)));
-        let state = expires.state.clone();
-        graph.hooks.push(HookNode { state, node: node(hook, &found, source) });
+    for timed in &program.timed {
+        let home = Home { file: timed.file, module: &timed.module };
+        let found = analyse::run(&timed.decl, home, &source.surroundings);
+        let edges = timed.decl.parameters.iter().zip(&found.effects);
+        graph.edges.extend(edges.map(|(parameter, effect)| edge(timed, parameter, *effect)));
+        let node = node(timed, &found, source);
+        match &timed.decl.occasion {
+            Occasion::Expiry(expires) => {
+                graph.hooks.push(HookNode { state: expires.state.clone(), node });
+            }
+            Occasion::Tick { period } => graph.timers.push(TimerNode { period_ns: *period, node }),
+            Occasion::Packet => {}
+        }
     }
     let used = program
         .states
@@ -64,8 +69,7 @@ fn merged(node: &HandlerNode) -> String {
 
 /// A warning, in one line, for each access that counts as the worst case.
 pub fn opaque(graph: &Graph) -> Vec<String> {
-    let hooks = graph.hooks.iter().map(|hook| &hook.node);
-    let opaque = graph.chain.iter().chain(hooks).flat_map(|handler| &handler.opaque);
+    let opaque = graph.chain.iter().chain(graph.timed()).flat_map(|handler| &handler.opaque);
     opaque
         .map(|Opaque { at, state, why }| {
             format!(
@@ -84,9 +88,9 @@ fn users<'a>(program: &'a Program, state: &'a State) -> impl Iterator<Item = &'a
     program.chain.iter().filter(|handler| takes(handler, state))
 }
 
-/// Hooks that take a state.
+/// Hooks and timers that take a state.
 fn takers<'a>(program: &'a Program, state: &'a State) -> impl Iterator<Item = &'a Handler> {
-    program.hooks.iter().filter(|hook| takes(hook, state))
+    program.timed.iter().filter(|timed| takes(timed, state))
 }
 
 fn takes(handler: &Handler, state: &State) -> bool {
@@ -204,9 +208,9 @@ fn keyed(program: &Program, state: &State, args: &KeyedArgs) -> Keyed {
 /// The name of the hook for the state's entries.
 fn hook_of(program: &Program, state: &State) -> Option<String> {
     let is_its = |hook: &&Handler| {
-        hook.decl.expires.as_ref().is_some_and(|expires| expires.state == state.decl.name)
+        hook.decl.expires().is_some_and(|expires| expires.state == state.decl.name)
     };
-    program.hooks.iter().find(is_its).map(|hook| hook.decl.name.clone())
+    program.timed.iter().find(is_its).map(|hook| hook.decl.name.clone())
 }
 
 /// A type in the usual notation.

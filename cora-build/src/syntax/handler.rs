@@ -1,4 +1,4 @@
-//! The shape of a function with `#[flow_handler]` or `#[on_expire]`.
+//! The shape of a function with `#[flow_handler]`, `#[on_expire]` or `#[every]`.
 
 use proc_macro2::{TokenStream, TokenTree};
 use quote::ToTokens as _;
@@ -16,6 +16,8 @@ pub(crate) struct HandlerShape {
     pub(crate) item: syn::ItemFn,
     /// Whether the attribute contains `transparent`.
     pub(crate) transparent: bool,
+    /// The attribute's arguments.
+    pub(crate) args: TokenStream,
     /// Whether attribute and item have no fault so far.
     pub(crate) sound: bool,
 }
@@ -35,14 +37,15 @@ pub(crate) fn run(
     let transparent = argument(mark, args, diagnostics);
     let mut item = item_fn(mark, item, diagnostics)?;
     once(mark, &mut item, reader, diagnostics);
-    Some(HandlerShape { mark, item, transparent, sound: diagnostics.errors() == before })
+    let args = args.clone();
+    Some(HandlerShape { mark, args, item, transparent, sound: diagnostics.errors() == before })
 }
 
 /// Whether the attribute contains `transparent`, the only valid argument of a handler's. A hook's
-/// has none.
+/// has none, and a timer's is read later.
 fn argument(mark: Mark, args: &TokenStream, diagnostics: &mut Diagnostics) -> bool {
-    if mark == Mark::Hook {
-        if !args.is_empty() {
+    if mark != Mark::Handler {
+        if mark == Mark::Hook && !args.is_empty() {
             diagnostics
                 .error(
                     codes::HANDLER_ARGUMENTS,

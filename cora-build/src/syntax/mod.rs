@@ -148,6 +148,8 @@ pub enum Mark {
     Handler,
     /// `#[on_expire]`: it runs when an entry expires.
     Hook,
+    /// `#[every]`: it runs at intervals.
+    Timer,
 }
 
 impl Mark {
@@ -156,6 +158,7 @@ impl Mark {
         match self {
             Self::Handler => "flow_handler",
             Self::Hook => "on_expire",
+            Self::Timer => "every",
         }
     }
 
@@ -164,6 +167,7 @@ impl Mark {
         match self {
             Self::Handler => "handler",
             Self::Hook => "hook",
+            Self::Timer => "timer",
         }
     }
 
@@ -172,21 +176,22 @@ impl Mark {
         match self {
             Self::Handler => "fn name(packet: &mut Packet, …) -> Verdict { … }",
             Self::Hook => "fn name(ended: &Ended<S>, …) { … }",
+            Self::Timer => "fn name(tick: &Tick, …) { … }",
         }
     }
 }
 
-/// A function with `#[flow_handler]`, or with `#[on_expire]`.
+/// A function with `#[flow_handler]`, `#[on_expire]` or `#[every]`.
 #[derive(Clone, Debug)]
 pub struct HandlerDecl {
     /// Its name: the function's.
     pub name: String,
     /// The same, with its place in the source.
     pub ident: Ident,
-    /// The name of the first parameter: the packet, or a hook's ended entry.
+    /// The name of the first parameter: the packet, a hook's ended entry, or a timer's tick.
     pub packet: Ident,
-    /// Of a hook, the state whose entries it is about.
-    pub expires: Option<Expires>,
+    /// When it runs.
+    pub occasion: Occasion,
     /// The states it takes, in order.
     pub parameters: Vec<Parameter>,
     /// The outbox it takes, and the number of states before it.
@@ -195,6 +200,20 @@ pub struct HandlerDecl {
     pub transparent: bool,
     /// The item, without `#[flow_handler]`.
     pub item: syn::ItemFn,
+}
+
+/// When a function runs.
+#[derive(Clone, Debug)]
+pub enum Occasion {
+    /// Once per packet.
+    Packet,
+    /// When an entry of this state expires.
+    Expiry(Expires),
+    /// At intervals.
+    Tick {
+        /// Nanoseconds of packet time.
+        period: u64,
+    },
 }
 
 /// The state of a hook: `S` in its first parameter `&Ended<S>`.
@@ -209,7 +228,19 @@ pub struct Expires {
 impl HandlerDecl {
     /// Its mark.
     pub const fn mark(&self) -> Mark {
-        if self.expires.is_some() { Mark::Hook } else { Mark::Handler }
+        match self.occasion {
+            Occasion::Packet => Mark::Handler,
+            Occasion::Expiry(_) => Mark::Hook,
+            Occasion::Tick { .. } => Mark::Timer,
+        }
+    }
+
+    /// Of a hook, the state whose entries it is about.
+    pub const fn expires(&self) -> Option<&Expires> {
+        match &self.occasion {
+            Occasion::Expiry(expires) => Some(expires),
+            _ => None,
+        }
     }
 
     /// Whether it takes only the packet's headers, judged by the name of its first parameter's

@@ -3,6 +3,7 @@
 use super::States;
 #[cfg(not(target_os = "none"))]
 use crate::config;
+use crate::outbox::Outbox;
 use crate::record::{Fields, When};
 use crate::state::table::Ending;
 use crate::state::{Malformed, Memory, OutOfMemory};
@@ -22,6 +23,8 @@ pub trait Lifecycle: States {
 
     /// The numbers of its states whose entries have a hook.
     const HOOKED: &'static [usize] = &[];
+    /// Whether anything runs at its time: hooks, or timers.
+    const TIMED: bool = !Self::HOOKED.is_empty();
 
     /// Makes all states, empty, in `memory`.
     fn new(memory: &mut Memory) -> Result<Self, OutOfMemory>;
@@ -41,11 +44,12 @@ pub trait Lifecycle: States {
         let _ = tell;
     }
 
-    /// Runs the hooks of the entries that ended by `until`, in the order of their ends. Every entry
-    /// that ended by then is known here.
+    /// Runs the hooks and timers that are due at `now`, in the order of their times. Every entry
+    /// whose hook is due is known here. What each sends is in `out` when it has run, and `sent` takes
+    /// it from there.
     #[inline]
-    fn run_hooks(&mut self, until: u64) {
-        let _ = until;
+    fn run_due(&mut self, now: u64, out: &mut Outbox, sent: &mut dyn FnMut(&mut Outbox)) {
+        let _ = (now, out, sent);
     }
 
     /// Reports the record of an entry of the recorded state with this number, decoded from `piece`.

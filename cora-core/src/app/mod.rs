@@ -11,7 +11,7 @@
 //! | `transaction` | a packet's run as a transaction |
 //! | `transfer` | what moves between the sides, and what outlives one |
 //! | `handler` | one handler |
-//! | `hook` | the hook of a state's entries |
+//! | `hook` | what runs at its time: hooks and timers |
 //! | `plan` | facts of the plan |
 //! | `by_hand` | all groups of a program that is written by hand |
 
@@ -26,7 +26,7 @@ mod transaction;
 mod transfer;
 
 pub use handler::{Handler, Nth};
-pub use hook::{Hook, next_hook};
+pub use hook::{Hook, Timer, hook_time, next_due};
 pub use lifecycle::Lifecycle;
 pub use plan::{PlanFacts, Sides};
 pub use prefetch::Prefetch;

@@ -181,9 +181,9 @@ pub fn run(graph: &Graph, statement: &Statement) -> Result<Placement, Vec<PlanEr
         return Err(errors);
     }
     let reasons = reasons::run(graph, statement, &places, &group);
-    // A hook runs between two packets at the host, the same two under every plan.
+    // Hooks and timers run between two packets at the host, the same two under every plan.
     let host_ordered = statement.sides == Sides::Split
-        && (!graph.hooks.is_empty()
+        && (graph.timed().next().is_some()
             || graph
                 .states
                 .iter()

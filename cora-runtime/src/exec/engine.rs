@@ -6,7 +6,6 @@ use cora_core::app::{App, Sides};
 use cora_core::outbox::Outbox;
 use cora_core::outcome::Outcomes;
 use cora_core::packet::{Packet, Port};
-use cora_core::state::table::hooked::DELAY;
 use cora_core::state::{Memory, NO_FLOW, OutOfMemory, Place, Reach, Visit};
 use cora_core::verdict::{Forward, Reason};
 
@@ -117,9 +116,6 @@ impl<A: App> Engine<A> {
     #[inline(always)]
     pub fn run<R: Reach>(&mut self, packet: &mut Packet<'_>, visit: Visit) -> Ran {
         self.app.begin(visit);
-        if const { Self::runs_hooks::<R>() } {
-            self.app.run_hooks(visit.now.saturating_sub(DELAY));
-        }
         if const { A::ENTERS } {
             self.app.enter(Some(packet));
         }
@@ -137,18 +133,24 @@ impl<A: App> Engine<A> {
         ran
     }
 
-    /// Whether hooks run before packets with this reach: where every state is.
-    const fn runs_hooks<R: Reach>() -> bool {
-        !A::HOOKED.is_empty() && R::PLACES.is_none()
-    }
-
-    /// No packet before this time is to come (ns): runs the hooks that are due.
+    /// No packet before the time of this stamp is to come: runs the hooks and timers that are due.
+    /// Calls `send` with each packet that they send, with a stamp of its own. Returns the number of
+    /// these packets.
     #[inline(never)]
-    pub(crate) fn pass_time(&mut self, now: u64) {
-        let visit = Visit { now, horizon: now, undo: false, flow: NO_FLOW, ahead: ALONE };
-        self.app.begin(visit);
-        self.app.run_hooks(now.saturating_sub(DELAY));
+    pub(crate) fn pass_time(&mut self, stamp: &Stamp, send: &mut dyn FnMut(&Stamp, &[u8])) -> u64 {
+        let now = stamp.meta.now;
+        self.app.begin(Visit { now, horizon: now, undo: false, flow: NO_FLOW, ahead: ALONE });
+        let mut made = 0;
+        self.outbox.clear();
+        self.app.run_due(now, &mut self.outbox, &mut |outbox| {
+            if const { A::SENDS } {
+                outbox.each(|egress, frame| send(&stamp.of_made(egress), frame));
+                made += outbox.len() as u64;
+                outbox.clear();
+            }
+        });
         self.app.commit(false);
+        made
     }
 
     #[inline(always)]

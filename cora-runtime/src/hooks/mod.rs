@@ -1,6 +1,6 @@
-//! Hooks of expired entries (`#[on_expire]`), under a plan with two sides.
+//! Hooks of expired entries (`#[on_expire]`) and timers (`#[every]`), under a plan with two sides.
 //!
-//! A hook runs where every state is: at the host, and under nic-only at the NIC. It runs
+//! Timers run with the hooks, in the order of their times. A hook runs where every state is: at the host, and under nic-only at the NIC. It runs
 //! [`DELAY`] after its entry's end, before the first packet from then on. So before the NIC passes
 //! on a packet of time t, the host must know each entry that ended by t − `DELAY`:
 //!
@@ -24,7 +24,7 @@ use crate::channel::PeerOutbox;
 use crate::link::message::Hooks;
 
 /// The NIC tells its time to the host at this interval (ns of packet time).
-pub(crate) const TICK: u64 = DELAY / 4;
+pub(crate) const TICK: u64 = DELAY / 10;
 
 /// Visits the tables whose entries' ends have a hook, with their state numbers.
 pub(crate) fn each_hooked<A: App>(app: &mut A, visit: &mut dyn FnMut(u16, &mut dyn Hooked)) {

@@ -15,4 +15,7 @@ struct Quota {
 #[on_expire]
 fn forget(ended: &Ended<Session>, quotas: &mut Table<Quota>, out: &mut Outbox) {}
 
+#[every("1m")]
+fn sweep(tick: &Tick, quotas: &Table<Quota>) {}
+
 fn main() {}

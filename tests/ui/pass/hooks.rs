@@ -1,4 +1,4 @@
-//! A hook is an ordinary function: a test calls it, whoever may see its states.
+//! Hooks and timers are ordinary functions, which tests call.
 
 use cora::prelude::*;
 
@@ -25,6 +25,12 @@ pub(crate) fn give_back(session: &Ended<Session>, pool: &mut Pool, ends: &mut En
     ends.all.add(1);
 }
 
+#[every("1s")]
+fn forget(tick: &Tick, pool: &mut Pool, out: &mut Outbox) {
+    pool.last = tick.at as u16;
+    let _ = out.send_frame(&[0; 60], Port::OUTSIDE);
+}
+
 fn main() {
     let mut pool = Pool::default();
     let source = Address::v4([10, 0, 0, 1]);
@@ -39,4 +45,7 @@ fn main() {
     let mut ends = cora::testing::replica();
     give_back(&ended, &mut pool, &mut ends);
     assert_eq!(pool.last, 7);
+    let mut out = cora::testing::outbox();
+    forget(&Tick { at: 9 }, &mut pool, &mut out);
+    assert_eq!((pool.last, out.len()), (9, 1));
 }

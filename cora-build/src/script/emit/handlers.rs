@@ -18,28 +18,43 @@ fn states(out: &mut Lines, graph: &Graph, node: &HandlerNode) -> fmt::Result {
     out.line(");")
 }
 
-/// One method per hook: `k2` for that of state 2, which runs it for the entry that is next.
-pub(super) fn hooks(out: &mut Lines, graph: &Graph, plan: &Plan) -> fmt::Result {
+/// One method per hook, which runs it for the entry that is next: `k2` for that of state 2. And one
+/// per timer: `u0` for the first.
+pub(super) fn timed(out: &mut Lines, graph: &Graph, plan: &Plan) -> fmt::Result {
     for (state, hook) in lifecycle::hooks(graph) {
-        out.line(format_args!("\n    /// `{}`.", hook.node.name))?;
-        out.line("#[inline(never)]")?;
-        out.block(format_args!("fn k{state}(&mut self)"), |out| {
-            out.line(format_args!(
-                "let Some(ended) = self.s{state}.take_ended() else {{ return }};"
-            ))?;
-            if hook.node.parameters.is_empty() {
-                out.line("let states = ();")?;
-            } else {
-                states(out, graph, &hook.node)?;
-            }
-            out.line(format_args!("<{} as Hook>::run(&ended, states);", hidden(&hook.node.path)))?;
-            for (_, number) in transfer::kept(graph, plan, &hook.node) {
-                out.line(format_args!("self.s{number}.touch();"))?;
-            }
-            Ok(())
-        })?;
+        let about = format!("let Some(about) = self.s{state}.take_ended() else {{ return }};");
+        one_timed(out, (&format!("k{state}"), "Hook"), &about, (graph, plan), &hook.node)?;
+    }
+    for (number, timer) in graph.timers.iter().enumerate() {
+        let about = format!("let about = self.t{number}.take({});", timer.period_ns);
+        one_timed(out, (&format!("u{number}"), "Timer"), &about, (graph, plan), &timer.node)?;
     }
     Ok(())
+}
+
+fn one_timed(
+    out: &mut Lines,
+    (method, mark): (&str, &str),
+    about: &str,
+    (graph, plan): (&Graph, &Plan),
+    node: &HandlerNode,
+) -> fmt::Result {
+    out.text.push('\n');
+    out.line(format_args!("/// `{}`.", node.name))?;
+    out.line("#[inline(never)]")?;
+    out.block(format_args!("fn {method}(&mut self, out: &mut Outbox)"), |out| {
+        out.line(about)?;
+        if node.parameters.is_empty() {
+            out.line("let states = ();")?;
+        } else {
+            states(out, graph, node)?;
+        }
+        out.line(format_args!("<{} as {mark}>::run(&about, states, out);", hidden(&node.path)))?;
+        for (_, number) in transfer::kept(graph, plan, node) {
+            out.line(format_args!("self.s{number}.touch();"))?;
+        }
+        Ok(())
+    })
 }
 
 /// One method per handler of the chain: `h0` for the first.

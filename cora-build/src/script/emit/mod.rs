@@ -13,7 +13,6 @@ mod transfer;
 
 use std::fmt::{self, Write as _};
 
-use cora_plan::graph::HookNode;
 use cora_plan::{Graph, Plan};
 
 use crate::diag::fault::Faults;
@@ -101,11 +100,14 @@ const ALLOWED: &str = "#[allow(\n    clippy::all,\n    clippy::pedantic,\n    de
 /// Precedes items that bare metal is built without.
 const AT_THE_HOST: &str = "#[cfg(not(target_os = \"none\"))]";
 
+/// When a timer runs next.
+const SCHEDULE: &str = "::cora::__private::core::timer::Schedule";
+
 /// The trait that names the keys of a table.
 const KEY_OF: &str = "::cora::__private::core::state::table::KeyOf";
 
 const USES: [&str; 7] = [
-    "app::{App, Handler, Hook, Lifecycle, Nth, PlanFacts, Prefetch}",
+    "app::{App, Handler, Hook, Lifecycle, Nth, PlanFacts, Prefetch, Timer}",
     "app::{Sides, States, Transaction, Transfer}",
     "outbox::Outbox",
     "packet::Packet",
@@ -123,20 +125,22 @@ fn file(out: &mut Lines, graph: &Graph, plan: &Plan, nic_image: bool) -> fmt::Re
         }
         out.text.push('\n');
         types(out, graph)?;
-        if graph.states.is_empty() {
+        if graph.states.is_empty() && graph.timers.is_empty() {
             out.line("pub(crate) struct Program {}")?;
         } else {
             out.block("pub(crate) struct Program", |out| {
                 (0..graph.states.len()).try_for_each(|number| {
                     out.line(format_args!("s{number}: <S{number} as Stored>::Home,"))
-                })
+                })?;
+                (0..graph.timers.len())
+                    .try_for_each(|number| out.line(format_args!("t{number}: {SCHEDULE},")))
             })?;
         }
         out.text.push('\n');
         if !graph.chain.is_empty() {
             out.block("impl Program", |out| {
                 handlers::emit(out, graph, plan)?;
-                handlers::hooks(out, graph, plan)
+                handlers::timed(out, graph, plan)
             })?;
             out.text.push('\n');
         }
@@ -167,9 +171,12 @@ fn types(out: &mut Lines, graph: &Graph) -> fmt::Result {
             Some((hidden(&handler.path), "Handler", at))
         });
         let by_hook = || {
-            graph.hooks.iter().find_map(|HookNode { node, .. }| {
+            let marks = [("Hook", graph.hooks.len()), ("Timer", graph.timers.len())];
+            let marks =
+                marks.into_iter().flat_map(|(mark, count)| std::iter::repeat_n(mark, count));
+            graph.timed().zip(marks).find_map(|(node, mark)| {
                 let at = node.parameters.iter().position(|p| p.state == state.name)?;
-                Some((hidden(&node.path), "Hook", at))
+                Some((hidden(&node.path), mark, at))
             })
         };
         if let Some((handler, mark, at)) = found.or_else(by_hook) {

@@ -138,8 +138,8 @@ fn unknown(call: &Call, path: &Path, source: &Source, parts: &Parts, findings: &
             let near = super::path(&near.module, &near.decl.name).replace("crate::", "");
             format!("did you mean `{near}`?")
         }
-        None if parts.hooks.iter().any(|hook| hook.decl.name == name) => {
-            format!("`{name}` is a hook, which runs without being named here: take it away")
+        None if parts.timed.iter().any(|timed| timed.decl.name == name) => {
+            format!("`{name}` runs at its time, without being named here: take it away")
         }
         None if source.removed.contains(&name) => {
             format!("`{name}` is left out by its `#[cfg]`: put the same one on `cora::app!`")

@@ -12,14 +12,14 @@ use crate::syntax::{KeyedArgs, ParameterAccess, StateKind};
 
 pub(super) fn run(parts: &Parts, findings: &mut Findings) {
     let mut first: BTreeMap<&str, &Handler> = BTreeMap::new();
-    for hook in &parts.hooks {
-        let Some(expires) = &hook.decl.expires else { continue };
+    for hook in &parts.timed {
+        visible(hook, findings);
+        let Some(expires) = hook.decl.expires() else { continue };
         if let Some(other) = first.get(expires.state.as_str()) {
             twice(hook, other, &expires.state, findings);
             continue;
         }
         first.insert(&expires.state, hook);
-        visible(hook, findings);
         let state = parts.states.iter().find(|state| state.decl.name == expires.state);
         let keyed = state.and_then(|state| Some((state, keyed(state)?)));
         match keyed {
@@ -56,7 +56,7 @@ fn twice(hook: &Handler, other: &Handler, state: &str, findings: &mut Findings) 
         ));
 }
 
-/// The generated file names a hook, as it names handlers.
+/// The generated file names hooks and timers, as it names handlers.
 fn visible(hook: &Handler, findings: &mut Findings) {
     let Some(hidden) = &hook.hidden else { return };
     let who = match library_of(&hook.module) {
@@ -68,13 +68,13 @@ fn visible(hook: &Handler, findings: &mut Findings) {
         .error(
             codes::HANDLER_HIDDEN,
             hook.decl.ident.span(),
-            format!("{who} can't name the hook `{}`", hook.decl.name),
+            format!("{who} can't name the {} `{}`", hook.decl.mark().noun(), hook.decl.name),
         )
         .help(format!("write `pub {hidden}` where it is declared"));
 }
 
 fn undeclared(hook: &Handler, state: Option<&State>, parts: &Parts, findings: &mut Findings) {
-    let Some(expires) = &hook.decl.expires else { return };
+    let Some(expires) = hook.decl.expires() else { return };
     let place = Place::of(&expires.referent);
     let name = &expires.state;
     if let Some(state) = state {
@@ -116,7 +116,7 @@ fn durable(hook: &Handler, args: &KeyedArgs, parts: &Parts, findings: &mut Findi
         parameter.access == ParameterAccess::Unique
             && state.is_some_and(|state| matches!(state.decl.kind, StateKind::Singleton { .. }))
     });
-    let (Some(changed), Some(expires)) = (changed, &hook.decl.expires) else { return };
+    let (Some(changed), Some(expires)) = (changed, hook.decl.expires()) else { return };
     findings
         .at(hook.file)
         .error(

@@ -38,8 +38,8 @@ pub struct Program {
     pub states: BTreeMap<String, State>,
     /// The handlers of the chain, in order.
     pub chain: Vec<Handler>,
-    /// The hooks of its states.
-    pub hooks: Vec<Handler>,
+    /// The hooks of its states, and its timers.
+    pub timed: Vec<Handler>,
     /// The handlers that choose reply keys.
     pub translates: Translates,
 }
@@ -57,7 +57,7 @@ pub struct State {
     pub public: bool,
 }
 
-/// A handler or a hook, and its location.
+/// A handler, a hook or a timer, and its location.
 #[derive(Clone, Debug)]
 pub struct Handler {
     /// The declaration.
@@ -83,13 +83,14 @@ pub struct Translates {
 struct Parts {
     states: Vec<State>,
     handlers: Vec<Handler>,
-    hooks: Vec<Handler>,
+    /// Hooks and timers.
+    timed: Vec<Handler>,
 }
 
 impl Parts {
-    /// Everything that takes states: handlers, and hooks.
+    /// Everything that takes states.
     fn functions(&self) -> impl Iterator<Item = &Handler> {
-        self.handlers.iter().chain(&self.hooks)
+        self.handlers.iter().chain(&self.timed)
     }
 }
 
@@ -117,11 +118,11 @@ pub fn run(source: &Source, cfg: &Cfg, findings: &mut Findings) -> Option<Progra
     let translates = reach::translates(source, &parts);
     let chain = chain.into_iter().map(|at| parts.handlers[at].clone()).collect();
     let states = parts.states.into_iter().map(|state| (state.decl.name.clone(), state)).collect();
-    Some(Program { states, chain, hooks: parts.hooks, translates })
+    Some(Program { states, chain, timed: parts.timed, translates })
 }
 
 fn parts(source: &Source, findings: &mut Findings) -> Parts {
-    let mut parts = Parts { states: Vec::new(), handlers: Vec::new(), hooks: Vec::new() };
+    let mut parts = Parts { states: Vec::new(), handlers: Vec::new(), timed: Vec::new() };
     for item in &source.items {
         let sink = findings.of_item(item.file);
         let Annotated { file, ref module, public, .. } = *item;
@@ -136,10 +137,12 @@ fn parts(source: &Source, findings: &mut Findings) -> Parts {
                 let decl = read(item, sink, item::parse_handler);
                 parts.handlers.extend(decl.map(|decl| Handler { decl, file, module, hidden }));
             }
-            Annotation::Hook => {
+            Annotation::Hook | Annotation::Timer => {
                 let hidden = item.hidden.clone();
-                let decl = read(item, sink, item::parse_hook);
-                parts.hooks.extend(decl.map(|decl| Handler { decl, file, module, hidden }));
+                let is_hook = item.annotation == Annotation::Hook;
+                let parse = if is_hook { item::parse_hook } else { item::parse_timer };
+                let decl = read(item, sink, parse);
+                parts.timed.extend(decl.map(|decl| Handler { decl, file, module, hidden }));
             }
         }
     }

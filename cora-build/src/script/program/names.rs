@@ -134,7 +134,7 @@ pub(super) fn unused(parts: &Parts, chain: &[usize], findings: &mut Findings) {
         let name = &state.decl.name;
         let chained = chain.iter().map(|at| &parts.handlers[*at]);
         let used = chained
-            .chain(&parts.hooks)
+            .chain(&parts.timed)
             .any(|it| it.decl.parameters.iter().any(|p| p.state == *name));
         if !used {
             findings

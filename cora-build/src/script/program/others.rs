@@ -10,7 +10,7 @@ use crate::diag::findings::Findings;
 
 /// The parts without what the program does not use of other crates; `chain` is changed with them.
 pub(super) fn without_unused(parts: Parts, chain: &mut [usize]) -> Parts {
-    let Parts { states, handlers, hooks } = parts;
+    let Parts { states, handlers, timed } = parts;
     let mut places = vec![0; handlers.len()];
     let mut kept = Vec::new();
     for (at, handler) in handlers.into_iter().enumerate() {
@@ -35,27 +35,29 @@ pub(super) fn without_unused(parts: Parts, chain: &mut [usize]) -> Parts {
         })
     };
     let is_own = |state: &State| library_of(&state.module).is_none();
-    // The hook of a library's state comes with the state, and brings the states that it takes.
-    let hooks: Vec<Handler> = hooks
-        .into_iter()
-        .filter(|hook| {
-            let expires = hook.decl.expires.as_ref();
-            library_of(&hook.module).is_none()
-                || states.iter().any(|state| {
-                    expires.is_some_and(|it| it.state == state.decl.name)
-                        && library_of(&state.module) == library_of(&hook.module)
-                        && is_taken(state, &kept)
-                })
-        })
-        .collect();
+    // The hook of a library's state comes with the state, a timer with any handler of its library.
+    // They bring the states that they take.
+    let comes = |timed: &Handler| {
+        let home = library_of(&timed.module);
+        match timed.decl.expires() {
+            _ if home.is_none() => true,
+            Some(expires) => states.iter().any(|state| {
+                expires.state == state.decl.name
+                    && library_of(&state.module) == home
+                    && is_taken(state, &kept)
+            }),
+            None => kept.iter().any(|handler| library_of(&handler.module) == home),
+        }
+    };
+    let timed: Vec<Handler> = timed.into_iter().filter(comes).collect();
     let taken = states
         .iter()
-        .map(|state| is_own(state) || is_taken(state, &kept) || is_taken(state, &hooks));
+        .map(|state| is_own(state) || is_taken(state, &kept) || is_taken(state, &timed));
     let taken: Vec<bool> = taken.collect();
     let mut states = states;
     let mut next = taken.iter();
     states.retain(|_| next.next().is_none_or(|taken| *taken));
-    Parts { states, handlers: kept, hooks }
+    Parts { states, handlers: kept, timed }
 }
 
 /// Refuses states of other crates that are not `pub`.

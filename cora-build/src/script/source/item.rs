@@ -32,6 +32,8 @@ pub(super) fn annotated(item: &Item) -> Option<(Annotation, &Attribute)> {
             Annotation::Handler
         } else if is_attribute(attribute, "on_expire") {
             Annotation::Hook
+        } else if is_attribute(attribute, "every") {
+            Annotation::Timer
         } else {
             return None;
         };

@@ -88,6 +88,8 @@ pub enum Annotation {
     Handler,
     /// `#[on_expire]`.
     Hook,
+    /// `#[every]`.
+    Timer,
 }
 
 /// An item with an attribute of Cora.

@@ -407,7 +407,7 @@ protocols! {
         } read by host,
     }
 
-    /// Entries that ended at the NIC, for the hooks that the host runs.
+    /// For the hooks and timers that the host runs.
     Hooks {
         /// An entry expired: its hook is to run.
         38 Over {
@@ -416,11 +416,12 @@ protocols! {
             /// The whole entry.
             piece: &'a [u8] as rest,
         } read by host,
-        /// No older packet is to come, and each entry is told that ended well before.
+        /// No older packet is to come, and each entry is told that ended well before. On the wire:
+        /// no older packet is to come.
         39 Reached {
             /// The time (ns).
             now: u64,
-        } read by host,
+        } read by both,
     }
 
     /// A run's beginning and end, and the contents of states.

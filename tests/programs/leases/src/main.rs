@@ -2,7 +2,7 @@
 //!
 //! To test, not to copy. Each flow holds a ticket, which is seen in its packets. There are fewer
 //! tickets than flows, so the time at which each comes back decides who gets one. The pool is a
-//! stack, so the order in which they come back decides who gets which.
+//! stack, so the order in which they come back decides who gets which. A timer tells what is left.
 #![cfg_attr(all(feature = "nic", target_os = "none"), no_std, no_main)]
 
 use core::time::Duration;
@@ -31,8 +31,9 @@ struct Pool {
     left: u32,
     /// Holders and sources that ended.
     ended: [u64; 2],
-    /// All ends so far, in their order.
+    /// All ends and ticks so far, in their order.
     order: u64,
+    ticks: u64,
 }
 
 /// What replicas add up.
@@ -54,7 +55,7 @@ impl Default for Pool {
         for (ticket, place) in (0..).zip(&mut free) {
             *place = ticket;
         }
-        Self { free, left: TICKETS as u32, ended: [0; 2], order: 0 }
+        Self { free, left: TICKETS as u32, ended: [0; 2], order: 0, ticks: 0 }
     }
 }
 
@@ -122,6 +123,20 @@ fn return_ticket(holder: &Ended<Holder>, pool: &mut Pool, seen: &mut Seen) {
 #[on_expire]
 fn fall_silent(source: &Ended<Source>, pool: &mut Pool) {
     pool.note(1, source.at ^ u64::from(source.entry.packets));
+}
+
+/// Tells the tickets that are left, inside.
+#[every("700ms")]
+fn tell(tick: &Tick, pool: &mut Pool, out: &mut Outbox) {
+    pool.ticks += 1;
+    pool.order = pool.order.wrapping_mul(3).wrapping_add(tick.at);
+    let mut frame = [0; 60];
+    frame[..6].copy_from_slice(&[0xff; 6]);
+    frame[12..14].copy_from_slice(&0x88b5_u16.to_be_bytes());
+    frame[14..22].copy_from_slice(&tick.at.to_be_bytes());
+    frame[22..26].copy_from_slice(&pool.left.to_be_bytes());
+    // Eight packets fit, and this is one.
+    let _ = out.send_frame(&frame, Port::INSIDE);
 }
 
 cora::app!(lease);

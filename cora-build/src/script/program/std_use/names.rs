@@ -167,7 +167,7 @@ pub(super) fn place_of(item: &Item) -> Whereabouts {
         Item::Use(_) => Whereabouts::Use,
         Item::Fn(item)
             if item.attrs.iter().any(|it| {
-                ["flow_handler", "on_expire"]
+                ["flow_handler", "on_expire", "every"]
                     .iter()
                     .any(|name| crate::syntax::is_attribute(it, name))
             }) =>
