@@ -48,7 +48,7 @@ pub const EXAMPLES: [&str; 19] = [
 pub const FIRST: [&str; 4] = ["firewall", "nat", "heavy-hitter", "balancer"];
 
 /// Programs that are no examples: `tests/programs` and two of `benches/programs`.
-pub const WRITTEN_FOR_TESTS: [&str; 13] = [
+pub const WRITTEN_FOR_TESTS: [&str; 17] = [
     "ledger",
     "leases",
     "border",
@@ -60,6 +60,10 @@ pub const WRITTEN_FOR_TESTS: [&str; 13] = [
     "subscribers",
     "syn-limiter",
     "edges",
+    "tenant-rate",
+    "rst-injector",
+    "sni-filter",
+    "rtt-meter",
     "empty-chain",
     "punt-each",
 ];
