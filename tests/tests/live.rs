@@ -213,6 +213,17 @@ fn two_requests_to_replace_the_program_are_one_or_two_and_never_its_end() {
     }
 }
 
+/// The timer of `leases` runs each 700 ms, and sends a packet inside.
+#[test]
+fn timers_run_while_nothing_comes() {
+    let Some(run) = Live::quiet("leases", &[]) else { return };
+    std::thread::sleep(Duration::from_millis(3_000));
+    let Report { code, json, log } = run.finish();
+    assert_eq!(code, Some(0), "{log}");
+    let (came, made) = (&json["packets"], &json["sides"]["host"]["made"]);
+    assert!((Some(3)..=Some(6)).contains(&made.as_u64()), "{made} made, {came} came: {log}");
+}
+
 #[test]
 fn a_hang_up_that_is_ignored_at_the_start_stays_so() {
     let Some(ports) = taps() else { return };
