@@ -17,47 +17,28 @@ pub fn parse_state(
     check::state::run(shape, diagnostics)
 }
 
-/// Reads a function with `#[flow_handler(args)]`; `None` after a fault, which is in `diagnostics`.
+/// Reads a function with the attribute of a mark; `None` after a fault, which is in `diagnostics`.
 #[expect(
     clippy::needless_pass_by_value,
     reason = "takes the tokens of a macro, as `parse_state` does"
 )]
+pub fn parse_function(
+    mark: Mark,
+    args: TokenStream,
+    item: TokenStream,
+    reader: Reader,
+    diagnostics: &mut Diagnostics,
+) -> Option<HandlerDecl> {
+    let shape = syntax::handler::run(mark, &args, item, reader, diagnostics)?;
+    check::handler::run(shape, diagnostics)
+}
+
+/// Reads a function with `#[flow_handler(args)]`.
 pub fn parse_handler(
     args: TokenStream,
     item: TokenStream,
     reader: Reader,
     diagnostics: &mut Diagnostics,
 ) -> Option<HandlerDecl> {
-    let shape = syntax::handler::run(Mark::Handler, &args, item, reader, diagnostics)?;
-    check::handler::run(shape, diagnostics)
-}
-
-/// Reads a function with `#[every(args)]`; `None` after a fault, which is in `diagnostics`.
-#[expect(
-    clippy::needless_pass_by_value,
-    reason = "takes the tokens of a macro, as `parse_state` does"
-)]
-pub fn parse_timer(
-    args: TokenStream,
-    item: TokenStream,
-    reader: Reader,
-    diagnostics: &mut Diagnostics,
-) -> Option<HandlerDecl> {
-    let shape = syntax::handler::run(Mark::Timer, &args, item, reader, diagnostics)?;
-    check::handler::run(shape, diagnostics)
-}
-
-/// Reads a function with `#[on_expire]`; `None` after a fault, which is in `diagnostics`.
-#[expect(
-    clippy::needless_pass_by_value,
-    reason = "takes the tokens of a macro, as `parse_state` does"
-)]
-pub fn parse_hook(
-    args: TokenStream,
-    item: TokenStream,
-    reader: Reader,
-    diagnostics: &mut Diagnostics,
-) -> Option<HandlerDecl> {
-    let shape = syntax::handler::run(Mark::Hook, &args, item, reader, diagnostics)?;
-    check::handler::run(shape, diagnostics)
+    parse_function(Mark::Handler, args, item, reader, diagnostics)
 }

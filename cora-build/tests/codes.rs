@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use cora_build::diag::{Code, Diagnostics, entries};
 use cora_build::expand;
-use cora_build::item::{parse_handler, parse_hook, parse_state, parse_timer};
-use cora_build::syntax::{Reader, is_attribute};
+use cora_build::item::{parse_function, parse_state};
+use cora_build::syntax::{Mark, Reader, is_attribute};
 use proc_macro2::TokenStream;
 use quote::quote;
 
@@ -32,8 +32,9 @@ impl Annotated {
         };
         let (mut attributes, rest) = syn::parse::Parser::parse2(split, whole.clone()).ok()?;
         let at = attributes.iter().position(|attribute| {
-            let marks = ["state", "flow_handler", "on_expire", "every", "derive"];
-            marks.iter().any(|name| is_attribute(attribute, name))
+            let marks = Mark::ALL.map(Mark::attribute);
+            let names = ["state", "derive"].into_iter().chain(marks);
+            names.into_iter().any(|name| is_attribute(attribute, name))
         })?;
         let attribute = attributes.remove(at);
         Some(Self { attribute, whole, rest: quote!(#(#attributes)* #rest) })
@@ -41,6 +42,10 @@ impl Annotated {
 
     fn is(&self, name: &str) -> bool {
         is_attribute(&self.attribute, name)
+    }
+
+    fn mark(&self) -> Option<Mark> {
+        Mark::ALL.into_iter().find(|mark| self.is(mark.attribute()))
     }
 
     fn args(&self) -> TokenStream {
@@ -70,12 +75,9 @@ fn codes_of_script(file: &syn::File) -> Vec<Code> {
     for item in annotated(file) {
         if item.is("state") {
             parse_state(item.args(), item.whole, Reader::BuildScript, &mut diagnostics);
-        } else if item.is("flow_handler") {
-            parse_handler(item.args(), item.whole, Reader::BuildScript, &mut diagnostics);
-        } else if item.is("on_expire") {
-            parse_hook(item.args(), item.whole, Reader::BuildScript, &mut diagnostics);
-        } else if item.is("every") {
-            parse_timer(item.args(), item.whole, Reader::BuildScript, &mut diagnostics);
+        } else if let Some(mark) = item.mark() {
+            let (args, whole) = (item.args(), item.whole);
+            parse_function(mark, args, whole, Reader::BuildScript, &mut diagnostics);
         }
     }
     sorted(diagnostics.iter().map(|found| found.code))
@@ -86,12 +88,8 @@ fn codes_of_macros(file: &syn::File) -> Vec<Code> {
     let expand = |item: Annotated| {
         if item.is("state") {
             expand::state(item.args(), item.rest)
-        } else if item.is("flow_handler") {
-            expand::flow_handler(item.args(), item.rest)
-        } else if item.is("on_expire") {
-            expand::on_expire(item.args(), item.rest)
-        } else if item.is("every") {
-            expand::every(item.args(), item.rest)
+        } else if let Some(mark) = item.mark() {
+            expand::function(mark, item.args(), item.rest)
         } else if item.args().to_string().contains("Key") {
             expand::derive_key(item.whole)
         } else {

@@ -46,7 +46,7 @@ fn what_is_let_through_is_read() {
             let handler = handler.clone();
             move || {
                 let tokens: TokenStream = handler.parse().expect("tokens");
-                expand::flow_handler(TokenStream::new(), tokens).to_string()
+                expand::function(Mark::Handler, TokenStream::new(), tokens).to_string()
             }
         });
         assert!(!told.contains("CORA0130"), "{start}");

@@ -2,6 +2,7 @@
 //! them through `cora::prelude`.
 #![forbid(unsafe_code)]
 
+use cora_build::syntax::Mark;
 use proc_macro::TokenStream;
 
 /// Declares a state: data that a handler keeps from one packet to the next.
@@ -46,7 +47,7 @@ pub fn state(args: TokenStream, item: TokenStream) -> TokenStream {
 /// handlers of a program do, the host gets the heads of long frames alone.
 #[proc_macro_attribute]
 pub fn flow_handler(args: TokenStream, item: TokenStream) -> TokenStream {
-    cora_build::expand::flow_handler(args.into(), item.into()).into()
+    cora_build::expand::function(Mark::Handler, args.into(), item.into()).into()
 }
 
 /// Declares a hook: a function that runs once for each entry of a state that expires.
@@ -59,7 +60,7 @@ pub fn flow_handler(args: TokenStream, item: TokenStream) -> TokenStream {
 /// It does not run for an entry that a handler removes: that handler has it in hand.
 #[proc_macro_attribute]
 pub fn on_expire(args: TokenStream, item: TokenStream) -> TokenStream {
-    cora_build::expand::on_expire(args.into(), item.into()).into()
+    cora_build::expand::function(Mark::Hook, args.into(), item.into()).into()
 }
 
 /// Declares a timer: a function that runs at intervals of packet time.
@@ -71,7 +72,7 @@ pub fn on_expire(args: TokenStream, item: TokenStream) -> TokenStream {
 /// thousand.
 #[proc_macro_attribute]
 pub fn every(args: TokenStream, item: TokenStream) -> TokenStream {
-    cora_build::expand::every(args.into(), item.into()).into()
+    cora_build::expand::function(Mark::Timer, args.into(), item.into()).into()
 }
 
 /// Leaves an item out at the NIC: it is for the host alone, and may use `std`.

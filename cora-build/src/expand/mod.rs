@@ -22,7 +22,7 @@ use proc_macro2::TokenStream;
 use quote::quote;
 
 use crate::diag::Diagnostics;
-use crate::syntax::{self, Capacity, Reader, StateDecl, StateKind, depth};
+use crate::syntax::{self, Capacity, Mark, Reader, StateDecl, StateKind, depth};
 use crate::{check, item};
 
 /// Expands `#[state(args)]`.
@@ -49,29 +49,16 @@ fn kind(decl: &StateDecl) -> TokenStream {
     }
 }
 
-/// Expands `#[flow_handler(args)]`.
-pub fn flow_handler(args: TokenStream, item: TokenStream) -> TokenStream {
+/// Expands `#[flow_handler(args)]`, `#[on_expire]` or `#[every(args)]`.
+pub fn function(mark: Mark, args: TokenStream, item: TokenStream) -> TokenStream {
     let mut diagnostics = Diagnostics::new();
-    let decl = item::parse_handler(args, item.clone(), Reader::Macro, &mut diagnostics);
-    let kept = decl.map_or_else(|| handler::kept(item), |decl| handler::run(&decl));
-    let errors = diagnostics.to_compile_errors();
-    quote!(#kept #errors)
-}
-
-/// Expands `#[on_expire]`.
-pub fn on_expire(args: TokenStream, item: TokenStream) -> TokenStream {
-    let mut diagnostics = Diagnostics::new();
-    let decl = item::parse_hook(args, item.clone(), Reader::Macro, &mut diagnostics);
-    let kept = decl.map_or(item, |decl| hook::run(&decl));
-    let errors = diagnostics.to_compile_errors();
-    quote!(#kept #errors)
-}
-
-/// Expands `#[every(args)]`.
-pub fn every(args: TokenStream, item: TokenStream) -> TokenStream {
-    let mut diagnostics = Diagnostics::new();
-    let decl = item::parse_timer(args, item.clone(), Reader::Macro, &mut diagnostics);
-    let kept = decl.map_or(item, |decl| hook::run(&decl));
+    let decl = item::parse_function(mark, args, item.clone(), Reader::Macro, &mut diagnostics);
+    let kept = match (decl, mark) {
+        (Some(decl), Mark::Handler) => handler::run(&decl),
+        (Some(decl), Mark::Hook | Mark::Timer) => hook::run(&decl),
+        (None, Mark::Handler) => handler::kept(item),
+        (None, Mark::Hook | Mark::Timer) => item,
+    };
     let errors = diagnostics.to_compile_errors();
     quote!(#kept #errors)
 }

@@ -11,7 +11,7 @@ use super::source::{Shared, Source, attributes, package};
 use super::{deep, emit, read};
 use crate::check::fields::{derives, ends};
 use crate::expand;
-use crate::syntax::is_attribute;
+use crate::syntax::{Mark, is_attribute};
 
 /// The expansion of one item.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,14 +68,12 @@ fn expanded(item: &Item) -> Option<(proc_macro2::Ident, TokenStream)> {
         Item::Enum(item) => item.ident.clone(),
         _ => return None,
     };
-    for (attribute, expand) in [
-        ("state", expand::state as fn(_, _) -> _),
-        ("flow_handler", expand::flow_handler),
-        ("on_expire", expand::on_expire),
-        ("every", expand::every),
-    ] {
-        if let Some((arguments, rest)) = without(item, attribute) {
-            return Some((name, expand(arguments, rest)));
+    if let Some((arguments, rest)) = without(item, "state") {
+        return Some((name, expand::state(arguments, rest)));
+    }
+    for mark in Mark::ALL {
+        if let Some((arguments, rest)) = without(item, mark.attribute()) {
+            return Some((name, expand::function(mark, arguments, rest)));
         }
     }
     let derived: Vec<syn::Path> = attributes(item).iter().flat_map(derives).collect();

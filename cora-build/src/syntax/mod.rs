@@ -153,6 +153,9 @@ pub enum Mark {
 }
 
 impl Mark {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Handler, Self::Hook, Self::Timer];
+
     /// The attribute's name.
     pub const fn attribute(self) -> &'static str {
         match self {

@@ -23,13 +23,15 @@ mod transparent;
 
 use std::collections::BTreeMap;
 
+use proc_macro2::TokenStream;
+
 use super::source::cfg::Cfg;
 use super::source::{Annotated, Annotation, Source};
 use crate::analyse::library_of;
 use crate::diag::Diagnostics;
 use crate::diag::findings::Findings;
 use crate::item;
-use crate::syntax::{HandlerDecl, Reader, StateDecl};
+use crate::syntax::{HandlerDecl, Mark, Reader, StateDecl};
 
 /// A consistent program.
 #[derive(Clone, Debug)]
@@ -132,27 +134,27 @@ fn parts(source: &Source, findings: &mut Findings) -> Parts {
                 let decl = read(item, sink, item::parse_state);
                 parts.states.extend(decl.map(|decl| State { decl, file, module, public }));
             }
-            Annotation::Handler => {
+            Annotation::Function(mark) => {
                 let hidden = item.hidden.clone();
-                let decl = read(item, sink, item::parse_handler);
-                parts.handlers.extend(decl.map(|decl| Handler { decl, file, module, hidden }));
-            }
-            Annotation::Hook | Annotation::Timer => {
-                let hidden = item.hidden.clone();
-                let is_hook = item.annotation == Annotation::Hook;
-                let parse = if is_hook { item::parse_hook } else { item::parse_timer };
-                let decl = read(item, sink, parse);
-                parts.timed.extend(decl.map(|decl| Handler { decl, file, module, hidden }));
+                let decl = read(item, sink, |args, item, reader, sink| {
+                    item::parse_function(mark, args, item, reader, sink)
+                });
+                let function = decl.map(|decl| Handler { decl, file, module, hidden });
+                match mark {
+                    Mark::Handler => parts.handlers.extend(function),
+                    Mark::Hook | Mark::Timer => parts.timed.extend(function),
+                }
             }
         }
     }
     parts
 }
 
-type Parse<T> =
-    fn(proc_macro2::TokenStream, proc_macro2::TokenStream, Reader, &mut Diagnostics) -> Option<T>;
-
-fn read<T>(item: &Annotated, sink: &mut Diagnostics, parse: Parse<T>) -> Option<T> {
+fn read<T>(
+    item: &Annotated,
+    sink: &mut Diagnostics,
+    parse: impl FnOnce(TokenStream, TokenStream, Reader, &mut Diagnostics) -> Option<T>,
+) -> Option<T> {
     parse(item.args.clone(), item.item.clone(), Reader::BuildScript, sink)
 }
 

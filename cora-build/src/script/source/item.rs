@@ -5,7 +5,7 @@ use quote::ToTokens as _;
 use syn::{Attribute, Item, Visibility};
 
 use super::{Annotation, scan};
-use crate::syntax::is_attribute;
+use crate::syntax::{Mark, is_attribute};
 
 /// Names of types with interior mutability.
 const CHANGING: [&str; 12] = [
@@ -26,16 +26,11 @@ const CHANGING: [&str; 12] = [
 /// The annotation of an item, if it has one.
 pub(super) fn annotated(item: &Item) -> Option<(Annotation, &Attribute)> {
     attributes(item).iter().find_map(|attribute| {
+        let mark = || Mark::ALL.into_iter().find(|mark| is_attribute(attribute, mark.attribute()));
         let annotation = if is_attribute(attribute, "state") {
             Annotation::State
-        } else if is_attribute(attribute, "flow_handler") {
-            Annotation::Handler
-        } else if is_attribute(attribute, "on_expire") {
-            Annotation::Hook
-        } else if is_attribute(attribute, "every") {
-            Annotation::Timer
         } else {
-            return None;
+            Annotation::Function(mark()?)
         };
         Some((annotation, attribute))
     })

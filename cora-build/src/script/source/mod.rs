@@ -28,6 +28,7 @@ use syn::punctuated::Punctuated;
 use crate::analyse::Surroundings;
 use crate::diag::Place;
 use crate::diag::findings::{Findings, Texts};
+use crate::syntax::Mark;
 use cfg::Cfg;
 use libraries::Libraries;
 
@@ -84,12 +85,8 @@ pub struct File {
 pub enum Annotation {
     /// `#[state]`.
     State,
-    /// `#[flow_handler]`.
-    Handler,
-    /// `#[on_expire]`.
-    Hook,
-    /// `#[every]`.
-    Timer,
+    /// The mark of a function.
+    Function(Mark),
 }
 
 /// An item with an attribute of Cora.

@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 
 use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
 
+use crate::syntax::Mark;
+
 /// Places of `#[state…]`, `#[flow_handler…]`, `#[on_expire…]` and `#[every…]` anywhere within the tokens.
 pub(super) fn annotations(tokens: &TokenStream) -> Vec<(Span, &'static str)> {
     let mut found = Vec::new();
@@ -43,10 +45,8 @@ fn annotation(tokens: TokenStream) -> Option<(Span, &'static str)> {
         }
     }
     let last = last?;
-    ["flow_handler", "on_expire", "every", "state"]
-        .into_iter()
-        .find(|name| last == name)
-        .map(|name| (last.span(), name))
+    let mut names = Mark::ALL.map(Mark::attribute).into_iter().chain(["state"]);
+    names.find(|name| last == name).map(|name| (last.span(), name))
 }
 
 /// Every word of the tokens, with the place of its first occurrence.

@@ -13,7 +13,7 @@ use crate::analyse::library;
 use crate::diag::findings::Findings;
 use crate::diag::{Place, codes};
 use crate::script::source::cfg::{Cfg, Condition, Truth, conditional};
-use crate::syntax::depth;
+use crate::syntax::{Mark, depth};
 
 pub(super) struct Walk<'a> {
     directory: &'a Path,
@@ -285,7 +285,7 @@ impl<'a> Walk<'a> {
                 let Some(name) = meta.path().segments.last().map(|s| s.ident.to_string()) else {
                     continue;
                 };
-                if matches!(name.as_str(), "state" | "flow_handler" | "on_expire" | "every") {
+                if name == "state" || Mark::ALL.iter().any(|mark| name == mark.attribute()) {
                     self.findings
                         .at(here.file)
                         .error(

@@ -2,6 +2,8 @@
 
 use syn::Item;
 
+use crate::syntax::{Mark, is_attribute};
+
 /// The help for a name of the host.
 pub(super) const HOST_ONLY: &str = "call it from other `#[host_only]` code, or take the mark away";
 
@@ -166,11 +168,10 @@ pub(super) fn place_of(item: &Item) -> Whereabouts {
         }
         Item::Use(_) => Whereabouts::Use,
         Item::Fn(item)
-            if item.attrs.iter().any(|it| {
-                ["flow_handler", "on_expire", "every"]
-                    .iter()
-                    .any(|name| crate::syntax::is_attribute(it, name))
-            }) =>
+            if item
+                .attrs
+                .iter()
+                .any(|it| Mark::ALL.iter().any(|mark| is_attribute(it, mark.attribute()))) =>
         {
             Whereabouts::Handler
         }
