@@ -1,6 +1,7 @@
 //! Compares expansions with files: `expand/<name>.in.rs` is a program, `expand/<name>.out.rs` its
 //! expansion. `CORA_BLESS=1 cargo test -p cora-build --test expand` rewrites the latter.
 
+use cora_build::syntax::Mark;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -21,7 +22,8 @@ fn expand(item: &syn::Item) -> TokenStream {
         _ => return item.to_token_stream(),
     };
     let is_mine = |attribute: &syn::Attribute| {
-        ["state", "flow_handler"].iter().any(|name| attribute.path().is_ident(name))
+        let marks = Mark::ALL.map(Mark::attribute);
+        ["state"].into_iter().chain(marks).any(|name| attribute.path().is_ident(name))
     };
     if let Some(at) = attributes.iter().position(is_mine) {
         let mine = attributes.remove(at);
@@ -29,12 +31,12 @@ fn expand(item: &syn::Item) -> TokenStream {
             syn::Meta::List(list) => list.tokens.clone(),
             _ => TokenStream::new(),
         };
-        let run = if mine.path().is_ident("state") {
-            cora_build::expand::state
-        } else {
-            cora_build::expand::flow_handler
+        let mark = Mark::ALL.into_iter().find(|mark| mine.path().is_ident(mark.attribute()));
+        let item = item.into_token_stream();
+        return match mark {
+            Some(mark) => cora_build::expand::function(mark, args, item),
+            None => cora_build::expand::state(args, item),
         };
-        return run(args, item.into_token_stream());
     }
     let derives = |name: &str| {
         attributes.iter().any(|attribute| {

@@ -2,6 +2,7 @@
 //! script's.
 #![cfg(feature = "script")]
 
+use cora_build::syntax::Mark;
 use cora_build::{expand, script};
 use proc_macro2::TokenStream;
 
