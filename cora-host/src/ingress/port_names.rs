@@ -91,7 +91,8 @@ impl FromStr for Ports {
         }
         for (number, first) in (0..).zip(FIRST) {
             if !given.iter().any(|(_, its, _)| *its == Some(number)) {
-                return Err(missing(first, given.iter().map(|(name, _, _)| *name)));
+                let names: Vec<&str> = given.iter().map(|(name, _, _)| *name).collect();
+                return Err(missing(first, &names));
             }
         }
         let taken: Vec<u8> = given.iter().filter_map(|(_, number, _)| *number).collect();
@@ -133,8 +134,8 @@ fn number(name: &str) -> Result<Option<u8>, String> {
 }
 
 /// That inside or outside is missing; perhaps it is one of these, misspelt.
-fn missing(port: &str, given: impl Iterator<Item = &str>) -> String {
-    let wrong = nearest(port, given.filter(|name| !FIRST.contains(name)));
+fn missing(port: &str, given: &[&str]) -> String {
+    let wrong = nearest(port, given.iter().copied().filter(|name| !FIRST.contains(name)));
     let meant = wrong.map_or_else(String::new, |wrong| format!(" (and not {wrong}=PORT)"));
     format!("the port `{port}` is missing: write {port}=PORT{meant}")
 }

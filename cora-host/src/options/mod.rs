@@ -74,8 +74,9 @@ pub struct RunOptions {
     /// `cargo cora upgrade` reach a live run [default: none].
     #[arg(long, value_name = "PATH")]
     pub(crate) control: Option<PathBuf>,
-    /// Where to write what leaves, as pcap; `-` for standard output, and the report then goes to
-    /// standard error [default: nowhere].
+    /// Where to write what leaves, as pcap, or, with the ports, as pcapng if its name ends in
+    /// .pcapng; `-` for standard output, and the report then goes to standard error [default:
+    /// nowhere].
     #[arg(long = "out", value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     /// Print one JSON object instead of a table.
