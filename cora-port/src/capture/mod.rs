@@ -3,7 +3,7 @@
 //! | format | read | written |
 //! | --- | --- | --- |
 //! | pcap, either byte order, µs or ns stamps | yes | little-endian, ns |
-//! | pcapng, either byte order, several sections and interfaces, stamps of any unit | yes | little-endian, ns, one section |
+//! | pcapng, either byte order, several sections and interfaces, any unit of time | yes | as pcap |
 //! | either, packed by gzip or zstd | yes, see [`unpacked`] | no |
 //!
 //! Frames are Ethernet, without a check sequence. If [allowed](LinkTypes), Ethernet headers are

@@ -1,5 +1,5 @@
-//! Writes a pcapng of one section: little-endian, nanosecond stamps, Ethernet. Its frames tell their
-//! interfaces, which a pcap can't.
+//! Writes a pcapng of one section: little-endian, nanosecond stamps, Ethernet. Its frames tell
+//! their interfaces, which a pcap can't.
 
 use std::fmt;
 use std::io::{self, BufWriter, Write};
