@@ -190,7 +190,9 @@ fn interfaces_of_a_capture_are_ports_on_both_ways() {
     let bench = Bench::new("many-ports-capture");
     let (input, output) = (bench.room.join("in.pcapng"), bench.room.join("out.pcapng"));
     let mut writer = PcapngWriter::new(File::create(&input).unwrap()).unwrap();
-    PORTS.iter().for_each(|name| writer.describe(name).unwrap());
+    for name in PORTS {
+        writer.describe(name).unwrap();
+    }
     for one in &bench.sent {
         let frame = one.frame();
         let length = frame.len() as u32;
@@ -266,10 +268,7 @@ impl Site {
         for (at, kind) in kinds.iter().enumerate() {
             let (end, name) = (&ends[at], format!("m{at}{label}"));
             if *kind == "tap:" {
-                let there = end.name();
-                let moved =
-                    || middle.ip(&format!("link set {name} name {INTERFACE} netns {there}"));
-                assert!(wait_until(LIMIT, || moved().is_ok()), "there is no interface {name}");
+                take(&middle, &name, end);
             }
             Self::address(end, at)?;
         }
@@ -299,6 +298,12 @@ impl Site {
         send(self.running.id(), Signal::INT);
         self.running.end(LIMIT).well("three ports").json()
     }
+}
+
+/// Moves a TAP interface to its namespace, once the run has made it.
+fn take(middle: &Namespace, name: &str, end: &Namespace) {
+    let words = format!("link set {name} name {INTERFACE} netns {}", end.name());
+    assert!(wait_until(LIMIT, || middle.ip(&words).is_ok()), "there is no interface {name}");
 }
 
 /// Questions from each namespace to each address of another one.

@@ -311,14 +311,13 @@ impl Cable for LiveWire {
     fn write(&mut self, stamp: &Stamp, frame: &[u8]) -> Result<(), RunError> {
         let port = stamp.leaves_at();
         let end = self.end_of.get(usize::from(port.0)).copied().unwrap_or(NONE);
-        match self.ends.get_mut(usize::from(end)) {
-            Some(end) => self.left += end.port.transmit(&[frame]) as u64,
-            None => {
-                if self.no_port == 0 {
-                    self.first_no_port = Some(port);
-                }
-                self.no_port += 1;
+        if let Some(end) = self.ends.get_mut(usize::from(end)) {
+            self.left += end.port.transmit(&[frame]) as u64;
+        } else {
+            if self.no_port == 0 {
+                self.first_no_port = Some(port);
             }
+            self.no_port += 1;
         }
         Ok(())
     }
@@ -444,7 +443,9 @@ mod tests {
         for (egress, frames) in
             [(0, 1), (1, 2), (2, 3), (3, 1), (5, 4), (15, 1), (16, 1), (0x7f, 1)]
         {
-            (0..frames).for_each(|_| wire.write(&leaving(egress), &[0; 60]).unwrap());
+            for _ in 0..frames {
+                wire.write(&leaving(egress), &[0; 60]).unwrap();
+            }
         }
         // The upper bit marks what a handler made.
         wire.write(&leaving(0x82), &[0; 60]).unwrap();

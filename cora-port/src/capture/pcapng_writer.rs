@@ -117,7 +117,9 @@ mod tests {
         let mut writer = PcapngWriter::new(&mut bytes).unwrap();
         writer.write_cut(0, 0, &[1; 60], 60).expect_err("nothing is described");
         let names = ["inside", "outside", "a"];
-        names.iter().for_each(|name| writer.describe(name).unwrap());
+        for name in names {
+            writer.describe(name).unwrap();
+        }
         let frames: [(u32, u64, usize, u32); 4] =
             [(0, 1, 60, 60), (2, u64::MAX >> 1, 61, 1514), (1, 1 << 33, 62, 62), (2, 7, 63, 63)];
         for (number, (interface, time, length, original)) in (0..).zip(frames) {

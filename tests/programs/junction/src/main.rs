@@ -32,17 +32,14 @@ fn junction(
     out: &mut Outbox,
 ) -> Verdict {
     let flow = packet.five_tuple()?;
-    let (port, mirror) = match flows.get_mut(&flow) {
-        Some(known) => {
-            known.packets += 1;
-            (known.port, known.mirror)
-        }
-        None => {
-            let Some(way) = ways.longest(flow.destination) else { return Transmit };
-            let (port, mirror) = (way.port, way.mirror);
-            flows.insert(flow, Flow { packets: 1, port, mirror })?;
-            (port, mirror)
-        }
+    let (port, mirror) = if let Some(known) = flows.get_mut(&flow) {
+        known.packets += 1;
+        (known.port, known.mirror)
+    } else {
+        let Some(way) = ways.longest(flow.destination) else { return Transmit };
+        let (port, mirror) = (way.port, way.mirror);
+        flows.insert(flow, Flow { packets: 1, port, mirror })?;
+        (port, mirror)
     };
     if mirror != NOWHERE {
         out.send(packet, Port(mirror))?;
