@@ -46,11 +46,11 @@
 #[cfg(feature = "build")]
 pub use cora_build::script::build;
 pub use cora_core::config;
-pub use cora_macros::{Key, Plain, flow_handler, host_only, state};
+pub use cora_macros::{Key, Plain, every, flow_handler, host_only, on_expire, state};
 
 /// The names that a program uses.
 pub mod prelude {
-    pub use crate::{Key, Plain, flow_handler, host_only, state};
+    pub use crate::{Key, Plain, every, flow_handler, host_only, on_expire, state};
     pub use cora_core::config::FromColumns;
     pub use cora_core::conntrack::TcpState;
     pub use cora_core::hash::sip_hash;
@@ -70,9 +70,10 @@ pub mod prelude {
     pub use cora_core::state::commutative::{
         CountMin, HeavyPrefixes, Max, Maxima, Sum, Sums, TopK,
     };
-    pub use cora_core::state::table::Direction;
+    pub use cora_core::state::table::{Direction, Ended};
     pub use cora_core::state::{Acl, Configure, Generation, Map, Prefixes, Table, Tracked};
     pub use cora_core::timeouts::Timeouts;
+    pub use cora_core::timer::Tick;
     pub use cora_core::verdict::reasons::{self, *};
     pub use cora_core::verdict::{Drop, Pass, Reason, Redirect, Transmit, Verdict};
 }

@@ -31,8 +31,9 @@ use cora_core::outbox::Outbox;
 use cora_core::packet::{Meta, Packet, Port, ROOM, Roomy, TcpSegment, checksum};
 use cora_core::record::{Element, End, Fields, FlowRecord, Record};
 use cora_core::state::configured::Configured;
-use cora_core::state::table::KeyOf;
+use cora_core::state::table::hooked::DELAY;
 use cora_core::state::table::prefetch::ALONE;
+use cora_core::state::table::{Ended, KeyOf};
 use cora_core::state::{
     Commutative, Described as _, Generation, Home as _, Keyed, NO_FLOW, Row, Table, Visit,
 };
@@ -106,6 +107,41 @@ fn read<S: Row>(table: &mut Configured<S>, text: &str) {
 /// unused for their idle time by then have expired.
 pub fn at<S: Keyed>(table: &mut Table<S>, now: u64) {
     table.begin(Visit { now, horizon: now, undo: false, flow: NO_FLOW, ahead: ALONE });
+}
+
+/// Lets time pass, and returns the entries whose hooks are due at `now` (ns), in their order: those
+/// that ended a second before, or earlier. A test hands each to the hook, which is a function like
+/// any other.
+///
+/// ```
+/// use cora::prelude::*;
+///
+/// #[state(key = SourceAddress, capacity = 10, idle = "5s", on_expire)]
+/// struct Held {
+///     port: u16,
+/// }
+///
+/// let second = 1_000_000_000;
+/// let mut table = cora::testing::table::<Held>();
+/// for (now, port) in [(1, 7), (2, 5), (3, 6)] {
+///     cora::testing::at(&mut table, now * second);
+///     let key = SourceAddress(Address::v4([10, 0, 0, port as u8]));
+///     table.insert(key, Held { port }).unwrap();
+/// }
+/// let due = cora::testing::ended(&mut table, 8 * second);
+/// let due: Vec<_> = due.iter().map(|ended| (ended.entry.port, ended.at)).collect();
+/// assert_eq!(due, [(7, 6 * second), (5, 7 * second)]);
+/// ```
+pub fn ended<S: Keyed>(table: &mut Table<S>, now: u64) -> Vec<Ended<S>> {
+    at(table, now);
+    let due = |table: &Table<S>| table.next_end().saturating_add(DELAY) <= now;
+    let mut ended = Vec::new();
+    while due(table)
+        && let Some(next) = table.take_ended()
+    {
+        ended.push(next);
+    }
+    ended
 }
 
 /// The packet is handled from now on: it decides which entries are found in a table with keys

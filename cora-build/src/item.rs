@@ -3,7 +3,7 @@
 use proc_macro2::TokenStream;
 
 use crate::diag::{Diagnostics, Reader};
-use crate::syntax::{HandlerDecl, StateDecl};
+use crate::syntax::{HandlerDecl, Mark, StateDecl};
 use crate::{check, syntax};
 
 /// Reads a type with `#[state(args)]`; `None` after a fault, which is in `diagnostics`.
@@ -28,6 +28,36 @@ pub fn parse_handler(
     reader: Reader,
     diagnostics: &mut Diagnostics,
 ) -> Option<HandlerDecl> {
-    let shape = syntax::handler::run(&args, item, reader, diagnostics)?;
+    let shape = syntax::handler::run(Mark::Handler, &args, item, reader, diagnostics)?;
+    check::handler::run(shape, diagnostics)
+}
+
+/// Reads a function with `#[every(args)]`; `None` after a fault, which is in `diagnostics`.
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "takes the tokens of a macro, as `parse_state` does"
+)]
+pub fn parse_timer(
+    args: TokenStream,
+    item: TokenStream,
+    reader: Reader,
+    diagnostics: &mut Diagnostics,
+) -> Option<HandlerDecl> {
+    let shape = syntax::handler::run(Mark::Timer, &args, item, reader, diagnostics)?;
+    check::handler::run(shape, diagnostics)
+}
+
+/// Reads a function with `#[on_expire]`; `None` after a fault, which is in `diagnostics`.
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "takes the tokens of a macro, as `parse_state` does"
+)]
+pub fn parse_hook(
+    args: TokenStream,
+    item: TokenStream,
+    reader: Reader,
+    diagnostics: &mut Diagnostics,
+) -> Option<HandlerDecl> {
+    let shape = syntax::handler::run(Mark::Hook, &args, item, reader, diagnostics)?;
     check::handler::run(shape, diagnostics)
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use cora_build::diag::{Code, Diagnostics, entries};
 use cora_build::expand;
-use cora_build::item::{parse_handler, parse_state};
+use cora_build::item::{parse_handler, parse_hook, parse_state, parse_timer};
 use cora_build::syntax::{Reader, is_attribute};
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -32,7 +32,8 @@ impl Annotated {
         };
         let (mut attributes, rest) = syn::parse::Parser::parse2(split, whole.clone()).ok()?;
         let at = attributes.iter().position(|attribute| {
-            ["state", "flow_handler", "derive"].iter().any(|name| is_attribute(attribute, name))
+            let marks = ["state", "flow_handler", "on_expire", "every", "derive"];
+            marks.iter().any(|name| is_attribute(attribute, name))
         })?;
         let attribute = attributes.remove(at);
         Some(Self { attribute, whole, rest: quote!(#(#attributes)* #rest) })
@@ -71,6 +72,10 @@ fn codes_of_script(file: &syn::File) -> Vec<Code> {
             parse_state(item.args(), item.whole, Reader::BuildScript, &mut diagnostics);
         } else if item.is("flow_handler") {
             parse_handler(item.args(), item.whole, Reader::BuildScript, &mut diagnostics);
+        } else if item.is("on_expire") {
+            parse_hook(item.args(), item.whole, Reader::BuildScript, &mut diagnostics);
+        } else if item.is("every") {
+            parse_timer(item.args(), item.whole, Reader::BuildScript, &mut diagnostics);
         }
     }
     sorted(diagnostics.iter().map(|found| found.code))
@@ -83,6 +88,10 @@ fn codes_of_macros(file: &syn::File) -> Vec<Code> {
             expand::state(item.args(), item.rest)
         } else if item.is("flow_handler") {
             expand::flow_handler(item.args(), item.rest)
+        } else if item.is("on_expire") {
+            expand::on_expire(item.args(), item.rest)
+        } else if item.is("every") {
+            expand::every(item.args(), item.rest)
         } else if item.args().to_string().contains("Key") {
             expand::derive_key(item.whole)
         } else {
@@ -120,7 +129,7 @@ fn cases() -> BTreeMap<PathBuf, Code> {
 }
 
 fn is_plain(code: Code) -> bool {
-    (80..100).contains(&code.0)
+    (80..86).contains(&code.0)
 }
 
 #[test]

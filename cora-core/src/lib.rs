@@ -49,5 +49,6 @@ pub mod record;
 pub mod sentence;
 pub mod state;
 pub mod timeouts;
+pub mod timer;
 pub mod trace;
 pub mod verdict;

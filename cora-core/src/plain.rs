@@ -37,6 +37,11 @@ pub trait Plain: Copy + 'static {
     /// `#[state(recorded)]`.
     const RECORDED: bool = false;
 
+    /// Whether a hook runs when an entry of a keyed state of this type expires:
+    /// `#[state(on_expire)]`. Its entries live at least
+    /// [`SHORTEST`](crate::state::table::hooked::SHORTEST).
+    const HOOKED: bool = false;
+
     /// Whether a full table may evict entries of a keyed state of this type, unless they are
     /// [assured](Self::is_assured): `#[state(assured_by = …)]`.
     const EVICTS: bool = false;

@@ -25,7 +25,8 @@ use proc_macro::TokenStream;
 /// - `durable`: copies of entries outlive the side that owns them,
 /// - `from = Before` beside `durable`: if the running program's entries are laid out as the type
 ///   `Before`, a newer build makes its own of them by `impl From<Before>`,
-/// - `recorded`: each entry becomes a record when it ends, by `impl FlowRecord`.
+/// - `recorded`: each entry becomes a record when it ends, by `impl FlowRecord`,
+/// - `on_expire`: a function with `#[on_expire]` runs when an entry expires.
 ///
 /// The fields of a commutative state are `Sum`, `Max`, `CountMin`, `TopK` and `HeavyPrefixes`.
 /// Except for commutative ones, states are plain data and become `Clone` and `Copy`. Other derives
@@ -46,6 +47,31 @@ pub fn state(args: TokenStream, item: TokenStream) -> TokenStream {
 #[proc_macro_attribute]
 pub fn flow_handler(args: TokenStream, item: TokenStream) -> TokenStream {
     cora_build::expand::flow_handler(args.into(), item.into()).into()
+}
+
+/// Declares a hook: a function that runs once for each entry of a state that expires.
+///
+/// `fn name(ended: &Ended<S>, a: &mut A, b: &B)`: `S` is a keyed state with `on_expire`; `&mut` for
+/// a singleton or commutative state, `&` for configuration; `out: &mut Outbox` sends packets. It runs one second of packet time after
+/// the entry's end, before the first packet from then on, and in the order of the ends: under every
+/// plan alike. It gives back what the entry held, such as the port of a session.
+///
+/// It does not run for an entry that a handler removes: that handler has it in hand.
+#[proc_macro_attribute]
+pub fn on_expire(args: TokenStream, item: TokenStream) -> TokenStream {
+    cora_build::expand::on_expire(args.into(), item.into()).into()
+}
+
+/// Declares a timer: a function that runs at intervals of packet time.
+///
+/// `#[every("1s")] fn name(tick: &Tick, a: &mut A, b: &B, out: &mut Outbox)`: `&mut` for a singleton
+/// or commutative state, `&` for configuration. It runs for each multiple of its period behind the
+/// first packet, before the first packet from then on, under every plan alike. On a wire it runs
+/// while nothing comes, too. After a silence of more than a thousand periods it runs for the last
+/// thousand.
+#[proc_macro_attribute]
+pub fn every(args: TokenStream, item: TokenStream) -> TokenStream {
+    cora_build::expand::every(args.into(), item.into()).into()
 }
 
 /// Leaves an item out at the NIC: it is for the host alone, and may use `std`.

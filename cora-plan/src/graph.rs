@@ -22,8 +22,35 @@ pub struct Graph {
     pub chain: Vec<HandlerNode>,
     /// States that the chain uses, sorted by name.
     pub states: Vec<StateNode>,
-    /// Accesses, in the order of the chain and of each handler's parameters.
+    /// Accesses, in the order of the chain and of each handler's parameters; those of hooks last.
     pub edges: Vec<Edge>,
+    /// The hooks of states' entries, in source order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hooks: Vec<HookNode>,
+    /// The timers, in source order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub timers: Vec<TimerNode>,
+}
+
+/// A timer. It runs where hooks run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TimerNode {
+    /// Nanoseconds of packet time between two runs.
+    pub period_ns: u64,
+    /// Its function, with the states of its parameters after the tick.
+    #[serde(flatten)]
+    pub node: HandlerNode,
+}
+
+/// The hook that runs when an entry of a state expires. It runs where all states are: at the host,
+/// unless the NIC runs everything.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HookNode {
+    /// The state whose entries it is about.
+    pub state: String,
+    /// Its function, with the states of its parameters after the entry.
+    #[serde(flatten)]
+    pub node: HandlerNode,
 }
 
 /// One handler.
@@ -206,6 +233,9 @@ pub struct Keyed {
     /// Its entries become records when they expire or are removed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub recorded: bool,
+    /// The hook that runs when an entry expires.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on_expire: Option<String>,
 }
 
 /// A field of a state.
@@ -244,7 +274,15 @@ impl Graph {
             chain: Vec::new(),
             states: Vec::new(),
             edges: Vec::new(),
+            hooks: Vec::new(),
+            timers: Vec::new(),
         }
+    }
+
+    /// The functions of hooks and timers.
+    pub fn timed(&self) -> impl Iterator<Item = &HandlerNode> {
+        let hooks = self.hooks.iter().map(|hook| &hook.node);
+        hooks.chain(self.timers.iter().map(|timer| &timer.node))
     }
 
     /// The state of this name.
@@ -273,7 +311,9 @@ impl Graph {
     pub fn digest(&self) -> String {
         let mut plain = self.clone();
         let nowhere = || SourcePlace { file: String::new(), line: 0, column: 0 };
-        for handler in &mut plain.chain {
+        let hooks = plain.hooks.iter_mut().map(|hook| &mut hook.node);
+        let timers = plain.timers.iter_mut().map(|timer| &mut timer.node);
+        for handler in plain.chain.iter_mut().chain(hooks).chain(timers) {
             handler.at = nowhere();
             handler.opaque.iter_mut().for_each(|opaque| opaque.at = nowhere());
             let accesses = handler.paths.iter_mut().flat_map(|path| &mut path.accesses);
@@ -354,10 +394,12 @@ impl Keyed {
         let reply = if self.reply { " + reply" } else { "" };
         let durable = if self.durable { ", durable" } else { "" };
         let recorded = if self.recorded { ", recorded" } else { "" };
+        let hook =
+            self.on_expire.as_ref().map_or_else(String::new, |hook| format!(", then {hook}"));
         let within =
             self.within.as_ref().map_or_else(String::new, |group| format!(" within {group}"));
         format!(
-            "by {}{within}{reply}, {} entries, idle {}{durable}{recorded}",
+            "by {}{within}{reply}, {} entries, idle {}{durable}{recorded}{hook}",
             self.key,
             grouped(self.capacity),
             duration(self.idle_ns)
@@ -366,7 +408,7 @@ impl Keyed {
 }
 
 /// Nanoseconds in the coarsest unit that is exact.
-fn duration(ns: u64) -> String {
+pub(crate) fn duration(ns: u64) -> String {
     const UNITS: [(u64, &str); 6] = [
         (86_400_000_000_000, "d"),
         (3_600_000_000_000, "h"),

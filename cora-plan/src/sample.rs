@@ -37,6 +37,7 @@ pub(crate) fn state(name: &str, kind: Kind, key: Option<&str>, field: &str) -> S
             within: None,
             durable: false,
             recorded: false,
+            on_expire: None,
         }),
         rows: None,
         durable: false,

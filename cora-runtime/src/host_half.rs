@@ -11,7 +11,7 @@ use crate::durability::{Reclaimed, ReplicaStore, Replication};
 use crate::exec::burst::{Arrival, Burst};
 use crate::exec::engine::Engine;
 use crate::exec::prefetch::prefetch_burst;
-use crate::link::message::{Frames, Load, Message, Ownership, Report, Stamp};
+use crate::link::message::{Frames, Hooks, Load, Message, Ownership, Report, Stamp};
 use crate::ownership::Order;
 use crate::ownership::host::{Clock, Found, HostOwnership, HostRecord, HostSide};
 use crate::state_hash::{Say, say_words};
@@ -46,6 +46,8 @@ pub struct HostHalf<A: App> {
     replication: Replication<A>,
     watch: Watch<A::Group>,
     clock: Clock,
+    /// The latest packet, for a program with hooks or timers.
+    last: Stamp,
     /// The counters of this side.
     pub report: Report,
 }
@@ -73,6 +75,7 @@ impl<A: App> HostHalf<A> {
             replication: Replication::new(),
             watch: Watch::new(),
             clock: Clock::default(),
+            last: Stamp::BEFORE,
             report: Report::default(),
         })
     }
@@ -249,6 +252,9 @@ impl<A: App> HostHalf<A> {
         if FLOWS {
             self.reach(stamp);
         }
+        if const { A::TIMED } {
+            self.pass_time_before(stamp, out);
+        }
         let found = FLOWS.then(|| self.ownership.find(self.engine.app(), packet, clock, ahead));
         let flow = found.as_ref().map_or(NO_FLOW, Found::for_entries);
         let Clock { now, horizon } = clock;
@@ -292,6 +298,7 @@ impl<A: App> HostHalf<A> {
                 self.end_of_release(out);
                 Ok(())
             }
+            Message::Hooks(message) if const { A::TIMED } => self.hooks_message(message, out),
             Message::Records(message) if const { !A::RECORDED.is_empty() } => {
                 let (state, ending) = message.ending();
                 out.ended(state, ending);
@@ -299,6 +306,40 @@ impl<A: App> HostHalf<A> {
             }
             _ => Err(ProtocolError::unexpected(message)),
         }
+    }
+
+    fn hooks_message(
+        &mut self,
+        message: Hooks<'_>,
+        out: &mut impl HostOutbox,
+    ) -> Result<(), ProtocolError> {
+        match message {
+            Hooks::Over { state, piece } => {
+                self.replication.ended(state, piece, self.engine.app(), out.replicas())
+            }
+            Hooks::Reached { now } => {
+                self.pass_time(now, out);
+                Ok(())
+            }
+        }
+    }
+
+    /// No older packet is to come: runs the hooks and timers that are due by now.
+    pub fn pass_time(&mut self, now: u64, out: &mut impl HostOutbox) {
+        if const { !A::TIMED } {
+            return;
+        }
+        self.clock.now = self.clock.now.max(now);
+        self.clock.horizon = self.clock.horizon.max(now);
+        self.pass_time_before(&self.last.later(now), out);
+        self.tell_changes(out);
+    }
+
+    /// Runs the hooks and timers that are due before this packet.
+    fn pass_time_before(&mut self, stamp: &Stamp, out: &mut impl HostOutbox) {
+        self.last = *stamp;
+        self.report.made +=
+            self.engine.pass_time(stamp, &mut |stamp, frame| out.leave(stamp, stamp.egress, frame));
     }
 
     fn ownership_message(

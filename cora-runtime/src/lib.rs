@@ -11,6 +11,7 @@
 //! | [`exec`] | runs packets through handlers, burst by burst |
 //! | [`ownership`] | who owns a flow, and how that changes |
 //! | [`durability`] | replicas that outlive the owner of the state |
+//! | `hooks` | hooks of expired entries, under a plan with two sides |
 //! | [`telemetry`] | the load of a side, measured by itself |
 //! | [`channel`] | the outbox to the other side, and protocol errors |
 //! | [`nic_half`], [`host_half`] | the two halves |
@@ -21,6 +22,7 @@
 pub mod channel;
 pub mod durability;
 pub mod exec;
+mod hooks;
 pub mod host_half;
 pub mod link;
 pub mod nic_half;

@@ -11,7 +11,8 @@ use crate::exec::egress::Wire;
 use crate::exec::engine::{Engine, NicReach, Ran, copy_words, keep_words};
 use crate::exec::header_split;
 use crate::exec::prefetch::{prefetch_at_nic, prefetch_burst};
-use crate::link::message::{Control, Frames, Load, Message, Report, Stamp, Telemetry};
+use crate::hooks;
+use crate::link::message::{Control, Frames, Hooks, Load, Message, Report, Stamp, Telemetry};
 use crate::ownership::hold::HoldQueue;
 use crate::ownership::nic::{Dispatch, NicOwnership, NicRecord, NicSide};
 use crate::state_hash::{Say, say_words};
@@ -42,6 +43,10 @@ pub struct NicHalf<A: App> {
     watch: Watch<A::Group>,
     /// Time of the latest packet.
     now: u64,
+    /// The time that the host was last told, for a program with hooks or timers.
+    told: u64,
+    /// The latest packet, for the same.
+    last: Stamp,
     /// The original of the running packet, from the wire or from the hold queue.
     original: &'static mut [u64],
     /// The held packet that runs.
@@ -97,6 +102,8 @@ impl<A: App> NicHalf<A> {
             engine: Engine::new(app, outbox),
             watch: Watch::new(),
             now: 0,
+            told: 0,
+            last: Stamp::BEFORE,
             report: Report::default(),
         })
     }
@@ -108,10 +115,11 @@ impl<A: App> NicHalf<A> {
         self.hold.has_room(HELD_BURST) && !self.ownership.is_returning()
     }
 
-    /// Whether the hold queue is empty.
+    /// Whether nothing of the packets so far is still to happen: none is held, and hooks may run up
+    /// to the last one's time.
     #[inline]
     pub const fn holds_none(&self) -> bool {
-        self.hold.is_empty()
+        self.hold.is_empty() && !self.ownership.is_late(self.now)
     }
 
     /// Whether the hold queue is empty and no flow is in transit.
@@ -223,6 +231,70 @@ impl<A: App> NicHalf<A> {
             self.now = self.now.max(last.stamp().meta.now);
         }
         self.tell_changes(io);
+        if const { Self::TELLS_ENDS } {
+            self.tick(io);
+        }
+    }
+
+    /// Whether the host runs hooks of entries that end here, or timers.
+    const TELLS_ENDS: bool = A::TIMED && matches!(A::PLAN.sides, Sides::Split);
+
+    /// Tells the host the time at intervals.
+    fn tick(&mut self, out: &mut impl PeerOutbox) {
+        let now = self.hold.oldest().unwrap_or(self.now);
+        if now >= self.told.saturating_add(hooks::TICK) && !self.ownership.is_late(now) {
+            self.tell_time(now, out);
+        }
+    }
+
+    /// Tells the host the time, behind all ends by then. Nothing older is held, and no flow has
+    /// been on its way here for too long.
+    #[inline(never)]
+    fn tell_time(&mut self, now: u64, out: &mut impl PeerOutbox) {
+        self.told = now;
+        hooks::tell_ends(self.engine.app(), now, out);
+        out.send(&Hooks::Reached { now }.into());
+    }
+
+    /// A change of read-mostly states is about to be in force: hooks that were due before it run
+    /// before it.
+    pub fn settle_hooks(&mut self, out: &mut impl PeerOutbox) {
+        if const { Self::TELLS_ENDS } {
+            self.tell_time(self.now, out);
+        }
+    }
+
+    /// The run ends at this time: what has ended by then is known where hooks run.
+    pub fn end_hooks(&mut self, now: u64, out: &mut (impl PeerOutbox + Wire)) {
+        if const { Self::RUNS_TIMED } {
+            self.pass_time_before(&self.last.later(now), out);
+        }
+        if const { Self::TELLS_ENDS } {
+            hooks::tell_ends(self.engine.app(), now, out);
+        }
+    }
+
+    /// Whether hooks and timers run here.
+    const RUNS_TIMED: bool = A::TIMED && matches!(A::PLAN.sides, Sides::NicOnly);
+
+    /// Runs the hooks and timers that are due before this packet.
+    fn pass_time_before(&mut self, stamp: &Stamp, wire: &mut impl Wire) {
+        self.last = *stamp;
+        let made = self.engine.pass_time(stamp, &mut |stamp, frame| wire.transmit(stamp, frame));
+        self.report.made += made;
+    }
+
+    /// Time passes without packets: nothing older than `now` comes at the wire.
+    #[cold]
+    #[inline(never)]
+    pub fn silence(&mut self, now: u64, io: &mut (impl PeerOutbox + Wire)) {
+        self.now = self.now.max(now);
+        match A::PLAN.sides {
+            _ if const { !A::TIMED } => {}
+            Sides::HostOnly => io.send(&Hooks::Reached { now }.into()),
+            Sides::NicOnly => self.pass_time_before(&self.last.later(now), io),
+            Sides::Split => self.tick(io),
+        }
     }
 
     #[inline]
@@ -238,6 +310,9 @@ impl<A: App> NicHalf<A> {
             Sides::NicOnly => {
                 let now = stamp.meta.now;
                 let visit = Visit { now, horizon: now, undo: false, flow: NO_FLOW, ahead };
+                if const { Self::RUNS_TIMED } {
+                    self.pass_time_before(stamp, io);
+                }
                 io.runs(Some(stamp.number));
                 let ran = self.engine.run::<NicReach<A>>(packet, visit);
                 self.finish(ran, stamp, packet.frame(), io);
@@ -269,7 +344,7 @@ impl<A: App> NicHalf<A> {
                 // The original punts.
                 let frame = packet.frame_of(length);
                 copy_words(self.original, frame);
-                if A::PLAN.host_ordered && !self.hold.is_empty() {
+                if A::PLAN.host_ordered && (!self.hold.is_empty() || self.ownership.is_late(now)) {
                     self.queue(Some(flow), stamp, frame);
                 } else {
                     self.release(flow, stamp, frame, io);
@@ -279,14 +354,17 @@ impl<A: App> NicHalf<A> {
             Dispatch::Run(flow) | Dispatch::Wait(flow) => {
                 self.queue(Some(flow), stamp, packet.frame());
             }
-            Dispatch::Host if self.host_must_queue() => self.queue(None, stamp, packet.frame()),
+            Dispatch::Host if self.host_must_queue(now) => self.queue(None, stamp, packet.frame()),
             Dispatch::Host => self.pass_on(stamp, packet.frame(), io),
         }
     }
 
-    /// Whether earlier packets for the host are still held, maybe of the same flow.
-    const fn host_must_queue(&self) -> bool {
-        self.hold.holds_for_host() || (A::PLAN.host_ordered && !self.hold.is_empty())
+    /// Whether earlier packets for the host are still held, maybe of the same flow, or an entry may
+    /// have ended that the host must know of.
+    const fn host_must_queue(&self, now: u64) -> bool {
+        self.hold.holds_for_host()
+            || (A::PLAN.host_ordered && !self.hold.is_empty())
+            || self.ownership.is_late(now)
     }
 
     #[inline(never)]
@@ -311,6 +389,9 @@ impl<A: App> NicHalf<A> {
         let bytes = zerocopy::IntoBytes::as_mut_bytes(buffer);
         while let Some((stamp, length)) = self.hold.peek(bytes) {
             let now = stamp.meta.now;
+            if self.ownership.is_late(now) {
+                break;
+            }
             self.ownership.flows_mut().begin(now, stamp.horizon, ALONE);
             let mut packet = Packet::in_room(Roomy::new(bytes, length), stamp.meta);
             let (app, left) = (self.engine.app(), self.hold.left());
@@ -372,6 +453,9 @@ impl<A: App> NicHalf<A> {
 
     fn pass_on(&mut self, stamp: &Stamp, frame: &[u8], io: &mut (impl PeerOutbox + Wire)) {
         self.report.passed_on += 1;
+        if const { Self::TELLS_ENDS } {
+            hooks::tell_ends(self.engine.app(), stamp.meta.now, io);
+        }
         let punt = header_split::punt::<A>(stamp, frame, io);
         io.send(&punt);
     }
@@ -388,6 +472,9 @@ impl<A: App> NicHalf<A> {
         // Built before anything is sent: afterwards, reading the frame would wait until the ring
         // has the entries.
         let punt = header_split::punt::<A>(stamp, frame, io);
+        if const { Self::TELLS_ENDS } {
+            hooks::tell_ends(self.engine.app(), stamp.meta.now, io);
+        }
         self.ownership.release(flow, stamp.meta.now, side!(self), io);
         io.send(&punt);
         // Meanwhile the host can go on.

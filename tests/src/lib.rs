@@ -8,6 +8,7 @@
 //! | [`control`] | requests to a live run |
 //! | [`draw`] | numbers that follow from a seed |
 //! | [`executable`] | programs and scripts that tests put in place and start |
+//! | [`cases`] | programs on traffic with known outcomes, run in every way |
 //! | [`captures`] | captures, and replies sent to the addresses that a NAT or a balancer expects |
 //! | [`site`] | two networks and a program between them; either half can be killed |
 //! | [`namespace`] | network namespaces; their kernels talk through the tested program |
@@ -15,6 +16,7 @@
 //! | [`altered`] | captures altered for a program |
 //! | [`fragments`] | captures with packets in fragments |
 //! | [`handshakes`] | connections that acknowledge the cookies of a SYN proxy |
+//! | [`ipfix`] | IPFIX messages, read by the RFC |
 //! | [`golden`] | results that are kept in files |
 //! | [`well_formed`] | whether a text is well-formed XML |
 //!
@@ -23,12 +25,14 @@
 
 pub mod altered;
 pub mod captures;
+pub mod cases;
 pub mod control;
 pub mod draw;
 pub mod executable;
 pub mod fragments;
 pub mod golden;
 pub mod handshakes;
+pub mod ipfix;
 pub mod process;
 pub mod site;
 pub mod well_formed;

@@ -48,8 +48,9 @@ pub const EXAMPLES: [&str; 19] = [
 pub const FIRST: [&str; 4] = ["firewall", "nat", "heavy-hitter", "balancer"];
 
 /// Programs that are no examples: `tests/programs` and two of `benches/programs`.
-pub const WRITTEN_FOR_TESTS: [&str; 13] = [
+pub const WRITTEN_FOR_TESTS: [&str; 18] = [
     "ledger",
+    "leases",
     "border",
     "fragments",
     "junction",
@@ -60,6 +61,10 @@ pub const WRITTEN_FOR_TESTS: [&str; 13] = [
     "subscribers",
     "syn-limiter",
     "edges",
+    "tenant-rate",
+    "rst-injector",
+    "sni-filter",
+    "rtt-meter",
     "empty-chain",
     "punt-each",
 ];

@@ -34,7 +34,15 @@ fn firewall_with_rules(name: &str, changes: &[(&str, &str)]) -> PathBuf {
 
 /// Builds the NAT without durable states.
 fn forgetful_nat() -> PathBuf {
-    changed("kills-forgetful", "nat", &[(", durable)]", ")]")])
+    changed(
+        "kills-forgetful",
+        "nat",
+        &[
+            (", durable)]", ")]"),
+            (", durable, on_expire\n", "\n"),
+            ("#[on_expire]", "#[cfg(any())]"),
+        ],
+    )
 }
 
 /// Builds the firewall with durable connections.

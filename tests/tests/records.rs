@@ -1,13 +1,7 @@
 //! Records of flows: each flow of a capture becomes one record with the data of its packets, under
-//! every plan and for all moves of flows.
-//!
-//! | module | concept |
-//! | --- | --- |
-//! | `decoder` | IPFIX messages, read by the RFC |
-//! | `flows` | a capture of flows that end in every way, and its expected records |
+//! every plan and for all moves of flows. `flows` is a capture of flows that end in every way, and
+//! its expected records.
 
-#[path = "records/decoder.rs"]
-mod decoder;
 #[path = "records/flows.rs"]
 mod flows;
 
@@ -16,10 +10,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
+use cora_tests::ipfix::Decoder;
 use cora_tests::process::{start, start_fed};
 use cora_tests::{captures, tell, workshop};
 use cora_traffic::Profile;
-use decoder::Decoder;
 use flows::Row;
 
 const LIMIT: Duration = Duration::from_mins(2);

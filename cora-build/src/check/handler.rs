@@ -4,27 +4,45 @@
 use syn::ext::IdentExt as _;
 use syn::{FnArg, ReturnType, Safety, Signature, Type};
 
-use super::{body, parameter, transparent};
+use super::{body, hook, parameter, timer, transparent};
 use crate::diag::{Code, Diagnostics, Place, codes};
-use crate::syntax::HandlerDecl;
 use crate::syntax::handler::HandlerShape;
 use crate::syntax::names;
+use crate::syntax::{HandlerDecl, Mark, Occasion};
 
 /// Checks a handler; `None` after a fault.
 pub(crate) fn run(shape: HandlerShape, diagnostics: &mut Diagnostics) -> Option<HandlerDecl> {
     let before = diagnostics.errors();
     let signature = &shape.item.sig;
-    check_modifiers(signature, diagnostics);
-    check_generics(signature, diagnostics);
-    check_return(signature, diagnostics);
-    let packet = parameter::packet(signature, diagnostics);
+    check_modifiers(shape.mark, signature, diagnostics);
+    check_generics(shape.mark, signature, diagnostics);
+    let (packet, occasion) = match shape.mark {
+        Mark::Handler => {
+            check_return(signature, diagnostics);
+            (parameter::packet(signature, diagnostics), Some(Occasion::Packet))
+        }
+        Mark::Hook => {
+            hook::returns(shape.mark, signature, diagnostics);
+            let (ended, expires) = hook::ended(signature, diagnostics).unzip();
+            (ended, expires.map(Occasion::Expiry))
+        }
+        Mark::Timer => {
+            hook::returns(shape.mark, signature, diagnostics);
+            let period = timer::period(&shape.args, signature, diagnostics);
+            (timer::tick(signature, diagnostics), period.map(|period| Occasion::Tick { period }))
+        }
+    };
     let (parameters, outbox) = parameter::states(signature, packet.as_ref(), diagnostics);
+    if shape.mark != Mark::Handler {
+        hook::states(shape.mark, &parameters, diagnostics);
+    }
     body::run(&shape.item.block, diagnostics);
     let ident = signature.ident.clone();
     let decl = HandlerDecl {
         name: ident.unraw().to_string(),
         ident,
         packet: packet?,
+        occasion: occasion?,
         parameters,
         outbox,
         transparent: shape.transparent,
@@ -37,10 +55,10 @@ pub(crate) fn run(shape: HandlerShape, diagnostics: &mut Diagnostics) -> Option<
 }
 
 /// Refuses the modifiers `async`, `unsafe`, `const` and `extern`.
-fn check_modifiers(signature: &Signature, diagnostics: &mut Diagnostics) {
-    let name = &signature.ident;
+fn check_modifiers(mark: Mark, signature: &Signature, diagnostics: &mut Diagnostics) {
+    let (name, noun) = (&signature.ident, mark.noun());
     let mut refuse = |code: Code, place: Place, word: &str, why: &str, help: &str| {
-        let message = format!("the handler `{name}` is `{word}`, and {why}");
+        let message = format!("the {noun} `{name}` is `{word}`, and {why}");
         diagnostics.error(code, place, message).help(help);
     };
     if let Some(token) = &signature.asyncness {
@@ -82,15 +100,15 @@ fn check_modifiers(signature: &Signature, diagnostics: &mut Diagnostics) {
 }
 
 /// Refuses generics: a handler is a single function.
-fn check_generics(signature: &Signature, diagnostics: &mut Diagnostics) {
-    let name = &signature.ident;
+fn check_generics(mark: Mark, signature: &Signature, diagnostics: &mut Diagnostics) {
+    let (name, noun) = (&signature.ident, mark.noun());
     if !signature.generics.params.is_empty() {
         diagnostics
             .error(
                 codes::HANDLER_GENERIC,
                 Place::of(&signature.generics),
                 format!(
-                    "the handler `{name}` is generic, and the plan knows one handler of each name"
+                    "the {noun} `{name}` is generic, and the plan knows one {noun} of each name"
                 ),
             )
             .help(
@@ -102,7 +120,7 @@ fn check_generics(signature: &Signature, diagnostics: &mut Diagnostics) {
             .error(
                 codes::HANDLER_WHERE,
                 Place::of(clause),
-                format!("the handler `{name}` has a `where` clause, and no types to bound"),
+                format!("the {noun} `{name}` has a `where` clause, and no types to bound"),
             )
             .help("take it away");
     }
@@ -120,7 +138,7 @@ fn check_generics(signature: &Signature, diagnostics: &mut Diagnostics) {
             .error(
                 codes::HANDLER_SELF,
                 Place::of(receiver),
-                format!("the handler `{name}` is a method, and a handler keeps data in states"),
+                format!("the {noun} `{name}` is a method, and a {noun} keeps data in states"),
             )
             .help("make it a free function, and the data of `self` a `#[state]` that it takes");
     }

@@ -140,7 +140,7 @@ fn check_outbox(input: &PatType, is_second: bool, diagnostics: &mut Diagnostics)
 }
 
 /// The parameter's name; `None` for a pattern.
-fn name(input: &PatType, diagnostics: &mut Diagnostics) -> Option<Ident> {
+pub(super) fn name(input: &PatType, diagnostics: &mut Diagnostics) -> Option<Ident> {
     if let Pat::Ident(pattern) = &*input.pat
         && pattern.by_ref.is_none()
         && pattern.subpat.is_none()
@@ -281,7 +281,7 @@ fn impl_trait(ty: &Type, diagnostics: &mut Diagnostics) {
         .help("name the state's type");
 }
 
-fn check_lifetime(reference: &TypeReference, diagnostics: &mut Diagnostics) {
+pub(super) fn check_lifetime(reference: &TypeReference, diagnostics: &mut Diagnostics) {
     if let Some(lifetime) = reference.lifetime.as_ref().filter(|lifetime| lifetime.ident != "_") {
         diagnostics
             .error(
@@ -293,7 +293,7 @@ fn check_lifetime(reference: &TypeReference, diagnostics: &mut Diagnostics) {
     }
 }
 
-fn check_attributes(input: &PatType, diagnostics: &mut Diagnostics) {
+pub(super) fn check_attributes(input: &PatType, diagnostics: &mut Diagnostics) {
     for attribute in &input.attrs {
         if is_attribute(attribute, "cfg") || is_attribute(attribute, "cfg_attr") {
             diagnostics

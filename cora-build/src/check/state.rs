@@ -6,7 +6,7 @@ use syn::ext::IdentExt as _;
 
 use super::duration::{self, DurationError};
 use super::number::{self, NumberError};
-use super::{fields, key};
+use super::{fields, hook, key};
 use crate::diag::{Code, Diagnostics, Place, codes};
 use crate::syntax::arguments::{Argument, Name};
 use crate::syntax::state::StateShape;
@@ -87,6 +87,7 @@ fn kind(shape: &StateShape, diagnostics: &mut Diagnostics) -> StateKind {
                     | Name::IdleBy
                     | Name::AssuredBy
                     | Name::Recorded
+                    | Name::OnExpire
                     | Name::From
             )
         {
@@ -203,6 +204,10 @@ fn keyed(shape: &StateShape, diagnostics: &mut Diagnostics) -> KeyedArgs {
     }
     let within = find(Name::Within).and_then(|given| group_type(given, &key_name, diagnostics));
     let capacity = capacity.and_then(|given| entries(given, diagnostics));
+    let idle_ns = idle.and_then(|given| lifetime(given, diagnostics));
+    if let Some(hook) = find(Name::OnExpire) {
+        hook::state(hook, idle.zip(idle_ns), find(Name::AssuredBy), diagnostics);
+    }
     KeyedArgs {
         key: ty,
         key_name,
@@ -210,8 +215,9 @@ fn keyed(shape: &StateShape, diagnostics: &mut Diagnostics) -> KeyedArgs {
         reply: reply.is_some(),
         durable: find(Name::Durable).is_some(),
         recorded: find(Name::Recorded).is_some(),
+        on_expire: find(Name::OnExpire).is_some(),
         capacity: capacity.unwrap_or(Capacity { number: 1, named: None }),
-        idle_ns: idle.and_then(|given| lifetime(given, diagnostics)).unwrap_or(1),
+        idle_ns: idle_ns.unwrap_or(1),
         idle_by: find(Name::IdleBy)
             .and_then(|given| function(given, "idle(&self) -> Duration", diagnostics)),
         assured_by: find(Name::AssuredBy)

@@ -247,4 +247,28 @@ catalogue! {
         cure: "Make the row's arrays shorter, or keep a number there that leads to a row of another `map`.",
         example: "#[state(map, key = SourceAddress, capacity = 1_000)]\nstruct Page { text: [u8; 4096] }",
     }
+    HOOK_MISSING = 141 {
+        title: "`on_expire` without a hook",
+        cause: "The state says that something happens when its entries expire, and no function says what.",
+        cure: "Write `#[on_expire] fn name(ended: &Ended<S>, …) { … }`, or take `on_expire` away.",
+        example: "#[state(key = FiveTuple, capacity = 1_000, idle = \"5m\", on_expire)]\nstruct Session { port: u16 }",
+    }
+    HOOK_UNDECLARED = 142 {
+        title: "a hook of a state that does not say `on_expire`",
+        cause: "A table keeps its expired entries for their hooks only if its state says so.",
+        cure: "Add `on_expire` to the state.",
+        example: "#[state(key = FiveTuple, capacity = 1_000, idle = \"5m\")]\nstruct Session { port: u16 }\n\n#[on_expire]\nfn give_back(ended: &Ended<Session>, pool: &mut Pool) { pool.give(ended.entry.port); }",
+    }
+    HOOK_TWICE = 143 {
+        title: "a second hook for the entries of one state",
+        cause: "A hook runs once for each entry, so what it gives back is given back once.",
+        cure: "Do both in one function.",
+        example: "#[on_expire]\nfn give_back(ended: &Ended<Session>, pool: &mut Pool) {}\n\n#[on_expire]\nfn count(ended: &Ended<Session>, ends: &mut Ends) {}",
+    }
+    HOOK_NOT_DURABLE = 144 {
+        title: "a hook changes a singleton, and the entries are not durable",
+        cause: "The NIC may die with entries. Without copies nobody could say that they ended, and what they hold of the singleton would never come back.",
+        cure: "Add `durable` to the state with the entries.",
+        example: "#[state(key = FiveTuple, capacity = 1_000, idle = \"5m\", on_expire)]\nstruct Session { port: u16 }\n\n#[on_expire]\nfn give_back(ended: &Ended<Session>, pool: &mut Pool) { pool.give(ended.entry.port); }",
+    }
 }

@@ -279,6 +279,30 @@ catalogue! {
         cure: "Add `key = SourceAddress`, `key = FiveTuple` or a key of your own; or say `prefixes` or `acl`.",
         example: "#[state(map, capacity = 1_000)]\nstruct Subscriber { rate: u32 }",
     }
+    HOOK_IDLE = 76 {
+        title: "entries with a hook that live less than two seconds",
+        cause: "A hook runs one second after its entry's end, and in the order of the ends under every plan. There is room for the entries that end meanwhile if all of them lived at one moment.",
+        cure: "Write `idle = \"2s\"` or more, or take `on_expire` away. Shorter times that `idle_by` gives count as two seconds.",
+        example: "#[state(key = FiveTuple, capacity = 1_000, idle = \"500ms\", on_expire)]\nstruct Probe { sent: u64 }",
+    }
+    HOOK_EVICTS = 77 {
+        title: "`on_expire` together with `assured_by`",
+        cause: "Which entry makes room in a full table depends on what is there, so the hook's time would depend on the plan.",
+        cure: "Take one of them away.",
+        example: "#[state(key = FiveTuple, capacity = 1_000, idle = \"5m\", assured_by = Self::is_answered, on_expire)]\nstruct Session { answered: bool }",
+    }
+    HOOK_FIRST_PARAMETER = 78 {
+        title: "a hook that does not begin with the entry that expired",
+        cause: "A hook runs once for each entry of a state that expires, and gets its key, its last value, and the time of its end.",
+        cure: "Begin its parameters with `ended: &Ended<S>`.",
+        example: "#[on_expire]\nfn give_back(session: Session, pool: &mut Pool) {}",
+    }
+    HOOK_PARAMETER = 79 {
+        title: "a hook or a timer that takes a table",
+        cause: "It runs where the singletons are, and without a packet, whose flow would say which entries are there.",
+        cure: "Take singletons, commutative states, configuration and an outbox alone.",
+        example: "#[on_expire]\nfn forget(ended: &Ended<Session>, quotas: &mut Table<Quota>) {}",
+    }
     PLAIN_ITEM = 80 {
         title: "`#[derive(Plain)]` on a union, or on an enum with fields in its variants",
         cause: "Such a value has no encoding of fixed width that both machines share.",
@@ -314,5 +338,23 @@ catalogue! {
         cause: "It says which key packets of the reply direction carry, and nothing else.",
         cure: "Write `#[key(undirected)]` or `#[key(reply = Self::reversed)]`, or leave it away if the reply direction's key can't be told.",
         example: "#[derive(Clone, Copy, PartialEq, Eq, Debug, Plain, Key)]\n#[key(both)]\nstruct Tenant { number: u32 }",
+    }
+    HOOK_RETURN = 86 {
+        title: "a hook or a timer that returns something",
+        cause: "No packet waits for a verdict.",
+        cure: "Take the return type away.",
+        example: "#[on_expire]\nfn give_back(ended: &Ended<Session>, pool: &mut Pool) -> Verdict { Transmit }",
+    }
+    TIMER_PERIOD = 87 {
+        title: "`#[every]` without a period, or with one that can't be",
+        cause: "A timer runs at the multiples of its period, from ten times a second to once a year.",
+        cure: "Write a duration in quotes, such as `#[every(\"1s\")]`.",
+        example: "#[every(5)]\nfn probe(tick: &Tick, health: &mut Health) {}",
+    }
+    TIMER_FIRST_PARAMETER = 88 {
+        title: "a timer that does not begin with its tick",
+        cause: "A timer runs once for each of its ticks, and the tick says its time.",
+        cure: "Begin its parameters with `tick: &Tick`.",
+        example: "#[every(\"5s\")]\nfn probe(health: &mut Health) {}",
     }
 }

@@ -44,13 +44,13 @@ pub(super) fn kept(item: TokenStream) -> TokenStream {
     quote!(#function)
 }
 
-/// The hidden type is as visible as the handler.
+/// The hidden type is as visible as the handler, or the hook.
 ///
 /// A `pub` handler may be a part of other crates' programs, and its states may still be private:
 /// then only its own crate can use it. The compiler allows private types in the items of a trait's
 /// `impl` only if the type of the `impl` names them too, so its parameter does. Its default is what
 /// generated code means by the bare name.
-fn hidden_type(decl: &HandlerDecl, hidden: &Ident) -> TokenStream {
+pub(super) fn hidden_type(decl: &HandlerDecl, hidden: &Ident) -> TokenStream {
     let visibility = &decl.item.vis;
     if !is_public(decl) {
         return quote! {
@@ -167,26 +167,10 @@ fn handler(decl: &HandlerDecl, hidden: &TokenStream) -> TokenStream {
     let name = &decl.name;
     let referents: Vec<&Type> =
         decl.parameters.iter().map(|parameter| &parameter.referent).collect();
-    let references = decl.parameters.iter().map(|parameter| {
-        let referent = &parameter.referent;
-        match parameter.access {
-            ParameterAccess::Table { mutable: true } | ParameterAccess::Unique => {
-                quote!(&'a mut #referent)
-            }
-            ParameterAccess::Table { mutable: false }
-            | ParameterAccess::Shared
-            | ParameterAccess::Rows(_) => {
-                quote!(&'a #referent)
-            }
-        }
-    });
+    let references = references(decl);
     let names: Vec<Ident> =
         (0..decl.parameters.len()).map(|number| format_ident!("state_{number}")).collect();
-    let mut arguments = names.clone();
-    if let Some((before, _)) = &decl.outbox {
-        arguments.insert(*before, format_ident!("out"));
-    }
-    let outbox = if decl.outbox.is_some() { quote!(out) } else { quote!(_) };
+    let (outbox, arguments) = arguments(decl, &names);
     let sends = decl.outbox.is_some().then(|| {
         quote!(
             const SENDS: bool = true;
@@ -230,6 +214,30 @@ fn handler(decl: &HandlerDecl, hidden: &TokenStream) -> TokenStream {
             #hidden::body::<#reach>(touched, packet, #(#arguments),*)
         }
     }
+}
+
+/// The name of the outbox, and the arguments of a call: the states with these names, and the
+/// outbox, if it is taken.
+pub(super) fn arguments(decl: &HandlerDecl, states: &[Ident]) -> (TokenStream, Vec<Ident>) {
+    let mut arguments = states.to_vec();
+    let Some((before, _)) = &decl.outbox else { return (quote!(_), arguments) };
+    arguments.insert(*before, format_ident!("out"));
+    (quote!(out), arguments)
+}
+
+/// The types of the parameters that are states: references.
+pub(super) fn references(decl: &HandlerDecl) -> impl Iterator<Item = TokenStream> {
+    decl.parameters.iter().map(|parameter| {
+        let referent = &parameter.referent;
+        match parameter.access {
+            ParameterAccess::Table { mutable: true } | ParameterAccess::Unique => {
+                quote!(&'a mut #referent)
+            }
+            ParameterAccess::Table { mutable: false }
+            | ParameterAccess::Shared
+            | ParameterAccess::Rows(_) => quote!(&'a #referent),
+        }
+    })
 }
 
 /// `&mut Packet` becomes `&mut Packet<'_>`, and so does `Headers`: users need not write the

@@ -37,7 +37,7 @@ pub(super) fn run(decl: &StateDecl, args: &KeyedArgs) -> TokenStream {
 /// What the options of entries add to `impl Plain`.
 fn of_entries(args: &KeyedArgs) -> TokenStream {
     let core = core();
-    let KeyedArgs { durable, recorded, idle_by, assured_by, from, .. } = args;
+    let KeyedArgs { durable, recorded, on_expire, idle_by, assured_by, from, .. } = args;
     let durable = durable.then(|| {
         quote!(
             const DURABLE: bool = true;
@@ -46,6 +46,11 @@ fn of_entries(args: &KeyedArgs) -> TokenStream {
     let recorded = recorded.then(|| {
         quote!(
             const RECORDED: bool = true;
+        )
+    });
+    let on_expire = on_expire.then(|| {
+        quote!(
+            const HOOKED: bool = true;
         )
     });
     let idle_by = idle_by.as_ref().map(|path| {
@@ -75,5 +80,5 @@ fn of_entries(args: &KeyedArgs) -> TokenStream {
             }
         )
     });
-    quote!(#durable #recorded #idle_by #assured_by #from)
+    quote!(#durable #recorded #on_expire #idle_by #assured_by #from)
 }

@@ -8,6 +8,7 @@ mod columns;
 mod commutative;
 mod guard;
 mod handler;
+mod hook;
 mod key;
 mod keyed;
 mod plain;
@@ -53,6 +54,24 @@ pub fn flow_handler(args: TokenStream, item: TokenStream) -> TokenStream {
     let mut diagnostics = Diagnostics::new();
     let decl = item::parse_handler(args, item.clone(), Reader::Macro, &mut diagnostics);
     let kept = decl.map_or_else(|| handler::kept(item), |decl| handler::run(&decl));
+    let errors = diagnostics.to_compile_errors();
+    quote!(#kept #errors)
+}
+
+/// Expands `#[on_expire]`.
+pub fn on_expire(args: TokenStream, item: TokenStream) -> TokenStream {
+    let mut diagnostics = Diagnostics::new();
+    let decl = item::parse_hook(args, item.clone(), Reader::Macro, &mut diagnostics);
+    let kept = decl.map_or(item, |decl| hook::run(&decl));
+    let errors = diagnostics.to_compile_errors();
+    quote!(#kept #errors)
+}
+
+/// Expands `#[every(args)]`.
+pub fn every(args: TokenStream, item: TokenStream) -> TokenStream {
+    let mut diagnostics = Diagnostics::new();
+    let decl = item::parse_timer(args, item.clone(), Reader::Macro, &mut diagnostics);
+    let kept = decl.map_or(item, |decl| hook::run(&decl));
     let errors = diagnostics.to_compile_errors();
     quote!(#kept #errors)
 }

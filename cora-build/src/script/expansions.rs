@@ -68,9 +68,12 @@ fn expanded(item: &Item) -> Option<(proc_macro2::Ident, TokenStream)> {
         Item::Enum(item) => item.ident.clone(),
         _ => return None,
     };
-    for (attribute, expand) in
-        [("state", expand::state as fn(_, _) -> _), ("flow_handler", expand::flow_handler)]
-    {
+    for (attribute, expand) in [
+        ("state", expand::state as fn(_, _) -> _),
+        ("flow_handler", expand::flow_handler),
+        ("on_expire", expand::on_expire),
+        ("every", expand::every),
+    ] {
         if let Some((arguments, rest)) = without(item, attribute) {
             return Some((name, expand(arguments, rest)));
         }

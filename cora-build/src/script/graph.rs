@@ -2,8 +2,8 @@
 
 use cora_plan::Graph;
 use cora_plan::graph::{
-    Access, Edge, Field, HandlerNode, Keyed, Opaque, Parameter, Path, Rows, SCHEMA, SourcePlace,
-    StateNode,
+    Access, Edge, Field, HandlerNode, HookNode, Keyed, Opaque, Parameter, Path, Rows, SCHEMA,
+    SourcePlace, StateNode, TimerNode,
 };
 use cora_plan::vocabulary::Kind;
 use proc_macro2::Span;
@@ -14,7 +14,7 @@ use super::program::{Handler, Program, State, Translates, path};
 use super::source::Source;
 use crate::analyse::{self, Effect, Found, Home, MOST_PATHS};
 use crate::diag::codes;
-use crate::syntax::{self, KeyedArgs, ParameterAccess, StateKind};
+use crate::syntax::{self, KeyedArgs, Occasion, ParameterAccess, StateKind};
 
 /// The graph of the program's chain and its states, and a warning for each handler with merged
 /// paths.
@@ -32,7 +32,24 @@ pub fn run(app: &str, program: &Program, source: &Source) -> (Graph, Vec<String>
         }
         graph.chain.push(node);
     }
-    let used = program.states.values().filter(|state| users(program, state).next().is_some());
+    for timed in &program.timed {
+        let home = Home { file: timed.file, module: &timed.module };
+        let found = analyse::run(&timed.decl, home, &source.surroundings);
+        let edges = timed.decl.parameters.iter().zip(&found.effects);
+        graph.edges.extend(edges.map(|(parameter, effect)| edge(timed, parameter, *effect)));
+        let node = node(timed, &found, source);
+        match &timed.decl.occasion {
+            Occasion::Expiry(expires) => {
+                graph.hooks.push(HookNode { state: expires.state.clone(), node });
+            }
+            Occasion::Tick { period } => graph.timers.push(TimerNode { period_ns: *period, node }),
+            Occasion::Packet => {}
+        }
+    }
+    let used = program
+        .states
+        .values()
+        .filter(|state| users(program, state).chain(takers(program, state)).next().is_some());
     graph.states = used.map(|state| state_node(program, state, source)).collect();
     (graph, bounded)
 }
@@ -52,7 +69,7 @@ fn merged(node: &HandlerNode) -> String {
 
 /// A warning, in one line, for each access that counts as the worst case.
 pub fn opaque(graph: &Graph) -> Vec<String> {
-    let opaque = graph.chain.iter().flat_map(|handler| &handler.opaque);
+    let opaque = graph.chain.iter().chain(graph.timed()).flat_map(|handler| &handler.opaque);
     opaque
         .map(|Opaque { at, state, why }| {
             format!(
@@ -68,10 +85,16 @@ pub fn opaque(graph: &Graph) -> Vec<String> {
 
 /// Handlers of the chain that take a state.
 fn users<'a>(program: &'a Program, state: &'a State) -> impl Iterator<Item = &'a Handler> {
-    let takes = |handler: &&Handler| {
-        handler.decl.parameters.iter().any(|parameter| parameter.state == state.decl.name)
-    };
-    program.chain.iter().filter(takes)
+    program.chain.iter().filter(|handler| takes(handler, state))
+}
+
+/// Hooks and timers that take a state.
+fn takers<'a>(program: &'a Program, state: &'a State) -> impl Iterator<Item = &'a Handler> {
+    program.timed.iter().filter(|timed| takes(timed, state))
+}
+
+fn takes(handler: &Handler, state: &State) -> bool {
+    handler.decl.parameters.iter().any(|parameter| parameter.state == state.decl.name)
 }
 
 fn node(handler: &Handler, found: &Found, source: &Source) -> HandlerNode {
@@ -178,7 +201,16 @@ fn keyed(program: &Program, state: &State, args: &KeyedArgs) -> Keyed {
         translates: args.reply && (by_user || *helpers),
         durable: args.durable,
         recorded: args.recorded,
+        on_expire: args.on_expire.then(|| hook_of(program, state)).flatten(),
     }
+}
+
+/// The name of the hook for the state's entries.
+fn hook_of(program: &Program, state: &State) -> Option<String> {
+    let is_its = |hook: &&Handler| {
+        hook.decl.expires().is_some_and(|expires| expires.state == state.decl.name)
+    };
+    program.timed.iter().find(is_its).map(|hook| hook.decl.name.clone())
 }
 
 /// A type in the usual notation.

@@ -50,6 +50,8 @@ pub(crate) enum Name {
     Durable,
     /// `recorded`
     Recorded,
+    /// `on_expire`
+    OnExpire,
     /// `from = Type`
     From,
     /// `singleton`
@@ -67,7 +69,7 @@ pub(crate) enum Name {
 }
 
 /// Every argument with its spelling and its common aliases.
-const NAMES: [(Name, &str, &[&str]); 16] = [
+const NAMES: [(Name, &str, &[&str]); 17] = [
     (Name::Key, "key", &["keyed", "by", "flow"]),
     (Name::Within, "within", &["group", "group_by", "grouped_by", "scope", "namespace", "under"]),
     (Name::Reply, "reply", &["reverse", "bidirectional", "both"]),
@@ -81,6 +83,11 @@ const NAMES: [(Name, &str, &[&str]); 16] = [
     ),
     (Name::Durable, "durable", &["persistent", "persist", "backup", "replicate", "survives"]),
     (Name::Recorded, "recorded", &["record", "records", "export", "exported", "ipfix"]),
+    (
+        Name::OnExpire,
+        "on_expire",
+        &["on_expiry", "expire", "hook", "on_end", "on_timeout", "callback"],
+    ),
     (Name::From, "from", &["before", "was", "old", "convert", "converts"]),
     (Name::Singleton, "singleton", &["single", "global", "one"]),
     (Name::Commutative, "commutative", &["replicated", "mergeable", "sum", "counter", "sketch"]),
@@ -228,7 +235,7 @@ fn known(
     match Name::meant(&text) {
         Some(meant) => found.label("not an argument").help(format!("did you mean `{meant}`?")),
         None => found.help(
-            "it takes `key`, `within`, `reply`, `capacity`, `idle`, `idle_by`, `assured_by`, `durable`, `recorded`, `from`, `singleton`, \
+            "it takes `key`, `within`, `reply`, `capacity`, `idle`, `idle_by`, `assured_by`, `durable`, `recorded`, `on_expire`, `from`, `singleton`, \
              `commutative`, `read_mostly`, `map`, `prefixes` and `acl`",
         ),
     };

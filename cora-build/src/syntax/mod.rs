@@ -126,6 +126,8 @@ pub struct KeyedArgs {
     pub durable: bool,
     /// Whether its entries become records when they expire or are removed.
     pub recorded: bool,
+    /// Whether a hook runs when an entry expires.
+    pub on_expire: bool,
     /// Maximum number of entries.
     pub capacity: Capacity,
     /// Idle time-out of an entry, in nanoseconds; a maximum if the entry has its own.
@@ -139,15 +141,57 @@ pub struct KeyedArgs {
     pub from: Option<syn::Type>,
 }
 
-/// A function with `#[flow_handler]`.
+/// The mark of a function that the runtime calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mark {
+    /// `#[flow_handler]`: it runs once per packet.
+    Handler,
+    /// `#[on_expire]`: it runs when an entry expires.
+    Hook,
+    /// `#[every]`: it runs at intervals.
+    Timer,
+}
+
+impl Mark {
+    /// The attribute's name.
+    pub const fn attribute(self) -> &'static str {
+        match self {
+            Self::Handler => "flow_handler",
+            Self::Hook => "on_expire",
+            Self::Timer => "every",
+        }
+    }
+
+    /// What the function is.
+    pub const fn noun(self) -> &'static str {
+        match self {
+            Self::Handler => "handler",
+            Self::Hook => "hook",
+            Self::Timer => "timer",
+        }
+    }
+
+    /// How it begins.
+    pub const fn signature(self) -> &'static str {
+        match self {
+            Self::Handler => "fn name(packet: &mut Packet, …) -> Verdict { … }",
+            Self::Hook => "fn name(ended: &Ended<S>, …) { … }",
+            Self::Timer => "fn name(tick: &Tick, …) { … }",
+        }
+    }
+}
+
+/// A function with `#[flow_handler]`, `#[on_expire]` or `#[every]`.
 #[derive(Clone, Debug)]
 pub struct HandlerDecl {
     /// Its name: the function's.
     pub name: String,
     /// The same, with its place in the source.
     pub ident: Ident,
-    /// The name of the first parameter, the packet.
+    /// The name of the first parameter: the packet, a hook's ended entry, or a timer's tick.
     pub packet: Ident,
+    /// When it runs.
+    pub occasion: Occasion,
     /// The states it takes, in order.
     pub parameters: Vec<Parameter>,
     /// The outbox it takes, and the number of states before it.
@@ -158,7 +202,47 @@ pub struct HandlerDecl {
     pub item: syn::ItemFn,
 }
 
+/// When a function runs.
+#[derive(Clone, Debug)]
+pub enum Occasion {
+    /// Once per packet.
+    Packet,
+    /// When an entry of this state expires.
+    Expiry(Expires),
+    /// At intervals.
+    Tick {
+        /// Nanoseconds of packet time.
+        period: u64,
+    },
+}
+
+/// The state of a hook: `S` in its first parameter `&Ended<S>`.
+#[derive(Clone, Debug)]
+pub struct Expires {
+    /// The state's name: the last path segment of its type.
+    pub state: String,
+    /// Its type.
+    pub referent: syn::Type,
+}
+
 impl HandlerDecl {
+    /// Its mark.
+    pub const fn mark(&self) -> Mark {
+        match self.occasion {
+            Occasion::Packet => Mark::Handler,
+            Occasion::Expiry(_) => Mark::Hook,
+            Occasion::Tick { .. } => Mark::Timer,
+        }
+    }
+
+    /// Of a hook, the state whose entries it is about.
+    pub const fn expires(&self) -> Option<&Expires> {
+        match &self.occasion {
+            Occasion::Expiry(expires) => Some(expires),
+            _ => None,
+        }
+    }
+
     /// Whether it takes only the packet's headers, judged by the name of its first parameter's
     /// type. Another type of this name does not compile.
     pub fn takes_headers(&self) -> bool {

@@ -3,6 +3,7 @@
 use super::States;
 #[cfg(not(target_os = "none"))]
 use crate::config;
+use crate::outbox::Outbox;
 use crate::record::{Fields, When};
 use crate::state::table::Ending;
 use crate::state::{Malformed, Memory, OutOfMemory};
@@ -20,6 +21,11 @@ pub trait Lifecycle: States {
     /// The numbers of its recorded states.
     const RECORDED: &'static [usize] = &[];
 
+    /// The numbers of its states whose entries have a hook.
+    const HOOKED: &'static [usize] = &[];
+    /// Whether anything runs at its time: hooks, or timers.
+    const TIMED: bool = !Self::HOOKED.is_empty();
+
     /// Makes all states, empty, in `memory`.
     fn new(memory: &mut Memory) -> Result<Self, OutOfMemory>;
 
@@ -36,6 +42,14 @@ pub trait Lifecycle: States {
     #[inline]
     fn ended(&mut self, tell: &mut dyn FnMut(u16, Ending<'_>)) {
         let _ = tell;
+    }
+
+    /// Runs the hooks and timers that are due at `now`, in the order of their times. Every entry
+    /// whose hook is due is known here. What each sends is in `out` when it has run, and `sent` takes
+    /// it from there.
+    #[inline]
+    fn run_due(&mut self, now: u64, out: &mut Outbox, sent: &mut dyn FnMut(&mut Outbox)) {
+        let _ = (now, out, sent);
     }
 
     /// Reports the record of an entry of the recorded state with this number, decoded from `piece`.

@@ -11,11 +11,13 @@
 //! | `transaction` | a packet's run as a transaction |
 //! | `transfer` | what moves between the sides, and what outlives one |
 //! | `handler` | one handler |
+//! | `hook` | what runs at its time: hooks and timers |
 //! | `plan` | facts of the plan |
 //! | `by_hand` | all groups of a program that is written by hand |
 
 mod by_hand;
 mod handler;
+mod hook;
 mod lifecycle;
 mod plan;
 mod prefetch;
@@ -24,6 +26,7 @@ mod transaction;
 mod transfer;
 
 pub use handler::{Handler, Nth};
+pub use hook::{Hook, Timer, hook_time, next_due};
 pub use lifecycle::Lifecycle;
 pub use plan::{PlanFacts, Sides};
 pub use prefetch::Prefetch;

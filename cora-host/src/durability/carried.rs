@@ -4,6 +4,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use cora_core::app::App;
+use cora_runtime::durability::waiting::ENDED;
 use cora_runtime::durability::{Holder, Replica, ReplicaStore as _};
 
 use crate::RunError;
@@ -22,7 +23,9 @@ const LAYOUT_WORDS: usize = 1024;
 pub(crate) fn replica_bytes<A: App>(app: &mut A, layout: &Layout) -> usize {
     let capacities = layout.tables().filter_map(|state| {
         let table = app.state(state.into()).as_travelling()?;
-        Some(table.capacity())
+        // As many may have ended, and wait for their hooks.
+        let hooked = u32::from(table.as_hooked().is_some());
+        Some(table.capacity() * (1 + hooked))
     });
     bytes_for(capacities, layout)
 }
@@ -92,10 +95,11 @@ pub(crate) fn open_replicas(
         for holder in [Holder::Host, Holder::Nic, Holder::Unsure] {
             from.each(holder, None, &mut |copy| {
                 if let Some((state, piece)) =
-                    conversion.entry(copy.state, copy.piece, |state, value, to| {
+                    conversion.entry(copy.state & !ENDED, copy.piece, |state, value, to| {
                         app.described(usize::from(state)).convert(value, to)
                     })
                 {
+                    let state = state | copy.state & ENDED;
                     carried += u64::from(copies.keep(&Replica { state, piece: &piece, ..*copy }));
                 }
             });

@@ -35,6 +35,11 @@ pub(crate) trait Cable {
     fn peek(&mut self) -> Result<Next<'_>, RunError>;
     /// The next frame was taken, or dropped.
     fn pass(&mut self);
+    /// While no frame is there: the run time, before which none will come. `None` if time passes by
+    /// frames alone.
+    fn silent_until(&mut self) -> Option<u64> {
+        None
+    }
     /// Whether no more frames come.
     fn has_ended(&self) -> bool;
     /// Sends a frame.

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use cora_core::packet::Meta;
 use cora_runtime::channel::ProtocolError;
-use cora_runtime::link::message::{Frames, Kind, MAX_MESSAGE, Message, Stamp};
+use cora_runtime::link::message::{Frames, Hooks, Kind, MAX_MESSAGE, Message, Stamp};
 use cora_runtime::link::region::Rings;
 use cora_runtime::link::ring::{Consumer, Popped, Producer, PushError, SharedMemory};
 
@@ -17,6 +17,8 @@ use crate::memory::cache_padded::Bytes;
 
 /// Frames moved over a wire ring before the others are polled.
 const BURST: usize = 64;
+/// A silence of the wire is told at this interval (ns).
+const SILENCE: u64 = 100_000_000;
 
 /// The ends of both wire rings.
 pub(crate) struct WireEnd {
@@ -35,6 +37,8 @@ pub(crate) struct WireEnd {
     on_their_way: VecDeque<Change>,
     /// The latest time of a frame that was fed in.
     latest: u64,
+    /// The run time that the NIC was last told, by a frame or in a silence.
+    told: u64,
     /// The NIC broke the protocol, and nothing more is read from it.
     distrusted: bool,
     /// How many frames NICs left unread so far.
@@ -55,6 +59,7 @@ impl WireEnd {
             changes: Changes::new(),
             on_their_way: VecDeque::new(),
             latest: 0,
+            told: 0,
             distrusted: false,
             fed_again: 0,
             tally: Tally::default(),
@@ -180,7 +185,20 @@ impl WireEnd {
         }
         let Meta { time, now, .. } = stamp.meta;
         self.latest = self.latest.max(time).max(now).max(stamp.horizon);
+        self.told = now;
         Ok(true)
+    }
+
+    /// Tells the NIC at intervals that time passes, while no frame comes.
+    pub(crate) fn feed_silence(&mut self, now: u64) -> Result<bool, RunError> {
+        if now < self.told.saturating_add(SILENCE) {
+            return Ok(false);
+        }
+        let fed = self.push(&Hooks::Reached { now }.into())?;
+        if fed {
+            self.told = now;
+        }
+        Ok(fed)
     }
 
     /// Whether the NIC has not taken more than `most` bytes yet.

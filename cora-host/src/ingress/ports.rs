@@ -298,6 +298,11 @@ impl Cable for LiveWire {
         })
     }
 
+    fn silent_until(&mut self) -> Option<u64> {
+        self.now = self.now.max(self.clock.now());
+        Some(self.now)
+    }
+
     fn pass(&mut self) {
         if let Some((port, _)) = self.current.take() {
             self.ends[port].next += 1;

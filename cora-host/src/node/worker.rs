@@ -193,6 +193,7 @@ impl<A: App> Worker<A> {
             return false;
         }
         self.received.answered = true;
+        self.half.pass_time(self.now(), &mut self.back);
         self.back.send(&Control::Drained { now: self.half.now() }.into());
         self.back.flush();
         true

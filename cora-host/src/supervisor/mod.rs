@@ -169,7 +169,16 @@ impl<'a, C: Cable> Supervisor<'a, C> {
         for _ in 0..BURST * pairs.len() {
             let (stamp, frame) = match cable.peek()? {
                 Next::Frame(stamp, frame) => (stamp, frame),
-                Next::NotYet => break,
+                Next::NotYet => {
+                    if A::TIMED
+                        && let Some(now) = cable.silent_until()
+                    {
+                        for pair in pairs.iter_mut() {
+                            fed |= pair.feed_silence(now)?;
+                        }
+                    }
+                    break;
+                }
                 Next::End(now) => {
                     *ended = Some(now);
                     break;

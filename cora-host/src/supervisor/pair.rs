@@ -249,6 +249,14 @@ impl<'a> Pair<'a> {
         Ok(Offered::Waits)
     }
 
+    /// Tells the NIC that time passes without frames; returns whether it did now.
+    pub(super) fn feed_silence(&mut self, now: u64) -> Result<bool, RunError> {
+        if self.leaving || !self.nic_works() {
+            return Ok(false);
+        }
+        self.of_nic(|wire| wire.feed_silence(now))
+    }
+
     /// Tells the NIC that no more frames come; returns whether it did now.
     pub(super) fn feed_end(&mut self, now: u64) -> Result<bool, RunError> {
         if self.leaving {

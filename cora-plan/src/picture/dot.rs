@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{colours, handler_notes, place, state_lines, title};
+use super::{colours, every, handler_notes, place, state_lines, title};
 use crate::graph::Graph;
 use crate::plan::Plan;
 use crate::vocabulary::Kind;
@@ -50,6 +50,18 @@ fn write(out: &mut String, graph: &Graph, plan: Option<&Plan>) -> std::fmt::Resu
         before = this;
     }
     writeln!(out, "  {} -> \"port outside\" [dir=both, penwidth=2];", quoted(&before))?;
+    for node in graph.timed() {
+        let id = quoted(&format!("handler {}", node.name));
+        let mut label = vec![node.name.clone()];
+        label.extend(graph.timers.iter().filter(|it| it.node.name == node.name).map(every));
+        let label = quoted(&label.join("\n"));
+        writeln!(out, "  {id} [shape=box, style=\"rounded,dashed\", label={label}];")?;
+    }
+    for hook in &graph.hooks {
+        let id = quoted(&format!("handler {}", hook.node.name));
+        let state = quoted(&format!("state {}", hook.state));
+        writeln!(out, "  {state} -> {id} [style=dashed, label=\"expires\"];")?;
+    }
     for edge in &graph.edges {
         writeln!(
             out,

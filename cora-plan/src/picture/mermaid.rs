@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{colours, handler_notes, place, state_lines, title};
+use super::{colours, every, handler_notes, place, state_lines, title};
 use crate::graph::Graph;
 use crate::plan::Plan;
 use crate::vocabulary::{Kind, Place};
@@ -45,6 +45,21 @@ fn write(out: &mut String, graph: &Graph, plan: Option<&Plan>) -> std::fmt::Resu
         let to = graph.states.iter().position(|state| state.name == edge.state);
         if let (Some(from), Some(to)) = (from, to) {
             writeln!(out, "  h{from} -. {} .-> s{to}", quoted(&edge.label()))?;
+        }
+    }
+    for (number, node) in graph.timed().enumerate() {
+        let mut label = vec![node.name.clone()];
+        label.extend(graph.timers.iter().filter(|it| it.node.name == node.name).map(every));
+        writeln!(out, "  k{number}({})", quoted(&label.join("<br/>")))?;
+        let state = graph.hooks.get(number).map(|hook| &hook.state);
+        let state = state.and_then(|state| graph.states.iter().position(|it| it.name == *state));
+        if let Some(state) = state {
+            writeln!(out, "  s{state} -. {} .-> k{number}", quoted("expires"))?;
+        }
+        for edge in graph.edges.iter().filter(|edge| edge.handler == node.name) {
+            if let Some(to) = graph.states.iter().position(|state| state.name == edge.state) {
+                writeln!(out, "  k{number} -. {} .-> s{to}", quoted(&edge.label()))?;
+            }
         }
     }
     for place in [None].into_iter().chain(Place::ALL.map(Some)) {

@@ -11,7 +11,7 @@ pub mod svg;
 
 use std::collections::BTreeMap;
 
-use crate::graph::{Graph, HandlerNode, Rows, StateNode};
+use crate::graph::{Graph, HandlerNode, Rows, StateNode, TimerNode, duration};
 use crate::model::Allocation;
 use crate::plan::Plan;
 use crate::vocabulary::{Place, Sides};
@@ -65,6 +65,11 @@ fn colours(place: Option<Place>) -> (&'static str, &'static str) {
         Some(Place::Replica) => ("#f1e8fb", "#6a3fa0"),
         None => ("#f4f4f5", "#52525b"),
     }
+}
+
+/// How often a timer runs.
+fn every(timer: &TimerNode) -> String {
+    format!("every {}", duration(timer.period_ns))
 }
 
 /// What a picture says of a handler besides its name and its states.

@@ -44,6 +44,7 @@ fn state(name: &str, kind: Kind, key: Option<(&str, bool)>) -> StateNode {
         within: None,
         durable: false,
         recorded: false,
+        on_expire: None,
     });
     let fields = vec![Field { name: "packets".to_owned(), type_text: "u64".to_owned() }];
     StateNode {

@@ -181,8 +181,13 @@ pub fn run(graph: &Graph, statement: &Statement) -> Result<Placement, Vec<PlanEr
         return Err(errors);
     }
     let reasons = reasons::run(graph, statement, &places, &group);
+    // Hooks and timers run between two packets at the host, the same two under every plan.
     let host_ordered = statement.sides == Sides::Split
-        && graph.states.iter().any(|state| order_shows(state, places.get(&state.name).copied()));
+        && (graph.timed().next().is_some()
+            || graph
+                .states
+                .iter()
+                .any(|state| order_shows(state, places.get(&state.name).copied())));
     Ok(Placement {
         sides: statement.sides,
         stateless_flows: !places.values().any(|place| *place == Place::Travels),

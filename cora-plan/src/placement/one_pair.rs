@@ -23,7 +23,12 @@ pub(super) fn run(graph: &Graph, group: &Group) -> BTreeMap<String, String> {
         };
         Some((state.name.clone(), why?))
     });
-    reasons.collect()
+    let timers = graph.timers.iter().map(|timer| (timer.node.name.clone(), timed()));
+    reasons.chain(timers).collect()
+}
+
+fn timed() -> String {
+    "it is a timer, and each pair would run it; let a hook or a handler do its work".to_owned()
 }
 
 fn singleton() -> String {

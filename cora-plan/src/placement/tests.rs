@@ -13,6 +13,7 @@ fn keyed(name: &str, key: &str, reply: bool) -> StateNode {
         within: None,
         durable: false,
         recorded: false,
+        on_expire: None,
     };
     StateNode { keyed: Some(keyed), ..plain(name, Kind::Keyed) }
 }

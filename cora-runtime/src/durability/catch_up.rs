@@ -8,9 +8,9 @@ use cora_core::plain::Plain;
 
 use super::replicate::{Replication, replica_for_nic};
 use super::store::{Holder, ReplicaStore};
-use super::track;
+use super::{track, waiting};
 use crate::link::message::group::{encoded, room};
-use crate::link::message::{Durability, Message, Ownership};
+use crate::link::message::{Durability, Hooks, Message, Ownership};
 
 /// A released flow with entries still to come.
 #[derive(Clone, Copy, Debug)]
@@ -48,6 +48,10 @@ impl<A: App> Replication<A> {
             }
             Message::Durability(Durability::Erase { state, key }) => {
                 store.forget(Holder::Nic, state, key);
+            }
+            Message::Hooks(Hooks::Over { state, piece }) if track::sizes(app, state).is_some() => {
+                let kept = waiting::ended_at_nic(app, state, piece, store).unwrap_or(true);
+                self.uncopied += u64::from(!kept);
             }
             _ => {}
         }

@@ -7,6 +7,7 @@
 //! | `report` | the NIC reports its changes |
 //! | `replicate` | the host keeps replicas: of the NIC's entries, and of its own |
 //! | `catch_up` | messages that a dead host left on the ring |
+//! | [`waiting`] | ended entries whose hooks have not run |
 //! | `restore` | state restored from replicas, after one side's process ended |
 
 mod catch_up;
@@ -17,6 +18,7 @@ pub mod store;
 #[cfg(test)]
 mod tests;
 mod track;
+pub mod waiting;
 
 pub(crate) use replicate::Replication;
 pub(crate) use report::report_changes;

@@ -6,7 +6,7 @@ use cora_core::state::{Kept, MAX_PIECE};
 
 use super::catch_up::LeftBehind;
 use super::store::{Holder, Reclaimed, Replica, ReplicaStore};
-use super::track;
+use super::{track, waiting};
 use crate::channel::ProtocolError;
 use crate::link::message::group::{encoded, room};
 use crate::link::message::{Durability, Kind};
@@ -89,6 +89,24 @@ impl<A: App> Replication<A> {
         }
     }
 
+    /// Handles the NIC's message that an entry ended: its hook is to run here.
+    pub(crate) fn ended(
+        &mut self,
+        state: u16,
+        piece: &[u8],
+        app: &mut A,
+        store: Option<&mut dyn ReplicaStore>,
+    ) -> Result<(), ProtocolError> {
+        waiting::take(app, state, piece)?;
+        if const { A::DURABLE }
+            && let Some(store) = store
+            && track::sizes(app, state).is_some()
+        {
+            self.uncopied += u64::from(!waiting::ended_at_nic(app, state, piece, store)?);
+        }
+        Ok(())
+    }
+
     /// Keeps a replica. One that there is no room for is counted.
     pub(super) fn keep(&mut self, replica: &Replica<'_>, store: &mut dyn ReplicaStore) {
         self.uncopied += u64::from(!store.keep(replica));
@@ -122,10 +140,14 @@ impl<A: App> Replication<A> {
         app: &mut A,
         store: &mut dyn ReplicaStore,
     ) {
-        let together = const { !A::KEPT.is_empty() } && singletons_are_touched(app);
+        let hooks = const { !A::HOOKED.is_empty() } && waiting::has_news(app);
+        let together = hooks || const { !A::KEPT.is_empty() } && singletons_are_touched(app);
         if together {
             store.begin();
             replicate_singletons(app, store);
+        }
+        if hooks {
+            waiting::replicate(app, store, &mut self.uncopied);
         }
         self.replicate_entries(ownership, app, store);
         if together {

@@ -7,6 +7,7 @@ use cora_core::state::{NO_FLOW, Visit};
 use super::replicate::{Replication, kept};
 use super::store::{Holder, Reclaimed, Replica, ReplicaStore};
 use super::track;
+use super::waiting::{self, ENDED};
 use crate::ownership::host::{Clock, HostOwnership};
 
 impl<A: App> Replication<A> {
@@ -111,7 +112,12 @@ impl<A: App> Replication<A> {
         ownership.begin(clock, ALONE);
         app.begin(Visit { now, horizon, undo: false, flow: NO_FLOW, ahead: ALONE });
         store.each(holder, None, &mut |replica| {
-            reinstall_one(replica, ownership, app, now, &mut reclaimed);
+            if replica.state & ENDED != 0 {
+                let taken = waiting::take(app, replica.state & !ENDED, replica.piece);
+                reclaimed.refused += u64::from(taken.is_err());
+            } else {
+                reinstall_one(replica, ownership, app, now, &mut reclaimed);
+            }
         });
         // The restored entries become the host's before the refused replicas are forgotten.
         self.replicate(ownership, app, store);

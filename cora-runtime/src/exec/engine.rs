@@ -6,9 +6,10 @@ use cora_core::app::{App, Sides};
 use cora_core::outbox::Outbox;
 use cora_core::outcome::Outcomes;
 use cora_core::packet::{Packet, Port};
-use cora_core::state::{Memory, OutOfMemory, Place, Reach, Visit};
+use cora_core::state::{Memory, NO_FLOW, OutOfMemory, Place, Reach, Visit};
 use cora_core::verdict::{Forward, Reason};
 
+use crate::exec::burst::ALONE;
 use crate::link::message::Stamp;
 
 /// The program's states on this side, and the outcomes of packets that ran here.
@@ -130,6 +131,26 @@ impl<A: App> Engine<A> {
         };
         self.end(ran, visit.undo);
         ran
+    }
+
+    /// No packet before the time of this stamp is to come: runs the hooks and timers that are due.
+    /// Calls `send` with each packet that they send, with a stamp of its own. Returns the number of
+    /// these packets.
+    #[inline(never)]
+    pub(crate) fn pass_time(&mut self, stamp: &Stamp, send: &mut dyn FnMut(&Stamp, &[u8])) -> u64 {
+        let now = stamp.meta.now;
+        self.app.begin(Visit { now, horizon: now, undo: false, flow: NO_FLOW, ahead: ALONE });
+        let mut made = 0;
+        self.outbox.clear();
+        self.app.run_due(now, &mut self.outbox, &mut |outbox| {
+            if const { A::SENDS } {
+                outbox.each(|egress, frame| send(&stamp.of_made(egress), frame));
+                made += outbox.len() as u64;
+                outbox.clear();
+            }
+        });
+        self.app.commit(false);
+        made
     }
 
     #[inline(always)]

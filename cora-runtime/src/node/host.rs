@@ -60,6 +60,11 @@ fn read<'b, A: App, B: Inbox, O: HostOutbox, E: From<NodeError>>(
         half.burst(burst, out).map_err(NodeError::from)?;
         burst.clear();
         message(half, out, &Message::decode(kind, bytes.frame()).ok_or(undecodable)?)?;
+        if const { A::DURABLE && !A::HOOKED.is_empty() } && kind == Kind::Over {
+            // Its hook may run in the next burst, and must not run again for another host that
+            // reads the ring.
+            punt.release();
+        }
     }
     Ok(())
 }

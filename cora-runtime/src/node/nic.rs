@@ -12,7 +12,7 @@ use cora_core::state::{self, Place};
 use crate::channel::{PeerOutbox, ProtocolError};
 use crate::exec::burst::{BURST_BYTES, BurstBuffer};
 use crate::exec::{Burst, Wire};
-use crate::link::message::{Control, Frames, Kind, Load, Message, Name, Report, Telemetry};
+use crate::link::message::{Control, Frames, Hooks, Kind, Load, Message, Name, Report, Telemetry};
 use crate::link::ring::{Consumer, Popped, RingMemory};
 use crate::nic_half::{Event, NicHalf};
 use crate::node::{Inbox, NodeError};
@@ -28,6 +28,8 @@ pub enum Filled<'a> {
     Burst,
     /// A message of this kind follows: part of a change of read-mostly states.
     Change(u16, Roomy<'a>),
+    /// The wire is silent: nothing older than this time (ns) will come.
+    Silence(u64),
     /// Nothing more will come. The time of the last packet, which another NIC core may have had.
     End(u64),
 }
@@ -135,15 +137,8 @@ impl<M: RingMemory> Ingress for Consumer<M> {
             let Some(room) = frames.room() else { break };
             let Some(Popped { kind, len }) = Self::pop(self, room)? else { break };
             let bytes = frames.keep(len);
-            if Kind::is_of_change(kind) {
-                return Ok(Filled::Change(kind, bytes));
-            }
-            if kind == Kind::WireEnd {
-                let message = Message::decode_at_nic(kind, bytes.frame());
-                let Some(Message::Frames(Frames::WireEnd { now })) = message else {
-                    return Err(ProtocolError::undecodable(kind).into());
-                };
-                return Ok(Filled::End(now));
+            if kind != Kind::Frame {
+                return between_frames(kind, bytes);
             }
             let frame = Message::decode_roomy(kind, bytes);
             let (stamp, frame) = frame.ok_or(ProtocolError::undecodable(kind))?;
@@ -159,6 +154,20 @@ impl<M: RingMemory> Ingress for Consumer<M> {
 
     fn waiting(&self) -> u64 {
         self.occupancy() as u64
+    }
+}
+
+/// A record on the wire that is no frame: it ends the burst.
+#[cold]
+#[inline(never)]
+fn between_frames(kind: u16, bytes: Roomy<'_>) -> Result<Filled<'_>, NodeError> {
+    if Kind::is_of_change(kind) {
+        return Ok(Filled::Change(kind, bytes));
+    }
+    match Message::decode_at_nic(kind, bytes.frame()) {
+        Some(Message::Frames(Frames::WireEnd { now })) => Ok(Filled::End(now)),
+        Some(Message::Hooks(Hooks::Reached { now })) => Ok(Filled::Silence(now)),
+        _ => Err(ProtocolError::undecodable(kind).into()),
     }
 }
 
@@ -275,6 +284,7 @@ impl<A: App> NicLoop<A> {
         if self.wire_ended.is_some() && !self.said_drained && half.is_drained() {
             self.said_drained = true;
             half.close();
+            half.end_hooks(self.now(half), out);
             out.send(&Control::Drained { now: self.now(half) }.into());
             out.publish();
         }
@@ -389,6 +399,7 @@ impl<A: App> NicLoop<A> {
         half.burst(&mut burst, out);
         match filled {
             Filled::Burst => {}
+            Filled::Silence(now) => half.silence(now, out),
             Filled::End(now) => self.wire_ended = Some(now),
             Filled::Change(kind, bytes) => self.change(half, kind, bytes.frame(), out)?,
         }
@@ -411,8 +422,10 @@ impl<A: App> NicLoop<A> {
         let message = Message::decode_at_nic(kind, bytes).filter(|_| A::READ_MOSTLY);
         let message = message.ok_or(undecodable)?;
         match message {
-            Message::Control(Control::Change { .. } | Control::Changed { .. }) => {
+            Message::Control(Control::Change { .. }) => self.settles = true,
+            Message::Control(Control::Changed { .. }) => {
                 self.settles = true;
+                half.settle_hooks(out);
             }
             Message::Control(Control::Piece { state, piece }) => half.version(state, piece)?,
             _ => return Err(undecodable.into()),

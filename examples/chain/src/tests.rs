@@ -3,7 +3,7 @@
 use balancer::{Backends, Pin, balancer};
 use cora::prelude::*;
 use firewall::{Connection, firewall};
-use nat::{PortPool, Session, Times, nat};
+use nat::{Forward, PortPool, Public, Session, Times, nat};
 
 use super::clients;
 
@@ -21,7 +21,7 @@ fn frame(flow: &FiveTuple) -> Vec<u8> {
 
 /// A development build makes the pool on the stack, and a test's is too small for that.
 fn pool() -> Box<PortPool> {
-    let thread = std::thread::Builder::new().stack_size(16 << 20);
+    let thread = std::thread::Builder::new().stack_size(64 << 20);
     thread.spawn(Box::<PortPool>::default).unwrap().join().unwrap()
 }
 
@@ -30,6 +30,8 @@ struct Row {
     sessions: cora::testing::TestTable<Session>,
     ports: Box<PortPool>,
     times: Times,
+    public: Public,
+    forwards: cora::testing::TestRows<Forward>,
     pins: cora::testing::TestTable<Pin>,
     backends: Backends,
 }
@@ -41,6 +43,8 @@ impl Row {
             sessions: cora::testing::table(),
             ports: pool(),
             times: Times::default(),
+            public: Public::default(),
+            forwards: cora::testing::configured("address,protocol,port,inside,inside_port\n"),
             pins: cora::testing::table(),
             backends: Backends::default(),
         }
@@ -60,7 +64,10 @@ impl Row {
         for handler in order {
             let verdict = match handler {
                 0 => firewall(&mut packet, &mut self.connections),
-                1 => nat(&mut packet, &mut self.sessions, &mut self.ports, &self.times),
+                1 => {
+                    let Self { sessions, ports, times, public, forwards, .. } = self;
+                    nat(&mut packet, sessions, ports, times, public, forwards)
+                }
                 2 => balancer(&mut packet, &mut self.pins, &self.backends),
                 _ => clients(&mut packet, &self.backends),
             };

@@ -1,24 +1,26 @@
-//! # nat: many inside hosts share one public address
+//! # nat: many inside hosts share a few public addresses
 //!
 //! Source NAT for IPv4 (RFC 3022): everything that is sent from one endpoint inside leaves from one
-//! port of the public address 192.0.2.1 (RFC 4787, REQ-1). It keeps the port as long as RFC 5382,
-//! RFC 4787 and RFC 5508 ask for: for 2 h 4 min of silence of an established connection, four
-//! minutes of another one of TCP, five of UDP, one of a ping. The times are configured. Checksums
-//! are updated, not recomputed; pings are translated by their identifier, ICMP errors together with
-//! the packet they quote. IPv6, ARP, neighbour discovery and group membership pass untranslated;
-//! packets that nobody may forward are dropped by name.
+//! port of one public address (RFC 4787, REQ-1 and REQ-2), 192.0.2.1 unless the configuration names
+//! up to four. A session lives as long as RFC 5382, RFC 4787 and RFC 5508 ask for: for 2 h 4 min of
+//! silence of an established connection, four minutes of another one of TCP, five of UDP, one of a
+//! ping. When the last session of a port expires, a hook gives the port back. Services inside are
+//! offered to outside by rows of a file. Checksums are updated, not recomputed; pings are
+//! translated by their identifier, ICMP errors together with the packet they quote. IPv6, ARP,
+//! neighbour discovery and group membership pass untranslated; packets that nobody may forward are
+//! dropped by name.
 //!
 //! Try it:  `cargo cora run nat --nic native --in some.pcap --out out.pcap`, with other times
-//! `--config Times=times.txt`, where a line is `udp 300`.
+//! `--config Times=times.txt`, where a line is `udp 300`; with `--config Public=public.txt`, where a
+//! line is `address 192.0.2.2` or `ports-per-host 1000`; and with `--config Forward=forward.csv`.
 //!
-//! Expect:  the host holds the port pool, so it handles the first packet of a connection, those
-//! that establish and end it (its port's lease gets another length), and one a minute to renew the
-//! lease. In between the NIC owns the connection; each such packet is a punt.
+//! Expect:  the host holds the port pool, so it handles the first packet of a connection, and then
+//! the NIC owns the connection. No other packet is a punt.
 //!
 //! | for programs of several crates | |
 //! | --- | --- |
 //! | [`nat`] | the handler |
-//! | [`Session`], [`PortPool`], [`Times`] | its states |
+//! | [`Session`], [`PortPool`], [`Times`], [`Public`], [`Forward`] | its states |
 #![cfg_attr(target_os = "none", no_std)]
 
 use core::net::Ipv4Addr;
@@ -29,29 +31,29 @@ use cora::prelude::*;
 mod pool;
 
 pub use pool::PortPool;
-use pool::{Claim, Endpoint};
+use pool::{ADDRESSES, Endpoint, FIRST_PORT, Lease};
 
-const PUBLIC: Address = Address::v4([192, 0, 2, 1]);
-/// The unit of leases (ns): about a second, and a power of two, so that no packet's time is
-/// divided.
-const TICK: u64 = 1 << 30;
-/// Ticks that a lease outlives its session: a minute, for which the NIC need not ask the pool.
-const SPARE: u32 = 56;
 /// The longest time that a session may be silent (s), as its table has it.
 const LONGEST: u16 = 2 * 3600 + 4 * 60;
 
-/// A translated connection, found by packets from inside and by their answers. In four bytes, the
-/// address leaves it one line of the cache.
-#[state(key = FiveTuple, reply, capacity = 65_536, idle = "2h4m", idle_by = Self::idle, durable)]
+/// A translated connection, found by the packets of its opener and by their answers.
+#[state(
+    key = FiveTuple, reply, capacity = 65_536, idle = "2h4m", idle_by = Self::idle, durable, on_expire
+)]
 pub struct Session {
     inside: Ipv4Addr,
     inside_port: u16,
     public_port: u16,
-    leased_until: u32,
+    public: Ipv4Addr,
     /// How long it may be silent (s).
     idle: u16,
     tcp: TcpState,
+    /// Of those of the pool, which address the public port is of; of a forwarded one, `FORWARDED`.
+    address: u8,
 }
+
+/// In place of an address of the pool: a session that outside opened.
+const FORWARDED: u8 = u8::MAX;
 
 /// How long sessions may be silent.
 #[state(read_mostly)]
@@ -71,13 +73,90 @@ impl Configure for Times {
     }
 }
 
+/// The public addresses, and what a host may have of their ports.
+#[state(read_mostly)]
+pub struct Public {
+    addresses: [Ipv4Addr; ADDRESSES],
+    count: u8,
+    ports_per_host: u16,
+}
+
+impl Default for Public {
+    fn default() -> Self {
+        Self {
+            addresses: [Ipv4Addr::new(192, 0, 2, 1); ADDRESSES],
+            count: 1,
+            ports_per_host: u16::MAX,
+        }
+    }
+}
+
+#[host_only]
+impl Configure for Public {
+    fn configure(text: &str) -> Result<Self, &'static str> {
+        let mut read = Self { count: 0, ..Self::default() };
+        for line in text.lines().map(|line| line.split('#').next().unwrap_or_default().trim()) {
+            match line.split_once(char::is_whitespace) {
+                Some(("address", address)) => {
+                    let address = address.trim().parse().map_err(|_| "no IPv4 address")?;
+                    let place = read.addresses.get_mut(usize::from(read.count));
+                    *place.ok_or("more than four addresses")? = address;
+                    read.count += 1;
+                }
+                Some(("ports-per-host", most)) => {
+                    let most = most.trim().parse().map_err(|_| "ports are from 1 to 65535")?;
+                    read.ports_per_host = most;
+                }
+                _ if line.is_empty() => {}
+                _ => return Err("a line is `address A.B.C.D`, or `ports-per-host NUMBER`"),
+            }
+        }
+        read.count = read.count.max(1);
+        Ok(read)
+    }
+}
+
+impl Public {
+    fn has(&self, address: Address) -> bool {
+        let count = usize::from(self.count);
+        self.addresses.iter().take(count).any(|public| Address::from(*public) == address)
+    }
+}
+
+/// A service that outside reaches, by its public endpoint.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Plain, Key)]
+pub struct Service {
+    address: Address,
+    /// 6 for TCP, 17 for UDP.
+    protocol: u8,
+    port: u16,
+}
+
+impl HeaderKey for Service {
+    fn of(packet: &Headers<'_>) -> Result<Self, Reason> {
+        let FiveTuple { destination, destination_port, protocol, .. } = packet.five_tuple()?;
+        Ok(Self { address: destination, protocol, port: destination_port })
+    }
+}
+
+/// The endpoint inside that offers a service.
+#[state(map, key = Service, capacity = 1_024)]
+pub struct Forward {
+    inside: Ipv4Addr,
+    inside_port: u16,
+}
+
 impl Session {
-    /// The key of the answers to `flow`.
+    /// The key of the answers to `flow`, which opened it.
     fn reply(&self, flow: &FiveTuple) -> FiveTuple {
-        let port = if flow.has_ports() { flow.destination_port } else { self.public_port };
         let answer = flow.reversed();
+        if self.address == FORWARDED {
+            let (source, source_port) = (self.inside.into(), self.inside_port);
+            return FiveTuple { source, source_port, ..answer };
+        }
+        let port = if flow.has_ports() { flow.destination_port } else { self.public_port };
         FiveTuple {
-            destination: PUBLIC,
+            destination: self.public.into(),
             destination_port: self.public_port,
             source_port: port,
             ..answer
@@ -105,55 +184,31 @@ impl Session {
         Ok(())
     }
 
-    /// The claim that a packet makes of the pool, by whether the connection was over before it, and
-    /// until when: the lease outlives the session, and by two minutes at most.
-    #[inline(always)]
-    fn claim(&self, was_over: bool, now: u32) -> Option<(Claim, u32)> {
-        let (is_over, end) = (self.tcp.is_closed(), now + ticks_of(self.idle));
-        // Beyond that, too, where it ends before the session may.
-        let outlives = self.leased_until.wrapping_sub(end);
-        if outlives <= 2 * SPARE && was_over == is_over {
-            return None;
-        }
-        let claim = match (was_over, is_over) {
-            (false, false) => Claim::Renew,
-            (false, true) => Claim::End,
-            (true, false) => Claim::Begin,
-            (true, true) => Claim::Linger,
-        };
-        Some((claim, end + SPARE))
-    }
-
     #[inline(always)]
     fn translate(&self, packet: &mut Headers, direction: Direction) -> Result<(), Reason> {
-        match direction {
-            Direction::Original => packet.set_source_endpoint(PUBLIC, self.public_port),
-            Direction::Reply => {
-                packet.set_destination_endpoint(self.inside.into(), self.inside_port)
-            }
+        if (direction == Direction::Original) == (self.address != FORWARDED) {
+            packet.set_source_endpoint(self.public.into(), self.public_port)
+        } else {
+            packet.set_destination_endpoint(self.inside.into(), self.inside_port)
         }
+    }
+
+    /// What it holds of the pool.
+    fn lease(&self) -> Option<Lease> {
+        let Self { address, public_port: port, .. } = *self;
+        (address != FORWARDED).then_some(Lease { address, port })
     }
 }
 
-/// The packet's time.
-fn ticks(packet: &Headers) -> u32 {
-    (packet.now() / TICK) as u32
-}
-
-/// So many seconds, rounded up by less than one percent, and one tick more: times in ticks are
-/// rounded down, sessions live to the nanosecond.
-const fn ticks_of(seconds: u16) -> u32 {
-    let seconds = seconds as u32;
-    seconds - seconds / 16 + 2
-}
-
-/// Inside may open, from the public address; outside may only answer.
+/// Inside may open, from a public address; outside may answer, and open what is forwarded.
 #[flow_handler]
 pub fn nat(
     packet: &mut Headers,
     sessions: &mut Table<Session>,
     ports: &mut PortPool,
     times: &Times,
+    public: &Public,
+    forwards: &Map<Forward>,
 ) -> Verdict {
     if packet.is_link_local_control() {
         return Transmit;
@@ -166,54 +221,66 @@ pub fn nat(
     if packet.is_redirect() {
         return Drop(IcmpRedirect);
     }
-    match sessions.find_mut(&flow) {
-        Some((direction, session)) => {
-            let was_over = session.tcp.is_closed();
-            session.advance(packet, flow.protocol, direction, &times.idle)?;
-            session.translate(packet, direction)?;
-            if let Some((claim, until)) = session.claim(was_over, ticks(packet)) {
-                ports.claim(session.public_port, claim, until);
-                session.leased_until = until;
-            }
-        }
-        None if packet.from_inside() => {
-            // A host inside has answers from the servers that it asked, and from nobody else.
-            if flow.destination == PUBLIC {
-                return Drop(Hairpin);
-            }
-            if flow.source == PUBLIC {
-                return Drop(MartianSource);
-            }
-            // A connection from before a restart goes on by another port, so that its server
-            // resets it, rather than hang.
-            let tcp = TcpState::pick_up(packet)?;
-            let idle = times.idle.seconds(flow.protocol, tcp, false);
-            let now = ticks(packet);
-            let leased_until = now + ticks_of(idle) + SPARE;
-            let endpoint = Endpoint {
-                // Packets without an IPv4 address have passed.
-                address: Ipv4Addr::from_bits(flow.source.bits() as u32),
-                port: flow.source_port,
-                protocol: flow.protocol,
-            };
-            let session = Session {
-                inside: endpoint.address,
-                inside_port: endpoint.port,
-                public_port: ports.lease(&endpoint, now, leased_until)?,
-                leased_until,
-                idle,
-                tcp,
-            };
-            let kept = sessions.insert_with_reply(flow, session.reply(&flow), session);
-            if kept.is_err() {
-                ports.claim(session.public_port, Claim::End, now);
-            }
-            kept?;
-            session.translate(packet, Direction::Original)?;
-        }
-        None => return Drop(NotAllowed),
+    if let Some((direction, session)) = sessions.find_mut(&flow) {
+        session.advance(packet, flow.protocol, direction, &times.idle)?;
+        session.translate(packet, direction)?;
+        return Transmit;
     }
+    // A host inside has answers from the servers that it asked, and from nobody else.
+    if packet.from_inside() && public.has(flow.destination) {
+        return Drop(Hairpin);
+    }
+    if packet.from_inside() && public.has(flow.source) {
+        return Drop(MartianSource);
+    }
+    // A connection from before a restart goes on by another port, so that its server resets it,
+    // rather than hang.
+    let session = if packet.from_inside() {
+        let tcp = TcpState::pick_up(packet)?;
+        let idle = times.idle.seconds(flow.protocol, tcp, false);
+        let from = Endpoint {
+            // Packets without an IPv4 address have passed.
+            address: Ipv4Addr::from_bits(flow.source.bits() as u32),
+            port: flow.source_port,
+            protocol: flow.protocol,
+        };
+        let Lease { address, port } = ports.open(&from, public.count, public.ports_per_host)?;
+        let own = public.addresses[usize::from(address) % ADDRESSES];
+        let (inside, inside_port) = (from.address, from.port);
+        Session { inside, inside_port, public_port: port, public: own, idle, tcp, address }
+    } else {
+        let Some(forward) = forwards.get(&Service::of(packet)?) else { return Drop(NotAllowed) };
+        if flow.destination_port >= FIRST_PORT {
+            return Drop(NotAllowed);
+        }
+        let tcp = TcpState::pick_up(packet)?;
+        Session {
+            inside: forward.inside,
+            inside_port: forward.inside_port,
+            public_port: flow.destination_port,
+            public: Ipv4Addr::from_bits(flow.destination.bits() as u32),
+            idle: times.idle.seconds(flow.protocol, tcp, false),
+            tcp,
+            address: FORWARDED,
+        }
+    };
+    let kept = sessions.insert_with_reply(flow, session.reply(&flow), session);
+    if kept.is_err()
+        && let Some(lease) = session.lease()
+    {
+        ports.close(lease);
+    }
+    kept?;
+    session.translate(packet, Direction::Original)?;
     Transmit
+}
+
+/// A session expired: it holds its port no longer.
+#[on_expire]
+pub fn give_back(session: &Ended<Session>, ports: &mut PortPool) {
+    if let Some(lease) = session.entry.lease() {
+        ports.close(lease);
+    }
 }
 
 #[cfg(test)]

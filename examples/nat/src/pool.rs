@@ -1,25 +1,28 @@
-//! The ports of the public address, and the endpoint inside that each is mapped to.
+//! The ports of the public addresses, and the endpoint inside that each is mapped to.
 //!
-//! Everything that is sent from one endpoint has one port, wherever it goes (RFC 4787, REQ-1). So a
-//! mapping is found by its endpoint, through chains of those with the same hash. A port stays in
-//! its chain when its lease is over, and leaves it when another endpoint gets the port.
-//!
-//! Nothing runs when a session expires, so leases end by themselves, and sessions renew them before
-//! they do. A mapping counts the sessions that were opened with it and are not over. While there is
-//! one, the lease is as long as that one wants; when the last ends, so does the lease. A session
-//! that falls silent is never counted as over: then the longest wish holds.
+//! Everything that is sent from one endpoint has one port, wherever it goes (RFC 4787, REQ-1), and
+//! everything of one host has one address (REQ-2). A mapping counts its sessions. It ends with the
+//! last of them: the hook of expired sessions tells. Its port then rests behind all other free
+//! ports of the address, as long as there are others.
 
 use core::net::Ipv4Addr;
 
 use cora::prelude::*;
 
+/// Public addresses, at most.
+pub(crate) const ADDRESSES: usize = 4;
 pub(crate) const FIRST_PORT: u16 = 32_768;
+/// Ports of an address.
 pub(crate) const PORTS: usize = 32_768;
-const CHAINS: usize = 16_384;
-/// No port.
-const END: u16 = u16::MAX;
+const ALL: usize = ADDRESSES * PORTS;
+const CHAINS: usize = 65_536;
+/// Counts of hosts' ports: hosts whose addresses end alike share one.
+const HOSTS: usize = 65_536;
+/// No mapping.
+const END: u32 = u32::MAX;
 
 pub(crate) const NO_PORT_LEFT: Reason = Reason::new("no-port-left");
+pub(crate) const TOO_MANY_PORTS: Reason = Reason::new("too-many-ports-of-host");
 
 /// Where somebody inside sends from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,60 +32,78 @@ pub(crate) struct Endpoint {
     pub(crate) protocol: u8,
 }
 
-/// A session's wish for its port's lease.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Claim {
-    /// It begins.
-    Begin,
-    /// It goes on.
-    Renew,
-    /// It is over.
-    End,
-    /// It was over before, and still has packets on their way.
-    Linger,
+/// A port of the pool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Plain)]
+pub(crate) struct Lease {
+    /// Which of the public addresses.
+    pub(crate) address: u8,
+    pub(crate) port: u16,
 }
 
-/// A port: its endpoint, and when its lease ends, in ticks.
+/// A port's endpoint, and its sessions. Without a session it is free.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Plain)]
 struct Mapping {
-    until: u32,
-    /// Sessions that began and were not seen to end.
-    open: u32,
+    sessions: u32,
+    /// The next one whose endpoint has the same hash.
+    next: u32,
     address: Ipv4Addr,
     port: u16,
-    /// The next one of its chain.
-    next: u16,
     protocol: u8,
 }
 
-/// All of them, counted from the first.
+/// All of them, address by address.
 #[state(singleton, durable)]
 pub struct PortPool {
-    next: u16,
-    chains: Tracked<u16, CHAINS>,
-    mappings: Tracked<Mapping, PORTS>,
+    mappings: Tracked<Mapping, ALL>,
+    chains: Tracked<u32, CHAINS>,
+    /// Free ports of each address, as a ring: how many, and where it begins.
+    free: Tracked<u16, ALL>,
+    left: [u32; ADDRESSES],
+    first: [u32; ADDRESSES],
+    /// Ports of each host.
+    hosts: Tracked<u16, HOSTS>,
 }
 
 impl Default for PortPool {
     fn default() -> Self {
-        let free = Mapping {
-            until: 0,
-            open: 0,
+        let unused = Mapping {
+            sessions: 0,
+            next: END,
             address: Ipv4Addr::UNSPECIFIED,
             port: 0,
-            next: END,
             protocol: 0,
         };
-        Self { next: 0, chains: Tracked::new([END; CHAINS]), mappings: Tracked::new([free; PORTS]) }
+        let mut free = [0; ALL];
+        for (port, place) in free.iter_mut().enumerate() {
+            *place = (port % PORTS) as u16;
+        }
+        Self {
+            mappings: Tracked::new([unused; ALL]),
+            chains: Tracked::new([END; CHAINS]),
+            free: Tracked::new(free),
+            left: [PORTS as u32; ADDRESSES],
+            first: [0; ADDRESSES],
+            hosts: Tracked::new([0; HOSTS]),
+        }
     }
 }
 
 impl Endpoint {
     /// Which chain it is in.
-    fn chain(&self) -> usize {
-        let ports = u64::from(self.port) << 8 | u64::from(self.protocol);
-        let bits = u64::from(self.address.to_bits()) << 24 | ports;
-        (bits.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 50) as usize % CHAINS
+    const fn chain(&self) -> usize {
+        let ports = (self.port as u64) << 8 | self.protocol as u64;
+        let bits = (self.address.to_bits() as u64) << 24 | ports;
+        (bits.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 48) as usize
+    }
+
+    const fn host(&self) -> usize {
+        self.address.to_bits() as usize % HOSTS
+    }
+
+    /// Which of so many public addresses its host has.
+    const fn address_of(&self, addresses: u8) -> u8 {
+        let bits = self.address.to_bits().wrapping_mul(0x9e37_79b9);
+        ((bits as u64 * addresses as u64) >> 32) as u8
     }
 }
 
@@ -92,41 +113,67 @@ impl Mapping {
     }
 }
 
-impl PortPool {
-    /// The public port of an endpoint, for another session: the one that it has, or the first that
-    /// is free from where the last search ended, so that a port rests before it is reused.
-    pub(crate) fn lease(&mut self, from: &Endpoint, now: u32, until: u32) -> Result<u16, Reason> {
-        let at = self.find(from, now).or_else(|| self.map(from, now)).ok_or(NO_PORT_LEFT)?;
-        let port = FIRST_PORT + at;
-        self.claim(port, Claim::Begin, until);
-        Ok(port)
+impl Lease {
+    const fn of(number: u32) -> Self {
+        let number = number as usize;
+        Self { address: (number / PORTS) as u8, port: FIRST_PORT + (number % PORTS) as u16 }
     }
 
-    /// From now on the port is leased until then, unless another session wants it for longer.
-    pub(crate) fn claim(&mut self, port: u16, claim: Claim, until: u32) {
-        let Some(mapping) = self.mappings.get_mut(usize::from(port.saturating_sub(FIRST_PORT)))
+    const fn number(self) -> u32 {
+        self.address as u32 * PORTS as u32 + self.port.saturating_sub(FIRST_PORT) as u32
+    }
+}
+
+impl PortPool {
+    /// The port of an endpoint, for another session: the one that it has, or a free one of an
+    /// address among the first `addresses`, unless its host has `most` already.
+    pub(crate) fn open(
+        &mut self,
+        from: &Endpoint,
+        addresses: u8,
+        most: u16,
+    ) -> Result<Lease, Reason> {
+        let number = match self.find(from).filter(|at| Lease::of(*at).address < addresses) {
+            Some(number) => number,
+            None => self.map(from, from.address_of(addresses), most)?,
+        };
+        let mapping = self.mappings.get_mut(number as usize).ok_or(NO_PORT_LEFT)?;
+        mapping.sessions += 1;
+        Ok(Lease::of(number))
+    }
+
+    /// A session of the port is over. With the last one the port is free.
+    pub(crate) fn close(&mut self, lease: Lease) {
+        let number = lease.number();
+        let Some(mapping) = self.mappings.get_mut(number as usize) else { return };
+        let Some(left) = mapping.sessions.checked_sub(1) else { return };
+        mapping.sessions = left;
+        if left > 0 {
+            return;
+        }
+        let endpoint = mapping.endpoint();
+        self.unchain(number, &endpoint);
+        if let Some(ports) = self.hosts.get_mut(endpoint.host()) {
+            *ports = ports.saturating_sub(1);
+        }
+        let address = usize::from(lease.address);
+        let (Some(left), Some(first)) = (self.left.get_mut(address), self.first.get(address))
         else {
             return;
         };
-        match claim {
-            Claim::Begin => mapping.open += 1,
-            Claim::End => mapping.open = mapping.open.saturating_sub(1),
-            Claim::Renew | Claim::Linger => {}
+        let place = address * PORTS + (first + *left) as usize % PORTS;
+        *left += 1;
+        if let Some(place) = self.free.get_mut(place) {
+            *place = lease.port - FIRST_PORT;
         }
-        let alone = match claim {
-            Claim::Renew => mapping.open == 1,
-            Claim::End => mapping.open == 0,
-            Claim::Begin | Claim::Linger => false,
-        };
-        mapping.until = if alone { until } else { mapping.until.max(until) };
     }
 
-    fn find(&self, from: &Endpoint, now: u32) -> Option<u16> {
+    fn find(&self, from: &Endpoint) -> Option<u32> {
         let mut at = *self.chains.get(from.chain())?;
         // No chain is longer than there are ports.
-        for _ in 0..PORTS {
-            let mapping = self.mappings.get(usize::from(at))?;
-            if mapping.until > now && mapping.endpoint() == *from {
+        for _ in 0..ALL {
+            let mapping = self.mappings.get(at as usize)?;
+            if mapping.endpoint() == *from {
                 return Some(at);
             }
             at = mapping.next;
@@ -134,49 +181,57 @@ impl PortPool {
         None
     }
 
-    /// Maps a free port to the endpoint.
-    fn map(&mut self, from: &Endpoint, now: u32) -> Option<u16> {
-        let begin = usize::from(self.next);
-        let free = (0..PORTS)
-            .map(|step| (begin + step) % PORTS)
-            .find(|at| self.mappings.get(*at).is_some_and(|mapping| mapping.until <= now))?;
-        self.next = ((free + 1) % PORTS) as u16;
-        self.unchain(free as u16);
-        let head = self.chains.get_mut(from.chain())?;
-        let next = core::mem::replace(head, free as u16);
+    /// Maps the port of this address to the endpoint that has been free for longest.
+    fn map(&mut self, from: &Endpoint, address: u8, most: u16) -> Result<u32, Reason> {
+        let ports = self.hosts.get_mut(from.host()).ok_or(NO_PORT_LEFT)?;
+        if *ports >= most {
+            return Err(TOO_MANY_PORTS);
+        }
+        let begin = usize::from(address) * PORTS;
+        let left = self.left.get_mut(usize::from(address)).ok_or(NO_PORT_LEFT)?;
+        let first = self.first.get_mut(usize::from(address)).ok_or(NO_PORT_LEFT)?;
+        let port = *self.free.get(begin + *first as usize).ok_or(NO_PORT_LEFT)?;
+        *left = left.checked_sub(1).ok_or(NO_PORT_LEFT)?;
+        *first = (*first + 1) % PORTS as u32;
+        *ports += 1;
+        let number = begin as u32 + u32::from(port);
+        let head = self.chains.get_mut(from.chain()).ok_or(NO_PORT_LEFT)?;
+        let next = core::mem::replace(head, number);
         let Endpoint { address, port, protocol } = *from;
-        *self.mappings.get_mut(free)? =
-            Mapping { until: 0, open: 0, address, port, next, protocol };
-        Some(free as u16)
+        if let Some(mapping) = self.mappings.get_mut(number as usize) {
+            *mapping = Mapping { sessions: 0, next, address, port, protocol };
+        }
+        Ok(number)
     }
 
-    /// Takes a port out of the chain that it is in, if it ever was in one.
-    fn unchain(&mut self, port: u16) {
-        let Some(mapping) = self.mappings.get(usize::from(port)).copied() else { return };
-        let chain = mapping.endpoint().chain();
-        let Some(mut at) = self.chains.get(chain).copied() else { return };
-        if at == port {
-            if let Some(head) = self.chains.get_mut(chain) {
-                *head = mapping.next;
+    /// Takes a port out of the chain of its endpoint.
+    fn unchain(&mut self, number: u32, endpoint: &Endpoint) {
+        let next = self.mappings.get(number as usize).map_or(END, |mapping| mapping.next);
+        let Some(head) = self.chains.get(endpoint.chain()).copied() else { return };
+        if head == number {
+            if let Some(head) = self.chains.get_mut(endpoint.chain()) {
+                *head = next;
             }
             return;
         }
+        let mut at = head;
         // No chain is longer than there are ports.
-        for _ in 0..PORTS {
-            let Some(before) = self.mappings.get(usize::from(at)) else { return };
-            if before.next == port {
-                if let Some(before) = self.mappings.get_mut(usize::from(at)) {
-                    before.next = mapping.next;
-                }
-                return;
+        for _ in 0..ALL {
+            let Some(before) = self.mappings.get(at as usize) else { return };
+            if before.next != number {
+                at = before.next;
+                continue;
             }
-            at = before.next;
+            if let Some(before) = self.mappings.get_mut(at as usize) {
+                before.next = next;
+            }
+            return;
         }
     }
 
-    /// When each port's lease ends.
+    /// Ports with a session.
     #[cfg(test)]
-    pub(crate) fn leases(&self) -> impl Iterator<Item = u32> {
-        self.mappings.iter().map(|mapping| mapping.until)
+    pub(crate) fn held(&self) -> usize {
+        ALL - self.left.iter().sum::<u32>() as usize
     }
 }

@@ -1,6 +1,6 @@
 //! The handler, packet by packet: which of them take a port, and for how long.
 
-use super::pool::{FIRST_PORT, NO_PORT_LEFT, PORTS};
+use super::pool::{NO_PORT_LEFT, PORTS, TOO_MANY_PORTS};
 use super::*;
 
 const A: [u8; 4] = [10, 0, 0, 2];
@@ -17,13 +17,35 @@ struct Nat {
     sessions: cora::testing::TestTable<Session>,
     ports: Box<PortPool>,
     times: Times,
+    public: Public,
+    forwards: cora::testing::TestRows<Forward>,
     now: u64,
+}
+
+/// A pool is made by value, and is too large for the stack of a test.
+fn pool() -> Box<PortPool> {
+    let thread = std::thread::Builder::new().stack_size(64 << 20);
+    thread.spawn(Box::<PortPool>::default).unwrap().join().unwrap()
 }
 
 impl Nat {
     fn new() -> Self {
-        let (sessions, ports) = (cora::testing::table(), Box::default());
-        Self { sessions, ports, times: Times::default(), now: 100 * SECOND }
+        Self {
+            sessions: cora::testing::table(),
+            ports: pool(),
+            times: Times::default(),
+            public: Public::default(),
+            forwards: cora::testing::configured("address,protocol,port,inside,inside_port\n"),
+            now: 100 * SECOND,
+        }
+    }
+
+    /// Time passes, and hooks run.
+    fn pass(&mut self, seconds: u64) {
+        self.now += seconds * SECOND;
+        for ended in cora::testing::ended(&mut self.sessions, self.now) {
+            give_back(&ended, &mut self.ports);
+        }
     }
 
     /// How it leaves: its ends, or why it does not.
@@ -31,7 +53,8 @@ impl Nat {
         cora::testing::at(&mut self.sessions, self.now);
         let meta = Meta { now: self.now, time: self.now, port };
         let mut packet = Packet::new(&mut frame, meta);
-        match nat(&mut packet, &mut self.sessions, &mut self.ports, &self.times) {
+        let Self { sessions, ports, times, public, forwards, .. } = self;
+        match nat(&mut packet, sessions, ports, times, public, forwards) {
             Ok(_) => Ok(packet.five_tuple().unwrap()),
             dropped => Err(dropped),
         }
@@ -46,22 +69,6 @@ impl Nat {
     fn back(&mut self, public: u16, flags: u8) -> Result<u16, Verdict> {
         let sent = segment((SERVER, 80), (OURS, public), flags);
         self.send(Port::OUTSIDE, sent).map(|it| it.destination_port)
-    }
-
-    fn leased(&self) -> usize {
-        let now = (self.now / TICK) as u32;
-        self.ports.leases().filter(|until| *until > now).count()
-    }
-
-    /// The port's lease ends no sooner than so many seconds from now, and two minutes later at
-    /// most.
-    #[track_caller]
-    fn is_leased_for(&self, port: u16, seconds: u64) {
-        let until = self.ports.leases().nth(usize::from(port - FIRST_PORT)).unwrap();
-        let until = u64::from(until) * TICK;
-        let left = until.saturating_sub(self.now) / SECOND;
-        let most = seconds + seconds / 100 + 125;
-        assert!((seconds..=most).contains(&left), "{left} s instead of {seconds}");
     }
 }
 
@@ -98,41 +105,38 @@ fn nothing_but_an_opening_takes_a_port() {
         let frame = cora::testing::udp((from, 5), (to, 6), b"");
         assert_eq!(nat.send(Port::INSIDE, frame), Err(Drop(reason)), "{from:?} {to:?}");
     }
-    assert_eq!(nat.leased(), 0);
+    assert_eq!(nat.ports.held(), 0);
     assert_eq!(nat.out(1000, ACK), Ok(FIRST_PORT), "the first, for the middle of a connection");
     assert_eq!(nat.send(Port::INSIDE, ping(8)).map(|it| it.source_port), Ok(FIRST_PORT + 1));
 }
 
 #[test]
-fn a_lease_is_as_long_as_its_session() {
+fn a_port_is_held_as_long_as_its_session_lives() {
     let mut nat = Nat::new();
     let port = nat.out(1000, SYN).unwrap();
-    nat.is_leased_for(port, 240);
-    nat.back(port, SYN_ACK).unwrap();
-    nat.is_leased_for(port, 240);
+    nat.pass(240);
+    assert_eq!(nat.ports.held(), 1, "its end is a second ago at least");
+    nat.pass(1);
+    assert_eq!(nat.ports.held(), 0);
+    let next = nat.out(1000, SYN).unwrap();
+    assert_eq!(next, port + 1, "a port rests before it is reused");
+    nat.back(next, SYN_ACK).unwrap();
     nat.out(1000, ACK).unwrap();
-    nat.is_leased_for(port, 7440);
-    // It goes on for hours, a packet each half an hour.
+    // It goes on for hours, a packet every two.
     for _ in 0..10 {
-        nat.now += 1_800 * SECOND;
-        assert_eq!(nat.out(1000, ACK), Ok(port));
-        nat.is_leased_for(port, 7440);
+        nat.pass(7_200);
+        assert_eq!(nat.out(1000, ACK), Ok(next));
     }
     nat.out(1000, FIN_ACK).unwrap();
-    nat.is_leased_for(port, 240);
-    nat.back(port, FIN_ACK).unwrap();
+    nat.back(next, FIN_ACK).unwrap();
     nat.out(1000, ACK).unwrap();
-    nat.is_leased_for(port, 240);
+    nat.pass(239);
     // Another connection of the same ends.
-    assert_eq!(nat.out(1000, SYN), Ok(port));
-    nat.back(port, SYN_ACK).unwrap();
-    nat.out(1000, ACK).unwrap();
-    nat.is_leased_for(port, 7440);
-    nat.back(port, RST).unwrap();
-    nat.is_leased_for(port, 240);
-    nat.now += 365 * SECOND;
-    assert_eq!(nat.leased(), 0);
-    assert_eq!(nat.back(port, ACK), Err(Drop(NotAllowed)));
+    assert_eq!(nat.out(1000, SYN), Ok(next));
+    nat.back(next, RST).unwrap();
+    nat.pass(241);
+    assert_eq!(nat.ports.held(), 0);
+    assert_eq!(nat.back(next, ACK), Err(Drop(NotAllowed)));
 }
 
 #[test]
@@ -141,17 +145,18 @@ fn an_established_session_is_kept_for_two_hours_of_silence() {
     let port = nat.out(1000, SYN).unwrap();
     nat.back(port, SYN_ACK).unwrap();
     nat.out(1000, ACK).unwrap();
-    nat.now += 7_439 * SECOND;
+    nat.pass(7_439);
     assert_eq!(nat.back(port, ACK), Ok(1000));
     let datagram = cora::testing::udp((A, 1), (SERVER, 53), b"");
     let mapped = nat.send(Port::INSIDE, datagram.clone()).unwrap();
-    nat.now += 299 * SECOND;
+    nat.pass(299);
     assert_eq!(nat.send(Port::INSIDE, datagram.clone()), Ok(mapped));
-    nat.is_leased_for(mapped.source_port, 300);
     nat.times = Times::configure("udp 30").unwrap();
-    nat.now += 301 * SECOND;
-    let mapped = nat.send(Port::INSIDE, datagram).unwrap();
-    nat.is_leased_for(mapped.source_port, 30);
+    nat.pass(302);
+    nat.send(Port::INSIDE, datagram).unwrap();
+    assert_eq!(nat.ports.held(), 2);
+    nat.pass(31);
+    assert_eq!(nat.ports.held(), 1);
 }
 
 #[test]
@@ -161,11 +166,92 @@ fn a_port_is_anothers_only_when_its_session_is_gone() {
         nat.out(port, SYN).unwrap();
     }
     assert_eq!(nat.out(40_000, SYN), Err(Drop(NO_PORT_LEFT)));
-    nat.now += 239 * SECOND;
+    nat.pass(239);
     assert_eq!(nat.out(40_000, SYN), Err(Drop(NO_PORT_LEFT)));
     assert_eq!(nat.back(FIRST_PORT, SYN_ACK), Ok(0), "still there");
-    nat.now += 125 * SECOND;
-    assert_eq!(nat.out(40_000, SYN), Ok(FIRST_PORT + 1), "the first one goes on");
+    nat.pass(2);
+    assert_eq!(nat.ports.held(), 1, "the first one goes on");
+    assert!(nat.out(40_000, SYN).is_ok_and(|port| port != FIRST_PORT));
+}
+
+#[test]
+fn hosts_are_spread_over_the_addresses_and_have_so_many_ports() {
+    let mut nat = Nat::new();
+    nat.public =
+        Public::configure("address 192.0.2.1\naddress 192.0.2.7 # the other\n\nports-per-host 3\n")
+            .unwrap();
+    let mut used = [0; 2];
+    for host in 0..100 {
+        let mut leaves = |port| {
+            let frame = cora::testing::udp(([10, 0, 1, host], port), (SERVER, 53), b"");
+            nat.send(Port::INSIDE, frame)
+        };
+        let first = leaves(1).unwrap().source;
+        assert_eq!((leaves(2).unwrap().source, leaves(3).unwrap().source), (first, first));
+        assert_eq!(leaves(4), Err(Drop(TOO_MANY_PORTS)));
+        used[usize::from(first == Address::v4([192, 0, 2, 7]))] += 1;
+    }
+    assert!(used.iter().all(|hosts| *hosts > 30), "{used:?}");
+    assert_eq!(nat.ports.held(), 300);
+    nat.pass(301);
+    assert_eq!(nat.ports.held(), 0);
+    for (text, fault) in [
+        ("address 192.0.2", "no IPv4 address"),
+        (
+            "address 1.1.1.1\naddress 1.1.1.2\naddress 1.1.1.3\naddress 1.1.1.4\naddress 1.1.1.5",
+            "more than four",
+        ),
+        ("ports-per-host many", "ports are from"),
+        ("port 5", "a line is"),
+    ] {
+        let told = Public::configure(text).map(|_| ()).expect_err(text);
+        assert!(told.contains(fault), "{text}: {told}");
+    }
+}
+
+#[test]
+fn outside_opens_what_is_forwarded_and_nothing_else() {
+    let mut nat = Nat::new();
+    nat.forwards = cora::testing::configured(
+        "address,protocol,port,inside,inside_port\n192.0.2.1,6,443,10.0.0.9,8443\n\
+         192.0.2.1,6,50000,10.0.0.9,22\n",
+    );
+    let client = (ANOTHER, 5_555);
+    let to = |port, flags| segment(client, (OURS, port), flags);
+    let reached = nat.send(Port::OUTSIDE, to(443, SYN)).unwrap();
+    assert_eq!(reached.destination, Address::v4([10, 0, 0, 9]));
+    assert_eq!((reached.destination_port, reached.source_port), (8_443, 5_555));
+    let answered =
+        nat.send(Port::INSIDE, segment(([10, 0, 0, 9], 8_443), client, SYN_ACK)).unwrap();
+    assert_eq!((answered.source, answered.source_port), (Address::v4(OURS), 443));
+    assert_eq!(nat.send(Port::OUTSIDE, to(444, SYN)), Err(Drop(NotAllowed)));
+    assert_eq!(
+        nat.send(Port::OUTSIDE, to(50_000, SYN)),
+        Err(Drop(NotAllowed)),
+        "a port of the pool"
+    );
+    assert_eq!(nat.send(Port::OUTSIDE, to(443, RST)).map(|it| it.destination_port), Ok(8_443));
+    let datagram = cora::testing::udp(client, (OURS, 443), b"");
+    assert_eq!(nat.send(Port::OUTSIDE, datagram), Err(Drop(NotAllowed)), "another protocol");
+    nat.pass(300);
+    assert_eq!(nat.ports.held(), 0, "it held no port of the pool");
+}
+
+/// A resolver asks a hundred questions a second, each from a port of its own.
+#[test]
+fn no_port_of_a_dead_session_is_held() {
+    let mut nat = Nat::new();
+    for second in 0..400_u32 {
+        for question in 0..100 {
+            let number = second * 100 + question;
+            let from = ([10, 0, (number / 50_000) as u8, 2], 1_024 + (number % 50_000) as u16);
+            let frame = cora::testing::udp(from, (SERVER, 53), b"question");
+            assert!(nat.send(Port::INSIDE, frame).is_ok(), "in second {second}");
+        }
+        nat.pass(1);
+    }
+    // Those of the last five minutes.
+    assert_eq!(nat.ports.held(), 30_000);
 }
 
 const ANOTHER: [u8; 4] = [198, 51, 100, 8];
@@ -203,51 +289,53 @@ fn an_endpoint_has_one_port_wherever_it_sends() {
         let reached = nat.send(Port::OUTSIDE, answer).map(|it| it.destination_port);
         assert_eq!(reached, if reaches { Ok(5_000) } else { Err(Drop(NotAllowed)) });
     }
-    assert_eq!(nat.leased(), 4);
+    assert_eq!(nat.ports.held(), 4);
 }
 
 #[test]
-fn a_port_is_held_for_the_longest_of_its_sessions() {
+fn a_port_is_held_until_the_last_of_its_sessions_expired() {
     let mut nat = Nat::new();
     let port = nat.out(1000, SYN).unwrap();
     nat.back(port, SYN_ACK).unwrap();
     nat.out(1000, ACK).unwrap();
     assert_eq!(nat.there(1000, SYN), Ok(port));
-    nat.is_leased_for(port, 7440);
-    // The other one is refused, and does not shorten it.
-    nat.send(Port::OUTSIDE, segment((ANOTHER, 80), (OURS, port), 0x14)).unwrap();
-    nat.is_leased_for(port, 7440);
-    nat.now += 100 * SECOND;
-    nat.send(Port::OUTSIDE, segment((ANOTHER, 80), (OURS, port), 0x14)).unwrap();
-    nat.out(1000, ACK).unwrap();
-    nat.is_leased_for(port, 7440);
+    nat.pass(300);
+    assert_eq!(nat.ports.held(), 1, "the other one lives");
+    nat.pass(7_000);
+    assert_eq!(nat.out(1000, ACK), Ok(port));
     nat.back(port, RST).unwrap();
-    nat.is_leased_for(port, 240);
+    nat.pass(241);
+    assert_eq!(nat.ports.held(), 0);
 }
 
-/// Endpoints of one chain, again and again, while ports change hands.
+/// Endpoints come and go, and the chains of the pool with them.
 #[test]
 fn a_port_that_changes_hands_is_found_by_its_new_endpoint_alone() {
-    let mut pool = Box::<PortPool>::default();
+    let mut pool = pool();
     let endpoint = |number: u32| Endpoint {
         address: Ipv4Addr::from_bits(0x0a00_0000 | number),
         port: (number % 7) as u16,
         protocol: protocol::UDP,
     };
     for round in 0..4_u32 {
-        let now = round * 1_000 + 1;
-        let ports: Vec<u16> = (0..PORTS as u32)
-            .map(|number| pool.lease(&endpoint(number * 3 + round), now, now + 100).unwrap())
-            .collect();
-        let mut all = ports.clone();
+        let open = |pool: &mut PortPool, number: u32| {
+            pool.open(&endpoint(number * 3 + round), 1, u16::MAX)
+        };
+        let leases: Vec<Lease> =
+            (0..PORTS as u32).map(|number| open(&mut pool, number).unwrap()).collect();
+        let mut all: Vec<u16> = leases.iter().map(|lease| lease.port).collect();
         all.sort_unstable();
         all.dedup();
         assert_eq!(all.len(), PORTS, "each has its own");
-        assert_eq!(pool.lease(&endpoint(1 << 20), now, now + 100), Err(NO_PORT_LEFT));
-        for (number, port) in (0..).zip(&ports) {
-            let found = pool.lease(&endpoint(number * 3 + round), now + 50, now + 100);
-            assert_eq!(found, Ok(*port));
+        assert_eq!(open(&mut pool, 1 << 20), Err(NO_PORT_LEFT));
+        for (number, lease) in (0..).zip(&leases) {
+            assert_eq!(open(&mut pool, number), Ok(*lease));
+            pool.close(*lease);
+            pool.close(*lease);
         }
+        assert_eq!(pool.held(), 0);
+        pool.close(leases[0]);
+        assert_eq!(pool.held(), 0, "it is free already");
     }
 }
 

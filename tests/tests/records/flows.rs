@@ -6,10 +6,9 @@ use std::io::BufWriter;
 use std::net::IpAddr;
 use std::path::Path;
 
+use cora_tests::ipfix::Values;
 use cora_traffic::pcap::Writer;
 use cora_traffic::view::{Tuple, View};
-
-use crate::decoder::Values;
 
 const SECOND: u64 = 1_000_000_000;
 /// Time stamp of the first frame (ns since 1970).

@@ -35,7 +35,7 @@ fn reads(out: &mut Lines, graph: &Graph) -> fmt::Result {
         let keys = keyed.map(|(number, _)| format!("!<S{number} as {KEY_OF}>::READS_PAYLOAD"));
         let all: Vec<String> = graph.chain.iter().map(heads).chain(keys).collect();
         out.line(format_args!("const HEADS: bool = {};", all.join(" && ")))?;
-        if graph.chain.iter().any(|handler| handler.sends) {
+        if graph.chain.iter().chain(graph.timed()).any(|handler| handler.sends) {
             out.line("const SENDS: bool = true;")?;
         }
     }

@@ -2,9 +2,60 @@
 
 use std::fmt;
 
+use cora_plan::graph::HandlerNode;
 use cora_plan::{Graph, Plan};
 
-use super::{Lines, hidden, number_of, transfer};
+use super::{Lines, hidden, lifecycle, number_of, transfer};
+
+/// The states that a function takes after its first parameter, borrowed.
+fn states(out: &mut Lines, graph: &Graph, node: &HandlerNode) -> fmt::Result {
+    out.line("let states = (")?;
+    for parameter in &node.parameters {
+        let number = number_of(graph, &parameter.state).unwrap_or_default();
+        let shared = if parameter.mutable { "" } else { "&*" };
+        out.line(format_args!("    {shared}<S{number} as Stored>::borrow(&mut self.s{number}),"))?;
+    }
+    out.line(");")
+}
+
+/// One method per hook, which runs it for the entry that is next: `k2` for that of state 2. And one
+/// per timer: `u0` for the first.
+pub(super) fn timed(out: &mut Lines, graph: &Graph, plan: &Plan) -> fmt::Result {
+    for (state, hook) in lifecycle::hooks(graph) {
+        let about = format!("let Some(about) = self.s{state}.take_ended() else {{ return }};");
+        one_timed(out, (&format!("k{state}"), "Hook"), &about, (graph, plan), &hook.node)?;
+    }
+    for (number, timer) in graph.timers.iter().enumerate() {
+        let about = format!("let about = self.t{number}.take({});", timer.period_ns);
+        one_timed(out, (&format!("u{number}"), "Timer"), &about, (graph, plan), &timer.node)?;
+    }
+    Ok(())
+}
+
+fn one_timed(
+    out: &mut Lines,
+    (method, mark): (&str, &str),
+    about: &str,
+    (graph, plan): (&Graph, &Plan),
+    node: &HandlerNode,
+) -> fmt::Result {
+    out.text.push('\n');
+    out.line(format_args!("/// `{}`.", node.name))?;
+    out.line("#[inline(never)]")?;
+    out.block(format_args!("fn {method}(&mut self, out: &mut Outbox)"), |out| {
+        out.line(about)?;
+        if node.parameters.is_empty() {
+            out.line("let states = ();")?;
+        } else {
+            states(out, graph, node)?;
+        }
+        out.line(format_args!("<{} as {mark}>::run(&about, states, out);", hidden(&node.path)))?;
+        for (_, number) in transfer::kept(graph, plan, node) {
+            out.line(format_args!("self.s{number}.touch();"))?;
+        }
+        Ok(())
+    })
+}
 
 /// One method per handler of the chain: `h0` for the first.
 pub(super) fn emit(out: &mut Lines, graph: &Graph, plan: &Plan) -> fmt::Result {
@@ -33,15 +84,7 @@ pub(super) fn emit(out: &mut Lines, graph: &Graph, plan: &Plan) -> fmt::Result {
                 return out
                     .line(format_args!("trace::leave({run}(packet, (), &Touched::new(), out))"));
             }
-            out.line("let states = (")?;
-            for parameter in &handler.parameters {
-                let number = number_of(graph, &parameter.state).unwrap_or_default();
-                let shared = if parameter.mutable { "" } else { "&*" };
-                out.line(format_args!(
-                    "    {shared}<S{number} as Stored>::borrow(&mut self.s{number}),"
-                ))?;
-            }
-            out.line(");")?;
+            states(out, graph, handler)?;
             if kept.is_empty() {
                 return out.line(format_args!(
                     "trace::leave({run}(packet, states, &Touched::new(), out))"

@@ -3,10 +3,10 @@
 use std::fmt;
 
 use cora_plan::Graph;
-use cora_plan::graph::StateNode;
+use cora_plan::graph::{HookNode, StateNode};
 use cora_plan::vocabulary::Kind;
 
-use super::{AT_THE_HOST, Lines};
+use super::{AT_THE_HOST, Lines, SCHEDULE, number_of};
 
 pub(super) fn emit(out: &mut Lines, graph: &Graph) -> fmt::Result {
     let recorded = recorded(graph);
@@ -15,12 +15,20 @@ pub(super) fn emit(out: &mut Lines, graph: &Graph) -> fmt::Result {
         if !recorded.is_empty() {
             out.line(format_args!("const RECORDED: &'static [usize] = &{recorded:?};"))?;
         }
+        let hooked: Vec<usize> = hooks(graph).map(|(number, _)| number).collect();
+        if !hooked.is_empty() {
+            out.line(format_args!("const HOOKED: &'static [usize] = &{hooked:?};"))?;
+        }
+        if !graph.timers.is_empty() {
+            out.line("const TIMED: bool = true;")?;
+        }
         if graph.states.iter().any(|state| state.kind == Kind::ReadMostly) {
             out.line("const READ_MOSTLY: bool = true;")?;
         }
         out.text.push('\n');
         new(out, graph)?;
         records(out, &recorded)?;
+        run_due(out, graph)?;
         configure(out, graph)
     })
 }
@@ -46,12 +54,15 @@ fn sizes(out: &mut Lines, graph: &Graph) -> fmt::Result {
 fn new(out: &mut Lines, graph: &Graph) -> fmt::Result {
     let memory = if graph.states.is_empty() { "_memory" } else { "memory" };
     out.block(format_args!("fn new({memory}: &mut Memory) -> Result<Self, OutOfMemory>"), |out| {
-        if graph.states.is_empty() {
+        if graph.states.is_empty() && graph.timers.is_empty() {
             return out.line("Ok(Self {})");
         }
         out.line("Ok(Self {")?;
         for number in 0..graph.states.len() {
             out.line(format_args!("    s{number}: <S{number} as Stored>::create(memory)?,"))?;
+        }
+        for number in 0..graph.timers.len() {
+            out.line(format_args!("    t{number}: {SCHEDULE}::BEFORE,"))?;
         }
         out.line("})")
     })?;
@@ -94,6 +105,49 @@ fn records(out: &mut Lines, recorded: &[usize]) -> fmt::Result {
                 ))?;
             }
             out.line(format_args!("_ => Err({core}::state::Malformed),"))
+        })
+    })?;
+    out.text.push('\n');
+    Ok(())
+}
+
+/// The hooks, each with the number of its state.
+pub(super) fn hooks(graph: &Graph) -> impl Iterator<Item = (usize, &HookNode)> {
+    graph.hooks.iter().filter_map(|hook| Some((number_of(graph, &hook.state)?, hook)))
+}
+
+/// Emits the order in which hooks and timers run.
+fn run_due(out: &mut Lines, graph: &Graph) -> fmt::Result {
+    if graph.timed().next().is_none() {
+        return Ok(());
+    }
+    let app = "::cora::__private::core::app";
+    let states = graph.states.len();
+    // Hooks have the numbers of their states, and timers those behind.
+    let hooked = hooks(graph)
+        .map(|(state, _)| format!("({state}, {app}::hook_time(self.s{state}.next_end()))"));
+    let timed =
+        (0..graph.timers.len()).map(|timer| format!("({}, self.t{timer}.next())", states + timer));
+    let times: Vec<String> = hooked.chain(timed).collect();
+    let times = times.join(", ");
+    out.line("#[inline]")?;
+    let head =
+        "fn run_due(&mut self, now: u64, out: &mut Outbox, sent: &mut dyn FnMut(&mut Outbox))";
+    out.block(head, |out| {
+        for (timer, node) in graph.timers.iter().enumerate() {
+            out.line(format_args!("self.t{timer}.pass({}, now);", node.period_ns))?;
+        }
+        out.block(format_args!("while let Some(due) = {app}::next_due(now, [{times}])"), |out| {
+            out.block("match due", |out| {
+                for (state, _) in hooks(graph) {
+                    out.line(format_args!("{state} => self.k{state}(out),"))?;
+                }
+                for timer in 0..graph.timers.len() {
+                    out.line(format_args!("{} => self.u{timer}(out),", states + timer))?;
+                }
+                out.line("_ => return,")
+            })?;
+            out.line("sent(out);")
         })
     })?;
     out.text.push('\n');

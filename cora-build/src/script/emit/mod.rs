@@ -100,11 +100,14 @@ const ALLOWED: &str = "#[allow(\n    clippy::all,\n    clippy::pedantic,\n    de
 /// Precedes items that bare metal is built without.
 const AT_THE_HOST: &str = "#[cfg(not(target_os = \"none\"))]";
 
+/// When a timer runs next.
+const SCHEDULE: &str = "::cora::__private::core::timer::Schedule";
+
 /// The trait that names the keys of a table.
 const KEY_OF: &str = "::cora::__private::core::state::table::KeyOf";
 
 const USES: [&str; 7] = [
-    "app::{App, Handler, Lifecycle, Nth, PlanFacts, Prefetch}",
+    "app::{App, Handler, Hook, Lifecycle, Nth, PlanFacts, Prefetch, Timer}",
     "app::{Sides, States, Transaction, Transfer}",
     "outbox::Outbox",
     "packet::Packet",
@@ -122,18 +125,23 @@ fn file(out: &mut Lines, graph: &Graph, plan: &Plan, nic_image: bool) -> fmt::Re
         }
         out.text.push('\n');
         types(out, graph)?;
-        if graph.states.is_empty() {
+        if graph.states.is_empty() && graph.timers.is_empty() {
             out.line("pub(crate) struct Program {}")?;
         } else {
             out.block("pub(crate) struct Program", |out| {
                 (0..graph.states.len()).try_for_each(|number| {
                     out.line(format_args!("s{number}: <S{number} as Stored>::Home,"))
-                })
+                })?;
+                (0..graph.timers.len())
+                    .try_for_each(|number| out.line(format_args!("t{number}: {SCHEDULE},")))
             })?;
         }
         out.text.push('\n');
         if !graph.chain.is_empty() {
-            out.block("impl Program", |out| handlers::emit(out, graph, plan))?;
+            out.block("impl Program", |out| {
+                handlers::emit(out, graph, plan)?;
+                handlers::timed(out, graph, plan)
+            })?;
             out.text.push('\n');
         }
         states::emit(out, graph, plan)?;
@@ -154,17 +162,27 @@ fn file(out: &mut Lines, graph: &Graph, plan: &Plan, nic_image: bool) -> fmt::Re
     out.block("fn main() -> ::std::process::ExitCode", |out| out.line("__cora_app::main()"))
 }
 
-/// An alias for each state's type, from the first handler that takes it and its position there.
+/// An alias for each state's type, from the first handler or hook that takes it and its position
+/// there.
 fn types(out: &mut Lines, graph: &Graph) -> fmt::Result {
     for (number, state) in graph.states.iter().enumerate() {
         let found = graph.chain.iter().find_map(|handler| {
             let at = handler.parameters.iter().position(|p| p.state == state.name)?;
-            Some((hidden(&handler.path), at))
+            Some((hidden(&handler.path), "Handler", at))
         });
-        if let Some((handler, at)) = found {
+        let by_hook = || {
+            let marks = [("Hook", graph.hooks.len()), ("Timer", graph.timers.len())];
+            let marks =
+                marks.into_iter().flat_map(|(mark, count)| std::iter::repeat_n(mark, count));
+            graph.timed().zip(marks).find_map(|(node, mark)| {
+                let at = node.parameters.iter().position(|p| p.state == state.name)?;
+                Some((hidden(&node.path), mark, at))
+            })
+        };
+        if let Some((handler, mark, at)) = found.or_else(by_hook) {
             out.line(format_args!("/// `{}`.", state.name))?;
             out.line(format_args!(
-                "type S{number} = <<{handler} as Handler>::States as Nth<{at}>>::Type;"
+                "type S{number} = <<{handler} as {mark}>::States as Nth<{at}>>::Type;"
             ))?;
         }
     }

@@ -138,6 +138,9 @@ fn unknown(call: &Call, path: &Path, source: &Source, parts: &Parts, findings: &
             let near = super::path(&near.module, &near.decl.name).replace("crate::", "");
             format!("did you mean `{near}`?")
         }
+        None if parts.timed.iter().any(|timed| timed.decl.name == name) => {
+            format!("`{name}` runs at its time, without being named here: take it away")
+        }
         None if source.removed.contains(&name) => {
             format!("`{name}` is left out by its `#[cfg]`: put the same one on `cora::app!`")
         }

@@ -5,14 +5,16 @@
 //! 3. Names of states, handlers and parameters are checked against each other (`names`).
 //! 4. The chain is read from `app!` (`chain`), and what it does not use of other crates is left out
 //!    (`others`).
-//! 5. Items that handlers reach besides their parameters are checked (`reach`), and so are drops of
+//! 5. Hooks and their states are checked against each other (`hooks`).
+//! 6. Items that handlers reach besides their parameters are checked (`reach`), and so are drops of
 //!    transparent handlers in called functions (`transparent`).
-//! 6. Code of both halves may use only `core` (`std_use`).
+//! 7. Code of both halves may use only `core` (`std_use`).
 //!
 //! A stage with errors ends the build, so that no fault is the consequence of another one.
 
 mod chain;
 mod constants;
+mod hooks;
 mod names;
 mod others;
 mod reach;
@@ -36,6 +38,8 @@ pub struct Program {
     pub states: BTreeMap<String, State>,
     /// The handlers of the chain, in order.
     pub chain: Vec<Handler>,
+    /// The hooks of its states, and its timers.
+    pub timed: Vec<Handler>,
     /// The handlers that choose reply keys.
     pub translates: Translates,
 }
@@ -53,7 +57,7 @@ pub struct State {
     pub public: bool,
 }
 
-/// A handler and its location.
+/// A handler, a hook or a timer, and its location.
 #[derive(Clone, Debug)]
 pub struct Handler {
     /// The declaration.
@@ -79,6 +83,15 @@ pub struct Translates {
 struct Parts {
     states: Vec<State>,
     handlers: Vec<Handler>,
+    /// Hooks and timers.
+    timed: Vec<Handler>,
+}
+
+impl Parts {
+    /// Everything that takes states.
+    fn functions(&self) -> impl Iterator<Item = &Handler> {
+        self.handlers.iter().chain(&self.timed)
+    }
 }
 
 /// Reads and checks the program; `None` after an error, which is in `findings`.
@@ -95,6 +108,7 @@ pub fn run(source: &Source, cfg: &Cfg, findings: &mut Findings) -> Option<Progra
     let parts = others::without_unused(parts, &mut chain);
     others::visible(&parts, findings);
     names::run(&parts, findings);
+    hooks::run(&parts, findings);
     reach::run(source, &parts, findings);
     transparent::run(source, &parts, findings);
     if findings.has_errors() {
@@ -104,11 +118,11 @@ pub fn run(source: &Source, cfg: &Cfg, findings: &mut Findings) -> Option<Progra
     let translates = reach::translates(source, &parts);
     let chain = chain.into_iter().map(|at| parts.handlers[at].clone()).collect();
     let states = parts.states.into_iter().map(|state| (state.decl.name.clone(), state)).collect();
-    Some(Program { states, chain, translates })
+    Some(Program { states, chain, timed: parts.timed, translates })
 }
 
 fn parts(source: &Source, findings: &mut Findings) -> Parts {
-    let mut parts = Parts { states: Vec::new(), handlers: Vec::new() };
+    let mut parts = Parts { states: Vec::new(), handlers: Vec::new(), timed: Vec::new() };
     for item in &source.items {
         let sink = findings.of_item(item.file);
         let Annotated { file, ref module, public, .. } = *item;
@@ -122,6 +136,13 @@ fn parts(source: &Source, findings: &mut Findings) -> Parts {
                 let hidden = item.hidden.clone();
                 let decl = read(item, sink, item::parse_handler);
                 parts.handlers.extend(decl.map(|decl| Handler { decl, file, module, hidden }));
+            }
+            Annotation::Hook | Annotation::Timer => {
+                let hidden = item.hidden.clone();
+                let is_hook = item.annotation == Annotation::Hook;
+                let parse = if is_hook { item::parse_hook } else { item::parse_timer };
+                let decl = read(item, sink, parse);
+                parts.timed.extend(decl.map(|decl| Handler { decl, file, module, hidden }));
             }
         }
     }

@@ -12,7 +12,7 @@ use crate::syntax::{Parameter, ParameterAccess, StateKind};
 pub(super) fn run(parts: &Parts, findings: &mut Findings) {
     let states = states(parts, findings);
     handlers(parts, findings);
-    for handler in &parts.handlers {
+    for handler in parts.functions() {
         for parameter in &handler.decl.parameters {
             match states.get(parameter.state.as_str()) {
                 Some(state) => borrowed(handler, parameter, state, findings),
@@ -46,7 +46,7 @@ fn states<'a>(parts: &'a Parts, findings: &mut Findings) -> BTreeMap<&'a str, &'
 
 fn handlers(parts: &Parts, findings: &mut Findings) {
     let mut first: BTreeMap<&str, &Handler> = BTreeMap::new();
-    for handler in &parts.handlers {
+    for handler in parts.functions() {
         let name = handler.decl.name.as_str();
         let Some(other) = first.get(name) else {
             first.insert(name, handler);
@@ -58,7 +58,7 @@ fn handlers(parts: &Parts, findings: &mut Findings) {
             .error(
                 codes::HANDLER_NAMED_TWICE,
                 handler.decl.ident.span(),
-                format!("a second handler is called `{name}`"),
+                format!("a second {} is called `{name}`", handler.decl.mark().noun()),
             )
             .label("rename this one, or the other")
             .help(format!("the first is `{other}`"));
@@ -132,9 +132,10 @@ pub(super) fn unused(parts: &Parts, chain: &[usize], findings: &mut Findings) {
     }
     for state in &parts.states {
         let name = &state.decl.name;
-        let used = chain
-            .iter()
-            .any(|at| parts.handlers[*at].decl.parameters.iter().any(|p| p.state == *name));
+        let chained = chain.iter().map(|at| &parts.handlers[*at]);
+        let used = chained
+            .chain(&parts.timed)
+            .any(|it| it.decl.parameters.iter().any(|p| p.state == *name));
         if !used {
             findings
                 .at(state.file)

@@ -23,7 +23,7 @@ pub(super) fn run(source: &Source, parts: &Parts, findings: &mut Findings) {
         return;
     }
     let functions = functions(source);
-    for handler in &parts.handlers {
+    for handler in parts.functions() {
         for (word, at) in mentions(&handler.decl.item.block.to_token_stream()) {
             if let Some(found) = statics.get(word.as_str()) {
                 refuse(handler, at, found, None, findings);

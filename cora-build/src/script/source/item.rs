@@ -30,6 +30,10 @@ pub(super) fn annotated(item: &Item) -> Option<(Annotation, &Attribute)> {
             Annotation::State
         } else if is_attribute(attribute, "flow_handler") {
             Annotation::Handler
+        } else if is_attribute(attribute, "on_expire") {
+            Annotation::Hook
+        } else if is_attribute(attribute, "every") {
+            Annotation::Timer
         } else {
             return None;
         };

@@ -86,6 +86,10 @@ pub enum Annotation {
     State,
     /// `#[flow_handler]`.
     Handler,
+    /// `#[on_expire]`.
+    Hook,
+    /// `#[every]`.
+    Timer,
 }
 
 /// An item with an attribute of Cora.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
 
-/// Places of `#[state…]` and `#[flow_handler…]` anywhere within the tokens.
+/// Places of `#[state…]`, `#[flow_handler…]`, `#[on_expire…]` and `#[every…]` anywhere within the tokens.
 pub(super) fn annotations(tokens: &TokenStream) -> Vec<(Span, &'static str)> {
     let mut found = Vec::new();
     search(tokens.clone(), &mut found);
@@ -43,7 +43,10 @@ fn annotation(tokens: TokenStream) -> Option<(Span, &'static str)> {
         }
     }
     let last = last?;
-    ["flow_handler", "state"].into_iter().find(|name| last == name).map(|name| (last.span(), name))
+    ["flow_handler", "on_expire", "every", "state"]
+        .into_iter()
+        .find(|name| last == name)
+        .map(|name| (last.span(), name))
 }
 
 /// Every word of the tokens, with the place of its first occurrence.

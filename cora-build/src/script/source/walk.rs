@@ -285,7 +285,7 @@ impl<'a> Walk<'a> {
                 let Some(name) = meta.path().segments.last().map(|s| s.ident.to_string()) else {
                     continue;
                 };
-                if matches!(name.as_str(), "state" | "flow_handler") {
+                if matches!(name.as_str(), "state" | "flow_handler" | "on_expire" | "every") {
                     self.findings
                         .at(here.file)
                         .error(

@@ -145,7 +145,7 @@ impl<K: EntryKey, V: Plain> Durable for RawTable<K, V> {
                 && let Some(entry) = self.entries.get_mut(number)
             {
                 entry.facts = entry.facts.without(Facts::KNOWN);
-                if const { V::RECORDED } {
+                if const { Self::NOTES_ENDS } {
                     entry.facts = entry.facts.with(Facts::MOVED);
                 }
             }

@@ -72,7 +72,7 @@ impl<K: EntryKey, V: Plain> RawTable<K, V> {
     /// Removes an expired entry.
     #[inline(always)]
     pub(super) fn release_expired(&mut self, number: u32) {
-        if const { V::RECORDED } {
+        if const { Self::NOTES_ENDS } {
             self.note_end(number, Why::Expired);
         }
         self.release(number);
@@ -85,23 +85,38 @@ impl<K: EntryKey, V: Plain> RawTable<K, V> {
         let Some(entry) = self.entries.get(number) else { return };
         if !entry.facts.has(Facts::MOVED) {
             let whole = self.whole(number, entry);
-            self.endings.keep(why, whole);
+            self.note_whole(why, &whole);
         }
     }
 
     /// Logs an entry from the other side that expired during its transfer.
     #[inline(always)]
     pub(super) fn note_late(&mut self, whole: &Whole<K, V>) {
-        if const { V::RECORDED } {
-            self.endings.keep(Why::Expired, *whole);
+        if const { Self::NOTES_ENDS } {
+            self.note_whole(Why::Expired, whole);
         }
     }
 
     /// Logs an entry from the other side that could not be installed.
     #[inline(always)]
     pub(super) fn note_refused(&mut self, whole: &Whole<K, V>) {
+        if const { Self::NOTES_ENDS } {
+            self.note_whole(Why::Evicted, whole);
+        }
+    }
+
+    /// Keeps an entry that ended for its record and for its hook.
+    fn note_whole(&mut self, why: Why, whole: &Whole<K, V>) {
         if const { V::RECORDED } {
-            self.endings.keep(Why::Evicted, *whole);
+            self.endings.keep(why, *whole);
+        }
+        if const { V::HOOKED } {
+            match why {
+                Why::Expired => self.keep_expired(whole),
+                Why::Evicted => self.keep_evicted(whole),
+                // The handler that removes an entry has it in hand.
+                Why::Removed => {}
+            }
         }
     }
 

@@ -114,7 +114,7 @@ impl<K: EntryKey, V: Plain> RawTable<K, V> {
             self.release_expired(number);
             return true;
         }
-        if const { V::RECORDED } {
+        if const { Self::NOTES_ENDS } {
             self.note_end(number, Why::Evicted);
         }
         self.release(number);

@@ -9,6 +9,7 @@
 
 use super::Direction;
 use super::entry::{Entry, Facts};
+use super::hooked::SHORTEST;
 use super::raw::RawTable;
 use crate::key::EntryKey;
 use crate::plain::Plain;
@@ -223,7 +224,10 @@ impl<K: EntryKey, V: Plain> RawTable<K, V> {
         }
         let idle = value.idle_time();
         let seconds = idle.as_secs().saturating_mul(1_000_000_000);
-        seconds.saturating_add(u64::from(idle.subsec_nanos())).clamp(1, longest.max(1))
+        let shortest = if const { V::HOOKED } { SHORTEST } else { 1 };
+        seconds
+            .saturating_add(u64::from(idle.subsec_nanos()))
+            .clamp(shortest, longest.max(shortest))
     }
 
     /// The key's hash, computed.

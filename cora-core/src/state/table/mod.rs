@@ -27,6 +27,7 @@
 //! | `journal` | undo |
 //! | [`dirty`] | changed entries of a durable state, to be reported |
 //! | `ended` | ended entries of a recorded state |
+//! | [`hooked`] | expired entries that wait for their hooks |
 //! | `transaction` | a packet's run: begin, commit, roll back |
 //! | `by_flow` | the entries of a flow, and the flow of an entry |
 //! | [`transfer`] | transfer of a flow's entries to the other side |
@@ -42,6 +43,7 @@ mod ended;
 mod entry;
 mod evict;
 mod group;
+pub mod hooked;
 mod index;
 mod journal;
 mod lookup;
@@ -57,6 +59,7 @@ mod wheel;
 pub use dirty::{Change, Durable, Moved};
 pub use ended::{Ending, Why};
 pub use entry::{Entry, Whole};
+pub use hooked::{Ended, Hooked, Waiting};
 pub use transfer::Travelling;
 
 use super::{

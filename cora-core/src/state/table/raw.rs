@@ -10,6 +10,7 @@ use super::dirty::Changes;
 use super::ended::Endings;
 use super::entry::{Entry, Facts, NONE, Whole};
 use super::group::Sight;
+use super::hooked::Expired;
 use super::index::Index;
 use super::journal::{Journal, Write};
 use super::prefetch::{ALONE, Ahead};
@@ -51,6 +52,7 @@ pub struct RawTable<K: EntryKey, V: 'static> {
     pub(super) journal: Journal<V>,
     pub(super) changes: Changes<K>,
     pub(super) endings: Endings<K, V>,
+    pub(super) expired: Expired<K, V>,
     pub(super) visit: Visit,
     /// The entries that keys can find.
     pub(super) sight: Sight,
@@ -74,6 +76,7 @@ impl<K: EntryKey, V: Plain> RawTable<K, V> {
             + Journal::<V>::BYTES
             + Changes::<K>::bytes::<V>(shape)
             + Endings::<K, V>::bytes(shape)
+            + Expired::<K, V>::bytes(shape)
     }
 
     /// An empty table.
@@ -89,11 +92,12 @@ impl<K: EntryKey, V: Plain> RawTable<K, V> {
             ahead: Ahead::nothing(),
             free: NONE,
             alive: 0,
-            wheel: Wheel::create(memory, capacity, shape.idle)?,
+            wheel: Wheel::create(memory, capacity, Self::tick(shape))?,
             touched: Touched::NONE,
             journal: Journal::create(memory)?,
             changes: Changes::create::<V>(memory, shape)?,
             endings: Endings::create(memory, shape)?,
+            expired: Expired::create(memory, shape)?,
             visit: Visit { now: 0, horizon: 0, undo: false, flow: NO_FLOW, ahead: ALONE },
             sight: Sight::All,
             hand: 0,

@@ -7,6 +7,7 @@ use super::InsertError;
 use super::by_flow::ByFlow;
 use super::dirty::Durable;
 use super::entry::NONE;
+use super::hooked::Hooked;
 use super::raw::RawTable;
 use crate::key::EntryKey;
 use crate::plain::Plain;
@@ -83,6 +84,11 @@ pub trait Travelling {
 
     /// The same table, if its state is durable.
     fn as_durable(&mut self) -> Option<&mut dyn Durable> {
+        None
+    }
+
+    /// The same table, if its entries' ends have a hook.
+    fn as_hooked(&mut self) -> Option<&mut dyn Hooked> {
         None
     }
 }
@@ -214,6 +220,10 @@ impl<K: EntryKey, V: Plain> Travelling for RawTable<K, V> {
 
     fn as_durable(&mut self) -> Option<&mut dyn Durable> {
         if const { V::DURABLE } { Some(self) } else { None }
+    }
+
+    fn as_hooked(&mut self) -> Option<&mut dyn Hooked> {
+        if const { V::HOOKED } { Some(self) } else { None }
     }
 }
 

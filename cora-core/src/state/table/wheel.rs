@@ -29,7 +29,8 @@
 use super::super::memory::{Arena, bytes_for};
 use super::super::{Memory, OutOfMemory};
 use super::entry::{Facts, Links, NONE};
-use super::raw::RawTable;
+use super::hooked::DELAY;
+use super::raw::{RawTable, Shape};
 use crate::key::EntryKey;
 use crate::plain::Plain;
 
@@ -87,15 +88,15 @@ impl Wheel {
         Arena::<Links>::bytes(entries) + bytes_for::<u32>(SLOTS)
     }
 
-    /// A wheel without due entries, in this memory.
+    /// A wheel without due entries, in this memory, with ticks of so many nanoseconds.
     #[inline(always)]
     pub(super) fn create(
         memory: &mut Memory,
         entries: usize,
-        idle: u64,
+        tick: u64,
     ) -> Result<Self, OutOfMemory> {
         let (heads, links) = (memory.take_u32(SLOTS)?, Arena::create(memory, entries)?);
-        let tick = (idle / TICKS_PER_IDLE).max(1);
+        let tick = tick.max(1);
         // Avoids a 128-bit division, which the NIC's processor lacks.
         let ticks_per_ns = u128::from(u64::MAX / tick) + 1;
         Ok(Self { heads, links, tick, ticks_per_ns, due: 0, due_at: 0 })
@@ -157,10 +158,9 @@ impl Wheel {
         self.due + (slot as u64).wrapping_sub(self.due) % SLOTS as u64
     }
 
-    /// Begins a pass over a few entries, or over all due ones if `room` is needed; `None` if
-    /// nothing is due.
+    /// Begins a pass over a few entries, or over `all` that are due; `None` if nothing is due.
     #[inline(never)]
-    fn begin(&mut self, now: u64, room: bool) -> Option<Round> {
+    fn begin(&mut self, now: u64, all: bool) -> Option<Round> {
         let today = now.checked_div(self.tick).unwrap_or(0);
         let lag = today.checked_sub(self.due)?;
         // A jump over more than the whole wheel: one examination of each slot suffices.
@@ -168,7 +168,7 @@ impl Wheel {
             self.set_due(today - (SLOTS as u64 - 1));
         }
         let looks = match lag {
-            _ if room => u32::MAX,
+            _ if all => u32::MAX,
             0..=MAX_LAG => LOOKS_PER_PACKET,
             _ => LOOKS_BEHIND,
         };
@@ -232,14 +232,29 @@ impl Wheel {
 }
 
 impl<K: EntryKey, V: Plain> RawTable<K, V> {
-    /// Examines a few due entries; or as many as necessary to get fewer entries than `below`.
+    /// Nanoseconds of a tick. An entry is examined two ticks after its end at the latest; with a
+    /// hook, that is well before the hook's time.
+    #[inline(always)]
+    pub(super) const fn tick(shape: Shape) -> u64 {
+        let tick = shape.idle / TICKS_PER_IDLE;
+        if V::HOOKED && tick > DELAY / 4 { DELAY / 4 } else { tick }
+    }
+
+    /// Examines a few due entries, or all if their ends have a hook; or as many as necessary to get fewer entries than `below`.
     pub(super) fn expire(&mut self, now: u64, below: Option<u32>) {
-        let Some(mut round) = self.wheel.begin(now, below.is_some()) else { return };
-        while let Some(number) = self.wheel.next(&mut round) {
+        let all = V::HOOKED || below.is_some();
+        let Some(mut round) = self.wheel.begin(now, all) else { return };
+        while self.may_expire()
+            && let Some(number) = self.wheel.next(&mut round)
+        {
             let Some(entry) = self.entries.get_mut(number) else { continue };
             entry.facts = entry.facts.without(Facts::SCHEDULED);
             let used = entry.used.get();
             let Some(entry) = self.entry(number) else { continue };
+            if V::HOOKED && entry.facts.has(Facts::MOVED) {
+                // It is about to leave for the other side, which notices its end.
+                continue;
+            }
             if self.expired_at(entry, now) {
                 self.release_expired(number);
                 if below.is_some_and(|below| self.len() < below) {

@@ -407,6 +407,23 @@ protocols! {
         } read by host,
     }
 
+    /// For the hooks and timers that the host runs.
+    Hooks {
+        /// An entry expired: its hook is to run.
+        38 Over {
+            /// The state's number.
+            state: u16,
+            /// The whole entry.
+            piece: &'a [u8] as rest,
+        } read by host,
+        /// No older packet is to come, and each entry is told that ended well before. On the wire:
+        /// no older packet is to come.
+        39 Reached {
+            /// The time (ns).
+            now: u64,
+        } read by both,
+    }
+
     /// A run's beginning and end, and the contents of states.
     Control {
         /// The host is ready: the NIC may read the wire.

@@ -3,7 +3,7 @@
 //! - *wire in*, host → NIC: `Frame`; `Change`, `Piece`…, `Changed`; `WireEnd`.
 //! - *wire out*, NIC → host: `Frame`, `Send`.
 //! - *punt*, NIC → host: to a new host `Owned`… and `AllOwned`; `Punt`, [`Ownership`],
-//!   [`Durability`], [`Records`], `Load` and `Talker`…; at the end `Drained`, `Piece`…, `Outcome`…,
+//!   [`Durability`], [`Records`], [`Hooks`], `Load` and `Talker`…; at the end `Drained`, `Piece`…, `Outcome`…,
 //!   `Report`.
 //! - *back*, host → NIC: `Piece`… (configuration), `Begin`; `Send`, `Ended`, [`Ownership`],
 //!   `Watch`; `Drained`.
@@ -31,7 +31,7 @@ mod stamp;
 mod tests;
 
 pub use field::{GroupKey, Keys, Name};
-pub use kind::{Control, Durability, Frames, Kind, Ownership, Records, Telemetry};
+pub use kind::{Control, Durability, Frames, Hooks, Kind, Ownership, Records, Telemetry};
 pub use load::Load;
 pub use report::Report;
 pub use stamp::Stamp;
@@ -58,6 +58,8 @@ pub enum Message<'a> {
     Durability(Durability<'a>),
     /// About an entry that ended.
     Records(Records<'a>),
+    /// About an entry whose hook is to run.
+    Hooks(Hooks<'a>),
     /// About the run.
     Control(Control<'a>),
     /// About what was counted.

@@ -40,6 +40,24 @@ impl Stamp {
         Self { egress: Port(egress.0 | MADE), parked: Parked::NONE, missing: 0, ..*self }
     }
 
+    /// The stamp of what happens at the time `now`, behind the packet with this stamp.
+    #[must_use]
+    pub(crate) const fn later(&self, now: u64) -> Self {
+        let passed = now.saturating_sub(self.meta.now);
+        let meta = Meta { time: self.meta.time.saturating_add(passed), now, ..self.meta };
+        Self { meta, horizon: now, parked: Parked::NONE, missing: 0, ..*self }
+    }
+
+    /// Before the first packet.
+    pub(crate) const BEFORE: Self = Self {
+        meta: Meta { time: 0, now: 0, port: Port::INSIDE },
+        number: 0,
+        horizon: 0,
+        egress: Port::INSIDE,
+        parked: Parked::NONE,
+        missing: 0,
+    };
+
     /// Whether a handler made the frame, besides the packet with this number.
     #[inline]
     #[must_use]

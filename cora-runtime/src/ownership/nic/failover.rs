@@ -4,6 +4,7 @@ use cora_core::app::App;
 
 use super::{Incoming, NicOwnership, NicSide};
 use crate::channel::{PeerOutbox, TICKETS};
+use crate::hooks;
 use crate::link::message::Ownership;
 use crate::link::message::group::{encoded, room};
 
@@ -20,6 +21,7 @@ impl<A: App> NicOwnership<A> {
                 self.arrived_at_host(flow, side.app, side.hold);
             }
         }
+        self.transit.clear();
         if let Some(Incoming { flow, returned, .. }) = self.incoming.take() {
             if returned {
                 self.arrived(flow, side.hold);
@@ -40,6 +42,7 @@ impl<A: App> NicOwnership<A> {
                 side.report.ended_with_host += 1;
             }
         }
+        hooks::discard(side.app);
     }
 
     /// Reports the flows owned here to a new host.

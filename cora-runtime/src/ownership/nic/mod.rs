@@ -8,6 +8,7 @@
 //! | `eviction` | idle flows that make room |
 //! | `failover` | another host starts |
 //! | `pending_keys` | keys of flows in transit |
+//! | `transit` | since when entries in transit are known to be alive |
 
 mod dispatch;
 mod eviction;
@@ -17,8 +18,10 @@ mod offload;
 mod pending_keys;
 #[cfg(test)]
 mod tests;
+mod transit;
 
 use cora_core::app::App;
+use cora_core::state::table::hooked::DELAY;
 use cora_core::state::{Memory, OutOfMemory};
 
 use crate::channel::{PeerOutbox, ProtocolError, TICKETS};
@@ -31,6 +34,7 @@ use crate::state_hash::{Say, say_number, say_words};
 
 pub(crate) use dispatch::Dispatch;
 use pending_keys::PendingKeys;
+pub(crate) use transit::Transit;
 
 /// The stage of a flow that the NIC knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,6 +100,8 @@ pub(crate) struct NicOwnership<A: App> {
     tickets: [Option<u32>; TICKETS],
     /// Keys of flows in transit, while their entries are not here.
     pending: PendingKeys,
+    /// For a program with hooks.
+    transit: Transit,
     incoming: Option<Incoming>,
     /// The flow that is being handed over to the host.
     leaving: Option<Leaving>,
@@ -118,6 +124,7 @@ impl<A: App> NicOwnership<A> {
             flows: Flows::create(memory, app)?,
             tickets: [None; TICKETS],
             pending: PendingKeys::new(),
+            transit: Transit::new(),
             incoming: None,
             leaving: None,
             hand: 0,
@@ -159,6 +166,13 @@ impl<A: App> NicOwnership<A> {
     #[inline]
     pub(crate) const fn is_returning(&self) -> bool {
         matches!(self.incoming, Some(Incoming { returned: true, .. }))
+    }
+
+    /// Whether the ends of entries on their way here may be due at the host `now`: their fence was
+    /// too long ago.
+    #[inline]
+    pub(crate) const fn is_late(&self, now: u64) -> bool {
+        !A::HOOKED.is_empty() && self.transit.alive_at().saturating_add(DELAY) <= now
     }
 
     /// Declines offers while this many flows are known.

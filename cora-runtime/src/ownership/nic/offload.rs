@@ -5,7 +5,8 @@ use cora_core::plain::Plain;
 
 use super::{Incoming, NicOwnership, NicRecord, NicSide, Stage};
 use crate::channel::{PeerOutbox, ProtocolError, TICKETS};
-use crate::link::message::{Keys, Kind, Ownership};
+use crate::hooks;
+use crate::link::message::{Hooks, Keys, Kind, Ownership};
 
 impl<A: App> NicOwnership<A> {
     pub(super) fn offer(
@@ -23,12 +24,21 @@ impl<A: App> NicOwnership<A> {
             return Err(ProtocolError::UnknownTicket(ticket));
         }
         let group = A::Group::get(group).ok_or(ProtocolError::Undecodable(Kind::Offer))?;
-        let Some(flow) = self.expect_flow(group, punts, keys, side) else {
+        let now = side.hold.oldest().unwrap_or(side.now);
+        let late = self.is_late(now);
+        let Some(flow) = (!late).then(|| self.expect_flow(group, punts, keys, side)).flatten()
+        else {
             side.report.declined += 1;
             out.send(&Ownership::Decline { ticket }.into());
             return Ok(());
         };
         self.tickets[ticket as usize % TICKETS] = Some(flow);
+        if const { !A::HOOKED.is_empty() } {
+            // The host ends what expired by now, so all that comes is alive.
+            hooks::tell_ends(side.app, now, out);
+            out.send(&Hooks::Reached { now }.into());
+            self.transit.fence(ticket, now);
+        }
         out.send(&Ownership::Fence { ticket }.into());
         Ok(())
     }
@@ -74,6 +84,7 @@ impl<A: App> NicOwnership<A> {
         side: &mut NicSide<'_, A>,
     ) -> Result<(), ProtocolError> {
         let flow = self.take_ticket(ticket)?;
+        self.transit.ends(ticket);
         side.report.declined += 1;
         self.arrived_at_host(flow, side.app, side.hold);
         Ok(())
@@ -89,6 +100,7 @@ impl<A: App> NicOwnership<A> {
             return Err(ProtocolError::Unexpected(Kind::Transfer));
         }
         let flow = self.take_ticket(ticket)?;
+        self.transit.comes(ticket);
         self.incoming = Some(Incoming { flow, left: entries, returned: false });
         self.end_of_transfer(side);
         Ok(())
@@ -159,6 +171,7 @@ impl<A: App> NicOwnership<A> {
     fn end_of_transfer(&mut self, side: &mut NicSide<'_, A>) {
         let Some(Incoming { flow, left: 0, returned }) = self.incoming else { return };
         self.incoming = None;
+        self.transit.came();
         self.arrived(flow, side.hold);
         if !returned && let Some(record) = self.flows.record(flow) {
             record.stage = Stage::Owned;

@@ -166,7 +166,11 @@ pub(super) fn place_of(item: &Item) -> Whereabouts {
         }
         Item::Use(_) => Whereabouts::Use,
         Item::Fn(item)
-            if item.attrs.iter().any(|it| crate::syntax::is_attribute(it, "flow_handler")) =>
+            if item.attrs.iter().any(|it| {
+                ["flow_handler", "on_expire", "every"]
+                    .iter()
+                    .any(|name| crate::syntax::is_attribute(it, name))
+            }) =>
         {
             Whereabouts::Handler
         }

@@ -6,19 +6,20 @@ use std::collections::BTreeMap;
 const ANY: usize = 65_535;
 
 /// The enterprise number and the number of an element.
-pub(crate) type Id = (u32, u16);
+pub type Id = (u32, u16);
 /// The values of one record, by element.
-pub(crate) type Values = BTreeMap<Id, Vec<u8>>;
+pub type Values = BTreeMap<Id, Vec<u8>>;
 
 /// Reads messages of one session.
-#[derive(Default)]
-pub(crate) struct Decoder {
+#[derive(Debug, Default)]
+pub struct Decoder {
     domains: BTreeMap<u32, Domain>,
-    pub(crate) records: Vec<Values>,
+    /// The records so far.
+    pub records: Vec<Values>,
 }
 
 /// An observation domain: it numbers its templates and its records.
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct Domain {
     templates: BTreeMap<u16, Vec<(Id, usize)>>,
     records: usize,
@@ -26,7 +27,7 @@ struct Domain {
 
 impl Decoder {
     /// Reads consecutive messages.
-    pub(crate) fn file(&mut self, mut bytes: &[u8]) {
+    pub fn file(&mut self, mut bytes: &[u8]) {
         while !bytes.is_empty() {
             let length = usize::from(word(bytes, 2));
             let (message, rest) = bytes.split_at(length);
@@ -36,7 +37,7 @@ impl Decoder {
     }
 
     /// Reads one message.
-    pub(crate) fn message(&mut self, message: &[u8]) {
+    pub fn message(&mut self, message: &[u8]) {
         assert_eq!(word(message, 0), 10, "version");
         assert_eq!(usize::from(word(message, 2)), message.len(), "length");
         let domain = self.domains.entry(double(message, 12)).or_default();
@@ -59,6 +60,8 @@ impl Domain {
     fn templates(&mut self, mut bytes: &[u8]) {
         while bytes.len() >= 4 {
             let (number, count) = (word(bytes, 0), word(bytes, 2));
+            // It would withdraw the template (RFC 7011, 8.1).
+            assert!(count > 0, "template {number} without a field");
             bytes = &bytes[4..];
             let mut fields = Vec::new();
             for _ in 0..count {

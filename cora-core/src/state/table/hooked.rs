@@ -1,0 +1,433 @@
+//! Expired entries of a state with a hook (`#[on_expire]`), until the hook has run.
+//!
+//! An entry ends at a time that every plan agrees on: its last use plus its idle time. Which side
+//! notices that, and when, depends on the plan. So the hook does not run at the end but [`DELAY`]
+//! later in packet time, and before the first packet from then on. Until then, the side that runs
+//! hooks has heard of every entry that ended. Hooks run in the order of the ends, and of the keys
+//! among equal ends. So a hook runs between the same two packets under every plan.
+//!
+//! Entries of such a state live at least [`SHORTEST`]. So those that end within less than that all
+//! lived at one moment, and there is room for all of them. The wheel of such a table has short
+//! ticks, examines whatever is due, and stops while there is no room.
+//!
+//! Tables of other states keep nothing, and none of this code is compiled for them.
+
+use super::super::memory::Arena;
+use super::super::{Keyed, Malformed, Memory, OutOfMemory, Table};
+use super::codec::MOST_NAME;
+use super::entry::{NONE, Whole};
+use super::raw::{RawTable, Shape};
+use super::scope::Scope as _;
+use crate::key::EntryKey;
+use crate::plain::Plain;
+
+/// How much later than its entry's end a hook runs (ns of packet time).
+pub const DELAY: u64 = 1_000_000_000;
+
+/// The shortest idle time of an entry whose end has a hook (ns).
+pub const SHORTEST: u64 = 2 * DELAY;
+
+/// Places beyond those for all entries: look-ups and insertions free expired entries, too, and only
+/// the wheel asks for room.
+const BEYOND: usize = 64;
+
+/// An entry that expired, as its hook gets it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ended<S: Keyed> {
+    /// The key that it was inserted under.
+    pub key: S::Key,
+    /// Its value.
+    pub entry: S,
+    /// When it ended (ns of packet time): its last use plus its idle time.
+    pub at: u64,
+}
+
+/// What changed among the expired entries of a durable state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Waiting<'a> {
+    /// An entry waits for its hook: the bytes that identify it, and the whole entry, which begins
+    /// with them.
+    Is(&'a [u8], &'a [u8]),
+    /// The hook of the entry with this identification has run.
+    Ran(&'a [u8]),
+}
+
+/// A table whose entries' ends have a hook, for the migration protocol.
+pub trait Hooked {
+    /// Frees the entries that expired by `now`, which no waiting packet finds any more. `false`:
+    /// more are due, and there is no room until those here were told.
+    fn expire_by(&mut self, now: u64) -> bool;
+
+    /// Reports the expired entries, whole and encoded, and forgets them: the other side runs their
+    /// hooks.
+    fn tell_expired(&mut self, tell: &mut dyn FnMut(&[u8]));
+
+    /// Takes an expired entry from the other side, or from its replica.
+    ///
+    /// # Errors
+    /// If the bytes encode no entry, or if there is no room for it.
+    fn take_expired(&mut self, piece: &[u8]) -> Result<(), Malformed>;
+
+    /// Bytes at the beginning of an encoded entry that identify it among expired ones.
+    fn ended_key_bytes(&self) -> usize;
+
+    /// Reports what changed since the last call, for the replicas of a durable state.
+    fn tell_waiting(&mut self, tell: &mut dyn FnMut(Waiting<'_>));
+
+    /// Whether [`Self::tell_waiting`] has anything to report.
+    fn has_news(&self) -> bool;
+
+    /// Forgets all expired entries: what their hooks would change is lost.
+    fn discard_expired(&mut self);
+}
+
+/// Facts of a place.
+const WAITS: u8 = 1;
+/// It is on the list of places whose entry has no replica.
+const LISTED: u8 = 2;
+/// There is a replica of its entry.
+const COPIED: u8 = 4;
+
+/// A place for an expired entry.
+#[derive(Clone, Copy, Debug)]
+struct Place<K, V> {
+    /// When it ended; in a free place, the number of the next free one.
+    end: u64,
+    whole: Whole<K, V>,
+    facts: u8,
+}
+
+/// The expired entries that wait for their hooks.
+#[derive(Debug)]
+pub(super) struct Expired<K: 'static, V: 'static> {
+    places: Arena<Place<K, V>>,
+    free: u32,
+    /// A heap of ends and places, the earliest first. Those from `waiting` on are void.
+    order: Arena<(u64, u32)>,
+    waiting: usize,
+    /// The earliest end; the maximum if none waits.
+    next: u64,
+    /// For a durable state: places whose entries may need a replica.
+    uncopied: Arena<u32>,
+    /// For a durable state: entries with a replica whose hooks ran.
+    ran: Arena<Whole<K, V>>,
+    /// Entries without a place.
+    lost: u64,
+}
+
+impl<K: EntryKey, V: Plain> Expired<K, V> {
+    /// Numbers of places, and of notes for replicas.
+    const fn room(shape: Shape) -> (usize, usize) {
+        let places = shape.capacity as usize + shape.spare as usize + BEYOND;
+        match (V::HOOKED, V::DURABLE) {
+            (true, true) => (places, places),
+            (true, false) => (places, 0),
+            (false, _) => (0, 0),
+        }
+    }
+
+    pub(super) const fn bytes(shape: Shape) -> usize {
+        let (places, notes) = Self::room(shape);
+        Arena::<Place<K, V>>::bytes(places)
+            + Arena::<(u64, u32)>::bytes(places)
+            + Arena::<u32>::bytes(notes)
+            + Arena::<Whole<K, V>>::bytes(notes)
+    }
+
+    pub(super) fn create(memory: &mut Memory, shape: Shape) -> Result<Self, OutOfMemory> {
+        let mut none = Self {
+            places: Arena::empty(),
+            free: NONE,
+            order: Arena::empty(),
+            waiting: 0,
+            next: u64::MAX,
+            uncopied: Arena::empty(),
+            ran: Arena::empty(),
+            lost: 0,
+        };
+        if const { V::HOOKED } {
+            let (places, notes) = Self::room(shape);
+            none.places = Arena::create(memory, places)?;
+            none.order = Arena::create(memory, places)?;
+            if const { V::DURABLE } {
+                none.uncopied = Arena::create(memory, notes)?;
+                none.ran = Arena::create(memory, notes)?;
+            }
+        }
+        Ok(none)
+    }
+
+    /// Whether the wheel may free another entry.
+    fn has_room(&self) -> bool {
+        self.waiting + BEYOND < self.places.capacity()
+    }
+
+    /// Keeps an entry until its hook runs. `false`: there is no place.
+    fn keep(&mut self, end: u64, whole: &Whole<K, V>, facts: u8) -> bool {
+        let place = Place { end, whole: *whole, facts: WAITS | facts };
+        let number = match self.places.get_mut(self.free) {
+            Some(free) => {
+                let number = self.free;
+                self.free = free.end as u32;
+                let listed = free.facts & LISTED;
+                *free = Place { facts: place.facts | listed, ..place };
+                number
+            }
+            None => match self.places.push(place) {
+                Ok(number) => number,
+                Err(_) => return false,
+            },
+        };
+        self.sift_up((end, number));
+        if const { V::DURABLE } {
+            self.list(number);
+        }
+        true
+    }
+
+    /// Lists the place for a replica, unless there is one or it is listed.
+    fn list(&mut self, number: u32) {
+        let Some(place) = self.places.get_mut(number) else { return };
+        if place.facts & (LISTED | COPIED) == 0 && self.uncopied.push(number).is_ok() {
+            place.facts |= LISTED;
+        }
+    }
+
+    /// Takes the entry that ended first, with its end.
+    fn take_first(&mut self) -> Option<(u64, Whole<K, V>)> {
+        let &(end, number) = self.order.get(0).filter(|_| self.waiting > 0)?;
+        self.sift_down();
+        let place = self.places.get_mut(number)?;
+        let whole = place.whole;
+        let copied = place.facts & COPIED != 0;
+        place.facts &= LISTED;
+        place.end = u64::from(self.free);
+        self.free = number;
+        if copied {
+            // As many as there are places, and each is told before its place is copied again.
+            let _ = self.ran.push(whole);
+        }
+        Some((end, whole))
+    }
+
+    /// Adds an element to the heap.
+    fn sift_up(&mut self, new: (u64, u32)) {
+        let mut at = self.waiting;
+        self.waiting += 1;
+        if self.order.len() < self.waiting {
+            // As much space as for places, so this succeeds.
+            let _ = self.order.push(new);
+        }
+        while at > 0 {
+            let above = (at - 1) / 2;
+            let Some(&parent) = self.order.get(above as u32) else { break };
+            if !self.is_before(new, parent) {
+                break;
+            }
+            self.put(at, parent);
+            at = above;
+        }
+        self.put(at, new);
+        self.note_next();
+    }
+
+    /// Takes the first element out of the heap.
+    fn sift_down(&mut self) {
+        self.waiting -= 1;
+        let Some(&last) = self.order.get(self.waiting as u32) else { return };
+        let mut at = 0;
+        loop {
+            let (left, right) = (2 * at + 1, 2 * at + 2);
+            let mut least = (at, last);
+            for below in [left, right] {
+                if below < self.waiting
+                    && let Some(&child) = self.order.get(below as u32)
+                    && self.is_before(child, least.1)
+                {
+                    least = (below, child);
+                }
+            }
+            if least.0 == at {
+                break;
+            }
+            self.put(at, least.1);
+            at = least.0;
+        }
+        self.put(at, last);
+        self.note_next();
+    }
+
+    fn put(&mut self, at: usize, element: (u64, u32)) {
+        if let Some(place) = self.order.get_mut(at as u32) {
+            *place = element;
+        }
+    }
+
+    fn note_next(&mut self) {
+        let first = self.order.get(0).filter(|_| self.waiting > 0);
+        self.next = first.map_or(u64::MAX, |(end, _)| *end);
+    }
+
+    /// Whether an entry's hook runs before another's.
+    fn is_before(&self, one: (u64, u32), other: (u64, u32)) -> bool {
+        if one.0 == other.0 {
+            return self.has_lesser_name(one.1, other.1);
+        }
+        one.0 < other.0
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn has_lesser_name(&self, one: u32, other: u32) -> bool {
+        let name = |number: u32, bytes: &mut [u8; MOST_NAME]| {
+            if let Some(place) = self.places.get(number) {
+                RawTable::<K, V>::put_name(&place.whole.key, place.whole.of_second, bytes);
+            }
+        };
+        let (mut a, mut b) = ([0; MOST_NAME], [0; MOST_NAME]);
+        name(one, &mut a);
+        name(other, &mut b);
+        a < b
+    }
+}
+
+impl<K: EntryKey, V: Plain> RawTable<K, V> {
+    /// Whether anything happens when an entry ends.
+    pub(super) const NOTES_ENDS: bool = V::RECORDED || V::HOOKED;
+
+    /// Bytes at the beginning of an encoded entry that identify it among expired ones: its keys, and
+    /// its last use.
+    const ENDED_NAME: usize = Self::NAME + K::SIZE + 8;
+
+    /// Whether the wheel may free another entry.
+    pub(super) fn may_expire(&self) -> bool {
+        !V::HOOKED || self.expired.has_room()
+    }
+
+    /// Keeps an expired entry until its hook runs.
+    #[inline(never)]
+    pub(super) fn keep_expired(&mut self, whole: &Whole<K, V>) {
+        let end = self.end_of(whole);
+        self.keep_ended(end, whole);
+    }
+
+    /// The same of an entry that was evicted just now.
+    #[inline(never)]
+    pub(super) fn keep_evicted(&mut self, whole: &Whole<K, V>) {
+        self.keep_ended(self.now(), whole);
+    }
+
+    fn keep_ended(&mut self, end: u64, whole: &Whole<K, V>) {
+        self.expired.lost += u64::from(!self.expired.keep(end, whole, 0));
+    }
+
+    fn end_of(&self, whole: &Whole<K, V>) -> u64 {
+        whole.used.saturating_add(Self::idle_of(self.shape.idle, &whole.value))
+    }
+
+    /// The end of the entry whose hook is next; the maximum if there is none.
+    #[inline(always)]
+    pub(crate) const fn next_end(&self) -> u64 {
+        self.expired.next
+    }
+
+    /// Number of expired entries that were lost for want of room.
+    pub const fn lost_ends(&self) -> u64 {
+        self.expired.lost
+    }
+
+    /// Visits the entries that wait for their hooks, encoded, in no particular order.
+    pub fn each_expired(&self, visit: &mut dyn FnMut(&[u8])) {
+        for at in 0..self.expired.waiting as u32 {
+            let number = self.expired.order.get(at).map_or(NONE, |(_, number)| *number);
+            if let Some(place) = self.expired.places.get(number) {
+                Self::encode(&place.whole, visit);
+            }
+        }
+    }
+}
+
+impl<K: EntryKey, V: Plain> Hooked for RawTable<K, V> {
+    fn expire_by(&mut self, now: u64) -> bool {
+        self.visit.now = self.visit.now.max(now);
+        self.visit.horizon = self.visit.horizon.max(now);
+        if self.wheel.is_due(now) {
+            self.expire(now, None);
+        }
+        self.may_expire()
+    }
+
+    fn tell_expired(&mut self, tell: &mut dyn FnMut(&[u8])) {
+        if self.expired.waiting > 0 {
+            self.each_expired(tell);
+            self.discard_expired();
+        }
+    }
+
+    fn take_expired(&mut self, piece: &[u8]) -> Result<(), Malformed> {
+        let whole = Self::decode(piece).ok_or(Malformed)?;
+        let kept = self.expired.keep(self.end_of(&whole), &whole, COPIED);
+        if kept { Ok(()) } else { Err(Malformed) }
+    }
+
+    fn ended_key_bytes(&self) -> usize {
+        Self::ENDED_NAME
+    }
+
+    fn tell_waiting(&mut self, tell: &mut dyn FnMut(Waiting<'_>)) {
+        for at in 0..self.expired.ran.len() as u32 {
+            if let Some(whole) = self.expired.ran.get(at) {
+                Self::encode(whole, &mut |piece| {
+                    tell(Waiting::Ran(piece.get(..Self::ENDED_NAME).unwrap_or_default()));
+                });
+            }
+        }
+        self.expired.ran.clear();
+        for at in 0..self.expired.uncopied.len() as u32 {
+            let number = self.expired.uncopied.get(at).copied().unwrap_or(NONE);
+            let Some(place) = self.expired.places.get_mut(number) else { continue };
+            place.facts &= !LISTED;
+            if place.facts & WAITS != 0 {
+                place.facts |= COPIED;
+                Self::encode(&place.whole, &mut |piece| {
+                    tell(Waiting::Is(piece.get(..Self::ENDED_NAME).unwrap_or_default(), piece));
+                });
+            }
+        }
+        self.expired.uncopied.clear();
+    }
+
+    fn has_news(&self) -> bool {
+        self.expired.ran.len() + self.expired.uncopied.len() > 0
+    }
+
+    fn discard_expired(&mut self) {
+        let Expired { places, order, uncopied, ran, .. } = &mut self.expired;
+        places.clear();
+        order.clear();
+        uncopied.clear();
+        ran.clear();
+        self.expired.waiting = 0;
+        self.expired.free = NONE;
+        self.expired.next = u64::MAX;
+    }
+}
+
+/// For generated code.
+impl<S: Keyed> Table<S> {
+    /// The end of the entry whose hook is next; the maximum if none waits.
+    #[doc(hidden)]
+    #[inline(always)]
+    #[must_use]
+    pub const fn next_end(&self) -> u64 {
+        self.raw.next_end()
+    }
+
+    /// Takes the entry whose hook is next.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn take_ended(&mut self) -> Option<Ended<S>> {
+        let (at, whole) = self.raw.expired.take_first()?;
+        Some(Ended { key: *S::Scope::key(&whole.key), entry: whole.value, at })
+    }
+}

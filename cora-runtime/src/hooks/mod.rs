@@ -1,0 +1,63 @@
+//! Hooks of expired entries (`#[on_expire]`) and timers (`#[every]`), under a plan with two sides.
+//!
+//! Timers run with the hooks, in the order of their times. A hook runs where every state is: at the host, and under nic-only at the NIC. It runs
+//! [`DELAY`] after its entry's end, before the first packet from then on. So before the NIC passes
+//! on a packet of time t, the host must know each entry that ended by t − `DELAY`:
+//!
+//! - The NIC's own: it expires them and tells the host, in front of the packet ([`tell_ends`]).
+//! - The host's own: it expires them itself, up to the packet's time.
+//! - Those on their way to the NIC: at the offer's fence they were alive. The NIC tells its time in
+//!   front of the fence, and the host ends what has expired by then. As long as t is less than
+//!   `DELAY` later, their ends don't matter. Otherwise the packet waits for the transfer
+//!   ([`Transit`](crate::ownership::nic::Transit)).
+//! - Those on their way to the host are in front of the packet on the ring.
+//!
+//! Packets for the host leave the NIC in order of arrival (`host_ordered`), so t never runs
+//! backwards. The NIC also tells its time ([`TICK`]) while it passes nothing on, so that hooks run
+//! in time. Before a change of read-mostly states is in force it does so, too.
+
+use cora_core::app::App;
+use cora_core::state::table::Hooked;
+use cora_core::state::table::hooked::DELAY;
+
+use crate::channel::PeerOutbox;
+use crate::link::message::Hooks;
+
+/// The NIC tells its time to the host at this interval (ns of packet time).
+pub(crate) const TICK: u64 = DELAY / 10;
+
+/// Visits the tables whose entries' ends have a hook, with their state numbers.
+pub(crate) fn each_hooked<A: App>(app: &mut A, visit: &mut dyn FnMut(u16, &mut dyn Hooked)) {
+    for number in A::HOOKED {
+        if let Some(table) = app.state(*number).as_travelling().and_then(|table| table.as_hooked())
+        {
+            visit(*number as u16, table);
+        }
+    }
+}
+
+/// Expires the entries at the NIC that ended by `now`, and tells the host of all that ended.
+#[inline(never)]
+pub(crate) fn tell_ends<A: App>(app: &mut A, now: u64, out: &mut impl PeerOutbox) {
+    each_hooked(app, &mut |state, table| {
+        // Each round makes room for the next.
+        while {
+            let all = table.expire_by(now);
+            table.tell_expired(&mut |piece| out.send(&Hooks::Over { state, piece }.into()));
+            !all
+        } {}
+    });
+}
+
+/// Tells the host of the ends that were noticed, before their replicas are erased.
+pub(crate) fn tell_noticed<A: App>(app: &mut A, out: &mut impl PeerOutbox) {
+    each_hooked(app, &mut |state, table| {
+        table.tell_expired(&mut |piece| out.send(&Hooks::Over { state, piece }.into()));
+    });
+}
+
+/// Forgets the ended entries: what their hooks would change is gone.
+#[cold]
+pub(crate) fn discard<A: App>(app: &mut A) {
+    each_hooked(app, &mut |_, table| table.discard_expired());
+}

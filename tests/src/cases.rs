@@ -1,0 +1,197 @@
+//! Programs on traffic with known outcomes, run in every way there is: the halves agree about the
+//! outcomes, about what leaves, about the states and the records, while flows move, too.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::BufWriter;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use cora_traffic::pcap::Writer;
+use serde_json::Value;
+
+use crate::ipfix::{Decoder, Values};
+use crate::process::run;
+use crate::workshop::{emulator, is_full, plan_of_host_alone, room, under};
+use crate::{captures, tell};
+
+/// Upper bound on a run, which takes a second.
+const LIMIT: Duration = Duration::from_mins(1);
+/// Time from one packet to the next, if nothing else is said (ns).
+const STEP: u64 = 10_000;
+
+/// Packets with their times, and how often which outcome is right.
+#[derive(Debug, Default)]
+pub struct Traffic {
+    frames: Vec<(u64, Vec<u8>)>,
+    outcomes: BTreeMap<String, u64>,
+}
+
+impl Traffic {
+    /// One more packet, a step behind the last one.
+    pub fn add(&mut self, frame: Vec<u8>, outcome: &str) {
+        let last = self.frames.last().map_or(0, |(time, _)| *time);
+        self.at(last + STEP, frame, outcome);
+    }
+
+    /// A packet at this time (ns), wherever it is among the others.
+    pub fn at(&mut self, time: u64, frame: Vec<u8>, outcome: &str) {
+        self.frames.push((time, frame));
+        *self.outcomes.entry(outcome.to_owned()).or_default() += 1;
+    }
+
+    /// Flows that are under way together: a packet of each, in turn, until none has any left. So
+    /// they have time to move.
+    pub fn together(&mut self, flows: Vec<Vec<(Vec<u8>, &str)>>) {
+        let mut flows: Vec<_> = flows.into_iter().map(Vec::into_iter).collect();
+        while !flows.is_empty() {
+            flows.retain_mut(|flow| match flow.next() {
+                Some((frame, outcome)) => {
+                    self.add(frame, outcome);
+                    true
+                }
+                None => false,
+            });
+        }
+    }
+
+    fn write(&mut self, path: &Path) {
+        self.frames.sort_by_key(|(time, _)| *time);
+        let file = File::create(path).expect("it is ours");
+        let mut writer = Writer::new(BufWriter::new(file)).expect("it is written");
+        for (time, frame) in &self.frames {
+            writer.write(*time, frame).expect("it is written");
+        }
+        writer.finish().expect("it is written");
+    }
+}
+
+/// A program, its configuration, and its traffic as a capture. Inside are 10.0.0.0/8 and fd00::/8.
+#[derive(Debug)]
+pub struct Case {
+    program: &'static str,
+    room: PathBuf,
+    configured: Vec<String>,
+    outcomes: BTreeMap<String, u64>,
+    has_records: bool,
+}
+
+/// What a run leaves.
+#[derive(PartialEq, Debug)]
+pub struct Left {
+    /// The outcomes that packets had.
+    pub outcomes: BTreeMap<String, u64>,
+    /// Without their order, which is free between flows.
+    pub frames: Vec<Vec<u8>>,
+    /// The final state.
+    pub state: Value,
+    /// Without their order, too.
+    pub records: Vec<Values>,
+}
+
+impl Case {
+    /// A program on this traffic, with a CSV file for each of these states.
+    pub fn new(program: &'static str, files: &[(&str, String)], mut traffic: Traffic) -> Self {
+        let room = room(program);
+        let configured = files.iter().map(|(state, text)| {
+            let path = room.join(format!("{state}.csv"));
+            fs::write(&path, text).expect("it is ours");
+            format!("{state}={}", path.display())
+        });
+        let configured = configured.collect();
+        traffic.write(&room.join("in.pcap"));
+        Self { program, room, configured, outcomes: traffic.outcomes, has_records: false }
+    }
+
+    /// The program has a recorded state.
+    #[must_use]
+    pub fn recorded(self) -> Self {
+        Self { has_records: true, ..self }
+    }
+
+    /// Runs the program of this plan with these words, and returns the report, too.
+    fn run(&self, plan: &str, words: &[&str]) -> (Left, Value) {
+        let (output, state) = (self.room.join("out.pcap"), self.room.join("state.json"));
+        let records = self.room.join("records.ipfix");
+        let program = under(Path::new(plan), &[self.program]).remove(self.program);
+        let mut command = Command::new(program.expect("it was built"));
+        command.args(["run", "--json", "--inside", "10.0.0.0/8,fd00::/8"]).args(words);
+        command.arg("--in").arg(self.room.join("in.pcap"));
+        command.arg("--out").arg(&output).arg("--state-out").arg(&state);
+        for file in &self.configured {
+            command.args(["--config", file]);
+        }
+        if self.has_records {
+            command.arg("--ipfix").arg(&records);
+        }
+        let ended = run(&mut command, LIMIT);
+        assert_eq!(ended.code, Some(0), "{plan} {words:?}: {}", ended.stderr);
+        let report: Value = serde_json::from_str(&ended.stdout).expect("JSON");
+        let outcomes = report["outcomes"].as_object().expect("outcomes").iter();
+        let outcomes =
+            outcomes.map(|(name, count)| (name.clone(), count.as_u64().expect("it counts")));
+        let mut decoder = Decoder::default();
+        if self.has_records {
+            decoder.file(&fs::read(&records).expect("it is there"));
+            assert_eq!(report["records"]["lost"].as_u64(), Some(0), "{plan} {words:?}");
+        }
+        let mut left = Left {
+            outcomes: outcomes.filter(|(_, count)| *count > 0).collect(),
+            frames: Vec::new(),
+            state: serde_json::from_str(&fs::read_to_string(state).expect("it is there"))
+                .expect("JSON"),
+            records: decoder.records,
+        };
+        captures::each(&output, |_, packet| left.frames.push(packet.frame().to_vec()));
+        left.frames.sort();
+        left.records.sort();
+        (left, report)
+    }
+
+    /// All halves give the right outcomes, and otherwise what the host alone gives, which is
+    /// returned.
+    pub fn holds(&self) -> Left {
+        let (expected, _) = self.run(plan_of_host_alone(), &["--nic", "off"]);
+        assert_eq!(expected.outcomes, self.outcomes, "{}", self.program);
+        let is_same = |plan: &str, words: &[&str]| {
+            let (left, report) = self.run(plan, words);
+            self.compare(&left, &expected, &format!("{} {plan} {words:?}", self.program));
+            report
+        };
+        if is_full() {
+            is_same("nic-only", &["--nic", "native"]);
+        }
+        let mut nics = vec!["native"];
+        match emulator() {
+            Ok(_) => nics.push("emulated"),
+            Err(skipped) => tell(&skipped),
+        }
+        for nic in nics {
+            is_same("split", &["--nic", nic]);
+            for seed in ["random:1", "random:2"] {
+                let report = is_same("split", &["--nic", nic, "--moves", seed]);
+                let at_nic = report["sides"]["nic"]["packets"].as_u64();
+                let moves = report["migrations"].as_u64();
+                let of = format!("{} {nic} {seed}: {moves:?} moves, {at_nic:?}", self.program);
+                assert!(moves > Some(20) && at_nic > Some(100), "{of} packets at the NIC");
+                tell(&of);
+            }
+        }
+        is_same("split", &["--nic", "native", "--pairs", "2"]);
+        expected
+    }
+
+    /// Names the first kind of result that differs.
+    fn compare(&self, left: &Left, expected: &Left, of: &str) {
+        assert_eq!(left.outcomes, expected.outcomes, "{of}");
+        let odd = left.frames.iter().zip(&expected.frames).position(|(one, two)| one != two);
+        let lengths = [left.frames.len(), expected.frames.len()];
+        assert!(left.frames == expected.frames, "{of}: {lengths:?} frames, differ at {odd:?}");
+        let odd = left.records.iter().zip(&expected.records).find(|(one, two)| one != two);
+        let lengths = [left.records.len(), expected.records.len()];
+        assert!(left.records == expected.records, "{of}: {lengths:?} records, differ at {odd:?}");
+        let files = self.room.display();
+        assert!(left.state == expected.state, "{of}: the final state differs: {files}");
+    }
+}
