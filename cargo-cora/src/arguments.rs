@@ -17,7 +17,7 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Build a network function and run it, on a capture or between two ports
+    /// Build a network function and run it, on a capture or between ports
     Run(Box<Run>),
     /// Show the state-flow graph of a network function
     Graph(Graph),

@@ -87,7 +87,7 @@ impl Outbox {
         let bytes = zerocopy::IntoBytes::as_mut_bytes(&mut *self.memory);
         let place = bytes.get_mut(from..to).filter(|_| !self.sent.is_full()).ok_or(OutboxFull)?;
         place.copy_from_slice(frame);
-        let _ = self.sent.push(Sent { port, from, to });
+        let _ = self.sent.push(Sent { port: port.in_seven_bits(), from, to });
         Ok(())
     }
 
@@ -149,6 +149,15 @@ mod tests {
         out.send_frame(&[3; 1500], Port(0)).unwrap();
         assert_eq!(out.send_frame(&vec![4; MAX_FRAME + 1], Port(0)), Err(TooLong));
         assert_eq!(frames(&out), [(1, vec![1; MAX_FRAME]), (0, vec![3; 1500])]);
+    }
+
+    #[test]
+    fn a_port_beyond_seven_bits_is_none_that_a_run_has() {
+        let mut out = Outbox::create(&mut memory_for_tests(Outbox::BYTES)).unwrap();
+        for port in [0x7f, 0x80, 0xff] {
+            out.send_frame(&[0; 61], Port(port)).unwrap();
+        }
+        assert!(frames(&out).iter().all(|(port, _)| *port == 0x7f));
     }
 
     #[test]

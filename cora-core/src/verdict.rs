@@ -14,7 +14,7 @@ pub type Verdict = Result<Forward, Stop>;
 /// How a packet goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Forward {
-    /// Leaves at the port opposite to the one where it came in.
+    /// Leaves at the [opposite](Port::opposite) of the port where it came in.
     Transmit,
     /// Goes to the local network stack of the NIC's machine.
     Pass,
@@ -22,7 +22,7 @@ pub enum Forward {
     Redirect(Port),
 }
 
-/// The packet leaves at the port opposite to the one where it came in.
+/// The packet leaves at the [opposite](Port::opposite) of the port where it came in.
 #[expect(non_upper_case_globals, reason = "reads as the verdict it is: `Transmit`")]
 pub const Transmit: Verdict = Ok(Forward::Transmit);
 
@@ -30,7 +30,7 @@ pub const Transmit: Verdict = Ok(Forward::Transmit);
 #[expect(non_upper_case_globals, reason = "reads as the verdict it is: `Pass`")]
 pub const Pass: Verdict = Ok(Forward::Pass);
 
-/// The packet leaves at `port`.
+/// The packet leaves at `port`. In a run without that port it is dropped as `no-port`.
 #[expect(non_snake_case, reason = "reads as the verdict it is: `Redirect(port)`")]
 #[inline]
 pub const fn Redirect(port: Port) -> Verdict {

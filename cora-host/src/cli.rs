@@ -30,7 +30,7 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Run it on a capture, or between two ports.
+    /// Run it on a capture, or between ports.
     Run(Box<RunArguments>),
     /// Print the state-flow graph it was built with, as JSON.
     Graph,

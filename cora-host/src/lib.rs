@@ -5,7 +5,7 @@
 //!
 //! ```text
 //! <program> run --in a.pcap [OPTIONS]                         on a capture
-//! <program> run --live inside=PORT,outside=PORT [OPTIONS]     between two ports, until SIGINT
+//! <program> run --live inside=PORT,outside=PORT [OPTIONS]     between ports, until SIGINT
 //! <program> run --file run.toml [OPTIONS]                     with the options of a file
 //! <program> graph | plan                                      the built-in state-flow graph or
 //!                                                             plan, as JSON
@@ -15,7 +15,7 @@
 //! | --- | --- |
 //! | `cli` | the command line |
 //! | `options` | the options of a run: command line, file, processes |
-//! | `run` | the runs of a program: on a capture, between two ports |
+//! | `run` | the runs of a program: on a capture, between ports |
 //! | `supervisor` | pairs of halves; either half may die at any time |
 //! | `node` | the host half, in its process |
 //! | `control` | an operator's requests to a live run |

@@ -48,11 +48,12 @@ pub const EXAMPLES: [&str; 19] = [
 pub const FIRST: [&str; 4] = ["firewall", "nat", "heavy-hitter", "balancer"];
 
 /// Programs that are no examples: `tests/programs` and two of `benches/programs`.
-pub const WRITTEN_FOR_TESTS: [&str; 17] = [
+pub const WRITTEN_FOR_TESTS: [&str; 18] = [
     "ledger",
     "leases",
     "border",
     "fragments",
+    "junction",
     "tenants",
     "keeper",
     "panics",

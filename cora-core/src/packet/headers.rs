@@ -129,7 +129,8 @@ impl Headers<'_> {
         Meta { time: self.time, now: self.now, port: self.port }
     }
 
-    /// Whether the packet came in at the inside port.
+    /// Whether the packet came in at the inside port. Packets from any other port, of which there
+    /// may be several, come from outside.
     #[inline]
     pub const fn from_inside(&self) -> bool {
         self.port.0 == Port::INSIDE.0

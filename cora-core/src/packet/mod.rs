@@ -76,7 +76,8 @@ pub use translate::{BadChecksum, NotTranslated};
 pub use tunnel::{Encapsulation, Inner, NotTunnelled, Outer, Tunnel};
 pub use vlan::Vlan;
 
-/// A port of the NIC.
+/// A port of the NIC: 0 is inside, 1 is outside, and a run may have further ones up to
+/// [`LAST`](Self::LAST).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Port(pub u8);
 
@@ -86,11 +87,24 @@ impl Port {
     /// The port towards the rest of the world.
     pub const OUTSIDE: Self = Self(1);
 
-    /// The other port of the pair: ports are paired 0 with 1, 2 with 3, and so on.
+    /// The last port that a run can have. A frame to a later one is dropped as `no-port`.
+    pub const LAST: Self = Self(15);
+
+    /// Where a packet from this port leaves with `Transmit`: from inside at the outside port, and
+    /// from any other port at the inside one.
     #[inline]
     #[must_use]
     pub const fn opposite(self) -> Self {
-        Self(self.0 ^ 1)
+        Self((self.0 == Self::INSIDE.0) as u8)
+    }
+
+    /// The port in seven bits. Larger numbers become one that no run has: cut off, they would be
+    /// another port's.
+    #[doc(hidden)]
+    #[inline(always)]
+    #[must_use]
+    pub const fn in_seven_bits(self) -> Self {
+        if self.0 < 0x80 { self } else { Self(0x7f) }
     }
 }
 
@@ -186,5 +200,18 @@ impl DerefMut for Packet<'_> {
 impl fmt::Debug for Packet<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.describe("Packet", f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_port_but_the_inside_one_is_opposite_to_it() {
+        assert_eq!(Port::INSIDE.opposite(), Port::OUTSIDE);
+        assert!((1..=u8::MAX).all(|port| Port(port).opposite() == Port::INSIDE));
+        assert_eq!(Port(0x7f).in_seven_bits(), Port(0x7f));
+        assert!((0x80..=u8::MAX).all(|port| Port(port).in_seven_bits() > Port::LAST));
     }
 }

@@ -1,7 +1,7 @@
 //! Replaces the running program by another build; its connections survive.
 //!
 //! First the new program proves that it can run, while the running one continues. It prints the
-//! layout of its durable entries. Then it runs once with the running one's command line between two
+//! layout of its durable entries. Then it runs once with the running one's command line between
 //! internal ports ([`rehearsal`](crate::options::Run::rehearsal)), including both halves.
 //!
 //! Then the supervisor lets both halves end in good order, so that nothing is in transfer, and
@@ -45,8 +45,9 @@ const REHEARSAL_LIMITS: Limits = Limits { time: Duration::from_secs(20), bytes: 
 /// The legacy of the previous program, as passed on the command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Legacy {
-    /// Files of the ports inside and outside, if they are inherited: others are opened again.
-    pub(crate) ports: [Option<i32>; 2],
+    /// Files of the ports by their numbers, if they are inherited: others are opened again. Inside
+    /// and outside are always there.
+    pub(crate) ports: Vec<Option<i32>>,
     /// Files of the replica memory, and their lengths in bytes: one of each pair.
     pub(crate) replicas: Vec<(i32, usize)>,
     /// The last region's generation.
@@ -83,8 +84,11 @@ impl FromStr for Legacy {
             Ok((file(number_of)?, number(bytes)? as usize))
         };
         let (generation, upgrades) = (number(generation)?, number(upgrades)?);
+        // Further ports stand behind the outside one, so that builds which know of two ports alone
+        // and others understand each other about two.
+        let ports = std::iter::once(inside).chain(outside.split('/')).map(maybe);
         Ok(Self {
-            ports: [maybe(inside)?, maybe(outside)?],
+            ports: ports.collect::<Result<_, String>>()?,
             replicas: replicas.split('/').map(memory).collect::<Result<_, String>>()?,
             generation,
             upgrades,
@@ -101,15 +105,18 @@ impl Legacy {
     const NOTHING: &str = "-,-,0:0,0,0,0,0,0,-";
 
     fn argument(&self) -> String {
-        let Self { ports: [inside, outside], replicas, .. } = self;
+        let Self { ports, replicas, .. } = self;
         let Self { generation, upgrades, version, epoch, seed, image, .. } = self;
         let replicas = replicas.iter().map(|(file, bytes)| format!("{file}:{bytes}"));
         let replicas: Vec<_> = replicas.collect();
         let replicas = replicas.join("/");
-        let [inside, outside, image] = [inside, outside, image]
-            .map(|file| file.map_or_else(|| "-".to_owned(), |file| file.to_string()));
+        let file =
+            |file: &Option<i32>| file.map_or_else(|| "-".to_owned(), |file| file.to_string());
+        let mut ports = ports.iter().map(file);
+        let inside = ports.next().unwrap_or_else(|| "-".to_owned());
+        let (further, image) = (ports.collect::<Vec<_>>().join("/"), file(image));
         format!(
-            "{inside},{outside},{replicas},{generation},{upgrades},{version},{epoch},{seed},{image}"
+            "{inside},{further},{replicas},{generation},{upgrades},{version},{epoch},{seed},{image}"
         )
     }
 }
@@ -172,15 +179,18 @@ fn own_words() -> (Option<OsString>, Vec<OsString>) {
 }
 
 /// Becomes the program in this file; returns only with an error.
-pub(crate) fn become_program(program: &Path, ports: [Upgrade<'_>; 2], legacy: Legacy) -> RunError {
+pub(crate) fn become_program(program: &Path, ports: Vec<Upgrade<'_>>, legacy: Legacy) -> RunError {
     let failed = |cause| RunError::Start { program: program.display().to_string(), cause };
-    let mut files = [None; 2];
-    for (place, port) in files.iter_mut().zip(ports) {
-        let Upgrade::Inherit(file) = port else { continue };
+    let mut files = Vec::new();
+    for port in ports {
+        let Upgrade::Inherit(file) = port else {
+            files.push(None);
+            continue;
+        };
         if let Err(errno) = rustix::io::fcntl_setfd(file, FdFlags::empty()) {
             return failed(errno.into());
         }
-        *place = Some(file.as_raw_fd());
+        files.push(Some(file.as_raw_fd()));
     }
     // A machine without /proc has no way back, but can still upgrade.
     let image = File::open("/proc/self/exe").ok();
@@ -225,9 +235,9 @@ impl WayBack {
 
 /// Closes the files of the previous program's legacy, once this program works.
 pub(crate) fn let_go(legacy: &Legacy) {
-    let Legacy { ports: [inside, outside], replicas, image, .. } = legacy;
+    let Legacy { ports, replicas, image, .. } = legacy;
     let replicas = replicas.iter().map(|(file, _)| *file);
-    for file in [*inside, *outside, *image].into_iter().flatten().chain(replicas) {
+    for file in ports.iter().chain([image]).copied().flatten().chain(replicas) {
         // SAFETY: the previous program left the file to this one, which opened its own duplicates
         // of the files that it needs, and uses this number for the last time.
         drop(unsafe { OwnedFd::from_raw_fd(file) });
@@ -241,11 +251,12 @@ mod tests {
     #[test]
     fn what_is_left_behind_is_told_by_an_argument() {
         assert!(Legacy::NOTHING.parse::<Legacy>().is_ok());
-        for ports in [[Some(3), Some(4)], [None, Some(4)], [None, None]] {
+        let further = vec![Some(3), None, Some(4), Some(10)];
+        for ports in [vec![Some(3), Some(4)], vec![None, Some(4)], vec![None, None], further] {
             for image in [Some(9), None] {
                 for replicas in [vec![(5, 8192)], vec![(5, 8192), (6, 4096)]] {
                     let legacy = Legacy {
-                        ports,
+                        ports: ports.clone(),
                         replicas,
                         generation: 7,
                         upgrades: 1,
@@ -267,6 +278,8 @@ mod tests {
             "99999999999,1,2:3,4,5,6,7,8,9",
             "1,2,-,3,4,5,6,7,8",
             "1,2,3:4/,4,5,6,7,8,9",
+            "1,2/,3:4,4,5,6,7,8,9",
+            "1/2,3,3:4,4,5,6,7,8,9",
         ] {
             assert!(wrong.parse::<Legacy>().is_err(), "{wrong}");
         }

@@ -2,14 +2,14 @@
 //! output.
 
 use std::fs::{File, Metadata};
-use std::io::{IsTerminal as _, Read, Write, stdin, stdout};
+use std::io::{self, IsTerminal as _, Read, Write, stdin, stdout};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use std::{fmt, mem};
 
 use cora_core::hash::sip_hash;
-use cora_core::packet::{MAX_FRAME, Meta, Packet, has_all_headers};
+use cora_core::packet::{MAX_FRAME, Meta, Packet, Port, has_all_headers};
 use cora_runtime::link::message::Stamp;
 use cora_runtime::link::payload::Parked;
 
@@ -19,6 +19,7 @@ use crate::ingress::capture_notes::CaptureNotes;
 use crate::ingress::inside::Inside;
 use crate::ingress::pcap as capture;
 use crate::ingress::pcap::{CaptureError, LinkTypes};
+use crate::ingress::port_names::FIRST;
 
 /// In place of a capture's name: standard input, or standard output.
 pub(crate) const STANDARD: &str = "-";
@@ -356,9 +357,47 @@ fn is_same_file(a: &Path, b: &Path) -> bool {
     place(a).is_some_and(|a| place(b) == Some(a))
 }
 
+/// A capture that is written.
+enum Writer {
+    Pcap(capture::Writer<Box<dyn Write + Send>>),
+    /// Tells at which port each frame left: by its interface, of the same number.
+    Pcapng(capture::PcapngWriter<Box<dyn Write + Send>>),
+}
+
+impl Writer {
+    /// A pcapng, if the path says so by its extension.
+    fn new(path: &Path, stream: Box<dyn Write + Send>) -> io::Result<Self> {
+        if path.extension().is_none_or(|extension| extension != "pcapng") {
+            return capture::Writer::new(stream).map(Self::Pcap);
+        }
+        let mut writer = capture::PcapngWriter::new(stream)?;
+        FIRST.iter().try_for_each(|name| writer.describe(name))?;
+        Ok(Self::Pcapng(writer))
+    }
+
+    fn write(&mut self, port: Port, time: u64, bytes: &[u8], original_len: u32) -> io::Result<()> {
+        match self {
+            Self::Pcap(writer) => writer.write_cut(time, bytes, original_len),
+            Self::Pcapng(writer) => {
+                while writer.interfaces() <= port.0.into() {
+                    writer.describe(&format!("port {}", writer.interfaces()))?;
+                }
+                writer.write_cut(port.0.into(), time, bytes, original_len)
+            }
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Self::Pcap(writer) => writer.flush(),
+            Self::Pcapng(writer) => writer.flush(),
+        }
+    }
+}
+
 /// The destination of packets.
 pub(crate) struct Sink {
-    writer: Option<(capture::Writer<Box<dyn Write + Send>>, PathBuf)>,
+    writer: Option<(Writer, PathBuf)>,
     /// Packets that left.
     pub(crate) packets: u64,
 }
@@ -380,7 +419,7 @@ impl Sink {
         } else {
             Box::new(File::create(path).map_err(failed)?)
         };
-        let writer = capture::Writer::new(stream).map_err(failed)?;
+        let writer = Writer::new(path, stream).map_err(failed)?;
         Ok(Self { writer: Some((writer, path.into())), packets: 0 })
     }
 
@@ -391,7 +430,8 @@ impl Sink {
             // Missing bytes are not made up; handlers that read only headers left them unchanged.
             let captured = frame.len().saturating_sub(stamp.missing.into());
             let original_len = frame.len() as u32;
-            writer.write_cut(stamp.meta.time, &frame[..captured], original_len).map_err(failed)?;
+            let (port, time) = (stamp.leaves_at(), stamp.meta.time);
+            writer.write(port, time, &frame[..captured], original_len).map_err(failed)?;
         }
         Ok(())
     }
@@ -448,5 +488,27 @@ mod tests {
         for other in other {
             assert_ne!(open(&other).seed().unwrap(), seed);
         }
+    }
+    #[test]
+    fn a_pcapng_tells_where_frames_left() {
+        let room = tempfile::tempdir().unwrap();
+        let path = room.path().join("out.pcapng");
+        let mut sink = Sink::create(Some(&path), Path::new("in")).unwrap();
+        let left = |number: u64, egress: u8| {
+            let (meta, egress) = (Meta { time: number, ..Meta::default() }, Port(egress));
+            Stamp { meta, number, horizon: 0, egress, parked: Parked::NONE, missing: 0 }
+        };
+        // The upper bit marks what a handler made.
+        for (number, egress) in [0, 1, 4, 0x83, 0].into_iter().enumerate() {
+            sink.write(&left(number as u64, egress), &[egress; 60]).unwrap();
+        }
+        sink.finish().unwrap();
+        let mut source = Source::open(&path, Reading::default()).unwrap();
+        let mut buffer = [0; 2048];
+        for port in [0, 1, 4, 3, 0] {
+            let (stamp, length) = source.next(&mut buffer).unwrap().unwrap();
+            assert_eq!((stamp.meta.port, length), (Port(port), 60));
+        }
+        assert!(source.next(&mut buffer).unwrap().is_none());
     }
 }

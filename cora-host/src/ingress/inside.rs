@@ -2,11 +2,12 @@
 //!
 //! 1. Explicit prefixes always decide: a frame from one of them came in at the inside port.
 //! 2. Otherwise, if a pcapng section describes several interfaces before its first packet, its
-//!    first interface is the inside port, and every other the outside one.
+//!    interfaces are the ports of the same numbers: the first is the inside port, the second the
+//!    outside one. Interfaces beyond the [last port](Port::LAST) are the outside port, too.
 //! 3. In any other capture the source address decides, by the default prefixes.
 //!
-//! An interface described after the first packet changes nothing, so the rule is the same for all
-//! packets of a section.
+//! An interface described after the first packet does not change which rule applies, so it is the
+//! same for all packets of a section.
 
 use std::net::IpAddr;
 use std::str::FromStr;
@@ -38,7 +39,8 @@ impl Inside {
     /// its first packet.
     pub(crate) fn port(&self, frame: &mut [u8], interface: u32, interfaces: u32) -> Port {
         if interfaces > 1 && !self.given {
-            return if interface == 0 { Port::INSIDE } else { Port::OUTSIDE };
+            let port = u8::try_from(interface).map(Port).ok();
+            return port.filter(|port| *port <= Port::LAST).unwrap_or(Port::OUTSIDE);
         }
         let source = Packet::new(frame, Meta::default()).source();
         match source {
@@ -130,7 +132,11 @@ mod tests {
         assert_eq!(default.port(&mut private, 1, 1), Port::INSIDE);
         assert_eq!(default.port(&mut public, 0, 2), Port::INSIDE);
         assert_eq!(default.port(&mut private, 1, 2), Port::OUTSIDE);
-        assert_eq!(default.port(&mut private, 2, 3), Port::OUTSIDE);
+        assert_eq!(default.port(&mut private, 2, 3), Port(2));
+        assert_eq!(default.port(&mut private, 15, 2), Port(15), "described late");
+        for beyond in [16, 255, 256, u32::MAX] {
+            assert_eq!(default.port(&mut private, beyond, 2), Port::OUTSIDE);
+        }
         for given in [DEFAULT_INSIDE, "10.0.0.0/8"] {
             let given: Inside = given.parse().unwrap();
             assert_eq!(given.port(&mut private, 1, 2), Port::INSIDE);

@@ -9,7 +9,7 @@
 //! | `clock` | the time of a live wire |
 //! | `feed` | the wire's end of a region |
 //! | `inside` | the addresses of the inside |
-//! | `ports` | a live wire between two ports |
+//! | `ports` | a live wire between ports |
 //! | `port_names` | the names of those ports |
 //! | [`rows`] | files of configured states: TOML and CSV |
 //! | `tally` | packets that left, by the side that handled them |

@@ -1,5 +1,6 @@
 //! Captures, as [`cora_port::capture`] reads and writes them.
 
 pub use cora_port::capture::{
-    CaptureError, Fault, Frame, LinkTypes, MAX_BLOCK, MAX_FRAME, Reader, Unpacked, Writer, unpacked,
+    CaptureError, Fault, Frame, LinkTypes, MAX_BLOCK, MAX_FRAME, PcapngWriter, Reader, Unpacked,
+    Writer, unpacked,
 };

@@ -1,4 +1,4 @@
-//! A live wire: frames come through two ports, until the run is told to end.
+//! A live wire: frames come through ports, until the run is told to end.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use serde::Serialize;
 use crate::RunError;
 use crate::ingress::capture::{Cable, Next};
 use crate::ingress::clock::Clock;
-use crate::ingress::port_names::Ports;
+use crate::ingress::port_names::{NamedPort, Ports};
 use crate::process::log;
 
 /// Frames that are taken from a port at once.
@@ -23,7 +23,9 @@ const BURST: usize = 32;
 /// A port, at the end of a run.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct PortReport {
-    /// Its name, as typed.
+    /// Its number.
+    pub(crate) number: u8,
+    /// What it is, as typed.
     pub(crate) name: String,
     /// Frames that it received.
     pub(crate) received: u64,
@@ -47,7 +49,9 @@ pub(crate) struct PortReport {
 #[derive(Debug)]
 struct End {
     port: Box<dyn Port>,
-    name: PortName,
+    /// The port's name, and what it is.
+    name: String,
+    device: PortName,
     side: Side,
     /// Concatenated frames, and the end offset of each.
     bytes: Vec<u8>,
@@ -60,20 +64,30 @@ struct End {
     told: usize,
 }
 
-/// Both ports.
+/// A number for each port that the wire could have.
+type OfPorts = [u8; Side::LAST.0 as usize + 1];
+
+/// In the place of an end's number: the run does not have the port.
+const NONE: u8 = u8::MAX;
+
+/// All ports.
 #[derive(Debug)]
 pub(crate) struct LiveWire {
-    ends: [End; 2],
+    /// The ports that there are, by their numbers.
+    ends: Vec<End>,
+    /// The end of each port.
+    end_of: OfPorts,
     clock: Clock,
-    /// The port to be polled next.
+    /// The port whose burst is being fed in.
     turn: usize,
     /// The next frame: its port, and its stamp.
     current: Option<(usize, Stamp)>,
     came: u64,
     left: u64,
     now: u64,
-    /// Frames to a port that does not exist.
-    pub(crate) refused: u64,
+    /// Frames to a port that does not exist, and the port of the first of them until it is logged.
+    no_port: u64,
+    first_no_port: Option<Side>,
     pub(crate) too_long: u64,
     /// No more frames come.
     pub(crate) stopped: bool,
@@ -83,36 +97,42 @@ impl LiveWire {
     /// Opens the ports, or takes over those in these files.
     pub(crate) fn open(
         ports: &Ports,
-        files: [Option<i32>; 2],
+        files: &[Option<i32>],
         clock: Clock,
     ) -> Result<Self, RunError> {
-        let [inside, outside] = files;
+        let mut ends = Vec::new();
+        let mut end_of = [NONE; _];
+        for (at, port) in (0..).zip(ports.all()) {
+            ends.push(End::open(port, files.get(usize::from(at)).copied().flatten())?);
+            if let Some(end) = end_of.get_mut(usize::from(port.number.0)) {
+                *end = at;
+            }
+        }
         Ok(Self {
-            ends: [
-                End::open(&ports.inside, Side::INSIDE, inside)?,
-                End::open(&ports.outside, Side::OUTSIDE, outside)?,
-            ],
+            ends,
+            end_of,
             clock,
             turn: 0,
             current: None,
             came: 0,
             left: 0,
             now: 0,
-            refused: 0,
+            no_port: 0,
+            first_no_port: None,
             too_long: 0,
             stopped: false,
         })
     }
 
-    /// How a successor program gets the ports, inside and outside.
-    pub(crate) fn upgrades(&self) -> [Upgrade<'_>; 2] {
-        self.ends.each_ref().map(|end| end.port.upgrade())
+    /// How a successor program gets the ports, by their numbers.
+    pub(crate) fn upgrades(&self) -> Vec<Upgrade<'_>> {
+        self.ends.iter().map(|end| end.port.upgrade()).collect()
     }
 
     /// The name of a port that a successor can't take over.
     pub(crate) fn stays(&self) -> Option<String> {
         let stays = |end: &&End| matches!(end.port.upgrade(), Upgrade::Refuse);
-        self.ends.iter().find(stays).map(|end| end.name.to_string())
+        self.ends.iter().find(stays).map(|end| end.device.to_string())
     }
 
     /// Output frames that the ports dropped, by name. Input frames that they dropped never got
@@ -131,14 +151,14 @@ impl LiveWire {
                 *all.entry(name).or_default() += count;
             }
         }
-        *all.entry("not-taken").or_default() += self.refused;
+        *all.entry("no-port").or_default() += self.no_port;
         all.retain(|_, count| *count > 0);
         all
     }
 
-    /// The reports of both ports, inside and outside.
-    pub(crate) fn report(&self) -> [PortReport; 2] {
-        self.ends.each_ref().map(End::report)
+    /// The report of each port, by its name.
+    pub(crate) fn report(&self) -> BTreeMap<String, PortReport> {
+        self.ends.iter().map(|end| (end.name.clone(), end.report())).collect()
     }
 
     /// The wire's clock.
@@ -146,12 +166,18 @@ impl LiveWire {
         self.clock
     }
 
-    /// The next frame that is not too long: its port, and its stamp.
+    /// The next frame that is not too long: its port, and its stamp. A burst is fed in as a whole,
+    /// so ports without frames are asked once per burst, and not once per frame.
     fn find(&mut self) -> Result<Option<(usize, Stamp)>, RunError> {
-        for _ in 0..self.ends.len() {
-            self.turn ^= 1;
+        for step in 0..=self.ends.len() {
+            if step > 0 {
+                let next = self.turn + 1;
+                self.turn = if next < self.ends.len() { next } else { 0 };
+            }
             let end = &mut self.ends[self.turn];
-            end.fill(self.clock)?;
+            if step > 0 {
+                end.fill(self.clock)?;
+            }
             let (side, came_at) = (end.side, end.came_at);
             while let Some(frame) = end.frame() {
                 if frame.len() <= MAX_FRAME {
@@ -168,7 +194,7 @@ impl LiveWire {
     /// All frames of a burst were available together, so they get one arrival time, and the clock
     /// is read once.
     fn stamp(&mut self, side: Side, time: u64) -> Stamp {
-        // A burst of one port may be older than frames already taken from the other.
+        // A burst of one port may be older than frames already taken from another.
         self.now = self.now.max(time);
         let number = self.came;
         self.came += 1;
@@ -178,15 +204,25 @@ impl LiveWire {
 }
 
 impl End {
-    fn open(name: &PortName, side: Side, file: Option<i32>) -> Result<Self, PortError> {
-        let port = match (name, file) {
+    fn open(named: &NamedPort, file: Option<i32>) -> Result<Self, PortError> {
+        let NamedPort { name, number, device } = named.clone();
+        let port = match (&device, file) {
             (PortName::Tap { interface }, Some(file)) => {
                 Box::new(cora_port::tap::Tap::inherited(interface, file)?)
             }
-            _ => cora_port::open(name)?,
+            _ => cora_port::open(&device)?,
         };
-        let (bytes, ends) = (Vec::new(), Vec::new());
-        Ok(Self { port, name: name.clone(), side, bytes, ends, next: 0, came_at: 0, told: 0 })
+        Ok(Self {
+            port,
+            name,
+            device,
+            side: number,
+            bytes: Vec::new(),
+            ends: Vec::new(),
+            next: 0,
+            came_at: 0,
+            told: 0,
+        })
     }
 
     fn is_empty(&self) -> bool {
@@ -225,7 +261,8 @@ impl End {
             counts.iter().copied().filter(|(_, count)| *count > 0).collect()
         };
         PortReport {
-            name: self.name.to_string(),
+            number: self.side.0,
+            name: self.device.to_string(),
             received: counters.received,
             transmitted: counters.transmitted,
             dropped: some(&counters.outcomes()),
@@ -277,9 +314,15 @@ impl Cable for LiveWire {
     }
 
     fn write(&mut self, stamp: &Stamp, frame: &[u8]) -> Result<(), RunError> {
-        match self.ends.iter_mut().find(|end| end.side == stamp.leaves_at()) {
-            Some(end) => self.left += end.port.transmit(&[frame]) as u64,
-            None => self.refused += 1,
+        let port = stamp.leaves_at();
+        let end = self.end_of.get(usize::from(port.0)).copied().unwrap_or(NONE);
+        if let Some(end) = self.ends.get_mut(usize::from(end)) {
+            self.left += end.port.transmit(&[frame]) as u64;
+        } else {
+            if self.no_port == 0 {
+                self.first_no_port = Some(port);
+            }
+            self.no_port += 1;
         }
         Ok(())
     }
@@ -313,7 +356,7 @@ impl Cable for LiveWire {
         let _ready = poll(&mut files, Some(&time));
     }
 
-    /// Checks both ports for changes, and logs their notes. Stops when both are exhausted.
+    /// Checks all ports for changes, and logs their notes. Stops when all are exhausted.
     fn look(&mut self) -> Result<(), RunError> {
         for end in &mut self.ends {
             end.port.look()?;
@@ -322,6 +365,9 @@ impl Cable for LiveWire {
                 log::say(note);
             }
             end.told = notes.len();
+        }
+        if let Some(port) = self.first_no_port.take() {
+            log::say(no_such_port(port));
         }
         let ended = |end: &End| end.port.is_exhausted() && end.is_empty();
         self.stopped |= self.ends.iter().all(ended);
@@ -332,6 +378,21 @@ impl Cable for LiveWire {
         // Counted from 1, as in messages about a capture.
         format!("packet {} of this run", number.saturating_add(1))
     }
+}
+
+/// What the log says of the first frame to a port that the run does not have.
+fn no_such_port(port: Side) -> String {
+    let (number, last) = (port.0, Side::LAST.0);
+    if port > Side::LAST {
+        return format!(
+            "a handler sent a frame to port {number}, and a run has none beyond {last}: such frames are dropped \
+             as `no-port`"
+        );
+    }
+    format!(
+        "a handler sent a frame to port {number}, which this run does not have: such frames are dropped as \
+         `no-port`. Add {number}=PORT to --live"
+    )
 }
 
 #[cfg(test)]
@@ -350,7 +411,7 @@ mod tests {
         static WALL: AtomicU64 = AtomicU64::new(1_800_000_000 * SECOND);
         let clock = Clock::by(|| PASSES.load(Ordering::Relaxed), || WALL.load(Ordering::Relaxed));
         let ports = "inside=mem:flows=1;size=60,outside=mem:flows=1;size=60".parse().unwrap();
-        let mut wire = LiveWire::open(&ports, [None; 2], clock).unwrap();
+        let mut wire = LiveWire::open(&ports, &[], clock).unwrap();
         let mut next = || loop {
             // Bursts taken earlier are consumed first.
             let stamp = match wire.peek().unwrap() {
@@ -372,5 +433,58 @@ mod tests {
             let expected = begin.now + (seconds as u64 + 1) * SECOND;
             assert_eq!((meta.now, meta.time), (expected, expected));
         }
+    }
+    /// A frame from port 0 to this one.
+    fn leaving(egress: u8) -> Stamp {
+        let (meta, egress) = (Meta::default(), Side(egress));
+        Stamp { meta, number: 0, horizon: 0, egress, parked: Parked::NONE, missing: 0 }
+    }
+
+    #[test]
+    fn every_frame_leaves_at_its_port_or_is_counted() {
+        let port = "mem:flows=1;size=60;count=3";
+        let ports = format!("inside={port},5={port},outside={port},dmz={port}").parse().unwrap();
+        let mut wire = LiveWire::open(&ports, &[None; 4], Clock::begin()).unwrap();
+        for (egress, frames) in
+            [(0, 1), (1, 2), (2, 3), (3, 1), (5, 4), (15, 1), (16, 1), (0x7f, 1)]
+        {
+            for _ in 0..frames {
+                wire.write(&leaving(egress), &[0; 60]).unwrap();
+            }
+        }
+        // The upper bit marks what a handler made.
+        wire.write(&leaving(0x82), &[0; 60]).unwrap();
+        let left: Vec<_> =
+            wire.report().into_values().map(|port| (port.number, port.transmitted)).collect();
+        assert_eq!(left, [(5, 4), (2, 4), (0, 1), (1, 2)], "by their names");
+        assert_eq!(wire.dropped(), [("no-port", 4)].into());
+        assert_eq!((wire.packets(), wire.first_no_port), ((0, 11), Some(Side(3))));
+        wire.look().unwrap();
+        assert_eq!(wire.first_no_port, None);
+    }
+
+    #[test]
+    fn ports_take_turns_by_bursts_and_the_wire_ends_with_the_last() {
+        let ports = "inside=mem:flows=1;size=60;count=40,outside=mem:flows=1;size=60;count=1,\
+                     x=mem:flows=1;size=60;count=33"
+            .parse()
+            .unwrap();
+        let mut wire = LiveWire::open(&ports, &[], Clock::begin()).unwrap();
+        let mut order: Vec<(u8, usize)> = Vec::new();
+        loop {
+            match wire.peek().unwrap() {
+                Next::Frame(stamp, _) => match order.last_mut() {
+                    Some((port, frames)) if *port == stamp.meta.port.0 => *frames += 1,
+                    _ => order.push((stamp.meta.port.0, 1)),
+                },
+                Next::NotYet => break,
+                Next::End(_) => panic!("it was not told to end"),
+            }
+            wire.pass();
+        }
+        assert_eq!(order, [(1, 1), (2, 32), (0, 32), (2, 1), (0, 8)]);
+        wire.look().unwrap();
+        assert!(wire.has_ended());
+        assert_eq!(wire.packets(), (74, 0));
     }
 }

@@ -151,9 +151,9 @@ impl Lives {
 /// The ports of a live run.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct PortsReport {
-    /// Counts of each port, by its side.
-    pub(crate) ports: BTreeMap<&'static str, PortReport>,
-    /// Output frames that the ports dropped, by name.
+    /// Counts of each port, by its name.
+    pub(crate) ports: BTreeMap<String, PortReport>,
+    /// Output frames that the ports dropped, or that no port was there for, by name.
     pub(crate) dropped: BTreeMap<&'static str, u64>,
 }
 

@@ -74,13 +74,23 @@ impl fmt::Display for RunReport {
 
 impl fmt::Display for PortsReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (side, port) in &self.ports {
-            let PortReport { name, received, transmitted, link, .. } = port;
+        let mut ports: Vec<_> = self.ports.iter().collect();
+        ports.sort_by_key(|(_, port)| port.number);
+        for (called, port) in ports {
+            let PortReport { number, name, received, transmitted, link, .. } = port;
             let (received, transmitted) = (grouped(*received), grouped(*transmitted));
-            writeln!(f, "{side}: {name} ({link}), {received} came, {transmitted} left")?;
+            write!(f, "{called}")?;
+            if *number > 1 && called.parse() != Ok(*number) {
+                write!(f, " (port {number})")?;
+            }
+            writeln!(f, ": {name} ({link}), {received} came, {transmitted} left")?;
             for (what, count) in port.dropped.iter().chain(&port.remarks) {
                 writeln!(f, "  {what:<24}{:>14}", grouped(*count))?;
             }
+        }
+        if let Some(count) = self.dropped.get("no-port") {
+            writeln!(f, "to ports that are not there")?;
+            writeln!(f, "  {:<24}{:>14}", "no-port", grouped(*count))?;
         }
         Ok(())
     }
@@ -272,6 +282,38 @@ mod tests {
         assert!(told.contains("             2 times the NIC was started again\n"), "{told}");
         assert!(told.contains("7,000 µs until both halves worked again"), "{told}");
         assert!(!told.contains("host was"), "{told}");
+    }
+
+    #[test]
+    fn tells_of_ports_in_the_order_of_their_numbers() {
+        let port = |number: u8| PortReport {
+            number,
+            name: format!("tap:t{number}"),
+            received: 1_000,
+            transmitted: 2,
+            dropped: [("link-down", u64::from(number))].into(),
+            remarks: BTreeMap::new(),
+            link: "up",
+            mtu: 1500,
+            checksums: "as they came",
+            notes: Vec::new(),
+        };
+        let ports = [("inside", 0), ("outside", 1), ("5", 5), ("a", 2)];
+        let ports = ports.map(|(name, number)| (name.to_owned(), port(number))).into();
+        let ports = PortsReport { ports, dropped: [("no-port", 1_234)].into() };
+        let told = ports.to_string();
+        let heads: Vec<_> = told.lines().filter(|line| !line.starts_with(' ')).collect();
+        assert_eq!(
+            heads,
+            [
+                "inside: tap:t0 (up), 1,000 came, 2 left",
+                "outside: tap:t1 (up), 1,000 came, 2 left",
+                "a (port 2): tap:t2 (up), 1,000 came, 2 left",
+                "5: tap:t5 (up), 1,000 came, 2 left",
+                "to ports that are not there",
+            ]
+        );
+        assert!(told.ends_with("no-port                          1,234\n"), "{told}");
     }
 
     #[test]

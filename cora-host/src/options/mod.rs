@@ -61,8 +61,9 @@ pub struct RunOptions {
     /// `-` for standard input.
     #[arg(long = "in", value_name = "FILE")]
     pub(crate) input: Option<PathBuf>,
-    /// Two ports in place of a capture, as inside=PORT,outside=PORT, each tap:NAME, packet:IFACE,
-    /// xdp:IFACE, pcap:IN+OUT or mem:flows=N;size=BYTES: until ctrl-C. Either half may die
+    /// Ports in place of a capture, as inside=PORT,outside=PORT, each tap:NAME, packet:IFACE,
+    /// xdp:IFACE, pcap:IN+OUT or mem:flows=N;size=BYTES: until ctrl-C. Further ones as 2=PORT to
+    /// 15=PORT, or by names of your own, which get the numbers from 2 on. Either half may die
     /// meanwhile, and is started again.
     #[arg(long, value_name = "PORTS")]
     pub(crate) live: Option<Ports>,
@@ -73,8 +74,9 @@ pub struct RunOptions {
     /// `cargo cora upgrade` reach a live run [default: none].
     #[arg(long, value_name = "PATH")]
     pub(crate) control: Option<PathBuf>,
-    /// Where to write what leaves, as pcap; `-` for standard output, and the report then goes to
-    /// standard error [default: nowhere].
+    /// Where to write what leaves, as pcap, or, with the ports, as pcapng if its name ends in
+    /// .pcapng; `-` for standard output, and the report then goes to standard error [default:
+    /// nowhere].
     #[arg(long = "out", value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     /// Print one JSON object instead of a table.
@@ -164,8 +166,8 @@ impl Run {
         Ok(Self { options, words })
     }
 
-    /// The same run, live between two internal ports that provide one frame each. It writes nothing
-    /// and replaces no other run. For a program that must show that it can run.
+    /// The same run, live between internal ports that provide one frame each. It writes nothing and
+    /// replaces no other run. For a program that must show that it can run.
     ///
     /// # Errors
     /// The fault.
@@ -173,7 +175,8 @@ impl Run {
         let complain = |error: clap::Error| error.to_string();
         let given = parser().try_get_matches_from(&self.words).map_err(complain)?;
         let mut words = words_of(&given, |id| !LEAVES_TRACES.contains(&id));
-        words.extend(["--live", SILENT_PORTS, "--pages", "4k"].map(OsString::from));
+        let silent = self.options.live.as_ref().map(Ports::silent).unwrap_or_default();
+        words.extend(["--live", &silent, "--pages", "4k"].map(OsString::from));
         let given = parser().try_get_matches_from(&words).map_err(complain)?;
         let options = RunOptions::from_arg_matches(&given).map_err(complain)?;
         options.check()?;
@@ -185,9 +188,6 @@ impl Run {
 /// reserved for only one run.
 const LEAVES_TRACES: [&str; 8] =
     ["live", "control", "state_out", "output", "ipfix", "moves", "seconds", "pages"];
-
-/// The ports of a rehearsal.
-const SILENT_PORTS: &str = "inside=mem:flows=1;size=60;count=1,outside=mem:flows=1;size=60;count=1";
 
 impl RunOptions {
     /// Whether the aarch64 program is required.
@@ -378,7 +378,8 @@ mod tests {
                     --seconds 9 --config A=x --pages hugetlb";
         let rehearsal = Run::read(&given(line)).unwrap().rehearsal().unwrap();
         let words = said(&rehearsal.words);
-        assert_eq!(words, format!("--nic native --config A=x --live {SILENT_PORTS} --pages 4k"));
+        let silent = "inside=mem:flows=1;size=60;count=1,outside=mem:flows=1;size=60;count=1";
+        assert_eq!(words, format!("--nic native --config A=x --live {silent} --pages 4k"));
         let RunOptions { control, state_out, ipfix, seconds, .. } = rehearsal.options;
         assert!(control.is_none() && state_out.is_none() && ipfix.is_none() && seconds.is_none());
     }

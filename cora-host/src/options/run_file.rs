@@ -133,7 +133,10 @@ fn texts(
                 let text = plain(name, value.get_ref());
                 (key.span().start, text.map(|text| format!("{}={text}", key.get_ref())))
             };
-            table.iter().map(entry).collect()
+            let mut entries: Vec<_> = table.iter().map(entry).collect();
+            // Further ports get their numbers in the order of the file.
+            entries.sort_by_key(|(at, _)| *at);
+            entries
         }
         single => vec![(at, plain(name, single))],
     };
@@ -235,6 +238,12 @@ mod tests {
             said("live.inside = \"tap:a\"\nlive.outside = \"tap:b\""),
             "--live inside=tap:a,outside=tap:b"
         );
+        assert_eq!(
+            said(
+                "live = { inside = \"tap:a\", zone = \"pcap:b\", outside = \"tap:c\", dmz = \"tap:d\", 9 = \"tap:e\" }"
+            ),
+            "--live inside=tap:a,zone=pcap:/there/b,outside=tap:c,dmz=tap:d,9=tap:e"
+        );
         assert_eq!(said("ipfix = \"udp:h:1\""), "--ipfix udp:h:1");
     }
 
@@ -250,7 +259,7 @@ mod tests {
             (4, "pairs = \"65\": 65 is not in 1..=64"),
             (5, "`json` is true or false"),
             (6, "`in` has one value, and no list"),
-            (7, "there is no port `left`"),
+            (7, "the port `outside` is missing"),
             (8, "unknown key `zzz`: a run's file may set nic, in"),
             (9, "`seconds` is text or a whole number, and no float"),
             (11, "config = \"B\": write it as State=file"),

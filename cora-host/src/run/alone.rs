@@ -130,11 +130,12 @@ impl<A: App> Alone<A> {
         let mut left: Vec<(Stamp, Vec<u8>)> = Vec::new();
         for (shard, mut burst) in self.shards.iter_mut().zip(bursts) {
             let (sink, mut written) = (&mut self.sink, Ok(()));
-            let leave = |stamp: &Stamp, _: Port, frame: &[u8]| {
+            let leave = |stamp: &Stamp, egress: Port, frame: &[u8]| {
+                let stamp = Stamp { egress, ..*stamp };
                 if !is_alone {
-                    left.push((*stamp, frame.to_vec()));
+                    left.push((stamp, frame.to_vec()));
                 } else if written.is_ok() {
-                    written = sink.write(stamp, frame);
+                    written = sink.write(&stamp, frame);
                 }
             };
             if !burst.is_empty() {

@@ -1,4 +1,4 @@
-//! A run between two ports, until it is told to end.
+//! A run between ports, until it is told to end.
 
 use std::os::fd::AsRawFd as _;
 use std::path::PathBuf;
@@ -43,7 +43,7 @@ pub(super) struct Operator<'a> {
     telling: Telling,
 }
 
-/// Runs the program between two ports.
+/// Runs the program between ports.
 pub(super) fn run<A: App>(
     program: &Program,
     request: &Request,
@@ -82,7 +82,7 @@ fn attempt<A: App>(
     };
     let Prepared { common, forgotten, configuration, .. } =
         Prepared::of::<A>(program, run, particulars)?;
-    let files = legacy.map_or([None; 2], |legacy| legacy.ports);
+    let files = legacy.map_or(&[][..], |legacy| &legacy.ports);
     let wire = LiveWire::open(ports, files, clock)?;
     let control = run.options.control.as_deref().map(Control::listen).transpose()?;
     let generation = legacy.map_or(0, |legacy| legacy.generation) + 1;
@@ -126,10 +126,7 @@ fn report<A: App>(
     let wire = WireReport {
         packets: cable.packets(),
         outcomes: some([("nic-away", nic_away), ("too-long", cable.too_long)]),
-        ports: Some(PortsReport {
-            ports: ["inside", "outside"].into_iter().zip(cable.report()).collect(),
-            dropped: cable.dropped(),
-        }),
+        ports: Some(PortsReport { ports: cable.report(), dropped: cable.dropped() }),
         ..WireReport::default()
     };
     let over = Over {
@@ -170,7 +167,7 @@ impl Operator<'_> {
             (file.as_raw_fd(), pair.replicas.bytes)
         });
         Legacy {
-            ports: [None; 2],
+            ports: Vec::new(),
             replicas: kept.collect(),
             generation: live.generation(),
             upgrades: self.upgrades() + 1,

@@ -6,7 +6,7 @@
 //! | `capture` | on a capture, with a NIC |
 //! | `commands` | the orders and requests of a live run |
 //! | `finish` | the report, from the accounts of all pairs |
-//! | `live` | between two ports |
+//! | `live` | between ports |
 //! | `prepared` | what can be refused before anything is started |
 
 mod alone;

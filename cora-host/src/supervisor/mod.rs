@@ -7,8 +7,8 @@
 //!          NIC half  ── punt, back ──  host half                 a pair; there may be several
 //! ```
 //!
-//! The supervisor moves frames between a cable and its pairs. The cable is two ports, or a capture,
-//! which is a port that ends. Pairs share nothing; each packet is steered to one
+//! The supervisor moves frames between a cable and its pairs. The cable is two ports or more, or a
+//! capture, which is a port that ends. Pairs share nothing; each packet is steered to one
 //! ([`cora_runtime::steering`]). Every pair's tables have the declared capacity. So a pair's table
 //! is full no sooner than that of a single pair, even with uneven steering.
 //!

@@ -1,9 +1,9 @@
-//! Captures: reading pcap and pcapng, and writing pcap.
+//! Captures: reading and writing pcap and pcapng.
 //!
 //! | format | read | written |
 //! | --- | --- | --- |
 //! | pcap, either byte order, µs or ns stamps | yes | little-endian, ns |
-//! | pcapng, either byte order, several sections and interfaces, stamps of any unit | yes | no |
+//! | pcapng, either byte order, several sections and interfaces, any unit of time | yes | as pcap |
 //! | either, packed by gzip or zstd | yes, see [`unpacked`] | no |
 //!
 //! Frames are Ethernet, without a check sequence. If [allowed](LinkTypes), Ethernet headers are
@@ -23,6 +23,7 @@ mod input;
 mod link;
 mod pcap;
 mod pcapng;
+mod pcapng_writer;
 #[cfg(test)]
 mod tests;
 mod unpack;
@@ -30,7 +31,7 @@ mod writer;
 
 use std::collections::VecDeque;
 use std::fs::File;
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::Path;
 
 pub use error::{CaptureError, Fault};
@@ -39,6 +40,7 @@ pub use link::{DESTINATION, LinkTypes, SOURCE};
 use link::{HEADER, Link};
 use pcap::Pcap;
 use pcapng::Pcapng;
+pub use pcapng_writer::PcapngWriter;
 pub use unpack::{Unpacked, unpacked};
 pub use writer::Writer;
 
@@ -280,4 +282,8 @@ impl<R: Read> Reader<R> {
 /// Returns the name of a link type, or an empty text.
 pub fn link_name(link: u32) -> &'static str {
     link::name(link)
+}
+
+fn refuse(what: &'static str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, what)
 }

@@ -13,19 +13,19 @@ use super::link::{Link, LinkTypes};
 use super::{Located, MAX_BLOCK, MAX_FRAME, MAX_HELD, Next};
 
 /// The type of a section header: the same in either byte order, by design.
-const SECTION: u32 = 0x0a0d_0d0a;
+pub(super) const SECTION: u32 = 0x0a0d_0d0a;
 /// This type as bytes, which begin every pcapng.
 pub(super) const SECTION_HEADER_BYTES: [u8; 4] = SECTION.to_be_bytes();
-const INTERFACE: u32 = 1;
+pub(super) const INTERFACE: u32 = 1;
 const OBSOLETE_PACKET: u32 = 2;
 const SIMPLE_PACKET: u32 = 3;
-const ENHANCED_PACKET: u32 = 6;
+pub(super) const ENHANCED_PACKET: u32 = 6;
 
-const BYTE_ORDER_MARK: u32 = 0x1a2b_3c4d;
+pub(super) const BYTE_ORDER_MARK: u32 = 0x1a2b_3c4d;
 
 /// Bytes of type and length before a block's body, and of the length behind it.
-const BEFORE: usize = 8;
-const BEHIND: usize = 4;
+pub(super) const BEFORE: usize = 8;
+pub(super) const BEHIND: usize = 4;
 
 /// Interfaces kept per section.
 const MAX_INTERFACES: usize = 65_536;

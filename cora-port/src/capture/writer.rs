@@ -3,7 +3,7 @@
 use std::fmt;
 use std::io::{self, BufWriter, Write};
 
-use super::{ETHERNET, MAX_FRAME};
+use super::{ETHERNET, MAX_FRAME, refuse};
 
 /// Writes a capture, frame by frame. End with [`Self::finish`] or [`Self::flush`], or the last
 /// frames may be missing.
@@ -62,8 +62,4 @@ impl<W: Write> fmt::Debug for Writer<W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Writer").finish_non_exhaustive()
     }
-}
-
-fn refuse(what: &'static str) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidInput, what)
 }

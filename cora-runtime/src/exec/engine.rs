@@ -52,7 +52,7 @@ impl Ran {
         match self {
             Self::Forward(Forward::Transmit) => Some(port.opposite()),
             // The upper bit marks frames that handlers made.
-            Self::Forward(Forward::Redirect(port)) => Some(Port(port.0 & 0x7f)),
+            Self::Forward(Forward::Redirect(port)) => Some(port.in_seven_bits()),
             _ => None,
         }
     }

@@ -1,4 +1,4 @@
-//! # gateway: a router between two links
+//! # gateway: a router between links
 //!
 //! Cora as a hop, not only as a bump in the wire: it has addresses of its own, answers ARP and
 //! neighbour discovery for them, finds the next hop by longest match, takes one off the hop limit,
@@ -21,6 +21,8 @@ mod tests;
 
 use neighbours::Neighbours;
 
+/// Links of the router: a run has no more ports.
+const LINKS: u32 = 16;
 const SECOND: u64 = 1_000_000_000;
 /// Seconds after which a destination asks routes and neighbours again.
 const REFRESH: u32 = 10;
@@ -35,14 +37,14 @@ const NO_ROUTE: Reason = Reason::new("no-route");
 const TOO_MANY_ERRORS: Reason = Reason::new("too-many-errors");
 const NEEDS_FRAGMENTS: Reason = Reason::new("needs-fragments");
 
-/// Which port: 0 is inside, 1 is outside.
+/// Which port: 0 is inside, 1 is outside, and 2 to 15 are those that a run has besides.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Plain, Key)]
 struct At {
     port: u8,
 }
 
 /// The router's own addresses at a port.
-#[state(map, key = At, capacity = 2)]
+#[state(map, key = At, capacity = LINKS)]
 struct Interface {
     mac: Mac,
     v4: Address,
@@ -60,7 +62,7 @@ struct Route {
 /// The next hop of a destination.
 #[state(key = DestinationAddress, capacity = 65_536, idle = "1m")]
 struct Hop {
-    version: Generation,
+    versions: [Generation; 2],
     until: u32,
     mac: [u8; 6],
     port: u8,
@@ -118,16 +120,16 @@ fn route(
     }
     packet.forwardable()?;
     let destination = packet.destination()?;
-    if interfaces.get(&At { port: 0 }).is_some_and(|at| at.has(destination))
-        || interfaces.get(&At { port: 1 }).is_some_and(|at| at.has(destination))
-    {
-        return local::answer(packet, errors, now);
-    }
     let key = DestinationAddress(destination);
-    let known = hops.get(&key).filter(|hop| now < hop.until && hop.version == routes.generation());
+    let versions = [routes.generation(), interfaces.generation()];
+    let known = hops.get(&key).filter(|hop| now < hop.until && hop.versions == versions);
     let hop = match known {
         Some(hop) => *hop,
         None => {
+            // No own address has a next hop.
+            if is_own(destination, interfaces) {
+                return local::answer(packet, errors, now);
+            }
             let Some(route) = routes.longest(destination) else {
                 errors.take(now)?;
                 packet.turn_to_error(here.address(destination), IcmpError::NoRoute)?;
@@ -142,8 +144,7 @@ fn route(
                 discovery::ask(next, there, Port(route.port), out)?;
             }
             let Some(mac) = mac else { return Drop(UNRESOLVED) };
-            let version = routes.generation();
-            let hop = Hop { version, until: now + REFRESH, mac, port: route.port };
+            let hop = Hop { versions, until: now + REFRESH, mac, port: route.port };
             match hops.get_mut(&key) {
                 Some(kept) => *kept = hop,
                 None => {
@@ -164,6 +165,11 @@ fn route(
     packet.set_mac_source(there.mac.0)?;
     packet.set_mac_destination(hop.mac)?;
     Redirect(Port(hop.port))
+}
+
+/// Whether it is the router's own address at any link.
+fn is_own(address: Address, interfaces: &Map<Interface>) -> bool {
+    (0..LINKS as u8).any(|port| interfaces.get(&At { port }).is_some_and(|at| at.has(address)))
 }
 
 /// In place of a next hop: the destination is on the link.

@@ -239,3 +239,42 @@ fn frames_for_others_are_not_forwarded() {
     frame[..6].fill(0xff);
     assert_eq!(router.frame(&frame, Port::INSIDE, 1).0, Drop(TO_MANY));
 }
+
+#[test]
+fn a_third_link_is_a_link_like_the_others() {
+    const SERVER: ([u8; 6], [u8; 4]) = ([2, 0, 0, 0, 0, 8], [172, 16, 0, 5]);
+    const DMZ: Port = Port(2);
+    let mut router = Router::new();
+    let third = "\n[[interface]]\nport = 2\nmac = \"02:00:5e:00:53:02\"\nv4 = \"172.16.0.254\"\n\
+                 v6 = \"fd00:2::fe\"\nmtu = 1500\n";
+    router.interfaces = configured(&[include_str!("../interfaces.toml"), third].concat());
+    router.routes = configured(&[include_str!("../routes.csv"), "172.16.0.0/24,2,::\n"].concat());
+    router.introduce(0);
+    let asked = arp(1, SERVER, [172, 16, 0, 254]);
+    assert_eq!(router.frame(&asked, DMZ, 0).0, Redirect(DMZ));
+    // From each of two links to the third, and from there to both.
+    let there = router.as_host(udp((HOST.1, 5_000), (SERVER.1, 53), b"who"));
+    let (verdict, left) = router.frame(&there, Port::INSIDE, 1);
+    assert_eq!((verdict, &left[..6]), (Redirect(DMZ), &SERVER.0[..]));
+    for (to, port) in [(HOST.1, Port::INSIDE), (FAR, Port::OUTSIDE)] {
+        let mut frame = udp((SERVER.1, 53), (to, 5_000), b"I");
+        frame[..6].copy_from_slice(&router.mac(2));
+        assert_eq!(router.frame(&frame, DMZ, 1).0, Redirect(port));
+    }
+    // Its address is the router's own, by whatever link it is asked for.
+    let own = router.as_host(udp((HOST.1, 5_000), ([172, 16, 0, 254], 53), b"who"));
+    assert_eq!(router.frame(&own, Port::INSIDE, 1).0, Redirect(Port::INSIDE));
+}
+
+#[test]
+fn a_new_own_address_is_no_next_hops_any_more() {
+    let mut router = Router::new();
+    router.introduce(0);
+    let packet = router.as_host(ask(b"who"));
+    assert_eq!(router.frame(&packet, Port::INSIDE, 1).0, Redirect(Port::OUTSIDE));
+    let changed = include_str!("../interfaces.toml").replace("192.0.2.1", "203.0.113.1");
+    cora::testing::next_version(&mut router.interfaces, &changed);
+    let (verdict, error) = router.frame(&packet, Port::INSIDE, 1);
+    assert_eq!(verdict, Redirect(Port::INSIDE));
+    read(&error, |packet| assert_eq!(packet.icmp_type_and_code(), Some(3 << 8 | 3)));
+}
