@@ -53,9 +53,10 @@ pub fn flow_handler(args: TokenStream, item: TokenStream) -> TokenStream {
 /// Declares a hook: a function that runs once for each entry of a state that expires.
 ///
 /// `fn name(ended: &Ended<S>, a: &mut A, b: &B)`: `S` is a keyed state with `on_expire`; `&mut` for
-/// a singleton or commutative state, `&` for configuration; `out: &mut Outbox` sends packets. It runs one second of packet time after
-/// the entry's end, before the first packet from then on, and in the order of the ends: under every
-/// plan alike. It gives back what the entry held, such as the port of a session.
+/// a singleton or commutative state, `&` for configuration; `out: &mut Outbox` sends packets. It
+/// runs one second of packet time after the entry's end, before the first packet from then on, and
+/// in the order of the ends: under every plan alike. It gives back what the entry held, such as the
+/// port of a session.
 ///
 /// It does not run for an entry that a handler removes: that handler has it in hand.
 #[proc_macro_attribute]
@@ -65,11 +66,11 @@ pub fn on_expire(args: TokenStream, item: TokenStream) -> TokenStream {
 
 /// Declares a timer: a function that runs at intervals of packet time.
 ///
-/// `#[every("1s")] fn name(tick: &Tick, a: &mut A, b: &B, out: &mut Outbox)`: `&mut` for a singleton
-/// or commutative state, `&` for configuration. It runs for each multiple of its period behind the
-/// first packet, before the first packet from then on, under every plan alike. On a wire it runs
-/// while nothing comes, too. After a silence of more than a thousand periods it runs for the last
-/// thousand.
+/// `#[every("1s")] fn name(tick: &Tick, a: &mut A, b: &B, out: &mut Outbox)`: `&mut` for a
+/// singleton or commutative state, `&` for configuration. It runs for each multiple of its period
+/// behind the first packet, before the first packet from then on, under every plan alike. On a wire
+/// it runs while nothing comes, too. After a silence of more than a thousand periods it runs for
+/// the last thousand.
 #[proc_macro_attribute]
 pub fn every(args: TokenStream, item: TokenStream) -> TokenStream {
     cora_build::expand::function(Mark::Timer, args.into(), item.into()).into()

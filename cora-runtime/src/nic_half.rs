@@ -1,5 +1,7 @@
 //! The NIC's half of the protocol: every packet enters here.
 
+mod timed;
+
 use cora_core::app::{App, Sides};
 use cora_core::packet::{MAX_FRAME, Packet, ROOM, Roomy};
 use cora_core::state::{Memory, NO_FLOW, OutOfMemory, Visit};
@@ -11,8 +13,7 @@ use crate::exec::egress::Wire;
 use crate::exec::engine::{Engine, NicReach, Ran, copy_words, keep_words};
 use crate::exec::header_split;
 use crate::exec::prefetch::{prefetch_at_nic, prefetch_burst};
-use crate::hooks;
-use crate::link::message::{Control, Frames, Hooks, Load, Message, Report, Stamp, Telemetry};
+use crate::link::message::{Control, Frames, Load, Message, Report, Stamp, Telemetry};
 use crate::ownership::hold::HoldQueue;
 use crate::ownership::nic::{Dispatch, NicOwnership, NicRecord, NicSide};
 use crate::state_hash::{Say, say_words};
@@ -66,6 +67,9 @@ macro_rules! side {
         }
     };
 }
+
+// Behind the macro, which it uses.
+mod host_lost;
 
 /// The half as a whole: its memory, and its state.
 impl<A: App> NicHalf<A> {
@@ -236,67 +240,6 @@ impl<A: App> NicHalf<A> {
         }
     }
 
-    /// Whether the host runs hooks of entries that end here, or timers.
-    const TELLS_ENDS: bool = A::TIMED && matches!(A::PLAN.sides, Sides::Split);
-
-    /// Tells the host the time at intervals.
-    fn tick(&mut self, out: &mut impl PeerOutbox) {
-        let now = self.hold.oldest().unwrap_or(self.now);
-        if now >= self.told.saturating_add(hooks::TICK) && !self.ownership.is_late(now) {
-            self.tell_time(now, out);
-        }
-    }
-
-    /// Tells the host the time, behind all ends by then. Nothing older is held, and no flow has
-    /// been on its way here for too long.
-    #[inline(never)]
-    fn tell_time(&mut self, now: u64, out: &mut impl PeerOutbox) {
-        self.told = now;
-        hooks::tell_ends(self.engine.app(), now, out);
-        out.send(&Hooks::Reached { now }.into());
-    }
-
-    /// A change of read-mostly states is about to be in force: hooks that were due before it run
-    /// before it.
-    pub fn settle_hooks(&mut self, out: &mut impl PeerOutbox) {
-        if const { Self::TELLS_ENDS } {
-            self.tell_time(self.now, out);
-        }
-    }
-
-    /// The run ends at this time: what has ended by then is known where hooks run.
-    pub fn end_hooks(&mut self, now: u64, out: &mut (impl PeerOutbox + Wire)) {
-        if const { Self::RUNS_TIMED } {
-            self.pass_time_before(&self.last.later(now), out);
-        }
-        if const { Self::TELLS_ENDS } {
-            hooks::tell_ends(self.engine.app(), now, out);
-        }
-    }
-
-    /// Whether hooks and timers run here.
-    const RUNS_TIMED: bool = A::TIMED && matches!(A::PLAN.sides, Sides::NicOnly);
-
-    /// Runs the hooks and timers that are due before this packet.
-    fn pass_time_before(&mut self, stamp: &Stamp, wire: &mut impl Wire) {
-        self.last = *stamp;
-        let made = self.engine.pass_time(stamp, &mut |stamp, frame| wire.transmit(stamp, frame));
-        self.report.made += made;
-    }
-
-    /// Time passes without packets: nothing older than `now` comes at the wire.
-    #[cold]
-    #[inline(never)]
-    pub fn silence(&mut self, now: u64, io: &mut (impl PeerOutbox + Wire)) {
-        self.now = self.now.max(now);
-        match A::PLAN.sides {
-            _ if const { !A::TIMED } => {}
-            Sides::HostOnly => io.send(&Hooks::Reached { now }.into()),
-            Sides::NicOnly => self.pass_time_before(&self.last.later(now), io),
-            Sides::Split => self.tick(io),
-        }
-    }
-
     #[inline]
     fn one(
         &mut self,
@@ -453,9 +396,7 @@ impl<A: App> NicHalf<A> {
 
     fn pass_on(&mut self, stamp: &Stamp, frame: &[u8], io: &mut (impl PeerOutbox + Wire)) {
         self.report.passed_on += 1;
-        if const { Self::TELLS_ENDS } {
-            hooks::tell_ends(self.engine.app(), stamp.meta.now, io);
-        }
+        self.tell_ends(stamp.meta.now, io);
         let punt = header_split::punt::<A>(stamp, frame, io);
         io.send(&punt);
     }
@@ -472,9 +413,7 @@ impl<A: App> NicHalf<A> {
         // Built before anything is sent: afterwards, reading the frame would wait until the ring
         // has the entries.
         let punt = header_split::punt::<A>(stamp, frame, io);
-        if const { Self::TELLS_ENDS } {
-            hooks::tell_ends(self.engine.app(), stamp.meta.now, io);
-        }
+        self.tell_ends(stamp.meta.now, io);
         self.ownership.release(flow, stamp.meta.now, side!(self), io);
         io.send(&punt);
         // Meanwhile the host can go on.
@@ -549,29 +488,5 @@ impl<A: App> NicHalf<A> {
             return Err(bad);
         }
         self.engine.app().state(usize::from(state)).merge(piece).map_err(|_| bad)
-    }
-
-    /// The host ended, and a new one will read everything sent from here on. Incomplete flows are
-    /// forgotten: the host has replicas of their durable entries. The flows owned here are reported
-    /// to the new host, and held packets go on. Records and entries of owned flows stay as they
-    /// are. With `afresh` they end instead, since state that they depend on is lost.
-    #[cold]
-    #[inline(never)]
-    pub fn host_lost(&mut self, io: &mut (impl PeerOutbox + Wire), afresh: bool) {
-        if let Some(flow) = self.ownership.comes() {
-            // At time 0 every entry is alive, so none that came is reported as gone.
-            durability::disown(self.engine.app(), flow, 0);
-        }
-        self.ownership.forget_incomplete(side!(self));
-        if afresh {
-            self.ownership.end_all(side!(self));
-        }
-        if const { A::DURABLE } {
-            // Changes that were sent may have been on the ring when the host ended.
-            durability::retell(self.engine.app());
-            self.tell_changes(io);
-        }
-        self.ownership.report_owned(io);
-        self.drain(io);
     }
 }

@@ -1,8 +1,8 @@
 //! Hooks of expired entries: they run at the same moment under every plan, and once, whatever dies.
 //!
-//! The program `leases` gives each flow a ticket of a small pool, and has it back by a hook. A timer
-//! tells how many are left. A model of a page says which packets get which ticket, and what the
-//! timer tells.
+//! The program `leases` gives each flow a ticket of a small pool, and has it back by a hook. A
+//! timer tells how many are left. A model of a page says which packets get which ticket, and the
+//! numbers that the timer tells.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::{self, File};

@@ -61,6 +61,7 @@ pub(super) fn hidden_type(decl: &HandlerDecl, hidden: &Ident) -> TokenStream {
         };
     }
     let states = decl.parameters.iter().map(|parameter| &parameter.referent);
+    let states = states.chain(decl.expires().map(|expires| &expires.referent));
     quote! {
         #[doc(hidden)]
         #[allow(

@@ -16,7 +16,7 @@ pub fn give_back(session: &Ended<Session>, ports: &mut PortPool, limits: &Limits
     reason = "named after the handler, for Cora's use"
 )]
 #[derive(::core::clone::Clone, ::core::marker::Copy, ::core::fmt::Debug)]
-pub struct __cora_give_back<__CoraStates = (PortPool, Limits)>(
+pub struct __cora_give_back<__CoraStates = (PortPool, Limits, Session)>(
     ::core::marker::PhantomData<fn() -> __CoraStates>,
 );
 #[automatically_derived]

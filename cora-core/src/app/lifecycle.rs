@@ -45,8 +45,8 @@ pub trait Lifecycle: States {
     }
 
     /// Runs the hooks and timers that are due at `now`, in the order of their times. Every entry
-    /// whose hook is due is known here. What each sends is in `out` when it has run, and `sent` takes
-    /// it from there.
+    /// with a hook that is due is known here. The packets that one sends are in `out` when it has
+    /// run, and `sent` takes them from there.
     #[inline]
     fn run_due(&mut self, now: u64, out: &mut Outbox, sent: &mut dyn FnMut(&mut Outbox)) {
         let _ = (now, out, sent);

@@ -11,7 +11,7 @@
 //! | `transaction` | a packet's run as a transaction |
 //! | `transfer` | what moves between the sides, and what outlives one |
 //! | `handler` | one handler |
-//! | `hook` | what runs at its time: hooks and timers |
+//! | `hook` | hooks and timers, which run at their time |
 //! | `plan` | facts of the plan |
 //! | `by_hand` | all groups of a program that is written by hand |
 

@@ -1,14 +1,15 @@
 //! Hooks of expired entries (`#[on_expire]`) and timers (`#[every]`), under a plan with two sides.
 //!
-//! Timers run with the hooks, in the order of their times. A hook runs where every state is: at the host, and under nic-only at the NIC. It runs
-//! [`DELAY`] after its entry's end, before the first packet from then on. So before the NIC passes
-//! on a packet of time t, the host must know each entry that ended by t − `DELAY`:
+//! Timers run with the hooks, in the order of their times. A hook runs where every state is: at the
+//! host, and under nic-only at the NIC. It runs [`DELAY`] after its entry's end, before the first
+//! packet from then on. So before the NIC passes on a packet of time t, the host must know each
+//! entry that ended by t − `DELAY`:
 //!
 //! - The NIC's own: it expires them and tells the host, in front of the packet ([`tell_ends`]).
 //! - The host's own: it expires them itself, up to the packet's time.
 //! - Those on their way to the NIC: at the offer's fence they were alive. The NIC tells its time in
-//!   front of the fence, and the host ends what has expired by then. As long as t is less than
-//!   `DELAY` later, their ends don't matter. Otherwise the packet waits for the transfer
+//!   front of the fence, and the host ends the entries that expired by then. As long as t is less
+//!   than `DELAY` later, their ends don't matter. Otherwise the packet waits for the transfer
 //!   ([`Transit`](crate::ownership::nic::Transit)).
 //! - Those on their way to the host are in front of the packet on the ring.
 //!
@@ -56,7 +57,7 @@ pub(crate) fn tell_noticed<A: App>(app: &mut A, out: &mut impl PeerOutbox) {
     });
 }
 
-/// Forgets the ended entries: what their hooks would change is gone.
+/// Forgets the ended entries: the states that their hooks would change are gone.
 #[cold]
 pub(crate) fn discard<A: App>(app: &mut A) {
     each_hooked(app, &mut |_, table| table.discard_expired());

@@ -11,8 +11,9 @@
 //! dropped by name.
 //!
 //! Try it:  `cargo cora run nat --nic native --in some.pcap --out out.pcap`, with other times
-//! `--config Times=times.txt`, where a line is `udp 300`; with `--config Public=public.txt`, where a
-//! line is `address 192.0.2.2` or `ports-per-host 1000`; and with `--config Forward=forward.csv`.
+//! `--config Times=times.txt`, with lines like `udp 300`; with `--config Public=public.txt`, with
+//! lines like `address 192.0.2.2` or `ports-per-host 1000`; and with `--config
+//! Forward=forward.csv`.
 //!
 //! Expect:  the host holds the port pool, so it handles the first packet of a connection, and then
 //! the NIC owns the connection. No other packet is a punt.
@@ -73,7 +74,7 @@ impl Configure for Times {
     }
 }
 
-/// The public addresses, and what a host may have of their ports.
+/// The public addresses, and the ports that a host may have of them.
 #[state(read_mostly)]
 pub struct Public {
     addresses: [Ipv4Addr; ADDRESSES],
@@ -193,14 +194,14 @@ impl Session {
         }
     }
 
-    /// What it holds of the pool.
+    /// Its port of the pool, if it holds one.
     fn lease(&self) -> Option<Lease> {
         let Self { address, public_port: port, .. } = *self;
         (address != FORWARDED).then_some(Lease { address, port })
     }
 }
 
-/// Inside may open, from a public address; outside may answer, and open what is forwarded.
+/// Inside may open, from a public address; outside may answer, and open forwarded services.
 #[flow_handler]
 pub fn nat(
     packet: &mut Headers,

@@ -44,7 +44,7 @@ pub(crate) struct Lease {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Plain)]
 struct Mapping {
     sessions: u32,
-    /// The next one whose endpoint has the same hash.
+    /// The next one in the chain of its endpoint.
     next: u32,
     address: Ipv4Addr,
     port: u16,

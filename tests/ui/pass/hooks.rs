@@ -20,7 +20,7 @@ struct Ends {
 
 /// Keeps the port that came back last.
 #[on_expire]
-pub(crate) fn give_back(session: &Ended<Session>, pool: &mut Pool, ends: &mut Ends) {
+pub fn give_back(session: &Ended<Session>, pool: &mut Pool, ends: &mut Ends) {
     pool.last = session.entry.port;
     ends.all.add(1);
 }

@@ -295,8 +295,8 @@ impl<K: EntryKey, V: Plain> RawTable<K, V> {
     /// Whether anything happens when an entry ends.
     pub(super) const NOTES_ENDS: bool = V::RECORDED || V::HOOKED;
 
-    /// Bytes at the beginning of an encoded entry that identify it among expired ones: its keys, and
-    /// its last use.
+    /// Bytes at the beginning of an encoded entry that identify it among expired ones: its keys,
+    /// and its last use.
     const ENDED_NAME: usize = Self::NAME + K::SIZE + 8;
 
     /// Whether the wheel may free another entry.

@@ -1,8 +1,8 @@
 //! # leases: tickets of a pool, given back when their flows expire
 //!
 //! To test, not to copy. Each flow holds a ticket, which is seen in its packets. There are fewer
-//! tickets than flows, so the time at which each comes back decides who gets one. The pool is a
-//! stack, so the order in which they come back decides who gets which. A timer tells what is left.
+//! tickets than flows, so the time at which each comes back decides which flow gets one. The pool is
+//! a stack, so the order in which they come back decides the rest. A timer tells the number left.
 #![cfg_attr(all(feature = "nic", target_os = "none"), no_std, no_main)]
 
 use core::time::Duration;
@@ -36,7 +36,7 @@ struct Pool {
     ticks: u64,
 }
 
-/// What replicas add up.
+/// Counts in replicas.
 #[state(commutative)]
 struct Seen {
     packets: Sum,
@@ -125,7 +125,7 @@ fn fall_silent(source: &Ended<Source>, pool: &mut Pool) {
     pool.note(1, source.at ^ u64::from(source.entry.packets));
 }
 
-/// Tells the tickets that are left, inside.
+/// Tells the number of tickets that are left, inside.
 #[every("700ms")]
 fn tell(tick: &Tick, pool: &mut Pool, out: &mut Outbox) {
     pool.ticks += 1;

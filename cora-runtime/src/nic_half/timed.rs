@@ -1,0 +1,79 @@
+//! Hooks and timers at the NIC: it runs them under nic-only, and tells the host of ends and of its
+//! time under a split.
+
+use cora_core::app::{App, Sides};
+
+use super::NicHalf;
+use crate::channel::PeerOutbox;
+use crate::exec::egress::Wire;
+use crate::hooks;
+use crate::link::message::{Hooks, Stamp};
+
+impl<A: App> NicHalf<A> {
+    /// Whether hooks and timers run here.
+    pub(super) const RUNS_TIMED: bool = A::TIMED && matches!(A::PLAN.sides, Sides::NicOnly);
+
+    /// Whether the host runs hooks of entries that end here, or timers.
+    pub(super) const TELLS_ENDS: bool = A::TIMED && matches!(A::PLAN.sides, Sides::Split);
+
+    /// Tells the host of all ends by `now`: a packet of that time is about to go there.
+    #[inline]
+    pub(super) fn tell_ends(&mut self, now: u64, out: &mut impl PeerOutbox) {
+        if const { Self::TELLS_ENDS } {
+            hooks::tell_ends(self.engine.app(), now, out);
+        }
+    }
+
+    /// Tells the host the time at intervals.
+    pub(super) fn tick(&mut self, out: &mut impl PeerOutbox) {
+        let now = self.hold.oldest().unwrap_or(self.now);
+        if now >= self.told.saturating_add(hooks::TICK) && !self.ownership.is_late(now) {
+            self.tell_time(now, out);
+        }
+    }
+
+    /// Tells the host the time, behind all ends by then. Nothing older is held, and no flow has
+    /// been on its way here for too long.
+    #[inline(never)]
+    fn tell_time(&mut self, now: u64, out: &mut impl PeerOutbox) {
+        self.told = now;
+        self.tell_ends(now, out);
+        out.send(&Hooks::Reached { now }.into());
+    }
+
+    /// A change of read-mostly states is about to be in force: hooks that were due before it run
+    /// before it.
+    pub fn settle_hooks(&mut self, out: &mut impl PeerOutbox) {
+        if const { Self::TELLS_ENDS } {
+            self.tell_time(self.now, out);
+        }
+    }
+
+    /// The run ends at this time: what has ended by then is known where hooks run.
+    pub fn end_hooks(&mut self, now: u64, out: &mut (impl PeerOutbox + Wire)) {
+        if const { Self::RUNS_TIMED } {
+            self.pass_time_before(&self.last.later(now), out);
+        }
+        self.tell_ends(now, out);
+    }
+
+    /// Runs the hooks and timers that are due before this packet.
+    pub(super) fn pass_time_before(&mut self, stamp: &Stamp, wire: &mut impl Wire) {
+        self.last = *stamp;
+        let made = self.engine.pass_time(stamp, &mut |stamp, frame| wire.transmit(stamp, frame));
+        self.report.made += made;
+    }
+
+    /// Time passes without packets: nothing older than `now` comes at the wire.
+    #[cold]
+    #[inline(never)]
+    pub fn silence(&mut self, now: u64, io: &mut (impl PeerOutbox + Wire)) {
+        self.now = self.now.max(now);
+        match A::PLAN.sides {
+            _ if const { !A::TIMED } => {}
+            Sides::HostOnly => io.send(&Hooks::Reached { now }.into()),
+            Sides::NicOnly => self.pass_time_before(&self.last.later(now), io),
+            Sides::Split => self.tick(io),
+        }
+    }
+}
