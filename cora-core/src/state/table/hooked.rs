@@ -431,3 +431,6 @@ impl<S: Keyed> Table<S> {
         Some(Ended { key: *S::Scope::key(&whole.key), entry: whole.value, at })
     }
 }
+
+#[cfg(test)]
+mod tests;
