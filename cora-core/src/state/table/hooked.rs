@@ -74,6 +74,9 @@ pub trait Hooked {
     /// Reports what changed since the last call, for the replicas of a durable state.
     fn tell_waiting(&mut self, tell: &mut dyn FnMut(Waiting<'_>));
 
+    /// Visits the entries that wait for their hooks, encoded, in no particular order.
+    fn each_expired(&self, visit: &mut dyn FnMut(&[u8]));
+
     /// Whether [`Self::tell_waiting`] has anything to report.
     fn has_news(&self) -> bool;
 
@@ -335,16 +338,6 @@ impl<K: EntryKey, V: Plain> RawTable<K, V> {
     pub const fn lost_ends(&self) -> u64 {
         self.expired.lost
     }
-
-    /// Visits the entries that wait for their hooks, encoded, in no particular order.
-    pub fn each_expired(&self, visit: &mut dyn FnMut(&[u8])) {
-        for at in 0..self.expired.waiting as u32 {
-            let number = self.expired.order.get(at).map_or(NONE, |(_, number)| *number);
-            if let Some(place) = self.expired.places.get(number) {
-                Self::encode(&place.whole, visit);
-            }
-        }
-    }
 }
 
 impl<K: EntryKey, V: Plain> Hooked for RawTable<K, V> {
@@ -395,6 +388,15 @@ impl<K: EntryKey, V: Plain> Hooked for RawTable<K, V> {
             }
         }
         self.expired.uncopied.clear();
+    }
+
+    fn each_expired(&self, visit: &mut dyn FnMut(&[u8])) {
+        for at in 0..self.expired.waiting as u32 {
+            let number = self.expired.order.get(at).map_or(NONE, |(_, number)| *number);
+            if let Some(place) = self.expired.places.get(number) {
+                Self::encode(&place.whole, visit);
+            }
+        }
     }
 
     fn has_news(&self) -> bool {
