@@ -11,6 +11,7 @@ use crate::durability::{Reclaimed, ReplicaStore, Replication};
 use crate::exec::burst::{Arrival, Burst};
 use crate::exec::engine::Engine;
 use crate::exec::prefetch::prefetch_burst;
+use crate::hooks;
 use crate::link::message::{Frames, Hooks, Load, Message, Ownership, Report, Stamp};
 use crate::ownership::Order;
 use crate::ownership::host::{Clock, Found, HostOwnership, HostRecord, HostSide};
@@ -410,6 +411,9 @@ impl<A: App> HostHalf<A> {
             return Ok(());
         };
         if const { A::DURABLE } {
+            if const { !A::HOOKED.is_empty() } {
+                hooks::end_of_flow(self.engine.app(), flow, self.clock.horizon);
+            }
             self.tell_changes(out);
             let (app, now) = (self.engine.app(), self.clock.horizon);
             if let Some(group) = self.ownership.flows().group(flow) {

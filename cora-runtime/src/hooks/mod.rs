@@ -49,6 +49,12 @@ pub(crate) fn tell_ends<A: App>(app: &mut A, now: u64, out: &mut impl PeerOutbox
     });
 }
 
+/// Expires the flow's entries that ended by `now`, before the others move: the flow's replicas then
+/// are of these alone.
+pub(crate) fn end_of_flow<A: App>(app: &mut A, flow: u32, now: u64) {
+    each_hooked(app, &mut |_, table| table.expire_flow(flow, now));
+}
+
 /// Tells the host of the ends that were noticed, before their replicas are erased.
 pub(crate) fn tell_noticed<A: App>(app: &mut A, out: &mut impl PeerOutbox) {
     each_hooked(app, &mut |state, table| {

@@ -58,6 +58,10 @@ pub trait Hooked {
     /// more are due, and there is no room until those here were told.
     fn expire_by(&mut self, now: u64) -> bool;
 
+    /// Frees the flow's entries that expired by `now`, before the others move: the flow's replicas
+    /// then are of these alone.
+    fn expire_flow(&mut self, flow: u32, now: u64);
+
     /// Reports the expired entries, whole and encoded, and forgets them: the other side runs their
     /// hooks.
     fn tell_expired(&mut self, tell: &mut dyn FnMut(&[u8]));
@@ -348,6 +352,17 @@ impl<K: EntryKey, V: Plain> Hooked for RawTable<K, V> {
             self.expire(now, None);
         }
         self.may_expire()
+    }
+
+    fn expire_flow(&mut self, flow: u32, now: u64) {
+        let mut number = self.by_flow.first(flow);
+        while number != NONE {
+            let next = self.by_flow.next(number);
+            if self.entry(number).is_some_and(|entry| self.expired_at(entry, now)) {
+                self.release_expired(number);
+            }
+            number = next;
+        }
     }
 
     fn tell_expired(&mut self, tell: &mut dyn FnMut(&[u8])) {

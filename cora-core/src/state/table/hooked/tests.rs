@@ -142,7 +142,7 @@ fn hooks_come_by_end_and_key_whatever_came_first() {
 
 #[test]
 fn an_end_is_noted_once_however_it_is_noticed() {
-    let ways: [(&str, fn(&mut Tested, u64)); 5] = [
+    let ways: [(&str, fn(&mut Tested, u64)); 6] = [
         ("a look-up", |table, end| {
             visit(table, end, NO_FLOW);
             assert!(table.find_mut(&key(1)).is_none());
@@ -156,6 +156,7 @@ fn an_end_is_noted_once_however_it_is_noticed() {
         ("a handover", |table, end| {
             assert_eq!(table.take_out(3, end, 8, &mut |_| panic!("it expired")), 0);
         }),
+        ("a move of its flow", |table, end| table.expire_flow(3, end)),
         ("the end of its flow", |table, _| table.remove_flow(3)),
     ];
     for (way, notice) in ways {
@@ -168,6 +169,19 @@ fn an_end_is_noted_once_however_it_is_noticed() {
         assert_eq!(table.len(), 0, "{way}");
         assert_eq!(hooks(&mut table), [(1, end)], "{way}");
     }
+}
+
+#[test]
+fn only_what_expired_ends_before_its_flow_moves() {
+    let (mut table, end) = with_one();
+    visit(&mut table, 2 * SECOND, 3);
+    table.insert(key(2), None, Held(2, 4 * SECOND)).unwrap();
+    visit(&mut table, 2 * SECOND, 4);
+    table.insert(key(3), None, Held(3, 2 * SECOND)).unwrap();
+    table.expire_flow(3, end - 1);
+    assert_eq!(hooks(&mut table), []);
+    table.expire_flow(3, end);
+    assert_eq!((hooks(&mut table), table.len()), (Vec::from([(1, end)]), 2));
 }
 
 #[test]
