@@ -162,7 +162,8 @@ impl<A: App> HostHalf<A> {
     /// Gives the state of the half to `say`, for an explorer of all schedules.
     pub fn digest(&mut self, say: &mut Say<'_>) {
         self.ownership.hash(self.engine.app(), say);
-        say_words(say, &[self.clock.now]);
+        say_words(say, &[self.clock.now, self.clock.horizon]);
+        hooks::hash(self.engine.app(), say);
     }
 }
 

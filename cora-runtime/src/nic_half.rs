@@ -196,7 +196,8 @@ impl<A: App> NicHalf<A> {
     pub fn digest(&mut self, frame: &mut [u8; MAX_FRAME], say: &mut Say<'_>) {
         self.ownership.hash(self.engine.app(), &self.hold, say);
         let waits = self.hold.host_waits_until().saturating_sub(self.hold.left());
-        say_words(say, &[waits, self.now]);
+        say_words(say, &[waits, self.now, self.told]);
+        hooks::hash(self.engine.app(), say);
         self.hold.each(frame, &mut |stamp, frame| {
             say_words(say, &[stamp.number]);
             say(frame);

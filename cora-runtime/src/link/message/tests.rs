@@ -55,6 +55,7 @@ fn messages() -> Vec<Message<'static>> {
         Records::Evicted { state: 4, piece: b"entry" },
         Records::Unkept { state: 4 },
     ];
+    let hooks = [Hooks::Over { state: 3, piece: b"entry" }, Hooks::Reached { now: 13 }];
     let control = [
         Control::Begin {},
         Control::Drained { now: 12 },
@@ -75,6 +76,7 @@ fn messages() -> Vec<Message<'static>> {
         .chain(ownership.into_iter().map(Message::from))
         .chain(durability.into_iter().map(Message::from))
         .chain(records.into_iter().map(Message::from))
+        .chain(hooks.into_iter().map(Message::from))
         .chain(control.into_iter().map(Message::from))
         .chain(telemetry.into_iter().map(Message::from))
         .collect()
@@ -110,7 +112,7 @@ fn every_kind_has_a_message_here_and_a_name_of_its_own() {
 #[test]
 fn each_half_has_code_for_its_own_messages() {
     let is_told = |message: &Message<'_>| {
-        matches!(message, Message::Durability(_) | Message::Records(_))
+        matches!(message, Message::Durability(_) | Message::Records(_) | Message::Hooks(_))
             || matches!(message.kind(), Kind::Punt | Kind::Release | Kind::Fence | Kind::Report)
     };
     for message in messages() {

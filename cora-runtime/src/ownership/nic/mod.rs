@@ -302,6 +302,9 @@ impl<A: App> NicOwnership<A> {
             say_words(say, &[flow.into(), left.into(), returned.into()]);
         }
         Leaving::hash(self.leaving, say);
+        if const { !A::HOOKED.is_empty() } {
+            self.transit.hash(say);
+        }
         say_words(say, &[self.most.into()]);
     }
 }
