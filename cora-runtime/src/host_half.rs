@@ -11,6 +11,7 @@ use crate::durability::{Reclaimed, ReplicaStore, Replication};
 use crate::exec::burst::{Arrival, Burst};
 use crate::exec::engine::Engine;
 use crate::exec::prefetch::prefetch_burst;
+use crate::hooks;
 use crate::link::message::{Frames, Hooks, Load, Message, Ownership, Report, Stamp};
 use crate::ownership::Order;
 use crate::ownership::host::{Clock, Found, HostOwnership, HostRecord, HostSide};
@@ -164,7 +165,8 @@ impl<A: App> HostHalf<A> {
     /// Gives the state of the half to `say`, for an explorer of all schedules.
     pub fn digest(&mut self, say: &mut Say<'_>) {
         self.ownership.hash(self.engine.app(), say);
-        say_words(say, &[self.clock.now]);
+        say_words(say, &[self.clock.now, self.clock.horizon]);
+        hooks::hash(self.engine.app(), say);
     }
 }
 
@@ -421,6 +423,9 @@ impl<A: App> HostHalf<A> {
             return Ok(());
         };
         if const { A::DURABLE } {
+            if const { !A::HOOKED.is_empty() } {
+                hooks::end_of_flow(self.engine.app(), flow, self.clock.horizon);
+            }
             self.tell_changes(out);
             let (app, now) = (self.engine.app(), self.clock.horizon);
             if let Some(group) = self.ownership.flows().group(flow) {

@@ -22,6 +22,7 @@ use crate::apps::judged::Judging;
 use crate::apps::marks::Marking;
 use crate::apps::nat::Nat;
 use crate::apps::tenants::Tenants;
+use crate::apps::tickets::{Kept, Ticketing};
 use crate::apps::visits::Visiting;
 use crate::apps::{Share, SimApp};
 use crate::random::Random;
@@ -112,8 +113,10 @@ pub fn one(seed: u64) -> Result<Ran, String> {
     // A separate generator keeps the meaning of older seeds.
     let later = Random::new(seed ^ 0x6c61_7465_7200).below(32);
     let judges = Random::new(seed ^ 0x6a75_6467_6573).once_in(16);
+    let has_hooks = Random::new(seed ^ 0x686f_6f6b_7300).once_in(24);
     let run = match random.below(64) {
         _ if adapts => conducted,
+        _ if has_hooks => hooked,
         _ if judges => program::<Judging<Share<1024>>>,
         _ if later == 0 => program::<Hairpin<Share<1024>>>,
         _ if later == 1 => full,
@@ -169,6 +172,14 @@ fn killed(seed: u64, packets: u32) -> Result<Ran, String> {
     let kills = 1 + seed % 3;
     let ran = runtime::run_killed::<Share<1024>>(&case, seed, kills);
     ran.map_err(|what| format!("{}, {kills} kills: {what}", Marking::<Share<1024>>::NAME))
+}
+
+/// Runs hooks of expired entries, mostly with kills of sides.
+fn hooked(seed: u64, packets: u32) -> Result<Ran, String> {
+    let case = traffic::make_filled::<Ticketing<Kept>>(seed, packets, filling(seed));
+    let kills = seed % 4;
+    let ran = runtime::run_hooked::<Kept>(&case, seed, kills);
+    ran.map_err(|what| format!("{}, {kills} kills: {what}", Ticketing::<Kept>::NAME))
 }
 
 /// Runs with a side that lies.

@@ -24,6 +24,8 @@ pub struct Results {
     /// Per recorded state, whether an entry was removed, and its text: the number of such ends.
     /// Entries that are left at the end are included.
     pub ended: BTreeMap<(usize, bool, String), u64>,
+    /// Expired entries that wait for their hooks, each with its state.
+    pub waiting: Vec<(usize, Vec<u8>)>,
 }
 
 /// An ended entry of a recorded state.
@@ -86,6 +88,25 @@ impl Results {
         }
     }
 
+    /// Adds the entries that expired by `now` and whose hooks have not run, noticed or not.
+    pub fn wait<A: App>(&mut self, app: &mut A, now: u64) {
+        for number in A::HOOKED {
+            let mut alive = Vec::new();
+            app.state(*number).export(now, &mut |piece| alive.push(piece.to_vec()));
+            // At time 0 every entry is alive.
+            let waiting = &mut self.waiting;
+            app.state(*number).export(0, &mut |piece| {
+                if !alive.iter().any(|it| it == piece) {
+                    waiting.push((*number, piece.to_vec()));
+                }
+            });
+            let table = app.state(*number).as_travelling().and_then(|table| table.as_hooked());
+            let table = table.expect("its entries have hooks");
+            table.each_expired(&mut |piece| waiting.push((*number, piece.to_vec())));
+        }
+        self.waiting.sort();
+    }
+
     /// Merges the NIC's states: replicas into the host's states, entries into these results.
     pub fn merge<A: App>(&mut self, nic: &mut A, host: &mut A, now: u64) -> Result<(), String> {
         for (number, (name, place)) in A::PLACES.iter().enumerate() {
@@ -139,6 +160,10 @@ impl Results {
             if found != wanted {
                 return Some(format!("records of {key:?}: {found:?}, expected {wanted:?}"));
             }
+        }
+        if self.waiting != expected.waiting {
+            let (found, wanted) = (&self.waiting, &expected.waiting);
+            return Some(format!("waiting for hooks {found:?}, expected {wanted:?}"));
         }
         for key in self.contents.keys().chain(expected.contents.keys()) {
             let (found, wanted) = (self.contents.get(key), expected.contents.get(key));

@@ -117,21 +117,28 @@ pub(crate) fn case<A: SimApp>(
     let mut left = BTreeMap::new();
     let mut packets = Vec::new();
     let (mut wall, mut changing) = (Wall::new(seed), Changing::new(seed));
+    let (mut now, mut steps) = (0, Random::new(seed ^ 0x7374_6570_7300));
     let (mut changes, mut ended) = (Vec::new(), Vec::new());
     for number in 0..count {
         if let Some(version) = changing.next().filter(|_| A::CHANGES) {
             let records = change(host.engine().app(), version);
             changes.extend(records.into_iter().map(|record| (number as usize, record)));
         }
-        let (stamp, frame) = next(number, &left);
+        let (mut stamp, frame) = next(number, &left);
+        if !A::STEPS.is_empty() {
+            now += steps.pick(A::STEPS);
+            (stamp.meta, stamp.horizon) = (Meta { time: now, now, ..stamp.meta }, now);
+        }
         packets.push((wall.stamped(stamp), frame.clone()));
         let mut out = Collect(&mut expected, &mut left, &mut ended);
         let (mut frame, mut burst) = (frame, Burst::new());
         burst.push(stamp, &mut frame);
         host.burst(&mut burst, &mut out).expect("no protocol without a NIC");
     }
-    expected.count(&host.engine().outcomes);
     let now = host.now();
+    host.pass_time(now, &mut Collect(&mut expected, &mut left, &mut ended));
+    expected.count(&host.engine().outcomes);
+    expected.wait(host.engine().app(), now);
     expected.hold(host.engine().app(), now);
     expected.end_all(host.engine().app(), ended);
     drop(host);

@@ -22,13 +22,20 @@ impl Life {
         self.0.set(stores.min(self.0.get()));
     }
 
+    /// A process that lives by now goes on for good.
+    pub(crate) fn spare(&self) {
+        if !self.is_over() {
+            self.0.set(u64::MAX);
+        }
+    }
+
     /// Returns whether it is over.
     pub(crate) fn is_over(&self) -> bool {
         self.0.get() == 0
     }
 
     /// Counts a store, and returns whether it takes place.
-    fn goes_on(&self) -> bool {
+    pub(crate) fn goes_on(&self) -> bool {
         let left = self.0.get();
         self.0.set(left.saturating_sub(u64::from(left != u64::MAX)));
         left > 0

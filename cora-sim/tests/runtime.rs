@@ -4,11 +4,12 @@ use std::panic::catch_unwind;
 
 use cora_sim::apps::judged::Judging;
 use cora_sim::apps::marks::Marking;
+use cora_sim::apps::tickets::{Kept, Ticketing};
 use cora_sim::apps::visits::Visiting;
 use cora_sim::apps::{Copying, Share};
 use cora_sim::chaos;
 use cora_sim::runtime::{
-    Faults, Liar, Planted, run_conducted, run_killed, run_lied_to, run_planted,
+    Faults, Liar, Planted, run_conducted, run_hooked, run_killed, run_lied_to, run_planted,
 };
 use cora_sim::traffic;
 
@@ -113,20 +114,26 @@ fn versions_and_records_are_those_of_the_host_alone() {
 /// Each planted mistake is detected within a few seeds.
 #[test]
 fn planted_mistakes_are_noticed() {
-    for planted in [
-        Planted::WallClock,
-        Planted::LosesCopies,
-        Planted::EndsTheOther,
-        Planted::TearsVersions,
-        Planted::LosesRecords,
+    for (planted, seeds) in [
+        (Planted::WallClock, 200),
+        (Planted::LosesCopies, 200),
+        (Planted::EndsTheOther, 200),
+        (Planted::TearsVersions, 200),
+        (Planted::LosesRecords, 200),
+        (Planted::TellsEndsLate, 200),
+        // The entry must end between the host's last packet and the fence.
+        (Planted::TellsNoTime, 1000),
+        (Planted::NeverWaits, 200),
+        (Planted::EffectFirst, 200),
+        (Planted::ReleasesLate, 200),
     ] {
         // A program may also panic if its clock runs back.
         let breaks = |seed: &u64| {
             !catch_unwind(|| run_planted(planted, *seed)).is_ok_and(|outcome| outcome.is_ok())
         };
-        let noticed = (0..200).filter(breaks).count();
-        println!("{planted:?}: noticed by {noticed} of 200 seeds");
-        assert!(noticed > 3, "{planted:?}: noticed by {noticed} of 200 seeds");
+        let noticed = (0..seeds).filter(breaks).count();
+        println!("{planted:?}: noticed by {noticed} of {seeds} seeds");
+        assert!(noticed > 3, "{planted:?}: noticed by {noticed} of {seeds} seeds");
     }
 }
 
@@ -154,4 +161,30 @@ fn what_broke_once_holds() {
     for seed in before.chain(two_names).chain(overtaken) {
         chaos::one(seed).unwrap_or_else(|what| panic!("seed {seed}: {what}"));
     }
+}
+
+/// The NIC may tell its time in front of fences only: hooks run late then, but in their places.
+#[test]
+fn ticks_are_for_timeliness_alone() {
+    for seed in 0..400 {
+        let ran = run_planted(Planted::NoTicks, seed);
+        ran.unwrap_or_else(|what| panic!("seed {seed}: {what}"));
+    }
+}
+
+/// Hooks run between the same two packets as at the host alone, and once whatever dies.
+#[test]
+fn hooks_run_as_at_the_host_alone_and_once() {
+    let (mut faults, mut moves, mut waited) = (Faults::default(), 0, 0);
+    for seed in 0..400 {
+        let case = traffic::make_filled::<Ticketing<Kept>>(seed, 64, 0);
+        waited += case.expected.waiting.len();
+        let kills = seed % 4;
+        let ran = run_hooked::<Kept>(&case, seed, kills);
+        let ran = ran.unwrap_or_else(|what| panic!("seed {seed}, {kills} kills: {what}"));
+        faults.add(&ran.faults);
+        moves += ran.moves;
+    }
+    println!("{moves} moves, {waited} wait at the ends; {faults}");
+    assert!(moves > 400 && faults.nic_kills > 100 && faults.host_kills > 100, "{faults}");
 }

@@ -10,11 +10,12 @@ use std::io::BufWriter;
 use std::net::Ipv4Addr;
 use std::path::PathBuf;
 use std::process::Command;
+use std::thread::sleep;
 use std::time::Duration;
 
 use cora::testing::udp;
 use cora_tests::draw::Draw;
-use cora_tests::process::run;
+use cora_tests::process::{Running, child, children, run, start_fed};
 use cora_tests::workshop::{emulator, program, room};
 use cora_tests::{captures, tell};
 use cora_traffic::pcap::Writer;
@@ -283,4 +284,88 @@ fn a_nat_holds_no_port_of_a_dead_session() {
     let alone = case.run(&["--nic", "off"]);
     assert_eq!(alone.outcomes, serde_json::json!({ "transmit": questions }));
     case.compare(&alone);
+}
+
+/// Returns the process of the half that is to be killed, if there is one.
+fn half(run: &Running, host: bool) -> Option<u32> {
+    let the_host = child(run.id(), "__host");
+    if host {
+        return the_host;
+    }
+    children(run.id()).into_iter().find(|id| Some(*id) != the_host)
+}
+
+/// Traffic that ends long after all but its last flow.
+fn traffic_with_silence(seed: u64) -> Vec<Sent> {
+    let mut sent = traffic(seed);
+    let mut now = sent.last().map_or(0, |(now, _)| *now);
+    for _ in 0..3 {
+        now += 20 * SECOND;
+        sent.push((now, (200, 60_000)));
+    }
+    sent
+}
+
+/// Kills one kind of half again and again while flows move. In the end each ticket is in one place:
+/// in the pool, or with an entry that lives.
+fn keeps_all_tickets(host: bool) {
+    let seed = std::env::var("CORA_SEED").ok().and_then(|seed| seed.parse().ok());
+    let seed = seed.unwrap_or_else(|| u64::from(std::process::id()));
+    let name = if host { "host" } else { "NIC" };
+    let sent = traffic_with_silence(seed);
+    let case = Case::new("leases", if host { 98 } else { 99 }, &sent);
+    let (state, mut draw) = (case.room.join("state.json"), Draw(seed));
+    let mut command = Command::new(program("leases"));
+    command.args(["run", "--json", "--nic", "native", "--moves", "random:3", "--restarts", "20"]);
+    command.args(["--in", "/dev/stdin", "--out"]).arg(case.room.join("out.pcap"));
+    command.arg("--state-out").arg(&state);
+    let bytes = fs::read(case.room.join("in.pcap")).expect("it is ours");
+    // The run takes some seconds longer than the kills, independent of the speed of the machine.
+    let running = start_fed(&mut command, move |mut to| {
+        for piece in bytes.chunks(bytes.len() / 2_000) {
+            if std::io::Write::write_all(&mut to, piece).is_err() {
+                break;
+            }
+            sleep(Duration::from_millis(3));
+        }
+    });
+    let (mut killed, mut last) = (0, None);
+    for _ in 0..8 {
+        sleep(Duration::from_millis(100 + draw.below(400)));
+        let Some(process) = half(&running, host).filter(|now| last != Some(*now)) else { continue };
+        let done = Command::new("kill").args(["-9", &process.to_string()]).status();
+        killed += u64::from(done.expect("it is a command").success());
+        last = Some(process);
+    }
+    let report = running.end(LIMIT).well("the run").json();
+    let what = format!("CORA_SEED={seed}, {name}: {report:#}");
+    let outcomes = report["outcomes"].as_object().expect("outcomes").values();
+    assert_eq!(outcomes.filter_map(Value::as_u64).sum::<u64>(), sent.len() as u64, "{what}");
+    assert!(killed > 2 && report["restarts"][name].as_u64() >= Some(killed - 1), "{what}");
+    let text = fs::read_to_string(&state).expect("the state");
+    let states = &serde_json::from_str::<Value>(&text).expect("JSON")["states"];
+    let numbers = |values: &Value| -> Vec<u64> {
+        values.as_array().expect("a list").iter().filter_map(Value::as_u64).collect()
+    };
+    let pool = &states["Pool"];
+    let left = pool["left"].as_u64().expect("a number") as usize;
+    let mut tickets = numbers(&pool["free"]);
+    tickets.truncate(left);
+    let holders = states["Holder"].as_array().expect("a table");
+    let held = holders.iter().filter_map(|holder| holder["value"]["ticket"].as_u64());
+    tickets.extend(held);
+    tickets.sort_unstable();
+    let ended = numbers(&pool["ended"])[0];
+    tell(&format!("{name}: {killed} kills, {ended} hooks ran, {} tickets held", holders.len()));
+    assert!(ended > 100 && tickets.iter().copied().eq(0..64), "{tickets:?}: {what}");
+}
+
+#[test]
+fn tickets_survive_kills_of_the_nic() {
+    keeps_all_tickets(false);
+}
+
+#[test]
+fn tickets_survive_kills_of_the_host() {
+    keeps_all_tickets(true);
 }

@@ -217,7 +217,7 @@ fn two_requests_to_replace_the_program_are_one_or_two_and_never_its_end() {
 #[test]
 fn timers_run_while_nothing_comes() {
     let Some(run) = Live::quiet("leases", &[]) else { return };
-    std::thread::sleep(Duration::from_millis(3_000));
+    std::thread::sleep(Duration::from_secs(3));
     let Report { code, json, log } = run.finish();
     assert_eq!(code, Some(0), "{log}");
     let (came, made) = (&json["packets"], &json["sides"]["host"]["made"]);

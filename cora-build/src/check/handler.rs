@@ -24,7 +24,7 @@ pub(crate) fn run(shape: HandlerShape, diagnostics: &mut Diagnostics) -> Option<
         Mark::Hook => {
             hook::returns(shape.mark, signature, diagnostics);
             let (ended, expires) = hook::ended(signature, diagnostics).unzip();
-            (ended, expires.map(Occasion::Expiry))
+            (ended, expires.map(|expires| Occasion::Expiry(Box::new(expires))))
         }
         Mark::Timer => {
             hook::returns(shape.mark, signature, diagnostics);

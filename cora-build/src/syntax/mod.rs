@@ -211,7 +211,7 @@ pub enum Occasion {
     /// Once per packet.
     Packet,
     /// When an entry of this state expires.
-    Expiry(Expires),
+    Expiry(Box<Expires>),
     /// At intervals.
     Tick {
         /// Nanoseconds of packet time.
@@ -239,7 +239,7 @@ impl HandlerDecl {
     }
 
     /// Of a hook, the state whose entries it is about.
-    pub const fn expires(&self) -> Option<&Expires> {
+    pub fn expires(&self) -> Option<&Expires> {
         match &self.occasion {
             Occasion::Expiry(expires) => Some(expires),
             _ => None,

@@ -16,7 +16,7 @@ mod report;
 mod restore;
 pub mod store;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod track;
 pub mod waiting;
 

@@ -38,20 +38,21 @@ impl App for Durables {
 }
 
 /// A replica, without its state and key.
-type Kept = (Holder, Vec<u8>, Vec<u8>);
+pub(crate) type Kept = (Holder, Vec<u8>, Vec<u8>);
 
 /// Replicas on the heap, at most so many.
 #[derive(Debug)]
-struct Replicas {
-    kept: BTreeMap<(u16, Vec<u8>), Kept>,
+pub(crate) struct Replicas {
+    pub(crate) kept: BTreeMap<(u16, Vec<u8>), Kept>,
+    singletons: BTreeMap<u16, Vec<u8>>,
     most: usize,
     /// Reports of single entries.
     reports: usize,
 }
 
 impl Replicas {
-    fn new(most: usize) -> Self {
-        Self { kept: BTreeMap::new(), most, reports: 0 }
+    pub(crate) fn new(most: usize) -> Self {
+        Self { kept: BTreeMap::new(), singletons: BTreeMap::new(), most, reports: 0 }
     }
 
     fn belongs(kept: &Kept, holder: Holder, group: Option<&[u8]>) -> bool {
@@ -92,6 +93,16 @@ impl ReplicaStore for Replicas {
         for kept in self.kept.values_mut().filter(|kept| Self::belongs(kept, from, group)) {
             kept.0 = to;
         }
+    }
+
+    fn keep_part(&mut self, state: u16, at: usize, part: &[u8]) {
+        let whole = self.singletons.entry(state).or_default();
+        whole.resize(whole.len().max(at + part.len()), 0);
+        whole[at..at + part.len()].copy_from_slice(part);
+    }
+
+    fn parts(&self, state: u16, visit: &mut dyn FnMut(usize, &[u8])) -> bool {
+        self.singletons.get(&state).inspect(|whole| visit(0, whole)).is_some()
     }
 
     fn find(&self, state: u16, key: &[u8], visit: &mut dyn FnMut(&Replica<'_>)) -> bool {

@@ -17,12 +17,16 @@
 //! backwards. The NIC also tells its time ([`TICK`]) while it passes nothing on, so that hooks run
 //! in time. Before a change of read-mostly states is in force it does so, too.
 
+#[cfg(test)]
+mod tests;
+
 use cora_core::app::App;
 use cora_core::state::table::Hooked;
 use cora_core::state::table::hooked::DELAY;
 
 use crate::channel::PeerOutbox;
 use crate::link::message::Hooks;
+use crate::state_hash::{Say, say_words};
 
 /// The NIC tells its time to the host at this interval (ns of packet time).
 pub(crate) const TICK: u64 = DELAY / 10;
@@ -50,10 +54,24 @@ pub(crate) fn tell_ends<A: App>(app: &mut A, now: u64, out: &mut impl PeerOutbox
     });
 }
 
+/// Expires the flow's entries that ended by `now`, before the others move: the flow's replicas then
+/// are of these alone.
+pub(crate) fn end_of_flow<A: App>(app: &mut A, flow: u32, now: u64) {
+    each_hooked(app, &mut |_, table| table.expire_flow(flow, now));
+}
+
 /// Tells the host of the ends that were noticed, before their replicas are erased.
 pub(crate) fn tell_noticed<A: App>(app: &mut A, out: &mut impl PeerOutbox) {
     each_hooked(app, &mut |state, table| {
         table.tell_expired(&mut |piece| out.send(&Hooks::Over { state, piece }.into()));
+    });
+}
+
+/// Gives the ended entries to `say`, for an explorer of all schedules.
+pub(crate) fn hash<A: App>(app: &mut A, say: &mut Say<'_>) {
+    each_hooked(app, &mut |state, table| {
+        say_words(say, &[state.into()]);
+        table.each_expired(say);
     });
 }
 

@@ -32,6 +32,11 @@ pub fn serve_punts<A: App, B: Inbox, O: HostOutbox, E: From<NodeError>>(
     read
 }
 
+/// Messages behind which the NIC has no entry any more: it is here, over or gone. Packets and hooks
+/// that follow may end it for good, with an effect on singletons that outlives this host. So
+/// another host must not read such a message again, which would bring the entry back.
+const ENDS_AT_NIC: [Kind; 4] = [Kind::Entry, Kind::Same, Kind::Erase, Kind::Over];
+
 #[inline(always)]
 fn read<'b, A: App, B: Inbox, O: HostOutbox, E: From<NodeError>>(
     half: &mut HostHalf<A>,
@@ -60,9 +65,7 @@ fn read<'b, A: App, B: Inbox, O: HostOutbox, E: From<NodeError>>(
         half.burst(burst, out).map_err(NodeError::from)?;
         burst.clear();
         message(half, out, &Message::decode(kind, bytes.frame()).ok_or(undecodable)?)?;
-        if const { A::DURABLE && !A::HOOKED.is_empty() } && kind == Kind::Over {
-            // Its hook may run in the next burst, and must not run again for another host that
-            // reads the ring.
+        if const { A::DURABLE } && ENDS_AT_NIC.iter().any(|it| kind == *it) {
             punt.release();
         }
     }

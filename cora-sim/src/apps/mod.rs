@@ -11,6 +11,7 @@ pub mod leases;
 pub mod marks;
 pub mod nat;
 pub mod tenants;
+pub mod tickets;
 pub mod visits;
 pub mod wrapped;
 
@@ -26,6 +27,8 @@ pub trait SimApp: App {
     const WISHES: Wishes;
     /// Whether versions of its read-mostly states are replaced between packets.
     const CHANGES: bool = false;
+    /// Steps of packet time between two packets (ns), each as probable, instead of the traffic's.
+    const STEPS: &'static [u64] = &[];
 
     /// Refuses entries from the other side at random from now on. For the NIC's half.
     fn refuse(&mut self, seed: u64);
@@ -115,7 +118,15 @@ macro_rules! plain {
     ($(#[$meta:meta])* recorded struct $name:ident { $($fields:tt)* }) => {
         $crate::apps::plain! { $(#[$meta])* struct $name lives false true { $($fields)* } }
     };
-    ($(#[$meta:meta])* struct $name:ident lives $durable:literal $recorded:literal {
+    // Durable, with a hook, and with idle times of its entries' own.
+    ($(#[$meta:meta])* hooked struct $name:ident by $idle:path { $($fields:tt)* }) => {
+        $crate::apps::plain! {
+            $(#[$meta])* struct $name lives true false by $idle { $($fields)* }
+        }
+    };
+    ($(#[$meta:meta])* struct $name:ident lives $durable:literal $recorded:literal
+        $(by $idle:path)?
+    {
         $($(#[$of_field:meta])* $field:ident: $type:ty),* $(,)?
     }) => {
         $(#[$meta])*
@@ -125,6 +136,13 @@ macro_rules! plain {
         impl cora_core::plain::Plain for $name {
             const DURABLE: bool = $durable;
             const RECORDED: bool = $recorded;
+            $(
+                const HOOKED: bool = true;
+                const IDLE_VARIES: bool = true;
+                fn idle_time(&self) -> std::time::Duration {
+                    $idle(self)
+                }
+            )?
             const SIZE: usize = 0 $(+ <$type as cora_core::plain::Plain>::SIZE)*;
             fn put(&self, out: &mut [u8]) {
                 let mut at = 0;
@@ -158,13 +176,13 @@ pub(crate) use plain;
 
 /// Implements `Keyed` for a table's state.
 macro_rules! keyed {
-    (@scope $name:ident, $key:ty, $scope:ty, $capacity:expr, $reply:expr) => {
+    (@scope $name:ident, $key:ty, $scope:ty, $capacity:expr, $reply:expr $(, $idle:expr)?) => {
         impl cora_core::state::Keyed for $name {
             type Key = $key;
             type Scope = $scope;
             const NAME: &'static str = stringify!($name);
             const CAPACITY: u32 = $capacity;
-            const IDLE: u64 = $crate::apps::IDLE;
+            const IDLE: u64 = $crate::apps::keyed!(@idle $($idle)?);
             const REPLY: bool = $reply;
         }
     };
@@ -173,9 +191,12 @@ macro_rules! keyed {
             @scope $name, $key, cora_core::state::table::scope::Each<$group>, $capacity, $reply
         }
     };
-    ($name:ident, $key:ty, $capacity:expr, $reply:expr) => {
+    (@idle) => { $crate::apps::IDLE };
+    (@idle $idle:expr) => { $idle };
+    ($name:ident, $key:ty, $capacity:expr, $reply:expr $(, idle $idle:expr)?) => {
         $crate::apps::keyed! {
             @scope $name, $key, cora_core::state::table::scope::Everywhere, $capacity, $reply
+                $(, $idle)?
         }
     };
 }
@@ -224,6 +245,7 @@ macro_rules! program {
         ordered $ordered:expr;
         stateless $stateless:literal;
         $(sends $sends:expr;)?
+        $(hooked [$($hooked:literal),*] fn run_due($app:ident, $now:ident) $hooks:block)?
         fn chain<$reach:ident>($self:ident, $packet:ident $(, $out:ident)?) $chain:block
     ) => {
         $(#[$meta])*
@@ -253,6 +275,16 @@ macro_rules! program {
             const MEMORY: usize = 0 $(+ $crate::apps::program!(@bytes $place $state))*;
             const READ_MOSTLY: bool = false $(|| $crate::apps::program!(@configured $place $state))*;
             $(const RECORDED: &'static [usize] = &[$($recorded),*];)?
+            $(
+                const HOOKED: &'static [usize] = &[$($hooked),*];
+
+                fn run_due(
+                    &mut $app,
+                    $now: u64,
+                    _: &mut cora_core::outbox::Outbox,
+                    _: &mut dyn FnMut(&mut cora_core::outbox::Outbox),
+                ) $hooks
+            )?
 
             fn new(
                 memory: &mut cora_core::state::Memory,

@@ -9,7 +9,7 @@ use cora_core::plain::Describe;
 use cora_core::record::{FlowRecord, Recorded as _};
 use cora_core::state::table::scope::Scope;
 use cora_core::state::table::transfer::ImportError;
-use cora_core::state::table::{Durable, Ending, InsertError, Travelling};
+use cora_core::state::table::{Durable, Ended, Ending, Hooked, InsertError, Travelling};
 use cora_core::state::{
     Described, Home, Keyed, Kind, Malformed, Memory, OutOfMemory, Stored, Table, Visit,
 };
@@ -66,6 +66,16 @@ impl<S: Keyed> Wrapped<S> {
         } else {
             self.table().enter(group.and_then(|group| group.group_address(false)));
         }
+    }
+
+    /// The end of the entry whose hook is next.
+    pub fn next_end(&self) -> u64 {
+        self.table.borrow().next_end()
+    }
+
+    /// Takes the entry whose hook is next.
+    pub fn take_ended(&mut self) -> Option<Ended<S>> {
+        self.table().take_ended()
     }
 
     fn travelling<T>(&self, act: impl FnOnce(&mut dyn Travelling) -> T) -> T {
@@ -187,6 +197,9 @@ impl<S: Keyed> Travelling for Wrapped<S> {
     }
     fn as_durable(&mut self) -> Option<&mut dyn Durable> {
         self.table.get_mut().as_travelling()?.as_durable()
+    }
+    fn as_hooked(&mut self) -> Option<&mut dyn Hooked> {
+        self.table.get_mut().as_travelling()?.as_hooked()
     }
     fn remove_flow(&mut self, flow: u32) {
         self.travelling(|table| table.remove_flow(flow));

@@ -110,15 +110,19 @@ impl HostOutbox for Back {
 }
 
 /// The ring from the NIC. Messages taken from it are logged.
-struct Heard<'a>(&'a mut Consumer<Words>);
+struct Heard<'a> {
+    punt: &'a mut Consumer<Words>,
+    /// Whether room is given back when that is asked for, and not later.
+    releases: bool,
+}
 
 impl Inbox for Heard<'_> {
     fn is_empty(&mut self) -> Result<bool, RingError> {
-        self.0.is_empty()
+        self.punt.is_empty()
     }
 
     fn pop(&mut self, buffer: &mut [u8]) -> Result<Option<Popped>, RingError> {
-        let popped = self.0.pop(buffer)?;
+        let popped = self.punt.pop(buffer)?;
         if let Some(Popped { kind, len }) = popped
             && let Some(message) = Message::decode(kind, &buffer[..len])
         {
@@ -128,7 +132,9 @@ impl Inbox for Heard<'_> {
     }
 
     fn release(&mut self) {
-        self.0.release();
+        if self.releases {
+            self.punt.release();
+        }
     }
 }
 
@@ -202,7 +208,15 @@ pub(super) struct HostSide<A: SimApp> {
 }
 
 impl<A: SimApp> HostSide<A> {
-    pub(super) fn new(half: HostHalf<A>, rings: &Rings, life: Life, replicas: Replicas) -> Self {
+    pub(super) fn new(
+        half: HostHalf<A>,
+        rings: &Rings,
+        life: Life,
+        mut replicas: Replicas,
+    ) -> Self {
+        if replicas.are_endangered() {
+            replicas.endanger(&life);
+        }
         let Rings { punt, back, .. } = rings;
         let ring = back.producer(&life);
         let waiting = VecDeque::new();
@@ -252,6 +266,14 @@ impl<A: SimApp> HostSide<A> {
         self.back.replicas.lose_some();
     }
 
+    /// From now on, the host may die between two changes of its replicas.
+    pub(super) fn endanger_copies(&mut self) {
+        self.back.replicas.endanger(&self.life);
+        if self.back.planted == Some(Planted::EffectFirst) {
+            self.back.replicas.lag();
+        }
+    }
+
     /// Makes the host lie from now on.
     pub(super) fn lie(&mut self, lies: Lies) {
         self.back.lies = Some(lies);
@@ -298,12 +320,24 @@ impl<A: SimApp> HostSide<A> {
             self.half.hand_over(most as u32, &mut self.back).map_err(NodeError::from)?;
         }
         let Self { half, punt, back, buffer, nic_seen, .. } = self;
-        let mut punt = Heard(punt);
-        serve_punts(half, &mut punt, back, (buffer, most), |half, back, message| {
+        // More follows on the hook then, so that the host may end behind it.
+        let most = if back.planted == Some(Planted::ReleasesLate) { usize::MAX } else { most };
+        let releases = back.planted != Some(Planted::ReleasesLate);
+        let mut heard = Heard { punt, releases };
+        serve_punts(half, &mut heard, back, (buffer, most), |half, back, message| {
             other(half, back, nic_seen, message)
         })?;
+        punt.release();
         self.back.flush();
         if self.back.broken { Err(NodeError::Broken.into()) } else { Ok(()) }
+    }
+
+    /// Takes all that the NIC sent, and runs the hooks that are due by `now`.
+    pub(super) fn end_hooks(&mut self, now: u64) {
+        while self.error.is_none() && self.has_mail() {
+            self.poll(usize::MAX);
+        }
+        self.half.pass_time(now, &mut self.back);
     }
 
     /// Follows an order to move flows, as far as possible.
@@ -395,9 +429,10 @@ impl<A: SimApp> HostSide<A> {
         spilled: &[(u16, Vec<u8>)],
         now: u64,
     ) -> Result<Reclaimed, String> {
-        let replicas = std::mem::take(&mut self.back.replicas);
+        let (replicas, planted) = (std::mem::take(&mut self.back.replicas), self.back.planted);
         let punt = old.punt.consumer(&Life::endless());
         *self = Self::new(half, rings, Life::endless(), replicas);
+        self.back.planted = planted;
         self.catch_up(punt, spilled)?;
         self.begin();
         self.half.restore_singletons(&self.back.replicas, &mut |_| {});

@@ -77,6 +77,7 @@ impl<A: SimApp> Runtime<'_, A> {
         let refuses = self.conditions.refuses.then_some(self.seed ^ self.clock);
         let half = halves::nic::<A>(self.supply, self.case.seed, self.conditions.hold, refuses);
         self.nic = NicSide::new(half, &rings, Life::endless(), burst_bytes(self.longest));
+        self.nic.err(self.planted);
         self.nic.serve(1, &mut Others { host: &mut self.host, wire: &mut self.wire });
         self.rings = rings;
         let seen = self.wire.left() + self.host.done() as u64;

@@ -12,6 +12,7 @@
 //! | --- | --- |
 //! | `nic`, `host`, `wire` | the processes |
 //! | `killed` | invariants when sides die |
+//! | `hooked` | hooks run once, also when sides die |
 //! | `lies` | a half that sends arbitrary records |
 //! | `orders` | a random controller |
 //! | `conducted` | the controller, in virtual time |
@@ -24,6 +25,7 @@ mod bounds;
 mod conditions;
 mod conducted;
 mod faults;
+mod hooked;
 mod host;
 mod killed;
 mod lies;
@@ -41,6 +43,7 @@ use cora_runtime::ownership::{Admission, Order};
 
 pub use conducted::run_conducted;
 pub use faults::{FAULTS, Faults};
+pub use hooked::run_hooked;
 pub use killed::run_killed;
 pub use lies::{Liar, run_lied_to};
 pub use planted::{Planted, run_planted};
@@ -163,8 +166,7 @@ fn through<A: SimApp>(
 ) -> Result<(Ran, Results), String> {
     let mut supply = Supply::default();
     let mut runtime = Runtime::<A>::new(case, seed, &mut supply);
-    runtime.planted = planted;
-    runtime.host.err(planted);
+    runtime.plant(planted);
     runtime.run()?;
     let results = runtime.results()?;
     if runtime.host.half.report.refused > 0 {
@@ -253,6 +255,13 @@ impl<'a, A: SimApp> Runtime<'a, A> {
             }
         }
         Err(format!("no end after {most} steps"))
+    }
+
+    /// Plants a mistake.
+    fn plant(&mut self, planted: Option<Planted>) {
+        self.planted = planted;
+        self.host.err(planted);
+        self.nic.err(planted);
     }
 
     /// Replaces each dead side.
@@ -395,15 +404,30 @@ impl<'a, A: SimApp> Runtime<'a, A> {
         Err(format!("stuck: {left} packets not fed in, the NIC {nic}, the host {host}"))
     }
 
+    /// Ends the time of the run: hooks that are due by then run. Returns that time.
+    fn end_hooks(&mut self) -> Result<u64, String> {
+        let now = self.nic.core.half.now().max(self.host.half.now());
+        if !A::HOOKED.is_empty() {
+            // A kill from here on would come after the run.
+            self.nic.life.spare();
+            self.host.life.spare();
+            self.nic.end_hooks(now, &mut Others { host: &mut self.host, wire: &mut self.wire });
+            self.host.end_hooks(now);
+        }
+        self.check()?;
+        Ok(now)
+    }
+
     fn results(&mut self) -> Result<Results, String> {
         self.wire.drain();
-        self.check()?;
-        let now = self.nic.core.half.now().max(self.host.half.now());
+        let now = self.end_hooks()?;
         let mut results = std::mem::take(&mut self.wire.results);
         results.count(&self.nic.core.half.engine().outcomes);
         results.count(&self.host.half.engine().outcomes);
         results.merge(self.nic.core.half.engine().app(), self.host.half.engine().app(), now)?;
         results.hold(self.host.half.engine().app(), now);
+        results.wait(self.nic.core.half.engine().app(), now);
+        results.wait(self.host.half.engine().app(), now);
         let (nic, host) = (&mut self.nic.core.half, &mut self.host);
         results.end_all(nic.engine().app(), Vec::new());
         let ended = host.take_ended();

@@ -3,7 +3,7 @@
 
 use cora_runtime::channel::PeerOutbox;
 use cora_runtime::exec::Wire;
-use cora_runtime::link::message::{Frames, Load, Message, Stamp};
+use cora_runtime::link::message::{Frames, Hooks, Load, Message, Ownership, Stamp};
 use cora_runtime::link::payload::Parking;
 use cora_runtime::link::ring::{Consumer, Producer, PushError};
 use cora_runtime::nic_half::NicHalf;
@@ -11,6 +11,7 @@ use cora_runtime::node::Egress;
 
 use super::host::HostSide;
 use super::lies::Lies;
+use super::planted::Planted;
 use super::wire::WireEnd;
 use crate::apps::SimApp;
 use crate::nic_core::NicCore;
@@ -36,6 +37,9 @@ struct Outgoing {
     burst_bytes: usize,
     /// The lies, if the NIC lies.
     lies: Option<Lies>,
+    /// A planted mistake, and messages that it delays.
+    planted: Option<Planted>,
+    delayed: Vec<(u16, Vec<u8>)>,
 }
 
 /// The NIC's process.
@@ -92,9 +96,16 @@ impl<A: SimApp> NicSide<A> {
             broken: false,
             burst_bytes,
             lies: None,
+            planted: None,
+            delayed: Vec::new(),
         };
         let back = rings.back.consumer(&life);
         Self { core: NicCore::new(half), back, out, life, error: None }
+    }
+
+    /// Plants this mistake from now on.
+    pub(super) const fn err(&mut self, planted: Option<Planted>) {
+        self.out.planted = planted;
     }
 
     /// Makes the NIC lie from now on.
@@ -169,6 +180,9 @@ impl<A: SimApp> NicSide<A> {
         if let Err(error) = self.core.serve(most, &mut self.back, &mut out) {
             self.error = Some(error);
         }
+        if self.out.planted == Some(Planted::NeverWaits) {
+            self.core.half.forget_fences();
+        }
     }
 
     /// Reports its load.
@@ -176,6 +190,13 @@ impl<A: SimApp> NicSide<A> {
         let load = Load { time, ..Load::default() };
         let mut out = Out { side: &mut self.out, others, entries: 0 };
         self.core.half.tell(&load, &mut out);
+        out.publish();
+    }
+
+    /// The time of the run ends: entries that ended by `now` are known where hooks run.
+    pub(super) fn end_hooks(&mut self, now: u64, others: &mut Others<'_, A>) {
+        let mut out = Out { side: &mut self.out, others, entries: 0 };
+        self.core.half.end_hooks(now, &mut out);
         out.publish();
     }
 
@@ -256,8 +277,59 @@ fn push(
     })
 }
 
+impl<A: SimApp> Out<'_, '_, A> {
+    /// Sends the messages that a planted mistake delayed.
+    fn send_delayed(&mut self) {
+        for (kind, bytes) in std::mem::take(&mut self.side.delayed) {
+            self.pass(&Message::decode(kind, &bytes).expect("it was encoded here"));
+        }
+    }
+
+    /// Sends a message of a NIC with a planted mistake: `true` if it is not to be sent now.
+    fn errs(&mut self, message: &Message<'_>) -> bool {
+        let delays = match (self.side.planted, message) {
+            // Behind the packet that it was meant to precede.
+            (Some(Planted::TellsEndsLate), Message::Hooks(Hooks::Over { .. })) => true,
+            (Some(Planted::TellsEndsLate), _) => {
+                let is_packet = matches!(message, Message::Frames(_));
+                if is_packet {
+                    self.pass(message);
+                }
+                self.send_delayed();
+                return is_packet;
+            }
+            (Some(Planted::TellsNoTime), Message::Hooks(Hooks::Reached { .. })) => return true,
+            (Some(Planted::NoTicks), Message::Ownership(Ownership::Fence { .. })) => {
+                self.send_delayed();
+                false
+            }
+            (Some(Planted::NoTicks), _) => {
+                self.side.delayed.clear();
+                matches!(message, Message::Hooks(Hooks::Reached { .. }))
+            }
+            _ => false,
+        };
+        if delays {
+            self.side.delayed.push(message.encode(|kind, parts| (kind, parts.concat())));
+        }
+        delays
+    }
+}
+
 impl<A: SimApp> PeerOutbox for Out<'_, '_, A> {
     fn send(&mut self, message: &Message<'_>) {
+        if !self.errs(message) {
+            self.pass(message);
+        }
+    }
+
+    fn show(&mut self) {
+        self.side.punt.publish();
+    }
+}
+
+impl<A: SimApp> Out<'_, '_, A> {
+    fn pass(&mut self, message: &Message<'_>) {
         if self.others.host.life.is_over() {
             return self.side.spill(message);
         }
@@ -273,10 +345,6 @@ impl<A: SimApp> PeerOutbox for Out<'_, '_, A> {
         } else {
             self.side.broken |= !sent;
         }
-    }
-
-    fn show(&mut self) {
-        self.side.punt.publish();
     }
 }
 
@@ -301,6 +369,9 @@ impl<A: SimApp> Wire for Out<'_, '_, A> {
 
 impl<A: SimApp> Egress for Out<'_, '_, A> {
     fn publish(&mut self) {
+        if self.side.planted == Some(Planted::TellsEndsLate) {
+            self.send_delayed();
+        }
         self.side.publish();
     }
 

@@ -1,5 +1,6 @@
 //! Planted mistakes: a sound test detects them.
 
+use super::hooked::hooked;
 use super::killed::killed;
 use super::lies::lied_to;
 use super::{Liar, Ran, ran};
@@ -7,6 +8,7 @@ use crate::apps::Share;
 use crate::apps::firewall::Firewall;
 use crate::apps::judged::Judging;
 use crate::apps::marks::Marking;
+use crate::apps::tickets::{Kept as KeptTickets, Ticketing};
 use crate::traffic;
 
 /// A planted mistake.
@@ -22,10 +24,25 @@ pub enum Planted {
     TearsVersions,
     /// The host forgets the entries that ended at the NIC.
     LosesRecords,
+    /// The NIC tells of an end only behind the packet that its hook may be due before.
+    TellsEndsLate,
+    /// The NIC does not tell its time, not even in front of a fence.
+    TellsNoTime,
+    /// The NIC tells its time in front of fences only. This is no mistake: hooks then run late, but
+    /// between the same packets.
+    NoTicks,
+    /// Packets for the host don't wait for a flow whose fence was long ago.
+    NeverWaits,
+    /// What a hook changed takes effect before the replica of its entry ends.
+    EffectFirst,
+    /// The host keeps the news of an end on the ring while the hook runs.
+    ReleasesLate,
 }
 
 /// Packets of a run.
 const PACKETS: u32 = 48;
+/// Packets of a run with hooks and kills: a kill beside a hook is rare.
+const MANY: u32 = 200;
 
 /// Runs a simulation with a planted mistake. An error describes the violation.
 pub fn run_planted(planted: Planted, seed: u64) -> Result<Ran, String> {
@@ -38,6 +55,14 @@ pub fn run_planted(planted: Planted, seed: u64) -> Result<Ran, String> {
         Planted::TearsVersions | Planted::LosesRecords => {
             let case = traffic::make_filled::<Judging<Share<1024>>>(seed, PACKETS, 0);
             ran::<Judging<Share<1024>>>(&case, seed, Some(planted))
+        }
+        Planted::TellsEndsLate | Planted::TellsNoTime | Planted::NoTicks | Planted::NeverWaits => {
+            let case = traffic::make_filled::<Ticketing<Share<1024>>>(seed, PACKETS, 0);
+            hooked::<Share<1024>>(&case, seed, 0, Some(planted))
+        }
+        Planted::EffectFirst | Planted::ReleasesLate => {
+            let case = traffic::make_filled::<Ticketing<KeptTickets>>(seed, MANY, 0);
+            hooked::<KeptTickets>(&case, seed, 12, Some(planted))
         }
         Planted::LosesCopies => killed::<Share<1024>>(&marked(), seed, 3, Some(planted)),
         Planted::EndsTheOther => {

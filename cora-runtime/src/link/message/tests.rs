@@ -55,6 +55,7 @@ fn messages() -> Vec<Message<'static>> {
         Records::Evicted { state: 4, piece: b"entry" },
         Records::Unkept { state: 4 },
     ];
+    let hooks = [Hooks::Over { state: 3, piece: b"entry" }, Hooks::Reached { now: 13 }];
     let control = [
         Control::Begin {},
         Control::Drained { now: 12 },
@@ -75,6 +76,7 @@ fn messages() -> Vec<Message<'static>> {
         .chain(ownership.into_iter().map(Message::from))
         .chain(durability.into_iter().map(Message::from))
         .chain(records.into_iter().map(Message::from))
+        .chain(hooks.into_iter().map(Message::from))
         .chain(control.into_iter().map(Message::from))
         .chain(telemetry.into_iter().map(Message::from))
         .collect()
@@ -112,6 +114,7 @@ fn each_half_has_code_for_its_own_messages() {
     let is_told = |message: &Message<'_>| {
         matches!(message, Message::Durability(_) | Message::Records(_))
             || matches!(message.kind(), Kind::Punt | Kind::Release | Kind::Fence | Kind::Report)
+            || message.kind() == Kind::Over
     };
     for message in messages() {
         let (kind, bytes) = encoded(&message);

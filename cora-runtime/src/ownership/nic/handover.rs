@@ -6,6 +6,7 @@ use cora_core::state::table::Moved;
 
 use super::{NicOwnership, NicSide, Stage};
 use crate::channel::{PeerOutbox, ProtocolError};
+use crate::hooks;
 use crate::link::message::group::{encoded, room};
 use crate::link::message::{Durability, Kind, Ownership};
 use crate::ownership::entries;
@@ -158,6 +159,11 @@ impl<A: App> NicOwnership<A> {
         let Some(group) = self.flows.group(flow) else { return 0 };
         let mut bytes = room();
         let group = encoded(&group, &mut bytes);
+        if const { !A::HOOKED.is_empty() } {
+            // The host drops the flow's other replicas when it came back.
+            hooks::end_of_flow(side.app, flow, now);
+            hooks::tell_noticed(side.app, out);
+        }
         let left = entries::count(side.app, flow, now);
         out.send(&Ownership::Release { punts, entries: left + more, group }.into());
         side.report.released += 1;

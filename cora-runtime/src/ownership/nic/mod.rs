@@ -175,6 +175,11 @@ impl<A: App> NicOwnership<A> {
         !A::HOOKED.is_empty() && self.transit.alive_at().saturating_add(DELAY) <= now
     }
 
+    /// Nothing waits for the flows that are on their way here.
+    pub(crate) const fn forget_fences(&mut self) {
+        self.transit.clear();
+    }
+
     /// Declines offers while this many flows are known.
     pub(crate) const fn limit(&mut self, most: u32) {
         self.most = most;
@@ -297,6 +302,9 @@ impl<A: App> NicOwnership<A> {
             say_words(say, &[flow.into(), left.into(), returned.into()]);
         }
         Leaving::hash(self.leaving, say);
+        if const { !A::HOOKED.is_empty() } {
+            self.transit.hash(say);
+        }
         say_words(say, &[self.most.into()]);
     }
 }

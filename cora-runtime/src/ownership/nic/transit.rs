@@ -1,6 +1,7 @@
 //! Since when the entries on their way here are known to be alive, for a program with hooks.
 
 use crate::channel::TICKETS;
+use crate::state_hash::{Say, say_words};
 
 /// The times of the offers' fences (ns of packet time): at each, the entries of the offered flow
 /// that come later are alive.
@@ -53,6 +54,11 @@ impl Transit {
     /// No flow is on its way any more.
     pub(super) const fn clear(&mut self) {
         *self = Self::new();
+    }
+
+    /// Gives the times to `say`, for an explorer of all schedules.
+    pub(super) fn hash(&self, say: &mut Say<'_>) {
+        say_words(say, &self.fences);
     }
 
     fn set(&mut self, at: usize, now: u64) {

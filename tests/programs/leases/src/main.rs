@@ -44,6 +44,7 @@ struct Seen {
 }
 
 impl Holder {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "`idle_by` takes a function of `&Self`")]
     fn idle(&self) -> Duration {
         Duration::from_secs(if self.ticket.is_multiple_of(4) { 1 } else { 5 })
     }
@@ -95,19 +96,16 @@ fn lease(
         Some(source) => source.packets += 1,
         None => sources.insert(source, Source { packets: 1 })?,
     }
-    let ticket = match holders.get_mut(&flow) {
-        Some(holder) => {
-            holder.packets += 1;
-            holder.ticket
+    let ticket = if let Some(holder) = holders.get_mut(&flow) {
+        holder.packets += 1;
+        holder.ticket
+    } else {
+        let ticket = pool.take()?;
+        if holders.insert(flow, Holder { ticket, packets: 1 }).is_err() {
+            pool.give_back(ticket);
+            return Drop(TableFull);
         }
-        None => {
-            let ticket = pool.take()?;
-            if holders.insert(flow, Holder { ticket, packets: 1 }).is_err() {
-                pool.give_back(ticket);
-                return Drop(TableFull);
-            }
-            ticket
-        }
+        ticket
     };
     packet.set_source_endpoint(flow.source, 40_000 + ticket)?;
     Transmit

@@ -58,6 +58,10 @@ pub trait Hooked {
     /// more are due, and there is no room until those here were told.
     fn expire_by(&mut self, now: u64) -> bool;
 
+    /// Frees the flow's entries that expired by `now`, before the others move: the flow's replicas
+    /// then are of these alone.
+    fn expire_flow(&mut self, flow: u32, now: u64);
+
     /// Reports the expired entries, whole and encoded, and forgets them: the other side runs their
     /// hooks.
     fn tell_expired(&mut self, tell: &mut dyn FnMut(&[u8]));
@@ -73,6 +77,9 @@ pub trait Hooked {
 
     /// Reports what changed since the last call, for the replicas of a durable state.
     fn tell_waiting(&mut self, tell: &mut dyn FnMut(Waiting<'_>));
+
+    /// Visits the entries that wait for their hooks, encoded, in no particular order.
+    fn each_expired(&self, visit: &mut dyn FnMut(&[u8]));
 
     /// Whether [`Self::tell_waiting`] has anything to report.
     fn has_news(&self) -> bool;
@@ -335,16 +342,6 @@ impl<K: EntryKey, V: Plain> RawTable<K, V> {
     pub const fn lost_ends(&self) -> u64 {
         self.expired.lost
     }
-
-    /// Visits the entries that wait for their hooks, encoded, in no particular order.
-    pub fn each_expired(&self, visit: &mut dyn FnMut(&[u8])) {
-        for at in 0..self.expired.waiting as u32 {
-            let number = self.expired.order.get(at).map_or(NONE, |(_, number)| *number);
-            if let Some(place) = self.expired.places.get(number) {
-                Self::encode(&place.whole, visit);
-            }
-        }
-    }
 }
 
 impl<K: EntryKey, V: Plain> Hooked for RawTable<K, V> {
@@ -355,6 +352,17 @@ impl<K: EntryKey, V: Plain> Hooked for RawTable<K, V> {
             self.expire(now, None);
         }
         self.may_expire()
+    }
+
+    fn expire_flow(&mut self, flow: u32, now: u64) {
+        let mut number = self.by_flow.first(flow);
+        while number != NONE {
+            let next = self.by_flow.next(number);
+            if self.entry(number).is_some_and(|entry| self.expired_at(entry, now)) {
+                self.release_expired(number);
+            }
+            number = next;
+        }
     }
 
     fn tell_expired(&mut self, tell: &mut dyn FnMut(&[u8])) {
@@ -397,6 +405,15 @@ impl<K: EntryKey, V: Plain> Hooked for RawTable<K, V> {
         self.expired.uncopied.clear();
     }
 
+    fn each_expired(&self, visit: &mut dyn FnMut(&[u8])) {
+        for at in 0..self.expired.waiting as u32 {
+            let number = self.expired.order.get(at).map_or(NONE, |(_, number)| *number);
+            if let Some(place) = self.expired.places.get(number) {
+                Self::encode(&place.whole, visit);
+            }
+        }
+    }
+
     fn has_news(&self) -> bool {
         self.expired.ran.len() + self.expired.uncopied.len() > 0
     }
@@ -431,3 +448,6 @@ impl<S: Keyed> Table<S> {
         Some(Ended { key: *S::Scope::key(&whole.key), entry: whole.value, at })
     }
 }
+
+#[cfg(test)]
+mod tests;

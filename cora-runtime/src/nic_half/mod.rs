@@ -13,6 +13,7 @@ use crate::exec::egress::Wire;
 use crate::exec::engine::{Engine, NicReach, Ran, copy_words, keep_words};
 use crate::exec::header_split;
 use crate::exec::prefetch::{prefetch_at_nic, prefetch_burst};
+use crate::hooks;
 use crate::link::message::{Control, Frames, Load, Message, Report, Stamp, Telemetry};
 use crate::ownership::hold::HoldQueue;
 use crate::ownership::nic::{Dispatch, NicOwnership, NicRecord, NicSide};
@@ -203,7 +204,8 @@ impl<A: App> NicHalf<A> {
     pub fn digest(&mut self, frame: &mut [u8; MAX_FRAME], say: &mut Say<'_>) {
         self.ownership.hash(self.engine.app(), &self.hold, say);
         let waits = self.hold.host_waits_until().saturating_sub(self.hold.left());
-        say_words(say, &[waits, self.now]);
+        say_words(say, &[waits, self.now, self.told]);
+        hooks::hash(self.engine.app(), say);
         self.hold.each(frame, &mut |stamp, frame| {
             say_words(say, &[stamp.number]);
             say(frame);
