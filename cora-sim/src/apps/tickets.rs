@@ -35,7 +35,7 @@ plain! {
 keyed!(Holder, FiveTuple, 64, true, idle IDLE);
 
 plain! {
-    hooked struct Visit by Visit::idle {
+    hooked struct Visit by idle_of_visit {
         packets: u32,
     }
 }
@@ -72,15 +72,13 @@ impl Variant for Kept {
 
 impl Holder {
     /// One in three is soon over.
-    fn idle(&self) -> Duration {
+    fn idle(self) -> Duration {
         Duration::from_secs(if self.ticket.is_multiple_of(3) { 1 } else { 4 })
     }
 }
 
-impl Visit {
-    const fn idle(&self) -> Duration {
-        Duration::from_millis(2_500)
-    }
+const fn idle_of_visit(_: Visit) -> Duration {
+    Duration::from_millis(2_500)
 }
 
 impl Pool {

@@ -142,7 +142,8 @@ fn hooks_come_by_end_and_key_whatever_came_first() {
 
 #[test]
 fn an_end_is_noted_once_however_it_is_noticed() {
-    let ways: [(&str, fn(&mut Tested, u64)); 6] = [
+    type Way = (&'static str, fn(&mut Tested, u64));
+    let ways: [Way; 6] = [
         ("a look-up", |table, end| {
             visit(table, end, NO_FLOW);
             assert!(table.find_mut(&key(1)).is_none());
@@ -300,8 +301,8 @@ fn each_replica_ends_whatever_places_are_used_again() {
         }
         if draw.below(4) == 0 {
             let (is, ran) = news(&mut table);
-            ran.iter().for_each(|number| assert!(copies.remove(number), "{number} has none"));
-            is.iter().for_each(|number| assert!(copies.insert(*number), "{number} has one"));
+            assert!(ran.iter().all(|number| copies.remove(number)), "one of {ran:?} had none");
+            assert!(is.iter().all(|number| copies.insert(*number)), "one of {is:?} had one");
             assert_eq!(copies, waiting);
         }
     }
