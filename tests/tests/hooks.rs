@@ -1,7 +1,7 @@
 //! Hooks of expired entries: they run at the same moment under every plan, and once, whatever dies.
 //!
-//! The program `leases` gives each flow a ticket of a small pool, and has it back by a hook. A model
-//! of a page says which packets get which ticket.
+//! The program `leases` gives each flow a ticket of a small pool, and a hook returns the ticket. A
+//! model of a page says which packets get which ticket.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::{self, File};

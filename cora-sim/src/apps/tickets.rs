@@ -1,4 +1,4 @@
-//! Each flow holds a ticket of a small pool, and a hook gives it back when the flow's entry expires.
+//! Each flow holds a ticket of a small pool, which a hook gives back when the flow's entry expires.
 //! The pool is a stack: the order in which tickets come back decides who gets which. A second entry
 //! of each flow, which the NIC may make, only leaves a trace of its end.
 

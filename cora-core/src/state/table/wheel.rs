@@ -240,7 +240,8 @@ impl<K: EntryKey, V: Plain> RawTable<K, V> {
         if V::HOOKED && tick > DELAY / 4 { DELAY / 4 } else { tick }
     }
 
-    /// Examines a few due entries, or all if their ends have a hook; or as many as necessary to get fewer entries than `below`.
+    /// Examines a few due entries, or all if their ends have a hook; or as many as necessary to get
+    /// fewer entries than `below`.
     pub(super) fn expire(&mut self, now: u64, below: Option<u32>) {
         let all = V::HOOKED || below.is_some();
         let Some(mut round) = self.wheel.begin(now, all) else { return };

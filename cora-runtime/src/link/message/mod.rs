@@ -3,8 +3,8 @@
 //! - *wire in*, host → NIC: `Frame`; `Change`, `Piece`…, `Changed`; `WireEnd`.
 //! - *wire out*, NIC → host: `Frame`, `Send`.
 //! - *punt*, NIC → host: to a new host `Owned`… and `AllOwned`; `Punt`, [`Ownership`],
-//!   [`Durability`], [`Records`], [`Hooks`], `Load` and `Talker`…; at the end `Drained`, `Piece`…, `Outcome`…,
-//!   `Report`.
+//!   [`Durability`], [`Records`], [`Hooks`], `Load` and `Talker`…; at the end `Drained`, `Piece`…,
+//!   `Outcome`…, `Report`.
 //! - *back*, host → NIC: `Piece`… (configuration), `Begin`; `Send`, `Ended`, [`Ownership`],
 //!   `Watch`; `Drained`.
 //!

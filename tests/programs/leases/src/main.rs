@@ -1,8 +1,8 @@
 //! # leases: tickets of a pool, given back when their flows expire
 //!
-//! To test, not to copy. Each flow holds a ticket, which is seen in its packets. There are fewer
-//! tickets than flows, so the time at which each comes back decides who gets one. The pool is a
-//! stack, so the order in which they come back decides who gets which.
+//! To test, not to copy. Each flow holds a ticket, which the flow's packets show. There are fewer
+//! tickets than flows, so the time of each return decides who gets a ticket. The pool is a stack,
+//! so the order of the returns decides who gets which ticket.
 #![cfg_attr(all(feature = "nic", target_os = "none"), no_std, no_main)]
 
 use core::time::Duration;
@@ -12,14 +12,14 @@ use cora::prelude::*;
 const TICKETS: usize = 64;
 const NO_TICKET: Reason = Reason::new("no-ticket");
 
-/// A flow with its ticket. One in four is soon over.
+/// A flow and the ticket of the flow. Flows with every fourth ticket are soon over.
 #[state(key = FiveTuple, capacity = 4_096, idle = "5s", idle_by = Self::idle, durable, on_expire)]
 struct Holder {
     ticket: u16,
     packets: u32,
 }
 
-/// A source with its packets.
+/// A source and the number of packets.
 #[state(key = SourceAddress, capacity = 4_096, idle = "2500ms", durable, on_expire)]
 struct Source {
     packets: u32,
@@ -35,7 +35,7 @@ struct Pool {
     order: u64,
 }
 
-/// What replicas add up.
+/// Sums and maxima over the replicas.
 #[state(commutative)]
 struct Seen {
     packets: Sum,
