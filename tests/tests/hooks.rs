@@ -1,6 +1,6 @@
 //! Hooks of expired entries: they run at the same moment under every plan, and once, whatever dies.
 //!
-//! The program `leases` gives each flow a ticket of a small pool, and has it back by a hook. A
+//! The program `leases` gives each flow a ticket of a small pool, and a hook returns the ticket. A
 //! timer tells how many are left. A model of a page says which packets get which ticket, and the
 //! numbers that the timer tells.
 

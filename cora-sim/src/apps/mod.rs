@@ -140,7 +140,7 @@ macro_rules! plain {
                 const HOOKED: bool = true;
                 const IDLE_VARIES: bool = true;
                 fn idle_time(&self) -> std::time::Duration {
-                    $idle(self)
+                    $idle(*self)
                 }
             )?
             const SIZE: usize = 0 $(+ <$type as cora_core::plain::Plain>::SIZE)*;

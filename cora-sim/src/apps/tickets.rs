@@ -1,4 +1,4 @@
-//! Each flow holds a ticket of a small pool, and a hook gives it back when the flow's entry expires.
+//! Each flow holds a ticket of a small pool, which a hook gives back when the flow's entry expires.
 //! The pool is a stack: the order in which tickets come back decides who gets which. A second entry
 //! of each flow, which the NIC may make, only leaves a trace of its end.
 
@@ -35,7 +35,7 @@ plain! {
 keyed!(Holder, FiveTuple, 64, true, idle IDLE);
 
 plain! {
-    hooked struct Visit by Visit::idle {
+    hooked struct Visit by idle_of_visit {
         packets: u32,
     }
 }
@@ -72,21 +72,13 @@ impl Variant for Kept {
 
 impl Holder {
     /// One in three is soon over.
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "the macro calls it so")]
-    fn idle(&self) -> Duration {
+    fn idle(self) -> Duration {
         Duration::from_secs(if self.ticket.is_multiple_of(3) { 1 } else { 4 })
     }
 }
 
-impl Visit {
-    #[expect(
-        clippy::trivially_copy_pass_by_ref,
-        clippy::unused_self,
-        reason = "the macro calls it so"
-    )]
-    const fn idle(&self) -> Duration {
-        Duration::from_millis(2_500)
-    }
+const fn idle_of_visit(_: Visit) -> Duration {
+    Duration::from_millis(2_500)
 }
 
 impl Pool {

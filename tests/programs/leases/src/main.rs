@@ -1,8 +1,9 @@
 //! # leases: tickets of a pool, given back when their flows expire
 //!
 //! To test, not to copy. Each flow holds a ticket, which is seen in its packets. There are fewer
-//! tickets than flows, so the time at which each comes back decides which flow gets one. The pool is
-//! a stack, so the order in which they come back decides the rest. A timer tells the number left.
+//! tickets than flows, so the time at which each comes back decides which flow gets one. The pool
+//! is a stack, so the order in which they come back decides the rest. A timer tells the number
+//! left.
 #![cfg_attr(all(feature = "nic", target_os = "none"), no_std, no_main)]
 
 use core::time::Duration;
