@@ -343,12 +343,35 @@ fn padded(mut frame: Vec<u8>, payload: &[u8]) -> Vec<u8> {
 /// The elements of a record, in their order, with their values, big-endian.
 pub type Elements = Vec<(Element, Vec<u8>)>;
 
-/// The record of an entry that ended so; of several, the first.
+/// The record of an entry that ended so; of several, the first. It is empty if there is none.
 pub fn record<S: FlowRecord>(entry: &S, key: &S::Key, end: End) -> Elements {
-    records(entry, key, end).swap_remove(0)
+    records(entry, key, end).into_iter().next().unwrap_or_default()
 }
 
-/// The records of an entry that ended so.
+/// The records of an entry that ended so. As in a run, those without elements are left out.
+///
+/// ```
+/// use cora::prelude::*;
+///
+/// #[state(key = SourceAddress, capacity = 10, idle = "1m", recorded)]
+/// struct Seen {
+///     packets: [u64; 2],
+/// }
+///
+/// impl FlowRecord for Seen {
+///     fn record(&self, _: &SourceAddress, _: End, record: &mut Record<'_>) {
+///         for packets in self.packets.iter().filter(|packets| **packets > 0) {
+///             record.number(element::PACKETS, *packets);
+///             record.another();
+///         }
+///     }
+/// }
+///
+/// let key = SourceAddress(Address::v4([10, 0, 0, 1]));
+/// let records = |packets| cora::testing::records(&Seen { packets }, &key, End::Idle).len();
+/// assert_eq!([records([5, 7]), records([0, 7]), records([0, 0])], [2, 1, 0]);
+/// assert!(cora::testing::record(&Seen { packets: [0, 0] }, &key, End::Idle).is_empty());
+/// ```
 pub fn records<S: FlowRecord>(entry: &S, key: &S::Key, end: End) -> Vec<Elements> {
     struct Told(Vec<Elements>);
     impl Fields for Told {
@@ -364,6 +387,7 @@ pub fn records<S: FlowRecord>(entry: &S, key: &S::Key, end: End) -> Vec<Elements
     }
     let mut told = Told(std::vec![Vec::new()]);
     entry.record(key, end, &mut Record::new(&mut told));
+    told.0.retain(|elements| !elements.is_empty());
     told.0
 }
 

@@ -18,7 +18,7 @@ use crate::state::{Keyed, Malformed, Table};
 )]
 pub trait FlowRecord: Keyed {
     /// Writes the record of this entry. Entries with the same elements in the same order share a
-    /// template.
+    /// template. One that writes nothing has no record.
     fn record(&self, key: &Self::Key, end: End, record: &mut Record<'_>);
 }
 

@@ -95,6 +95,10 @@ pub fn host_only(_: TokenStream, item: TokenStream) -> TokenStream {
 /// - `#[key(reply = Self::reversed)]`: a `fn(&Self) -> Self` makes the reply direction's key.
 ///
 /// With neither, the reply direction's key can't be told.
+///
+/// If all fields are integers, `bool`, `Address`, `Ipv4Addr`, `Mac` or `Prefix`, the derive
+/// implements `FromColumns`, too: the key of a configured table has a column for each field. With
+/// `#[key(no_columns)]` it doesn't, and `impl FromColumns` beside it reads other columns.
 #[proc_macro_derive(Key, attributes(key))]
 pub fn key(item: TokenStream) -> TokenStream {
     cora_build::expand::derive_key(item.into()).into()

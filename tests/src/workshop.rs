@@ -48,7 +48,7 @@ pub const EXAMPLES: [&str; 19] = [
 pub const FIRST: [&str; 4] = ["firewall", "nat", "heavy-hitter", "balancer"];
 
 /// Programs that are no examples: `tests/programs` and two of `benches/programs`.
-pub const WRITTEN_FOR_TESTS: [&str; 18] = [
+pub const WRITTEN_FOR_TESTS: [&str; 19] = [
     "ledger",
     "leases",
     "border",
@@ -65,6 +65,7 @@ pub const WRITTEN_FOR_TESTS: [&str; 18] = [
     "rst-injector",
     "sni-filter",
     "rtt-meter",
+    "health-lb",
     "empty-chain",
     "punt-each",
 ];

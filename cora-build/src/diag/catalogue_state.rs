@@ -335,8 +335,8 @@ catalogue! {
     }
     KEY_ARGUMENT = 85 {
         title: "`#[key(…)]` with an unknown argument",
-        cause: "It says which key packets of the reply direction carry, and nothing else.",
-        cure: "Write `#[key(undirected)]` or `#[key(reply = Self::reversed)]`, or leave it away if the reply direction's key can't be told.",
+        cause: "It says which key packets of the reply direction carry, and whether a file's columns are those of the fields.",
+        cure: "Write `#[key(undirected)]` or `#[key(reply = Self::reversed)]`, or leave it away if the reply direction's key can't be told. Beside either, or alone, `no_columns` leaves `FromColumns` to you.",
         example: "#[derive(Clone, Copy, PartialEq, Eq, Debug, Plain, Key)]\n#[key(both)]\nstruct Tenant { number: u32 }",
     }
     HOOK_RETURN = 86 {

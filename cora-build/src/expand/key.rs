@@ -10,6 +10,13 @@ use crate::diag::{Diagnostics, Place, codes};
 use crate::syntax::is_attribute;
 use crate::syntax::names::last_segment;
 
+/// What `#[key(…)]` says.
+struct Said {
+    reply: Reply,
+    /// The program implements `FromColumns` itself, or nobody does.
+    no_columns: bool,
+}
+
 /// The reply key.
 enum Reply {
     /// The reply direction carries the same key.
@@ -34,14 +41,14 @@ pub(super) fn derive(input: &DeriveInput, diagnostics: &mut Diagnostics) -> Toke
             )
             .help("keep it, with `#[derive(Plain)]`, as a field of a struct");
     }
-    let reply = reply(input, diagnostics);
+    let said = said(input, diagnostics);
     if diagnostics.errors() > before {
         return TokenStream::new();
     }
     let (core, ident) = (core(), &input.ident);
     let some = quote!(::core::option::Option::Some);
-    let from_columns = from_columns(input);
-    let reply = match reply {
+    let from_columns = if said.no_columns { None } else { from_columns(input) };
+    let reply = match said.reply {
         Reply::Same => quote!(#some(*self)),
         Reply::By(path) => quote!(#some(#path(self))),
         Reply::Unknown => quote!(::core::option::Option::None),
@@ -101,16 +108,18 @@ fn from_columns(input: &DeriveInput) -> Option<TokenStream> {
 }
 
 /// The arguments of `#[key(…)]`.
-fn reply(input: &DeriveInput, diagnostics: &mut Diagnostics) -> Reply {
-    let mut found = Reply::Unknown;
+fn said(input: &DeriveInput, diagnostics: &mut Diagnostics) -> Said {
+    let mut said = Said { reply: Reply::Unknown, no_columns: false };
     for attribute in input.attrs.iter().filter(|attribute| is_attribute(attribute, "key")) {
         let read = attribute.parse_nested_meta(|meta| {
             if meta.path.is_ident("undirected") {
-                found = Reply::Same;
+                said.reply = Reply::Same;
             } else if meta.path.is_ident("reply") {
-                found = Reply::By(meta.value()?.parse()?);
+                said.reply = Reply::By(meta.value()?.parse()?);
+            } else if meta.path.is_ident("no_columns") {
+                said.no_columns = true;
             } else {
-                return Err(meta.error("neither `undirected` nor `reply = …`"));
+                return Err(meta.error("none of `undirected`, `reply = …` and `no_columns`"));
             }
             Ok(())
         });
@@ -119,13 +128,14 @@ fn reply(input: &DeriveInput, diagnostics: &mut Diagnostics) -> Reply {
                 .error(
                     codes::KEY_ARGUMENT,
                     Place::of(&attribute.meta),
-                    "this says nothing about the reply direction's key",
+                    "this says nothing about a key",
                 )
                 .help(
-                    "write `#[key(undirected)]` if both directions carry the same key, or \
-                     `#[key(reply = Self::reversed)]` with `fn reversed(&self) -> Self`",
+                    "write `#[key(undirected)]` if both directions carry the same key, \
+                     `#[key(reply = Self::reversed)]` with `fn reversed(&self) -> Self`, or \
+                     `#[key(no_columns)]` if you implement `FromColumns`",
                 );
         }
     }
-    found
+    said
 }

@@ -35,6 +35,29 @@ impl PacketKey for Tunnel {
     }
 }
 
+/// Its file says it in hexadecimal digits.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Plain, Key)]
+#[key(undirected, no_columns)]
+struct Cell {
+    number: u32,
+}
+
+impl FromColumns for Cell {
+    const COLUMNS: &'static [&'static str] = &["cell"];
+
+    #[host_only]
+    fn from_columns(file: &mut dyn cora::config::File) -> Option<Self> {
+        let text: String = cora::config::read(file, "cell")?;
+        let number = u32::from_str_radix(&text, 16);
+        number.map_err(|error| file.fault("cell", &error)).ok().map(|number| Self { number })
+    }
+}
+
+#[state(map, key = Cell, capacity = 10)]
+struct Mast {
+    height: u8,
+}
+
 const TALKS: u32 = 1 << 4;
 
 #[state(key = FiveTuple, within = Tenant, capacity = TALKS * 2, idle = "5m")]
@@ -60,6 +83,9 @@ fn main() {
     let mut packet = Packet::new(&mut frame, Meta::default());
     assert_eq!(Tunnel::of_packet(&packet), Ok(Tunnel { number: [1, 2, 3, 4] }));
     assert_eq!(Tenant::of_packet(&packet), Ok(Tenant { number: 0 }));
+
+    let masts = cora::testing::configured::<Mast>("cell, height\n1f, 30\n");
+    assert_eq!(masts.get(&Cell { number: 31 }).map(|mast| mast.height), Some(30));
 
     // Entries of one tenant are not those of another.
     let mut talks = cora::testing::table::<Talk>();

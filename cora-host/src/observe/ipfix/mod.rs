@@ -239,14 +239,13 @@ impl Exporter {
 }
 
 impl Shared {
-    /// Adds the records of the entry that was told.
+    /// Adds the records of the entry that was told. Those without elements are left out: a template
+    /// without fields would withdraw another one (RFC 7011, 8.1).
     fn add_all(&mut self, used: u64) {
         let told = std::mem::take(&mut self.told);
-        let several = !told.complete.is_empty();
-        for one in told.complete.iter().chain([&told.last]) {
-            if !several || !one.elements.is_empty() {
-                self.add(one, used);
-            }
+        let records = told.complete.iter().chain([&told.last]);
+        for one in records.filter(|one| !one.elements.is_empty()) {
+            self.add(one, used);
         }
         self.told = told;
     }

@@ -177,6 +177,35 @@ fn texts_are_of_any_length_and_an_entry_may_have_several_records() {
     assert_eq!(bytes[16..], expected.concat());
 }
 
+/// A template without fields withdraws one that the collector has (RFC 7011, 8.1).
+#[test]
+fn an_entry_that_tells_nothing_has_no_record() {
+    fn tell_some(
+        state: usize,
+        piece: &[u8],
+        when: cora_core::record::When,
+        to: &mut dyn cora_core::record::Fields,
+    ) -> Result<u64, cora_core::state::Malformed> {
+        if piece.is_empty() { Ok(0) } else { tell(state, piece, when, to) }
+    }
+    let room = tempfile::tempdir().unwrap();
+    let name = super::TargetName::File(room.path().join("records"));
+    let target = super::Target::open(&name, false).unwrap();
+    let exporter = super::Exporter { tell: tell_some, ..exporter(target) };
+    for piece in [&[][..], &[0, 80], &[], &[0, 81], &[]] {
+        exporter.left(0, piece, 0);
+    }
+    let records = exporter.finish();
+    assert_eq!((records.exported, records.lost), (2, 0));
+    let bytes = std::fs::read(room.path().join("records")).unwrap();
+    #[rustfmt::skip]
+    let expected = [
+        0, 2, 0, 16, 1, 0, 0, 2, 0, 7, 0, 2, 0, 152, 0, 8,
+        1, 0, 0, 24, 0, 80, 0, 0, 0, 0, 0, 0, 19, 136, 0, 81, 0, 0, 0, 0, 0, 0, 19, 136,
+    ];
+    assert_eq!(bytes[16..], expected);
+}
+
 #[test]
 fn records_that_a_collector_refuses_are_unsent() {
     let collector = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
