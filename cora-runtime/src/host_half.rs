@@ -317,13 +317,11 @@ impl<A: App> HostHalf<A> {
     ) -> Result<(), ProtocolError> {
         match message {
             Hooks::Over { state, piece } => {
-                self.replication.ended(state, piece, self.engine.app(), out.replicas())
+                return self.replication.ended(state, piece, self.engine.app(), out.replicas());
             }
-            Hooks::Reached { now } => {
-                self.pass_time(now, out);
-                Ok(())
-            }
+            Hooks::Reached { now } => self.pass_time(now, out),
         }
+        Ok(())
     }
 
     /// No older packet is to come: runs the hooks and timers that are due by now.

@@ -24,12 +24,13 @@ use crate::durability::{Holder, ReplicaStore};
 use crate::exec::burst::BURST_BYTES;
 use crate::exec::{Burst, Wire};
 use crate::host_half::{HostHalf, HostOutbox};
-use crate::link::message::{Hooks, Kind, Message, Stamp};
+use crate::link::message::{Hooks, Kind, Message, Ownership, Stamp};
 use crate::link::payload::Parked;
 use crate::link::ring::{Popped, RingError};
 use crate::nic_half::NicHalf;
 use crate::node::{Inbox, NodeError, serve_punts};
 use crate::ownership::halves_support::{frame, memory};
+use crate::ownership::said::group;
 
 const SECOND: u64 = DELAY;
 const IDLE: u64 = 4 * SECOND;
@@ -40,7 +41,11 @@ const PLACES: u64 = 8;
 /// The number of its state.
 const HELD: u16 = 0;
 
-/// A flow's place in the pool.
+/// The second packet of the flow with this port makes another entry of the flow.
+const OPENS: u16 = 9;
+
+/// A flow's place in the pool: the first bit is 1 if there is one. The second bit of an entry is 1
+/// if its flow has another one.
 #[derive(Clone, Copy, Debug)]
 struct Held(u64);
 
@@ -138,8 +143,10 @@ impl Lifecycle for Lending {
     }
 
     fn run_due(&mut self, now: u64, _: &mut Outbox, _: &mut dyn FnMut(&mut Outbox)) {
-        while hook_time(self.held.next_end()) <= now && self.held.take_ended().is_some() {
-            self.pool.value().0 += 1;
+        while hook_time(self.held.next_end()) <= now
+            && let Some(ended) = self.held.take_ended()
+        {
+            self.pool.value().0 += ended.entry.0 & 1;
         }
     }
 }
@@ -166,12 +173,19 @@ impl App for Lending {
 
     fn chain<R: Reach>(&mut self, packet: &mut Packet<'_>, _: &mut Outbox) -> Verdict {
         let flow = packet.five_tuple()?;
-        if self.held.get(&flow).is_none() {
-            if const { !reaches::<R, Pool>() } {
-                return Err(Stop::punt());
+        match self.held.get_mut(&flow) {
+            Some(held) if flow.source_port == OPENS && held.0 == 1 => {
+                held.0 = 3;
+                self.held.insert(FiveTuple { source_port: OPENS + 1, ..flow }, Held(0))?;
             }
-            self.pool.value().0 -= 1;
-            self.held.insert(flow, Held(1))?;
+            Some(_) => {}
+            None => {
+                if const { !reaches::<R, Pool>() } {
+                    return Err(Stop::punt());
+                }
+                self.pool.value().0 -= 1;
+                self.held.insert(flow, Held(1))?;
+            }
         }
         Transmit
     }
@@ -424,6 +438,24 @@ fn what_ended_at_a_fence_does_not_move() {
     sides.host.nic_lost(&mut sides.store);
     sides.pass_time(END + 2 * IDLE);
     assert_eq!((sides.left(), sides.copies()), (PLACES, [0, 0, 0]));
+}
+
+#[test]
+fn a_flow_that_is_recalled_tells_of_its_ends_first() {
+    let mut sides = Pair::new();
+    sides.own_at_nic(OPENS, START);
+    // Its second entry ends at the time of the last packet, which the wheel has not noticed.
+    for now in [START + SECOND, START + IDLE, START + IDLE + SECOND] {
+        sides.packet(OPENS, now);
+    }
+    sides.host();
+    assert_eq!(sides.copies(), [0, 0, 2]);
+    let recall = Ownership::Recall { group: &group(OPENS) };
+    sides.nic.message(&recall.into(), &mut sides.punt).expect("in order");
+    // The host drops the flow's other replicas with the last entry that comes.
+    assert!(sides.punt.kinds().starts_with(&[Kind::Over, Kind::Release]));
+    sides.host();
+    assert_eq!(sides.copies(), [1, 1, 0]);
 }
 
 #[test]

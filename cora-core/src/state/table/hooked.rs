@@ -123,9 +123,10 @@ pub(super) struct Expired<K: 'static, V: 'static> {
 }
 
 impl<K: EntryKey, V: Plain> Expired<K, V> {
-    /// Numbers of places, and of notes for replicas.
+    /// Numbers of places, and of notes for replicas. A host may hold entries up to its capacity and
+    /// in its spare places, and a NIC as many as its capacity: all of them may end within a second.
     const fn room(shape: Shape) -> (usize, usize) {
-        let places = shape.capacity as usize + shape.spare as usize + BEYOND;
+        let places = 2 * shape.capacity as usize + shape.spare as usize + BEYOND;
         match (V::HOOKED, V::DURABLE) {
             (true, true) => (places, places),
             (true, false) => (places, 0),
@@ -677,8 +678,8 @@ mod tests {
     #[test]
     fn the_wheel_waits_for_room_and_goes_on() {
         let mut table = sized(4, 4 * SECOND);
-        // Places for eight entries, and those beyond.
-        for (round, now) in [(0, 0), (1, 10 * SECOND), (2, 20 * SECOND)] {
+        // Places for twelve entries, and those beyond.
+        for (round, now) in (0..4).map(|round| (round, round * 10 * SECOND)) {
             visit(&mut table, now, NO_FLOW);
             for number in 0..4 {
                 table.insert(key(number), None, Held(10 * round + number, 4 * SECOND)).unwrap();
@@ -688,23 +689,23 @@ mod tests {
         let tell = |table: &mut Tested, told: &mut Vec<u64>| {
             table.tell_expired(&mut |piece| told.push(Tested::decode(piece).unwrap().value.0));
         };
-        assert!(!table.expire_by(30 * SECOND));
-        assert_eq!((table.len(), told.len()), (4, 0), "eight wait");
+        assert!(!table.expire_by(40 * SECOND));
+        assert_eq!((table.len(), told.len()), (4, 0), "twelve wait");
         tell(&mut table, &mut told);
-        assert_eq!((told.len(), table.next_end()), (8, u64::MAX));
-        assert!(table.expire_by(30 * SECOND));
+        assert_eq!((told.len(), table.next_end()), (12, u64::MAX));
+        assert!(table.expire_by(40 * SECOND));
         tell(&mut table, &mut told);
         told.sort_unstable();
-        assert_eq!(told, [0, 1, 2, 3, 10, 11, 12, 13, 20, 21, 22, 23]);
+        assert_eq!(told, [0, 1, 2, 3, 10, 11, 12, 13, 20, 21, 22, 23, 30, 31, 32, 33]);
         assert_eq!((table.len(), table.lost_ends()), (0, 0));
         tell(&mut table, &mut told);
-        assert_eq!(told.len(), 12, "each is told once");
+        assert_eq!(told.len(), 16, "each is told once");
     }
 
     #[test]
     fn no_more_is_taken_than_there_is_room_for() {
         let mut table = sized(4, 4 * SECOND);
-        for number in 0..8 + BEYOND as u64 {
+        for number in 0..12 + BEYOND as u64 {
             table.take_expired(&piece(number, 0, 4 * SECOND)).unwrap();
         }
         let more = piece(100, 0, 4 * SECOND);
@@ -712,7 +713,7 @@ mod tests {
         table.expired.take_first().unwrap();
         table.take_expired(&more).unwrap();
         assert_eq!(table.take_expired(&more[1..]), Err(Malformed));
-        assert_eq!(hooks(&mut table).len(), 8 + BEYOND);
+        assert_eq!(hooks(&mut table).len(), 12 + BEYOND);
     }
 
     #[test]
