@@ -16,7 +16,7 @@ use std::time::Duration;
 use cora::testing::udp;
 use cora_tests::draw::Draw;
 use cora_tests::process::{Running, child, children, run, start_fed};
-use cora_tests::workshop::{emulator, program, room};
+use cora_tests::workshop::{emulator, is_full, program, room};
 use cora_tests::{captures, tell};
 use cora_traffic::pcap::Writer;
 use serde_json::Value;
@@ -215,8 +215,13 @@ impl Case {
             Err(skipped) => tell(&skipped),
         }
         for nic in nics {
-            let all = ["plan", "random:3", "random:4", "random:5"];
-            for moves in if nic == "native" { &all[..] } else { &all[..2] } {
+            let all = ["random:3", "plan", "random:4", "random:5"];
+            let most = match (is_full(), nic) {
+                (false, "native") => 2,
+                (false, _) => 1,
+                (true, _) => all.len(),
+            };
+            for moves in all.into_iter().take(most) {
                 let left = self.run(&["--nic", nic, "--moves", moves]);
                 assert_eq!(left.outcomes, alone.outcomes, "{nic}, {moves}");
                 assert_eq!(left.state, alone.state, "{nic}, {moves}");
@@ -261,7 +266,7 @@ impl Expected {
 
 #[test]
 fn hooks_run_between_the_same_packets_under_every_plan() {
-    for seed in [1, 2] {
+    for seed in 1..if is_full() { 4 } else { 2 } {
         let sent = traffic(seed);
         let case = Case::new("leases", seed, &sent);
         let alone = case.run(&["--nic", "off"]);

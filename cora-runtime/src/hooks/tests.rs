@@ -552,7 +552,7 @@ fn nonsense_about_ends_is_refused() {
     }
     // Entries of both sides, and some more.
     let (capacity, beyond) = (Held::CAPACITY as usize, 64);
-    let all = (0..3 * capacity + beyond).take_while(|_| hear(HELD, &piece).is_ok()).count();
-    assert_eq!(all, 2 * capacity + beyond);
+    let all = (0..4 * capacity + beyond).take_while(|_| hear(HELD, &piece).is_ok()).count();
+    assert_eq!(all, 3 * capacity + beyond);
     assert_eq!(hear(HELD, &piece), Err(ProtocolError::BadPiece(HELD)));
 }
