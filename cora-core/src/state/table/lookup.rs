@@ -225,9 +225,8 @@ impl<K: EntryKey, V: Plain> RawTable<K, V> {
         let idle = value.idle_time();
         let seconds = idle.as_secs().saturating_mul(1_000_000_000);
         let shortest = if const { V::HOOKED } { SHORTEST } else { 1 };
-        seconds
-            .saturating_add(u64::from(idle.subsec_nanos()))
-            .clamp(shortest, longest.max(shortest))
+        // Not `clamp`, which panics if the bounds are the wrong way round.
+        seconds.saturating_add(u64::from(idle.subsec_nanos())).min(longest).max(shortest)
     }
 
     /// The key's hash, computed.
