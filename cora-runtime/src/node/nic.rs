@@ -164,11 +164,20 @@ fn between_frames(kind: u16, bytes: Roomy<'_>) -> Result<Filled<'_>, NodeError> 
     if Kind::is_of_change(kind) {
         return Ok(Filled::Change(kind, bytes));
     }
-    match Message::decode_at_nic(kind, bytes.frame()) {
-        Some(Message::Frames(Frames::WireEnd { now })) => Ok(Filled::End(now)),
-        Some(Message::Hooks(Hooks::Reached { now })) => Ok(Filled::Silence(now)),
-        _ => Err(ProtocolError::undecodable(kind).into()),
+    // Each kind is decoded where it is known: code for all of them is needed once, elsewhere.
+    if kind == Kind::WireEnd
+        && let Some(Message::Frames(Frames::WireEnd { now })) =
+            Message::decode_at_nic(Kind::WireEnd.number(), bytes.frame())
+    {
+        return Ok(Filled::End(now));
     }
+    if kind == Kind::Reached
+        && let Some(Message::Hooks(Hooks::Reached { now })) =
+            Message::decode_at_nic(Kind::Reached.number(), bytes.frame())
+    {
+        return Ok(Filled::Silence(now));
+    }
+    Err(ProtocolError::undecodable(kind).into())
 }
 
 /// The loop of a program's NIC half, between two of its steps.
