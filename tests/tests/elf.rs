@@ -18,7 +18,8 @@ const MOST: u64 = 78 * 1024;
 /// Bounds for larger programs: several tables, each compiled for its key and its value; a
 /// translator between IP versions, larger by its algorithm; the export of ended entries, and hooks
 /// of them; and keys made of payloads, which are read at each place that needs the key.
-const MOST_OF: [(&str, u64); 8] = [
+const MOST_OF: [(&str, u64); 9] = [
+    ("stateful-firewall", 82 * 1024),
     ("nat", 97 * 1024),
     ("connection-limiter", 92 * 1024),
     ("chain", 142 * 1024),
