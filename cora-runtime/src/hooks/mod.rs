@@ -48,7 +48,7 @@ pub(crate) fn tell_ends<A: App>(app: &mut A, now: u64, out: &mut impl PeerOutbox
         // Each round makes room for the next.
         while {
             let all = table.expire_by(now);
-            table.tell_expired(&mut |piece| out.send(&Hooks::Over { state, piece }.into()));
+            tell(state, table, out);
             !all
         } {}
     });
@@ -62,9 +62,12 @@ pub(crate) fn end_of_flow<A: App>(app: &mut A, flow: u32, now: u64) {
 
 /// Tells the host of the ends that were noticed, before their replicas are erased.
 pub(crate) fn tell_noticed<A: App>(app: &mut A, out: &mut impl PeerOutbox) {
-    each_hooked(app, &mut |state, table| {
-        table.tell_expired(&mut |piece| out.send(&Hooks::Over { state, piece }.into()));
-    });
+    each_hooked(app, &mut |state, table| tell(state, table, out));
+}
+
+/// Tells the host of the ended entries of one table.
+fn tell(state: u16, table: &mut dyn Hooked, out: &mut impl PeerOutbox) {
+    table.tell_expired(&mut |piece| out.send(&Hooks::Over { state, piece }.into()));
 }
 
 /// Gives the ended entries to `say`, for an explorer of all schedules.
