@@ -3,14 +3,17 @@
 //!
 //! | module | concept |
 //! | --- | --- |
+//! | `ends` | the ends of a NIC core |
 //! | `nic` | the loop of a NIC core |
 //! | `host` | the bursts of a host worker |
 
+mod ends;
 mod host;
 mod nic;
 
+pub use ends::{Clock, Egress, Ends, Filled, Ingress};
 pub use host::serve_punts;
-pub use nic::{Clock, Egress, Ends, Filled, Ingress, NicLoop};
+pub use nic::NicLoop;
 
 use crate::channel::ProtocolError;
 use crate::link::ring::{Consumer, Popped, RingError, RingMemory};
