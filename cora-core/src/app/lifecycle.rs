@@ -44,6 +44,13 @@ pub trait Lifecycle: States {
         let _ = tell;
     }
 
+    /// Whether a hook or a timer may be due at `now`. If not, [`Self::run_due`] has nothing to run.
+    #[inline]
+    fn is_due(&self, now: u64) -> bool {
+        let _ = now;
+        Self::TIMED
+    }
+
     /// Runs the hooks and timers that are due at `now`, in the order of their times. Every entry
     /// with a hook that is due is known here. The packets that one sends are in `out` when it has
     /// run, and `sent` takes them from there.

@@ -26,7 +26,7 @@ mod transaction;
 mod transfer;
 
 pub use handler::{Handler, Nth};
-pub use hook::{Hook, Timer, hook_time, next_due};
+pub use hook::{Hook, Timer, next_due};
 pub use lifecycle::Lifecycle;
 pub use plan::{PlanFacts, Sides};
 pub use prefetch::Prefetch;

@@ -136,8 +136,13 @@ impl<A: App> Engine<A> {
     /// No packet before the time of this stamp is to come: runs the hooks and timers that are due.
     /// Calls `send` with each packet that they send, with a stamp of its own. Returns the number of
     /// these packets.
-    #[inline(never)]
+    #[inline(always)]
     pub(crate) fn pass_time(&mut self, stamp: &Stamp, send: &mut dyn FnMut(&Stamp, &[u8])) -> u64 {
+        if self.app.is_due(stamp.meta.now) { self.run_due(stamp, send) } else { 0 }
+    }
+
+    #[inline(never)]
+    fn run_due(&mut self, stamp: &Stamp, send: &mut dyn FnMut(&Stamp, &[u8])) -> u64 {
         let now = stamp.meta.now;
         self.app.begin(Visit { now, horizon: now, undo: false, flow: NO_FLOW, ahead: ALONE });
         let mut made = 0;

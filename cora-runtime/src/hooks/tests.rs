@@ -5,14 +5,12 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-use cora_core::app::{
-    App, Lifecycle, PlanFacts, Prefetch, Sides, States, Transaction, Transfer, hook_time,
-};
+use cora_core::app::{App, Lifecycle, PlanFacts, Prefetch, Sides, States, Transaction, Transfer};
 use cora_core::key::FiveTuple;
 use cora_core::outbox::Outbox;
 use cora_core::packet::{Meta, Packet, Port};
 use cora_core::plain::{Describe, Plain};
-use cora_core::state::table::hooked::DELAY;
+use cora_core::state::table::hooked::{DELAY, hook_time};
 use cora_core::state::{Described, Home, Keyed, Kind as Sort, Memory, OutOfMemory, Pinned, Place};
 use cora_core::state::{Reach, Singleton, Stored, Table, reaches};
 use cora_core::verdict::{Stop, Transmit, Verdict};
@@ -140,6 +138,10 @@ impl Lifecycle for Lending {
 
     fn new(memory: &mut Memory) -> Result<Self, OutOfMemory> {
         Ok(Self { held: Table::create(memory)?, pool: Pinned::create(memory)? })
+    }
+
+    fn is_due(&self, now: u64) -> bool {
+        now >= self.held.next_hook()
     }
 
     fn run_due(&mut self, now: u64, _: &mut Outbox, _: &mut dyn FnMut(&mut Outbox)) {

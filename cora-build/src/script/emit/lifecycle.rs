@@ -124,12 +124,14 @@ fn run_due(out: &mut Lines, graph: &Graph) -> fmt::Result {
     let app = "::cora::__private::core::app";
     let states = graph.states.len();
     // Hooks have the numbers of their states, and timers those behind.
-    let hooked = hooks(graph)
-        .map(|(state, _)| format!("({state}, {app}::hook_time(self.s{state}.next_end()))"));
+    let hook_time = "::cora::__private::core::state::table::hooked::hook_time";
+    let hooked =
+        hooks(graph).map(|(state, _)| format!("({state}, {hook_time}(self.s{state}.next_end()))"));
     let timed =
         (0..graph.timers.len()).map(|timer| format!("({}, self.t{timer}.next())", states + timer));
     let times: Vec<String> = hooked.chain(timed).collect();
     let times = times.join(", ");
+    is_due(out, graph)?;
     out.line("#[inline]")?;
     let head =
         "fn run_due(&mut self, now: u64, out: &mut Outbox, sent: &mut dyn FnMut(&mut Outbox))";
@@ -150,6 +152,17 @@ fn run_due(out: &mut Lines, graph: &Graph) -> fmt::Result {
             out.line("sent(out);")
         })
     })?;
+    out.text.push('\n');
+    Ok(())
+}
+
+/// Emits the question that is asked before each packet.
+fn is_due(out: &mut Lines, graph: &Graph) -> fmt::Result {
+    let hooked = hooks(graph).map(|(state, _)| format!("now >= self.s{state}.next_hook()"));
+    let timed = (0..graph.timers.len()).map(|timer| format!("now >= self.t{timer}.next()"));
+    let due: Vec<String> = hooked.chain(timed).collect();
+    out.line("#[inline(always)]")?;
+    out.block("fn is_due(&self, now: u64) -> bool", |out| out.line(due.join(" || ")))?;
     out.text.push('\n');
     Ok(())
 }

@@ -24,6 +24,14 @@ use crate::plain::Plain;
 /// How much later than its entry's end a hook runs (ns of packet time).
 pub const DELAY: u64 = 1_000_000_000;
 
+/// When the hook runs of an entry that ended at `end` (ns).
+#[doc(hidden)]
+#[inline]
+#[must_use]
+pub const fn hook_time(end: u64) -> u64 {
+    end.saturating_add(DELAY)
+}
+
 /// The shortest idle time of an entry whose end has a hook (ns).
 pub const SHORTEST: u64 = 2 * DELAY;
 
@@ -339,6 +347,14 @@ impl<K: EntryKey, V: Plain> RawTable<K, V> {
         self.expired.next
     }
 
+    /// No hook is due before this time (ns): neither of an entry that is known to have ended, nor of
+    /// one that the wheel has still to examine.
+    #[inline(always)]
+    pub(crate) const fn next_hook(&self) -> u64 {
+        let (known, unknown) = (hook_time(self.expired.next), self.wheel.next_hook());
+        if known < unknown { known } else { unknown }
+    }
+
     /// Number of expired entries that were lost for want of room.
     pub const fn lost_ends(&self) -> u64 {
         self.expired.lost
@@ -439,6 +455,14 @@ impl<S: Keyed> Table<S> {
     #[must_use]
     pub const fn next_end(&self) -> u64 {
         self.raw.next_end()
+    }
+
+    /// No hook is due before this time (ns).
+    #[doc(hidden)]
+    #[inline(always)]
+    #[must_use]
+    pub const fn next_hook(&self) -> u64 {
+        self.raw.next_hook()
     }
 
     /// Takes the entry whose hook is next.
@@ -791,6 +815,8 @@ mod tests {
                     1..4 => draw.below(3 * SECOND),
                     _ => draw.below(SECOND / 20),
                 };
+                let is_due = alive.iter().any(|(_, end)| end + DELAY <= now);
+                assert!(!is_due || table.next_hook() <= now, "seed {seed}: asked too late");
                 visit(&mut table, now, NO_FLOW);
                 assert!(table.expire_by(now));
                 while let Some((end, whole)) = table.expired.take_first() {

@@ -114,6 +114,14 @@ impl Wheel {
         now >= self.due_at
     }
 
+    /// The earliest time (ns) at which a hook may be due of an entry that was not examined yet. Its
+    /// slot begins two ticks after its end at most, and with hooks two ticks are [`DELAY`]/2 at
+    /// most.
+    #[inline]
+    pub(super) const fn next_hook(&self) -> u64 {
+        self.due_at.saturating_add(DELAY / 2)
+    }
+
     /// Makes the next packet do due work.
     #[inline(always)]
     pub(super) const fn call(&mut self) {
