@@ -30,6 +30,7 @@ use cora_core::key::{PacketKey as _, protocol};
 use cora_core::outbox::Outbox;
 use cora_core::packet::{Meta, Packet, Port, ROOM, Roomy, TcpSegment, checksum};
 use cora_core::record::{Element, End, Fields, FlowRecord, Record};
+use cora_core::state::commutative::{Merged, Merging as _, ReadMerged};
 use cora_core::state::configured::Configured;
 use cora_core::state::table::hooked::DELAY;
 use cora_core::state::table::prefetch::ALONE;
@@ -101,6 +102,40 @@ fn read<S: Row>(table: &mut Configured<S>, text: &str) {
     table.configure(&mut file);
     let is_sound = file.is_sound();
     assert!(is_sound, "{}", file.faults(&S::NAME).join("\n"));
+}
+
+/// A state of a test that is read as of a merge. It goes where a handler asks for `&mut Merged<S>`,
+/// and its memory ends with it.
+pub type TestMerged<S> = GivenBack<Merged<S>>;
+
+/// A state that is read as of a merge, without updates.
+///
+/// # Panics
+/// When the machine has no memory.
+#[must_use]
+pub fn merged<S: ReadMerged>() -> TestMerged<S> {
+    GivenBack::merged().expect("memory for a state")
+}
+
+/// Makes a merge: from now on handlers read all updates so far.
+///
+/// ```
+/// use cora::prelude::*;
+///
+/// #[state(commutative, merged)]
+/// struct Seen {
+///     packets: Sum,
+/// }
+///
+/// let mut seen = cora::testing::merged::<Seen>();
+/// seen.update().packets.add(1);
+/// assert_eq!(seen.merged().packets.value(), 0);
+/// cora::testing::merge(&mut seen);
+/// assert_eq!(seen.merged().packets.value(), 1);
+/// ```
+pub fn merge<S: ReadMerged>(state: &mut Merged<S>) {
+    state.cut(false);
+    state.show();
 }
 
 /// Lets time pass: from now on a packet that comes at `now` (ns) asks the table. Entries that were

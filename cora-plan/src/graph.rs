@@ -193,6 +193,9 @@ pub struct StateNode {
     /// A copy of this singleton outlives the host half. ([`Keyed`] has its own flag for entries.)
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub durable: bool,
+    /// Handlers read this commutative state as of the last merge.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub merged: bool,
     /// Its fields, in order.
     pub fields: Vec<Field>,
 }
@@ -343,6 +346,15 @@ impl Graph {
 }
 
 impl StateNode {
+    /// What the sides do with the replicas of a commutative state.
+    pub const fn replicas(&self) -> &'static str {
+        if self.merged {
+            "each side updates its own replica, and reads the merge of both, made every 100 ms of packet time"
+        } else {
+            "each side updates its own replica, and reports merge them"
+        }
+    }
+
     /// Whether copies of it outlive the side that holds it.
     pub fn is_durable(&self) -> bool {
         self.durable || self.keyed.as_ref().is_some_and(|keyed| keyed.durable)

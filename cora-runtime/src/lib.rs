@@ -12,6 +12,7 @@
 //! | [`ownership`] | who owns a flow, and how that changes |
 //! | [`durability`] | replicas that outlive the owner of the state |
 //! | `hooks` | hooks of expired entries, under a plan with two sides |
+//! | `merges` | commutative states that handlers read as of the last merge |
 //! | [`telemetry`] | the load of a side, measured by itself |
 //! | [`channel`] | the outbox to the other side, and protocol errors |
 //! | [`nic_half`], [`host_half`] | the two halves |
@@ -25,6 +26,7 @@ pub mod exec;
 mod hooks;
 pub mod host_half;
 pub mod link;
+mod merges;
 pub mod nic_half;
 pub mod node;
 pub mod ownership;

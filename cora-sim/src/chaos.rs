@@ -14,6 +14,7 @@ use cora_core::app::App as _;
 
 use crate::apps::balancer::Balancer;
 use crate::apps::counters::Counting;
+use crate::apps::crowd::Crowd;
 use crate::apps::crowded::Crowded;
 use crate::apps::firewall::Firewall;
 use crate::apps::hairpin::Hairpin;
@@ -114,9 +115,11 @@ pub fn one(seed: u64) -> Result<Ran, String> {
     let later = Random::new(seed ^ 0x6c61_7465_7200).below(32);
     let judges = Random::new(seed ^ 0x6a75_6467_6573).once_in(16);
     let has_hooks = Random::new(seed ^ 0x686f_6f6b_7300).once_in(24);
+    let has_merges = Random::new(seed ^ 0x6d65_7267_6573).once_in(24);
     let run = match random.below(64) {
         _ if adapts => conducted,
         _ if has_hooks => hooked,
+        _ if has_merges => program::<Crowd<Share<1024>>>,
         _ if judges => program::<Judging<Share<1024>>>,
         _ if later == 0 => program::<Hairpin<Share<1024>>>,
         _ if later == 1 => full,

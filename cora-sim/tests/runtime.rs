@@ -2,6 +2,7 @@
 
 use std::panic::catch_unwind;
 
+use cora_sim::apps::crowd::Crowd;
 use cora_sim::apps::judged::Judging;
 use cora_sim::apps::marks::Marking;
 use cora_sim::apps::tickets::{Kept, Ticketing};
@@ -111,6 +112,21 @@ fn versions_and_records_are_those_of_the_host_alone() {
     assert!(versions > 4_000 && records > 2_000 && moves > 1_000, "{versions} {records} {moves}");
 }
 
+/// Each packet reads the same merge of both sides' counts as on the host alone.
+#[test]
+fn merges_are_those_of_the_host_alone() {
+    let (mut faults, mut moves) = (Faults::default(), 0);
+    for seed in 0..600 {
+        let case = traffic::make_filled::<Crowd<Share<1024>>>(seed, 48, (seed % 3) as usize * 300);
+        let ran = cora_sim::runtime::run::<Crowd<Share<1024>>>(&case, seed);
+        let ran = ran.unwrap_or_else(|what| panic!("seed {seed}: {what}"));
+        faults.add(&ran.faults);
+        moves += ran.moves;
+    }
+    println!("{moves} moves; {faults}");
+    assert!(moves > 1_000, "{moves} moves");
+}
+
 /// Each planted mistake is detected within a few seeds.
 #[test]
 fn planted_mistakes_are_noticed() {
@@ -124,6 +140,8 @@ fn planted_mistakes_are_noticed() {
         // The entry must end between the host's last packet and the fence.
         (Planted::TellsNoTime, 1000),
         (Planted::NeverWaits, 200),
+        (Planted::TurnsLate, 200),
+        (Planted::LosesParts, 200),
         (Planted::EffectFirst, 200),
         (Planted::ReleasesLate, 200),
     ] {

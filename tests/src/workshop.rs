@@ -48,7 +48,8 @@ pub const EXAMPLES: [&str; 19] = [
 pub const FIRST: [&str; 4] = ["firewall", "nat", "heavy-hitter", "balancer"];
 
 /// Programs that are no examples: `tests/programs` and two of `benches/programs`.
-pub const WRITTEN_FOR_TESTS: [&str; 19] = [
+pub const WRITTEN_FOR_TESTS: [&str; 20] = [
+    "crowd",
     "ledger",
     "leases",
     "border",

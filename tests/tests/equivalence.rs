@@ -146,6 +146,12 @@ fn heavy_prefixes() {
     Oracle::of("heavy-prefixes", &["split"]).ask();
 }
 
+/// Not an example: packets are judged by the merged counts of both sides.
+#[test]
+fn crowd() {
+    Oracle::of("crowd", &["nic-only", "split"]).ask();
+}
+
 /// Three handlers; the tables of each know a connection by other keys.
 #[test]
 fn chain() {

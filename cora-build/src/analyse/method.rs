@@ -93,7 +93,16 @@ impl<'a> Reader<'a> {
                 Some((does, effect)) => self.table_access(lent, (does, effect), call, ways),
                 None => self.own_method(lent, self.surroundings.table_method(&method), call, ways),
             },
-            ParameterAccess::Unique | ParameterAccess::Shared | ParameterAccess::Rows(_) => {
+            ParameterAccess::Merged { .. } if method == "update" => {
+                valued(ways, &Value::Part(lent))
+            }
+            ParameterAccess::Merged { .. } if method == "merged" => {
+                valued(ways, &Value::Part(Lent { mutable: false, ..lent }))
+            }
+            ParameterAccess::Unique
+            | ParameterAccess::Shared
+            | ParameterAccess::Merged { .. }
+            | ParameterAccess::Rows(_) => {
                 let own = self.owner(lent).and_then(|it| self.surroundings.method(&it, &method));
                 self.own_method(lent, own, call, ways)
             }

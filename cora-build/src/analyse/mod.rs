@@ -129,5 +129,10 @@ pub fn run(handler: &HandlerDecl, home: Home<'_>, surroundings: &Surroundings) -
 
 /// Whether a parameter borrows its state mutably.
 fn is_mutable(parameter: &Parameter) -> bool {
-    matches!(parameter.access, ParameterAccess::Table { mutable: true } | ParameterAccess::Unique)
+    matches!(
+        parameter.access,
+        ParameterAccess::Table { mutable: true }
+            | ParameterAccess::Merged { mutable: true }
+            | ParameterAccess::Unique
+    )
 }

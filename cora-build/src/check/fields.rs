@@ -183,7 +183,7 @@ pub(crate) fn check_fields(
     for field in fields {
         check_cfg(field, diagnostics);
         match kind {
-            Some(StateKind::Commutative) => check_replicated(&field.ty, diagnostics),
+            Some(StateKind::Commutative { .. }) => check_replicated(&field.ty, diagnostics),
             Some(_) => check_plain(&field.ty, diagnostics),
             None => {
                 check_shape(&field.ty, diagnostics);

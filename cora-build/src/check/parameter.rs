@@ -17,7 +17,8 @@ const MOST_STATES: usize = 8;
 pub(crate) const PACKETS: [&str; 2] = ["Packet", HEADERS];
 
 const STATE_HELP: &str = "take `&mut Table<S>` for a keyed state, `&mut S` for a singleton or \
-                          commutative one, `&S` for a read-mostly one; `&Map<S>`, `&Prefixes<S>` \
+                          commutative one, `&mut Merged<S>` for a `merged` one, `&S` for a \
+                          read-mostly one; `&Map<S>`, `&Prefixes<S>` \
                           or `&Acl<S>` for a configured table";
 
 /// The name of the packet parameter; `None` after a fault.
@@ -183,6 +184,11 @@ fn state(input: &PatType, diagnostics: &mut Diagnostics) -> Option<Parameter> {
         (
             table_entry(&last.arguments, &reference.elem, diagnostics)?,
             ParameterAccess::Table { mutable },
+        )
+    } else if last.ident == "Merged" && !last.arguments.is_none() {
+        (
+            table_entry(&last.arguments, &reference.elem, diagnostics)?,
+            ParameterAccess::Merged { mutable },
         )
     } else if let Some(form) = RowForm::of(&last.ident.to_string())
         && !last.arguments.is_none()

@@ -63,12 +63,17 @@ fn kind(shape: &StateShape, diagnostics: &mut Diagnostics) -> StateKind {
     }
     for argument in &shape.arguments {
         check_flag(argument, diagnostics);
+        if argument.name == Name::Merged && first.is_none_or(|it| it.name != Name::Commutative) {
+            not_merged(argument, first, diagnostics);
+        }
     }
     let plain = match first.map(|argument| argument.name) {
         Some(Name::Singleton) => StateKind::Singleton {
             durable: shape.arguments.iter().any(|argument| argument.name == Name::Durable),
         },
-        Some(Name::Commutative) => StateKind::Commutative,
+        Some(Name::Commutative) => StateKind::Commutative {
+            merged: shape.arguments.iter().any(|argument| argument.name == Name::Merged),
+        },
         Some(Name::ReadMostly) => StateKind::ReadMostly,
         Some(Name::Map) => StateKind::Rows(rows(shape, RowForm::Map, diagnostics)),
         Some(Name::Prefixes) => StateKind::Rows(rows(shape, RowForm::Prefixes, diagnostics)),
@@ -114,7 +119,7 @@ fn kind(shape: &StateShape, diagnostics: &mut Diagnostics) -> StateKind {
 fn not_durable(argument: &Argument, kind: &StateKind, diagnostics: &mut Diagnostics) {
     let (name, why, instead) = match kind {
         StateKind::Keyed(_) | StateKind::Singleton { .. } => return,
-        StateKind::Commutative => (
+        StateKind::Commutative { .. } => (
             "commutative",
             "each side updates its own replica, and the updates in a copy are unknown: some would be lost, or \
              counted twice",
@@ -136,6 +141,20 @@ fn not_durable(argument: &Argument, kind: &StateKind, diagnostics: &mut Diagnost
             format!("`durable` is not supported on `{name}` states: {why}"),
         )
         .help(instead);
+}
+
+/// Reports that a state of this kind has no replicas to merge.
+fn not_merged(argument: &Argument, kind: Option<&Argument>, diagnostics: &mut Diagnostics) {
+    let kind = kind.map_or("key", |kind| kind.name.text());
+    diagnostics
+        .error(
+            codes::MERGED_KIND,
+            argument.ident.span(),
+            format!(
+                "`merged` is about replicas that the sides merge, and a state with `{kind}` has none"
+            ),
+        )
+        .help("take `merged` away: handlers read such a state as it is");
 }
 
 /// The arguments that determine the kind. The `key` of a `map` does not.

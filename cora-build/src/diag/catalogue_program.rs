@@ -271,4 +271,15 @@ catalogue! {
         cure: "Add `durable` to the state with the entries.",
         example: "#[state(key = FiveTuple, capacity = 1_000, idle = \"5m\", on_expire)]\nstruct Session { port: u16 }\n\n#[on_expire]\nfn give_back(ended: &Ended<Session>, pool: &mut Pool) { pool.give(ended.entry.port); }",
     }
+    REPLICA_READ = 145 {
+        title: "a handler reads one side's replica of a commutative state (warning)",
+        cause: "Each side has a replica with the packets that it handled itself, and the plan decides which those are. So \
+                the handler would judge a packet otherwise under another plan.",
+        cure: "Say `#[state(commutative, merged)]`, take `&mut Merged<S>`, and read `.merged()`: the updates of both sides, \
+               as of the last merge.",
+        example: "#[state(commutative)]\nstruct Seen { sources: CountMin<4, 1024> }\n\n#[flow_handler]\nfn limit(packet: &mut \
+                  Headers, seen: &mut Seen) -> Verdict {\n    let source = SourceAddress(packet.source()?);\n    \
+                  seen.sources.add(&source, 1);\n    if seen.sources.estimate(&source) > 100 { return Drop(NotAllowed) }\n    \
+                  Transmit\n}",
+    }
 }

@@ -357,4 +357,11 @@ catalogue! {
         cure: "Begin its parameters with `tick: &Tick`.",
         example: "#[every(\"5s\")]\nfn probe(health: &mut Health) {}",
     }
+    MERGED_KIND = 89 {
+        title: "`merged` on a state that is not commutative",
+        cause: "Of a commutative state each side updates its own replica, and `merged` lets handlers read the merge of \
+                both. A state of another kind has no replicas, and handlers read it as it is.",
+        cure: "Take `merged` away, or make the state `commutative`.",
+        example: "#[state(singleton, merged)]\n#[derive(Default)]\nstruct Total { packets: u64 }",
+    }
 }

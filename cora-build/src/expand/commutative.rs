@@ -7,11 +7,16 @@ use syn::{Member, Type};
 use super::{core, plain, stored};
 use crate::syntax::StateDecl;
 
-pub(super) fn run(decl: &StateDecl) -> TokenStream {
+/// With `merged`, `cora-core` implements `Stored` on `Merged<S>`.
+pub(super) fn run(decl: &StateDecl, merged: bool) -> TokenStream {
     let core = core();
     let (ident, name, item) = (&decl.ident, &decl.name, &decl.item);
     let replica = replica(decl);
-    let stored = stored::implementation(decl, "Commutative", "Replicated");
+    let stored = if merged {
+        read_merged(decl)
+    } else {
+        stored::implementation(decl, "Commutative", "Replicated")
+    };
     quote! {
         #item
         #replica
@@ -22,6 +27,22 @@ pub(super) fn run(decl: &StateDecl) -> TokenStream {
         }
 
         #stored
+    }
+}
+
+fn read_merged(decl: &StateDecl) -> TokenStream {
+    let core = core();
+    let ident = &decl.ident;
+    let members = decl.item.fields.members();
+    quote! {
+        const _: () = #core::state::within_limit::<#ident>();
+
+        #[automatically_derived]
+        impl #core::state::commutative::ReadMerged for #ident {
+            fn set(&mut self, to: &Self) {
+                #(self.#members = to.#members;)*
+            }
+        }
     }
 }
 

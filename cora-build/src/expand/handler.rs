@@ -231,10 +231,11 @@ pub(super) fn references(decl: &HandlerDecl) -> impl Iterator<Item = TokenStream
     decl.parameters.iter().map(|parameter| {
         let referent = &parameter.referent;
         match parameter.access {
-            ParameterAccess::Table { mutable: true } | ParameterAccess::Unique => {
-                quote!(&'a mut #referent)
-            }
+            ParameterAccess::Table { mutable: true }
+            | ParameterAccess::Merged { mutable: true }
+            | ParameterAccess::Unique => quote!(&'a mut #referent),
             ParameterAccess::Table { mutable: false }
+            | ParameterAccess::Merged { mutable: false }
             | ParameterAccess::Shared
             | ParameterAccess::Rows(_) => quote!(&'a #referent),
         }

@@ -83,6 +83,34 @@ pub fn opaque(graph: &Graph) -> Vec<String> {
         .collect()
 }
 
+/// A warning, in one line, for each handler that reads its own side's replica of a state. Of an
+/// access that can't be seen, there is another warning.
+pub fn replica_reads(graph: &Graph) -> Vec<String> {
+    let replicas =
+        graph.states.iter().filter(|state| state.kind == Kind::Commutative && !state.merged);
+    let reads = replicas.flat_map(|state| {
+        graph.chain.iter().chain(graph.timed()).filter_map(|handler| {
+            let is_seen = !handler.opaque.iter().any(|opaque| opaque.state == state.name);
+            let reads = graph
+                .edges
+                .iter()
+                .any(|edge| edge.handler == handler.name && edge.state == state.name && edge.reads);
+            (is_seen && reads).then(|| replica_read(handler, &state.name))
+        })
+    });
+    reads.collect()
+}
+
+fn replica_read(handler: &HandlerNode, state: &str) -> String {
+    let SourcePlace { file, line, column } = &handler.at;
+    format!(
+        "{}: `{}` reads the replica of `{state}` at its own side, so its result depends on the plan: say \
+         `#[state(commutative, merged)]`, and read `.merged()` of a `&mut Merged<{state}>` ({file}:{line}:{column})",
+        codes::REPLICA_READ,
+        handler.name,
+    )
+}
+
 /// Handlers of the chain that take a state.
 fn users<'a>(program: &'a Program, state: &'a State) -> impl Iterator<Item = &'a Handler> {
     program.chain.iter().filter(|handler| takes(handler, state))
@@ -106,7 +134,9 @@ fn node(handler: &Handler, found: &Found, source: &Source) -> HandlerNode {
             state: parameter.state.clone(),
             mutable: matches!(
                 parameter.access,
-                ParameterAccess::Table { mutable: true } | ParameterAccess::Unique
+                ParameterAccess::Table { mutable: true }
+                    | ParameterAccess::Merged { mutable: true }
+                    | ParameterAccess::Unique
             ),
         })
         .collect();
@@ -156,7 +186,7 @@ fn state_node(program: &Program, state: &State, source: &Source) -> StateNode {
     let (kind, keyed, durable) = match &decl.kind {
         StateKind::Keyed(args) => (Kind::Keyed, Some(keyed(program, state, args)), false),
         StateKind::Singleton { durable } => (Kind::Singleton, None, *durable),
-        StateKind::Commutative => (Kind::Commutative, None, false),
+        StateKind::Commutative { .. } => (Kind::Commutative, None, false),
         StateKind::ReadMostly | StateKind::Rows(_) => (Kind::ReadMostly, None, false),
     };
     let rows = match &decl.kind {
@@ -185,6 +215,7 @@ fn state_node(program: &Program, state: &State, source: &Source) -> StateNode {
         keyed,
         rows,
         durable,
+        merged: matches!(decl.kind, StateKind::Commutative { merged: true }),
         fields,
     }
 }

@@ -58,6 +58,8 @@ pub(crate) enum Name {
     Singleton,
     /// `commutative`
     Commutative,
+    /// `merged`
+    Merged,
     /// `read_mostly`
     ReadMostly,
     /// `map`
@@ -69,7 +71,7 @@ pub(crate) enum Name {
 }
 
 /// Every argument with its spelling and its common aliases.
-const NAMES: [(Name, &str, &[&str]); 17] = [
+const NAMES: [(Name, &str, &[&str]); 18] = [
     (Name::Key, "key", &["keyed", "by", "flow"]),
     (Name::Within, "within", &["group", "group_by", "grouped_by", "scope", "namespace", "under"]),
     (Name::Reply, "reply", &["reverse", "bidirectional", "both"]),
@@ -91,6 +93,11 @@ const NAMES: [(Name, &str, &[&str]); 17] = [
     (Name::From, "from", &["before", "was", "old", "convert", "converts"]),
     (Name::Singleton, "singleton", &["single", "global", "one"]),
     (Name::Commutative, "commutative", &["replicated", "mergeable", "sum", "counter", "sketch"]),
+    (
+        Name::Merged,
+        "merged",
+        &["merge", "merges", "read_merged", "readable", "as_of_merge", "synced"],
+    ),
     (Name::ReadMostly, "read_mostly", &["read_only", "readonly", "config"]),
     (Name::Map, "map", &["table", "lookup", "exact", "dictionary", "hash_map"]),
     (Name::Prefixes, "prefixes", &["prefix", "lpm", "routes", "longest", "trie", "fib"]),

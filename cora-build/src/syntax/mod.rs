@@ -47,7 +47,10 @@ pub enum StateKind {
         durable: bool,
     },
     /// `#[state(commutative)]`: a replica on each side.
-    Commutative,
+    Commutative {
+        /// Whether handlers read it as of the last merge.
+        merged: bool,
+    },
     /// `#[state(read_mostly)]`: replaced in whole versions by the control plane.
     ReadMostly,
     /// `#[state(map | prefixes | acl, …)]`: rows of a file, replaced like that.
@@ -280,6 +283,11 @@ pub enum ParameterAccess {
     Unique,
     /// `&S`.
     Shared,
+    /// `&mut Merged<S>`, or `&Merged<S>`.
+    Merged {
+        /// Whether it can be updated.
+        mutable: bool,
+    },
     /// `&Map<S>`, `&Prefixes<S>`, `&Acl<S>`.
     Rows(RowForm),
 }

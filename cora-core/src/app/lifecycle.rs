@@ -5,6 +5,7 @@ use super::States;
 use crate::config;
 use crate::outbox::Outbox;
 use crate::record::{Fields, When};
+use crate::state::commutative::Merging;
 use crate::state::table::Ending;
 use crate::state::{Malformed, Memory, OutOfMemory};
 
@@ -26,6 +27,9 @@ pub trait Lifecycle: States {
     /// Whether anything runs at its time: hooks, or timers.
     const TIMED: bool = !Self::HOOKED.is_empty();
 
+    /// Whether handlers read any commutative state as of a merge.
+    const MERGED: bool = false;
+
     /// Makes all states, empty, in `memory`.
     fn new(memory: &mut Memory) -> Result<Self, OutOfMemory>;
 
@@ -42,6 +46,12 @@ pub trait Lifecycle: States {
     #[inline]
     fn ended(&mut self, tell: &mut dyn FnMut(u16, Ending<'_>)) {
         let _ = tell;
+    }
+
+    /// Visits the states that are read as of a merge, each with its number.
+    #[inline]
+    fn each_merged(&mut self, visit: &mut dyn FnMut(u16, &mut dyn Merging)) {
+        let _ = visit;
     }
 
     /// Whether a hook or a timer may be due at `now`. If not, [`Self::run_due`] has nothing to run.

@@ -7,6 +7,7 @@ use std::mem::ManuallyDrop;
 use std::ops::{Deref, DerefMut};
 
 use cora_core::outbox::Outbox;
+use cora_core::state::commutative::{Merged, ReadMerged};
 use cora_core::state::configured::Configured;
 use cora_core::state::{Keyed, Memory, OutOfMemory, Row, Stored as _, Table};
 
@@ -41,6 +42,17 @@ impl<S: Row> GivenBack<Configured<S>> {
     pub fn configured() -> Result<Self, RunError> {
         // So does a configured table.
         Self::make(Configured::<S>::BYTES, Configured::create)
+    }
+}
+
+impl<S: ReadMerged> GivenBack<Merged<S>> {
+    /// A state that is read as of a merge, without updates.
+    ///
+    /// # Errors
+    /// If the kernel has no memory.
+    pub fn merged() -> Result<Self, RunError> {
+        // So does such a state.
+        Self::make(Merged::<S>::BYTES, Merged::create)
     }
 }
 

@@ -83,7 +83,8 @@ fn handler_notes(handler: &HandlerNode) -> Vec<String> {
 /// The lines under a state's name: kind and key, then size, then place.
 fn state_lines(state: &StateNode, place: Option<Place>) -> Vec<String> {
     let durable = if state.durable { ", durable" } else { "" };
-    let mut lines = vec![format!("{}{durable}", state.kind.word())];
+    let merged = if state.merged { ", read merged" } else { "" };
+    let mut lines = vec![format!("{}{durable}{merged}", state.kind.word())];
     if let Some(keyed) = &state.keyed {
         let summary = keyed.summary();
         lines.clear();

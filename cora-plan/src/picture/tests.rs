@@ -55,6 +55,7 @@ fn state(name: &str, kind: Kind, key: Option<(&str, bool)>) -> StateNode {
         keyed,
         rows: None,
         durable: false,
+        merged: false,
         fields,
     }
 }

@@ -65,7 +65,7 @@ fn follows(graph: &Graph, state: &StateNode, place: Place, group: &Group) -> Str
         Place::Travels => "entries travel with their flows".to_owned(),
         Place::Replica => match state.kind {
             Kind::ReadMostly => "each side reads its own copy".to_owned(),
-            _ => "each side updates its own replica, and reports merge them".to_owned(),
+            _ => state.replicas().to_owned(),
         },
         Place::Nic => "the NIC holds it".to_owned(),
         Place::Host => {

@@ -28,6 +28,7 @@ fn plain(name: &str, kind: Kind) -> StateNode {
         keyed: None,
         rows: None,
         durable: false,
+        merged: false,
         fields: Vec::new(),
     }
 }

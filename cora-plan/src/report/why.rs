@@ -81,7 +81,7 @@ fn follows(graph: &Graph, allocation: &Allocation, node: &StateNode, place: Plac
         Place::Replica if node.kind == Kind::ReadMostly => {
             "each side reads its own copy".to_owned()
         }
-        Place::Replica => "each side updates its own replica, and reports merge them".to_owned(),
+        Place::Replica => node.replicas().to_owned(),
         Place::Nic => "the NIC holds it".to_owned(),
         Place::Host => {
             let users: Vec<String> =

@@ -1,5 +1,6 @@
 //! The NIC's half of the protocol: every packet enters here.
 
+mod merged;
 mod timed;
 
 use cora_core::app::{App, Sides};
@@ -15,6 +16,7 @@ use crate::exec::header_split;
 use crate::exec::prefetch::{prefetch_at_nic, prefetch_burst};
 use crate::hooks;
 use crate::link::message::{Control, Frames, Load, Message, Report, Stamp, Telemetry};
+use crate::merges::Turns;
 use crate::ownership::hold::HoldQueue;
 use crate::ownership::nic::{Dispatch, NicOwnership, NicRecord, NicSide};
 use crate::state_hash::{Say, say_words};
@@ -49,6 +51,8 @@ pub struct NicHalf<A: App> {
     told: u64,
     /// The latest packet, for the same.
     last: Stamp,
+    /// The epochs of states that are read as of a merge.
+    turns: Turns,
     /// The original of the running packet, from the wire or from the hold queue.
     original: &'static mut [u64],
     /// The held packet that runs.
@@ -109,6 +113,7 @@ impl<A: App> NicHalf<A> {
             now: 0,
             told: 0,
             last: Stamp::BEFORE,
+            turns: Turns::BEFORE,
             report: Report::default(),
         })
     }
@@ -206,6 +211,7 @@ impl<A: App> NicHalf<A> {
         let waits = self.hold.host_waits_until().saturating_sub(self.hold.left());
         say_words(say, &[waits, self.now, self.told]);
         hooks::hash(self.engine.app(), say);
+        self.turns.hash(say);
         self.hold.each(frame, &mut |stamp, frame| {
             say_words(say, &[stamp.number]);
             say(frame);
@@ -255,9 +261,7 @@ impl<A: App> NicHalf<A> {
             Sides::NicOnly => {
                 let now = stamp.meta.now;
                 let visit = Visit { now, horizon: now, undo: false, flow: NO_FLOW, ahead };
-                if const { Self::RUNS_TIMED } {
-                    self.pass_time_before(stamp, io);
-                }
+                self.time_comes(stamp, io);
                 io.runs(Some(stamp.number));
                 let ran = self.engine.run::<NicReach<A>>(packet, visit);
                 self.finish(ran, stamp, packet.frame(), io);
@@ -277,10 +281,11 @@ impl<A: App> NicHalf<A> {
         let (now, left) = (stamp.meta.now, self.hold.left());
         let horizon = self.hold.oldest().unwrap_or(now);
         let stamp = &Stamp { horizon, ..*stamp };
+        let must_wait = self.must_wait_for_merge(now, self.hold.is_empty(), io);
         self.ownership.flows_mut().begin(now, horizon, ahead);
         let app = self.engine.app();
         match self.ownership.dispatch_ahead(app, now, left, packet, ahead) {
-            Dispatch::Run(flow) if !self.ownership.must_queue(flow, &self.hold) => {
+            Dispatch::Run(flow) if !must_wait && !self.ownership.must_queue(flow, &self.hold) => {
                 self.ownership.passes(flow, &self.hold);
                 let length = packet.len();
                 if self.run(flow, stamp, packet, ahead, io) {
@@ -299,7 +304,9 @@ impl<A: App> NicHalf<A> {
             Dispatch::Run(flow) | Dispatch::Wait(flow) => {
                 self.queue(Some(flow), stamp, packet.frame());
             }
-            Dispatch::Host if self.host_must_queue(now) => self.queue(None, stamp, packet.frame()),
+            Dispatch::Host if must_wait || self.host_must_queue(now) => {
+                self.queue(None, stamp, packet.frame())
+            }
             Dispatch::Host => self.pass_on(stamp, packet.frame(), io),
         }
     }
@@ -334,7 +341,7 @@ impl<A: App> NicHalf<A> {
         let bytes = zerocopy::IntoBytes::as_mut_bytes(buffer);
         while let Some((stamp, length)) = self.hold.peek(bytes) {
             let now = stamp.meta.now;
-            if self.ownership.is_late(now) {
+            if self.ownership.is_late(now) || self.must_wait_for_merge(now, true, io) {
                 break;
             }
             self.ownership.flows_mut().begin(now, stamp.horizon, ALONE);
@@ -441,6 +448,7 @@ impl<A: App> NicHalf<A> {
                 self.ownership.message(message, side!(self), io)?;
                 self.go_on(io);
             }
+            Message::Merges(message) if const { A::MERGED } => self.merges(message, io)?,
             Message::Control(Control::Piece { state, piece }) => self.version(state, piece)?,
             Message::Control(Control::Begin {}) => return Ok(Event::Begin),
             Message::Control(Control::Drained { .. }) => return Ok(Event::Drained),

@@ -16,6 +16,17 @@ impl<A: App> NicHalf<A> {
     /// Whether the host runs hooks of entries that end here, or timers.
     pub(super) const TELLS_ENDS: bool = A::TIMED && matches!(A::PLAN.sides, Sides::Split);
 
+    /// A packet is about to run under nic-only: what its time brings about happens before.
+    #[inline(always)]
+    pub(super) fn time_comes(&mut self, stamp: &Stamp, wire: &mut impl Wire) {
+        if const { Self::RUNS_TIMED } {
+            self.pass_time_before(stamp, wire);
+        }
+        if const { A::MERGED } && !self.turns.may_run(stamp.meta.now) {
+            self.turns.turn_alone(stamp.meta.now, self.engine.app());
+        }
+    }
+
     /// Tells the host of all ends by `now`: a packet of that time is about to go there.
     #[inline]
     pub(super) fn tell_ends(&mut self, now: u64, out: &mut impl PeerOutbox) {

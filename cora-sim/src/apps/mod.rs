@@ -2,6 +2,7 @@
 
 pub mod balancer;
 pub mod counters;
+pub mod crowd;
 pub mod crowded;
 pub mod firewall;
 pub mod hairpin;
@@ -286,6 +287,20 @@ macro_rules! program {
                 ) $hooks
             )?
 
+            const MERGED: bool = false $(|| $crate::apps::program!(@is_merged $place))*;
+
+            fn each_merged(
+                &mut self,
+                visit: &mut dyn FnMut(u16, &mut dyn cora_core::state::commutative::Merging),
+            ) {
+                let mut number = 0;
+                $(
+                    $crate::apps::program!(@visit $place self.$field, number, visit);
+                    number += 1;
+                )*
+                let _ = (number, visit);
+            }
+
             fn new(
                 memory: &mut cora_core::state::Memory,
             ) -> Result<Self, cora_core::state::OutOfMemory> {
@@ -357,11 +372,19 @@ macro_rules! program {
     };
     (@out) => { _ };
     (@out $out:ident) => { $out };
+    (@is_merged merged) => { true };
+    (@is_merged $place:ident) => { false };
+    (@visit merged $of:expr, $number:ident, $visit:ident) => { $visit($number, &mut $of) };
+    (@visit $place:ident $of:expr, $number:ident, $visit:ident) => {};
     (@place travels) => { cora_core::state::Place::Travels };
     (@place host) => { cora_core::state::Place::Host };
+    (@place merged) => { cora_core::state::Place::Replica };
     (@place replica) => { cora_core::state::Place::Replica };
     (@bytes travels $state:ty) => {
         <cora_core::state::Table<$state> as cora_core::state::Stored>::BYTES
+    };
+    (@bytes merged $state:ty) => {
+        <cora_core::state::commutative::Merged<$state> as cora_core::state::Stored>::BYTES
     };
     (@bytes $place:ident $state:ty) => { <$state as cora_core::state::Stored>::BYTES };
     (@owner travels $of:expr, $method:ident($($number:ident)?)) => {
@@ -377,10 +400,14 @@ macro_rules! program {
     (@create travels $state:ty, $memory:ident, $variant:ident) => {
         $crate::apps::wrapped::Wrapped::create::<$variant>($memory)?
     };
+    (@create merged $state:ty, $memory:ident, $variant:ident) => {
+        <cora_core::state::commutative::Merged<$state> as cora_core::state::Stored>::create($memory)?
+    };
     (@create $place:ident $state:ty, $memory:ident, $variant:ident) => {
         <$state as cora_core::state::Stored>::create($memory)?
     };
     (@configured travels $state:ty) => { false };
+    (@configured merged $state:ty) => { false };
     (@configured $place:ident $state:ty) => {
         matches!(<$state as cora_core::state::Stored>::KIND, cora_core::state::Kind::ReadMostly)
     };

@@ -3,7 +3,7 @@
 
 use cora_runtime::channel::PeerOutbox;
 use cora_runtime::exec::Wire;
-use cora_runtime::link::message::{Frames, Hooks, Load, Message, Ownership, Stamp};
+use cora_runtime::link::message::{Frames, Hooks, Load, Merges, Message, Ownership, Stamp};
 use cora_runtime::link::payload::Parking;
 use cora_runtime::link::ring::{Consumer, Producer, PushError};
 use cora_runtime::nic_half::NicHalf;
@@ -289,8 +289,9 @@ impl<A: SimApp> Out<'_, '_, A> {
     fn errs(&mut self, message: &Message<'_>) -> bool {
         let delays = match (self.side.planted, message) {
             // Behind the packet that it was meant to precede.
-            (Some(Planted::TellsEndsLate), Message::Hooks(Hooks::Over { .. })) => true,
-            (Some(Planted::TellsEndsLate), _) => {
+            (Some(Planted::TellsEndsLate), Message::Hooks(Hooks::Over { .. }))
+            | (Some(Planted::TurnsLate), Message::Merges(_)) => true,
+            (Some(Planted::TellsEndsLate | Planted::TurnsLate), _) => {
                 let is_packet = matches!(message, Message::Frames(_));
                 if is_packet {
                     self.pass(message);
@@ -298,7 +299,8 @@ impl<A: SimApp> Out<'_, '_, A> {
                 self.send_delayed();
                 return is_packet;
             }
-            (Some(Planted::TellsNoTime), Message::Hooks(Hooks::Reached { .. })) => return true,
+            (Some(Planted::TellsNoTime), Message::Hooks(Hooks::Reached { .. }))
+            | (Some(Planted::LosesParts), Message::Merges(Merges::Part { .. })) => return true,
             (Some(Planted::NoTicks), Message::Ownership(Ownership::Fence { .. })) => {
                 self.send_delayed();
                 false

@@ -5,6 +5,7 @@ use super::killed::killed;
 use super::lies::lied_to;
 use super::{Liar, Ran, ran};
 use crate::apps::Share;
+use crate::apps::crowd::Crowd;
 use crate::apps::firewall::Firewall;
 use crate::apps::judged::Judging;
 use crate::apps::marks::Marking;
@@ -33,6 +34,10 @@ pub enum Planted {
     NoTicks,
     /// Packets for the host don't wait for a flow whose fence was long ago.
     NeverWaits,
+    /// The NIC tells the beginning of an epoch only behind the epoch's first packet for the host.
+    TurnsLate,
+    /// The host does not get the NIC's part of a merge.
+    LosesParts,
     /// What a hook changed takes effect before the replica of its entry ends.
     EffectFirst,
     /// The host keeps the news of an end on the ring while the hook runs.
@@ -59,6 +64,10 @@ pub fn run_planted(planted: Planted, seed: u64) -> Result<Ran, String> {
         Planted::TellsEndsLate | Planted::TellsNoTime | Planted::NoTicks | Planted::NeverWaits => {
             let case = traffic::make_filled::<Ticketing<Share<1024>>>(seed, PACKETS, 0);
             hooked::<Share<1024>>(&case, seed, 0, Some(planted))
+        }
+        Planted::TurnsLate | Planted::LosesParts => {
+            let case = traffic::make_filled::<Crowd<Share<1024>>>(seed, PACKETS, 0);
+            ran::<Crowd<Share<1024>>>(&case, seed, Some(planted))
         }
         Planted::EffectFirst | Planted::ReleasesLate => {
             let case = traffic::make_filled::<Ticketing<KeptTickets>>(seed, MANY, 0);

@@ -23,7 +23,7 @@ const UNDER_OTHERS: [(&str, &[&str]); 4] = [
 /// The plans of the ledger, also in a quick run: it has many changes to revert.
 const LEDGER: (&str, [&str; 3]) = ("ledger", ["host-only", "nic-only", HALF]);
 /// More programs that are no examples, and their plans in a full run.
-const MORE: ([&str; 2], [&str; 2]) = (["fragments", "tenants"], ["host-only", "nic-only"]);
+const MORE: ([&str; 3], [&str; 2]) = (["crowd", "fragments", "tenants"], ["host-only", "nic-only"]);
 
 /// Returns the plans that a quick run keeps of these.
 pub(crate) fn in_time(program: &str, plans: &[&'static str]) -> Vec<&'static str> {

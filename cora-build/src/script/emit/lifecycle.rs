@@ -22,6 +22,9 @@ pub(super) fn emit(out: &mut Lines, graph: &Graph) -> fmt::Result {
         if !graph.timers.is_empty() {
             out.line("const TIMED: bool = true;")?;
         }
+        if graph.states.iter().any(|state| state.merged) {
+            out.line("const MERGED: bool = true;")?;
+        }
         if graph.states.iter().any(|state| state.kind == Kind::ReadMostly) {
             out.line("const READ_MOSTLY: bool = true;")?;
         }
@@ -29,6 +32,7 @@ pub(super) fn emit(out: &mut Lines, graph: &Graph) -> fmt::Result {
         new(out, graph)?;
         records(out, &recorded)?;
         run_due(out, graph)?;
+        each_merged(out, graph)?;
         configure(out, graph)
     })
 }
@@ -151,6 +155,25 @@ fn run_due(out: &mut Lines, graph: &Graph) -> fmt::Result {
             })?;
             out.line("sent(out);")
         })
+    })?;
+    out.text.push('\n');
+    Ok(())
+}
+
+/// Emits the visit of the states that handlers read as of a merge.
+fn each_merged(out: &mut Lines, graph: &Graph) -> fmt::Result {
+    let all = graph.states.iter().enumerate();
+    let merged: Vec<usize> =
+        all.filter(|(_, state)| state.merged).map(|(number, _)| number).collect();
+    if merged.is_empty() {
+        return Ok(());
+    }
+    let merging = "::cora::__private::core::state::commutative::Merging";
+    let head = format!("fn each_merged(&mut self, visit: &mut dyn FnMut(u16, &mut dyn {merging}))");
+    out.block(head, |out| {
+        merged
+            .iter()
+            .try_for_each(|number| out.line(format_args!("visit({number}, &mut self.s{number});")))
     })?;
     out.text.push('\n');
     Ok(())

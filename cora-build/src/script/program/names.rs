@@ -94,12 +94,16 @@ fn borrowed(handler: &Handler, parameter: &Parameter, state: &State, findings: &
     let (kind, wanted) = match (&state.decl.kind, parameter.access) {
         (StateKind::Keyed(_), ParameterAccess::Table { .. })
         | (StateKind::Singleton { .. }, ParameterAccess::Unique | ParameterAccess::Shared)
-        | (StateKind::Commutative, ParameterAccess::Unique)
+        | (StateKind::Commutative { merged: false }, ParameterAccess::Unique)
+        | (StateKind::Commutative { merged: true }, ParameterAccess::Merged { .. })
         | (StateKind::ReadMostly, ParameterAccess::Shared) => return,
         (StateKind::Rows(args), ParameterAccess::Rows(form)) if args.form == form => return,
         (StateKind::Keyed(_), _) => ("keyed", format!("&mut Table<{name}>")),
         (StateKind::Singleton { .. }, _) => ("a singleton", format!("&mut {name}")),
-        (StateKind::Commutative, _) => ("commutative", format!("&mut {name}")),
+        (StateKind::Commutative { merged: false }, _) => ("commutative", format!("&mut {name}")),
+        (StateKind::Commutative { merged: true }, _) => {
+            ("a `merged` commutative state", format!("&mut Merged<{name}>"))
+        }
         (StateKind::ReadMostly, _) => ("read-mostly", format!("&{name}")),
         (StateKind::Rows(args), _) => {
             ("a row of a configured table", format!("&{}<{name}>", args.form.table()))

@@ -20,6 +20,13 @@ impl Max {
             self.value = value;
         }
     }
+
+    /// The greatest value. Only a merged replica has it: a handler reads it by
+    /// [`Merged`](super::Merged), reports after the run.
+    #[must_use]
+    pub const fn value(&self) -> u64 {
+        self.value
+    }
 }
 
 impl Replica for Max {

@@ -1,7 +1,8 @@
 //! Commutative states: each side updates its own replica, and a merge of the replicas gives the
 //! value, independent of the order and the side of the updates.
 //!
-//! A handler updates and never reads: it would read only one side's part. [`Sum`] and [`CountMin`]
+//! A handler updates and never reads: it would read only one side's part. Of a [`Merged`] state it
+//! reads both parts, as of the last merge. [`Sum`] and [`CountMin`]
 //! (and [`HeavyPrefixes`], which consists of them) merge by addition, [`Max`] and [`TopK`] by the
 //! greater value. [`Sums`] and [`Maxima`] are arrays of them.
 
@@ -9,6 +10,7 @@ mod by_index;
 mod count_min;
 mod heavy_prefixes;
 mod max;
+mod merged;
 mod sum;
 mod top_k;
 
@@ -16,6 +18,7 @@ pub use by_index::{ByIndex, Maxima, Sums};
 pub use count_min::CountMin;
 pub use heavy_prefixes::HeavyPrefixes;
 pub use max::Max;
+pub use merged::{EPOCH, Merged, Merging, ReadMerged};
 pub use sum::Sum;
 pub use top_k::TopK;
 
@@ -85,10 +88,7 @@ impl<S: Commutative> Replicated<S> {
 
     /// A replica without updates.
     pub fn create(memory: &mut Memory) -> Result<Self, OutOfMemory> {
-        let replica: &'static mut S = memory.take_zeroes()?;
-        replica.clear();
-        replica.key(memory.seed());
-        Ok(Self { replica })
+        Ok(Self { replica: empty(memory)? })
     }
 
     /// The replica.
@@ -98,8 +98,55 @@ impl<S: Commutative> Replicated<S> {
     }
 }
 
+/// A replica without updates, in this memory.
+fn empty<S: Commutative>(memory: &mut Memory) -> Result<&'static mut S, OutOfMemory> {
+    let replica: &'static mut S = memory.take_zeroes()?;
+    replica.clear();
+    replica.key(memory.seed());
+    Ok(replica)
+}
+
 /// Bytes of units in one exported piece.
 const PIECE: usize = 1024;
+
+/// Reports the replica in pieces: the number of its first unit (4 bytes), then each unit after its
+/// length (1 byte).
+fn export<S: Replica>(replica: &S, piece: &mut dyn FnMut(&[u8])) {
+    let mut bytes = [0; 4 + PIECE + 1 + MAX_UNIT];
+    let mut used = 4;
+    let mut first = 0_u32;
+    for unit in 0..S::UNITS {
+        // There is enough space: a piece is sent as soon as another unit might not fit.
+        let Some((head, room)) = bytes.get_mut(used..).and_then(<[u8]>::split_first_mut) else {
+            return;
+        };
+        let length = replica.put_unit(unit, room);
+        *head = length as u8;
+        used += 1 + length;
+        if used >= 4 + PIECE || unit + 1 == S::UNITS {
+            bytes[..4].copy_from_slice(&first.to_le_bytes());
+            piece(bytes.get(..used).unwrap_or_default());
+            used = 4;
+            first = unit + 1;
+        }
+    }
+}
+
+/// Merges such a piece into a replica.
+fn merge<S: Replica>(replica: &mut S, piece: &[u8]) -> Result<(), Malformed> {
+    let (first, mut rest) = piece.split_first_chunk().ok_or(Malformed)?;
+    let mut unit = u32::from_le_bytes(*first);
+    while let Some((&length, behind)) = rest.split_first() {
+        let bytes = behind.get(..usize::from(length)).ok_or(Malformed)?;
+        if unit >= S::UNITS {
+            return Err(Malformed);
+        }
+        replica.merge_unit(unit, bytes)?;
+        unit += 1;
+        rest = behind.get(usize::from(length)..).ok_or(Malformed)?;
+    }
+    Ok(())
+}
 
 impl<S: Commutative> Home for Replicated<S> {
     fn kind(&self) -> Kind {
@@ -119,41 +166,12 @@ impl<S: Commutative> Home for Replicated<S> {
         self.replica.rollback();
     }
 
-    /// A piece: the number of its first unit (4 bytes), then each unit after its length (1 byte).
     fn export(&mut self, _: u64, piece: &mut dyn FnMut(&[u8])) {
-        let mut bytes = [0; 4 + PIECE + 1 + MAX_UNIT];
-        let mut used = 4;
-        let mut first = 0_u32;
-        for unit in 0..S::UNITS {
-            // There is enough space: a piece is sent as soon as another unit might not fit.
-            let Some((head, room)) = bytes.get_mut(used..).and_then(<[u8]>::split_first_mut) else {
-                return;
-            };
-            let length = self.replica.put_unit(unit, room);
-            *head = length as u8;
-            used += 1 + length;
-            if used >= 4 + PIECE || unit + 1 == S::UNITS {
-                bytes[..4].copy_from_slice(&first.to_le_bytes());
-                piece(bytes.get(..used).unwrap_or_default());
-                used = 4;
-                first = unit + 1;
-            }
-        }
+        export(self.replica, piece);
     }
 
     fn merge(&mut self, piece: &[u8]) -> Result<(), Malformed> {
-        let (first, mut rest) = piece.split_first_chunk().ok_or(Malformed)?;
-        let mut unit = u32::from_le_bytes(*first);
-        while let Some((&length, behind)) = rest.split_first() {
-            let bytes = behind.get(..usize::from(length)).ok_or(Malformed)?;
-            if unit >= S::UNITS {
-                return Err(Malformed);
-            }
-            self.replica.merge_unit(unit, bytes)?;
-            unit += 1;
-            rest = behind.get(usize::from(length)..).ok_or(Malformed)?;
-        }
-        Ok(())
+        merge(self.replica, piece)
     }
 
     fn entries(&self, _: u64) -> u64 {

@@ -19,8 +19,9 @@ impl Sum {
         self.total = self.total.wrapping_add(amount);
     }
 
-    /// The sum. Only the merged value has it: reports read it after the merge, a handler would see
-    /// one side's part.
+    /// The sum. Only a merged replica has it: a handler reads it by [`Merged`](super::Merged),
+    /// reports after the run.
+    #[must_use]
     pub const fn value(&self) -> u64 {
         self.total
     }

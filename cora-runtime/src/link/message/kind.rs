@@ -424,6 +424,27 @@ protocols! {
         } read by both,
     }
 
+    /// For states that handlers read as of the last merge.
+    Merges {
+        /// An epoch begins, between two packets: the sides' replicas are merged as they are here.
+        40 Turn {
+            /// When it ends (ns of packet time).
+            ends: u64,
+            /// 1 if it follows the one before, which had packets; else 0.
+            follows: u16,
+        } read by host,
+        /// Part of a side's replica.
+        41 Part {
+            /// The state's number.
+            state: u16,
+            /// The part.
+            piece: &'a [u8] as rest,
+        } read by both,
+        /// Those were all parts.
+        42 Whole {
+        } read by both,
+    }
+
     /// A run's beginning and end, and the contents of states.
     Control {
         /// The host is ready: the NIC may read the wire.

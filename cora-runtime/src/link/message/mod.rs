@@ -3,10 +3,10 @@
 //! - *wire in*, host → NIC: `Frame`; `Change`, `Piece`…, `Changed`; `WireEnd`.
 //! - *wire out*, NIC → host: `Frame`, `Send`.
 //! - *punt*, NIC → host: to a new host `Owned`… and `AllOwned`; `Punt`, [`Ownership`],
-//!   [`Durability`], [`Records`], [`Hooks`], `Load` and `Talker`…; at the end `Drained`, `Piece`…,
+//!   [`Durability`], [`Records`], [`Hooks`], [`Merges`], `Load` and `Talker`…; at the end `Drained`, `Piece`…,
 //!   `Outcome`…, `Report`.
 //! - *back*, host → NIC: `Piece`… (configuration), `Begin`; `Send`, `Ended`, [`Ownership`],
-//!   `Watch`; `Drained`.
+//!   [`Merges`], `Watch`; `Drained`.
 //!
 //! One table makes all of them: [`Kind`]. A message is decoded from a private copy. Bytes that
 //! don't decode are the peer's fault: the run ends the peer, and goes on.
@@ -31,7 +31,7 @@ mod stamp;
 mod tests;
 
 pub use field::{GroupKey, Keys, Name};
-pub use kind::{Control, Durability, Frames, Hooks, Kind, Ownership, Records, Telemetry};
+pub use kind::{Control, Durability, Frames, Hooks, Kind, Merges, Ownership, Records, Telemetry};
 pub use load::Load;
 pub use report::Report;
 pub use stamp::Stamp;
@@ -60,6 +60,8 @@ pub enum Message<'a> {
     Records(Records<'a>),
     /// About an entry whose hook is to run.
     Hooks(Hooks<'a>),
+    /// About a merge that handlers read.
+    Merges(Merges<'a>),
     /// About the run.
     Control(Control<'a>),
     /// About what was counted.

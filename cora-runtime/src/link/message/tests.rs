@@ -56,6 +56,11 @@ fn messages() -> Vec<Message<'static>> {
         Records::Unkept { state: 4 },
     ];
     let hooks = [Hooks::Over { state: 3, piece: b"entry" }, Hooks::Reached { now: 13 }];
+    let merges = [
+        Merges::Turn { ends: 5, follows: 1 },
+        Merges::Part { state: 2, piece: b"piece" },
+        Merges::Whole {},
+    ];
     let control = [
         Control::Begin {},
         Control::Drained { now: 12 },
@@ -77,6 +82,7 @@ fn messages() -> Vec<Message<'static>> {
         .chain(durability.into_iter().map(Message::from))
         .chain(records.into_iter().map(Message::from))
         .chain(hooks.into_iter().map(Message::from))
+        .chain(merges.into_iter().map(Message::from))
         .chain(control.into_iter().map(Message::from))
         .chain(telemetry.into_iter().map(Message::from))
         .collect()

@@ -1,6 +1,8 @@
 //! The host's half of the protocol: it handles packets that the NIC passes on, and offers flows to
 //! the NIC.
 
+mod timed;
+
 use cora_core::app::App;
 use cora_core::packet::Port;
 use cora_core::state::table::Ending;
@@ -12,7 +14,8 @@ use crate::exec::burst::{Arrival, Burst};
 use crate::exec::engine::Engine;
 use crate::exec::prefetch::prefetch_burst;
 use crate::hooks;
-use crate::link::message::{Frames, Hooks, Load, Message, Ownership, Report, Stamp};
+use crate::link::message::{Frames, Load, Message, Ownership, Report, Stamp};
+use crate::merges::Turns;
 use crate::ownership::Order;
 use crate::ownership::host::{Clock, Found, HostOwnership, HostRecord, HostSide};
 use crate::state_hash::{Say, say_words};
@@ -49,6 +52,8 @@ pub struct HostHalf<A: App> {
     clock: Clock,
     /// The latest packet, for a program with hooks or timers.
     last: Stamp,
+    /// The epochs of states that are read as of a merge.
+    turns: Turns,
     /// The counters of this side.
     pub report: Report,
 }
@@ -77,6 +82,7 @@ impl<A: App> HostHalf<A> {
             watch: Watch::new(),
             clock: Clock::default(),
             last: Stamp::BEFORE,
+            turns: Turns::BEFORE,
             report: Report::default(),
         })
     }
@@ -167,6 +173,7 @@ impl<A: App> HostHalf<A> {
         self.ownership.hash(self.engine.app(), say);
         say_words(say, &[self.clock.now, self.clock.horizon]);
         hooks::hash(self.engine.app(), say);
+        self.turns.hash(say);
     }
 }
 
@@ -254,9 +261,7 @@ impl<A: App> HostHalf<A> {
         if FLOWS {
             self.reach(stamp);
         }
-        if const { A::TIMED } {
-            self.pass_time_before(stamp, out);
-        }
+        self.time_comes(stamp, out);
         let found = FLOWS.then(|| self.ownership.find(self.engine.app(), packet, clock, ahead));
         let flow = found.as_ref().map_or(NO_FLOW, Found::for_entries);
         let Clock { now, horizon } = clock;
@@ -301,6 +306,9 @@ impl<A: App> HostHalf<A> {
                 Ok(())
             }
             Message::Hooks(message) if const { A::TIMED } => self.hooks_message(message, out),
+            Message::Merges(message) if const { A::MERGED } => {
+                self.turns.message(message, self.engine.app(), out).map(|_| ())
+            }
             Message::Records(message) if const { !A::RECORDED.is_empty() } => {
                 let (state, ending) = message.ending();
                 out.ended(state, ending);
@@ -308,38 +316,6 @@ impl<A: App> HostHalf<A> {
             }
             _ => Err(ProtocolError::unexpected(message)),
         }
-    }
-
-    fn hooks_message(
-        &mut self,
-        message: Hooks<'_>,
-        out: &mut impl HostOutbox,
-    ) -> Result<(), ProtocolError> {
-        match message {
-            Hooks::Over { state, piece } => {
-                return self.replication.ended(state, piece, self.engine.app(), out.replicas());
-            }
-            Hooks::Reached { now } => self.pass_time(now, out),
-        }
-        Ok(())
-    }
-
-    /// No older packet is to come: runs the hooks and timers that are due by now.
-    pub fn pass_time(&mut self, now: u64, out: &mut impl HostOutbox) {
-        if const { !A::TIMED } {
-            return;
-        }
-        self.clock.now = self.clock.now.max(now);
-        self.clock.horizon = self.clock.horizon.max(now);
-        self.pass_time_before(&self.last.later(now), out);
-        self.tell_changes(out);
-    }
-
-    /// Runs the hooks and timers that are due before this packet.
-    fn pass_time_before(&mut self, stamp: &Stamp, out: &mut impl HostOutbox) {
-        self.last = *stamp;
-        self.report.made +=
-            self.engine.pass_time(stamp, &mut |stamp, frame| out.leave(stamp, stamp.egress, frame));
     }
 
     fn ownership_message(

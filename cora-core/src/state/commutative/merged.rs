@@ -1,0 +1,279 @@
+//! A commutative state that handlers read as of the last merge.
+//!
+//! Packet time is divided into epochs of [`EPOCH`]. When the first packet of an epoch comes, the
+//! replicas of both sides are merged as they are then: that merge has the updates of all packets
+//! before the epoch. It is read from the next epoch on, so the sides have one epoch to exchange
+//! their replicas. After a pause of more than an epoch, it is read at once. So what a packet reads
+//! depends on packet times alone, and is the same under every plan.
+
+use core::fmt;
+
+use super::{Commutative, export, merge};
+use crate::plain::Describe;
+use crate::state::memory::bytes_for;
+use crate::state::{
+    DescribeItem, Described, Home, Kind, Malformed, Memory, OutOfMemory, Stored, Visit,
+};
+
+/// Nanoseconds of packet time between two merges.
+pub const EPOCH: u64 = 100_000_000;
+
+/// A commutative state that handlers read: `#[state(commutative, merged)]`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not read as of a merge",
+    label = "no merged state",
+    note = "write `#[state(commutative, merged)]` on it"
+)]
+pub trait ReadMerged: Commutative {
+    /// Makes this replica equal to another one.
+    fn set(&mut self, to: &Self);
+}
+
+/// A commutative state as handlers take it that read it: `&mut Merged<S>`, or `&Merged<S>`.
+///
+/// What [`Self::update`] lends has the updates of one side. What [`Self::merged`] lends has those
+/// of both sides, as of the last merge: all updates by packets that came before a multiple of 100
+/// ms of packet time, which is between 100 and 200 ms before the packet. After a pause of more than
+/// 100 ms it has all updates before the pause.
+pub struct Merged<S: 'static> {
+    /// The updates of this side.
+    own: &'static mut S,
+    /// All updates before the current epoch, once those of the other side have come.
+    next: &'static mut S,
+    /// The merge that handlers read.
+    read: &'static mut S,
+}
+
+impl<S> fmt::Debug for Merged<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Merged").finish_non_exhaustive()
+    }
+}
+
+impl<S: ReadMerged> Merged<S> {
+    /// For updates: this side's replica.
+    #[inline(always)]
+    pub const fn update(&mut self) -> &mut S {
+        self.own
+    }
+
+    /// The value of both sides as of the last merge.
+    #[inline(always)]
+    #[must_use]
+    pub const fn merged(&self) -> &S {
+        self.read
+    }
+}
+
+/// A state that is [`Merged`], as the runtime uses it when an epoch begins.
+pub trait Merging {
+    /// An epoch begins: its merge begins with this side's replica. If it `follows` the epoch
+    /// before, the merge of that one is complete, and is read from now on.
+    fn cut(&mut self, follows: bool);
+
+    /// Reports this side's replica, piece by piece, for the other side.
+    fn tell(&mut self, piece: &mut dyn FnMut(&[u8]));
+
+    /// Adds a piece of the other side's replica to the merge.
+    ///
+    /// # Errors
+    /// If it is no such piece.
+    fn add(&mut self, piece: &[u8]) -> Result<(), Malformed>;
+
+    /// The merge of this epoch is complete, and is read from now on.
+    fn show(&mut self);
+}
+
+impl<S: ReadMerged> Merging for Merged<S> {
+    fn cut(&mut self, follows: bool) {
+        if follows {
+            core::mem::swap(&mut self.next, &mut self.read);
+        }
+        self.next.set(self.own);
+        self.next.begin(false);
+    }
+
+    fn tell(&mut self, piece: &mut dyn FnMut(&[u8])) {
+        export(self.own, piece);
+    }
+
+    fn add(&mut self, piece: &[u8]) -> Result<(), Malformed> {
+        merge(self.next, piece)
+    }
+
+    fn show(&mut self) {
+        self.read.set(self.next);
+    }
+}
+
+impl<S: ReadMerged> Stored for Merged<S> {
+    const NAME: &'static str = S::NAME;
+    const KIND: Kind = Kind::Commutative;
+    const BYTES: usize = 3 * bytes_for::<S>(1);
+    type Home = Self;
+
+    fn create(memory: &mut Memory) -> Result<Self, OutOfMemory> {
+        Ok(Self {
+            own: super::empty(memory)?,
+            next: super::empty(memory)?,
+            read: super::empty(memory)?,
+        })
+    }
+
+    #[inline(always)]
+    fn borrow(home: &mut Self) -> &mut Self {
+        home
+    }
+}
+
+impl<S: ReadMerged> Home for Merged<S> {
+    fn kind(&self) -> Kind {
+        Kind::Commutative
+    }
+
+    #[inline(always)]
+    fn begin(&mut self, visit: Visit) {
+        self.own.begin(visit.undo);
+    }
+
+    #[inline]
+    fn commit(&mut self, _: bool) {}
+
+    #[inline]
+    fn rollback(&mut self) {
+        self.own.rollback();
+    }
+
+    fn export(&mut self, _: u64, piece: &mut dyn FnMut(&[u8])) {
+        export(self.own, piece);
+    }
+
+    fn merge(&mut self, piece: &[u8]) -> Result<(), Malformed> {
+        merge(self.own, piece)
+    }
+
+    fn entries(&self, _: u64) -> u64 {
+        1
+    }
+}
+
+impl<S: ReadMerged> Described for Merged<S> {
+    fn describe(&self, _: u64, item: &mut DescribeItem<'_>) {
+        item(&[], &mut |to: &mut dyn Describe| self.own.describe(to));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::memory::leak;
+    use super::super::{Replica, Sum};
+    use super::*;
+    use crate::state::NO_FLOW;
+    use crate::state::table::prefetch::ALONE;
+    use std::vec::Vec;
+
+    struct Count(Sum);
+
+    /// As generated by `#[state(commutative, merged)]`.
+    impl Replica for Count {
+        const EMPTY: Self = Self(Sum::EMPTY);
+        const UNITS: u32 = 1;
+        fn clear(&mut self) {}
+        fn put_unit(&self, unit: u32, out: &mut [u8]) -> usize {
+            self.0.put_unit(unit, out)
+        }
+        fn merge_unit(&mut self, unit: u32, bytes: &[u8]) -> Result<(), Malformed> {
+            self.0.merge_unit(unit, bytes)
+        }
+        fn begin(&mut self, undo: bool) {
+            self.0.begin(undo);
+        }
+        fn rollback(&mut self) {
+            self.0.rollback();
+        }
+        fn describe(&self, _: &mut dyn Describe) {}
+    }
+
+    impl Commutative for Count {
+        const NAME: &'static str = "Count";
+    }
+
+    impl ReadMerged for Count {
+        fn set(&mut self, to: &Self) {
+            self.0 = to.0;
+        }
+    }
+
+    fn side() -> Merged<Count> {
+        Merged::create(&mut leak(Merged::<Count>::BYTES)).unwrap()
+    }
+
+    fn add(side: &mut Merged<Count>, amount: u64) {
+        side.begin(Visit { now: 0, horizon: 0, undo: true, flow: NO_FLOW, ahead: ALONE });
+        side.update().0.add(amount);
+    }
+
+    fn pieces(side: &mut Merged<Count>) -> Vec<Vec<u8>> {
+        let mut pieces = Vec::new();
+        side.tell(&mut |piece| pieces.push(piece.to_vec()));
+        pieces
+    }
+
+    /// An epoch begins at both sides.
+    fn turn(sides: &mut [Merged<Count>; 2], follows: bool) {
+        sides.iter_mut().for_each(|side| side.cut(follows));
+        let [one, other] = sides;
+        let told = [pieces(one), pieces(other)];
+        for (from, to) in told.iter().zip([other, one]) {
+            from.iter().for_each(|piece| to.add(piece).unwrap());
+        }
+        if !follows {
+            sides.iter_mut().for_each(Merging::show);
+        }
+    }
+
+    fn read(sides: &[Merged<Count>; 2]) -> [u64; 2] {
+        [0, 1].map(|at| sides[at].merged().0.value())
+    }
+
+    #[test]
+    fn a_merge_is_read_from_the_next_epoch_on() {
+        let mut sides = [side(), side()];
+        add(&mut sides[0], 5);
+        turn(&mut sides, true);
+        assert_eq!(read(&sides), [0, 0]);
+        add(&mut sides[1], 7);
+        turn(&mut sides, true);
+        assert_eq!(read(&sides), [5, 5]);
+        add(&mut sides[0], 100);
+        assert_eq!(read(&sides), [5, 5]);
+        turn(&mut sides, true);
+        assert_eq!(read(&sides), [12, 12]);
+        turn(&mut sides, true);
+        assert_eq!(read(&sides), [112, 112]);
+    }
+
+    #[test]
+    fn after_a_pause_it_is_read_at_once() {
+        let mut sides = [side(), side()];
+        add(&mut sides[0], 5);
+        turn(&mut sides, true);
+        add(&mut sides[1], 7);
+        turn(&mut sides, false);
+        assert_eq!(read(&sides), [12, 12]);
+        add(&mut sides[0], 1);
+        turn(&mut sides, true);
+        assert_eq!(read(&sides), [12, 12]);
+        turn(&mut sides, true);
+        assert_eq!(read(&sides), [13, 13]);
+    }
+
+    #[test]
+    fn what_a_packet_takes_back_is_in_no_merge() {
+        let mut sides = [side(), side()];
+        add(&mut sides[0], 5);
+        sides[0].rollback();
+        turn(&mut sides, false);
+        assert_eq!(read(&sides), [0, 0]);
+    }
+}

@@ -1,0 +1,54 @@
+//! What happens at the host because time passes: hooks and timers run, and epochs of merged states
+//! begin.
+
+use cora_core::app::App;
+
+use super::{HostHalf, HostOutbox};
+use crate::channel::ProtocolError;
+use crate::link::message::{Hooks, Stamp};
+
+impl<A: App> HostHalf<A> {
+    /// A packet is about to run: what its time brings about happens before.
+    #[inline(always)]
+    pub(super) fn time_comes(&mut self, stamp: &Stamp, out: &mut impl HostOutbox) {
+        if const { A::TIMED } {
+            self.pass_time_before(stamp, out);
+        }
+        // Without a NIC; otherwise the NIC tells the epoch in front of its first packet.
+        if const { A::MERGED } && !self.turns.may_run(stamp.meta.now) {
+            self.turns.turn_alone(stamp.meta.now, self.engine.app());
+        }
+    }
+
+    pub(super) fn hooks_message(
+        &mut self,
+        message: Hooks<'_>,
+        out: &mut impl HostOutbox,
+    ) -> Result<(), ProtocolError> {
+        match message {
+            Hooks::Over { state, piece } => {
+                return self.replication.ended(state, piece, self.engine.app(), out.replicas());
+            }
+            Hooks::Reached { now } => self.pass_time(now, out),
+        }
+        Ok(())
+    }
+
+    /// No older packet is to come: runs the hooks and timers that are due by now.
+    pub fn pass_time(&mut self, now: u64, out: &mut impl HostOutbox) {
+        if const { !A::TIMED } {
+            return;
+        }
+        self.clock.now = self.clock.now.max(now);
+        self.clock.horizon = self.clock.horizon.max(now);
+        self.pass_time_before(&self.last.later(now), out);
+        self.tell_changes(out);
+    }
+
+    /// Runs the hooks and timers that are due before this packet.
+    fn pass_time_before(&mut self, stamp: &Stamp, out: &mut impl HostOutbox) {
+        self.last = *stamp;
+        self.report.made +=
+            self.engine.pass_time(stamp, &mut |stamp, frame| out.leave(stamp, stamp.egress, frame));
+    }
+}

@@ -1,0 +1,87 @@
+//! A source that sends more than its share of all packets is held back. The counts are those of
+//! both sides as of the last merge. Each entry keeps what its packets read, so that the final state
+//! shows whether each read the same under another plan.
+#![cfg_attr(all(feature = "nic", target_os = "none"), no_std, no_main)]
+
+use cora::prelude::*;
+
+/// Flows at a time.
+const FLOWS: u32 = 1 << 14;
+/// One packet in so many may be one source's.
+const SHARE: u64 = 4;
+/// Packets of a source before its share is asked for.
+const FREE: u64 = 64;
+
+const CROWDED: Reason = Reason::new("crowded");
+
+/// The packets of all sources.
+#[state(commutative, merged)]
+struct Load {
+    packets: Sum,
+    by_source: CountMin<4, 1024>,
+    longest: Max,
+    by_port: Sums<2>,
+}
+
+/// A flow.
+#[state(key = FiveTuple, reply, capacity = FLOWS, idle = "10s")]
+struct Flow {
+    packets: u64,
+    /// What its packets read, mixed.
+    read: u64,
+}
+
+/// Flows that were opened, so that the host opens them.
+#[state(singleton)]
+#[derive(Default)]
+struct Opened {
+    flows: u64,
+    read: u64,
+}
+
+/// What the last merge says, in a number.
+fn mixed(load: &Load, source: SourceAddress, before: u64) -> u64 {
+    let counts = [
+        load.packets.value(),
+        load.by_source.estimate(&source),
+        load.longest.value(),
+        load.by_port.value(0),
+        load.by_port.value(1),
+    ];
+    counts.iter().fold(before, |mixed, count| mixed.wrapping_mul(0x9e37_79b9) ^ count)
+}
+
+#[flow_handler]
+fn hold_back(
+    packet: &mut Headers,
+    load: &mut Merged<Load>,
+    flows: &mut Table<Flow>,
+    opened: &mut Opened,
+) -> Verdict {
+    let flow = packet.five_tuple()?;
+    let source = SourceAddress(flow.source);
+    let now = load.update();
+    now.packets.add(1);
+    now.by_source.add(&source, 1);
+    now.longest.raise(packet.len() as u64);
+    now.by_port.add(usize::from(packet.from_inside()), packet.len() as u64);
+    let merged = load.merged();
+    let sent = merged.by_source.estimate(&source);
+    if sent > FREE && sent > merged.packets.value() / SHARE {
+        return Drop(CROWDED);
+    }
+    match flows.get_mut(&flow) {
+        Some(known) => {
+            known.packets += 1;
+            known.read = mixed(merged, source, known.read);
+        }
+        None => {
+            opened.flows += 1;
+            opened.read = mixed(merged, source, opened.read);
+            flows.insert(flow, Flow { packets: 1, read: 0 })?;
+        }
+    }
+    Transmit
+}
+
+cora::app!(hold_back);

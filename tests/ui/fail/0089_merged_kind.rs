@@ -1,0 +1,16 @@
+#![allow(unused)]
+
+use cora::prelude::*;
+
+#[state(singleton, merged)]
+#[derive(Default)]
+struct Total {
+    packets: u64,
+}
+
+#[state(key = FiveTuple, capacity = 10, idle = "5m", merged)]
+struct Session {
+    port: u16,
+}
+
+fn main() {}
