@@ -119,7 +119,7 @@ pub fn one(seed: u64) -> Result<Ran, String> {
     let run = match random.below(64) {
         _ if adapts => conducted,
         _ if has_hooks => hooked,
-        _ if has_merges => program::<Crowd<Share<1024>>>,
+        _ if has_merges => merged,
         _ if judges => program::<Judging<Share<1024>>>,
         _ if later == 0 => program::<Hairpin<Share<1024>>>,
         _ if later == 1 => full,
@@ -183,6 +183,14 @@ fn hooked(seed: u64, packets: u32) -> Result<Ran, String> {
     let kills = seed % 4;
     let ran = runtime::run_hooked::<Kept>(&case, seed, kills);
     ran.map_err(|what| format!("{}, {kills} kills: {what}", Ticketing::<Kept>::NAME))
+}
+
+/// Runs a program that reads merges, mostly with kills of sides.
+fn merged(seed: u64, packets: u32) -> Result<Ran, String> {
+    let case = traffic::make_filled::<Crowd<Share<1024>>>(seed, packets, filling(seed));
+    let kills = seed % 3;
+    let ran = runtime::run_merged::<Share<1024>>(&case, seed, kills);
+    ran.map_err(|what| format!("{}, {kills} kills: {what}", Crowd::<Share<1024>>::NAME))
 }
 
 /// Runs with a side that lies.

@@ -75,7 +75,7 @@ impl ReadMerged for Load {
 }
 
 plain! {
-    struct Heard {
+    durable struct Heard {
         packets: u64,
         read: u64,
     }

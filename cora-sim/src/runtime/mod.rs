@@ -12,7 +12,7 @@
 //! | --- | --- |
 //! | `nic`, `host`, `wire` | the processes |
 //! | `killed` | invariants when sides die |
-//! | `hooked` | hooks run once, also when sides die |
+//! | `in_part` | programs whose results outlive kills in part |
 //! | `lies` | a half that sends arbitrary records |
 //! | `orders` | a random controller |
 //! | `conducted` | the controller, in virtual time |
@@ -25,8 +25,8 @@ mod bounds;
 mod conditions;
 mod conducted;
 mod faults;
-mod hooked;
 mod host;
+mod in_part;
 mod killed;
 mod lies;
 mod nic;
@@ -43,7 +43,7 @@ use cora_runtime::ownership::{Admission, Order};
 
 pub use conducted::run_conducted;
 pub use faults::{FAULTS, Faults};
-pub use hooked::run_hooked;
+pub use in_part::{run_hooked, run_merged};
 pub use killed::run_killed;
 pub use lies::{Liar, run_lied_to};
 pub use planted::{Planted, run_planted};

@@ -1,6 +1,6 @@
 //! Planted mistakes: a sound test detects them.
 
-use super::hooked::hooked;
+use super::in_part::hooked;
 use super::killed::killed;
 use super::lies::lied_to;
 use super::{Liar, Ran, ran};
