@@ -12,6 +12,7 @@ use proc_macro::TokenStream;
 /// | `#[state(key = K, capacity = N, idle = "5m")]` | a table with an entry per key |
 /// | `#[state(singleton)]` | one value; implement `Default` |
 /// | `#[state(commutative)]` | counters and sketches: a replica on each side, merged in reports |
+/// | `#[state(commutative, merged)]` | the same, and handlers read them merged: `Merged<S>` |
 /// | `#[state(read_mostly)]` | rules, routes, backends: implement `Default` and `Configure` |
 ///
 /// Beside a `key`:

@@ -6,9 +6,9 @@
 //! - Every packet enters at the NIC, so the NIC says when an epoch begins. Each earlier packet has
 //!   run there or is on its way to the host: the first packet of an epoch waits for those that are
 //!   held.
-//! - The NIC tells the epoch (`Turn`), then its replica (`Part`…, `Whole`). Both are in front of the
-//!   epoch's packets, so the host merges at the same place among them, and sends its own replica
-//!   back.
+//! - The NIC tells the epoch (`Turn`), then its replica (`Part`…, `Whole`). Both are in front of
+//!   the epoch's packets, so the host merges at the same place among them, and sends its own
+//!   replica back.
 //! - The NIC has it before it needs it, unless packet time runs faster than messages: then packets
 //!   wait. After a pause, too, the first packet waits for it.
 //!

@@ -9,8 +9,8 @@ use crate::link::message::Merges;
 use crate::merges::Turns;
 
 impl<A: App> NicHalf<A> {
-    /// Whether a packet of this time must wait: for the merge that it reads, or, as the first of its
-    /// epoch, for all packets before it. `is_first` says that none of those is held.
+    /// Whether a packet of this time must wait: for the merge that it reads, or, as the first of
+    /// its epoch, for all packets before it. `is_first` says that none of those is held.
     #[inline(always)]
     pub(super) fn must_wait_for_merge(
         &mut self,

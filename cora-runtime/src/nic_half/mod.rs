@@ -305,18 +305,10 @@ impl<A: App> NicHalf<A> {
                 self.queue(Some(flow), stamp, packet.frame());
             }
             Dispatch::Host if must_wait || self.host_must_queue(now) => {
-                self.queue(None, stamp, packet.frame())
+                self.queue(None, stamp, packet.frame());
             }
             Dispatch::Host => self.pass_on(stamp, packet.frame(), io),
         }
-    }
-
-    /// Whether earlier packets for the host are still held, maybe of the same flow, or an entry may
-    /// have ended that the host must know of.
-    const fn host_must_queue(&self, now: u64) -> bool {
-        self.hold.holds_for_host()
-            || (A::PLAN.host_ordered && !self.hold.is_empty())
-            || self.ownership.is_late(now)
     }
 
     #[inline(never)]

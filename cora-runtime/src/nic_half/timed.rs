@@ -27,6 +27,14 @@ impl<A: App> NicHalf<A> {
         }
     }
 
+    /// Whether earlier packets for the host are still held, maybe of the same flow, or an entry may
+    /// have ended that the host must know of.
+    pub(super) const fn host_must_queue(&self, now: u64) -> bool {
+        self.hold.holds_for_host()
+            || (A::PLAN.host_ordered && !self.hold.is_empty())
+            || self.ownership.is_late(now)
+    }
+
     /// Tells the host of all ends by `now`: a packet of that time is about to go there.
     #[inline]
     pub(super) fn tell_ends(&mut self, now: u64, out: &mut impl PeerOutbox) {

@@ -1,5 +1,5 @@
-//! Programs whose results outlive kills in part: what a kill must not change is checked, and without
-//! one, the results are those of the host alone.
+//! Programs with results that outlive kills in part. What a kill must not change is checked;
+//! without a kill, the results are those of the host alone.
 
 use super::{Planted, Ran, Runtime};
 use crate::apps::crowd::Crowd;
@@ -8,9 +8,9 @@ use crate::apps::{SimApp, Variant};
 use crate::memory::Supply;
 use crate::traffic::Case;
 
-/// Runs a case with hooks of expired entries and up to `kills` kills of a side. Each hook runs once,
-/// whatever dies: a ticket that it gives back is in one place at any time. An error describes the
-/// violation.
+/// Runs a case with hooks of expired entries and up to `kills` kills of a side. Each hook runs
+/// once, whatever dies: a ticket that it gives back is in one place at any time. An error describes
+/// the violation.
 pub fn run_hooked<V: Variant>(case: &Case, seed: u64, kills: u64) -> Result<Ran, String> {
     hooked::<V>(case, seed, kills, None)
 }

@@ -221,11 +221,15 @@ mod tests {
 
     /// An epoch begins at both sides.
     fn turn(sides: &mut [Merged<Count>; 2], follows: bool) {
-        sides.iter_mut().for_each(|side| side.cut(follows));
+        for side in &mut *sides {
+            side.cut(follows);
+        }
         let [one, other] = sides;
         let told = [pieces(one), pieces(other)];
         for (from, to) in told.iter().zip([other, one]) {
-            from.iter().for_each(|piece| to.add(piece).unwrap());
+            for piece in from {
+                to.add(piece).unwrap();
+            }
         }
         if !follows {
             sides.iter_mut().for_each(Merging::show);

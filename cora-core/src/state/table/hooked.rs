@@ -347,8 +347,8 @@ impl<K: EntryKey, V: Plain> RawTable<K, V> {
         self.expired.next
     }
 
-    /// No hook is due before this time (ns): neither of an entry that is known to have ended, nor of
-    /// one that the wheel has still to examine.
+    /// No hook is due before this time (ns): neither of an entry that is known to have ended, nor
+    /// of one that the wheel has still to examine.
     #[inline(always)]
     pub(crate) const fn next_hook(&self) -> u64 {
         let (known, unknown) = (hook_time(self.expired.next), self.wheel.next_hook());

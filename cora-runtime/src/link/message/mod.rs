@@ -3,8 +3,8 @@
 //! - *wire in*, host → NIC: `Frame`; `Change`, `Piece`…, `Changed`; `WireEnd`.
 //! - *wire out*, NIC → host: `Frame`, `Send`.
 //! - *punt*, NIC → host: to a new host `Owned`… and `AllOwned`; `Punt`, [`Ownership`],
-//!   [`Durability`], [`Records`], [`Hooks`], [`Merges`], `Load` and `Talker`…; at the end `Drained`, `Piece`…,
-//!   `Outcome`…, `Report`.
+//!   [`Durability`], [`Records`], [`Hooks`], [`Merges`], `Load` and `Talker`…; at the end
+//!   `Drained`, `Piece`…, `Outcome`…, `Report`.
 //! - *back*, host → NIC: `Piece`… (configuration), `Begin`; `Send`, `Ended`, [`Ownership`],
 //!   [`Merges`], `Watch`; `Drained`.
 //!
@@ -14,11 +14,16 @@
 //! | module | concept |
 //! | --- | --- |
 //! | `kind` | the table |
+//! | `protocols` | makes all kinds of the table |
 //! | `field` | how fields lie in a record |
 //! | `frame` | frames with their stamps, nearly all of the traffic, on a way of their own |
 //! | `group` | a flow's group key in messages and replicas |
 //! | `stamp` | what accompanies a frame |
 //! | `report`, `load` | counts and load of a side |
+
+// First: the table uses its macros.
+#[macro_use]
+mod protocols;
 
 mod field;
 mod frame;

@@ -1,6 +1,6 @@
-//! A source that sends more than its share of all packets is held back. The counts are those of
-//! both sides as of the last merge. Each entry keeps what its packets read, so that the final state
-//! shows whether each read the same under another plan.
+//! Holds back sources with more than their share of all packets. The counts are merged from both
+//! sides. Each entry mixes the counts that its packets read into a number, so the final state shows
+//! whether each packet read the same under another plan.
 #![cfg_attr(all(feature = "nic", target_os = "none"), no_std, no_main)]
 
 use cora::prelude::*;
@@ -27,7 +27,7 @@ struct Load {
 #[state(key = FiveTuple, reply, capacity = FLOWS, idle = "10s")]
 struct Flow {
     packets: u64,
-    /// What its packets read, mixed.
+    /// The merged counts, mixed.
     read: u64,
 }
 
@@ -39,7 +39,7 @@ struct Opened {
     read: u64,
 }
 
-/// What the last merge says, in a number.
+/// Mixes the merged counts into a number.
 fn mixed(load: &Load, source: SourceAddress, before: u64) -> u64 {
     let counts = [
         load.packets.value(),
@@ -70,16 +70,13 @@ fn hold_back(
     if sent > FREE && sent > merged.packets.value() / SHARE {
         return Drop(CROWDED);
     }
-    match flows.get_mut(&flow) {
-        Some(known) => {
-            known.packets += 1;
-            known.read = mixed(merged, source, known.read);
-        }
-        None => {
-            opened.flows += 1;
-            opened.read = mixed(merged, source, opened.read);
-            flows.insert(flow, Flow { packets: 1, read: 0 })?;
-        }
+    if let Some(known) = flows.get_mut(&flow) {
+        known.packets += 1;
+        known.read = mixed(merged, source, known.read);
+    } else {
+        opened.flows += 1;
+        opened.read = mixed(merged, source, opened.read);
+        flows.insert(flow, Flow { packets: 1, read: 0 })?;
     }
     Transmit
 }
