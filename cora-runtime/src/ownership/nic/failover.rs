@@ -2,7 +2,7 @@
 
 use cora_core::app::App;
 
-use super::{Incoming, NicOwnership, NicSide};
+use super::{Incoming, NicOwnership, NicSide, Transit};
 use crate::channel::{PeerOutbox, TICKETS};
 use crate::hooks;
 use crate::link::message::Ownership;
@@ -21,7 +21,7 @@ impl<A: App> NicOwnership<A> {
                 self.arrived_at_host(flow, side.app, side.hold);
             }
         }
-        self.transit.clear();
+        self.in_transit(Transit::clear);
         if let Some(Incoming { flow, returned, .. }) = self.incoming.take() {
             if returned {
                 self.arrived(flow, side.hold);

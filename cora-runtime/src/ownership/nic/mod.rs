@@ -175,6 +175,15 @@ impl<A: App> NicOwnership<A> {
         !A::HOOKED.is_empty() && self.transit.alive_at().saturating_add(DELAY) <= now
     }
 
+    /// Notes what happens to the entries on their way here. Only programs with hooks have code for
+    /// it.
+    #[inline(always)]
+    fn in_transit(&mut self, note: impl FnOnce(&mut Transit)) {
+        if const { !A::HOOKED.is_empty() } {
+            note(&mut self.transit);
+        }
+    }
+
     /// Nothing waits for the flows that are on their way here.
     pub(crate) const fn forget_fences(&mut self) {
         self.transit.clear();

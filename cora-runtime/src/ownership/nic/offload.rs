@@ -3,7 +3,7 @@
 use cora_core::app::App;
 use cora_core::plain::Plain;
 
-use super::{Incoming, NicOwnership, NicRecord, NicSide, Stage};
+use super::{Incoming, NicOwnership, NicRecord, NicSide, Stage, Transit};
 use crate::channel::{PeerOutbox, ProtocolError, TICKETS};
 use crate::hooks;
 use crate::link::message::{Hooks, Keys, Kind, Ownership};
@@ -37,7 +37,7 @@ impl<A: App> NicOwnership<A> {
             // The host ends what expired by now, so all that comes is alive.
             hooks::tell_ends(side.app, now, out);
             out.send(&Hooks::Reached { now }.into());
-            self.transit.fence(ticket, now);
+            self.in_transit(|transit| transit.fence(ticket, now));
         }
         out.send(&Ownership::Fence { ticket }.into());
         Ok(())
@@ -84,7 +84,7 @@ impl<A: App> NicOwnership<A> {
         side: &mut NicSide<'_, A>,
     ) -> Result<(), ProtocolError> {
         let flow = self.take_ticket(ticket)?;
-        self.transit.ends(ticket);
+        self.in_transit(|transit| transit.ends(ticket));
         side.report.declined += 1;
         self.arrived_at_host(flow, side.app, side.hold);
         Ok(())
@@ -100,7 +100,7 @@ impl<A: App> NicOwnership<A> {
             return Err(ProtocolError::Unexpected(Kind::Transfer));
         }
         let flow = self.take_ticket(ticket)?;
-        self.transit.comes(ticket);
+        self.in_transit(|transit| transit.comes(ticket));
         self.incoming = Some(Incoming { flow, left: entries, returned: false });
         self.end_of_transfer(side);
         Ok(())
@@ -171,7 +171,7 @@ impl<A: App> NicOwnership<A> {
     fn end_of_transfer(&mut self, side: &mut NicSide<'_, A>) {
         let Some(Incoming { flow, left: 0, returned }) = self.incoming else { return };
         self.incoming = None;
-        self.transit.came();
+        self.in_transit(Transit::came);
         self.arrived(flow, side.hold);
         if !returned && let Some(record) = self.flows.record(flow) {
             record.stage = Stage::Owned;
