@@ -9,7 +9,7 @@ use core::fmt;
 use crate::packet::{MAX_FRAME, Packet, Port};
 use crate::state::{Memory, OutOfMemory, bytes_for};
 use crate::verdict::Reason;
-use crate::verdict::reasons::TooLong;
+use crate::verdict::reasons::{NoFlow, TooLong};
 
 /// The handler has sent as many packets, or as many bytes, as it may for one packet.
 #[expect(non_upper_case_globals, reason = "reads as the reason it is: `Drop(OutboxFull)`")]
@@ -34,17 +34,12 @@ struct Sent {
 ///
 /// ```
 /// # use cora_core::outbox::Outbox;
-/// # use cora_core::packet::Packet;
-/// # use cora_core::verdict::{Drop, Reason, Verdict};
-/// # const REFUSED: Reason = Reason::new("refused");
-/// /// Resets the connection at both ends.
-/// fn reset(packet: &mut Packet<'_>, out: &mut Outbox) -> Verdict {
-///     let port = packet.port();
-///     // … make it a reset to its destination
-///     out.send(packet, port.opposite())?;
-///     packet.turn_back()?;
-///     out.send(packet, port)?;
-///     Drop(REFUSED)
+/// # use cora_core::packet::{Packet, Port};
+/// # use cora_core::verdict::{Transmit, Verdict};
+/// /// An analyser at port 2 gets a copy of each packet.
+/// fn mirror(packet: &mut Packet<'_>, out: &mut Outbox) -> Verdict {
+///     out.send(packet, Port(2))?;
+///     Transmit
 /// }
 /// ```
 #[derive(Default)]
@@ -91,6 +86,27 @@ impl Outbox {
         Ok(())
     }
 
+    /// Sends a reset to both ends of the packet's TCP connection: one that goes on in the packet's
+    /// place, and one that goes back to its sender. For a packet that nobody answers, a reset for
+    /// instance, or one to a group, the second or both are left out. The packet is changed
+    /// meanwhile: drop it.
+    ///
+    /// Refused with `no-flow` if the packet is not of TCP, and as [`Self::send`].
+    pub fn reset_both(&mut self, packet: &mut Packet<'_>) -> Result<(), Reason> {
+        let tcp = packet.tcp().ok_or(NoFlow)?;
+        if tcp.flags.rst() {
+            return Ok(());
+        }
+        let port = packet.port();
+        packet.set_tcp(&tcp.reset_onward())?;
+        self.send(packet, port.opposite())?;
+        if packet.turn_back().is_err() {
+            return Ok(());
+        }
+        packet.set_tcp(&tcp.reset_back())?;
+        self.send(packet, port)
+    }
+
     /// Number of packets.
     #[must_use]
     pub fn len(&self) -> usize {
@@ -126,6 +142,7 @@ impl fmt::Debug for Outbox {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::packet::{Meta, TcpFlags, checksum};
     use crate::state::memory_for_tests;
 
     fn frames(out: &Outbox) -> Vec<(u8, Vec<u8>)> {
@@ -164,6 +181,56 @@ mod tests {
     fn without_room_nothing_is_sent() {
         let mut out = Outbox::none();
         assert_eq!(out.send_frame(&[1], Port(0)), Err(OutboxFull));
+        assert!(out.is_empty());
+    }
+
+    /// A TCP segment from 10.0.0.1:5000 to 192.0.2.1:80, or to a group.
+    fn segment(flags: TcpFlags, last: u8, data: &[u8]) -> Vec<u8> {
+        let total = (40 + data.len()) as u16;
+        let mut frame = vec![2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 8, 0, 0x45, 0];
+        frame.extend_from_slice(&total.to_be_bytes());
+        frame.extend_from_slice(&[0, 0, 0, 0, 64, 6, 0, 0, 10, 0, 0, 1, last, 0, 2, 1]);
+        let sum = checksum::internet(&frame[14..34]);
+        frame[24..26].copy_from_slice(&sum.to_be_bytes());
+        frame.extend_from_slice(&[0x13, 0x88, 0, 80, 0, 0, 0, 100, 0, 0, 0, 200, 0x50, flags.0]);
+        frame.extend_from_slice(&[0x10, 0, 0, 0, 0, 0]);
+        frame.extend_from_slice(data);
+        frame.resize(frame.len().max(60), 0);
+        frame
+    }
+
+    /// What [`Outbox::reset_both`] sends for a segment: ports, and fields of the segment.
+    fn resets(flags: TcpFlags, last: u8, data: &[u8]) -> Vec<(u8, u16, u32, u32, TcpFlags)> {
+        let mut out = Outbox::create(&mut memory_for_tests(Outbox::BYTES)).unwrap();
+        let mut frame = segment(flags, last, data);
+        let meta = Meta { port: Port::INSIDE, ..Meta::default() };
+        out.reset_both(&mut Packet::new(&mut frame, meta)).unwrap();
+        let read = |(port, mut frame): (u8, Vec<u8>)| {
+            let packet = Packet::new(&mut frame, Meta::default());
+            let tcp = packet.tcp().unwrap();
+            assert_eq!((tcp.payload_len, tcp.window), (0, 0));
+            (port, tcp.destination_port, tcp.seq, tcp.ack, tcp.flags)
+        };
+        frames(&out).into_iter().map(read).collect()
+    }
+
+    #[test]
+    fn both_ends_accept_their_resets() {
+        let (rst, ack) = (TcpFlags::RST, TcpFlags::ACK);
+        assert_eq!(resets(ack, 192, b"data"), [(1, 80, 100, 0, rst), (0, 5000, 200, 0, rst)]);
+        let syn = TcpFlags::SYN;
+        assert_eq!(resets(syn, 192, b""), [(1, 80, 100, 0, rst), (0, 5000, 0, 101, rst | ack)]);
+        let fin = TcpFlags::FIN;
+        assert_eq!(resets(fin, 192, b"ab"), [(1, 80, 100, 0, rst), (0, 5000, 0, 103, rst | ack)]);
+        assert_eq!(resets(rst, 192, b""), [], "nobody answers a reset");
+        assert_eq!(resets(ack, 224, b""), [(1, 80, 100, 0, rst)], "nobody answers a group");
+    }
+
+    #[test]
+    fn only_connections_are_reset() {
+        let mut out = Outbox::create(&mut memory_for_tests(Outbox::BYTES)).unwrap();
+        let mut frame = vec![0; 60];
+        assert_eq!(out.reset_both(&mut Packet::new(&mut frame, Meta::default())), Err(NoFlow));
         assert!(out.is_empty());
     }
 }

@@ -7,7 +7,7 @@ use super::checksum::{self, Change};
 use super::layers::{Header, Layers};
 use super::resize::NoRoom;
 use super::rewrite::V4_CHECKSUM;
-use super::tcp::TcpFlags;
+use super::tcp::{TcpFlags, TcpHeader};
 use super::transport::TCP_HEADER;
 use super::{Headers, Packet};
 use crate::key::protocol;
@@ -49,6 +49,31 @@ impl TcpSegment<'_> {
             (seq.to_be_bytes(), ack.to_be_bytes(), window.to_be_bytes());
         [s0, s1, s2, s3, a0, a1, a2, a3, (words << 4) as u8, flags.0, w0, w1]
     }
+}
+
+/// Resets that their receivers accept (RFC 9293, 3.10.7). A reset itself is not answered.
+impl TcpHeader {
+    /// A reset to the receiver of the segment with this header, in its place.
+    #[must_use]
+    pub const fn reset_onward(&self) -> TcpSegment<'static> {
+        reset(self.seq, 0, TcpFlags::RST)
+    }
+
+    /// A reset to the sender of the segment with this header.
+    #[must_use]
+    pub const fn reset_back(&self) -> TcpSegment<'static> {
+        if self.flags.ack() {
+            return reset(self.ack, 0, TcpFlags::RST);
+        }
+        // Its sender has nothing acknowledged yet, and takes only a reset that acknowledges all.
+        let length = self.payload_len + self.flags.syn() as u32 + self.flags.fin() as u32;
+        let flags = TcpFlags(TcpFlags::RST.0 | TcpFlags::ACK.0);
+        reset(0, self.seq.wrapping_add(length), flags)
+    }
+}
+
+const fn reset(seq: u32, ack: u32, flags: TcpFlags) -> TcpSegment<'static> {
+    TcpSegment { seq, ack, flags, window: 0, options: &[], data: &[] }
 }
 
 impl Headers<'_> {

@@ -91,7 +91,7 @@ pub(crate) fn wake(
 
 /// Makes a segment that belongs to nothing the reset that its sender gets (RFC 9293, 3.10.7.1).
 pub(crate) fn reset(packet: &mut Packet) -> Result<(), Reason> {
-    let seq = packet.tcp().filter(|it| it.flags.ack() && !it.flags.rst()).ok_or(BadTcpState)?.ack;
+    let tcp = packet.tcp().filter(|it| it.flags.ack() && !it.flags.rst()).ok_or(BadTcpState)?;
     packet.turn_back()?;
-    packet.set_tcp(&TcpSegment { seq, flags: TcpFlags::RST, ..TcpSegment::default() })
+    packet.set_tcp(&tcp.reset_back())
 }

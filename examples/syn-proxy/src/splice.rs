@@ -54,8 +54,7 @@ impl Connection {
     ) -> Result<(), Reason> {
         if segment.flags.rst() {
             self.tcp = TcpState::Closed;
-            let (seq, flags) = (segment.seq, TcpFlags::RST);
-            return packet.set_tcp(&TcpSegment { seq, flags, ..TcpSegment::default() });
+            return packet.set_tcp(&segment.reset_onward());
         }
         open(packet, self.client_seq, &Offer::of_cookie(packet, self.cookie)?)
     }

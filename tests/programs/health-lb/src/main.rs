@@ -181,7 +181,7 @@ fn sent_to(packet: &mut Packet<'_>, backend: &Backend) -> Verdict {
 fn refuse(packet: &mut Packet<'_>) -> Verdict {
     let tcp = packet.tcp().filter(|tcp| tcp.flags.ack() && !tcp.flags.rst()).ok_or(NO_SESSION)?;
     packet.turn_back()?;
-    packet.set_tcp(&TcpSegment { seq: tcp.ack, flags: TcpFlags::RST, ..TcpSegment::default() })?;
+    packet.set_tcp(&tcp.reset_back())?;
     Redirect(packet.port())
 }
 

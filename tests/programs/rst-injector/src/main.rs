@@ -81,28 +81,6 @@ impl FlowRecord for Refusal {
     }
 }
 
-/// Sends both ends of a connection a reset that they accept (RFC 9293, 3.10.7).
-fn reset(packet: &mut Packet<'_>, tcp: &TcpHeader, out: &mut Outbox) -> Result<(), Reason> {
-    let port = packet.port();
-    let on = TcpSegment { seq: tcp.seq, flags: TcpFlags::RST, ..TcpSegment::default() };
-    packet.set_tcp(&on)?;
-    out.send(packet, port.opposite())?;
-    let back = if tcp.flags.ack() {
-        TcpSegment { seq: tcp.ack, flags: TcpFlags::RST, ..TcpSegment::default() }
-    } else {
-        // Who has nothing acknowledged yet accepts a reset only if it acknowledges all.
-        let length = tcp.payload_len + u32::from(tcp.flags.syn()) + u32::from(tcp.flags.fin());
-        let ack = tcp.seq.wrapping_add(length);
-        TcpSegment { ack, flags: TcpFlags::RST | TcpFlags::ACK, ..TcpSegment::default() }
-    };
-    // A packet from or to a group is not answered.
-    if packet.turn_back().is_err() {
-        return Ok(());
-    }
-    packet.set_tcp(&back)?;
-    out.send(packet, port)
-}
-
 #[flow_handler]
 fn inject(
     packet: &mut Packet,
@@ -139,11 +117,8 @@ fn inject(
     let Some(refusal) = refusals.get_mut(&opened) else { return Transmit };
     refusal.packets += 1;
     refusal.last = now;
-    if let Some(tcp) = packet.tcp() {
-        // A reset is answered by nothing.
-        if !tcp.flags.rst() {
-            reset(packet, &tcp, out)?;
-        }
+    if packet.tcp().is_some() {
+        out.reset_both(packet)?;
     } else if refusal.is_due(now) {
         let (port, asked) = (packet.port(), packet.destination()?);
         // Some packets must not be answered: those to groups, for example.

@@ -83,20 +83,6 @@ impl FlowRecord for Connection {
     }
 }
 
-/// Sends both ends of a connection a reset that they accept (RFC 9293, 3.10.7).
-fn reset(packet: &mut Packet<'_>, tcp: &TcpHeader, out: &mut Outbox) -> Result<(), Reason> {
-    let port = packet.port();
-    let on = TcpSegment { seq: tcp.seq, flags: TcpFlags::RST, ..TcpSegment::default() };
-    packet.set_tcp(&on)?;
-    out.send(packet, port.opposite())?;
-    // A packet from or to a group is not answered.
-    if packet.turn_back().is_err() {
-        return Ok(());
-    }
-    packet.set_tcp(&TcpSegment { seq: tcp.ack, ..on })?;
-    out.send(packet, port)
-}
-
 #[flow_handler]
 fn filter(
     packet: &mut Packet,
@@ -135,9 +121,8 @@ fn filter(
         // Another SYN begins anew.
         connection.tcp = TcpState::Closed;
     }
-    // A reset is answered by nothing.
-    if tcp.flags.ack() && !tcp.flags.rst() {
-        reset(packet, &tcp, out)?;
+    if tcp.flags.ack() {
+        out.reset_both(packet)?;
     }
     Drop(BLOCKED)
 }
