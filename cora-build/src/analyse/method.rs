@@ -96,7 +96,7 @@ impl<'a> Reader<'a> {
             ParameterAccess::Merged { .. } if method == "update" => {
                 valued(ways, &Value::Part(lent))
             }
-            ParameterAccess::Merged { .. } if method == "merged" => {
+            ParameterAccess::Merged { .. } if matches!(&*method, "merged" | "earlier") => {
                 valued(ways, &Value::Part(Lent { mutable: false, ..lent }))
             }
             ParameterAccess::Unique

@@ -55,8 +55,8 @@ pub fn whole(state: &StateNode) -> f64 {
         (Some(keyed), Kind::Keyed) => {
             (entry_lines(state) * keyed.capacity as f64 + index_lines(state)) * LINE
         }
-        // This side's replica, the merge that is read, and the next one.
-        _ if state.merged => 3.0 * value(state),
+        // This side's replica, the two merges that are read, and the next one.
+        _ if state.merged => 4.0 * value(state),
         _ => value(state),
     }
 }

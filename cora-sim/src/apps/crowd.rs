@@ -112,8 +112,13 @@ fn handle<R: Reach>(
     now.packets.add(1);
     now.latest.raise(packet.now());
     now.sources.add(&source, 1);
-    let merged = load.merged();
-    let counts = [merged.packets.value(), merged.latest.value(), merged.sources.estimate(&source)];
+    let (merged, earlier) = (load.merged(), load.earlier());
+    let counts = [
+        merged.packets.value(),
+        merged.latest.value(),
+        merged.sources.estimate(&source),
+        earlier.packets.value(),
+    ];
     let mix = |before: u64| {
         counts.iter().fold(before, |mixed, count| mixed.wrapping_mul(0x9e37_79b9) ^ count)
     };

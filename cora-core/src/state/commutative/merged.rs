@@ -34,7 +34,8 @@ pub trait ReadMerged: Commutative {
 /// What [`Self::update`] lends has the updates of one side. What [`Self::merged`] lends has those
 /// of both sides, as of the last merge: all updates by packets that came before a multiple of 100
 /// ms of packet time, which is between 100 and 200 ms before the packet. After a pause of more than
-/// 100 ms it has all updates before the pause.
+/// 100 ms it has all updates before the pause. What [`Self::earlier`] lends is the same of 100 ms
+/// before: the difference is of 100 ms.
 pub struct Merged<S: 'static> {
     /// The updates of this side.
     own: &'static mut S,
@@ -42,6 +43,8 @@ pub struct Merged<S: 'static> {
     next: &'static mut S,
     /// The merge that handlers read.
     read: &'static mut S,
+    /// The merge of an epoch before that one.
+    earlier: &'static mut S,
 }
 
 impl<S> fmt::Debug for Merged<S> {
@@ -62,6 +65,13 @@ impl<S: ReadMerged> Merged<S> {
     #[must_use]
     pub const fn merged(&self) -> &S {
         self.read
+    }
+
+    /// The value of both sides as it was [`EPOCH`] before the last merge.
+    #[inline(always)]
+    #[must_use]
+    pub const fn earlier(&self) -> &S {
+        self.earlier
     }
 }
 
@@ -87,7 +97,8 @@ pub trait Merging {
 impl<S: ReadMerged> Merging for Merged<S> {
     fn cut(&mut self, follows: bool) {
         if follows {
-            core::mem::swap(&mut self.next, &mut self.read);
+            core::mem::swap(&mut self.earlier, &mut self.read);
+            core::mem::swap(&mut self.read, &mut self.next);
         }
         self.next.set(self.own);
         self.next.begin(false);
@@ -103,13 +114,15 @@ impl<S: ReadMerged> Merging for Merged<S> {
 
     fn show(&mut self) {
         self.read.set(self.next);
+        // No packet came in the epoch before.
+        self.earlier.set(self.next);
     }
 }
 
 impl<S: ReadMerged> Stored for Merged<S> {
     const NAME: &'static str = S::NAME;
     const KIND: Kind = Kind::Commutative;
-    const BYTES: usize = 3 * bytes_for::<S>(1);
+    const BYTES: usize = 4 * bytes_for::<S>(1);
     type Home = Self;
 
     fn create(memory: &mut Memory) -> Result<Self, OutOfMemory> {
@@ -117,6 +130,7 @@ impl<S: ReadMerged> Stored for Merged<S> {
             own: super::empty(memory)?,
             next: super::empty(memory)?,
             read: super::empty(memory)?,
+            earlier: super::empty(memory)?,
         })
     }
 
@@ -236,8 +250,11 @@ mod tests {
         }
     }
 
-    fn read(sides: &[Merged<Count>; 2]) -> [u64; 2] {
-        [0, 1].map(|at| sides[at].merged().0.value())
+    /// What handlers read at both sides: the merge, and the earlier one.
+    fn read(sides: &[Merged<Count>; 2]) -> (u64, u64) {
+        let of = |side: &Merged<Count>| (side.merged().0.value(), side.earlier().0.value());
+        assert_eq!(of(&sides[0]), of(&sides[1]));
+        of(&sides[0])
     }
 
     #[test]
@@ -245,16 +262,18 @@ mod tests {
         let mut sides = [side(), side()];
         add(&mut sides[0], 5);
         turn(&mut sides, true);
-        assert_eq!(read(&sides), [0, 0]);
+        assert_eq!(read(&sides), (0, 0));
         add(&mut sides[1], 7);
         turn(&mut sides, true);
-        assert_eq!(read(&sides), [5, 5]);
+        assert_eq!(read(&sides), (5, 0));
         add(&mut sides[0], 100);
-        assert_eq!(read(&sides), [5, 5]);
+        assert_eq!(read(&sides), (5, 0));
         turn(&mut sides, true);
-        assert_eq!(read(&sides), [12, 12]);
+        assert_eq!(read(&sides), (12, 5));
         turn(&mut sides, true);
-        assert_eq!(read(&sides), [112, 112]);
+        assert_eq!(read(&sides), (112, 12));
+        turn(&mut sides, true);
+        assert_eq!(read(&sides), (112, 112));
     }
 
     #[test]
@@ -264,12 +283,12 @@ mod tests {
         turn(&mut sides, true);
         add(&mut sides[1], 7);
         turn(&mut sides, false);
-        assert_eq!(read(&sides), [12, 12]);
+        assert_eq!(read(&sides), (12, 12));
         add(&mut sides[0], 1);
         turn(&mut sides, true);
-        assert_eq!(read(&sides), [12, 12]);
+        assert_eq!(read(&sides), (12, 12));
         turn(&mut sides, true);
-        assert_eq!(read(&sides), [13, 13]);
+        assert_eq!(read(&sides), (13, 12));
     }
 
     #[test]
@@ -278,6 +297,6 @@ mod tests {
         add(&mut sides[0], 5);
         sides[0].rollback();
         turn(&mut sides, false);
-        assert_eq!(read(&sides), [0, 0]);
+        assert_eq!(read(&sides), (0, 0));
     }
 }

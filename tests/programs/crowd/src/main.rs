@@ -40,13 +40,16 @@ struct Opened {
 }
 
 /// Mixes the merged counts into a number.
-fn mixed(load: &Load, source: SourceAddress, before: u64) -> u64 {
+fn mixed(load: &Merged<Load>, source: SourceAddress, before: u64) -> u64 {
+    let (merged, earlier) = (load.merged(), load.earlier());
     let counts = [
-        load.packets.value(),
-        load.by_source.estimate(&source),
-        load.longest.value(),
-        load.by_port.value(0),
-        load.by_port.value(1),
+        merged.packets.value(),
+        merged.by_source.estimate(&source),
+        merged.longest.value(),
+        merged.by_port.value(0),
+        merged.by_port.value(1),
+        earlier.packets.value(),
+        earlier.by_source.estimate(&source),
     ];
     counts.iter().fold(before, |mixed, count| mixed.wrapping_mul(0x9e37_79b9) ^ count)
 }
@@ -72,10 +75,10 @@ fn hold_back(
     }
     if let Some(known) = flows.get_mut(&flow) {
         known.packets += 1;
-        known.read = mixed(merged, source, known.read);
+        known.read = mixed(load, source, known.read);
     } else {
         opened.flows += 1;
-        opened.read = mixed(merged, source, opened.read);
+        opened.read = mixed(load, source, opened.read);
         flows.insert(flow, Flow { packets: 1, read: 0 })?;
     }
     Transmit
