@@ -110,12 +110,12 @@ impl Turns {
         out: &mut impl PeerOutbox,
     ) -> Result<bool, ProtocolError> {
         match message {
-            Merges::Turn { ends, follows } => {
+            Merges::Turn { ends, follows } if !self.lacks => {
                 self.begin(ends, follows != 0, app);
                 self.lacks = true;
                 tell(app, out);
             }
-            Merges::Part { state, piece } => {
+            Merges::Part { state, piece } if self.lacks => {
                 let mut added = Err(ProtocolError::BadPiece(state));
                 app.each_merged(&mut |number, merged| {
                     if number == state && merged.add(piece).is_ok() {
@@ -125,7 +125,7 @@ impl Turns {
                 added?;
             }
             Merges::Whole {} if self.lacks => self.complete(app),
-            Merges::Whole {} => return Err(ProtocolError::unexpected(&message.into())),
+            _ => return Err(ProtocolError::unexpected(&message.into())),
         }
         Ok(matches!(message, Merges::Whole {}))
     }

@@ -275,6 +275,27 @@ fn hooks_run_between_the_same_packets_under_every_plan() {
     }
 }
 
+/// The capture's last frame is cut, so no handler gets it. The timer's ticks up to its time are told
+/// all the same, without a NIC, too.
+#[test]
+fn ticks_behind_the_last_whole_frame_are_told() {
+    let sent = &traffic(7)[..200];
+    let case = Case::new("leases", 97, sent);
+    let path = case.room.join("in.pcap");
+    let mut capture = fs::read(&path).expect("it is ours");
+    let last = sent.last().map_or(0, |(now, _)| *now) + 5 * SECOND;
+    for part in [last / SECOND, last % SECOND, 20, 60] {
+        capture.extend_from_slice(&(part as u32).to_le_bytes());
+    }
+    capture.extend_from_slice(&[0; 20]);
+    fs::write(&path, capture).expect("it is ours");
+    let alone = case.run(&["--nic", "off"]);
+    let told = alone.frames.iter().filter(|frame| frame[12..14] == [0x88, 0xb5]);
+    let ticks = last / 700_000_000 - sent[0].0 / 700_000_000;
+    assert_eq!(told.count() as u64, ticks);
+    case.compare(&alone);
+}
+
 /// Resolvers ask a hundred questions a second for 400 s, each from a port of its own. A port is
 /// held for the five minutes of its session: 30,000 of 32,768 at a time.
 #[test]

@@ -214,6 +214,9 @@ impl<'a> Reader<'a> {
         self.each(ways, |reader, mut way| {
             if lent.mutable {
                 reader.writes(&mut way, lent, !updates, span);
+                if !updates {
+                    reader.own_reads.insert(lent.state);
+                }
             } else {
                 reader.reads(&mut way, lent, span);
             }

@@ -32,6 +32,8 @@ mod value;
 mod way;
 mod written;
 
+use std::collections::BTreeSet;
+
 use cora_plan::graph::Exit;
 
 use self::reader::Reader;
@@ -55,6 +57,8 @@ pub struct Found {
     pub effects: Vec<Effect>,
     /// Its opaque accesses.
     pub opaque: Vec<Unseen>,
+    /// The states, by index, of which it reads the replica that it updates.
+    pub own_reads: BTreeSet<usize>,
     /// Whether paths were merged because there were too many.
     pub merged: bool,
 }
@@ -124,7 +128,8 @@ pub fn run(handler: &HandlerDecl, home: Home<'_>, surroundings: &Surroundings) -
         paths.push(Path { touches: Vec::new(), exit: Exit::Unseen });
     }
     let merged = merged || reader.merged || reader.exhausted();
-    Found { paths, effects: reader.effects, opaque: reader.opaque, merged }
+    let Reader { effects, opaque, own_reads, .. } = reader;
+    Found { paths, effects, opaque, own_reads, merged }
 }
 
 /// Whether a parameter borrows its state mutably.

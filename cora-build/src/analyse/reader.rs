@@ -1,5 +1,6 @@
 //! The reader of a body: its state besides the ways.
 
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use cora_plan::graph::Does;
@@ -27,6 +28,8 @@ pub(super) struct Reader<'a> {
     pub(super) frames: Vec<Frame<'a>>,
     pub(super) effects: Vec<Effect>,
     pub(super) opaque: Vec<Unseen>,
+    /// States, by index, that are read where they are updated.
+    pub(super) own_reads: BTreeSet<usize>,
     /// Depth of nested methods that count as one access: inside them, nothing is reported.
     pub(super) quiet: usize,
     pub(super) merged: bool,
@@ -97,6 +100,7 @@ impl<'a> Reader<'a> {
             frames: vec![Frame::new(home.file, home.module, None, 0)],
             effects: vec![Effect::default(); handler.parameters.len()],
             opaque: Vec::new(),
+            own_reads: BTreeSet::new(),
             quiet: 0,
             merged: false,
             steps: 0,

@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 
 use proc_macro2::Ident;
 use syn::ext::IdentExt as _;
-use syn::{FnArg, GenericArgument, Pat, PatType, PathArguments, Signature, Type, TypeReference};
+use syn::{
+    FnArg, GenericArgument, Pat, PatType, PathArguments, PathSegment, Signature, Type,
+    TypeReference,
+};
 
 use crate::diag::{Diagnostics, Place, codes};
 use crate::syntax::names::{HEADERS, last_segment, shown};
@@ -181,20 +184,14 @@ fn state(input: &PatType, diagnostics: &mut Diagnostics) -> Option<Parameter> {
             .help("keep data for later packets in a state");
         return None;
     } else if last.ident == "Table" {
-        (
-            table_entry(&last.arguments, &reference.elem, diagnostics)?,
-            ParameterAccess::Table { mutable },
-        )
+        (table_entry(last, &reference.elem, diagnostics)?, ParameterAccess::Table { mutable })
     } else if last.ident == "Merged" && !last.arguments.is_none() {
-        (
-            table_entry(&last.arguments, &reference.elem, diagnostics)?,
-            ParameterAccess::Merged { mutable },
-        )
+        (table_entry(last, &reference.elem, diagnostics)?, ParameterAccess::Merged { mutable })
     } else if let Some(form) = RowForm::of(&last.ident.to_string())
         && !last.arguments.is_none()
     {
         let access = if mutable { ParameterAccess::Unique } else { ParameterAccess::Rows(form) };
-        (table_entry(&last.arguments, &reference.elem, diagnostics)?, access)
+        (table_entry(last, &reference.elem, diagnostics)?, access)
     } else if path.qself.is_some() || !last.arguments.is_none() {
         no_state(&reference.elem, diagnostics);
         return None;
@@ -224,11 +221,11 @@ fn unwrapped(ty: &Type) -> &Type {
 
 /// The name of `S` in `Table<S>`.
 fn table_entry(
-    arguments: &PathArguments,
+    segment: &PathSegment,
     table: &Type,
     diagnostics: &mut Diagnostics,
 ) -> Option<String> {
-    if let PathArguments::AngleBracketed(list) = arguments
+    if let PathArguments::AngleBracketed(list) = &segment.arguments
         && let (1, Some(GenericArgument::Type(entry))) = (list.args.len(), list.args.first())
     {
         let name = last_segment(entry);
@@ -237,13 +234,18 @@ fn table_entry(
         }
         return name;
     }
-    diagnostics
-        .error(
-            codes::TABLE_ARGUMENT,
-            Place::of(table),
-            "a table holds the entries of one state, and this one doesn't say of which",
+    let (message, help) = if segment.ident == "Merged" {
+        (
+            "a merge is of one state, and this one doesn't say of which",
+            "write `&mut Merged<S>`, where `S` is a `#[state(commutative, merged)]`",
         )
-        .help("write `&mut Table<S>`, where `S` is a `#[state(key = …)]`");
+    } else {
+        (
+            "a table holds the entries of one state, and this one doesn't say of which",
+            "write `&mut Table<S>`, where `S` is a `#[state(key = …)]`",
+        )
+    };
+    diagnostics.error(codes::TABLE_ARGUMENT, Place::of(table), message).help(help);
     None
 }
 

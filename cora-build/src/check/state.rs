@@ -67,13 +67,14 @@ fn kind(shape: &StateShape, diagnostics: &mut Diagnostics) -> StateKind {
             not_merged(argument, first, diagnostics);
         }
     }
+    let merged = shape.arguments.iter().any(|argument| argument.name == Name::Merged);
     let plain = match first.map(|argument| argument.name) {
         Some(Name::Singleton) => StateKind::Singleton {
             durable: shape.arguments.iter().any(|argument| argument.name == Name::Durable),
         },
-        Some(Name::Commutative) => StateKind::Commutative {
-            merged: shape.arguments.iter().any(|argument| argument.name == Name::Merged),
-        },
+        Some(Name::Commutative) => StateKind::Commutative { merged },
+        // The fault is told; nothing else would be meant.
+        None if merged => StateKind::Commutative { merged },
         Some(Name::ReadMostly) => StateKind::ReadMostly,
         Some(Name::Map) => StateKind::Rows(rows(shape, RowForm::Map, diagnostics)),
         Some(Name::Prefixes) => StateKind::Rows(rows(shape, RowForm::Prefixes, diagnostics)),
@@ -145,7 +146,16 @@ fn not_durable(argument: &Argument, kind: &StateKind, diagnostics: &mut Diagnost
 
 /// Reports that a state of this kind has no replicas to merge.
 fn not_merged(argument: &Argument, kind: Option<&Argument>, diagnostics: &mut Diagnostics) {
-    let kind = kind.map_or("key", |kind| kind.name.text());
+    let Some(kind) = kind.map(|kind| kind.name.text()) else {
+        diagnostics
+            .error(
+                codes::MERGED_KIND,
+                argument.ident.span(),
+                "`merged` is about replicas that the sides merge, and nothing says that there are any",
+            )
+            .help("write `#[state(commutative, merged)]`");
+        return;
+    };
     diagnostics
         .error(
             codes::MERGED_KIND,

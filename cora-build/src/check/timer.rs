@@ -48,6 +48,9 @@ pub(super) fn tick(signature: &Signature, diagnostics: &mut Diagnostics) -> Opti
         Some(FnArg::Typed(first)) => {
             if is_tick(&first.ty) {
                 parameter::check_attributes(first, diagnostics);
+                if let Type::Reference(reference) = &*first.ty {
+                    parameter::check_lifetime(reference, diagnostics);
+                }
                 return parameter::name(first, diagnostics);
             }
             (Place::of(&first.ty), format!("`{}`", shown(&first.ty)))

@@ -282,4 +282,11 @@ catalogue! {
                   seen.sources.add(&source, 1);\n    if seen.sources.estimate(&source) > 100 { return Drop(NotAllowed) }\n    \
                   Transmit\n}",
     }
+    MERGED_TOO_LARGE = 146 {
+        title: "states that are read merged have more than 1 MiB together",
+        cause: "Each merge sends them whole, ten times a second and in both directions, and packets wait for it.",
+        cure: "Make them smaller: fewer columns of a sketch, fewer counters. What no handler reads stands in another state, \
+               without `merged`.",
+        example: "#[state(commutative, merged)]\nstruct Seen { sources: CountMin<4, 65_536> }",
+    }
 }

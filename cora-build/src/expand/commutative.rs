@@ -35,7 +35,8 @@ fn read_merged(decl: &StateDecl) -> TokenStream {
     let ident = &decl.ident;
     let members = decl.item.fields.members();
     quote! {
-        const _: () = #core::state::within_limit::<#ident>();
+        const _: () =
+            #core::state::commutative::merged_fit(&[::core::mem::size_of::<#ident>()]);
 
         #[automatically_derived]
         impl #core::state::commutative::ReadMerged for #ident {

@@ -14,10 +14,10 @@ use super::program::{Handler, Program, State, Translates, path};
 use super::source::Source;
 use crate::analyse::{self, Effect, Found, Home, MOST_PATHS};
 use crate::diag::codes;
-use crate::syntax::{self, KeyedArgs, Occasion, ParameterAccess, StateKind};
+use crate::syntax::{self, KeyedArgs, Mark, Occasion, ParameterAccess, StateKind};
 
-/// The graph of the program's chain and its states, and a warning for each handler with merged
-/// paths.
+/// The graph of the program's chain and its states, and warnings: of handlers with merged paths, and
+/// of those that read a replica.
 pub fn run(app: &str, program: &Program, source: &Source) -> (Graph, Vec<String>) {
     let mut graph = Graph { schema: SCHEMA, ..Graph::new(app) };
     let mut bounded = Vec::new();
@@ -30,6 +30,7 @@ pub fn run(app: &str, program: &Program, source: &Source) -> (Graph, Vec<String>
         if found.merged {
             bounded.push(merged(&node));
         }
+        bounded.extend(replica_reads(program, handler, &node, &found));
         graph.chain.push(node);
     }
     for timed in &program.timed {
@@ -38,6 +39,7 @@ pub fn run(app: &str, program: &Program, source: &Source) -> (Graph, Vec<String>
         let edges = timed.decl.parameters.iter().zip(&found.effects);
         graph.edges.extend(edges.map(|(parameter, effect)| edge(timed, parameter, *effect)));
         let node = node(timed, &found, source);
+        bounded.extend(replica_reads(program, timed, &node, &found));
         match &timed.decl.occasion {
             Occasion::Expiry(expires) => {
                 graph.hooks.push(HookNode { state: expires.state.clone(), node });
@@ -83,31 +85,42 @@ pub fn opaque(graph: &Graph) -> Vec<String> {
         .collect()
 }
 
-/// A warning, in one line, for each handler that reads its own side's replica of a state. Of an
-/// access that can't be seen, there is another warning.
-pub fn replica_reads(graph: &Graph) -> Vec<String> {
-    let replicas =
-        graph.states.iter().filter(|state| state.kind == Kind::Commutative && !state.merged);
-    let reads = replicas.flat_map(|state| {
-        graph.chain.iter().chain(graph.timed()).filter_map(|handler| {
-            let is_seen = !handler.opaque.iter().any(|opaque| opaque.state == state.name);
-            let reads = graph
-                .edges
-                .iter()
-                .any(|edge| edge.handler == handler.name && edge.state == state.name && edge.reads);
-            (is_seen && reads).then(|| replica_read(handler, &state.name))
-        })
+/// A warning, in one line, for each state of which a handler, a hook or a timer reads the replica at
+/// its own side. Of an access that can't be seen, there is another warning.
+fn replica_reads(
+    program: &Program,
+    handler: &Handler,
+    node: &HandlerNode,
+    found: &Found,
+) -> Vec<String> {
+    let parameters = handler.decl.parameters.iter().enumerate();
+    let read = parameters.filter(|(at, parameter)| {
+        let state = program.states.get(&parameter.state);
+        let is_seen = !node.opaque.iter().any(|opaque| opaque.state == parameter.state);
+        is_seen
+            && match state.map(|state| &state.decl.kind) {
+                Some(StateKind::Commutative { merged: true }) => found.own_reads.contains(at),
+                Some(StateKind::Commutative { merged: false }) => found.effects[*at].reads,
+                _ => false,
+            }
     });
-    reads.collect()
+    read.map(|(_, parameter)| replica_read(handler.decl.mark(), node, &parameter.state)).collect()
 }
 
-fn replica_read(handler: &HandlerNode, state: &str) -> String {
-    let SourcePlace { file, line, column } = &handler.at;
+fn replica_read(mark: Mark, node: &HandlerNode, state: &str) -> String {
+    let SourcePlace { file, line, column } = &node.at;
+    let instead = if mark == Mark::Handler {
+        format!(
+            "say `#[state(commutative, merged)]`, and read `.merged()` of a `&mut Merged<{state}>`"
+        )
+    } else {
+        "keep the number that it needs in a singleton".to_owned()
+    };
     format!(
-        "{}: `{}` reads the replica of `{state}` at its own side, so its result depends on the plan: say \
-         `#[state(commutative, merged)]`, and read `.merged()` of a `&mut Merged<{state}>` ({file}:{line}:{column})",
+        "{}: `{}` reads the replica of `{state}` at its own side, so its result depends on the plan: \
+         {instead} ({file}:{line}:{column})",
         codes::REPLICA_READ,
-        handler.name,
+        node.name,
     )
 }
 

@@ -143,7 +143,6 @@ pub fn read(directory: &Path, name: &str, cfg: &Cfg, plan: Option<&str>) -> Read
         Some(program) => {
             let (graph, bounded) = graph::run(name, program, &source);
             warnings.extend(graph::opaque(&graph));
-            warnings.extend(graph::replica_reads(&graph));
             warnings.extend(bounded);
             let decided =
                 choice::read(directory, plan).and_then(|choice| choice.decide(directory, &graph));

@@ -243,7 +243,7 @@ fn known(
         Some(meant) => found.label("not an argument").help(format!("did you mean `{meant}`?")),
         None => found.help(
             "it takes `key`, `within`, `reply`, `capacity`, `idle`, `idle_by`, `assured_by`, `durable`, `recorded`, `on_expire`, `from`, `singleton`, \
-             `commutative`, `read_mostly`, `map`, `prefixes` and `acl`",
+             `commutative`, `merged`, `read_mostly`, `map`, `prefixes` and `acl`",
         ),
     };
     None

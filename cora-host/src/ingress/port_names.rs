@@ -5,6 +5,7 @@
 //! on, in the order in which they are written: in `inside=…,outside=…,dmz=…,mirror=…`, `dmz` is
 //! port 2 and `mirror` is port 3.
 
+use std::path::Path;
 use std::str::FromStr;
 
 use cora_core::packet::Port;
@@ -48,8 +49,9 @@ impl Ports {
         self.0.iter().map(silent).collect::<Vec<_>>().join(",")
     }
 
-    /// No interface is two ports.
+    /// No interface is two ports, and none writes what another one reads or writes.
     fn check(self) -> Result<Self, String> {
+        self.check_files()?;
         for (at, port) in self.0.iter().enumerate() {
             let Some(interface) = port.device.interface() else { continue };
             let same = |other: &&NamedPort| other.device.interface() == Some(interface);
@@ -62,6 +64,31 @@ impl Ports {
         }
         Ok(self)
     }
+
+    fn check_files(&self) -> Result<(), String> {
+        for port in &self.0 {
+            let PortName::Pcap { output: Some(output), .. } = &port.device else { continue };
+            for other in self.0.iter().filter(|other| other.number != port.number) {
+                let PortName::Pcap { input, output: theirs } = &other.device else { continue };
+                let what = match theirs {
+                    _ if is_same(input, output) => "reads",
+                    Some(theirs) if is_same(theirs, output) => "writes",
+                    _ => continue,
+                };
+                let (one, two, file) = (&port.name, &other.name, output.display());
+                return Err(format!(
+                    "`{one}` would write `{file}`, which `{two}` {what}: name another file"
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether both are one file, there already or not.
+fn is_same(one: &Path, other: &Path) -> bool {
+    let real = |path: &Path| path.canonicalize().ok();
+    one == other || real(one).is_some_and(|one| real(other) == Some(one))
 }
 
 impl FromStr for Ports {
@@ -162,6 +189,29 @@ mod tests {
         assert_eq!(read("outside=tap:b0,inside=tap:a0"), Ok(both));
         let mixed = read("inside=xdp:a0?queues=2&mode=copy,outside=packet:b0").unwrap();
         assert_eq!(mixed.all()[1].device, PortName::Packet { interface: "b0".into() });
+    }
+
+    #[test]
+    fn no_port_writes_the_file_of_another_one() {
+        let refused = |outside: &str, words: &str| {
+            let error = read(&format!("inside=pcap:a.pcap+b.pcap,outside=pcap:{outside}"));
+            let error = error.unwrap_err();
+            assert!(error.contains(words), "{error}");
+        };
+        refused("b.pcap+c.pcap", "`inside` would write `b.pcap`, which `outside` reads");
+        refused("c.pcap+b.pcap", "which `outside` writes");
+        refused("c.pcap+a.pcap", "`outside` would write `a.pcap`, which `inside` reads");
+        // One capture may come in at both.
+        read("inside=pcap:a.pcap+b.pcap,outside=pcap:a.pcap+c.pcap").unwrap();
+        let room = std::env::temp_dir().join(format!("cora-ports-{}", std::process::id()));
+        std::fs::create_dir_all(&room).unwrap();
+        let file = room.join("a.pcap");
+        std::fs::write(&file, b"").unwrap();
+        let (one, other) = (file.display(), room.join("../").join(room.file_name().unwrap()));
+        let other = other.join("a.pcap");
+        let both = format!("inside=pcap:{one}+x,outside=pcap:y+{}", other.display());
+        assert!(read(&both).unwrap_err().contains("which `inside` reads"));
+        std::fs::remove_dir_all(&room).unwrap();
     }
 
     /// The names and numbers of ports on TAP interfaces of the same order.

@@ -110,6 +110,22 @@ impl<A: App> Alone<A> {
             progress.tell(source.packets, self.sink.packets);
         }
         self.change_before(&mut changes, u64::MAX)?;
+        self.pass_time(source.now())
+    }
+
+    /// The run ends at this time: runs the hooks and timers that are due by then, and writes what
+    /// they send.
+    fn pass_time(&mut self, now: u64) -> Result<(), RunError> {
+        for Shard { half, exporter } in &mut self.shards {
+            let (sink, mut written) = (&mut self.sink, Ok(()));
+            let leave = |stamp: &Stamp, egress: Port, frame: &[u8]| {
+                if written.is_ok() {
+                    written = sink.write(&Stamp { egress, ..*stamp }, frame);
+                }
+            };
+            half.pass_time(now, &mut Direct::new(leave).exporting(exporter.as_ref()));
+            written?;
+        }
         Ok(())
     }
 
@@ -163,7 +179,6 @@ impl<A: App> Shard<A> {
 
     /// The results, with the final state if it is to be written.
     fn end(mut self, now: u64, writes: bool) -> Ended {
-        self.half.pass_time(now, &mut Direct::new(|_: &Stamp, _: Port, _: &[u8]| {}));
         if let Some(exporter) = &self.exporter {
             direct::export_rest(exporter, &mut self.half, now);
         }

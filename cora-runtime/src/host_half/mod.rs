@@ -442,6 +442,7 @@ impl<A: App> HostHalf<A> {
     /// lost. A NIC that is started later owns no flow.
     #[cold]
     pub fn nic_lost(&mut self, store: &mut dyn ReplicaStore) -> Reclaimed {
+        self.turns = Turns::BEFORE;
         let Self { replication, ownership, engine, clock, .. } = self;
         replication.nic_lost(ownership, engine.app(), *clock, store)
     }

@@ -25,6 +25,8 @@
 #![cfg_attr(target_os = "none", no_std)]
 
 use core::net::Ipv4Addr;
+#[host_only]
+use core::num::NonZeroU16;
 use core::time::Duration;
 
 use cora::prelude::*;
@@ -99,14 +101,18 @@ impl Configure for Public {
         for line in text.lines().map(|line| line.split('#').next().unwrap_or_default().trim()) {
             match line.split_once(char::is_whitespace) {
                 Some(("address", address)) => {
-                    let address = address.trim().parse().map_err(|_| "no IPv4 address")?;
+                    let address: Ipv4Addr =
+                        address.trim().parse().map_err(|_| "no IPv4 address")?;
+                    if read.has(Address::from(address)) {
+                        return Err("an address stands there twice");
+                    }
                     let place = read.addresses.get_mut(usize::from(read.count));
                     *place.ok_or("more than four addresses")? = address;
                     read.count += 1;
                 }
                 Some(("ports-per-host", most)) => {
-                    let most = most.trim().parse().map_err(|_| "ports are from 1 to 65535")?;
-                    read.ports_per_host = most;
+                    let most = most.trim().parse::<NonZeroU16>();
+                    read.ports_per_host = most.map_err(|_| "ports are from 1 to 65535")?.get();
                 }
                 _ if line.is_empty() => {}
                 _ => return Err("a line is `address A.B.C.D`, or `ports-per-host NUMBER`"),

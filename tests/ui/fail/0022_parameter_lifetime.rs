@@ -13,4 +13,7 @@ fn forever(packet: &mut Packet, ports: &'static mut Ports) -> Verdict {
     Transmit
 }
 
+#[every("1s")]
+fn probe(tick: &'static Tick) {}
+
 fn main() {}

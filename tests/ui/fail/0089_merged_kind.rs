@@ -13,4 +13,9 @@ struct Session {
     port: u16,
 }
 
+#[state(merged)]
+struct Forgotten {
+    packets: Sum,
+}
+
 fn main() {}

@@ -168,9 +168,13 @@ fn each_merged(out: &mut Lines, graph: &Graph) -> fmt::Result {
     if merged.is_empty() {
         return Ok(());
     }
-    let merging = "::cora::__private::core::state::commutative::Merging";
-    let head = format!("fn each_merged(&mut self, visit: &mut dyn FnMut(u16, &mut dyn {merging}))");
+    let commutative = "::cora::__private::core::state::commutative";
+    let head = format!(
+        "fn each_merged(&mut self, visit: &mut dyn FnMut(u16, &mut dyn {commutative}::Merging))"
+    );
+    let sizes: Vec<String> = merged.iter().map(|number| format!("S{number}::SIZE")).collect();
     out.block(head, |out| {
+        out.line(format_args!("const {{ {commutative}::merged_fit(&[{}]) }};", sizes.join(", ")))?;
         merged
             .iter()
             .try_for_each(|number| out.line(format_args!("visit({number}, &mut self.s{number});")))

@@ -97,8 +97,8 @@ impl<M: Merge, const N: usize> ByIndex<M, N> {
         self.refused += 1;
     }
 
-    /// The value at `index`; 0 without updates. Only a merged replica has it: a handler reads it by
-    /// [`Merged`](super::Merged), reports after the run.
+    /// The value at `index`; 0 without updates. The whole is in a merged replica: a handler
+    /// reads that by [`Merged`](super::Merged), reports after the run.
     #[must_use]
     pub fn value(&self, index: usize) -> u64 {
         self.values.get(index).copied().unwrap_or(0)

@@ -84,8 +84,8 @@ impl<const ROWS: usize, const COLUMNS: usize> CountMin<ROWS, COLUMNS> {
         self.refused += 1;
     }
 
-    /// An upper bound of the count of `key`. Only a merged replica has it: a handler reads it by
-    /// [`Merged`](super::Merged), reports after the run.
+    /// An upper bound of the count of `key`. The whole is in a merged replica: a handler
+    /// reads that by [`Merged`](super::Merged), reports after the run.
     pub fn estimate<K: Key>(&self, key: &K) -> u64 {
         let hash = key.hash(&self.hasher, false);
         let counts = (0..ROWS).map(|row| self.counter(row, column::<COLUMNS>(hash, row)));

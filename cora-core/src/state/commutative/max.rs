@@ -21,8 +21,8 @@ impl Max {
         }
     }
 
-    /// The greatest value. Only a merged replica has it: a handler reads it by
-    /// [`Merged`](super::Merged), reports after the run.
+    /// The greatest value. The whole is in a merged replica: a handler
+    /// reads that by [`Merged`](super::Merged), reports after the run.
     #[must_use]
     pub const fn value(&self) -> u64 {
         self.value

@@ -3,7 +3,7 @@
 //! Packet time is divided into epochs of [`EPOCH`]. When the first packet of an epoch comes, the
 //! replicas of both sides are merged as they are then: that merge has the updates of all packets
 //! before the epoch. It is read from the next epoch on, so the sides have one epoch to exchange
-//! their replicas. After a pause of more than an epoch, it is read at once. So what a packet reads
+//! their replicas. After an epoch without a packet, it is read at once. So what a packet reads
 //! depends on packet times alone, and is the same under every plan.
 
 use core::fmt;
@@ -17,6 +17,26 @@ use crate::state::{
 
 /// Nanoseconds of packet time between two merges.
 pub const EPOCH: u64 = 100_000_000;
+
+/// Maximum bytes of all values of a program that are read merged. Each merge sends them whole, and
+/// the host keeps its part until the ring to the NIC has room.
+const MOST: usize = 1 << 20;
+
+/// Checks the sizes of values that are read merged, for generated code.
+///
+/// # Panics
+/// If they are too large together; in a `const`, that is an error at build time.
+#[doc(hidden)]
+pub const fn merged_fit(sizes: &[usize]) {
+    const MESSAGE: &str = "CORA0146: the states that are read merged have more than 1 MiB together; `cargo cora explain 146` \
+                           says more";
+    let (mut all, mut at) = (0_usize, 0);
+    while at < sizes.len() {
+        all = all.saturating_add(sizes[at]);
+        at += 1;
+    }
+    assert!(all <= MOST, "{}", MESSAGE);
+}
 
 /// A commutative state that handlers read: `#[state(commutative, merged)]`.
 #[diagnostic::on_unimplemented(
@@ -33,8 +53,8 @@ pub trait ReadMerged: Commutative {
 ///
 /// What [`Self::update`] lends has the updates of one side. What [`Self::merged`] lends has those
 /// of both sides, as of the last merge: all updates by packets that came before a multiple of 100
-/// ms of packet time, which is between 100 and 200 ms before the packet. After a pause of more than
-/// 100 ms it has all updates before the pause. What [`Self::earlier`] lends is the same of 100 ms
+/// ms of packet time, which is between 100 and 200 ms before the packet. If none came
+/// between two multiples, it has all updates before that pause. What [`Self::earlier`] lends is the same of 100 ms
 /// before: the difference is of 100 ms.
 pub struct Merged<S: 'static> {
     /// The updates of this side.
@@ -54,6 +74,10 @@ impl<S> fmt::Debug for Merged<S> {
 }
 
 impl<S: ReadMerged> Merged<S> {
+    /// Bytes of the value.
+    #[doc(hidden)]
+    pub const SIZE: usize = size_of::<S>();
+
     /// For updates: this side's replica.
     #[inline(always)]
     pub const fn update(&mut self) -> &mut S {

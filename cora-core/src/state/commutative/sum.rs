@@ -19,8 +19,8 @@ impl Sum {
         self.total = self.total.wrapping_add(amount);
     }
 
-    /// The sum. Only a merged replica has it: a handler reads it by [`Merged`](super::Merged),
-    /// reports after the run.
+    /// The sum. The whole is in a merged replica: a handler reads that by
+    /// [`Merged`](super::Merged), reports after the run.
     #[must_use]
     pub const fn value(&self) -> u64 {
         self.total
