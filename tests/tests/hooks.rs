@@ -275,8 +275,8 @@ fn hooks_run_between_the_same_packets_under_every_plan() {
     }
 }
 
-/// The capture's last frame is cut, so no handler gets it. The timer's ticks up to its time are told
-/// all the same, without a NIC, too.
+/// The capture's last frame is cut, so no handler gets it. The timer's ticks up to its time are
+/// told all the same, without a NIC, too.
 #[test]
 fn ticks_behind_the_last_whole_frame_are_told() {
     let sent = &traffic(7)[..200];

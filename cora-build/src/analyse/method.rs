@@ -74,7 +74,11 @@ impl<'a> Reader<'a> {
         let receiver = |way: &Way| way.stack[way.stack.len() - 1 - count].clone();
         self.each_kind(ways, receiver, |reader, receiver, ways| {
             let mut ways = match receiver {
-                Value::State(lent) | Value::Whole(lent) => reader.of_state(lent, call, ways),
+                Value::State(lent) => match reader.of_merged(lent, call) {
+                    Some(value) => valued(ways, &value),
+                    None => reader.of_state(lent, call, ways),
+                },
+                Value::Whole(lent) => reader.of_state(lent, call, ways),
                 Value::Part(lent) => reader.of_part(lent, call, ways),
                 other => reader.of_other(&other, call, ways),
             };
@@ -85,6 +89,18 @@ impl<'a> Reader<'a> {
         })
     }
 
+    /// The replica that a method of `Merged<S>` lends.
+    fn of_merged(&self, lent: Lent, call: &ExprMethodCall) -> Option<Value> {
+        if !matches!(self.access(lent), ParameterAccess::Merged { .. }) {
+            return None;
+        }
+        match &*written::name(&call.method) {
+            "update" => Some(Value::Whole(lent)),
+            "merged" | "earlier" => Some(Value::Whole(Lent { mutable: false, ..lent })),
+            _ => None,
+        }
+    }
+
     /// A method on a state.
     fn of_state(&mut self, lent: Lent, call: &'a ExprMethodCall, ways: Ways) -> Ways {
         let method = written::name(&call.method);
@@ -93,12 +109,6 @@ impl<'a> Reader<'a> {
                 Some((does, effect)) => self.table_access(lent, (does, effect), call, ways),
                 None => self.own_method(lent, self.surroundings.table_method(&method), call, ways),
             },
-            ParameterAccess::Merged { .. } if method == "update" => {
-                valued(ways, &Value::Part(lent))
-            }
-            ParameterAccess::Merged { .. } if matches!(&*method, "merged" | "earlier") => {
-                valued(ways, &Value::Part(Lent { mutable: false, ..lent }))
-            }
             ParameterAccess::Unique
             | ParameterAccess::Shared
             | ParameterAccess::Merged { .. }
@@ -129,10 +139,16 @@ impl<'a> Reader<'a> {
 
     /// Path of a state's type.
     fn owner(&self, lent: Lent) -> Option<Vec<String>> {
-        let path = match &self.parameters[lent.state].referent {
-            syn::Type::Path(path) => path.path.segments.iter(),
-            _ => return None,
-        };
+        let mut referent = &self.parameters[lent.state].referent;
+        if let (ParameterAccess::Merged { .. }, syn::Type::Path(path)) =
+            (self.access(lent), referent)
+            && let syn::PathArguments::AngleBracketed(list) = &path.path.segments.last()?.arguments
+            && let Some(syn::GenericArgument::Type(state)) = list.args.first()
+        {
+            referent = state;
+        }
+        let syn::Type::Path(path) = referent else { return None };
+        let path = path.path.segments.iter();
         let path: Vec<String> = path.map(|segment| written::name(&segment.ident)).collect();
         self.surroundings.canonical(&path, self.frames.first()?.module)
     }

@@ -16,8 +16,8 @@ use crate::analyse::{self, Effect, Found, Home, MOST_PATHS};
 use crate::diag::codes;
 use crate::syntax::{self, KeyedArgs, Mark, Occasion, ParameterAccess, StateKind};
 
-/// The graph of the program's chain and its states, and warnings: of handlers with merged paths, and
-/// of those that read a replica.
+/// The graph of the program's chain and its states, and warnings: of handlers with merged paths,
+/// and of those that read a replica.
 pub fn run(app: &str, program: &Program, source: &Source) -> (Graph, Vec<String>) {
     let mut graph = Graph { schema: SCHEMA, ..Graph::new(app) };
     let mut bounded = Vec::new();
@@ -85,8 +85,8 @@ pub fn opaque(graph: &Graph) -> Vec<String> {
         .collect()
 }
 
-/// A warning, in one line, for each state of which a handler, a hook or a timer reads the replica at
-/// its own side. Of an access that can't be seen, there is another warning.
+/// A warning, in one line, for each state of which a handler, a hook or a timer reads the replica
+/// at its own side. Of an access that can't be seen, there is another warning.
 fn replica_reads(
     program: &Program,
     handler: &Handler,

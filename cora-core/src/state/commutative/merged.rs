@@ -53,9 +53,9 @@ pub trait ReadMerged: Commutative {
 ///
 /// What [`Self::update`] lends has the updates of one side. What [`Self::merged`] lends has those
 /// of both sides, as of the last merge: all updates by packets that came before a multiple of 100
-/// ms of packet time, which is between 100 and 200 ms before the packet. If none came
-/// between two multiples, it has all updates before that pause. What [`Self::earlier`] lends is the same of 100 ms
-/// before: the difference is of 100 ms.
+/// ms of packet time, which is between 100 and 200 ms before the packet. If none came between two
+/// multiples, it has all updates before that pause. What [`Self::earlier`] lends is the same of 100
+/// ms before: the difference is of 100 ms.
 pub struct Merged<S: 'static> {
     /// The updates of this side.
     own: &'static mut S,
