@@ -25,7 +25,7 @@ use crate::apps::nat::Nat;
 use crate::apps::tenants::Tenants;
 use crate::apps::tickets::{Kept, Ticketing};
 use crate::apps::visits::Visiting;
-use crate::apps::{Share, SimApp};
+use crate::apps::{Copying, Share, SimApp, Variant};
 use crate::random::Random;
 use crate::runtime::{self, Faults, Liar, Ran};
 use crate::traffic;
@@ -169,12 +169,20 @@ fn conducted(seed: u64, packets: u32) -> Result<Ran, String> {
     ran.map_err(|what| format!("{}, adaptive: {what}", Visiting::<Share<1024>>::NAME))
 }
 
-/// Runs with kills of sides.
+/// Runs with kills of sides; in one of four, handlers send copies of their packets.
 fn killed(seed: u64, packets: u32) -> Result<Ran, String> {
-    let case = traffic::make_filled::<Marking<Share<1024>>>(seed, packets, filling(seed));
+    // A separate generator keeps the meaning of older seeds.
+    if Random::new(seed ^ 0x0063_6f70_6965_7300).once_in(4) {
+        return killed_as::<Copying>("with copies", seed, packets);
+    }
+    killed_as::<Share<1024>>("without copies", seed, packets)
+}
+
+fn killed_as<V: Variant>(how: &str, seed: u64, packets: u32) -> Result<Ran, String> {
+    let case = traffic::make_filled::<Marking<V>>(seed, packets, filling(seed));
     let kills = 1 + seed % 3;
-    let ran = runtime::run_killed::<Share<1024>>(&case, seed, kills);
-    ran.map_err(|what| format!("{}, {kills} kills: {what}", Marking::<Share<1024>>::NAME))
+    let ran = runtime::run_killed::<V>(&case, seed, kills);
+    ran.map_err(|what| format!("{}, {how}, {kills} kills: {what}", Marking::<V>::NAME))
 }
 
 /// Runs hooks of expired entries, mostly with kills of sides.
