@@ -4,10 +4,10 @@
 
 use std::time::Duration;
 
-use cora_core::app::{hook_time, next_due};
+use cora_core::app::next_due;
 use cora_core::key::FiveTuple;
 use cora_core::packet::Packet;
-use cora_core::state::table::hooked::DELAY;
+use cora_core::state::table::hooked::{DELAY, hook_time};
 use cora_core::state::table::{Direction, Ended, Travelling as _};
 use cora_core::state::{Home as _, Pinned, Reach, Singleton, Table};
 use cora_core::verdict::{Drop, Reason, Transmit, Verdict, reasons};
