@@ -14,6 +14,9 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 const CONNECTIONS: usize = 8;
+/// The Ethernet addresses of the two networks: the program passes no ARP.
+const INSIDE: &str = "02:00:00:00:77:01";
+const OUTSIDE: &str = "02:00:00:00:77:02";
 
 /// Two networks, and a namespace with the firewall between them.
 struct Site {
@@ -29,11 +32,13 @@ impl Site {
         let [inside, middle, outside] =
             ["in", "mid", "out"].map(|end| Namespace::create(&format!("{label}-{end}")));
         let (inside, middle, outside) = (inside?, middle?, outside?);
-        for (namespace, near, far) in [(&inside, "i0", "i1"), (&outside, "o0", "o1")] {
+        for (namespace, near, far, address) in
+            [(&inside, "i0", "i1", INSIDE), (&outside, "o0", "o1", OUTSIDE)]
+        {
             let far_name = format!("{far}p{}", std::process::id() % 1_000_000);
             namespace.ip(&format!("link add name {near} type veth peer name {far_name}"))?;
             namespace.ip(&format!("link set dev {far_name} name {far} netns {}", middle.name()))?;
-            namespace.ip(&format!("link set dev {near} up"))?;
+            namespace.ip(&format!("link set dev {near} address {address} up"))?;
             middle.ip(&format!("link set dev {far} up"))?;
             // The sender of a veth leaves checksums and segments to a card, but there is none.
             let set = format!(
@@ -48,8 +53,10 @@ impl Site {
         }
         inside.ip("address add 10.77.0.1/24 dev i0")?;
         inside.ip("route add default dev i0")?;
+        inside.ip(&format!("neighbour add 203.0.113.1 lladdr {OUTSIDE} dev i0"))?;
         outside.ip("address add 203.0.113.1/32 dev o0")?;
         outside.ip("route add 10.0.0.0/8 dev o0")?;
+        outside.ip(&format!("neighbour add 10.77.0.1 lladdr {INSIDE} dev o0"))?;
         let [i, o] = ports;
         let live = format!("inside={}i1{},outside={}o1{}", head(i), tail(i), head(o), tail(o));
         // A firewall with durable connections.
