@@ -179,11 +179,11 @@ fn the_nats_packets_are_counted_as_by_hand() {
         udp(asker, dns),                           // leases the first port
         udp(asker, dns),                           // is translated
         udp(dns, (NAT, LEASED)),                   // is translated back
-        udp(dns, (NAT, LEASED + 9)),               // unsolicited: dropped, no time read
+        udp(dns, (NAT, LEASED + 9)),               // unsolicited, and not forwarded: dropped
         tcp(web, server, SYN),                     // leases the second port
-        tcp(server, (NAT, LEASED + 1), SYN | ACK), // is translated back, for as long as before
+        tcp(server, (NAT, LEASED + 1), SYN | ACK), // is translated back
         tcp(web, server, 0),                       // no valid segment: dropped
-        tcp(web, server, RST | ACK),               // closes: its lease is cut short
+        tcp(web, server, RST | ACK),               // closes: its port is leased on
         fragment(),                                // has no five-tuple
         arp(),                                     // passes
     ];
@@ -194,11 +194,14 @@ fn the_nats_packets_are_counted_as_by_hand() {
         counts(&[
             ("drop", 1),
             ("transmit", 1),
-            ("write session, drop", 1),
+            ("write session, read public, read forward, drop", 1),
+            (
+                "write session, read public, read times, read public, write portpool, read public, \
+                 insert session, transmit",
+                2
+            ),
             ("write session, read times, drop", 1),
-            ("write session, read times, transmit", 3),
-            ("write session, read times, write portpool, insert session, transmit", 2),
-            ("write session, read times, write portpool, transmit", 1),
+            ("write session, read times, transmit", 4),
         ])
     );
     assert_eq!(measured.fits.otherwise, 0, "{:?}", measured.fits);

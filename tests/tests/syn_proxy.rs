@@ -45,13 +45,7 @@ impl Site {
             namespace.ip(&format!("link set dev {near} up"))?;
             middle.ip(&format!("link set dev {far} up"))?;
             // The sender of a veth leaves checksums and segments to a card, but there is none.
-            let mut ethtool = namespace.command("ethtool");
-            let set = format!("-K {near} tx off tso off gso off");
-            let output = ethtool.args(set.split(' ')).output();
-            let output = output.map_err(|error| format!("ethtool: {error}"))?;
-            if !output.status.success() {
-                return Err(format!("ethtool: {}", String::from_utf8_lossy(&output.stderr)));
-            }
+            namespace.send_plain_frames(near)?;
         }
         servers.ip(&format!("address add {SERVER}/24 dev i0"))?;
         servers.ip("address add fd77::1/64 dev i0 nodad")?;

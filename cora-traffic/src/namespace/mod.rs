@@ -79,6 +79,14 @@ impl Namespace {
         self.visit(|| switch_offloads_off(interface))?
     }
 
+    /// Makes an interface send segments as on a wire, whose checksums a card would have to finish.
+    ///
+    /// # Errors
+    /// If there is no such interface, or its driver can't.
+    pub fn send_unfinished_frames(&self, interface: &str) -> Result<(), TrafficError> {
+        self.visit(|| offload::switch_segmentation_off(interface))?
+    }
+
     /// Returns a command that runs a program within.
     pub fn command(&self, program: &str) -> Command {
         let mut command = Command::new("ip");

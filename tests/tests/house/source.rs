@@ -36,15 +36,17 @@ pub(crate) fn rust() -> impl Iterator<Item = File> {
     rust.filter(|file| !file.path.starts_with("tests/ui/"))
 }
 
-fn walk(directory: &Path, paths: &mut Vec<PathBuf>) {
-    let made =
-        ["target", ".git", "corpus", "artifacts"].iter().any(|name| directory.ends_with(name));
-    if made || directory.join("CACHEDIR.TAG").exists() {
+/// Adds what is at `path` and below. In a linked work tree `.git` is a file.
+fn walk(path: &Path, paths: &mut Vec<PathBuf>) {
+    let made = ["target", ".git", "corpus", "artifacts"].iter().any(|name| path.ends_with(name));
+    if made || path.join("CACHEDIR.TAG").exists() {
         return;
     }
-    for entry in directory.read_dir().expect("a directory that can be read") {
-        let path = entry.expect("an entry that can be read").path();
-        if path.is_dir() { walk(&path, paths) } else { paths.push(path) }
+    if !path.is_dir() {
+        return paths.push(path.to_owned());
+    }
+    for entry in path.read_dir().expect("a directory that can be read") {
+        walk(&entry.expect("an entry that can be read").path(), paths);
     }
 }
 
