@@ -83,12 +83,8 @@ pub(super) const PHASES: &[&[&[Step]]] = &[
         &[
             quick("loom", "ring and bell under every order of memory accesses", steps::loom)
                 .reads(CORE),
-            quick(
-                "miri",
-                "the unsafe code of ring, region, memory and table, interpreted",
-                steps::miri,
-            )
-            .reads(CORE),
+            quick("miri", "the unsafe code of ring, region and memory, interpreted", steps::miri)
+                .reads(CORE),
         ],
     ],
     &[
@@ -105,11 +101,17 @@ pub(super) const PHASES: &[&[&[Step]]] = &[
                 steps::documentation,
             ),
             quick(
-                "core-on-nic",
-                "the core's units by the NIC's instructions, emulated",
-                steps::core_on_the_nic,
+                "units",
+                "units and properties of the libraries, examples of the reference",
+                steps::units,
             )
-            .reads(CORE),
+            .reads(LIBRARIES),
+            quick(
+                "diagnostics",
+                "the compiler's words for each fault of a program",
+                steps::diagnostics,
+            )
+            .reads(LIBRARIES),
         ],
         &[quick(
             "instructions",
@@ -117,26 +119,18 @@ pub(super) const PHASES: &[&[&[Step]]] = &[
             steps::instructions,
         )],
     ],
+    &[&[quick(
+        "tests",
+        "commands, pages, goldens; the oracle for every program: host alone, native, emulated, moves by chance",
+        steps::tests,
+    )]],
     &[&[
-        quick(
-            "units",
-            "units and properties of the libraries, examples of the reference",
-            steps::units,
+        long(
+            "core-on-nic",
+            "the core's units by the NIC's instructions, emulated",
+            steps::core_on_the_nic,
         )
-        .reads(LIBRARIES),
-        quick(
-            "diagnostics",
-            "the compiler's words for each fault of a program",
-            steps::diagnostics,
-        )
-        .reads(LIBRARIES),
-        quick(
-            "tests",
-            "commands, pages, goldens; the oracle for every program: host alone, native, emulated, moves by chance",
-            steps::tests,
-        ),
-    ]],
-    &[&[
+        .reads(CORE),
         long(
             "oracle",
             "every plan, a million packets and ten thousand moves for each program",
