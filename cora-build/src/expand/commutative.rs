@@ -83,6 +83,10 @@ fn replica(decl: &StateDecl) -> TokenStream {
                 #(<#types as #replica>::rollback(&mut self.#members);)*
             }
 
+            fn settle(&mut self) {
+                #(<#types as #replica>::settle(&mut self.#members);)*
+            }
+
             fn describe(&self, to: &mut dyn #core::plain::Describe) {
                 to.open();
                 #(

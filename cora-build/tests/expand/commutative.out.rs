@@ -128,6 +128,14 @@ impl ::cora::__private::core::state::Replica for Talkers {
             16,
         > as ::cora::__private::core::state::Replica>::rollback(&mut self.top);
     }
+    fn settle(&mut self) {
+        <Sum as ::cora::__private::core::state::Replica>::settle(&mut self.bytes);
+        <Max as ::cora::__private::core::state::Replica>::settle(&mut self.longest);
+        <TopK<
+            SourceAddress,
+            16,
+        > as ::cora::__private::core::state::Replica>::settle(&mut self.top);
+    }
     fn describe(&self, to: &mut dyn ::cora::__private::core::plain::Describe) {
         to.open();
         to.field("bytes");

@@ -112,9 +112,43 @@ impl<T: Plain, const N: usize> Plain for Tracked<T, N> {
         self.items.read(bytes)
     }
 
+    /// A list, with a struct of `times` and `each` for every [`RUN`] or more equal neighbours: such
+    /// arrays are large, and most of their elements are as they began.
     fn describe(&self, to: &mut dyn Describe) {
-        self.items.describe(to);
+        to.open_list();
+        let mut rest = &self.items[..];
+        while let [first, others @ ..] = rest {
+            let times = 1 + others.iter().take_while(|other| is_same(first, other)).count();
+            if times < RUN {
+                first.describe(to);
+                rest = others;
+                continue;
+            }
+            to.open();
+            to.field("times");
+            to.number(times as u128);
+            to.field("each");
+            first.describe(to);
+            to.close();
+            rest = rest.get(times..).unwrap_or_default();
+        }
+        to.close_list();
     }
+}
+
+/// Equal neighbours that are described as one.
+const RUN: usize = 16;
+/// Bytes of an element that is compared with its neighbours.
+const MOST_COMPARED: usize = 64;
+
+/// Whether two elements have the same encoding; larger ones than [`MOST_COMPARED`] never do.
+fn is_same<T: Plain>(one: &T, other: &T) -> bool {
+    let encoded = |element: &T| {
+        let mut bytes = [0; MOST_COMPARED];
+        element.put(&mut bytes);
+        bytes
+    };
+    T::SIZE <= MOST_COMPARED && encoded(one) == encoded(other)
 }
 
 #[cfg(test)]
@@ -194,5 +228,59 @@ mod tests {
             assert_eq!(told, [usize::from(item * 100 + field >= 256)]);
         }
         assert_eq!(kept.iter().copied().map(u32::from).sum::<u32>(), 3);
+    }
+
+    /// Writes a description as text.
+    #[derive(Default)]
+    struct Text(std::string::String);
+
+    impl Describe for Text {
+        fn number(&mut self, value: u128) {
+            self.0 += &std::format!("{value} ");
+        }
+        fn signed(&mut self, value: i128) {
+            self.0 += &std::format!("{value} ");
+        }
+        fn truth(&mut self, value: bool) {
+            self.0 += &std::format!("{value} ");
+        }
+        fn text(&mut self, value: &dyn core::fmt::Display) {
+            self.0 += &std::format!("{value} ");
+        }
+        fn open(&mut self) {
+            self.0 += "{";
+        }
+        fn field(&mut self, name: &'static str) {
+            self.0 += name;
+            self.0 += ":";
+        }
+        fn close(&mut self) {
+            self.0 += "}";
+        }
+        fn open_list(&mut self) {
+            self.0 += "[";
+        }
+        fn close_list(&mut self) {
+            self.0 += "]";
+        }
+    }
+
+    #[test]
+    fn equal_neighbours_are_described_once() {
+        let described = |written: &[(usize, u16)]| {
+            let mut array = Tracked::new([7_u16; 40]);
+            for (at, value) in written {
+                *array.get_mut(*at).unwrap() = *value;
+            }
+            let mut text = Text::default();
+            array.describe(&mut text);
+            text.0
+        };
+        assert_eq!(described(&[]), "[{times:40 each:7 }]");
+        assert_eq!(described(&[(0, 1)]), "[1 {times:39 each:7 }]");
+        let both = "[{times:20 each:7 }8 {times:19 each:7 }]";
+        assert_eq!(described(&[(20, 8)]), both);
+        let few = std::format!("[{}9 {{times:24 each:7 }}]", "7 ".repeat(15));
+        assert_eq!(described(&[(15, 9)]), few, "fifteen are no run");
     }
 }

@@ -68,7 +68,7 @@ impl Contents {
             };
             states.insert((*name).into(), value);
         }
-        serde_json::json!({ "schema": "cora-state/1", "program": A::NAME, "states": states })
+        serde_json::json!({ "schema": "cora-state/2", "program": A::NAME, "states": states })
     }
 }
 

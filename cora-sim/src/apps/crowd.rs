@@ -53,6 +53,9 @@ impl Replica for Load {
         self.latest.rollback();
         self.sources.rollback();
     }
+    fn settle(&mut self) {
+        self.sources.settle();
+    }
     fn describe(&self, to: &mut dyn Describe) {
         to.open_list();
         self.packets.describe(to);

@@ -117,6 +117,12 @@ impl<const ROWS: usize, const COLUMNS: usize, const PART: u64> Replica
         self.lengths.get_mut((at / each) as usize).ok_or(Malformed)?.merge_unit(at % each, bytes)
     }
 
+    fn settle(&mut self) {
+        for sketch in &mut self.lengths {
+            sketch.settle();
+        }
+    }
+
     fn key(&mut self, seed: u64) {
         self.lengths.iter_mut().for_each(|sketch| sketch.key(seed));
     }

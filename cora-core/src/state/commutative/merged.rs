@@ -120,6 +120,7 @@ pub trait Merging {
 
 impl<S: ReadMerged> Merging for Merged<S> {
     fn cut(&mut self, follows: bool) {
+        self.own.settle();
         if follows {
             core::mem::swap(&mut self.earlier, &mut self.read);
             core::mem::swap(&mut self.read, &mut self.next);

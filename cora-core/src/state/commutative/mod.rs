@@ -63,6 +63,9 @@ pub trait Replica: Sized + 'static {
     /// Rolls back the updates since [`Self::begin`], which must have had `undo` set.
     fn rollback(&mut self);
 
+    /// Does what updates left to do later, between two packets: the units are then read sooner.
+    fn settle(&mut self) {}
+
     /// Describes the value.
     fn describe(&self, to: &mut dyn Describe);
 }

@@ -18,7 +18,7 @@ const CROWDED: Reason = Reason::new("crowded");
 #[state(commutative, merged)]
 struct Load {
     packets: Sum,
-    by_source: CountMin<4, 1024>,
+    by_source: CountMin<2, 256>,
     longest: Max,
     by_port: Sums<2>,
 }
