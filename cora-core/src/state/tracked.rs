@@ -112,7 +112,7 @@ impl<T: Plain, const N: usize> Plain for Tracked<T, N> {
         self.items.read(bytes)
     }
 
-    /// A list, with a struct of `times` and `each` for every [`RUN`] or more equal neighbours: such
+    /// A list, with a struct of `times` and `each` for every 16 or more equal neighbours: such
     /// arrays are large, and most of their elements are as they began.
     fn describe(&self, to: &mut dyn Describe) {
         to.open_list();
