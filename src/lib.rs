@@ -51,11 +51,12 @@ pub use cora_macros::{Key, Plain, every, flow_handler, host_only, on_expire, sta
 /// The names that a program uses.
 pub mod prelude {
     pub use crate::{Key, Plain, every, flow_handler, host_only, on_expire, state};
+    pub use cora_core::bucket::{Bucket, BucketPort};
     pub use cora_core::config::FromColumns;
     pub use cora_core::conntrack::TcpState;
     pub use cora_core::hash::sip_hash;
     pub use cora_core::key::{
-        Address, DestinationAddress, FiveTuple, HeaderKey, InsideAddress, Key, Mac, MacPair,
+        Address, Answer, DestinationAddress, FiveTuple, HeaderKey, InsideAddress, Key, Mac, MacPair,
         PacketKey, Prefix, SourceAddress, protocol,
     };
     pub use cora_core::outbox::{Outbox, OutboxFull};

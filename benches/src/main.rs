@@ -22,7 +22,7 @@
 //! | `heads` | cost of long frames that the NIC passes on, whole and as heads |
 //! | `punt` | time of a punt's round trip |
 //! | `instructions` | the examples against the loops in instructions, at both sides |
-//! | `pairs` | several pairs of NIC core and host worker against one |
+//! | `shards` | several shards of NIC core and host worker against one |
 //! | `adaptation` | benefit of moving flows while traffic changes |
 //! | `model` | the performance model against measurements |
 //! | `migration` | cost of moving flows |
@@ -49,7 +49,7 @@ mod migration;
 mod model;
 mod nf;
 mod page;
-mod pairs;
+mod shards;
 mod program;
 mod punt;
 mod ring;
@@ -166,8 +166,8 @@ fn main() -> std::io::Result<()> {
         if wanted("punt") {
             punt::run(programs, arguments.quick, &mut tell)?;
         }
-        if wanted("pairs") {
-            pairs::run(programs, arguments.quick, &wanted, &mut tell)?;
+        if wanted("shards") {
+            shards::run(programs, arguments.quick, &wanted, &mut tell)?;
         }
     }
     if wanted("instructions") {

@@ -41,14 +41,14 @@ impl Program {
         Self::start_with(program, capture, warm, ["--half", half])
     }
 
-    /// Starts `pairs` host halves, which take each turn together.
-    pub(crate) fn start_pairs(
+    /// Starts `shards` host halves, which take each turn together.
+    pub(crate) fn start_shards(
         program: &Path,
         capture: &Path,
         warm: usize,
-        pairs: usize,
+        shards: usize,
     ) -> std::io::Result<Self> {
-        Self::start_with(program, capture, warm, ["--pairs", &pairs.to_string()])
+        Self::start_with(program, capture, warm, ["--shards", &shards.to_string()])
     }
 
     fn start_with(

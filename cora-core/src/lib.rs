@@ -36,6 +36,7 @@
 extern crate alloc;
 
 pub mod app;
+pub mod bucket;
 pub mod config;
 pub mod conntrack;
 pub mod hash;

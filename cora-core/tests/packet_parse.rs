@@ -29,7 +29,7 @@ fn tells_the_flow_of_each_transport() {
 #[test]
 fn tells_addresses_and_metadata() {
     let mut frame = tcp4();
-    let meta = Meta { time: 5, now: 9, port: Port::OUTSIDE };
+    let meta = Meta { time: 5, now: 9, port: Port::OUTSIDE, ..Meta::default() };
     let packet = Packet::new(&mut frame, meta);
     assert_eq!((packet.time(), packet.now(), packet.port()), (5, 9, Port::OUTSIDE));
     assert!(!packet.from_inside());

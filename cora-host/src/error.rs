@@ -78,11 +78,11 @@ pub enum RunError {
     /// The kernel has no reserved huge pages.
     #[error("--pages hugetlb: this kernel has no such pages; run with `--pages thp`")]
     NoHugePagesAtAll,
-    /// Several pairs were requested, but the program has states that allow only one.
-    #[error("{}", one_pair(*.pairs, .states))]
-    OnePair {
-        /// The number of requested pairs.
-        pairs: u16,
+    /// Several shards were requested, but the program has states that allow only one.
+    #[error("{}", one_shard(*.shards, .states))]
+    OneShard {
+        /// The number of requested shards.
+        shards: u16,
         /// The states, each with its reason.
         states: &'static [(&'static str, &'static str)],
     },
@@ -243,12 +243,12 @@ impl RunError {
     }
 }
 
-fn one_pair(pairs: u16, states: &[(&str, &str)]) -> String {
+fn one_shard(shards: u16, states: &[(&str, &str)]) -> String {
     let reasons: Vec<String> =
         states.iter().map(|(name, why)| format!("\n  `{name}`: {why}")).collect();
     format!(
-        "--pairs {pairs}: under this plan the program runs on one pair of NIC core and host worker \
-         only:{}\nrun it without --pairs",
+        "--shards {shards}: under this plan the program runs on one shard of NIC core and host worker \
+         only:{}\nrun it without --shards",
         reasons.concat()
     )
 }

@@ -16,7 +16,7 @@
 //! | `cli` | the command line |
 //! | `options` | the options of a run: command line, file, processes |
 //! | `run` | the runs of a program: on a capture, between ports |
-//! | `supervisor` | pairs of halves; either half may die at any time |
+//! | `supervisor` | shards of halves; either half may die at any time |
 //! | `node` | the host half, in its process |
 //! | `control` | an operator's requests to a live run |
 //! | [`ingress`] | frames in and out |
@@ -56,7 +56,7 @@ pub use observe::ipfix::Records;
 pub use observe::print::fail;
 pub use observe::report::{Filled, RunReport, Side};
 pub use options::nearest::read_command_line;
-pub use options::{Moves, Run, RunOptions, configuration, pair_count, words};
+pub use options::{Moves, Run, RunOptions, configuration, shard_count, words};
 pub use process::stack::with_room_for;
 
 /// Parts of a run for `cora-measure`, which combines them in one process with traffic from memory.

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use clap::{Args, FromArgMatches as _, Subcommand};
 use cora_core::app::App;
 use cora_host::parts::Pages;
-use cora_host::{Inside, Program, RunError, configuration, fail, pair_count};
+use cora_host::{Inside, Program, RunError, configuration, fail, shard_count};
 
 use crate::instructions::{self, Counted, count};
 use crate::paths::{TraceError, trace};
@@ -29,8 +29,8 @@ enum Instrument {
         #[arg(long, value_enum, default_value = "host")]
         half: Half,
         /// So many host halves at once, each on a thread of its own, with the time of all together.
-        #[arg(long, value_name = "N", value_parser = pair_count(), conflicts_with = "half")]
-        pairs: Option<u16>,
+        #[arg(long, value_name = "N", value_parser = shard_count(), conflicts_with = "half")]
+        shards: Option<u16>,
         /// Which pages the host's states are on.
         #[arg(long, value_enum, default_value_t)]
         pages: Pages,
@@ -112,11 +112,11 @@ pub fn main_with<A: App + Send>(
 
 fn measure<A: App + Send>(instrument: Instrument) -> Result<(), MeasureError> {
     match instrument {
-        Instrument::Bench { traffic, warm, half, pairs, pages } => {
+        Instrument::Bench { traffic, warm, half, shards, pages } => {
             let TrafficArguments { input, configurations, inside } = traffic;
             let inside = inside.unwrap_or_default();
-            match pairs {
-                Some(pairs) => scale::<A>(&input, inside, &configurations, warm, pairs, pages)?,
+            match shards {
+                Some(shards) => scale::<A>(&input, inside, &configurations, warm, shards, pages)?,
                 None => replay::<A>(&input, inside, &configurations, half, warm, pages)?,
             }
         }

@@ -5,7 +5,7 @@
 //! `cora-host`. A program without the feature has none of this linked into it.
 //!
 //! ```text
-//! <program> bench --in a.pcap [--half HALF | --pairs N]   a pass per line of standard input
+//! <program> bench --in a.pcap [--half HALF | --shards N]   a pass per line of standard input
 //! <program> trace --in a.pcap                             ways of packets; needs feature `trace`
 //! <program> count --in a.pcap --half host|nic             marks between bursts, for an emulator
 //! ```
@@ -15,7 +15,7 @@
 //! | `cli` | the instruments' command line |
 //! | `traffic` | frames in memory |
 //! | `replay` | speed of one half; `bench` |
-//! | `scaling` | speed of several pairs |
+//! | `scaling` | speed of several shards |
 //! | `punt` | round trip of a punt |
 //! | `thread_time` | processor time of a thread |
 //! | `throughput` | packets a second that both halves handle together |

@@ -54,9 +54,9 @@ pub(crate) fn replay<A: App>(
     warm: usize,
     pages: Pages,
 ) -> Result<(), RunError> {
-    let traffic = Traffic::load(input, reading::<A>(inside))?;
     // Always the same seed: the same work in every run.
     let supply = Supply { seed: 1, pages, resident: true };
+    let traffic = Traffic::load(input, reading::<A>(inside))?.marked::<A>(supply.seed);
     let mut out = 0_u64;
     let mut out = Direct::new(|_: &Stamp, _: Port, _: &[u8]| out += 1);
     let mut passes = Passes { traffic: &traffic, warm, pages, buffer: vec![0; BURST_BYTES] };

@@ -1,8 +1,8 @@
-//! Scaling of the program over pairs, in memory: host halves without a NIC, each on its own thread.
+//! Scaling of the program over shards, in memory: host halves without a NIC, each on its own thread.
 //!
 //! The capture is steered before the clock starts, as a NIC steers in hardware. Then it goes as in
 //! [`replay`](crate::replay): a pass fills the tables, and each line of standard input asks for one
-//! more, which all pairs begin together.
+//! more, which all shards begin together.
 
 use std::io::{BufRead as _, Write as _};
 use std::path::{Path, PathBuf};
@@ -25,14 +25,14 @@ use crate::traffic::{Traffic, reading};
 /// Always the same: the same work in every run.
 const SEED: u64 = 1;
 
-/// One pair's host half and its part of the traffic.
+/// One shard's host half and its part of the traffic.
 struct Part<A: App> {
     half: Box<Apart<HostHalf<A>>>,
     traffic: Traffic,
     warm: usize,
 }
 
-/// A pass of one pair: processor time of its thread, in nanoseconds.
+/// A pass of one shard: processor time of its thread, in nanoseconds.
 type Pass = Result<u128, RunError>;
 
 /// Loads, steers, warms up, and runs a pass per line of standard input.
@@ -41,15 +41,17 @@ pub(crate) fn scale<A: App + Send>(
     inside: Inside,
     configurations: &[(String, PathBuf)],
     warm: usize,
-    pairs: u16,
+    shards: u16,
     pages: Pages,
 ) -> Result<(), RunError> {
-    if pairs > 1 && !A::PLAN.one_pair.is_empty() {
-        return Err(RunError::OnePair { pairs, states: A::PLAN.one_pair });
+    if shards > 1 && !A::PLAN.one_shard.is_empty() {
+        return Err(RunError::OneShard { shards, states: A::PLAN.one_shard });
     }
-    let steering = Steering::new(SEED, pairs.into());
-    let traffic = Traffic::load(input, reading::<A>(inside))?;
-    let parts = traffic.split(pairs.into(), warm, |packet| steering.of_packet::<A::Group>(packet));
+    let steering = Steering::new(SEED, shards.into());
+    let traffic = Traffic::load(input, reading::<A>(inside))?.marked::<A>(SEED);
+    let parts = traffic.split(shards.into(), warm, |packet| {
+        steering.shard_of(steering.mark::<A>(packet).bucket)
+    });
     let parts: Result<Vec<Part<A>>, RunError> = parts
         .into_iter()
         .map(|(traffic, warm)| Ok(Part { half: half(configurations, pages)?, traffic, warm }))
@@ -91,19 +93,19 @@ fn lead(threads: &[(Sender<()>, Receiver<Pass>)], packets: &[usize]) -> Result<(
         let start = Instant::now();
         let each = together(threads)?;
         let ns = start.elapsed().as_nanos();
-        let pairs: Vec<String> = packets
+        let shards: Vec<String> = packets
             .iter()
             .zip(each)
             .map(|(packets, ns)| format!("{{\"packets\":{packets},\"ns\":{ns}}}"))
             .collect();
-        let (packets, pairs) = (packets.iter().sum::<usize>(), pairs.join(","));
-        writeln!(output, "{{\"packets\":{packets},\"ns\":{ns},\"pairs\":[{pairs}]}}")
+        let (packets, shards) = (packets.iter().sum::<usize>(), shards.join(","));
+        writeln!(output, "{{\"packets\":{packets},\"ns\":{ns},\"shards\":[{shards}]}}")
             .map_err(failed)?;
     }
     Ok(())
 }
 
-/// Runs one pass of every pair. Returns the time of each.
+/// Runs one pass of every shard. Returns the time of each.
 fn together(threads: &[(Sender<()>, Receiver<Pass>)]) -> Result<Vec<u128>, RunError> {
     for (go, _) in threads {
         go.send(()).map_err(|_| RunError::Abandoned)?;

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::ptr;
 
 use cora_core::app::App;
+use cora_core::bucket::Mark;
 use cora_core::packet::{Meta, Packet, Port, Roomy};
 use cora_core::prefetch::{prefetch, prefetch_at};
 use cora_host::parts::{Reading, Source};
@@ -14,6 +15,7 @@ use cora_runtime::exec::burst::{BURST, BURST_BYTES, BurstBuffer};
 use cora_runtime::host_half::HostOutbox;
 use cora_runtime::link::message::Stamp;
 use cora_runtime::link::payload::Parked;
+use cora_runtime::steering::Steering;
 
 /// Frames in memory, one behind the other.
 #[derive(Default)]
@@ -28,6 +30,7 @@ struct Frame {
     time: u64,
     length: u32,
     port: Port,
+    mark: Mark,
 }
 
 /// Returns the options to read a capture for this program.
@@ -49,9 +52,27 @@ impl Traffic {
             let Some((stamp, length)) = source.next(&mut buffer)? else { break };
             traffic.bytes.extend_from_slice(&buffer[..length]);
             let Meta { now: time, port, .. } = stamp.meta;
-            traffic.frames.push(Frame { time, length: length as u32, port });
+            traffic.frames.push(Frame { time, length: length as u32, port, mark: Mark::UNMARKED });
         }
         Ok(traffic.settled())
+    }
+
+    /// Marks the frames for this program, as a NIC does before a core gets them.
+    pub(crate) fn marked<A: App>(mut self, seed: u64) -> Self {
+        if !A::MARKED {
+            return self;
+        }
+        let steering = Steering::new(seed, 1);
+        let (mut rest, mut buffer) = (&self.bytes[..], vec![0; BURST_BYTES]);
+        for frame in &mut self.frames {
+            let (bytes, behind) = rest.split_at(frame.length as usize);
+            rest = behind;
+            let copy = &mut buffer[..bytes.len()];
+            copy.copy_from_slice(bytes);
+            let Frame { time, port, mark, .. } = *frame;
+            frame.mark = steering.mark::<A>(&Packet::new(copy, Meta { time, now: time, port, mark }));
+        }
+        self
     }
 
     /// Copies the traffic to memory allocated at once. Memory that grew is on small pages, whatever
@@ -76,15 +97,15 @@ impl Traffic {
         frames.collect()
     }
 
-    /// Splits the frames by pair, as `pair_of` says. Returns for each also its number of frames
+    /// Splits the frames by shard, as `shard_of` says. Returns for each also its number of frames
     /// among the first `warm`.
     pub(crate) fn split(
         &self,
-        pairs: usize,
+        shards: usize,
         warm: usize,
-        pair_of: impl Fn(&Packet<'_>) -> u32,
+        shard_of: impl Fn(&Packet<'_>) -> u32,
     ) -> Vec<(Self, usize)> {
-        let mut parts: Vec<(Self, usize)> = (0..pairs).map(|_| (Self::default(), 0)).collect();
+        let mut parts: Vec<(Self, usize)> = (0..shards).map(|_| (Self::default(), 0)).collect();
         let mut rest = &self.bytes[..];
         let mut buffer = vec![0; BURST_BYTES];
         for (number, frame) in self.frames.iter().enumerate() {
@@ -92,9 +113,10 @@ impl Traffic {
             rest = behind;
             let copy = &mut buffer[..bytes.len()];
             copy.copy_from_slice(bytes);
-            let meta = Meta { time: frame.time, now: frame.time, port: frame.port };
-            let pair = pair_of(&Packet::new(copy, meta)) as usize;
-            let (part, warm_part) = &mut parts[pair];
+            let Frame { time, port, mark, .. } = *frame;
+            let meta = Meta { time, now: time, port, mark };
+            let shard = shard_of(&Packet::new(copy, meta)) as usize;
+            let (part, warm_part) = &mut parts[shard];
             part.bytes.extend_from_slice(bytes);
             part.frames.push(*frame);
             *warm_part += usize::from(number < warm);
@@ -203,8 +225,8 @@ impl Pass<'_> {
         room[..frame.len()].copy_from_slice(frame);
         self.bytes = rest;
         // After the copy: before it, they would have to be kept somewhere meanwhile.
-        let Frame { time, port, .. } = *next;
-        let meta = Meta { time, now: time, port };
+        let Frame { time, port, mark, .. } = *next;
+        let meta = Meta { time, now: time, port, mark };
         let stamp = Stamp {
             meta,
             number: 0,

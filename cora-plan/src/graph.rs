@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use crate::number::grouped;
-use crate::vocabulary::Kind;
+use crate::vocabulary::{BucketsBy, Kind, Replies};
 
 /// Version of the graph's JSON; a reader refuses others.
 pub const SCHEMA: u32 = 2;
@@ -227,9 +227,13 @@ pub struct Keyed {
     pub capacity: u64,
     /// Idle time-out of an entry, in nanoseconds.
     pub idle_ns: u64,
-    /// A handler chooses the reply key of an entry, as NAT does: reply packets may have other
-    /// addresses than the packets that they answer.
-    pub translates: bool,
+    /// The reply keys of its entries. A handler may choose them, as NAT does: then reply packets
+    /// have other addresses than the packets that they answer.
+    #[serde(default, skip_serializing_if = "Replies::are_reversed")]
+    pub replies: Replies,
+    /// The port that decides the buckets of its packets, if the declaration says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bucket: Option<BucketsBy>,
     /// Copies of its entries outlive the side that owns them.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub durable: bool,
@@ -395,6 +399,11 @@ impl Edge {
 }
 
 impl Keyed {
+    /// Whether handlers choose the keys of replies.
+    pub fn translates(&self) -> bool {
+        self.replies != Replies::Reversed
+    }
+
     /// The key of the flows that its entries travel with: the group that its keys are within, or
     /// else its own.
     pub fn travels_by(&self) -> &str {

@@ -6,7 +6,7 @@ use crate::graph::{
 };
 use crate::nic::{Cache, FlowTable, Link, NicProfile, Rule, Tier};
 use crate::traffic::{Bin, Class, Traffic};
-use crate::vocabulary::Kind;
+use crate::vocabulary::{Kind, Replies};
 
 fn at() -> SourcePlace {
     SourcePlace { file: "src/main.rs".to_owned(), line: 1, column: 1 }
@@ -33,7 +33,8 @@ pub(crate) fn state(name: &str, kind: Kind, key: Option<&str>, field: &str) -> S
             reply: true,
             capacity: 65_536,
             idle_ns: 300_000_000_000,
-            translates: false,
+            replies: Replies::Reversed,
+        bucket: None,
             within: None,
             durable: false,
             recorded: false,

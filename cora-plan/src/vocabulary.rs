@@ -15,10 +15,60 @@ pub enum Kind {
     Keyed,
     /// One value.
     Singleton,
+    /// One value per bucket.
+    PerBucket,
     /// One replica per side; their merge is the value.
     Commutative,
     /// Replaced in whole versions by the control plane.
     ReadMostly,
+}
+
+/// The keys of packets that reply, against the keys of those that they answer.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Replies {
+    /// Both ends exchanged.
+    #[default]
+    Reversed,
+    /// A handler chooses the address that answers; the ports are those, exchanged.
+    SamePorts,
+    /// A handler chooses, and the port that decides the bucket is of the same bucket.
+    BucketPort,
+    /// A handler chooses.
+    Any,
+}
+
+impl Replies {
+    /// Whether they are as by default, for serialisation.
+    pub(crate) fn are_reversed(&self) -> bool {
+        *self == Self::Reversed
+    }
+}
+
+/// What decides the bucket of a packet.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum BucketsBy {
+    /// A keyed hash of the group key.
+    #[default]
+    Group,
+    /// A keyed hash of protocol and ports.
+    Ports,
+    /// Bits of the port at the inside end.
+    InsidePort,
+    /// Bits of the port at the outside end.
+    OutsidePort,
+}
+
+impl BucketsBy {
+    /// Whether a port decides.
+    pub fn is_port(self) -> bool {
+        matches!(self, Self::InsidePort | Self::OutsidePort)
+    }
 }
 
 /// Place of a state in a plan.
@@ -53,6 +103,7 @@ impl Kind {
         match self {
             Self::Keyed => "keyed",
             Self::Singleton => "singleton",
+            Self::PerBucket => "per-bucket",
             Self::Commutative => "commutative",
             Self::ReadMostly => "read-mostly",
         }

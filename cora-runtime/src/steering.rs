@@ -1,56 +1,92 @@
-//! Steering: the choice of the pair of NIC core and host worker for a packet.
+//! Steering: the bucket of a packet, and the shard that has the bucket.
 //!
-//! A program on several pairs runs on each of them alone: no pair sees another's states, rings or
-//! memory. The result equals that of one pair if all packets that can reach an entry meet at the
-//! same pair. So packets are steered by group key, like ownership, and both directions of a flow
-//! alike.
+//! A shard is a pair of NIC core and host worker. A program on several shards runs on each of them
+//! alone: no shard sees another's states, rings or memory. The result equals that of one shard if
+//! all packets that can reach an entry meet at the same shard. So packets are steered by
+//! [bucket](cora_core::bucket), both directions of a flow alike, and each bucket is at one shard.
 //!
-//! A NIC does the same with receive-side scaling. Any hash of the group key gives the same results.
-//! Here it is the [hash of flows](cora_core::hash), with another key than the tables': with the
-//! same key, each pair's table would get the keys of one range of the hash.
+//! A NIC does the same with its flow table or with receive-side scaling. Where a hash decides, any
+//! hash gives the same results. Here it is the [hash of flows](cora_core::hash), with another key
+//! than the tables': with the same key, each shard's table would get the keys of one range of the
+//! hash.
 
+use cora_core::app::App;
+use cora_core::bucket::{Bucket, BucketsBy, Mark};
 use cora_core::hash::FlowHasher;
-use cora_core::key::{Key, PacketKey};
-use cora_core::packet::Packet;
+use cora_core::key::{FiveTuple, Key, PacketKey};
+use cora_core::packet::{Meta, Packet};
+
+use crate::link::message::Stamp;
 
 /// Makes the steering's hash differ from all others that use the run's seed.
 const APART: u64 = 0x7374_6565_7269_6e67;
 
-/// Steers packets to pairs.
+/// Steers packets to shards.
 #[derive(Clone, Copy, Debug)]
 pub struct Steering {
     hasher: FlowHasher,
-    pairs: u32,
+    shards: u32,
 }
 
 impl Steering {
-    /// Steers to `pairs` pairs, counted from 0. The run's seed is secret from the network, so
-    /// nobody outside can choose flows that all go to one pair.
+    /// Steers to `shards` shards, counted from 0; at most as many as there are buckets. The run's
+    /// seed is secret from the network, so nobody outside can choose flows that all hash to one
+    /// shard.
     #[must_use]
-    pub const fn new(seed: u64, pairs: u32) -> Self {
-        Self { hasher: FlowHasher::new(seed ^ APART), pairs }
+    pub const fn new(seed: u64, shards: u32) -> Self {
+        Self { hasher: FlowHasher::new(seed ^ APART), shards }
     }
 
-    /// The pair for this packet, in a program with group key `K`. Packets without a key reach no
-    /// entry by it: they go to the first pair, in order of arrival.
+    /// The mark of this packet. Packets without a key reach no entry by it: they are of the first
+    /// bucket, in order of arrival.
     #[inline]
-    pub fn of_packet<K: PacketKey>(&self, packet: &Packet<'_>) -> u32 {
-        K::of_packet(packet).map_or(0, |key| self.of_key(&key))
+    pub fn mark<A: App>(&self, packet: &Packet<'_>) -> Mark {
+        let of_hash = |hash| Mark { bucket: Bucket::of_hash(hash), ..Mark::UNMARKED };
+        if let Some(end) = A::BUCKETS_BY.end(packet) {
+            return packet.flow().map_or(Mark::UNMARKED, |flow| Mark::by_port(&flow, end));
+        }
+        let hash = if A::BUCKETS_BY == BucketsBy::Ports {
+            packet.flow().map(|flow| self.hash_of_ports(&flow))
+        } else {
+            A::Group::of_packet(packet).map(|key| self.hash_of_key(&key))
+        };
+        hash.map_or(Mark::UNMARKED, of_hash)
     }
 
-    /// The pair for packets with this group key, and for their replies.
+    /// The shard for this frame, and its stamp with the packet's mark.
     #[inline]
-    pub fn of_key<K: Key>(&self, key: &K) -> u32 {
-        // Multiply and shift: as even as the hash is, without a division.
-        let scaled = u128::from(key.hash(&self.hasher, true)) * u128::from(self.pairs);
-        (scaled >> 64) as u32
+    pub fn steer<A: App>(&self, stamp: Stamp, frame: &mut [u8]) -> (usize, Stamp) {
+        let mark = self.mark::<A>(&Packet::new(frame, stamp.meta));
+        let meta = Meta { mark, ..stamp.meta };
+        (self.shard_of(mark.bucket) as usize, Stamp { meta, ..stamp })
+    }
+
+    /// The shard that has this bucket: each has as many, or one more than others.
+    #[inline]
+    #[must_use]
+    pub const fn shard_of(&self, bucket: Bucket) -> u32 {
+        // Multiply and shift: without a division.
+        (bucket.number() as u32 * self.shards) >> 8
+    }
+
+    /// The hash of packets with this group key, and of their replies.
+    #[inline]
+    fn hash_of_key<K: Key>(&self, key: &K) -> u64 {
+        key.hash(&self.hasher, true)
+    }
+
+    /// The hash of packets with these ports, and of their replies.
+    #[inline]
+    fn hash_of_ports(&self, flow: &FiveTuple) -> u64 {
+        let (one, other) = (flow.source_port, flow.destination_port);
+        let ports = u64::from(one.min(other)) << 16 | u64::from(one.max(other));
+        self.hasher.hash_pair([u64::from(flow.protocol) << 32 | ports, 0])
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use cora_core::key::{Address, FiveTuple, InsideAddress, SourceAddress, protocol};
-    use cora_core::packet::{Meta, Packet};
+    use cora_core::key::{Address, InsideAddress, SourceAddress, protocol};
 
     use super::*;
 
@@ -66,15 +102,24 @@ mod tests {
         }
     }
 
+    impl Steering {
+        fn of_key<K: Key>(&self, key: &K) -> u32 {
+            self.shard_of(Bucket::of_hash(self.hash_of_key(key)))
+        }
+    }
+
     #[test]
     fn both_directions_meet() {
-        for pairs in 1..=9 {
-            let steering = Steering::new(7, pairs);
+        for shards in 1..=9 {
+            let steering = Steering::new(7, shards);
             for number in 0..500 {
                 let flow = flow(number);
-                let pair = steering.of_key(&flow);
-                assert!(pair < pairs);
-                assert_eq!(steering.of_key(&flow.reversed()), pair);
+                let shard = steering.of_key(&flow);
+                assert!(shard < shards);
+                assert_eq!(steering.of_key(&flow.reversed()), shard);
+                let hash = steering.hash_of_ports(&flow);
+                let answer = FiveTuple { source: Address::v4([10; 4]), ..flow.reversed() };
+                assert_eq!(steering.hash_of_ports(&answer), hash, "whoever answers");
             }
         }
     }
@@ -82,27 +127,37 @@ mod tests {
     #[test]
     fn golden_values() {
         let steering = Steering::new(1, 8);
-        let pairs: Vec<u32> = (0..16).map(|number| steering.of_key(&flow(number))).collect();
-        assert_eq!(pairs, [2, 3, 2, 0, 0, 4, 1, 3, 0, 5, 0, 2, 7, 7, 1, 1]);
+        let shards: Vec<u32> = (0..16).map(|number| steering.of_key(&flow(number))).collect();
+        assert_eq!(shards, [2, 3, 2, 0, 0, 4, 1, 3, 0, 5, 0, 2, 7, 7, 1, 1]);
         assert_eq!(Steering::new(1, 1).of_key(&flow(3)), 0);
     }
 
     #[test]
-    fn every_pair_gets_its_share() {
-        const FLOWS: u32 = if cfg!(miri) { 400 } else { 60_000 };
-        for pairs in [2, 3, 4, 7, 8, 16] {
-            for seed in 0..4 {
-                let steering = Steering::new(seed, pairs);
-                let mut counts = vec![0_u32; pairs as usize];
-                for number in 0..FLOWS {
-                    counts[steering.of_key(&flow(number)) as usize] += 1;
-                }
-                let share = f64::from(FLOWS) / f64::from(pairs);
-                for count in counts {
-                    let off = (f64::from(count) - share).abs();
-                    // Five standard deviations of a uniform distribution.
-                    assert!(off < 5.0 * share.sqrt(), "{count} of {share} among {pairs}");
-                }
+    fn every_shard_has_its_share_of_buckets() {
+        for shards in 1..=64 {
+            let steering = Steering::new(0, shards);
+            let mut counts = vec![0_u32; shards as usize];
+            Bucket::all().for_each(|bucket| counts[steering.shard_of(bucket) as usize] += 1);
+            let least = 256 / shards;
+            assert!(counts.iter().all(|count| (least..=least + 1).contains(count)), "{shards}");
+        }
+    }
+
+    #[test]
+    fn every_bucket_gets_its_share() {
+        const FLOWS: u32 = if cfg!(miri) { 4_000 } else { 600_000 };
+        for seed in 0..4 {
+            let steering = Steering::new(seed, 1);
+            let mut counts = vec![0_u32; Bucket::COUNT];
+            for number in 0..FLOWS {
+                let hash = steering.hash_of_key(&flow(number));
+                counts[Bucket::of_hash(hash).number()] += 1;
+            }
+            let share = f64::from(FLOWS) / 256.0;
+            for count in counts {
+                let off = (f64::from(count) - share).abs();
+                // Five standard deviations of a uniform distribution.
+                assert!(off < 5.0 * share.sqrt(), "{count} of {share}");
             }
         }
     }
@@ -114,15 +169,5 @@ mod tests {
         let inside = InsideAddress(source.0);
         // Both keys have the same words: neither has ports or the other end.
         assert_eq!(steering.of_key(&source), steering.of_key(&inside));
-    }
-
-    #[test]
-    fn a_packet_without_a_key_goes_to_the_first_pair() {
-        let mut arp = [0_u8; 60];
-        arp[12..14].copy_from_slice(&[0x08, 0x06]);
-        let packet = Packet::new(&mut arp, Meta::default());
-        for seed in 0..9 {
-            assert_eq!(Steering::new(seed, 16).of_packet::<FiveTuple>(&packet), 0);
-        }
     }
 }

@@ -41,7 +41,7 @@ impl Wire for Ring {
 }
 
 fn stamp(now: u64) -> Stamp {
-    let meta = Meta { time: now, now, port: Port(0) };
+    let meta = Meta { time: now, now, port: Port(0), ..Meta::default() };
     Stamp { meta, number: now, horizon: now, egress: Port(1), parked: Parked::NONE, missing: 0 }
 }
 

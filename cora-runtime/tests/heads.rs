@@ -97,7 +97,7 @@ impl Wire for Way {
 }
 
 fn stamp() -> Stamp {
-    let meta = Meta { time: 1, now: 1, port: Port::INSIDE };
+    let meta = Meta { time: 1, now: 1, port: Port::INSIDE, ..Meta::default() };
     Stamp { meta, number: 0, horizon: 1, egress: Port(1), parked: Parked::NONE, missing: 0 }
 }
 

@@ -83,7 +83,7 @@ fn bursts(frames: &[Vec<u8>], mut run: impl FnMut(&mut Burst<'_>)) {
         let mut copies = frames.to_vec();
         let mut burst = Burst::new();
         for bytes in &mut copies {
-            let meta = Meta { time: 1, now: 1, port: Port::INSIDE };
+            let meta = Meta { time: 1, now: 1, port: Port::INSIDE, ..Meta::default() };
             assert!(burst.push(
                 Stamp {
                     meta,

@@ -82,7 +82,7 @@ impl Source {
             (tuple, Port::INSIDE)
         };
         let asked = if self.random.once_in(self.asks_in) { op::ASK } else { op::NOTHING };
-        let meta = Meta { time: self.now, now: self.now, port };
+        let meta = Meta { time: self.now, now: self.now, port, ..Meta::default() };
         let stamp = Stamp {
             meta,
             number: u64::from(number),

@@ -191,7 +191,7 @@ impl<V: Variant> Site<V> {
             None => (client.tuple, Port::INSIDE, op::NOTHING),
         };
         let frame = frame(&tuple, client.flow, self.number, ask, 0);
-        let meta = Meta { time: NOW, now: NOW, port };
+        let meta = Meta { time: NOW, now: NOW, port, ..Meta::default() };
         let number = u64::from(self.number);
         self.number += 1;
         let stamp =

@@ -293,7 +293,7 @@ impl Source {
             tuple.protocol = 47;
             flow = 0x8000_0000 | number;
         }
-        let meta = Meta { time: self.now, now: self.now, port };
+        let meta = Meta { time: self.now, now: self.now, port, ..Meta::default() };
         let stamp = Stamp {
             meta,
             number: u64::from(number),

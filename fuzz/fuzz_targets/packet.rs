@@ -74,7 +74,7 @@ fn sum_header(frame: &mut [u8]) {
 
 /// Calls every getter, and holds what must agree between them.
 fn read_all(frame: &mut [u8], choice: &Choice) {
-    let meta = Meta { time: 1, now: 2, port: choice.port };
+    let meta = Meta { time: 1, now: 2, port: choice.port, ..Meta::default() };
     let packet = Packet::new(frame, meta);
     let flow = packet.flow();
     assert_eq!(flow, packet.five_tuple());

@@ -75,7 +75,7 @@ pub struct Case {
     configured: Vec<String>,
     outcomes: BTreeMap<String, u64>,
     has_records: bool,
-    has_pairs: bool,
+    has_shards: bool,
 }
 
 /// What a run leaves.
@@ -103,7 +103,7 @@ impl Case {
         let configured = configured.collect();
         traffic.write(&room.join("in.pcap"));
         let outcomes = traffic.outcomes;
-        Self { program, room, configured, outcomes, has_records: false, has_pairs: true }
+        Self { program, room, configured, outcomes, has_records: false, has_shards: true }
     }
 
     /// The program has a recorded state.
@@ -114,8 +114,8 @@ impl Case {
 
     /// The program runs on one pair alone.
     #[must_use]
-    pub fn on_one_pair(self) -> Self {
-        Self { has_pairs: false, ..self }
+    pub fn on_one_shard(self) -> Self {
+        Self { has_shards: false, ..self }
     }
 
     /// Runs the program of this plan with these words, and returns the report, too.
@@ -186,8 +186,8 @@ impl Case {
                 tell(&of);
             }
         }
-        if self.has_pairs {
-            is_same("split", &["--nic", "native", "--pairs", "2"]);
+        if self.has_shards {
+            is_same("split", &["--nic", "native", "--shards", "2"]);
         }
         expected
     }

@@ -21,7 +21,7 @@ use serde_json::Value;
 const LIMIT: Duration = Duration::from_mins(2);
 /// Words of a run with and without a NIC.
 const WAYS: [&[&str]; 3] =
-    [&["--nic", "off"], &["--nic", "native"], &["--nic", "off", "--pairs", "2"]];
+    [&["--nic", "off"], &["--nic", "native"], &["--nic", "off", "--shards", "2"]];
 
 /// A run on a capture that writes another capture.
 struct Run {

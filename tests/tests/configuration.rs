@@ -133,9 +133,9 @@ fn results_depend_neither_on_the_plan_nor_on_what_moves() {
             continue;
         }
         let mut command = bench.command(&program, "native", &bench.capture);
-        command.args(["--pairs", "2"]);
+        command.args(["--shards", "2"]);
         let left = run_whole(command, &changes);
-        assert!(left == expected, "two pairs: {:?}", left.outcomes);
+        assert!(left == expected, "two shards: {:?}", left.outcomes);
         for seed in 1..=4 {
             let mut command = bench.command(&program, "native", Path::new("/dev/stdin"));
             command.arg("--moves").arg(format!("random:{seed}")).args(&changes);

@@ -105,8 +105,8 @@ fn every_half_judges_by_the_same_rows() {
         moved.args(["--moves", "random:3", "--change", &change]);
         assert_eq!(result(&mut moved, &state), after, "{nic}, while flows move");
     }
-    let pairs = result(border.command("native").args(["--pairs", "2"]), &state);
-    assert_eq!(pairs, (outcomes, expected), "two pairs");
+    let shards = result(border.command("native").args(["--shards", "2"]), &state);
+    assert_eq!(shards, (outcomes, expected), "two shards");
 }
 
 #[test]

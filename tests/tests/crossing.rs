@@ -95,7 +95,7 @@ impl Trial {
         compare(split, Way { words: &native, paced: false });
         compare(split, Way { words: &native, paced: true });
         compare(split, Way { words: &["--nic", "native", "--moves", "adapt"], paced: true });
-        compare(split, Way { words: &["--nic", "native", "--pairs", "2"], paced: false });
+        compare(split, Way { words: &["--nic", "native", "--shards", "2"], paced: false });
         for seed in 0..if is_full() { 40 } else { 6 } {
             let moves = format!("random:{seed}");
             let words = ["--nic", "native", "--moves", &moves];

@@ -305,7 +305,7 @@ fn connections_go_to_backends_that_answer_probes() {
 
     let files = [("Backend", rows()), ("Service", SERVICE.0.to_string())];
     let traffic = std::mem::take(&mut model.traffic);
-    let left = Case::new("health-lb", &files, traffic).on_one_pair().holds();
+    let left = Case::new("health-lb", &files, traffic).on_one_shard().holds();
     judge(&left, &model);
     // Those that were never closed go on; all others have expired.
     let mut sessions = [0; BACKENDS as usize];

@@ -147,12 +147,12 @@ fn connections_outlive_whichever_half_is_killed() {
     kill_and_check("b", kills, |chance| if chance.is_multiple_of(2) { "__nic" } else { "__host" });
 }
 
-/// One of two pairs goes on while a half of the other is away.
+/// One of two shards goes on while a half of the other is away.
 #[test]
 #[ignore = "minutes: cargo xtask test --all"]
-fn connections_of_several_pairs_outlive_any_half() {
+fn connections_of_several_shards_outlive_any_half() {
     let kills = variable("CORA_KILLS", 10);
-    kill_of(&firewall(), &["--pairs", "2"], "p", kills, |chance| {
+    kill_of(&firewall(), &["--shards", "2"], "p", kills, |chance| {
         if chance.is_multiple_of(2) { "__nic" } else { "__host" }
     });
 }
@@ -224,7 +224,7 @@ fn connections_outlive_another_build_with_more_fields() {
     ];
     let next = build("kills-firewall-more", &more);
     let place = next.with_file_name("kills-firewall-replaced");
-    for words in [&[][..], &["--pairs", "2"]] {
+    for words in [&[][..], &["--shards", "2"]] {
         executable::copy(&firewall(), &place);
         let site = match Site::build_with("u", &place, words) {
             Ok(site) => site,

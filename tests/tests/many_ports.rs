@@ -202,7 +202,7 @@ fn interfaces_of_a_capture_are_ports_on_both_ways() {
     let wanted = expected(&bench.sent);
     for words in [
         &["--nic", "off"][..],
-        &["--nic", "off", "--pairs", "3"],
+        &["--nic", "off", "--shards", "3"],
         &["--nic", "native"],
         &["--nic", "native", "--moves", "random:3"],
     ] {

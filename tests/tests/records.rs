@@ -43,7 +43,7 @@ fn other_ways() -> Vec<Way> {
         Way { more: &["--moves", "random:1"], ..split },
         Way { more: &["--moves", "random:2"], ..split },
         Way { more: &["--moves", "random:3"], ..split },
-        Way { paced: false, more: &["--pairs", "2"], ..split },
+        Way { paced: false, more: &["--shards", "2"], ..split },
     ];
     if workshop::is_full() {
         ways.push(Way { plan: "nic-only", nic: "native", ..HOST });

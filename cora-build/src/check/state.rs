@@ -10,7 +10,7 @@ use super::{fields, hook, key};
 use crate::diag::{Code, Diagnostics, Place, codes};
 use crate::syntax::arguments::{Argument, Name};
 use crate::syntax::state::StateShape;
-use crate::syntax::{Capacity, KeyedArgs, RowForm, RowsArgs, StateDecl, StateKind};
+use crate::syntax::{BucketEnd, Capacity, KeyedArgs, RowForm, RowsArgs, StateDecl, StateKind};
 
 /// Maximum number of entries of a table.
 const MOST_ENTRIES: u64 = 1 << 26;
@@ -72,6 +72,7 @@ fn kind(shape: &StateShape, diagnostics: &mut Diagnostics) -> StateKind {
         Some(Name::Singleton) => StateKind::Singleton {
             durable: shape.arguments.iter().any(|argument| argument.name == Name::Durable),
         },
+        Some(Name::Per) => per_bucket(shape, first, diagnostics),
         Some(Name::Commutative) => StateKind::Commutative { merged },
         // The fault is told; nothing else would be meant.
         None if merged => StateKind::Commutative { merged },
@@ -95,6 +96,7 @@ fn kind(shape: &StateShape, diagnostics: &mut Diagnostics) -> StateKind {
                     | Name::Recorded
                     | Name::OnExpire
                     | Name::From
+                    | Name::Bucket
             )
         {
             let (name, kind) = (argument.name.text(), first.map_or("", |kind| kind.name.text()));
@@ -119,7 +121,7 @@ fn kind(shape: &StateShape, diagnostics: &mut Diagnostics) -> StateKind {
 /// Reports that a state of this kind can't be durable, with the reason and the remedy.
 fn not_durable(argument: &Argument, kind: &StateKind, diagnostics: &mut Diagnostics) {
     let (name, why, instead) = match kind {
-        StateKind::Keyed(_) | StateKind::Singleton { .. } => return,
+        StateKind::Keyed(_) | StateKind::Singleton { .. } | StateKind::PerBucket { .. } => return,
         StateKind::Commutative { .. } => (
             "commutative",
             "each side updates its own replica, and the updates in a copy are unknown: some would be lost, or \
@@ -173,6 +175,7 @@ fn kinds(shape: &StateShape) -> impl Iterator<Item = &Argument> {
     shape.arguments.iter().filter(move |argument| match argument.name {
         Name::Key => !is_map,
         Name::Singleton
+        | Name::Per
         | Name::Commutative
         | Name::ReadMostly
         | Name::Map
@@ -201,6 +204,7 @@ fn keyed(shape: &StateShape, diagnostics: &mut Diagnostics) -> KeyedArgs {
         check_no_key(shape, reply, diagnostics);
     }
     let (ty, key_name) = key.and_then(|key| key_type(key, diagnostics)).unwrap_or_else(stand_in);
+    let key_name_of = key_name.clone();
     if let (Some(reply), Some(why)) = (reply, key::no_reply(&key_name)) {
         diagnostics
             .error(
@@ -251,8 +255,63 @@ fn keyed(shape: &StateShape, diagnostics: &mut Diagnostics) -> KeyedArgs {
             .and_then(|given| function(given, "idle(&self) -> Duration", diagnostics)),
         assured_by: find(Name::AssuredBy)
             .and_then(|given| function(given, "is_assured(&self) -> bool", diagnostics)),
+        bucket: find(Name::Bucket)
+            .and_then(|given| bucket_end(given, shape, &key_name_of, diagnostics)),
         from: find(Name::From).and_then(|given| before(given, find(Name::Durable), diagnostics)),
     }
+}
+
+/// `per`, which takes one word.
+fn per_bucket(
+    shape: &StateShape,
+    per: Option<&Argument>,
+    diagnostics: &mut Diagnostics,
+) -> StateKind {
+    let value = per.and_then(|per| per.value.clone()).unwrap_or_default().to_string();
+    if let Some(per) = per.filter(|_| value != "Bucket") {
+        let help = "write `per = Bucket`: packets of one bucket share a value".to_owned();
+        wrong_value(per, "the word `Bucket`", help, diagnostics);
+    }
+    StateKind::PerBucket {
+        durable: shape.arguments.iter().any(|argument| argument.name == Name::Durable),
+    }
+}
+
+/// The end in `bucket`: both directions of a connection have ports there.
+fn bucket_end(
+    argument: &Argument,
+    shape: &StateShape,
+    key: &str,
+    diagnostics: &mut Diagnostics,
+) -> Option<(BucketEnd, proc_macro2::Ident)> {
+    let written = argument.value.clone().unwrap_or_default().to_string();
+    let Some(end) = BucketEnd::ALL.into_iter().find(|end| end.word() == written) else {
+        let help = "write `bucket = InsidePort` if connections are opened from inside, and \
+                    `bucket = OutsidePort` if they are from outside";
+        wrong_value(argument, "`InsidePort` or `OutsidePort`", help.to_owned(), diagnostics);
+        return None;
+    };
+    let has = |name| shape.arguments.iter().any(|argument| argument.name == name);
+    let (why, help) = if key != "FiveTuple" {
+        (format!("a `{key}` has no ports"), "take `bucket` away, or use `key = FiveTuple`")
+    } else if has(Name::Within) {
+        ("`within` says already which packets share entries".to_owned(), "take one of the two away")
+    } else if !has(Name::Reply) {
+        (
+            "only packets that reply need to come back to it".to_owned(),
+            "add `reply`, or take `bucket` away",
+        )
+    } else {
+        return Some((end, argument.ident.clone()));
+    };
+    diagnostics
+        .error(
+            codes::BUCKET_OF_KEY,
+            argument.ident.span(),
+            format!("`bucket` says which port decides where packets go, and {why}"),
+        )
+        .help(help);
+    None
 }
 
 /// The arguments of a configured table.
@@ -307,8 +366,8 @@ fn check_no_key(shape: &StateShape, reply: Option<&Argument>, diagnostics: &mut 
             format!("`{}` has no kind of state", shape.item.ident),
         )
         .help(
-            "say one of `key = …` (an entry per key), `singleton` (one value), `commutative` \
-             (counters and sketches, a replica per side), `read_mostly` (settings), `map`, `prefixes`, \
+            "say one of `key = …` (an entry per key), `singleton` (one value), `per = Bucket` \
+             (a value per bucket), `commutative` (counters and sketches, a replica per side), `read_mostly` (settings), `map`, `prefixes`, \
              `acl` (rows of a file)",
         );
 }

@@ -289,4 +289,32 @@ catalogue! {
                without `merged`.",
         example: "#[state(commutative, merged)]\nstruct Seen { sources: CountMin<4, 65_536> }",
     }
+    REPLY_LEAVES_BUCKET = 147 {
+        title: "a reply key that may be of another bucket than its packet",
+        cause: "Packets are steered by bucket, and each bucket is at one shard. A reply that is steered to another shard \
+                would find neither its entry nor the bucket's values.",
+        cure: "A NAT answers at a port of the packet's bucket: keep the free ports in a state with `per = Bucket`, take one by \
+               `bucket.port(first, nth)`, and write `insert_answered(flow, flow.answered_to(address, port), …)`. A balancer \
+               keeps both ports: `insert_answered_by(flow, backend, …)`.",
+        example: "#[state(key = FiveTuple, reply, capacity = 1_000, idle = \"5m\")]\nstruct Session { port: u16 }\n\n#[state(per = \
+                  Bucket)]\nstruct Pool { next: u16 }\n\n#[flow_handler]\nfn nat(packet: &mut Headers, sessions: &mut \
+                  Table<Session>, pool: &mut Pool) -> Verdict {\n    let flow = packet.flow()?;\n    let answer = FiveTuple { \
+                  destination_port: pool.next, ..flow.reversed() };\n    sessions.insert_with_reply(flow, answer, Session { port: \
+                  pool.next })?;\n    Transmit\n}",
+    }
+    BUCKET_TWO_ENDS = 148 {
+        title: "two states whose packets go by the ports of different ends",
+        cause: "A packet is of one bucket in the whole program, and the port of one end decides which.",
+        cure: "Name the end where connections are opened in both, or make two programs.",
+        example: "#[state(key = FiveTuple, reply, capacity = 1_000, idle = \"5m\", bucket = InsidePort)]\nstruct Session { port: u16 \
+                  }\n\n#[state(key = FiveTuple, reply, capacity = 1_000, idle = \"5m\", bucket = OutsidePort)]\nstruct Visit { port: u16 }",
+    }
+    NO_BUCKET = 149 {
+        title: "a hook or a timer takes a value per bucket, and nothing says of which bucket",
+        cause: "A hook reaches the value of the bucket that its entry's packets were of, which an entry tells where a port \
+                decides buckets. A timer is of no bucket.",
+        cure: "Add `bucket = …` to the state of the hook; do a timer's work in a handler or a hook.",
+        example: "#[state(per = Bucket)]\nstruct Pool { free: u16 }\n\n#[every(\"1s\")]\nfn refill(tick: &Tick, pool: &mut Pool) { \
+                  pool.free = 100; }",
+    }
 }

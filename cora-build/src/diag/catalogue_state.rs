@@ -364,4 +364,11 @@ catalogue! {
         cure: "Take `merged` away, or make the state `commutative`.",
         example: "#[state(singleton, merged)]\n#[derive(Default)]\nstruct Total { packets: u64 }",
     }
+    BUCKET_OF_KEY = 90 {
+        title: "`bucket` on entries whose packets have no such port in both directions",
+        cause: "It says that the port at one end decides the bucket of a packet, and packets and their replies must be of \
+                one bucket: so the key has ports, and replies find the entry.",
+        cure: "Use `key = FiveTuple` with `reply`, or take `bucket` away: then a hash of the key decides.",
+        example: "#[state(key = SourceAddress, capacity = 1_000, idle = \"5m\", bucket = InsidePort)]\nstruct Client { packets: u64 }",
+    }
 }

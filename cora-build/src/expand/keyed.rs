@@ -1,7 +1,7 @@
 //! `#[state(key = …)]`: one entry per key. `cora-core` implements `Stored` on its table.
 
 use proc_macro2::TokenStream;
-use quote::{quote, quote_spanned};
+use quote::{format_ident, quote, quote_spanned};
 use syn::spanned::Spanned as _;
 
 use super::{core, plain};
@@ -10,7 +10,14 @@ use crate::syntax::{KeyedArgs, StateDecl};
 pub(super) fn run(decl: &StateDecl, args: &KeyedArgs) -> TokenStream {
     let core = core();
     let (ident, name) = (&decl.ident, &decl.name);
-    let KeyedArgs { key, within, reply, capacity, idle_ns, .. } = args;
+    let KeyedArgs { key, within, reply, capacity, idle_ns, bucket, .. } = args;
+    let buckets_by = bucket.as_ref().map(|(end, _)| {
+        let by = format_ident!("{}", end.word());
+        quote!(
+            const BUCKETS_BY: ::core::option::Option<#core::bucket::BucketsBy> =
+                ::core::option::Option::Some(#core::bucket::BucketsBy::#by);
+        )
+    });
     let item = plain::item(&decl.item);
     let scope = within.as_ref().map_or_else(
         || quote_spanned!(key.span() => #core::state::table::scope::Everywhere),
@@ -30,6 +37,7 @@ pub(super) fn run(decl: &StateDecl, args: &KeyedArgs) -> TokenStream {
             const CAPACITY: u32 = #capacity;
             const IDLE: u64 = #idle_ns;
             const REPLY: bool = #reply;
+            #buckets_by
         }
     }
 }

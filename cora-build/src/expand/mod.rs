@@ -43,6 +43,7 @@ fn kind(decl: &StateDecl) -> TokenStream {
     match &decl.kind {
         StateKind::Keyed(args) => keyed::run(decl, args),
         StateKind::Singleton { durable } => singleton::run(decl, *durable),
+        StateKind::PerBucket { durable } => singleton::per_bucket(decl, *durable),
         StateKind::Commutative { merged } => commutative::run(decl, *merged),
         StateKind::ReadMostly => read_mostly::run(decl),
         StateKind::Rows(args) => rows::run(decl, args),

@@ -5,16 +5,16 @@ use cora_plan::graph::{
     Access, Edge, Field, HandlerNode, HookNode, Keyed, Opaque, Parameter, Path, Rows, SCHEMA,
     SourcePlace, StateNode, TimerNode,
 };
-use cora_plan::vocabulary::Kind;
+use cora_plan::vocabulary::{BucketsBy, Kind, Replies};
 use proc_macro2::Span;
 use quote::ToTokens as _;
 use syn::ext::IdentExt as _;
 
-use super::program::{Handler, Program, State, Translates, path};
+use super::program::{ChosenReplies, Handler, Program, State, path};
 use super::source::Source;
 use crate::analyse::{self, Effect, Found, Home, MOST_PATHS};
 use crate::diag::codes;
-use crate::syntax::{self, KeyedArgs, Mark, Occasion, ParameterAccess, StateKind};
+use crate::syntax::{self, BucketEnd, KeyedArgs, Mark, Occasion, ParameterAccess, StateKind};
 
 /// The graph of the program's chain and its states, and warnings: of handlers with merged paths,
 /// and of those that read a replica.
@@ -199,6 +199,7 @@ fn state_node(program: &Program, state: &State, source: &Source) -> StateNode {
     let (kind, keyed, durable) = match &decl.kind {
         StateKind::Keyed(args) => (Kind::Keyed, Some(keyed(program, state, args)), false),
         StateKind::Singleton { durable } => (Kind::Singleton, None, *durable),
+        StateKind::PerBucket { durable } => (Kind::PerBucket, None, *durable),
         StateKind::Commutative { .. } => (Kind::Commutative, None, false),
         StateKind::ReadMostly | StateKind::Rows(_) => (Kind::ReadMostly, None, false),
     };
@@ -234,15 +235,25 @@ fn state_node(program: &Program, state: &State, source: &Source) -> StateNode {
 }
 
 fn keyed(program: &Program, state: &State, args: &KeyedArgs) -> Keyed {
-    let Translates { handlers, helpers } = &program.translates;
-    let by_user = users(program, state).any(|user| handlers.contains(&user.decl.name));
+    let ChosenReplies { handlers, helpers } = &program.replies;
+    let by_users = users(program, state).filter_map(|user| handlers.get(&user.decl.name)).max();
+    let chosen = by_users.copied().unwrap_or_default().max(*helpers);
+    // Without `bucket` a state's methods take no port of a bucket.
+    let chosen = match chosen {
+        Replies::BucketPort if args.bucket.is_none() => Replies::SamePorts,
+        chosen => chosen,
+    };
     Keyed {
         key: args.key_name.clone(),
         within: args.within.as_ref().map(|(_, name)| name.clone()),
         reply: args.reply,
         capacity: args.capacity.number.into(),
         idle_ns: args.idle_ns,
-        translates: args.reply && (by_user || *helpers),
+        replies: if args.reply { chosen } else { Replies::Reversed },
+        bucket: args.bucket.as_ref().map(|(end, _)| match end {
+            BucketEnd::Inside => BucketsBy::InsidePort,
+            BucketEnd::Outside => BucketsBy::OutsidePort,
+        }),
         durable: args.durable,
         recorded: args.recorded,
         on_expire: args.on_expire.then(|| hook_of(program, state)).flatten(),

@@ -54,8 +54,12 @@ pub(crate) enum Name {
     OnExpire,
     /// `from = Type`
     From,
+    /// `bucket = InsidePort`, or `OutsidePort`
+    Bucket,
     /// `singleton`
     Singleton,
+    /// `per = Bucket`
+    Per,
     /// `commutative`
     Commutative,
     /// `merged`
@@ -71,7 +75,7 @@ pub(crate) enum Name {
 }
 
 /// Every argument with its spelling and its common aliases.
-const NAMES: [(Name, &str, &[&str]); 18] = [
+const NAMES: [(Name, &str, &[&str]); 20] = [
     (Name::Key, "key", &["keyed", "by", "flow"]),
     (Name::Within, "within", &["group", "group_by", "grouped_by", "scope", "namespace", "under"]),
     (Name::Reply, "reply", &["reverse", "bidirectional", "both"]),
@@ -91,7 +95,9 @@ const NAMES: [(Name, &str, &[&str]); 18] = [
         &["on_expiry", "expire", "hook", "on_end", "on_timeout", "callback"],
     ),
     (Name::From, "from", &["before", "was", "old", "convert", "converts"]),
+    (Name::Bucket, "bucket", &["buckets", "bucket_by", "steer", "steered_by", "rss"]),
     (Name::Singleton, "singleton", &["single", "global", "one"]),
+    (Name::Per, "per", &["per_bucket", "divided", "sharded", "shard", "each"]),
     (Name::Commutative, "commutative", &["replicated", "mergeable", "sum", "counter", "sketch"]),
     (
         Name::Merged,
@@ -121,6 +127,8 @@ impl Name {
                 | Self::IdleBy
                 | Self::AssuredBy
                 | Self::From
+                | Self::Bucket
+                | Self::Per
         )
     }
 
@@ -242,8 +250,8 @@ fn known(
     match Name::meant(&text) {
         Some(meant) => found.label("not an argument").help(format!("did you mean `{meant}`?")),
         None => found.help(
-            "it takes `key`, `within`, `reply`, `capacity`, `idle`, `idle_by`, `assured_by`, `durable`, `recorded`, `on_expire`, `from`, `singleton`, \
-             `commutative`, `merged`, `read_mostly`, `map`, `prefixes` and `acl`",
+            "it takes `key`, `within`, `reply`, `capacity`, `idle`, `idle_by`, `assured_by`, `durable`, `recorded`, `on_expire`, `from`, `bucket`, \
+             `singleton`, `per`, `commutative`, `merged`, `read_mostly`, `map`, `prefixes` and `acl`",
         ),
     };
     None

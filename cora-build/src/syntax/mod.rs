@@ -46,6 +46,11 @@ pub enum StateKind {
         /// Whether a copy of it outlives the host half.
         durable: bool,
     },
+    /// `#[state(per = Bucket)]`: a value per bucket.
+    PerBucket {
+        /// Whether copies of them outlive the host half.
+        durable: bool,
+    },
     /// `#[state(commutative)]`: a replica on each side.
     Commutative {
         /// Whether handlers read it as of the last merge.
@@ -104,6 +109,28 @@ impl RowForm {
     }
 }
 
+/// The end of a flow whose port decides the bucket of its packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BucketEnd {
+    /// The inside end.
+    Inside,
+    /// The outside end.
+    Outside,
+}
+
+impl BucketEnd {
+    /// Both.
+    pub(crate) const ALL: [Self; 2] = [Self::Inside, Self::Outside];
+
+    /// The word in the argument.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Inside => "InsidePort",
+            Self::Outside => "OutsidePort",
+        }
+    }
+}
+
 /// A maximum number of entries or rows.
 #[derive(Clone, Debug)]
 pub struct Capacity {
@@ -142,6 +169,8 @@ pub struct KeyedArgs {
     pub assured_by: Option<syn::Path>,
     /// The type of entries in the previous build, which they are converted from.
     pub from: Option<syn::Type>,
+    /// The end whose port decides the bucket of its packets, and its place.
+    pub bucket: Option<(BucketEnd, Ident)>,
 }
 
 /// The mark of a function that the runtime calls.

@@ -34,6 +34,7 @@ pub use states::States;
 pub use transaction::Transaction;
 pub use transfer::Transfer;
 
+use crate::bucket::BucketsBy;
 use crate::outbox::Outbox;
 use crate::packet::Packet;
 use crate::state::Reach;
@@ -53,6 +54,11 @@ pub trait App: Prefetch + Transaction + Transfer + Lifecycle {
     const HEADS: bool = false;
     /// Whether any handler may send packets besides the one that it handles.
     const SENDS: bool = false;
+    /// What decides the bucket of a packet.
+    const BUCKETS_BY: BucketsBy = BucketsBy::Group;
+    /// Whether packets need their [mark](crate::packet::Meta::mark): ports decide buckets, or a
+    /// state is divided by bucket.
+    const MARKED: bool = false;
     /// Runs the chain of handlers once, as if they were devices cabled in a row: from first to last
     /// for a packet from inside, from last to first for one from outside. It continues while each
     /// handler returns [`Transmit`](crate::verdict::Transmit).

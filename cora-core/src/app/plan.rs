@@ -21,10 +21,10 @@ pub struct PlanFacts {
     /// host offers every flow after its first packet. A larger number avoids moving short flows in
     /// vain.
     pub offer_after: u32,
-    /// States that limit the program to one pair of NIC core and host worker, each with the reason:
-    /// packets steered to different pairs access the same part of the state. When empty, any number
-    /// of pairs gives the result of one.
-    pub one_pair: &'static [(&'static str, &'static str)],
+    /// States that limit the program to one shard of NIC core and host worker, each with the reason:
+    /// packets steered to different shards access the same part of the state. When empty, any number
+    /// of shards gives the result of one.
+    pub one_shard: &'static [(&'static str, &'static str)],
 }
 
 /// Which side runs packets.
@@ -55,7 +55,7 @@ impl PlanFacts {
             stateless_flows: false,
             nic_share,
             offer_after: 1,
-            one_pair: &[],
+            one_shard: &[],
         }
     }
 }

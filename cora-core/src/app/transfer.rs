@@ -5,7 +5,7 @@ use crate::key::PacketKey;
 
 /// Flows that move with their entries, and states that outlive their side.
 pub trait Transfer: States {
-    /// Key of ownership and of steering to pairs: the coarsest key of the states that travel.
+    /// Key of ownership and of steering to shards: the coarsest key of the states that travel.
     type Group: PacketKey + Send;
     /// Whether any of its states is durable.
     const DURABLE: bool = false;

@@ -3,6 +3,7 @@
 use core::fmt;
 
 use super::{Address, Key};
+use crate::bucket::End;
 use crate::hash::FlowHasher;
 use crate::plain::{Describe, Plain};
 
@@ -22,6 +23,9 @@ pub trait EntryKey: Plain + Eq + fmt::Debug {
 
     /// The address to group packets by; see [`Key::group_address`].
     fn group_address(&self, second: bool) -> Option<Address>;
+
+    /// The port at an end of the flow; see [`Key::port_at`].
+    fn port_at(&self, end: End) -> Option<u16>;
 
     /// Words that tell keys apart: those of [`Key::words`], or a hash for a key that is within a
     /// group.
@@ -52,6 +56,11 @@ impl<K: Key> EntryKey for K {
     #[inline(always)]
     fn group_address(&self, second: bool) -> Option<Address> {
         Key::group_address(self, second)
+    }
+
+    #[inline(always)]
+    fn port_at(&self, end: End) -> Option<u16> {
+        Key::port_at(self, end)
     }
 
     #[inline(always)]
@@ -127,6 +136,11 @@ impl<G: Key, K: Key> EntryKey for Within<G, K> {
 
     #[inline]
     fn group_address(&self, _: bool) -> Option<Address> {
+        None
+    }
+
+    #[inline]
+    fn port_at(&self, _: End) -> Option<u16> {
         None
     }
 

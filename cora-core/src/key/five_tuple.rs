@@ -3,6 +3,7 @@
 use core::fmt;
 
 use super::{Address, HeaderKey, Key, protocol};
+use crate::bucket::End;
 #[cfg(not(target_os = "none"))]
 use crate::config;
 use crate::config::FromColumns;
@@ -215,6 +216,11 @@ impl Key for FiveTuple {
     #[inline(always)]
     fn group_address(&self, second: bool) -> Option<Address> {
         Some(if second { self.destination } else { self.source })
+    }
+
+    #[inline(always)]
+    fn port_at(&self, end: End) -> Option<u16> {
+        Some(end.port(self))
     }
 
     #[inline]

@@ -1,26 +1,33 @@
 //! Keys of keyed states. They also decide which packets belong together. This module has the keys
 //! that are one address; [`Address`] is in `address`, the default key [`FiveTuple`] in
 //! `five_tuple`, the pair of Ethernet addresses in `mac_pair`, one of them in `mac`,
-//! a prefix of addresses in `prefix`.
+//! a prefix of addresses in `prefix`, a flow in its bucket in `in_bucket`, keys
+//! of replies in `answer`.
 
 mod address;
+mod answer;
 mod entry_key;
 mod five_tuple;
+mod in_bucket;
 mod mac;
 mod mac_pair;
 mod prefix;
 
+use core::any::{Any, TypeId};
 use core::fmt;
 
 pub use address::Address;
+pub use answer::Answer;
 pub use entry_key::{EntryKey, PackedWithin, Within};
 pub use five_tuple::{FiveTuple, PackedFiveTuple};
+pub use in_bucket::{InBucket, PackedInBucket};
 pub use mac::{Mac, NotMac};
 pub use mac_pair::MacPair;
 pub use prefix::{Prefix, PrefixError};
 
 #[cfg(not(target_os = "none"))]
 use crate::config;
+use crate::bucket::{Bucket, End};
 use crate::config::FromColumns;
 use crate::hash::FlowHasher;
 use crate::packet::{Headers, Packet};
@@ -62,6 +69,28 @@ pub trait Key: Plain + Eq + fmt::Debug {
     fn group_address(&self, second: bool) -> Option<Address> {
         let _ = second;
         None
+    }
+
+    /// The port, or ICMP identifier, at an end of the flow; `None` if the key has none.
+    #[inline(always)]
+    fn port_at(&self, end: End) -> Option<u16> {
+        let _ = end;
+        None
+    }
+
+    /// The key as entries of tables have it, and the bucket that it is of, for a key that is of
+    /// one bucket.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn in_table(&self) -> (&dyn Any, Option<Bucket>) {
+        (self, None)
+    }
+
+    /// The type of the key that [`Self::in_table`] returns.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn type_in_table() -> TypeId {
+        TypeId::of::<Self>()
     }
 
     /// Words that a key shares only with its [reply](Self::reply): those of the lesser of the two.

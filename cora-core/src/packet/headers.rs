@@ -10,6 +10,7 @@ use super::fast_path::FastFrame;
 use super::layers::{self, Layers, Version};
 use super::parsed::Parsed;
 use super::{Meta, Port, Roomy, room};
+use crate::bucket::Mark;
 use crate::verdict::Reason;
 use crate::verdict::reasons::Truncated;
 
@@ -40,14 +41,15 @@ pub struct Headers<'a> {
     time: u64,
     now: u64,
     port: Port,
+    mark: Mark,
 }
 
 impl<'a> Headers<'a> {
     #[inline(always)]
     pub(super) fn unparsed(frame: Roomy<'a>, meta: Meta) -> Self {
-        let Meta { time, now, port } = meta;
+        let Meta { time, now, port, mark } = meta;
         let (frame, length) = frame.into_parts();
-        Self { frame, length, parsed: Parsed::Unparsed, time, now, port }
+        Self { frame, length, parsed: Parsed::Unparsed, time, now, port, mark }
     }
 }
 
@@ -126,7 +128,7 @@ impl Headers<'_> {
     #[doc(hidden)]
     #[inline(always)]
     pub const fn meta(&self) -> Meta {
-        Meta { time: self.time, now: self.now, port: self.port }
+        Meta { time: self.time, now: self.now, port: self.port, mark: self.mark }
     }
 
     /// Whether the packet came in at the inside port. Packets from any other port, of which there

@@ -76,6 +76,8 @@ pub use translate::{BadChecksum, NotTranslated};
 pub use tunnel::{Encapsulation, Inner, NotTunnelled, Outer, Tunnel};
 pub use vlan::Vlan;
 
+use crate::bucket::Mark;
+
 /// A port of the NIC: 0 is inside, 1 is outside, and a run may have further ones up to
 /// [`LAST`](Self::LAST).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -117,6 +119,9 @@ pub struct Meta {
     pub now: u64,
     /// The port where the packet came in.
     pub port: Port,
+    /// What steering noted on the packet, in programs that need it
+    /// ([`App::MARKED`](crate::app::App::MARKED)).
+    pub mark: Mark,
 }
 
 /// One Ethernet frame, parsed, with its metadata: its [headers](Headers) and its payload.

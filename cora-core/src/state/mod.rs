@@ -1,11 +1,12 @@
 //! States: the data that a handler keeps between packets.
 //!
-//! Five kinds, each with its own rule for the sides that may hold it (see the table in
-//! `ARCHITECTURE.md`): keyed by the flow key, keyed by a coarser key, singleton, commutative,
-//! read-mostly. `#[state]` implements the traits of this module; a program names none of them.
+//! Six kinds, each with its own rule for the sides that may hold it (see the table in
+//! `ARCHITECTURE.md`): keyed by the flow key, keyed by a coarser key, singleton, per bucket,
+//! commutative, read-mostly. `#[state]` implements the traits of this module; a program names none of them.
 
 pub mod commutative;
 pub mod configured;
+mod divided;
 mod generation;
 pub mod kept;
 pub(crate) mod memory;
@@ -15,6 +16,7 @@ mod tracked;
 
 pub use commutative::{Commutative, Replica, Replicated};
 pub use configured::{Acl, Map, Prefixes, Row};
+pub use divided::Divided;
 pub use generation::Generation;
 pub use kept::{Changed, Kept, Touched};
 #[cfg(test)]
@@ -24,6 +26,7 @@ pub use pinned::{Pinned, Versioned};
 pub use table::Table;
 pub use tracked::Tracked;
 
+use crate::bucket::{Bucket, BucketsBy, Mark};
 use crate::key::{Address, PacketKey};
 use crate::packet::Packet;
 use crate::plain::{Describe, Plain};
@@ -35,6 +38,8 @@ pub enum Kind {
     Keyed,
     /// One value.
     Singleton,
+    /// One value per [bucket](crate::bucket).
+    PerBucket,
     /// One replica per side; the value is their merge.
     Commutative,
     /// One copy per side, replaced in whole versions by the control plane.
@@ -217,6 +222,15 @@ pub trait Home {
         let _ = group;
     }
 
+    /// Called after [`Self::begin`] if [ports decide buckets](crate::bucket), or a state is divided
+    /// by bucket: the packet is of this one, and finds only what is of that bucket.
+    fn enter_marked(&mut self, mark: Mark)
+    where
+        Self: Sized,
+    {
+        let _ = mark;
+    }
+
     /// The packet is completed: its writes stay. `undo` is that of the [visit](Visit::undo); a
     /// constant argument avoids the check.
     fn commit(&mut self, undo: bool);
@@ -232,6 +246,12 @@ pub trait Home {
     /// Imports a piece exported by the same state at the other side: units of a replica are merged,
     /// chunks of a whole value replace it. An entry is refused: entries move only with their flows.
     fn merge(&mut self, piece: &[u8]) -> Result<(), Malformed>;
+
+    /// The bucket whose value an exported piece is of, if the state is divided by bucket.
+    fn bucket_of(&self, piece: &[u8]) -> Option<Bucket> {
+        let _ = piece;
+        None
+    }
 
     /// The table of a keyed state that travels with its flow.
     fn as_travelling(&mut self) -> Option<&mut dyn table::Travelling> {
@@ -335,10 +355,19 @@ pub trait Keyed: Plain {
     const IDLE: u64;
     /// Whether an entry is also found by the key of the reply direction.
     const REPLY: bool;
+    /// The port that decides the buckets of its packets, if the declaration says so.
+    const BUCKETS_BY: Option<BucketsBy> = None;
 }
 
 /// A singleton, as declared by `#[state(singleton)]`. Its initial value is its `Default`.
 pub trait Singleton: Plain + Default {
+    /// The name of the type.
+    const NAME: &'static str;
+}
+
+/// A value per bucket, as declared by `#[state(per = Bucket)]`. Each begins as `From<Bucket>` makes
+/// it.
+pub trait PerBucket: Plain + From<Bucket> {
     /// The name of the type.
     const NAME: &'static str;
 }

@@ -48,7 +48,7 @@ pub(crate) struct Legacy {
     /// Files of the ports by their numbers, if they are inherited: others are opened again. Inside
     /// and outside are always there.
     pub(crate) ports: Vec<Option<i32>>,
-    /// Files of the replica memory, and their lengths in bytes: one of each pair.
+    /// Files of the replica memory, and their lengths in bytes: one of each shard.
     pub(crate) replicas: Vec<(i32, usize)>,
     /// The last region's generation.
     pub(crate) generation: u64,
@@ -58,7 +58,7 @@ pub(crate) struct Legacy {
     pub(crate) version: u32,
     /// The epoch of the wire's clock ([`Clock::since`](crate::ingress::clock::Clock::since)).
     pub(crate) epoch: u64,
-    /// The seed of all hashes: flows are steered to the same pairs.
+    /// The seed of all hashes: flows are steered to the same shards.
     pub(crate) seed: u64,
     /// File of the previous program, for a way back; `None` on the way back.
     pub(crate) image: Option<i32>,

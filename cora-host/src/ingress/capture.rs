@@ -317,7 +317,7 @@ impl Source {
         head.copy_from_slice(frame.bytes);
         rest.fill(0);
         let port = self.reading.inside.port(bytes, interface, interfaces);
-        let meta = Meta { time, now, port };
+        let meta = Meta { time, now, port, ..Meta::default() };
         let (horizon, egress, parked) = (now, port, Parked::NONE);
         Some((Stamp { meta, number, horizon, egress, parked, missing }, length))
     }

@@ -198,7 +198,7 @@ impl LiveWire {
         self.now = self.now.max(time);
         let number = self.came;
         self.came += 1;
-        let meta = Meta { time, now: self.now, port: side };
+        let meta = Meta { time, now: self.now, port: side, ..Meta::default() };
         Stamp { meta, number, horizon: self.now, egress: side, parked: Parked::NONE, missing: 0 }
     }
 }

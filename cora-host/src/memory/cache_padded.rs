@@ -1,6 +1,6 @@
-//! Cache padding: data written by one pair shares no cache line with data of another.
+//! Cache padding: data written by one shard shares no cache line with data of another.
 
-/// A value padded to two cache lines of its own: current processors prefetch lines in pairs.
+/// A value padded to two cache lines of its own: current processors prefetch lines in shards.
 #[derive(Debug)]
 #[repr(align(128))]
 pub struct Apart<T>(pub T);
@@ -32,7 +32,7 @@ pub fn bytes<const SIZE: usize>() -> Bytes<SIZE> {
 mod tests {
     use super::*;
 
-    /// First and last cache line pair of a value.
+    /// First and last cache line shard of a value.
     fn lines<T>(value: &T) -> (usize, usize) {
         let first = std::ptr::from_ref(value).addr();
         (first / 128, (first + size_of::<T>() - 1) / 128)

@@ -268,7 +268,7 @@ mod tests {
         assert_eq!(text, "as it was");
     }
 
-    /// Several pairs rely on this: no cache line belongs to two mappings.
+    /// Several shards rely on this: no cache line belongs to two mappings.
     #[test]
     fn mappings_begin_at_pages() {
         for bytes in [1, 64, 4097] {

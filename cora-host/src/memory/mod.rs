@@ -2,7 +2,7 @@
 //!
 //! | module | contents |
 //! | --- | --- |
-//! | `cache_padded` | cache padding for data of different pairs |
+//! | `cache_padded` | cache padding for data of different shards |
 //! | `futex` | waiting for the NIC, asleep |
 //! | `given_back` | a state whose memory ends with it, for tests |
 //! | `map` | memory from the kernel, private or shared |

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use crate::RunError;
 use crate::memory::pages::Pages;
 
-/// Bytes besides states and rings of a pair: the code, stacks and buffers of three processes.
+/// Bytes besides states and rings of a shard: the code, stacks and buffers of three processes.
 const BESIDE: usize = 24 << 20;
 
 /// The memory demand of a live run.
@@ -19,10 +19,10 @@ const BESIDE: usize = 24 << 20;
 pub(crate) struct Need {
     /// Bytes of the states of one half; the other one needs the same.
     pub(crate) half: usize,
-    /// Bytes of the rings of a pair.
+    /// Bytes of the rings of a shard.
     pub(crate) regions: usize,
-    /// Number of pairs.
-    pub(crate) pairs: usize,
+    /// Number of shards.
+    pub(crate) shards: usize,
     pub(crate) pages: Pages,
 }
 
@@ -44,7 +44,7 @@ impl Need {
     fn fits(self, room: Option<&Room>) -> Result<(), RunError> {
         // Huge pages are reserved already, for the host; the NIC requests other pages.
         let halves = if self.pages == Pages::Huge { 1 } else { 2 };
-        let needed = (self.pairs * (halves * self.half + self.regions + BESIDE)) as u64;
+        let needed = (self.shards * (halves * self.half + self.regions + BESIDE)) as u64;
         match room {
             Some(room) if room.bytes < needed => Err(RunError::NoRoom {
                 needed_mib: needed.div_ceil(1 << 20),
@@ -164,7 +164,7 @@ mod tests {
 
     #[test]
     fn a_run_that_does_not_fit_is_refused_in_a_sentence() {
-        let need = Need { half: 490 << 20, regions: 10 << 20, pairs: 1, pages: Pages::Small };
+        let need = Need { half: 490 << 20, regions: 10 << 20, shards: 1, pages: Pages::Small };
         let room = |mib: u64| Room { bytes: mib << 20, said_by: "/g/memory.max".into() };
         assert!(need.fits(Some(&room(1014))).is_ok() && need.fits(None).is_ok());
         let error = need.fits(Some(&room(64))).expect_err("too little").to_string();
@@ -175,7 +175,7 @@ mod tests {
         }
         let huge = Need { pages: Pages::Huge, ..need };
         assert!(huge.fits(Some(&room(524))).is_ok() && huge.fits(Some(&room(523))).is_err());
-        let three = Need { pairs: 3, ..need };
+        let three = Need { shards: 3, ..need };
         assert!(three.fits(Some(&room(3042))).is_ok() && three.fits(Some(&room(3041))).is_err());
     }
 }

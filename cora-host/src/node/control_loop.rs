@@ -58,14 +58,14 @@ impl<K> Controllers<K> {
         Ok(Self { moves, named: Some(named) })
     }
 
-    /// The controller of a pair; `plan` is the plan's JSON. A plan without migration needs none.
+    /// The controller of a shard; `plan` is the plan's JSON. A plan without migration needs none.
     ///
     /// # Errors
     /// If the log can't be written.
     pub fn make<A: App<Group = K>>(
         &self,
         plan: &str,
-        pair: usize,
+        shard: usize,
     ) -> Result<Option<AnyController<K>>, RunError>
     where
         K: Key + Send + 'static,
@@ -81,28 +81,28 @@ impl<K> Controllers<K> {
                 let controller = Adaptive::new(Settings::of_plan(&A::PLAN).predicted_by(plan));
                 Some(Box::new(match log {
                     None => controller,
-                    Some(path) => controller.with_log(create(&log_of(path, pair))?),
+                    Some(path) => controller.with_log(create(&log_of(path, shard))?),
                 }))
             }
         })
     }
 
-    /// The path of a pair's log, if there is one.
-    fn log(&self, pair: usize) -> Option<PathBuf> {
+    /// The path of a shard's log, if there is one.
+    fn log(&self, shard: usize) -> Option<PathBuf> {
         match &self.moves {
-            Moves::Adapt(Some(path)) => Some(log_of(path, pair)),
+            Moves::Adapt(Some(path)) => Some(log_of(path, shard)),
             _ => None,
         }
     }
 }
 
-/// The first pair's log has the given name; the others append their numbers.
-fn log_of(path: &Path, pair: usize) -> PathBuf {
-    if pair == 0 {
+/// The first shard's log has the given name; the others append their numbers.
+fn log_of(path: &Path, shard: usize) -> PathBuf {
+    if shard == 0 {
         return path.to_owned();
     }
     let mut name = path.as_os_str().to_owned();
-    name.push(format!(".{pair}"));
+    name.push(format!(".{shard}"));
     name.into()
 }
 
@@ -111,7 +111,7 @@ fn create(path: &Path) -> Result<File, RunError> {
 }
 
 /// In the form of the command line.
-/// The running controller of a pair.
+/// The running controller of a shard.
 pub(crate) struct ControlLoop<K> {
     by: AnyController<K>,
     start: Instant,
@@ -122,15 +122,15 @@ pub(crate) struct ControlLoop<K> {
 }
 
 impl<K: Key + Send + 'static> ControlLoop<K> {
-    /// The control loop of the pair with this number, if it has a controller.
+    /// The control loop of the shard with this number, if it has a controller.
     pub(crate) fn begin<A: App<Group = K>>(
         controllers: &Controllers<K>,
         program: &Program,
-        pair: usize,
+        shard: usize,
     ) -> Result<Option<Self>, RunError> {
-        let (start, next, log) = (Instant::now(), Duration::ZERO, controllers.log(pair));
+        let (start, next, log) = (Instant::now(), Duration::ZERO, controllers.log(shard));
         let reported_every = Duration::ZERO;
-        let by = controllers.make::<A>(program.plan_json, pair)?;
+        let by = controllers.make::<A>(program.plan_json, shard)?;
         Ok(by.map(|by| Self { by, start, next, reported_every, log }))
     }
 

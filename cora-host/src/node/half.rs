@@ -1,4 +1,4 @@
-//! The host half of a pair, with the first version of its read-mostly states in force.
+//! The host half of a shard, with the first version of its read-mostly states in force.
 
 use std::path::PathBuf;
 
@@ -12,7 +12,7 @@ use crate::ingress::versions::Version;
 use crate::memory::supply::Supply;
 use crate::node::back::RING_BYTES;
 
-/// The layout of a pair's region. It includes payload buffers if the host may get only the heads of
+/// The layout of a shard's region. It includes payload buffers if the host may get only the heads of
 /// frames.
 pub fn region_layout<A: App>() -> RegionLayout {
     match RegionLayout::new(RING_BYTES) {
@@ -22,7 +22,7 @@ pub fn region_layout<A: App>() -> RegionLayout {
     }
 }
 
-/// The host half of a pair, and the numbers of the states to send to its NIC.
+/// The host half of a shard, and the numbers of the states to send to its NIC.
 pub(crate) fn half<A: App>(
     supply: Supply,
     version: &Version,
@@ -47,7 +47,7 @@ fn put_in_force<A: App>(app: &mut A, version: &Version) -> Result<Vec<usize>, Ru
     version.put_in_force(app)?;
     // The host sends the NIC all its states of one value: on bare metal they begin as zeroes.
     let mut is_one = |number: &usize| {
-        matches!(app.state(*number).kind(), Kind::ReadMostly | Kind::Singleton)
+        matches!(app.state(*number).kind(), Kind::ReadMostly | Kind::Singleton | Kind::PerBucket)
             && A::PLACES[*number].1 != Place::Host
     };
     Ok((0..A::STATES).filter(|number| is_one(number)).collect())

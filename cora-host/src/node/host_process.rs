@@ -65,9 +65,9 @@ pub(crate) struct HostArguments {
     /// File descriptor of the account that it writes at its end.
     #[arg(long)]
     account: i32,
-    /// The number of its pair.
+    /// The number of its shard.
     #[arg(long)]
-    pair: u16,
+    shard: u16,
     /// When the clock of a live wire began.
     #[arg(long)]
     epoch: Option<u64>,
@@ -132,17 +132,17 @@ pub(crate) fn host_half<A: App>(
     arguments: &HostArguments,
     known: &[NamedController<A::Group>],
 ) -> Result<(), RunError> {
-    let HostArguments { page, parent, options, pair, .. } = arguments;
+    let HostArguments { page, parent, options, shard, .. } = arguments;
     child::stay_with(*parent)?;
     let page = HostPage::new(map::inherited_memory(*page, host_page::BYTES).map_err(system)?);
     let clock = arguments.epoch.map(Clock::since);
-    let exporter = options.ipfix.as_ref().map(|name| Exporter::open::<A>(name, *pair, true));
+    let exporter = options.ipfix.as_ref().map(|name| Exporter::open::<A>(name, *shard, true));
     let exporter = exporter.transpose()?.map(|exporter| match clock {
         Some(clock) => exporter.by(clock),
         None => exporter,
     });
     let controllers = Controllers::new(&options.moves, known).map_err(RunError::Controller)?;
-    let mut control = ControlLoop::begin::<A>(&controllers, program, (*pair).into())?;
+    let mut control = ControlLoop::begin::<A>(&controllers, program, (*shard).into())?;
     let words = map::inherited_memory(arguments.fd, arguments.length).map_err(system)?;
     let regions = Regions::<A> { words, page, layout: &region_layout::<A>(), program: PhantomData };
     let mut region = regions.region(page.current())?;

@@ -5,7 +5,7 @@
 //! | `back` | the host's channel to the NIC, with its queue |
 //! | `beating` | a store of replicas that shows that its host lives |
 //! | `catch_up` | records that a dead host left unread |
-//! | `control_loop` | the controller of a pair, and the execution of its decisions |
+//! | `control_loop` | the controller of a shard, and the execution of its decisions |
 //! | `direct` | egress to the wire without a NIC |
 //! | `half` | the host half, with the first version of its read-mostly states |
 //! | `host_page` | the page shared by supervisor and host |

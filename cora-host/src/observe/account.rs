@@ -1,4 +1,4 @@
-//! What the host half of a pair tells at its end, for itself and for its NIC: counters, and the
+//! What the host half of a shard tells at its end, for itself and for its NIC: counters, and the
 //! final state in pieces.
 //!
 //! ```text
@@ -17,7 +17,7 @@ use crate::observe::report::{Filled, Recovery, Sides};
 /// An encoded entry, or part of a state of one value, with the number of its state.
 pub(crate) type Piece = (u16, Vec<u8>);
 
-/// The counters of a pair.
+/// The counters of a shard.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Account {
     /// The outcomes that the host counted.
@@ -32,11 +32,11 @@ pub(crate) struct Account {
     pub(crate) drift: Option<Drift>,
     /// Output that could not be written.
     pub(crate) failures: Vec<String>,
-    /// The end of the pair's time.
+    /// The end of the shard's time.
     pub(crate) now: u64,
 }
 
-/// The results of one pair.
+/// The results of one shard.
 #[derive(Debug)]
 pub(crate) struct Ended {
     /// The outcomes of all packets that were steered to it.

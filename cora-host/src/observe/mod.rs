@@ -2,7 +2,7 @@
 //!
 //! | module | contents |
 //! | --- | --- |
-//! | `account` | what a pair tells at its end |
+//! | `account` | what a shard tells at its end |
 //! | `ipfix` | records of ended entries, to a file or a collector |
 //! | `print` | text on standard output and standard error |
 //! | `progress` | progress of a run, for a user at a terminal |

@@ -42,7 +42,7 @@ cora_runtime::side_counts!(side);
 pub struct Filled {
     /// Its entries, including expired ones that were not noticed yet.
     pub entries: u64,
-    /// Its total `capacity`: each side of each pair has space for that many.
+    /// Its total `capacity`: each side of each shard has space for that many.
     pub capacity: u64,
 }
 
@@ -118,7 +118,7 @@ impl Recovery {
     }
 }
 
-/// The life of the halves of a run, all pairs together.
+/// The life of the halves of a run, all shards together.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Lives {
     /// Restarts of each half.
@@ -184,11 +184,11 @@ pub struct RunReport {
     /// Why the run can't be relied on: packets without an account, or output that could not be
     /// written. Such a run fails.
     pub faults: Vec<String>,
-    /// Counters of each side, all pairs together: of the last NIC and the last host, if some died.
+    /// Counters of each side, all shards together: of the last NIC and the last host, if some died.
     pub sides: Sides,
-    /// Counters of each pair of NIC core and host worker, if there were several.
+    /// Counters of each shard of NIC core and host worker, if there were several.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub pairs: Vec<Sides>,
+    pub shards: Vec<Sides>,
     /// Number of changes of a flow's owner.
     pub migrations: u64,
     /// Entries at the end in the fullest table, both sides together.
@@ -210,7 +210,7 @@ pub struct RunReport {
     /// Records of ended entries, if they were exported.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub records: Option<Records>,
-    /// Measured against predicted costs, for each pair with a controller.
+    /// Measured against predicted costs, for each shard with a controller.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub drift: Vec<Drift>,
     /// From the first frame to the last, in nanoseconds of this machine.
@@ -262,7 +262,7 @@ pub(super) mod tests {
             outcomes: [("transmit".to_owned(), 2), ("not-ip".to_owned(), 1)].into(),
             faults: Vec::new(),
             sides: Sides::default(),
-            pairs: Vec::new(),
+            shards: Vec::new(),
             migrations: 0,
             entries: 0,
             capture: CaptureNotes::default(),

@@ -1,9 +1,10 @@
 //! The final state of every table, in canonical order: by state name, then by encoded key. Two runs
 //! with the same final state write the same bytes.
 //!
-//! Each pair exports its states in pieces ([`account`](crate::observe::account)). Entries of all
-//! pairs are united, replicas of commutative states are merged, and each state of one value is that
-//! of the first pair: a program with a singleton has no other, and all pairs have the same version
+//! Each shard exports its states in pieces ([`account`](crate::observe::account)). Entries of all
+//! shards are united, replicas of commutative states are merged, each value per bucket is that of the
+//! shard that has the bucket, and each state of one value is that
+//! of the first shard: a program with a singleton has no other, and all shards have the same version
 //! of a read-mostly state.
 
 use std::collections::BTreeMap;
@@ -13,6 +14,7 @@ use cora_core::app::App;
 use cora_core::plain::Describe;
 use cora_core::state::{DescribeItem, Kind};
 use cora_runtime::channel::ProtocolError;
+use cora_runtime::steering::Steering;
 use serde_json::{Map, Value};
 
 use crate::RunError;
@@ -23,7 +25,7 @@ use crate::observe::account::Piece;
 #[derive(Debug, Default)]
 struct Contents {
     states: BTreeMap<usize, BTreeMap<Vec<u8>, Value>>,
-    /// Number of keys that two sides, or two pairs, hold: they have one owner too many.
+    /// Number of keys that two sides, or two shards, hold: they have one owner too many.
     doubled: u64,
 }
 
@@ -72,19 +74,20 @@ impl Contents {
     }
 }
 
-/// The final state of these pairs as JSON, and its faults. `app` is empty; `now` decides which
+/// The final state of these shards as JSON, and its faults. `app` is empty; `now` decides which
 /// entries have expired.
 pub(crate) fn final_state<A: App>(
     app: &mut A,
     version: &Version,
-    pairs: &[Vec<Piece>],
+    shards: &[Vec<Piece>],
     now: u64,
 ) -> Result<(Value, Option<String>), RunError> {
     version.put_in_force(app)?;
     let mut contents = Contents::default();
-    for (pair, pieces) in pairs.iter().enumerate() {
+    let steering = Steering::new(0, shards.len() as u32);
+    for (shard, pieces) in shards.iter().enumerate() {
         for (state, piece) in pieces {
-            if pair == 0 || is_shared_out(app, *state) {
+            if is_of(app, *state, piece, shard, &steering) {
                 contents.take_in(app, *state, piece, now)?;
             }
         }
@@ -113,10 +116,26 @@ pub(crate) fn import<A: App>(
     Ok(home.kind())
 }
 
-/// Whether each pair has its own part of the state.
-fn is_shared_out<A: App>(app: &mut A, state: u16) -> bool {
-    usize::from(state) < A::STATES
-        && matches!(app.state(state.into()).kind(), Kind::Keyed | Kind::Commutative)
+/// Whether a piece that this shard exported is of the final state: of a state that is shared out,
+/// each shard has its own part; of a value per bucket, the shard that has the bucket.
+fn is_of<A: App>(
+    app: &mut A,
+    state: u16,
+    piece: &[u8],
+    shard: usize,
+    steering: &Steering,
+) -> bool {
+    if usize::from(state) >= A::STATES {
+        return shard == 0;
+    }
+    let home = app.state(state.into());
+    match home.kind() {
+        Kind::Keyed | Kind::Commutative => true,
+        Kind::PerBucket => home
+            .bucket_of(piece)
+            .map_or(shard == 0, |bucket| steering.shard_of(bucket) as usize == shard),
+        Kind::Singleton | Kind::ReadMostly => shard == 0,
+    }
 }
 
 fn to_json(describe: &mut dyn FnMut(&mut dyn Describe)) -> Value {

@@ -34,7 +34,7 @@ impl fmt::Display for RunReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.head(f)?;
         self.sides(f)?;
-        self.pairs(f)?;
+        self.shards(f)?;
         writeln!(f)?;
         if let Some(ports) = &self.ports {
             writeln!(f, "{ports}")?;
@@ -206,9 +206,9 @@ impl RunReport {
         Ok(())
     }
 
-    /// A line per pair; none if there was only one.
-    fn pairs(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.pairs.is_empty() {
+    /// A line per shard; none if there was only one.
+    fn shards(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.shards.is_empty() {
             return Ok(());
         }
         let row = |f: &mut fmt::Formatter<'_>, first: &str, rest: [&str; 4]| {
@@ -217,8 +217,8 @@ impl RunReport {
             writeln!(f)
         };
         writeln!(f)?;
-        row(f, "pair", ["nic packets", "host packets", "punts", "to the NIC"])?;
-        for (number, Sides { nic, host }) in self.pairs.iter().enumerate() {
+        row(f, "shard", ["nic packets", "host packets", "punts", "to the NIC"])?;
+        for (number, Sides { nic, host }) in self.shards.iter().enumerate() {
             let counts = [nic.packets, host.packets, nic.punts, nic.offloads].map(grouped);
             row(f, &number.to_string(), counts.each_ref().map(String::as_str))?;
         }
@@ -245,12 +245,12 @@ mod tests {
     use crate::observe::report::tests::report;
 
     #[test]
-    fn tells_of_pairs_only_when_there_are_several() {
+    fn tells_of_shards_only_when_there_are_several() {
         let told = report().to_string();
-        assert!(!told.contains("pair") && !told.contains("\n\n\n"), "{told}");
+        assert!(!told.contains("shard") && !told.contains("\n\n\n"), "{told}");
         let mut one = Sides::default();
         one.nic.packets = 1234;
-        let told = RunReport { pairs: vec![one, Sides::default()], ..report() }.to_string();
+        let told = RunReport { shards: vec![one, Sides::default()], ..report() }.to_string();
         let row = "0                    1,234             0             0             0\n1 ";
         assert!(told.contains(row), "{told}");
     }

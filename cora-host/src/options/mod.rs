@@ -48,8 +48,8 @@ pub(crate) const PATIENCE: u16 = 2;
 /// The same for a half that starts and maps memory, or ends and sends its results.
 pub(crate) const SLOW_PATIENCE: u16 = 30;
 
-/// Maximum number of pairs in a run: the bits of a word.
-pub(crate) const MOST_PAIRS: u16 = 64;
+/// Maximum number of shards in a run: the bits of a word.
+pub(crate) const MOST_SHARDS: u16 = 64;
 
 /// How a network function runs.
 #[derive(Args, Clone, Debug)]
@@ -103,9 +103,9 @@ pub struct RunOptions {
     /// Linux cooked. Otherwise such a capture is refused.
     #[arg(long)]
     pub(crate) make_ethernet: bool,
-    /// Pairs of NIC core and host worker: flows are steered to them, and they share nothing.
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = pair_count())]
-    pub(crate) pairs: u16,
+    /// Shards of NIC core and host worker: flows are steered to them, and they share nothing.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = shard_count())]
+    pub(crate) shards: u16,
     /// Who decides which flows move: plan; adapt, a controller that learns; or adapt:FILE, with a
     /// log of its decisions.
     #[arg(long, value_name = "WHO", default_value = "plan")]
@@ -318,9 +318,9 @@ pub(crate) fn option(arg: &Arg, value: Option<OsString>) -> Vec<OsString> {
     }
 }
 
-/// The parser for a number of pairs.
-pub fn pair_count() -> clap::builder::RangedI64ValueParser<u16> {
-    clap::value_parser!(u16).range(1..=i64::from(MOST_PAIRS))
+/// The parser for a number of shards.
+pub fn shard_count() -> clap::builder::RangedI64ValueParser<u16> {
+    clap::value_parser!(u16).range(1..=i64::from(MOST_SHARDS))
 }
 
 /// Parses a configuration for a read-mostly state: `State=file`.
@@ -358,7 +358,7 @@ mod tests {
     #[test]
     fn all_that_is_given_is_passed_on_and_nothing_else() {
         let line = "--nic emulated --in a.pcap --out b.pcap --json --state-out s.json --config A=x --config B=y \
-                    --change 7:A=z --inside 10.0.0.0/8 --pairs 3 --moves adapt:log --restarts 0 --pages hugetlb \
+                    --change 7:A=z --inside 10.0.0.0/8 --shards 3 --moves adapt:log --restarts 0 --pages hugetlb \
                     --ipfix udp:h:1";
         assert_eq!(
             said(&words(&given(line))),
@@ -389,7 +389,7 @@ mod tests {
         let refused = |line: &str| Run::read(&given(line)).unwrap_err();
         assert!(refused("--nic off").contains("--in FILE, or --live PORTS"));
         let live = "--live inside=tap:a,outside=tap:b";
-        let all = refused(&format!("{live} --in a --out b --nic off --pairs 2 --change 1:A=f"));
+        let all = refused(&format!("{live} --in a --out b --nic off --shards 2 --change 1:A=f"));
         for option in ["--in and --live", "--out is", "--live needs a NIC", "--change is"] {
             assert!(all.contains(option), "{option}: {all}");
         }
@@ -399,8 +399,8 @@ mod tests {
         let twice = refused("--in a --config A=x --config B=y --config A=z");
         assert_eq!(twice, "--config A is said twice: a state has one file");
         for fine in [
-            &format!("{live} --seconds 5 --restarts 2 --pairs 3"),
-            "--in a --pairs 2 --restarts 3 --change 1:A=f",
+            &format!("{live} --seconds 5 --restarts 2 --shards 3"),
+            "--in a --shards 2 --restarts 3 --change 1:A=f",
         ] {
             assert!(Run::read(&given(fine)).is_ok(), "{fine}");
         }
@@ -412,17 +412,17 @@ mod tests {
         let path = room.path().join("run.toml");
         std::fs::write(
             &path,
-            "in = \"a.pcap\"\nnic = \"off\"\nconfig = [\"A=x\"]\npairs = 2\njson = true\n",
+            "in = \"a.pcap\"\nnic = \"off\"\nconfig = [\"A=x\"]\nshards = 2\njson = true\n",
         )
         .unwrap();
         let path = path.display();
         let run = Run::read(&given(&format!("--file {path}"))).unwrap();
         assert_eq!(run.options.capture(), Some(&*room.path().join("a.pcap")));
-        assert!(run.options.nic == NicMode::Off && run.options.pairs == 2 && run.options.json);
+        assert!(run.options.nic == NicMode::Off && run.options.shards == 2 && run.options.json);
         let run =
-            Run::read(&given(&format!("--file {path} --config B=y --pairs 3 --in b"))).unwrap();
+            Run::read(&given(&format!("--file {path} --config B=y --shards 3 --in b"))).unwrap();
         assert_eq!(run.options.configurations, [("B".to_owned(), PathBuf::from("y"))]);
-        assert_eq!((run.options.pairs, run.options.capture()), (3, Some(Path::new("b"))));
+        assert_eq!((run.options.shards, run.options.capture()), (3, Some(Path::new("b"))));
         assert!(run.options.nic == NicMode::Off && run.options.json);
         // The receiver of the words needs no file.
         let again = Run::read(&parser().try_get_matches_from(&run.words).unwrap()).unwrap();

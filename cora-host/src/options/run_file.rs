@@ -249,14 +249,14 @@ mod tests {
 
     #[test]
     fn every_fault_is_told_at_once_with_its_line() {
-        let text = "state_out = \"s\"\npages = \"2m\"\n\npairs = 65\njson = 1\nin = [\"a\"]\n\
+        let text = "state_out = \"s\"\npages = \"2m\"\n\nshards = 65\njson = 1\nin = [\"a\"]\n\
                     live = { inside = \"tap:a\", left = \"tap:b\" }\nzzz = 1\nseconds = 1.5\n\
                     config = [\"A=x\",\n  \"B\"]\nfile = \"x\"\n";
         let faults = settings(text, Path::new("")).unwrap_err();
         let wanted = [
             (1, "unknown key `state_out`: did you mean `state-out`?"),
             (2, "pages = \"2m\": say one of 4k, thp, hugetlb"),
-            (4, "pairs = \"65\": 65 is not in 1..=64"),
+            (4, "shards = \"65\": 65 is not in 1..=64"),
             (5, "`json` is true or false"),
             (6, "`in` has one value, and no list"),
             (7, "the port `outside` is missing"),
@@ -274,7 +274,7 @@ mod tests {
     #[test]
     fn what_is_no_toml_is_told_with_its_line() {
         let faults =
-            settings("nic = \"off\"\npairs = = 2\nnci = \"off\"\n", Path::new("")).unwrap_err();
+            settings("nic = \"off\"\nshards = = 2\nnci = \"off\"\n", Path::new("")).unwrap_err();
         assert_eq!(faults.first().map(|fault| fault.0), Some(2), "{faults:?}");
         assert!(
             faults.iter().any(|(line, fault)| *line == 3 && fault.contains("`nic`")),

@@ -1,8 +1,8 @@
-//! Assigns processors to the two ends of each pair.
+//! Assigns processors to the two ends of each shard.
 
 use rustix::thread::{CpuSet, Pid, sched_getaffinity, sched_setaffinity};
 
-/// The processors of one pair.
+/// The processors of one shard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Cores {
     /// The NIC core's processor.
@@ -11,25 +11,25 @@ pub(crate) struct Cores {
     pub(crate) host: usize,
 }
 
-/// A separate processor for each end of each pair, and one for the wire. `None` if there are too
+/// A separate processor for each end of each shard, and one for the wire. `None` if there are too
 /// few: the kernel then schedules better.
-pub(crate) fn assign(pairs: usize) -> Vec<Option<Cores>> {
+pub(crate) fn assign(shards: usize) -> Vec<Option<Cores>> {
     let allowed = sched_getaffinity(None).ok();
     let allowed: Vec<usize> = allowed
         .iter()
         .flat_map(|set| (0..CpuSet::MAX_CPU).filter(|core| set.is_set(*core)))
         .collect();
-    among(&allowed, pairs)
+    among(&allowed, shards)
 }
 
-fn among(allowed: &[usize], pairs: usize) -> Vec<Option<Cores>> {
-    let enough = allowed.len() > 2 * pairs;
+fn among(allowed: &[usize], shards: usize) -> Vec<Option<Cores>> {
+    let enough = allowed.len() > 2 * shards;
     let ends = allowed.iter().skip(1).copied().collect::<Vec<_>>();
-    let pair = |number: usize| {
+    let shard = |number: usize| {
         let cores = ends.get(2 * number..2 * number + 2).filter(|_| enough)?;
         Some(Cores { nic: cores[0], host: cores[1] })
     };
-    (0..pairs).map(pair).collect()
+    (0..shards).map(shard).collect()
 }
 
 /// Pins the calling thread to this processor. It affects speed only, so a refusal by the kernel is

@@ -3,7 +3,7 @@
 //! | module | contents |
 //! | --- | --- |
 //! | `child` | child processes: inherited files, and termination |
-//! | `cores` | the processors of a pair |
+//! | `cores` | the processors of a shard |
 //! | `log` | lines on standard error; failed writes are harmless |
 //! | `sandbox` | the filter for system calls of the native NIC half |
 //! | `signals` | the signals of a live run, and the threads that take them |

@@ -1,12 +1,12 @@
 //! A run on a capture without a NIC: the host handles every packet, in this process.
 //!
-//! With several pairs, each packet is steered to one of as many host halves, which share nothing.
+//! With several shards, each packet is steered to one of as many host halves, which share nothing.
 //! One thread runs them in turn, so the output is in the order of the capture.
 
 use std::time::Instant;
 
 use cora_core::app::App;
-use cora_core::packet::{Packet, Port};
+use cora_core::packet::Port;
 use cora_runtime::exec::Burst;
 use cora_runtime::exec::burst::{BURST_BYTES, BurstBuffer};
 use cora_runtime::host_half::HostHalf;
@@ -52,10 +52,10 @@ pub(super) fn run<A: App>(run: &Run) -> Result<RunReport, RunError> {
     let supply = Supply { seed, pages: options.pages, resident: false };
     let version = Version::first(1, &options.configurations)?;
     let mut shards = Vec::new();
-    for pair in 0..options.pairs {
+    for shard in 0..options.shards {
         let (half, _) = half::<A>(supply, &version, false)?;
         let exporter = options.ipfix.as_ref();
-        let exporter = exporter.map(|name| Exporter::open::<A>(name, pair, true));
+        let exporter = exporter.map(|name| Exporter::open::<A>(name, shard, true));
         shards.push(Shard { half, exporter: exporter.transpose()? });
     }
     let changes = match shards.first_mut() {
@@ -63,7 +63,7 @@ pub(super) fn run<A: App>(run: &Run) -> Result<RunReport, RunError> {
         None => Changes::new(),
     };
     let sink = Sink::create(options.output.as_deref(), capture::input(run))?;
-    let mut alone = Alone { shards, steering: Steering::new(seed, options.pairs.into()), sink };
+    let mut alone = Alone { shards, steering: Steering::new(seed, options.shards.into()), sink };
     let start = Instant::now();
     alone.handle(&mut source, changes)?;
     alone.sink.finish()?;
@@ -76,7 +76,7 @@ pub(super) fn run<A: App>(run: &Run) -> Result<RunReport, RunError> {
         seed,
         version: &version,
         wire: WireReport::of(&Files::new(source, sink)),
-        pairs: shards.into_iter().map(|shard| shard.end(now, writes)).collect(),
+        shards: shards.into_iter().map(|shard| shard.end(now, writes)).collect(),
         lives: None,
         elapsed,
     };
@@ -95,10 +95,9 @@ impl<A: App> Alone<A> {
             while bursts.iter().all(|burst| !burst.is_full()) {
                 let Some(room) = frames.room() else { break };
                 let Some((stamp, length)) = source.next(room)? else { break };
-                let packet = Packet::new(&mut room[..length], stamp.meta);
-                let pair = self.steering.of_packet::<A::Group>(&packet);
+                let (shard, stamp) = self.steering.steer::<A>(stamp, &mut room[..length]);
                 // There is space, by the loop's condition.
-                bursts[pair as usize].push_roomy(stamp, frames.keep(length));
+                bursts[shard].push_roomy(stamp, frames.keep(length));
             }
             if bursts.iter().all(Burst::is_empty) {
                 if source.packets >= source.stop_before {

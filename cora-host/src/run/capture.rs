@@ -23,8 +23,8 @@ pub(super) fn run<A: App>(program: &Program, run: &Run) -> Result<RunReport, Run
     let sink = Sink::create(run.options.output.as_deref(), input(run))?;
     let files = Files::new(source, sink);
     let mut supervisor = Supervisor::start(&common, files, configuration, 1, Vec::new())?;
-    for pair in &mut supervisor.pairs {
-        pair.will_change(changes.clone());
+    for shard in &mut supervisor.shards {
+        shard.will_change(changes.clone());
     }
     let mut start = None;
     let mut progress = Progress::new();
@@ -32,12 +32,12 @@ pub(super) fn run<A: App>(program: &Program, run: &Run) -> Result<RunReport, Run
         if start.is_none() && supervisor.all_work() {
             start = Some(Instant::now());
         }
-        for pair in &mut supervisor.pairs {
-            let in_force = pair.page.version();
-            pair.wire.in_force(u32::try_from(in_force).unwrap_or(0));
+        for shard in &mut supervisor.shards {
+            let in_force = shard.page.version();
+            shard.wire.in_force(u32::try_from(in_force).unwrap_or(0));
         }
         let (came, left) = supervisor.cable.packets();
-        let first = supervisor.pairs.first();
+        let first = supervisor.shards.first();
         progress.tell_more(came, left, || first?.page.utilisation());
         Ok(())
     })?;
@@ -46,13 +46,13 @@ pub(super) fn run<A: App>(program: &Program, run: &Run) -> Result<RunReport, Run
     let elapsed = start.map(|start| start.elapsed()).unwrap_or_default();
     let lives = supervisor.lives(0);
     let version = supervisor.configuration.version().clone();
-    let (pairs, files) = supervisor.end();
+    let (shards, files) = supervisor.end();
     let over = Over {
         options: &run.options,
         seed,
         version: &version,
         wire: WireReport::of(&files),
-        pairs,
+        shards,
         lives: Some(lives),
         elapsed,
     };

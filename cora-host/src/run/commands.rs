@@ -15,7 +15,7 @@ use crate::ingress::capture::Cable as _;
 use crate::observe::report::Filled;
 use crate::process::log;
 use crate::run::live::{Live, Operator};
-use crate::supervisor::Pair;
+use crate::supervisor::Shard;
 
 /// The origin of a check for a replacement build: a request, or SIGHUP.
 type Wants = Option<Asked>;
@@ -142,9 +142,9 @@ impl Operator<'_> {
             "pid": std::process::id(),
             "version": live.configuration.number(),
             "upgrades": self.upgrades(),
-            "carried": live.pairs.iter().map(|pair| pair.page.carried()).sum::<u64>(),
+            "carried": live.shards.iter().map(|shard| shard.page.carried()).sum::<u64>(),
             "generation": live.generation(),
-            "works": live.pairs.iter().all(Pair::works),
+            "works": live.shards.iter().all(Shard::works),
             "packets_in": came,
             "packets_out": left,
             "tables": tables::<A>(live),
@@ -159,10 +159,10 @@ impl Operator<'_> {
         let in_force = live.version_in_force();
         live.configuration.arrived(in_force);
         let change = live.configuration.advance();
-        for pair in &mut live.pairs {
-            pair.wire.in_force(u32::try_from(pair.page.version()).unwrap_or(0));
+        for shard in &mut live.shards {
+            shard.wire.in_force(u32::try_from(shard.page.version()).unwrap_or(0));
             if let Some(change) = &change {
-                pair.wire.change(change.clone());
+                shard.wire.change(change.clone());
             }
         }
         if let Some(outcome) = live.configuration.outcome() {
@@ -173,14 +173,14 @@ impl Operator<'_> {
     }
 }
 
-/// The fill level of each table, as last reported by the halves of all pairs. The NIC's figures are
+/// The fill level of each table, as last reported by the halves of all shards. The NIC's figures are
 /// limited to plausible ones.
 fn tables<A: App>(live: &Live<'_>) -> BTreeMap<&'static str, Filled> {
     let mut tables: BTreeMap<&str, Filled> = BTreeMap::new();
     for (number, (name, _)) in A::PLACES.iter().enumerate() {
-        for pair in &live.pairs {
-            let Some((at_host, capacity)) = pair.page.table(number) else { continue };
-            let at_nic = pair.region.nic_entries(number).min(capacity);
+        for shard in &live.shards {
+            let Some((at_host, capacity)) = shard.page.table(number) else { continue };
+            let at_nic = shard.region.nic_entries(number).min(capacity);
             *tables.entry(name).or_default() += Filled { entries: at_host + at_nic, capacity };
         }
     }

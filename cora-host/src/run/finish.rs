@@ -1,4 +1,4 @@
-//! The report of a run, from the accounts of all its pairs.
+//! The report of a run, from the accounts of all its shards.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -24,7 +24,7 @@ use crate::options::{NicMode, RunOptions};
 #[derive(Debug, Default)]
 pub(crate) struct WireReport {
     pub(crate) packets: (u64, u64),
-    /// Outcomes of packets that no pair got.
+    /// Outcomes of packets that no shard got.
     pub(crate) outcomes: BTreeMap<String, u64>,
     pub(crate) capture: CaptureNotes,
     pub(crate) ports: Option<PortsReport>,
@@ -56,7 +56,7 @@ pub(crate) struct Over<'a> {
     /// The version of read-mostly states that it began with, or any later one.
     pub(crate) version: &'a Version,
     pub(crate) wire: WireReport,
-    pub(crate) pairs: Vec<Ended>,
+    pub(crate) shards: Vec<Ended>,
     pub(crate) lives: Option<Lives>,
     pub(crate) elapsed: Duration,
 }
@@ -73,17 +73,17 @@ impl Over<'_> {
         }
         let mut outcomes = std::mem::take(&mut self.wire.outcomes);
         let mut tables: BTreeMap<String, Filled> = BTreeMap::new();
-        let (mut sides, mut pairs) = (Sides::default(), Vec::new());
+        let (mut sides, mut shards) = (Sides::default(), Vec::new());
         let (mut recovery, mut records) = (Recovery::default(), None::<Records>);
         let mut drift = Vec::new();
-        for pair in self.pairs {
-            add(&mut outcomes, pair.outcomes);
-            let Some(account) = pair.account else {
+        for shard in self.shards {
+            add(&mut outcomes, shard.outcomes);
+            let Some(account) = shard.account else {
                 faults.push("the host half did not come to its end: its account is missing".into());
                 continue;
             };
             sides += account.sides;
-            pairs.push(account.sides);
+            shards.push(account.sides);
             for (name, filled) in account.tables {
                 *tables.entry(name).or_default() += filled;
             }
@@ -113,7 +113,7 @@ impl Over<'_> {
             faults,
             migrations: sides.nic.offloads + sides.nic.released,
             sides,
-            pairs: if pairs.len() > 1 { pairs } else { Vec::new() },
+            shards: if shards.len() > 1 { shards } else { Vec::new() },
             entries: tables.values().map(|table| table.entries).max().unwrap_or(0),
             capture: wire.capture,
             ports: wire.ports,
@@ -127,12 +127,12 @@ impl Over<'_> {
         report.audited()
     }
 
-    /// Writes the final state of all pairs; returns what is wrong with it.
+    /// Writes the final state of all shards; returns what is wrong with it.
     fn write_state<A: App>(&mut self, path: &Path) -> Result<Option<String>, RunError> {
         // One common time decides which entries have expired.
-        let accounts = self.pairs.iter().filter_map(|pair| pair.account.as_ref());
+        let accounts = self.shards.iter().filter_map(|shard| shard.account.as_ref());
         let now = accounts.map(|account| account.now).max().unwrap_or(0);
-        let pieces = self.pairs.iter_mut().map(|pair| std::mem::take(&mut pair.pieces));
+        let pieces = self.shards.iter_mut().map(|shard| std::mem::take(&mut shard.pieces));
         let pieces: Vec<Vec<Piece>> = pieces.collect();
         let supply = Supply { seed: self.seed, pages: Pages::Small, resident: false };
         let mut app = supply.app::<A>(HostHalf::bytes)?;

@@ -73,7 +73,7 @@ fn attempt<A: App>(
     let own = upgrade::own_file()?;
     let clock = legacy.map_or_else(Clock::begin, |legacy| Clock::since(legacy.epoch));
     let particulars = Particulars {
-        // Flows of the previous program are steered to the same pairs.
+        // Flows of the previous program are steered to the same shards.
         seed: legacy.map_or_else(random_seed, |legacy| legacy.seed),
         version: legacy.map_or(0, |legacy| legacy.version) + 1,
         epoch: Some(clock.epoch()),
@@ -122,7 +122,7 @@ fn report<A: App>(
 ) -> RunReport {
     let (lives, nic_away) = (supervisor.lives(upgrades), supervisor.nic_away());
     let version = supervisor.configuration.version().clone();
-    let (pairs, cable) = supervisor.end();
+    let (shards, cable) = supervisor.end();
     let wire = WireReport {
         packets: cable.packets(),
         outcomes: some([("nic-away", nic_away), ("too-long", cable.too_long)]),
@@ -134,7 +134,7 @@ fn report<A: App>(
         seed: common.seed,
         version: &version,
         wire,
-        pairs,
+        shards,
         lives: Some(lives),
         elapsed,
     };
@@ -151,20 +151,20 @@ impl Operator<'_> {
         let works = live.all_work();
         let ((came, left), dropped) = (live.cable.packets(), live.nic_away());
         self.telling.tell(came, left, dropped, works);
-        if works && live.pairs.iter().any(|pair| pair.before.is_some()) {
+        if works && live.shards.iter().any(|shard| shard.before.is_some()) {
             *self.way_back = None;
-            live.pairs.iter_mut().for_each(|pair| pair.before = None);
+            live.shards.iter_mut().for_each(|shard| shard.before = None);
             self.legacy.into_iter().for_each(upgrade::let_go);
         }
     }
 
     /// The legacy for the successor program.
     fn legacy(&self, live: &Live<'_>) -> Legacy {
-        let kept = live.pairs.iter().map(|pair| {
+        let kept = live.shards.iter().map(|shard| {
             // The only shared memory file that stays open. If that fails, the new host reports it.
-            let file = &pair.replicas.file;
+            let file = &shard.replicas.file;
             let _kept = rustix::io::fcntl_setfd(file, rustix::io::FdFlags::empty());
-            (file.as_raw_fd(), pair.replicas.bytes)
+            (file.as_raw_fd(), shard.replicas.bytes)
         });
         Legacy {
             ports: Vec::new(),
@@ -183,7 +183,7 @@ impl Operator<'_> {
     }
 }
 
-/// The replicas of the previous program, pair by pair.
+/// The replicas of the previous program, shard by shard.
 fn left_by(legacy: &Legacy) -> Result<Vec<Before>, RunError> {
     let failed = |errno| RunError::System { what: "copies of the program before", cause: errno };
     let each = legacy.replicas.iter().map(|(file, bytes)| {

@@ -5,7 +5,7 @@
 //! | `alone` | on a capture, without a NIC |
 //! | `capture` | on a capture, with a NIC |
 //! | `commands` | the orders and requests of a live run |
-//! | `finish` | the report, from the accounts of all pairs |
+//! | `finish` | the report, from the accounts of all shards |
 //! | `live` | between ports |
 //! | `prepared` | what can be refused before anything is started |
 

@@ -65,7 +65,7 @@ impl Prepared {
             Need {
                 half: A::MEMORY + HostHalf::bytes(&mut app),
                 regions: 2 * layout.bytes(),
-                pairs: options.pairs.into(),
+                shards: options.shards.into(),
                 pages: options.pages,
             }
             .check()?;
@@ -92,8 +92,8 @@ impl Prepared {
 /// end, or that its processes continue, whichever dies. A run that `continues` a previous program
 /// continues its files, too.
 pub(super) fn check<A: App>(options: &RunOptions, continues: bool) -> Result<(), RunError> {
-    if options.pairs > 1 && !A::PLAN.one_pair.is_empty() {
-        return Err(RunError::OnePair { pairs: options.pairs, states: A::PLAN.one_pair });
+    if options.shards > 1 && !A::PLAN.one_shard.is_empty() {
+        return Err(RunError::OneShard { shards: options.shards, states: A::PLAN.one_shard });
     }
     if let Some(path) = options.state_out.as_ref().filter(|_| !continues) {
         // Its old content stays until it is replaced.

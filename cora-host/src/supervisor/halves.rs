@@ -15,10 +15,10 @@ use crate::memory::map;
 use crate::node::host_process::HOST_COMMAND;
 use crate::process::child;
 use crate::supervisor::nic_command;
-use crate::supervisor::pair::{Pair, SharedFile};
+use crate::supervisor::shard::{Shard, SharedFile};
 use crate::{RunError, SharedFutex};
 
-impl Pair<'_> {
+impl Shard<'_> {
     pub(super) fn start_nic(&mut self) -> Result<(), RunError> {
         let options = &self.common.run.options;
         let SharedFile { file, bytes, .. } = &self.regions;
@@ -57,7 +57,7 @@ impl Pair<'_> {
         let option = |name: &str, value: String| [format!("--{name}"), value];
         command.args(option("version", version.as_raw_fd().to_string()));
         command.args(option("account", account.as_raw_fd().to_string()));
-        command.args(option("pair", self.number.to_string()));
+        command.args(option("shard", self.number.to_string()));
         command.args(option("latest", self.wire.latest().to_string()));
         if let Some(epoch) = self.common.epoch {
             command.args(option("epoch", epoch.to_string()));

@@ -25,7 +25,7 @@ use crate::ingress::feed::WireEnd;
 use crate::node::host_page::Phase;
 use crate::process::log;
 use crate::supervisor::half::{Half, NIC};
-use crate::supervisor::pair::Pair;
+use crate::supervisor::shard::Shard;
 
 /// How long a half may take to make its states, and to take over those of its predecessor.
 pub(super) const BEGINNING: Duration = Duration::from_secs(30);
@@ -36,7 +36,7 @@ const END: Duration = Duration::from_secs(30);
 /// Maximum number of NIC deaths after the end of the wire.
 const MOST_DEATHS_AT_END: u32 = 3;
 
-impl Pair<'_> {
+impl Shard<'_> {
     /// How long a working half may make no progress.
     fn patience(&self) -> Duration {
         self.common.run.options.patience()
@@ -89,7 +89,7 @@ impl Pair<'_> {
         let packet = self.page.packet();
         self.outcomes.panicked(self.host.fell_in(packet));
         self.away_since.get_or_insert_with(Instant::now);
-        self.goes_on(|pair| &pair.host, packet, cable)
+        self.goes_on(|shard| &shard.host, packet, cable)
     }
 
     fn judge_nic<C: Cable>(&mut self, cable: &C) -> Result<(), RunError> {
@@ -120,7 +120,7 @@ impl Pair<'_> {
         self.outcomes.panicked(self.nic.fell_in(packet));
         self.away_since.get_or_insert_with(Instant::now);
         self.deaths_at_end += u32::from(self.stopped);
-        self.goes_on(|pair| &pair.nic, packet, cable)
+        self.goes_on(|shard| &shard.nic, packet, cable)
     }
 
     /// Whether a run on a capture goes on after the death of this half; the error is the cause.
@@ -197,16 +197,16 @@ impl Pair<'_> {
 
     /// Logs dead halves, with a rate limit, and the states lost with the host.
     pub(super) fn tell_deaths(&mut self, lost: &[String]) {
-        let pair = match self.common.run.options.pairs {
+        let shard = match self.common.run.options.shards {
             1 => String::new(),
-            _ => format!("pair {}: ", self.number),
+            _ => format!("shard {}: ", self.number),
         };
         for half in [&mut self.nic, &mut self.host] {
             let with_it = if half.name == NIC { String::new() } else { with_it(lost) };
             if !half.is_alive()
                 && let Some(news) = half.news()
             {
-                log::say(format_args!("{pair}{news}: it is started again{with_it}"));
+                log::say(format_args!("{shard}{news}: it is started again{with_it}"));
             }
         }
     }

@@ -1,16 +1,16 @@
-//! A run with a NIC: each of its pairs is two processes, of which either may die at any time.
+//! A run with a NIC: each of its shards is two processes, of which either may die at any time.
 //!
 //! ```text
 //!          supervisor: cable, regions, replica memory            outlives all halves
 //!            │ wire rings                │ starts, watches, starts again
 //!            ▼                           ▼
-//!          NIC half  ── punt, back ──  host half                 a pair; there may be several
+//!          NIC half  ── punt, back ──  host half                 a shard; there may be several
 //! ```
 //!
-//! The supervisor moves frames between a cable and its pairs. The cable is two ports or more, or a
-//! capture, which is a port that ends. Pairs share nothing; each packet is steered to one
-//! ([`cora_runtime::steering`]). Every pair's tables have the declared capacity. So a pair's table
-//! is full no sooner than that of a single pair, even with uneven steering.
+//! The supervisor moves frames between a cable and its shards. The cable is two ports or more, or a
+//! capture, which is a port that ends. Shards share nothing; each packet is steered to one
+//! ([`cora_runtime::steering`]). Every shard's tables have the declared capacity. So a shard's table
+//! is full no sooner than that of a single shard, even with uneven steering.
 //!
 //! When a half dies, the supervisor creates a region of the next generation and announces it
 //! ([`cora_runtime::link::region::generation`]). The living half finishes the published work of the
@@ -27,7 +27,7 @@
 //!
 //! | module | concept |
 //! | --- | --- |
-//! | `pair` | a pair: memory, processes, end of the wire |
+//! | `shard` | a shard: memory, processes, end of the wire |
 //! | `halves` | the start of halves, and the transition to the next region |
 //! | `half` | one half's process |
 //! | `judge` | the end of halves that hang or broke the protocol |
@@ -39,12 +39,11 @@ mod halves;
 mod judge;
 mod nic_command;
 mod outcomes;
-mod pair;
+mod shard;
 
 use std::time::{Duration, Instant};
 
 use cora_core::app::App;
-use cora_core::packet::Packet;
 use cora_runtime::steering::Steering;
 
 use crate::RunError;
@@ -55,8 +54,8 @@ use crate::observe::report::Lives;
 use crate::process::cores;
 use crate::supervisor::half::Half;
 pub(crate) use crate::supervisor::nic_command::NIC_COMMAND;
-use crate::supervisor::pair::Offered;
-pub(crate) use crate::supervisor::pair::{Before, Common, Pair};
+use crate::supervisor::shard::Offered;
+pub(crate) use crate::supervisor::shard::{Before, Common, Shard};
 
 /// Interval between checks of the processes.
 const LOOK_EVERY: Duration = Duration::from_millis(1);
@@ -64,13 +63,13 @@ const LOOK_EVERY: Duration = Duration::from_millis(1);
 const ROUNDS: u32 = 50;
 /// Duration of that wait: nobody wakes it for output.
 const WAIT: Duration = Duration::from_micros(200);
-/// Frames fed to each pair before their output is sent.
+/// Frames fed to each shard before their output is sent.
 const BURST: usize = 64;
 
-/// The supervisor of all pairs.
+/// The supervisor of all shards.
 pub(crate) struct Supervisor<'a, C> {
     pub(crate) cable: C,
-    pub(crate) pairs: Vec<Pair<'a>>,
+    pub(crate) shards: Vec<Shard<'a>>,
     pub(crate) configuration: Configuration,
     steering: Steering,
     /// No more frames come: the time of the last one.
@@ -78,7 +77,7 @@ pub(crate) struct Supervisor<'a, C> {
 }
 
 impl<'a, C: Cable> Supervisor<'a, C> {
-    /// Starts the halves of all pairs. Their first regions have this generation; `before` are the
+    /// Starts the halves of all shards. Their first regions have this generation; `before` are the
     /// replicas of the previous program, if there was one.
     pub(crate) fn start(
         common: &'a Common,
@@ -87,20 +86,20 @@ impl<'a, C: Cable> Supervisor<'a, C> {
         generation: u64,
         before: Vec<Before>,
     ) -> Result<Self, RunError> {
-        let number = common.run.options.pairs;
+        let number = common.run.options.shards;
         let mut before = before.into_iter();
         let cores = cores::assign(number.into());
-        let pairs = (0..number).zip(cores);
-        let pairs = pairs
-            .map(|(number, cores)| Pair::new(common, number, cores, generation, before.next()));
-        let mut pairs = pairs.collect::<Result<Vec<_>, _>>()?;
-        for pair in &mut pairs {
-            pair.start_nic()?;
-            pair.start_host(&configuration, false)?;
+        let shards = (0..number).zip(cores);
+        let shards = shards
+            .map(|(number, cores)| Shard::new(common, number, cores, generation, before.next()));
+        let mut shards = shards.collect::<Result<Vec<_>, _>>()?;
+        for shard in &mut shards {
+            shard.start_nic()?;
+            shard.start_host(&configuration, false)?;
         }
         Ok(Self {
             cable,
-            pairs,
+            shards,
             configuration,
             steering: Steering::new(common.seed, number.into()),
             ended: None,
@@ -122,13 +121,13 @@ impl<'a, C: Cable> Supervisor<'a, C> {
                 next_look = Instant::now() + LOOK_EVERY;
                 look(self)?;
                 self.cable.look()?;
-                let Self { cable, pairs, configuration, .. } = self;
-                for pair in pairs.iter_mut() {
-                    pair.stopped |= cable.has_ended();
-                    pair.judge(cable)?;
-                    pair.look(configuration, cable)?;
+                let Self { cable, shards, configuration, .. } = self;
+                for shard in shards.iter_mut() {
+                    shard.stopped |= cable.has_ended();
+                    shard.judge(cable)?;
+                    shard.look(configuration, cable)?;
                 }
-                if pairs.iter().all(Pair::is_over) {
+                if shards.iter().all(Shard::is_over) {
                     break;
                 }
             }
@@ -138,8 +137,8 @@ impl<'a, C: Cable> Supervisor<'a, C> {
                 std::thread::yield_now();
             }
         }
-        for pair in &mut self.pairs {
-            while pair.drain(&mut self.cable)? {}
+        for shard in &mut self.shards {
+            while shard.drain(&mut self.cable)? {}
         }
         Ok(())
     }
@@ -147,34 +146,34 @@ impl<'a, C: Cable> Supervisor<'a, C> {
     /// Returns whether there were any.
     fn move_frames<A: App>(&mut self) -> Result<bool, RunError> {
         let mut busy = false;
-        for pair in &mut self.pairs {
-            busy |= pair.drain(&mut self.cable)?;
-            busy |= pair.feed_first()?;
+        for shard in &mut self.shards {
+            busy |= shard.drain(&mut self.cable)?;
+            busy |= shard.feed_first()?;
         }
         busy |= self.feed::<A>()?;
         if let Some(now) = self.ended {
-            for pair in &mut self.pairs {
-                busy |= pair.feed_end(now)?;
+            for shard in &mut self.shards {
+                busy |= shard.feed_end(now)?;
             }
         }
-        self.pairs.iter_mut().for_each(Pair::ring);
+        self.shards.iter_mut().for_each(Shard::ring);
         Ok(busy)
     }
 
-    /// Feeds frames to their pairs; returns whether there were any.
+    /// Feeds frames to their shards; returns whether there were any.
     fn feed<A: App>(&mut self) -> Result<bool, RunError> {
-        let Self { cable, pairs, steering, ended, .. } = self;
-        let is_alone = pairs.len() == 1;
+        let Self { cable, shards, steering, ended, .. } = self;
+        let is_alone = shards.len() == 1;
         let mut fed = false;
-        for _ in 0..BURST * pairs.len() {
+        for _ in 0..BURST * shards.len() {
             let (stamp, frame) = match cable.peek()? {
                 Next::Frame(stamp, frame) => (stamp, frame),
                 Next::NotYet => {
                     if A::TIMED
                         && let Some(now) = cable.silent_until()
                     {
-                        for pair in pairs.iter_mut() {
-                            fed |= pair.feed_silence(now)?;
+                        for shard in shards.iter_mut() {
+                            fed |= shard.feed_silence(now)?;
                         }
                     }
                     break;
@@ -184,13 +183,13 @@ impl<'a, C: Cable> Supervisor<'a, C> {
                     break;
                 }
             };
-            let pair = if is_alone {
-                0
+            let (shard, stamp) = if is_alone && !A::MARKED {
+                (0, stamp)
             } else {
-                steering.of_packet::<A::Group>(&Packet::new(frame, stamp.meta))
+                steering.steer::<A>(stamp, frame)
             };
-            let Some(pair) = pairs.get_mut(pair as usize) else { break };
-            if pair.offer::<C>(stamp, frame, is_alone)? == Offered::Waits {
+            let Some(shard) = shards.get_mut(shard) else { break };
+            if shard.offer::<C>(stamp, frame, is_alone)? == Offered::Waits {
                 break;
             }
             cable.pass();
@@ -199,24 +198,24 @@ impl<'a, C: Cable> Supervisor<'a, C> {
         Ok(fed)
     }
 
-    /// Whether both halves of all pairs are where they belong.
+    /// Whether both halves of all shards are where they belong.
     pub(crate) fn all_work(&self) -> bool {
-        self.pairs.iter().all(|pair| pair.nic_works() && pair.host_works())
+        self.shards.iter().all(|shard| shard.nic_works() && shard.host_works())
     }
 
     /// Frames dropped because no NIC took them.
     pub(crate) fn nic_away(&self) -> u64 {
-        self.pairs.iter().map(|pair| pair.nic_away).sum()
+        self.shards.iter().map(|shard| shard.nic_away).sum()
     }
 
-    /// The version of read-mostly states that is in force at all pairs.
+    /// The version of read-mostly states that is in force at all shards.
     pub(crate) fn version_in_force(&self) -> u64 {
-        self.pairs.iter().map(|pair| pair.page.version()).min().unwrap_or(0)
+        self.shards.iter().map(|shard| shard.page.version()).min().unwrap_or(0)
     }
 
     /// The latest generation of a region.
     pub(crate) fn generation(&self) -> u64 {
-        self.pairs.iter().map(|pair| pair.region.identity().generation).max().unwrap_or(0)
+        self.shards.iter().map(|shard| shard.region.identity().generation).max().unwrap_or(0)
     }
 
     /// The life of all halves, at the end.
@@ -227,21 +226,21 @@ impl<'a, C: Cable> Supervisor<'a, C> {
             generation: self.generation(),
             ..Lives::default()
         };
-        for pair in &self.pairs {
-            for Half { name, restarts, stood_still, .. } in [&pair.nic, &pair.host] {
+        for shard in &self.shards {
+            for Half { name, restarts, stood_still, .. } in [&shard.nic, &shard.host] {
                 *lives.restarts.entry(name).or_default() += restarts;
                 *lives.stood_still.entry(name).or_default() += stood_still;
             }
-            lives.broke_protocol += pair.nic.lied;
-            lives.fed_again += pair.wire.fed_again;
-            lives.damaged_copies += pair.page.damaged();
-            lives.pauses_us.extend(&pair.pauses_us);
+            lives.broke_protocol += shard.nic.lied;
+            lives.fed_again += shard.wire.fed_again;
+            lives.damaged_copies += shard.page.damaged();
+            lives.pauses_us.extend(&shard.pauses_us);
         }
         lives
     }
 
-    /// The results of all pairs, and the cable.
+    /// The results of all shards, and the cable.
     pub(crate) fn end(self) -> (Vec<Ended>, C) {
-        (self.pairs.into_iter().map(Pair::end).collect(), self.cable)
+        (self.shards.into_iter().map(Shard::end).collect(), self.cable)
     }
 }

@@ -1,4 +1,4 @@
-//! Assigns an outcome to each packet of a pair, even if halves die.
+//! Assigns an outcome to each packet of a shard, even if halves die.
 //!
 //! A half counts its outcomes itself. The NIC half sends its counts at its end, and one that dies
 //! sends nothing. The host half keeps its counts on a page that outlives it, at most a burst late.

@@ -103,7 +103,7 @@ impl Ingress for Trace<'_> {
             // There is room for frames so short, in a burst of as many.
             let Some(room) = buffer.room() else { break };
             room[..frame.len()].copy_from_slice(frame);
-            let meta = Meta { time, now: time, port: Port::INSIDE };
+            let meta = Meta { time, now: time, port: Port::INSIDE, ..Meta::default() };
             let stamp = Stamp {
                 meta,
                 number: 0,

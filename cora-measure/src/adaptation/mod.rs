@@ -120,7 +120,7 @@ fn compare<A: App>(
 fn group<A: App>(frame: &[u8]) -> Option<A::Group> {
     use cora_core::key::PacketKey as _;
     let mut frame = frame.to_vec();
-    let meta = Meta { time: 0, now: 0, port: cora_core::packet::Port::INSIDE };
+    let meta = Meta { time: 0, now: 0, port: cora_core::packet::Port::INSIDE, ..Meta::default() };
     A::Group::of_packet(&Packet::new(&mut frame, meta)).ok()
 }
 

@@ -116,7 +116,7 @@ fn of(graph: &Graph, path: &Path) -> Occasion {
     let does = |wanted: Does| path.accesses.iter().any(|access| access.does == wanted);
     let singleton = |access: &Access| {
         let kind = graph.state(&access.state).map(|state| state.kind);
-        kind == Some(Kind::Singleton) && access.does != Does::Read
+        matches!(kind, Some(Kind::Singleton | Kind::PerBucket)) && access.does != Does::Read
     };
     match path.exit {
         Exit::Drop => Occasion::Dropped,

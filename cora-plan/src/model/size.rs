@@ -29,7 +29,7 @@ pub fn entry_lines(state: &StateNode) -> f64 {
     let Some(keyed) = &state.keyed else { return 0.0 };
     let key = key_bytes(keyed);
     // The reply key of an entry follows from its key, unless handlers choose it.
-    let keys = if keyed.translates { 2.0 } else { 1.0 };
+    let keys = if keyed.translates() { 2.0 } else { 1.0 };
     let bytes = keys * key + value(state) + ENTRY_OVERHEAD;
     (bytes / LINE).ceil()
 }

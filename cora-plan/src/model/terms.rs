@@ -104,7 +104,7 @@ fn by_kind(setting: &Setting<'_>, sides: Sides, number: usize) -> Option<bool> {
     };
     match (sides, state.kind) {
         (Sides::NicOnly, _) | (_, Kind::Commutative) => Some(true),
-        (Sides::HostOnly, _) | (_, Kind::Singleton) => Some(false),
+        (Sides::HostOnly, _) | (_, Kind::Singleton | Kind::PerBucket) => Some(false),
         (Sides::Split, Kind::Keyed | Kind::ReadMostly) => None,
     }
 }

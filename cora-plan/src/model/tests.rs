@@ -112,7 +112,7 @@ fn rules_that_come_too_fast_and_tables_that_are_full_are_told() {
 }
 
 #[test]
-fn one_pair_has_one_core_of_each() {
+fn one_shard_has_one_core_of_each() {
     let (graph, nic, traffic) = (sample::nat(), sample::nic(), sample::traffic());
     let demand = estimate(&graph, traffic.classes("FiveTuple"));
     let ceiling = |many_pairs| {

@@ -121,7 +121,7 @@ fn problem(
             return (freedom == Freedom::Flows).then_some(true);
         };
         let pinned = candidate.pinned.get(&state.name).map(|place| is_at_nic(*place));
-        let alike = freedom == Freedom::Flows && state.kind != Kind::Singleton;
+        let alike = freedom == Freedom::Flows && !matches!(state.kind, Kind::Singleton | Kind::PerBucket);
         pinned.or(alike.then_some(true))
     };
     let mut problem = terms(setting, mpps, latencies, candidate.sides, &place);
@@ -161,7 +161,7 @@ fn allocation(candidate: &Candidate, graph: &Graph, on: &[bool], shares: &[f64])
         let place = match (on, state.kind) {
             (false, _) => Place::Host,
             (true, Kind::Keyed) => Place::Travels,
-            (true, Kind::Singleton) => Place::Nic,
+            (true, Kind::Singleton | Kind::PerBucket) => Place::Nic,
             (true, Kind::Commutative | Kind::ReadMostly) => Place::Replica,
         };
         (state.name.clone(), place)

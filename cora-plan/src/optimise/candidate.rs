@@ -8,7 +8,7 @@ use crate::demand::{Demand, demand};
 use crate::graph::{Graph, Keyed, StateNode};
 use crate::model::Setting;
 use crate::model::latency::Latencies;
-use crate::placement::{is_group_for, one_pair};
+use crate::placement::{is_group_for, one_shard};
 use crate::vocabulary::{Kind, Place, Sides};
 
 /// The key of flows.
@@ -44,7 +44,7 @@ impl Candidate {
             pinned = graph.states.iter().map(|s| (s.name.clone(), one_sided(s, sides))).collect();
         }
         let demand = demand(graph, inputs.traffic, group, inputs.measurement);
-        let many_pairs = one_pair(graph, group).is_empty();
+        let many_pairs = one_shard(graph, group).is_empty();
         let (group, crowded) = (group.to_owned(), OnceCell::new());
         Self { sides, group, pinned, demand, many_pairs, crowded }
     }
@@ -115,7 +115,7 @@ fn one_sided(state: &StateNode, sides: Sides) -> Place {
     match (sides, state.kind) {
         (Sides::HostOnly, _) => Place::Host,
         (_, Kind::Keyed) => Place::Travels,
-        (_, Kind::Singleton) => Place::Nic,
+        (_, Kind::Singleton | Kind::PerBucket) => Place::Nic,
         (_, Kind::Commutative | Kind::ReadMostly) => Place::Replica,
     }
 }

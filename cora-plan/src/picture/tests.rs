@@ -6,7 +6,7 @@ use super::*;
 use crate::graph::{Edge, Field, HandlerNode, Keyed, Opaque, Parameter, SourcePlace};
 use crate::placement;
 use crate::statement::Statement;
-use crate::vocabulary::{Kind, Sides};
+use crate::vocabulary::{Kind, Sides, Replies};
 
 fn at(line: usize) -> SourcePlace {
     SourcePlace { file: "src/main.rs".to_owned(), line, column: 1 }
@@ -40,7 +40,8 @@ fn state(name: &str, kind: Kind, key: Option<(&str, bool)>) -> StateNode {
         reply,
         capacity: 65_536,
         idle_ns: 300_000_000_000,
-        translates: false,
+        replies: Replies::Reversed,
+        bucket: None,
         within: None,
         durable: false,
         recorded: false,

@@ -107,7 +107,7 @@ pub(super) fn traveller(state: &StateNode) -> Option<Traveller<'_>> {
         key: keyed.travels_by(),
         within: keyed.within.is_some(),
         reply: keyed.reply,
-        translates: keyed.translates,
+        translates: keyed.translates(),
     })
 }
 

@@ -4,14 +4,15 @@
 //! 2. Stated places replace them; each is checked against the kind (`places`).
 //! 3. The ownership key is the coarsest key of the travelling states (`group`).
 //! 4. Every place gets its reason, in words (`reasons`).
-//! 5. States that restrict the program to one pair of NIC core and host worker are reported, in
-//!    words (`one_pair`).
+//! 5. What decides the bucket of a packet follows from the keys of replies (`buckets`); states that
+//!    restrict the program to one shard are reported, in words (`one_shard`).
 //!
 //! All refusals are reported at once. A searched plan is a statement that
 //! [`planning`](crate::optimise) writes: [`run`] is a pure function of graph and statement.
 
+mod buckets;
 mod group;
-mod one_pair;
+mod one_shard;
 mod places;
 mod reasons;
 
@@ -23,10 +24,10 @@ use thiserror::Error;
 pub use group::{Group, is_address};
 pub use places::allowed as allowed_places;
 
-use crate::graph::{Graph, StateNode};
+use crate::graph::{Graph, Keyed, StateNode};
 use crate::nearest::nearest;
 use crate::statement::Statement;
-use crate::vocabulary::{Kind, Place, SHARE_OF, Sides};
+use crate::vocabulary::{BucketsBy, Kind, Place, SHARE_OF, Sides};
 
 /// Places, owners and sides. [`Plan::seal`](crate::plan::Plan::seal) makes a plan of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -49,13 +50,16 @@ pub struct Placement {
     pub host_handlers: Vec<String>,
     /// The key of ownership and of steering to pairs.
     pub group: String,
+    /// What decides the bucket of a packet, and with it the shard.
+    #[serde(default)]
+    pub buckets_by: BucketsBy,
     /// The state of that key; `None` if no state is keyed, or under `split` if none travels.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub group_of: Option<String>,
     /// Per state that restricts the program to one pair of NIC core and host worker, one sentence:
     /// the reason and the remedy. If the map is empty, any number of pairs gives the result of one.
     #[serde(default)]
-    pub one_pair: BTreeMap<String, String>,
+    pub one_shard: BTreeMap<String, String>,
 }
 
 /// A fault of a plan.
@@ -192,7 +196,8 @@ pub fn run(graph: &Graph, statement: &Statement) -> Result<Placement, Vec<PlanEr
         sides: statement.sides,
         stateless_flows: !places.values().any(|place| *place == Place::Travels),
         host_ordered,
-        one_pair: one_pair::run(graph, &group),
+        one_shard: one_shard::run(graph, &group),
+        buckets_by: buckets::run(graph, &group),
         offer_after: statement.offer_after.max(1),
         host_handlers: statement.host_handlers.clone(),
         nic_share,
@@ -204,8 +209,8 @@ pub fn run(graph: &Graph, statement: &Statement) -> Result<Placement, Vec<PlanEr
 }
 
 /// The states that restrict a program to one pair if `key` steers packets, each with its reason.
-pub(crate) fn one_pair(graph: &Graph, key: &str) -> BTreeMap<String, String> {
-    one_pair::run(graph, &Group { key: key.to_owned(), state: None })
+pub(crate) fn one_shard(graph: &Graph, key: &str) -> BTreeMap<String, String> {
+    one_shard::run(graph, &Group { key: key.to_owned(), state: None })
 }
 
 /// Whether entries of `state` may travel with flows of owner key `key`.
@@ -226,7 +231,7 @@ fn order_shows(state: &StateNode, place: Option<Place>) -> bool {
         Some(Place::Host) => state.kind != Kind::ReadMostly,
         // A packet that waits at the NIC may choose a reply key, and any other packet may carry
         // that key.
-        Some(Place::Travels) => state.keyed.as_ref().is_some_and(|keyed| keyed.translates),
+        Some(Place::Travels) => state.keyed.as_ref().is_some_and(Keyed::translates),
         Some(Place::Nic | Place::Replica) | None => false,
     }
 }

@@ -35,10 +35,10 @@ pub(super) fn run(
 /// The place that follows from a state's kind and the sides that run.
 pub(super) fn by_kind(kind: Kind, sides: Sides) -> Place {
     match (sides, kind) {
-        (Sides::HostOnly, _) | (Sides::Split, Kind::Singleton) => Place::Host,
+        (Sides::HostOnly, _) | (Sides::Split, Kind::Singleton | Kind::PerBucket) => Place::Host,
         (_, Kind::Keyed) => Place::Travels,
         (_, Kind::Commutative | Kind::ReadMostly) => Place::Replica,
-        (Sides::NicOnly, Kind::Singleton) => Place::Nic,
+        (Sides::NicOnly, Kind::Singleton | Kind::PerBucket) => Place::Nic,
     }
 }
 
@@ -84,7 +84,7 @@ fn check(
 pub fn allowed(kind: Kind) -> &'static [Place] {
     match kind {
         Kind::Keyed => &[Place::Travels, Place::Host],
-        Kind::Singleton => &[Place::Host],
+        Kind::Singleton | Kind::PerBucket => &[Place::Host],
         Kind::Commutative => &[Place::Replica],
         Kind::ReadMostly => &[Place::Replica, Place::Host],
     }
@@ -95,6 +95,7 @@ fn because(kind: Kind) -> &'static str {
     match kind {
         Kind::Keyed => "an entry has one owner at a time",
         Kind::Singleton => "it has one value and no key to move it by",
+        Kind::PerBucket => "flows move one by one, and its values are shared by a bucket's flows",
         Kind::Commutative => "each side updates its own replica, and reports merge them",
         Kind::ReadMostly => "it belongs to no flow, so there is nothing to travel with",
     }

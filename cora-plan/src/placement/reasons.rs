@@ -47,6 +47,9 @@ fn by_kind(kind: Kind) -> &'static str {
     match kind {
         Kind::Keyed => "every entry belongs to flows that have one owner at a time",
         Kind::Singleton => "it is one value, and the side that all packets can reach is the host",
+        Kind::PerBucket => {
+            "flows of a bucket share its value, and the side that all of them can reach is the host"
+        }
         Kind::Commutative => "updates in any order give the same value",
         Kind::ReadMostly => "only the control plane writes it, in whole versions",
     }

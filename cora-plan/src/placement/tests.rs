@@ -1,6 +1,7 @@
 //! Every rule and every refusal.
 
 use super::*;
+use crate::vocabulary::Replies;
 use crate::graph::{Edge, HandlerNode, Keyed, Parameter, SourcePlace, StateNode};
 
 fn keyed(name: &str, key: &str, reply: bool) -> StateNode {
@@ -9,7 +10,8 @@ fn keyed(name: &str, key: &str, reply: bool) -> StateNode {
         reply,
         capacity: 16,
         idle_ns: 1,
-        translates: false,
+        replies: Replies::Reversed,
+        bucket: None,
         within: None,
         durable: false,
         recorded: false,
@@ -125,7 +127,7 @@ fn only_a_state_whose_order_shows_orders_the_host() {
     assert!(!decide(&pool, "[plan]\nuse = \"nic-only\"").host_ordered);
     let mut sessions = program([keyed("Session", "FiveTuple", true)]);
     assert!(!decide(&sessions, "").host_ordered);
-    sessions.states[0].keyed.as_mut().expect("keyed").translates = true;
+    sessions.states[0].keyed.as_mut().expect("keyed").replies = Replies::Any;
     assert!(decide(&sessions, "").host_ordered, "a chosen reply key");
     assert!(!decide(&sessions, "[plan]\nuse = \"nic-only\"").host_ordered);
 }
@@ -171,7 +173,7 @@ fn flows_are_grouped_by_an_address_that_packets_of_all_entries_share() {
         assert_eq!(grouped(&graph).as_deref(), by);
         // A reply key that a handler chooses belongs to another group.
         for state in &mut graph.states {
-            state.keyed.as_mut().expect("keyed").translates = true;
+            state.keyed.as_mut().expect("keyed").replies = Replies::Any;
         }
         assert_eq!(grouped(&graph), None);
     }
@@ -203,7 +205,7 @@ fn a_translated_reply_has_another_inside_address() {
     let mut graph = program([keyed("A", "FiveTuple", true), keyed("B", "InsideAddress", false)]);
     decide(&graph, "");
     for state in &mut graph.states {
-        state.keyed.as_mut().expect("keyed").translates = state.name == "A";
+        state.keyed.as_mut().expect("keyed").replies = if state.name == "A" { Replies::Any } else { Replies::Reversed };
     }
     let told = refusals(&graph, "");
     assert_eq!(told.len(), 1, "{told:?}");
@@ -224,25 +226,25 @@ fn two_fine_keys_below_no_common_one_are_refused_as_a_pair() {
 }
 
 #[test]
-fn states_that_packets_of_several_groups_reach_keep_the_program_on_one_pair() {
-    let one_pair = |graph: &Graph, toml: &str| -> Vec<(String, String)> {
-        decide(graph, toml).one_pair.into_iter().collect()
+fn states_that_packets_of_several_groups_reach_keep_the_program_on_one_shard() {
+    let one_shard = |graph: &Graph, toml: &str| -> Vec<(String, String)> {
+        decide(graph, toml).one_shard.into_iter().collect()
     };
     let names = |graph: &Graph, toml: &str| -> Vec<String> {
-        one_pair(graph, toml).into_iter().map(|(name, _)| name).collect()
+        one_shard(graph, toml).into_iter().map(|(name, _)| name).collect()
     };
     assert_eq!(names(&every_kind(), ""), ["Ports"], "a singleton");
     let mut sessions = program([keyed("Session", "FiveTuple", true)]);
     assert_eq!(names(&sessions, ""), [""; 0]);
-    sessions.states[0].keyed.as_mut().expect("keyed").translates = true;
-    let [(name, why)] = &one_pair(&sessions, "")[..] else { panic!("a chosen reply key") };
+    sessions.states[0].keyed.as_mut().expect("keyed").replies = Replies::Any;
+    let [(name, why)] = &one_shard(&sessions, "")[..] else { panic!("a chosen reply key") };
     assert!(name == "Session" && why.contains("choose the keys of replies"), "{name}: {why}");
 
     // A coarser key suits if it steers packets, but not if its state is pinned.
     let sources = program([keyed("A", "FiveTuple", false), keyed("B", "SourceAddress", false)]);
     assert_eq!(names(&sources, ""), [""; 0]);
     assert_eq!(names(&sources, "[plan]\nuse = \"host-only\""), [""; 0]);
-    let pinned = one_pair(&sources, "[plan.places]\nB = \"host\"");
+    let pinned = one_shard(&sources, "[plan.places]\nB = \"host\"");
     assert_eq!(pinned.len(), 1);
     assert!(pinned[0].1.starts_with("packets are steered by `FiveTuple`, and packets that share"));
     assert!(pinned[0].1.contains("(by `SourceAddress`)"), "{pinned:?}");
@@ -256,7 +258,7 @@ fn states_that_packets_of_several_groups_reach_keep_the_program_on_one_pair() {
 }
 
 #[test]
-fn a_replica_that_is_read_keeps_the_program_on_one_pair() {
+fn a_replica_that_is_read_keeps_the_program_on_one_shard() {
     let mut graph = program([plain("Sketch", Kind::Commutative)]);
     let mut edge = Edge {
         handler: "nf".to_owned(),
@@ -267,10 +269,10 @@ fn a_replica_that_is_read_keeps_the_program_on_one_pair() {
         removes: false,
     };
     graph.edges.push(edge.clone());
-    assert!(decide(&graph, "").one_pair.is_empty(), "it is only added to");
+    assert!(decide(&graph, "").one_shard.is_empty(), "it is only added to");
     edge.reads = true;
     graph.edges.push(edge);
-    let why = &decide(&graph, "").one_pair["Sketch"];
+    let why = &decide(&graph, "").one_shard["Sketch"];
     assert!(why.starts_with("`nf` may read it"), "{why}");
 }
 

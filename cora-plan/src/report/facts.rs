@@ -6,7 +6,7 @@ use super::{Report, why};
 use crate::figure::Source;
 use crate::model::{Prediction, Resource};
 use crate::optimise::{Baseline, BaselinePlan, Planned};
-use crate::placement::one_pair;
+use crate::placement::one_shard;
 use crate::statement::Ask;
 use crate::traffic::{HEAD, mean_bytes};
 use crate::vocabulary::{Place, Sides};
@@ -133,7 +133,7 @@ pub fn flow_classes(report: &Report<'_>) -> Vec<ClassFacts> {
 /// All resources, by falling utilisation.
 pub fn loads(report: &Report<'_>) -> Vec<Load> {
     let predicted = &report.planned.predicted;
-    let many_pairs = one_pair(report.graph, &report.planned.allocation.group).is_empty();
+    let many_pairs = one_shard(report.graph, &report.planned.allocation.group).is_empty();
     let uses = predicted.utilisation.iter();
     let mut loads: Vec<Load> = uses
         .map(|(resource, used)| Load {
@@ -167,7 +167,7 @@ pub fn gain(planned: &Planned, other: &BaselinePlan) -> Option<f64> {
 /// The states that restrict the program to one pair of NIC core and host worker, one sentence each;
 /// empty if there are none.
 pub fn pairs(report: &Report<'_>) -> Vec<String> {
-    let reasons = one_pair(report.graph, &report.planned.allocation.group);
+    let reasons = one_shard(report.graph, &report.planned.allocation.group);
     let reasons = reasons.iter().map(|(state, why)| {
         format!("It runs on one pair of NIC core and host worker because of `{state}`: {why}.")
     });

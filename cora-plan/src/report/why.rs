@@ -48,6 +48,7 @@ fn there(graph: &Graph, node: &StateNode) -> String {
     match node.kind {
         Kind::Keyed => format!("{users}; none of its entries ever moves"),
         Kind::Singleton => format!("{users}; there is one value of it"),
+        Kind::PerBucket => format!("{users}; there is a value of it per bucket"),
         Kind::Commutative => format!("{users}; there is no other replica to merge"),
         Kind::ReadMostly => format!("{users}; the control plane writes it there"),
     }
@@ -62,6 +63,9 @@ fn chosen(kind: Kind, place: Place) -> &'static str {
         (Kind::Keyed, _) => "the search found no better plan that lets it travel",
         (Kind::Singleton, _) => {
             "it is one value, and the side that all packets can reach is the host"
+        }
+        (Kind::PerBucket, _) => {
+            "flows of a bucket share its value, and the side that all of them can reach is the host"
         }
         (Kind::Commutative, _) => "updates in any order give the same value",
         (Kind::ReadMostly, Place::Replica) => "only the control plane writes it",

@@ -58,7 +58,7 @@ mod tests {
     }
 
     fn done(parked: Parked, frame: &[u8]) -> Vec<u8> {
-        let meta = Meta { time: 1, now: 2, port: Port::INSIDE };
+        let meta = Meta { time: 1, now: 2, port: Port::INSIDE, ..Meta::default() };
         let stamp =
             Stamp { meta, number: 3, horizon: 4, egress: Port::OUTSIDE, parked, missing: 9 };
         Message::Frames(Frames::Send { stamp, frame }).encode(|_, parts| parts.concat())

@@ -255,7 +255,7 @@ impl Inbox for Noted {
 }
 
 fn stamp(now: u64) -> Stamp {
-    let meta = Meta { time: now, now, port: Port(0) };
+    let meta = Meta { time: now, now, port: Port(0), ..Meta::default() };
     Stamp { meta, number: now, horizon: now, egress: Port(1), parked: Parked::NONE, missing: 0 }
 }
 

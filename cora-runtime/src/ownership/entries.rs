@@ -1,8 +1,6 @@
 //! Entries of flows, in all tables with entries that travel. They are linked to the number of their
 //! flow's record.
 
-use core::any::TypeId;
-
 use cora_core::app::App;
 use cora_core::key::Key as _;
 use cora_core::state::Place;
@@ -97,7 +95,7 @@ pub(crate) fn keys<A: App>(
     }
     let mut fits = true;
     each_travelling(app, &mut |_, table| {
-        if table.key_type() != TypeId::of::<A::Group>() {
+        if table.key_type() != A::Group::type_in_table() {
             return;
         }
         table.each_key(flow, &mut |words| {
@@ -116,7 +114,7 @@ pub(crate) fn look_back<A: App>(app: &mut A, flow: u32) -> (bool, bool) {
     each_travelling(app, &mut |_, table| {
         let (has_entries, joined) = table.look_back(flow);
         kept |= has_entries;
-        any_joined |= joined && table.key_type() == TypeId::of::<A::Group>();
+        any_joined |= joined && table.key_type() == A::Group::type_in_table();
     });
     (kept, any_joined)
 }

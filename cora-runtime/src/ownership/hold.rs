@@ -1,7 +1,7 @@
 //! The hold queue: packets that wait during a handover of their flow. It is a first-in-first-out
 //! queue of frames in supplied memory. Packets are numbered in order of joining.
 
-use cora_core::packet::{Meta, Port};
+use cora_core::packet::Meta;
 use cora_core::state::{Memory, OutOfMemory};
 use zerocopy::IntoBytes as _;
 
@@ -112,11 +112,12 @@ impl HoldQueue {
     pub(crate) fn push(&mut self, stamp: &Stamp, frame: &[u8]) {
         let mut head = [0; HEAD];
         head[..4].copy_from_slice(&(frame.len() as u32).to_le_bytes());
-        head[4] = stamp.meta.port.0;
+        let (port, number) = stamp.marked();
+        head[4] = port;
         head[5..7].copy_from_slice(&stamp.missing.to_le_bytes());
         head[8..16].copy_from_slice(&stamp.meta.time.to_le_bytes());
         head[16..24].copy_from_slice(&stamp.meta.now.to_le_bytes());
-        head[24..32].copy_from_slice(&stamp.number.to_le_bytes());
+        head[24..32].copy_from_slice(&number.to_le_bytes());
         self.write(&head);
         self.write(frame);
         self.joined += 1;
@@ -138,8 +139,8 @@ impl HoldQueue {
         let length = length as usize;
         let frame = buffer.get_mut(..length)?;
         self.copy_out(self.around(at + HEAD), frame);
-        let port = Port(port as u8);
-        let (meta, parked) = (Meta { time, now, port }, Parked::NONE);
+        let (port, mark, number) = Stamp::unmarked(port as u8, number);
+        let (meta, parked) = (Meta { time, now, port, mark }, Parked::NONE);
         let missing = missing as u16;
         Some((Stamp { meta, number, horizon: now, egress: port, parked, missing }, length))
     }
@@ -233,7 +234,7 @@ mod tests {
         let mut queue = HoldQueue::create(&mut memory(), HoldQueue::BYTES).unwrap();
         let mut buffer = vec![0; MAX_FRAME];
         let stamp = |number| Stamp {
-            meta: Meta { time: number * 10, now: number * 11, port: Port(1) },
+            meta: Meta { time: number * 10, now: number * 11, port: Port(1), ..Meta::default() },
             number,
             horizon: number * 11,
             egress: Port(1),

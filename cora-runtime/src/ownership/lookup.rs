@@ -9,8 +9,6 @@
 //! If flows are [grouped](App::GROUPED) by an address, the records alone always decide: a packet
 //! finds only entries of its own group.
 
-use core::any::TypeId;
-
 use cora_core::app::App;
 use cora_core::key::{Key as _, PacketKey as _};
 use cora_core::packet::Packet;
@@ -73,7 +71,7 @@ impl<A: App, R: FlowRecord> Flows<A, R> {
     /// with that key.
     pub(crate) fn prefetch_new(&self, app: &mut A, group: &A::Group) {
         self.records.prefetch_new(group);
-        each_travelling(app, &mut |_, table| table.prefetch_new(group));
+        each_travelling(app, &mut |_, table| table.prefetch_new(group.in_table().0));
     }
 
     /// Whether the prefetch stage showed that packet `number` of the burst belongs to no known
@@ -115,7 +113,7 @@ impl<A: App, R: FlowRecord> Flows<A, R> {
     fn find_by_entry(&self, app: &mut A, group: &A::Group, now: u64) -> Option<u32> {
         let (mut found, ahead) = (None, self.records.ahead());
         each_travelling(app, &mut |_, table| {
-            found = found.or_else(|| table.flow_of(group, now, ahead));
+            found = found.or_else(|| table.flow_of(group.in_table(), now, ahead));
         });
         found
     }
@@ -146,7 +144,7 @@ impl<A: App, R: FlowRecord> Flows<A, R> {
         let Some(group) = self.group(flow).filter(|_| !known) else { return };
         let (own, reply) = (group.words(), group.reply().map(|reply| reply.words()));
         each_travelling(app, &mut |_, table| {
-            if table.key_type() == TypeId::of::<A::Group>() {
+            if table.key_type() == A::Group::type_in_table() {
                 table.each_key(flow, &mut |words| {
                     self.other_keys |= *words != own && Some(*words) != reply;
                 });

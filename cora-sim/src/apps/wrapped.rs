@@ -3,6 +3,7 @@
 use std::any::{Any, TypeId};
 use std::cell::RefCell;
 
+use cora_core::bucket::Bucket;
 use cora_core::key::{Key, PacketKey as _};
 use cora_core::packet::Packet;
 use cora_core::plain::Describe;
@@ -162,7 +163,12 @@ impl<S: Keyed> Travelling for Wrapped<S> {
     fn key_type(&self) -> TypeId {
         self.travelling(|table| table.key_type())
     }
-    fn flow_of(&mut self, key: &dyn Any, now: u64, ahead: u8) -> Option<u32> {
+    fn flow_of(
+        &mut self,
+        key: (&dyn Any, Option<Bucket>),
+        now: u64,
+        ahead: u8,
+    ) -> Option<u32> {
         self.travelling(|table| table.flow_of(key, now, ahead))
     }
     fn look_back(&mut self, flow: u32) -> (bool, bool) {

@@ -207,7 +207,7 @@ impl<'a> World<'a> {
         };
         let ask = self.scenario.asks[flow][number];
         let frame = frame(&tuple, flow as u32, number as u32, ask, 0);
-        let meta = Meta { time: NOW, now: NOW, port };
+        let meta = Meta { time: NOW, now: NOW, port, ..Meta::default() };
         let number = (16 * flow + number) as u64;
         let stamp =
             Stamp { meta, number, horizon: NOW, egress: port, parked: Parked::NONE, missing: 0 };

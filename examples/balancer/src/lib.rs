@@ -293,8 +293,7 @@ pub fn balancer(packet: &mut Headers, pins: &mut Table<Pin>, backends: &Backends
     if is_over {
         pins.remove(&flow);
     }
-    let answer = FiveTuple { source: backend, ..flow.reversed() };
-    pins.insert_with_reply(flow, answer, Pin { backend, tcp, packets: 1 })?;
+    pins.insert_answered_by(flow, backend, Pin { backend, tcp, packets: 1 })?;
     sent_to(packet, backend)
 }
 

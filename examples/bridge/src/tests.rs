@@ -23,7 +23,7 @@ impl Link {
         frame[..6].copy_from_slice(&destination);
         frame[6..12].copy_from_slice(&source);
         let now = (1_000 + second) * SECOND;
-        let mut packet = Packet::new(&mut frame, Meta { time: now, now, port });
+        let mut packet = Packet::new(&mut frame, Meta { time: now, now, port, ..Meta::default() });
         bridge(&mut packet, &mut self.conversations, &mut self.stations)
     }
 }

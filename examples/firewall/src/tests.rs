@@ -17,7 +17,7 @@ impl Bench {
 
     fn send(&mut self, port: Port, mut frame: Vec<u8>) -> Verdict {
         cora::testing::at(&mut self.connections, self.now);
-        let meta = Meta { now: self.now, time: self.now, port };
+        let meta = Meta { now: self.now, time: self.now, port, ..Meta::default() };
         firewall(&mut Packet::new(&mut frame, meta), &mut self.connections)
     }
 

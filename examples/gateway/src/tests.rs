@@ -33,7 +33,7 @@ impl Router {
     fn frame(&mut self, bytes: &[u8], port: Port, second: u64) -> (Verdict, Vec<u8>) {
         let mut frame = bytes.to_vec();
         let now = second * SECOND;
-        let meta = Meta { time: now, now, port };
+        let meta = Meta { time: now, now, port, ..Meta::default() };
         let Self { hops, interfaces, routes, neighbours, errors, out } = self;
         out.clear();
         let verdict = in_room(&mut frame, meta, |packet| {

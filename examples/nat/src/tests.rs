@@ -51,7 +51,7 @@ impl Nat {
     /// How it leaves: its ends, or why it does not.
     fn send(&mut self, port: Port, mut frame: Vec<u8>) -> Result<FiveTuple, Verdict> {
         cora::testing::at(&mut self.sessions, self.now);
-        let meta = Meta { now: self.now, time: self.now, port };
+        let meta = Meta { now: self.now, time: self.now, port, ..Meta::default() };
         let mut packet = Packet::new(&mut frame, meta);
         let Self { sessions, ports, times, public, forwards, .. } = self;
         match nat(&mut packet, sessions, ports, times, public, forwards) {

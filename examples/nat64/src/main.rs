@@ -9,6 +9,9 @@
 //!
 //! Try it:  `cargo cora run nat64 --nic native --in some.pcap --out out.pcap`
 //!
+//! The ports of the public address are divided by bucket: a session gets one whose bits 1 to 8 are
+//! those of the port inside, so that answers are steered to where the session is.
+//!
 //! Expect:  as of `nat`: the host holds the port pool, so it handles the first packet of a session,
 //! those that establish and end it, and one a minute to renew the lease. The NIC changes a packet
 //! before it knows whether the lease is due; then the host gets it as it came.
@@ -25,7 +28,8 @@ const PUBLIC: Address = Address::v4([192, 0, 2, 64]);
 /// The well-known prefix (RFC 6052, 2.1); the other 32 bits are an IPv4 address.
 const PREFIX: u128 = 0x0064_ff9b << 96;
 const FIRST_PORT: u16 = 32_768;
-const PORTS: usize = 32_768;
+/// Ports of a bucket, from there on.
+const PORTS: usize = 128;
 /// Seconds that a lease outlives its session: for so long the NIC need not ask the pool.
 const SPARE: u32 = 60;
 const SECOND: u64 = 1_000_000_000;
@@ -46,7 +50,9 @@ fn embed(address: Address) -> Address {
 }
 
 /// A translated session, found by packets from inside and by their answers.
-#[state(key = FiveTuple, reply, capacity = 65_536, idle = "2h4m", idle_by = Self::idle, durable)]
+#[state(
+    key = FiveTuple, reply, bucket = InsidePort, capacity = 65_536, idle = "2h4m", idle_by = Self::idle, durable
+)]
 struct Session {
     inside: Address,
     server: Address,
@@ -73,18 +79,6 @@ impl Session {
         self.tcp.advance(packet, direction)?;
         self.idle = Timeouts::NAT.seconds(protocol, self.tcp, false);
         Ok(())
-    }
-
-    /// The key of the answers to `flow`.
-    fn reply(&self, flow: &FiveTuple) -> FiveTuple {
-        let is_ping = !flow.has_ports();
-        FiveTuple {
-            source: self.server,
-            destination: PUBLIC,
-            source_port: if is_ping { self.public_port } else { flow.destination_port },
-            destination_port: self.public_port,
-            protocol: if is_ping { protocol::ICMP } else { flow.protocol },
-        }
     }
 
     /// When its port's lease should end, if not when it does: it outlives the session, and by two
@@ -131,37 +125,40 @@ fn server(flow: &FiveTuple) -> Result<Address, Reason> {
     if server.is_public() { Ok(server) } else { Err(NOT_PUBLIC) }
 }
 
-/// The ports of the public address: when each one's lease ends, in seconds.
-#[state(singleton, durable)]
+/// A bucket's ports of the public address: when each one's lease ends, in seconds.
+#[state(per = Bucket, durable)]
 struct PortPool {
+    bucket: Bucket,
     next: u16,
     leased_until: Tracked<u32, PORTS>,
 }
 
-impl Default for PortPool {
-    fn default() -> Self {
-        Self { next: 0, leased_until: Tracked::new([0; PORTS]) }
+impl From<Bucket> for PortPool {
+    fn from(bucket: Bucket) -> Self {
+        Self { bucket, next: 0, leased_until: Tracked::new([0; PORTS]) }
     }
 }
 
 impl PortPool {
     /// The first free port from where the last search ended, so that a port rests before it is
     /// reused.
-    fn lease(&mut self, now: u32, until: u32) -> Result<u16, Reason> {
+    fn lease(&mut self, now: u32, until: u32) -> Result<BucketPort, Reason> {
         for _ in 0..PORTS {
-            let at = usize::from(self.next) % PORTS;
+            let at = self.next % PORTS as u16;
             self.next = self.next.wrapping_add(1);
-            if self.leased_until[at] <= now {
-                let port = FIRST_PORT + at as u16;
-                self.renew(port, until);
-                return Ok(port);
+            if let Some(lease) = self.leased_until.get_mut(usize::from(at))
+                && *lease <= now
+            {
+                *lease = until;
+                return self.bucket.port(FIRST_PORT, at).ok_or(NO_PORT_LEFT);
             }
         }
         Err(NO_PORT_LEFT)
     }
 
     fn renew(&mut self, port: u16, until: u32) {
-        if let Some(lease) = self.leased_until.get_mut(usize::from(port - FIRST_PORT)) {
+        let at = self.bucket.nth_of(FIRST_PORT, port).map(usize::from);
+        if let Some(lease) = at.and_then(|at| self.leased_until.get_mut(at)) {
             *lease = until;
         }
     }
@@ -199,11 +196,12 @@ fn nat64(packet: &mut Packet, sessions: &mut Table<Session>, ports: &mut PortPoo
             packet.decrement_ttl()?;
             let idle = Timeouts::NAT.seconds(flow.protocol, tcp, false);
             let leased_until = end(idle, now) + SPARE;
+            let port = ports.lease(now, leased_until)?;
             let session = Session {
                 inside: flow.source,
                 server,
                 inside_port: flow.source_port,
-                public_port: ports.lease(now, leased_until)?,
+                public_port: port.number(),
                 leased_until,
                 idle,
                 tcp,
@@ -213,7 +211,8 @@ fn nat64(packet: &mut Packet, sessions: &mut Table<Session>, ports: &mut PortPoo
                 ports.renew(session.public_port, now);
             }
             translated?;
-            let kept = sessions.insert_with_reply(flow, session.reply(&flow), session);
+            let answer = flow.answered_to(PUBLIC, port).by(server);
+            let kept = sessions.insert_answered(flow, answer, session);
             if kept.is_err() {
                 ports.renew(session.public_port, now);
             }

@@ -92,12 +92,15 @@ struct Box64 {
 
 impl Box64 {
     fn new() -> Self {
-        Self { sessions: cora::testing::table(), ports: Box::default() }
+        Self {
+            sessions: cora::testing::table(),
+            ports: Box::new(PortPool::from(Bucket::new(0))),
+        }
     }
 
     fn handle(&mut self, wire: &mut Wire, port: Port, second: u64) -> Verdict {
         let now = second * SECOND;
-        let mut packet = wire.packet(Meta { time: now, now, port });
+        let mut packet = wire.packet(Meta { time: now, now, port, ..Meta::default() });
         let verdict = nat64(&mut packet, &mut self.sessions, &mut self.ports);
         wire.length = packet.len();
         verdict

@@ -1,4 +1,5 @@
-//! Compares the results of a program in many ways with those of the host alone.
+//! Compares the results of a program in many ways, on several shards if it runs there, with those
+//! of the host alone on one.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +9,7 @@ use crate::chance::{Goal, ROUNDS};
 use crate::comparer;
 use crate::input::{Input, all_captures, refusal};
 use crate::order::Group;
-use crate::programs::{in_time, program, splits};
+use crate::programs::{has_shards, in_time, program, splits};
 use crate::table::{Row, Table};
 use crate::way::{Feed, Left, Way};
 
@@ -56,9 +57,15 @@ impl Oracle {
                 let paced = moves && workshop::is_full();
                 let feeds: &[Feed] = if paced { &Feed::BOTH } else { &[Feed::Whole] };
                 for feed in feeds {
-                    let way = Way { plan, nic, feed: *feed, moves: None };
+                    let way = Way { plan, nic, feed: *feed, moves: None, shards: 1 };
                     table.add(self.program, way, &self.ask_about(way));
                 }
+            }
+        }
+        for plan in self.plans.iter().filter(|plan| has_shards(program(plan, self.program))) {
+            for (nic, shards) in [("off", 2), ("off", 4), ("native", 2), ("native", 4)] {
+                let way = Way { plan, nic, feed: Feed::Whole, moves: None, shards };
+                table.add(self.program, way, &self.ask_about(way));
             }
         }
         for nic in nics {
@@ -88,12 +95,14 @@ impl Oracle {
         let feeds: &[Feed] = if goal.whole { &Feed::BOTH } else { &[Feed::Paced] };
         let ways = plans.iter().flat_map(|plan| feeds.iter().map(move |feed| (*plan, *feed)));
         let mut rows: Vec<(Way, Row)> = ways
-            .map(|(plan, feed)| (Way { plan, nic, feed, moves: Some(0) }, Row::default()))
+            .map(|(plan, feed)| (Way { plan, nic, feed, moves: Some(0), shards: 1 }, Row::default()))
             .collect();
         for round in 0..ROUNDS {
             for (way, row) in &mut rows {
-                for input in &self.inputs {
-                    let way = Way { moves: Some(1 + round), ..*way };
+                for (number, input) in self.inputs.iter().enumerate() {
+                    let many = has_shards(program(way.plan, self.program));
+                    let shards = if many { [1, 2, 4][(number + round as usize) % 3] } else { 1 };
+                    let way = Way { moves: Some(1 + round), shards, ..*way };
                     let left = self.run(way, input, row);
                     all.add(&left);
                 }

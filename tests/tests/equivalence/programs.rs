@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use cora_tests::process::run;
 use cora_tests::workshop::{self, Programs};
+use serde_json::Value;
 
 /// The NIC owns at most half of the flows.
 pub(crate) const HALF: &str = "half";
@@ -56,9 +57,17 @@ fn names(plan: &str, examples: &[&'static str]) -> Vec<&'static str> {
 
 /// Returns whether flows move under the program's plan.
 pub(crate) fn splits(program: &Path) -> bool {
+    plan(program)["sides"] == "split"
+}
+
+/// Returns whether the program runs on several shards under its plan.
+pub(crate) fn has_shards(program: &Path) -> bool {
+    plan(program)["one_shard"].as_object().is_none_or(serde_json::Map::is_empty)
+}
+
+fn plan(program: &Path) -> Value {
     let mut command = Command::new(program);
-    let plan = run(command.arg("plan"), Duration::from_secs(30)).well("plan").json();
-    plan["sides"] == "split"
+    run(command.arg("plan"), Duration::from_secs(30)).well("plan").json()
 }
 
 /// Returns the statement of a plan, for a build.

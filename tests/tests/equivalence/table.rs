@@ -38,12 +38,13 @@ pub(crate) struct Table {
 impl Default for Table {
     fn default() -> Self {
         let text = format!(
-            "\n{:<19}{:<11}{:<10}{:<7}{:<8}{:>5}{:>10}{:>10}{:>10}{:>8}{:>9}{:>9}",
+            "\n{:<19}{:<11}{:<10}{:<7}{:<8}{:>7}{:>5}{:>10}{:>10}{:>10}{:>8}{:>9}{:>9}",
             "program",
             "plan",
             "NIC",
             "fed",
             "moves by",
+            "shards",
             "runs",
             "packets",
             "on NIC",
@@ -58,13 +59,13 @@ impl Default for Table {
 
 impl Table {
     pub(crate) fn add(&mut self, program: &str, way: Way, row: &Row) {
-        let Way { plan, nic, feed, moves } = way;
+        let Way { plan, nic, feed, moves, shards } = way;
         let feed = if feed == Feed::Paced { "paced" } else { "whole" };
         let by = if moves.is_some() { "chance" } else { "plan" };
         let Row { runs, packets, nic: on_nic, host, punts, moves, held } = row;
         let _written = write!(
             self.text,
-            "\n{program:<19}{plan:<11}{nic:<10}{feed:<7}{by:<8}{runs:>5}{packets:>10}{on_nic:>10}{host:>10}{punts:>8}{moves:>9}{held:>9}"
+            "\n{program:<19}{plan:<11}{nic:<10}{feed:<7}{by:<8}{shards:>7}{runs:>5}{packets:>10}{on_nic:>10}{host:>10}{punts:>8}{moves:>9}{held:>9}"
         );
     }
 }

@@ -35,13 +35,15 @@ pub(crate) struct Way {
     pub(crate) feed: Feed,
     /// Seed of random moves of flows; otherwise the plan decides.
     pub(crate) moves: Option<u64>,
+    /// Shards of NIC core and host worker.
+    pub(crate) shards: u16,
 }
 
 impl Way {
     /// Returns the way that is the baseline of all others.
     pub(crate) fn baseline() -> Self {
         let plan = workshop::plan_of_host_alone();
-        Self { plan, nic: "off", feed: Feed::Whole, moves: None }
+        Self { plan, nic: "off", feed: Feed::Whole, moves: None, shards: 1 }
     }
 
     /// Runs the program of this name on a capture, with these configurations (`State=FILE`).
@@ -61,6 +63,9 @@ impl Way {
         if let Some(seed) = self.moves {
             command.arg("--moves").arg(format!("random:{seed}"));
         }
+        if self.shards > 1 {
+            command.args(["--shards", &self.shards.to_string()]);
+        }
         let what = format!("{name}, {self}: {command:?} on {}", capture.display());
         let running = match self.feed {
             Feed::Whole => start(&mut command),
@@ -74,8 +79,8 @@ impl Way {
 
 impl fmt::Display for Way {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { plan, nic, feed, moves } = self;
-        write!(f, "plan {plan}, NIC {nic}, fed {feed:?}")?;
+        let Self { plan, nic, feed, moves, shards } = self;
+        write!(f, "plan {plan}, NIC {nic}, fed {feed:?}, shards {shards}")?;
         moves.map_or(Ok(()), |seed| write!(f, ", moves random:{seed}"))
     }
 }

@@ -71,7 +71,7 @@ where
     H: for<'a> Handler<Parameters<'a> = (&'a mut Near, &'a mut Far)>,
 {
     let mut frame = [0; 128];
-    let meta = Meta { time: 0, now: 0, port: Port::INSIDE };
+    let meta = Meta { time: 0, now: 0, port: Port::INSIDE, ..Meta::default() };
     let mut packet = Packet::new(&mut frame[..length], meta);
     let (mut near, mut far) = (Near::default(), Far::default());
     let verdict = H::run::<R>(&mut packet, (&mut near, &mut far), &Touched::new(), &mut Outbox::none());
@@ -93,7 +93,7 @@ fn main() {
 
     // The function itself reaches every state.
     let mut frame = [0; 61];
-    let mut packet = Packet::new(&mut frame, Meta { time: 0, now: 0, port: Port::INSIDE });
+    let mut packet = Packet::new(&mut frame, Meta { time: 0, now: 0, port: Port::INSIDE, ..Meta::default() });
     let (mut near, mut far) = (Near::default(), Far::default());
     assert_eq!(by_length(&mut packet, &mut near, &mut far), Transmit);
     assert_eq!(never_far(&mut packet, &mut near, &mut far), Transmit);

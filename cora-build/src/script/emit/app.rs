@@ -3,7 +3,7 @@
 use std::fmt;
 
 use cora_plan::graph::HandlerNode;
-use cora_plan::vocabulary::Sides;
+use cora_plan::vocabulary::{BucketsBy, Kind, Sides};
 use cora_plan::{Graph, Plan};
 
 use super::{KEY_OF, Lines, hidden};
@@ -13,6 +13,7 @@ pub(super) fn emit(out: &mut Lines, graph: &Graph, plan: &Plan) -> fmt::Result {
         out.line(format_args!("const NAME: &'static str = {:?};", graph.app))?;
         facts(out, plan)?;
         reads(out, graph)?;
+        buckets(out, graph, plan)?;
         out.text.push('\n');
         chain(out, graph)
     })
@@ -42,6 +43,19 @@ fn reads(out: &mut Lines, graph: &Graph) -> fmt::Result {
     Ok(())
 }
 
+/// What decides buckets, and whether packets need marks.
+fn buckets(out: &mut Lines, graph: &Graph, plan: &Plan) -> fmt::Result {
+    let by = plan.placement.buckets_by;
+    if by != BucketsBy::Group {
+        let buckets_by = "::cora::__private::core::bucket::BucketsBy";
+        out.line(format_args!("const BUCKETS_BY: {buckets_by} = {buckets_by}::{by:?};"))?;
+    }
+    if by.is_port() || graph.states.iter().any(|state| state.kind == Kind::PerBucket) {
+        out.line("const MARKED: bool = true;")?;
+    }
+    Ok(())
+}
+
 fn facts(out: &mut Lines, plan: &Plan) -> fmt::Result {
     let sides = match plan.placement.sides {
         Sides::HostOnly => "HostOnly",
@@ -56,8 +70,8 @@ fn facts(out: &mut Lines, plan: &Plan) -> fmt::Result {
     out.line(format_args!("    stateless_flows: {},", plan.placement.stateless_flows))?;
     out.line(format_args!("    nic_share: {},", plan.placement.nic_share))?;
     out.line(format_args!("    offer_after: {},", plan.placement.offer_after))?;
-    let one_pair: Vec<_> = plan.placement.one_pair.iter().collect();
-    out.line(format_args!("    one_pair: &{one_pair:?},"))?;
+    let one_shard: Vec<_> = plan.placement.one_shard.iter().collect();
+    out.line(format_args!("    one_shard: &{one_shard:?},"))?;
     out.line("};")
 }
 

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use cora_plan::graph::HandlerNode;
+use cora_plan::vocabulary::Kind;
 use cora_plan::{Graph, Plan};
 
 use super::{Lines, hidden, lifecycle, number_of, transfer};
@@ -22,7 +23,15 @@ fn states(out: &mut Lines, graph: &Graph, node: &HandlerNode) -> fmt::Result {
 /// per timer: `u0` for the first.
 pub(super) fn timed(out: &mut Lines, graph: &Graph, plan: &Plan) -> fmt::Result {
     for (state, hook) in lifecycle::hooks(graph) {
-        let about = format!("let Some(about) = self.s{state}.take_ended() else {{ return }};");
+        let mut about = String::new();
+        let divided = hook.node.parameters.iter().filter_map(|parameter| {
+            let number = number_of(graph, &parameter.state)?;
+            (graph.states.get(number)?.kind == Kind::PerBucket).then_some(number)
+        });
+        for number in divided {
+            about += &format!("Home::enter_marked(&mut self.s{number}, self.s{state}.ended_mark()); ");
+        }
+        about += &format!("let Some(about) = self.s{state}.take_ended() else {{ return }};");
         one_timed(out, (&format!("k{state}"), "Hook"), &about, (graph, plan), &hook.node)?;
     }
     for (number, timer) in graph.timers.iter().enumerate() {

@@ -150,7 +150,7 @@ fn file(out: &mut Lines, graph: &Graph, plan: &Plan, nic_image: bool) -> fmt::Re
         out.text.push('\n');
         prefetch::emit(out, graph, plan)?;
         out.text.push('\n');
-        transaction::emit(out, graph)?;
+        transaction::emit(out, graph, plan)?;
         out.text.push('\n');
         transfer::emit(out, graph, plan)?;
         out.text.push('\n');

@@ -3,20 +3,22 @@
 
 use std::fmt;
 
-use cora_plan::Graph;
-use cora_plan::graph::Keyed;
+use cora_plan::graph::{Keyed, StateNode};
 use cora_plan::placement::{group_of_program, is_address};
+use cora_plan::vocabulary::Kind;
+use cora_plan::{Graph, Plan};
 
+use super::transfer::FLOW;
 use super::{KEY_OF, Lines, number_of};
 
-pub(super) fn emit(out: &mut Lines, graph: &Graph) -> fmt::Result {
+pub(super) fn emit(out: &mut Lines, graph: &Graph, plan: &Plan) -> fmt::Result {
     if graph.states.is_empty() {
         return out.line("impl Transaction for Program {}");
     }
-    out.block("impl Transaction for Program", |out| each_state(out, graph))
+    out.block("impl Transaction for Program", |out| each_state(out, graph, plan))
 }
 
-fn each_state(out: &mut Lines, graph: &Graph) -> fmt::Result {
+fn each_state(out: &mut Lines, graph: &Graph, plan: &Plan) -> fmt::Result {
     // Tables come last: then the compiler still knows the writes of `begin` to a table when the
     // handlers look it up. After the begin of a state elsewhere in memory, it would reload them.
     let (mut order, tables): (Vec<usize>, Vec<usize>) =
@@ -35,7 +37,7 @@ fn each_state(out: &mut Lines, graph: &Graph) -> fmt::Result {
         })?;
         out.text.push('\n');
     }
-    enter(out, graph)?;
+    enter(out, graph, plan)?;
     out.line("#[inline(always)]")?;
     out.block("fn overflowed(&mut self) -> bool", |out| {
         let all: Vec<String> = (0..graph.states.len())
@@ -49,7 +51,8 @@ fn each_state(out: &mut Lines, graph: &Graph) -> fmt::Result {
 
 /// Emits that a key groups all flows, if one does, and a method that passes the packet's group to
 /// every table.
-fn enter(out: &mut Lines, graph: &Graph) -> fmt::Result {
+fn enter(out: &mut Lines, graph: &Graph, plan: &Plan) -> fmt::Result {
+    let marked = marked(graph, plan);
     let all = graph.states.iter().enumerate();
     let tables = all.filter_map(|(number, state)| Some((number, state.keyed.as_ref()?)));
     let (within, others): (Vec<_>, Vec<_>) = tables.partition(|(_, keyed)| keyed.within.is_some());
@@ -58,12 +61,23 @@ fn enter(out: &mut Lines, graph: &Graph) -> fmt::Result {
     });
     match group {
         Some(_) => out.line("const GROUPED: bool = true;\n")?,
-        None if within.is_empty() => return Ok(()),
+        None if within.is_empty() && marked.is_empty() => return Ok(()),
         None => out.line("const ENTERS: bool = true;\n")?,
     }
     out.line("#[inline(always)]")?;
     out.block("fn enter(&mut self, packet: Option<&Packet<'_>>)", |out| {
-        out.line("use ::cora::__private::core::key::{Key, PacketKey};")?;
+        if group.is_some() || !within.is_empty() {
+            out.line("use ::cora::__private::core::key::{Key, PacketKey};")?;
+        }
+        if !marked.is_empty() {
+            let unmarked = "::cora::__private::core::bucket::Mark::UNMARKED";
+            out.line(format_args!(
+                "let mark = packet.map_or({unmarked}, |packet| packet.meta().mark);"
+            ))?;
+        }
+        for number in &marked {
+            out.line(format_args!("Home::enter_marked(&mut self.s{number}, mark);"))?;
+        }
         let Some((named_by, group)) = group else {
             // Groups of several kinds, of states that don't travel together.
             return within.iter().try_for_each(|(number, _)| {
@@ -89,6 +103,18 @@ fn enter(out: &mut Lines, graph: &Graph) -> fmt::Result {
     })?;
     out.text.push('\n');
     Ok(())
+}
+
+/// The states that only packets of their bucket reach: values per bucket, and, where ports decide
+/// buckets, tables of flows.
+fn marked(graph: &Graph, plan: &Plan) -> Vec<usize> {
+    let by_port = plan.placement.buckets_by.is_port();
+    let is_marked = |state: &StateNode| match &state.keyed {
+        Some(keyed) => by_port && keyed.travels_by() == FLOW,
+        None => state.kind == Kind::PerBucket,
+    };
+    let all = graph.states.iter().enumerate();
+    all.filter(|(_, state)| is_marked(state)).map(|(number, _)| number).collect()
 }
 
 /// The packet's group, by which the entries of this state travel.

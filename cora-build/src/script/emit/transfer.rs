@@ -16,10 +16,15 @@ pub(super) fn emit(out: &mut Lines, graph: &Graph, plan: &Plan) -> fmt::Result {
     })
 }
 
-/// The key of ownership.
+/// The key of a flow.
+pub(super) const FLOW: &str = "FiveTuple";
+
+/// The key of ownership: where ports decide buckets, flows of two buckets are two.
 fn group(out: &mut Lines, graph: &Graph, plan: &Plan) -> fmt::Result {
     let group = plan.placement.group_of.as_ref().and_then(|name| number_of(graph, name));
+    let by_port = plan.placement.buckets_by.is_port() && plan.placement.group == FLOW;
     let group = match group {
+        _ if by_port => "::cora::__private::core::key::InBucket".to_owned(),
         Some(number) => {
             format!("<S{number} as {KEY_OF}>::Group")
         }
@@ -64,5 +69,7 @@ pub(super) fn kept(graph: &Graph, plan: &Plan, handler: &HandlerNode) -> Vec<(us
 }
 
 fn is_kept(plan: &Plan, state: &StateNode) -> bool {
-    plan.placement.sides == Sides::Split && state.kind == Kind::Singleton && state.is_durable()
+    plan.placement.sides == Sides::Split
+        && matches!(state.kind, Kind::Singleton | Kind::PerBucket)
+        && state.is_durable()
 }

@@ -44,6 +44,11 @@ pub fn names<'a>(graph: &'a Graph, plan: &Plan) -> Vec<&'a str> {
         .collect()
 }
 
+/// Whether a state of this kind is one value, or one per bucket, at the host.
+const fn is_value(kind: Kind) -> bool {
+    matches!(kind, Kind::Singleton | Kind::PerBucket)
+}
+
 /// Checks that durable entries rest only on durable states. A singleton is lost with its host under
 /// every plan with a host side; for tables it depends on the plan.
 pub fn check(graph: &Graph, plan: &Plan, program: &Program, findings: &mut Findings) {
@@ -53,11 +58,14 @@ pub fn check(graph: &Graph, plan: &Plan, program: &Program, findings: &mut Findi
     let lives_on = |state: &StateNode| {
         state.keyed.as_ref().is_some_and(|keyed| keyed.durable) && !pinned(state)
     };
-    let dies = |state: &StateNode| state.kind == Kind::Singleton || pinned(state);
+    let dies = |state: &StateNode| is_value(state.kind) || pinned(state);
     for (name, Rest { entry, made_at, on, touched_at }) in find(graph, lives_on, dies) {
         let Some(state) = program.states.get(name) else { continue };
-        let how =
-            if on.kind == Kind::Singleton { "singleton, durable" } else { "key = …, durable" };
+        let how = match on.kind {
+            Kind::Singleton => "singleton, durable",
+            Kind::PerBucket => "per = Bucket, durable",
+            _ => "key = …, durable",
+        };
         findings
             .at(state.file)
             .error(
@@ -72,7 +80,7 @@ pub fn check(graph: &Graph, plan: &Plan, program: &Program, findings: &mut Findi
             ))
             .help(format!(
                 "write `#[state({how}{})]`, or take `durable` from `{}`: then its entries end when the host half dies",
-                if on.kind == Kind::Singleton { "" } else { ", …" },
+                if is_value(on.kind) { "" } else { ", …" },
                 entry.name
             ));
     }

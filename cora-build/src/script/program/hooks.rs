@@ -56,6 +56,11 @@ fn twice(hook: &Handler, other: &Handler, state: &str, findings: &mut Findings) 
         ));
 }
 
+/// Whether entries may hold a part of such a state.
+const fn is_held(kind: &StateKind) -> bool {
+    matches!(kind, StateKind::Singleton { .. } | StateKind::PerBucket { .. })
+}
+
 /// The generated file names hooks and timers, as it names handlers.
 fn visible(hook: &Handler, findings: &mut Findings) {
     let Some(hidden) = &hook.hidden else { return };
@@ -114,7 +119,7 @@ fn durable(hook: &Handler, args: &KeyedArgs, parts: &Parts, findings: &mut Findi
     let changed = hook.decl.parameters.iter().find(|parameter| {
         let state = parts.states.iter().find(|state| state.decl.name == parameter.state);
         parameter.access == ParameterAccess::Unique
-            && state.is_some_and(|state| matches!(state.decl.kind, StateKind::Singleton { .. }))
+            && state.is_some_and(|state| is_held(&state.decl.kind))
     });
     let (Some(changed), Some(expires)) = (changed, hook.decl.expires()) else { return };
     findings

@@ -5,24 +5,28 @@
 //! 3. Names of states, handlers and parameters are checked against each other (`names`).
 //! 4. The chain is read from `app!` (`chain`), and what it does not use of other crates is left out
 //!    (`others`).
-//! 5. Hooks and their states are checked against each other (`hooks`).
+//! 5. Hooks and their states are checked against each other (`hooks`), and so are values per bucket
+//!    and the reply keys that handlers choose (`buckets`, `replies`).
 //! 6. Items that handlers reach besides their parameters are checked (`reach`), and so are drops of
 //!    transparent handlers in called functions (`transparent`).
 //! 7. Code of both halves may use only `core` (`std_use`).
 //!
 //! A stage with errors ends the build, so that no fault is the consequence of another one.
 
+mod buckets;
 mod chain;
 mod constants;
 mod hooks;
 mod names;
 mod others;
 mod reach;
+mod replies;
 mod std_use;
 mod transparent;
 
 use std::collections::BTreeMap;
 
+use cora_plan::vocabulary::Replies;
 use proc_macro2::TokenStream;
 
 use super::source::cfg::Cfg;
@@ -42,8 +46,8 @@ pub struct Program {
     pub chain: Vec<Handler>,
     /// The hooks of its states, and its timers.
     pub timed: Vec<Handler>,
-    /// The handlers that choose reply keys.
-    pub translates: Translates,
+    /// The reply keys that handlers choose.
+    pub replies: ChosenReplies,
 }
 
 /// A state and its location.
@@ -72,13 +76,13 @@ pub struct Handler {
     pub hidden: Option<String>,
 }
 
-/// The handlers that choose the reply key of an entry (`insert_with_reply`), as NAT does.
+/// The reply keys that handlers choose, as NAT does.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Translates {
-    /// Names of handlers that do so in their body.
-    pub handlers: Vec<String>,
-    /// Whether another function does so; then any handler may.
-    pub helpers: bool,
+pub struct ChosenReplies {
+    /// Of each handler that does so in its body: which.
+    pub handlers: BTreeMap<String, Replies>,
+    /// Those that another function chooses; then any handler may.
+    pub helpers: Replies,
 }
 
 /// The annotated items of a program, each valid by itself.
@@ -111,16 +115,17 @@ pub fn run(source: &Source, cfg: &Cfg, findings: &mut Findings) -> Option<Progra
     others::visible(&parts, findings);
     names::run(&parts, findings);
     hooks::run(&parts, findings);
+    buckets::run(source, &parts, findings);
     reach::run(source, &parts, findings);
     transparent::run(source, &parts, findings);
     if findings.has_errors() {
         return None;
     }
     names::unused(&parts, &chain, findings);
-    let translates = reach::translates(source, &parts);
+    let replies = replies::run(source, &parts);
     let chain = chain.into_iter().map(|at| parts.handlers[at].clone()).collect();
     let states = parts.states.into_iter().map(|state| (state.decl.name.clone(), state)).collect();
-    Some(Program { states, chain, timed: parts.timed, translates })
+    Some(Program { states, chain, timed: parts.timed, replies })
 }
 
 fn parts(source: &Source, findings: &mut Findings) -> Parts {

@@ -93,13 +93,17 @@ fn borrowed(handler: &Handler, parameter: &Parameter, state: &State, findings: &
     let name = &parameter.state;
     let (kind, wanted) = match (&state.decl.kind, parameter.access) {
         (StateKind::Keyed(_), ParameterAccess::Table { .. })
-        | (StateKind::Singleton { .. }, ParameterAccess::Unique | ParameterAccess::Shared)
+        | (
+            StateKind::Singleton { .. } | StateKind::PerBucket { .. },
+            ParameterAccess::Unique | ParameterAccess::Shared,
+        )
         | (StateKind::Commutative { merged: false }, ParameterAccess::Unique)
         | (StateKind::Commutative { merged: true }, ParameterAccess::Merged { .. })
         | (StateKind::ReadMostly, ParameterAccess::Shared) => return,
         (StateKind::Rows(args), ParameterAccess::Rows(form)) if args.form == form => return,
         (StateKind::Keyed(_), _) => ("keyed", format!("&mut Table<{name}>")),
         (StateKind::Singleton { .. }, _) => ("a singleton", format!("&mut {name}")),
+        (StateKind::PerBucket { .. }, _) => ("a value per bucket", format!("&mut {name}")),
         (StateKind::Commutative { merged: false }, _) => ("commutative", format!("&mut {name}")),
         (StateKind::Commutative { merged: true }, _) => {
             ("a `merged` commutative state", format!("&mut Merged<{name}>"))

@@ -8,13 +8,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use proc_macro2::Span;
 use quote::ToTokens as _;
 
-use super::{Handler, Parts, Translates};
+use super::{Handler, Parts};
 use crate::diag::codes;
 use crate::diag::findings::Findings;
 use crate::script::source::{Source, Static, mentions};
-
-/// The method with a reply key of the handler's choice.
-const TRANSLATING: &str = "insert_with_reply";
 
 pub(super) fn run(source: &Source, parts: &Parts, findings: &mut Findings) {
     let statics: BTreeMap<&str, &Static> =
@@ -81,19 +78,4 @@ fn refuse(
         )
         .label(found.how)
         .help("make it a state: `#[state(singleton)]`, or `#[state(commutative)]` for counters");
-}
-
-/// The handlers and helpers that choose reply keys.
-pub(super) fn translates(source: &Source, parts: &Parts) -> Translates {
-    let says = |body: &proc_macro2::TokenStream| {
-        mentions(body).iter().any(|(word, _)| word == TRANSLATING)
-    };
-    let handlers = parts
-        .handlers
-        .iter()
-        .filter(|handler| says(&handler.decl.item.block.to_token_stream()))
-        .map(|handler| handler.decl.name.clone())
-        .collect();
-    let helpers = source.functions.iter().any(|function| says(&function.body));
-    Translates { handlers, helpers }
 }

@@ -142,6 +142,8 @@ pub struct Static {
 /// A function without `#[flow_handler]`.
 #[derive(Clone, Debug)]
 pub struct Function {
+    /// Number of its file.
+    pub file: usize,
     /// Its name.
     pub name: String,
     /// Its body.

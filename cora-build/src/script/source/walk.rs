@@ -366,6 +366,7 @@ impl<'a> Walk<'a> {
                 }
             }
             Item::Fn(item) => self.source.functions.push(Function {
+                file: here.file,
                 name: item.sig.ident.to_string(),
                 body: item.block.to_token_stream(),
             }),

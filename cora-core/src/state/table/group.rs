@@ -9,11 +9,13 @@
 //!
 //! An address group is one of the addresses in the key, so an entry stores only which of them; a
 //! key without that address is refused. In a table that is keyed by a group that `within` names
-//! elsewhere, the key is the group. Programs in which all keys are flow keys skip these checks:
+//! elsewhere, the key is the group. Where ports decide [buckets](crate::bucket), the group is the
+//! bucket, and an entry stores at which end of its key it stands. Programs in which all keys are flow keys skip these checks:
 //! there [`Sight`] stays [`All`](Sight::All).
 
 use super::entry::{Entry, Facts};
 use super::raw::RawTable;
+use crate::bucket::{Bucket, End, Mark};
 use crate::key::{Address, EntryKey};
 use crate::plain::Plain;
 
@@ -26,6 +28,9 @@ pub(super) enum Sight {
     Of(Address),
     /// The entry with these words of its key.
     Named([u64; 5]),
+    /// The entries whose key has a port of this mark's bucket, at the end that the entry notes. A
+    /// new entry notes the mark's end.
+    Marked(Mark),
     /// No entries: the packet has no group, or there is no packet.
     Nothing,
 }
@@ -45,8 +50,19 @@ impl Sight {
                 [false, true].into_iter().find(|second| key.group_address(*second) == Some(group))
             }
             Self::Named(group) => (key.words() == group).then_some(false),
+            Self::Marked(mark) => {
+                let port = key.port_at(mark.end)?;
+                (Bucket::of_port(port) == mark.bucket).then_some(mark.end == End::Destination)
+            }
             Self::All | Self::Nothing => None,
         }
+    }
+
+    /// Whether packets with this reply key find the entry of a packet that may insert it.
+    #[inline(always)]
+    pub(super) fn has_reply<K: EntryKey>(self, reply: &K) -> bool {
+        let Self::Marked(mark) = self else { return true };
+        reply.port_at(mark.end.opposite()).map(Bucket::of_port) == Some(mark.bucket)
     }
 }
 
@@ -64,8 +80,14 @@ impl<K: EntryKey, V: Plain> RawTable<K, V> {
         self.look_at(group.map_or(Sight::Nothing, Sight::Named));
     }
 
+    /// Limits look-ups to entries of the bucket of a packet with this mark.
     #[inline(always)]
-    fn look_at(&mut self, sight: Sight) {
+    pub fn enter_marked(&mut self, mark: Mark) {
+        self.look_at(Sight::Marked(mark));
+    }
+
+    #[inline(always)]
+    pub(super) fn look_at(&mut self, sight: Sight) {
         self.sight = sight;
         let predicted = self.entries.get(self.ahead.entry(self.visit.ahead));
         if predicted.is_some_and(|entry| !self.sees(entry)) {
@@ -83,8 +105,21 @@ impl<K: EntryKey, V: Plain> RawTable<K, V> {
     // One copy serves all look-ups, to save code size in the NIC's program.
     #[inline(never)]
     fn is_in_sight(&self, entry: &Entry<K, V>) -> bool {
+        if let Sight::Marked(mark) = self.sight {
+            let its = self.mark_of(&entry.key(), entry.facts.has(Facts::OF_SECOND));
+            return its.map(|its| its.bucket) == Some(mark.bucket);
+        }
         // Of two equal addresses the first one is the group, as for a new entry.
         self.sight.which(&entry.key()) == Some(entry.facts.has(Facts::OF_SECOND))
+    }
+
+    /// The mark of the packets that carry this key of an entry, if ports decide buckets.
+    pub(super) fn mark_of(&self, key: &K, of_second: bool) -> Option<Mark> {
+        if !matches!(self.sight, Sight::Marked(_)) {
+            return None;
+        }
+        let end = if of_second { End::Destination } else { End::Source };
+        Some(Mark { bucket: Bucket::of_port(key.port_at(end)?), end })
     }
 
     /// Limits look-ups to the group of an entry with this key, if the program has groups. For use
@@ -98,6 +133,10 @@ impl<K: EntryKey, V: Plain> RawTable<K, V> {
 
     #[inline(never)]
     fn look_at_group_of(&mut self, key: &K, of_second: bool) {
+        if let Some(mark) = self.mark_of(key, of_second) {
+            self.sight = Sight::Marked(mark);
+            return;
+        }
         // A key without an address is the group itself.
         let by_address = !matches!(self.sight, Sight::Named(_));
         let group = if by_address { key.group_address(of_second) } else { None };

@@ -18,6 +18,7 @@ use super::codec::MOST_NAME;
 use super::entry::{NONE, Whole};
 use super::raw::{RawTable, Shape};
 use super::scope::Scope as _;
+use crate::bucket::Mark;
 use crate::key::EntryKey;
 use crate::plain::Plain;
 
@@ -355,6 +356,12 @@ impl<K: EntryKey, V: Plain> RawTable<K, V> {
         if known < unknown { known } else { unknown }
     }
 
+    fn ended_mark(&self) -> Option<Mark> {
+        let (_, number) = self.expired.order.get(0).filter(|_| self.expired.waiting > 0)?;
+        let whole = &self.expired.places.get(*number)?.whole;
+        self.mark_of(&whole.key, whole.of_second)
+    }
+
     /// Number of expired entries that were lost for want of room.
     pub const fn lost_ends(&self) -> u64 {
         self.expired.lost
@@ -463,6 +470,14 @@ impl<S: Keyed> Table<S> {
     #[must_use]
     pub const fn next_hook(&self) -> u64 {
         self.raw.next_hook()
+    }
+
+    /// The mark of the packets that the entry was of whose hook is next, where ports decide
+    /// buckets.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn ended_mark(&self) -> Mark {
+        self.raw.ended_mark().unwrap_or_default()
     }
 
     /// Takes the entry whose hook is next.

@@ -66,7 +66,8 @@ use super::{
     DescribeItem, Described, EntryLayout, Home, Keyed, Kind, Malformed, Memory, OutOfMemory,
     Stored, Visit,
 };
-use crate::key::{Address, EntryKey, PacketKey};
+use crate::bucket::Mark;
+use crate::key::{Address, Answer, EntryKey, FiveTuple, PacketKey};
 use crate::packet::Packet;
 use crate::plain::Plain;
 use crate::trace::{Asked, asked};
@@ -226,6 +227,39 @@ impl<S: Keyed> Table<S> {
     }
 }
 
+impl<S: Keyed<Key = FiveTuple>> Table<S> {
+    /// As [`Self::insert`], with answers from another address, and at the same ports: a load
+    /// balancer's. For states with `reply`.
+    #[inline]
+    pub fn insert_answered_by(
+        &mut self,
+        key: FiveTuple,
+        address: Address,
+        value: S,
+    ) -> Result<(), InsertError> {
+        self.insert_with_reply(key, FiveTuple { source: address, ..key.reversed() }, value)
+    }
+
+    /// As [`Self::insert`], with answers to another address and a port of the packet's bucket, or
+    /// from another server: a NAT's. For states with `reply` and `bucket = …`.
+    #[inline]
+    pub fn insert_answered(
+        &mut self,
+        key: FiveTuple,
+        answer: Answer,
+        value: S,
+    ) -> Result<(), InsertError> {
+        const {
+            assert!(
+                S::BUCKETS_BY.is_some(),
+                "say which end's port decides the bucket of its packets: add `bucket = InsidePort` or \
+                 `bucket = OutsidePort` to the state"
+            );
+        };
+        self.insert_with_reply(key, answer.key(), value)
+    }
+}
+
 impl<S: Keyed> Stored for Table<S> {
     const NAME: &'static str = S::NAME;
     const KIND: Kind = Kind::Keyed;
@@ -304,6 +338,11 @@ impl<S: Keyed> Home for Table<S> {
     #[inline]
     fn enter_named(&mut self, group: Option<[u64; 5]>) {
         self.raw.enter_named(group);
+    }
+
+    #[inline(always)]
+    fn enter_marked(&mut self, mark: Mark) {
+        self.raw.enter_marked(mark);
     }
 
     #[inline]

@@ -130,6 +130,9 @@ impl<K: EntryKey, V: Plain> RawTable<K, V> {
     fn put_in(&mut self, key: &K, reply: Option<K>, value: V) -> Result<(), InsertError> {
         let key = *key;
         let of_second = self.sight.which(&key).ok_or(InsertError::ForeignKey)?;
+        if reply.is_some_and(|reply| !self.sight.has_reply(&reply)) {
+            return Err(InsertError::ForeignKey);
+        }
         let reply = reply.unwrap_or(key);
         let packed = key.pack();
         let hash = self.hash(&packed);

@@ -6,10 +6,12 @@ use super::super::{Malformed, Memory, NO_FLOW, OutOfMemory};
 use super::InsertError;
 use super::by_flow::ByFlow;
 use super::dirty::Durable;
-use super::entry::NONE;
+use super::entry::{Facts, NONE};
+use super::group::Sight;
 use super::hooked::Hooked;
 use super::raw::RawTable;
-use crate::key::EntryKey;
+use crate::bucket::{Bucket, End, Mark};
+use crate::key::{EntryKey, InBucket};
 use crate::plain::Plain;
 
 /// Why an entry from the other side could not be installed.
@@ -43,13 +45,15 @@ pub trait Travelling {
     fn key_type(&self) -> TypeId;
 
     /// The flow of the entry that the key finds at `now`, by the prediction for packet `ahead` of
-    /// the burst, before its turn. `None` if the key is of another type than the table's keys.
-    fn flow_of(&mut self, key: &dyn Any, now: u64, ahead: u8) -> Option<u32>;
+    /// the burst, before its turn. `None` if the key is of another type than the table's keys. With
+    /// a bucket, only an entry of that bucket is found.
+    fn flow_of(&mut self, key: (&dyn Any, Option<Bucket>), now: u64, ahead: u8) -> Option<u32>;
 
     /// Whether the flow has entries here, and whether any entry joined a flow since the last call.
     fn look_back(&mut self, flow: u32) -> (bool, bool);
 
-    /// Visits the words of each key that finds an entry of the flow.
+    /// Visits the words of each key that finds an entry of the flow; where ports decide buckets,
+    /// [in its bucket](InBucket::words_of).
     fn each_key(&self, flow: u32, visit: &mut dyn FnMut(&[u64; 5]));
 
     /// Number of entries without a flow, because it could not be stored.
@@ -121,9 +125,17 @@ impl<K: EntryKey, V: Plain> Travelling for RawTable<K, V> {
     }
 
     #[inline]
-    fn flow_of(&mut self, key: &dyn Any, now: u64, ahead: u8) -> Option<u32> {
+    fn flow_of(
+        &mut self,
+        (key, bucket): (&dyn Any, Option<Bucket>),
+        now: u64,
+        ahead: u8,
+    ) -> Option<u32> {
         // Its turn has not begun: until then, the table still holds the previous packet's number.
         self.visit.ahead = ahead;
+        if let Some(bucket) = bucket {
+            self.look_at(Sight::Marked(Mark { bucket, end: End::Source }));
+        }
         let number = self.number_of(key.downcast_ref()?)?;
         let entry = self.entry(number)?;
         let flow = self.by_flow.flow_of(number)?;
@@ -140,9 +152,14 @@ impl<K: EntryKey, V: Plain> Travelling for RawTable<K, V> {
             let Some(entry) = self.entry(number) else { return };
             let reply = self.reply_of(number, entry);
             let key = entry.key();
-            visit(&key.words());
+            let mark = self.mark_of(&key, entry.facts.has(Facts::OF_SECOND));
+            let words = |key: &K| match mark {
+                Some(Mark { bucket, .. }) => InBucket::words_of(key.words(), bucket),
+                None => key.words(),
+            };
+            visit(&words(&key));
             if reply != key {
-                visit(&reply.words());
+                visit(&words(&reply));
             }
         });
     }

@@ -42,7 +42,7 @@ struct Template {
 
 /// Builds messages.
 pub(super) struct Messages {
-    /// The observation domain: the packets of one pair, which are counted from 1.
+    /// The observation domain: the packets of one shard, which are counted from 1.
     domain: u32,
     /// Maximum length of a message in bytes.
     longest: usize,

@@ -150,18 +150,18 @@ impl Fields for Told {
 }
 
 impl Exporter {
-    /// Opens the target for the pair with this number, of a program with recorded states. `again`
+    /// Opens the target for the shard with this number, of a program with recorded states. `again`
     /// means that another process wrote there.
     pub(crate) fn open<A: App>(
         name: &TargetName,
-        pair: u16,
+        shard: u16,
         again: bool,
     ) -> Result<Self, RunError> {
         if A::RECORDED.is_empty() {
             return Err(RunError::NothingRecorded { program: A::NAME });
         }
         let target = Target::open(name, again)?;
-        let domain = u32::from(pair) + 1;
+        let domain = u32::from(shard) + 1;
         let messages = Messages::new(domain, target.longest(), target.repeats());
         let (told, records) = (Told::default(), Records::default());
         let trouble = Trouble::default();

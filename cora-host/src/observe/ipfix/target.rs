@@ -134,7 +134,7 @@ impl Target {
     }
 }
 
-/// Appends a message, whole or not at all. The processes of all pairs write to one file, in turn.
+/// Appends a message, whole or not at all. The processes of all shards write to one file, in turn.
 fn append(file: &mut File, message: &[u8]) -> Result<(), Error> {
     // A file system without locks still appends whole messages, unless its disk is full.
     let _alone = file.lock();

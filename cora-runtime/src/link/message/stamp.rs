@@ -1,5 +1,6 @@
 //! What accompanies a frame on every ring.
 
+use cora_core::bucket::{Bucket, End, Mark};
 use cora_core::packet::{Meta, Port};
 
 use crate::link::payload::Parked;
@@ -7,9 +8,9 @@ use crate::link::payload::Parked;
 /// What accompanies a frame everywhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stamp {
-    /// The packet's own time and port, and the run's time.
+    /// The packet's own time and port, the run's time, and the packet's mark.
     pub meta: Meta,
-    /// The packet's number in the order of arrival.
+    /// The packet's number in the order of arrival, below 2^56.
     pub number: u64,
     /// No later packet on this way is older, in ns of run time: see
     /// [`Visit`](cora_core::state::Visit).
@@ -26,6 +27,11 @@ pub struct Stamp {
 
 /// The bit of [`Stamp::egress`] that marks a frame that a handler made. A port has seven bits.
 const MADE: u8 = 0x80;
+/// The bit of the port of arrival that marks a packet whose bucket is decided at its
+/// [destination](End::Destination).
+const AT_DESTINATION: u8 = 0x80;
+/// The bits of a packet's number; its bucket stands above them.
+const NUMBERS: u64 = (1 << 56) - 1;
 
 impl Stamp {
     /// Whole words, so that the frame behind it is moved by words, too.
@@ -50,7 +56,7 @@ impl Stamp {
 
     /// Before the first packet.
     pub(crate) const BEFORE: Self = Self {
-        meta: Meta { time: 0, now: 0, port: Port::INSIDE },
+        meta: Meta { time: 0, now: 0, port: Port::INSIDE, mark: Mark::UNMARKED },
         number: 0,
         horizon: 0,
         egress: Port::INSIDE,
@@ -72,12 +78,30 @@ impl Stamp {
         Port(self.egress.0 & !MADE)
     }
 
+    /// The port of arrival and the packet's number, with the mark in bits that they don't need.
+    #[inline(always)]
+    pub(crate) fn marked(&self) -> (u8, u64) {
+        let Mark { bucket, end } = self.meta.mark;
+        let at = if end == End::Destination { AT_DESTINATION } else { 0 };
+        let number = self.number & NUMBERS | (bucket.number() as u64) << NUMBERS.count_ones();
+        (self.meta.port.0 & !AT_DESTINATION | at, number)
+    }
+
+    /// Reads those.
+    #[inline(always)]
+    pub(crate) const fn unmarked(port: u8, number: u64) -> (Port, Mark, u64) {
+        let end = if port & AT_DESTINATION == 0 { End::Source } else { End::Destination };
+        let bucket = Bucket::new((number >> NUMBERS.count_ones()) as u8);
+        (Port(port & !AT_DESTINATION), Mark { bucket, end }, number & NUMBERS)
+    }
+
     /// What stands before the frame.
     #[inline(always)]
     pub fn words(&self) -> [u64; Self::WORDS] {
-        let ports = u64::from(self.meta.port.0) | u64::from(self.egress.0) << 8;
+        let (port, number) = self.marked();
+        let ports = u64::from(port) | u64::from(self.egress.0) << 8;
         let elsewhere = u64::from(self.missing) << 16 | u64::from(self.parked.bits()) << 32;
-        [self.meta.time, self.meta.now, self.number, self.horizon, ports | elsewhere]
+        [self.meta.time, self.meta.now, number, self.horizon, ports | elsewhere]
     }
 
     /// Reads those words.
@@ -85,7 +109,8 @@ impl Stamp {
     pub(super) const fn from_words(
         [time, now, number, horizon, ports]: [u64; Self::WORDS],
     ) -> Self {
-        let meta = Meta { time, now, port: Port(ports as u8) };
+        let (port, mark, number) = Self::unmarked(ports as u8, number);
+        let meta = Meta { time, now, port, mark };
         let egress = Port((ports >> 8) as u8);
         let parked = Parked::from_bits((ports >> 32) as u32);
         let missing = (ports >> 16) as u16;

@@ -1,13 +1,16 @@
 //! Every message comes back as it was, and other bytes are refused.
 
+use cora_core::bucket::{Bucket, End, Mark};
 use cora_core::packet::{Meta, Port};
 use proptest::prelude::*;
 
 use super::*;
 use crate::link::payload::Parked;
 
+const MARK: Mark = Mark { bucket: Bucket::new(0xa5), end: End::Destination };
+
 const STAMP: Stamp = Stamp {
-    meta: Meta { time: 1, now: 2, port: Port(1) },
+    meta: Meta { time: 1, now: 2, port: Port(1), mark: MARK },
     number: 3,
     horizon: 4,
     egress: Port(0),

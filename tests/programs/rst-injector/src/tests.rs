@@ -32,7 +32,7 @@ impl Bench {
         let Self { connections, refusals, rules, out, now } = self;
         testing::at(connections, *now);
         testing::at(refusals, *now);
-        let meta = Meta { time: *now, now: *now, port };
+        let meta = Meta { time: *now, now: *now, port, ..Meta::default() };
         let verdict = testing::in_room(&mut frame, meta, |packet| {
             inject(packet, connections, refusals, rules, out)
         });

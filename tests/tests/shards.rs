@@ -1,4 +1,4 @@
-//! Several pairs of NIC core and host worker give the results of one pair: the same outcomes, the
+//! Several shards of NIC core and host worker give the results of one shard: the same outcomes, the
 //! same packets of each flow in order, and byte for byte the same final state. A program that can't
 //! do so is refused.
 #![expect(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
@@ -26,7 +26,7 @@ const MOST: usize = 3;
 fn inputs() -> &'static [PathBuf] {
     static MADE: OnceLock<Vec<PathBuf>> = OnceLock::new();
     MADE.get_or_init(|| {
-        let room = room("pairs");
+        let room = room("shards");
         let profiles = [("mix", Profile::Mix, 21), ("odd", Profile::Odd, 22)];
         let made = profiles.map(|(name, profile, seed)| {
             let path = room.join(format!("{name}.pcap"));
@@ -101,8 +101,8 @@ impl Left {
         self.report.pointer(pointer).and_then(Value::as_u64).unwrap()
     }
 
-    fn pairs(&self) -> Vec<&Value> {
-        self.report["pairs"].as_array().into_iter().flatten().collect()
+    fn shards(&self) -> Vec<&Value> {
+        self.report["shards"].as_array().into_iter().flatten().collect()
     }
 }
 
@@ -114,41 +114,41 @@ struct Sharded {
 
 impl Sharded {
     fn new(name: &str, program: PathBuf) -> Self {
-        let room = room(&format!("pairs-{name}"));
+        let room = room(&format!("shards-{name}"));
         Self { program, room, splits: !name.ends_with("host-only") }
     }
 
-    /// Runs every number of pairs with every kind of NIC on every capture.
+    /// Runs every number of shards with every kind of NIC on every capture.
     fn ask(&self) {
         for input in inputs() {
             let expected = self.run("off", 1, input, false);
             let flows = expected.flows();
             assert!(flows.len() > 100, "{} flows leave", flows.len());
             for nic in nics() {
-                for pairs in 1..=MOST {
-                    let left = self.run(nic, pairs, input, false);
-                    self.is_the_same(nic, pairs, &left, &expected, &flows);
+                for shards in 1..=MOST {
+                    let left = self.run(nic, shards, input, false);
+                    self.is_the_same(nic, shards, &left, &expected, &flows);
                 }
             }
             // With pauses, in which flows move.
             let left = self.run("native", 2, input, true);
             self.is_the_same("native", 2, &left, &expected, &flows);
             let moved =
-                left.pairs().into_iter().map(|pair| pair["nic"]["offloads"].as_u64().unwrap());
+                left.shards().into_iter().map(|shard| shard["nic"]["offloads"].as_u64().unwrap());
             assert!(moved.into_iter().all(|moved| (moved > 0) == self.splits), "{:#}", left.report);
         }
     }
 
-    fn run(&self, nic: &str, pairs: usize, input: &Path, paced: bool) -> Left {
-        let name = format!("{nic}-{pairs}-{}", input.file_stem().unwrap().display());
+    fn run(&self, nic: &str, shards: usize, input: &Path, paced: bool) -> Left {
+        let name = format!("{nic}-{shards}-{}", input.file_stem().unwrap().display());
         let (output, state) =
             (self.room.join(format!("{name}.pcap")), self.room.join(format!("{name}.json")));
         let mut command = Command::new(&self.program);
         let from = if paced { Path::new("/dev/stdin") } else { input };
         command.args(["run", "--json", "--nic", nic, "--in"]).arg(from);
         command.arg("--out").arg(&output).arg("--state-out").arg(&state);
-        if pairs > 1 {
-            command.args(["--pairs", &pairs.to_string()]);
+        if shards > 1 {
+            command.args(["--shards", &shards.to_string()]);
         }
         let running = if paced {
             start_fed(&mut command, captures::paced(input))
@@ -159,8 +159,8 @@ impl Sharded {
         Left { report, output, state: std::fs::read(state).unwrap() }
     }
 
-    fn is_the_same(&self, nic: &str, pairs: usize, left: &Left, expected: &Left, flows: &Flows) {
-        let of = format!("{}, NIC {nic}, {pairs} pairs", self.program.display());
+    fn is_the_same(&self, nic: &str, shards: usize, left: &Left, expected: &Left, flows: &Flows) {
+        let of = format!("{}, NIC {nic}, {shards} shards", self.program.display());
         assert_eq!(left.report["outcomes"], expected.report["outcomes"], "{of}");
         assert_eq!(left.report["entries"], expected.report["entries"], "{of}");
         assert!(left.state == expected.state, "{of}: another state: {}", left.output.display());
@@ -169,14 +169,14 @@ impl Sharded {
             let read = |left: &Left| std::fs::read(&left.output).unwrap();
             assert!(read(left) == read(expected), "{of}: another order than the capture's");
         }
-        adds_up(&of, pairs, left);
+        adds_up(&of, shards, left);
     }
 }
 
-/// Asserts that each pair existed and had packets of its own.
-fn adds_up(of: &str, pairs: usize, left: &Left) {
-    let told = left.pairs();
-    assert_eq!(told.len(), if pairs == 1 { 0 } else { pairs }, "{of}: {:#}", left.report);
+/// Asserts that each shard existed and had packets of its own.
+fn adds_up(of: &str, shards: usize, left: &Left) {
+    let told = left.shards();
+    assert_eq!(told.len(), if shards == 1 { 0 } else { shards }, "{of}: {:#}", left.report);
     let handled = |sides: &Value| {
         let of = |side: &str| sides[side]["packets"].as_u64().unwrap();
         of("nic") + of("host")
@@ -184,7 +184,7 @@ fn adds_up(of: &str, pairs: usize, left: &Left) {
     let each: Vec<u64> = told.into_iter().map(handled).collect();
     assert!(each.iter().all(|packets| *packets > 100), "{of}: {each:?}");
     let all = left.number("/packets_in");
-    assert!(pairs == 1 || each.iter().sum::<u64>() == all, "{of}: {each:?} of {all}");
+    assert!(shards == 1 || each.iter().sum::<u64>() == all, "{of}: {each:?} of {all}");
     assert_eq!(handled(&left.report["sides"]), all, "{of}");
 }
 
@@ -203,25 +203,25 @@ fn complains(ended: &Ended, says: &[&str]) {
 }
 
 #[test]
-fn a_program_for_one_pair_is_refused_with_the_states_that_keep_it_there() {
+fn a_program_for_one_shard_is_refused_with_the_states_that_keep_it_there() {
     let input = inputs()[0].display().to_string();
-    let words = ["--nic", "off", "--pairs", "2", "--in", &input];
+    let words = ["--nic", "off", "--shards", "2", "--in", &input];
     fails(
         program("nat"),
         &words,
         &[
-            "--pairs 2: under this plan the program runs on one pair",
+            "--shards 2: under this plan the program runs on one shard",
             "`PortPool`: it is one value that packets of every flow reach",
             "`Session`: its handlers choose the keys of replies",
-            "run it without --pairs",
+            "run it without --shards",
         ],
     );
     fails(program("balancer"), &words, &["`Pin`: its handlers choose the keys of replies"]);
-    let one = ["run", "--nic", "off", "--pairs", "1", "--in", &input];
-    let _ran = run(Command::new(program("nat")).args(one), LIMIT).well("one pair is fine");
-    let many = |pairs| ["--nic", "off", "--pairs", pairs, "--in", &input];
-    fails(program("firewall"), &many("0"), &["--pairs", "1..=64"]);
-    fails(program("firewall"), &many("65"), &["--pairs", "1..=64"]);
+    let one = ["run", "--nic", "off", "--shards", "1", "--in", &input];
+    let _ran = run(Command::new(program("nat")).args(one), LIMIT).well("one shard is fine");
+    let many = |shards| ["--nic", "off", "--shards", shards, "--in", &input];
+    fails(program("firewall"), &many("0"), &["--shards", "1..=64"]);
+    fails(program("firewall"), &many("65"), &["--shards", "1..=64"]);
 }
 
 /// Runs on a capture with a cut end, which gives a report and an error.
@@ -234,14 +234,14 @@ fn read_to_the_cut(words: &[&str]) -> Ended {
 }
 
 #[test]
-fn what_goes_wrong_anywhere_ends_all_pairs() {
+fn what_goes_wrong_anywhere_ends_all_shards() {
     let good = std::fs::read(&inputs()[0]).unwrap();
     let place = inputs()[0].with_file_name("cut.pcap");
     std::fs::write(&place, &good[..good.len() - 7]).unwrap();
     let (cut, input) = (place.display().to_string(), inputs()[0].display().to_string());
     for nic in ["off", "native"] {
         let run =
-            |capture, output| ["--nic", nic, "--pairs", "3", "--in", capture, "--out", output];
+            |capture, output| ["--nic", nic, "--shards", "3", "--in", capture, "--out", output];
         let ended = read_to_the_cut(&run(&cut, "/dev/null"));
         assert!(ended.stderr.contains("cut.pcap") && ended.stderr.contains("byte"), "{ended:?}");
         fails(program("firewall"), &run(&input, "/dev/full"), &["/dev/full: No space left"]);
@@ -250,11 +250,11 @@ fn what_goes_wrong_anywhere_ends_all_pairs() {
 
 #[test]
 fn a_nic_core_that_dies_ends_the_others() {
-    let value = format!("pairs-{}", std::process::id());
+    let value = format!("shards-{}", std::process::id());
     let mark = format!("CORA_TEST_MARK={value}\0");
     let bytes = std::fs::read(&inputs()[0]).unwrap();
     let mut command = Command::new(program("firewall"));
-    command.args(["run", "--nic", "native", "--pairs", "3", "--in", "/dev/stdin"]);
+    command.args(["run", "--nic", "native", "--shards", "3", "--in", "/dev/stdin"]);
     let (rest, wait) = channel();
     let running = start_fed(command.env("CORA_TEST_MARK", value), move |mut to| {
         let (first, second) = bytes.split_at(bytes.len() / 2);

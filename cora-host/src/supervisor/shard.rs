@@ -1,4 +1,4 @@
-//! A pair of NIC half and host half: its memory, its processes, and its end of the wire.
+//! A shard of NIC half and host half: its memory, its processes, and its end of the wire.
 
 use std::fs::File;
 use std::io::{Read as _, Seek as _};
@@ -22,11 +22,11 @@ use crate::supervisor::half::{Half, NIC};
 use crate::supervisor::outcomes::{Known, Outcomes};
 use crate::{Program, RunError, SharedFutex};
 
-/// How long a frame of a live wire waits for room at one of several pairs, while others wait behind
+/// How long a frame of a live wire waits for room at one of several shards, while others wait behind
 /// it. A NIC that takes a single frame in this time is only slow.
 const MOST_WAIT: Duration = Duration::from_millis(20);
 
-/// What all pairs of a run have in common.
+/// What all shards of a run have in common.
 #[derive(Debug)]
 pub(crate) struct Common {
     pub(crate) program: Program,
@@ -34,7 +34,7 @@ pub(crate) struct Common {
     pub(crate) run: Run,
     pub(crate) seed: u64,
     pub(crate) layout: RegionLayout,
-    /// Bytes of memory for the replicas of a pair.
+    /// Bytes of memory for the replicas of a shard.
     pub(crate) replicas: usize,
     pub(crate) entries: Layout,
     /// States that die with the host, and flows with them.
@@ -72,7 +72,7 @@ impl SharedFile {
     }
 }
 
-/// What became of a frame that was offered to a pair.
+/// What became of a frame that was offered to a shard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Offered {
     Taken,
@@ -82,8 +82,8 @@ pub(super) enum Offered {
     Dropped,
 }
 
-/// A pair, as its supervisor knows it.
-pub(crate) struct Pair<'a> {
+/// A shard, as its supervisor knows it.
+pub(crate) struct Shard<'a> {
     pub(super) common: &'a Common,
     pub(super) number: u16,
     pub(super) cores: Option<Cores>,
@@ -135,8 +135,8 @@ pub(crate) struct Pair<'a> {
     pub(super) deaths_in_a_row: u16,
 }
 
-impl<'a> Pair<'a> {
-    /// A pair whose first region has this generation; its halves are not started yet.
+impl<'a> Shard<'a> {
+    /// A shard whose first region has this generation; its halves are not started yet.
     pub(super) fn new(
         common: &'a Common,
         number: u16,
@@ -217,7 +217,7 @@ impl<'a> Pair<'a> {
     }
 
     /// Feeds a frame to the NIC. A frame of a live wire is dropped for lack of room if no NIC
-    /// works, or if it would hold up other pairs.
+    /// works, or if it would hold up other shards.
     pub(super) fn offer<C: Cable>(
         &mut self,
         stamp: Stamp,

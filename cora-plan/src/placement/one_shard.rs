@@ -1,0 +1,97 @@
+//! States that restrict a program to one shard.
+//!
+//! With several shards, each runs the program alone with its own states. A packet goes to the
+//! shard that has its bucket. The result is that of one shard if packets of only one
+//! group reach each entry, and if handlers can see no other stored data.
+
+use std::collections::BTreeMap;
+
+use super::Group;
+use super::buckets;
+use super::group::{traveller, will_do};
+use crate::graph::{Graph, StateNode};
+use crate::vocabulary::{BucketsBy, Kind, Replies};
+
+/// Per state that restricts the program to one shard: the reason and the remedy.
+pub(super) fn run(graph: &Graph, group: &Group) -> BTreeMap<String, String> {
+    let by = buckets::run(graph, group);
+    let reasons = graph.states.iter().filter_map(|state| {
+        let why = match state.kind {
+            Kind::Singleton => Some(singleton()),
+            Kind::Commutative if state.merged => Some(merged()),
+            Kind::Commutative => reader(graph, state).map(read),
+            // Each shard reads the same version.
+            Kind::ReadMostly => None,
+            // Each shard has the values of its buckets.
+            Kind::PerBucket => None,
+            Kind::Keyed => keyed(state, group, by),
+        };
+        Some((state.name.clone(), why?))
+    });
+    let timers = graph.timers.iter().map(|timer| (timer.node.name.clone(), timed()));
+    reasons.chain(timers).collect()
+}
+
+fn timed() -> String {
+    "it is a timer, and each shard would run it; let a hook or a handler do its work".to_owned()
+}
+
+fn singleton() -> String {
+    "it is one value that packets of every flow reach, and each shard would have one of its own; give it a \
+     key, make it a value per bucket (`per = Bucket`), or make it `commutative` if handlers only add to it"
+        .to_owned()
+}
+
+/// A handler that may read the state. An opaque access counts as a read.
+fn reader<'a>(graph: &'a Graph, state: &StateNode) -> Option<&'a str> {
+    let edge = graph.edges.iter().find(|edge| edge.state == state.name && edge.reads)?;
+    Some(&edge.handler)
+}
+
+fn merged() -> String {
+    "handlers read its merge, which has the updates of one shard's two sides; only update it, to run \
+     several"
+        .to_owned()
+}
+
+fn read(handler: &str) -> String {
+    format!(
+        "`{handler}` may read it, and would see the updates of its own shard alone; only update it \
+         there, and read it in the final state, where the replicas are merged"
+    )
+}
+
+fn keyed(state: &StateNode, group: &Group, by: BucketsBy) -> Option<String> {
+    let traveller = traveller(state)?;
+    if by == BucketsBy::Group {
+        if traveller.translates && !traveller.within {
+            return Some(chosen());
+        }
+        return (!will_do(&group.key, traveller)).then(|| foreign(&group.key, traveller.key));
+    }
+    let by_ports = match by {
+        BucketsBy::Ports => "both ports",
+        BucketsBy::InsidePort => "the port at the inside end",
+        _ => "the port at the outside end",
+    };
+    match state.keyed.as_ref()?.replies {
+        _ if traveller.key != "FiveTuple" || traveller.within => {
+            Some(foreign(by_ports, traveller.key))
+        }
+        Replies::Any => Some(chosen()),
+        _ => None,
+    }
+}
+
+fn chosen() -> String {
+    "its handlers choose the keys of replies, so a reply may be steered to another shard than the \
+     packets that it answers; `insert_answered` and `insert_answered_by` keep it there"
+        .to_owned()
+}
+
+fn foreign(steered_by: &str, own: &str) -> String {
+    format!(
+        "packets are steered by {steered_by}, and packets that share one of its entries (by `{own}`) \
+         need not share that; key it alike, or let a state with the coarser key travel"
+    )
+}
