@@ -56,8 +56,8 @@ pub mod prelude {
     pub use cora_core::conntrack::TcpState;
     pub use cora_core::hash::sip_hash;
     pub use cora_core::key::{
-        Address, Answer, DestinationAddress, FiveTuple, HeaderKey, InsideAddress, Key, Mac, MacPair,
-        PacketKey, Prefix, SourceAddress, protocol,
+        Address, Answer, DestinationAddress, Endpoint, FiveTuple, HeaderKey, InsideAddress, Key,
+        Mac, MacPair, PacketKey, Prefix, SourceAddress, protocol,
     };
     pub use cora_core::outbox::{Outbox, OutboxFull};
     pub use cora_core::packet::{

@@ -23,8 +23,10 @@
 extern crate std;
 
 use core::net::SocketAddr;
+use core::ops::{Index, IndexMut};
 use std::vec::Vec;
 
+use cora_core::bucket::Bucket;
 use cora_core::config::File as _;
 use cora_core::key::{PacketKey as _, protocol};
 use cora_core::outbox::Outbox;
@@ -36,7 +38,8 @@ use cora_core::state::table::hooked::DELAY;
 use cora_core::state::table::prefetch::ALONE;
 use cora_core::state::table::{Ended, KeyOf};
 use cora_core::state::{
-    Commutative, Described as _, Generation, Home as _, Keyed, NO_FLOW, Row, Table, Visit,
+    Commutative, Described as _, Generation, Home as _, Keyed, NO_FLOW, PerBucket, Row, Table,
+    Visit,
 };
 use cora_host::parts::{GivenBack, Rows};
 
@@ -136,6 +139,52 @@ pub fn merged<S: ReadMerged>() -> TestMerged<S> {
 pub fn merge<S: ReadMerged>(state: &mut Merged<S>) {
     state.cut(false);
     state.show();
+}
+
+/// The values of a state with one per bucket, by bucket.
+#[derive(Debug)]
+pub struct TestBuckets<S>(Vec<S>);
+
+/// The values of a state with one per bucket, each as it begins. A handler takes that of its
+/// packet's bucket.
+///
+/// ```
+/// use cora::prelude::*;
+///
+/// #[state(per = Bucket)]
+/// #[derive(Debug)]
+/// struct Free {
+///     ports: u16,
+/// }
+///
+/// impl From<Bucket> for Free {
+///     fn from(_: Bucket) -> Self {
+///         Self { ports: 128 }
+///     }
+/// }
+///
+/// let mut free = cora::testing::per_bucket::<Free>();
+/// free[Bucket::of_port(5_000)].ports -= 1;
+/// assert_eq!(free[Bucket::of_port(5_001)].ports, 127);
+/// assert_eq!(free[Bucket::of_port(5_002)].ports, 128);
+/// ```
+#[must_use]
+pub fn per_bucket<S: PerBucket>() -> TestBuckets<S> {
+    TestBuckets(Bucket::all().map(S::from).collect())
+}
+
+impl<S> Index<Bucket> for TestBuckets<S> {
+    type Output = S;
+
+    fn index(&self, bucket: Bucket) -> &S {
+        &self.0[bucket.number()]
+    }
+}
+
+impl<S> IndexMut<Bucket> for TestBuckets<S> {
+    fn index_mut(&mut self, bucket: Bucket) -> &mut S {
+        &mut self.0[bucket.number()]
+    }
 }
 
 /// Lets time pass: from now on a packet that comes at `now` (ns) asks the table. Entries that were

@@ -115,8 +115,8 @@ fn result(reading: &Reading) -> String {
                 plan.placement.group, plan.placement.host_ordered
             )
             .unwrap();
-            for (state, why) in &plan.placement.one_pair {
-                writeln!(out, "one pair for {state}: {why}").unwrap();
+            for (state, why) in &plan.placement.one_shard {
+                writeln!(out, "one shard for {state}: {why}").unwrap();
             }
         }
     }

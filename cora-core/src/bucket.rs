@@ -10,12 +10,18 @@
 //! | `Ports` | the same of protocol and both ports | that answer from another address (a balancer) |
 //! | `InsidePort`, `OutsidePort` | bits 1 to 8 of the port at that end | that answer to a port of their choice (a NAT) |
 //!
+//! Where a port decides, it is that of whoever opens connections. A [service](Endpoint) that is
+//! offered at that end is opened from the other one, so there the other end's port decides. In
+//! hardware, each service is an exact rule per direction.
+//!
 //! The three kinds of keys that packets share an entry by have the same bucket in both directions.
 //! Where a port decides, handlers choose the ports of replies, and may only choose those of the
 //! packet's bucket ([`BucketPort`]). ICMP queries have their identifier in place of a port.
 
 use core::fmt;
 
+#[cfg(doc)]
+use crate::key::Endpoint;
 use crate::key::FiveTuple;
 use crate::packet::Headers;
 use crate::plain::{Describe, Plain};

@@ -63,6 +63,7 @@ pub use process::stack::with_room_for;
 /// So measurements use the production code.
 pub mod parts {
     pub use crate::ingress::capture::{Reading, Source};
+    pub use crate::ingress::door::{Door, Services};
     pub use crate::ingress::rows::Rows;
     pub use crate::memory::cache_padded::{Apart, Bytes, bytes as bytes_apart};
     pub use crate::memory::given_back::GivenBack;

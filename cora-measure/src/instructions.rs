@@ -49,8 +49,8 @@ pub(crate) fn count<A: App>(request: &Request<'_>) -> Result<(), RunError> {
     // Always the same seed: the same work in every run.
     let supply = Supply { seed: 1, pages: Pages::default(), resident: false };
     let reading = reading::<A>(request.inside.clone());
-    let traffic =
-        Traffic::load_first(request.input, reading, request.packets)?.marked::<A>(supply.seed);
+    let traffic = Traffic::load_first(request.input, reading, request.packets)?;
+    let traffic = traffic.marked::<A>(supply.seed, request.configurations)?;
     let mut left = 0_u64;
     let mut out = Direct::new(|_: &Stamp, _: Port, _: &[u8]| left += 1);
     match request.half {

@@ -56,7 +56,8 @@ pub(crate) fn replay<A: App>(
 ) -> Result<(), RunError> {
     // Always the same seed: the same work in every run.
     let supply = Supply { seed: 1, pages, resident: true };
-    let traffic = Traffic::load(input, reading::<A>(inside))?.marked::<A>(supply.seed);
+    let traffic = Traffic::load(input, reading::<A>(inside))?;
+    let traffic = traffic.marked::<A>(supply.seed, configurations)?;
     let mut out = 0_u64;
     let mut out = Direct::new(|_: &Stamp, _: Port, _: &[u8]| out += 1);
     let mut passes = Passes { traffic: &traffic, warm, pages, buffer: vec![0; BURST_BYTES] };

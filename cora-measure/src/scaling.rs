@@ -48,9 +48,12 @@ pub(crate) fn scale<A: App + Send>(
         return Err(RunError::OneShard { shards, states: A::PLAN.one_shard });
     }
     let steering = Steering::new(SEED, shards.into());
-    let traffic = Traffic::load(input, reading::<A>(inside))?.marked::<A>(SEED);
+    let traffic = Traffic::load(input, reading::<A>(inside))?;
+    let traffic = traffic.marked::<A>(SEED, configurations)?;
     let parts = traffic.split(shards.into(), warm, |packet| {
-        steering.shard_of(steering.mark::<A>(packet).bucket)
+        let mark =
+            if A::MARKED { packet.meta().mark } else { steering.mark::<A>(packet, |_| false) };
+        steering.shard_of(mark.bucket)
     });
     let parts: Result<Vec<Part<A>>, RunError> = parts
         .into_iter()

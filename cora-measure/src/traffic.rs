@@ -1,21 +1,20 @@
 //! Frames in memory, and passes over them: the traffic of every measurement here.
 
 use std::hint::black_box;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::ptr;
 
 use cora_core::app::App;
 use cora_core::bucket::Mark;
 use cora_core::packet::{Meta, Packet, Port, Roomy};
 use cora_core::prefetch::{prefetch, prefetch_at};
-use cora_host::parts::{Reading, Source};
+use cora_host::parts::{Door, Pages, Reading, Services, Source, Supply, configure};
 use cora_host::{Inside, RunError};
 use cora_runtime::exec::Burst;
 use cora_runtime::exec::burst::{BURST, BURST_BYTES, BurstBuffer};
-use cora_runtime::host_half::HostOutbox;
+use cora_runtime::host_half::{HostHalf, HostOutbox};
 use cora_runtime::link::message::Stamp;
 use cora_runtime::link::payload::Parked;
-use cora_runtime::steering::Steering;
 
 /// Frames in memory, one behind the other.
 #[derive(Default)]
@@ -31,6 +30,13 @@ struct Frame {
     length: u32,
     port: Port,
     mark: Mark,
+}
+
+/// Returns the stamp of a frame with this metadata.
+#[inline(always)]
+const fn stamp_of(meta: Meta) -> Stamp {
+    let Meta { now, port, .. } = meta;
+    Stamp { meta, number: 0, horizon: now, egress: port, parked: Parked::NONE, missing: 0 }
 }
 
 /// Returns the options to read a capture for this program.
@@ -57,12 +63,20 @@ impl Traffic {
         Ok(traffic.settled())
     }
 
-    /// Marks the frames for this program, as a NIC does before a core gets them.
-    pub(crate) fn marked<A: App>(mut self, seed: u64) -> Self {
+    /// Marks the frames for this program, as a NIC does before a core gets them. The hash for
+    /// marks has this seed, and these configurations say what services there are.
+    pub(crate) fn marked<A: App>(
+        mut self,
+        seed: u64,
+        configurations: &[(String, PathBuf)],
+    ) -> Result<Self, RunError> {
         if !A::MARKED {
-            return self;
+            return Ok(self);
         }
-        let steering = Steering::new(seed, 1);
+        let supply = Supply { seed, pages: Pages::Small, resident: false };
+        let mut app = supply.app::<A>(HostHalf::bytes)?;
+        configure(&mut app, configurations)?;
+        let mut door = Door::new(seed, 1, &Services::of(&mut app));
         let (mut rest, mut buffer) = (&self.bytes[..], vec![0; BURST_BYTES]);
         for frame in &mut self.frames {
             let (bytes, behind) = rest.split_at(frame.length as usize);
@@ -70,9 +84,10 @@ impl Traffic {
             let copy = &mut buffer[..bytes.len()];
             copy.copy_from_slice(bytes);
             let Frame { time, port, mark, .. } = *frame;
-            frame.mark = steering.mark::<A>(&Packet::new(copy, Meta { time, now: time, port, mark }));
+            let meta = Meta { time, now: time, port, mark };
+            frame.mark = door.steer::<A>(stamp_of(meta), copy).1.meta.mark;
         }
-        self
+        Ok(self)
     }
 
     /// Copies the traffic to memory allocated at once. Memory that grew is on small pages, whatever
@@ -226,15 +241,7 @@ impl Pass<'_> {
         self.bytes = rest;
         // After the copy: before it, they would have to be kept somewhere meanwhile.
         let Frame { time, port, mark, .. } = *next;
-        let meta = Meta { time, now: time, port, mark };
-        let stamp = Stamp {
-            meta,
-            number: 0,
-            horizon: time,
-            egress: port,
-            parked: Parked::NONE,
-            missing: 0,
-        };
+        let stamp = stamp_of(Meta { time, now: time, port, mark });
         to(stamp, frames.keep(frame.len()));
         true
     }

@@ -229,7 +229,7 @@ pub struct Keyed {
     pub idle_ns: u64,
     /// The reply keys of its entries. A handler may choose them, as NAT does: then reply packets
     /// have other addresses than the packets that they answer.
-    #[serde(default, skip_serializing_if = "Replies::are_reversed")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub replies: Replies,
     /// The port that decides the buckets of its packets, if the declaration says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -243,6 +243,11 @@ pub struct Keyed {
     /// The hook that runs when an entry expires.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_expire: Option<String>,
+}
+
+/// Whether a value is as by default.
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 /// A field of a state.

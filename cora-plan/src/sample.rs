@@ -34,7 +34,7 @@ pub(crate) fn state(name: &str, kind: Kind, key: Option<&str>, field: &str) -> S
             capacity: 65_536,
             idle_ns: 300_000_000_000,
             replies: Replies::Reversed,
-        bucket: None,
+            bucket: None,
             within: None,
             durable: false,
             recorded: false,

@@ -24,9 +24,7 @@ pub enum Kind {
 }
 
 /// The keys of packets that reply, against the keys of those that they answer.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize,
-)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Replies {
     /// Both ends exchanged.
@@ -40,17 +38,8 @@ pub enum Replies {
     Any,
 }
 
-impl Replies {
-    /// Whether they are as by default, for serialisation.
-    pub(crate) fn are_reversed(&self) -> bool {
-        *self == Self::Reversed
-    }
-}
-
 /// What decides the bucket of a packet.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize,
-)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum BucketsBy {
     /// A keyed hash of the group key.

@@ -13,7 +13,7 @@
 use cora_core::app::App;
 use cora_core::bucket::{Bucket, BucketsBy, Mark};
 use cora_core::hash::FlowHasher;
-use cora_core::key::{FiveTuple, Key, PacketKey};
+use cora_core::key::{Endpoint, FiveTuple, Key, PacketKey};
 use cora_core::packet::{Meta, Packet};
 
 use crate::link::message::Stamp;
@@ -37,13 +37,21 @@ impl Steering {
         Self { hasher: FlowHasher::new(seed ^ APART), shards }
     }
 
-    /// The mark of this packet. Packets without a key reach no entry by it: they are of the first
-    /// bucket, in order of arrival.
+    /// The mark of this packet; `is_service` says where connections are opened from the other end.
+    /// Packets without a key reach no entry by it: they are of the first bucket, in order of
+    /// arrival.
     #[inline]
-    pub fn mark<A: App>(&self, packet: &Packet<'_>) -> Mark {
+    pub fn mark<A: App>(
+        &self,
+        packet: &Packet<'_>,
+        is_service: impl FnOnce(&Endpoint) -> bool,
+    ) -> Mark {
         let of_hash = |hash| Mark { bucket: Bucket::of_hash(hash), ..Mark::UNMARKED };
         if let Some(end) = A::BUCKETS_BY.end(packet) {
-            return packet.flow().map_or(Mark::UNMARKED, |flow| Mark::by_port(&flow, end));
+            return packet.flow().map_or(Mark::UNMARKED, |flow| {
+                let opened_there = is_service(&flow.endpoint(end));
+                Mark::by_port(&flow, if opened_there { end.opposite() } else { end })
+            });
         }
         let hash = if A::BUCKETS_BY == BucketsBy::Ports {
             packet.flow().map(|flow| self.hash_of_ports(&flow))
@@ -55,8 +63,13 @@ impl Steering {
 
     /// The shard for this frame, and its stamp with the packet's mark.
     #[inline]
-    pub fn steer<A: App>(&self, stamp: Stamp, frame: &mut [u8]) -> (usize, Stamp) {
-        let mark = self.mark::<A>(&Packet::new(frame, stamp.meta));
+    pub fn steer<A: App>(
+        &self,
+        stamp: Stamp,
+        frame: &mut [u8],
+        is_service: impl FnOnce(&Endpoint) -> bool,
+    ) -> (usize, Stamp) {
+        let mark = self.mark::<A>(&Packet::new(frame, stamp.meta), is_service);
         let meta = Meta { mark, ..stamp.meta };
         (self.shard_of(mark.bucket) as usize, Stamp { meta, ..stamp })
     }

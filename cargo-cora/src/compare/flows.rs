@@ -235,7 +235,8 @@ impl Progress {
 fn flow_of(scratch: &mut Vec<u8>, frame: &[u8]) -> Option<FiveTuple> {
     scratch.clear();
     scratch.extend_from_slice(frame);
-    let packet = Packet::new(scratch, Meta { time: 0, now: 0, port: Port::INSIDE, ..Meta::default() });
+    let packet =
+        Packet::new(scratch, Meta { time: 0, now: 0, port: Port::INSIDE, ..Meta::default() });
     let flow = FiveTuple::of(&packet).ok()?;
     Some(flow.min(flow.reversed()))
 }

@@ -58,7 +58,9 @@ fn of_table(method: &str) -> Option<(Does, Effect)> {
     match method {
         "get" | "contains" | "len" => Some((Does::Read, Effect::READ)),
         "get_mut" | "find_mut" => Some((Does::Write, Effect::LOOK_UP)),
-        "insert" | "insert_with_reply" | "insert_answered" | "insert_answered_by" => Some((Does::Insert, Effect::INSERT)),
+        "insert" | "insert_with_reply" | "insert_answered" | "insert_answered_by" => {
+            Some((Does::Insert, Effect::INSERT))
+        }
         "remove" => Some((Does::Remove, Effect::REMOVE)),
         _ => None,
     }

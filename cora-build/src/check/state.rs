@@ -111,11 +111,27 @@ fn kind(shape: &StateShape, diagnostics: &mut Diagnostics) -> StateKind {
             };
             diagnostics.error(codes::ARGUMENT_OF_KEYED, argument.ident.span(), why).help(help);
         }
+        if argument.name == Name::Services
+            && !matches!(&plain, StateKind::Rows(args) if args.form == RowForm::Map)
+        {
+            not_services(argument, diagnostics);
+        }
         if argument.name == Name::Durable {
             not_durable(argument, &plain, diagnostics);
         }
     }
     plain
+}
+
+/// Reports that the rows of such a state are no services.
+fn not_services(argument: &Argument, diagnostics: &mut Diagnostics) {
+    diagnostics
+        .error(
+            codes::BUCKET_OF_KEY,
+            argument.ident.span(),
+            "`services` is about the rows of a `map`: each is a service with its two ends",
+        )
+        .help("take `services` away, or write `#[state(map, key = …, services = Self::ends)]`");
 }
 
 /// Reports that a state of this kind can't be durable, with the reason and the remedy.
@@ -198,6 +214,9 @@ fn check_flag(argument: &Argument, diagnostics: &mut Diagnostics) {
 /// The arguments of a keyed state.
 fn keyed(shape: &StateShape, diagnostics: &mut Diagnostics) -> KeyedArgs {
     let find = |name| shape.arguments.iter().find(|argument| argument.name == name);
+    if let Some(services) = find(Name::Services) {
+        not_services(services, diagnostics);
+    }
     let key = find(Name::Key);
     let reply = find(Name::Reply);
     if key.is_none() && shape.complete {
@@ -343,7 +362,12 @@ fn rows(shape: &StateShape, form: RowForm, diagnostics: &mut Diagnostics) -> Row
             .help("add `capacity = 10_000`, or as many as there may be");
     }
     let capacity = capacity.and_then(|given| entries(given, diagnostics));
-    RowsArgs { form, key, capacity: capacity.unwrap_or(Capacity { number: 1, named: None }) }
+    let services = find(Name::Services).filter(|_| form == RowForm::Map).and_then(|given| {
+        let usual = "ends(key: &Service, row: &Self) -> [Endpoint; 2]";
+        function(given, usual, diagnostics)
+    });
+    let capacity = capacity.unwrap_or(Capacity { number: 1, named: None });
+    RowsArgs { form, key, services, capacity }
 }
 
 /// The state has no kind: either `reply` requires a key, or no argument determines the kind.

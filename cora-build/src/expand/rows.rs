@@ -22,6 +22,16 @@ pub(super) fn run(decl: &StateDecl, args: &RowsArgs) -> TokenStream {
     let derives = decl.item.attrs.iter().flat_map(fields::derives);
     let has_default = derives.into_iter().any(|path| fields::ends(&path, "Default"));
     let columns = columns::items(&decl.item.fields, has_default);
+    let services = args.services.as_ref().map(|path| {
+        quote!(
+            fn services(
+                place: &<Self::Form as #configured::Form>::Place,
+                row: &Self,
+            ) -> ::core::option::Option<[#core::key::Endpoint; 2]> {
+                ::core::option::Option::Some(#path(place, row))
+            }
+        )
+    });
     quote! {
         #item
         #plain
@@ -33,6 +43,7 @@ pub(super) fn run(decl: &StateDecl, args: &RowsArgs) -> TokenStream {
             const CAPACITY: u32 = #capacity;
             const WORDS: usize = #configured::#words(#capacity);
             #columns
+            #services
         }
 
         const _: () = #configured::fits::<#ident>();

@@ -66,6 +66,8 @@ pub(crate) enum Name {
     Merged,
     /// `read_mostly`
     ReadMostly,
+    /// `services = path of a function`
+    Services,
     /// `map`
     Map,
     /// `prefixes`
@@ -75,7 +77,7 @@ pub(crate) enum Name {
 }
 
 /// Every argument with its spelling and its common aliases.
-const NAMES: [(Name, &str, &[&str]); 20] = [
+const NAMES: [(Name, &str, &[&str]); 21] = [
     (Name::Key, "key", &["keyed", "by", "flow"]),
     (Name::Within, "within", &["group", "group_by", "grouped_by", "scope", "namespace", "under"]),
     (Name::Reply, "reply", &["reverse", "bidirectional", "both"]),
@@ -105,6 +107,7 @@ const NAMES: [(Name, &str, &[&str]); 20] = [
         &["merge", "merges", "read_merged", "readable", "as_of_merge", "synced"],
     ),
     (Name::ReadMostly, "read_mostly", &["read_only", "readonly", "config"]),
+    (Name::Services, "services", &["service", "serves", "forwards", "endpoints"]),
     (Name::Map, "map", &["table", "lookup", "exact", "dictionary", "hash_map"]),
     (Name::Prefixes, "prefixes", &["prefix", "lpm", "routes", "longest", "trie", "fib"]),
     (Name::Acl, "acl", &["rules", "ordered", "filter", "first_match"]),
@@ -129,6 +132,7 @@ impl Name {
                 | Self::From
                 | Self::Bucket
                 | Self::Per
+                | Self::Services
         )
     }
 
@@ -251,7 +255,7 @@ fn known(
         Some(meant) => found.label("not an argument").help(format!("did you mean `{meant}`?")),
         None => found.help(
             "it takes `key`, `within`, `reply`, `capacity`, `idle`, `idle_by`, `assured_by`, `durable`, `recorded`, `on_expire`, `from`, `bucket`, \
-             `singleton`, `per`, `commutative`, `merged`, `read_mostly`, `map`, `prefixes` and `acl`",
+             `singleton`, `per`, `commutative`, `merged`, `read_mostly`, `map`, `services`, `prefixes` and `acl`",
         ),
     };
     None

@@ -69,6 +69,9 @@ pub struct RowsArgs {
     pub form: RowForm,
     /// The type of a map's key as written, and its last path segment.
     pub key: Option<(syn::Type, String)>,
+    /// The function for the ends of the service that a map's row is: `fn(&Key, &Row) ->
+    /// [Endpoint; 2]`.
+    pub services: Option<syn::Path>,
     /// Maximum number of rows.
     pub capacity: Capacity,
 }

@@ -54,7 +54,8 @@ pub trait App: Prefetch + Transaction + Transfer + Lifecycle {
     const HEADS: bool = false;
     /// Whether any handler may send packets besides the one that it handles.
     const SENDS: bool = false;
-    /// What decides the bucket of a packet.
+    /// What decides the bucket of a packet. Where the port at one end does, and that end is a
+    /// [service](crate::state::Row::services), the other end does: whoever opened the connection.
     const BUCKETS_BY: BucketsBy = BucketsBy::Group;
     /// Whether packets need their [mark](crate::packet::Meta::mark): ports decide buckets, or a
     /// state is divided by bucket.

@@ -30,15 +30,15 @@ impl FiveTuple {
     #[must_use]
     pub const fn answered_to(&self, address: Address, port: BucketPort) -> Answer {
         let port = port.number();
-        let key = FiveTuple { destination: address, destination_port: port, ..self.reversed() };
-        Answer(if self.has_ports() { key } else { FiveTuple { source_port: port, ..key } })
+        let key = Self { destination: address, destination_port: port, ..self.reversed() };
+        Answer(if self.has_ports() { key } else { Self { source_port: port, ..key } })
     }
 
     /// The answers come from this address and port: those of the server behind a service.
     #[inline]
     #[must_use]
     pub const fn answered_by(&self, address: Address, port: u16) -> Answer {
-        Answer(FiveTuple { source: address, source_port: port, ..self.reversed() })
+        Answer(Self { source: address, source_port: port, ..self.reversed() })
     }
 }
 

@@ -2,10 +2,11 @@
 //! that are one address; [`Address`] is in `address`, the default key [`FiveTuple`] in
 //! `five_tuple`, the pair of Ethernet addresses in `mac_pair`, one of them in `mac`,
 //! a prefix of addresses in `prefix`, a flow in its bucket in `in_bucket`, keys
-//! of replies in `answer`.
+//! of replies in `answer`, an end of a connection in `endpoint`.
 
 mod address;
 mod answer;
+mod endpoint;
 mod entry_key;
 mod five_tuple;
 mod in_bucket;
@@ -18,6 +19,7 @@ use core::fmt;
 
 pub use address::Address;
 pub use answer::Answer;
+pub use endpoint::Endpoint;
 pub use entry_key::{EntryKey, PackedWithin, Within};
 pub use five_tuple::{FiveTuple, PackedFiveTuple};
 pub use in_bucket::{InBucket, PackedInBucket};
@@ -25,9 +27,9 @@ pub use mac::{Mac, NotMac};
 pub use mac_pair::MacPair;
 pub use prefix::{Prefix, PrefixError};
 
+use crate::bucket::{Bucket, End};
 #[cfg(not(target_os = "none"))]
 use crate::config;
-use crate::bucket::{Bucket, End};
 use crate::config::FromColumns;
 use crate::hash::FlowHasher;
 use crate::packet::{Headers, Packet};

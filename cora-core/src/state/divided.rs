@@ -99,8 +99,7 @@ impl<S: PerBucket> Divided<S> {
 
     /// Encodes the value of this bucket. For a durable state that was reported, marks the changes.
     fn encode(&mut self, number: usize) {
-        let (Some(value), part) =
-            (self.values.get_mut(number), Self::part(self.encoded, number))
+        let (Some(value), part) = (self.values.get_mut(number), Self::part(self.encoded, number))
         else {
             return;
         };
@@ -309,7 +308,7 @@ impl Describe for Digest {
         self.word((value >> 64) as u64);
     }
     fn signed(&mut self, value: i128) {
-        self.number(value as u128);
+        self.number(value.cast_unsigned());
     }
     fn truth(&mut self, value: bool) {
         self.word(value.into());

@@ -27,7 +27,7 @@ pub use table::Table;
 pub use tracked::Tracked;
 
 use crate::bucket::{Bucket, BucketsBy, Mark};
-use crate::key::{Address, PacketKey};
+use crate::key::{Address, Endpoint, PacketKey};
 use crate::packet::Packet;
 use crate::plain::{Describe, Plain};
 
@@ -297,6 +297,11 @@ pub trait Described: Home {
     /// For a read-mostly state: sets the number of the version in force.
     fn begin_generation(&mut self, generation: Generation) {
         let _ = generation;
+    }
+
+    /// For a configured table with rows that are services: visits the ends where they are reached.
+    fn each_service(&self, visit: &mut dyn FnMut(Endpoint)) {
+        let _ = visit;
     }
 
     /// Imports a piece exported by the same state at the other side, as [`Home::merge`] does. An

@@ -7,6 +7,7 @@
 //! | `capture_clock` | the run time, from the stamps of a capture |
 //! | `capture_notes` | irregularities of a capture |
 //! | `clock` | the time of a live wire |
+//! | [`door`] | marks of packets, and the shard of each |
 //! | `feed` | the wire's end of a region |
 //! | `inside` | the addresses of the inside |
 //! | `ports` | a live wire between ports |
@@ -19,6 +20,7 @@ pub(crate) mod capture;
 pub(crate) mod capture_clock;
 pub(crate) mod capture_notes;
 pub(crate) mod clock;
+pub mod door;
 pub(crate) mod feed;
 pub(crate) mod inside;
 pub mod pcap;

@@ -16,6 +16,7 @@ use cora_runtime::link::message::{Control, Message};
 use serde::{Deserialize, Serialize};
 
 use crate::RunError;
+use crate::ingress::door::Services;
 use crate::ingress::rows::Rows;
 
 /// One version: the text of each configured state. The others are their `Default`.
@@ -120,6 +121,8 @@ pub(crate) fn read_mostly<A: App>(app: &mut A) -> Vec<usize> {
 pub(crate) struct Change {
     pub(crate) number: u32,
     pieces: Vec<(u16, Vec<u8>)>,
+    /// The services from then on.
+    pub(crate) services: Services,
 }
 
 impl Change {
@@ -130,7 +133,8 @@ impl Change {
         let changed: Vec<_> = version.changed().collect();
         let is_new = |number: &usize| changed.contains(&A::PLACES[*number].0);
         let numbers = read_mostly(app).into_iter().filter(is_new).collect();
-        Ok(Self { number: version.number, pieces: pieces(app, numbers) })
+        let pieces = pieces(app, numbers);
+        Ok(Self { number: version.number, pieces, services: Services::of(app) })
     }
 
     /// Puts it in force here.
@@ -288,7 +292,8 @@ mod tests {
 
     #[test]
     fn a_change_stands_between_two_marks() {
-        let change = Change { number: 7, pieces: vec![(2, vec![0, 0, 0, 0, 9])] };
+        let pieces = vec![(2, vec![0, 0, 0, 0, 9])];
+        let change = Change { number: 7, pieces, services: Services::default() };
         let records: Vec<_> = change.records().collect();
         assert!(records.iter().all(|(kind, _)| MessageKind::is_of_change(*kind)));
         let begins = |(kind, record): &(u16, Vec<u8>)| Change::begins(*kind, record);

@@ -118,13 +118,7 @@ pub(crate) fn import<A: App>(
 
 /// Whether a piece that this shard exported is of the final state: of a state that is shared out,
 /// each shard has its own part; of a value per bucket, the shard that has the bucket.
-fn is_of<A: App>(
-    app: &mut A,
-    state: u16,
-    piece: &[u8],
-    shard: usize,
-    steering: &Steering,
-) -> bool {
+fn is_of<A: App>(app: &mut A, state: u16, piece: &[u8], shard: usize, steering: &Steering) -> bool {
     if usize::from(state) >= A::STATES {
         return shard == 0;
     }

@@ -11,10 +11,10 @@ use cora_runtime::exec::Burst;
 use cora_runtime::exec::burst::{BURST_BYTES, BurstBuffer};
 use cora_runtime::host_half::HostHalf;
 use cora_runtime::link::message::Stamp;
-use cora_runtime::steering::Steering;
 
 use crate::RunError;
 use crate::ingress::capture::{Files, Packets, Sink, Source};
+use crate::ingress::door::{Door, Services};
 use crate::ingress::versions::{self, Changes, Version};
 use crate::memory::supply::Supply;
 use crate::node::direct::{self, Direct};
@@ -33,7 +33,7 @@ use crate::run::prepared::check;
 /// The host halves, and what they export to.
 struct Alone<A: App> {
     shards: Vec<Shard<A>>,
-    steering: Steering,
+    door: Door,
     sink: Sink,
 }
 
@@ -58,12 +58,18 @@ pub(super) fn run<A: App>(run: &Run) -> Result<RunReport, RunError> {
         let exporter = exporter.map(|name| Exporter::open::<A>(name, shard, true));
         shards.push(Shard { half, exporter: exporter.transpose()? });
     }
-    let changes = match shards.first_mut() {
-        Some(first) => versions::changes(first.half.engine().app(), &version, &options.changes)?,
-        None => Changes::new(),
+    let (changes, services) = match shards.first_mut() {
+        Some(first) => {
+            let app = first.half.engine().app();
+            let services = Services::of(app);
+            (versions::changes(app, &version, &options.changes)?, services)
+        }
+        None => (Changes::new(), Services::default()),
     };
+    let mut door = Door::new(seed, options.shards, &services);
+    door.will_change(&changes);
     let sink = Sink::create(options.output.as_deref(), capture::input(run))?;
-    let mut alone = Alone { shards, steering: Steering::new(seed, options.shards.into()), sink };
+    let mut alone = Alone { shards, door, sink };
     let start = Instant::now();
     alone.handle(&mut source, changes)?;
     alone.sink.finish()?;
@@ -95,7 +101,7 @@ impl<A: App> Alone<A> {
             while bursts.iter().all(|burst| !burst.is_full()) {
                 let Some(room) = frames.room() else { break };
                 let Some((stamp, length)) = source.next(room)? else { break };
-                let (shard, stamp) = self.steering.steer::<A>(stamp, &mut room[..length]);
+                let (shard, stamp) = self.door.steer::<A>(stamp, &mut room[..length]);
                 // There is space, by the loop's condition.
                 bursts[shard].push_roomy(stamp, frames.keep(length));
             }

@@ -159,6 +159,9 @@ impl Operator<'_> {
         let in_force = live.version_in_force();
         live.configuration.arrived(in_force);
         let change = live.configuration.advance();
+        if let Some(change) = &change {
+            live.door.change(&change.services);
+        }
         for shard in &mut live.shards {
             shard.wire.in_force(u32::try_from(shard.page.version()).unwrap_or(0));
             if let Some(change) = &change {

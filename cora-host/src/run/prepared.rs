@@ -8,6 +8,7 @@ use cora_runtime::host_half::HostHalf;
 use crate::control::configuration::Configuration;
 use crate::durability::carried::replica_bytes;
 use crate::durability::layout::Layout;
+use crate::ingress::door::Services;
 use crate::ingress::versions::{Changes, changes};
 use crate::memory::pages::Pages;
 use crate::memory::room::Need;
@@ -58,6 +59,7 @@ impl Prepared {
         let supply = Supply { seed, pages: Pages::Small, resident: false };
         let mut app = supply.app::<A>(HostHalf::bytes)?;
         let configuration = Configuration::begin(&options.configurations, version, &mut app)?;
+        let services = Services::of(&mut app);
         let changes = changes(&mut app, configuration.version(), &options.changes)?;
         let entries = Layout::of(&mut app);
         let layout = region_layout::<A>();
@@ -81,6 +83,7 @@ impl Prepared {
             rests_on: A::RESTS_ON,
             resident,
             epoch,
+            services,
             restarts: options.restarts.unwrap_or(if A::DURABLE { RESTARTS } else { 0 }),
         };
         let forgotten = forgotten(&mut app, &common.entries);

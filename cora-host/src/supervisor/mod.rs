@@ -9,7 +9,7 @@
 //!
 //! The supervisor moves frames between a cable and its shards. The cable is two ports or more, or a
 //! capture, which is a port that ends. Shards share nothing; each packet is steered to one
-//! ([`cora_runtime::steering`]). Every shard's tables have the declared capacity. So a shard's table
+//! ([`cora_runtime::steering`]) by the [door](crate::ingress::door). Every shard's tables have the declared capacity. So a shard's table
 //! is full no sooner than that of a single shard, even with uneven steering.
 //!
 //! When a half dies, the supervisor creates a region of the next generation and announces it
@@ -44,11 +44,11 @@ mod shard;
 use std::time::{Duration, Instant};
 
 use cora_core::app::App;
-use cora_runtime::steering::Steering;
 
 use crate::RunError;
 use crate::control::configuration::Configuration;
 use crate::ingress::capture::{Cable, Next};
+use crate::ingress::door::Door;
 use crate::observe::account::Ended;
 use crate::observe::report::Lives;
 use crate::process::cores;
@@ -71,7 +71,7 @@ pub(crate) struct Supervisor<'a, C> {
     pub(crate) cable: C,
     pub(crate) shards: Vec<Shard<'a>>,
     pub(crate) configuration: Configuration,
-    steering: Steering,
+    pub(crate) door: Door,
     /// No more frames come: the time of the last one.
     ended: Option<u64>,
 }
@@ -101,7 +101,7 @@ impl<'a, C: Cable> Supervisor<'a, C> {
             cable,
             shards,
             configuration,
-            steering: Steering::new(common.seed, number.into()),
+            door: Door::new(common.seed, number, &common.services),
             ended: None,
         })
     }
@@ -162,7 +162,7 @@ impl<'a, C: Cable> Supervisor<'a, C> {
 
     /// Feeds frames to their shards; returns whether there were any.
     fn feed<A: App>(&mut self) -> Result<bool, RunError> {
-        let Self { cable, shards, steering, ended, .. } = self;
+        let Self { cable, shards, door, ended, .. } = self;
         let is_alone = shards.len() == 1;
         let mut fed = false;
         for _ in 0..BURST * shards.len() {
@@ -183,11 +183,8 @@ impl<'a, C: Cable> Supervisor<'a, C> {
                     break;
                 }
             };
-            let (shard, stamp) = if is_alone && !A::MARKED {
-                (0, stamp)
-            } else {
-                steering.steer::<A>(stamp, frame)
-            };
+            let (shard, stamp) =
+                if is_alone && !A::MARKED { (0, stamp) } else { door.steer::<A>(stamp, frame) };
             let Some(shard) = shards.get_mut(shard) else { break };
             if shard.offer::<C>(stamp, frame, is_alone)? == Offered::Waits {
                 break;

@@ -11,6 +11,7 @@ use cora_runtime::link::region::{HashSeed, Identity, Region, RegionLayout, gener
 
 use crate::durability::layout::Layout;
 use crate::ingress::capture::Cable;
+use crate::ingress::door::Services;
 use crate::ingress::feed::WireEnd;
 use crate::ingress::versions::Changes;
 use crate::memory::map;
@@ -37,6 +38,8 @@ pub(crate) struct Common {
     /// Bytes of memory for the replicas of a shard.
     pub(crate) replicas: usize,
     pub(crate) entries: Layout,
+    /// The services that the run begins with.
+    pub(crate) services: Services,
     /// States that die with the host, and flows with them.
     pub(crate) rests_on: &'static [&'static str],
     /// Whether pages are allocated before the first packet.

@@ -14,13 +14,12 @@ use std::path::{Path, PathBuf};
 use cora_core::app::App;
 use cora_core::packet::{Packet, Port};
 use cora_core::trace::{self, Asked, Ending, Note};
-use cora_host::parts::{Direct, Pages, Source, Supply, configure};
+use cora_host::parts::{Direct, Door, Pages, Services, Source, Supply, configure};
 use cora_host::{Inside, RunError};
 use cora_runtime::exec::Burst;
 use cora_runtime::exec::burst::{BURST_BYTES, BurstBuffer};
 use cora_runtime::host_half::HostHalf;
 use cora_runtime::link::message::Stamp;
-use cora_runtime::steering::Steering;
 use serde::Serialize;
 
 use crate::traffic::reading;
@@ -94,16 +93,17 @@ fn observe<A: App>(
     let supply = Supply { seed: 1, pages: Pages::default(), resident: false };
     let mut app = supply.app::<A>(HostHalf::bytes)?;
     configure(&mut app, configurations)?;
+    let services = Services::of(&mut app);
     let mut memory = supply.memory(HostHalf::bytes(&mut app))?;
     let mut half = HostHalf::create(app, &mut memory, false).map_err(RunError::Memory)?;
     let mut source = Source::open(input, reading::<A>(inside))?;
-    let steering = Steering::new(supply.seed, 1);
+    let mut door = Door::new(supply.seed, 1, &services);
     let mut buffer = vec![0; BURST_BYTES];
     loop {
         let mut frames = BurstBuffer::new(&mut buffer);
         let Some(room) = frames.room() else { break };
         let Some((stamp, length)) = source.next(room)? else { break };
-        let (_, stamp) = steering.steer::<A>(stamp, &mut room[..length]);
+        let (_, stamp) = door.steer::<A>(stamp, &mut room[..length]);
         let mut frame = frames.keep(length);
         // Handlers may write to the frame.
         let keys = flows::keys(&Packet::new(frame.frame_mut(), stamp.meta));

@@ -121,7 +121,8 @@ fn problem(
             return (freedom == Freedom::Flows).then_some(true);
         };
         let pinned = candidate.pinned.get(&state.name).map(|place| is_at_nic(*place));
-        let alike = freedom == Freedom::Flows && !matches!(state.kind, Kind::Singleton | Kind::PerBucket);
+        let alike =
+            freedom == Freedom::Flows && !matches!(state.kind, Kind::Singleton | Kind::PerBucket);
         pinned.or(alike.then_some(true))
     };
     let mut problem = terms(setting, mpps, latencies, candidate.sides, &place);

@@ -6,7 +6,7 @@ use super::*;
 use crate::graph::{Edge, Field, HandlerNode, Keyed, Opaque, Parameter, SourcePlace};
 use crate::placement;
 use crate::statement::Statement;
-use crate::vocabulary::{Kind, Sides, Replies};
+use crate::vocabulary::{Kind, Replies, Sides};
 
 fn at(line: usize) -> SourcePlace {
     SourcePlace { file: "src/main.rs".to_owned(), line, column: 1 }

@@ -20,10 +20,8 @@ pub(super) fn run(graph: &Graph, group: &Group) -> BTreeMap<String, String> {
             Kind::Singleton => Some(singleton()),
             Kind::Commutative if state.merged => Some(merged()),
             Kind::Commutative => reader(graph, state).map(read),
-            // Each shard reads the same version.
-            Kind::ReadMostly => None,
-            // Each shard has the values of its buckets.
-            Kind::PerBucket => None,
+            // Each shard reads the same version, and has the values of its buckets.
+            Kind::ReadMostly | Kind::PerBucket => None,
             Kind::Keyed => keyed(state, group, by),
         };
         Some((state.name.clone(), why?))

@@ -1,8 +1,8 @@
 //! Every rule and every refusal.
 
 use super::*;
-use crate::vocabulary::Replies;
 use crate::graph::{Edge, HandlerNode, Keyed, Parameter, SourcePlace, StateNode};
+use crate::vocabulary::Replies;
 
 fn keyed(name: &str, key: &str, reply: bool) -> StateNode {
     let keyed = Keyed {
@@ -205,7 +205,8 @@ fn a_translated_reply_has_another_inside_address() {
     let mut graph = program([keyed("A", "FiveTuple", true), keyed("B", "InsideAddress", false)]);
     decide(&graph, "");
     for state in &mut graph.states {
-        state.keyed.as_mut().expect("keyed").replies = if state.name == "A" { Replies::Any } else { Replies::Reversed };
+        state.keyed.as_mut().expect("keyed").replies =
+            if state.name == "A" { Replies::Any } else { Replies::Reversed };
     }
     let told = refusals(&graph, "");
     assert_eq!(told.len(), 1, "{told:?}");

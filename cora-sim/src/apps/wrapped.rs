@@ -163,12 +163,7 @@ impl<S: Keyed> Travelling for Wrapped<S> {
     fn key_type(&self) -> TypeId {
         self.travelling(|table| table.key_type())
     }
-    fn flow_of(
-        &mut self,
-        key: (&dyn Any, Option<Bucket>),
-        now: u64,
-        ahead: u8,
-    ) -> Option<u32> {
+    fn flow_of(&mut self, key: (&dyn Any, Option<Bucket>), now: u64, ahead: u8) -> Option<u32> {
         self.travelling(|table| table.flow_of(key, now, ahead))
     }
     fn look_back(&mut self, flow: u32) -> (bool, bool) {

@@ -92,10 +92,7 @@ struct Box64 {
 
 impl Box64 {
     fn new() -> Self {
-        Self {
-            sessions: cora::testing::table(),
-            ports: Box::new(PortPool::from(Bucket::new(0))),
-        }
+        Self { sessions: cora::testing::table(), ports: Box::new(PortPool::from(Bucket::new(0))) }
     }
 
     fn handle(&mut self, wire: &mut Wire, port: Port, second: u64) -> Verdict {

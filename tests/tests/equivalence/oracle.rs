@@ -95,7 +95,9 @@ impl Oracle {
         let feeds: &[Feed] = if goal.whole { &Feed::BOTH } else { &[Feed::Paced] };
         let ways = plans.iter().flat_map(|plan| feeds.iter().map(move |feed| (*plan, *feed)));
         let mut rows: Vec<(Way, Row)> = ways
-            .map(|(plan, feed)| (Way { plan, nic, feed, moves: Some(0), shards: 1 }, Row::default()))
+            .map(|(plan, feed)| {
+                (Way { plan, nic, feed, moves: Some(0), shards: 1 }, Row::default())
+            })
             .collect();
         for round in 0..ROUNDS {
             for (way, row) in &mut rows {

@@ -198,7 +198,8 @@ impl Liar {
         frame.extend(ip);
         frame.extend([0x30, draw.below(256) as u8, 0, 53, 5, 86, 0, 0]);
         frame.resize(1400, 0);
-        let meta = Meta { time: self.number, now: self.number, port: Port::INSIDE, ..Meta::default() };
+        let meta =
+            Meta { time: self.number, now: self.number, port: Port::INSIDE, ..Meta::default() };
         let (number, horizon, egress) = (self.number, self.number, Port::OUTSIDE);
         let stamp = Stamp { meta, number, horizon, egress, parked: Parked::NONE, missing: 0 };
         Message::Frames(Frames::Punt { stamp, frame: &frame }).encode(|_, parts| parts.concat())

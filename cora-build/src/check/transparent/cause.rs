@@ -34,8 +34,7 @@ const SETTLES: [&str; 15] = [
 ];
 
 /// Methods of a table that fail if it is full.
-const INSERTS: [&str; 4] =
-    ["insert", "insert_with_reply", "insert_answered", "insert_answered_by"];
+const INSERTS: [&str; 4] = ["insert", "insert_with_reply", "insert_answered", "insert_answered_by"];
 
 /// The names of the packet's and the tables' types.
 const OWNERS: [&str; 3] = ["Packet", "Headers", "Table"];

@@ -23,19 +23,19 @@ fn states(out: &mut Lines, graph: &Graph, node: &HandlerNode) -> fmt::Result {
 /// per timer: `u0` for the first.
 pub(super) fn timed(out: &mut Lines, graph: &Graph, plan: &Plan) -> fmt::Result {
     for (state, hook) in lifecycle::hooks(graph) {
-        let mut about = String::new();
         let divided = hook.node.parameters.iter().filter_map(|parameter| {
             let number = number_of(graph, &parameter.state)?;
             (graph.states.get(number)?.kind == Kind::PerBucket).then_some(number)
         });
-        for number in divided {
-            about += &format!("Home::enter_marked(&mut self.s{number}, self.s{state}.ended_mark()); ");
-        }
-        about += &format!("let Some(about) = self.s{state}.take_ended() else {{ return }};");
+        let enter = divided.map(|number| {
+            format!("Home::enter_marked(&mut self.s{number}, self.s{state}.ended_mark());")
+        });
+        let take = format!("let Some(about) = self.s{state}.take_ended() else {{ return }};");
+        let about: Vec<String> = enter.chain([take]).collect();
         one_timed(out, (&format!("k{state}"), "Hook"), &about, (graph, plan), &hook.node)?;
     }
     for (number, timer) in graph.timers.iter().enumerate() {
-        let about = format!("let about = self.t{number}.take({});", timer.period_ns);
+        let about = [format!("let about = self.t{number}.take({});", timer.period_ns)];
         one_timed(out, (&format!("u{number}"), "Timer"), &about, (graph, plan), &timer.node)?;
     }
     Ok(())
@@ -44,7 +44,7 @@ pub(super) fn timed(out: &mut Lines, graph: &Graph, plan: &Plan) -> fmt::Result 
 fn one_timed(
     out: &mut Lines,
     (method, mark): (&str, &str),
-    about: &str,
+    about: &[String],
     (graph, plan): (&Graph, &Plan),
     node: &HandlerNode,
 ) -> fmt::Result {
@@ -52,7 +52,7 @@ fn one_timed(
     out.line(format_args!("/// `{}`.", node.name))?;
     out.line("#[inline(never)]")?;
     out.block(format_args!("fn {method}(&mut self, out: &mut Outbox)"), |out| {
-        out.line(about)?;
+        about.iter().try_for_each(|line| out.line(line))?;
         if node.parameters.is_empty() {
             out.line("let states = ();")?;
         } else {

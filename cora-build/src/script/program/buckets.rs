@@ -10,9 +10,7 @@ use crate::syntax::{BucketEnd, StateKind};
 
 pub(super) fn run(source: &Source, parts: &Parts, findings: &mut Findings) {
     one_end(parts, findings);
-    let by_bucket = parts.states.iter().find(|state| {
-        is_divided(state) || end_of(state).is_some()
-    });
+    let by_bucket = parts.states.iter().find(|state| is_divided(state) || end_of(state).is_some());
     if let Some(state) = by_bucket {
         leaving(state, source, parts, findings);
     }

@@ -38,6 +38,7 @@ use core::fmt;
 #[cfg(not(target_os = "none"))]
 use crate::config;
 use crate::config::FromColumns;
+use crate::key::Endpoint;
 use crate::plain::{Describe, Plain};
 
 /// A row of a configured table, as declared by `#[state(map | prefixes | acl, …)]`.
@@ -58,6 +59,13 @@ pub trait Row: Plain {
     const WORDS: usize;
     /// The columns of its fields.
     const COLUMNS: &'static [&'static str];
+
+    /// The ends at which the service of this row is reached, if rows are services
+    /// (`#[state(map, services = …)]`): see [`App::BUCKETS_BY`](crate::app::App::BUCKETS_BY).
+    fn services(place: &PlaceOf<Self>, row: &Self) -> Option<[Endpoint; 2]> {
+        let _ = (place, row);
+        None
+    }
 
     /// The fields, from the columns of the file's current row; `None` after a fault, which is
     /// reported to the file.
@@ -286,6 +294,12 @@ impl<S: Row> Described for Configured<S> {
 
     fn begin_generation(&mut self, generation: Generation) {
         self.now.generation = generation;
+    }
+
+    fn each_service(&self, visit: &mut dyn FnMut(Endpoint)) {
+        for placed in self.now.rows() {
+            S::services(&placed.place, &placed.row).into_iter().flatten().for_each(&mut *visit);
+        }
     }
 }
 

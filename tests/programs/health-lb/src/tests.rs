@@ -31,7 +31,8 @@ impl Bench {
     }
 
     fn handle(&mut self, frame: &mut [u8], port: Port) -> Verdict {
-        let packet = &mut Packet::new(frame, Meta { time: 0, now: self.now, port, ..Meta::default() });
+        let packet =
+            &mut Packet::new(frame, Meta { time: 0, now: self.now, port, ..Meta::default() });
         testing::at(&mut self.sessions, self.now);
         let Self { sessions, health, backends, service, .. } = self;
         balance(packet, sessions, health, backends, service)

@@ -36,7 +36,8 @@ impl Bench {
             if outward { [(host, port), (server, 53)] } else { [(server, 53), (host, port)] };
         let mut frame = testing::udp(ends[0], ends[1], &[0; 58]);
         let port = if outward { Port::INSIDE } else { Port::OUTSIDE };
-        let packet = &mut Packet::new(&mut frame, Meta { time: 0, now: self.now, port, ..Meta::default() });
+        let packet =
+            &mut Packet::new(&mut frame, Meta { time: 0, now: self.now, port, ..Meta::default() });
         testing::at(&mut self.connections, self.now);
         testing::at(&mut self.buckets, self.now);
         testing::on(&mut self.connections, packet);
