@@ -7,24 +7,18 @@
 //! | [`BucketsBy`] | the bucket of a packet | for programs |
 //! | --- | --- | --- |
 //! | `Group` | the upper bits of a keyed hash of its group key | that derive reply keys |
-//! | `Ports` | the same of protocol and both ports | that answer from another address (a balancer) |
-//! | `InsidePort`, `OutsidePort` | bits 1 to 8 of the port at that end | that answer to a port of their choice (a NAT) |
+//! | `Ports` | the same of protocol and both ports | that answer from another address |
+//! | `InsidePort`, `OutsidePort` | bits 1 to 8 of the port at that end | that choose ports |
 //!
-//! Where a port decides, it is that of whoever opens connections. A [service](Endpoint) that is
-//! offered at that end is opened from the other one, so there the other end's port decides. In
-//! hardware, each service is an exact rule per direction.
+//! Where a port decides, it is that of whoever opens connections. A [service](crate::key::Endpoint)
+//! that is offered at that end is opened from the other one, so there the other end's port decides.
+//! In hardware, each service is an exact rule per direction.
 //!
 //! The three kinds of keys that packets share an entry by have the same bucket in both directions.
 //! Where a port decides, handlers choose the ports of replies, and may only choose those of the
 //! packet's bucket ([`BucketPort`]). ICMP queries have their identifier in place of a port.
 
 use core::fmt;
-
-#[cfg(doc)]
-use crate::key::Endpoint;
-use crate::key::FiveTuple;
-use crate::packet::Headers;
-use crate::plain::{Describe, Plain};
 
 /// One of 256 classes of flows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -105,21 +99,6 @@ impl fmt::Display for Bucket {
     }
 }
 
-impl Plain for Bucket {
-    const SIZE: usize = 1;
-    #[inline]
-    fn put(&self, out: &mut [u8]) {
-        self.0.put(out);
-    }
-    #[inline]
-    fn get(bytes: &[u8]) -> Option<Self> {
-        u8::get(bytes).map(Self)
-    }
-    fn describe(&self, to: &mut dyn Describe) {
-        to.number(self.0.into());
-    }
-}
-
 /// A port of a bucket, for replies that are to come back to that bucket: see [`Bucket::port`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BucketPort(u16);
@@ -157,11 +136,11 @@ impl BucketsBy {
     /// The end of a packet's flow whose port decides, if one does.
     #[inline(always)]
     #[must_use]
-    pub const fn end(self, packet: &Headers<'_>) -> Option<End> {
+    pub const fn end(self, from_inside: bool) -> Option<End> {
         match self {
             Self::Group | Self::Ports => None,
-            Self::InsidePort => Some(End::sent(packet.from_inside())),
-            Self::OutsidePort => Some(End::sent(!packet.from_inside())),
+            Self::InsidePort => Some(End::sent(from_inside)),
+            Self::OutsidePort => Some(End::sent(!from_inside)),
         }
     }
 
@@ -190,16 +169,6 @@ impl End {
         if is_sender { Self::Source } else { Self::Destination }
     }
 
-    /// The port of a flow at this end.
-    #[inline(always)]
-    #[must_use]
-    pub const fn port(self, flow: &FiveTuple) -> u16 {
-        match self {
-            Self::Source => flow.source_port,
-            Self::Destination => flow.destination_port,
-        }
-    }
-
     /// The other end.
     #[inline(always)]
     #[must_use]
@@ -224,27 +193,11 @@ pub struct Mark {
 impl Mark {
     /// Before a packet was steered.
     pub const UNMARKED: Self = Self { bucket: Bucket::new(0), end: End::Source };
-
-    /// The mark of a packet of this flow, whose port at `end` decides.
-    #[inline(always)]
-    #[must_use]
-    pub const fn by_port(flow: &FiveTuple, end: End) -> Self {
-        Self { bucket: Bucket::of_port(end.port(flow)), end }
-    }
-
-    /// Whether packets that answer with this key are of the same bucket.
-    #[inline]
-    #[must_use]
-    pub fn has_reply(self, reply: &FiveTuple) -> bool {
-        Bucket::of_port(self.end.opposite().port(reply)) == self.bucket
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::key::{Address, protocol};
-    use crate::packet::{Meta, Packet, Port};
 
     #[test]
     fn the_ports_of_all_buckets_are_all_ports() {
@@ -263,40 +216,18 @@ mod tests {
     }
 
     #[test]
-    fn a_nat_that_keeps_the_bucket_steers_its_replies_back() {
-        let flow = FiveTuple {
-            source: Address::v4([10, 0, 0, 1]),
-            destination: Address::v4([192, 0, 2, 80]),
-            source_port: 40_001,
-            destination_port: 443,
-            protocol: protocol::TCP,
-        };
-        let mark = Mark::by_port(&flow, End::Source);
-        for nth in 0..128 {
-            let port = mark.bucket.port(32_768, nth).unwrap().number();
-            let public = Address::v4([192, 0, 2, 1]);
-            let reply =
-                FiveTuple { destination: public, destination_port: port, ..flow.reversed() };
-            assert!(mark.has_reply(&reply));
-            assert_eq!(Mark::by_port(&reply, End::Destination).bucket, mark.bucket);
-            let other = FiveTuple { destination_port: port ^ 2, ..reply };
-            assert!(!mark.has_reply(&other));
-        }
-        assert!(mark.has_reply(&flow.reversed()));
-    }
-
-    #[test]
     fn an_end_is_told_by_the_port_of_arrival() {
-        for (port, inside, outside) in [
-            (Port::INSIDE, End::Source, End::Destination),
-            (Port::OUTSIDE, End::Destination, End::Source),
-            (Port(7), End::Destination, End::Source),
+        use BucketsBy::{Group, InsidePort, OutsidePort, Ports};
+        use End::{Destination, Source};
+        for (by, from_inside, end) in [
+            (InsidePort, true, Some(Source)),
+            (InsidePort, false, Some(Destination)),
+            (OutsidePort, true, Some(Destination)),
+            (OutsidePort, false, Some(Source)),
+            (Group, true, None),
+            (Ports, false, None),
         ] {
-            let mut frame = [0; 60];
-            let packet = Packet::new(&mut frame, Meta { port, ..Meta::default() });
-            assert_eq!(BucketsBy::InsidePort.end(&packet), Some(inside));
-            assert_eq!(BucketsBy::OutsidePort.end(&packet), Some(outside));
-            assert_eq!(BucketsBy::Group.end(&packet), None);
+            assert_eq!(by.end(from_inside), end, "{by:?}");
         }
     }
 }

@@ -6,6 +6,7 @@
 
 use core::time::Duration;
 
+use crate::bucket::Bucket;
 use crate::state::{Changed, Generation};
 
 /// Data of fixed width without pointers.
@@ -232,6 +233,21 @@ impl Plain for bool {
     }
     fn describe(&self, to: &mut dyn Describe) {
         to.truth(*self);
+    }
+}
+
+impl Plain for Bucket {
+    const SIZE: usize = 1;
+    #[inline]
+    fn put(&self, out: &mut [u8]) {
+        (self.number() as u8).put(out);
+    }
+    #[inline]
+    fn get(bytes: &[u8]) -> Option<Self> {
+        u8::get(bytes).map(Self::new)
+    }
+    fn describe(&self, to: &mut dyn Describe) {
+        to.number(self.number() as u128);
     }
 }
 

@@ -289,7 +289,7 @@ impl<const VARIES: bool> Pair<VARIES> {
                 let flow = (entry.flow < FLOWS).then_some(entry.flow);
                 // With any prediction, for any packet; the current packet comes last.
                 for ahead in [ALONE, self.packet ^ 1, self.packet] {
-                    prop_assert_eq!(self.table.flow_of(&key, self.model.now, ahead), flow);
+                    prop_assert_eq!(self.table.flow_of((&key, None), self.model.now, ahead), flow);
                 }
             }
         }

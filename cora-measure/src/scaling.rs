@@ -1,4 +1,5 @@
-//! Scaling of the program over shards, in memory: host halves without a NIC, each on its own thread.
+//! Scaling of the program over shards, in memory: host halves without a NIC, each on its own
+//! thread.
 //!
 //! The capture is steered before the clock starts, as a NIC steers in hardware. Then it goes as in
 //! [`replay`](crate::replay): a pass fills the tables, and each line of standard input asks for one

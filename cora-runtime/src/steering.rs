@@ -47,10 +47,10 @@ impl Steering {
         is_service: impl FnOnce(&Endpoint) -> bool,
     ) -> Mark {
         let of_hash = |hash| Mark { bucket: Bucket::of_hash(hash), ..Mark::UNMARKED };
-        if let Some(end) = A::BUCKETS_BY.end(packet) {
+        if let Some(end) = A::BUCKETS_BY.end(packet.from_inside()) {
             return packet.flow().map_or(Mark::UNMARKED, |flow| {
                 let opened_there = is_service(&flow.endpoint(end));
-                Mark::by_port(&flow, if opened_there { end.opposite() } else { end })
+                flow.mark(if opened_there { end.opposite() } else { end })
             });
         }
         let hash = if A::BUCKETS_BY == BucketsBy::Ports {

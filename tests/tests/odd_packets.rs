@@ -47,10 +47,10 @@ const AT_ONCE: u64 = 250_000;
 /// The ways to run programs, beside the host alone: all for the first ones in a full run. Flows
 /// move at random in the last one.
 const WAYS: [Way; 4] = [
-    Way { plan: "host-only", nic: "native", feed: Feed::Whole, moves: None },
-    Way { plan: "nic-only", nic: "native", feed: Feed::Whole, moves: None },
-    Way { plan: "split", nic: "native", feed: Feed::Whole, moves: None },
-    Way { plan: "split", nic: "native", feed: Feed::Whole, moves: Some(1) },
+    Way { plan: "host-only", nic: "native", feed: Feed::Whole, moves: None, shards: 1 },
+    Way { plan: "nic-only", nic: "native", feed: Feed::Whole, moves: None, shards: 1 },
+    Way { plan: "split", nic: "native", feed: Feed::Whole, moves: None, shards: 1 },
+    Way { plan: "split", nic: "native", feed: Feed::Whole, moves: Some(1), shards: 1 },
 ];
 
 #[test]

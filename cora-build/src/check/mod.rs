@@ -2,6 +2,7 @@
 //! returns the item in the form for the next stage.
 
 mod body;
+mod bucket;
 mod duration;
 pub(crate) mod fields;
 pub(crate) mod handler;
@@ -12,3 +13,4 @@ pub(crate) mod parameter;
 pub(crate) mod state;
 mod timer;
 pub(crate) mod transparent;
+pub(crate) mod value;

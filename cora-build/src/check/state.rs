@@ -4,16 +4,13 @@ use proc_macro2::TokenStream;
 use quote::quote;
 use syn::ext::IdentExt as _;
 
-use super::duration::{self, DurationError};
-use super::number::{self, NumberError};
+use super::bucket::{bucket_end, not_services, per_bucket};
+use super::value::{before, entries, function, lifetime, wrong_value};
 use super::{fields, hook, key};
-use crate::diag::{Code, Diagnostics, Place, codes};
+use crate::diag::{Diagnostics, codes};
 use crate::syntax::arguments::{Argument, Name};
 use crate::syntax::state::StateShape;
-use crate::syntax::{BucketEnd, Capacity, KeyedArgs, RowForm, RowsArgs, StateDecl, StateKind};
-
-/// Maximum number of entries of a table.
-const MOST_ENTRIES: u64 = 1 << 26;
+use crate::syntax::{Capacity, KeyedArgs, RowForm, RowsArgs, StateDecl, StateKind};
 
 /// A state, recovered as far as possible.
 #[derive(Clone, Debug)]
@@ -121,17 +118,6 @@ fn kind(shape: &StateShape, diagnostics: &mut Diagnostics) -> StateKind {
         }
     }
     plain
-}
-
-/// Reports that the rows of such a state are no services.
-fn not_services(argument: &Argument, diagnostics: &mut Diagnostics) {
-    diagnostics
-        .error(
-            codes::BUCKET_OF_KEY,
-            argument.ident.span(),
-            "`services` is about the rows of a `map`: each is a service with its two ends",
-        )
-        .help("take `services` away, or write `#[state(map, key = …, services = Self::ends)]`");
 }
 
 /// Reports that a state of this kind can't be durable, with the reason and the remedy.
@@ -280,59 +266,6 @@ fn keyed(shape: &StateShape, diagnostics: &mut Diagnostics) -> KeyedArgs {
     }
 }
 
-/// `per`, which takes one word.
-fn per_bucket(
-    shape: &StateShape,
-    per: Option<&Argument>,
-    diagnostics: &mut Diagnostics,
-) -> StateKind {
-    let value = per.and_then(|per| per.value.clone()).unwrap_or_default().to_string();
-    if let Some(per) = per.filter(|_| value != "Bucket") {
-        let help = "write `per = Bucket`: packets of one bucket share a value".to_owned();
-        wrong_value(per, "the word `Bucket`", help, diagnostics);
-    }
-    StateKind::PerBucket {
-        durable: shape.arguments.iter().any(|argument| argument.name == Name::Durable),
-    }
-}
-
-/// The end in `bucket`: both directions of a connection have ports there.
-fn bucket_end(
-    argument: &Argument,
-    shape: &StateShape,
-    key: &str,
-    diagnostics: &mut Diagnostics,
-) -> Option<(BucketEnd, proc_macro2::Ident)> {
-    let written = argument.value.clone().unwrap_or_default().to_string();
-    let Some(end) = BucketEnd::ALL.into_iter().find(|end| end.word() == written) else {
-        let help = "write `bucket = InsidePort` if connections are opened from inside, and \
-                    `bucket = OutsidePort` if they are from outside";
-        wrong_value(argument, "`InsidePort` or `OutsidePort`", help.to_owned(), diagnostics);
-        return None;
-    };
-    let has = |name| shape.arguments.iter().any(|argument| argument.name == name);
-    let (why, help) = if key != "FiveTuple" {
-        (format!("a `{key}` has no ports"), "take `bucket` away, or use `key = FiveTuple`")
-    } else if has(Name::Within) {
-        ("`within` says already which packets share entries".to_owned(), "take one of the two away")
-    } else if !has(Name::Reply) {
-        (
-            "only packets that reply need to come back to it".to_owned(),
-            "add `reply`, or take `bucket` away",
-        )
-    } else {
-        return Some((end, argument.ident.clone()));
-    };
-    diagnostics
-        .error(
-            codes::BUCKET_OF_KEY,
-            argument.ident.span(),
-            format!("`bucket` says which port decides where packets go, and {why}"),
-        )
-        .help(help);
-    None
-}
-
 /// The arguments of a configured table.
 fn rows(shape: &StateShape, form: RowForm, diagnostics: &mut Diagnostics) -> RowsArgs {
     let find = |name| shape.arguments.iter().find(|argument| argument.name == name);
@@ -438,134 +371,4 @@ fn stand_in() -> (syn::Type, String) {
     let name = "FiveTuple";
     let tokens: TokenStream = quote!(::cora::__private::core::key::FiveTuple);
     (syn::Type::Verbatim(tokens), name.to_owned())
-}
-
-fn wrong_value(argument: &Argument, wants: &str, help: String, diagnostics: &mut Diagnostics) {
-    let name = argument.name.text();
-    diagnostics
-        .error(codes::ARGUMENT_VALUE, argument.place(), format!("`{name}` takes {wants}"))
-        .help(help);
-}
-
-/// `capacity`, if it is in range.
-fn entries(argument: &Argument, diagnostics: &mut Diagnostics) -> Option<Capacity> {
-    let written = argument.value.clone().unwrap_or_default();
-    let expression = syn::parse2::<syn::Expr>(written.clone()).ok();
-    let literal = syn::parse2::<syn::Lit>(written).ok();
-    if expression.is_none() || literal.is_some_and(|literal| !matches!(literal, syn::Lit::Int(_))) {
-        let help = "write `capacity = 10_000`, as a whole number without quotes".to_owned();
-        wrong_value(argument, "a number", help, diagnostics);
-        return None;
-    }
-    let expression = expression?;
-    let found = number::evaluate(&expression, &mut |_| Err(NumberError::Named));
-    if found == Err(NumberError::Named) {
-        return Some(Capacity { number: 1, named: Some(expression) });
-    }
-    let number = in_range(found, argument.place(), diagnostics)?;
-    Some(Capacity { number, named: None })
-}
-
-/// A capacity, if it is a number in range.
-pub(crate) fn in_range(
-    found: Result<u64, NumberError>,
-    place: Place,
-    diagnostics: &mut Diagnostics,
-) -> Option<u32> {
-    let mut refuse = |code: Code, message: &str, help: &str| {
-        diagnostics.error(code, place, message).help(help);
-        None
-    };
-    match found {
-        Ok(0) => refuse(
-            codes::CAPACITY_ZERO,
-            "a table for 0 entries refuses every entry",
-            "say how many entries there may be at a time",
-        ),
-        Ok(number) if number <= MOST_ENTRIES => u32::try_from(number).ok(),
-        Ok(_) | Err(NumberError::OutOfRange) => refuse(
-            codes::CAPACITY_TOO_LARGE,
-            "a table holds from 1 to 2^26 entries",
-            "say at most 67_108_864 (`1 << 26`); a shorter `idle` frees entries sooner",
-        ),
-        Err(NumberError::NotArithmetic | NumberError::Named) => refuse(
-            codes::CAPACITY_NUMBER,
-            "the plan needs this number before anything is compiled",
-            "write numbers, constants of this package, and `+ - * / <<` between them: `65_536`, \
-             `SESSIONS` or `1 << 16`",
-        ),
-    }
-}
-
-/// The function in `idle_by` or `assured_by`; `usual` is its typical declaration.
-fn function(argument: &Argument, usual: &str, diagnostics: &mut Diagnostics) -> Option<syn::Path> {
-    let path = syn::parse2(argument.value.clone().unwrap_or_default()).ok();
-    if path.is_none() {
-        let (name, method) = (argument.name.text(), usual.split('(').next().unwrap_or(usual));
-        let help =
-            format!("write `{name} = Self::{method}`, with `fn {usual}` among the state's methods");
-        wrong_value(argument, "the path of a function", help, diagnostics);
-    }
-    path
-}
-
-/// The type in `from`.
-fn before(
-    argument: &Argument,
-    durable: Option<&Argument>,
-    diagnostics: &mut Diagnostics,
-) -> Option<syn::Type> {
-    if durable.is_none() {
-        diagnostics
-            .error(
-                codes::ARGUMENT_OF_KEYED,
-                argument.ident.span(),
-                "`from` is about entries that outlive their program, and these are not `durable`",
-            )
-            .help("take `from` away, or add `durable`");
-        return None;
-    }
-    let ty = syn::parse2(argument.value.clone().unwrap_or_default()).ok();
-    if ty.is_none() {
-        let help = "write `from = OldSession`, with `impl From<OldSession>` for the state";
-        wrong_value(argument, "a type", help.to_owned(), diagnostics);
-    }
-    ty
-}
-
-/// `idle` in nanoseconds, if it is in range.
-fn lifetime(argument: &Argument, diagnostics: &mut Diagnostics) -> Option<u64> {
-    let written = argument.value.clone().unwrap_or_default();
-    let Ok(text) = syn::parse2::<syn::LitStr>(written.clone()) else {
-        let number = syn::parse2::<syn::LitInt>(written).map(|number| number.to_string());
-        let help = format!("write `idle = \"{}s\"`", number.as_deref().unwrap_or("300"));
-        wrong_value(argument, "a duration in quotes", help, diagnostics);
-        return None;
-    };
-    let mut refuse = |code: Code, message: String, help: &str| {
-        diagnostics.error(code, argument.place(), message).help(help);
-        None
-    };
-    let text = text.value();
-    match duration::nanoseconds(&text) {
-        Ok(0) => refuse(
-            codes::IDLE_ZERO,
-            "an entry that lives for no time is gone before the next packet".to_owned(),
-            "say how long an entry lives unused: `\"5m\"`",
-        ),
-        Ok(time) if time <= duration::LONGEST => Some(time),
-        Ok(_) | Err(DurationError::TooLong) => refuse(
-            codes::IDLE_TOO_LONG,
-            "an entry lives unused for a year at most".to_owned(),
-            "say at most `\"365d\"`",
-        ),
-        Err(DurationError::Unreadable(meant)) => refuse(
-            codes::IDLE_UNREADABLE,
-            format!("`{text}` is not a readable duration"),
-            &meant.map_or_else(
-                || "write whole numbers with a unit: `\"30s\"`, `\"5m\"`, `\"1h30m\"`".to_owned(),
-                |meant| format!("did you mean `\"{meant}\"`?"),
-            ),
-        ),
-    }
 }

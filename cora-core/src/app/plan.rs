@@ -21,9 +21,9 @@ pub struct PlanFacts {
     /// host offers every flow after its first packet. A larger number avoids moving short flows in
     /// vain.
     pub offer_after: u32,
-    /// States that limit the program to one shard of NIC core and host worker, each with the reason:
-    /// packets steered to different shards access the same part of the state. When empty, any number
-    /// of shards gives the result of one.
+    /// States that limit the program to one shard of NIC core and host worker, each with the
+    /// reason: packets steered to different shards access the same part of the state. When empty,
+    /// any number of shards gives the result of one.
     pub one_shard: &'static [(&'static str, &'static str)],
 }
 

@@ -220,7 +220,7 @@ impl Key for FiveTuple {
 
     #[inline(always)]
     fn port_at(&self, end: End) -> Option<u16> {
-        Some(end.port(self))
+        Some(self.endpoint(end).port)
     }
 
     #[inline]

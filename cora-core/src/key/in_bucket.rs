@@ -129,8 +129,7 @@ impl HeaderKey for InBucket {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bucket::Mark;
-    use crate::key::{Address, EntryKey as _, protocol};
+    use crate::key::{Address, protocol};
 
     const FLOW: FiveTuple = FiveTuple {
         source: Address::v4([10, 0, 0, 1]),
@@ -161,8 +160,7 @@ mod tests {
     #[test]
     fn both_directions_are_of_one_bucket() {
         use crate::bucket::End;
-        let mark = Mark::by_port(&FLOW, End::Source);
-        let back = Mark::by_port(&FLOW.reversed(), End::Destination);
+        let (mark, back) = (FLOW.mark(End::Source), FLOW.reversed().mark(End::Destination));
         assert_eq!(mark.bucket, back.bucket);
         let key = InBucket { bucket: mark.bucket, flow: FLOW };
         let reply = InBucket { bucket: back.bucket, flow: FLOW.reversed() };

@@ -12,8 +12,8 @@ use crate::ingress::versions::Version;
 use crate::memory::supply::Supply;
 use crate::node::back::RING_BYTES;
 
-/// The layout of a shard's region. It includes payload buffers if the host may get only the heads of
-/// frames.
+/// The layout of a shard's region. It includes payload buffers if the host may get only the heads
+/// of frames.
 pub fn region_layout<A: App>() -> RegionLayout {
     match RegionLayout::new(RING_BYTES) {
         Ok(layout) if A::HEADS => layout.with_payloads(),

@@ -2,10 +2,9 @@
 //! with the same final state write the same bytes.
 //!
 //! Each shard exports its states in pieces ([`account`](crate::observe::account)). Entries of all
-//! shards are united, replicas of commutative states are merged, each value per bucket is that of the
-//! shard that has the bucket, and each state of one value is that
-//! of the first shard: a program with a singleton has no other, and all shards have the same version
-//! of a read-mostly state.
+//! shards are united, replicas of commutative states are merged, each value per bucket is that of
+//! the shard that has the bucket, and each state of one value is that of the first shard: a program
+//! with a singleton has no other, and all shards have the same version of a read-mostly state.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;

@@ -176,8 +176,8 @@ impl Operator<'_> {
     }
 }
 
-/// The fill level of each table, as last reported by the halves of all shards. The NIC's figures are
-/// limited to plausible ones.
+/// The fill level of each table, as last reported by the halves of all shards. The NIC's figures
+/// are limited to plausible ones.
 fn tables<A: App>(live: &Live<'_>) -> BTreeMap<&'static str, Filled> {
     let mut tables: BTreeMap<&str, Filled> = BTreeMap::new();
     for (number, (name, _)) in A::PLACES.iter().enumerate() {

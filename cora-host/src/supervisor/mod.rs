@@ -9,8 +9,9 @@
 //!
 //! The supervisor moves frames between a cable and its shards. The cable is two ports or more, or a
 //! capture, which is a port that ends. Shards share nothing; each packet is steered to one
-//! ([`cora_runtime::steering`]) by the [door](crate::ingress::door). Every shard's tables have the declared capacity. So a shard's table
-//! is full no sooner than that of a single shard, even with uneven steering.
+//! ([`cora_runtime::steering`]) by the [door](crate::ingress::door). Every shard's tables have the
+//! declared capacity. So a shard's table is full no sooner than that of a single shard, even with
+//! uneven steering.
 //!
 //! When a half dies, the supervisor creates a region of the next generation and announces it
 //! ([`cora_runtime::link::region::generation`]). The living half finishes the published work of the

@@ -23,8 +23,8 @@ use crate::supervisor::half::{Half, NIC};
 use crate::supervisor::outcomes::{Known, Outcomes};
 use crate::{Program, RunError, SharedFutex};
 
-/// How long a frame of a live wire waits for room at one of several shards, while others wait behind
-/// it. A NIC that takes a single frame in this time is only slow.
+/// How long a frame of a live wire waits for room at one of several shards, while others wait
+/// behind it. A NIC that takes a single frame in this time is only slow.
 const MOST_WAIT: Duration = Duration::from_millis(20);
 
 /// What all shards of a run have in common.

@@ -8,7 +8,7 @@ use syn::ext::IdentExt as _;
 
 use super::State;
 use crate::check::number::{self, NumberError};
-use crate::check::state::in_range;
+use crate::check::value::in_range;
 use crate::diag::Place;
 use crate::diag::findings::Findings;
 use crate::script::source::Source;

@@ -10,8 +10,8 @@
 //! An address group is one of the addresses in the key, so an entry stores only which of them; a
 //! key without that address is refused. In a table that is keyed by a group that `within` names
 //! elsewhere, the key is the group. Where ports decide [buckets](crate::bucket), the group is the
-//! bucket, and an entry stores at which end of its key it stands. Programs in which all keys are flow keys skip these checks:
-//! there [`Sight`] stays [`All`](Sight::All).
+//! bucket, and an entry stores at which end of its key it stands. Programs in which all keys are
+//! flow keys skip these checks: there [`Sight`] stays [`All`](Sight::All).
 
 use super::entry::{Entry, Facts};
 use super::raw::RawTable;
