@@ -5,7 +5,9 @@
 //! up to four. A session lives as long as RFC 5382, RFC 4787 and RFC 5508 ask for: for 2 h 4 min of
 //! silence of an established connection, four minutes of another one of TCP, five of UDP, one of a
 //! ping. When the last session of a port expires, a hook gives the port back. Services inside are
-//! offered to outside by rows of a file. Checksums are updated, not recomputed; pings are
+//! offered to outside by rows of a file. The pool is divided by buckets, so the program runs on any
+//! number of shards: packets go by the port of their inside end, and those of a service by the
+//! client's port. Checksums are updated, not recomputed; pings are
 //! translated by their identifier, ICMP errors together with the packet they quote. IPv6, ARP,
 //! neighbour discovery and group membership pass untranslated; packets that nobody may forward are
 //! dropped by name.
@@ -21,7 +23,7 @@
 //! | for programs of several crates | |
 //! | --- | --- |
 //! | [`nat`] | the handler |
-//! | [`Session`], [`PortPool`], [`Times`], [`Public`], [`Forward`] | its states |
+//! | [`Session`], [`PortPool`], [`Hosts`], [`Times`], [`Public`], [`Forward`] | its states |
 #![cfg_attr(target_os = "none", no_std)]
 
 use core::net::Ipv4Addr;
@@ -31,17 +33,20 @@ use core::time::Duration;
 
 use cora::prelude::*;
 
+mod hosts;
 mod pool;
 
+pub use hosts::Hosts;
+use hosts::TOO_MANY_PORTS;
 pub use pool::PortPool;
-use pool::{ADDRESSES, Endpoint, FIRST_PORT, Lease};
+use pool::{ADDRESSES, FIRST_PORT, Inside, Lease};
 
 /// The longest time that a session may be silent (s), as its table has it.
 const LONGEST: u16 = 2 * 3600 + 4 * 60;
 
 /// A translated connection, found by the packets of its opener and by their answers.
 #[state(
-    key = FiveTuple, reply, capacity = 65_536, idle = "2h4m", idle_by = Self::idle, durable, on_expire
+    key = FiveTuple, reply, bucket = InsidePort, capacity = 65_536, idle = "2h4m", idle_by = Self::idle, durable, on_expire
 )]
 pub struct Session {
     inside: Ipv4Addr,
@@ -146,30 +151,23 @@ impl HeaderKey for Service {
     }
 }
 
-/// The endpoint inside that offers a service.
-#[state(map, key = Service, capacity = 1_024)]
+/// The endpoint inside that offers a service. A version without it ends its connections.
+#[state(map, key = Service, capacity = 1_024, services = Self::ends)]
 pub struct Forward {
     inside: Ipv4Addr,
     inside_port: u16,
 }
 
-impl Session {
-    /// The key of the answers to `flow`, which opened it.
-    fn reply(&self, flow: &FiveTuple) -> FiveTuple {
-        let answer = flow.reversed();
-        if self.address == FORWARDED {
-            let (source, source_port) = (self.inside.into(), self.inside_port);
-            return FiveTuple { source, source_port, ..answer };
-        }
-        let port = if flow.has_ports() { flow.destination_port } else { self.public_port };
-        FiveTuple {
-            destination: self.public.into(),
-            destination_port: self.public_port,
-            source_port: port,
-            ..answer
-        }
+impl Forward {
+    /// Where outside reaches the service, and where it is.
+    fn ends(service: &Service, row: &Self) -> [Endpoint; 2] {
+        let Service { address, protocol, port } = *service;
+        let public = Endpoint { address, port, protocol };
+        [public, Endpoint { address: row.inside.into(), port: row.inside_port, protocol }]
     }
+}
 
+impl Session {
     fn idle(&self) -> Duration {
         Duration::from_secs(self.idle.into())
     }
@@ -199,12 +197,6 @@ impl Session {
             packet.set_destination_endpoint(self.inside.into(), self.inside_port)
         }
     }
-
-    /// Its port of the pool, if it holds one.
-    fn lease(&self) -> Option<Lease> {
-        let Self { address, public_port: port, .. } = *self;
-        (address != FORWARDED).then_some(Lease { address, port })
-    }
 }
 
 /// Inside may open, from a public address; outside may answer, and open forwarded services.
@@ -213,6 +205,7 @@ pub fn nat(
     packet: &mut Headers,
     sessions: &mut Table<Session>,
     ports: &mut PortPool,
+    hosts: &mut Merged<Hosts>,
     times: &Times,
     public: &Public,
     forwards: &Map<Forward>,
@@ -242,26 +235,36 @@ pub fn nat(
     }
     // A connection from before a restart goes on by another port, so that its server resets it,
     // rather than hang.
-    let session = if packet.from_inside() {
+    let (session, answer) = if packet.from_inside() {
         let tcp = TcpState::pick_up(packet)?;
         let idle = times.idle.seconds(flow.protocol, tcp, false);
-        let from = Endpoint {
+        let from = Inside {
             // Packets without an IPv4 address have passed.
             address: Ipv4Addr::from_bits(flow.source.bits() as u32),
             port: flow.source_port,
             protocol: flow.protocol,
         };
-        let Lease { address, port } = ports.open(&from, public.count, public.ports_per_host)?;
+        if !ports.has(&from)
+            && hosts.merged().held(from.address) >= u64::from(public.ports_per_host)
+        {
+            return Drop(TOO_MANY_PORTS);
+        }
+        let Lease { address, port, is_new } = ports.open(&from, public.count)?;
+        if is_new {
+            hosts.update().open(from.address);
+        }
         let own = public.addresses[usize::from(address) % ADDRESSES];
         let (inside, inside_port) = (from.address, from.port);
-        Session { inside, inside_port, public_port: port, public: own, idle, tcp, address }
+        let public_port = port.number();
+        let session = Session { inside, inside_port, public_port, public: own, idle, tcp, address };
+        (session, flow.answered_to(own.into(), port))
     } else {
         let Some(forward) = forwards.get(&Service::of(packet)?) else { return Drop(NotAllowed) };
         if flow.destination_port >= FIRST_PORT {
             return Drop(NotAllowed);
         }
         let tcp = TcpState::pick_up(packet)?;
-        Session {
+        let session = Session {
             inside: forward.inside,
             inside_port: forward.inside_port,
             public_port: flow.destination_port,
@@ -269,13 +272,12 @@ pub fn nat(
             idle: times.idle.seconds(flow.protocol, tcp, false),
             tcp,
             address: FORWARDED,
-        }
+        };
+        (session, flow.answered_by(forward.inside.into(), forward.inside_port))
     };
-    let kept = sessions.insert_with_reply(flow, session.reply(&flow), session);
-    if kept.is_err()
-        && let Some(lease) = session.lease()
-    {
-        ports.close(lease);
+    let kept = sessions.insert_answered(flow, answer, session);
+    if kept.is_err() {
+        close(&session, ports, hosts);
     }
     kept?;
     session.translate(packet, Direction::Original)?;
@@ -284,9 +286,15 @@ pub fn nat(
 
 /// A session expired: it holds its port no longer.
 #[on_expire]
-pub fn give_back(session: &Ended<Session>, ports: &mut PortPool) {
-    if let Some(lease) = session.entry.lease() {
-        ports.close(lease);
+pub fn give_back(session: &Ended<Session>, ports: &mut PortPool, hosts: &mut Merged<Hosts>) {
+    close(&session.entry, ports, hosts);
+}
+
+/// A session is over, and holds no port of the pool any more.
+fn close(session: &Session, ports: &mut PortPool, hosts: &mut Merged<Hosts>) {
+    let Session { address, public_port, inside, .. } = *session;
+    if address != FORWARDED && ports.close(address, public_port) {
+        hosts.update().close(inside);
     }
 }
 

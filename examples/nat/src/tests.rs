@@ -1,6 +1,6 @@
 //! The handler, packet by packet: which of them take a port, and for how long.
 
-use super::pool::{NO_PORT_LEFT, PORTS, TOO_MANY_PORTS};
+use super::pool::{NO_PORT_LEFT, PORTS};
 use super::*;
 
 const A: [u8; 4] = [10, 0, 0, 2];
@@ -15,24 +15,20 @@ const SYN_ACK: u8 = 0x12;
 
 struct Nat {
     sessions: cora::testing::TestTable<Session>,
-    ports: Box<PortPool>,
+    ports: cora::testing::TestBuckets<PortPool>,
+    hosts: cora::testing::TestMerged<Hosts>,
     times: Times,
     public: Public,
     forwards: cora::testing::TestRows<Forward>,
     now: u64,
 }
 
-/// A pool is made by value, and is too large for the stack of a test.
-fn pool() -> Box<PortPool> {
-    let thread = std::thread::Builder::new().stack_size(64 << 20);
-    thread.spawn(Box::<PortPool>::default).unwrap().join().unwrap()
-}
-
 impl Nat {
     fn new() -> Self {
         Self {
             sessions: cora::testing::table(),
-            ports: pool(),
+            ports: cora::testing::per_bucket(),
+            hosts: cora::testing::merged(),
             times: Times::default(),
             public: Public::default(),
             forwards: cora::testing::configured("address,protocol,port,inside,inside_port\n"),
@@ -44,7 +40,8 @@ impl Nat {
     fn pass(&mut self, seconds: u64) {
         self.now += seconds * SECOND;
         for ended in cora::testing::ended(&mut self.sessions, self.now) {
-            give_back(&ended, &mut self.ports);
+            let bucket = Bucket::of_port(ended.entry.public_port);
+            give_back(&ended, &mut self.ports[bucket], &mut self.hosts);
         }
     }
 
@@ -53,8 +50,10 @@ impl Nat {
         cora::testing::at(&mut self.sessions, self.now);
         let meta = Meta { now: self.now, time: self.now, port, ..Meta::default() };
         let mut packet = Packet::new(&mut frame, meta);
-        let Self { sessions, ports, times, public, forwards, .. } = self;
-        match nat(&mut packet, sessions, ports, times, public, forwards) {
+        let Self { sessions, ports, hosts, times, public, forwards, .. } = self;
+        cora::testing::merge(hosts);
+        let ports = &mut ports[bucket_of(&packet)];
+        match nat(&mut packet, sessions, ports, hosts, times, public, forwards) {
             Ok(_) => Ok(packet.five_tuple().unwrap()),
             dropped => Err(dropped),
         }
@@ -69,6 +68,29 @@ impl Nat {
     fn back(&mut self, public: u16, flags: u8) -> Result<u16, Verdict> {
         let sent = segment((SERVER, 80), (OURS, public), flags);
         self.send(Port::OUTSIDE, sent).map(|it| it.destination_port)
+    }
+}
+
+/// Where steering puts a packet: by the port of its inside end, or of a service's client.
+fn bucket_of(packet: &Packet) -> Bucket {
+    let Ok(flow) = packet.five_tuple() else { return Bucket::default() };
+    let inside = if packet.from_inside() { flow.source_port } else { flow.destination_port };
+    let client = if packet.from_inside() { flow.destination_port } else { flow.source_port };
+    Bucket::of_port(if SERVED.contains(&inside) { client } else { inside })
+}
+
+/// The public ports of services and those inside.
+const SERVED: [u16; 3] = [443, 50_000, 8_443];
+
+/// The port that the first endpoint with this inside port gets.
+fn first(inside: u16) -> u16 {
+    Bucket::of_port(inside).port(FIRST_PORT, 0).unwrap().number()
+}
+
+impl Nat {
+    /// Ports with a session.
+    fn held(&self) -> usize {
+        Bucket::all().map(|bucket| self.ports[bucket].held()).sum()
     }
 }
 
@@ -105,9 +127,9 @@ fn nothing_but_an_opening_takes_a_port() {
         let frame = cora::testing::udp((from, 5), (to, 6), b"");
         assert_eq!(nat.send(Port::INSIDE, frame), Err(Drop(reason)), "{from:?} {to:?}");
     }
-    assert_eq!(nat.ports.held(), 0);
-    assert_eq!(nat.out(1000, ACK), Ok(FIRST_PORT), "the first, for the middle of a connection");
-    assert_eq!(nat.send(Port::INSIDE, ping(8)).map(|it| it.source_port), Ok(FIRST_PORT + 1));
+    assert_eq!(nat.held(), 0);
+    assert_eq!(nat.out(1000, ACK), Ok(first(1000)), "the first, for the middle of a connection");
+    assert_eq!(nat.send(Port::INSIDE, ping(8)).map(|it| it.source_port), Ok(first(7)));
 }
 
 #[test]
@@ -115,9 +137,9 @@ fn a_port_is_held_as_long_as_its_session_lives() {
     let mut nat = Nat::new();
     let port = nat.out(1000, SYN).unwrap();
     nat.pass(240);
-    assert_eq!(nat.ports.held(), 1, "its end is a second ago at least");
+    assert_eq!(nat.held(), 1, "its end is a second ago at least");
     nat.pass(1);
-    assert_eq!(nat.ports.held(), 0);
+    assert_eq!(nat.held(), 0);
     let next = nat.out(1000, SYN).unwrap();
     assert_eq!(next, port + 1, "a port rests before it is reused");
     nat.back(next, SYN_ACK).unwrap();
@@ -135,7 +157,7 @@ fn a_port_is_held_as_long_as_its_session_lives() {
     assert_eq!(nat.out(1000, SYN), Ok(next));
     nat.back(next, RST).unwrap();
     nat.pass(241);
-    assert_eq!(nat.ports.held(), 0);
+    assert_eq!(nat.held(), 0);
     assert_eq!(nat.back(next, ACK), Err(Drop(NotAllowed)));
 }
 
@@ -154,24 +176,26 @@ fn an_established_session_is_kept_for_two_hours_of_silence() {
     nat.times = Times::configure("udp 30").unwrap();
     nat.pass(302);
     nat.send(Port::INSIDE, datagram).unwrap();
-    assert_eq!(nat.ports.held(), 2);
+    assert_eq!(nat.held(), 2);
     nat.pass(31);
-    assert_eq!(nat.ports.held(), 1);
+    assert_eq!(nat.held(), 1);
 }
 
 #[test]
 fn a_port_is_anothers_only_when_its_session_is_gone() {
     let mut nat = Nat::new();
-    for port in 0..PORTS as u16 {
+    // As many as there are in all buckets together.
+    for port in 0..32_768 {
         nat.out(port, SYN).unwrap();
     }
     assert_eq!(nat.out(40_000, SYN), Err(Drop(NO_PORT_LEFT)));
     nat.pass(239);
     assert_eq!(nat.out(40_000, SYN), Err(Drop(NO_PORT_LEFT)));
-    assert_eq!(nat.back(FIRST_PORT, SYN_ACK), Ok(0), "still there");
+    assert_eq!(nat.back(first(0), SYN_ACK), Ok(0), "still there");
     nat.pass(2);
-    assert_eq!(nat.ports.held(), 1, "the first one goes on");
-    assert!(nat.out(40_000, SYN).is_ok_and(|port| port != FIRST_PORT));
+    assert_eq!(nat.held(), 1, "the first one goes on");
+    assert!(nat.out(40_000, SYN).is_ok());
+    assert!(nat.out(512, SYN).is_ok_and(|port| port != first(0)));
 }
 
 #[test]
@@ -192,9 +216,9 @@ fn hosts_are_spread_over_the_addresses_and_have_so_many_ports() {
         used[usize::from(first == Address::v4([192, 0, 2, 7]))] += 1;
     }
     assert!(used.iter().all(|hosts| *hosts > 30), "{used:?}");
-    assert_eq!(nat.ports.held(), 300);
+    assert_eq!(nat.held(), 300);
     nat.pass(301);
-    assert_eq!(nat.ports.held(), 0);
+    assert_eq!(nat.held(), 0);
     for (text, fault) in [
         ("address 192.0.2", "no IPv4 address"),
         (
@@ -234,7 +258,7 @@ fn outside_opens_what_is_forwarded_and_nothing_else() {
     let datagram = cora::testing::udp(client, (OURS, 443), b"");
     assert_eq!(nat.send(Port::OUTSIDE, datagram), Err(Drop(NotAllowed)), "another protocol");
     nat.pass(300);
-    assert_eq!(nat.ports.held(), 0, "it held no port of the pool");
+    assert_eq!(nat.held(), 0, "it held no port of the pool");
 }
 
 /// A resolver asks a hundred questions a second, each from a port of its own.
@@ -251,7 +275,7 @@ fn no_port_of_a_dead_session_is_held() {
         nat.pass(1);
     }
     // Those of the last five minutes.
-    assert_eq!(nat.ports.held(), 30_000);
+    assert_eq!(nat.held(), 30_000);
 }
 
 const ANOTHER: [u8; 4] = [198, 51, 100, 8];
@@ -289,7 +313,7 @@ fn an_endpoint_has_one_port_wherever_it_sends() {
         let reached = nat.send(Port::OUTSIDE, answer).map(|it| it.destination_port);
         assert_eq!(reached, if reaches { Ok(5_000) } else { Err(Drop(NotAllowed)) });
     }
-    assert_eq!(nat.ports.held(), 4);
+    assert_eq!(nat.held(), 4);
 }
 
 #[test]
@@ -300,42 +324,44 @@ fn a_port_is_held_until_the_last_of_its_sessions_expired() {
     nat.out(1000, ACK).unwrap();
     assert_eq!(nat.there(1000, SYN), Ok(port));
     nat.pass(300);
-    assert_eq!(nat.ports.held(), 1, "the other one lives");
+    assert_eq!(nat.held(), 1, "the other one lives");
     nat.pass(7_000);
     assert_eq!(nat.out(1000, ACK), Ok(port));
     nat.back(port, RST).unwrap();
     nat.pass(241);
-    assert_eq!(nat.ports.held(), 0);
+    assert_eq!(nat.held(), 0);
 }
 
 /// Endpoints come and go, and the chains of the pool with them.
 #[test]
 fn a_port_that_changes_hands_is_found_by_its_new_endpoint_alone() {
-    let mut pool = pool();
-    let endpoint = |number: u32| Endpoint {
+    let bucket = Bucket::new(7);
+    let mut pool = PortPool::from(bucket);
+    let endpoint = |number: u32| Inside {
         address: Ipv4Addr::from_bits(0x0a00_0000 | number),
         port: (number % 7) as u16,
         protocol: protocol::UDP,
     };
-    for round in 0..4_u32 {
-        let open = |pool: &mut PortPool, number: u32| {
-            pool.open(&endpoint(number * 3 + round), 1, u16::MAX)
-        };
+    for round in 0..40_u32 {
+        let open = |pool: &mut PortPool, number: u32| pool.open(&endpoint(number * 3 + round), 1);
         let leases: Vec<Lease> =
             (0..PORTS as u32).map(|number| open(&mut pool, number).unwrap()).collect();
-        let mut all: Vec<u16> = leases.iter().map(|lease| lease.port).collect();
+        let mut all: Vec<BucketPort> = leases.iter().map(|lease| lease.port).collect();
+        assert!(all.iter().all(|port| port.bucket() == bucket));
         all.sort_unstable();
         all.dedup();
         assert_eq!(all.len(), PORTS, "each has its own");
         assert_eq!(open(&mut pool, 1 << 20), Err(NO_PORT_LEFT));
         for (number, lease) in (0..).zip(&leases) {
-            assert_eq!(open(&mut pool, number), Ok(*lease));
-            pool.close(*lease);
-            pool.close(*lease);
+            let Lease { address, port, .. } = *lease;
+            assert_eq!(open(&mut pool, number), Ok(Lease { is_new: false, ..*lease }));
+            assert!(!pool.close(address, port.number()), "a session goes on");
+            assert!(pool.close(address, port.number()));
         }
         assert_eq!(pool.held(), 0);
-        pool.close(leases[0]);
-        assert_eq!(pool.held(), 0, "it is free already");
+        let Lease { address, port, .. } = leases[0];
+        assert!(!pool.close(address, port.number()), "it is free already");
+        assert!(!pool.close(address, port.number() ^ 2), "another bucket's");
     }
 }
 
