@@ -44,6 +44,7 @@ mod shard;
 use std::time::{Duration, Instant};
 
 use cora_core::app::App;
+use cora_core::state::commutative::epoch_end;
 use cora_runtime::steering::Steering;
 
 use crate::RunError;
@@ -55,7 +56,7 @@ use crate::process::cores;
 use crate::supervisor::half::Half;
 pub(crate) use crate::supervisor::nic_command::NIC_COMMAND;
 use crate::supervisor::shard::Offered;
-pub(crate) use crate::supervisor::shard::{Before, Common, Shard};
+pub(crate) use crate::supervisor::shard::{Before, Common, Shard, SharedFile};
 
 /// Interval between checks of the processes.
 const LOOK_EVERY: Duration = Duration::from_millis(1);
@@ -72,6 +73,8 @@ pub(crate) struct Supervisor<'a, C> {
     pub(crate) shards: Vec<Shard<'a>>,
     pub(crate) configuration: Configuration,
     steering: Steering,
+    /// The end of the epoch that all shards were told, for a program that reads merges on several.
+    epoch_ends: u64,
     /// No more frames come: the time of the last one.
     ended: Option<u64>,
 }
@@ -102,6 +105,7 @@ impl<'a, C: Cable> Supervisor<'a, C> {
             shards,
             configuration,
             steering: Steering::new(common.seed, number.into()),
+            epoch_ends: 0,
             ended: None,
         })
     }
@@ -162,7 +166,7 @@ impl<'a, C: Cable> Supervisor<'a, C> {
 
     /// Feeds frames to their shards; returns whether there were any.
     fn feed<A: App>(&mut self) -> Result<bool, RunError> {
-        let Self { cable, shards, steering, ended, .. } = self;
+        let Self { cable, shards, steering, epoch_ends, ended, .. } = self;
         let is_alone = shards.len() == 1;
         let mut fed = false;
         for _ in 0..BURST * shards.len() {
@@ -183,11 +187,14 @@ impl<'a, C: Cable> Supervisor<'a, C> {
                     break;
                 }
             };
-            let (shard, stamp) = if is_alone && !A::MARKED {
-                (0, stamp)
-            } else {
-                steering.steer::<A>(stamp, frame)
-            };
+            if A::MERGED && !is_alone && stamp.meta.now >= *epoch_ends {
+                *epoch_ends = epoch_end(stamp.meta.now);
+                for shard in shards.iter_mut() {
+                    shard.wire.epoch_begins(*epoch_ends);
+                }
+            }
+            let (shard, stamp) =
+                if is_alone && !A::MARKED { (0, stamp) } else { steering.steer::<A>(stamp, frame) };
             let Some(shard) = shards.get_mut(shard) else { break };
             if shard.offer::<C>(stamp, frame, is_alone)? == Offered::Waits {
                 break;

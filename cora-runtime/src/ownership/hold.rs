@@ -220,7 +220,7 @@ fn unpack(head: &[u8; HEAD]) -> [u64; 6] {
 
 #[cfg(test)]
 mod tests {
-    use cora_core::packet::MAX_FRAME;
+    use cora_core::packet::{MAX_FRAME, Port};
     use cora_core::state::Line;
 
     use super::*;

@@ -31,12 +31,17 @@ struct Flow {
     read: u64,
 }
 
-/// Flows that were opened, so that the host opens them.
-#[state(singleton)]
-#[derive(Default)]
+/// Flows that were opened, so that the host opens them. Each shard has those of its buckets.
+#[state(per = Bucket)]
 struct Opened {
     flows: u64,
     read: u64,
+}
+
+impl From<Bucket> for Opened {
+    fn from(_: Bucket) -> Self {
+        Self { flows: 0, read: 0 }
+    }
 }
 
 /// Mixes the merged counts into a number.
