@@ -43,6 +43,7 @@ impl<A: App> HostHalf<A> {
             Merges::Turn { ends, follows } if !self.turns.lacks() => {
                 self.pass_time_before_epoch(ends, out);
                 self.turns.turn_at_host(ends, follows != 0, self.engine.app(), out);
+                self.tell_changes(out);
             }
             _ => {
                 self.turns.message(message, self.engine.app())?;
