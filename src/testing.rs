@@ -120,7 +120,8 @@ pub fn merged<S: ReadMerged>() -> TestMerged<S> {
     GivenBack::merged().expect("memory for a state")
 }
 
-/// Makes a merge: from now on handlers read all updates so far.
+/// Makes a merge: from now on handlers read all updates so far, and those that follow are another
+/// packet's.
 ///
 /// ```
 /// use cora::prelude::*;
@@ -139,6 +140,7 @@ pub fn merged<S: ReadMerged>() -> TestMerged<S> {
 pub fn merge<S: ReadMerged>(state: &mut Merged<S>) {
     state.cut(false);
     state.show();
+    state.begin(Visit::OF_A_HOOK);
 }
 
 /// The values of a state with one per bucket, by bucket.

@@ -87,22 +87,8 @@ fn first_parameter(place: Place, found: &str, diagnostics: &mut Diagnostics) {
         .help("begin its parameters with `ended: &Ended<S>`, where `S` is a `#[state(key = …, on_expire)]`");
 }
 
-/// Checks that a hook or a timer takes no table, and nothing that is read as of a merge.
+/// Checks that a hook or a timer takes no table.
 pub(super) fn states(mark: Mark, parameters: &[Parameter], diagnostics: &mut Diagnostics) {
-    let merged = parameters.iter().filter(|it| matches!(it.access, ParameterAccess::Merged { .. }));
-    for merged in merged {
-        diagnostics
-            .error(
-                codes::HOOK_PARAMETER,
-                merged.ident.span(),
-                format!(
-                    "a merge of `{}` is read as of a packet's time, and a {} runs without a packet",
-                    merged.state,
-                    mark.noun()
-                ),
-            )
-            .help("read it in a handler, and keep there what this one needs, in a singleton");
-    }
     let tables = parameters.iter().filter(|it| matches!(it.access, ParameterAccess::Table { .. }));
     for table in tables {
         diagnostics

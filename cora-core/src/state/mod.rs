@@ -154,6 +154,13 @@ pub struct Visit {
     pub ahead: u8,
 }
 
+impl Visit {
+    /// For the states of a hook or a timer that bound a packet's updates: the next one's begin.
+    #[doc(hidden)]
+    pub const OF_A_HOOK: Self =
+        Self { now: 0, horizon: 0, undo: false, flow: NO_FLOW, ahead: table::prefetch::ALONE };
+}
+
 /// In place of a flow's number: no flow.
 pub const NO_FLOW: u32 = u32::MAX;
 

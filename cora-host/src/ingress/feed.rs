@@ -3,8 +3,9 @@
 use std::collections::VecDeque;
 
 use cora_core::packet::Meta;
+use cora_core::state::commutative::epoch_end;
 use cora_runtime::channel::ProtocolError;
-use cora_runtime::link::message::{Frames, Hooks, Kind, MAX_MESSAGE, Message, Stamp};
+use cora_runtime::link::message::{Frames, Hooks, Kind, MAX_MESSAGE, Merges, Message, Stamp};
 use cora_runtime::link::region::Rings;
 use cora_runtime::link::ring::{Consumer, Popped, Producer, PushError, SharedMemory};
 
@@ -19,6 +20,9 @@ use crate::memory::cache_padded::Bytes;
 const BURST: usize = 64;
 /// A silence of the wire is told at this interval (ns).
 const SILENCE: u64 = 100_000_000;
+
+/// So many records wait for a NIC before epochs are left out.
+const MOST_EPOCHS: usize = 1 << 12;
 
 /// The ends of both wire rings.
 pub(crate) struct WireEnd {
@@ -39,12 +43,20 @@ pub(crate) struct WireEnd {
     latest: u64,
     /// The run time that the NIC was last told, by a frame or in a silence.
     told: u64,
+    /// The end of the latest epoch that was told; 0 if none was.
+    epoch_ends: u64,
     /// The NIC broke the protocol, and nothing more is read from it.
     distrusted: bool,
     /// How many frames NICs left unread so far.
     pub(crate) fed_again: u64,
     /// Packets that left.
     pub(crate) tally: Tally,
+}
+
+/// The record of an epoch that begins for all shards.
+fn turn(ends: u64) -> (u16, Vec<u8>) {
+    let turn = Message::Merges(Merges::Turn { ends, follows: 0 });
+    turn.encode(|kind, parts| (kind, parts.concat()))
 }
 
 impl WireEnd {
@@ -60,6 +72,7 @@ impl WireEnd {
             on_their_way: VecDeque::new(),
             latest: 0,
             told: 0,
+            epoch_ends: 0,
             distrusted: false,
             fed_again: 0,
             tally: Tally::default(),
@@ -83,11 +96,11 @@ impl WireEnd {
             Err(error) if !error.is_nics_fault() => return Err(error),
             Ok(()) | Err(_) => {}
         }
-        let frames =
-            left_behind.iter().filter(|(kind, _)| !Kind::is_of_change(*kind)).count() as u64;
-        self.fed_again += frames;
+        self.fed_again +=
+            left_behind.iter().filter(|(kind, _)| *kind == Kind::Frame).count() as u64;
         left_behind.extend(std::mem::take(&mut self.first));
         self.first = self.with_whole_changes(left_behind);
+        self.tell_epoch_again();
         self.wire_in = Producer::new(rings.wire_in);
         self.wire_out = Consumer::new(rings.wire_out);
         self.rings = *rings;
@@ -111,6 +124,10 @@ impl WireEnd {
             let bytes = buffer.get_mut(..len).unwrap_or_default();
             if Kind::is_of_change(kind) {
                 left.push((kind, bytes.to_vec()));
+            } else if let Some(Message::Merges(Merges::Turn { ends, .. })) =
+                Message::decode(kind, bytes)
+            {
+                left.push(turn(ends.min(self.epoch_ends)));
             } else if let Some((stamp, frame)) = Message::decode_frame(kind, bytes) {
                 let Stamp { mut meta, horizon, .. } = stamp;
                 (meta.time, meta.now) = (meta.time.min(self.latest), meta.now.min(self.latest));
@@ -141,6 +158,35 @@ impl WireEnd {
         let mut all: VecDeque<_> = begun.into_iter().flat_map(Change::records).collect();
         all.append(&mut rest);
         all
+    }
+
+    /// For a program with several shards: an epoch of merges begins for all of them.
+    pub(crate) fn epoch_begins(&mut self, ends: u64) {
+        self.epoch_ends = ends;
+        // Behind a NIC that is away for long, the latest ones are enough.
+        if self.first.len() >= MOST_EPOCHS
+            && let Some(last) = self.first.back_mut().filter(|(kind, _)| *kind == Kind::Turn)
+        {
+            *last = turn(ends);
+        } else {
+            self.first.push_back(turn(ends));
+        }
+    }
+
+    /// Another NIC may not have been told the epoch of the first record.
+    fn tell_epoch_again(&mut self) {
+        if self.epoch_ends == 0 {
+            return;
+        }
+        let mut records = self.first.iter().filter(|(kind, _)| !Kind::is_of_change(*kind));
+        let ends = match records.next().map(|(kind, bytes)| Message::decode(*kind, bytes)) {
+            Some(Some(Message::Frames(Frames::Frame { stamp, .. }))) => {
+                epoch_end(stamp.meta.now).min(self.epoch_ends)
+            }
+            Some(_) => return,
+            None => self.epoch_ends,
+        };
+        self.first.push_front(turn(ends));
     }
 
     /// Places a change of the version on the wire.

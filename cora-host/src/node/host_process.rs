@@ -21,9 +21,11 @@ use crate::memory::map;
 use crate::memory::pages::Pages;
 use crate::memory::supply::Supply;
 use crate::node::beating::Beating;
+use crate::node::board::Board;
 use crate::node::catch_up::catch_up;
 use crate::node::control_loop::{ControlLoop, Controllers, NamedController};
 use crate::node::direct;
+use crate::node::exchange::Exchange;
 use crate::node::half::{half, region_layout};
 use crate::node::host_page::{self, HostPage};
 use crate::node::received::Wanted;
@@ -56,6 +58,9 @@ pub(crate) struct HostArguments {
     /// File descriptor of the memory with the copies of the program before, and its bytes.
     #[arg(long, num_args = 2, value_names = ["FD", "BYTES"])]
     before: Vec<u64>,
+    /// File descriptor of the board on which several shards exchange merges, and its bytes.
+    #[arg(long, num_args = 2, value_names = ["FD", "BYTES"])]
+    board: Vec<u64>,
     /// What flows rest on was lost with the host before: none lives on.
     #[arg(long)]
     afresh: bool,
@@ -108,7 +113,7 @@ impl<A: App> Regions<'_, A> {
 /// Rounds with work between reports of the tables' fill levels.
 const TOLD_EVERY: u64 = 256;
 
-/// Polling interval of a host that waits for another NIC.
+/// Polling interval of a host that waits for another NIC, or for other shards.
 const LOOK_AGAIN: Duration = Duration::from_micros(200);
 
 /// The encoding of the program's durable entries.
@@ -157,6 +162,7 @@ pub(crate) fn host_half<A: App>(
     let mut worker = Worker::new(half, &region.rings());
     worker.export_to(exporter.clone());
     worker.note_at(page.packet_word());
+    join_shards(&mut worker, arguments)?;
     worker.received.arriving.in_force = Some(version.number);
     worker.received.wanted =
         Wanted { all: options.state_out.is_some(), recorded: exporter.is_some() };
@@ -184,6 +190,7 @@ pub(crate) fn host_half<A: App>(
     }
     tell_tables(&mut worker, page);
     page.end();
+    worker.leave_shards();
     let drift = control.as_ref().and_then(ControlLoop::drift);
     // Write failures become part of the account, which is still sent.
     let mut failures = Vec::new();
@@ -199,6 +206,19 @@ pub(crate) fn host_half<A: App>(
     let account = Account { records, drift, failures, ..account(&mut worker) };
     let failed = |cause| RunError::System { what: "writing the account", cause };
     tell_all(&account, &mut worker, arguments).map_err(failed)
+}
+
+/// Exchanges merges with the other shards, if there is a board for that.
+fn join_shards<A: App>(worker: &mut Worker<A>, arguments: &HostArguments) -> Result<(), RunError> {
+    let HostArguments { board, shard, options, .. } = arguments;
+    if let [file, bytes] = board[..] {
+        // An invalid file number is refused there.
+        let file = i32::try_from(file).unwrap_or(-1);
+        let words = map::inherited_memory(file, bytes as usize).map_err(system)?;
+        let board = Board::new(words, options.shards);
+        worker.join(Exchange::new(board, *shard, options.shards));
+    }
+    Ok(())
 }
 
 /// The replicas of durable entries, including those of the previous program.
@@ -300,6 +320,7 @@ fn serve<A: App>(
             idle.pause(std::thread::yield_now);
         } else {
             let due_in = control.as_ref().map_or(Duration::MAX, |control| control.due_in());
+            let due_in = if worker.lacks_parts() { due_in.min(LOOK_AGAIN) } else { due_in };
             let bell = region.host_bell(SharedFutex);
             let slept = idle.wait_at_most(due_in, &bell, std::thread::yield_now, || {
                 Ok::<_, RunError>(worker.has_nothing()? && !followed())
@@ -328,6 +349,9 @@ fn read_rest<A: App>(
         page.beat();
         match worker.poll() {
             Ok(true) => {}
+            Ok(false) if worker.half.waits_for_parts() && !page.must_finish() => {
+                std::thread::sleep(LOOK_AGAIN);
+            }
             Ok(false) => break,
             Err(error) => {
                 let generation = region.identity().generation;

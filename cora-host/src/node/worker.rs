@@ -20,6 +20,7 @@ use crate::RunError;
 use crate::memory::cache_padded as apart;
 use crate::memory::cache_padded::Bytes;
 use crate::node::back::{Back, left_unread, taken};
+use crate::node::exchange::Exchange;
 use crate::node::received::Received;
 use crate::node::running::Word;
 use crate::observe::ipfix::Exporter;
@@ -33,6 +34,8 @@ pub struct Worker<A: App> {
     buffer: Option<Bytes<BURST_BYTES>>,
     /// The NIC's other messages.
     pub(crate) received: Received<A>,
+    /// The exchange of merges with other shards, for a program that reads them.
+    exchange: Option<Exchange>,
 }
 
 impl<A: App> fmt::Debug for Worker<A> {
@@ -50,6 +53,20 @@ impl<A: App> Worker<A> {
             back: Back::new(rings.back),
             buffer: Some(apart::bytes()),
             received: Received::default(),
+            exchange: None,
+        }
+    }
+
+    /// Exchanges merges with the other shards.
+    pub(crate) fn join(&mut self, exchange: Exchange) {
+        self.half.join_shards();
+        self.exchange = Some(exchange);
+    }
+
+    /// The other shards get no merge from this one any more.
+    pub(crate) fn leave_shards(&self) {
+        if let Some(exchange) = &self.exchange {
+            exchange.leave();
         }
     }
 
@@ -147,8 +164,8 @@ impl<A: App> Worker<A> {
         if self.back.is_over_full()? {
             return Ok(false);
         }
-        let handed = self.hand_over()?;
-        if self.punt.is_empty()? {
+        let handed = self.hand_over()? | self.exchange();
+        if self.half.waits_for_parts() || self.punt.is_empty()? {
             let anything = self.finish() || handed;
             if !anything {
                 self.back.ring.rest();
@@ -164,6 +181,7 @@ impl<A: App> Worker<A> {
             });
         self.buffer = Some(buffer);
         handled?;
+        self.exchange();
         self.back.flush();
         self.half.report.busy_ns += start.elapsed().as_nanos() as u64;
         Ok(true)
@@ -180,6 +198,21 @@ impl<A: App> Worker<A> {
         self.back.flush();
         self.half.report.busy_ns += start.elapsed().as_nanos() as u64;
         Ok(true)
+    }
+
+    /// Exchanges merges with the other shards. Returns whether there was anything.
+    fn exchange(&mut self) -> bool {
+        let Self { half, back, exchange, .. } = self;
+        let any = exchange.as_mut().is_some_and(|exchange| exchange.step(half, back));
+        if any {
+            self.back.flush();
+        }
+        any
+    }
+
+    /// Whether a merge lacks parts of other shards, which nobody announces.
+    pub(crate) const fn lacks_parts(&self) -> bool {
+        self.half.epoch_to_collect().is_some()
     }
 
     /// Tells the NIC that the host is drained, once the NIC has no packet left and no offload is in
@@ -243,9 +276,9 @@ impl<A: App> Worker<A> {
         !self.back.is_clear() || self.half.is_handing_over()
     }
 
-    /// Whether the NIC has sent nothing, and its ring is sound.
+    /// Whether the NIC has sent nothing that can be handled now, and its ring is sound.
     pub fn has_nothing(&mut self) -> Result<bool, RunError> {
-        Ok(self.punt.is_empty_indeed()?)
+        Ok(self.half.waits_for_parts() || self.punt.is_empty_indeed()?)
     }
 
     /// Number of records received from the NIC.

@@ -7,6 +7,7 @@ use std::time::Instant;
 
 use cora_core::app::App;
 use cora_core::packet::Port;
+use cora_core::state::commutative::epoch_end;
 use cora_runtime::exec::Burst;
 use cora_runtime::exec::burst::{BURST_BYTES, BurstBuffer};
 use cora_runtime::host_half::HostHalf;
@@ -35,6 +36,8 @@ struct Alone<A: App> {
     shards: Vec<Shard<A>>,
     door: Door,
     sink: Sink,
+    /// The end of the current epoch of merges, with several shards.
+    epoch_ends: u64,
 }
 
 /// A host half without a NIC.
@@ -53,7 +56,10 @@ pub(super) fn run<A: App>(run: &Run) -> Result<RunReport, RunError> {
     let version = Version::first(1, &options.configurations)?;
     let mut shards = Vec::new();
     for shard in 0..options.shards {
-        let (half, _) = half::<A>(supply, &version, false)?;
+        let (mut half, _) = half::<A>(supply, &version, false)?;
+        if options.shards > 1 {
+            half.join_shards();
+        }
         let exporter = options.ipfix.as_ref();
         let exporter = exporter.map(|name| Exporter::open::<A>(name, shard, true));
         shards.push(Shard { half, exporter: exporter.transpose()? });
@@ -69,7 +75,7 @@ pub(super) fn run<A: App>(run: &Run) -> Result<RunReport, RunError> {
     let mut door = Door::new(seed, options.shards, &services);
     door.will_change(&changes);
     let sink = Sink::create(options.output.as_deref(), capture::input(run))?;
-    let mut alone = Alone { shards, door, sink };
+    let mut alone = Alone { shards, door, sink, epoch_ends: 0 };
     let start = Instant::now();
     alone.handle(&mut source, changes)?;
     alone.sink.finish()?;
@@ -98,37 +104,79 @@ impl<A: App> Alone<A> {
             source.stop_before = self.change_before(&mut changes, source.packets)?;
             let mut frames = BurstBuffer::new(&mut buffer);
             let mut bursts: Vec<_> = self.shards.iter().map(|_| Burst::new()).collect();
+            let mut begins = None;
             while bursts.iter().all(|burst| !burst.is_full()) {
                 let Some(room) = frames.room() else { break };
                 let Some((stamp, length)) = source.next(room)? else { break };
                 let (shard, stamp) = self.door.steer::<A>(stamp, &mut room[..length]);
+                if A::MERGED && self.shards.len() > 1 && stamp.meta.now >= self.epoch_ends {
+                    let mut first = Burst::new();
+                    first.push_roomy(stamp, frames.keep(length));
+                    begins = Some((shard, epoch_end(stamp.meta.now), first));
+                    break;
+                }
                 // There is space, by the loop's condition.
                 bursts[shard].push_roomy(stamp, frames.keep(length));
             }
-            if bursts.iter().all(Burst::is_empty) {
+            if bursts.iter().all(Burst::is_empty) && begins.is_none() {
                 if source.packets >= source.stop_before {
                     continue;
                 }
                 break;
             }
             self.bursts(bursts)?;
+            if let Some((shard, ends, first)) = begins {
+                self.epoch_begins(ends)?;
+                let mut bursts: Vec<_> = self.shards.iter().map(|_| Burst::new()).collect();
+                bursts[shard] = first;
+                self.bursts(bursts)?;
+            }
             progress.tell(source.packets, self.sink.packets);
         }
         self.change_before(&mut changes, u64::MAX)?;
         self.pass_time(source.now())
     }
 
+    /// An epoch begins for all shards: each gets the parts of the others.
+    fn epoch_begins(&mut self, ends: u64) -> Result<(), RunError> {
+        self.epoch_ends = ends;
+        self.at_all(|half, out| half.epoch_begins(ends, out))?;
+        let mut parts = Vec::new();
+        for (number, Shard { half, .. }) in self.shards.iter_mut().enumerate() {
+            half.tell_part(&mut |state, piece| parts.push((number, state, piece.to_vec())));
+        }
+        for (number, Shard { half, exporter }) in self.shards.iter_mut().enumerate() {
+            // Without a NIC nothing is sent.
+            let leave = |_: &Stamp, _: Port, _: &[u8]| {};
+            let mut out = Direct::new(leave).exporting(exporter.as_ref());
+            for (_, state, piece) in parts.iter().filter(|(of, ..)| *of != number) {
+                half.take_part(*state, piece, &mut out)?;
+            }
+            half.has_all_parts(&mut out);
+        }
+        Ok(())
+    }
+
     /// The run ends at this time: runs the hooks and timers that are due by then, and writes what
     /// they send.
     fn pass_time(&mut self, now: u64) -> Result<(), RunError> {
+        self.at_all(|half, out| half.pass_time(now, out))
+    }
+
+    /// Lets time pass at all host halves, and writes what their hooks and timers send.
+    fn at_all(
+        &mut self,
+        mut pass: impl FnMut(&mut HostHalf<A>, &mut Direct<'_, &mut dyn FnMut(&Stamp, Port, &[u8])>),
+    ) -> Result<(), RunError> {
         for Shard { half, exporter } in &mut self.shards {
             let (sink, mut written) = (&mut self.sink, Ok(()));
-            let leave = |stamp: &Stamp, egress: Port, frame: &[u8]| {
+            let mut leave = |stamp: &Stamp, egress: Port, frame: &[u8]| {
                 if written.is_ok() {
                     written = sink.write(&Stamp { egress, ..*stamp }, frame);
                 }
             };
-            half.pass_time(now, &mut Direct::new(leave).exporting(exporter.as_ref()));
+            let leave: &mut dyn FnMut(&Stamp, Port, &[u8]) = &mut leave;
+            pass(half, &mut Direct::new(leave).exporting(exporter.as_ref()));
             written?;
         }
         Ok(())

@@ -13,10 +13,11 @@ use crate::ingress::versions::{Changes, changes};
 use crate::memory::pages::Pages;
 use crate::memory::room::Need;
 use crate::memory::supply::Supply;
+use crate::node::board;
 use crate::node::half::region_layout;
 use crate::observe::ipfix::Exporter;
 use crate::options::{Run, RunOptions};
-use crate::supervisor::Common;
+use crate::supervisor::{Common, SharedFile};
 use crate::{Program, RunError};
 
 /// Default number of kills in a row on a capture, without any packet in between, with durable
@@ -72,12 +73,16 @@ impl Prepared {
             }
             .check()?;
         }
+        let board = (A::MERGED && options.shards > 1)
+            .then(|| SharedFile::create(board::bytes(&mut app, options.shards)))
+            .transpose()?;
         let common = Common {
             program: *program,
             plan: A::PLAN.hash,
             run: run.clone(),
             seed,
             layout,
+            board,
             replicas: replica_bytes(&mut app, &entries),
             entries,
             rests_on: A::RESTS_ON,

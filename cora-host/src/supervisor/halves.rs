@@ -47,6 +47,10 @@ impl Shard<'_> {
         let memory = [&self.regions, &self.replicas, &self.page_file];
         let mut files: Vec<_> = memory.iter().map(|shared| shared.file.as_fd()).collect();
         files.extend([version, account.as_fd()]);
+        if let Some(board) = &self.common.board {
+            command.arg("--board").args(board.arguments());
+            files.push(board.file.as_fd());
+        }
         if let Some((file, bytes)) = &self.before {
             command.arg("--before").args([file.as_raw_fd().to_string(), bytes.to_string()]);
             files.push(file.as_fd());
@@ -113,6 +117,9 @@ impl Shard<'_> {
         // At the end the NIC may be gone while the host still counts, or the reverse.
         let finishes = self.nic.has_finished() || self.host.has_finished() || self.ends_alone;
         let ends = self.stopped && finishes;
+        if ends && !self.host.is_alive() {
+            self.leave_shards();
+        }
         let may_begin = [&self.nic, &self.host].iter().all(|it| it.is_alive() || it.may_begin());
         let came_here = self.page.attached() == self.region.identity().generation;
         if !self.host.is_alive() && !came_here && !ends {

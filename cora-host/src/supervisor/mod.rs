@@ -45,6 +45,7 @@ mod shard;
 use std::time::{Duration, Instant};
 
 use cora_core::app::App;
+use cora_core::state::commutative::epoch_end;
 
 use crate::RunError;
 use crate::control::configuration::Configuration;
@@ -56,7 +57,7 @@ use crate::process::cores;
 use crate::supervisor::half::Half;
 pub(crate) use crate::supervisor::nic_command::NIC_COMMAND;
 use crate::supervisor::shard::Offered;
-pub(crate) use crate::supervisor::shard::{Before, Common, Shard};
+pub(crate) use crate::supervisor::shard::{Before, Common, Shard, SharedFile};
 
 /// Interval between checks of the processes.
 const LOOK_EVERY: Duration = Duration::from_millis(1);
@@ -73,6 +74,8 @@ pub(crate) struct Supervisor<'a, C> {
     pub(crate) shards: Vec<Shard<'a>>,
     pub(crate) configuration: Configuration,
     pub(crate) door: Door,
+    /// The end of the epoch that all shards were told, for a program that reads merges on several.
+    epoch_ends: u64,
     /// No more frames come: the time of the last one.
     ended: Option<u64>,
 }
@@ -103,6 +106,7 @@ impl<'a, C: Cable> Supervisor<'a, C> {
             shards,
             configuration,
             door: Door::new(common.seed, number, &common.services),
+            epoch_ends: 0,
             ended: None,
         })
     }
@@ -163,7 +167,7 @@ impl<'a, C: Cable> Supervisor<'a, C> {
 
     /// Feeds frames to their shards; returns whether there were any.
     fn feed<A: App>(&mut self) -> Result<bool, RunError> {
-        let Self { cable, shards, door, ended, .. } = self;
+        let Self { cable, shards, door, epoch_ends, ended, .. } = self;
         let is_alone = shards.len() == 1;
         let mut fed = false;
         for _ in 0..BURST * shards.len() {
@@ -184,6 +188,12 @@ impl<'a, C: Cable> Supervisor<'a, C> {
                     break;
                 }
             };
+            if A::MERGED && !is_alone && stamp.meta.now >= *epoch_ends {
+                *epoch_ends = epoch_end(stamp.meta.now);
+                for shard in shards.iter_mut() {
+                    shard.wire.epoch_begins(*epoch_ends);
+                }
+            }
             let (shard, stamp) =
                 if is_alone && !A::MARKED { (0, stamp) } else { door.steer::<A>(stamp, frame) };
             let Some(shard) = shards.get_mut(shard) else { break };

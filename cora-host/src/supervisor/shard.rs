@@ -15,6 +15,7 @@ use crate::ingress::door::Services;
 use crate::ingress::feed::WireEnd;
 use crate::ingress::versions::Changes;
 use crate::memory::map;
+use crate::node::board::Board;
 use crate::node::host_page::{self, HostPage};
 use crate::observe::account::{Account, Ended, Piece};
 use crate::options::Run;
@@ -35,6 +36,8 @@ pub(crate) struct Common {
     pub(crate) run: Run,
     pub(crate) seed: u64,
     pub(crate) layout: RegionLayout,
+    /// Where the hosts of several shards exchange merges, for a program that reads them.
+    pub(crate) board: Option<SharedFile>,
     /// Bytes of memory for the replicas of a shard.
     pub(crate) replicas: usize,
     pub(crate) entries: Layout,
@@ -63,7 +66,7 @@ pub(crate) struct SharedFile {
 
 impl SharedFile {
     /// Creates an empty file.
-    fn create(bytes: usize) -> Result<Self, RunError> {
+    pub(crate) fn create(bytes: usize) -> Result<Self, RunError> {
         let (file, words) = map::shared_memory(bytes)
             .map_err(|errno| RunError::System { what: "shared memory", cause: errno.into() })?;
         Ok(Self { file, bytes, words })
@@ -258,6 +261,14 @@ impl<'a> Shard<'a> {
             return Ok(false);
         }
         self.of_nic(|wire| wire.feed_silence(now))
+    }
+
+    /// The other shards wait for no merge of this one any more.
+    pub(super) fn leave_shards(&self) {
+        let Common { board, run, .. } = self.common;
+        if let Some(board) = board {
+            Board::new(board.words, run.options.shards).leave(self.number);
+        }
     }
 
     /// Tells the NIC that no more frames come; returns whether it did now.

@@ -18,7 +18,8 @@ pub(super) fn run(graph: &Graph, group: &Group) -> BTreeMap<String, String> {
     let reasons = graph.states.iter().filter_map(|state| {
         let why = match state.kind {
             Kind::Singleton => Some(singleton()),
-            Kind::Commutative if state.merged => Some(merged()),
+            // A merge has the updates of all shards.
+            Kind::Commutative if state.merged => None,
             Kind::Commutative => reader(graph, state).map(read),
             // Each shard reads the same version, and has the values of its buckets.
             Kind::ReadMostly | Kind::PerBucket => None,
@@ -44,12 +45,6 @@ fn singleton() -> String {
 fn reader<'a>(graph: &'a Graph, state: &StateNode) -> Option<&'a str> {
     let edge = graph.edges.iter().find(|edge| edge.state == state.name && edge.reads)?;
     Some(&edge.handler)
-}
-
-fn merged() -> String {
-    "handlers read its merge, which has the updates of one shard's two sides; only update it, to run \
-     several"
-        .to_owned()
 }
 
 fn read(handler: &str) -> String {

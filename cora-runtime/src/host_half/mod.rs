@@ -1,6 +1,7 @@
 //! The host's half of the protocol: it handles packets that the NIC passes on, and offers flows to
 //! the NIC.
 
+mod merged;
 mod timed;
 
 use cora_core::app::App;
@@ -306,9 +307,7 @@ impl<A: App> HostHalf<A> {
                 Ok(())
             }
             Message::Hooks(message) if const { A::TIMED } => self.hooks_message(message, out),
-            Message::Merges(message) if const { A::MERGED } => {
-                self.turns.message(message, self.engine.app(), out).map(|_| ())
-            }
+            Message::Merges(message) if const { A::MERGED } => self.merges_message(message, out),
             Message::Records(message) if const { !A::RECORDED.is_empty() } => {
                 let (state, ending) = message.ending();
                 out.ended(state, ending);
@@ -442,7 +441,7 @@ impl<A: App> HostHalf<A> {
     /// lost. A NIC that is started later owns no flow.
     #[cold]
     pub fn nic_lost(&mut self, store: &mut dyn ReplicaStore) -> Reclaimed {
-        self.turns = Turns::BEFORE;
+        self.turns.forget();
         let Self { replication, ownership, engine, clock, .. } = self;
         replication.nic_lost(ownership, engine.app(), *clock, store)
     }

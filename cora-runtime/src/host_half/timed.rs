@@ -11,12 +11,12 @@ impl<A: App> HostHalf<A> {
     /// A packet is about to run: what its time brings about happens before.
     #[inline(always)]
     pub(super) fn time_comes(&mut self, stamp: &Stamp, out: &mut impl HostOutbox) {
-        if const { A::TIMED } {
-            self.pass_time_before(stamp, out);
-        }
         // Without a NIC; otherwise the NIC tells the epoch in front of its first packet.
         if const { A::MERGED } && !self.turns.may_run(stamp.meta.now) {
-            self.turns.turn_alone(stamp.meta.now, self.engine.app());
+            self.turn_alone(stamp.meta.now, out);
+        }
+        if const { A::TIMED } {
+            self.pass_time_before(stamp, out);
         }
     }
 
@@ -46,7 +46,7 @@ impl<A: App> HostHalf<A> {
     }
 
     /// Runs the hooks and timers that are due before this packet.
-    fn pass_time_before(&mut self, stamp: &Stamp, out: &mut impl HostOutbox) {
+    pub(super) fn pass_time_before(&mut self, stamp: &Stamp, out: &mut impl HostOutbox) {
         self.last = *stamp;
         self.report.made +=
             self.engine.pass_time(stamp, &mut |stamp, frame| out.leave(stamp, stamp.egress, frame));

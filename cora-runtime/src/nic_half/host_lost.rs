@@ -29,8 +29,10 @@ impl<A: App> NicHalf<A> {
             durability::retell(self.engine.app());
             self.tell_changes(io);
         }
-        self.begin_turns_anew();
+        self.turns.begin_anew();
         self.ownership.report_owned(io);
         self.drain(io);
+        // The last epoch that the wire told begins anew, behind held packets.
+        self.turn_next(io);
     }
 }

@@ -65,6 +65,7 @@ pub struct NicHalf<A: App> {
 macro_rules! side {
     ($half:ident) => {
         &mut NicSide {
+            hooks_until: $half.hooks_until(),
             app: $half.engine.app(),
             hold: &mut $half.hold,
             report: &mut $half.report,
@@ -122,7 +123,9 @@ impl<A: App> NicHalf<A> {
     /// entries of a flow that goes straight back: no other flow can leave before the last of them.
     #[inline]
     pub const fn takes_packets(&self) -> bool {
-        self.hold.has_room(HELD_BURST) && !self.ownership.is_returning()
+        self.hold.has_room(HELD_BURST)
+            && !self.ownership.is_returning()
+            && !(A::MERGED && self.waits_for_epoch())
     }
 
     /// Whether nothing of the packets so far is still to happen: none is held, and hooks may run up
@@ -132,9 +135,10 @@ impl<A: App> NicHalf<A> {
         self.hold.is_empty() && !self.ownership.is_late(self.now)
     }
 
-    /// Whether the hold queue is empty and no flow is in transit.
+    /// Whether the hold queue is empty, no flow is in transit, and each epoch that was told has
+    /// begun.
     pub fn is_drained(&self) -> bool {
-        self.hold.is_empty() && self.ownership.is_settled()
+        self.hold.is_empty() && self.ownership.is_settled() && !self.turns.is_due()
     }
 
     /// Whether [`Self::hand_over`] has work.
@@ -324,6 +328,7 @@ impl<A: App> NicHalf<A> {
         if !self.ownership.is_returning() && self.hold.moves_on() {
             self.drain(io);
         }
+        self.turn_next(io);
     }
 
     /// Runs held packets, until one belongs to a flow in transit.

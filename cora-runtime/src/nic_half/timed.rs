@@ -19,11 +19,11 @@ impl<A: App> NicHalf<A> {
     /// A packet is about to run under nic-only: what its time brings about happens before.
     #[inline(always)]
     pub(super) fn time_comes(&mut self, stamp: &Stamp, wire: &mut impl Wire) {
+        if const { A::MERGED } && !self.turns.may_run(stamp.meta.now) {
+            self.turn_alone(stamp.meta.now, wire);
+        }
         if const { Self::RUNS_TIMED } {
             self.pass_time_before(stamp, wire);
-        }
-        if const { A::MERGED } && !self.turns.may_run(stamp.meta.now) {
-            self.turns.turn_alone(stamp.meta.now, self.engine.app());
         }
     }
 
@@ -52,7 +52,8 @@ impl<A: App> NicHalf<A> {
     /// Tells the host the time at intervals.
     pub(super) fn tick(&mut self, out: &mut impl PeerOutbox) {
         let now = self.hold.oldest().unwrap_or(self.now);
-        if now >= self.told.saturating_add(hooks::TICK) && !self.ownership.is_late(now) {
+        let is_due = now >= self.told.saturating_add(hooks::TICK) && now <= self.hooks_until();
+        if is_due && !self.ownership.is_late(now) {
             self.tell_time(now, out);
         }
     }

@@ -5,7 +5,7 @@ use cora_core::packet::Roomy;
 use crate::channel::{PeerOutbox, ProtocolError};
 use crate::exec::burst::BurstBuffer;
 use crate::exec::{Burst, Wire};
-use crate::link::message::{Frames, Hooks, Kind, Message};
+use crate::link::message::{Frames, Hooks, Kind, Merges, Message};
 use crate::link::ring::{Consumer, Popped, RingMemory};
 use crate::node::NodeError;
 
@@ -18,6 +18,8 @@ pub enum Filled<'a> {
     Change(u16, Roomy<'a>),
     /// The wire is silent: nothing older than this time (ns) will come.
     Silence(u64),
+    /// For a program with several shards: an epoch begins for all of them, which ends then (ns).
+    Epoch(u64),
     /// Nothing more will come. The time of the last packet, which another NIC core may have had.
     End(u64),
 }
@@ -164,6 +166,12 @@ fn between_frames(kind: u16, bytes: Roomy<'_>) -> Result<Filled<'_>, NodeError> 
             Message::decode_at_nic(Kind::Reached.number(), bytes.frame())
     {
         return Ok(Filled::Silence(now));
+    }
+    if kind == Kind::Turn
+        && let Some(Message::Merges(Merges::Turn { ends, .. })) =
+            Message::decode_at_nic(Kind::Turn.number(), bytes.frame())
+    {
+        return Ok(Filled::Epoch(ends));
     }
     Err(ProtocolError::undecodable(kind).into())
 }

@@ -249,6 +249,7 @@ impl<A: App> NicLoop<A> {
         match filled {
             Filled::Burst => {}
             Filled::Silence(now) => half.silence(now, out),
+            Filled::Epoch(ends) => half.epoch_begins(ends, out),
             Filled::End(now) => self.wire_ended = Some(now),
             Filled::Change(kind, bytes) => self.change(half, kind, bytes.frame(), out)?,
         }

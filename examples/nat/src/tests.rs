@@ -52,7 +52,7 @@ impl Nat {
         let mut packet = Packet::new(&mut frame, meta);
         let Self { sessions, ports, hosts, times, public, forwards, .. } = self;
         cora::testing::merge(hosts);
-        let ports = &mut ports[bucket_of(&packet)];
+        let ports = &mut ports[bucket_of(&packet, !forwards.is_empty())];
         match nat(&mut packet, sessions, ports, hosts, times, public, forwards) {
             Ok(_) => Ok(packet.five_tuple().unwrap()),
             dropped => Err(dropped),
@@ -71,12 +71,13 @@ impl Nat {
     }
 }
 
-/// Where steering puts a packet: by the port of its inside end, or of a service's client.
-fn bucket_of(packet: &Packet) -> Bucket {
+/// Where steering puts a packet: by the port of its inside end, or, if there are services, of their
+/// client.
+fn bucket_of(packet: &Packet, serves: bool) -> Bucket {
     let Ok(flow) = packet.five_tuple() else { return Bucket::default() };
     let inside = if packet.from_inside() { flow.source_port } else { flow.destination_port };
     let client = if packet.from_inside() { flow.destination_port } else { flow.source_port };
-    Bucket::of_port(if SERVED.contains(&inside) { client } else { inside })
+    Bucket::of_port(if serves && SERVED.contains(&inside) { client } else { inside })
 }
 
 /// The public ports of services and those inside.

@@ -12,15 +12,10 @@ struct Quota {
     sessions: u32,
 }
 
-#[state(commutative, merged)]
-struct Seen {
-    packets: Sum,
-}
-
 #[on_expire]
 fn forget(ended: &Ended<Session>, quotas: &mut Table<Quota>, out: &mut Outbox) {}
 
 #[every("1m")]
-fn sweep(tick: &Tick, quotas: &Table<Quota>, seen: &Merged<Seen>) {}
+fn sweep(tick: &Tick, quotas: &Table<Quota>) {}
 
 fn main() {}

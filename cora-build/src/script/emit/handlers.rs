@@ -41,6 +41,14 @@ pub(super) fn timed(out: &mut Lines, graph: &Graph, plan: &Plan) -> fmt::Result 
     Ok(())
 }
 
+/// The numbers of the commutative states that a function takes.
+fn commutative<'a>(graph: &'a Graph, node: &'a HandlerNode) -> impl Iterator<Item = usize> + 'a {
+    let numbers = node.parameters.iter().filter_map(|it| number_of(graph, &it.state));
+    numbers.filter(|number| {
+        graph.states.get(*number).is_some_and(|state| state.kind == Kind::Commutative)
+    })
+}
+
 fn one_timed(
     out: &mut Lines,
     (method, mark): (&str, &str),
@@ -53,6 +61,13 @@ fn one_timed(
     out.line("#[inline(never)]")?;
     out.block(format_args!("fn {method}(&mut self, out: &mut Outbox)"), |out| {
         about.iter().try_for_each(|line| out.line(line))?;
+        for number in commutative(graph, node) {
+            let state = "::cora::__private::core::state";
+            // Each run has the updates of a packet, however many run at once.
+            out.line(format_args!(
+                "{state}::Home::begin(&mut self.s{number}, {state}::Visit::OF_A_HOOK);"
+            ))?;
+        }
         if node.parameters.is_empty() {
             out.line("let states = ();")?;
         } else {

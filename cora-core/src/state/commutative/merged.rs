@@ -18,6 +18,13 @@ use crate::state::{
 /// Nanoseconds of packet time between two merges.
 pub const EPOCH: u64 = 100_000_000;
 
+/// The end of the epoch that contains this time (ns of packet time).
+#[doc(hidden)]
+#[must_use]
+pub const fn epoch_end(now: u64) -> u64 {
+    (now / EPOCH).saturating_add(1).saturating_mul(EPOCH)
+}
+
 /// Maximum bytes of all values of a program that are read merged. Each merge sends them whole, and
 /// the host keeps its part until the ring to the NIC has room.
 const MOST: usize = 1 << 20;
@@ -108,7 +115,13 @@ pub trait Merging {
     /// Reports this side's replica, piece by piece, for the other side.
     fn tell(&mut self, piece: &mut dyn FnMut(&[u8]));
 
-    /// Adds a piece of the other side's replica to the merge.
+    /// Maximum bytes that a report has, without what stands before each piece.
+    fn most_told(&self) -> usize;
+
+    /// Reports the merge of this epoch as far as it is made, piece by piece, for other shards.
+    fn tell_merge(&mut self, piece: &mut dyn FnMut(&[u8]));
+
+    /// Adds a piece of the other side's replica to the merge, or of another shard's merge.
     ///
     /// # Errors
     /// If it is no such piece.
@@ -131,6 +144,14 @@ impl<S: ReadMerged> Merging for Merged<S> {
 
     fn tell(&mut self, piece: &mut dyn FnMut(&[u8])) {
         export(self.own, piece);
+    }
+
+    fn most_told(&self) -> usize {
+        S::UNITS as usize * (1 + super::MAX_UNIT)
+    }
+
+    fn tell_merge(&mut self, piece: &mut dyn FnMut(&[u8])) {
+        export(self.next, piece);
     }
 
     fn add(&mut self, piece: &[u8]) -> Result<(), Malformed> {

@@ -18,7 +18,7 @@ pub use by_index::{ByIndex, Maxima, Sums};
 pub use count_min::CountMin;
 pub use heavy_prefixes::HeavyPrefixes;
 pub use max::Max;
-pub use merged::{EPOCH, Merged, Merging, ReadMerged, merged_fit};
+pub use merged::{EPOCH, Merged, Merging, ReadMerged, epoch_end, merged_fit};
 pub use sum::Sum;
 pub use top_k::TopK;
 

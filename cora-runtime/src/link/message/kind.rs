@@ -257,12 +257,13 @@ protocols! {
     /// For states that handlers read as of the last merge.
     Merges {
         /// An epoch begins, between two packets: the sides' replicas are merged as they are here.
+        /// On the wire, for a program with several shards: it begins for all of them.
         40 Turn {
             /// When it ends (ns of packet time).
             ends: u64,
-            /// 1 if it follows the one before, which had packets; else 0.
+            /// 1 if it follows the one before, which had packets; else 0, and on the wire.
             follows: u16,
-        } read by host,
+        } read by both,
         /// Part of a side's replica.
         41 Part {
             /// The state's number.

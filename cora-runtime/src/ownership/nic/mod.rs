@@ -90,6 +90,8 @@ pub(crate) struct NicSide<'a, A> {
     pub(crate) report: &'a mut Report,
     /// The time of the latest packet.
     pub(crate) now: u64,
+    /// Hooks that are due later may not run yet.
+    pub(crate) hooks_until: u64,
 }
 
 /// The flows of the NIC.

@@ -24,7 +24,7 @@ impl<A: App> NicOwnership<A> {
             return Err(ProtocolError::UnknownTicket(ticket));
         }
         let group = A::Group::get(group).ok_or(ProtocolError::Undecodable(Kind::Offer))?;
-        let now = side.hold.oldest().unwrap_or(side.now);
+        let now = side.hold.oldest().unwrap_or(side.now).min(side.hooks_until);
         let late = self.is_late(now);
         let Some(flow) = (!late).then(|| self.expect_flow(group, punts, keys, side)).flatten()
         else {

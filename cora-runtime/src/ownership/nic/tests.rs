@@ -34,6 +34,7 @@ macro_rules! side {
             hold: &mut $nic.hold,
             report: &mut $nic.report,
             now: $nic.now,
+            hooks_until: u64::MAX,
         }
     };
 }

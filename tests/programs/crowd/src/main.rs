@@ -1,6 +1,7 @@
 //! Holds back sources with more than their share of all packets. The counts are merged from both
-//! sides. Each entry mixes the counts that its packets read into a number, so the final state shows
-//! whether each packet read the same under another plan.
+//! sides, and of all shards. Each entry mixes the counts that its packets read into a number, so
+//! the final state shows whether each packet read the same under another plan. Hooks count, too,
+//! and mix what they read.
 #![cfg_attr(all(feature = "nic", target_os = "none"), no_std, no_main)]
 
 use cora::prelude::*;
@@ -21,22 +22,29 @@ struct Load {
     by_source: CountMin<2, 256>,
     longest: Max,
     by_port: Sums<2>,
+    /// Flows that ended, their packets, and what their hooks read.
+    ended: Sums<3>,
 }
 
 /// A flow.
-#[state(key = FiveTuple, reply, capacity = FLOWS, idle = "10s")]
+#[state(key = FiveTuple, reply, capacity = FLOWS, idle = "10s", on_expire)]
 struct Flow {
     packets: u64,
     /// The merged counts, mixed.
     read: u64,
 }
 
-/// Flows that were opened, so that the host opens them.
-#[state(singleton)]
-#[derive(Default)]
+/// Flows that were opened, so that the host opens them. Each shard has those of its buckets.
+#[state(per = Bucket)]
 struct Opened {
     flows: u64,
     read: u64,
+}
+
+impl From<Bucket> for Opened {
+    fn from(_: Bucket) -> Self {
+        Self { flows: 0, read: 0 }
+    }
 }
 
 /// Mixes the merged counts into a number.
@@ -48,10 +56,24 @@ fn mixed(load: &Merged<Load>, source: SourceAddress, before: u64) -> u64 {
         merged.longest.value(),
         merged.by_port.value(0),
         merged.by_port.value(1),
+        merged.ended.value(0),
+        merged.ended.value(1),
+        merged.ended.value(2),
         earlier.packets.value(),
         earlier.by_source.estimate(&source),
     ];
     counts.iter().fold(before, |mixed, count| mixed.wrapping_mul(0x9e37_79b9) ^ count)
+}
+
+/// Counts a flow that ended, by the merge as of its hook.
+#[on_expire]
+fn count(ended: &Ended<Flow>, load: &mut Merged<Load>) {
+    let (merged, earlier) = (load.merged(), load.earlier());
+    let read = merged.packets.value() ^ earlier.ended.value(2) ^ merged.ended.value(0);
+    let now = load.update();
+    now.ended.add(0, 1);
+    now.ended.add(1, ended.entry.packets);
+    now.ended.add(2, read.wrapping_mul(ended.at));
 }
 
 #[flow_handler]
