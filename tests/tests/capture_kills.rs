@@ -53,18 +53,28 @@ struct Victims {
 const NICS: Victims = Victims { name: "NIC", now: nic_of };
 const HOSTS: Victims = Victims { name: "host", now: host_of };
 
+/// What runs.
+#[derive(Clone, Copy)]
+struct Of {
+    program: &'static str,
+    shards: &'static str,
+    packets: u64,
+}
+
 /// Kills such a half `kills` times during a run, and returns the report and the state.
 fn run_and_kill(
+    of: Of,
     nic: &str,
     victims: Victims,
     kills: u64,
     moments: &mut Draw,
 ) -> (Value, PathBuf, Value, u64) {
-    let room = room(&format!("{}-kills-{nic}", victims.name));
+    let Of { program: name, shards, packets } = of;
+    let room = room(&format!("{}-kills-{nic}-{name}", victims.name));
     let capture = room.join(format!("{nic}.pcap"));
-    captures::generate(Profile::Mix, 7, PACKETS, 600, &capture);
+    captures::generate(Profile::Mix, 7, packets, 600, &capture);
     let (output, state) = (room.join(format!("{nic}-out.pcap")), room.join(format!("{nic}.json")));
-    let mut command = Command::new(program("keeper"));
+    let mut command = Command::new(program(name));
     command.args([
         "run",
         "--json",
@@ -74,6 +84,8 @@ fn run_and_kill(
         "/dev/stdin",
         "--restarts",
         "20",
+        "--shards",
+        shards,
         "--out",
     ]);
     command.arg(&output).arg("--state-out").arg(&state);
@@ -106,7 +118,9 @@ fn run_and_kill(
 fn holds(nic: &str, victims: Victims, kills: u64) {
     let seed = std::env::var("CORA_SEED").ok().and_then(|seed| seed.parse().ok());
     let seed = seed.unwrap_or_else(|| u64::from(std::process::id()));
-    let (report, output, state, killed) = run_and_kill(nic, victims, kills, &mut Draw(seed));
+    let keeper = Of { program: "keeper", shards: "1", packets: PACKETS };
+    let (report, output, state, killed) =
+        run_and_kill(keeper, nic, victims, kills, &mut Draw(seed));
     let Victims { name, .. } = victims;
     let what = format!("CORA_SEED={seed}, {nic}, {name}: {report:#}");
     let number = |pointer: &str| report.pointer(pointer).and_then(Value::as_u64).unwrap_or(0);
@@ -185,4 +199,24 @@ fn no_restart_unless_states_are_durable_or_it_is_asked_for() {
     let ended = host.end(LIMIT);
     assert!(killed && ended.code == Some(1), "{ended:?}");
     assert!(ended.stderr.contains("the NIC process ended early (signal: 9"), "{}", ended.stderr);
+}
+
+/// Two shards whose packets read the merge of both: none waits for ever for a half that died.
+fn goes_on_beside(victims: Victims) {
+    let crowd = Of { program: "crowd", shards: "2", packets: 6_000 };
+    let (report, _, _, killed) = run_and_kill(crowd, "native", victims, 4, &mut Draw(11));
+    let outcomes: u64 =
+        report["outcomes"].as_object().unwrap().values().filter_map(Value::as_u64).sum();
+    assert_eq!((report["packets_in"].as_u64(), outcomes), (Some(6_000), 6_000), "{report:#}");
+    assert!(killed > 0, "{report:#}");
+}
+
+#[test]
+fn shards_go_on_when_a_host_dies_that_they_merge_with() {
+    goes_on_beside(HOSTS);
+}
+
+#[test]
+fn shards_go_on_when_a_nic_dies_that_they_merge_with() {
+    goes_on_beside(NICS);
 }

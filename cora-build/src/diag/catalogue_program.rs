@@ -284,7 +284,7 @@ catalogue! {
     }
     MERGED_TOO_LARGE = 146 {
         title: "states that are read merged have more than 1 MiB together",
-        cause: "Each merge sends them whole, ten times a second and in both directions, and packets wait for it.",
+        cause: "Each merge sends them whole, ten times a second and in both directions, to every shard, and packets wait for it.",
         cure: "Make them smaller: fewer columns of a sketch, fewer counters. What no handler reads stands in another state, \
                without `merged`.",
         example: "#[state(commutative, merged)]\nstruct Seen { sources: CountMin<4, 65_536> }",

@@ -349,9 +349,6 @@ fn read_rest<A: App>(
         page.beat();
         match worker.poll() {
             Ok(true) => {}
-            Ok(false) if worker.half.waits_for_parts() && !page.must_finish() => {
-                std::thread::sleep(LOOK_AGAIN);
-            }
             Ok(false) => break,
             Err(error) => {
                 let generation = region.identity().generation;

@@ -165,7 +165,7 @@ impl<A: App> Worker<A> {
             return Ok(false);
         }
         let handed = self.hand_over()? | self.exchange();
-        if self.half.waits_for_parts() || self.punt.is_empty()? {
+        if self.punt.is_empty()? {
             let anything = self.finish() || handed;
             if !anything {
                 self.back.ring.rest();
@@ -276,9 +276,9 @@ impl<A: App> Worker<A> {
         !self.back.is_clear() || self.half.is_handing_over()
     }
 
-    /// Whether the NIC has sent nothing that can be handled now, and its ring is sound.
+    /// Whether the NIC has sent nothing, and its ring is sound.
     pub fn has_nothing(&mut self) -> Result<bool, RunError> {
-        Ok(self.half.waits_for_parts() || self.punt.is_empty_indeed()?)
+        Ok(self.punt.is_empty_indeed()?)
     }
 
     /// Number of records received from the NIC.

@@ -36,10 +36,6 @@ impl<A: App> HostHalf<A> {
         out: &mut impl HostOutbox,
     ) -> Result<(), ProtocolError> {
         match message {
-            Merges::Turn { ends, .. } if Self::HAS_ALL => {
-                self.turns.tell(ends);
-                self.turn_next(out);
-            }
             Merges::Turn { ends, follows } if !self.turns.lacks() => {
                 self.pass_time_before_epoch(ends, out);
                 self.turns.turn_at_host(ends, follows != 0, self.engine.app(), out);
@@ -75,12 +71,6 @@ impl<A: App> HostHalf<A> {
         if const { A::MERGED } && self.turns.tell(ends) {
             self.turn_next(out);
         }
-    }
-
-    /// Whether what the NIC sent must wait, because a merge lacks parts.
-    #[inline]
-    pub const fn waits_for_parts(&self) -> bool {
-        A::MERGED && Self::HAS_ALL && self.turns.stops_packets()
     }
 
     /// The end of the epoch whose part is to be published now.
@@ -126,9 +116,7 @@ impl<A: App> HostHalf<A> {
             return;
         }
         self.turns.has_all_parts(self.engine.app());
-        if !Self::HAS_ALL {
-            out.send(&Merges::Whole {}.into());
-        }
+        out.send(&Merges::Whole {}.into());
         self.turn_next(out);
     }
 }

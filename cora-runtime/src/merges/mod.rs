@@ -29,9 +29,9 @@
 //! others. So no part is read any more when the second one after it is published: two places for
 //! parts, used by turns, are enough.
 //!
-//! Under a plan with one side, the shards exchange their parts by the hosts in the same way. With
-//! all states at the NIC, the host has no replica of its own. With all states at the host, the NIC
-//! passes `Turn` on, and the host takes no packets from it while these must wait.
+//! Under a plan with one side, the shards exchange their parts in the same way. The side without
+//! states has no replica of its own. The NIC holds no packets then: it leaves them on the wire while
+//! they must wait.
 //!
 //! # Hooks and timers
 //!
@@ -45,7 +45,7 @@
 #[cfg(test)]
 mod tests;
 
-use cora_core::app::App;
+use cora_core::app::{App, Sides};
 use cora_core::state::commutative::EPOCH;
 
 use crate::channel::{PeerOutbox, ProtocolError};
@@ -213,7 +213,9 @@ impl Turns {
         self.stage = Stage::Peer;
         let follows = u16::from(self.follows);
         out.send(&Merges::Turn { ends: self.ends, follows }.into());
-        tell(app, out);
+        if !matches!(A::PLAN.sides, Sides::HostOnly) {
+            tell(app, out);
+        }
         out.send(&Merges::Whole {}.into());
         self.follows
     }
@@ -228,13 +230,15 @@ impl Turns {
     ) {
         self.begin(ends, follows, app);
         self.stage = Stage::Peer;
-        tell(app, out);
+        if matches!(A::PLAN.sides, Sides::Split) {
+            tell(app, out);
+        }
         if !self.shards {
             out.send(&Merges::Whole {}.into());
         }
     }
 
-    /// An epoch begins that the wire told a host with all states.
+    /// An epoch begins for all shards, at a host without a NIC.
     pub(crate) fn turn_among_shards<A: App>(&mut self, ends: u64, app: &mut A) {
         self.begin(ends, self.follows_on(ends), app);
         self.stage = Stage::Tell;

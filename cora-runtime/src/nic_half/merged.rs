@@ -78,11 +78,7 @@ impl<A: App> NicHalf<A> {
         }
         let Some(ends) = self.turns.take_due() else { return };
         match A::PLAN.sides {
-            // The host decides: no state is here.
-            Sides::HostOnly => {
-                io.send(&Merges::Turn { ends, follows: 0 }.into());
-                return;
-            }
+            Sides::HostOnly => {}
             Sides::NicOnly => self.pass_time_before_epoch(ends, io),
             Sides::Split => self.tell_ends(before_epoch(ends), io),
         }
@@ -93,8 +89,9 @@ impl<A: App> NicHalf<A> {
     #[inline]
     pub(super) const fn waits_for_epoch(&self) -> bool {
         match A::PLAN.sides {
-            Sides::NicOnly => self.turns.stops_packets(),
-            Sides::Split | Sides::HostOnly => self.turns.is_due(),
+            Sides::NicOnly | Sides::HostOnly => self.turns.stops_packets(),
+            // Packets of the epoch are held.
+            Sides::Split => self.turns.is_due(),
         }
     }
 

@@ -48,9 +48,6 @@ fn read<'b, A: App, B: Inbox, O: HostOutbox, E: From<NodeError>>(
     mut message: impl FnMut(&mut HostHalf<A>, &mut O, &Message<'_>) -> Result<(), E>,
 ) -> Result<(), E> {
     for _ in 0..most.min(BURST) {
-        if half.waits_for_parts() {
-            break;
-        }
         let Some(room) = frames.room() else { break };
         let popped = punt.pop(room).map_err(NodeError::from)?;
         let Some(Popped { kind, len }) = popped else { break };
