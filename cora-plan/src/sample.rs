@@ -82,7 +82,8 @@ pub(crate) fn nat() -> Graph {
 /// A class of one bin.
 pub(crate) fn class(name: &str, flows: f64, share: f64, opens: f64) -> Class {
     let bins = vec![Bin { flows, share }];
-    Class { name: name.to_owned(), flows, share, opens, mean_bytes: 64.0, head_bytes: 64.0, bins }
+    let (name, seconds) = (name.to_owned(), None);
+    Class { name, flows, share, opens, seconds, mean_bytes: 64.0, head_bytes: 64.0, bins }
 }
 
 /// A few heavy flows, and many short ones.
@@ -93,6 +94,7 @@ pub(crate) fn traffic() -> Traffic {
         name: "sample".to_owned(),
         title: "for tests".to_owned(),
         mean_bytes: 64.0,
+        mpps: None,
         by_key: [("FiveTuple".to_owned(), classes)].into(),
     }
 }

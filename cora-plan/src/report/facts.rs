@@ -28,7 +28,7 @@ pub struct Seat {
 pub struct ClassFacts {
     /// Its name.
     pub name: String,
-    /// Number of concurrent flows.
+    /// Number of concurrent flows at the planned rate.
     pub flows: f64,
     /// Share of all packets.
     pub packets: f64,
@@ -125,7 +125,8 @@ pub fn flow_classes(report: &Report<'_>) -> Vec<ClassFacts> {
                 Sides::Split => allocation.shares.get(number).copied().unwrap_or(0.0),
             };
             let (name, why) = (class.name.clone(), why::class(report, owned));
-            ClassFacts { name, flows: class.flows, packets: class.share, owned, why }
+            let flows = class.flows * report.traffic.growth(report.planned.mpps);
+            ClassFacts { name, flows, packets: class.share, owned, why }
         })
         .collect()
 }

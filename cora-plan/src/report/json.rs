@@ -20,7 +20,6 @@ use super::{Report, facts};
 use crate::demand::Origin;
 use crate::model::{Allocation, Prediction};
 use crate::statement::Ask;
-use crate::traffic::Traffic;
 use crate::vocabulary::{Place, Sides};
 
 /// Version of this JSON.
@@ -111,7 +110,7 @@ struct OriginsOf<'a> {
 pub(super) fn document<'a>(report: &'a Report<'a>) -> Document<'a> {
     let planned = report.planned;
     let baselines = planned.baselines.iter().map(|other| {
-        let plan = plan(&other.allocation, report.traffic, None);
+        let plan = plan(&other.allocation, report, None);
         let predicted = prediction(&other.predicted);
         (other.baseline.word(), BaselineOf { feasible: other.feasible, plan, predicted })
     });
@@ -127,7 +126,7 @@ pub(super) fn document<'a>(report: &'a Report<'a>) -> Document<'a> {
             Ask::HostCores(cores) => AskOf::HostCores(exact(cores)),
         },
         mpps: exact(planned.mpps),
-        plan: plan(&planned.allocation, report.traffic, Some(report.hash)),
+        plan: plan(&planned.allocation, report, Some(report.hash)),
         predicted: prediction(&planned.predicted),
         baselines: report.baselines.then(|| baselines.collect()),
         proof: ProofOf {
@@ -145,11 +144,12 @@ pub(super) fn document<'a>(report: &'a Report<'a>) -> Document<'a> {
     }
 }
 
-fn plan<'a>(allocation: &'a Allocation, traffic: &'a Traffic, hash: Option<&'a str>) -> PlanOf<'a> {
-    let classes = traffic.classes(&allocation.group).iter();
+fn plan<'a>(allocation: &'a Allocation, report: &Report<'a>, hash: Option<&'a str>) -> PlanOf<'a> {
+    let growth = report.traffic.growth(report.planned.mpps);
+    let classes = report.traffic.classes(&allocation.group).iter();
     let shares = classes.zip(&allocation.shares).map(|(class, share)| ShareOf {
         class: &class.name,
-        flows: exact(class.flows),
+        flows: exact(class.flows * growth),
         packets: exact(class.share),
         nic: exact(*share),
     });
