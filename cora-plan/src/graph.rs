@@ -227,6 +227,9 @@ pub struct Keyed {
     pub capacity: u64,
     /// Idle time-out of an entry, in nanoseconds.
     pub idle_ns: u64,
+    /// Entries have idle times of their own, of which `idle_ns` is the longest.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub idle_by: bool,
     /// A handler chooses the reply key of an entry, as NAT does: reply packets may have other
     /// addresses than the packets that they answer.
     pub translates: bool,

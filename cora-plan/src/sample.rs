@@ -33,6 +33,7 @@ pub(crate) fn state(name: &str, kind: Kind, key: Option<&str>, field: &str) -> S
             reply: true,
             capacity: 65_536,
             idle_ns: 300_000_000_000,
+            idle_by: false,
             translates: false,
             within: None,
             durable: false,
@@ -53,6 +54,10 @@ pub(crate) fn nat() -> Graph {
         state("PortPool", Kind::Singleton, None, "[u32; 32_768]"),
         state("Session", Kind::Keyed, Some("FiveTuple"), "u64"),
     ];
+    // Flows come by the hundred thousand a second, so entries must go as fast.
+    if let Some(session) = &mut graph.states[1].keyed {
+        (session.capacity, session.idle_ns) = (8_000_000, 500_000_000);
+    }
     let parameter = |name: &str, state: &str| Parameter {
         name: name.to_owned(),
         state: state.to_owned(),

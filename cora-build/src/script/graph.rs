@@ -242,6 +242,7 @@ fn keyed(program: &Program, state: &State, args: &KeyedArgs) -> Keyed {
         reply: args.reply,
         capacity: args.capacity.number.into(),
         idle_ns: args.idle_ns,
+        idle_by: args.idle_by.is_some(),
         translates: args.reply && (by_user || *helpers),
         durable: args.durable,
         recorded: args.recorded,

@@ -22,6 +22,8 @@
 //! | `cache` | working set against caches |
 //! | `latency` | cost of touches under given shares |
 //! | `cost` | nanoseconds of a route, by side |
+//! | [`residence`] | entries and bytes of states, by side |
+//! | `limits` | limited resources, and their amounts |
 //! | `terms` | the model as a [`Problem`](crate::search::Problem) at a rate |
 //! | `predict` | an allocation's figures |
 //! | [`Coefficients`] | costs of single operations under an allocation |
@@ -33,7 +35,9 @@ mod cache;
 mod coefficients;
 mod cost;
 pub(crate) mod latency;
+pub(crate) mod limits;
 pub(crate) mod predict;
+pub mod residence;
 mod shape;
 pub mod size;
 pub(crate) mod terms;
@@ -101,11 +105,13 @@ pub enum Resource {
     HostCores,
     /// Memory for states at the NIC.
     NicMemory,
+    /// Memory for states at the host.
+    HostMemory,
     /// Crossings of the rings.
     RingPackets,
     /// Bytes through the rings.
     RingBytes,
-    /// Entries of a state's table.
+    /// Entries of a state's table, at either side.
     TableEntries,
     /// Entries of the hardware's flow table.
     FlowTable,
@@ -115,10 +121,11 @@ pub enum Resource {
 
 impl Resource {
     /// Every resource, in the order in which reports list them.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::NicCores,
         Self::HostCores,
         Self::NicMemory,
+        Self::HostMemory,
         Self::RingPackets,
         Self::RingBytes,
         Self::TableEntries,
@@ -132,6 +139,7 @@ impl Resource {
             Self::NicCores => "the NIC's cores",
             Self::HostCores => "the host's cores",
             Self::NicMemory => "the NIC's bytes for states",
+            Self::HostMemory => "the host's bytes for states",
             Self::RingPackets => "the rings' packets a second",
             Self::RingBytes => "the rings' bytes a second",
             Self::TableEntries => "the entries of a state's table",
@@ -194,6 +202,16 @@ impl<'a> Setting<'a> {
     /// The classes that shares refer to.
     pub fn classes(&self) -> &'a [Class] {
         self.classes
+    }
+
+    /// The ownership key.
+    pub(crate) fn group(&self) -> &str {
+        &self.group
+    }
+
+    /// Cores of the NIC and of the host, whether or not the program can use them.
+    pub(crate) fn all_cores(&self) -> [f64; 2] {
+        [self.nic.nic.cores.value, self.nic.host.cores.value]
     }
 
     /// NIC cores that the program can use.

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::latency::Latencies;
-use super::terms::{entries, is_at_nic, limits, terms};
+use super::limits::limits;
+use super::residence::full;
+use super::terms::{is_at_nic, terms};
 use super::{Allocation, Prediction, Resource, Setting, Steering};
 use crate::search::{Problem, Terms, evaluate};
 use crate::vocabulary::Sides;
@@ -19,7 +21,7 @@ pub(crate) fn judge(
     allocation: &Allocation,
     mpps: f64,
 ) -> (Prediction, Latencies) {
-    let at = Point::of(setting, allocation);
+    let at = Point::of(setting, allocation, mpps);
     let problem = at.problem(mpps);
     let Terms { cost: host_cores, uses: used } = evaluate(&problem, &at.on, &at.shares);
     // Everything except the fixed part of switches and flows grows with the rate.
@@ -54,7 +56,7 @@ pub(crate) fn judge(
         ceiling_mpps: ceiling,
         bottleneck,
         utilisation,
-        unstable: unstable(setting, &problem, &at, &used),
+        unstable: unstable(setting, &problem, &used, mpps),
         at_nic: 1000.0
             * at.handled().iter().zip(setting.classes).map(|(h, c)| h * c.share).sum::<f64>(),
     };
@@ -71,7 +73,7 @@ pub(super) struct Point<'a> {
 }
 
 impl<'a> Point<'a> {
-    pub(super) fn of(setting: &'a Setting<'a>, allocation: &Allocation) -> Self {
+    pub(super) fn of(setting: &'a Setting<'a>, allocation: &Allocation, mpps: f64) -> Self {
         let states = setting.graph.states.iter().map(|state| {
             let place = allocation.places.get(&state.name);
             place.is_some_and(|place| is_at_nic(*place))
@@ -85,7 +87,7 @@ impl<'a> Point<'a> {
             Sides::Split => allocation.shares.clone(),
         };
         let handled = handled(setting, allocation.sides, &on, &shares);
-        let latencies = Latencies::at(setting, allocation.sides, &handled);
+        let latencies = Latencies::at(setting, allocation.sides, &handled, mpps);
         Self { setting, sides: allocation.sides, on, shares, latencies }
     }
 
@@ -120,7 +122,7 @@ pub(super) fn handled(
 }
 
 /// Sentences about instabilities.
-fn unstable(setting: &Setting<'_>, problem: &Problem, at: &Point<'_>, used: &[f64]) -> Vec<String> {
+fn unstable(setting: &Setting<'_>, problem: &Problem, used: &[f64], mpps: f64) -> Vec<String> {
     let mut sentences = Vec::new();
     for (row, limit) in limits(setting).iter().enumerate() {
         let over = used[row] > problem.limits[row] * (1.0 + 1e-9);
@@ -133,7 +135,12 @@ fn unstable(setting: &Setting<'_>, problem: &Problem, at: &Point<'_>, used: &[f6
             Resource::FlowTable if over => sentences.push(format!(
                 "{used} flows want a rule, and the flow table has room for {most}"
             )),
-            Resource::TableEntries => sentences.extend(full(setting, at, limit.state)),
+            Resource::TableEntries if over => {
+                let table = limit.table.map(|table| full(setting, table, Some(used), mpps));
+                sentences.extend(table.map(|full| {
+                    format!("{full}: new flows are dropped as `table-full`")
+                }));
+            }
             _ => {}
         }
     }
@@ -141,27 +148,4 @@ fn unstable(setting: &Setting<'_>, problem: &Problem, at: &Point<'_>, used: &[f6
         sentences.push(format!("`{}` has no flow table to hold rules", setting.nic.name));
     }
     sentences
-}
-
-/// A table with fewer entries than its flows need, at either side.
-fn full(setting: &Setting<'_>, at: &Point<'_>, state: Option<usize>) -> Option<String> {
-    let node = &setting.graph.states[state?];
-    let capacity = node.keyed.as_ref()?.capacity as f64;
-    let wanted = |part: &dyn Fn(f64) -> f64| -> f64 {
-        let classes = at.shares.iter().enumerate();
-        classes
-            .map(|(class, share)| part(*share) * entries(setting, state.unwrap_or(0), class))
-            .sum()
-    };
-    let at_nic = if at.on[state?] { wanted(&|share| share) } else { 0.0 };
-    let at_host = if at.on[state?] { wanted(&|share| 1.0 - share) } else { wanted(&|_| 1.0) };
-    let (side, most) = if at_nic > at_host { ("NIC", at_nic) } else { ("host", at_host) };
-    (most > capacity).then(|| {
-        format!(
-            "the table of `{}` has {capacity} entries, and about {} flows at the {side} want one: new flows are \
-             dropped as `table-full`; raise `capacity` or shorten `idle`",
-            node.name,
-            most.round()
-        )
-    })
 }

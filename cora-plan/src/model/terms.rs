@@ -3,7 +3,10 @@
 
 use super::cost::Costs;
 use super::latency::Latencies;
+use super::limits::{Limit, amount, limits};
+use super::residence::Residence;
 use super::{Resource, Setting, Side, size};
+use crate::graph::StateNode;
 use crate::search::{ClassTerms, Problem, RouteTerms, Share, Switch, Terms};
 use crate::vocabulary::{Kind, Place, Sides};
 
@@ -19,52 +22,6 @@ pub enum Steering {
 
 /// Converts nanoseconds times millions a second to cores.
 const CORES: f64 = 1e-3;
-
-/// One limit: the resource, and for table entries the state.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Limit {
-    pub(crate) resource: Resource,
-    pub(crate) state: Option<usize>,
-}
-
-/// The limits of a setting, in the order of a problem's resources.
-pub(crate) fn limits(setting: &Setting<'_>) -> Vec<Limit> {
-    let plain = [
-        Resource::NicCores,
-        Resource::HostCores,
-        Resource::NicMemory,
-        Resource::RingPackets,
-        Resource::RingBytes,
-        Resource::FlowTable,
-        Resource::FlowTableInserts,
-    ];
-    let tables = setting.graph.states.iter().enumerate();
-    let tables = tables.filter(|(_, state)| state.keyed.is_some()).map(|(number, _)| number);
-    plain
-        .into_iter()
-        .map(|resource| Limit { resource, state: None })
-        .chain(tables.map(|state| Limit { resource: Resource::TableEntries, state: Some(state) }))
-        .collect()
-}
-
-/// Amount of a resource, in its unit: cores, bytes, millions a second, gigabits a second, entries.
-fn amount(setting: &Setting<'_>, limit: Limit) -> f64 {
-    let nic = setting.nic;
-    let table = nic.flow_table.as_ref();
-    match limit.resource {
-        Resource::NicCores => setting.nic_cores() * nic.nic.busy.value,
-        Resource::HostCores => setting.host_cores() * nic.host.busy.value,
-        Resource::NicMemory => nic.nic.state_bytes.value,
-        Resource::RingPackets => nic.link.mpps.value,
-        Resource::RingBytes => nic.link.gbps.value,
-        Resource::FlowTable => table.map_or(0.0, |table| table.entries.value),
-        Resource::FlowTableInserts => table.map_or(0.0, |table| table.inserts_per_s.value),
-        Resource::TableEntries => {
-            let state = limit.state.and_then(|state| setting.graph.states[state].keyed.as_ref());
-            state.map_or(0.0, |keyed| keyed.capacity as f64)
-        }
-    }
-}
 
 /// The problem at `mpps` million packets a second.
 ///
@@ -84,9 +41,7 @@ pub(crate) fn terms(
         .map(|number| Switch {
             fixed: place(number).or_else(|| by_kind(setting, sides, number)),
             uses: at.uses(|row| match row.resource {
-                Resource::NicMemory if number < states => {
-                    size::whole(&setting.graph.states[number])
-                }
+                Resource::NicMemory if number < states => at_nic(&setting.graph.states[number]),
                 _ => 0.0,
             }),
         })
@@ -103,8 +58,8 @@ fn by_kind(setting: &Setting<'_>, sides: Sides, number: usize) -> Option<bool> {
         return (setting.graph.chain.len() < 2).then_some(true);
     };
     match (sides, state.kind) {
-        (Sides::NicOnly, _) | (_, Kind::Commutative) => Some(true),
-        (Sides::HostOnly, _) | (_, Kind::Singleton) => Some(false),
+        (Sides::HostOnly, _) | (Sides::Split, Kind::Singleton) => Some(false),
+        (Sides::NicOnly, _) | (Sides::Split, Kind::Commutative) => Some(true),
         (Sides::Split, Kind::Keyed | Kind::ReadMostly) => None,
     }
 }
@@ -153,7 +108,7 @@ impl<'a> At<'a> {
 }
 
 impl At<'_> {
-    fn uses(&self, of: impl Fn(&Limit) -> f64) -> Vec<f64> {
+    pub(super) fn uses(&self, of: impl Fn(&Limit) -> f64) -> Vec<f64> {
         self.rows.iter().map(of).collect()
     }
 
@@ -183,10 +138,14 @@ impl At<'_> {
                 punted: self.terms(class, packets(*weight), punted, true),
             });
         }
+        let residence = Residence::of(self, self.sides, class, self.mpps);
+        let mut away = self.terms(class, packets(1.0), away, false);
+        away.uses.iter_mut().zip(residence.away).for_each(|(uses, more)| *uses += more);
+        routes.extend(residence.routes);
         ClassTerms {
-            away: self.terms(class, packets(1.0), away, false),
+            away,
             routes,
-            carries: self.carries(class),
+            carries: residence.carries,
             share: match self.sides {
                 Sides::HostOnly => Share::Exactly(0.0),
                 Sides::NicOnly => Share::Exactly(1.0),
@@ -271,6 +230,7 @@ impl At<'_> {
         let total = self.mpps * of.share;
         // A class's rules are counted once, and distributed over its routes by their packets.
         let part = if total > 0.0 { packets / total } else { 0.0 };
+        let growth = self.costs.setting.traffic.growth(self.mpps);
         Terms {
             cost: packets * packet.host * CORES,
             uses: self.uses(|row| match row.resource {
@@ -280,36 +240,25 @@ impl At<'_> {
                 Resource::RingBytes => {
                     packets * packet.crossings * self.costs.crossing_bytes(class) * 8.0 * 1e-3
                 }
-                Resource::FlowTable if ruled => part * of.flows,
+                Resource::FlowTable if ruled => part * of.flows * growth,
                 // One insertion and one removal.
                 Resource::FlowTableInserts if ruled => packets * 1e6 * of.opens * 2.0,
                 _ => 0.0,
             }),
         }
     }
-
-    /// Entries of a class's flows in the NIC's tables.
-    fn carries(&self, class: usize) -> Vec<(usize, Vec<f64>)> {
-        let setting = self.costs.setting;
-        let tables = self.rows.iter().filter_map(|row| row.state);
-        tables
-            .map(|state| {
-                let entries = entries(setting, state, class);
-                (state, self.uses(|row| if row.state == Some(state) { entries } else { 0.0 }))
-            })
-            .collect()
-    }
 }
 
-/// Entries of a class's flows in a keyed state.
-pub(super) fn entries(setting: &Setting<'_>, state: usize, class: usize) -> f64 {
-    let Some(keyed) = &setting.graph.states[state].keyed else { return 0.0 };
-    let own = &setting.classes[class];
-    if keyed.key == setting.group {
-        return own.flows;
-    }
-    let all: f64 = setting.traffic.classes(&keyed.key).iter().map(|class| class.flows).sum();
-    all * own.share
+/// Bytes that a state takes at the NIC besides its entries.
+fn at_nic(state: &StateNode) -> f64 {
+    if state.keyed.is_some() { 0.0 } else { size::whole(state) }
+}
+
+/// Whether a class has packets that need one of these switches.
+pub(crate) fn punts(setting: &Setting<'_>, class: usize, off: u128) -> bool {
+    let weights = setting.demand.weights[class].iter().enumerate();
+    let mut taken = weights.filter(|(_, weight)| **weight > 0.0);
+    taken.any(|(route, _)| needs(setting, route) & off != 0)
 }
 
 /// Switches that must be on for a route to run at the NIC.

@@ -108,7 +108,10 @@ fn rules_that_come_too_fast_and_tables_that_are_full_are_told() {
     let demand = estimate(&graph, traffic.classes("FiveTuple"));
     let setting = Setting::new(&graph, &nic, &traffic, &demand, "FiveTuple", true, Steering::Cores);
     let predicted = predict(&setting, &allocation(Sides::HostOnly, &[0.0, 0.0], Place::Host), 1.0);
-    assert!(predicted.unstable[0].contains("`Session` has 1000 entries"), "{predicted:?}");
+    assert!(
+        predicted.unstable[0].contains("`Session` has 1,000 entries, and 60,130 stand at the host"),
+        "{predicted:?}"
+    );
 }
 
 #[test]
@@ -190,16 +193,19 @@ fn problem_and_prediction_agree() {
         let split = allocation(Sides::Split, &[0.75, 0.5], Place::Travels);
         let on = [false, true, true];
         let handled = predict::handled(setting, Sides::Split, &on, &split.shares);
-        let latencies = Latencies::at(setting, Sides::Split, &handled);
+        let latencies = Latencies::at(setting, Sides::Split, &handled, 2.0);
         let problem = terms(setting, 2.0, &latencies, Sides::Split, &|_| None);
         let Terms { cost, uses } = evaluate(&problem, &on, &split.shares);
         let predicted = predict(setting, &split, 2.0);
         assert!((cost - predicted.host_cores).abs() < 1e-12);
         assert!((uses[0] - predicted.nic_cores).abs() < 1e-12);
-        let crowded =
-            terms(setting, 2.0, &Latencies::crowded(setting, Sides::Split), Sides::Split, &|_| {
-                None
-            });
+        let crowded = terms(
+            setting,
+            2.0,
+            &Latencies::crowded(setting, Sides::Split, 2.0),
+            Sides::Split,
+            &|_| None,
+        );
         let Terms { cost: worst, uses: more } = evaluate(&crowded, &on, &split.shares);
         assert!(worst >= cost && more[0] >= uses[0], "a crowded working set costs no less");
     });

@@ -9,10 +9,12 @@
 //! 3. The whole model judges each result; the best feasible one wins.
 
 use super::candidate::Candidate;
+use super::short::Short;
 use crate::graph::Graph;
 use crate::model::latency::Latencies;
+use crate::model::limits::limits;
 use crate::model::predict::judge;
-use crate::model::terms::{is_at_nic, limits, terms};
+use crate::model::terms::{is_at_nic, punts, terms};
 use crate::model::{Allocation, Prediction, Resource, Setting};
 use crate::search::{Effort, Problem, Proof, Share, Solution, solve};
 use crate::vocabulary::{Kind, Place};
@@ -56,10 +58,10 @@ pub(super) fn optimise(
     freedom: Freedom,
     most: Option<f64>,
     mpps: f64,
-) -> Result<Found, Resource> {
-    let mut latencies = candidate.crowded(setting).clone();
+) -> Result<Found, Short> {
+    let mut latencies = Latencies::crowded(setting, candidate.sides, mpps);
     let mut best: Option<Found> = None;
-    let mut short = Resource::NicCores;
+    let mut short = Short { resource: Resource::NicCores, cause: None };
     let mut seen = Vec::new();
     for _ in 0..ROUNDS {
         let problem = problem(setting, candidate, freedom, most, mpps, &latencies);
@@ -67,7 +69,8 @@ pub(super) fn optimise(
             Ok(solution) => solution,
             Err(infeasible) => {
                 if let Some(shortage) = infeasible.shortages.first() {
-                    short = limits(setting)[shortage.resource].resource;
+                    let limit = limits(setting)[shortage.resource];
+                    short = Short::of(setting, limit, mpps);
                 }
                 if best.is_some() || !seen.is_empty() {
                     break;
@@ -75,8 +78,8 @@ pub(super) fn optimise(
                 // The crowded working set was infeasible; begin with the least that the NIC could
                 // have.
                 seen.push(Vec::new());
-                latencies =
-                    Latencies::at(setting, candidate.sides, &vec![0.0; setting.classes().len()]);
+                let nothing = vec![0.0; setting.classes().len()];
+                latencies = Latencies::at(setting, candidate.sides, &nothing, mpps);
                 continue;
             }
         };
@@ -88,7 +91,7 @@ pub(super) fn optimise(
         if found.holds() && best.as_ref().is_none_or(|best| better(&found, best)) {
             best = Some(found);
         } else if !found.holds() {
-            short = found.predicted.bottleneck;
+            short = Short::by(setting, &found.allocation, mpps);
         }
         if again {
             break;
@@ -127,9 +130,9 @@ fn problem(
     let mut problem = terms(setting, mpps, latencies, candidate.sides, &place);
     let off = problem.switches.iter().enumerate().filter(|(_, s)| s.fixed == Some(false));
     let off = off.fold(0_u128, |off, (switch, _)| off | 1 << switch);
-    for class in &mut problem.classes {
+    for (number, class) in problem.classes.iter_mut().enumerate() {
         let Share::UpTo(up_to) = class.share else { continue };
-        let punts = class.routes.iter().any(|route| route.needs & off != 0);
+        let punts = punts(setting, number, off);
         class.share = match freedom {
             Freedom::Places => Share::Exactly(1.0),
             Freedom::Flows if punts => Share::Exactly(0.0),

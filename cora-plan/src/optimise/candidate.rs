@@ -1,13 +1,11 @@
 //! Candidates of a plan: sides, and under a split the ownership key.
 
-use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Inputs;
 use crate::demand::{Demand, demand};
 use crate::graph::{Graph, Keyed, StateNode};
 use crate::model::Setting;
-use crate::model::latency::Latencies;
 use crate::placement::{is_group_for, one_pair};
 use crate::vocabulary::{Kind, Place, Sides};
 
@@ -26,8 +24,6 @@ pub(super) struct Candidate {
     pub(super) demand: Demand,
     /// Whether the program runs on several pairs of cores.
     pub(super) many_pairs: bool,
-    /// Latencies with everything at both sides; they don't depend on the rate.
-    crowded: OnceCell<Latencies>,
 }
 
 impl Candidate {
@@ -45,13 +41,7 @@ impl Candidate {
         }
         let demand = demand(graph, inputs.traffic, group, inputs.measurement);
         let many_pairs = one_pair(graph, group).is_empty();
-        let (group, crowded) = (group.to_owned(), OnceCell::new());
-        Self { sides, group, pinned, demand, many_pairs, crowded }
-    }
-
-    /// The latencies of a working set that no allocation exceeds, in the candidate's setting.
-    pub(super) fn crowded(&self, setting: &Setting<'_>) -> &Latencies {
-        self.crowded.get_or_init(|| Latencies::crowded(setting, self.sides))
+        Self { sides, group: group.to_owned(), pinned, demand, many_pairs }
     }
 
     /// The inputs of costs.

@@ -18,6 +18,7 @@ mod curve;
 mod error;
 mod rate;
 mod run;
+mod short;
 #[cfg(test)]
 mod tests;
 

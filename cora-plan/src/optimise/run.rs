@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use super::allocation::{Found, Freedom, optimise};
 use super::candidate::{Candidate, all};
+use super::short::Short;
 use super::{Ask, Inputs, Planned, PlanningError, baseline, rate};
 use crate::model::predict::predict as model;
 use crate::model::{Allocation, Prediction, Resource, coefficients};
@@ -15,9 +16,9 @@ use crate::vocabulary::Sides;
 /// Plans, also for every baseline. All faults of the ask are reported at once.
 pub fn run(inputs: &Inputs<'_>, ask: &Ask) -> Result<Planned, Vec<PlanningError>> {
     let told = |error| match error {
-        PlanningError::OutOfReach { mpps, resource, nearest_mpps: None } => {
+        PlanningError::OutOfReach { mpps, resource, cause, nearest_mpps: None } => {
             let nearest_mpps = Some(rate::nearest(inputs, mpps));
-            PlanningError::OutOfReach { mpps, resource, nearest_mpps }
+            PlanningError::OutOfReach { mpps, resource, cause, nearest_mpps }
         }
         other => other,
     };
@@ -36,7 +37,7 @@ pub fn alone(inputs: &Inputs<'_>, ask: &Ask) -> Result<Planned, Vec<PlanningErro
     };
     let ms = begun.elapsed().as_secs_f64() * 1e3;
     let (candidate, found) = best;
-    let coefficients = coefficients(&candidate.setting(inputs), &found.allocation);
+    let coefficients = coefficients(&candidate.setting(inputs), &found.allocation, mpps);
     Ok(Planned {
         ask: ask.clone(),
         coefficients,
@@ -78,8 +79,12 @@ pub fn decide(inputs: &Inputs<'_>, planned: &Planned) -> Result<Placement, Vec<P
 
 /// The best candidate at a rate.
 fn at_rate(inputs: &Inputs<'_>, mpps: f64) -> Result<(Candidate, Found), Vec<PlanningError>> {
-    best(inputs, all(inputs), mpps)
-        .map_err(|resource| vec![PlanningError::OutOfReach { mpps, resource, nearest_mpps: None }])
+    best(inputs, all(inputs), mpps).map_err(|short| vec![out_of_reach(short, mpps, None)])
+}
+
+pub(super) fn out_of_reach(short: Short, mpps: f64, nearest_mpps: Option<f64>) -> PlanningError {
+    let Short { resource, cause } = short;
+    PlanningError::OutOfReach { mpps, resource, cause, nearest_mpps }
 }
 
 /// The same, or the first exhausted resource of the most promising candidate.
@@ -87,7 +92,7 @@ pub(super) fn best(
     inputs: &Inputs<'_>,
     candidates: Vec<Candidate>,
     mpps: f64,
-) -> Result<(Candidate, Found), Resource> {
+) -> Result<(Candidate, Found), Short> {
     let mut best: Option<(Candidate, Found)> = None;
     let mut short = None;
     for candidate in candidates {
@@ -97,10 +102,10 @@ pub(super) fn best(
                     best = Some((candidate, found));
                 }
             }
-            Err(resource) => short = short.or(Some(resource)),
+            Err(cause) => short = short.or(Some(cause)),
         }
     }
-    best.ok_or(short.unwrap_or(Resource::NicCores))
+    best.ok_or(short.unwrap_or(Short { resource: Resource::NicCores, cause: None }))
 }
 
 /// The best allocation of one candidate.
@@ -108,7 +113,7 @@ pub(super) fn of_candidate(
     inputs: &Inputs<'_>,
     candidate: &Candidate,
     mpps: f64,
-) -> Result<Found, Resource> {
+) -> Result<Found, Short> {
     let most = inputs.statement.nic_share.map(|share| share.what);
     optimise(&candidate.setting(inputs), candidate, Freedom::All, most, mpps)
 }

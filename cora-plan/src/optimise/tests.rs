@@ -122,13 +122,52 @@ fn pins_that_contradict_the_program_are_told_together() {
 }
 
 #[test]
-fn memory_that_is_too_small_for_the_table_leaves_it_at_the_host() {
+fn the_nic_owns_as_many_flows_as_its_memory_has_room_for() {
+    let at_nic = |bytes: f64| {
+        let mut world = World::new();
+        world.nic.nic.state_bytes.value = bytes;
+        world.statement = Statement::of(Sides::Split);
+        let planned = world.run(&Ask::Rate(0.5));
+        let used = planned.predicted.utilisation.get(&Resource::NicMemory).copied();
+        assert!(used.is_none_or(|used| used <= 1.0 + 1e-6), "{planned:?}");
+        planned.predicted.at_nic
+    };
+    // The hundred heavy flows take 79 bytes each.
+    let shares = [1e3, 2e3, 4e3, 9e3].map(at_nic);
+    assert!(shares.is_sorted_by(|a, b| a < b), "{shares:?}");
+}
+
+#[test]
+fn flows_that_no_table_holds_are_refused_with_the_state_and_the_numbers() {
     let mut world = World::new();
-    world.nic.nic.state_bytes.value = 1e6;
-    world.statement = Statement::of(Sides::Split);
-    let planned = world.run(&Ask::Rate(0.5));
-    assert_eq!(planned.allocation.places["Session"], Place::Host);
-    assert!(planned.predicted.utilisation.get(&Resource::NicMemory).is_none_or(|u| *u <= 1.0));
+    let session = world.graph.states[1].keyed.as_mut().expect("keyed");
+    (session.capacity, session.idle_ns) = (65_536, 300_000_000_000);
+    for sides in [Sides::HostOnly, Sides::NicOnly, Sides::Split] {
+        world.statement = Statement::of(sides);
+        let errors = run(&world.inputs(), &Ask::Rate(0.5)).expect_err("twelve million entries");
+        let [error @ PlanningError::OutOfReach { nearest_mpps: Some(nearest), .. }] = &errors[..]
+        else {
+            panic!("{errors:?}");
+        };
+        let told = error.to_string();
+        assert!(told.contains("the table of `Session` has 65,536 entries"), "{told}");
+        assert!(told.contains("12,029,100 stand"), "{told}");
+        assert!(told.contains("40,030 flows open a second"), "{told}");
+        assert!(error.cure().contains("raise `capacity`"), "{}", error.cure());
+        assert!(run(&world.inputs(), &Ask::Rate(*nearest)).is_ok(), "{nearest}");
+    }
+    let feasible = |baseline| highest(&world.inputs(), baseline, 4.0);
+    let (host, nic) = (feasible(Baseline::HostOnly), feasible(Baseline::NicOnly));
+    assert!((host / nic - 1.0).abs() < 1e-3, "{host} {nic}");
+}
+
+#[test]
+fn cores_that_are_idle_are_told_with_the_state_behind_it() {
+    let world = World::new();
+    let errors = run(&world.inputs(), &Ask::Rate(50.0)).expect_err("too much for one pair");
+    let told = errors[0].to_string();
+    assert!(told.contains("7 of the NIC's 8 cores and 3 of the host's 4 are idle"), "{told}");
+    assert!(told.contains("because of `PortPool`"), "{told}");
 }
 
 #[test]

@@ -9,6 +9,7 @@ fn keyed(name: &str, key: &str, reply: bool) -> StateNode {
         reply,
         capacity: 16,
         idle_ns: 1,
+        idle_by: false,
         translates: false,
         within: None,
         durable: false,
