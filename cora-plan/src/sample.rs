@@ -4,7 +4,7 @@ use crate::figure::Figure;
 use crate::graph::{
     Access, Does, Exit, Field, Graph, HandlerNode, Keyed, Parameter, Path, SourcePlace, StateNode,
 };
-use crate::nic::{Cache, FlowTable, Link, NicProfile, Rule, Tier};
+use crate::nic::{Cache, FlowTable, Link, NicProfile, Port, Rule, Tier};
 use crate::traffic::{Bin, Class, Traffic};
 use crate::vocabulary::Kind;
 
@@ -142,6 +142,12 @@ pub(crate) fn nic() -> NicProfile {
         title: "for tests".to_owned(),
         nic: tier("slow", 8.0, 0.4),
         host: tier("fast", 4.0, 0.1),
+        port: Some(Port {
+            gbps: figure(100.0),
+            mpps: figure(200.0),
+            pcie_gbps: figure(120.0),
+            host_ns: figure(10.0),
+        }),
         link: Link {
             nic_ns: figure(40.0),
             host_ns: figure(30.0),

@@ -1,6 +1,7 @@
 //! The limited resources of a setting, and their amounts.
 
 use super::{Resource, Setting, Side};
+use crate::nic::Port;
 
 /// One limit: the resource, and for the entries of a table its state and the side that it is at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,7 +13,12 @@ pub(crate) struct Limit {
 
 /// The limits of a setting, in the order of a problem's resources.
 pub(crate) fn limits(setting: &Setting<'_>) -> Vec<Limit> {
-    let plain = Resource::ALL.into_iter().filter(|resource| *resource != Resource::TableEntries);
+    let wired = setting.nic.port.is_some();
+    let plain = Resource::ALL.into_iter().filter(|resource| match resource {
+        Resource::TableEntries => false,
+        Resource::Wire | Resource::Switch | Resource::Pcie => wired,
+        _ => true,
+    });
     let tables = setting.graph.states.iter().enumerate();
     let tables = tables.filter(|(_, state)| state.keyed.is_some());
     // A table has its capacity at each side.
@@ -27,6 +33,7 @@ pub(crate) fn limits(setting: &Setting<'_>) -> Vec<Limit> {
 pub(super) fn amount(setting: &Setting<'_>, limit: Limit) -> f64 {
     let nic = setting.nic;
     let table = nic.flow_table.as_ref();
+    let port = |of: fn(&Port) -> f64| nic.port.as_ref().map_or(f64::INFINITY, of);
     match limit.resource {
         Resource::NicCores => setting.nic_cores() * nic.nic.busy.value,
         Resource::HostCores => setting.host_cores() * nic.host.busy.value,
@@ -34,6 +41,9 @@ pub(super) fn amount(setting: &Setting<'_>, limit: Limit) -> f64 {
         Resource::HostMemory => nic.host.state_bytes.value,
         Resource::RingPackets => nic.link.mpps.value,
         Resource::RingBytes => nic.link.gbps.value,
+        Resource::Wire => port(|port| port.gbps.value),
+        Resource::Switch => port(|port| port.mpps.value),
+        Resource::Pcie => port(|port| port.pcie_gbps.value),
         Resource::FlowTable => table.map_or(0.0, |table| table.entries.value),
         Resource::FlowTableInserts => table.map_or(0.0, |table| table.inserts_per_s.value),
         Resource::TableEntries => {

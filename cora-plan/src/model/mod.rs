@@ -113,6 +113,12 @@ pub enum Resource {
     RingBytes,
     /// Entries of a state's table, at either side.
     TableEntries,
+    /// Bits of the wire, with preamble, check sequence and gap of each frame.
+    Wire,
+    /// Frames that the card's switch forwards.
+    Switch,
+    /// Bits of frames that hardware hands to the host over PCIe.
+    Pcie,
     /// Entries of the hardware's flow table.
     FlowTable,
     /// Insertions into the flow table.
@@ -121,7 +127,7 @@ pub enum Resource {
 
 impl Resource {
     /// Every resource, in the order in which reports list them.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 12] = [
         Self::NicCores,
         Self::HostCores,
         Self::NicMemory,
@@ -129,6 +135,9 @@ impl Resource {
         Self::RingPackets,
         Self::RingBytes,
         Self::TableEntries,
+        Self::Wire,
+        Self::Switch,
+        Self::Pcie,
         Self::FlowTable,
         Self::FlowTableInserts,
     ];
@@ -143,6 +152,9 @@ impl Resource {
             Self::RingPackets => "the rings' packets a second",
             Self::RingBytes => "the rings' bytes a second",
             Self::TableEntries => "the entries of a state's table",
+            Self::Wire => "the wire's bits a second",
+            Self::Switch => "the card's switched frames a second",
+            Self::Pcie => "PCIe's bits a second",
             Self::FlowTable => "the entries of the flow table",
             Self::FlowTableInserts => "the flow table's insertions a second",
         }

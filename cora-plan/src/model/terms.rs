@@ -7,6 +7,7 @@ use super::limits::{Limit, amount, limits};
 use super::residence::Residence;
 use super::{Resource, Setting, Side, size};
 use crate::graph::StateNode;
+use crate::nic::Port;
 use crate::search::{ClassTerms, Problem, RouteTerms, Share, Switch, Terms};
 use crate::vocabulary::{Kind, Place, Sides};
 
@@ -22,6 +23,9 @@ pub enum Steering {
 
 /// Converts nanoseconds times millions a second to cores.
 const CORES: f64 = 1e-3;
+
+/// Converts bytes times millions a second to gigabits a second.
+const GIGABITS: f64 = 8e-3;
 
 /// The problem at `mpps` million packets a second.
 ///
@@ -77,12 +81,15 @@ pub(super) struct At<'a> {
     rows: &'a [Limit],
 }
 
-/// Resource use of one packet: nanoseconds at each side, and whether it crosses.
+/// Resource use of one packet: nanoseconds at each side, and the way on which it crosses.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Packet {
     pub(super) nic: f64,
     pub(super) host: f64,
+    /// Over the rings.
     crossings: f64,
+    /// From hardware to the host.
+    direct: f64,
 }
 
 impl Packet {
@@ -92,6 +99,7 @@ impl Packet {
             nic: mix(self.nic, other.nic),
             host: mix(self.host, other.host),
             crossings: mix(self.crossings, other.crossings),
+            direct: mix(self.direct, other.direct),
         }
     }
 }
@@ -124,6 +132,7 @@ impl At<'_> {
             away.nic += weight * owned_by_host.nic;
             away.host += weight * owned_by_host.host;
             away.crossings += weight * owned_by_host.crossings;
+            away.direct += weight * owned_by_host.direct;
             let opening = self.opening(class, route);
             let (local, punted) = match self.sides {
                 Sides::NicOnly => (self.local(class, route), self.local(class, route)),
@@ -160,8 +169,8 @@ impl At<'_> {
         match costs.setting.steering {
             // Hardware forwards whole frames.
             Steering::Rules => {
-                let host = costs.packet(Side::Host, class) + handled;
-                Packet { nic: 0.0, host, crossings: 0.0 }
+                let host = costs.handed_over(class) + handled;
+                Packet { nic: 0.0, host, crossings: 0.0, direct: 1.0 }
             }
             Steering::Cores => Packet {
                 nic: costs.packet(Side::Nic, class)
@@ -172,6 +181,7 @@ impl At<'_> {
                     + costs.record(Side::Host, class)
                     + costs.crossing(Side::Host, class),
                 crossings: 1.0,
+                direct: 0.0,
             },
         }
     }
@@ -210,6 +220,7 @@ impl At<'_> {
                 + costs.crossing(host, class)
                 + 2.0 * costs.moving(host),
             crossings: 1.0,
+            direct: 0.0,
         }
     }
 
@@ -238,8 +249,11 @@ impl At<'_> {
                 Resource::HostCores => packets * packet.host * CORES,
                 Resource::RingPackets => packets * packet.crossings,
                 Resource::RingBytes => {
-                    packets * packet.crossings * self.costs.crossing_bytes(class) * 8.0 * 1e-3
+                    packets * packet.crossings * self.costs.crossing_bytes(class) * GIGABITS
                 }
+                Resource::Wire => packets * Port::on_wire(of.mean_bytes) * GIGABITS,
+                Resource::Switch => packets,
+                Resource::Pcie => packets * packet.direct * of.mean_bytes * GIGABITS,
                 Resource::FlowTable if ruled => part * of.flows * growth,
                 // One insertion and one removal.
                 Resource::FlowTableInserts if ruled => packets * 1e6 * of.opens * 2.0,

@@ -84,8 +84,11 @@ pub struct Planned {
 /// A way of splitting to compare Cora with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Baseline {
-    /// The host runs everything.
+    /// The host runs everything, and the NIC is a plain one: its hardware hands frames to the host's
+    /// queues.
     HostOnly,
+    /// The host runs everything, and the NIC's cores forward every packet, as Cora's runtime does.
+    HostBehindNic,
     /// The NIC runs everything.
     NicOnly,
     /// Each state has its place; all flows are treated alike.
@@ -109,12 +112,14 @@ pub struct BaselinePlan {
 
 impl Baseline {
     /// Every baseline, in the order in which reports list them.
-    pub const ALL: [Self; 4] = [Self::HostOnly, Self::NicOnly, Self::StateOnly, Self::FlowOnly];
+    pub const ALL: [Self; 5] =
+        [Self::HostOnly, Self::HostBehindNic, Self::NicOnly, Self::StateOnly, Self::FlowOnly];
 
     /// The word, as reports spell it.
     pub fn word(self) -> &'static str {
         match self {
             Self::HostOnly => "host-only",
+            Self::HostBehindNic => "behind-nic",
             Self::NicOnly => "nic-only",
             Self::StateOnly => "state-only",
             Self::FlowOnly => "flow-only",

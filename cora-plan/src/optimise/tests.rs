@@ -1,6 +1,7 @@
 use super::*;
 use crate::graph::Graph;
 use crate::model::Resource;
+use crate::nic::Port;
 use crate::sample;
 use crate::statement::{Stated, Statement};
 use crate::vocabulary::{Place, Sides};
@@ -58,7 +59,8 @@ fn at_a_higher_rate_heavy_flows_are_the_nics_and_no_baseline_is_better() {
     assert_eq!(planned.allocation.places["Session"], Place::Travels);
     let shares = &planned.allocation.shares;
     assert!(shares[0] > 0.9 && shares[1] < 0.5, "{shares:?}");
-    for plan in planned.baselines.iter().filter(|plan| plan.feasible) {
+    let as_we_steer = |plan: &&BaselinePlan| plan.baseline != Baseline::HostOnly;
+    for plan in planned.baselines.iter().filter(|plan| plan.feasible).filter(as_we_steer) {
         let (theirs, ours) = (plan.predicted.host_cores, planned.predicted.host_cores);
         assert!(ours <= theirs + 1e-9, "{} needs {theirs}, Cora {ours}", plan.baseline.word());
     }
@@ -161,6 +163,61 @@ fn flows_that_no_table_holds_are_refused_with_the_state_and_the_numbers() {
     assert!((host / nic - 1.0).abs() < 1e-3, "{host} {nic}");
 }
 
+/// A program without states, for the limits of everything else.
+fn stateless() -> Graph {
+    let mut graph = sample::nat();
+    graph.states.clear();
+    graph.chain[0].parameters.clear();
+    graph.chain[0].paths.truncate(1);
+    graph
+}
+
+#[test]
+fn no_plan_is_above_the_wire() {
+    for nic in ["bluefield2", "bluefield3", "agilio-cx"] {
+        for traffic in ["campus", "uniform", "zipf:bytes=1456", "zipf:bytes=9000", "kv"] {
+            let mut world = World::new();
+            world.graph = stateless();
+            world.nic = NicProfile::builtin(nic).expect("built in");
+            world.traffic = Traffic::load(traffic).expect("built in");
+            let port = world.nic.port.clone().expect("it has one");
+            let wire = port.gbps.value * 1e3 / 8.0 / Port::on_wire(world.traffic.mean_bytes);
+            let most = wire.min(port.mpps.value) * 1.000_2;
+            for steering in [Steering::Cores, Steering::Rules] {
+                let inputs = Inputs { steering, ..world.inputs() };
+                let cores = world.nic.host.cores.value;
+                for baseline in Baseline::ALL {
+                    let highest = highest(&inputs, baseline, cores);
+                    assert!(highest <= most, "{nic} {traffic} {}: {highest}", baseline.word());
+                }
+                let best = run(&inputs, &Ask::HostCores(cores)).expect("a plan");
+                assert!(best.mpps <= most, "{nic} {traffic}: {}", best.mpps);
+                assert!(run(&inputs, &Ask::Rate(most * 1.01)).is_err(), "{nic} {traffic}");
+            }
+        }
+    }
+}
+
+#[test]
+fn frames_take_24_bytes_more_on_the_wire() {
+    // Line rate of 10 Gbit/s: 14.88 M frames of 64 bytes with their check sequence.
+    assert!((10e3 / 8.0 / Port::on_wire(60.0) - 14.88).abs() < 0.005);
+    assert!((10e3 / 8.0 / Port::on_wire(1514.0) - 0.812_7).abs() < 0.000_1);
+}
+
+#[test]
+fn host_only_is_a_plain_nic() {
+    let world = World::new();
+    let planned = world.run(&Ask::Rate(1.0));
+    let plain = &baseline(&planned, Baseline::HostOnly).predicted;
+    let behind = &baseline(&planned, Baseline::HostBehindNic).predicted;
+    assert!(plain.nic_cores == 0.0 && plain.utilisation[&Resource::RingPackets] == 0.0);
+    assert!(behind.nic_cores > 0.0 && behind.utilisation[&Resource::RingPackets] > 0.0);
+    // The driver takes 10 ns of a frame; the crossing takes 30, and 0.05 of each of its 64 bytes.
+    let more = (behind.host_cores - plain.host_cores) * 1e3;
+    assert!((more - (30.0 + 64.0 * 0.05 - 10.0)).abs() < 1e-6, "{more} ns");
+}
+
 #[test]
 fn cores_that_are_idle_are_told_with_the_state_behind_it() {
     let world = World::new();
@@ -195,5 +252,5 @@ fn plans_are_the_same_every_time_and_points_of_the_curve_rise() {
     let cores: Vec<f64> = curve.iter().filter_map(|point| point.cora).collect();
     assert_eq!(cores.len(), 3);
     assert!(cores.is_sorted(), "{cores:?}");
-    assert_eq!(curve[3].baselines, [None; 4]);
+    assert_eq!(curve[3].baselines, [None; 5]);
 }

@@ -197,8 +197,16 @@ pub fn comparison(report: &Report<'_>) -> Vec<String> {
     let against_host = match baseline(report, Baseline::HostOnly) {
         Some(host) => {
             let theirs = host.predicted.host_cores;
-            let share = saved(theirs, ours).map_or_else(|| "nothing".to_owned(), percent);
-            format!("Against host-only it saves {share} of {} host cores.", figure(theirs))
+            match saved(theirs, ours) {
+                Some(share) if share < 0.0 => format!(
+                    "Host-only behind a plain NIC needs fewer: {} host cores.",
+                    figure(theirs)
+                ),
+                share => {
+                    let share = share.map_or_else(|| "nothing".to_owned(), percent);
+                    format!("Against host-only it saves {share} of {} host cores.", figure(theirs))
+                }
+            }
         }
         None => "The host alone can't carry this rate.".to_owned(),
     };

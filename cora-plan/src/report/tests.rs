@@ -161,7 +161,7 @@ fn json_keeps_its_contract() {
         assert!(predicted["host_cores"].is_f64() && predicted["ceiling_mpps"].is_f64());
         assert!(predicted["bottleneck"].is_string() && predicted["utilisation"].is_object());
     }
-    assert_eq!(json["baselines"].as_object().map(serde_json::Map::len), Some(4));
+    assert_eq!(json["baselines"].as_object().map(serde_json::Map::len), Some(5));
     assert_eq!(json["proof"]["optimal"], true);
     assert!(json["proof"]["bound"].is_f64() && json["proof"]["ms"].is_f64());
     let quiet = Report { baselines: false, ..report_of(&case, &planned) };

@@ -19,6 +19,9 @@ pub fn resource_word(resource: Resource) -> &'static str {
         Resource::RingPackets => "ring-packets",
         Resource::RingBytes => "ring-bytes",
         Resource::TableEntries => "table-entries",
+        Resource::Wire => "wire",
+        Resource::Switch => "switch",
+        Resource::Pcie => "pcie",
         Resource::FlowTable => "flow-table",
         Resource::FlowTableInserts => "flow-table-inserts",
     }
@@ -39,6 +42,7 @@ pub fn limit(resource: Resource, nic: &NicProfile, many_pairs: bool) -> Option<S
             format!("1 core{share} (one pair)")
         }
     };
+    let port = nic.port.as_ref();
     match resource {
         Resource::NicCores => Some(cores(&nic.nic)),
         Resource::HostCores => Some(cores(&nic.host)),
@@ -47,6 +51,11 @@ pub fn limit(resource: Resource, nic: &NicProfile, many_pairs: bool) -> Option<S
         Resource::RingPackets => Some(format!("{} Mpps", figure(nic.link.mpps.value))),
         Resource::RingBytes => Some(format!("{} Gbit/s each way", figure(nic.link.gbps.value))),
         Resource::TableEntries => None,
+        Resource::Wire => port.map(|port| format!("{} Gbit/s each way", figure(port.gbps.value))),
+        Resource::Switch => port.map(|port| format!("{} Mpps", figure(port.mpps.value))),
+        Resource::Pcie => {
+            port.map(|port| format!("{} Gbit/s each way", figure(port.pcie_gbps.value)))
+        }
         Resource::FlowTable => {
             nic.flow_table.as_ref().map(|table| format!("{} entries", count(table.entries.value)))
         }
