@@ -50,7 +50,7 @@ use serde::{Deserialize, Serialize};
 
 pub use coefficients::Coefficients;
 pub(crate) use coefficients::coefficients;
-pub use terms::Steering;
+pub use terms::{Steering, Unmatched};
 
 use self::shape::Shape;
 use crate::ahead;
@@ -73,6 +73,8 @@ pub struct Allocation {
     pub group: String,
     /// Per class of flows: the share that the NIC owns, 0 to 1.
     pub shares: Vec<f64>,
+    /// Under [`Steering::Rules`]: the way of packets that no rule matches.
+    pub unmatched: Unmatched,
 }
 
 /// The model's prediction for an allocation.
@@ -184,6 +186,7 @@ pub struct Setting<'a> {
     /// Whether the program runs on any number of pairs of cores, or on one pair only.
     many_pairs: bool,
     steering: Steering,
+    unmatched: Unmatched,
 }
 
 impl<'a> Setting<'a> {
@@ -203,7 +206,24 @@ impl<'a> Setting<'a> {
         let shapes = shapes.map(|route| Shape::of(graph, route, &further)).collect();
         let classes = traffic.classes(group);
         let (heads, group) = (graph.takes_headers(), group.to_owned());
-        Self { graph, nic, traffic, classes, demand, shapes, heads, group, many_pairs, steering }
+        Self {
+            graph,
+            nic,
+            traffic,
+            classes,
+            demand,
+            shapes,
+            heads,
+            group,
+            many_pairs,
+            steering,
+            unmatched: Unmatched::default(),
+        }
+    }
+
+    /// The same, with another way of packets that no rule matches.
+    pub(crate) fn with_unmatched(self, unmatched: Unmatched) -> Self {
+        Self { unmatched, ..self }
     }
 
     /// The program.

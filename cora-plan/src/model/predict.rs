@@ -56,7 +56,7 @@ pub(crate) fn judge(
         ceiling_mpps: ceiling,
         bottleneck,
         utilisation,
-        unstable: unstable(setting, &problem, &used, mpps),
+        unstable: unstable(setting, allocation.sides, &problem, &used, mpps),
         at_nic: 1000.0
             * at.handled().iter().zip(setting.classes).map(|(h, c)| h * c.share).sum::<f64>(),
     };
@@ -122,7 +122,13 @@ pub(super) fn handled(
 }
 
 /// Sentences about instabilities.
-fn unstable(setting: &Setting<'_>, problem: &Problem, used: &[f64], mpps: f64) -> Vec<String> {
+fn unstable(
+    setting: &Setting<'_>,
+    sides: Sides,
+    problem: &Problem,
+    used: &[f64],
+    mpps: f64,
+) -> Vec<String> {
     let mut sentences = Vec::new();
     for (row, limit) in limits(setting).iter().enumerate() {
         let over = used[row] > problem.limits[row] * (1.0 + 1e-9);
@@ -144,7 +150,8 @@ fn unstable(setting: &Setting<'_>, problem: &Problem, used: &[f64], mpps: f64) -
             _ => {}
         }
     }
-    if setting.steering == Steering::Rules && setting.nic.flow_table.is_none() {
+    let by_rules = setting.steering == Steering::Rules && sides != Sides::HostOnly;
+    if by_rules && setting.nic.flow_table.is_none() {
         sentences.push(format!("`{}` has no flow table to hold rules", setting.nic.name));
     }
     sentences

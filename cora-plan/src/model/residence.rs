@@ -155,7 +155,7 @@ mod tests {
     use crate::demand::estimate;
     use crate::graph::Graph;
     use crate::model::predict::predict;
-    use crate::model::{Allocation, Prediction, Steering};
+    use crate::model::{Allocation, Prediction, Steering, Unmatched};
     use crate::sample;
     use crate::traffic::Traffic;
     use crate::vocabulary::Place;
@@ -183,6 +183,7 @@ mod tests {
             host_handlers: Vec::new(),
             group: "FiveTuple".to_owned(),
             shares: vec![share; traffic.classes("FiveTuple").len()],
+            unmatched: Unmatched::default(),
         };
         predict(&setting, &allocation, mpps)
     }

@@ -4,7 +4,7 @@
 use super::cost::Costs;
 use super::latency::Latencies;
 use super::limits::{Limit, amount, limits};
-use super::residence::Residence;
+use super::residence::{Residence, idle};
 use super::{Resource, Setting, Side, size};
 use crate::graph::StateNode;
 use crate::nic::Port;
@@ -16,10 +16,29 @@ use crate::vocabulary::{Kind, Place, Sides};
 pub enum Steering {
     /// The NIC's cores receive every packet and forward it, as in Cora's runtime.
     Cores,
-    /// The hardware's flow table has a rule for each flow of the NIC; all other packets go to the
-    /// host directly.
+    /// The hardware's flow table has rules for flows of one side; packets that no rule matches go
+    /// to the other side ([`Unmatched`]).
     Rules,
 }
+
+/// The side that the hardware sends packets to if no rule matches them. Flows of the other side
+/// need rules.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Unmatched {
+    /// To the host, without a core of the NIC.
+    #[default]
+    Host,
+    /// To the NIC's cores.
+    Nic,
+}
+
+/// Operations of the flow table for each flow with rules: one rule for each direction, inserted and
+/// removed.
+const OPERATIONS: f64 = 4.0;
+
+/// Rules that send everything else to the NIC's cores or tell the sides apart: one for each
+/// direction of each of a card's two ports.
+const PORT_RULES: f64 = 4.0;
 
 /// Converts nanoseconds times millions a second to cores.
 const CORES: f64 = 1e-3;
@@ -128,7 +147,8 @@ impl At<'_> {
         let mut away = Packet::default();
         let mut routes = Vec::new();
         for (route, weight) in weights.iter().enumerate().filter(|(_, weight)| **weight > 0.0) {
-            let owned_by_host = self.away(class, route);
+            let owned_by_host =
+                self.away(class, route).mix(first[route], self.away_first(class, route));
             away.nic += weight * owned_by_host.nic;
             away.host += weight * owned_by_host.host;
             away.crossings += weight * owned_by_host.crossings;
@@ -163,26 +183,46 @@ impl At<'_> {
         }
     }
 
+    /// A packet of a flow that the host owns.
     pub(super) fn away(&self, class: usize, route: usize) -> Packet {
-        let costs = &self.costs;
-        let handled = costs.route(Side::Host, class, route);
-        match costs.setting.steering {
-            // Hardware forwards whole frames.
-            Steering::Rules => {
-                let host = costs.handed_over(class) + handled;
-                Packet { nic: 0.0, host, crossings: 0.0, direct: 1.0 }
+        match self.costs.setting.steering {
+            Steering::Rules => self.direct(class, route),
+            Steering::Cores => self.forwarded(class, route),
+        }
+    }
+
+    /// The first packet of a flow, which always runs at the host. No rule can match it yet.
+    fn away_first(&self, class: usize, route: usize) -> Packet {
+        match (self.costs.setting.steering, self.costs.setting.unmatched, self.sides) {
+            (Steering::Rules, Unmatched::Host, _) | (Steering::Rules, _, Sides::HostOnly) => {
+                self.direct(class, route)
             }
-            Steering::Cores => Packet {
-                nic: costs.packet(Side::Nic, class)
-                    + self.owner(class)
-                    + costs.crossing(Side::Nic, class),
-                host: costs.passed_on(class)
-                    + handled
-                    + costs.record(Side::Host, class)
-                    + costs.crossing(Side::Host, class),
-                crossings: 1.0,
-                direct: 0.0,
-            },
+            (Steering::Cores, ..) | (Steering::Rules, Unmatched::Nic, _) => {
+                self.forwarded(class, route)
+            }
+        }
+    }
+
+    /// Hardware hands the whole frame to the host.
+    fn direct(&self, class: usize, route: usize) -> Packet {
+        let costs = &self.costs;
+        let host = costs.handed_over(class) + costs.route(Side::Host, class, route);
+        Packet { nic: 0.0, host, crossings: 0.0, direct: 1.0 }
+    }
+
+    /// A core of the NIC passes the packet on through the rings.
+    fn forwarded(&self, class: usize, route: usize) -> Packet {
+        let costs = &self.costs;
+        Packet {
+            nic: costs.packet(Side::Nic, class)
+                + self.owner(class)
+                + costs.crossing(Side::Nic, class),
+            host: costs.passed_on(class)
+                + costs.route(Side::Host, class, route)
+                + costs.record(Side::Host, class)
+                + costs.crossing(Side::Host, class),
+            crossings: 1.0,
+            direct: 0.0,
         }
     }
 
@@ -226,7 +266,7 @@ impl At<'_> {
 
     /// The first packet of a flow runs at the host, which then hands the flow over.
     fn opening(&self, class: usize, route: usize) -> Packet {
-        let away = self.away(class, route);
+        let away = self.away_first(class, route);
         Packet {
             nic: away.nic + self.costs.moving(Side::Nic),
             host: away.host + self.costs.moving(Side::Host),
@@ -234,14 +274,37 @@ impl At<'_> {
         }
     }
 
-    /// Resource use of `packets` million such packets a second. Only flows of the NIC take rules.
+    /// Whether flows of this owner have rules.
+    fn ruled(&self, owned: bool) -> bool {
+        let setting = self.costs.setting;
+        let by_rules = setting.steering == Steering::Rules && self.sides == Sides::Split;
+        by_rules && owned == (setting.unmatched == Unmatched::Host)
+    }
+
+    /// Entries of the flow table for a part of a class's flows. Rules stay as long as the entries of
+    /// their flow.
+    fn rules(&self, class: usize, part: f64, owned: bool) -> f64 {
+        let setting = self.costs.setting;
+        let of = &setting.classes[class];
+        if setting.steering == Steering::Cores || self.sides == Sides::HostOnly {
+            return 0.0;
+        }
+        let for_all = part * of.share * PORT_RULES;
+        if !self.ruled(owned) {
+            return for_all;
+        }
+        let keyed = setting.graph.states.iter().filter_map(|state| state.keyed.as_ref());
+        let own = keyed.filter(|keyed| keyed.key == setting.group);
+        let idle = own.map(idle).fold(0.0, f64::max);
+        for_all + part * setting.traffic.standing(of, self.mpps, idle)
+    }
+
+    /// Resource use of `packets` million such packets a second.
     fn terms(&self, class: usize, packets: f64, packet: Packet, owned: bool) -> Terms {
         let of = &self.costs.setting.classes[class];
-        let ruled = owned && self.costs.setting.steering == Steering::Rules;
         let total = self.mpps * of.share;
         // A class's rules are counted once, and distributed over its routes by their packets.
         let part = if total > 0.0 { packets / total } else { 0.0 };
-        let growth = self.costs.setting.traffic.growth(self.mpps);
         Terms {
             cost: packets * packet.host * CORES,
             uses: self.uses(|row| match row.resource {
@@ -254,9 +317,10 @@ impl At<'_> {
                 Resource::Wire => packets * Port::on_wire(of.mean_bytes) * GIGABITS,
                 Resource::Switch => packets,
                 Resource::Pcie => packets * packet.direct * of.mean_bytes * GIGABITS,
-                Resource::FlowTable if ruled => part * of.flows * growth,
-                // One insertion and one removal.
-                Resource::FlowTableInserts if ruled => packets * 1e6 * of.opens * 2.0,
+                Resource::FlowTable => self.rules(class, part, owned),
+                Resource::FlowTableInserts if self.ruled(owned) => {
+                    packets * 1e6 * of.opens * OPERATIONS
+                }
                 _ => 0.0,
             }),
         }

@@ -17,6 +17,7 @@ fn allocation(sides: Sides, shares: &[f64], session: Place) -> Allocation {
         host_handlers: Vec::new(),
         group: "FiveTuple".to_owned(),
         shares: shares.to_vec(),
+        unmatched: Unmatched::default(),
     }
 }
 
@@ -112,6 +113,49 @@ fn rules_that_come_too_fast_and_tables_that_are_full_are_told() {
         predicted.unstable[0].contains("`Session` has 1,000 entries, and 60,130 stand at the host"),
         "{predicted:?}"
     );
+}
+
+/// Uses of the flow table and of its insertions, and crossings.
+fn by_rules(sides: Sides, share: f64, unmatched: Unmatched, mpps: f64) -> [f64; 3] {
+    let (graph, nic, traffic) = (sample::nat(), sample::nic(), sample::traffic());
+    let demand = estimate(&graph, traffic.classes("FiveTuple"));
+    let steering = Steering::Rules;
+    let setting = Setting::new(&graph, &nic, &traffic, &demand, "FiveTuple", true, steering)
+        .with_unmatched(unmatched);
+    let allocation = Allocation { unmatched, ..allocation(sides, &[share, share], Place::Travels) };
+    let used = predict(&setting, &allocation, mpps).utilisation;
+    let amount = |resource, limit: f64| used.get(&resource).copied().unwrap_or_default() * limit;
+    [
+        amount(Resource::FlowTable, 10_000.0),
+        amount(Resource::FlowTableInserts, 2_000.0),
+        amount(Resource::RingPackets, 100.0),
+    ]
+}
+
+#[test]
+fn one_side_alone_needs_rules_of_its_ports_only() {
+    for mpps in [0.01, 1.0, 100.0] {
+        let nic = by_rules(Sides::NicOnly, 1.0, Unmatched::Nic, mpps);
+        // Two ports, each with two directions.
+        assert!(nic[0] <= 2.0 * 2.0 + 1e-6 && nic[1] == 0.0 && nic[2] == 0.0, "{nic:?}");
+        let host = by_rules(Sides::HostOnly, 0.0, Unmatched::Host, mpps);
+        assert!(host.iter().all(|used| *used == 0.0), "{host:?}");
+    }
+}
+
+#[test]
+fn flows_of_the_side_without_the_default_need_four_operations_each() {
+    // 80,060 flows open a second.
+    let close = |a: f64, b: f64| (a / b - 1.0).abs() < 1e-6;
+    let to_host = by_rules(Sides::Split, 0.25, Unmatched::Host, 1.0);
+    let to_nic = by_rules(Sides::Split, 0.25, Unmatched::Nic, 1.0);
+    assert!(close(to_host[1], 0.25 * 4.0 * 80_060.0), "{to_host:?}");
+    assert!(close(to_nic[1], 0.75 * 4.0 * 80_060.0), "{to_nic:?}");
+    // Rules stay for as long as entries: half a second after the last packet.
+    assert!(close(to_host[0], 4.0 + 0.25 * 60_130.0), "{to_host:?}");
+    assert!(close(to_nic[0], 4.0 + 0.75 * 60_130.0), "{to_nic:?}");
+    // First packets go through the NIC if it has what no rule matches.
+    assert!(to_nic[2] > to_host[2] + 0.04, "{to_nic:?} {to_host:?}");
 }
 
 #[test]

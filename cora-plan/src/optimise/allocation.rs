@@ -177,5 +177,6 @@ fn allocation(candidate: &Candidate, graph: &Graph, on: &[bool], shares: &[f64])
         host_handlers: at_host.collect(),
         group: candidate.group.clone(),
         shares: shares.to_vec(),
+        unmatched: candidate.unmatched,
     }
 }

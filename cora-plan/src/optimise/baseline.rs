@@ -96,6 +96,7 @@ fn infeasible(inputs: &Inputs<'_>, baseline: Baseline, sides: Sides, mpps: f64) 
         host_handlers: Vec::new(),
         group: candidate.group.clone(),
         shares: vec![if sides == Sides::NicOnly { 1.0 } else { 0.0 }; setting.classes().len()],
+        unmatched: candidate.unmatched,
     };
     let predicted = predict(&setting, &allocation, mpps);
     BaselinePlan { baseline, allocation, predicted, feasible: false }

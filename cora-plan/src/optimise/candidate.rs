@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::Inputs;
 use crate::demand::{Demand, demand};
 use crate::graph::{Graph, Keyed, StateNode};
-use crate::model::Setting;
+use crate::model::{Setting, Steering, Unmatched};
 use crate::placement::{is_group_for, one_pair};
 use crate::vocabulary::{Kind, Place, Sides};
 
@@ -24,6 +24,8 @@ pub(super) struct Candidate {
     pub(super) demand: Demand,
     /// Whether the program runs on several pairs of cores.
     pub(super) many_pairs: bool,
+    /// The way of packets that no rule matches.
+    pub(super) unmatched: Unmatched,
 }
 
 impl Candidate {
@@ -41,7 +43,16 @@ impl Candidate {
         }
         let demand = demand(graph, inputs.traffic, group, inputs.measurement);
         let many_pairs = one_pair(graph, group).is_empty();
-        Self { sides, group: group.to_owned(), pinned, demand, many_pairs }
+        let unmatched = match sides {
+            Sides::NicOnly => Unmatched::Nic,
+            Sides::HostOnly | Sides::Split => Unmatched::Host,
+        };
+        Self { sides, group: group.to_owned(), pinned, demand, many_pairs, unmatched }
+    }
+
+    /// The same, with another way of packets that no rule matches.
+    pub(super) fn with_unmatched(self, unmatched: Unmatched) -> Self {
+        Self { unmatched, ..self }
     }
 
     /// The inputs of costs.
@@ -55,6 +66,7 @@ impl Candidate {
             self.many_pairs,
             inputs.steering,
         )
+        .with_unmatched(self.unmatched)
     }
 }
 
@@ -76,7 +88,14 @@ pub(super) fn of(inputs: &Inputs<'_>, sides: Sides) -> Vec<Candidate> {
         Sides::Split => keys(inputs.graph),
         Sides::HostOnly | Sides::NicOnly => vec![coarsest(inputs.graph)],
     };
-    keys.iter().map(|key| Candidate::new(inputs, sides, key)).collect()
+    let mut candidates: Vec<Candidate> =
+        keys.iter().map(|key| Candidate::new(inputs, sides, key)).collect();
+    // A split by rules has them for the NIC's flows, or for the host's.
+    if sides == Sides::Split && inputs.steering == Steering::Rules {
+        let others = candidates.clone().into_iter();
+        candidates.extend(others.map(|candidate| candidate.with_unmatched(Unmatched::Nic)));
+    }
+    candidates
 }
 
 /// Possible ownership keys: those of states, or the five-tuple if no state is keyed.

@@ -56,7 +56,8 @@ pub fn alone(inputs: &Inputs<'_>, ask: &Ask) -> Result<Planned, Vec<PlanningErro
 
 /// The model's prediction for an allocation, feasible or not.
 pub fn predict(inputs: &Inputs<'_>, allocation: &Allocation, mpps: f64) -> Prediction {
-    let candidate = Candidate::new(inputs, allocation.sides, &allocation.group);
+    let candidate = Candidate::new(inputs, allocation.sides, &allocation.group)
+        .with_unmatched(allocation.unmatched);
     model(&candidate.setting(inputs), allocation, mpps)
 }
 

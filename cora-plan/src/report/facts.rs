@@ -4,7 +4,7 @@ use super::numbers::{count, figure, percent, rate};
 use super::words::{self, limit};
 use super::{Report, why};
 use crate::figure::Source;
-use crate::model::{Prediction, Resource};
+use crate::model::{Prediction, Resource, Unmatched};
 use crate::optimise::{Baseline, BaselinePlan, Planned};
 use crate::placement::one_pair;
 use crate::statement::Ask;
@@ -163,6 +163,22 @@ pub fn saved(theirs: f64, ours: f64) -> Option<f64> {
 pub fn gain(planned: &Planned, other: &BaselinePlan) -> Option<f64> {
     let gain = saved(other.predicted.host_cores, planned.predicted.host_cores);
     gain.filter(|_| other.feasible)
+}
+
+/// The way of packets that no rule matches, if a split steers by rules.
+pub fn rules(report: &Report<'_>) -> Option<&'static str> {
+    let used = report.planned.predicted.utilisation.get(&Resource::FlowTable)?;
+    if *used <= 0.0 || report.planned.allocation.sides != Sides::Split {
+        return None;
+    }
+    Some(match report.planned.allocation.unmatched {
+        Unmatched::Host => {
+            "Hardware hands packets that no rule matches to the host; flows of the NIC have rules."
+        }
+        Unmatched::Nic => {
+            "Hardware gives packets that no rule matches to the NIC's cores; flows of the host have rules."
+        }
+    })
 }
 
 /// The states that restrict the program to one pair of NIC core and host worker, one sentence each;

@@ -121,6 +121,9 @@ fn loads(out: &mut String, report: &Report<'_>) {
         .collect();
     table(out, &[Align::Left, Align::Left, Align::Left, Align::Right, Align::Left], &rows);
     sentence(out, "▸ runs out first when the rate rises.");
+    if let Some(rules) = facts::rules(report) {
+        sentence(out, rules);
+    }
     for fact in facts::heads(report).into_iter().chain(facts::pairs(report)) {
         sentence(out, &fact);
     }

@@ -9,7 +9,7 @@ use super::turning::{Knob, Turn, Turning};
 use super::*;
 use crate::demand::Origin;
 use crate::graph::Edge;
-use crate::model::{Coefficients, Resource};
+use crate::model::{Coefficients, Resource, Unmatched};
 use crate::optimise::BaselinePlan;
 use crate::sample;
 use crate::search::Proof;
@@ -75,6 +75,7 @@ impl Planner for Rules {
             host_handlers: Vec::new(),
             group: "FiveTuple".to_owned(),
             shares: vec![1.0, (12.0 / mpps).min(1.0)],
+            unmatched: Unmatched::default(),
         };
         let predicted = self.predict(case, &allocation, mpps);
         let baselines = Baseline::ALL.map(|baseline| other(baseline, &allocation, mpps)).to_vec();
