@@ -29,6 +29,19 @@ pub(crate) fn limits(setting: &Setting<'_>) -> Vec<Limit> {
         .collect()
 }
 
+/// Share of a resource that plans leave free, so that a little more traffic than asked for does not
+/// need another plan.
+pub(crate) const HEADROOM: f64 = 0.05;
+
+/// The share of a resource that a plan may use. No traffic exceeds the wire, so nothing is left free
+/// there.
+pub(crate) fn usable(resource: Resource) -> f64 {
+    match resource {
+        Resource::Wire | Resource::Switch => 1.0,
+        _ => 1.0 - HEADROOM,
+    }
+}
+
 /// Amount of a resource, in its unit: cores, bytes, millions a second, gigabits a second, entries.
 pub(super) fn amount(setting: &Setting<'_>, limit: Limit) -> f64 {
     let nic = setting.nic;

@@ -23,7 +23,7 @@ pub(crate) fn judge(
 ) -> (Prediction, Latencies) {
     let at = Point::of(setting, allocation, mpps);
     let problem = at.problem(mpps);
-    let Terms { cost: host_cores, uses: used } = evaluate(&problem, &at.on, &at.shares);
+    let Terms { cost: _, uses: used } = evaluate(&problem, &at.on, &at.shares);
     // Everything except the fixed part of switches and flows grows with the rate.
     let twice = evaluate(&at.problem(2.0 * mpps), &at.on, &at.shares).uses;
     let rows = limits(setting);
@@ -50,9 +50,13 @@ pub(crate) fn judge(
             (ceiling, bottleneck) = (highest, limit.resource);
         }
     }
+    let cores = |resource| {
+        let row = rows.iter().position(|limit| limit.resource == resource);
+        row.map_or(0.0, |row| used[row])
+    };
     let prediction = Prediction {
-        host_cores,
-        nic_cores: used[0],
+        host_cores: cores(Resource::HostCores),
+        nic_cores: cores(Resource::NicCores),
         ceiling_mpps: ceiling,
         bottleneck,
         utilisation,

@@ -1,11 +1,11 @@
 //! The model at a rate as a search problem: its switches are the states, then the handlers; its
-//! costs are host cores.
+//! costs are host cores, and a little for cores of the NIC.
 
 use super::cost::Costs;
 use super::latency::Latencies;
 use super::limits::{Limit, amount, limits};
 use super::residence::{Residence, idle};
-use super::{Resource, Setting, Side, size};
+use super::{NIC_CORE, Resource, Setting, Side, size};
 use crate::graph::StateNode;
 use crate::nic::Port;
 use crate::search::{ClassTerms, Problem, RouteTerms, Share, Switch, Terms};
@@ -306,7 +306,7 @@ impl At<'_> {
         // A class's rules are counted once, and distributed over its routes by their packets.
         let part = if total > 0.0 { packets / total } else { 0.0 };
         Terms {
-            cost: packets * packet.host * CORES,
+            cost: packets * (packet.host + NIC_CORE * packet.nic) * CORES,
             uses: self.uses(|row| match row.resource {
                 Resource::NicCores => packets * packet.nic * CORES,
                 Resource::HostCores => packets * packet.host * CORES,

@@ -241,7 +241,7 @@ fn problem_and_prediction_agree() {
         let problem = terms(setting, 2.0, &latencies, Sides::Split, &|_| None);
         let Terms { cost, uses } = evaluate(&problem, &on, &split.shares);
         let predicted = predict(setting, &split, 2.0);
-        assert!((cost - predicted.host_cores).abs() < 1e-12);
+        assert!((cost - predicted.cost()).abs() < 1e-12);
         assert!((uses[0] - predicted.nic_cores).abs() < 1e-12);
         let crowded = terms(
             setting,

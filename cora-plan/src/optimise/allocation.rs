@@ -12,7 +12,7 @@ use super::candidate::Candidate;
 use super::short::Short;
 use crate::graph::Graph;
 use crate::model::latency::Latencies;
-use crate::model::limits::limits;
+use crate::model::limits::{limits, usable};
 use crate::model::predict::judge;
 use crate::model::terms::{is_at_nic, punts, terms};
 use crate::model::{Allocation, Prediction, Resource, Setting};
@@ -45,9 +45,10 @@ pub(super) enum Freedom {
 }
 
 impl Found {
-    /// Whether no limit is exceeded.
+    /// Whether no limit is exceeded, with its headroom.
     pub(super) fn holds(&self) -> bool {
-        self.predicted.utilisation.values().all(|used| *used <= 1.0 + SLACK)
+        let mut used = self.predicted.utilisation.iter();
+        used.all(|(resource, used)| *used <= usable(*resource) * (1.0 + SLACK))
     }
 }
 
@@ -100,14 +101,9 @@ pub(super) fn optimise(
     best.ok_or(short)
 }
 
-/// Whether `a` needs fewer host cores, or among equals fewer NIC cores.
+/// Whether `a` costs less, by more than rounding.
 pub(super) fn better(a: &Found, b: &Found) -> bool {
-    let close = (a.predicted.host_cores - b.predicted.host_cores).abs() <= 1e-9;
-    if close {
-        a.predicted.nic_cores < b.predicted.nic_cores - 1e-9
-    } else {
-        a.predicted.host_cores < b.predicted.host_cores
-    }
+    a.predicted.cost() < b.predicted.cost() - 1e-9
 }
 
 fn problem(
@@ -128,6 +124,10 @@ fn problem(
         pinned.or(alike.then_some(true))
     };
     let mut problem = terms(setting, mpps, latencies, candidate.sides, &place);
+    let rows = limits(setting);
+    for (amount, row) in problem.limits.iter_mut().zip(&rows) {
+        *amount *= usable(row.resource);
+    }
     let off = problem.switches.iter().enumerate().filter(|(_, s)| s.fixed == Some(false));
     let off = off.fold(0_u128, |off, (switch, _)| off | 1 << switch);
     for (number, class) in problem.classes.iter_mut().enumerate() {
@@ -154,7 +154,7 @@ fn judged(
     let allocation = allocation(candidate, setting.graph(), &solution.on, &solution.shares);
     let (predicted, latencies) = judge(setting, &allocation, mpps);
     // The search used the latencies of the previous result, so the predicted cost caps its bound.
-    let bound = solution.proof.bound.min(predicted.host_cores);
+    let bound = solution.proof.bound.min(predicted.cost());
     (Found { allocation, predicted, proof: Proof { bound, ..solution.proof } }, latencies)
 }
 

@@ -77,8 +77,25 @@ pub struct Planned {
     pub proof: Proof,
     /// Duration of the search in milliseconds; the only figure that differs between runs.
     pub ms: f64,
+    /// A jump of host cores just above the planned rate, if there is one; `None` if it was not
+    /// searched.
+    pub cliff: Option<Cliff>,
     /// The plans of other approaches, under the same model and ask.
     pub baselines: Vec<BaselinePlan>,
+}
+
+/// A rate just above the planned one, at which the best plan needs more than twice the host cores.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Cliff {
+    /// The rate, in million packets a second.
+    pub mpps: f64,
+    /// Host cores of the best plan there.
+    pub host_cores: f64,
+}
+
+impl Cliff {
+    /// The factor of the planned rate at which the next plan is looked at.
+    pub const AHEAD: f64 = 1.01;
 }
 
 /// A way of splitting to compare Cora with.

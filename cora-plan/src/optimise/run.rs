@@ -2,10 +2,10 @@
 
 use std::time::Instant;
 
-use super::allocation::{Found, Freedom, optimise};
+use super::allocation::{Found, Freedom, better, optimise};
 use super::candidate::{Candidate, all};
 use super::short::Short;
-use super::{Ask, Inputs, Planned, PlanningError, baseline, rate};
+use super::{Ask, Cliff, Inputs, Planned, PlanningError, baseline, rate};
 use crate::model::predict::predict as model;
 use crate::model::{Allocation, Prediction, Resource, coefficients};
 use crate::placement::{self, Placement, PlanError};
@@ -13,7 +13,7 @@ use crate::statement::{Stated, Statement};
 use crate::vocabulary::SHARE_OF;
 use crate::vocabulary::Sides;
 
-/// Plans, also for every baseline. All faults of the ask are reported at once.
+/// Plans, also for every baseline, and for slightly more. All faults of the ask are reported at once.
 pub fn run(inputs: &Inputs<'_>, ask: &Ask) -> Result<Planned, Vec<PlanningError>> {
     let told = |error| match error {
         PlanningError::OutOfReach { mpps, resource, cause, nearest_mpps: None } => {
@@ -24,7 +24,17 @@ pub fn run(inputs: &Inputs<'_>, ask: &Ask) -> Result<Planned, Vec<PlanningError>
     };
     let planned =
         alone(inputs, ask).map_err(|errors| errors.into_iter().map(told).collect::<Vec<_>>())?;
-    Ok(Planned { baselines: baseline::all(inputs, planned.mpps), ..planned })
+    let baselines = baseline::all(inputs, planned.mpps);
+    let cliff = cliff(inputs, &planned);
+    Ok(Planned { cliff, baselines, ..planned })
+}
+
+/// A plan for slightly more that needs more than twice the host cores.
+fn cliff(inputs: &Inputs<'_>, planned: &Planned) -> Option<Cliff> {
+    let mpps = planned.mpps * Cliff::AHEAD;
+    let (_, found) = best(inputs, all(inputs), mpps).ok()?;
+    let (now, host_cores) = (planned.predicted.host_cores, found.predicted.host_cores);
+    (host_cores > 2.0 * now + 1e-6).then_some(Cliff { mpps, host_cores })
 }
 
 /// Plans without the baselines and without the nearest feasible rate, for callers that plan often.
@@ -50,6 +60,7 @@ pub fn alone(inputs: &Inputs<'_>, ask: &Ask) -> Result<Planned, Vec<PlanningErro
         predicted: found.predicted,
         proof: found.proof,
         ms,
+        cliff: None,
         baselines: Vec::new(),
     })
 }
@@ -121,7 +132,7 @@ pub(super) fn of_candidate(
 
 /// Candidates come in order of preference, so a later one must be better by more than rounding.
 fn is_worth(found: &Found, best: &Found) -> bool {
-    found.predicted.host_cores < best.predicted.host_cores - 1e-9
+    better(found, best)
 }
 
 fn check(inputs: &Inputs<'_>, ask: &Ask) -> Result<(), Vec<PlanningError>> {

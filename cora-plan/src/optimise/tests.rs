@@ -61,8 +61,8 @@ fn at_a_higher_rate_heavy_flows_are_the_nics_and_no_baseline_is_better() {
     assert!(shares[0] > 0.9 && shares[1] < 0.5, "{shares:?}");
     let as_we_steer = |plan: &&BaselinePlan| plan.baseline != Baseline::HostOnly;
     for plan in planned.baselines.iter().filter(|plan| plan.feasible).filter(as_we_steer) {
-        let (theirs, ours) = (plan.predicted.host_cores, planned.predicted.host_cores);
-        assert!(ours <= theirs + 1e-9, "{} needs {theirs}, Cora {ours}", plan.baseline.word());
+        let (theirs, ours) = (plan.predicted.cost(), planned.predicted.cost());
+        assert!(ours <= theirs + 1e-9, "{} costs {theirs}, Cora {ours}", plan.baseline.word());
     }
     assert!(planned.predicted.utilisation.values().all(|used| *used <= 1.0 + 1e-6));
 }
@@ -161,6 +161,53 @@ fn flows_that_no_table_holds_are_refused_with_the_state_and_the_numbers() {
     let feasible = |baseline| highest(&world.inputs(), baseline, 4.0);
     let (host, nic) = (feasible(Baseline::HostOnly), feasible(Baseline::NicOnly));
     assert!((host / nic - 1.0).abs() < 1e-3, "{host} {nic}");
+}
+
+#[test]
+fn plans_leave_headroom_and_hold_at_five_per_cent_more() {
+    let mut world = World::new();
+    for sides in [Sides::HostOnly, Sides::NicOnly, Sides::Split] {
+        world.statement = Statement::of(sides);
+        let most = world.run(&Ask::HostCores(4.0)).mpps;
+        for part in [0.3, 0.999] {
+            let planned = world.run(&Ask::Rate(most * part));
+            let used = planned.predicted.utilisation.values();
+            assert!(used.clone().all(|used| *used <= 0.95 + 1e-5), "{planned:?}");
+            let more = predict(&world.inputs(), &planned.allocation, planned.mpps * 1.05);
+            assert!(more.utilisation.values().all(|used| *used <= 1.0 + 1e-4), "{more:?}");
+        }
+    }
+}
+
+#[test]
+fn host_cores_never_jump_unless_the_plan_says_so() {
+    let mut jumps = 0;
+    for steering in [Steering::Cores, Steering::Rules] {
+        for (capacity, idle_ms) in [(8_000_000, 500), (100_000, 20)] {
+            let mut world = World::new();
+            let session = world.graph.states[1].keyed.as_mut().expect("keyed");
+            (session.capacity, session.idle_ns) = (capacity, idle_ms * 1_000_000);
+            let inputs = Inputs { steering, ..world.inputs() };
+            let (mut mpps, mut steps) = (0.5, 0);
+            let mut before: Option<Planned> = None;
+            while let Ok(planned) = alone(&inputs, &Ask::Rate(mpps)) {
+                if let Some(before) = before {
+                    let (few, many) = (before.predicted.host_cores, planned.predicted.host_cores);
+                    let jump = many > 2.0 * few + 1e-6;
+                    // Of rates without a jump, some are enough.
+                    if jump || steps % 40 == 0 {
+                        let told = run(&inputs, &before.ask).expect("planned before").cliff;
+                        assert_eq!(jump, told.is_some(), "{few} to {many} at {mpps} Mpps");
+                    }
+                    jumps += u32::from(jump);
+                }
+                before = Some(planned);
+                mpps *= Cliff::AHEAD;
+                steps += 1;
+            }
+        }
+    }
+    assert!(jumps > 0, "where the NIC alone no longer suffices, some host core is needed");
 }
 
 #[test]

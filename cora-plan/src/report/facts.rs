@@ -4,8 +4,8 @@ use super::numbers::{count, figure, percent, rate};
 use super::words::{self, limit};
 use super::{Report, why};
 use crate::figure::Source;
-use crate::model::{Prediction, Resource, Unmatched};
-use crate::optimise::{Baseline, BaselinePlan, Planned};
+use crate::model::{NIC_CORE, Prediction, Resource, Unmatched};
+use crate::optimise::{Baseline, BaselinePlan, Cliff, Planned};
 use crate::placement::one_pair;
 use crate::statement::Ask;
 use crate::traffic::{HEAD, mean_bytes};
@@ -165,6 +165,20 @@ pub fn gain(planned: &Planned, other: &BaselinePlan) -> Option<f64> {
     gain.filter(|_| other.feasible)
 }
 
+/// What a user should know before using the plan: instabilities, and a cliff next to it.
+pub fn troubles(report: &Report<'_>) -> Vec<String> {
+    let planned = report.planned;
+    let cliff = planned.cliff.map(|Cliff { mpps, host_cores }| {
+        format!(
+            "next to a cliff: at {} Mpps, 1 % more, the best plan needs {} host cores instead of {}",
+            figure(mpps),
+            figure(host_cores),
+            figure(planned.predicted.host_cores)
+        )
+    });
+    planned.predicted.unstable.iter().cloned().chain(cliff).collect()
+}
+
 /// The way of packets that no rule matches, if a split steers by rules.
 pub fn rules(report: &Report<'_>) -> Option<&'static str> {
     let used = report.planned.predicted.utilisation.get(&Resource::FlowTable)?;
@@ -259,16 +273,17 @@ pub fn proof(report: &Report<'_>) -> String {
     } else {
         format!("{} nodes", count(proof.nodes as f64))
     };
+    let price = count(NIC_CORE * 100.0);
     if proof.optimal {
         format!(
-            "Proven optimal under this model, at the latencies that its working sets have: nothing needs less than \
-             {bound} host cores ({nodes}, {ms} ms)."
+            "Proven optimal under this model, at the latencies that its working sets have: nothing costs less than \
+             {bound} host cores, with a core of the NIC at {price} % of one ({nodes}, {ms} ms)."
         )
     } else {
         format!(
-            "Not proven optimal: nothing needs less than {bound} host cores, and this plan needs {} ({nodes}, \
-             {ms} ms).",
-            figure(report.planned.predicted.host_cores)
+            "Not proven optimal: nothing costs less than {bound} host cores, with a core of the NIC at {price} % of \
+             one, and this plan costs {} ({nodes}, {ms} ms).",
+            figure(report.planned.predicted.cost())
         )
     }
 }

@@ -6,7 +6,8 @@
 //! | `predicted` | `host_cores`, `nic_cores`, `ceiling_mpps`, `bottleneck`, `utilisation`, |
 //! | | `unstable`, `at_nic` |
 //! | `baselines` | per baseline: `plan` (without hash: it is not built), `predicted`, `feasible` |
-//! | `proof` | `optimal`, `bound` (host cores), `nodes`, `ms` |
+//! | `cliff` | `mpps` just above the planned rate and its `host_cores`, if they are more than twice as many |
+//! | `proof` | `optimal`, `bound` (host cores, with a little for the NIC's), `nodes`, `ms` |
 //!
 //! Rates are million packets a second. Numbers have nine significant digits; infinity is null.
 
@@ -43,6 +44,8 @@ pub(super) struct Document<'a> {
     predicted: PredictionOf<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
     baselines: Option<BTreeMap<&'static str, BaselineOf<'a>>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cliff: Option<CliffOf>,
     proof: ProofOf,
     origins: OriginsOf<'a>,
     why: BTreeMap<String, String>,
@@ -101,6 +104,12 @@ struct ProofOf {
 }
 
 #[derive(Serialize)]
+struct CliffOf {
+    mpps: Option<f64>,
+    host_cores: Option<f64>,
+}
+
+#[derive(Serialize)]
 struct OriginsOf<'a> {
     path_weights: Origin,
     instructions: Origin,
@@ -129,6 +138,9 @@ pub(super) fn document<'a>(report: &'a Report<'a>) -> Document<'a> {
         plan: plan(&planned.allocation, report, Some(report.hash)),
         predicted: prediction(&planned.predicted),
         baselines: report.baselines.then(|| baselines.collect()),
+        cliff: planned
+            .cliff
+            .map(|cliff| CliffOf { mpps: exact(cliff.mpps), host_cores: exact(cliff.host_cores) }),
         proof: ProofOf {
             optimal: planned.proof.optimal,
             bound: exact(planned.proof.bound),

@@ -205,3 +205,19 @@ fn the_claim_divides_what_it_says() {
     stored("claim.txt", &claim::text(&rows));
     stored("claim.md", &claim::as_markdown(&rows));
 }
+
+#[test]
+fn a_cliff_next_to_the_plan_is_told_in_every_format() {
+    let case = case_of(Ask::Rate(16.0));
+    let mut planned = Rules.plan(&case).unwrap();
+    let told = "next to a cliff: at 16.2 Mpps, 1 % more, the best plan needs 3.20 host cores \
+                instead of 1.52";
+    let plain = |text: String| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(!text::write(&report_of(&case, &planned)).contains("cliff"));
+    planned.cliff = Some(crate::optimise::Cliff { mpps: 16.16, host_cores: 3.2 });
+    let report = report_of(&case, &planned);
+    assert!(plain(text::write(&report)).contains(told));
+    assert!(html::write(&report, &Outlook::default()).contains(told));
+    let json: serde_json::Value = serde_json::from_str(&json::write(&report)).unwrap();
+    assert_eq!(json["cliff"]["host_cores"], 3.2);
+}

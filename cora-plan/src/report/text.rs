@@ -63,7 +63,7 @@ fn head(out: &mut String, report: &Report<'_>) {
             line(out, &wrapped(&fact, WIDTH, 0));
         }
     }
-    for trouble in &planned.predicted.unstable {
+    for trouble in facts::troubles(report) {
         line(out, &wrapped(&format!("Careful: {trouble}"), WIDTH, 0));
     }
 }

@@ -90,6 +90,7 @@ impl Planner for Rules {
             proof: Proof { optimal: true, bound: predicted.host_cores, nodes: 12 },
             predicted,
             ms: 0.25,
+            cliff: None,
             coefficients: Coefficients {
                 host_packet: 200.0,
                 host_move: 1_000.0,
