@@ -16,7 +16,7 @@ use crate::model::limits::{limits, usable};
 use crate::model::predict::judge;
 use crate::model::terms::{is_at_nic, punts, terms};
 use crate::model::{Allocation, Prediction, Resource, Setting};
-use crate::search::{Effort, Problem, Proof, Share, Solution, solve};
+use crate::search::{Effort, Problem, Proof, Share, Shortage, Solution, solve};
 use crate::vocabulary::{Kind, Place};
 
 /// Maximum number of searches of one candidate.
@@ -69,7 +69,7 @@ pub(super) fn optimise(
         let solution = match solve(&problem, Effort::default()) {
             Ok(solution) => solution,
             Err(infeasible) => {
-                if let Some(shortage) = infeasible.shortages.first() {
+                if let Some(shortage) = scarcest(&infeasible.shortages) {
                     let limit = limits(setting)[shortage.resource];
                     short = Short::of(setting, limit, mpps);
                 }
@@ -99,6 +99,15 @@ pub(super) fn optimise(
         }
     }
     best.ok_or(short)
+}
+
+/// The shortage with the largest excess; the first among equals.
+fn scarcest(shortages: &[Shortage]) -> Option<Shortage> {
+    let excess = |of: &Shortage| of.takes / of.limit;
+    shortages
+        .iter()
+        .copied()
+        .reduce(|most, next| if excess(&next) > excess(&most) { next } else { most })
 }
 
 /// Whether `a` costs less, by more than rounding.

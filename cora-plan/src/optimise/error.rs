@@ -27,6 +27,16 @@ pub enum PlanningError {
         /// The highest feasible rate; `None` if it was not searched.
         nearest_mpps: Option<f64>,
     },
+    /// More host cores than the profile has.
+    #[error("the host of `{nic}` has {has} cores, and {cores} are asked for")]
+    TooManyCores {
+        /// The number, as given.
+        cores: f64,
+        /// Cores of the profile's host.
+        has: f64,
+        /// Name of the profile.
+        nic: String,
+    },
     /// A malformed rate or number of cores.
     #[error("`{what}` is not a {kind}")]
     NoAsk {
@@ -54,6 +64,9 @@ impl PlanningError {
             Self::OutOfReach { .. } => {
                 "no rate is low enough: the resource that runs out does not depend on it; lower `capacity` of states, or take a profile with more of it"
                     .to_owned()
+            }
+            Self::TooManyCores { has, .. } => {
+                format!("ask for {has} at most, or take a profile with more")
             }
             Self::NoAsk { kind, .. } => format!("write a {kind} above 0"),
         }

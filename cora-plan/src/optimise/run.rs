@@ -144,6 +144,11 @@ fn check(inputs: &Inputs<'_>, ask: &Ask) -> Result<(), Vec<PlanningError>> {
     if !(what.is_finite() && what > 0.0) {
         errors.push(PlanningError::NoAsk { what: what.to_string(), kind });
     }
+    let has = inputs.nic.host.cores.value;
+    if matches!(ask, Ask::HostCores(cores) if *cores > has && cores.is_finite()) {
+        let (cores, nic) = (what, inputs.nic.name.clone());
+        errors.push(PlanningError::TooManyCores { cores, has, nic });
+    }
     // Checks pins against program and kinds before the search.
     if let Err(refusals) = placement::run(inputs.graph, &inputs.statement.pins()) {
         let refusals = refusals.into_iter();

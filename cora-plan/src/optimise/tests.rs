@@ -236,6 +236,17 @@ fn under_rules_either_side_may_have_what_no_rule_matches() {
     }
 }
 
+#[test]
+fn more_host_cores_than_there_are_is_no_ask() {
+    let world = World::new();
+    let errors = run(&world.inputs(), &Ask::HostCores(1_000.0)).expect_err("four are there");
+    let told: Vec<String> = errors.iter().map(|e| format!("{e}; {}", e.cure())).collect();
+    let wanted = "the host of `sample` has 4 cores, and 1000 are asked for; ask for 4 at most, or take a profile \
+                  with more";
+    assert_eq!(told, [wanted]);
+    assert!(run(&world.inputs(), &Ask::HostCores(4.0)).is_ok());
+}
+
 /// A program without states, for the limits of everything else.
 fn stateless() -> Graph {
     let mut graph = sample::nat();
