@@ -150,7 +150,7 @@ impl FlowStats {
 
     /// Seconds from the first packet to the last.
     pub(super) fn seconds(&self) -> f64 {
-        self.span.1.saturating_sub(self.span.0) as f64 / 1e9
+        Duration::from_nanos(self.span.1.saturating_sub(self.span.0)).as_secs_f64()
     }
 
     fn begin(now: u64, idle: u64) -> Self {

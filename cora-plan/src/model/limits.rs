@@ -33,8 +33,8 @@ pub(crate) fn limits(setting: &Setting<'_>) -> Vec<Limit> {
 /// need another plan.
 pub(crate) const HEADROOM: f64 = 0.05;
 
-/// The share of a resource that a plan may use. No traffic exceeds the wire, so nothing is left free
-/// there.
+/// The share of a resource that a plan may use. No traffic exceeds the wire, so nothing is left
+/// free there.
 pub(crate) fn usable(resource: Resource) -> f64 {
     match resource {
         Resource::Wire | Resource::Switch => 1.0,

@@ -60,8 +60,8 @@ use crate::nic::NicProfile;
 use crate::traffic::{Class, Traffic};
 use crate::vocabulary::{Place, Sides};
 
-/// Price of a core of the NIC, in host cores. It is small, since the card is there and paid for, but
-/// above 0: among nearly equal plans, the one with the idler NIC stands further from its limits.
+/// Price of a core of the NIC, in host cores. It is small, since the card is there and paid for,
+/// but above 0: of nearly equal plans, one with an idler NIC stands further from its limits.
 pub const NIC_CORE: f64 = 0.01;
 
 /// The allocation of a plan.

@@ -281,8 +281,8 @@ impl At<'_> {
         by_rules && owned == (setting.unmatched == Unmatched::Host)
     }
 
-    /// Entries of the flow table for a part of a class's flows. Rules stay as long as the entries of
-    /// their flow.
+    /// Entries of the flow table for a part of a class's flows. Rules stay as long as the entries
+    /// of their flow.
     fn rules(&self, class: usize, part: f64, owned: bool) -> f64 {
         let setting = self.costs.setting;
         let of = &setting.classes[class];

@@ -100,8 +100,8 @@ pub struct Port {
 }
 
 impl Port {
-    /// Bytes that a frame takes on the wire besides those of profiles: preamble and start (8), check
-    /// sequence (4), and the gap to the next frame (12).
+    /// Bytes that a frame takes on the wire besides those of profiles: preamble and start (8),
+    /// check sequence (4), and the gap to the next frame (12).
     pub const OVERHEAD: f64 = 24.0;
     /// Least bytes of a frame, without its check sequence.
     pub const SHORTEST: f64 = 60.0;

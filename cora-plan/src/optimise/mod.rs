@@ -101,8 +101,8 @@ impl Cliff {
 /// A way of splitting to compare Cora with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Baseline {
-    /// The host runs everything, and the NIC is a plain one: its hardware hands frames to the host's
-    /// queues.
+    /// The host runs everything, and the NIC is a plain one: its hardware hands frames to the
+    /// host's queues.
     HostOnly,
     /// The host runs everything, and the NIC's cores forward every packet, as Cora's runtime does.
     HostBehindNic,

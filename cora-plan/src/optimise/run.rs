@@ -13,7 +13,8 @@ use crate::statement::{Stated, Statement};
 use crate::vocabulary::SHARE_OF;
 use crate::vocabulary::Sides;
 
-/// Plans, also for every baseline, and for slightly more. All faults of the ask are reported at once.
+/// Plans, also for every baseline, and for slightly more. All faults of the ask are reported at
+/// once.
 pub fn run(inputs: &Inputs<'_>, ask: &Ask) -> Result<Planned, Vec<PlanningError>> {
     let told = |error| match error {
         PlanningError::OutOfReach { mpps, resource, cause, nearest_mpps: None } => {

@@ -6,7 +6,7 @@
 //! | `predicted` | `host_cores`, `nic_cores`, `ceiling_mpps`, `bottleneck`, `utilisation`, |
 //! | | `unstable`, `at_nic` |
 //! | `baselines` | per baseline: `plan` (without hash: it is not built), `predicted`, `feasible` |
-//! | `cliff` | `mpps` just above the planned rate and its `host_cores`, if they are more than twice as many |
+//! | `cliff` | `mpps` just above the planned rate, and `host_cores` there if they double |
 //! | `proof` | `optimal`, `bound` (host cores, with a little for the NIC's), `nodes`, `ms` |
 //!
 //! Rates are million packets a second. Numbers have nine significant digits; infinity is null.

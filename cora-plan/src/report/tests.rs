@@ -188,8 +188,8 @@ fn the_page_stands_alone() {
 #[test]
 fn the_claim_divides_what_it_says() {
     let case = case_of(Ask::Rate(10.0));
-    let at_rate = Rules.plan(&case).unwrap();
-    let mut rows = vec![claim::ClaimRow::of("nat", &at_rate, Some(0.5))];
+    let at_rate = &Rules.curve(&case, &[10.0])[0];
+    let mut rows = vec![claim::ClaimRow::of("nat", "sample", at_rate, Some(0.5))];
     // Host-only needs 5 cores, the better split 3, Cora 0.5.
     let row = &rows[0];
     let close = |a: Option<f64>, b: f64| a.is_some_and(|a| (a - b).abs() < 1e-9);

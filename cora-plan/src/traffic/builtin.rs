@@ -4,7 +4,7 @@
 //! | --- | --- | --- | --- |
 //! | `uniform` | 64 bytes | 40,000, as the uniform trace of Maestro's evaluation | all alike |
 //! | `zipf` | 64 bytes | 100,000 | Zipf's law, exponent 1.1 |
-//! | `campus` | 870.6 bytes | 274,080 at 10 Gbit/s, in proportion | by the length of flows, see `campus` |
+//! | `campus` | 870.6 bytes | 27,408 per Gbit/s | by the length of flows, see `campus` |
 //! | `kv` | 196 bytes | 1,000 clients of a key-value store | Zipf's law, exponent 0.99 as in YCSB |
 //! | `shift` | 357.8 bytes | 10,000 to 200,000, growing | Zipf's law, exponent 0.9 to 1.26, mean |
 //!

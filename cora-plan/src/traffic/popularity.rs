@@ -77,8 +77,8 @@ impl Popularity<'_> {
 
     fn classes(&self, cells: &[Cell]) -> Vec<Class> {
         let mut cells = cells.to_vec();
-        // Heaviest first; rounded to nine digits, so that equal ones keep their order regardless of the
-        // last bits.
+        // Heaviest first; rounded to nine digits, so that equal ones keep their order regardless of
+        // the last bits.
         let rate = |cell: &Cell| class::nine_digits(cell.share / cell.flows);
         cells.sort_by(|a, b| rate(b).total_cmp(&rate(a)));
         let cells = divided(&cells);
