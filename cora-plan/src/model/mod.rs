@@ -23,6 +23,7 @@
 //! | `latency` | cost of touches under given shares |
 //! | `cost` | nanoseconds of a route, by side |
 //! | [`residence`] | entries and bytes of states, by side |
+//! | `offer` | flows that a runtime can give to the NIC |
 //! | `limits` | limited resources, and their amounts |
 //! | `terms` | the model as a [`Problem`](crate::search::Problem) at a rate |
 //! | `predict` | an allocation's figures |
@@ -36,6 +37,7 @@ mod coefficients;
 mod cost;
 pub(crate) mod latency;
 pub(crate) mod limits;
+pub(crate) mod offer;
 pub(crate) mod predict;
 pub mod residence;
 mod shape;

@@ -6,7 +6,7 @@ use super::latency::Latencies;
 use super::limits::limits;
 use super::residence::full;
 use super::terms::{is_at_nic, terms};
-use super::{Allocation, Prediction, Resource, Setting, Steering};
+use super::{Allocation, Prediction, Resource, Setting, Steering, offer};
 use crate::search::{Problem, Terms, evaluate};
 use crate::vocabulary::Sides;
 
@@ -73,6 +73,8 @@ pub(super) struct Point<'a> {
     pub(super) sides: Sides,
     on: Vec<bool>,
     shares: Vec<f64>,
+    /// Packets of a flow at the host before it offers the flow.
+    after: u32,
     pub(super) latencies: Latencies,
 }
 
@@ -90,24 +92,26 @@ impl<'a> Point<'a> {
             Sides::NicOnly => vec![1.0; setting.classes.len()],
             Sides::Split => allocation.shares.clone(),
         };
-        let handled = handled(setting, allocation.sides, &on, &shares);
+        let after = offer::after(allocation.sides, setting.classes, &shares);
+        let handled = handled(setting, (allocation.sides, after), &on, &shares);
         let latencies = Latencies::at(setting, allocation.sides, &handled, mpps);
-        Self { setting, sides: allocation.sides, on, shares, latencies }
+        Self { setting, sides: allocation.sides, on, shares, after, latencies }
     }
 
     fn problem(&self, mpps: f64) -> Problem {
-        terms(self.setting, mpps, &self.latencies, self.sides, &|switch| Some(self.on[switch]))
+        let sides = (self.sides, self.after);
+        terms(self.setting, mpps, &self.latencies, sides, &|switch| Some(self.on[switch]))
     }
 
     fn handled(&self) -> Vec<f64> {
-        handled(self.setting, self.sides, &self.on, &self.shares)
+        handled(self.setting, (self.sides, self.after), &self.on, &self.shares)
     }
 }
 
 /// Per class: the share of its packets that the NIC handles alone.
 pub(super) fn handled(
     setting: &Setting<'_>,
-    sides: Sides,
+    (sides, after): (Sides, u32),
     on: &[bool],
     shares: &[f64],
 ) -> Vec<f64> {
@@ -119,7 +123,8 @@ pub(super) fn handled(
                 shape.reaches.iter().chain(&shape.runs).zip(on).all(|(needed, on)| !needed || *on)
             };
             let local: f64 = (0..weights.len()).filter(runs).map(|route| weights[route]).sum();
-            let first = if sides == Sides::NicOnly { 0.0 } else { class.opens };
+            let early = (f64::from(after) * class.opens).min(1.0);
+            let first = if sides == Sides::NicOnly { 0.0 } else { early };
             share * (local - first).clamp(0.0, 1.0)
         })
         .collect()

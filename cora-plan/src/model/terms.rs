@@ -48,17 +48,18 @@ const GIGABITS: f64 = 8e-3;
 
 /// The problem at `mpps` million packets a second.
 ///
-/// `place` fixes the side of a state or a handler (by its index after the states); `None` leaves it
-/// open.
+/// The host offers a flow after `after` packets. `place` fixes the side of a state or a handler (by
+/// its index after the states); `None` leaves it open.
 pub(crate) fn terms(
     setting: &Setting<'_>,
     mpps: f64,
     latencies: &Latencies,
-    sides: Sides,
+    (sides, after): (Sides, u32),
     place: &dyn Fn(usize) -> Option<bool>,
 ) -> Problem {
     let rows = limits(setting);
-    let at = At { costs: Costs { setting, latencies }, mpps, sides, rows: &rows };
+    let after = f64::from(after);
+    let at = At { costs: Costs { setting, latencies }, mpps, sides, after, rows: &rows };
     let states = setting.graph.states.len();
     let switches = (0..states + setting.graph.chain.len())
         .map(|number| Switch {
@@ -97,6 +98,8 @@ pub(super) struct At<'a> {
     pub(super) costs: Costs<'a>,
     mpps: f64,
     sides: Sides,
+    /// Packets of a flow at the host before it offers the flow.
+    after: f64,
     rows: &'a [Limit],
 }
 
@@ -130,7 +133,7 @@ impl<'a> At<'a> {
         latencies: &'a Latencies,
         sides: Sides,
     ) -> Self {
-        Self { costs: Costs { setting, latencies }, mpps: 0.0, sides, rows: &[] }
+        Self { costs: Costs { setting, latencies }, mpps: 0.0, sides, after: 1.0, rows: &[] }
     }
 }
 
@@ -144,6 +147,7 @@ impl At<'_> {
         let first = first(setting, class);
         let weights = &setting.demand.weights[class];
         let packets = |weight: f64| self.mpps * setting.classes[class].share * weight;
+        let waits = waits(setting.classes[class].opens, self.after);
         let mut away = Packet::default();
         let mut routes = Vec::new();
         for (route, weight) in weights.iter().enumerate().filter(|(_, weight)| **weight > 0.0) {
@@ -156,10 +160,13 @@ impl At<'_> {
             let opening = self.opening(class, route);
             let (local, punted) = match self.sides {
                 Sides::NicOnly => (self.local(class, route), self.local(class, route)),
-                Sides::HostOnly | Sides::Split => (
-                    self.local(class, route).mix(first[route], opening),
-                    self.punted(class, route).mix(first[route], opening),
-                ),
+                Sides::HostOnly | Sides::Split => {
+                    let early = self.away(class, route);
+                    (
+                        self.local(class, route).mix(waits, early).mix(first[route], opening),
+                        self.punted(class, route).mix(waits, early).mix(first[route], opening),
+                    )
+                }
             };
             routes.push(RouteTerms {
                 needs: needs(setting, route),
@@ -344,6 +351,13 @@ fn needs(setting: &Setting<'_>, route: usize) -> u128 {
     let shape = &setting.shapes[route];
     let wanted = shape.reaches.iter().chain(&shape.runs).enumerate();
     wanted.filter(|(_, wanted)| **wanted).fold(0, |needs, (number, _)| needs | 1 << number)
+}
+
+/// Of the packets that are not the first of their flow: the share that comes before its flow is
+/// offered.
+fn waits(opens: f64, after: f64) -> f64 {
+    let others = 1.0 - opens;
+    if others > 0.0 { ((after - 1.0) * opens / others).clamp(0.0, 1.0) } else { 0.0 }
 }
 
 /// Per route: the share of a class's packets on it that are the first of their flow. Routes that

@@ -236,9 +236,9 @@ fn problem_and_prediction_agree() {
     with_setting(Steering::Cores, |setting| {
         let split = allocation(Sides::Split, &[0.75, 0.5], Place::Travels);
         let on = [false, true, true];
-        let handled = predict::handled(setting, Sides::Split, &on, &split.shares);
+        let handled = predict::handled(setting, (Sides::Split, 1), &on, &split.shares);
         let latencies = Latencies::at(setting, Sides::Split, &handled, 2.0);
-        let problem = terms(setting, 2.0, &latencies, Sides::Split, &|_| None);
+        let problem = terms(setting, 2.0, &latencies, (Sides::Split, 1), &|_| None);
         let Terms { cost, uses } = evaluate(&problem, &on, &split.shares);
         let predicted = predict(setting, &split, 2.0);
         assert!((cost - predicted.cost()).abs() < 1e-12);
@@ -247,7 +247,7 @@ fn problem_and_prediction_agree() {
             setting,
             2.0,
             &Latencies::crowded(setting, Sides::Split, 2.0),
-            Sides::Split,
+            (Sides::Split, 1),
             &|_| None,
         );
         let Terms { cost: worst, uses: more } = evaluate(&crowded, &on, &split.shares);

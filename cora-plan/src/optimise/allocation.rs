@@ -9,15 +9,17 @@
 //! 3. The whole model judges each result; the best feasible one wins.
 
 use super::candidate::Candidate;
+use super::followed;
 use super::short::Short;
 use crate::graph::Graph;
 use crate::model::latency::Latencies;
 use crate::model::limits::{limits, usable};
+use crate::model::offer;
 use crate::model::predict::judge;
 use crate::model::terms::{is_at_nic, punts, terms};
 use crate::model::{Allocation, Prediction, Resource, Setting};
-use crate::search::{Effort, Problem, Proof, Share, Shortage, Solution, solve};
-use crate::vocabulary::{Kind, Place};
+use crate::search::{Problem, Proof, Share, Shortage, Solution};
+use crate::vocabulary::{Kind, Place, Sides};
 
 /// Maximum number of searches of one candidate.
 const ROUNDS: usize = 6;
@@ -64,9 +66,11 @@ pub(super) fn optimise(
     let mut best: Option<Found> = None;
     let mut short = Short { resource: Resource::NicCores, cause: None };
     let mut seen = Vec::new();
+    let sets = sets(setting, candidate.sides, freedom);
     for _ in 0..ROUNDS {
-        let problem = problem(setting, candidate, freedom, most, mpps, &latencies);
-        let solution = match solve(&problem, Effort::default()) {
+        let problem =
+            |owned: &[bool]| problem(setting, candidate, (freedom, most), owned, mpps, &latencies);
+        let solution = match followed::run(&sets, problem) {
             Ok(solution) => solution,
             Err(infeasible) => {
                 if let Some(shortage) = scarcest(&infeasible.shortages) {
@@ -115,11 +119,22 @@ pub(super) fn better(a: &Found, b: &Found) -> bool {
     a.predicted.cost() < b.predicted.cost() - 1e-9
 }
 
+/// Sets of classes that the NIC may own parts of.
+fn sets(setting: &Setting<'_>, sides: Sides, freedom: Freedom) -> Vec<Vec<bool>> {
+    match (sides, freedom) {
+        (Sides::Split, Freedom::All | Freedom::Flows) => offer::sets(setting.classes()),
+        (Sides::Split, Freedom::Places) | (Sides::HostOnly | Sides::NicOnly, _) => {
+            vec![vec![true; setting.classes().len()]]
+        }
+    }
+}
+
+/// The problem of a candidate in which the NIC owns parts of some classes.
 fn problem(
     setting: &Setting<'_>,
     candidate: &Candidate,
-    freedom: Freedom,
-    most: Option<f64>,
+    (freedom, most): (Freedom, Option<f64>),
+    owned: &[bool],
     mpps: f64,
     latencies: &Latencies,
 ) -> Problem {
@@ -132,7 +147,9 @@ fn problem(
         let alike = freedom == Freedom::Flows && state.kind != Kind::Singleton;
         pinned.or(alike.then_some(true))
     };
-    let mut problem = terms(setting, mpps, latencies, candidate.sides, &place);
+    let shares: Vec<f64> = owned.iter().map(|owned| f64::from(u8::from(*owned))).collect();
+    let after = offer::after(candidate.sides, setting.classes(), &shares);
+    let mut problem = terms(setting, mpps, latencies, (candidate.sides, after), &place);
     let rows = limits(setting);
     for (amount, row) in problem.limits.iter_mut().zip(&rows) {
         *amount *= usable(row.resource);

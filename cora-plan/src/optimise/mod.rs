@@ -16,6 +16,7 @@ mod baseline;
 mod candidate;
 mod curve;
 mod error;
+mod followed;
 mod rate;
 mod run;
 mod short;

@@ -6,6 +6,7 @@ use super::allocation::{Found, Freedom, better, optimise};
 use super::candidate::{Candidate, all};
 use super::short::Short;
 use super::{Ask, Cliff, Inputs, Planned, PlanningError, baseline, rate};
+use crate::model::offer;
 use crate::model::predict::predict as model;
 use crate::model::{Allocation, Prediction, Resource, coefficients};
 use crate::placement::{self, Placement, PlanError};
@@ -86,7 +87,8 @@ pub fn decide(inputs: &Inputs<'_>, planned: &Planned) -> Result<Placement, Vec<P
         }
         statement.nic_share = Some(Stated { what: share(inputs, allocation), line: 0 });
     }
-    statement.offer_after = offer_after(inputs, allocation);
+    let classes = inputs.traffic.classes(&allocation.group);
+    statement.offer_after = offer::after(allocation.sides, classes, &allocation.shares);
     placement::run(inputs.graph, &statement)
 }
 
@@ -171,21 +173,4 @@ fn share(inputs: &Inputs<'_>, allocation: &Allocation) -> f64 {
     });
     let share: f64 = if all > 0.0 { given / all } else { 0.0 };
     (share * f64::from(SHARE_OF)).floor() / f64::from(SHARE_OF)
-}
-
-/// Packets of a flow at the host before it offers the flow: one more than the flows have in those
-/// classes of which the NIC is to own nothing. These are the light ones; a flow of a class has `1 /
-/// opens` packets.
-fn offer_after(inputs: &Inputs<'_>, allocation: &Allocation) -> u32 {
-    if allocation.sides != Sides::Split {
-        return 1;
-    }
-    let classes = inputs.traffic.classes(&allocation.group).iter().zip(&allocation.shares);
-    let light = classes.rev().take_while(|(_, share)| **share == 0.0).map(|(class, _)| class);
-    let longest = light.filter(|class| class.opens > 0.0).map(|class| 1.0 / class.opens);
-    let longest = longest.fold(0.0_f64, f64::max);
-    // No count distinguishes a flow that never ends from a heavy one.
-    #[expect(clippy::cast_sign_loss, reason = "a length is never negative")]
-    let after = longest.ceil() as u32 + 1;
-    if longest > 65_536.0 { 1 } else { after }
 }

@@ -328,6 +328,38 @@ fn the_decision_carries_what_the_runtime_can_do() {
 }
 
 #[test]
+fn the_runtime_can_follow_the_shares_of_every_plan() {
+    let campus = Traffic::load("campus").expect("built in");
+    let churning = Traffic::load("zipf:flows=10000,churn=0.01").expect("built in");
+    let still = Traffic::load("zipf:flows=10000").expect("built in");
+    let mut splits = 0;
+    for traffic in [sample::traffic(), campus, churning, still] {
+        let mut world = World::new();
+        world.traffic = traffic;
+        for steering in [Steering::Cores, Steering::Rules] {
+            let inputs = Inputs { steering, ..world.inputs() };
+            for mpps in [0.5, 1.0, 1.5, 2.0, 3.0, 5.0] {
+                let Ok(planned) = alone(&inputs, &Ask::Rate(mpps)) else { continue };
+                if planned.allocation.sides != Sides::Split {
+                    continue;
+                }
+                splits += 1;
+                let decision = decide(&inputs, &planned).expect("a decision");
+                let classes = world.traffic.classes("FiveTuple").iter();
+                // Of flows that live to be offered the NIC owns one share, and of others nothing.
+                for (class, share) in classes.zip(&planned.allocation.shares) {
+                    let length = class.packets().unwrap_or(f64::INFINITY);
+                    let offered = length > f64::from(decision.offer_after) - 1.0;
+                    let owned = if offered { f64::from(decision.nic_share) / 1024.0 } else { 0.0 };
+                    assert!((owned - share).abs() <= 1.0 / 1024.0, "{planned:?} {decision:?}");
+                }
+            }
+        }
+    }
+    assert!(splits > 3, "{splits}");
+}
+
+#[test]
 fn plans_are_the_same_every_time_and_points_of_the_curve_rise() {
     let world = World::new();
     let plan = || Planned { ms: 0.0, ..world.run(&Ask::Rate(2.0)) };
