@@ -176,12 +176,24 @@ const BYTES: [f64; 3] = [0.02, 0.07, 0.11];
 
 /// Nanoseconds at the NIC and at the host, and utilisation of the rings' bytes, for a million
 /// packets a second that all cross. `headers` has the flag of each handler in the chain.
-fn crossing(
+fn crossing(sides: Sides, bytes: [f64; 2], headers: &[bool], steering: Steering) -> [f64; 3] {
+    let predicted = carried(sides, bytes, headers, steering);
+    let bytes = predicted.utilisation.get(&Resource::RingBytes).copied().unwrap_or_default();
+    [predicted.nic_cores * 1e3, predicted.host_cores * 1e3, bytes]
+}
+
+/// Utilisation of PCIe by frames that hardware hands to the host.
+fn direct(bytes: [f64; 2], headers: bool) -> f64 {
+    let predicted = carried(Sides::HostOnly, bytes, &[headers], Steering::Rules);
+    predicted.utilisation[&Resource::Pcie]
+}
+
+fn carried(
     sides: Sides,
     [mean_bytes, head_bytes]: [f64; 2],
     headers: &[bool],
     steering: Steering,
-) -> [f64; 3] {
+) -> Prediction {
     let (mut graph, mut nic, mut traffic) = (sample::nat(), sample::nic(), sample::traffic());
     [nic.nic.byte_ns.value, nic.host.byte_ns.value, nic.link.byte_ns.value] = BYTES;
     let handler = graph.chain[0].clone();
@@ -193,9 +205,7 @@ fn crossing(
     let demand = estimate(&graph, traffic.classes("FiveTuple"));
     let setting = Setting::new(&graph, &nic, &traffic, &demand, "FiveTuple", true, steering);
     // Under a split that keeps sessions at the host, the NIC's flows punt.
-    let predicted = predict(&setting, &allocation(sides, &[1.0, 1.0], Place::Host), 1.0);
-    let bytes = predicted.utilisation.get(&Resource::RingBytes).copied().unwrap_or_default();
-    [predicted.nic_cores * 1e3, predicted.host_cores * 1e3, bytes]
+    predict(&setting, &allocation(sides, &[1.0, 1.0], Place::Host), 1.0)
 }
 
 #[test]
@@ -226,8 +236,17 @@ fn frames_cross_whole_where_they_are_short_or_a_handler_reads_them() {
     };
     same(&[true], [64.0, 64.0], Steering::Cores);
     same(&[true, false], [1514.0, 128.0], Steering::Cores);
-    // Hardware forwards whole frames.
-    same(&[true], [1514.0, 128.0], Steering::Rules);
+}
+
+#[test]
+fn of_frames_from_hardware_the_host_loads_the_heads_and_pcie_carries_all() {
+    let of = |headers| crossing(Sides::HostOnly, [1514.0, 128.0], &[headers], Steering::Rules);
+    let (whole, heads) = (of(false), of(true));
+    let [_, at_host, _] = BYTES;
+    assert!(((whole[1] - heads[1]) / ((1514.0 - 128.0) * at_host) - 1.0).abs() < 1e-9);
+    assert!(whole[0] == 0.0 && whole[2] == 0.0 && heads[0] == 0.0, "{whole:?} {heads:?}");
+    let pcie = |headers| direct([1514.0, 128.0], headers);
+    assert!((pcie(true) / pcie(false) - 1.0).abs() < 1e-12 && pcie(true) > 0.0);
 }
 
 /// The search minimises the same figures that predictions report.
