@@ -218,7 +218,7 @@ pub(crate) struct Plan {
 /// The target of a plan. Each option replaces the statement in the package's cora.toml.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct Planning {
-    /// A NIC profile: bluefield2, bluefield3, agilio-cx, or a file [default: bluefield2]
+    /// A NIC profile: bluefield2, bluefield3, or a file [default: bluefield2]
     #[arg(long, value_name = "PROFILE")]
     pub(crate) nic: Option<String>,
     /// A traffic profile: uniform, campus, zipf, kv, shift, or a file [default: zipf]
@@ -246,7 +246,7 @@ pub(crate) struct Savings {
     /// Names of packages of this workspace, or paths of them
     #[arg(required = true)]
     pub(crate) packages: Vec<String>,
-    /// A NIC profile: bluefield2, bluefield3, agilio-cx, or a file
+    /// A NIC profile: bluefield2, bluefield3, or a file
     #[arg(long, value_name = "PROFILE", default_value = "bluefield2")]
     pub(crate) nic: String,
     /// A traffic profile, or a file; may be given several times

@@ -81,6 +81,8 @@ pub struct Planned {
     /// A jump of host cores just above the planned rate, if there is one; `None` if it was not
     /// searched.
     pub cliff: Option<Cliff>,
+    /// The same rate with faster and slower flow tables, if hardware steers by rules.
+    pub rule_rates: Vec<RuleRate>,
     /// The plans of other approaches, under the same model and ask.
     pub baselines: Vec<BaselinePlan>,
 }
@@ -97,6 +99,22 @@ pub struct Cliff {
 impl Cliff {
     /// The factor of the planned rate at which the next plan is looked at.
     pub const AHEAD: f64 = 1.01;
+}
+
+/// The best plan at the planned rate, if the flow table took so many operations a second.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RuleRate {
+    /// Insertions and removals a second.
+    pub per_s: f64,
+    /// Host cores; `None` if no plan reaches the rate.
+    pub host_cores: Option<f64>,
+}
+
+impl RuleRate {
+    /// The range of operations a second. The lowest is a published floor: 1,000 rules in 700 ms pass
+    /// a test of the vendor's for BlueField-2 (`nics/bluefield2.toml`). No best rate is published;
+    /// the others are assumed, and decide what a split by rules is worth.
+    pub const RANGE: [f64; 3] = [1_429.0, 10_000.0, 50_000.0];
 }
 
 /// A way of splitting to compare Cora with.

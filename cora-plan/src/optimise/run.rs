@@ -5,10 +5,12 @@ use std::time::Instant;
 use super::allocation::{Found, Freedom, better, optimise};
 use super::candidate::{Candidate, all};
 use super::short::Short;
-use super::{Ask, Cliff, Inputs, Planned, PlanningError, baseline, rate};
+use super::{Ask, Cliff, Inputs, Planned, PlanningError, RuleRate, baseline, rate};
+use crate::figure::Figure;
 use crate::model::offer;
 use crate::model::predict::predict as model;
-use crate::model::{Allocation, Prediction, Resource, coefficients};
+use crate::model::{Allocation, Prediction, Resource, Steering, coefficients};
+use crate::nic::{FlowTable, NicProfile};
 use crate::placement::{self, Placement, PlanError};
 use crate::statement::{Stated, Statement};
 use crate::vocabulary::SHARE_OF;
@@ -27,8 +29,25 @@ pub fn run(inputs: &Inputs<'_>, ask: &Ask) -> Result<Planned, Vec<PlanningError>
     let planned =
         alone(inputs, ask).map_err(|errors| errors.into_iter().map(told).collect::<Vec<_>>())?;
     let baselines = baseline::all(inputs, planned.mpps);
-    let cliff = cliff(inputs, &planned);
-    Ok(Planned { cliff, baselines, ..planned })
+    let (cliff, rule_rates) = (cliff(inputs, &planned), rule_rates(inputs, planned.mpps));
+    Ok(Planned { cliff, rule_rates, baselines, ..planned })
+}
+
+/// The same rate with other rates of the flow table's operations.
+fn rule_rates(inputs: &Inputs<'_>, mpps: f64) -> Vec<RuleRate> {
+    let Some(table) = &inputs.nic.flow_table else { return Vec::new() };
+    if inputs.steering != Steering::Rules {
+        return Vec::new();
+    }
+    let at = |per_s| {
+        let inserts_per_s = Figure { value: per_s, ..table.inserts_per_s.clone() };
+        let flow_table = Some(FlowTable { inserts_per_s, ..table.clone() });
+        let nic = NicProfile { flow_table, ..inputs.nic.clone() };
+        let inputs = Inputs { nic: &nic, ..*inputs };
+        let found = best(&inputs, all(&inputs), mpps).ok();
+        RuleRate { per_s, host_cores: found.map(|(_, found)| found.predicted.host_cores) }
+    };
+    RuleRate::RANGE.map(at).to_vec()
 }
 
 /// A plan for slightly more that needs more than twice the host cores.
@@ -63,6 +82,7 @@ pub fn alone(inputs: &Inputs<'_>, ask: &Ask) -> Result<Planned, Vec<PlanningErro
         proof: found.proof,
         ms,
         cliff: None,
+        rule_rates: Vec::new(),
         baselines: Vec::new(),
     })
 }

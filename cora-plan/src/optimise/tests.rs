@@ -247,6 +247,22 @@ fn more_host_cores_than_there_are_is_no_ask() {
     assert!(run(&world.inputs(), &Ask::HostCores(4.0)).is_ok());
 }
 
+#[test]
+fn faster_rules_never_cost_more_host_cores() {
+    let world = World::new();
+    let inputs = Inputs { steering: Steering::Rules, ..world.inputs() };
+    for mpps in [0.5, 3.0, 6.0] {
+        let Ok(planned) = run(&inputs, &Ask::Rate(mpps)) else { continue };
+        let rates = &planned.rule_rates;
+        assert_eq!(rates.iter().map(|rate| rate.per_s).collect::<Vec<_>>(), RuleRate::RANGE);
+        let cores = rates.iter().map(|rate| rate.host_cores.unwrap_or(f64::INFINITY));
+        let cores: Vec<f64> = cores.collect();
+        // A little for the price of the NIC's cores.
+        assert!(cores.windows(2).all(|pair| pair[1] <= pair[0] + 0.08), "{cores:?}");
+    }
+    assert!(world.run(&Ask::Rate(0.5)).rule_rates.is_empty(), "no rules, no rates");
+}
+
 /// A program without states, for the limits of everything else.
 fn stateless() -> Graph {
     let mut graph = sample::nat();
@@ -258,7 +274,7 @@ fn stateless() -> Graph {
 
 #[test]
 fn no_plan_is_above_the_wire() {
-    for nic in ["bluefield2", "bluefield3", "agilio-cx"] {
+    for nic in NicProfile::names() {
         for traffic in ["campus", "uniform", "uniform:bytes=9000"] {
             let mut world = World::new();
             world.graph = stateless();

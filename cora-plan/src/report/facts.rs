@@ -64,22 +64,30 @@ pub fn headline(report: &Report<'_>) -> String {
     let Prediction { host_cores, nic_cores, ceiling_mpps, bottleneck, .. } =
         report.planned.predicted;
     let limit = bottleneck.words();
-    let nic = figure(nic_cores);
+    let nic = cores(nic_cores);
     match report.planned.ask {
         Ask::Rate(mpps) => format!(
             "{} Mpps need {} host cores and {nic} NIC cores. It goes up to {} Mpps; there {limit} run out.",
             count(mpps),
-            figure(host_cores),
+            cores(host_cores),
             figure(ceiling_mpps)
         ),
-        Ask::HostCores(cores) => format!(
+        Ask::HostCores(given) => format!(
             "With {} host cores it goes up to {} Mpps, on {nic} NIC cores. With more of them {limit} run out, at {} \
              Mpps.",
-            count(cores),
+            count(given),
             figure(report.planned.mpps),
             figure(ceiling_mpps)
         ),
     }
+}
+
+/// A number of cores, and the whole ones that it takes: a core that polls does nothing else.
+fn cores(number: f64) -> String {
+    // A core that is full to a thousandth is not another one.
+    let whole = (number - 1e-3).ceil().max(0.0);
+    let part = figure(number);
+    if part == count(whole) { part } else { format!("{part} ({} whole)", count(whole)) }
 }
 
 /// All states.
@@ -192,6 +200,21 @@ pub fn rules(report: &Report<'_>) -> Option<&'static str> {
         Unmatched::Nic => {
             "Hardware gives packets that no rule matches to the NIC's cores; flows of the host have rules."
         }
+    })
+}
+
+/// Host cores by the rate of the flow table's operations, if hardware steers by rules.
+pub fn rule_rates(report: &Report<'_>) -> Option<String> {
+    let rates = report.planned.rule_rates.iter().map(|rate| {
+        let cores = rate.host_cores.map_or("no plan".to_owned(), figure);
+        format!("{} at {}", cores, count(rate.per_s))
+    });
+    let rates: Vec<String> = rates.collect();
+    (!rates.is_empty()).then(|| {
+        format!(
+            "Host cores by how many operations the flow table takes a second: {}.",
+            rates.join(", ")
+        )
     })
 }
 

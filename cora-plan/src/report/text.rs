@@ -124,7 +124,8 @@ fn loads(out: &mut String, report: &Report<'_>) {
     if let Some(rules) = facts::rules(report) {
         sentence(out, rules);
     }
-    for fact in facts::heads(report).into_iter().chain(facts::pairs(report)) {
+    let rates = facts::rule_rates(report);
+    for fact in rates.into_iter().chain(facts::heads(report)).chain(facts::pairs(report)) {
         sentence(out, &fact);
     }
 }

@@ -91,6 +91,7 @@ impl Planner for Rules {
             predicted,
             ms: 0.25,
             cliff: None,
+            rule_rates: Vec::new(),
             coefficients: Coefficients {
                 host_packet: 200.0,
                 host_move: 1_000.0,
