@@ -12,6 +12,7 @@ use super::{Resource, Setting, Side, size};
 use crate::graph::{Keyed, StateNode};
 use crate::number::grouped;
 use crate::search::{RouteTerms, Terms};
+use crate::traffic::Class;
 use crate::vocabulary::{Kind, Sides};
 
 /// Mean idle time-out, in seconds, of entries with idle times of their own (`idle_by`), whose
@@ -29,14 +30,19 @@ pub fn idle(keyed: &Keyed) -> f64 {
 /// Entries of a class's flows in a keyed state, at a rate.
 pub(super) fn entries(setting: &Setting<'_>, state: usize, class: usize, mpps: f64) -> f64 {
     let Some(keyed) = &setting.graph.states[state].keyed else { return 0.0 };
-    let (traffic, idle) = (setting.traffic, idle(keyed));
-    let own = &setting.classes[class];
+    let (traffic, own) = (setting.traffic, &setting.classes[class]);
+    let standing = |class: &Class| {
+        if traffic.by_key.contains_key(&keyed.key) {
+            traffic.standing(class, mpps, idle(keyed))
+        } else {
+            // How often such a key is new is unknown; there are as many as flows at a time.
+            class.flows * traffic.growth(mpps)
+        }
+    };
     if keyed.key == setting.group {
-        return traffic.standing(own, mpps, idle);
+        return standing(own);
     }
-    let classes = traffic.classes(&keyed.key).iter();
-    let all: f64 = classes.map(|class| traffic.standing(class, mpps, idle)).sum();
-    all * own.share
+    traffic.classes(&keyed.key).iter().map(standing).sum::<f64>() * own.share
 }
 
 /// Entries and bytes of one class's part of a state.
@@ -120,8 +126,8 @@ pub(crate) fn full(
     let all = || (0..setting.classes.len()).map(|class| entries(setting, state, class, mpps)).sum();
     let stand_is_all = stand.is_none();
     let stand = stand.unwrap_or_else(all);
-    let classes = setting.traffic.classes(&keyed.key);
-    let opened: f64 = classes.iter().map(|class| class.opened(mpps)).sum();
+    let classes = setting.traffic.by_key.get(&keyed.key).into_iter().flatten();
+    let opened: f64 = classes.map(|class| class.opened(mpps)).sum();
     let (stand, capacity) = (whole(stand), grouped(keyed.capacity));
     let each = if stand_is_all { " at each side" } else { "" };
     let table = format!("the table of `{}` has {capacity} entries{each}, and {stand}", node.name);
@@ -263,6 +269,22 @@ mod tests {
             "{some:?}"
         );
         assert!(close(all[0], entries) && close(all[1], pool), "{all:?}");
+    }
+
+    #[test]
+    fn of_keys_that_the_profile_does_not_know_there_are_as_many_as_flows() {
+        let campus = Traffic::load("campus").expect("built in");
+        let year = 365 * 86_400_000;
+        let mut graph = nat(1 << 20, year);
+        graph.states[1].keyed.as_mut().expect("keyed").key = "Subscriber".to_owned();
+        let entries = |mpps| {
+            let predicted = predicted(Sides::HostOnly, 0.0, &graph, &campus, mpps);
+            tables(&predicted) * f64::from(1 << 20)
+        };
+        for mpps in [0.001, 1.0] {
+            let flows = campus.flows("FiveTuple", mpps);
+            assert!((entries(mpps) / flows - 1.0).abs() < 1e-6, "{}", entries(mpps));
+        }
     }
 
     #[test]
