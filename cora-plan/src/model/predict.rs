@@ -7,15 +7,35 @@ use super::limits::limits;
 use super::residence::full;
 use super::terms::{is_at_nic, terms};
 use super::{Allocation, Prediction, Resource, Setting, Steering, offer};
-use crate::search::{Problem, Terms, evaluate};
+use crate::search::{Problem, evaluate};
 use crate::vocabulary::Sides;
 
-/// Predicts `allocation` at `mpps` million packets a second.
+/// Maximum number of steps towards the highest rate.
+const STEPS: usize = 8;
+
+/// Predicts `allocation` at `mpps` million packets a second. The highest rate holds at its own
+/// latencies: where flows follow the rate, so does the working set.
 pub(crate) fn predict(setting: &Setting<'_>, allocation: &Allocation, mpps: f64) -> Prediction {
-    judge(setting, allocation, mpps).0
+    let (mut predicted, _) = judge(setting, allocation, mpps);
+    if setting.traffic.mpps.is_none() {
+        return predicted;
+    }
+    for _ in 0..STEPS {
+        let before = predicted.ceiling_mpps;
+        if !before.is_finite() || before <= 0.0 {
+            break;
+        }
+        let at = Point::of(setting, allocation, before);
+        let used = evaluate(&at.problem(before), &at.on, &at.shares).uses;
+        (predicted.ceiling_mpps, predicted.bottleneck) = highest(setting, &at, before, &used);
+        if (predicted.ceiling_mpps / before - 1.0).abs() < 1e-4 {
+            break;
+        }
+    }
+    predicted
 }
 
-/// The same, with the latencies behind it.
+/// The prediction with the highest rate at the latencies of this one, and these latencies.
 pub(crate) fn judge(
     setting: &Setting<'_>,
     allocation: &Allocation,
@@ -23,12 +43,9 @@ pub(crate) fn judge(
 ) -> (Prediction, Latencies) {
     let at = Point::of(setting, allocation, mpps);
     let problem = at.problem(mpps);
-    let Terms { cost: _, uses: used } = evaluate(&problem, &at.on, &at.shares);
-    // Everything except the fixed part of switches and flows grows with the rate.
-    let twice = evaluate(&at.problem(2.0 * mpps), &at.on, &at.shares).uses;
+    let used = evaluate(&problem, &at.on, &at.shares).uses;
     let rows = limits(setting);
     let mut utilisation = BTreeMap::new();
-    let (mut ceiling, mut bottleneck) = (f64::INFINITY, Resource::NicCores);
     for (row, limit) in rows.iter().enumerate() {
         let amount = problem.limits[row];
         if used[row] == 0.0 && amount == 0.0 {
@@ -37,6 +54,34 @@ pub(crate) fn judge(
         let used_part = if amount > 0.0 { used[row] / amount } else { f64::INFINITY };
         let most = utilisation.entry(limit.resource).or_insert(0.0_f64);
         *most = most.max(used_part);
+    }
+    let cores = |resource| {
+        let row = rows.iter().position(|limit| limit.resource == resource);
+        row.map_or(0.0, |row| used[row])
+    };
+    let (ceiling_mpps, bottleneck) = highest(setting, &at, mpps, &used);
+    let prediction = Prediction {
+        host_cores: cores(Resource::HostCores),
+        nic_cores: cores(Resource::NicCores),
+        ceiling_mpps,
+        bottleneck,
+        utilisation,
+        unstable: unstable(setting, allocation.sides, &problem, &used, mpps),
+        at_nic: 1000.0
+            * at.handled().iter().zip(setting.classes).map(|(h, c)| h * c.share).sum::<f64>(),
+    };
+    (prediction, at.latencies)
+}
+
+/// The highest rate within every limit at the latencies of a point, and the resource that limits
+/// it; `used` is what the point uses at `mpps`.
+fn highest(setting: &Setting<'_>, at: &Point<'_>, mpps: f64, used: &[f64]) -> (f64, Resource) {
+    // Everything except the fixed part of switches and flows grows with the rate.
+    let problem = at.problem(2.0 * mpps);
+    let twice = evaluate(&problem, &at.on, &at.shares).uses;
+    let mut most = (f64::INFINITY, Resource::NicCores);
+    for (row, limit) in limits(setting).iter().enumerate() {
+        let amount = problem.limits[row];
         let per_mpps = (twice[row] - used[row]) / mpps;
         let fixed = used[row] - per_mpps * mpps;
         let highest = if fixed > amount {
@@ -46,25 +91,11 @@ pub(crate) fn judge(
         } else {
             f64::INFINITY
         };
-        if highest < ceiling {
-            (ceiling, bottleneck) = (highest, limit.resource);
+        if highest < most.0 {
+            most = (highest, limit.resource);
         }
     }
-    let cores = |resource| {
-        let row = rows.iter().position(|limit| limit.resource == resource);
-        row.map_or(0.0, |row| used[row])
-    };
-    let prediction = Prediction {
-        host_cores: cores(Resource::HostCores),
-        nic_cores: cores(Resource::NicCores),
-        ceiling_mpps: ceiling,
-        bottleneck,
-        utilisation,
-        unstable: unstable(setting, allocation.sides, &problem, &used, mpps),
-        at_nic: 1000.0
-            * at.handled().iter().zip(setting.classes).map(|(h, c)| h * c.share).sum::<f64>(),
-    };
-    (prediction, at.latencies)
+    most
 }
 
 /// An allocation as switches and shares, and its latencies.

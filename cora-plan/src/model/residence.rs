@@ -272,6 +272,18 @@ mod tests {
     }
 
     #[test]
+    fn at_the_highest_rate_a_resource_is_full_though_flows_follow_the_rate() {
+        let campus = Traffic::load("campus").expect("built in");
+        for (sides, share) in [(Sides::HostOnly, 0.0), (Sides::NicOnly, 1.0), (Sides::Split, 0.5)] {
+            let graph = nat(1 << 30, 10);
+            let most = predicted(sides, share, &graph, &campus, 0.01).ceiling_mpps;
+            let used = predicted(sides, share, &graph, &campus, most).utilisation;
+            let fullest = used.values().copied().fold(0.0, f64::max);
+            assert!((fullest - 1.0).abs() < 1e-3, "{sides:?} at {most} Mpps: {used:?}");
+        }
+    }
+
+    #[test]
     fn of_keys_that_the_profile_does_not_know_there_are_as_many_as_flows() {
         let campus = Traffic::load("campus").expect("built in");
         let year = 365 * 86_400_000;

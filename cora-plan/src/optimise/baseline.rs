@@ -14,25 +14,35 @@
 
 use super::allocation::{Found, Freedom, better, optimise};
 use super::candidate::of;
-use super::{Baseline, BaselinePlan, Inputs, rate};
+use super::{Baseline, BaselinePlan, Inputs, rate, run};
 use crate::model::predict::predict;
 use crate::model::{Allocation, Steering};
 use crate::vocabulary::{Place, Sides};
 
 /// Every baseline at this rate.
 pub(super) fn all(inputs: &Inputs<'_>, mpps: f64) -> Vec<BaselinePlan> {
-    Baseline::ALL.into_iter().map(|baseline| one(inputs, baseline, mpps)).collect()
+    let plans = Baseline::ALL.into_iter().map(|baseline| {
+        let plan = one(inputs, baseline, mpps);
+        let inputs = steered(inputs, baseline);
+        BaselinePlan { predicted: run::predict(&inputs, &plan.allocation, mpps), ..plan }
+    });
+    plans.collect()
 }
 
-/// The best plan of one baseline.
-pub(super) fn one(inputs: &Inputs<'_>, baseline: Baseline, mpps: f64) -> BaselinePlan {
+/// The way of a baseline's packets.
+fn steered<'a>(inputs: &Inputs<'a>, baseline: Baseline) -> Inputs<'a> {
     let steering = match baseline {
         // Hardware needs no rule to hand every frame to the host.
         Baseline::HostOnly => Steering::Rules,
         Baseline::HostBehindNic => Steering::Cores,
         Baseline::NicOnly | Baseline::StateOnly | Baseline::FlowOnly => inputs.steering,
     };
-    let inputs = &Inputs { steering, ..*inputs };
+    Inputs { steering, ..*inputs }
+}
+
+/// The best plan of one baseline.
+pub(super) fn one(inputs: &Inputs<'_>, baseline: Baseline, mpps: f64) -> BaselinePlan {
+    let inputs = &steered(inputs, baseline);
     let (sides, freedom) = match baseline {
         Baseline::HostOnly | Baseline::HostBehindNic => (Sides::HostOnly, Freedom::All),
         Baseline::NicOnly => (Sides::NicOnly, Freedom::All),

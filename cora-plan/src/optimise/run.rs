@@ -68,7 +68,9 @@ pub fn alone(inputs: &Inputs<'_>, ask: &Ask) -> Result<Planned, Vec<PlanningErro
     };
     let ms = begun.elapsed().as_secs_f64() * 1e3;
     let (candidate, found) = best;
-    let coefficients = coefficients(&candidate.setting(inputs), &found.allocation, mpps);
+    let setting = candidate.setting(inputs);
+    let coefficients = coefficients(&setting, &found.allocation, mpps);
+    let predicted = model(&setting, &found.allocation, mpps);
     Ok(Planned {
         ask: ask.clone(),
         coefficients,
@@ -78,7 +80,7 @@ pub fn alone(inputs: &Inputs<'_>, ask: &Ask) -> Result<Planned, Vec<PlanningErro
         weighed: candidate.demand.weighed,
         counted: candidate.demand.counted,
         allocation: found.allocation,
-        predicted: found.predicted,
+        predicted,
         proof: found.proof,
         ms,
         cliff: None,
