@@ -112,8 +112,8 @@ pub struct RuleRate {
 
 impl RuleRate {
     /// The range of operations a second. The lowest is a published floor: 1,000 rules in 700 ms
-    /// pass a test of the vendor's for BlueField-2 (`nics/bluefield2.toml`). No best rate is published;
-    /// the others are assumed, and decide what a split by rules is worth.
+    /// pass a test of the vendor's for BlueField-2 (`nics/bluefield2.toml`). No best rate is
+    /// published; the others are assumed, and decide what a split by rules is worth.
     pub const RANGE: [f64; 3] = [1_429.0, 10_000.0, 50_000.0];
 }
 
