@@ -4,6 +4,7 @@ use super::numbers::{count, figure, percent, rate};
 use super::words::{self, limit};
 use super::{Report, why};
 use crate::figure::Source;
+use crate::model::residence::{MEAN_IDLE, idle};
 use crate::model::{NIC_CORE, Prediction, Resource, Unmatched};
 use crate::optimise::{Baseline, BaselinePlan, Cliff, Planned};
 use crate::placement::one_pair;
@@ -84,10 +85,11 @@ pub fn headline(report: &Report<'_>) -> String {
 
 /// A number of cores, and the whole ones that it takes: a core that polls does nothing else.
 fn cores(number: f64) -> String {
-    // A core that is full to a thousandth is not another one.
-    let whole = (number - 1e-3).ceil().max(0.0);
     let part = figure(number);
-    if part == count(whole) { part } else { format!("{part} ({} whole)", count(whole)) }
+    // Rounding makes no core of nothing, and no other one of a full one.
+    let whole = count((number - 1e-3).ceil().max(1.0));
+    let is_whole = part == "0" || part == whole || !number.is_finite();
+    if is_whole { part } else { format!("{part} ({whole} whole)") }
 }
 
 /// All states.
@@ -316,7 +318,7 @@ pub fn origins(report: &Report<'_>) -> Vec<String> {
     let planned = report.planned;
     let figures = report.nic.figures();
     let assumed = figures.iter().filter(|it| matches!(it.source, Source::Assumed(_))).count();
-    vec![
+    let mut origins = vec![
         match (planned.weighed, planned.counted) {
             (a, b) if a == b => {
                 format!("How often paths are taken, and how long they are: {}.", words::origin(a))
@@ -333,5 +335,23 @@ pub fn origins(report: &Report<'_>) -> Vec<String> {
             figures.len(),
             report.nic.name
         ),
-    ]
+    ];
+    origins.extend(mean_idle(report));
+    origins
+}
+
+/// The states with idle times by entry, whose mean is an estimate.
+fn mean_idle(report: &Report<'_>) -> Option<String> {
+    let keyed = report.graph.states.iter().filter_map(|state| Some((state, state.keyed.as_ref()?)));
+    let states: Vec<&str> = keyed
+        .filter(|(_, keyed)| keyed.idle_by && idle(keyed) >= MEAN_IDLE)
+        .map(|(state, _)| state.name.as_str())
+        .collect();
+    (!states.is_empty()).then(|| {
+        format!(
+            "Entries of {} have idle times of their own, by `idle_by`; {} s in the mean are assumed.",
+            words::listed(&states),
+            count(MEAN_IDLE)
+        )
+    })
 }

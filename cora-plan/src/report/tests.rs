@@ -207,6 +207,36 @@ fn the_claim_divides_what_it_says() {
 }
 
 #[test]
+fn fractions_of_cores_are_told_with_the_whole_ones() {
+    let case = case_of(Ask::Rate(16.0));
+    let mut planned = Rules.plan(&case).unwrap();
+    for (cores, told) in [
+        (0.0, "need 0 host cores"),
+        (0.000_01, "need 0 host cores"),
+        (0.02, "need 0.020 (1 whole) host cores"),
+        (2.000_4, "need 2.00 (2 whole) host cores"),
+        (2.1, "need 2.10 (3 whole) host cores"),
+    ] {
+        planned.predicted.host_cores = cores;
+        let headline = facts::headline(&report_of(&case, &planned));
+        assert!(headline.contains(told), "{cores}: {headline}");
+    }
+}
+
+#[test]
+fn an_assumed_mean_of_idle_times_is_told() {
+    let mut case = case_of(Ask::Rate(10.0));
+    let planned = Rules.plan(&case).unwrap();
+    let told = |case: &Case| facts::origins(&report_of(case, &planned)).join(" ");
+    assert!(!told(&case).contains("idle"));
+    let session = case.graph.states[1].keyed.as_mut().expect("keyed");
+    (session.idle_by, session.idle_ns) = (true, 7_440_000_000_000);
+    let wanted =
+        "Entries of `Session` have idle times of their own, by `idle_by`; 300 s in the mean";
+    assert!(told(&case).contains(wanted), "{}", told(&case));
+}
+
+#[test]
 fn a_cliff_next_to_the_plan_is_told_in_every_format() {
     let case = case_of(Ask::Rate(16.0));
     let mut planned = Rules.plan(&case).unwrap();
