@@ -218,17 +218,17 @@ pub(crate) struct Plan {
 /// The target of a plan. Each option replaces the statement in the package's cora.toml.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct Planning {
-    /// A NIC profile: bluefield2, bluefield3, agilio-cx, or a file [default: bluefield2]
+    /// A NIC profile: bluefield2, bluefield3, or a file [default: bluefield2]
     #[arg(long, value_name = "PROFILE")]
     pub(crate) nic: Option<String>,
     /// A traffic profile: uniform, campus, zipf, kv, shift, or a file [default: zipf]
     #[arg(long, value_name = "PROFILE")]
     pub(crate) traffic: Option<String>,
     /// The rate, in million packets a second; the plan with the fewest host cores is searched for
-    #[arg(long, value_name = "N", conflicts_with = "host_cores")]
+    #[arg(long, value_name = "N", conflicts_with = "host_cores", allow_negative_numbers = true)]
     pub(crate) mpps: Option<f64>,
     /// Host cores; the plan with the highest rate is searched for [default: 1, without a rate]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) host_cores: Option<f64>,
     /// The output of `cargo cora measure` [default: the package's cora.measured.json]
     #[arg(long, value_name = "FILE")]
@@ -246,7 +246,7 @@ pub(crate) struct Savings {
     /// Names of packages of this workspace, or paths of them
     #[arg(required = true)]
     pub(crate) packages: Vec<String>,
-    /// A NIC profile: bluefield2, bluefield3, agilio-cx, or a file
+    /// A NIC profile: bluefield2, bluefield3, or a file
     #[arg(long, value_name = "PROFILE", default_value = "bluefield2")]
     pub(crate) nic: String,
     /// A traffic profile, or a file; may be given several times

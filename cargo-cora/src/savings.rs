@@ -2,8 +2,8 @@
 //! one table.
 //!
 //! Per row, host cores are compared at a part of the highest rate that host-only carries on this
-//! NIC and host. The speed-up is at equal resources: with the host cores that the better of
-//! state-only and flow-only needs at that rate.
+//! NIC and host. Only measured programs are compared. The speed-up is at equal resources: with the
+//! host cores that the better of state-only and flow-only needs at that rate.
 
 use std::process::ExitCode;
 
@@ -23,6 +23,7 @@ pub(crate) fn run(arguments: &Savings) -> Outcome {
         return Err(Failure::Usage(format!("`--part {part}`: write a number above 0, at most 1")));
     }
     let mut rows = Vec::new();
+    let mut estimated = Vec::new();
     for package in &arguments.packages {
         for traffic in &arguments.traffic {
             let said = Planning {
@@ -34,9 +35,18 @@ pub(crate) fn run(arguments: &Savings) -> Outcome {
             let prepared = planning::prepare(package, &said)?;
             // Its own name, however it was said which one is meant.
             let name = &prepared.case.graph.app;
+            if !is_measured(&prepared) {
+                if !estimated.contains(name) {
+                    estimated.push(name.clone());
+                }
+                continue;
+            }
             eprintln!("planning {name} for {traffic}");
             rows.push(row(name, &prepared, arguments.part)?);
         }
+    }
+    if !estimated.is_empty() {
+        return Err(Failure::Failed(unmeasured(&estimated)));
     }
     tell(match arguments.format {
         TableFormat::Text => text(&rows),
@@ -45,13 +55,42 @@ pub(crate) fn run(arguments: &Savings) -> Outcome {
     Ok(ExitCode::SUCCESS)
 }
 
+/// Whether a run of the program counted its paths and instructions. Estimates count accesses to
+/// states alone: a program that reads whole payloads seems as light as a firewall.
+fn is_measured(prepared: &Prepared) -> bool {
+    let measurement = prepared.case.measurement.as_ref();
+    measurement.is_some_and(|measurement| measurement.packets > 0 && measurement.host_counted)
+}
+
+/// The refusal of programs that were never measured.
+fn unmeasured(packages: &[String]) -> String {
+    let commands: Vec<String> =
+        packages.iter().map(|name| format!("  cargo cora measure {name} --in CAPTURE")).collect();
+    format!(
+        "`savings` compares measured programs, and of these there are only estimates from the source; run\n{}",
+        commands.join("\n")
+    )
+}
+
 fn row(package: &str, prepared: &Prepared, part: f64) -> Result<ClaimRow, Failure> {
     let case = &prepared.case;
     let cores = case.nic.host.cores.value;
     let host_only = Engine.highest(case, Baseline::HostOnly, cores);
+    if host_only <= 0.0 {
+        let traffic = &case.traffic.name;
+        return Err(Failure::Failed(format!(
+            "`{package}` under `{traffic}`: host-only carries no rate without dropping, so there is nothing to \
+             compare; raise `capacity` of its states"
+        )));
+    }
     let mpps = host_only * part;
-    let planned = plan(case, Ask::Rate(mpps))?;
-    let row = ClaimRow::of(package, &planned, None);
+    // A rate that today's runtime does not reach behind the NIC is a row with a dash.
+    let at_rate = Engine.curve(case, &[mpps]);
+    let traffic = &case.traffic.name;
+    let Some(at_rate) = at_rate.first() else {
+        return Err(Failure::Failed(format!("`{package}` has no plan under `{traffic}`")));
+    };
+    let row = ClaimRow::of(package, traffic, at_rate, None);
     let speed_up = match row.better_split() {
         Some(cores) if cores > 0.0 => {
             let equal = Case { ask: Ask::HostCores(cores), ..case.clone() };

@@ -27,13 +27,15 @@ pub(crate) fn run(arguments: &WhatIf) -> Outcome {
 }
 
 /// The target of today's plan: the package's statement. Without one, plans for another NIC or
-/// traffic are compared for one and the same ask.
+/// traffic are compared for one and the same ask, and plans for another NIC on the same traffic:
+/// one change at a time.
 fn today(said: &Planning, states_target: bool) -> Planning {
     let only_the_ask = !asks(&Planning { mpps: None, host_cores: None, ..said.clone() });
     if states_target || only_the_ask {
         return Planning::default();
     }
-    Planning { mpps: said.mpps, host_cores: said.host_cores, ..Planning::default() }
+    let traffic = said.traffic.clone().filter(|_| said.nic.is_some());
+    Planning { mpps: said.mpps, host_cores: said.host_cores, traffic, ..Planning::default() }
 }
 
 fn of_today(failure: &Failure) -> Failure {

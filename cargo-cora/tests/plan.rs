@@ -54,7 +54,7 @@ fn the_contract_for_scripts_is_kept() {
     assert!(!plan["plan"]["shares"].as_array().unwrap().is_empty());
     let others = plan["baselines"].as_object().unwrap();
     let names: Vec<&str> = others.keys().map(String::as_str).collect();
-    assert_eq!(names, ["flow-only", "host-only", "nic-only", "state-only"]);
+    assert_eq!(names, ["behind-nic", "flow-only", "host-only", "nic-only", "state-only"]);
     for one in others.values().chain([&plan]) {
         let predicted = &one["predicted"];
         assert!(predicted["host_cores"].is_f64(), "{predicted}");

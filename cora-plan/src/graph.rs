@@ -234,6 +234,9 @@ pub struct Keyed {
     /// The port that decides the buckets of its packets, if the declaration says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bucket: Option<BucketsBy>,
+    /// Entries have idle times of their own, of which `idle_ns` is the longest.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub idle_by: bool,
     /// Copies of its entries outlive the side that owns them.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub durable: bool,

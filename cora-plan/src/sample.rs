@@ -4,7 +4,7 @@ use crate::figure::Figure;
 use crate::graph::{
     Access, Does, Exit, Field, Graph, HandlerNode, Keyed, Parameter, Path, SourcePlace, StateNode,
 };
-use crate::nic::{Cache, FlowTable, Link, NicProfile, Rule, Tier};
+use crate::nic::{Cache, FlowTable, Link, NicProfile, Port, Rule, Tier};
 use crate::traffic::{Bin, Class, Traffic};
 use crate::vocabulary::{Kind, Replies};
 
@@ -35,6 +35,7 @@ pub(crate) fn state(name: &str, kind: Kind, key: Option<&str>, field: &str) -> S
             idle_ns: 300_000_000_000,
             replies: Replies::Reversed,
             bucket: None,
+            idle_by: false,
             within: None,
             durable: false,
             recorded: false,
@@ -54,6 +55,10 @@ pub(crate) fn nat() -> Graph {
         state("PortPool", Kind::Singleton, None, "[u32; 32_768]"),
         state("Session", Kind::Keyed, Some("FiveTuple"), "u64"),
     ];
+    // Flows come by the hundred thousand a second, so entries must go as fast.
+    if let Some(session) = &mut graph.states[1].keyed {
+        (session.capacity, session.idle_ns) = (8_000_000, 500_000_000);
+    }
     let parameter = |name: &str, state: &str| Parameter {
         name: name.to_owned(),
         state: state.to_owned(),
@@ -83,7 +88,8 @@ pub(crate) fn nat() -> Graph {
 /// A class of one bin.
 pub(crate) fn class(name: &str, flows: f64, share: f64, opens: f64) -> Class {
     let bins = vec![Bin { flows, share }];
-    Class { name: name.to_owned(), flows, share, opens, mean_bytes: 64.0, head_bytes: 64.0, bins }
+    let (name, seconds) = (name.to_owned(), None);
+    Class { name, flows, share, opens, seconds, mean_bytes: 64.0, head_bytes: 64.0, bins }
 }
 
 /// A few heavy flows, and many short ones.
@@ -94,6 +100,7 @@ pub(crate) fn traffic() -> Traffic {
         name: "sample".to_owned(),
         title: "for tests".to_owned(),
         mean_bytes: 64.0,
+        mpps: None,
         by_key: [("FiveTuple".to_owned(), classes)].into(),
     }
 }
@@ -136,6 +143,12 @@ pub(crate) fn nic() -> NicProfile {
         title: "for tests".to_owned(),
         nic: tier("slow", 8.0, 0.4),
         host: tier("fast", 4.0, 0.1),
+        port: Some(Port {
+            gbps: figure(100.0),
+            mpps: figure(200.0),
+            pcie_gbps: figure(120.0),
+            host_ns: figure(10.0),
+        }),
         link: Link {
             nic_ns: figure(40.0),
             host_ns: figure(30.0),

@@ -8,7 +8,7 @@ use std::process::Command;
 
 use cora_plan::demand::{Executed, Measurement, Route, SCHEMA};
 use cora_plan::graph::{Does, Exit, Path as Way};
-use cora_plan::model::{Allocation, Prediction, Steering};
+use cora_plan::model::{Allocation, Prediction, Steering, Unmatched};
 use cora_plan::nic::NicProfile;
 use cora_plan::optimise::{Inputs, predict};
 use cora_plan::statement::Statement;
@@ -152,6 +152,7 @@ impl Model {
             host_handlers: plan.host_handlers.clone(),
             group: plan.group.clone(),
             shares,
+            unmatched: Unmatched::default(),
         };
         Ok(Subject { graph, traffic, measurement, statement, allocation })
     }

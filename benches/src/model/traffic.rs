@@ -40,6 +40,7 @@ pub(crate) fn profile(case: &Case, capture: &Capture, plan: &Placement) -> (Traf
             share: count as f64 / packets,
             // The opening packets come before the measured ones.
             opens: 0.0,
+            seconds: None,
             mean_bytes: FRAME as f64,
             head_bytes: FRAME as f64,
             bins: bins(heads, packets),
@@ -51,7 +52,7 @@ pub(crate) fn profile(case: &Case, capture: &Capture, plan: &Placement) -> (Traf
     let by_key = [("FiveTuple".to_owned(), classes)].into();
     let name = format!("{}-{}", case.flows, case.skew.name());
     let title = "made for the comparison".to_owned();
-    (Traffic { name, title, mean_bytes: FRAME as f64, by_key }, shares)
+    (Traffic { name, title, mean_bytes: FRAME as f64, mpps: None, by_key }, shares)
 }
 
 /// Returns flows and their packets, heaviest first.

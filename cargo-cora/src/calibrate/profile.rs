@@ -22,6 +22,8 @@ pub(crate) fn of(measured: &Measured) -> NicProfile {
         ),
         nic: page.tier("NIC", &measured.nic, measured.nic_fit, 1),
         host: page.tier("host", &measured.host, measured.host_fit, cores.saturating_sub(1).max(1)),
+        // Frames come through memory.
+        port: None,
         link: page.link(&measured.crossings),
         flow_table: None,
     }

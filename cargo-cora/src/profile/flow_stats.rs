@@ -148,6 +148,11 @@ impl FlowStats {
         Ok(stats)
     }
 
+    /// Seconds from the first packet to the last.
+    pub(super) fn seconds(&self) -> f64 {
+        Duration::from_nanos(self.span.1.saturating_sub(self.span.0)).as_secs_f64()
+    }
+
     fn begin(now: u64, idle: u64) -> Self {
         Self {
             packets: 0,

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use cora_plan::traffic::{Drawn, Sample, Tally, Traffic};
+use cora_plan::traffic::{Clock, Drawn, Sample, Tally, Traffic};
 
 use crate::arguments::Profile;
 use crate::failure::{Failure, Outcome};
@@ -51,7 +51,7 @@ pub(crate) fn drawn(
     idle: Span,
 ) -> Result<Drawn, Failure> {
     let title = summary::title(&file_name(capture), stats, idle);
-    let drawn = Traffic::draw(name, &title, &sample(&stats.groups()));
+    let drawn = Traffic::draw(name, &title, &sample(&stats.groups(), clock(stats, idle)));
     drawn.ok_or_else(|| nothing(capture, stats))
 }
 
@@ -84,7 +84,13 @@ fn file_name(path: &Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-fn sample(groups: &BTreeMap<&'static str, BTreeMap<u64, Group>>) -> Sample {
+/// Times of the capture, if it is longer than the idle time.
+fn clock(stats: &FlowStats, idle: Span) -> Option<Clock> {
+    let (seconds, idle) = (stats.seconds(), idle.0.as_secs_f64());
+    (seconds > idle).then_some(Clock { seconds, idle })
+}
+
+fn sample(groups: &BTreeMap<&'static str, BTreeMap<u64, Group>>, clock: Option<Clock>) -> Sample {
     let tally = |group: &Group| Tally {
         keys: group.keys,
         flows: group.at_a_time,
@@ -96,7 +102,7 @@ fn sample(groups: &BTreeMap<&'static str, BTreeMap<u64, Group>>) -> Sample {
         groups.iter().map(|(packets, group)| (*packets, tally(group))).collect()
     };
     let by_key = groups.iter().map(|(key, groups)| ((*key).to_owned(), tallies(groups)));
-    Sample { by_key: by_key.collect() }
+    Sample { by_key: by_key.collect(), clock }
 }
 
 fn nothing(capture: &Path, stats: &FlowStats) -> Failure {

@@ -20,7 +20,7 @@ pub(super) fn title(capture: &str, stats: &FlowStats, idle: Span) -> String {
     format!(
         "drawn from {capture}: {} packets in {:.3} s, flows idle after {idle}",
         grouped(stats.packets),
-        seconds(stats)
+        stats.seconds()
     )
 }
 
@@ -30,7 +30,7 @@ pub(super) fn text(traffic: &Traffic, stats: &FlowStats, groups: &Groups, idle: 
         "{}\n\npackets         {:>12}   in {:.3} s of traffic\n",
         traffic.title,
         grouped(stats.packets),
-        seconds(stats)
+        stats.seconds()
     );
     let mut line = |what: &str, number: u64, more: &str| {
         // Writing into a string never fails.
@@ -101,12 +101,16 @@ fn top(flows: &BTreeMap<u64, Group>, mut left: u64) -> u64 {
 }
 
 fn table(key: &str, classes: &[Class]) -> String {
+    // How long flows last is known of captures that are longer than the idle time.
+    let timed = classes.iter().any(|class| class.seconds.is_some());
+    let seconds = |text: String| if timed { format!("{text:>9}") } else { String::new() };
     let mut text = format!(
-        "\n{:18}{:>12}{:>9}{:>9}{:>8}\n",
+        "\n{:18}{:>12}{:>9}{:>9}{}{:>8}\n",
         format!("by {key}"),
         "flows",
         "packets",
         "first",
+        seconds("seconds".to_owned()),
         "bytes"
     );
     let largest = classes.iter().map(|class| class.share).fold(0.0, f64::max);
@@ -116,20 +120,17 @@ fn table(key: &str, classes: &[Class]) -> String {
         let bar = (class.share / largest * WIDTH).round() as usize;
         let _written = writeln!(
             text,
-            "{:18}{:>12}{:>9}{:>9}{:>8.0}  {}",
+            "{:18}{:>12}{:>9}{:>9}{}{:>8.0}  {}",
             class.name,
             number(class.flows),
             percent(class.share),
             percent(class.opens),
+            seconds(class.seconds.map_or_else(|| "-".to_owned(), |it| format!("{it:.1}"))),
             class.mean_bytes,
             "#".repeat(bar)
         );
     }
     text
-}
-
-fn seconds(stats: &FlowStats) -> f64 {
-    stats.span.1.saturating_sub(stats.span.0) as f64 / 1e9
 }
 
 fn percent(share: f64) -> String {

@@ -254,6 +254,7 @@ fn keyed(program: &Program, state: &State, args: &KeyedArgs) -> Keyed {
             BucketEnd::Inside => BucketsBy::InsidePort,
             BucketEnd::Outside => BucketsBy::OutsidePort,
         }),
+        idle_by: args.idle_by.is_some(),
         durable: args.durable,
         recorded: args.recorded,
         on_expire: args.on_expire.then(|| hook_of(program, state)).flatten(),

@@ -23,9 +23,13 @@ pub struct Coefficients {
     pub nic_move: f64,
 }
 
-/// The coefficients of an allocation.
-pub(crate) fn coefficients(setting: &Setting<'_>, allocation: &Allocation) -> Coefficients {
-    let point = Point::of(setting, allocation);
+/// The coefficients of an allocation at a rate.
+pub(crate) fn coefficients(
+    setting: &Setting<'_>,
+    allocation: &Allocation,
+    mpps: f64,
+) -> Coefficients {
+    let point = Point::of(setting, allocation, mpps);
     let at = At::of(setting, &point.latencies, point.sides);
     let (mut host_packet, mut nic_packet, mut nic_pass, mut all) = (0.0, 0.0, 0.0, 0.0);
     for (class, weights) in setting.demand.weights.iter().enumerate() {

@@ -25,6 +25,14 @@ impl Costs<'_> {
         tier.packet_ns.value + self.bytes(class) * tier.byte_ns.value
     }
 
+    /// The same at the host, for a frame that hardware hands to its driver. No core copies the
+    /// frame; the host loads what its handlers get, which is the head of a long frame if they take
+    /// headers alone.
+    pub(super) fn handed_over(&self, class: usize) -> f64 {
+        let driver = self.setting.nic.port.as_ref().map_or(0.0, |port| port.host_ns.value);
+        driver + self.passed_on(class)
+    }
+
     /// The same at the host, for a packet that the NIC's cores forwarded.
     pub(super) fn passed_on(&self, class: usize) -> f64 {
         let tier = self.tier(Side::Host);

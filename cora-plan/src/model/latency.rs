@@ -27,31 +27,33 @@ pub(crate) struct Latencies {
 }
 
 impl Latencies {
-    /// With the NIC handling `at_nic` of each class's packets, and the host the rest.
-    pub(crate) fn at(setting: &Setting<'_>, sides: Sides, at_nic: &[f64]) -> Self {
+    /// At a rate, with the NIC handling `at_nic` of each class's packets, and the host the rest.
+    pub(crate) fn at(setting: &Setting<'_>, sides: Sides, at_nic: &[f64], mpps: f64) -> Self {
+        let growth = setting.traffic.growth(mpps);
         let at_host: Vec<f64> = at_nic.iter().map(|share| 1.0 - share).collect();
         Self {
-            nic: of(setting, Side::Nic, sides, at_nic, StateItems::mixed),
-            host: of(setting, Side::Host, sides, &at_host, StateItems::mixed),
+            nic: of(setting, Side::Nic, (sides, growth), at_nic, StateItems::mixed),
+            host: of(setting, Side::Host, (sides, growth), &at_host, StateItems::mixed),
         }
     }
 
     /// With everything at both sides, in bursts of the slowest class. No allocation has a larger
     /// working set or slower bursts.
-    pub(crate) fn crowded(setting: &Setting<'_>, sides: Sides) -> Self {
+    pub(crate) fn crowded(setting: &Setting<'_>, sides: Sides, mpps: f64) -> Self {
+        let growth = setting.traffic.growth(mpps);
         let all = vec![1.0; setting.classes.len()];
         Self {
-            nic: of(setting, Side::Nic, sides, &all, StateItems::slowest),
-            host: of(setting, Side::Host, sides, &all, StateItems::slowest),
+            nic: of(setting, Side::Nic, (sides, growth), &all, StateItems::slowest),
+            host: of(setting, Side::Host, (sides, growth), &all, StateItems::slowest),
         }
     }
 }
 
-/// `burst` selects the accesses that come together.
+/// `growth` is the factor of concurrent flows; `burst` selects the accesses that come together.
 fn of(
     setting: &Setting<'_>,
     side: Side,
-    sides: Sides,
+    (sides, growth): (Sides, f64),
     parts: &[f64],
     burst: fn(&StateItems, &Filled) -> f64,
 ) -> Vec<Vec<f64>> {
@@ -61,9 +63,10 @@ fn of(
         Side::Host => (&setting.nic.host, 1.0),
     };
     let states = 0..setting.graph.states.len();
-    let mut items: Vec<StateItems> = states.map(|state| items(setting, state, parts)).collect();
+    let mut items: Vec<StateItems> =
+        states.map(|state| items(setting, state, parts, growth)).collect();
     if sides == Sides::Split {
-        items.push(owners(setting, side, parts));
+        items.push(owners(setting, side, parts, growth));
     }
     let all: Vec<Item> =
         items.iter().flat_map(|items| items.bins.iter().map(|(_, item)| *item)).collect();
@@ -115,12 +118,13 @@ impl StateItems {
 
 /// The flow look-up of a side: a record for each flow of its own. Every packet asks the NIC, and an
 /// index miss shows it that a flow is not its own.
-fn owners(setting: &Setting<'_>, side: Side, parts: &[f64]) -> StateItems {
+fn owners(setting: &Setting<'_>, side: Side, parts: &[f64], growth: f64) -> StateItems {
     let classes = setting.classes.iter().enumerate().zip(parts);
     let bins = classes.flat_map(|((number, class), part)| {
         class.bins.iter().flat_map(move |bin| {
             let of = |part: f64, bytes: f64| {
-                (Some(number), Item { count: bin.flows * part, bytes, rate: bin.share * part })
+                let count = bin.flows * growth * part;
+                (Some(number), Item { count, bytes, rate: bin.share * part })
             };
             let others = if side == Side::Nic { 1.0 - part } else { 0.0 };
             [of(*part, RECORD + INDEX), of(others, INDEX)]
@@ -139,6 +143,7 @@ fn touched(all: f64, things: f64) -> f64 {
 fn sketch(
     setting: &Setting<'_>,
     parts: &[f64],
+    growth: f64,
     (rows, all): (f64, f64),
     touches: &dyn Fn(usize) -> f64,
 ) -> StateItems {
@@ -146,14 +151,14 @@ fn sketch(
     let bins = classes.flat_map(|((number, class), part)| {
         let times = touches(number);
         class.bins.iter().map(move |bin| {
-            let count = touched(all, bin.flows * part * rows);
+            let count = touched(all, bin.flows * growth * part * rows);
             (Some(number), Item { count, bytes: LINE, rate: bin.share * part * times * rows })
         })
     });
     StateItems { bins: bins.collect() }
 }
 
-fn items(setting: &Setting<'_>, number: usize, parts: &[f64]) -> StateItems {
+fn items(setting: &Setting<'_>, number: usize, parts: &[f64], growth: f64) -> StateItems {
     let state = &setting.graph.states[number];
     let touches = |class: usize| -> f64 {
         let weights = &setting.demand.weights[class];
@@ -167,7 +172,7 @@ fn items(setting: &Setting<'_>, number: usize, parts: &[f64]) -> StateItems {
         let count = (size::whole(state) / LINE).max(1.0).ceil();
         let rows = lines(state);
         if rows > 1.0 {
-            return sketch(setting, parts, (rows, count), &touches);
+            return sketch(setting, parts, growth, (rows, count), &touches);
         }
         // One value: all its lines are touched alike.
         return StateItems { bins: vec![(None, Item { count, bytes: LINE, rate })] };
@@ -178,6 +183,7 @@ fn items(setting: &Setting<'_>, number: usize, parts: &[f64]) -> StateItems {
         (size::index_lines(state), size::keys(state), size::entry_lines(state));
     let index_part = 1.0 / lines(state);
     let table = move |class: Option<usize>, flows: f64, rate: f64| {
+        let flows = flows * growth;
         let index =
             Item { count: touched(all, flows * keys), bytes: LINE, rate: rate * index_part };
         let entries =

@@ -22,6 +22,9 @@
 //! | `cache` | working set against caches |
 //! | `latency` | cost of touches under given shares |
 //! | `cost` | nanoseconds of a route, by side |
+//! | [`residence`] | entries and bytes of states, by side |
+//! | `offer` | flows that a runtime can give to the NIC |
+//! | `limits` | limited resources, and their amounts |
 //! | `terms` | the model as a [`Problem`](crate::search::Problem) at a rate |
 //! | `predict` | an allocation's figures |
 //! | [`Coefficients`] | costs of single operations under an allocation |
@@ -33,7 +36,10 @@ mod cache;
 mod coefficients;
 mod cost;
 pub(crate) mod latency;
+pub(crate) mod limits;
+pub(crate) mod offer;
 pub(crate) mod predict;
+pub mod residence;
 mod shape;
 pub mod size;
 pub(crate) mod terms;
@@ -46,7 +52,7 @@ use serde::{Deserialize, Serialize};
 
 pub use coefficients::Coefficients;
 pub(crate) use coefficients::coefficients;
-pub use terms::Steering;
+pub use terms::{Steering, Unmatched};
 
 use self::shape::Shape;
 use crate::ahead;
@@ -55,6 +61,10 @@ use crate::graph::Graph;
 use crate::nic::NicProfile;
 use crate::traffic::{Class, Traffic};
 use crate::vocabulary::{Place, Sides};
+
+/// Price of a core of the NIC, in host cores. It is small, since the card is there and paid for,
+/// but above 0: of nearly equal plans, one with an idler NIC stands further from its limits.
+pub const NIC_CORE: f64 = 0.01;
 
 /// The allocation of a plan.
 #[derive(Clone, Debug, PartialEq)]
@@ -69,6 +79,8 @@ pub struct Allocation {
     pub group: String,
     /// Per class of flows: the share that the NIC owns, 0 to 1.
     pub shares: Vec<f64>,
+    /// Under [`Steering::Rules`]: the way of packets that no rule matches.
+    pub unmatched: Unmatched,
 }
 
 /// The model's prediction for an allocation.
@@ -91,6 +103,13 @@ pub struct Prediction {
     pub at_nic: f64,
 }
 
+impl Prediction {
+    /// The minimised quantity: host cores, and the NIC's cores at [`NIC_CORE`].
+    pub fn cost(&self) -> f64 {
+        self.host_cores + NIC_CORE * self.nic_cores
+    }
+}
+
 /// A limited resource of a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -101,12 +120,20 @@ pub enum Resource {
     HostCores,
     /// Memory for states at the NIC.
     NicMemory,
+    /// Memory for states at the host.
+    HostMemory,
     /// Crossings of the rings.
     RingPackets,
     /// Bytes through the rings.
     RingBytes,
-    /// Entries of a state's table.
+    /// Entries of a state's table, at either side.
     TableEntries,
+    /// Bits of the wire, with preamble, check sequence and gap of each frame.
+    Wire,
+    /// Frames that the card's switch forwards.
+    Switch,
+    /// Bits of frames that hardware hands to the host over PCIe.
+    Pcie,
     /// Entries of the hardware's flow table.
     FlowTable,
     /// Insertions into the flow table.
@@ -115,13 +142,17 @@ pub enum Resource {
 
 impl Resource {
     /// Every resource, in the order in which reports list them.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 12] = [
         Self::NicCores,
         Self::HostCores,
         Self::NicMemory,
+        Self::HostMemory,
         Self::RingPackets,
         Self::RingBytes,
         Self::TableEntries,
+        Self::Wire,
+        Self::Switch,
+        Self::Pcie,
         Self::FlowTable,
         Self::FlowTableInserts,
     ];
@@ -132,9 +163,13 @@ impl Resource {
             Self::NicCores => "the NIC's cores",
             Self::HostCores => "the host's cores",
             Self::NicMemory => "the NIC's bytes for states",
+            Self::HostMemory => "the host's bytes for states",
             Self::RingPackets => "the rings' packets a second",
             Self::RingBytes => "the rings' bytes a second",
             Self::TableEntries => "the entries of a state's table",
+            Self::Wire => "the wire's bits a second",
+            Self::Switch => "the card's switched frames a second",
+            Self::Pcie => "PCIe's bits a second",
             Self::FlowTable => "the entries of the flow table",
             Self::FlowTableInserts => "the flow table's insertions a second",
         }
@@ -161,9 +196,10 @@ pub struct Setting<'a> {
     heads: bool,
     /// The ownership key.
     group: String,
-    /// Whether the program runs on any number of pairs of cores, or on one pair only.
-    many_pairs: bool,
+    /// Whether the program runs on any number of shards, or on one only.
+    many_shards: bool,
     steering: Steering,
+    unmatched: Unmatched,
 }
 
 impl<'a> Setting<'a> {
@@ -175,7 +211,7 @@ impl<'a> Setting<'a> {
         traffic: &'a Traffic,
         demand: &'a Demand,
         group: &str,
-        many_pairs: bool,
+        many_shards: bool,
         steering: Steering,
     ) -> Self {
         let further = ahead::further(graph);
@@ -183,7 +219,24 @@ impl<'a> Setting<'a> {
         let shapes = shapes.map(|route| Shape::of(graph, route, &further)).collect();
         let classes = traffic.classes(group);
         let (heads, group) = (graph.takes_headers(), group.to_owned());
-        Self { graph, nic, traffic, classes, demand, shapes, heads, group, many_pairs, steering }
+        Self {
+            graph,
+            nic,
+            traffic,
+            classes,
+            demand,
+            shapes,
+            heads,
+            group,
+            many_shards,
+            steering,
+            unmatched: Unmatched::default(),
+        }
+    }
+
+    /// The same, with another way of packets that no rule matches.
+    pub(crate) fn with_unmatched(self, unmatched: Unmatched) -> Self {
+        Self { unmatched, ..self }
     }
 
     /// The program.
@@ -194,6 +247,16 @@ impl<'a> Setting<'a> {
     /// The classes that shares refer to.
     pub fn classes(&self) -> &'a [Class] {
         self.classes
+    }
+
+    /// The ownership key.
+    pub(crate) fn group(&self) -> &str {
+        &self.group
+    }
+
+    /// Cores of the NIC and of the host, whether or not the program can use them.
+    pub(crate) fn all_cores(&self) -> [f64; 2] {
+        [self.nic.nic.cores.value, self.nic.host.cores.value]
     }
 
     /// NIC cores that the program can use.
@@ -207,7 +270,7 @@ impl<'a> Setting<'a> {
     }
 
     fn usable(&self, cores: f64) -> f64 {
-        // A pair is a NIC core and a host worker.
-        if self.many_pairs { cores } else { 1.0 }
+        // A shard is a NIC core and a host worker.
+        if self.many_shards { cores } else { 1.0 }
     }
 }

@@ -3,30 +3,49 @@
 use std::collections::BTreeMap;
 
 use super::latency::Latencies;
-use super::terms::{entries, is_at_nic, limits, terms};
-use super::{Allocation, Prediction, Resource, Setting, Steering};
-use crate::search::{Problem, Terms, evaluate};
+use super::limits::limits;
+use super::residence::full;
+use super::terms::{is_at_nic, terms};
+use super::{Allocation, Prediction, Resource, Setting, Steering, offer};
+use crate::search::{Problem, evaluate};
 use crate::vocabulary::Sides;
 
-/// Predicts `allocation` at `mpps` million packets a second.
+/// Maximum number of steps towards the highest rate.
+const STEPS: usize = 8;
+
+/// Predicts `allocation` at `mpps` million packets a second. The highest rate holds at its own
+/// latencies: where flows follow the rate, so does the working set.
 pub(crate) fn predict(setting: &Setting<'_>, allocation: &Allocation, mpps: f64) -> Prediction {
-    judge(setting, allocation, mpps).0
+    let (mut predicted, _) = judge(setting, allocation, mpps);
+    if setting.traffic.mpps.is_none() {
+        return predicted;
+    }
+    for _ in 0..STEPS {
+        let before = predicted.ceiling_mpps;
+        if !before.is_finite() || before <= 0.0 {
+            break;
+        }
+        let at = Point::of(setting, allocation, before);
+        let used = evaluate(&at.problem(before), &at.on, &at.shares).uses;
+        (predicted.ceiling_mpps, predicted.bottleneck) = highest(setting, &at, before, &used);
+        if (predicted.ceiling_mpps / before - 1.0).abs() < 1e-4 {
+            break;
+        }
+    }
+    predicted
 }
 
-/// The same, with the latencies behind it.
+/// The prediction with the highest rate at the latencies of this one, and these latencies.
 pub(crate) fn judge(
     setting: &Setting<'_>,
     allocation: &Allocation,
     mpps: f64,
 ) -> (Prediction, Latencies) {
-    let at = Point::of(setting, allocation);
+    let at = Point::of(setting, allocation, mpps);
     let problem = at.problem(mpps);
-    let Terms { cost: host_cores, uses: used } = evaluate(&problem, &at.on, &at.shares);
-    // Everything except the fixed part of switches and flows grows with the rate.
-    let twice = evaluate(&at.problem(2.0 * mpps), &at.on, &at.shares).uses;
+    let used = evaluate(&problem, &at.on, &at.shares).uses;
     let rows = limits(setting);
     let mut utilisation = BTreeMap::new();
-    let (mut ceiling, mut bottleneck) = (f64::INFINITY, Resource::NicCores);
     for (row, limit) in rows.iter().enumerate() {
         let amount = problem.limits[row];
         if used[row] == 0.0 && amount == 0.0 {
@@ -35,6 +54,34 @@ pub(crate) fn judge(
         let used_part = if amount > 0.0 { used[row] / amount } else { f64::INFINITY };
         let most = utilisation.entry(limit.resource).or_insert(0.0_f64);
         *most = most.max(used_part);
+    }
+    let cores = |resource| {
+        let row = rows.iter().position(|limit| limit.resource == resource);
+        row.map_or(0.0, |row| used[row])
+    };
+    let (ceiling_mpps, bottleneck) = highest(setting, &at, mpps, &used);
+    let prediction = Prediction {
+        host_cores: cores(Resource::HostCores),
+        nic_cores: cores(Resource::NicCores),
+        ceiling_mpps,
+        bottleneck,
+        utilisation,
+        unstable: unstable(setting, allocation.sides, &problem, &used, mpps),
+        at_nic: 1000.0
+            * at.handled().iter().zip(setting.classes).map(|(h, c)| h * c.share).sum::<f64>(),
+    };
+    (prediction, at.latencies)
+}
+
+/// The highest rate within every limit at the latencies of a point, and the resource that limits
+/// it; `used` is what the point uses at `mpps`.
+fn highest(setting: &Setting<'_>, at: &Point<'_>, mpps: f64, used: &[f64]) -> (f64, Resource) {
+    // Everything except the fixed part of switches and flows grows with the rate.
+    let problem = at.problem(2.0 * mpps);
+    let twice = evaluate(&problem, &at.on, &at.shares).uses;
+    let mut most = (f64::INFINITY, Resource::NicCores);
+    for (row, limit) in limits(setting).iter().enumerate() {
+        let amount = problem.limits[row];
         let per_mpps = (twice[row] - used[row]) / mpps;
         let fixed = used[row] - per_mpps * mpps;
         let highest = if fixed > amount {
@@ -44,21 +91,11 @@ pub(crate) fn judge(
         } else {
             f64::INFINITY
         };
-        if highest < ceiling {
-            (ceiling, bottleneck) = (highest, limit.resource);
+        if highest < most.0 {
+            most = (highest, limit.resource);
         }
     }
-    let prediction = Prediction {
-        host_cores,
-        nic_cores: used[0],
-        ceiling_mpps: ceiling,
-        bottleneck,
-        utilisation,
-        unstable: unstable(setting, &problem, &at, &used),
-        at_nic: 1000.0
-            * at.handled().iter().zip(setting.classes).map(|(h, c)| h * c.share).sum::<f64>(),
-    };
-    (prediction, at.latencies)
+    most
 }
 
 /// An allocation as switches and shares, and its latencies.
@@ -67,11 +104,13 @@ pub(super) struct Point<'a> {
     pub(super) sides: Sides,
     on: Vec<bool>,
     shares: Vec<f64>,
+    /// Packets of a flow at the host before it offers the flow.
+    after: u32,
     pub(super) latencies: Latencies,
 }
 
 impl<'a> Point<'a> {
-    pub(super) fn of(setting: &'a Setting<'a>, allocation: &Allocation) -> Self {
+    pub(super) fn of(setting: &'a Setting<'a>, allocation: &Allocation, mpps: f64) -> Self {
         let states = setting.graph.states.iter().map(|state| {
             let place = allocation.places.get(&state.name);
             place.is_some_and(|place| is_at_nic(*place))
@@ -84,24 +123,26 @@ impl<'a> Point<'a> {
             Sides::NicOnly => vec![1.0; setting.classes.len()],
             Sides::Split => allocation.shares.clone(),
         };
-        let handled = handled(setting, allocation.sides, &on, &shares);
-        let latencies = Latencies::at(setting, allocation.sides, &handled);
-        Self { setting, sides: allocation.sides, on, shares, latencies }
+        let after = offer::after(allocation.sides, setting.classes, &shares);
+        let handled = handled(setting, (allocation.sides, after), &on, &shares);
+        let latencies = Latencies::at(setting, allocation.sides, &handled, mpps);
+        Self { setting, sides: allocation.sides, on, shares, after, latencies }
     }
 
     fn problem(&self, mpps: f64) -> Problem {
-        terms(self.setting, mpps, &self.latencies, self.sides, &|switch| Some(self.on[switch]))
+        let sides = (self.sides, self.after);
+        terms(self.setting, mpps, &self.latencies, sides, &|switch| Some(self.on[switch]))
     }
 
     fn handled(&self) -> Vec<f64> {
-        handled(self.setting, self.sides, &self.on, &self.shares)
+        handled(self.setting, (self.sides, self.after), &self.on, &self.shares)
     }
 }
 
 /// Per class: the share of its packets that the NIC handles alone.
 pub(super) fn handled(
     setting: &Setting<'_>,
-    sides: Sides,
+    (sides, after): (Sides, u32),
     on: &[bool],
     shares: &[f64],
 ) -> Vec<f64> {
@@ -113,14 +154,21 @@ pub(super) fn handled(
                 shape.reaches.iter().chain(&shape.runs).zip(on).all(|(needed, on)| !needed || *on)
             };
             let local: f64 = (0..weights.len()).filter(runs).map(|route| weights[route]).sum();
-            let first = if sides == Sides::NicOnly { 0.0 } else { class.opens };
+            let early = (f64::from(after) * class.opens).min(1.0);
+            let first = if sides == Sides::NicOnly { 0.0 } else { early };
             share * (local - first).clamp(0.0, 1.0)
         })
         .collect()
 }
 
 /// Sentences about instabilities.
-fn unstable(setting: &Setting<'_>, problem: &Problem, at: &Point<'_>, used: &[f64]) -> Vec<String> {
+fn unstable(
+    setting: &Setting<'_>,
+    sides: Sides,
+    problem: &Problem,
+    used: &[f64],
+    mpps: f64,
+) -> Vec<String> {
     let mut sentences = Vec::new();
     for (row, limit) in limits(setting).iter().enumerate() {
         let over = used[row] > problem.limits[row] * (1.0 + 1e-9);
@@ -133,35 +181,18 @@ fn unstable(setting: &Setting<'_>, problem: &Problem, at: &Point<'_>, used: &[f6
             Resource::FlowTable if over => sentences.push(format!(
                 "{used} flows want a rule, and the flow table has room for {most}"
             )),
-            Resource::TableEntries => sentences.extend(full(setting, at, limit.state)),
+            Resource::TableEntries if over => {
+                let table = limit.table.map(|table| full(setting, table, Some(used), mpps));
+                sentences.extend(table.map(|full| {
+                    format!("{full}: new flows are dropped as `table-full`")
+                }));
+            }
             _ => {}
         }
     }
-    if setting.steering == Steering::Rules && setting.nic.flow_table.is_none() {
+    let by_rules = setting.steering == Steering::Rules && sides != Sides::HostOnly;
+    if by_rules && setting.nic.flow_table.is_none() {
         sentences.push(format!("`{}` has no flow table to hold rules", setting.nic.name));
     }
     sentences
-}
-
-/// A table with fewer entries than its flows need, at either side.
-fn full(setting: &Setting<'_>, at: &Point<'_>, state: Option<usize>) -> Option<String> {
-    let node = &setting.graph.states[state?];
-    let capacity = node.keyed.as_ref()?.capacity as f64;
-    let wanted = |part: &dyn Fn(f64) -> f64| -> f64 {
-        let classes = at.shares.iter().enumerate();
-        classes
-            .map(|(class, share)| part(*share) * entries(setting, state.unwrap_or(0), class))
-            .sum()
-    };
-    let at_nic = if at.on[state?] { wanted(&|share| share) } else { 0.0 };
-    let at_host = if at.on[state?] { wanted(&|share| 1.0 - share) } else { wanted(&|_| 1.0) };
-    let (side, most) = if at_nic > at_host { ("NIC", at_nic) } else { ("host", at_host) };
-    (most > capacity).then(|| {
-        format!(
-            "the table of `{}` has {capacity} entries, and about {} flows at the {side} want one: new flows are \
-             dropped as `table-full`; raise `capacity` or shorten `idle`",
-            node.name,
-            most.round()
-        )
-    })
 }

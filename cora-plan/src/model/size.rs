@@ -49,6 +49,11 @@ pub fn index_lines(state: &StateNode) -> f64 {
     (keys(state) * capacity as f64 / KEYS_PER_LINE).ceil()
 }
 
+/// Bytes of one entry of a keyed state, with its part of the index; 0 for other kinds.
+pub fn entry(state: &StateNode) -> f64 {
+    (entry_lines(state) + keys(state) / KEYS_PER_LINE) * LINE
+}
+
 /// Bytes of the whole state; a keyed one counts all entries and their index.
 pub fn whole(state: &StateNode) -> f64 {
     match (&state.keyed, state.kind) {

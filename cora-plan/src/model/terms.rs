@@ -1,9 +1,13 @@
 //! The model at a rate as a search problem: its switches are the states, then the handlers; its
-//! costs are host cores.
+//! costs are host cores, and a little for cores of the NIC.
 
 use super::cost::Costs;
 use super::latency::Latencies;
-use super::{Resource, Setting, Side, size};
+use super::limits::{Limit, amount, limits};
+use super::residence::{Residence, idle};
+use super::{NIC_CORE, Resource, Setting, Side, size};
+use crate::graph::StateNode;
+use crate::nic::Port;
 use crate::search::{ClassTerms, Problem, RouteTerms, Share, Switch, Terms};
 use crate::vocabulary::{Kind, Place, Sides};
 
@@ -12,81 +16,56 @@ use crate::vocabulary::{Kind, Place, Sides};
 pub enum Steering {
     /// The NIC's cores receive every packet and forward it, as in Cora's runtime.
     Cores,
-    /// The hardware's flow table has a rule for each flow of the NIC; all other packets go to the
-    /// host directly.
+    /// The hardware's flow table has rules for flows of one side; packets that no rule matches go
+    /// to the other side ([`Unmatched`]).
     Rules,
 }
+
+/// The side that the hardware sends packets to if no rule matches them. Flows of the other side
+/// need rules.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Unmatched {
+    /// To the host, without a core of the NIC.
+    #[default]
+    Host,
+    /// To the NIC's cores.
+    Nic,
+}
+
+/// Operations of the flow table for each flow with rules: one rule for each direction, inserted and
+/// removed.
+const OPERATIONS: f64 = 4.0;
+
+/// Rules that send everything else to the NIC's cores or tell the sides apart: one for each
+/// direction of each of a card's two ports.
+const PORT_RULES: f64 = 4.0;
 
 /// Converts nanoseconds times millions a second to cores.
 const CORES: f64 = 1e-3;
 
-/// One limit: the resource, and for table entries the state.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Limit {
-    pub(crate) resource: Resource,
-    pub(crate) state: Option<usize>,
-}
-
-/// The limits of a setting, in the order of a problem's resources.
-pub(crate) fn limits(setting: &Setting<'_>) -> Vec<Limit> {
-    let plain = [
-        Resource::NicCores,
-        Resource::HostCores,
-        Resource::NicMemory,
-        Resource::RingPackets,
-        Resource::RingBytes,
-        Resource::FlowTable,
-        Resource::FlowTableInserts,
-    ];
-    let tables = setting.graph.states.iter().enumerate();
-    let tables = tables.filter(|(_, state)| state.keyed.is_some()).map(|(number, _)| number);
-    plain
-        .into_iter()
-        .map(|resource| Limit { resource, state: None })
-        .chain(tables.map(|state| Limit { resource: Resource::TableEntries, state: Some(state) }))
-        .collect()
-}
-
-/// Amount of a resource, in its unit: cores, bytes, millions a second, gigabits a second, entries.
-fn amount(setting: &Setting<'_>, limit: Limit) -> f64 {
-    let nic = setting.nic;
-    let table = nic.flow_table.as_ref();
-    match limit.resource {
-        Resource::NicCores => setting.nic_cores() * nic.nic.busy.value,
-        Resource::HostCores => setting.host_cores() * nic.host.busy.value,
-        Resource::NicMemory => nic.nic.state_bytes.value,
-        Resource::RingPackets => nic.link.mpps.value,
-        Resource::RingBytes => nic.link.gbps.value,
-        Resource::FlowTable => table.map_or(0.0, |table| table.entries.value),
-        Resource::FlowTableInserts => table.map_or(0.0, |table| table.inserts_per_s.value),
-        Resource::TableEntries => {
-            let state = limit.state.and_then(|state| setting.graph.states[state].keyed.as_ref());
-            state.map_or(0.0, |keyed| keyed.capacity as f64)
-        }
-    }
-}
+/// Converts bytes times millions a second to gigabits a second.
+const GIGABITS: f64 = 8e-3;
 
 /// The problem at `mpps` million packets a second.
 ///
-/// `place` fixes the side of a state or a handler (by its index after the states); `None` leaves it
-/// open.
+/// The host offers a flow after `after` packets. `place` fixes the side of a state or a handler (by
+/// its index after the states); `None` leaves it open.
 pub(crate) fn terms(
     setting: &Setting<'_>,
     mpps: f64,
     latencies: &Latencies,
-    sides: Sides,
+    (sides, after): (Sides, u32),
     place: &dyn Fn(usize) -> Option<bool>,
 ) -> Problem {
     let rows = limits(setting);
-    let at = At { costs: Costs { setting, latencies }, mpps, sides, rows: &rows };
+    let after = f64::from(after);
+    let at = At { costs: Costs { setting, latencies }, mpps, sides, after, rows: &rows };
     let states = setting.graph.states.len();
     let switches = (0..states + setting.graph.chain.len())
         .map(|number| Switch {
             fixed: place(number).or_else(|| by_kind(setting, sides, number)),
             uses: at.uses(|row| match row.resource {
-                Resource::NicMemory if number < states => {
-                    size::whole(&setting.graph.states[number])
-                }
+                Resource::NicMemory if number < states => at_nic(&setting.graph.states[number]),
                 _ => 0.0,
             }),
         })
@@ -103,8 +82,8 @@ fn by_kind(setting: &Setting<'_>, sides: Sides, number: usize) -> Option<bool> {
         return (setting.graph.chain.len() < 2).then_some(true);
     };
     match (sides, state.kind) {
-        (Sides::NicOnly, _) | (_, Kind::Commutative) => Some(true),
-        (Sides::HostOnly, _) | (_, Kind::Singleton | Kind::PerBucket) => Some(false),
+        (Sides::HostOnly, _) | (Sides::Split, Kind::Singleton | Kind::PerBucket) => Some(false),
+        (Sides::NicOnly, _) | (Sides::Split, Kind::Commutative) => Some(true),
         (Sides::Split, Kind::Keyed | Kind::ReadMostly) => None,
     }
 }
@@ -119,15 +98,20 @@ pub(super) struct At<'a> {
     pub(super) costs: Costs<'a>,
     mpps: f64,
     sides: Sides,
+    /// Packets of a flow at the host before it offers the flow.
+    after: f64,
     rows: &'a [Limit],
 }
 
-/// Resource use of one packet: nanoseconds at each side, and whether it crosses.
+/// Resource use of one packet: nanoseconds at each side, and the way on which it crosses.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Packet {
     pub(super) nic: f64,
     pub(super) host: f64,
+    /// Over the rings.
     crossings: f64,
+    /// From hardware to the host.
+    direct: f64,
 }
 
 impl Packet {
@@ -137,6 +121,7 @@ impl Packet {
             nic: mix(self.nic, other.nic),
             host: mix(self.host, other.host),
             crossings: mix(self.crossings, other.crossings),
+            direct: mix(self.direct, other.direct),
         }
     }
 }
@@ -148,12 +133,12 @@ impl<'a> At<'a> {
         latencies: &'a Latencies,
         sides: Sides,
     ) -> Self {
-        Self { costs: Costs { setting, latencies }, mpps: 0.0, sides, rows: &[] }
+        Self { costs: Costs { setting, latencies }, mpps: 0.0, sides, after: 1.0, rows: &[] }
     }
 }
 
 impl At<'_> {
-    fn uses(&self, of: impl Fn(&Limit) -> f64) -> Vec<f64> {
+    pub(super) fn uses(&self, of: impl Fn(&Limit) -> f64) -> Vec<f64> {
         self.rows.iter().map(of).collect()
     }
 
@@ -162,20 +147,26 @@ impl At<'_> {
         let first = first(setting, class);
         let weights = &setting.demand.weights[class];
         let packets = |weight: f64| self.mpps * setting.classes[class].share * weight;
+        let waits = waits(setting.classes[class].opens, self.after);
         let mut away = Packet::default();
         let mut routes = Vec::new();
         for (route, weight) in weights.iter().enumerate().filter(|(_, weight)| **weight > 0.0) {
-            let owned_by_host = self.away(class, route);
+            let owned_by_host =
+                self.away(class, route).mix(first[route], self.away_first(class, route));
             away.nic += weight * owned_by_host.nic;
             away.host += weight * owned_by_host.host;
             away.crossings += weight * owned_by_host.crossings;
+            away.direct += weight * owned_by_host.direct;
             let opening = self.opening(class, route);
             let (local, punted) = match self.sides {
                 Sides::NicOnly => (self.local(class, route), self.local(class, route)),
-                Sides::HostOnly | Sides::Split => (
-                    self.local(class, route).mix(first[route], opening),
-                    self.punted(class, route).mix(first[route], opening),
-                ),
+                Sides::HostOnly | Sides::Split => {
+                    let early = self.away(class, route);
+                    (
+                        self.local(class, route).mix(waits, early).mix(first[route], opening),
+                        self.punted(class, route).mix(waits, early).mix(first[route], opening),
+                    )
+                }
             };
             routes.push(RouteTerms {
                 needs: needs(setting, route),
@@ -183,10 +174,14 @@ impl At<'_> {
                 punted: self.terms(class, packets(*weight), punted, true),
             });
         }
+        let residence = Residence::of(self, self.sides, class, self.mpps);
+        let mut away = self.terms(class, packets(1.0), away, false);
+        away.uses.iter_mut().zip(residence.away).for_each(|(uses, more)| *uses += more);
+        routes.extend(residence.routes);
         ClassTerms {
-            away: self.terms(class, packets(1.0), away, false),
+            away,
             routes,
-            carries: self.carries(class),
+            carries: residence.carries,
             share: match self.sides {
                 Sides::HostOnly => Share::Exactly(0.0),
                 Sides::NicOnly => Share::Exactly(1.0),
@@ -195,25 +190,46 @@ impl At<'_> {
         }
     }
 
+    /// A packet of a flow that the host owns.
     pub(super) fn away(&self, class: usize, route: usize) -> Packet {
-        let costs = &self.costs;
-        let handled = costs.route(Side::Host, class, route);
-        match costs.setting.steering {
-            // Hardware forwards whole frames.
-            Steering::Rules => {
-                let host = costs.packet(Side::Host, class) + handled;
-                Packet { nic: 0.0, host, crossings: 0.0 }
+        match self.costs.setting.steering {
+            Steering::Rules => self.direct(class, route),
+            Steering::Cores => self.forwarded(class, route),
+        }
+    }
+
+    /// The first packet of a flow, which always runs at the host. No rule can match it yet.
+    fn away_first(&self, class: usize, route: usize) -> Packet {
+        match (self.costs.setting.steering, self.costs.setting.unmatched, self.sides) {
+            (Steering::Rules, Unmatched::Host, _) | (Steering::Rules, _, Sides::HostOnly) => {
+                self.direct(class, route)
             }
-            Steering::Cores => Packet {
-                nic: costs.packet(Side::Nic, class)
-                    + self.owner(class)
-                    + costs.crossing(Side::Nic, class),
-                host: costs.passed_on(class)
-                    + handled
-                    + costs.record(Side::Host, class)
-                    + costs.crossing(Side::Host, class),
-                crossings: 1.0,
-            },
+            (Steering::Cores, ..) | (Steering::Rules, Unmatched::Nic, _) => {
+                self.forwarded(class, route)
+            }
+        }
+    }
+
+    /// Hardware hands the whole frame to the host.
+    fn direct(&self, class: usize, route: usize) -> Packet {
+        let costs = &self.costs;
+        let host = costs.handed_over(class) + costs.route(Side::Host, class, route);
+        Packet { nic: 0.0, host, crossings: 0.0, direct: 1.0 }
+    }
+
+    /// A core of the NIC passes the packet on through the rings.
+    fn forwarded(&self, class: usize, route: usize) -> Packet {
+        let costs = &self.costs;
+        Packet {
+            nic: costs.packet(Side::Nic, class)
+                + self.owner(class)
+                + costs.crossing(Side::Nic, class),
+            host: costs.passed_on(class)
+                + costs.route(Side::Host, class, route)
+                + costs.record(Side::Host, class)
+                + costs.crossing(Side::Host, class),
+            crossings: 1.0,
+            direct: 0.0,
         }
     }
 
@@ -251,12 +267,13 @@ impl At<'_> {
                 + costs.crossing(host, class)
                 + 2.0 * costs.moving(host),
             crossings: 1.0,
+            direct: 0.0,
         }
     }
 
     /// The first packet of a flow runs at the host, which then hands the flow over.
     fn opening(&self, class: usize, route: usize) -> Packet {
-        let away = self.away(class, route);
+        let away = self.away_first(class, route);
         Packet {
             nic: away.nic + self.costs.moving(Side::Nic),
             host: away.host + self.costs.moving(Side::Host),
@@ -264,52 +281,69 @@ impl At<'_> {
         }
     }
 
-    /// Resource use of `packets` million such packets a second. Only flows of the NIC take rules.
+    /// Whether flows of this owner have rules.
+    fn ruled(&self, owned: bool) -> bool {
+        let setting = self.costs.setting;
+        let by_rules = setting.steering == Steering::Rules && self.sides == Sides::Split;
+        by_rules && owned == (setting.unmatched == Unmatched::Host)
+    }
+
+    /// Entries of the flow table for a part of a class's flows. Rules stay as long as the entries
+    /// of their flow.
+    fn rules(&self, class: usize, part: f64, owned: bool) -> f64 {
+        let setting = self.costs.setting;
+        let of = &setting.classes[class];
+        if setting.steering == Steering::Cores || self.sides == Sides::HostOnly {
+            return 0.0;
+        }
+        let for_all = part * of.share * PORT_RULES;
+        if !self.ruled(owned) {
+            return for_all;
+        }
+        let keyed = setting.graph.states.iter().filter_map(|state| state.keyed.as_ref());
+        let own = keyed.filter(|keyed| keyed.key == setting.group);
+        let idle = own.map(idle).fold(0.0, f64::max);
+        for_all + part * setting.traffic.standing(of, self.mpps, idle)
+    }
+
+    /// Resource use of `packets` million such packets a second.
     fn terms(&self, class: usize, packets: f64, packet: Packet, owned: bool) -> Terms {
         let of = &self.costs.setting.classes[class];
-        let ruled = owned && self.costs.setting.steering == Steering::Rules;
         let total = self.mpps * of.share;
         // A class's rules are counted once, and distributed over its routes by their packets.
         let part = if total > 0.0 { packets / total } else { 0.0 };
         Terms {
-            cost: packets * packet.host * CORES,
+            cost: packets * (packet.host + NIC_CORE * packet.nic) * CORES,
             uses: self.uses(|row| match row.resource {
                 Resource::NicCores => packets * packet.nic * CORES,
                 Resource::HostCores => packets * packet.host * CORES,
                 Resource::RingPackets => packets * packet.crossings,
                 Resource::RingBytes => {
-                    packets * packet.crossings * self.costs.crossing_bytes(class) * 8.0 * 1e-3
+                    packets * packet.crossings * self.costs.crossing_bytes(class) * GIGABITS
                 }
-                Resource::FlowTable if ruled => part * of.flows,
-                // One insertion and one removal.
-                Resource::FlowTableInserts if ruled => packets * 1e6 * of.opens * 2.0,
+                Resource::Wire => packets * Port::on_wire(of.mean_bytes) * GIGABITS,
+                Resource::Switch => packets,
+                Resource::Pcie => packets * packet.direct * of.mean_bytes * GIGABITS,
+                Resource::FlowTable => self.rules(class, part, owned),
+                Resource::FlowTableInserts if self.ruled(owned) => {
+                    packets * 1e6 * of.opens * OPERATIONS
+                }
                 _ => 0.0,
             }),
         }
     }
-
-    /// Entries of a class's flows in the NIC's tables.
-    fn carries(&self, class: usize) -> Vec<(usize, Vec<f64>)> {
-        let setting = self.costs.setting;
-        let tables = self.rows.iter().filter_map(|row| row.state);
-        tables
-            .map(|state| {
-                let entries = entries(setting, state, class);
-                (state, self.uses(|row| if row.state == Some(state) { entries } else { 0.0 }))
-            })
-            .collect()
-    }
 }
 
-/// Entries of a class's flows in a keyed state.
-pub(super) fn entries(setting: &Setting<'_>, state: usize, class: usize) -> f64 {
-    let Some(keyed) = &setting.graph.states[state].keyed else { return 0.0 };
-    let own = &setting.classes[class];
-    if keyed.key == setting.group {
-        return own.flows;
-    }
-    let all: f64 = setting.traffic.classes(&keyed.key).iter().map(|class| class.flows).sum();
-    all * own.share
+/// Bytes that a state takes at the NIC besides its entries.
+fn at_nic(state: &StateNode) -> f64 {
+    if state.keyed.is_some() { 0.0 } else { size::whole(state) }
+}
+
+/// Whether a class has packets that need one of these switches.
+pub(crate) fn punts(setting: &Setting<'_>, class: usize, off: u128) -> bool {
+    let weights = setting.demand.weights[class].iter().enumerate();
+    let mut taken = weights.filter(|(_, weight)| **weight > 0.0);
+    taken.any(|(route, _)| needs(setting, route) & off != 0)
 }
 
 /// Switches that must be on for a route to run at the NIC.
@@ -317,6 +351,13 @@ fn needs(setting: &Setting<'_>, route: usize) -> u128 {
     let shape = &setting.shapes[route];
     let wanted = shape.reaches.iter().chain(&shape.runs).enumerate();
     wanted.filter(|(_, wanted)| **wanted).fold(0, |needs, (number, _)| needs | 1 << number)
+}
+
+/// Of the packets that are not the first of their flow: the share that comes before its flow is
+/// offered.
+fn waits(opens: f64, after: f64) -> f64 {
+    let others = 1.0 - opens;
+    if others > 0.0 { ((after - 1.0) * opens / others).clamp(0.0, 1.0) } else { 0.0 }
 }
 
 /// Per route: the share of a class's packets on it that are the first of their flow. Routes that

@@ -17,6 +17,7 @@ fn allocation(sides: Sides, shares: &[f64], session: Place) -> Allocation {
         host_handlers: Vec::new(),
         group: "FiveTuple".to_owned(),
         shares: shares.to_vec(),
+        unmatched: Unmatched::default(),
     }
 }
 
@@ -108,16 +109,62 @@ fn rules_that_come_too_fast_and_tables_that_are_full_are_told() {
     let demand = estimate(&graph, traffic.classes("FiveTuple"));
     let setting = Setting::new(&graph, &nic, &traffic, &demand, "FiveTuple", true, Steering::Cores);
     let predicted = predict(&setting, &allocation(Sides::HostOnly, &[0.0, 0.0], Place::Host), 1.0);
-    assert!(predicted.unstable[0].contains("`Session` has 1000 entries"), "{predicted:?}");
+    assert!(
+        predicted.unstable[0].contains("`Session` has 1,000 entries, and 60,130 stand at the host"),
+        "{predicted:?}"
+    );
+}
+
+/// Uses of the flow table and of its insertions, and crossings.
+fn by_rules(sides: Sides, share: f64, unmatched: Unmatched, mpps: f64) -> [f64; 3] {
+    let (graph, nic, traffic) = (sample::nat(), sample::nic(), sample::traffic());
+    let demand = estimate(&graph, traffic.classes("FiveTuple"));
+    let steering = Steering::Rules;
+    let setting = Setting::new(&graph, &nic, &traffic, &demand, "FiveTuple", true, steering)
+        .with_unmatched(unmatched);
+    let allocation = Allocation { unmatched, ..allocation(sides, &[share, share], Place::Travels) };
+    let used = predict(&setting, &allocation, mpps).utilisation;
+    let amount = |resource, limit: f64| used.get(&resource).copied().unwrap_or_default() * limit;
+    [
+        amount(Resource::FlowTable, 10_000.0),
+        amount(Resource::FlowTableInserts, 2_000.0),
+        amount(Resource::RingPackets, 100.0),
+    ]
+}
+
+#[test]
+fn one_side_alone_needs_rules_of_its_ports_only() {
+    for mpps in [0.01, 1.0, 100.0] {
+        let nic = by_rules(Sides::NicOnly, 1.0, Unmatched::Nic, mpps);
+        // Two ports, each with two directions.
+        assert!(nic[0] <= 2.0 * 2.0 + 1e-6 && nic[1] == 0.0 && nic[2] == 0.0, "{nic:?}");
+        let host = by_rules(Sides::HostOnly, 0.0, Unmatched::Host, mpps);
+        assert!(host.iter().all(|used| *used == 0.0), "{host:?}");
+    }
+}
+
+#[test]
+fn flows_of_the_side_without_the_default_need_four_operations_each() {
+    // 80,060 flows open a second.
+    let close = |a: f64, b: f64| (a / b - 1.0).abs() < 1e-6;
+    let to_host = by_rules(Sides::Split, 0.25, Unmatched::Host, 1.0);
+    let to_nic = by_rules(Sides::Split, 0.25, Unmatched::Nic, 1.0);
+    assert!(close(to_host[1], 0.25 * 4.0 * 80_060.0), "{to_host:?}");
+    assert!(close(to_nic[1], 0.75 * 4.0 * 80_060.0), "{to_nic:?}");
+    // Rules stay for as long as entries: half a second after the last packet.
+    assert!(close(to_host[0], 4.0 + 0.25 * 60_130.0), "{to_host:?}");
+    assert!(close(to_nic[0], 4.0 + 0.75 * 60_130.0), "{to_nic:?}");
+    // First packets go through the NIC if it has what no rule matches.
+    assert!(to_nic[2] > to_host[2] + 0.04, "{to_nic:?} {to_host:?}");
 }
 
 #[test]
 fn one_shard_has_one_core_of_each() {
     let (graph, nic, traffic) = (sample::nat(), sample::nic(), sample::traffic());
     let demand = estimate(&graph, traffic.classes("FiveTuple"));
-    let ceiling = |many_pairs| {
+    let ceiling = |many_shards| {
         let setting =
-            Setting::new(&graph, &nic, &traffic, &demand, "FiveTuple", many_pairs, Steering::Cores);
+            Setting::new(&graph, &nic, &traffic, &demand, "FiveTuple", many_shards, Steering::Cores);
         let host = allocation(Sides::HostOnly, &[0.0, 0.0], Place::Host);
         predict(&setting, &host, 1.0).ceiling_mpps
     };
@@ -129,12 +176,24 @@ const BYTES: [f64; 3] = [0.02, 0.07, 0.11];
 
 /// Nanoseconds at the NIC and at the host, and utilisation of the rings' bytes, for a million
 /// packets a second that all cross. `headers` has the flag of each handler in the chain.
-fn crossing(
+fn crossing(sides: Sides, bytes: [f64; 2], headers: &[bool], steering: Steering) -> [f64; 3] {
+    let predicted = carried(sides, bytes, headers, steering);
+    let bytes = predicted.utilisation.get(&Resource::RingBytes).copied().unwrap_or_default();
+    [predicted.nic_cores * 1e3, predicted.host_cores * 1e3, bytes]
+}
+
+/// Utilisation of PCIe by frames that hardware hands to the host.
+fn direct(bytes: [f64; 2], headers: bool) -> f64 {
+    let predicted = carried(Sides::HostOnly, bytes, &[headers], Steering::Rules);
+    predicted.utilisation[&Resource::Pcie]
+}
+
+fn carried(
     sides: Sides,
     [mean_bytes, head_bytes]: [f64; 2],
     headers: &[bool],
     steering: Steering,
-) -> [f64; 3] {
+) -> Prediction {
     let (mut graph, mut nic, mut traffic) = (sample::nat(), sample::nic(), sample::traffic());
     [nic.nic.byte_ns.value, nic.host.byte_ns.value, nic.link.byte_ns.value] = BYTES;
     let handler = graph.chain[0].clone();
@@ -146,9 +205,7 @@ fn crossing(
     let demand = estimate(&graph, traffic.classes("FiveTuple"));
     let setting = Setting::new(&graph, &nic, &traffic, &demand, "FiveTuple", true, steering);
     // Under a split that keeps sessions at the host, the NIC's flows punt.
-    let predicted = predict(&setting, &allocation(sides, &[1.0, 1.0], Place::Host), 1.0);
-    let bytes = predicted.utilisation.get(&Resource::RingBytes).copied().unwrap_or_default();
-    [predicted.nic_cores * 1e3, predicted.host_cores * 1e3, bytes]
+    predict(&setting, &allocation(sides, &[1.0, 1.0], Place::Host), 1.0)
 }
 
 #[test]
@@ -179,8 +236,17 @@ fn frames_cross_whole_where_they_are_short_or_a_handler_reads_them() {
     };
     same(&[true], [64.0, 64.0], Steering::Cores);
     same(&[true, false], [1514.0, 128.0], Steering::Cores);
-    // Hardware forwards whole frames.
-    same(&[true], [1514.0, 128.0], Steering::Rules);
+}
+
+#[test]
+fn of_frames_from_hardware_the_host_loads_the_heads_and_pcie_carries_all() {
+    let of = |headers| crossing(Sides::HostOnly, [1514.0, 128.0], &[headers], Steering::Rules);
+    let (whole, heads) = (of(false), of(true));
+    let [_, at_host, _] = BYTES;
+    assert!(((whole[1] - heads[1]) / ((1514.0 - 128.0) * at_host) - 1.0).abs() < 1e-9);
+    assert!(whole[0] == 0.0 && whole[2] == 0.0 && heads[0] == 0.0, "{whole:?} {heads:?}");
+    let pcie = |headers| direct([1514.0, 128.0], headers);
+    assert!((pcie(true) / pcie(false) - 1.0).abs() < 1e-12 && pcie(true) > 0.0);
 }
 
 /// The search minimises the same figures that predictions report.
@@ -189,17 +255,20 @@ fn problem_and_prediction_agree() {
     with_setting(Steering::Cores, |setting| {
         let split = allocation(Sides::Split, &[0.75, 0.5], Place::Travels);
         let on = [false, true, true];
-        let handled = predict::handled(setting, Sides::Split, &on, &split.shares);
-        let latencies = Latencies::at(setting, Sides::Split, &handled);
-        let problem = terms(setting, 2.0, &latencies, Sides::Split, &|_| None);
+        let handled = predict::handled(setting, (Sides::Split, 1), &on, &split.shares);
+        let latencies = Latencies::at(setting, Sides::Split, &handled, 2.0);
+        let problem = terms(setting, 2.0, &latencies, (Sides::Split, 1), &|_| None);
         let Terms { cost, uses } = evaluate(&problem, &on, &split.shares);
         let predicted = predict(setting, &split, 2.0);
-        assert!((cost - predicted.host_cores).abs() < 1e-12);
+        assert!((cost - predicted.cost()).abs() < 1e-12);
         assert!((uses[0] - predicted.nic_cores).abs() < 1e-12);
-        let crowded =
-            terms(setting, 2.0, &Latencies::crowded(setting, Sides::Split), Sides::Split, &|_| {
-                None
-            });
+        let crowded = terms(
+            setting,
+            2.0,
+            &Latencies::crowded(setting, Sides::Split, 2.0),
+            (Sides::Split, 1),
+            &|_| None,
+        );
         let Terms { cost: worst, uses: more } = evaluate(&crowded, &on, &split.shares);
         assert!(worst >= cost && more[0] >= uses[0], "a crowded working set costs no less");
     });

@@ -8,10 +8,9 @@ use std::path::Path;
 use super::{NicProfile, ProfileError};
 
 /// Name and text of each profile.
-const FILES: [(&str, &str); 3] = [
+const FILES: [(&str, &str); 2] = [
     ("bluefield2", include_str!("../../../nics/bluefield2.toml")),
     ("bluefield3", include_str!("../../../nics/bluefield3.toml")),
-    ("agilio-cx", include_str!("../../../nics/agilio-cx.toml")),
 ];
 
 impl NicProfile {

@@ -33,6 +33,9 @@ pub struct NicProfile {
     pub nic: Tier,
     /// The host's cores.
     pub host: Tier,
+    /// The wire, and the way of frames that hardware hands to the host; `None` where frames come
+    /// through memory alone.
+    pub port: Option<Port>,
     /// The rings between them.
     pub link: Link,
     /// The hardware's flow table, if the NIC has one.
@@ -80,6 +83,33 @@ pub struct Cache {
     pub latency_ns: Figure,
     /// Number of cores that share it.
     pub shared_by: Figure,
+}
+
+/// The ports of the NIC together, and the way from there to the host without the NIC's cores.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Port {
+    /// Gigabits a second of the wire, each way. On it, a frame has [`Port::OVERHEAD`] bytes more.
+    pub gbps: Figure,
+    /// Most frames a second that the card's switch forwards, in millions.
+    pub mpps: Figure,
+    /// Most gigabits a second of frames from hardware to the host, each way.
+    pub pcie_gbps: Figure,
+    /// Receiving and sending a frame by the driver of a host core, if hardware hands it to a queue
+    /// of the host: beyond its instructions and its bytes.
+    pub host_ns: Figure,
+}
+
+impl Port {
+    /// Bytes that a frame takes on the wire besides those of profiles: preamble and start (8),
+    /// check sequence (4), and the gap to the next frame (12).
+    pub const OVERHEAD: f64 = 24.0;
+    /// Least bytes of a frame, without its check sequence.
+    pub const SHORTEST: f64 = 60.0;
+
+    /// Bytes on the wire of a frame, or of frames with this mean length.
+    pub fn on_wire(bytes: f64) -> f64 {
+        bytes.max(Self::SHORTEST) + Self::OVERHEAD
+    }
 }
 
 /// The rings between NIC and host. A crossing is one packet to the host and its result back.
@@ -135,6 +165,8 @@ impl NicProfile {
         ];
         all.extend(self.nic.figures());
         all.extend(self.host.figures());
+        let ports = self.port.iter();
+        all.extend(ports.flat_map(|it| [&it.gbps, &it.mpps, &it.pcie_gbps, &it.host_ns]));
         let tables = self.flow_table.iter();
         all.extend(tables.flat_map(|table| [&table.entries, &table.inserts_per_s]));
         all

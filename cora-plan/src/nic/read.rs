@@ -1,10 +1,10 @@
 //! Reads NIC profiles. `nics/README.md` describes the file; the `KEYS` below are all valid keys.
 
-use super::{Cache, FlowTable, Link, NicProfile, ProfileError, Rule, Tier};
+use super::{Cache, FlowTable, Link, NicProfile, Port, ProfileError, Rule, Tier};
 use crate::figure::{Figure, Source};
 use crate::toml::{Entry, Range, Reader, Table};
 
-const KEYS: &[&str] = &["name", "title", "nic", "host", "link", "flow_table"];
+const KEYS: &[&str] = &["name", "title", "nic", "host", "port", "link", "flow_table"];
 const TIER_KEYS: &[&str] = &[
     "core",
     "cores",
@@ -32,6 +32,7 @@ const LINK_KEYS: &[&str] = &[
     "nic_move_ns",
     "host_move_ns",
 ];
+const PORT_KEYS: &[&str] = &["gbps", "mpps", "pcie_gbps", "host_ns"];
 const FLOW_TABLE_KEYS: &[&str] = &["entries", "inserts_per_s", "expresses"];
 const FIGURE_KEYS: &[&str] = &["value", "published", "measured", "derived", "assumed"];
 
@@ -59,12 +60,18 @@ fn profile(reader: &mut Reading<'_>, table: &Table<'_>) -> Option<NicProfile> {
     let nic = tier(reader, table, "nic", "`[nic]`");
     let host = tier(reader, table, "host", "`[host]`");
     let link = link(reader, table);
+    let port = table.get("port").map(|entry| port(reader, entry));
     let flow_table = table.get("flow_table").map(|entry| flow_table(reader, entry));
+    let (name, title, link) = (name?, title?, link?);
+    let port = match port {
+        None => None,
+        Some(read) => Some(read?),
+    };
     let flow_table = match flow_table {
         None => None,
         Some(read) => Some(read?),
     };
-    Some(NicProfile { name: name?, title: title?, nic: nic?, host: host?, link: link?, flow_table })
+    Some(NicProfile { name, title, nic: nic?, host: host?, port, link, flow_table })
 }
 
 fn string(
@@ -182,6 +189,16 @@ fn link(reader: &mut Reading<'_>, table: &Table<'_>) -> Option<Link> {
         nic_move_ns: nic_move_ns?,
         host_move_ns: host_move_ns?,
     })
+}
+
+fn port(reader: &mut Reading<'_>, entry: Entry<'_>) -> Option<Port> {
+    let table = &reader.table(entry, "`[port]`")?;
+    reader.only(table, PORT_KEYS);
+    let gbps = figure(reader, table, "gbps", Range::POSITIVE);
+    let mpps = figure(reader, table, "mpps", Range::POSITIVE);
+    let pcie_gbps = figure(reader, table, "pcie_gbps", Range::POSITIVE);
+    let host_ns = figure(reader, table, "host_ns", Range::NOT_NEGATIVE);
+    Some(Port { gbps: gbps?, mpps: mpps?, pcie_gbps: pcie_gbps?, host_ns: host_ns? })
 }
 
 fn flow_table(reader: &mut Reading<'_>, entry: Entry<'_>) -> Option<FlowTable> {

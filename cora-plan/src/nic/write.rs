@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{FlowTable, Link, NicProfile, Rule, Tier};
+use super::{FlowTable, Link, NicProfile, Port, Rule, Tier};
 use crate::figure::Figure;
 
 impl NicProfile {
@@ -13,6 +13,9 @@ impl NicProfile {
         page.string("title", &self.title);
         page.tier("nic", &self.nic);
         page.tier("host", &self.host);
+        if let Some(port) = &self.port {
+            page.port(port);
+        }
         page.link(&self.link);
         if let Some(table) = &self.flow_table {
             page.flow_table(table);
@@ -62,6 +65,16 @@ impl Page {
             ("gbps", &link.gbps),
             ("nic_move_ns", &link.nic_move_ns),
             ("host_move_ns", &link.host_move_ns),
+        ]);
+    }
+
+    fn port(&mut self, port: &Port) {
+        self.head("[port]");
+        self.figures(&[
+            ("gbps", &port.gbps),
+            ("mpps", &port.mpps),
+            ("pcie_gbps", &port.pcie_gbps),
+            ("host_ns", &port.host_ns),
         ]);
     }
 

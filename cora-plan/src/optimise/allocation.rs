@@ -9,13 +9,17 @@
 //! 3. The whole model judges each result; the best feasible one wins.
 
 use super::candidate::Candidate;
+use super::followed;
+use super::short::Short;
 use crate::graph::Graph;
 use crate::model::latency::Latencies;
+use crate::model::limits::{limits, usable};
+use crate::model::offer;
 use crate::model::predict::judge;
-use crate::model::terms::{is_at_nic, limits, terms};
+use crate::model::terms::{is_at_nic, punts, terms};
 use crate::model::{Allocation, Prediction, Resource, Setting};
-use crate::search::{Effort, Problem, Proof, Share, Solution, solve};
-use crate::vocabulary::{Kind, Place};
+use crate::search::{Problem, Proof, Share, Shortage, Solution};
+use crate::vocabulary::{Kind, Place, Sides};
 
 /// Maximum number of searches of one candidate.
 const ROUNDS: usize = 6;
@@ -43,9 +47,10 @@ pub(super) enum Freedom {
 }
 
 impl Found {
-    /// Whether no limit is exceeded.
+    /// Whether no limit is exceeded, with its headroom.
     pub(super) fn holds(&self) -> bool {
-        self.predicted.utilisation.values().all(|used| *used <= 1.0 + SLACK)
+        let mut used = self.predicted.utilisation.iter();
+        used.all(|(resource, used)| *used <= usable(*resource) * (1.0 + SLACK))
     }
 }
 
@@ -56,18 +61,21 @@ pub(super) fn optimise(
     freedom: Freedom,
     most: Option<f64>,
     mpps: f64,
-) -> Result<Found, Resource> {
-    let mut latencies = candidate.crowded(setting).clone();
+) -> Result<Found, Short> {
+    let mut latencies = Latencies::crowded(setting, candidate.sides, mpps);
     let mut best: Option<Found> = None;
-    let mut short = Resource::NicCores;
+    let mut short = Short { resource: Resource::NicCores, cause: None };
     let mut seen = Vec::new();
+    let sets = sets(setting, candidate.sides, freedom);
     for _ in 0..ROUNDS {
-        let problem = problem(setting, candidate, freedom, most, mpps, &latencies);
-        let solution = match solve(&problem, Effort::default()) {
+        let problem =
+            |owned: &[bool]| problem(setting, candidate, (freedom, most), owned, mpps, &latencies);
+        let solution = match followed::run(&sets, problem) {
             Ok(solution) => solution,
             Err(infeasible) => {
-                if let Some(shortage) = infeasible.shortages.first() {
-                    short = limits(setting)[shortage.resource].resource;
+                if let Some(shortage) = scarcest(&infeasible.shortages) {
+                    let limit = limits(setting)[shortage.resource];
+                    short = Short::of(setting, limit, mpps);
                 }
                 if best.is_some() || !seen.is_empty() {
                     break;
@@ -75,8 +83,8 @@ pub(super) fn optimise(
                 // The crowded working set was infeasible; begin with the least that the NIC could
                 // have.
                 seen.push(Vec::new());
-                latencies =
-                    Latencies::at(setting, candidate.sides, &vec![0.0; setting.classes().len()]);
+                let nothing = vec![0.0; setting.classes().len()];
+                latencies = Latencies::at(setting, candidate.sides, &nothing, mpps);
                 continue;
             }
         };
@@ -88,7 +96,7 @@ pub(super) fn optimise(
         if found.holds() && best.as_ref().is_none_or(|best| better(&found, best)) {
             best = Some(found);
         } else if !found.holds() {
-            short = found.predicted.bottleneck;
+            short = Short::by(setting, &found.allocation, mpps);
         }
         if again {
             break;
@@ -97,21 +105,36 @@ pub(super) fn optimise(
     best.ok_or(short)
 }
 
-/// Whether `a` needs fewer host cores, or among equals fewer NIC cores.
+/// The shortage with the largest excess; the first among equals.
+fn scarcest(shortages: &[Shortage]) -> Option<Shortage> {
+    let excess = |of: &Shortage| of.takes / of.limit;
+    shortages
+        .iter()
+        .copied()
+        .reduce(|most, next| if excess(&next) > excess(&most) { next } else { most })
+}
+
+/// Whether `a` costs less, by more than rounding.
 pub(super) fn better(a: &Found, b: &Found) -> bool {
-    let close = (a.predicted.host_cores - b.predicted.host_cores).abs() <= 1e-9;
-    if close {
-        a.predicted.nic_cores < b.predicted.nic_cores - 1e-9
-    } else {
-        a.predicted.host_cores < b.predicted.host_cores
+    a.predicted.cost() < b.predicted.cost() - 1e-9
+}
+
+/// Sets of classes that the NIC may own parts of.
+fn sets(setting: &Setting<'_>, sides: Sides, freedom: Freedom) -> Vec<Vec<bool>> {
+    match (sides, freedom) {
+        (Sides::Split, Freedom::All | Freedom::Flows) => offer::sets(setting.classes()),
+        (Sides::Split, Freedom::Places) | (Sides::HostOnly | Sides::NicOnly, _) => {
+            vec![vec![true; setting.classes().len()]]
+        }
     }
 }
 
+/// The problem of a candidate in which the NIC owns parts of some classes.
 fn problem(
     setting: &Setting<'_>,
     candidate: &Candidate,
-    freedom: Freedom,
-    most: Option<f64>,
+    (freedom, most): (Freedom, Option<f64>),
+    owned: &[bool],
     mpps: f64,
     latencies: &Latencies,
 ) -> Problem {
@@ -125,12 +148,18 @@ fn problem(
             freedom == Freedom::Flows && !matches!(state.kind, Kind::Singleton | Kind::PerBucket);
         pinned.or(alike.then_some(true))
     };
-    let mut problem = terms(setting, mpps, latencies, candidate.sides, &place);
+    let shares: Vec<f64> = owned.iter().map(|owned| f64::from(u8::from(*owned))).collect();
+    let after = offer::after(candidate.sides, setting.classes(), &shares);
+    let mut problem = terms(setting, mpps, latencies, (candidate.sides, after), &place);
+    let rows = limits(setting);
+    for (amount, row) in problem.limits.iter_mut().zip(&rows) {
+        *amount *= usable(row.resource);
+    }
     let off = problem.switches.iter().enumerate().filter(|(_, s)| s.fixed == Some(false));
     let off = off.fold(0_u128, |off, (switch, _)| off | 1 << switch);
-    for class in &mut problem.classes {
+    for (number, class) in problem.classes.iter_mut().enumerate() {
         let Share::UpTo(up_to) = class.share else { continue };
-        let punts = class.routes.iter().any(|route| route.needs & off != 0);
+        let punts = punts(setting, number, off);
         class.share = match freedom {
             Freedom::Places => Share::Exactly(1.0),
             Freedom::Flows if punts => Share::Exactly(0.0),
@@ -152,7 +181,7 @@ fn judged(
     let allocation = allocation(candidate, setting.graph(), &solution.on, &solution.shares);
     let (predicted, latencies) = judge(setting, &allocation, mpps);
     // The search used the latencies of the previous result, so the predicted cost caps its bound.
-    let bound = solution.proof.bound.min(predicted.host_cores);
+    let bound = solution.proof.bound.min(predicted.cost());
     (Found { allocation, predicted, proof: Proof { bound, ..solution.proof } }, latencies)
 }
 
@@ -175,5 +204,6 @@ fn allocation(candidate: &Candidate, graph: &Graph, on: &[bool], shares: &[f64])
         host_handlers: at_host.collect(),
         group: candidate.group.clone(),
         shares: shares.to_vec(),
+        unmatched: candidate.unmatched,
     }
 }

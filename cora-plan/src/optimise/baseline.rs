@@ -1,31 +1,50 @@
 //! The plans of other approaches, under the same model.
 //!
-//! - host-only: the host runs everything, and the NIC forwards packets.
+//! - host-only: the host runs everything behind a plain NIC, whose hardware hands frames to the
+//!   host's queues. No core of the NIC works.
+//! - behind-nic: the host runs everything, and the NIC's cores forward every packet.
 //! - nic-only: the NIC runs everything.
 //! - state-only: each state has its place, and all flows are treated alike. A packet punts if it
 //!   needs a state at the host. No flow stays at the host; if the NIC can't take all of them, only
-//!   host-only remains.
+//!   behind-nic remains.
 //! - flow-only: each flow has a side and runs there completely. An indivisible state is at the
 //!   host, and flows that ever need it stay there. No state has a chosen place.
 //!
-//! The two splits may also become nic-only or host-only.
+//! The two splits may also become nic-only or behind-nic.
 
 use super::allocation::{Found, Freedom, better, optimise};
 use super::candidate::of;
-use super::{Baseline, BaselinePlan, Inputs, rate};
-use crate::model::Allocation;
+use super::{Baseline, BaselinePlan, Inputs, rate, run};
 use crate::model::predict::predict;
+use crate::model::{Allocation, Steering};
 use crate::vocabulary::{Place, Sides};
 
 /// Every baseline at this rate.
 pub(super) fn all(inputs: &Inputs<'_>, mpps: f64) -> Vec<BaselinePlan> {
-    Baseline::ALL.into_iter().map(|baseline| one(inputs, baseline, mpps)).collect()
+    let plans = Baseline::ALL.into_iter().map(|baseline| {
+        let plan = one(inputs, baseline, mpps);
+        let inputs = steered(inputs, baseline);
+        BaselinePlan { predicted: run::predict(&inputs, &plan.allocation, mpps), ..plan }
+    });
+    plans.collect()
+}
+
+/// The way of a baseline's packets.
+fn steered<'a>(inputs: &Inputs<'a>, baseline: Baseline) -> Inputs<'a> {
+    let steering = match baseline {
+        // Hardware needs no rule to hand every frame to the host.
+        Baseline::HostOnly => Steering::Rules,
+        Baseline::HostBehindNic => Steering::Cores,
+        Baseline::NicOnly | Baseline::StateOnly | Baseline::FlowOnly => inputs.steering,
+    };
+    Inputs { steering, ..*inputs }
 }
 
 /// The best plan of one baseline.
 pub(super) fn one(inputs: &Inputs<'_>, baseline: Baseline, mpps: f64) -> BaselinePlan {
+    let inputs = &steered(inputs, baseline);
     let (sides, freedom) = match baseline {
-        Baseline::HostOnly => (Sides::HostOnly, Freedom::All),
+        Baseline::HostOnly | Baseline::HostBehindNic => (Sides::HostOnly, Freedom::All),
         Baseline::NicOnly => (Sides::NicOnly, Freedom::All),
         Baseline::StateOnly => (Sides::Split, Freedom::Places),
         Baseline::FlowOnly => (Sides::Split, Freedom::Flows),
@@ -87,6 +106,7 @@ fn infeasible(inputs: &Inputs<'_>, baseline: Baseline, sides: Sides, mpps: f64) 
         host_handlers: Vec::new(),
         group: candidate.group.clone(),
         shares: vec![if sides == Sides::NicOnly { 1.0 } else { 0.0 }; setting.classes().len()],
+        unmatched: candidate.unmatched,
     };
     let predicted = predict(&setting, &allocation, mpps);
     BaselinePlan { baseline, allocation, predicted, feasible: false }

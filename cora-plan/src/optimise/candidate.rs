@@ -1,13 +1,11 @@
 //! Candidates of a plan: sides, and under a split the ownership key.
 
-use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Inputs;
 use crate::demand::{Demand, demand};
 use crate::graph::{Graph, Keyed, StateNode};
-use crate::model::Setting;
-use crate::model::latency::Latencies;
+use crate::model::{Setting, Steering, Unmatched};
 use crate::placement::{is_group_for, one_shard};
 use crate::vocabulary::{Kind, Place, Sides};
 
@@ -25,9 +23,9 @@ pub(super) struct Candidate {
     /// Demand of the classes by that key.
     pub(super) demand: Demand,
     /// Whether the program runs on several pairs of cores.
-    pub(super) many_pairs: bool,
-    /// Latencies with everything at both sides; they don't depend on the rate.
-    crowded: OnceCell<Latencies>,
+    pub(super) many_shards: bool,
+    /// The way of packets that no rule matches.
+    pub(super) unmatched: Unmatched,
 }
 
 impl Candidate {
@@ -44,14 +42,17 @@ impl Candidate {
             pinned = graph.states.iter().map(|s| (s.name.clone(), one_sided(s, sides))).collect();
         }
         let demand = demand(graph, inputs.traffic, group, inputs.measurement);
-        let many_pairs = one_shard(graph, group).is_empty();
-        let (group, crowded) = (group.to_owned(), OnceCell::new());
-        Self { sides, group, pinned, demand, many_pairs, crowded }
+        let many_shards = one_shard(graph, group).is_empty();
+        let unmatched = match sides {
+            Sides::NicOnly => Unmatched::Nic,
+            Sides::HostOnly | Sides::Split => Unmatched::Host,
+        };
+        Self { sides, group: group.to_owned(), pinned, demand, many_shards, unmatched }
     }
 
-    /// The latencies of a working set that no allocation exceeds, in the candidate's setting.
-    pub(super) fn crowded(&self, setting: &Setting<'_>) -> &Latencies {
-        self.crowded.get_or_init(|| Latencies::crowded(setting, self.sides))
+    /// The same, with another way of packets that no rule matches.
+    pub(super) fn with_unmatched(self, unmatched: Unmatched) -> Self {
+        Self { unmatched, ..self }
     }
 
     /// The inputs of costs.
@@ -62,9 +63,10 @@ impl Candidate {
             inputs.traffic,
             &self.demand,
             &self.group,
-            self.many_pairs,
+            self.many_shards,
             inputs.steering,
         )
+        .with_unmatched(self.unmatched)
     }
 }
 
@@ -86,7 +88,14 @@ pub(super) fn of(inputs: &Inputs<'_>, sides: Sides) -> Vec<Candidate> {
         Sides::Split => keys(inputs.graph),
         Sides::HostOnly | Sides::NicOnly => vec![coarsest(inputs.graph)],
     };
-    keys.iter().map(|key| Candidate::new(inputs, sides, key)).collect()
+    let mut candidates: Vec<Candidate> =
+        keys.iter().map(|key| Candidate::new(inputs, sides, key)).collect();
+    // A split by rules has them for the NIC's flows, or for the host's.
+    if sides == Sides::Split && inputs.steering == Steering::Rules {
+        let others = candidates.clone().into_iter();
+        candidates.extend(others.map(|candidate| candidate.with_unmatched(Unmatched::Nic)));
+    }
+    candidates
 }
 
 /// Possible ownership keys: those of states, or the five-tuple if no state is keyed.

@@ -13,7 +13,7 @@ pub struct CurvePoint {
     /// Cora's plan.
     pub cora: Option<f64>,
     /// The baselines, in the order of [`Baseline::ALL`].
-    pub baselines: [Option<f64>; 4],
+    pub baselines: [Option<f64>; 5],
 }
 
 /// Points at these rates.

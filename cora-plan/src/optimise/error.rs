@@ -12,14 +12,30 @@ pub enum PlanningError {
     #[error(transparent)]
     Refused(#[from] PlanError),
     /// No allocation reaches the rate.
-    #[error("no plan handles {mpps} million packets a second: {} run out", resource.words())]
+    #[error(
+        "no plan handles {mpps} million packets a second: {} run out{}",
+        resource.words(),
+        cause.as_ref().map(|cause| format!(": {cause}")).unwrap_or_default()
+    )]
     OutOfReach {
         /// The rate.
         mpps: f64,
         /// The first exhausted resource, in the allocation with the highest rate.
         resource: Resource,
+        /// The cause in the program, in a sentence without its full stop.
+        cause: Option<String>,
         /// The highest feasible rate; `None` if it was not searched.
         nearest_mpps: Option<f64>,
+    },
+    /// More host cores than the profile has.
+    #[error("the host of `{nic}` has {has} cores, and {cores} are asked for")]
+    TooManyCores {
+        /// The number, as given.
+        cores: f64,
+        /// Cores of the profile's host.
+        has: f64,
+        /// Name of the profile.
+        nic: String,
     },
     /// A malformed rate or number of cores.
     #[error("`{what}` is not a {kind}")]
@@ -36,17 +52,31 @@ impl PlanningError {
     pub fn cure(&self) -> String {
         match self {
             Self::Refused(error) => error.cure(),
-            Self::OutOfReach { nearest_mpps: Some(nearest), .. } if *nearest > 0.0 => format!(
-                "ask for {nearest} million packets a second at most, or take a profile with more of it"
-            ),
-            Self::OutOfReach { nearest_mpps: None, .. } => {
-                "ask for less, or take a profile with more of it".to_owned()
+            Self::OutOfReach { resource, nearest_mpps: Some(nearest), .. } if *nearest > 0.0 => {
+                format!(
+                    "ask for {nearest} million packets a second at most, or {}",
+                    more_of(*resource)
+                )
+            }
+            Self::OutOfReach { resource, nearest_mpps: None, .. } => {
+                format!("ask for less, or {}", more_of(*resource))
             }
             Self::OutOfReach { .. } => {
                 "no rate is low enough: the resource that runs out does not depend on it; lower `capacity` of states, or take a profile with more of it"
                     .to_owned()
             }
+            Self::TooManyCores { has, .. } => {
+                format!("ask for {has} at most, or take a profile with more")
+            }
             Self::NoAsk { kind, .. } => format!("write a {kind} above 0"),
         }
+    }
+}
+
+/// Where more of a resource comes from.
+fn more_of(resource: Resource) -> &'static str {
+    match resource {
+        Resource::TableEntries => "raise `capacity` or shorten `idle`",
+        _ => "take a profile with more of it",
     }
 }

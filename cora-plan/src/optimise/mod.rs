@@ -16,8 +16,10 @@ mod baseline;
 mod candidate;
 mod curve;
 mod error;
+mod followed;
 mod rate;
 mod run;
+mod short;
 #[cfg(test)]
 mod tests;
 
@@ -76,15 +78,53 @@ pub struct Planned {
     pub proof: Proof,
     /// Duration of the search in milliseconds; the only figure that differs between runs.
     pub ms: f64,
+    /// A jump of host cores just above the planned rate, if there is one; `None` if it was not
+    /// searched.
+    pub cliff: Option<Cliff>,
+    /// The same rate with faster and slower flow tables, if hardware steers by rules.
+    pub rule_rates: Vec<RuleRate>,
     /// The plans of other approaches, under the same model and ask.
     pub baselines: Vec<BaselinePlan>,
+}
+
+/// A rate just above the planned one, at which the best plan needs more than twice the host cores.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Cliff {
+    /// The rate, in million packets a second.
+    pub mpps: f64,
+    /// Host cores of the best plan there.
+    pub host_cores: f64,
+}
+
+impl Cliff {
+    /// The factor of the planned rate at which the next plan is looked at.
+    pub const AHEAD: f64 = 1.01;
+}
+
+/// The best plan at the planned rate, if the flow table took so many operations a second.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RuleRate {
+    /// Insertions and removals a second.
+    pub per_s: f64,
+    /// Host cores; `None` if no plan reaches the rate.
+    pub host_cores: Option<f64>,
+}
+
+impl RuleRate {
+    /// The range of operations a second. The lowest is a published floor: 1,000 rules in 700 ms
+    /// pass a test of the vendor's for BlueField-2 (`nics/bluefield2.toml`). No best rate is
+    /// published; the others are assumed, and decide what a split by rules is worth.
+    pub const RANGE: [f64; 3] = [1_429.0, 10_000.0, 50_000.0];
 }
 
 /// A way of splitting to compare Cora with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Baseline {
-    /// The host runs everything.
+    /// The host runs everything, and the NIC is a plain one: its hardware hands frames to the
+    /// host's queues.
     HostOnly,
+    /// The host runs everything, and the NIC's cores forward every packet, as Cora's runtime does.
+    HostBehindNic,
     /// The NIC runs everything.
     NicOnly,
     /// Each state has its place; all flows are treated alike.
@@ -108,12 +148,14 @@ pub struct BaselinePlan {
 
 impl Baseline {
     /// Every baseline, in the order in which reports list them.
-    pub const ALL: [Self; 4] = [Self::HostOnly, Self::NicOnly, Self::StateOnly, Self::FlowOnly];
+    pub const ALL: [Self; 5] =
+        [Self::HostOnly, Self::HostBehindNic, Self::NicOnly, Self::StateOnly, Self::FlowOnly];
 
     /// The word, as reports spell it.
     pub fn word(self) -> &'static str {
         match self {
             Self::HostOnly => "host-only",
+            Self::HostBehindNic => "behind-nic",
             Self::NicOnly => "nic-only",
             Self::StateOnly => "state-only",
             Self::FlowOnly => "flow-only",

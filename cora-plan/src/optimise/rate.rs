@@ -4,7 +4,8 @@
 
 use super::allocation::Found;
 use super::candidate::{Candidate, all};
-use super::run::{best, of_candidate};
+use super::run::{best, of_candidate, out_of_reach};
+use super::short::Short;
 use super::{Inputs, PlanningError};
 use crate::model::Resource;
 
@@ -21,8 +22,9 @@ pub(super) fn highest(
 ) -> Result<(f64, (Candidate, Found)), Vec<PlanningError>> {
     let within = |found: &Found| found.predicted.host_cores <= cores + 1e-9;
     search_of_any(inputs, HIGHEST, within).ok_or_else(|| {
-        let resource = best(inputs, all(inputs), LOWEST).err().unwrap_or(Resource::HostCores);
-        vec![PlanningError::OutOfReach { mpps: LOWEST, resource, nearest_mpps: Some(0.0) }]
+        let short = best(inputs, all(inputs), LOWEST).err();
+        let short = short.unwrap_or(Short { resource: Resource::HostCores, cause: None });
+        vec![out_of_reach(short, LOWEST, Some(0.0))]
     })
 }
 

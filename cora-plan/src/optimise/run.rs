@@ -2,28 +2,60 @@
 
 use std::time::Instant;
 
-use super::allocation::{Found, Freedom, optimise};
+use super::allocation::{Found, Freedom, better, optimise};
 use super::candidate::{Candidate, all};
-use super::{Ask, Inputs, Planned, PlanningError, baseline, rate};
+use super::short::Short;
+use super::{Ask, Cliff, Inputs, Planned, PlanningError, RuleRate, baseline, rate};
+use crate::figure::Figure;
+use crate::model::offer;
 use crate::model::predict::predict as model;
-use crate::model::{Allocation, Prediction, Resource, coefficients};
+use crate::model::{Allocation, Prediction, Resource, Steering, coefficients};
+use crate::nic::{FlowTable, NicProfile};
 use crate::placement::{self, Placement, PlanError};
 use crate::statement::{Stated, Statement};
 use crate::vocabulary::SHARE_OF;
 use crate::vocabulary::Sides;
 
-/// Plans, also for every baseline. All faults of the ask are reported at once.
+/// Plans, also for every baseline, and for slightly more. All faults of the ask are reported at
+/// once.
 pub fn run(inputs: &Inputs<'_>, ask: &Ask) -> Result<Planned, Vec<PlanningError>> {
     let told = |error| match error {
-        PlanningError::OutOfReach { mpps, resource, nearest_mpps: None } => {
+        PlanningError::OutOfReach { mpps, resource, cause, nearest_mpps: None } => {
             let nearest_mpps = Some(rate::nearest(inputs, mpps));
-            PlanningError::OutOfReach { mpps, resource, nearest_mpps }
+            PlanningError::OutOfReach { mpps, resource, cause, nearest_mpps }
         }
         other => other,
     };
     let planned =
         alone(inputs, ask).map_err(|errors| errors.into_iter().map(told).collect::<Vec<_>>())?;
-    Ok(Planned { baselines: baseline::all(inputs, planned.mpps), ..planned })
+    let baselines = baseline::all(inputs, planned.mpps);
+    let (cliff, rule_rates) = (cliff(inputs, &planned), rule_rates(inputs, planned.mpps));
+    Ok(Planned { cliff, rule_rates, baselines, ..planned })
+}
+
+/// The same rate with other rates of the flow table's operations.
+fn rule_rates(inputs: &Inputs<'_>, mpps: f64) -> Vec<RuleRate> {
+    let Some(table) = &inputs.nic.flow_table else { return Vec::new() };
+    if inputs.steering != Steering::Rules {
+        return Vec::new();
+    }
+    let at = |per_s| {
+        let inserts_per_s = Figure { value: per_s, ..table.inserts_per_s.clone() };
+        let flow_table = Some(FlowTable { inserts_per_s, ..table.clone() });
+        let nic = NicProfile { flow_table, ..inputs.nic.clone() };
+        let inputs = Inputs { nic: &nic, ..*inputs };
+        let found = best(&inputs, all(&inputs), mpps).ok();
+        RuleRate { per_s, host_cores: found.map(|(_, found)| found.predicted.host_cores) }
+    };
+    RuleRate::RANGE.map(at).to_vec()
+}
+
+/// A plan for slightly more that needs more than twice the host cores.
+fn cliff(inputs: &Inputs<'_>, planned: &Planned) -> Option<Cliff> {
+    let mpps = planned.mpps * Cliff::AHEAD;
+    let (_, found) = best(inputs, all(inputs), mpps).ok()?;
+    let (now, host_cores) = (planned.predicted.host_cores, found.predicted.host_cores);
+    (host_cores > 2.0 * now + 1e-6).then_some(Cliff { mpps, host_cores })
 }
 
 /// Plans without the baselines and without the nearest feasible rate, for callers that plan often.
@@ -36,7 +68,9 @@ pub fn alone(inputs: &Inputs<'_>, ask: &Ask) -> Result<Planned, Vec<PlanningErro
     };
     let ms = begun.elapsed().as_secs_f64() * 1e3;
     let (candidate, found) = best;
-    let coefficients = coefficients(&candidate.setting(inputs), &found.allocation);
+    let setting = candidate.setting(inputs);
+    let coefficients = coefficients(&setting, &found.allocation, mpps);
+    let predicted = model(&setting, &found.allocation, mpps);
     Ok(Planned {
         ask: ask.clone(),
         coefficients,
@@ -46,16 +80,19 @@ pub fn alone(inputs: &Inputs<'_>, ask: &Ask) -> Result<Planned, Vec<PlanningErro
         weighed: candidate.demand.weighed,
         counted: candidate.demand.counted,
         allocation: found.allocation,
-        predicted: found.predicted,
+        predicted,
         proof: found.proof,
         ms,
+        cliff: None,
+        rule_rates: Vec::new(),
         baselines: Vec::new(),
     })
 }
 
 /// The model's prediction for an allocation, feasible or not.
 pub fn predict(inputs: &Inputs<'_>, allocation: &Allocation, mpps: f64) -> Prediction {
-    let candidate = Candidate::new(inputs, allocation.sides, &allocation.group);
+    let candidate = Candidate::new(inputs, allocation.sides, &allocation.group)
+        .with_unmatched(allocation.unmatched);
     model(&candidate.setting(inputs), allocation, mpps)
 }
 
@@ -72,14 +109,19 @@ pub fn decide(inputs: &Inputs<'_>, planned: &Planned) -> Result<Placement, Vec<P
         }
         statement.nic_share = Some(Stated { what: share(inputs, allocation), line: 0 });
     }
-    statement.offer_after = offer_after(inputs, allocation);
+    let classes = inputs.traffic.classes(&allocation.group);
+    statement.offer_after = offer::after(allocation.sides, classes, &allocation.shares);
     placement::run(inputs.graph, &statement)
 }
 
 /// The best candidate at a rate.
 fn at_rate(inputs: &Inputs<'_>, mpps: f64) -> Result<(Candidate, Found), Vec<PlanningError>> {
-    best(inputs, all(inputs), mpps)
-        .map_err(|resource| vec![PlanningError::OutOfReach { mpps, resource, nearest_mpps: None }])
+    best(inputs, all(inputs), mpps).map_err(|short| vec![out_of_reach(short, mpps, None)])
+}
+
+pub(super) fn out_of_reach(short: Short, mpps: f64, nearest_mpps: Option<f64>) -> PlanningError {
+    let Short { resource, cause } = short;
+    PlanningError::OutOfReach { mpps, resource, cause, nearest_mpps }
 }
 
 /// The same, or the first exhausted resource of the most promising candidate.
@@ -87,7 +129,7 @@ pub(super) fn best(
     inputs: &Inputs<'_>,
     candidates: Vec<Candidate>,
     mpps: f64,
-) -> Result<(Candidate, Found), Resource> {
+) -> Result<(Candidate, Found), Short> {
     let mut best: Option<(Candidate, Found)> = None;
     let mut short = None;
     for candidate in candidates {
@@ -97,10 +139,10 @@ pub(super) fn best(
                     best = Some((candidate, found));
                 }
             }
-            Err(resource) => short = short.or(Some(resource)),
+            Err(cause) => short = short.or(Some(cause)),
         }
     }
-    best.ok_or(short.unwrap_or(Resource::NicCores))
+    best.ok_or(short.unwrap_or(Short { resource: Resource::NicCores, cause: None }))
 }
 
 /// The best allocation of one candidate.
@@ -108,14 +150,14 @@ pub(super) fn of_candidate(
     inputs: &Inputs<'_>,
     candidate: &Candidate,
     mpps: f64,
-) -> Result<Found, Resource> {
+) -> Result<Found, Short> {
     let most = inputs.statement.nic_share.map(|share| share.what);
     optimise(&candidate.setting(inputs), candidate, Freedom::All, most, mpps)
 }
 
 /// Candidates come in order of preference, so a later one must be better by more than rounding.
 fn is_worth(found: &Found, best: &Found) -> bool {
-    found.predicted.host_cores < best.predicted.host_cores - 1e-9
+    better(found, best)
 }
 
 fn check(inputs: &Inputs<'_>, ask: &Ask) -> Result<(), Vec<PlanningError>> {
@@ -126,6 +168,11 @@ fn check(inputs: &Inputs<'_>, ask: &Ask) -> Result<(), Vec<PlanningError>> {
     let mut errors = Vec::new();
     if !(what.is_finite() && what > 0.0) {
         errors.push(PlanningError::NoAsk { what: what.to_string(), kind });
+    }
+    let has = inputs.nic.host.cores.value;
+    if matches!(ask, Ask::HostCores(cores) if *cores > has && cores.is_finite()) {
+        let (cores, nic) = (what, inputs.nic.name.clone());
+        errors.push(PlanningError::TooManyCores { cores, has, nic });
     }
     // Checks pins against program and kinds before the search.
     if let Err(refusals) = placement::run(inputs.graph, &inputs.statement.pins()) {
@@ -148,21 +195,4 @@ fn share(inputs: &Inputs<'_>, allocation: &Allocation) -> f64 {
     });
     let share: f64 = if all > 0.0 { given / all } else { 0.0 };
     (share * f64::from(SHARE_OF)).floor() / f64::from(SHARE_OF)
-}
-
-/// Packets of a flow at the host before it offers the flow: one more than the flows have in those
-/// classes of which the NIC is to own nothing. These are the light ones; a flow of a class has `1 /
-/// opens` packets.
-fn offer_after(inputs: &Inputs<'_>, allocation: &Allocation) -> u32 {
-    if allocation.sides != Sides::Split {
-        return 1;
-    }
-    let classes = inputs.traffic.classes(&allocation.group).iter().zip(&allocation.shares);
-    let light = classes.rev().take_while(|(_, share)| **share == 0.0).map(|(class, _)| class);
-    let longest = light.filter(|class| class.opens > 0.0).map(|class| 1.0 / class.opens);
-    let longest = longest.fold(0.0_f64, f64::max);
-    // No count distinguishes a flow that never ends from a heavy one.
-    #[expect(clippy::cast_sign_loss, reason = "a length is never negative")]
-    let after = longest.ceil() as u32 + 1;
-    if longest > 65_536.0 { 1 } else { after }
 }

@@ -42,6 +42,7 @@ fn state(name: &str, kind: Kind, key: Option<(&str, bool)>) -> StateNode {
         idle_ns: 300_000_000_000,
         replies: Replies::Reversed,
         bucket: None,
+        idle_by: false,
         within: None,
         durable: false,
         recorded: false,

@@ -12,6 +12,7 @@ fn keyed(name: &str, key: &str, reply: bool) -> StateNode {
         idle_ns: 1,
         replies: Replies::Reversed,
         bucket: None,
+        idle_by: false,
         within: None,
         durable: false,
         recorded: false,
@@ -256,6 +257,38 @@ fn states_that_packets_of_several_groups_reach_keep_the_program_on_one_shard() {
     for sides in ["host-only", "nic-only"] {
         assert_eq!(names(&apart, &format!("[plan]\nuse = \"{sides}\"")), ["B"], "{sides}");
     }
+}
+
+#[test]
+fn what_decides_buckets_follows_from_the_replies() {
+    let with = |replies: [Replies; 2], bucket: Option<BucketsBy>, second: &str| {
+        let mut graph =
+            program([keyed("A", "FiveTuple", true), keyed("B", second, second == "FiveTuple")]);
+        for (state, replies) in graph.states.iter_mut().zip(replies) {
+            state.keyed.as_mut().expect("keyed").replies = replies;
+        }
+        graph.states[0].keyed.as_mut().expect("keyed").bucket = bucket;
+        let placement = decide(&graph, "[plan]\nuse = \"host-only\"");
+        (placement.buckets_by, placement.one_shard.into_keys().collect::<Vec<_>>())
+    };
+    use BucketsBy::{Group, InsidePort, Ports};
+    use Replies::{Any, BucketPort, Reversed, SamePorts};
+    let none = Vec::<String>::new;
+    let of = |name: &str| vec![name.to_owned()];
+    let flow = "FiveTuple";
+    assert_eq!(with([Reversed, Reversed], None, flow), (Group, none()));
+    assert_eq!(with([SamePorts, Reversed], None, flow), (Ports, none()));
+    assert_eq!(with([BucketPort, SamePorts], Some(InsidePort), flow), (InsidePort, none()));
+    assert_eq!(with([BucketPort, Any], Some(InsidePort), flow), (InsidePort, of("B")));
+    assert_eq!(with([SamePorts, Any], None, flow).0, Group);
+    // Packets of one source have many ports.
+    let sources = "SourceAddress";
+    assert_eq!(with([BucketPort, Reversed], Some(InsidePort), sources), (InsidePort, of("B")));
+    assert_eq!(with([SamePorts, Reversed], None, sources).0, Group);
+    let mut pool = program([plain("Pool", Kind::PerBucket)]);
+    pool.states.push(keyed("A", "FiveTuple", true));
+    let placement = decide(&pool, "");
+    assert_eq!((placement.places["Pool"], placement.one_shard.len()), (Place::Host, 0));
 }
 
 #[test]

@@ -8,7 +8,7 @@
 use super::facts::saved;
 use super::numbers::{figure, percent};
 use super::table::{Align, columns, markdown};
-use crate::optimise::{Baseline, Planned};
+use crate::optimise::{Baseline, CurvePoint};
 
 /// One program under one traffic.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,36 +25,36 @@ pub struct ClaimRow {
     pub state_only: Option<f64>,
     /// Host cores of the best flow-only split.
     pub flow_only: Option<f64>,
-    /// Host cores of Cora's plan.
-    pub cora: f64,
+    /// Host cores of Cora's plan; `None` if no plan carries the rate.
+    pub cora: Option<f64>,
     /// Cora's rate over the better of state-only and flow-only with the same host cores, less 1;
     /// `None` if neither carries anything.
     pub speed_up: Option<f64>,
 }
 
 impl ClaimRow {
-    /// The row of a program with a plan for a rate. `speed_up` comes from
+    /// The row of a program at a rate. `speed_up` comes from
     /// [`curve::speed_up`](crate::what_if::curve::speed_up).
-    pub fn of(program: &str, at_rate: &Planned, speed_up: Option<f64>) -> Self {
+    pub fn of(program: &str, traffic: &str, at: &CurvePoint, speed_up: Option<f64>) -> Self {
         let cores = |which| {
-            let found = at_rate.baselines.iter().find(|plan| plan.baseline == which);
-            found.filter(|plan| plan.feasible).map(|plan| plan.predicted.host_cores)
+            let number = Baseline::ALL.iter().position(|baseline| *baseline == which);
+            number.and_then(|number| at.baselines[number])
         };
         Self {
             program: program.to_owned(),
-            traffic: at_rate.traffic.clone(),
-            mpps: at_rate.mpps,
+            traffic: traffic.to_owned(),
+            mpps: at.mpps,
             host_only: cores(Baseline::HostOnly),
             state_only: cores(Baseline::StateOnly),
             flow_only: cores(Baseline::FlowOnly),
-            cora: at_rate.predicted.host_cores,
+            cora: at.cora,
             speed_up,
         }
     }
 
     /// Share of host-only's cores that Cora saves.
     pub fn saved(&self) -> Option<f64> {
-        self.host_only.and_then(|host| saved(host, self.cora))
+        saved(self.host_only?, self.cora?)
     }
 
     /// Host cores of the better of state-only and flow-only.
@@ -65,13 +65,14 @@ impl ClaimRow {
 
     /// Host cores of the better split over those of Cora's plan; `None` if Cora needs none.
     pub fn fewer(&self) -> Option<f64> {
-        self.better_split().filter(|_| self.cora > 0.0).map(|split| split / self.cora)
+        let cora = self.cora.filter(|cora| *cora > 0.0)?;
+        self.better_split().map(|split| split / cora)
     }
 
     /// Cores that Cora saves over those that the better split saves, both of host-only's.
     pub fn saved_ratio(&self) -> Option<f64> {
-        let (host, split) = (self.host_only?, self.better_split()?);
-        (host - split > 1e-9).then(|| (host - self.cora) / (host - split))
+        let (host, split, cora) = (self.host_only?, self.better_split()?, self.cora?);
+        (host - split > 1e-9).then(|| (host - cora) / (host - split))
     }
 }
 
@@ -113,7 +114,7 @@ fn cells(rows: &[ClaimRow]) -> Vec<Vec<String>> {
             or_dash(row.host_only.map(figure)),
             or_dash(row.state_only.map(figure)),
             or_dash(row.flow_only.map(figure)),
-            figure(row.cora),
+            or_dash(row.cora.map(figure)),
             or_dash(row.saved().map(percent)),
             or_dash(row.fewer().map(|ratio| format!("{}×", figure(ratio)))),
             or_dash(row.saved_ratio().map(|ratio| format!("{}×", figure(ratio)))),

@@ -42,8 +42,12 @@ pub fn write(report: &Report<'_>, explanation: &Explanation) -> String {
         item(&mut out, &text);
     }
     line(&mut out, "\nWhat would have to change for it to move");
-    for turning in turning {
-        item(&mut out, &turn(planned, turning));
+    let turns: Vec<String> = turning.iter().filter_map(|it| turn(planned, it)).collect();
+    if turns.is_empty() {
+        item(&mut out, &format!("Nothing that was tried moves it: {TRIED}."));
+    }
+    for text in turns {
+        item(&mut out, &text);
     }
     out
 }
@@ -147,8 +151,12 @@ pub(super) fn difference(today: f64, other: f64, same: &str, more: &str, less: &
     format!("{} {}", figure(by.abs()), if by > 0.0 { more } else { less })
 }
 
-/// A line about one turning point.
-fn turn(planned: &Planned, turning: &Turning) -> String {
+/// The changes that turning points are searched among.
+const TRIED: &str = "the ask, the flows at a time and the NIC's memory, each up to a thousandfold \
+                     more and less";
+
+/// A line about one turning point; `None` if the subject never moves.
+fn turn(planned: &Planned, turning: &Turning) -> Option<String> {
     let way = if turning.up { "more" } else { "less" };
     let (name, unit): (&str, fn(f64) -> String) = match (turning.knob, &planned.ask) {
         (Knob::Ask, Ask::Rate(_)) => ("rate", |at| format!("{} Mpps", figure(at))),
@@ -170,7 +178,7 @@ fn turn(planned: &Planned, turning: &Turning) -> String {
     };
     let today = unit(turning.today);
     let start = format!("{} {name} (now {today}):", capital(way));
-    match &turning.turn {
+    Some(match &turning.turn {
         Turn::Moves { at, to } => {
             let (side, at) = (if turning.up { "from" } else { "at" }, unit(*at));
             let below = if turning.up { " on" } else { " and below" };
@@ -179,8 +187,8 @@ fn turn(planned: &Planned, turning: &Turning) -> String {
         Turn::NoPlan { at, because } => {
             format!("{start} it stays; at {} there is no plan any more: {because}", unit(*at))
         }
-        Turn::Never { tried } => format!("{start} never, as far as {}.", unit(*tried)),
-    }
+        Turn::Never { .. } => return None,
+    })
 }
 
 /// With a capital first letter.

@@ -4,8 +4,9 @@ use super::numbers::{count, figure, percent, rate};
 use super::words::{self, limit};
 use super::{Report, why};
 use crate::figure::Source;
-use crate::model::{Prediction, Resource};
-use crate::optimise::{Baseline, BaselinePlan, Planned};
+use crate::model::residence::{MEAN_IDLE, idle};
+use crate::model::{NIC_CORE, Prediction, Resource, Unmatched};
+use crate::optimise::{Baseline, BaselinePlan, Cliff, Planned};
 use crate::placement::one_shard;
 use crate::statement::Ask;
 use crate::traffic::{HEAD, mean_bytes};
@@ -28,7 +29,7 @@ pub struct Seat {
 pub struct ClassFacts {
     /// Its name.
     pub name: String,
-    /// Number of concurrent flows.
+    /// Number of concurrent flows at the planned rate.
     pub flows: f64,
     /// Share of all packets.
     pub packets: f64,
@@ -64,22 +65,31 @@ pub fn headline(report: &Report<'_>) -> String {
     let Prediction { host_cores, nic_cores, ceiling_mpps, bottleneck, .. } =
         report.planned.predicted;
     let limit = bottleneck.words();
-    let nic = figure(nic_cores);
+    let nic = cores(nic_cores);
     match report.planned.ask {
         Ask::Rate(mpps) => format!(
             "{} Mpps need {} host cores and {nic} NIC cores. It goes up to {} Mpps; there {limit} run out.",
             count(mpps),
-            figure(host_cores),
+            cores(host_cores),
             figure(ceiling_mpps)
         ),
-        Ask::HostCores(cores) => format!(
+        Ask::HostCores(given) => format!(
             "With {} host cores it goes up to {} Mpps, on {nic} NIC cores. With more of them {limit} run out, at {} \
              Mpps.",
-            count(cores),
+            count(given),
             figure(report.planned.mpps),
             figure(ceiling_mpps)
         ),
     }
+}
+
+/// A number of cores, and the whole ones that it takes: a core that polls does nothing else.
+fn cores(number: f64) -> String {
+    let part = figure(number);
+    // Rounding makes no core of nothing, and no other one of a full one.
+    let whole = count((number - 1e-3).ceil().max(1.0));
+    let is_whole = part == "0" || part == whole || !number.is_finite();
+    if is_whole { part } else { format!("{part} ({whole} whole)") }
 }
 
 /// All states.
@@ -125,7 +135,8 @@ pub fn flow_classes(report: &Report<'_>) -> Vec<ClassFacts> {
                 Sides::Split => allocation.shares.get(number).copied().unwrap_or(0.0),
             };
             let (name, why) = (class.name.clone(), why::class(report, owned));
-            ClassFacts { name, flows: class.flows, packets: class.share, owned, why }
+            let flows = class.flows * report.traffic.growth(report.planned.mpps);
+            ClassFacts { name, flows, packets: class.share, owned, why }
         })
         .collect()
 }
@@ -133,13 +144,13 @@ pub fn flow_classes(report: &Report<'_>) -> Vec<ClassFacts> {
 /// All resources, by falling utilisation.
 pub fn loads(report: &Report<'_>) -> Vec<Load> {
     let predicted = &report.planned.predicted;
-    let many_pairs = one_shard(report.graph, &report.planned.allocation.group).is_empty();
+    let many_shards = one_shard(report.graph, &report.planned.allocation.group).is_empty();
     let uses = predicted.utilisation.iter();
     let mut loads: Vec<Load> = uses
         .map(|(resource, used)| Load {
             resource: *resource,
             used: *used,
-            limit: limit(*resource, report.nic, many_pairs),
+            limit: limit(*resource, report.nic, many_shards),
             is_bottleneck: *resource == predicted.bottleneck,
         })
         .collect();
@@ -164,13 +175,58 @@ pub fn gain(planned: &Planned, other: &BaselinePlan) -> Option<f64> {
     gain.filter(|_| other.feasible)
 }
 
-/// The states that restrict the program to one pair of NIC core and host worker, one sentence each;
-/// empty if there are none.
-pub fn pairs(report: &Report<'_>) -> Vec<String> {
-    let reasons = one_shard(report.graph, &report.planned.allocation.group);
-    let reasons = reasons.iter().map(|(state, why)| {
-        format!("It runs on one pair of NIC core and host worker because of `{state}`: {why}.")
+/// What a user should know before using the plan: instabilities, and a cliff next to it.
+pub fn troubles(report: &Report<'_>) -> Vec<String> {
+    let planned = report.planned;
+    let cliff = planned.cliff.map(|Cliff { mpps, host_cores }| {
+        format!(
+            "next to a cliff: at {} Mpps, 1 % more, the best plan needs {} host cores instead of {}",
+            figure(mpps),
+            figure(host_cores),
+            figure(planned.predicted.host_cores)
+        )
     });
+    planned.predicted.unstable.iter().cloned().chain(cliff).collect()
+}
+
+/// The way of packets that no rule matches, if a split steers by rules.
+pub fn rules(report: &Report<'_>) -> Option<&'static str> {
+    let used = report.planned.predicted.utilisation.get(&Resource::FlowTable)?;
+    if *used <= 0.0 || report.planned.allocation.sides != Sides::Split {
+        return None;
+    }
+    Some(match report.planned.allocation.unmatched {
+        Unmatched::Host => {
+            "Hardware hands packets that no rule matches to the host; flows of the NIC have rules."
+        }
+        Unmatched::Nic => {
+            "Hardware gives packets that no rule matches to the NIC's cores; flows of the host have rules."
+        }
+    })
+}
+
+/// Host cores by the rate of the flow table's operations, if hardware steers by rules.
+pub fn rule_rates(report: &Report<'_>) -> Option<String> {
+    let rates = report.planned.rule_rates.iter().map(|rate| {
+        let cores = rate.host_cores.map_or("no plan".to_owned(), figure);
+        format!("{} at {}", cores, count(rate.per_s))
+    });
+    let rates: Vec<String> = rates.collect();
+    (!rates.is_empty()).then(|| {
+        format!(
+            "Host cores by how many operations the flow table takes a second: {}.",
+            rates.join(", ")
+        )
+    })
+}
+
+/// The states that restrict the program to one shard, one sentence each;
+/// empty if there are none.
+pub fn shards(report: &Report<'_>) -> Vec<String> {
+    let reasons = one_shard(report.graph, &report.planned.allocation.group);
+    let reasons = reasons
+        .iter()
+        .map(|(state, why)| format!("It runs on one shard because of `{state}`: {why}."));
     reasons.collect()
 }
 
@@ -196,8 +252,16 @@ pub fn comparison(report: &Report<'_>) -> Vec<String> {
     let against_host = match baseline(report, Baseline::HostOnly) {
         Some(host) => {
             let theirs = host.predicted.host_cores;
-            let share = saved(theirs, ours).map_or_else(|| "nothing".to_owned(), percent);
-            format!("Against host-only it saves {share} of {} host cores.", figure(theirs))
+            match saved(theirs, ours) {
+                Some(share) if share < 0.0 => format!(
+                    "Host-only behind a plain NIC needs fewer: {} host cores.",
+                    figure(theirs)
+                ),
+                share => {
+                    let share = share.map_or_else(|| "nothing".to_owned(), percent);
+                    format!("Against host-only it saves {share} of {} host cores.", figure(theirs))
+                }
+            }
         }
         None => "The host alone can't carry this rate.".to_owned(),
     };
@@ -234,16 +298,17 @@ pub fn proof(report: &Report<'_>) -> String {
     } else {
         format!("{} nodes", count(proof.nodes as f64))
     };
+    let price = count(NIC_CORE * 100.0);
     if proof.optimal {
         format!(
-            "Proven optimal under this model, at the latencies that its working sets have: nothing needs less than \
-             {bound} host cores ({nodes}, {ms} ms)."
+            "Proven optimal under this model, at the latencies that its working sets have: nothing costs less than \
+             {bound} host cores, with a core of the NIC at {price} % of one ({nodes}, {ms} ms)."
         )
     } else {
         format!(
-            "Not proven optimal: nothing needs less than {bound} host cores, and this plan needs {} ({nodes}, \
-             {ms} ms).",
-            figure(report.planned.predicted.host_cores)
+            "Not proven optimal: nothing costs less than {bound} host cores, with a core of the NIC at {price} % of \
+             one, and this plan costs {} ({nodes}, {ms} ms).",
+            figure(report.planned.predicted.cost())
         )
     }
 }
@@ -253,7 +318,7 @@ pub fn origins(report: &Report<'_>) -> Vec<String> {
     let planned = report.planned;
     let figures = report.nic.figures();
     let assumed = figures.iter().filter(|it| matches!(it.source, Source::Assumed(_))).count();
-    vec![
+    let mut origins = vec![
         match (planned.weighed, planned.counted) {
             (a, b) if a == b => {
                 format!("How often paths are taken, and how long they are: {}.", words::origin(a))
@@ -270,5 +335,23 @@ pub fn origins(report: &Report<'_>) -> Vec<String> {
             figures.len(),
             report.nic.name
         ),
-    ]
+    ];
+    origins.extend(mean_idle(report));
+    origins
+}
+
+/// The states with idle times by entry, whose mean is an estimate.
+fn mean_idle(report: &Report<'_>) -> Option<String> {
+    let keyed = report.graph.states.iter().filter_map(|state| Some((state, state.keyed.as_ref()?)));
+    let states: Vec<&str> = keyed
+        .filter(|(_, keyed)| keyed.idle_by && idle(keyed) >= MEAN_IDLE)
+        .map(|(state, _)| state.name.as_str())
+        .collect();
+    (!states.is_empty()).then(|| {
+        format!(
+            "Entries of {} have idle times of their own, by `idle_by`; {} s in the mean are assumed.",
+            words::listed(&states),
+            count(MEAN_IDLE)
+        )
+    })
 }

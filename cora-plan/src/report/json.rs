@@ -6,7 +6,8 @@
 //! | `predicted` | `host_cores`, `nic_cores`, `ceiling_mpps`, `bottleneck`, `utilisation`, |
 //! | | `unstable`, `at_nic` |
 //! | `baselines` | per baseline: `plan` (without hash: it is not built), `predicted`, `feasible` |
-//! | `proof` | `optimal`, `bound` (host cores), `nodes`, `ms` |
+//! | `cliff` | `mpps` just above the planned rate, and `host_cores` there if they double |
+//! | `proof` | `optimal`, `bound` (host cores, with a little for the NIC's), `nodes`, `ms` |
 //!
 //! Rates are million packets a second. Numbers have nine significant digits; infinity is null.
 
@@ -20,7 +21,6 @@ use super::{Report, facts};
 use crate::demand::Origin;
 use crate::model::{Allocation, Prediction};
 use crate::statement::Ask;
-use crate::traffic::Traffic;
 use crate::vocabulary::{Place, Sides};
 
 /// Version of this JSON.
@@ -44,6 +44,8 @@ pub(super) struct Document<'a> {
     predicted: PredictionOf<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
     baselines: Option<BTreeMap<&'static str, BaselineOf<'a>>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cliff: Option<CliffOf>,
     proof: ProofOf,
     origins: OriginsOf<'a>,
     why: BTreeMap<String, String>,
@@ -102,6 +104,12 @@ struct ProofOf {
 }
 
 #[derive(Serialize)]
+struct CliffOf {
+    mpps: Option<f64>,
+    host_cores: Option<f64>,
+}
+
+#[derive(Serialize)]
 struct OriginsOf<'a> {
     path_weights: Origin,
     instructions: Origin,
@@ -111,7 +119,7 @@ struct OriginsOf<'a> {
 pub(super) fn document<'a>(report: &'a Report<'a>) -> Document<'a> {
     let planned = report.planned;
     let baselines = planned.baselines.iter().map(|other| {
-        let plan = plan(&other.allocation, report.traffic, None);
+        let plan = plan(&other.allocation, report, None);
         let predicted = prediction(&other.predicted);
         (other.baseline.word(), BaselineOf { feasible: other.feasible, plan, predicted })
     });
@@ -127,9 +135,12 @@ pub(super) fn document<'a>(report: &'a Report<'a>) -> Document<'a> {
             Ask::HostCores(cores) => AskOf::HostCores(exact(cores)),
         },
         mpps: exact(planned.mpps),
-        plan: plan(&planned.allocation, report.traffic, Some(report.hash)),
+        plan: plan(&planned.allocation, report, Some(report.hash)),
         predicted: prediction(&planned.predicted),
         baselines: report.baselines.then(|| baselines.collect()),
+        cliff: planned
+            .cliff
+            .map(|cliff| CliffOf { mpps: exact(cliff.mpps), host_cores: exact(cliff.host_cores) }),
         proof: ProofOf {
             optimal: planned.proof.optimal,
             bound: exact(planned.proof.bound),
@@ -145,11 +156,12 @@ pub(super) fn document<'a>(report: &'a Report<'a>) -> Document<'a> {
     }
 }
 
-fn plan<'a>(allocation: &'a Allocation, traffic: &'a Traffic, hash: Option<&'a str>) -> PlanOf<'a> {
-    let classes = traffic.classes(&allocation.group).iter();
+fn plan<'a>(allocation: &'a Allocation, report: &Report<'a>, hash: Option<&'a str>) -> PlanOf<'a> {
+    let growth = report.traffic.growth(report.planned.mpps);
+    let classes = report.traffic.classes(&allocation.group).iter();
     let shares = classes.zip(&allocation.shares).map(|(class, share)| ShareOf {
         class: &class.name,
-        flows: exact(class.flows),
+        flows: exact(class.flows * growth),
         packets: exact(class.share),
         nic: exact(*share),
     });

@@ -161,7 +161,7 @@ fn json_keeps_its_contract() {
         assert!(predicted["host_cores"].is_f64() && predicted["ceiling_mpps"].is_f64());
         assert!(predicted["bottleneck"].is_string() && predicted["utilisation"].is_object());
     }
-    assert_eq!(json["baselines"].as_object().map(serde_json::Map::len), Some(4));
+    assert_eq!(json["baselines"].as_object().map(serde_json::Map::len), Some(5));
     assert_eq!(json["proof"]["optimal"], true);
     assert!(json["proof"]["bound"].is_f64() && json["proof"]["ms"].is_f64());
     let quiet = Report { baselines: false, ..report_of(&case, &planned) };
@@ -188,8 +188,8 @@ fn the_page_stands_alone() {
 #[test]
 fn the_claim_divides_what_it_says() {
     let case = case_of(Ask::Rate(10.0));
-    let at_rate = Rules.plan(&case).unwrap();
-    let mut rows = vec![claim::ClaimRow::of("nat", &at_rate, Some(0.5))];
+    let at_rate = &Rules.curve(&case, &[10.0])[0];
+    let mut rows = vec![claim::ClaimRow::of("nat", "sample", at_rate, Some(0.5))];
     // Host-only needs 5 cores, the better split 3, Cora 0.5.
     let row = &rows[0];
     let close = |a: Option<f64>, b: f64| a.is_some_and(|a| (a - b).abs() < 1e-9);
@@ -204,4 +204,50 @@ fn the_claim_divides_what_it_says() {
     });
     stored("claim.txt", &claim::text(&rows));
     stored("claim.md", &claim::as_markdown(&rows));
+}
+
+#[test]
+fn fractions_of_cores_are_told_with_the_whole_ones() {
+    let case = case_of(Ask::Rate(16.0));
+    let mut planned = Rules.plan(&case).unwrap();
+    for (cores, told) in [
+        (0.0, "need 0 host cores"),
+        (0.000_01, "need 0 host cores"),
+        (0.02, "need 0.020 (1 whole) host cores"),
+        (2.000_4, "need 2.00 (2 whole) host cores"),
+        (2.1, "need 2.10 (3 whole) host cores"),
+    ] {
+        planned.predicted.host_cores = cores;
+        let headline = facts::headline(&report_of(&case, &planned));
+        assert!(headline.contains(told), "{cores}: {headline}");
+    }
+}
+
+#[test]
+fn an_assumed_mean_of_idle_times_is_told() {
+    let mut case = case_of(Ask::Rate(10.0));
+    let planned = Rules.plan(&case).unwrap();
+    let told = |case: &Case| facts::origins(&report_of(case, &planned)).join(" ");
+    assert!(!told(&case).contains("idle"));
+    let session = case.graph.states[1].keyed.as_mut().expect("keyed");
+    (session.idle_by, session.idle_ns) = (true, 7_440_000_000_000);
+    let wanted =
+        "Entries of `Session` have idle times of their own, by `idle_by`; 300 s in the mean";
+    assert!(told(&case).contains(wanted), "{}", told(&case));
+}
+
+#[test]
+fn a_cliff_next_to_the_plan_is_told_in_every_format() {
+    let case = case_of(Ask::Rate(16.0));
+    let mut planned = Rules.plan(&case).unwrap();
+    let told = "next to a cliff: at 16.2 Mpps, 1 % more, the best plan needs 3.20 host cores \
+                instead of 1.52";
+    let plain = |text: String| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(!text::write(&report_of(&case, &planned)).contains("cliff"));
+    planned.cliff = Some(crate::optimise::Cliff { mpps: 16.16, host_cores: 3.2 });
+    let report = report_of(&case, &planned);
+    assert!(plain(text::write(&report)).contains(told));
+    assert!(html::write(&report, &Outlook::default()).contains(told));
+    let json: serde_json::Value = serde_json::from_str(&json::write(&report)).unwrap();
+    assert_eq!(json["cliff"]["host_cores"], 3.2);
 }

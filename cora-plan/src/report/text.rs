@@ -63,7 +63,7 @@ fn head(out: &mut String, report: &Report<'_>) {
             line(out, &wrapped(&fact, WIDTH, 0));
         }
     }
-    for trouble in &planned.predicted.unstable {
+    for trouble in facts::troubles(report) {
         line(out, &wrapped(&format!("Careful: {trouble}"), WIDTH, 0));
     }
 }
@@ -121,7 +121,11 @@ fn loads(out: &mut String, report: &Report<'_>) {
         .collect();
     table(out, &[Align::Left, Align::Left, Align::Left, Align::Right, Align::Left], &rows);
     sentence(out, "▸ runs out first when the rate rises.");
-    for fact in facts::heads(report).into_iter().chain(facts::pairs(report)) {
+    if let Some(rules) = facts::rules(report) {
+        sentence(out, rules);
+    }
+    let rates = facts::rule_rates(report);
+    for fact in rates.into_iter().chain(facts::heads(report)).chain(facts::shards(report)) {
         sentence(out, &fact);
     }
 }

@@ -15,36 +15,47 @@ pub fn resource_word(resource: Resource) -> &'static str {
         Resource::NicCores => "nic-cores",
         Resource::HostCores => "host-cores",
         Resource::NicMemory => "nic-memory",
+        Resource::HostMemory => "host-memory",
         Resource::RingPackets => "ring-packets",
         Resource::RingBytes => "ring-bytes",
         Resource::TableEntries => "table-entries",
+        Resource::Wire => "wire",
+        Resource::Switch => "switch",
+        Resource::Pcie => "pcie",
         Resource::FlowTable => "flow-table",
         Resource::FlowTableInserts => "flow-table-inserts",
     }
 }
 
-/// Amount of a resource by the profile; `None` if the program determines it. A program on one pair
+/// Amount of a resource by the profile; `None` if the program determines it. A program on one shard
 /// uses one core of each side, regardless of the profile.
-pub fn limit(resource: Resource, nic: &NicProfile, many_pairs: bool) -> Option<String> {
+pub fn limit(resource: Resource, nic: &NicProfile, many_shards: bool) -> Option<String> {
     let cores = |tier: &crate::nic::Tier| {
         let share = if tier.busy.value < 1.0 {
             format!(" at {:.0} %", tier.busy.value * 100.0)
         } else {
             String::new()
         };
-        if many_pairs {
+        if many_shards {
             format!("{} cores{share}", count(tier.cores.value))
         } else {
-            format!("1 core{share} (one pair)")
+            format!("1 core{share} (one shard)")
         }
     };
+    let port = nic.port.as_ref();
     match resource {
         Resource::NicCores => Some(cores(&nic.nic)),
         Resource::HostCores => Some(cores(&nic.host)),
         Resource::NicMemory => Some(bytes(nic.nic.state_bytes.value)),
+        Resource::HostMemory => Some(bytes(nic.host.state_bytes.value)),
         Resource::RingPackets => Some(format!("{} Mpps", figure(nic.link.mpps.value))),
         Resource::RingBytes => Some(format!("{} Gbit/s each way", figure(nic.link.gbps.value))),
         Resource::TableEntries => None,
+        Resource::Wire => port.map(|port| format!("{} Gbit/s each way", figure(port.gbps.value))),
+        Resource::Switch => port.map(|port| format!("{} Mpps", figure(port.mpps.value))),
+        Resource::Pcie => {
+            port.map(|port| format!("{} Gbit/s each way", figure(port.pcie_gbps.value)))
+        }
         Resource::FlowTable => {
             nic.flow_table.as_ref().map(|table| format!("{} entries", count(table.entries.value)))
         }

@@ -4,12 +4,17 @@
 //! | --- | --- | --- | --- |
 //! | `uniform` | 64 bytes | 40,000, as the uniform trace of Maestro's evaluation | all alike |
 //! | `zipf` | 64 bytes | 100,000 | Zipf's law, exponent 1.1 |
-//! | `campus` | 870.6 bytes | 274,080 at 10 Gbit/s | by the length of flows, see `campus` |
+//! | `campus` | 870.6 bytes | 27,408 per Gbit/s | by the length of flows, see `campus` |
 //! | `kv` | 196 bytes | 1,000 clients of a key-value store | Zipf's law, exponent 0.99 as in YCSB |
 //! | `shift` | 357.8 bytes | 10,000 to 200,000, growing | Zipf's law, exponent 0.9 to 1.26, mean |
+//!
+//! Flows of `campus` come and go: 78.58 packets and, by assumption, 7.8 s each in the mean. All
+//! others have a fixed number of flows at any rate. Under churn, one lasts as long as it takes to
+//! be replaced: `flows / churn` packets of the whole traffic.
 
 use super::Traffic;
 use super::campus::{self, Lengths};
+use super::class::nine_digits;
 use super::error::TrafficError;
 use super::frames::Frames;
 use super::parameter::{self, Parameter};
@@ -110,6 +115,7 @@ fn ranked(name: &str, title: String, [flows, bytes, churn]: [f64; 3], exponent: 
         share: &|rank| zipf.share(rank),
         flows: &|rank| rank,
         opens: &opens,
+        seconds: None,
         frames: Frames::alike(bytes),
         hosts: (flows / FLOWS_PER_HOST).ceil(),
         servers: (flows / FLOWS_PER_SERVER).ceil(),
@@ -118,7 +124,9 @@ fn ranked(name: &str, title: String, [flows, bytes, churn]: [f64; 3], exponent: 
 }
 
 /// Concurrent flows are those that begin within the router's time-out: at 10 Gbit/s 18,270 a second
-/// for 15 s. That is a minimum, since flows also last; no publication says how long.
+/// for 15 s. That is a minimum, since flows also last ([`campus::GAP_SECONDS`]). `gbps` is only the
+/// rate at which flows are counted and divided into classes: at any other rate there are as many
+/// more or fewer.
 fn campus(name: &str, numbers: &[f64]) -> Traffic {
     let gbps = numbers[0];
     let lengths = Lengths::published();
@@ -134,12 +142,14 @@ fn campus(name: &str, numbers: &[f64]) -> Traffic {
         flows: &|rank| rank,
         // Each flow opens once in all its packets.
         opens: &|of, _| of / flows / mean,
+        seconds: Some(&|packets| (packets - 1.0).max(0.0) * campus::GAP_SECONDS),
         // Only the mean is published.
         frames: Frames::alike(campus::MEAN_BYTES),
         hosts: (flows / FLOWS_PER_HOST).ceil(),
         servers: (flows / FLOWS_PER_SERVER).ceil(),
     };
-    traffic(name, title, &popularity)
+    let mpps = gbps * 1e9 / 8.0 / campus::MEAN_BYTES / 1e6;
+    Traffic { mpps: Some(nine_digits(mpps)), ..traffic(name, title, &popularity) }
 }
 
 /// A key-value store: sizes of Facebook's ETC pool (Atikoglu et al., "Workload analysis of a
@@ -157,6 +167,7 @@ fn kv(name: &str, _numbers: &[f64]) -> Traffic {
         share: &|rank| zipf.share(rank),
         flows: &|rank| rank,
         opens: &|_, _| 0.0,
+        seconds: None,
         frames: Frames::alike(KV_BYTES),
         hosts: 1_000.0,
         servers: 1.0,
@@ -186,6 +197,7 @@ fn shift(name: &str, _numbers: &[f64]) -> Traffic {
         share: &|rank| mean(&|(flows, zipf)| zipf.share(rank.min(*flows))),
         flows: &|rank| mean(&|(flows, _)| rank.min(*flows)),
         opens: &|_, _| 0.0,
+        seconds: None,
         frames: Frames::mixed(&IMIX),
         hosts: (flows / FLOWS_PER_HOST).ceil(),
         servers: (flows / FLOWS_PER_SERVER).ceil(),
@@ -197,7 +209,8 @@ fn traffic(name: &str, title: String, popularity: &Popularity<'_>) -> Traffic {
     Traffic {
         name: name.to_owned(),
         title,
-        mean_bytes: super::class::nine_digits(popularity.frames.mean()),
+        mean_bytes: nine_digits(popularity.frames.mean()),
+        mpps: None,
         by_key: popularity.by_key(),
     }
 }

@@ -32,6 +32,9 @@ pub(super) struct Cell {
     pub(super) share: f64,
     /// Share of all packets that are the first of one of these flows.
     pub(super) opens: f64,
+    /// Seconds from first to last packet of the flows that open, per packet of the whole traffic;
+    /// 0 if unknown.
+    pub(super) lives: f64,
     /// Their bytes, per packet of the whole traffic.
     pub(super) bytes: f64,
     /// Bytes that stay at the NIC under header split, per packet of the whole traffic.
@@ -57,6 +60,7 @@ impl Cell {
             flows: self.flows + other.flows,
             share: self.share + other.share,
             opens: self.opens + other.opens,
+            lives: self.lives + other.lives,
             bytes: self.bytes + other.bytes,
             rests: self.rests + other.rests,
             seen: self.seen + other.seen,
@@ -126,6 +130,7 @@ fn part(cell: &Cell, part: f64) -> Cell {
         flows: cell.flows * part,
         share: cell.share * part,
         opens: cell.opens * part,
+        lives: cell.lives * part,
         bytes: cell.bytes * part,
         rests: cell.rests * part,
         seen: cell.seen * part,
@@ -201,7 +206,8 @@ fn joined(cells: &[Cell], parts: Vec<Range<usize>>) -> Vec<Range<usize>> {
 }
 
 /// Classes with their names and numbers, rounded to nine digits to hide the last bits of sums.
-pub(super) fn named(cells: &[Cell], cuts: &[Cut]) -> Vec<Class> {
+/// `timed` says whether the cells know how long flows last.
+pub(super) fn named(cells: &[Cell], cuts: &[Cut], timed: bool) -> Vec<Class> {
     let mut above = 0.0;
     let mut classes = Vec::new();
     for (at, cut) in cuts.iter().enumerate() {
@@ -223,6 +229,7 @@ pub(super) fn named(cells: &[Cell], cuts: &[Cut]) -> Vec<Class> {
             flows: nine_digits(sum.flows),
             share: nine_digits(sum.share),
             opens: nine_digits((sum.opens / sum.share).min(1.0)),
+            seconds: (timed && sum.opens > 0.0).then(|| nine_digits(sum.lives / sum.opens)),
             mean_bytes: nine_digits(sum.bytes / sum.share),
             head_bytes: nine_digits((sum.bytes - sum.rests) / sum.share),
             bins: bins.collect(),
@@ -264,7 +271,7 @@ mod tests {
 
     fn names(of: &[(f64, f64)]) -> Vec<String> {
         let cells = cells(of);
-        named(&cells, &cut(&cells)).into_iter().map(|class| class.name).collect()
+        named(&cells, &cut(&cells), false).into_iter().map(|class| class.name).collect()
     }
 
     #[test]
@@ -299,7 +306,7 @@ mod tests {
             (0..400).map(|k| (1.0 + f64::from(k * k), 1e6 / f64::from(1 + k * k * k))).collect();
         let cells = divided(&cells(&uneven));
         let total = Cell::sum(&cells);
-        let classes = named(&cells, &cut(&cells));
+        let classes = named(&cells, &cut(&cells), false);
         assert!((2..=8).contains(&classes.len()), "{}", classes.len());
         assert!(classes.iter().map(|class| class.bins.len()).sum::<usize>() <= 64);
         let close = |a: f64, b: f64| (a / b - 1.0).abs() < 1e-7;

@@ -14,6 +14,18 @@ use super::class::{Cell, cut, named, nine_digits};
 pub struct Sample {
     /// By the type of the key, then by the number of packets of a key: the keys with this number.
     pub by_key: BTreeMap<String, BTreeMap<u64, Tally>>,
+    /// Times of the capture; `None` if it is no longer than its idle time, because then it doesn't
+    /// show how long flows last.
+    pub clock: Option<Clock>,
+}
+
+/// Times of a capture.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Clock {
+    /// Seconds from its first packet to its last.
+    pub seconds: f64,
+    /// Seconds after its last packet for which a flow still counts as concurrent.
+    pub idle: f64,
 }
 
 /// Keys with equal numbers of packets.
@@ -77,17 +89,18 @@ impl Traffic {
                 name: name.to_owned(),
                 title: title.to_owned(),
                 mean_bytes: nine_digits(bytes as f64 / packets as f64),
+                mpps: sample.clock.map(|clock| nine_digits(packets as f64 / clock.seconds / 1e6)),
                 by_key: BTreeMap::new(),
             },
             borders: BTreeMap::new(),
         };
         for (key, tallies) in sample.by_key.iter().filter(|(_, tallies)| totals(tallies).0 > 0) {
-            let counted: Vec<(u64, Cell)> = cells(tallies);
+            let counted: Vec<(u64, Cell)> = cells(tallies, sample.clock);
             let cells: Vec<Cell> = counted.iter().map(|(_, cell)| *cell).collect();
             let cuts = cut(&cells);
             let least = cuts.iter().map(|cut| counted[cut.cells.end - 1].0);
             drawn.borders.insert(key.clone(), Borders(least.collect()));
-            drawn.traffic.by_key.insert(key.clone(), named(&cells, &cuts));
+            drawn.traffic.by_key.insert(key.clone(), named(&cells, &cuts, sample.clock.is_some()));
         }
         Some(drawn)
     }
@@ -101,14 +114,19 @@ fn totals(tallies: &BTreeMap<u64, Tally>) -> (u64, u64) {
 }
 
 /// A cell for the keys of each number of packets, heaviest first, with that number.
-fn cells(tallies: &BTreeMap<u64, Tally>) -> Vec<(u64, Cell)> {
+fn cells(tallies: &BTreeMap<u64, Tally>, clock: Option<Clock>) -> Vec<(u64, Cell)> {
     let total = totals(tallies).0 as f64;
+    // Seconds of flows that were concurrent, without the idle time at the end of each.
+    let lives = |tally: &Tally, clock: Clock| {
+        (tally.flows * clock.seconds - tally.opens as f64 * clock.idle).max(0.0)
+    };
     let cell = |(&each, tally): (&u64, &Tally)| {
         let packets = each as f64 * tally.keys as f64;
         let cell = Cell {
             flows: tally.flows,
             share: packets / total,
             opens: tally.opens as f64 / total,
+            lives: clock.map_or(0.0, |clock| lives(tally, clock)) / total,
             bytes: tally.bytes as f64 / total,
             rests: tally.rests as f64 / total,
             seen: tally.keys as f64,
@@ -131,7 +149,7 @@ mod tests {
             (each, Tally { keys, flows: keys as f64, opens: keys, bytes, rests: 0 })
         };
         let tallies = of.iter().map(tally).collect();
-        Sample { by_key: BTreeMap::from([("FiveTuple".to_owned(), tallies)]) }
+        Sample { by_key: BTreeMap::from([("FiveTuple".to_owned(), tallies)]), clock: None }
     }
 
     #[test]
@@ -170,6 +188,20 @@ mod tests {
         assert_eq!(heavy.head_bytes, heavy.mean_bytes);
         let wanted = (850.0 * 60.0 + 50.0 * 128.0) / 900.0;
         assert_eq!(light.head_bytes, nine_digits(wanted));
+    }
+
+    #[test]
+    fn how_long_flows_last_follows_from_how_many_there_are_at_a_time() {
+        let mut sample = sample(&[(1_000, 10), (10, 90)]);
+        sample.clock = Some(Clock { seconds: 100.0, idle: 15.0 });
+        // Of 90 light flows 18 at a time: 20 s each, of which 15 s are idle.
+        let light = sample.by_key.get_mut("FiveTuple").and_then(|tallies| tallies.get_mut(&10));
+        light.expect("it was counted").flows = 18.0;
+        let traffic = Traffic::draw("a", "b", &sample).expect("packets").traffic;
+        assert_eq!(traffic.mpps, Some(nine_digits(10_900.0 / 100.0 / 1e6)));
+        let [heavy, light] = &traffic.by_key["FiveTuple"][..] else { panic!("two classes") };
+        assert_eq!((heavy.seconds, light.seconds), (Some(85.0), Some(5.0)));
+        assert_eq!(Traffic::parse(&traffic.to_toml()), Ok(traffic));
     }
 
     #[test]

@@ -42,6 +42,12 @@ pub enum ProfileFault {
         /// Line.
         line: usize,
     },
+    /// A duration of flows in a profile with a fixed number of them.
+    #[error("`seconds` says how long flows last, but nothing says at which rate there are so many")]
+    Untimed {
+        /// Line.
+        line: usize,
+    },
     /// A bin that is not a pair.
     #[error("a bin has {found} numbers")]
     Pair {
@@ -60,6 +66,7 @@ impl ProfileFault {
             Self::Sum { line, .. }
             | Self::Twice { line, .. }
             | Self::Key { line, .. }
+            | Self::Untimed { line }
             | Self::Pair { line, .. } => *line,
         }
     }
@@ -71,6 +78,11 @@ impl ProfileFault {
             Self::Sum { wanted, .. } => format!("make them {wanted}, to a millionth"),
             Self::Twice { .. } => "give each class a name of its own".to_owned(),
             Self::Key { .. } => "write one such as `FiveTuple` or `SourceAddress`".to_owned(),
+            Self::Untimed { .. } => {
+                "write `mpps = …` below `mean-bytes`, the rate at which flows at a time were \
+                                     counted, in million packets a second, or take `seconds` away"
+                    .to_owned()
+            }
             Self::Pair { .. } => "write two: `[flows, share]`".to_owned(),
         }
     }

@@ -32,7 +32,7 @@ pub(super) const BYTES: Parameter = Parameter {
 pub(super) const CHURN: Parameter =
     Parameter { name: "churn", range: from(0.0, 1.0, "a number from 0 to 1"), default: 0.0 };
 
-/// The rate that gives the number of flows.
+/// The rate at which flows are counted.
 pub(super) const GBPS: Parameter = Parameter {
     name: "gbps",
     range: from(0.001, 10_000.0, "a number from 0.001 to 10000"),

@@ -23,6 +23,9 @@ pub(super) struct Popularity<'a> {
     /// For a number of concurrent flows with a share of all packets: the share of all packets that
     /// open one of them.
     pub(super) opens: &'a dyn Fn(f64, f64) -> f64,
+    /// Mean seconds that flows last, by their mean length in packets, if flows come and go with
+    /// the rate.
+    pub(super) seconds: Option<&'a dyn Fn(f64) -> f64>,
     /// Lengths of frames.
     pub(super) frames: Frames,
     /// Hosts inside.
@@ -42,7 +45,7 @@ impl Popularity<'_> {
             ("SourceAddress", ends.clone()),
             ("DestinationAddress", ends),
         ];
-        by_key.into_iter().map(|(key, cells)| (key.to_owned(), classes(&cells))).collect()
+        by_key.into_iter().map(|(key, cells)| (key.to_owned(), self.classes(&cells))).collect()
     }
 
     fn ranked(&self) -> Vec<Cell> {
@@ -50,7 +53,9 @@ impl Popularity<'_> {
             let flows = (self.flows)(end) - (self.flows)(above);
             let share = (self.share)(end) - (self.share)(above);
             let opens = (self.opens)(flows, share);
-            Cell { flows, share, opens, ..self.frames.of(share) }
+            let packets = if opens > 0.0 { share / opens } else { 0.0 };
+            let lives = self.seconds.map_or(0.0, |seconds| opens * seconds(packets));
+            Cell { flows, share, opens, lives, ..self.frames.of(share) }
         };
         steps(self.ranks).into_iter().map(cell).collect()
     }
@@ -68,6 +73,16 @@ impl Popularity<'_> {
             Cell { flows: end - above, share, ..self.frames.of(share) }
         };
         steps(addresses.min(self.ranks)).into_iter().map(cell).collect()
+    }
+
+    fn classes(&self, cells: &[Cell]) -> Vec<Class> {
+        let mut cells = cells.to_vec();
+        // Heaviest first; rounded to nine digits, so that equal ones keep their order regardless of
+        // the last bits.
+        let rate = |cell: &Cell| class::nine_digits(cell.share / cell.flows);
+        cells.sort_by(|a, b| rate(b).total_cmp(&rate(a)));
+        let cells = divided(&cells);
+        named(&cells, &cut(&cells), self.seconds.is_some())
     }
 }
 
@@ -93,14 +108,4 @@ fn mixed(hosts: &[Cell], servers: &[Cell]) -> Vec<Cell> {
         ..*cell
     };
     hosts.iter().chain(servers).map(half).collect()
-}
-
-fn classes(cells: &[Cell]) -> Vec<Class> {
-    let mut cells = cells.to_vec();
-    // Heaviest first; rounded to nine digits, so that equal ones keep their order regardless of the
-    // last bits.
-    let rate = |cell: &Cell| class::nine_digits(cell.share / cell.flows);
-    cells.sort_by(|a, b| rate(b).total_cmp(&rate(a)));
-    let cells = divided(&cells);
-    named(&cells, &cut(&cells))
 }

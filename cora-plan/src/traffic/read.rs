@@ -12,6 +12,9 @@ const SLACK: f64 = 1e-6;
 
 const BINS: &str = "a list of pairs `[flows, share]`, the heaviest flows first";
 
+const CLASS_KEYS: [&str; 8] =
+    ["name", "flows", "share", "opens", "seconds", "mean-bytes", "head-bytes", "bins"];
+
 type Faults<'a> = Reader<'a, ProfileFault>;
 
 impl Traffic {
@@ -49,7 +52,7 @@ impl Traffic {
 }
 
 fn profile(reader: &mut Faults<'_>, table: &Table<'_>) -> Option<Traffic> {
-    reader.only(table, &["name", "title", "mean-bytes", "by-key"]);
+    reader.only(table, &["name", "title", "mean-bytes", "mpps", "by-key"]);
     let name = reader.need(table, "name", "its name");
     let title = reader.need(table, "title", "a title of one line");
     let bytes = reader.need(table, "mean-bytes", "the mean length of a frame");
@@ -57,16 +60,25 @@ fn profile(reader: &mut Faults<'_>, table: &Table<'_>) -> Option<Traffic> {
     let name = name.and_then(|entry| reader.string(entry));
     let title = title.and_then(|entry| reader.string(entry));
     let mean_bytes = bytes.and_then(|entry| reader.number(entry, Range::POSITIVE));
-    let by_key = by_key.and_then(|entry| keys(reader, entry));
+    let mpps = match table.get("mpps") {
+        Some(entry) => Some(reader.number(entry, Range::POSITIVE)?),
+        None => None,
+    };
+    let by_key = by_key.and_then(|entry| keys(reader, entry, mpps.is_some()));
     Some(Traffic {
         name: name?.to_owned(),
         title: title?.to_owned(),
         mean_bytes: mean_bytes?,
+        mpps,
         by_key: by_key?,
     })
 }
 
-fn keys(reader: &mut Faults<'_>, entry: Entry<'_>) -> Option<BTreeMap<String, Vec<Class>>> {
+fn keys(
+    reader: &mut Faults<'_>,
+    entry: Entry<'_>,
+    timed: bool,
+) -> Option<BTreeMap<String, Vec<Class>>> {
     let table = reader.table(entry, "`[by-key]`")?;
     reader.need(&table, "FiveTuple", "classes of flows");
     let mut by_key = BTreeMap::new();
@@ -77,15 +89,21 @@ fn keys(reader: &mut Faults<'_>, entry: Entry<'_>) -> Option<BTreeMap<String, Ve
             reader.refuse(line, ProfileFault::Key { key, line });
         }
         let list = reader.list(*entry);
-        let classes = list.and_then(|list| classes(reader, entry, &list));
+        let classes = list.and_then(|list| classes(reader, entry, &list, timed));
         whole &= classes.is_some();
         by_key.insert(entry.key.to_owned(), classes.unwrap_or_default());
     }
     whole.then_some(by_key)
 }
 
-fn classes(reader: &mut Faults<'_>, key: &Entry<'_>, list: &[Entry<'_>]) -> Option<Vec<Class>> {
-    let read: Vec<_> = list.iter().map(|entry| (class(reader, *entry), entry.line)).collect();
+fn classes(
+    reader: &mut Faults<'_>,
+    key: &Entry<'_>,
+    list: &[Entry<'_>],
+    timed: bool,
+) -> Option<Vec<Class>> {
+    let read: Vec<_> =
+        list.iter().map(|entry| (class(reader, *entry, timed), entry.line)).collect();
     let read: Option<Vec<(Class, usize)>> =
         read.into_iter().map(|(class, line)| Some((class?, line))).collect();
     let read = read?;
@@ -102,9 +120,10 @@ fn classes(reader: &mut Faults<'_>, key: &Entry<'_>, list: &[Entry<'_>]) -> Opti
     Some(read.into_iter().map(|(class, _)| class).collect())
 }
 
-fn class(reader: &mut Faults<'_>, entry: Entry<'_>) -> Option<Class> {
+/// `timed`: the profile says at which rate its flows were counted.
+fn class(reader: &mut Faults<'_>, entry: Entry<'_>, timed: bool) -> Option<Class> {
     let table = reader.table(entry, format!("a class of `{}`", entry.key))?;
-    reader.only(&table, &["name", "flows", "share", "opens", "mean-bytes", "head-bytes", "bins"]);
+    reader.only(&table, &CLASS_KEYS);
     let name = reader.need(&table, "name", "the name of the class");
     let name = name.and_then(|entry| reader.string(entry));
     let mut number = |key: &str, wanted: &'static str, range: Range| {
@@ -117,6 +136,7 @@ fn class(reader: &mut Faults<'_>, entry: Entry<'_>) -> Option<Class> {
         number("opens", "the share of its packets that are the first of a flow", Range::SHARE);
     let mean_bytes = number("mean-bytes", "the mean length of its frames", Range::POSITIVE);
     let head_bytes = head_bytes(reader, &table, mean_bytes);
+    let seconds = seconds(reader, &table, timed);
     let entry = reader.need(&table, "bins", BINS);
     let bins = entry.and_then(|entry| Some((bins(reader, entry)?, entry.line)));
     let (name, flows, share) = (name?.to_owned(), flows?, share?);
@@ -126,7 +146,20 @@ fn class(reader: &mut Faults<'_>, entry: Entry<'_>) -> Option<Class> {
     adds_up(reader, what("flows"), sum(|bin| bin.flows), flows, line);
     adds_up(reader, what("shares"), sum(|bin| bin.share), share, line);
     let (mean_bytes, head_bytes) = (mean_bytes?, head_bytes?);
-    Some(Class { name, flows, share, opens: opens?, mean_bytes, head_bytes, bins })
+    let (opens, seconds) = (opens?, seconds?);
+    Some(Class { name, flows, share, opens, seconds, mean_bytes, head_bytes, bins })
+}
+
+/// How long flows last, if the class says so; the outer `None` is a fault.
+#[expect(clippy::option_option, reason = "a fault, or a key that is left out")]
+fn seconds(reader: &mut Faults<'_>, table: &Table<'_>, timed: bool) -> Option<Option<f64>> {
+    let Some(entry) = table.get("seconds") else { return Some(None) };
+    if !timed {
+        let line = entry.line;
+        reader.refuse(line, ProfileFault::Untimed { line });
+        return None;
+    }
+    reader.number(entry, Range::NOT_NEGATIVE).map(Some)
 }
 
 /// The bytes of a frame that cross under header split. The default assumes that all frames have the

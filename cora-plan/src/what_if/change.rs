@@ -9,7 +9,7 @@ use crate::traffic::{Bin, Class, Traffic, mean_bytes};
 pub enum Change {
     /// The asked rate, or the number of host cores if [`Ask`] gives host cores.
     Ask(f64),
-    /// Number of concurrent flows; the number of packets stays.
+    /// Number of concurrent flows, and how long each lasts; the number of packets stays.
     Flows(f64),
     /// The NIC's memory for states.
     NicMemory(f64),
@@ -33,6 +33,7 @@ impl Change {
             }
             Self::Flows(factor) => each(&mut case.traffic, |class| {
                 class.flows *= factor;
+                class.seconds = class.seconds.map(|seconds| seconds * factor);
                 class.bins.iter_mut().for_each(|bin| bin.flows *= factor);
             }),
             Self::NicMemory(factor) => case.nic.nic.state_bytes.value *= factor,

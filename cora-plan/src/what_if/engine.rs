@@ -34,8 +34,8 @@ impl From<Vec<PlanningError>> for Refusal {
 /// Bisection yields rates with too many digits for a message.
 fn readable(error: PlanningError) -> PlanningError {
     match error {
-        PlanningError::OutOfReach { mpps, resource, nearest_mpps } => {
-            PlanningError::OutOfReach { mpps: rounded(mpps), resource, nearest_mpps }
+        PlanningError::OutOfReach { mpps, resource, cause, nearest_mpps } => {
+            PlanningError::OutOfReach { mpps: rounded(mpps), resource, cause, nearest_mpps }
         }
         other => other,
     }

@@ -9,7 +9,7 @@ use super::turning::{Knob, Turn, Turning};
 use super::*;
 use crate::demand::Origin;
 use crate::graph::Edge;
-use crate::model::{Coefficients, Resource};
+use crate::model::{Coefficients, Resource, Unmatched};
 use crate::optimise::BaselinePlan;
 use crate::sample;
 use crate::search::Proof;
@@ -75,6 +75,7 @@ impl Planner for Rules {
             host_handlers: Vec::new(),
             group: "FiveTuple".to_owned(),
             shares: vec![1.0, (12.0 / mpps).min(1.0)],
+            unmatched: Unmatched::default(),
         };
         let predicted = self.predict(case, &allocation, mpps);
         let baselines = Baseline::ALL.map(|baseline| other(baseline, &allocation, mpps)).to_vec();
@@ -89,6 +90,8 @@ impl Planner for Rules {
             proof: Proof { optimal: true, bound: predicted.host_cores, nodes: 12 },
             predicted,
             ms: 0.25,
+            cliff: None,
+            rule_rates: Vec::new(),
             coefficients: Coefficients {
                 host_packet: 200.0,
                 host_move: 1_000.0,
@@ -152,6 +155,7 @@ impl Planner for Rules {
 fn rule(baseline: Baseline) -> (f64, f64) {
     match baseline {
         Baseline::HostOnly => (0.5, 28.8),
+        Baseline::HostBehindNic => (0.6, 24.0),
         Baseline::NicOnly => (0.0, 8.0),
         Baseline::StateOnly => (0.3, 16.0),
         Baseline::FlowOnly => (0.35, 17.0),
@@ -318,11 +322,14 @@ fn sensitivity_and_curves_plan_every_case() {
 
     let curves = curve::run(&Rules, &case);
     let names: Vec<&str> = curves.iter().map(curve::Series::name).collect();
-    assert_eq!(names, ["Cora", "host-only", "nic-only", "state-only", "flow-only"]);
+    assert_eq!(names, ["Cora", "host-only", "behind-nic", "nic-only", "state-only", "flow-only"]);
     assert_eq!(curves[0].points.last().map(|point| point.0), Some(14.0), "6 + 2·4 host cores");
     let ends = curves[1..].iter().map(|series| series.points.last().map(|point| point.0));
     // The last of 16 steps up to 14 that each baseline reaches.
-    assert_eq!(ends.collect::<Vec<_>>(), [Some(14.0), Some(7.875), Some(14.0), Some(14.0)]);
+    assert_eq!(
+        ends.collect::<Vec<_>>(),
+        [Some(14.0), Some(14.0), Some(7.875), Some(14.0), Some(14.0)]
+    );
 
     let at_cores = Case { ask: Ask::HostCores(3.0), ..case.clone() };
     let planned = Rules.plan(&at_cores).unwrap();

@@ -76,22 +76,26 @@ pub fn run(
     subject: &Subject,
 ) -> Vec<Turning> {
     let standing = subject.standing(planned);
-    let probe = Probe { planner, case, subject, standing };
+    let mpps = planned.mpps;
+    let probe = Probe { planner, case, subject, standing, mpps };
     let knobs = [Knob::Ask, Knob::Flows, Knob::NicMemory];
     let ways = knobs.into_iter().flat_map(|knob| [(knob, true), (knob, false)]);
-    ways.map(|(knob, up)| Turning { knob, up, today: knob.today(case), turn: probe.turn(knob, up) })
-        .collect()
+    ways.map(|(knob, up)| Turning {
+        knob,
+        up,
+        today: knob.today(case, planned.mpps),
+        turn: probe.turn(knob, up),
+    })
+    .collect()
 }
 
 impl Knob {
-    /// Its value in a case.
-    pub fn today(self, case: &Case) -> f64 {
+    /// Its value in a case that is planned for this rate.
+    pub fn today(self, case: &Case, mpps: f64) -> f64 {
         match (self, &case.ask) {
             (Self::Ask, Ask::Rate(mpps)) => *mpps,
             (Self::Ask, Ask::HostCores(cores)) => *cores,
-            (Self::Flows, _) => {
-                case.traffic.classes("FiveTuple").iter().map(|class| class.flows).sum()
-            }
+            (Self::Flows, _) => case.traffic.flows("FiveTuple", mpps),
             (Self::NicMemory, _) => case.nic.nic.state_bytes.value,
         }
     }
@@ -110,6 +114,8 @@ struct Probe<'a> {
     case: &'a Case,
     subject: &'a Subject,
     standing: Standing,
+    /// The planned rate.
+    mpps: f64,
 }
 
 /// Effect of one changed case.
@@ -121,7 +127,7 @@ enum Found {
 
 impl Probe<'_> {
     fn turn(&self, knob: Knob, up: bool) -> Turn {
-        let today = knob.today(self.case);
+        let today = knob.today(self.case, self.mpps);
         let mut near = 1.0;
         for step in 1..=DOUBLINGS {
             let far = if up { f64::from(1 << step) } else { 1.0 / f64::from(1 << step) };
@@ -142,7 +148,7 @@ impl Probe<'_> {
                 other => (far, found) = (middle, other),
             }
         }
-        let at = knob.today(self.case) * far;
+        let at = knob.today(self.case, self.mpps) * far;
         match found {
             Found::Moved(to) => Turn::Moves { at, to },
             Found::NoPlan(because) => Turn::NoPlan { at, because },

@@ -104,8 +104,8 @@ fn head(page: &mut Page, report: &Report<'_>) {
             page.paragraph(&fact);
         }
     }
-    for trouble in &planned.predicted.unstable {
-        page.line(&format!("<p class=\"trouble\">Careful: {}</p>", escaped(trouble)));
+    for trouble in facts::troubles(report) {
+        page.line(&format!("<p class=\"trouble\">Careful: {}</p>", escaped(&trouble)));
     }
     for title in [&report.nic.title, &report.traffic.title] {
         page.line(&format!("<p class=\"what\">{}</p>", escaped(title)));

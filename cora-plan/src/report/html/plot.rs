@@ -185,6 +185,7 @@ fn paint(baseline: Option<Baseline>) -> (&'static str, f64) {
     match baseline {
         None => ("#0072b2", 3.5),
         Some(Baseline::HostOnly) => ("#a33f00", 2.5),
+        Some(Baseline::HostBehindNic) => ("#52525b", 2.5),
         Some(Baseline::NicOnly) => ("#00694d", 2.5),
         Some(Baseline::StateOnly) => ("#8a3f6e", 2.5),
         Some(Baseline::FlowOnly) => ("#5c5c00", 2.5),
@@ -197,6 +198,7 @@ fn shape(baseline: Option<Baseline>) -> &'static str {
     match baseline {
         None => "M-4 0a4 4 0 1 0 8 0a4 4 0 1 0 -8 0z",
         Some(Baseline::HostOnly) => "M-3.5 -3.5h7v7h-7z",
+        Some(Baseline::HostBehindNic) => "M-4.5 -4.5L4.5 4.5M-4.5 4.5L4.5 -4.5",
         Some(Baseline::NicOnly) => "M0 -4.5L4.5 3.5h-9z",
         Some(Baseline::StateOnly) => "M0 -5L5 0L0 5L-5 0z",
         Some(Baseline::FlowOnly) => "M-5 -2h10v4h-10z",

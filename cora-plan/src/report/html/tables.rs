@@ -58,7 +58,7 @@ pub(super) fn loads(page: &mut Page, report: &Report<'_>) {
         ]
     }));
     page.table("llrll", &rows);
-    for fact in facts::heads(report).into_iter().chain(facts::pairs(report)) {
+    for fact in facts::heads(report).into_iter().chain(facts::shards(report)) {
         page.paragraph(&fact);
     }
 }
