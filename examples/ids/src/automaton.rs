@@ -1,60 +1,60 @@
-//! All signatures as one automaton (Aho and Corasick, 1975): a look-up for each byte, however many
-//! signatures there are and whatever an attacker sends.
+//! All signatures as one automaton (Aho and Corasick, 1975). A byte takes one look-up, independent
+//! of the number of signatures and of the bytes.
 //!
-//! The automaton tells no upper from lower case. Where a signature does, the bytes of the stream
-//! are compared with its pattern.
+//! The automaton is case-insensitive. For a case-sensitive signature, a match is then compared with
+//! the bytes of the stream.
 
 use super::*;
 
 /// Kinds of signatures.
 pub(crate) const KINDS: usize = 8;
-/// Transitions: nodes times classes of bytes.
+/// Maximum number of transitions: nodes times classes of bytes.
 pub(crate) const TRANSITIONS: usize = 1 << 19;
-/// Nodes where patterns end.
+/// Maximum number of nodes where patterns end.
 pub(crate) const ENDS: usize = 4_096;
-/// Signatures that end at nodes, all together.
+/// Maximum length of the lists of these nodes, all together.
 pub(crate) const LISTED: usize = 8_192;
-/// Signatures that end at one node.
+/// Maximum length of one of them.
 pub(crate) const LISTED_AT_ONE: usize = 16;
-/// Rows of a file.
+/// Maximum number of rows.
 pub(crate) const ROWS: usize = 2_048;
-/// Bytes of patterns that tell upper from lower case.
+/// Maximum number of bytes of case-sensitive patterns.
 pub(crate) const EXACT: usize = 1 << 15;
 
-/// What a signature asks for; the stricter the later.
+/// The action of a signature, from the least strict on.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Plain)]
 pub(crate) enum Action {
     Pass,
     Alert,
-    /// The flow's packets are dropped.
+    /// Drops the flow's packets.
     Drop,
-    /// They are, and both ends get a reset.
+    /// Drops them, and sends a reset to both ends.
     Reset,
 }
 
-/// The directions that a signature is for.
+/// The direction of a signature.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Plain)]
 pub(crate) enum To {
     Both,
-    /// From the end that opened the connection.
+    /// From the end that opened the connection to the other one.
     Server,
     Client,
 }
 
-/// A row of the file, but for its pattern.
+/// A row of the file without its pattern.
 #[derive(Clone, Copy, Debug, Plain)]
 pub(crate) struct Signature {
-    /// From 0, in the order of their names.
+    /// A position in [`compile::NAMES`].
     pub(crate) kind: u8,
     pub(crate) action: Action,
-    /// 0 for each.
+    /// 0: any.
     pub(crate) protocol: u8,
-    /// The port of the end that did not open; 0 for each.
+    /// The server's port. 0: any.
     pub(crate) port: u16,
     pub(crate) to: To,
-    /// Bytes of the stream in which the pattern has to end.
+    /// The pattern ends within so many bytes of the stream.
     pub(crate) within: u16,
-    /// Where the exact pattern is, and its length: 0 for one in any case.
+    /// Offset and length of the case-sensitive pattern. Length 0: the signature has none.
     pub(crate) exact_at: u16,
     pub(crate) exact_length: u8,
 }
@@ -72,19 +72,19 @@ impl Signature {
     };
 }
 
-/// The file, as an automaton. Its nodes are numbered such that those where a pattern ends come
-/// last. Node 0 is the root.
+/// The file as an automaton. Node 0 is the root; the nodes where patterns end have the highest
+/// numbers.
 #[state(read_mostly)]
 pub(crate) struct Signatures {
     pub(crate) generation: Generation,
-    /// The class of each byte: 0 for those of no pattern.
+    /// The class of each byte. Class 0 is that of bytes in no pattern.
     pub(crate) classes: [u8; 256],
-    /// A node has 2 to the power of this many transitions, one for each class.
+    /// A node has 2 to the power of `shift` transitions, one per class.
     pub(crate) shift: u8,
     /// The first node where a pattern ends.
     pub(crate) first_end: u16,
     pub(crate) transitions: [u16; TRANSITIONS],
-    /// Where the list of each node with an end begins; that of the next node begins behind it.
+    /// Where the list of each node begins in `listed`; it ends where the next one begins.
     pub(crate) lists: [u16; ENDS + 1],
     /// Numbers of rows.
     pub(crate) listed: [u16; LISTED],
@@ -92,7 +92,7 @@ pub(crate) struct Signatures {
     pub(crate) exact: [u8; EXACT],
 }
 
-/// Without a file nothing matches.
+/// Without a file there are no matches.
 impl Default for Signatures {
     fn default() -> Self {
         Self {
@@ -116,18 +116,18 @@ impl Configure for Signatures {
     }
 }
 
-/// Bytes of a stream without a gap, and the place of the first one.
+/// Bytes of a stream without a gap, and the offset of the first one.
 #[derive(Clone, Copy)]
-pub(crate) struct Stretch<'a> {
+pub(crate) struct Chunk<'a> {
     pub(crate) at: usize,
     pub(crate) bytes: &'a [u8],
 }
 
-/// The connection that bytes belong to, and their direction.
+/// The connection and the direction of a chunk.
 #[derive(Clone, Copy)]
 pub(crate) struct Traffic {
     pub(crate) protocol: u8,
-    /// Of the end that did not open.
+    /// The server's port.
     pub(crate) port: u16,
     pub(crate) direction: Direction,
 }
@@ -142,20 +142,20 @@ impl Traffic {
     }
 }
 
-/// Where a scan begins: at this node, behind so many bytes of the stretch.
+/// The start of a scan: a node, and the number of bytes of the chunk before it.
 #[derive(Clone, Copy)]
 pub(crate) struct Start {
     pub(crate) node: u16,
     pub(crate) known: usize,
 }
 
-/// What a scan found.
+/// The result of a scan.
 #[derive(Clone, Copy)]
 pub(crate) struct Found {
-    /// A bit for each kind.
+    /// The kinds that matched, as bits.
     pub(crate) kinds: u16,
     pub(crate) action: Action,
-    /// The row that asks for the action, from 1.
+    /// The row with that action, from 1.
     pub(crate) row: u16,
 }
 
@@ -168,29 +168,29 @@ impl Signatures {
         self.generation
     }
 
-    /// Scans a stretch. Returns the node behind it, and the signatures that match.
-    pub(crate) fn scan(&self, start: Start, stretch: Stretch<'_>, of: Traffic) -> (u16, Found) {
+    /// Scans a chunk. Returns the node after it, and the result.
+    pub(crate) fn scan(&self, start: Start, chunk: Chunk<'_>, of: Traffic) -> (u16, Found) {
         let (mut node, mut found) = (start.node, Found::NOTHING);
-        for (index, byte) in stretch.bytes.iter().enumerate().skip(start.known) {
+        for (index, byte) in chunk.bytes.iter().enumerate().skip(start.known) {
             let class = self.classes.get(usize::from(*byte)).copied().unwrap_or_default();
             let transition = (usize::from(node) << self.shift) | usize::from(class);
             node = self.transitions.get(transition).copied().unwrap_or_default();
             if node >= self.first_end {
-                let so_far = stretch.bytes.get(..=index).unwrap_or_default();
-                self.note_ends(node, Stretch { bytes: so_far, ..stretch }, of, &mut found);
+                let so_far = chunk.bytes.get(..=index).unwrap_or_default();
+                self.note_ends(node, Chunk { bytes: so_far, ..chunk }, of, &mut found);
             }
         }
         (node, found)
     }
 
-    /// The signatures that end at a node, behind a stretch.
-    fn note_ends(&self, node: u16, stretch: Stretch<'_>, of: Traffic, found: &mut Found) {
+    /// Adds the signatures that match at the end of a chunk, which has led to this node.
+    fn note_ends(&self, node: u16, chunk: Chunk<'_>, of: Traffic, found: &mut Found) {
         let list = usize::from(node - self.first_end);
         let at = |list| usize::from(self.lists.get(list).copied().unwrap_or_default());
         let list = self.listed.get(at(list)..at(list + 1)).unwrap_or_default();
         for row in list.iter().take(LISTED_AT_ONE) {
             let Some(signature) = self.rows.get(usize::from(*row)) else { continue };
-            if self.matches(signature, stretch, of) {
+            if self.matches(signature, chunk, of) {
                 found.kinds |= 1 << signature.kind;
                 if signature.action > found.action {
                     (found.action, found.row) = (signature.action, row + 1);
@@ -199,11 +199,11 @@ impl Signatures {
         }
     }
 
-    fn matches(&self, signature: &Signature, stretch: Stretch<'_>, of: Traffic) -> bool {
+    fn matches(&self, signature: &Signature, chunk: Chunk<'_>, of: Traffic) -> bool {
         let (at, length) = (usize::from(signature.exact_at), usize::from(signature.exact_length));
         let exact = self.exact.get(at..at + length).unwrap_or_default();
-        // Bytes before the stretch are gone: they count as equal.
-        let exact = exact.get(length.saturating_sub(stretch.bytes.len())..).unwrap_or_default();
+        // Bytes before the chunk are missing: they count as equal.
+        let exact = exact.get(length.saturating_sub(chunk.bytes.len())..).unwrap_or_default();
         let is_to = match signature.to {
             To::Both => true,
             To::Server => of.direction == Direction::Original,
@@ -212,7 +212,7 @@ impl Signatures {
         is_to
             && (signature.protocol == 0 || signature.protocol == of.protocol)
             && (signature.port == 0 || signature.port == of.port)
-            && stretch.at + stretch.bytes.len() <= usize::from(signature.within)
-            && stretch.bytes.ends_with(exact)
+            && chunk.at + chunk.bytes.len() <= usize::from(signature.within)
+            && chunk.bytes.ends_with(exact)
     }
 }

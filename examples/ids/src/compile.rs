@@ -1,14 +1,14 @@
-//! From the file of signatures to the automaton, at the host.
+//! The file of signatures, and the construction of the automaton from it. The host alone has both.
 //!
 //! ```text
 //! # kind     action  protocol  port  to      within  case   pattern
 //! web-attack reset   tcp       80    server  any     any    /etc/passwd
-//! policy     alert   tcp       22    client  8       exact  SSH-1.
+//! policy     alert   tcp       22    any     8       exact  SSH-1.
 //! malware    drop    udp       any   any     any     any    |de ad be ef|beacon
 //! ```
 //!
-//! A pattern is the rest of its line; bytes between bars are hexadecimal. `within` is the number of
-//! bytes at the beginning of the stream that the pattern has to be in.
+//! A pattern is the rest of its line; bytes between bars are hexadecimal. It has to end within the
+//! first `within` bytes of the stream.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -51,7 +51,7 @@ pub(crate) fn signatures(text: &str) -> Result<Signatures, &'static str> {
     Ok(made)
 }
 
-/// A row, whether it tells upper from lower case, and its pattern.
+/// A row, whether it is case-sensitive, and its pattern.
 fn row(line: &str) -> Result<(Signature, bool, Vec<u8>), &'static str> {
     let mut rest = line;
     let mut column = || {
@@ -90,7 +90,7 @@ fn row(line: &str) -> Result<(Signature, bool, Vec<u8>), &'static str> {
     Ok((signature, is_exact, pattern(rest)?))
 }
 
-/// A number but 0; `any` stands for `otherwise`.
+/// A number other than 0; `any` is `otherwise`.
 fn number(word: &str, otherwise: u16) -> Option<u16> {
     if word == "any" { Some(otherwise) } else { word.parse().ok().filter(|number| *number != 0) }
 }
@@ -118,16 +118,16 @@ fn pattern(text: &str) -> Result<Vec<u8>, &'static str> {
 #[derive(Default)]
 struct Node {
     next: BTreeMap<u8, usize>,
-    /// The node of the longest pattern's beginning that this one ends with.
+    /// The node of the longest proper suffix that is a prefix of a pattern.
     fail: usize,
-    /// Rows whose pattern ends here.
+    /// Rows of the patterns that end here.
     ends: Vec<u16>,
 }
 
-/// All patterns by their beginnings. Node 0 is the root.
+/// All patterns by their prefixes. Node 0 is the root.
 struct Trie {
     nodes: Vec<Node>,
-    /// The nodes behind the root, the nearest first.
+    /// All nodes but the root, by their depth.
     order: Vec<usize>,
 }
 
@@ -149,7 +149,7 @@ impl Trie {
         self.nodes[at].ends.push(row);
     }
 
-    /// The node behind a byte: where there is none, that of a shorter end.
+    /// The transition from a node for a byte.
     fn step(&self, mut at: usize, byte: u8) -> usize {
         loop {
             if let Some(next) = self.nodes[at].next.get(&byte) {
@@ -162,7 +162,7 @@ impl Trie {
         }
     }
 
-    /// Finds `fail` of all nodes, and adds the ends there.
+    /// Finds `fail` of all nodes, and adds the ends of that node.
     fn link(&mut self) {
         let mut waiting = VecDeque::from([0]);
         while let Some(at) = waiting.pop_front() {
@@ -183,7 +183,6 @@ impl Trie {
         used.sort_unstable();
         used.dedup();
         let classes = (used.len() + 1).next_power_of_two();
-        // One more class than bytes are used, but for 256 of them.
         for (byte, class) in (0..=255_u8).zip(&mut made.classes) {
             let place = used.iter().position(|one| *one == byte.to_ascii_lowercase());
             *class = place.map_or(0, |place| place + 1) as u8;
@@ -193,7 +192,7 @@ impl Trie {
         if self.nodes.len() > most {
             return Err(TOO_LARGE);
         }
-        // Numbers: those where patterns end come last.
+        // The nodes where patterns end have the highest numbers.
         let is_end = |at: &usize| !self.nodes[*at].ends.is_empty();
         let all = || std::iter::once(0).chain(self.order.iter().copied());
         let (inner, ends): (Vec<_>, Vec<_>) = all().partition(|at| !is_end(at));

@@ -1,24 +1,23 @@
 //! # ids: scans how connections begin
 //!
-//! An intrusion detector in line. It puts the first 1,920 bytes of each direction of a TCP
-//! connection together, in whatever order and pieces the segments come, and scans them for the
-//! patterns of a file. Of a UDP flow it scans the first datagram of each direction. A signature
-//! that matches is counted by its kind; as its row says, the packet passes all the same, or this
-//! and all later packets of the flow are dropped, or both ends get a reset, too.
+//! An inline intrusion detector. It reassembles the first 1,920 bytes of each direction of a TCP
+//! connection, and scans them for the patterns of a file. Of a UDP flow it scans the first datagram
+//! of each direction. A signature that matches is counted by its kind. Its row names an action: the
+//! flow passes all the same, this and all later packets of it are dropped, or both ends get a reset
+//! as well.
 //!
-//! A connection has a small entry for its whole life. A direction has a buffer of 2 KB besides,
-//! from its first data until its beginning was scanned, and 30 seconds at most without a packet.
-//! Later packets touch the small entry alone.
+//! A connection has a small entry for its whole life. Each direction also has a buffer of 2 KB,
+//! from its first data until its beginning was scanned. A buffer expires after 30 seconds without a
+//! packet. Later packets touch the small entry alone.
 //!
-//! Segments that repeat bytes must repeat them as they were: the first copy counts, and a segment
-//! with another one is dropped. So the receiver has no other bytes than those that
-//! were scanned. A buffer that was forgotten does not end the scan: it goes on where it was.
+//! The first copy of a byte counts: a retransmission with other content is dropped, so the receiver
+//! gets the bytes that were scanned. The scan goes on where it stopped if its buffer has expired.
 //!
 //! Try it:  `cargo cora run ids --nic native --in some.pcap --config
 //! Signatures=examples/ids/signatures.txt --ipfix alerts.ipfix`
 //!
-//! Expect:  `signature` is the outcome of packets of refused flows; `--state-out` has the counts
-//! by kind. Both tables travel with their flows; both sides have the signatures.
+//! Expect:  packets of refused flows have the outcome `signature`; `--state-out` has the counts by
+//! kind. Both tables travel with their flows; both sides have the signatures.
 #![cfg_attr(all(feature = "nic", target_os = "none"), no_std, no_main)]
 
 use core::time::Duration;
@@ -29,13 +28,13 @@ mod automaton;
 #[cfg(not(target_os = "none"))]
 mod compile;
 mod head;
-mod reading;
+mod progress;
 #[cfg(test)]
 mod tests;
 
-use automaton::{Action, Found, KINDS, Signatures, Stretch, Traffic};
+use automaton::{Action, Chunk, Found, KINDS, Signatures, Traffic};
 use head::Head;
-use reading::Reading;
+use progress::Progress;
 
 const SIGNATURE: Reason = Reason::new("signature");
 
@@ -44,9 +43,9 @@ const REFUSED: Duration = Duration::from_secs(300);
 
 /// `firewallEvent`: 1 for a flow that was created, 3 for one that was denied.
 const FIREWALL_EVENT: Element = Element::iana(233, 1);
-/// The number for examples and documentation (RFC 5612): elements of this program.
+/// The enterprise number for examples (RFC 5612): elements of this program.
 const EXAMPLE: u32 = 32_473;
-/// The kinds that matched, a bit each.
+/// The kinds that matched, as bits.
 const MATCHED: Element = Element { enterprise: EXAMPLE, number: 1, width: 2 };
 /// The row of the signature that decided, from 1.
 const DECIDED_BY: Element = Element { enterprise: EXAMPLE, number: 2, width: 2 };
@@ -65,15 +64,15 @@ const DECIDED_BY: Element = Element { enterprise: EXAMPLE, number: 2, width: 2 }
 struct Connection {
     tcp: TcpState,
     answered: bool,
-    /// The strictest of what the signatures that matched ask for.
+    /// The strictest action of the signatures that matched.
     action: Action,
-    /// The kinds of signatures that matched, a bit each.
+    /// The kinds of the signatures that matched, as bits.
     matched: u16,
     /// The row of the signature that decided, from 1.
     decided_by: u16,
-    /// From the end that opened, and from the other one.
-    original: Reading,
-    reply: Reading,
+    /// The direction of the end that opened the connection, and that of the other end.
+    original: Progress,
+    reply: Progress,
 }
 
 /// How many flows matched.
@@ -84,24 +83,24 @@ struct Alerts {
 }
 
 impl Connection {
-    fn new(tcp: TcpState, original: Reading, reply: Reading) -> Self {
+    fn new(tcp: TcpState, original: Progress, reply: Progress) -> Self {
         let (action, matched, decided_by) = (Action::Pass, 0, 0);
         Self { tcp, answered: false, action, matched, decided_by, original, reply }
     }
 
-    /// The flow of a packet without an entry, and its key. A connection that began unseen, or that
-    /// was silent for longer than its entry lived, is scanned from here on; the end with the lower
-    /// port is taken for the server.
+    /// The entry of a packet without one, and its key. A connection that was open before the run,
+    /// or silent for longer than its entry lived, is scanned from this packet on. Its server is
+    /// taken to be the end with the lower port.
     fn begin(packet: &Headers, flow: FiveTuple) -> Result<(FiveTuple, Self), Reason> {
         let state = TcpState::pick_up(packet)?;
         let Some(tcp) = packet.tcp() else {
-            // A datagram has its place in no stream.
-            return Ok((flow, Self::new(state, Reading::at(0), Reading::at(0))));
+            // A datagram has no place in a stream.
+            return Ok((flow, Self::new(state, Progress::at(0), Progress::at(0))));
         };
         if tcp.flags.syn() {
-            return Ok((flow, Self::new(state, Reading::UNSEEN, Reading::UNSEEN)));
+            return Ok((flow, Self::new(state, Progress::UNSEEN, Progress::UNSEEN)));
         }
-        let (own, other) = (Reading::at(tcp.seq), Reading::at(tcp.ack));
+        let (own, other) = (Progress::at(tcp.seq), Progress::at(tcp.ack));
         Ok(if tcp.source_port < tcp.destination_port {
             (flow.reversed(), Self::new(state, other, own))
         } else {
@@ -110,11 +109,11 @@ impl Connection {
     }
 
     fn idle(&self) -> Duration {
-        // A sender repeats itself for as long as this, with pauses of two minutes at most.
+        // Longer than the pauses between retransmissions.
         if self.is_refused() { REFUSED } else { self.tcp.idle() }
     }
 
-    /// Whether it stays in a full table: a flood's connections do not.
+    /// Whether it stays in a full table. Connections of a flood do not.
     fn is_assured(&self) -> bool {
         self.answered && self.tcp.goes_on()
     }
@@ -123,7 +122,7 @@ impl Connection {
         self.action >= Action::Drop
     }
 
-    /// One more packet that is not refused yet: follows its state and its numbers.
+    /// Updates the state and the sequence numbers for one more packet.
     fn advance(&mut self, packet: &Headers, direction: Direction) -> Result<(), Reason> {
         self.tcp.advance(packet, direction)?;
         self.answered |= direction == Direction::Reply;
@@ -137,29 +136,29 @@ impl Connection {
         Ok(())
     }
 
-    fn reading(&mut self, direction: Direction) -> &mut Reading {
+    fn progress(&mut self, direction: Direction) -> &mut Progress {
         match direction {
             Direction::Original => &mut self.original,
             Direction::Reply => &mut self.reply,
         }
     }
 
-    /// What a scan found. Returns the kinds that are new to the flow.
+    /// Takes the result of a scan. Returns the kinds that are new to the flow.
     fn judge(&mut self, found: Found) -> u16 {
         let new = found.kinds & !self.matched;
         self.matched |= new;
         if found.action > self.action {
             (self.action, self.decided_by) = (found.action, found.row);
             if self.is_refused() {
-                // Another SYN begins anew.
+                // A SYN opens another connection.
                 self.tcp = TcpState::Closed;
             }
         }
         new
     }
 
-    /// The keys of buffers that are of no more use: their beginning was scanned, the flow is
-    /// refused, or it is over and all its bytes have arrived.
+    /// The keys of the buffers to remove: their beginning was scanned, the flow is refused, or it
+    /// is closed and all its bytes were acknowledged.
     fn release(&mut self, flow: FiveTuple, direction: Direction) -> [Option<FiveTuple>; 2] {
         let is_over =
             self.tcp.is_closed() && self.original.has_arrived() && self.reply.has_arrived();
@@ -185,7 +184,7 @@ impl Alerts {
     }
 }
 
-/// A flow that matched is told when it ends.
+/// A flow with a match is reported when it ends.
 impl FlowRecord for Connection {
     fn record(&self, key: &FiveTuple, _end: End, record: &mut Record<'_>) {
         if self.matched != 0 {
@@ -246,33 +245,33 @@ fn read(
     signatures: &Signatures,
     alerts: &mut Alerts,
 ) -> Result<(), Reason> {
-    let reading = connection.reading(direction);
-    let Some(part) = reading.part(packet) else { return Ok(()) };
-    // The receiver takes nothing with another checksum.
+    let progress = connection.progress(direction);
+    let Some(part) = progress.part(packet) else { return Ok(()) };
+    // The receiver discards it, too.
     if !checksum::verify(packet) {
         return Err(BadChecksum);
     }
     let of = Traffic::of(flow, direction);
     let found = if flow.protocol == protocol::UDP {
-        reading.datagram(part, signatures, of)
+        progress.datagram(part, signatures, of)
     } else {
-        let is_there = heads.get(flow).is_some_and(|head| head.is_of(reading))
-            || heads.insert(*flow, Head::after(reading)).is_ok();
+        let is_there = heads.get(flow).is_some_and(|head| head.is_of(progress))
+            || heads.insert(*flow, Head::after(progress)).is_ok();
         match heads.get_mut(flow) {
             Some(head) if is_there => {
-                reading.hold();
-                let stretch = head.take(reading.scanned, part)?;
-                reading.scan(signatures, stretch, of)
+                progress.hold();
+                let chunk = head.take(progress.scanned, part)?;
+                progress.scan(signatures, chunk, of)
             }
-            // The table is full: bytes that come in order need no buffer.
-            _ => reading.straight(part, signatures, of).ok_or(TableFull)?,
+            // The table is full: bytes in order need no buffer.
+            _ => progress.straight(part, signatures, of).ok_or(TableFull)?,
         }
     };
     alerts.note(connection.judge(found));
     Ok(())
 }
 
-/// Errors of ICMP have the flow that they are about.
+/// An ICMP error has the five-tuple of the packet that it quotes.
 fn is_scanned(packet: &Headers, flow: &FiveTuple) -> bool {
     matches!(flow.protocol, protocol::TCP | protocol::UDP) && !packet.is_icmp_error()
 }

@@ -172,7 +172,7 @@ fn any_segments_are_put_together() {
         let mut has = vec![false; DEPTH];
         let mut verdict = Transmit;
         for _ in 0..100_000 {
-            // Near the first gap, so that few stretches lie behind it.
+            // Near the first gap, so that few chunks lie behind it.
             let gap = has.iter().position(|has| !has).unwrap();
             let from = (gap + below(600)).saturating_sub(300).min(DEPTH - 1);
             let to = (from + 1 + below(200)).min(DEPTH);

@@ -54,7 +54,7 @@ static PLACES: [u64; 256] = {
     places
 };
 
-/// What the payloads of a flow have in common: nothing but these sums.
+/// Sums over the payloads of a flow.
 #[state(key = FiveTuple, reply, capacity = 262_144, idle = "5m")]
 struct Flow {
     packets: u64,

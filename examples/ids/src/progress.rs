@@ -1,4 +1,4 @@
-//! How far the beginning of one direction was scanned: a part of the connection's small entry.
+//! The progress of the scan of one direction: a part of the connection's small entry.
 
 use super::*;
 use crate::automaton::Start;
@@ -6,40 +6,40 @@ use crate::head::DEPTH;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Plain)]
 pub(crate) enum Stage {
-    /// No segment has told where the stream begins.
+    /// The first sequence number is unknown.
     Unseen,
     Open,
     /// The whole beginning was scanned.
     Over,
 }
 
-/// One direction of a connection. Places are bytes since the beginning of the stream.
+/// One direction of a connection.
 #[derive(Clone, Copy, Debug, Plain)]
-pub(crate) struct Reading {
+pub(crate) struct Progress {
     stage: Stage,
     /// Whether there may be a buffer.
     has_head: bool,
-    /// The version of the signatures that scanned so far.
+    /// The version of the signatures for the scan so far.
     judged: Generation,
     /// The sequence number of the first byte.
     pub(crate) start: u32,
-    /// Bytes that were scanned: all that came without a gap.
+    /// Number of bytes that were scanned, all before the first gap.
     pub(crate) scanned: u16,
-    /// Bytes that the receiver has acknowledged.
+    /// Number of bytes among them that the receiver has acknowledged.
     acked: u16,
-    /// The automaton's node behind the scanned bytes.
+    /// The automaton's node after them.
     node: u16,
 }
 
-/// Bytes of a segment, and their place.
+/// Bytes of a segment, and their offset in the stream.
 #[derive(Clone, Copy)]
 pub(crate) struct Part<'a> {
     pub(crate) at: usize,
     pub(crate) bytes: &'a [u8],
 }
 
-impl Reading {
-    /// A stream whose beginning was not seen yet.
+impl Progress {
+    /// A stream without a SYN so far.
     pub(crate) const UNSEEN: Self = Self {
         stage: Stage::Unseen,
         has_head: false,
@@ -50,7 +50,7 @@ impl Reading {
         node: 0,
     };
 
-    /// A stream whose first byte has this sequence number.
+    /// A stream from this sequence number on.
     pub(crate) const fn at(start: u32) -> Self {
         Self { stage: Stage::Open, start, ..Self::UNSEEN }
     }
@@ -59,19 +59,19 @@ impl Reading {
         self.has_head = true;
     }
 
-    /// Whether there may be a buffer which is of no more use.
+    /// Whether there may be a buffer to remove.
     pub(crate) fn release(&mut self, is_done: bool) -> bool {
         let is_done = is_done || self.stage == Stage::Over;
         is_done && core::mem::take(&mut self.has_head)
     }
 
-    /// Whether the receiver has all bytes of the buffer.
+    /// Whether the receiver has acknowledged all bytes of the buffer.
     pub(crate) fn has_arrived(&self) -> bool {
         !self.has_head || self.acked == self.scanned
     }
 
-    /// Follows the numbers of a segment of this direction; `other` is the direction that it
-    /// acknowledges.
+    /// Updates the sequence numbers for a segment of this direction, which acknowledges bytes of
+    /// the other one.
     pub(crate) fn follow(&mut self, tcp: &TcpHeader, other: &mut Self) {
         let is_first = self.stage == Stage::Unseen;
         if tcp.flags.syn() && is_first {
@@ -82,23 +82,23 @@ impl Reading {
         }
         let arrived = tcp.ack.wrapping_sub(other.start);
         let scanned = u32::from(other.scanned);
-        // The answer to the first SYN decides, if there were several with other numbers.
+        // If there were SYNs with several numbers, the SYN-ACK tells the right one.
         if tcp.flags.syn() && is_first && arrived > scanned {
             *other = Self { has_head: other.has_head, ..Self::at(tcp.ack) };
         } else if arrived <= scanned + 1 {
-            // The end of the stream takes a number, too. What is older than known changes nothing.
+            // A FIN takes a sequence number, too.
             other.acked = other.acked.max(arrived.min(scanned) as u16);
         }
     }
 
-    /// The bytes of a packet that belong to the beginning, but for those that the receiver has.
+    /// The bytes of a packet that belong to the beginning and were not acknowledged.
     pub(crate) fn part<'a>(&self, packet: &'a Packet) -> Option<Part<'a>> {
         if self.stage != Stage::Open || packet.payload().is_empty() {
             return None;
         }
         let place = packet.tcp().map_or(0, |tcp| {
             let first = tcp.seq.wrapping_add(u32::from(tcp.flags.syn()));
-            // Within half of all numbers before and behind the start.
+            // Sequence numbers wrap: up to 2 GiB before the start, or after it.
             i64::from(first.wrapping_sub(self.start).cast_signed())
         });
         let known = (i64::from(self.acked) - place).max(0);
@@ -115,12 +115,12 @@ impl Reading {
         signatures: &Signatures,
         of: Traffic,
     ) -> Found {
-        let found = self.scan(signatures, Stretch { at: 0, bytes: part.bytes }, of);
+        let found = self.scan(signatures, Chunk { at: 0, bytes: part.bytes }, of);
         self.stage = Stage::Over;
         found
     }
 
-    /// Scans a part without a buffer, if it continues what was scanned without a gap.
+    /// Scans a part without a buffer, if there is no gap before it.
     pub(crate) fn straight(
         &mut self,
         part: Part<'_>,
@@ -129,26 +129,21 @@ impl Reading {
     ) -> Option<Found> {
         let at = usize::from(self.scanned);
         let bytes = part.bytes.get(at.checked_sub(part.at)?..)?;
-        (!bytes.is_empty()).then(|| self.scan(signatures, Stretch { at, bytes }, of))
+        (!bytes.is_empty()).then(|| self.scan(signatures, Chunk { at, bytes }, of))
     }
 
-    /// Scans the bytes behind those that were scanned. Under another version of the signatures all
-    /// that is there is scanned anew.
-    pub(crate) fn scan(
-        &mut self,
-        signatures: &Signatures,
-        stretch: Stretch<'_>,
-        of: Traffic,
-    ) -> Found {
+    /// Scans the bytes after those that were scanned; with another version of the signatures, the
+    /// whole chunk.
+    pub(crate) fn scan(&mut self, signatures: &Signatures, chunk: Chunk<'_>, of: Traffic) -> Found {
         let start = if self.judged == signatures.generation() {
-            let known = usize::from(self.scanned).saturating_sub(stretch.at);
+            let known = usize::from(self.scanned).saturating_sub(chunk.at);
             Start { node: self.node, known }
         } else {
             Start { node: 0, known: 0 }
         };
-        let (node, found) = signatures.scan(start, stretch, of);
+        let (node, found) = signatures.scan(start, chunk, of);
         (self.node, self.judged) = (node, signatures.generation());
-        self.scanned = (stretch.at + stretch.bytes.len()) as u16;
+        self.scanned = (chunk.at + chunk.bytes.len()) as u16;
         if usize::from(self.scanned) >= DEPTH {
             self.stage = Stage::Over;
         }
