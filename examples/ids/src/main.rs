@@ -34,7 +34,7 @@ mod tests;
 
 use automaton::{Action, Chunk, Found, KINDS, Signatures, Traffic};
 use head::Head;
-use progress::Progress;
+use progress::{Part, Progress};
 
 const SIGNATURE: Reason = Reason::new("signature");
 
@@ -222,7 +222,10 @@ fn inspect(
     };
     if !connection.is_refused() {
         connection.advance(packet, direction)?;
-        read(packet, &flow, (direction, connection), heads, signatures, alerts)?;
+        // Most packets have no bytes to scan, and reach for nothing more.
+        if let Some(part) = connection.progress(direction).part(packet) {
+            read(packet, &flow, part, (direction, connection), heads, signatures, alerts)?;
+        }
     }
     for key in connection.release(flow, direction).into_iter().flatten() {
         heads.remove(&key);
@@ -240,13 +243,13 @@ fn inspect(
 fn read(
     packet: &Packet,
     flow: &FiveTuple,
+    part: Part<'_>,
     (direction, connection): (Direction, &mut Connection),
     heads: &mut Table<Head>,
     signatures: &Signatures,
     alerts: &mut Alerts,
 ) -> Result<(), Reason> {
     let progress = connection.progress(direction);
-    let Some(part) = progress.part(packet) else { return Ok(()) };
     // The receiver discards it, too.
     if !checksum::verify(packet) {
         return Err(BadChecksum);
