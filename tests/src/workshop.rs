@@ -22,7 +22,7 @@ use crate::executable;
 use crate::process::{self, Ended};
 
 /// The examples.
-pub const EXAMPLES: [&str; 19] = [
+pub const EXAMPLES: [&str; 20] = [
     "firewall",
     "nat",
     "heavy-hitter",
@@ -42,6 +42,7 @@ pub const EXAMPLES: [&str; 19] = [
     "carrier-nat",
     "dns-guard",
     "gtp-gateway",
+    "ids",
 ];
 
 /// The examples with counts of instructions, beside equivalent loops by hand.

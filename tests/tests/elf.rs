@@ -18,7 +18,7 @@ const MOST: u64 = 76 * 1024;
 /// Bounds for larger programs: several tables, each compiled for its key and its value; a
 /// translator between IP versions, larger by its algorithm; the export of ended entries, and hooks
 /// of them; and keys made of payloads, which are read at each place that needs the key.
-const MOST_OF: [(&str, u64); 9] = [
+const MOST_OF: [(&str, u64); 10] = [
     ("stateful-firewall", 80 * 1024),
     ("nat", 97 * 1024),
     ("connection-limiter", 88 * 1024),
@@ -28,6 +28,7 @@ const MOST_OF: [(&str, u64); 9] = [
     ("syn-proxy", 90 * 1024),
     ("dns-guard", 94 * 1024),
     ("gtp-gateway", 83 * 1024),
+    ("ids", 106 * 1024),
 ];
 
 const EM_AARCH64: u16 = 183;

@@ -140,6 +140,12 @@ fn stateful_firewall() {
     Oracle::of("stateful-firewall", &["split"]).ask();
 }
 
+/// A small entry for each connection, and two of 2 KB while its beginning is scanned.
+#[test]
+fn ids() {
+    Oracle::of("ids", &["split"]).ask();
+}
+
 /// No state belongs to a flow.
 #[test]
 fn heavy_prefixes() {

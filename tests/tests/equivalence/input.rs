@@ -189,9 +189,20 @@ fn configured_by(program: &str) -> &'static [(&'static str, &'static str)] {
         "port-scan" => &[("Limits", "threshold 4\nwindow 60\nblock 20\n")],
         "connection-limiter" => &[("Limit", "connections 3\nwindow 30\n")],
         "gateway" => &[("Interface", altered::INTERFACES), ("Route", altered::ROUTES)],
+        "ids" => &[("Signatures", SIGNATURES)],
         _ => &[],
     }
 }
+
+/// Runs of the octets that generated captures are made of, each in some of their segments, and
+/// words of generated and of real ones.
+const SIGNATURES: &str = "
+exploit  reset tcp any any    any any   |10 11 12 13 14 15 16 17 18 19 1a 1b 1c 1d 1e 1f|
+malware  drop  any any any    any any   |31 30 33 32 35 34 37 36 39 38 3b 3a 3d 3c 3f 3e|
+leak     alert any any any    any any   |22 23 20 21 26 27 24 25|
+policy   alert tcp any server any exact the rest
+scan     alert tcp any server any any   GET /
+";
 
 /// Returns the outcome that is the purpose of such a program.
 pub(crate) fn refusal(program: &str) -> Option<&'static str> {
@@ -200,6 +211,7 @@ pub(crate) fn refusal(program: &str) -> Option<&'static str> {
         "port-scan" => Some("scanner"),
         "connection-limiter" => Some("too-many-connections"),
         "gateway" => Some("unresolved"),
+        "ids" => Some("signature"),
         _ => None,
     }
 }
