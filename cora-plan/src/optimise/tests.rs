@@ -188,7 +188,8 @@ fn host_cores_never_jump_unless_the_plan_says_so() {
             let session = world.graph.states[1].keyed.as_mut().expect("keyed");
             (session.capacity, session.idle_ns) = (capacity, idle_ms * 1_000_000);
             let inputs = Inputs { steering, ..world.inputs() };
-            let (mut mpps, mut steps) = (0.5, 0);
+            // Below, no host core is needed at all.
+            let (mut mpps, mut steps) = (0.9 * highest(&inputs, Baseline::NicOnly, 1e-6), 0);
             let mut before: Option<Planned> = None;
             while let Ok(planned) = alone(&inputs, &Ask::Rate(mpps)) {
                 if let Some(before) = before {
