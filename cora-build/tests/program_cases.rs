@@ -115,7 +115,7 @@ fn result(reading: &Reading) -> String {
                 plan.placement.group, plan.placement.host_ordered
             )
             .unwrap();
-            for (state, why) in &plan.placement.one_pair {
+            for (state, why) in &plan.placement.one_shard {
                 writeln!(out, "one pair for {state}: {why}").unwrap();
             }
         }
