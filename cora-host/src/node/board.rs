@@ -273,7 +273,9 @@ mod tests {
                     let bytes = [round as u8; 1500];
                     publish(board, 0, 2, &[(0, &bytes)]);
                 }
+                // The second one takes its place.
                 publish(board, 0, 4, &[]);
+                publish(board, 0, 6, &[]);
             });
             loop {
                 match seen(board, 0, 2) {
