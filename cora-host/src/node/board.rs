@@ -204,7 +204,9 @@ mod tests {
 
     fn publish(board: Board, shard: u16, epoch: u64, pieces: &[(u16, &[u8])]) {
         board.publish(shard, epoch * EPOCH, |piece| {
-            pieces.iter().for_each(|(state, bytes)| piece(*state, bytes));
+            for (state, bytes) in pieces {
+                piece(*state, bytes);
+            }
         });
     }
 
@@ -255,7 +257,7 @@ mod tests {
         let board = board(1, 4);
         publish(board, 0, 2, &[(1, b"part")]);
         let place = board.place(0, 2 * EPOCH);
-        place[HEAD].store(1 << 32 | 1000, Ordering::Relaxed);
+        place[HEAD].store(1 << 32 | 0x1000, Ordering::Relaxed);
         assert_eq!(seen(board, 0, 2), Seen::Part(Vec::new()));
         place[2].store(u64::MAX, Ordering::Relaxed);
         assert_eq!(seen(board, 0, 2), Seen::NotYet);
@@ -271,7 +273,9 @@ mod tests {
                     let bytes = [round as u8; 1500];
                     publish(board, 0, 2, &[(0, &bytes)]);
                 }
+                // The second one takes its place.
                 publish(board, 0, 4, &[]);
+                publish(board, 0, 6, &[]);
             });
             loop {
                 match seen(board, 0, 2) {

@@ -40,6 +40,9 @@ struct Alone<A: App> {
     epoch_ends: u64,
 }
 
+/// Writes a packet that leaves.
+type Leave<'a> = &'a mut dyn FnMut(&Stamp, Port, &[u8]);
+
 /// A host half without a NIC.
 struct Shard<A: App> {
     half: HostHalf<A>,
@@ -166,7 +169,7 @@ impl<A: App> Alone<A> {
     /// Lets time pass at all host halves, and writes what their hooks and timers send.
     fn at_all(
         &mut self,
-        mut pass: impl FnMut(&mut HostHalf<A>, &mut Direct<'_, &mut dyn FnMut(&Stamp, Port, &[u8])>),
+        mut pass: impl FnMut(&mut HostHalf<A>, &mut Direct<'_, Leave<'_>>),
     ) -> Result<(), RunError> {
         for Shard { half, exporter } in &mut self.shards {
             let (sink, mut written) = (&mut self.sink, Ok(()));
@@ -175,7 +178,7 @@ impl<A: App> Alone<A> {
                     written = sink.write(&Stamp { egress, ..*stamp }, frame);
                 }
             };
-            let leave: &mut dyn FnMut(&Stamp, Port, &[u8]) = &mut leave;
+            let leave: Leave<'_> = &mut leave;
             pass(half, &mut Direct::new(leave).exporting(exporter.as_ref()));
             written?;
         }

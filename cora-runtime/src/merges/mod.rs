@@ -30,8 +30,8 @@
 //! parts, used by turns, are enough.
 //!
 //! Under a plan with one side, the shards exchange their parts in the same way. The side without
-//! states has no replica of its own. The NIC holds no packets then: it leaves them on the wire while
-//! they must wait.
+//! states has no replica of its own. The NIC holds no packets then: it leaves them on the wire
+//! while they must wait.
 //!
 //! # Hooks and timers
 //!

@@ -1,7 +1,7 @@
 //! Holds back sources with more than their share of all packets. The counts are merged from both
 //! sides, and of all shards. Each entry mixes the counts that its packets read into a number, so
-//! the final state shows whether each packet read the same under another plan. Hooks count, too,
-//! and mix what they read.
+//! the final state shows whether each packet read the same under another plan. Hooks count, and
+//! mix their counts in, too.
 #![cfg_attr(all(feature = "nic", target_os = "none"), no_std, no_main)]
 
 use cora::prelude::*;
@@ -22,7 +22,7 @@ struct Load {
     by_source: CountMin<2, 256>,
     longest: Max,
     by_port: Sums<2>,
-    /// Flows that ended, their packets, and what their hooks read.
+    /// Flows that ended, their packets, and the counts that their hooks read.
     ended: Sums<3>,
 }
 
