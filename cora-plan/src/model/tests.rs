@@ -163,8 +163,15 @@ fn one_shard_has_one_core_of_each() {
     let (graph, nic, traffic) = (sample::nat(), sample::nic(), sample::traffic());
     let demand = estimate(&graph, traffic.classes("FiveTuple"));
     let ceiling = |many_shards| {
-        let setting =
-            Setting::new(&graph, &nic, &traffic, &demand, "FiveTuple", many_shards, Steering::Cores);
+        let setting = Setting::new(
+            &graph,
+            &nic,
+            &traffic,
+            &demand,
+            "FiveTuple",
+            many_shards,
+            Steering::Cores,
+        );
         let host = allocation(Sides::HostOnly, &[0.0, 0.0], Place::Host);
         predict(&setting, &host, 1.0).ceiling_mpps
     };

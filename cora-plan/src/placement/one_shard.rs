@@ -60,7 +60,8 @@ fn keyed(state: &StateNode, group: &Group, by: BucketsBy) -> Option<String> {
         if traveller.translates && !traveller.within {
             return Some(chosen());
         }
-        return (!will_do(&group.key, traveller)).then(|| foreign(&format!("`{}`", group.key), traveller.key));
+        return (!will_do(&group.key, traveller))
+            .then(|| foreign(&format!("`{}`", group.key), traveller.key));
     }
     let by_ports = match by {
         BucketsBy::Ports => "both ports",
