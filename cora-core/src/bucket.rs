@@ -201,7 +201,7 @@ mod tests {
 
     #[test]
     fn the_ports_of_all_buckets_are_all_ports() {
-        let mut seen = [false; 65_536];
+        let mut seen = std::vec![false; 65_536];
         for bucket in Bucket::all() {
             for port in (0..).map_while(|nth| bucket.port(1_024, nth)) {
                 assert_eq!(port.bucket(), bucket);

@@ -190,7 +190,9 @@ fn shared_by_bucket(shared: &[Shared; 2]) -> Vec<Vec<(FiveTuple, u32)>> {
             all[it.key.mark(end).bucket.number()].push((it.key, it.value));
         });
     }
-    all.iter_mut().for_each(|its| its.sort_unstable());
+    for its in &mut all {
+        its.sort_unstable();
+    }
     all
 }
 

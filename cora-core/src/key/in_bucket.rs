@@ -129,7 +129,7 @@ impl HeaderKey for InBucket {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::key::{Address, protocol};
+    use crate::key::Address;
 
     const FLOW: FiveTuple = FiveTuple {
         source: Address::v4([10, 0, 0, 1]),

@@ -3,7 +3,7 @@
 use balancer::{Backends, Pin, balancer};
 use cora::prelude::*;
 use firewall::{Connection, firewall};
-use nat::{Forward, PortPool, Public, Session, Times, nat};
+use nat::{Forward, Hosts, PortPool, Public, Session, Times, nat};
 
 use super::clients;
 
@@ -19,16 +19,11 @@ fn frame(flow: &FiveTuple) -> Vec<u8> {
     cora::testing::ipv4(from, to, 64, protocol::UDP, &datagram)
 }
 
-/// A development build makes the pool on the stack, and a test's is too small for that.
-fn pool() -> Box<PortPool> {
-    let thread = std::thread::Builder::new().stack_size(64 << 20);
-    thread.spawn(Box::<PortPool>::default).unwrap().join().unwrap()
-}
-
 struct Row {
     connections: cora::testing::TestTable<Connection>,
     sessions: cora::testing::TestTable<Session>,
-    ports: Box<PortPool>,
+    ports: cora::testing::TestBuckets<PortPool>,
+    hosts: cora::testing::TestMerged<Hosts>,
     times: Times,
     public: Public,
     forwards: cora::testing::TestRows<Forward>,
@@ -41,7 +36,8 @@ impl Row {
         Self {
             connections: cora::testing::table(),
             sessions: cora::testing::table(),
-            ports: pool(),
+            ports: cora::testing::per_bucket(),
+            hosts: cora::testing::merged(),
             times: Times::default(),
             public: Public::default(),
             forwards: cora::testing::configured("address,protocol,port,inside,inside_port\n"),
@@ -65,8 +61,12 @@ impl Row {
             let verdict = match handler {
                 0 => firewall(&mut packet, &mut self.connections),
                 1 => {
-                    let Self { sessions, ports, times, public, forwards, .. } = self;
-                    nat(&mut packet, sessions, ports, times, public, forwards)
+                    let Self { sessions, ports, hosts, times, public, forwards, .. } = self;
+                    let flow = packet.flow().unwrap();
+                    let from_inside = packet.from_inside();
+                    let inside = if from_inside { flow.source_port } else { flow.destination_port };
+                    let ports = &mut ports[Bucket::of_port(inside)];
+                    nat(&mut packet, sessions, ports, hosts, times, public, forwards)
                 }
                 2 => balancer(&mut packet, &mut self.pins, &self.backends),
                 _ => clients(&mut packet, &self.backends),
@@ -90,7 +90,8 @@ fn what_goes_out_through_all_three_comes_back_through_them() {
     };
     let mut row = Row::new();
     let left = row.send(Port(0), &asked).unwrap();
-    assert_eq!((left.source, left.source_port), (PUBLIC, 32_768));
+    // The first port with the bits 1 to 8 of 999.
+    assert_eq!((left.source, left.source_port), (PUBLIC, 33_254));
     assert_ne!(left.destination, SERVICE, "a backend's");
     assert_eq!(row.send(Port(0), &asked), Ok(left), "and it stays there");
     assert_eq!(row.send(Port(1), &left.reversed()), Ok(asked.reversed()));
@@ -153,7 +154,7 @@ fn what_opens_nothing_or_leads_nowhere_takes_no_port() {
         assert_eq!(sent, Err(Drop(reason)), "{from:?} {to:?} {flags:#x}");
     }
     let first = row.carry(Port::INSIDE, segment(&flow([10, 0, 0, 1], server), 2)).unwrap();
-    assert_eq!(first.source_port, 32_768, "the first of all");
+    assert_eq!(first.source_port, 33_254, "the first of its bucket");
 }
 
 #[test]

@@ -112,12 +112,17 @@ fn empty<S: Commutative>(memory: &mut Memory) -> Result<&'static mut S, OutOfMem
 /// Bytes of units in one exported piece.
 const PIECE: usize = 1024;
 
+/// Units of an empty replica that end a piece: most counters of many are 0, and are not sent.
+const GAP: u32 = 8;
+
 /// Reports the replica in pieces: the number of its first unit (4 bytes), then each unit after its
-/// length (1 byte).
+/// length (1 byte). Units of zeroes, as an empty replica has them, add nothing to a merge: those at
+/// a piece's ends are left out.
 fn export<S: Replica>(replica: &S, piece: &mut dyn FnMut(&[u8])) {
     let mut bytes = [0; 4 + PIECE + 1 + MAX_UNIT];
-    let mut used = 4;
-    let mut first = 0_u32;
+    // Bytes of the piece, and those up to its last unit that is not of zeroes.
+    let (mut used, mut solid) = (4, 4);
+    let (mut first, mut zeroes) = (0_u32, 0);
     for unit in 0..S::UNITS {
         // There is enough space: a piece is sent as soon as another unit might not fit.
         let Some((head, room)) = bytes.get_mut(used..).and_then(<[u8]>::split_first_mut) else {
@@ -125,11 +130,16 @@ fn export<S: Replica>(replica: &S, piece: &mut dyn FnMut(&[u8])) {
         };
         let length = replica.put_unit(unit, room);
         *head = length as u8;
+        let is_zero = room.iter().take(length).all(|byte| *byte == 0);
         used += 1 + length;
-        if used >= 4 + PIECE || unit + 1 == S::UNITS {
-            bytes[..4].copy_from_slice(&first.to_le_bytes());
-            piece(bytes.get(..used).unwrap_or_default());
-            used = 4;
+        zeroes = if is_zero { zeroes + 1 } else { 0 };
+        solid = if is_zero { solid } else { used };
+        if used >= 4 + PIECE || zeroes == GAP || solid == 4 || unit + 1 == S::UNITS {
+            if solid > 4 {
+                bytes[..4].copy_from_slice(&first.to_le_bytes());
+                piece(bytes.get(..solid).unwrap_or_default());
+            }
+            (used, solid, zeroes) = (4, 4, 0);
             first = unit + 1;
         }
     }
@@ -299,6 +309,29 @@ mod tests {
             }
             assert_eq!(contents(&mut host), expected, "modulus {modulus}");
         }
+    }
+
+    /// Units of zeroes are left out: nothing else stands in an empty replica, and a merge with them
+    /// changes nothing.
+    #[test]
+    fn what_is_left_out_adds_nothing() {
+        let mut some = home();
+        some.begin(visit(false));
+        update(some.value(), 5);
+        let pieces = contents(&mut some);
+        assert!(contents(&mut home()).is_empty(), "an empty replica has nothing to tell");
+        assert!(pieces.concat().len() < 200, "most of the sketch is left out: {pieces:?}");
+        for unit in 0..Talkers::UNITS {
+            let mut bytes = [0xff; MAX_UNIT];
+            let length = Talkers::EMPTY.put_unit(unit, &mut bytes);
+            assert!(bytes[..length].iter().all(|byte| *byte == 0), "unit {unit}");
+            let piece = [&unit.to_le_bytes()[..], &[length as u8], &bytes[..length]].concat();
+            some.merge(&piece).unwrap();
+            assert_eq!(contents(&mut some), pieces, "unit {unit}");
+        }
+        let mut copy = home();
+        pieces.iter().for_each(|piece| copy.merge(piece).unwrap());
+        assert_eq!(contents(&mut copy), pieces);
     }
 
     #[test]
