@@ -248,15 +248,14 @@ impl<const SIDES: u8, const TIMED: bool> App for Counting<SIDES, TIMED> {
         let flow = packet.five_tuple()?;
         // Taken back, if the packet punts.
         self.load.update().0.add(packet.now() % 1000 + 1);
-        match self.known.get_mut(&flow) {
-            Some(known) => known.0 += 1,
-            None => {
-                if const { !reaches::<R, Desk>() } {
-                    return Err(Stop::punt());
-                }
-                self.desk.value().0 += 1;
-                self.known.insert(flow, Known(1))?;
+        if let Some(known) = self.known.get_mut(&flow) {
+            known.0 += 1;
+        } else {
+            if const { !reaches::<R, Desk>() } {
+                return Err(Stop::punt());
             }
+            self.desk.value().0 += 1;
+            self.known.insert(flow, Known(1))?;
         }
         reads(packet.now(), &self.load);
         Transmit

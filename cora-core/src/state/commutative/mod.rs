@@ -124,14 +124,17 @@ fn export<S: Replica>(replica: &S, piece: &mut dyn FnMut(&[u8])) {
     let (mut used, mut solid) = (4, 4);
     let (mut first, mut zeroes) = (0_u32, 0);
     for unit in 0..S::UNITS {
+        let mut one = [0; MAX_UNIT];
+        let length = replica.put_unit(unit, &mut one);
+        let one = one.get(..length).unwrap_or_default();
         // There is enough space: a piece is sent as soon as another unit might not fit.
-        let Some((head, room)) = bytes.get_mut(used..).and_then(<[u8]>::split_first_mut) else {
-            return;
-        };
-        let length = replica.put_unit(unit, room);
-        *head = length as u8;
-        let is_zero = room.iter().take(length).all(|byte| *byte == 0);
-        used += 1 + length;
+        let end = used + 1 + one.len();
+        let room = bytes.get_mut(used..end).and_then(<[u8]>::split_first_mut);
+        let Some((head, room)) = room else { return };
+        *head = one.len() as u8;
+        room.iter_mut().zip(one).for_each(|(to, from)| *to = *from);
+        used = end;
+        let is_zero = one.iter().all(|byte| *byte == 0);
         zeroes = if is_zero { zeroes + 1 } else { 0 };
         solid = if is_zero { solid } else { used };
         if used >= 4 + PIECE || zeroes == GAP || solid == 4 || unit + 1 == S::UNITS {
@@ -330,7 +333,9 @@ mod tests {
             assert_eq!(contents(&mut some), pieces, "unit {unit}");
         }
         let mut copy = home();
-        pieces.iter().for_each(|piece| copy.merge(piece).unwrap());
+        for piece in &pieces {
+            copy.merge(piece).unwrap();
+        }
         assert_eq!(contents(&mut copy), pieces);
     }
 
