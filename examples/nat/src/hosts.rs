@@ -7,8 +7,8 @@ use core::net::Ipv4Addr;
 
 use cora::prelude::*;
 
-/// Counts: hosts whose addresses have the same last 12 bits share one.
-const HOSTS: usize = 4_096;
+/// Counts: hosts whose addresses have the same last 8 bits share one.
+const HOSTS: usize = 256;
 
 pub(crate) const TOO_MANY_PORTS: Reason = Reason::new("too-many-ports-of-host");
 
