@@ -263,17 +263,7 @@ pub fn nat(
         if flow.destination_port >= FIRST_PORT {
             return Drop(NotAllowed);
         }
-        let tcp = TcpState::pick_up(packet)?;
-        let session = Session {
-            inside: forward.inside,
-            inside_port: forward.inside_port,
-            public_port: flow.destination_port,
-            public: Ipv4Addr::from_bits(flow.destination.bits() as u32),
-            idle: times.idle.seconds(flow.protocol, tcp, false),
-            tcp,
-            address: FORWARDED,
-        };
-        (session, flow.answered_by(forward.inside.into(), forward.inside_port))
+        forwarded(packet, &flow, forward, &times.idle)?
     };
     let kept = sessions.insert_answered(flow, answer, session);
     if kept.is_err() {
@@ -282,6 +272,26 @@ pub fn nat(
     kept?;
     session.translate(packet, Direction::Original)?;
     Transmit
+}
+
+/// A connection that outside opens to a service, and the key of its answers.
+fn forwarded(
+    packet: &Headers,
+    flow: &FiveTuple,
+    forward: &Forward,
+    times: &Timeouts,
+) -> Result<(Session, Answer), Reason> {
+    let tcp = TcpState::pick_up(packet)?;
+    let session = Session {
+        inside: forward.inside,
+        inside_port: forward.inside_port,
+        public_port: flow.destination_port,
+        public: Ipv4Addr::from_bits(flow.destination.bits() as u32),
+        idle: times.seconds(flow.protocol, tcp, false),
+        tcp,
+        address: FORWARDED,
+    };
+    Ok((session, flow.answered_by(forward.inside.into(), forward.inside_port)))
 }
 
 /// A session expired: it holds its port no longer.
