@@ -46,6 +46,8 @@ impl Services {
 #[derive(Debug)]
 pub struct Door {
     steering: Steering,
+    /// There is one shard.
+    is_alone: bool,
     services: HashSet<Endpoint, RandomState>,
     /// Changes before later packets.
     changes: VecDeque<(u64, Services)>,
@@ -55,7 +57,8 @@ impl Door {
     /// A door to so many shards, by the hash with this seed.
     pub fn new(seed: u64, shards: u16, services: &Services) -> Self {
         let steering = Steering::new(seed, shards.into());
-        Self { steering, services: services.as_set(), changes: VecDeque::new() }
+        let (is_alone, services) = (shards == 1, services.as_set());
+        Self { steering, is_alone, services, changes: VecDeque::new() }
     }
 
     /// Changes will take force before packets with these numbers.
@@ -69,8 +72,11 @@ impl Door {
         self.services = services.as_set();
     }
 
-    /// The shard for this frame, and its stamp with the packet's mark.
+    /// The shard for this frame, and its stamp with the packet's mark, if anybody reads one.
     pub fn steer<A: App>(&mut self, stamp: Stamp, frame: &mut [u8]) -> (usize, Stamp) {
+        if self.is_alone && !A::MARKED {
+            return (0, stamp);
+        }
         while let Some((_, services)) =
             self.changes.pop_front_if(|(number, _)| *number <= stamp.number)
         {

@@ -194,8 +194,7 @@ impl<'a, C: Cable> Supervisor<'a, C> {
                     shard.wire.epoch_begins(*epoch_ends);
                 }
             }
-            let (shard, stamp) =
-                if is_alone && !A::MARKED { (0, stamp) } else { door.steer::<A>(stamp, frame) };
+            let (shard, stamp) = door.steer::<A>(stamp, frame);
             let Some(shard) = shards.get_mut(shard) else { break };
             if shard.offer::<C>(stamp, frame, is_alone)? == Offered::Waits {
                 break;
