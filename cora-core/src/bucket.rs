@@ -99,6 +99,106 @@ impl fmt::Display for Bucket {
     }
 }
 
+/// A set of buckets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct BucketSet([u64; Bucket::COUNT / 64]);
+
+impl BucketSet {
+    /// No bucket.
+    pub const EMPTY: Self = Self([0; Bucket::COUNT / 64]);
+    /// Every bucket.
+    pub const ALL: Self = Self([u64::MAX; Bucket::COUNT / 64]);
+    /// Length in bytes of its encoding.
+    pub const BYTES: usize = Bucket::COUNT / 8;
+
+    /// Whether the bucket is in the set.
+    #[inline(always)]
+    #[must_use]
+    pub const fn has(&self, bucket: Bucket) -> bool {
+        let number = bucket.number();
+        self.0[number / 64] >> (number % 64) & 1 != 0
+    }
+
+    /// Adds a bucket.
+    #[inline(always)]
+    pub const fn add(&mut self, bucket: Bucket) {
+        let number = bucket.number();
+        self.0[number / 64] |= 1 << (number % 64);
+    }
+
+    /// Removes a bucket.
+    #[inline]
+    pub const fn remove(&mut self, bucket: Bucket) {
+        let number = bucket.number();
+        self.0[number / 64] &= !(1 << (number % 64));
+    }
+
+    /// Whether no bucket is in the set.
+    #[inline]
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        let [a, b, c, d] = self.0;
+        a | b | c | d == 0
+    }
+
+    /// Number of buckets in the set.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.0.iter().map(|word| word.count_ones() as usize).sum()
+    }
+
+    /// The buckets that are in this set, the other, or both.
+    #[must_use]
+    pub fn or(self, other: Self) -> Self {
+        Self(core::array::from_fn(|nth| self.0[nth] | other.0[nth]))
+    }
+
+    /// The buckets of this set that are not in the other.
+    #[must_use]
+    pub fn without(self, other: Self) -> Self {
+        Self(core::array::from_fn(|nth| self.0[nth] & !other.0[nth]))
+    }
+
+    /// Whether the sets have a bucket in common.
+    #[must_use]
+    pub fn meets(&self, other: &Self) -> bool {
+        self.0.iter().zip(&other.0).any(|(one, another)| one & another != 0)
+    }
+
+    /// The buckets, in order.
+    pub fn iter(&self) -> impl Iterator<Item = Bucket> + '_ {
+        Bucket::all().filter(|bucket| self.has(*bucket))
+    }
+
+    /// Its encoding: a bit per bucket, the lowest first.
+    #[must_use]
+    pub fn to_bytes(self) -> [u8; Self::BYTES] {
+        let mut bytes = [0; Self::BYTES];
+        for (place, word) in bytes.chunks_exact_mut(8).zip(self.0) {
+            place.copy_from_slice(&word.to_le_bytes());
+        }
+        bytes
+    }
+
+    /// The set of this encoding: any bytes are one.
+    #[must_use]
+    pub fn from_bytes(bytes: &[u8; Self::BYTES]) -> Self {
+        let mut set = Self::EMPTY;
+        for (word, bytes) in set.0.iter_mut().zip(bytes.chunks_exact(8)) {
+            *word = bytes.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
+        }
+        set
+    }
+}
+
+impl FromIterator<Bucket> for BucketSet {
+    fn from_iter<T: IntoIterator<Item = Bucket>>(buckets: T) -> Self {
+        let mut set = Self::EMPTY;
+        buckets.into_iter().for_each(|bucket| set.add(bucket));
+        set
+    }
+}
+
 /// A port of a bucket, for replies that are to come back to that bucket: see [`Bucket::port`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BucketPort(u16);
@@ -213,6 +313,19 @@ mod tests {
         }
         assert_eq!(Bucket::new(0).nth_of(1_024, 1), None, "before the first");
         assert!(seen.iter().enumerate().all(|(port, seen)| *seen == (port >= 1_024)));
+    }
+
+    #[test]
+    fn sets_of_buckets() {
+        let numbers = [0, 63, 64, 255];
+        let mut set: BucketSet = numbers.into_iter().map(Bucket::new).collect();
+        assert!(set.iter().map(Bucket::number).eq(numbers.map(usize::from)));
+        assert_eq!(BucketSet::from_bytes(&set.to_bytes()), set);
+        assert_eq!((set.len(), BucketSet::ALL.without(set).len()), (4, 252));
+        assert_eq!(BucketSet::ALL.without(set).or(set), BucketSet::ALL);
+        assert!(set.meets(&BucketSet::ALL) && !set.meets(&BucketSet::ALL.without(set)));
+        numbers.into_iter().for_each(|number| set.remove(Bucket::new(number)));
+        assert!(set.is_empty() && set == BucketSet::EMPTY);
     }
 
     #[test]
