@@ -18,7 +18,7 @@ use cora_host::{Inside, RunError};
 use cora_runtime::exec::burst::BURST_BYTES;
 use cora_runtime::host_half::HostHalf;
 use cora_runtime::link::message::Stamp;
-use cora_runtime::steering::Steering;
+use cora_runtime::steering::{Deal, Steering};
 
 use crate::ThreadTime;
 use crate::traffic::{Traffic, reading};
@@ -48,13 +48,14 @@ pub(crate) fn scale<A: App + Send>(
     if shards > 1 && !A::PLAN.one_shard.is_empty() {
         return Err(RunError::OneShard { shards, states: A::PLAN.one_shard });
     }
-    let steering = Steering::new(SEED, shards.into());
+    let deal = Deal::even(shards);
+    let steering = Steering::new(SEED, deal);
     let traffic = Traffic::load(input, reading::<A>(inside))?;
     let traffic = traffic.marked::<A>(SEED, configurations)?;
     let parts = traffic.split(shards.into(), warm, |packet| {
         let mark =
             if A::MARKED { packet.meta().mark } else { steering.mark::<A>(packet, |_| false) };
-        steering.shard_of(mark.bucket)
+        deal.shard_of(mark.bucket)
     });
     let parts: Result<Vec<Part<A>>, RunError> = parts
         .into_iter()

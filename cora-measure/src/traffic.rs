@@ -15,6 +15,7 @@ use cora_runtime::exec::burst::{BURST, BURST_BYTES, BurstBuffer};
 use cora_runtime::host_half::{HostHalf, HostOutbox};
 use cora_runtime::link::message::Stamp;
 use cora_runtime::link::payload::Parked;
+use cora_runtime::steering::Deal;
 
 /// Frames in memory, one behind the other.
 #[derive(Default)]
@@ -76,7 +77,7 @@ impl Traffic {
         let supply = Supply { seed, pages: Pages::Small, resident: false };
         let mut app = supply.app::<A>(HostHalf::bytes)?;
         configure(&mut app, configurations)?;
-        let mut door = Door::new(seed, 1, &Services::of(&mut app));
+        let mut door = Door::new(seed, Deal::even(1), &Services::of(&mut app));
         let (mut rest, mut buffer) = (&self.bytes[..], vec![0; BURST_BYTES]);
         for frame in &mut self.frames {
             let (bytes, behind) = rest.split_at(frame.length as usize);
@@ -118,7 +119,7 @@ impl Traffic {
         &self,
         shards: usize,
         warm: usize,
-        shard_of: impl Fn(&Packet<'_>) -> u32,
+        shard_of: impl Fn(&Packet<'_>) -> usize,
     ) -> Vec<(Self, usize)> {
         let mut parts: Vec<(Self, usize)> = (0..shards).map(|_| (Self::default(), 0)).collect();
         let mut rest = &self.bytes[..];
@@ -130,7 +131,7 @@ impl Traffic {
             copy.copy_from_slice(bytes);
             let Frame { time, port, mark, .. } = *frame;
             let meta = Meta { time, now: time, port, mark };
-            let shard = shard_of(&Packet::new(copy, meta)) as usize;
+            let shard = shard_of(&Packet::new(copy, meta));
             let (part, warm_part) = &mut parts[shard];
             part.bytes.extend_from_slice(bytes);
             part.frames.push(*frame);

@@ -3,7 +3,7 @@
 /// Facts of the plan for the runtimes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PlanFacts {
-    /// `host-only`, `nic-only` or `split`.
+    /// `host-only`, `nic-only`, `split` or `dealt`.
     pub name: &'static str,
     /// Hash of plan, graph and source. Both binaries and the shared region carry it.
     pub hash: u64,
@@ -17,6 +17,8 @@ pub struct PlanFacts {
     pub stateless_flows: bool,
     /// Flows that the NIC may own, of 1024.
     pub nic_share: u16,
+    /// Under [`Sides::Dealt`]: buckets that the NIC gets, of 256.
+    pub nic_buckets: u16,
     /// Packets of a flow that the host handles before it offers the flow to the NIC. With 1, the
     /// host offers every flow after its first packet. A larger number avoids moving short flows in
     /// vain.
@@ -36,16 +38,39 @@ pub enum Sides {
     NicOnly,
     /// One side at a time owns each flow.
     Split,
+    /// Each side receives its own buckets, and runs them.
+    Dealt,
+}
+
+impl Sides {
+    /// Whether the NIC runs each packet that it receives from start to end, so that none needs the
+    /// host.
+    #[inline(always)]
+    #[must_use]
+    pub const fn nic_runs_alone(self) -> bool {
+        matches!(self, Self::NicOnly | Self::Dealt)
+    }
+
+    /// Shards of a run with `number` NIC cores and as many host workers. A NIC core and a host
+    /// worker make one shard, unless each receives packets of its own.
+    #[must_use]
+    pub const fn shards(self, number: u16) -> u16 {
+        match self {
+            Self::Dealt => number.saturating_mul(2),
+            Self::HostOnly | Self::NicOnly | Self::Split => number,
+        }
+    }
 }
 
 impl PlanFacts {
     /// A plan by hand, with nothing that the sides don't need.
     #[must_use]
     pub const fn by_hand(sides: Sides) -> Self {
-        let (name, nic_share) = match sides {
-            Sides::HostOnly => ("host-only", 0),
-            Sides::NicOnly => ("nic-only", 0),
-            Sides::Split => ("split", 1024),
+        let (name, nic_share, nic_buckets) = match sides {
+            Sides::HostOnly => ("host-only", 0, 0),
+            Sides::NicOnly => ("nic-only", 0, 0),
+            Sides::Split => ("split", 1024, 0),
+            Sides::Dealt => ("dealt", 0, 128),
         };
         Self {
             name,
@@ -54,6 +79,7 @@ impl PlanFacts {
             host_ordered: false,
             stateless_flows: false,
             nic_share,
+            nic_buckets,
             offer_after: 1,
             one_shard: &[],
         }

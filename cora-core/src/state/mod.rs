@@ -58,6 +58,8 @@ pub enum Place {
     Host,
     /// Both sides hold a replica.
     Replica,
+    /// Each bucket's value is at the side that has the bucket.
+    Divided,
 }
 
 /// The states that a build of a handler can reach. Access to any other state becomes a punt, and

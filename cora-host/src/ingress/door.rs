@@ -9,7 +9,7 @@ use ahash::RandomState;
 use cora_core::app::App;
 use cora_core::key::{Address, Endpoint};
 use cora_runtime::link::message::Stamp;
-use cora_runtime::steering::Steering;
+use cora_runtime::steering::{Deal, Steering};
 use serde::{Deserialize, Serialize};
 
 use crate::ingress::versions::Changes;
@@ -54,10 +54,10 @@ pub struct Door {
 }
 
 impl Door {
-    /// A door to so many shards, by the hash with this seed.
-    pub fn new(seed: u64, shards: u16, services: &Services) -> Self {
-        let steering = Steering::new(seed, shards.into());
-        let (is_alone, services) = (shards == 1, services.as_set());
+    /// A door that deals buckets so, by the hash with this seed.
+    pub fn new(seed: u64, deal: Deal, services: &Services) -> Self {
+        let steering = Steering::new(seed, deal);
+        let (is_alone, services) = (deal == Deal::even(1), services.as_set());
         Self { steering, is_alone, services, changes: VecDeque::new() }
     }
 

@@ -1,4 +1,5 @@
-//! The wire's end of a region: feeds frames to the NIC, and takes the NIC's output.
+//! The wire's end of a region: feeds frames to the half that they come in at, and takes the output
+//! of both.
 
 use std::collections::VecDeque;
 
@@ -11,6 +12,7 @@ use cora_runtime::link::ring::{Consumer, Popped, Producer, PushError, SharedMemo
 
 use crate::RunError;
 use crate::ingress::capture::Cable;
+use crate::ingress::entrance::Entrance;
 use crate::ingress::tally::Tally;
 use crate::ingress::versions::{Change, Changes};
 use crate::memory::cache_padded as apart;
@@ -24,8 +26,9 @@ const SILENCE: u64 = 100_000_000;
 /// So many records wait for a NIC before epochs are left out.
 const MOST_EPOCHS: usize = 1 << 12;
 
-/// The ends of both wire rings.
+/// The wire's ends of the rings of an entrance.
 pub(crate) struct WireEnd {
+    entrance: Entrance,
     /// The memory of the rings.
     rings: Rings,
     wire_in: Producer<SharedMemory>,
@@ -60,11 +63,13 @@ fn turn(ends: u64) -> (u16, Vec<u8>) {
 }
 
 impl WireEnd {
-    pub(crate) fn new(rings: &Rings) -> Self {
+    pub(crate) fn new(rings: &Rings, entrance: Entrance) -> Self {
+        let (wire_in, wire_out) = entrance.rings(rings);
         Self {
+            entrance,
             rings: *rings,
-            wire_in: Producer::new(rings.wire_in),
-            wire_out: Consumer::new(rings.wire_out),
+            wire_in: Producer::new(wire_in),
+            wire_out: Consumer::new(wire_out),
             buffer: apart::bytes(),
             fed_all: false,
             first: VecDeque::new(),
@@ -96,13 +101,14 @@ impl WireEnd {
             Err(error) if !error.is_nics_fault() => return Err(error),
             Ok(()) | Err(_) => {}
         }
-        self.fed_again +=
-            left_behind.iter().filter(|(kind, _)| *kind == Kind::Frame).count() as u64;
+        let frame = self.entrance.kind_of_frame();
+        self.fed_again += left_behind.iter().filter(|(kind, _)| *kind == frame).count() as u64;
         left_behind.extend(std::mem::take(&mut self.first));
         self.first = self.with_whole_changes(left_behind);
         self.tell_epoch_again();
-        self.wire_in = Producer::new(rings.wire_in);
-        self.wire_out = Consumer::new(rings.wire_out);
+        let (wire_in, wire_out) = self.entrance.rings(rings);
+        self.wire_in = Producer::new(wire_in);
+        self.wire_out = Consumer::new(wire_out);
         self.rings = *rings;
         self.fed_all = false;
         self.distrusted = false;
@@ -117,7 +123,8 @@ impl WireEnd {
     /// The unread input of a NIC that is gone. It could write there until it ended: invalid frames
     /// are not fed in again, and times of frames are limited to past ones.
     fn left_behind(&self) -> Vec<(u16, Vec<u8>)> {
-        let mut rest = Consumer::new(self.rings.wire_in);
+        let (wire_in, _) = self.entrance.rings(&self.rings);
+        let mut rest = Consumer::new(wire_in);
         let mut buffer = vec![0; MAX_MESSAGE];
         let mut left = Vec::new();
         while let Ok(Some(Popped { kind, len })) = rest.pop(&mut buffer) {
@@ -132,10 +139,8 @@ impl WireEnd {
                 let Stamp { mut meta, horizon, .. } = stamp;
                 (meta.time, meta.now) = (meta.time.min(self.latest), meta.now.min(self.latest));
                 let stamp = Stamp { meta, horizon: horizon.min(self.latest), ..stamp };
-                left.push(
-                    Message::Frames(Frames::Frame { stamp, frame })
-                        .encode(|kind, parts| (kind, parts.concat())),
-                );
+                let message = self.entrance.frame(stamp, frame);
+                left.push(message.encode(|kind, parts| (kind, parts.concat())));
             }
         }
         left
@@ -180,9 +185,9 @@ impl WireEnd {
         }
         let mut records = self.first.iter().filter(|(kind, _)| !Kind::is_of_change(*kind));
         let ends = match records.next().map(|(kind, bytes)| Message::decode(*kind, bytes)) {
-            Some(Some(Message::Frames(Frames::Frame { stamp, .. }))) => {
-                epoch_end(stamp.meta.now).min(self.epoch_ends)
-            }
+            Some(Some(Message::Frames(
+                Frames::Frame { stamp, .. } | Frames::Punt { stamp, .. },
+            ))) => epoch_end(stamp.meta.now).min(self.epoch_ends),
             Some(_) => return,
             None => self.epoch_ends,
         };
@@ -225,8 +230,7 @@ impl WireEnd {
     /// first.
     pub(crate) fn feed(&mut self, stamp: Stamp, frame: &[u8]) -> Result<bool, RunError> {
         self.change_before(stamp.number);
-        let message = Message::Frames(Frames::Frame { stamp, frame });
-        if !self.push(&message)? {
+        if !self.push(&self.entrance.frame(stamp, frame))? {
             return Ok(false);
         }
         let Meta { time, now, .. } = stamp.meta;
@@ -262,7 +266,7 @@ impl WireEnd {
             return Ok(false);
         }
         self.change_before(u64::MAX);
-        self.fed_all = self.push(&Message::Frames(Frames::WireEnd { now }))?;
+        self.fed_all = self.push(&self.entrance.end(now))?;
         Ok(self.fed_all)
     }
 
@@ -313,12 +317,16 @@ impl WireEnd {
         let buffer = &mut self.buffer.0;
         for _ in 0..BURST {
             let Some(popped) = self.wire_out.pop(buffer)? else { break };
+            any = true;
             let bytes = buffer.get_mut(..popped.len).unwrap_or_default();
-            let frame = Message::decode_frame(popped.kind, bytes);
-            let (stamp, frame) = frame.ok_or(ProtocolError::undecodable(popped.kind))?;
+            let Some((stamp, frame)) = Message::decode_frame(popped.kind, bytes) else {
+                let answer = self.entrance.answer(popped.kind);
+                let answer = answer.ok_or(ProtocolError::undecodable(popped.kind))?;
+                self.first.extend(answer.map(|it| it.encode(|kind, parts| (kind, parts.concat()))));
+                continue;
+            };
             self.tally.left(popped.kind, &stamp);
             cable.write(&stamp, frame)?;
-            any = true;
         }
         self.wire_out.release();
         if any {

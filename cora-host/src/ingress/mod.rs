@@ -8,6 +8,7 @@
 //! | `capture_notes` | irregularities of a capture |
 //! | `clock` | the time of a live wire |
 //! | [`door`] | marks of packets, and the shard of each |
+//! | `entrance` | the half of a shard at which its packets come in |
 //! | `feed` | the wire's end of a region |
 //! | `inside` | the addresses of the inside |
 //! | `ports` | a live wire between ports |
@@ -21,6 +22,7 @@ pub(crate) mod capture_clock;
 pub(crate) mod capture_notes;
 pub(crate) mod clock;
 pub mod door;
+pub(crate) mod entrance;
 pub(crate) mod feed;
 pub(crate) mod inside;
 pub mod pcap;

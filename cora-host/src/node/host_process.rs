@@ -73,6 +73,12 @@ pub(crate) struct HostArguments {
     /// The number of its shard.
     #[arg(long)]
     shard: u16,
+    /// How many shards there are.
+    #[arg(long)]
+    shards_in_all: u16,
+    /// Packets come straight from the wire: the shard has no NIC half.
+    #[arg(long)]
+    receives: bool,
     /// When the clock of a live wire began.
     #[arg(long)]
     epoch: Option<u64>,
@@ -158,7 +164,12 @@ pub(crate) fn host_half<A: App>(
     let layout = Layout::of(half.engine().app());
     let copies = open_copies(arguments, half.engine().app(), page, &layout)?;
     let mut copies = Beating { copies, page };
-    catch_up(&mut half, &regions, &region, &mut copies, exporter.as_ref())?;
+    if arguments.receives {
+        // The wire has what the host before left unread.
+        half.receive();
+    } else {
+        catch_up(&mut half, &regions, &region, &mut copies, exporter.as_ref())?;
+    }
     let mut worker = Worker::new(half, &region.rings());
     worker.export_to(exporter.clone());
     worker.note_at(page.packet_word());
@@ -210,13 +221,13 @@ pub(crate) fn host_half<A: App>(
 
 /// Exchanges merges with the other shards, if there is a board for that.
 fn join_shards<A: App>(worker: &mut Worker<A>, arguments: &HostArguments) -> Result<(), RunError> {
-    let HostArguments { board, shard, options, .. } = arguments;
+    let HostArguments { board, shard, shards_in_all, .. } = arguments;
     if let [file, bytes] = board[..] {
         // An invalid file number is refused there.
         let file = i32::try_from(file).unwrap_or(-1);
         let words = map::inherited_memory(file, bytes as usize).map_err(system)?;
-        let board = Board::new(words, options.shards);
-        worker.join(Exchange::new(board, *shard, options.shards));
+        let board = Board::new(words, *shards_in_all);
+        worker.join(Exchange::new(board, *shard, *shards_in_all));
     }
     Ok(())
 }

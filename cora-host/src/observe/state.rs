@@ -13,7 +13,7 @@ use cora_core::app::App;
 use cora_core::plain::Describe;
 use cora_core::state::{DescribeItem, Kind};
 use cora_runtime::channel::ProtocolError;
-use cora_runtime::steering::Steering;
+use cora_runtime::steering::Deal;
 use serde_json::{Map, Value};
 
 use crate::RunError;
@@ -78,15 +78,14 @@ impl Contents {
 pub(crate) fn final_state<A: App>(
     app: &mut A,
     version: &Version,
-    shards: &[Vec<Piece>],
+    (shards, deal): (&[Vec<Piece>], &Deal),
     now: u64,
 ) -> Result<(Value, Option<String>), RunError> {
     version.put_in_force(app)?;
     let mut contents = Contents::default();
-    let steering = Steering::new(0, shards.len() as u32);
     for (shard, pieces) in shards.iter().enumerate() {
         for (state, piece) in pieces {
-            if is_of(app, *state, piece, shard, &steering) {
+            if is_of(app, *state, piece, shard, deal) {
                 contents.take_in(app, *state, piece, now)?;
             }
         }
@@ -117,16 +116,16 @@ pub(crate) fn import<A: App>(
 
 /// Whether a piece that this shard exported is of the final state: of a state that is shared out,
 /// each shard has its own part; of a value per bucket, the shard that has the bucket.
-fn is_of<A: App>(app: &mut A, state: u16, piece: &[u8], shard: usize, steering: &Steering) -> bool {
+fn is_of<A: App>(app: &mut A, state: u16, piece: &[u8], shard: usize, deal: &Deal) -> bool {
     if usize::from(state) >= A::STATES {
         return shard == 0;
     }
     let home = app.state(state.into());
     match home.kind() {
         Kind::Keyed | Kind::Commutative => true,
-        Kind::PerBucket => home
-            .bucket_of(piece)
-            .map_or(shard == 0, |bucket| steering.shard_of(bucket) as usize == shard),
+        Kind::PerBucket => {
+            home.bucket_of(piece).map_or(shard == 0, |bucket| deal.shard_of(bucket) == shard)
+        }
         Kind::Singleton | Kind::ReadMostly => shard == 0,
     }
 }

@@ -12,6 +12,7 @@ use cora_runtime::exec::Burst;
 use cora_runtime::exec::burst::{BURST_BYTES, BurstBuffer};
 use cora_runtime::host_half::HostHalf;
 use cora_runtime::link::message::Stamp;
+use cora_runtime::steering::Deal;
 
 use crate::RunError;
 use crate::ingress::capture::{Files, Packets, Sink, Source};
@@ -75,7 +76,8 @@ pub(super) fn run<A: App>(run: &Run) -> Result<RunReport, RunError> {
         }
         None => (Changes::new(), Services::default()),
     };
-    let mut door = Door::new(seed, options.shards, &services);
+    let deal = Deal::even(options.shards);
+    let mut door = Door::new(seed, deal, &services);
     door.will_change(&changes);
     let sink = Sink::create(options.output.as_deref(), capture::input(run))?;
     let mut alone = Alone { shards, door, sink, epoch_ends: 0 };
@@ -90,6 +92,7 @@ pub(super) fn run<A: App>(run: &Run) -> Result<RunReport, RunError> {
         options,
         seed,
         version: &version,
+        deal,
         wire: WireReport::of(&Files::new(source, sink)),
         shards: shards.into_iter().map(|shard| shard.end(now, writes)).collect(),
         lives: None,

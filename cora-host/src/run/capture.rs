@@ -52,6 +52,7 @@ pub(super) fn run<A: App>(program: &Program, run: &Run) -> Result<RunReport, Run
         options: &run.options,
         seed,
         version: &version,
+        deal: common.deal,
         wire: WireReport::of(&files),
         shards,
         lives: Some(lives),

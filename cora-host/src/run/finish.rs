@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use cora_core::app::App;
 use cora_runtime::host_half::HostHalf;
+use cora_runtime::steering::Deal;
 
 use crate::RunError;
 use crate::ingress::capture::Files;
@@ -57,6 +58,8 @@ pub(crate) struct Over<'a> {
     pub(crate) version: &'a Version,
     pub(crate) wire: WireReport,
     pub(crate) shards: Vec<Ended>,
+    /// The shard of each bucket at the end.
+    pub(crate) deal: Deal,
     pub(crate) lives: Option<Lives>,
     pub(crate) elapsed: Duration,
 }
@@ -136,7 +139,7 @@ impl Over<'_> {
         let pieces: Vec<Vec<Piece>> = pieces.collect();
         let supply = Supply { seed: self.seed, pages: Pages::Small, resident: false };
         let mut app = supply.app::<A>(HostHalf::bytes)?;
-        let (state, fault) = final_state(&mut app, self.version, &pieces, now)?;
+        let (state, fault) = final_state(&mut app, self.version, (&pieces, &self.deal), now)?;
         write_state(path, &state)?;
         Ok(fault)
     }

@@ -135,6 +135,7 @@ fn report<A: App>(
         version: &version,
         wire,
         shards,
+        deal: common.deal,
         lives: Some(lives),
         elapsed,
     };

@@ -4,6 +4,7 @@
 use cora_core::app::App;
 use cora_core::state::Kind;
 use cora_runtime::host_half::HostHalf;
+use cora_runtime::steering::Deal;
 
 use crate::control::configuration::Configuration;
 use crate::durability::carried::replica_bytes;
@@ -68,18 +69,21 @@ impl Prepared {
             Need {
                 half: A::MEMORY + HostHalf::bytes(&mut app),
                 regions: 2 * layout.bytes(),
-                shards: options.shards.into(),
+                shards: A::PLAN.sides.shards(options.shards).into(),
                 pages: options.pages,
             }
             .check()?;
         }
-        let board = (A::MERGED && options.shards > 1)
-            .then(|| SharedFile::create(board::bytes(&mut app, options.shards)))
+        let shards = A::PLAN.sides.shards(options.shards);
+        let board = (A::MERGED && shards > 1)
+            .then(|| SharedFile::create(board::bytes(&mut app, shards)))
             .transpose()?;
         let common = Common {
             program: *program,
             plan: A::PLAN.hash,
             run: run.clone(),
+            deal: Deal::of_plan(&A::PLAN, options.shards),
+            shards,
             seed,
             layout,
             board,

@@ -19,7 +19,11 @@ use crate::supervisor::shard::{Shard, SharedFile};
 use crate::{RunError, SharedFutex};
 
 impl Shard<'_> {
+    /// Starts its NIC half, if it has one.
     pub(super) fn start_nic(&mut self) -> Result<(), RunError> {
+        if !self.has_nic() {
+            return Ok(());
+        }
         let options = &self.common.run.options;
         let SharedFile { file, bytes, .. } = &self.regions;
         let (command, image) =
@@ -58,10 +62,14 @@ impl Shard<'_> {
         if afresh {
             command.arg("--afresh");
         }
+        if !self.has_nic() {
+            command.arg("--receives");
+        }
         let option = |name: &str, value: String| [format!("--{name}"), value];
         command.args(option("version", version.as_raw_fd().to_string()));
         command.args(option("account", account.as_raw_fd().to_string()));
         command.args(option("shard", self.number.to_string()));
+        command.args(option("shards-in-all", self.common.shards.to_string()));
         command.args(option("latest", self.wire.latest().to_string()));
         if let Some(epoch) = self.common.epoch {
             command.args(option("epoch", epoch.to_string()));
@@ -79,8 +87,11 @@ impl Shard<'_> {
         Ok(())
     }
 
-    /// Whether the NIC reports that it is attached to the current region.
+    /// Whether the NIC, if there is one, reports that it is attached to the current region.
     pub(crate) fn nic_works(&self) -> bool {
+        if !self.has_nic() {
+            return true;
+        }
         self.nic.is_alive()
             && matches!(self.region.nic_status(), Some(NicStatus::Ready | NicStatus::Running))
     }
@@ -96,7 +107,10 @@ impl Shard<'_> {
         configuration: &Configuration,
         cable: &mut impl Cable,
     ) -> Result<(), RunError> {
-        if !self.nic.is_alive() && self.region.nic_status() == Some(NicStatus::Starting) {
+        if self.has_nic()
+            && !self.nic.is_alive()
+            && self.region.nic_status() == Some(NicStatus::Starting)
+        {
             // It will not reach this region any more: a new host need not wait until it leaves the
             // previous one.
             self.region.set_nic_status(NicStatus::Done);
@@ -120,7 +134,7 @@ impl Shard<'_> {
         if ends && !self.host.is_alive() {
             self.leave_shards();
         }
-        let may_begin = [&self.nic, &self.host].iter().all(|it| it.is_alive() || it.may_begin());
+        let may_begin = self.halves().all(|half| half.is_alive() || half.may_begin());
         let came_here = self.page.attached() == self.region.identity().generation;
         if !self.host.is_alive() && !came_here && !ends {
             if !may_begin {
@@ -137,7 +151,7 @@ impl Shard<'_> {
                 return self.start_host(configuration, afresh);
             }
         }
-        let died = [&self.nic, &self.host].iter().any(|half| !half.is_alive());
+        let died = self.halves().any(|half| !half.is_alive());
         if died && arrived && !self.leaving && !ends && may_begin {
             return self.succeed(configuration, cable);
         }
@@ -164,10 +178,10 @@ impl Shard<'_> {
     ) -> Result<(), RunError> {
         let identity = self.region.identity();
         let generation = identity.generation + 1;
-        let (nic_died, host_died) = (!self.nic.is_alive(), !self.host.is_alive());
+        let (nic_died, host_died) = (self.has_nic() && !self.nic.is_alive(), !self.host.is_alive());
         let lost = if host_died { self.lost_with_host() } else { Vec::new() };
         self.tell_deaths(&lost);
-        if nic_died {
+        if nic_died || !self.has_nic() {
             // All that it published is there to be sent. The host learns how much of its own left.
             while self.drain(cable)? {}
         }
@@ -188,6 +202,8 @@ impl Shard<'_> {
             self.nic.again()?;
             self.follow(&next.rings(), cable)?;
             self.start_nic()?;
+        } else if !self.has_nic() {
+            self.follow(&next.rings(), cable)?;
         } else {
             self.leaving = true;
         }

@@ -60,17 +60,16 @@ impl Shard<'_> {
     /// may rely on it: a NIC that dies from then on is restarted without limit.
     pub(crate) fn works(&self) -> bool {
         let patience = self.patience();
-        let have_worked = self.nic.has_worked && self.host.has_worked;
-        have_worked
-            && self.nic_works()
-            && self.nic.moves(patience)
+        self.nic_works()
             && self.host_works()
-            && self.host.moves(patience)
+            && self.halves().all(|half| half.has_worked && half.moves(patience))
     }
 
     /// Detects dead halves, and ends those that hang and a NIC that broke the protocol.
     pub(super) fn judge<C: Cable>(&mut self, cable: &C) -> Result<(), RunError> {
-        self.judge_nic(cable)?;
+        if self.has_nic() {
+            self.judge_nic(cable)?;
+        }
         self.judge_host(cable)?;
         if self.stopped { self.judge_end::<C>() } else { Ok(()) }
     }
@@ -197,7 +196,7 @@ impl Shard<'_> {
 
     /// Logs dead halves, with a rate limit, and the states lost with the host.
     pub(super) fn tell_deaths(&mut self, lost: &[String]) {
-        let shard = match self.common.run.options.shards {
+        let shard = match self.common.shards {
             1 => String::new(),
             _ => format!("shard {}: ", self.number),
         };

@@ -1,4 +1,6 @@
-//! A run with a NIC: each of its shards is two processes, of which either may die at any time.
+//! A run with a NIC: each of its shards is two processes, of which either may die at any time. Under
+//! a plan by which each side receives its own buckets, the host's shards are one process each, and
+//! the wire is in the place of their NIC ([`Entrance`]).
 //!
 //! ```text
 //!          supervisor: cable, regions, replica memory            outlives all halves
@@ -51,6 +53,7 @@ use crate::RunError;
 use crate::control::configuration::Configuration;
 use crate::ingress::capture::{Cable, Next};
 use crate::ingress::door::Door;
+use crate::ingress::entrance::Entrance;
 use crate::observe::account::Ended;
 use crate::observe::report::Lives;
 use crate::process::cores;
@@ -90,12 +93,15 @@ impl<'a, C: Cable> Supervisor<'a, C> {
         generation: u64,
         before: Vec<Before>,
     ) -> Result<Self, RunError> {
-        let number = common.run.options.shards;
+        let pairs = common.run.options.shards;
         let mut before = before.into_iter();
-        let cores = cores::assign(number.into());
-        let shards = (0..number).zip(cores);
-        let shards = shards
-            .map(|(number, cores)| Shard::new(common, number, cores, generation, before.next()));
+        let cores = cores::assign(pairs.into());
+        let shards = (0..common.shards).map(|number| {
+            // Where each side receives its own buckets, the NIC's shards come first.
+            let entrance = if number < pairs { Entrance::Nic } else { Entrance::Host };
+            let cores = cores.get(usize::from(number % pairs)).copied().flatten();
+            Shard::new(common, (number, entrance), cores, generation, before.next())
+        });
         let mut shards = shards.collect::<Result<Vec<_>, _>>()?;
         for shard in &mut shards {
             shard.start_nic()?;
@@ -105,7 +111,7 @@ impl<'a, C: Cable> Supervisor<'a, C> {
             cable,
             shards,
             configuration,
-            door: Door::new(common.seed, number, &common.services),
+            door: Door::new(common.seed, common.deal, &common.services),
             epoch_ends: 0,
             ended: None,
         })

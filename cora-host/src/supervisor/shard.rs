@@ -8,10 +8,12 @@ use std::time::{Duration, Instant};
 
 use cora_runtime::link::message::Stamp;
 use cora_runtime::link::region::{HashSeed, Identity, Region, RegionLayout, generation, wake};
+use cora_runtime::steering::Deal;
 
 use crate::durability::layout::Layout;
 use crate::ingress::capture::Cable;
 use crate::ingress::door::Services;
+use crate::ingress::entrance::Entrance;
 use crate::ingress::feed::WireEnd;
 use crate::ingress::versions::Changes;
 use crate::memory::map;
@@ -34,6 +36,10 @@ pub(crate) struct Common {
     pub(crate) program: Program,
     pub(crate) plan: u64,
     pub(crate) run: Run,
+    /// The shard of each bucket at the beginning.
+    pub(crate) deal: Deal,
+    /// Number of shards.
+    pub(crate) shards: u16,
     pub(crate) seed: u64,
     pub(crate) layout: RegionLayout,
     /// Where the hosts of several shards exchange merges, for a program that reads them.
@@ -92,6 +98,8 @@ pub(super) enum Offered {
 pub(crate) struct Shard<'a> {
     pub(super) common: &'a Common,
     pub(super) number: u16,
+    /// Where its packets come in. Only one at its NIC has a NIC half.
+    pub(super) entrance: Entrance,
     pub(super) cores: Option<Cores>,
     pub(super) regions: SharedFile,
     pub(crate) replicas: SharedFile,
@@ -145,7 +153,7 @@ impl<'a> Shard<'a> {
     /// A shard whose first region has this generation; its halves are not started yet.
     pub(super) fn new(
         common: &'a Common,
-        number: u16,
+        (number, entrance): (u16, Entrance),
         cores: Option<Cores>,
         generation: u64,
         before: Option<Before>,
@@ -164,12 +172,13 @@ impl<'a> Shard<'a> {
         Ok(Self {
             common,
             number,
+            entrance,
             cores,
             replicas,
             page,
             page_file,
             before,
-            wire: WireEnd::new(&region.rings()),
+            wire: WireEnd::new(&region.rings(), entrance),
             region,
             regions,
             leaving: false,
@@ -265,9 +274,9 @@ impl<'a> Shard<'a> {
 
     /// The other shards wait for no merge of this one any more.
     pub(super) fn leave_shards(&self) {
-        let Common { board, run, .. } = self.common;
+        let Common { board, shards, .. } = self.common;
         if let Some(board) = board {
-            Board::new(board.words, run.options.shards).leave(self.number);
+            Board::new(board.words, *shards).leave(self.number);
         }
     }
 
@@ -279,12 +288,25 @@ impl<'a> Shard<'a> {
         self.of_nic(|wire| wire.feed_end(now))
     }
 
-    /// Wakes the NIC, for what was fed in.
+    /// Wakes the half at the entrance, for what was fed in.
     pub(super) fn ring(&mut self) {
         if !self.leaving {
             self.wire.publish();
-            wake(&self.region.nic_bell(SharedFutex));
+            wake(&match self.entrance {
+                Entrance::Nic => self.region.nic_bell(SharedFutex),
+                Entrance::Host => self.region.host_bell(SharedFutex),
+            });
         }
+    }
+
+    /// Whether it has a NIC half.
+    pub(super) fn has_nic(&self) -> bool {
+        self.entrance == Entrance::Nic
+    }
+
+    /// Its halves.
+    pub(super) fn halves(&self) -> impl Iterator<Item = &Half> {
+        self.has_nic().then_some(&self.nic).into_iter().chain([&self.host])
     }
 
     /// Whether both halves have ended for good.

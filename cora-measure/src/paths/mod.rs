@@ -20,6 +20,7 @@ use cora_runtime::exec::Burst;
 use cora_runtime::exec::burst::{BURST_BYTES, BurstBuffer};
 use cora_runtime::host_half::HostHalf;
 use cora_runtime::link::message::Stamp;
+use cora_runtime::steering::Deal;
 use serde::Serialize;
 
 use crate::traffic::reading;
@@ -97,7 +98,7 @@ fn observe<A: App>(
     let mut memory = supply.memory(HostHalf::bytes(&mut app))?;
     let mut half = HostHalf::create(app, &mut memory, false).map_err(RunError::Memory)?;
     let mut source = Source::open(input, reading::<A>(inside))?;
-    let mut door = Door::new(supply.seed, 1, &services);
+    let mut door = Door::new(supply.seed, Deal::even(1), &services);
     let mut buffer = vec![0; BURST_BYTES];
     loop {
         let mut frames = BurstBuffer::new(&mut buffer);

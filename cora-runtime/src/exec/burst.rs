@@ -98,7 +98,7 @@ impl<'a> Burst<'a> {
     pub(crate) fn parse_at_nic<A: App>(&mut self) -> bool {
         let parses = match A::PLAN.sides {
             Sides::HostOnly => false,
-            Sides::NicOnly => A::READS_PACKETS,
+            Sides::NicOnly | Sides::Dealt => A::READS_PACKETS,
             Sides::Split => true,
         };
         if parses {

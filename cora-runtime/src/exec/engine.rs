@@ -29,7 +29,7 @@ pub struct NicReach<A>(PhantomData<A>);
 impl<A: App> Reach for NicReach<A> {
     const PLACES: Option<&'static [(&'static str, Place)]> = match A::PLAN.sides {
         Sides::Split | Sides::HostOnly => Some(A::PLACES),
-        Sides::NicOnly => None,
+        Sides::NicOnly | Sides::Dealt => None,
     };
 }
 

@@ -9,8 +9,10 @@ use crate::link::message::Merges;
 use crate::merges::{add, before_epoch};
 
 impl<A: App> HostHalf<A> {
-    /// Whether no state is at the NIC.
-    const HAS_ALL: bool = matches!(A::PLAN.sides, Sides::HostOnly);
+    /// Whether no state of this shard is at a NIC.
+    const fn has_all(&self) -> bool {
+        self.receives || matches!(A::PLAN.sides, Sides::HostOnly)
+    }
 
     /// A packet of this time is about to run, and no NIC told its epoch.
     #[cold]
@@ -36,6 +38,7 @@ impl<A: App> HostHalf<A> {
         out: &mut impl HostOutbox,
     ) -> Result<(), ProtocolError> {
         match message {
+            Merges::Turn { ends, .. } if self.receives => self.epoch_begins(ends, out),
             Merges::Turn { ends, follows } if !self.turns.lacks() => {
                 self.pass_time_before_epoch(ends, out);
                 self.turns.turn_at_host(ends, follows != 0, self.engine.app(), out);
@@ -66,11 +69,17 @@ impl<A: App> HostHalf<A> {
         self.turns.join_shards();
     }
 
-    /// An epoch begins for all shards, at a host without a NIC: when it ends.
+    /// An epoch begins for all shards, at a host that packets come to: when it ends.
     pub fn epoch_begins(&mut self, ends: u64, out: &mut impl HostOutbox) {
         if const { A::MERGED } && self.turns.tell(ends) {
             self.turn_next(out);
         }
+    }
+
+    /// Whether no packet from the wire may run: an epoch is to begin, or its merge is not whole.
+    #[inline]
+    pub const fn must_wait(&self) -> bool {
+        A::MERGED && self.receives && self.turns.stops_packets()
     }
 
     /// The end of the epoch whose part is to be published now.
@@ -104,7 +113,7 @@ impl<A: App> HostHalf<A> {
             return Err(ProtocolError::unexpected(&message.into()));
         }
         add(state, piece, self.engine.app())?;
-        if !Self::HAS_ALL {
+        if !self.has_all() {
             out.send(&message.into());
         }
         Ok(())
@@ -116,7 +125,9 @@ impl<A: App> HostHalf<A> {
             return;
         }
         self.turns.has_all_parts(self.engine.app());
-        out.send(&Merges::Whole {}.into());
+        if !self.receives {
+            out.send(&Merges::Whole {}.into());
+        }
         self.turn_next(out);
     }
 }

@@ -55,6 +55,8 @@ pub struct HostHalf<A: App> {
     last: Stamp,
     /// The epochs of states that are read as of a merge.
     turns: Turns,
+    /// Packets come straight from the wire.
+    receives: bool,
     /// The counters of this side.
     pub report: Report,
 }
@@ -84,8 +86,15 @@ impl<A: App> HostHalf<A> {
             clock: Clock::default(),
             last: Stamp::BEFORE,
             turns: Turns::BEFORE,
+            receives: false,
             report: Report::default(),
         })
+    }
+
+    /// From now on packets come straight from the wire, and no NIC half has a state. The wire is in
+    /// the place of the NIC: it passes packets on, tells its time and epochs, and takes what leaves.
+    pub const fn receive(&mut self) {
+        self.receives = true;
     }
 
     /// The program's states and outcomes.

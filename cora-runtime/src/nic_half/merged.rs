@@ -79,7 +79,7 @@ impl<A: App> NicHalf<A> {
         let Some(ends) = self.turns.take_due() else { return };
         match A::PLAN.sides {
             Sides::HostOnly => {}
-            Sides::NicOnly => self.pass_time_before_epoch(ends, io),
+            Sides::NicOnly | Sides::Dealt => self.pass_time_before_epoch(ends, io),
             Sides::Split => self.tell_ends(before_epoch(ends), io),
         }
         self.turns.turn_at_nic(ends, self.engine.app(), io);
@@ -89,7 +89,7 @@ impl<A: App> NicHalf<A> {
     #[inline]
     pub(super) const fn waits_for_epoch(&self) -> bool {
         match A::PLAN.sides {
-            Sides::NicOnly | Sides::HostOnly => self.turns.stops_packets(),
+            Sides::NicOnly | Sides::HostOnly | Sides::Dealt => self.turns.stops_packets(),
             // Packets of the epoch are held.
             Sides::Split => self.turns.is_due(),
         }

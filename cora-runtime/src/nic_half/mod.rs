@@ -231,7 +231,7 @@ impl<A: App> NicHalf<A> {
         let parsed = burst.parse_at_nic::<A>();
         match A::PLAN.sides {
             Sides::HostOnly => {}
-            Sides::NicOnly => {
+            Sides::NicOnly | Sides::Dealt => {
                 prefetch_burst::<A, NicRecord>(burst, &mut self.engine, None);
                 self.report.packets += burst.len() as u64;
             }
@@ -262,7 +262,7 @@ impl<A: App> NicHalf<A> {
     ) {
         match A::PLAN.sides {
             Sides::HostOnly => self.pass_on(stamp, packet.frame(), io),
-            Sides::NicOnly => {
+            Sides::NicOnly | Sides::Dealt => {
                 let now = stamp.meta.now;
                 let visit = Visit { now, horizon: now, undo: false, flow: NO_FLOW, ahead };
                 self.time_comes(stamp, io);

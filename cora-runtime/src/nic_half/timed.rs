@@ -11,7 +11,7 @@ use crate::link::message::{Hooks, Stamp};
 
 impl<A: App> NicHalf<A> {
     /// Whether hooks and timers run here.
-    pub(super) const RUNS_TIMED: bool = A::TIMED && matches!(A::PLAN.sides, Sides::NicOnly);
+    pub(super) const RUNS_TIMED: bool = A::TIMED && A::PLAN.sides.nic_runs_alone();
 
     /// Whether the host runs hooks of entries that end here, or timers.
     pub(super) const TELLS_ENDS: bool = A::TIMED && matches!(A::PLAN.sides, Sides::Split);
@@ -98,7 +98,7 @@ impl<A: App> NicHalf<A> {
         match A::PLAN.sides {
             _ if const { !A::TIMED } => {}
             Sides::HostOnly => io.send(&Hooks::Reached { now }.into()),
-            Sides::NicOnly => self.pass_time_before(&self.last.later(now), io),
+            Sides::NicOnly | Sides::Dealt => self.pass_time_before(&self.last.later(now), io),
             Sides::Split => self.tick(io),
         }
     }

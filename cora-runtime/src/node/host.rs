@@ -47,7 +47,8 @@ fn read<'b, A: App, B: Inbox, O: HostOutbox, E: From<NodeError>>(
     most: usize,
     mut message: impl FnMut(&mut HostHalf<A>, &mut O, &Message<'_>) -> Result<(), E>,
 ) -> Result<(), E> {
-    for _ in 0..most.min(BURST) {
+    let most = if half.must_wait() { 0 } else { most.min(BURST) };
+    for _ in 0..most {
         let Some(room) = frames.room() else { break };
         let popped = punt.pop(room).map_err(NodeError::from)?;
         let Some(Popped { kind, len }) = popped else { break };
@@ -65,6 +66,9 @@ fn read<'b, A: App, B: Inbox, O: HostOutbox, E: From<NodeError>>(
         half.burst(burst, out).map_err(NodeError::from)?;
         burst.clear();
         message(half, out, &Message::decode(kind, bytes.frame()).ok_or(undecodable)?)?;
+        if const { A::MERGED } && half.must_wait() {
+            break;
+        }
         if const { A::DURABLE } && ENDS_AT_NIC.iter().any(|it| kind == *it) {
             punt.release();
         }

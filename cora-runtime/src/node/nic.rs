@@ -320,7 +320,7 @@ impl<A: App> NicLoop<A> {
         let mut flows = 0;
         for (number, (_, place)) in A::PLACES.iter().enumerate() {
             let home = half.engine().app().state(number);
-            if matches!(home.kind(), state::Kind::Keyed) && A::PLAN.sides == Sides::NicOnly {
+            if matches!(home.kind(), state::Kind::Keyed) && A::PLAN.sides.nic_runs_alone() {
                 flows = flows.max(home.entries(now));
             }
             if *place != Place::Host && A::PLAN.sides != Sides::HostOnly {
