@@ -17,6 +17,8 @@ pub struct PlanFacts {
     pub stateless_flows: bool,
     /// Flows that the NIC may own, of 1024.
     pub nic_share: u16,
+    /// Under `dealt`: buckets that the NIC gets, of 256.
+    pub nic_buckets: u16,
     /// Packets of a flow that the host handles before it offers the flow to the NIC. With 1, the
     /// host offers every flow after its first packet. A larger number avoids moving short flows in
     /// vain.
@@ -54,6 +56,7 @@ impl PlanFacts {
             host_ordered: false,
             stateless_flows: false,
             nic_share,
+            nic_buckets: 0,
             offer_after: 1,
             one_shard: &[],
         }

@@ -19,7 +19,7 @@ use crate::model::predict::judge;
 use crate::model::terms::{is_at_nic, punts, terms};
 use crate::model::{Allocation, Prediction, Resource, Setting};
 use crate::search::{Problem, Proof, Share, Shortage, Solution};
-use crate::vocabulary::{Kind, Place, Sides};
+use crate::vocabulary::{BUCKETS, Kind, Place, Sides};
 
 /// Maximum number of searches of one candidate.
 const ROUNDS: usize = 6;
@@ -59,7 +59,7 @@ pub(super) fn optimise(
     setting: &Setting<'_>,
     candidate: &Candidate,
     freedom: Freedom,
-    most: Option<f64>,
+    stated: Option<Share>,
     mpps: f64,
 ) -> Result<Found, Short> {
     let mut latencies = Latencies::crowded(setting, candidate.sides, mpps);
@@ -68,8 +68,9 @@ pub(super) fn optimise(
     let mut seen = Vec::new();
     let sets = sets(setting, candidate.sides, freedom);
     for _ in 0..ROUNDS {
-        let problem =
-            |owned: &[bool]| problem(setting, candidate, (freedom, most), owned, mpps, &latencies);
+        let problem = |owned: &[bool]| {
+            problem(setting, candidate, (freedom, stated), owned, mpps, &latencies)
+        };
         let solution = match followed::run(&sets, problem) {
             Ok(solution) => solution,
             Err(infeasible) => {
@@ -88,8 +89,8 @@ pub(super) fn optimise(
                 continue;
             }
         };
-        let (found, its) = judged(setting, candidate, &solution, mpps);
-        let key: Vec<u64> = solution.shares.iter().map(|share| share.to_bits()).collect();
+        let (found, its) = best_judged(setting, candidate, &solution, mpps);
+        let key: Vec<u64> = found.allocation.shares.iter().map(|share| share.to_bits()).collect();
         let again = seen.contains(&key);
         seen.push(key);
         latencies = its;
@@ -123,7 +124,8 @@ pub(super) fn better(a: &Found, b: &Found) -> bool {
 fn sets(setting: &Setting<'_>, sides: Sides, freedom: Freedom) -> Vec<Vec<bool>> {
     match (sides, freedom) {
         (Sides::Split, Freedom::All | Freedom::Flows) => offer::sets(setting.classes()),
-        (Sides::Split, Freedom::Places) | (Sides::HostOnly | Sides::NicOnly, _) => {
+        // Buckets are dealt whatever their flows are.
+        (Sides::Split, Freedom::Places) | (Sides::HostOnly | Sides::NicOnly | Sides::Dealt, _) => {
             vec![vec![true; setting.classes().len()]]
         }
     }
@@ -133,7 +135,7 @@ fn sets(setting: &Setting<'_>, sides: Sides, freedom: Freedom) -> Vec<Vec<bool>>
 fn problem(
     setting: &Setting<'_>,
     candidate: &Candidate,
-    (freedom, most): (Freedom, Option<f64>),
+    (freedom, stated): (Freedom, Option<Share>),
     owned: &[bool],
     mpps: f64,
     latencies: &Latencies,
@@ -163,12 +165,46 @@ fn problem(
         class.share = match freedom {
             Freedom::Places => Share::Exactly(1.0),
             Freedom::Flows if punts => Share::Exactly(0.0),
-            Freedom::All | Freedom::Flows => {
-                Share::UpTo(most.map_or(up_to, |most| most.min(up_to)))
-            }
+            Freedom::All | Freedom::Flows => match stated {
+                Some(Share::UpTo(most)) => Share::UpTo(most.min(up_to)),
+                Some(exactly @ Share::Exactly(_)) => exactly,
+                None => Share::UpTo(up_to),
+            },
         };
     }
     problem
+}
+
+/// The result, and the latencies that follow from it. Under `dealt` the share is of whole buckets:
+/// costs and limits are linear in it, so the best number of buckets is next to the best share.
+fn best_judged(
+    setting: &Setting<'_>,
+    candidate: &Candidate,
+    solution: &Solution,
+    mpps: f64,
+) -> (Found, Latencies) {
+    let first = |of: fn(f64) -> f64| {
+        let shares = solution.shares.iter().map(|share| whole_buckets(*share, of)).collect();
+        judged(setting, candidate, &Solution { shares, ..solution.clone() }, mpps)
+    };
+    if candidate.sides != Sides::Dealt {
+        return judged(setting, candidate, solution, mpps);
+    }
+    let (less, more) = (first(f64::floor), first(f64::ceil));
+    match (less.0.holds(), more.0.holds()) {
+        (true, true) if better(&more.0, &less.0) => more,
+        (false, true) => more,
+        _ => less,
+    }
+}
+
+/// The share of a whole number of buckets; a share that is one but for rounding stays.
+fn whole_buckets(share: f64, of: fn(f64) -> f64) -> f64 {
+    let all = f64::from(BUCKETS);
+    let buckets = share * all;
+    let near = buckets.round();
+    let buckets = if (buckets - near).abs() < SLACK { near } else { of(buckets) };
+    buckets / all
 }
 
 /// The result, and the latencies that follow from it.
@@ -190,6 +226,7 @@ fn allocation(candidate: &Candidate, graph: &Graph, on: &[bool], shares: &[f64])
     let places = graph.states.iter().zip(on).map(|(state, on)| {
         let place = match (on, state.kind) {
             (false, _) => Place::Host,
+            (true, Kind::PerBucket) if candidate.sides == Sides::Dealt => Place::Divided,
             (true, Kind::Keyed) => Place::Travels,
             (true, Kind::Singleton | Kind::PerBucket) => Place::Nic,
             (true, Kind::Commutative | Kind::ReadMostly) => Place::Replica,
