@@ -9,8 +9,8 @@
 //! 3. The whole model judges each result; the best feasible one wins.
 
 use super::candidate::Candidate;
-use super::followed;
 use super::short::Short;
+use super::{buckets, followed};
 use crate::graph::Graph;
 use crate::model::latency::Latencies;
 use crate::model::limits::{limits, usable};
@@ -19,13 +19,13 @@ use crate::model::predict::judge;
 use crate::model::terms::{is_at_nic, punts, terms};
 use crate::model::{Allocation, Prediction, Resource, Setting};
 use crate::search::{Problem, Proof, Share, Shortage, Solution};
-use crate::vocabulary::{BUCKETS, Kind, Place, Sides};
+use crate::vocabulary::{Kind, Place, Sides};
 
 /// Maximum number of searches of one candidate.
 const ROUNDS: usize = 6;
 
 /// Tolerance of a limit: the error of floating-point sums.
-const SLACK: f64 = 1e-6;
+pub(super) const SLACK: f64 = 1e-6;
 
 /// An allocation with its prediction and proof.
 #[derive(Clone, Debug)]
@@ -89,7 +89,10 @@ pub(super) fn optimise(
                 continue;
             }
         };
-        let (found, its) = best_judged(setting, candidate, &solution, mpps);
+        let (found, its) = match candidate.sides {
+            Sides::Dealt => buckets::best(setting, candidate, &solution, mpps),
+            _ => judged(setting, candidate, &solution, mpps),
+        };
         let key: Vec<u64> = found.allocation.shares.iter().map(|share| share.to_bits()).collect();
         let again = seen.contains(&key);
         seen.push(key);
@@ -175,40 +178,8 @@ fn problem(
     problem
 }
 
-/// The result, and the latencies that follow from it. Under `dealt` the share is of whole buckets:
-/// costs and limits are linear in it, so the best number of buckets is next to the best share.
-fn best_judged(
-    setting: &Setting<'_>,
-    candidate: &Candidate,
-    solution: &Solution,
-    mpps: f64,
-) -> (Found, Latencies) {
-    let first = |of: fn(f64) -> f64| {
-        let shares = solution.shares.iter().map(|share| whole_buckets(*share, of)).collect();
-        judged(setting, candidate, &Solution { shares, ..solution.clone() }, mpps)
-    };
-    if candidate.sides != Sides::Dealt {
-        return judged(setting, candidate, solution, mpps);
-    }
-    let (less, more) = (first(f64::floor), first(f64::ceil));
-    match (less.0.holds(), more.0.holds()) {
-        (true, true) if better(&more.0, &less.0) => more,
-        (false, true) => more,
-        _ => less,
-    }
-}
-
-/// The share of a whole number of buckets; a share that is one but for rounding stays.
-fn whole_buckets(share: f64, of: fn(f64) -> f64) -> f64 {
-    let all = f64::from(BUCKETS);
-    let buckets = share * all;
-    let near = buckets.round();
-    let buckets = if (buckets - near).abs() < SLACK { near } else { of(buckets) };
-    buckets / all
-}
-
 /// The result, and the latencies that follow from it.
-fn judged(
+pub(super) fn judged(
     setting: &Setting<'_>,
     candidate: &Candidate,
     solution: &Solution,

@@ -75,7 +75,7 @@ impl Candidate {
 }
 
 /// Sides that a search may choose, in order of preference among equals.
-const SEARCHED: [Sides; 3] = [Sides::Split, Sides::NicOnly, Sides::HostOnly];
+const SEARCHED: [Sides; 4] = [Sides::Split, Sides::NicOnly, Sides::Dealt, Sides::HostOnly];
 
 /// Every candidate that the statement allows, in order of preference among equals.
 pub(super) fn all(inputs: &Inputs<'_>) -> Vec<Candidate> {

@@ -5,7 +5,7 @@ use std::time::Instant;
 use super::allocation::{Found, Freedom, better, optimise};
 use super::candidate::{Candidate, all};
 use super::short::Short;
-use super::{Ask, Cliff, Inputs, Planned, PlanningError, RuleRate, baseline, rate};
+use super::{Ask, Cliff, Inputs, Planned, PlanningError, RuleRate, baseline, buckets, rate};
 use crate::figure::Figure;
 use crate::model::offer;
 use crate::model::predict::predict as model;
@@ -14,7 +14,7 @@ use crate::nic::{FlowTable, NicProfile};
 use crate::placement::{self, Placement, PlanError};
 use crate::search::Share;
 use crate::statement::{Stated, Statement};
-use crate::vocabulary::{BUCKETS, SHARE_OF, Sides};
+use crate::vocabulary::{SHARE_OF, Sides};
 
 /// Plans, also for every baseline, and for slightly more. All faults of the ask are reported at
 /// once.
@@ -155,10 +155,7 @@ pub(super) fn of_candidate(
 ) -> Result<Found, Short> {
     let statement = inputs.statement;
     let stated = match candidate.sides {
-        Sides::Dealt => {
-            let buckets = statement.nic_buckets.map(|stated| f64::from(stated.what));
-            buckets.map(|buckets| Share::Exactly(buckets / f64::from(BUCKETS)))
-        }
+        Sides::Dealt => buckets::stated(statement),
         _ => statement.nic_share.map(|stated| Share::UpTo(stated.what)),
     };
     optimise(&candidate.setting(inputs), candidate, Freedom::All, stated, mpps)
