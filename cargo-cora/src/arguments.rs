@@ -86,7 +86,7 @@ pub(crate) struct Run {
     /// Name of a package of this workspace, or the path of one
     #[arg(default_value = ".")]
     pub(crate) package: String,
-    /// host-only, nic-only, split, or a file like cora.toml [default: the package's cora.toml]
+    /// host-only, nic-only, split, dealt, or a file like cora.toml [default: its cora.toml]
     #[arg(long)]
     pub(crate) plan: Option<String>,
     /// Cargo's profile: release, dev, or another of the workspace
@@ -147,7 +147,7 @@ pub(crate) struct Graph {
     /// The form of the drawing
     #[arg(long, value_enum)]
     pub(crate) format: Format,
-    /// host-only, nic-only, split, or a file like cora.toml [default: the package's cora.toml]
+    /// host-only, nic-only, split, dealt, or a file like cora.toml [default: its cora.toml]
     #[arg(long)]
     pub(crate) plan: Option<String>,
 }
@@ -159,7 +159,7 @@ pub(crate) struct Expand {
     pub(crate) package: String,
     /// A state, a handler or a key, or `app` for the program [default: all]
     pub(crate) item: Option<String>,
-    /// host-only, nic-only, split, or a file like cora.toml [default: the package's cora.toml]
+    /// host-only, nic-only, split, dealt, or a file like cora.toml [default: its cora.toml]
     #[arg(long)]
     pub(crate) plan: Option<String>,
 }

@@ -22,7 +22,7 @@ pub struct Plan {
     pub schema: u32,
     /// Name of the program.
     pub app: String,
-    /// `host-only`, `nic-only` or `split`.
+    /// `host-only`, `nic-only`, `split` or `dealt`.
     pub name: String,
     /// Places, owners and sides.
     #[serde(flatten)]

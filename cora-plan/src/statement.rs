@@ -8,6 +8,7 @@
 //! mpps = 10            # at which rate, in million packets a second; or `host-cores = 2`, for the
 //!                      # highest rate with them
 //! nic-share = 0.5      # the NIC owns at most half of the flows
+//! nic_buckets = 128    # under `dealt`: buckets that the NIC gets, of 256
 //!
 //! [plan.places]
 //! Session = "host"     # instead of "travels"
@@ -19,7 +20,7 @@ use thiserror::Error;
 
 use crate::nearest::choose;
 use crate::toml::{Entry, Fault, Range, Reader, Table};
-use crate::vocabulary::{Place, Sides};
+use crate::vocabulary::{BUCKETS, Place, Sides};
 
 /// The wanted plan.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,6 +29,8 @@ pub struct Statement {
     pub sides: Sides,
     /// The share of the flows that the NIC may own, 0 to 1.
     pub nic_share: Option<Stated<f64>>,
+    /// Under `dealt`: buckets that the NIC gets, 0 to [`BUCKETS`].
+    pub nic_buckets: Option<Stated<u16>>,
     /// Places of single states, instead of the default of their kind.
     pub places: BTreeMap<String, Stated<Place>>,
     /// Handlers that run at the host only.
@@ -81,11 +84,12 @@ impl Target {
 pub const BEST: &str = "best";
 
 /// Keys of `[plan]`.
-static KEYS: [&str; 7] = ["use", "nic", "traffic", "mpps", "host-cores", "nic-share", "places"];
+static KEYS: [&str; 8] =
+    ["use", "nic", "traffic", "mpps", "host-cores", "nic-share", "nic_buckets", "places"];
 
 /// Valid names for `use`, in the order of messages.
-static PLANS: [&str; 4] =
-    [BEST, Sides::HostOnly.word(), Sides::NicOnly.word(), Sides::Split.word()];
+static PLANS: [&str; 5] =
+    [BEST, Sides::HostOnly.word(), Sides::NicOnly.word(), Sides::Split.word(), Sides::Dealt.word()];
 
 /// A stated value and its line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -128,6 +132,22 @@ pub enum StatementError {
         /// Line.
         line: usize,
     },
+    /// A number of buckets that is not a whole one from 0 to [`BUCKETS`].
+    #[error("`nic_buckets = {buckets}` is not a whole number from 0 to {BUCKETS}")]
+    BucketsOutOfRange {
+        /// The number, as written.
+        buckets: String,
+        /// Line.
+        line: usize,
+    },
+    /// A number of buckets under a plan that deals none.
+    #[error("`nic_buckets` is stated, but `{plan}` deals no stated number of buckets")]
+    BucketsNotDealt {
+        /// The plan.
+        plan: &'static str,
+        /// Line.
+        line: usize,
+    },
     /// Both a rate and a number of host cores.
     #[error("`mpps` and `host-cores` are both stated, and a plan has one aim")]
     TwoAsks {
@@ -143,6 +163,8 @@ impl StatementError {
             Self::Document(fault) => Some(fault.line()),
             Self::UnknownPlace { line, .. }
             | Self::ShareOutOfRange { line, .. }
+            | Self::BucketsOutOfRange { line, .. }
+            | Self::BucketsNotDealt { line, .. }
             | Self::TwoAsks { line } => Some(*line),
             Self::UnknownPlan { line, .. } => *line,
         }
@@ -162,16 +184,25 @@ impl StatementError {
             Self::ShareOutOfRange { .. } => {
                 "write a number from 0.0 (the NIC owns no flow) to 1.0 (it may own all)".to_owned()
             }
+            Self::BucketsOutOfRange { .. } => {
+                format!(
+                    "write a whole number from 0 (the NIC gets none) to {BUCKETS} (it gets all)"
+                )
+            }
+            Self::BucketsNotDealt { .. } => {
+                "remove the line, or write `use = \"dealt\"`".to_owned()
+            }
         }
     }
 }
 
 impl Statement {
-    /// Plain `host-only`, `nic-only` or `split`.
+    /// Plain `host-only`, `nic-only`, `split` or `dealt`.
     pub fn of(sides: Sides) -> Self {
         Self {
             sides,
             nic_share: None,
+            nic_buckets: None,
             places: BTreeMap::new(),
             host_handlers: Vec::new(),
             offer_after: 1,
@@ -227,6 +258,9 @@ impl Statement {
         if let Some(entry) = plan.get("nic-share") {
             self.read_share(reader, entry);
         }
+        if let Some(entry) = plan.get("nic_buckets") {
+            self.read_buckets(reader, entry);
+        }
         if let Some(entry) = plan.get("places") {
             self.read_places(reader, entry);
         }
@@ -273,6 +307,24 @@ impl Statement {
                 let (share, line) = (written.text, entry.line);
                 reader.refuse(line, StatementError::ShareOutOfRange { share, line });
             }
+        }
+    }
+
+    /// Reads the number of buckets; `use` is read already.
+    fn read_buckets(&mut self, reader: &mut Reading<'_>, entry: Entry<'_>) {
+        let line = entry.line;
+        let searched = self.target.as_ref().is_some_and(|target| target.any_sides);
+        if searched || self.sides != Sides::Dealt {
+            let plan = if searched { BEST } else { self.sides.word() };
+            reader.refuse(line, StatementError::BucketsNotDealt { plan, line });
+        }
+        let Some(written) = reader.written(entry, "a whole number") else { return };
+        let whole = (0..=BUCKETS).find(|whole| written.number == Some(f64::from(*whole)));
+        if let Some(what) = whole {
+            self.nic_buckets = Some(Stated { what, line });
+        } else {
+            let buckets = written.text;
+            reader.refuse(line, StatementError::BucketsOutOfRange { buckets, line });
         }
     }
 
@@ -330,11 +382,43 @@ mod tests {
                 "3: there is no plan `splti`; did you mean `split`?",
                 "4: `nic-share = 1.5` is not between 0 and 1; write a number from 0.0 (the NIC owns no flow) \
                  to 1.0 (it may own all)",
-                "5: unknown key `share` in `[plan]`; write one of `use`, `nic`, `traffic`, `mpps`, `host-cores`, `nic-share`, `places`",
+                "5: unknown key `share` in `[plan]`; write one of `use`, `nic`, `traffic`, `mpps`, `host-cores`, `nic-share`, `nic_buckets`, `places`",
                 "7: there is no place `travel` for `Session`; did you mean `travels`?",
                 "8: `Ports` is an integer, where a string is wanted; write a string",
             ]
         );
+    }
+
+    #[test]
+    fn buckets_are_dealt_by_their_number() {
+        let stated = |plan: &str, buckets: &str| {
+            format!("[plan]\nuse = \"{plan}\"\nnic_buckets = {buckets}\n")
+        };
+        for buckets in [0, 1, 128, 256] {
+            let statement = Statement::parse(&stated("dealt", &buckets.to_string()));
+            let statement = statement.expect("a statement");
+            assert_eq!(statement.sides, Sides::Dealt);
+            assert_eq!(statement.nic_buckets, Some(Stated { what: buckets, line: 3 }));
+        }
+        for buckets in ["257", "-1", "0.5", "nan"] {
+            assert_eq!(
+                refusals(&stated("dealt", buckets)),
+                [format!(
+                    "3: `nic_buckets = {buckets}` is not a whole number from 0 to 256; write a whole number from 0 \
+                     (the NIC gets none) to 256 (it gets all)"
+                )]
+            );
+        }
+        for plan in ["split", "host-only", "nic-only", "best"] {
+            assert_eq!(
+                refusals(&stated(plan, "12")),
+                [format!(
+                    "3: `nic_buckets` is stated, but `{plan}` deals no stated number of buckets; remove the line, or \
+                     write `use = \"dealt\"`"
+                )]
+            );
+        }
+        assert_eq!(refusals("[plan]\nnic_buckets = 12\n").len(), 1, "a split deals none");
     }
 
     #[test]

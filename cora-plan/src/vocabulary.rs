@@ -7,6 +7,9 @@ use serde::{Deserialize, Serialize};
 /// Total number of flows for [`Placement::nic_share`](crate::placement::Placement::nic_share).
 pub const SHARE_OF: u16 = 1024;
 
+/// Total number of buckets.
+pub const BUCKETS: u16 = 256;
+
 /// Declared kind of a state, which determines its possible holders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -72,6 +75,8 @@ pub enum Place {
     Host,
     /// Both sides hold a replica.
     Replica,
+    /// Each bucket's value is at the side that has the bucket.
+    Divided,
 }
 
 /// The sides that run packets.
@@ -84,6 +89,8 @@ pub enum Sides {
     NicOnly,
     /// Each flow is owned by one side at a time.
     Split,
+    /// Each side receives its own buckets, and runs them.
+    Dealt,
 }
 
 impl Kind {
@@ -101,7 +108,7 @@ impl Kind {
 
 impl Place {
     /// Every place, in the order in which messages list them.
-    pub const ALL: [Self; 4] = [Self::Travels, Self::Nic, Self::Host, Self::Replica];
+    pub const ALL: [Self; 5] = [Self::Travels, Self::Nic, Self::Host, Self::Replica, Self::Divided];
 
     /// The word, as a plan spells it.
     pub fn word(self) -> &'static str {
@@ -110,13 +117,14 @@ impl Place {
             Self::Nic => "nic",
             Self::Host => "host",
             Self::Replica => "replica",
+            Self::Divided => "divided",
         }
     }
 }
 
 impl Sides {
     /// Every stated plan, in the order in which messages list them.
-    pub const ALL: [Self; 3] = [Self::HostOnly, Self::NicOnly, Self::Split];
+    pub const ALL: [Self; 4] = [Self::HostOnly, Self::NicOnly, Self::Split, Self::Dealt];
 
     /// The word, which is also the plan's name.
     pub const fn word(self) -> &'static str {
@@ -124,6 +132,7 @@ impl Sides {
             Self::HostOnly => "host-only",
             Self::NicOnly => "nic-only",
             Self::Split => "split",
+            Self::Dealt => "dealt",
         }
     }
 

@@ -137,7 +137,7 @@ catalogue! {
     }
     PLAN_NOT_FOUND = 122 {
         title: "no plan of that name, and no file",
-        cause: "`CORA_PLAN` (or `--plan`) is `best`, `host-only`, `nic-only`, `split`, or the path of a TOML file.",
+        cause: "`CORA_PLAN` (or `--plan`) is `best`, `host-only`, `nic-only`, `split`, `dealt`, or the path of a TOML file.",
         cure: "Correct the name, or give the path from the package's directory.",
         example: "CORA_PLAN=hostonly cargo build",
     }

@@ -60,7 +60,7 @@ use crate::demand::Demand;
 use crate::graph::Graph;
 use crate::nic::NicProfile;
 use crate::traffic::{Class, Traffic};
-use crate::vocabulary::{Place, Sides};
+use crate::vocabulary::{BUCKETS, Place, Sides};
 
 /// Price of a core of the NIC, in host cores. It is small, since the card is there and paid for,
 /// but above 0: of nearly equal plans, one with an idler NIC stands further from its limits.
@@ -77,10 +77,20 @@ pub struct Allocation {
     pub host_handlers: Vec<String>,
     /// The ownership key; `shares` refers to its classes.
     pub group: String,
-    /// Per class of flows: the share that the NIC owns, 0 to 1.
+    /// Per class of flows: the share that the NIC owns, 0 to 1. Under `dealt` it is that of the
+    /// buckets in every class.
     pub shares: Vec<f64>,
     /// Under [`Steering::Rules`]: the way of packets that no rule matches.
     pub unmatched: Unmatched,
+}
+
+impl Allocation {
+    /// Under [`Sides::Dealt`]: buckets that the NIC gets, of [`BUCKETS`].
+    pub fn nic_buckets(&self) -> Option<u16> {
+        let share = self.shares.first().copied().unwrap_or_default();
+        let near = |buckets: &u16| (share * f64::from(BUCKETS) - f64::from(*buckets)).abs() <= 0.5;
+        (self.sides == Sides::Dealt).then(|| (0..=BUCKETS).find(near).unwrap_or_default())
+    }
 }
 
 /// The model's prediction for an allocation.

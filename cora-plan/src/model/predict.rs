@@ -121,7 +121,7 @@ impl<'a> Point<'a> {
         let shares = match allocation.sides {
             Sides::HostOnly => vec![0.0; setting.classes.len()],
             Sides::NicOnly => vec![1.0; setting.classes.len()],
-            Sides::Split => allocation.shares.clone(),
+            Sides::Split | Sides::Dealt => allocation.shares.clone(),
         };
         let after = offer::after(allocation.sides, setting.classes, &shares);
         let handled = handled(setting, (allocation.sides, after), &on, &shares);
@@ -155,7 +155,8 @@ pub(super) fn handled(
             };
             let local: f64 = (0..weights.len()).filter(runs).map(|route| weights[route]).sum();
             let early = (f64::from(after) * class.opens).min(1.0);
-            let first = if sides == Sides::NicOnly { 0.0 } else { early };
+            // Under a split alone first packets run at the host.
+            let first = if sides == Sides::Split { early } else { 0.0 };
             share * (local - first).clamp(0.0, 1.0)
         })
         .collect()
@@ -190,7 +191,11 @@ fn unstable(
             _ => {}
         }
     }
-    let by_rules = setting.steering == Steering::Rules && sides != Sides::HostOnly;
+    let by_rules = match sides {
+        Sides::Dealt => true,
+        Sides::HostOnly => false,
+        Sides::NicOnly | Sides::Split => setting.steering == Steering::Rules,
+    };
     if by_rules && setting.nic.flow_table.is_none() {
         sentences.push(format!("`{}` has no flow table to hold rules", setting.nic.name));
     }

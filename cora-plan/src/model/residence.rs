@@ -4,10 +4,10 @@
 //! ([`Traffic::standing`](crate::traffic::Traffic::standing)). An entry lives at the side that owns
 //! its flow if its state travels, and at the host otherwise. It takes its own lines and its part of
 //! the index there. States without a key count as a whole: at the host, and at the NIC if they are
-//! there.
+//! there. Under `dealt` the values of a state per bucket are where their buckets are.
 
 use super::limits::Limit;
-use super::terms::At;
+use super::terms::{At, follows_flows};
 use super::{Resource, Setting, Side, size};
 use crate::graph::{Keyed, StateNode};
 use crate::number::grouped;
@@ -102,8 +102,9 @@ impl Residence {
                 punted: Terms { cost: 0.0, uses: at_host(*part) },
             }
         });
-        let keyed = parts.iter().filter(|(_, node)| node.keyed.is_some());
-        let carries = keyed.map(|(part, _)| (part.state, at.uses(|row| part.uses(row, Side::Nic))));
+        let carried = parts.iter().filter(|(_, node)| follows_flows(node, sides));
+        let carries =
+            carried.map(|(part, _)| (part.state, at.uses(|row| part.uses(row, Side::Nic))));
         Self { away, routes: routes.collect(), carries: carries.collect() }
     }
 }
@@ -180,7 +181,7 @@ mod tests {
         let (pool, session) = match sides {
             Sides::HostOnly => (Place::Host, Place::Host),
             Sides::NicOnly => (Place::Nic, Place::Travels),
-            Sides::Split => (Place::Host, Place::Travels),
+            Sides::Split | Sides::Dealt => (Place::Host, Place::Travels),
         };
         let places = [("PortPool".to_owned(), pool), ("Session".to_owned(), session)];
         let allocation = Allocation {

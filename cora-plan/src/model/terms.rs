@@ -9,7 +9,7 @@ use super::{NIC_CORE, Resource, Setting, Side, size};
 use crate::graph::StateNode;
 use crate::nic::Port;
 use crate::search::{ClassTerms, Problem, RouteTerms, Share, Switch, Terms};
-use crate::vocabulary::{Kind, Place, Sides};
+use crate::vocabulary::{BUCKETS, Kind, Place, Sides};
 
 /// The way of packets to the host if the host owns their flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +40,9 @@ const OPERATIONS: f64 = 4.0;
 /// direction of each of a card's two ports.
 const PORT_RULES: f64 = 4.0;
 
+/// Rules that deal the buckets: one for each bucket and direction. They stay as they are.
+const BUCKET_RULES: f64 = 2.0 * BUCKETS as f64;
+
 /// Converts nanoseconds times millions a second to cores.
 const CORES: f64 = 1e-3;
 
@@ -65,7 +68,9 @@ pub(crate) fn terms(
         .map(|number| Switch {
             fixed: place(number).or_else(|| by_kind(setting, sides, number)),
             uses: at.uses(|row| match row.resource {
-                Resource::NicMemory if number < states => at_nic(&setting.graph.states[number]),
+                Resource::NicMemory if number < states => {
+                    at_nic(&setting.graph.states[number], sides)
+                }
                 _ => 0.0,
             }),
         })
@@ -79,11 +84,11 @@ pub(crate) fn terms(
 fn by_kind(setting: &Setting<'_>, sides: Sides, number: usize) -> Option<bool> {
     let Some(state) = setting.graph.states.get(number) else {
         // With a single handler at the host, a plan would have no shares.
-        return (setting.graph.chain.len() < 2).then_some(true);
+        return (sides == Sides::Dealt || setting.graph.chain.len() < 2).then_some(true);
     };
     match (sides, state.kind) {
         (Sides::HostOnly, _) | (Sides::Split, Kind::Singleton | Kind::PerBucket) => Some(false),
-        (Sides::NicOnly, _) | (Sides::Split, Kind::Commutative) => Some(true),
+        (Sides::NicOnly | Sides::Dealt, _) | (Sides::Split, Kind::Commutative) => Some(true),
         (Sides::Split, Kind::Keyed | Kind::ReadMostly) => None,
     }
 }
@@ -159,7 +164,9 @@ impl At<'_> {
             away.direct += weight * owned_by_host.direct;
             let opening = self.opening(class, route);
             let (local, punted) = match self.sides {
-                Sides::NicOnly => (self.local(class, route), self.local(class, route)),
+                Sides::NicOnly | Sides::Dealt => {
+                    (self.local(class, route), self.local(class, route))
+                }
                 Sides::HostOnly | Sides::Split => {
                     let early = self.away(class, route);
                     (
@@ -185,25 +192,25 @@ impl At<'_> {
             share: match self.sides {
                 Sides::HostOnly => Share::Exactly(0.0),
                 Sides::NicOnly => Share::Exactly(1.0),
-                Sides::Split => Share::UpTo(1.0),
+                Sides::Split | Sides::Dealt => Share::UpTo(1.0),
             },
         }
     }
 
     /// A packet of a flow that the host owns.
     pub(super) fn away(&self, class: usize, route: usize) -> Packet {
-        match self.costs.setting.steering {
-            Steering::Rules => self.direct(class, route),
-            Steering::Cores => self.forwarded(class, route),
+        match (self.costs.setting.steering, self.sides) {
+            (Steering::Rules, _) | (_, Sides::Dealt) => self.direct(class, route),
+            (Steering::Cores, _) => self.forwarded(class, route),
         }
     }
 
     /// The first packet of a flow, which always runs at the host. No rule can match it yet.
     fn away_first(&self, class: usize, route: usize) -> Packet {
         match (self.costs.setting.steering, self.costs.setting.unmatched, self.sides) {
-            (Steering::Rules, Unmatched::Host, _) | (Steering::Rules, _, Sides::HostOnly) => {
-                self.direct(class, route)
-            }
+            (Steering::Rules, Unmatched::Host, _)
+            | (Steering::Rules, _, Sides::HostOnly)
+            | (_, _, Sides::Dealt) => self.direct(class, route),
             (Steering::Cores, ..) | (Steering::Rules, Unmatched::Nic, _) => {
                 self.forwarded(class, route)
             }
@@ -293,6 +300,9 @@ impl At<'_> {
     fn rules(&self, class: usize, part: f64, owned: bool) -> f64 {
         let setting = self.costs.setting;
         let of = &setting.classes[class];
+        if self.sides == Sides::Dealt {
+            return part * of.share * BUCKET_RULES;
+        }
         if setting.steering == Steering::Cores || self.sides == Sides::HostOnly {
             return 0.0;
         }
@@ -334,9 +344,15 @@ impl At<'_> {
     }
 }
 
-/// Bytes that a state takes at the NIC besides its entries.
-fn at_nic(state: &StateNode) -> f64 {
-    if state.keyed.is_some() { 0.0 } else { size::whole(state) }
+/// Bytes that a state takes at the NIC besides those that follow its flows.
+fn at_nic(state: &StateNode, sides: Sides) -> f64 {
+    if follows_flows(state, sides) { 0.0 } else { size::whole(state) }
+}
+
+/// Whether a side has parts of a state by its share of the flows: entries, and under `dealt` the
+/// values of its buckets.
+pub(super) fn follows_flows(state: &StateNode, sides: Sides) -> bool {
+    state.keyed.is_some() || (sides == Sides::Dealt && state.kind == Kind::PerBucket)
 }
 
 /// Whether a class has packets that need one of these switches.

@@ -9,8 +9,8 @@
 //! 3. The whole model judges each result; the best feasible one wins.
 
 use super::candidate::Candidate;
-use super::followed;
 use super::short::Short;
+use super::{buckets, followed};
 use crate::graph::Graph;
 use crate::model::latency::Latencies;
 use crate::model::limits::{limits, usable};
@@ -25,7 +25,7 @@ use crate::vocabulary::{Kind, Place, Sides};
 const ROUNDS: usize = 6;
 
 /// Tolerance of a limit: the error of floating-point sums.
-const SLACK: f64 = 1e-6;
+pub(super) const SLACK: f64 = 1e-6;
 
 /// An allocation with its prediction and proof.
 #[derive(Clone, Debug)]
@@ -59,7 +59,7 @@ pub(super) fn optimise(
     setting: &Setting<'_>,
     candidate: &Candidate,
     freedom: Freedom,
-    most: Option<f64>,
+    stated: Option<Share>,
     mpps: f64,
 ) -> Result<Found, Short> {
     let mut latencies = Latencies::crowded(setting, candidate.sides, mpps);
@@ -68,8 +68,9 @@ pub(super) fn optimise(
     let mut seen = Vec::new();
     let sets = sets(setting, candidate.sides, freedom);
     for _ in 0..ROUNDS {
-        let problem =
-            |owned: &[bool]| problem(setting, candidate, (freedom, most), owned, mpps, &latencies);
+        let problem = |owned: &[bool]| {
+            problem(setting, candidate, (freedom, stated), owned, mpps, &latencies)
+        };
         let solution = match followed::run(&sets, problem) {
             Ok(solution) => solution,
             Err(infeasible) => {
@@ -88,8 +89,11 @@ pub(super) fn optimise(
                 continue;
             }
         };
-        let (found, its) = judged(setting, candidate, &solution, mpps);
-        let key: Vec<u64> = solution.shares.iter().map(|share| share.to_bits()).collect();
+        let (found, its) = match candidate.sides {
+            Sides::Dealt => buckets::best(setting, candidate, &solution, mpps),
+            _ => judged(setting, candidate, &solution, mpps),
+        };
+        let key: Vec<u64> = found.allocation.shares.iter().map(|share| share.to_bits()).collect();
         let again = seen.contains(&key);
         seen.push(key);
         latencies = its;
@@ -123,7 +127,8 @@ pub(super) fn better(a: &Found, b: &Found) -> bool {
 fn sets(setting: &Setting<'_>, sides: Sides, freedom: Freedom) -> Vec<Vec<bool>> {
     match (sides, freedom) {
         (Sides::Split, Freedom::All | Freedom::Flows) => offer::sets(setting.classes()),
-        (Sides::Split, Freedom::Places) | (Sides::HostOnly | Sides::NicOnly, _) => {
+        // Buckets are dealt whatever their flows are.
+        (Sides::Split, Freedom::Places) | (Sides::HostOnly | Sides::NicOnly | Sides::Dealt, _) => {
             vec![vec![true; setting.classes().len()]]
         }
     }
@@ -133,7 +138,7 @@ fn sets(setting: &Setting<'_>, sides: Sides, freedom: Freedom) -> Vec<Vec<bool>>
 fn problem(
     setting: &Setting<'_>,
     candidate: &Candidate,
-    (freedom, most): (Freedom, Option<f64>),
+    (freedom, stated): (Freedom, Option<Share>),
     owned: &[bool],
     mpps: f64,
     latencies: &Latencies,
@@ -163,16 +168,18 @@ fn problem(
         class.share = match freedom {
             Freedom::Places => Share::Exactly(1.0),
             Freedom::Flows if punts => Share::Exactly(0.0),
-            Freedom::All | Freedom::Flows => {
-                Share::UpTo(most.map_or(up_to, |most| most.min(up_to)))
-            }
+            Freedom::All | Freedom::Flows => match stated {
+                Some(Share::UpTo(most)) => Share::UpTo(most.min(up_to)),
+                Some(exactly @ Share::Exactly(_)) => exactly,
+                None => Share::UpTo(up_to),
+            },
         };
     }
     problem
 }
 
 /// The result, and the latencies that follow from it.
-fn judged(
+pub(super) fn judged(
     setting: &Setting<'_>,
     candidate: &Candidate,
     solution: &Solution,
@@ -190,6 +197,7 @@ fn allocation(candidate: &Candidate, graph: &Graph, on: &[bool], shares: &[f64])
     let places = graph.states.iter().zip(on).map(|(state, on)| {
         let place = match (on, state.kind) {
             (false, _) => Place::Host,
+            (true, Kind::PerBucket) if candidate.sides == Sides::Dealt => Place::Divided,
             (true, Kind::Keyed) => Place::Travels,
             (true, Kind::Singleton | Kind::PerBucket) => Place::Nic,
             (true, Kind::Commutative | Kind::ReadMostly) => Place::Replica,

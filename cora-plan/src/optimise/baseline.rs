@@ -52,7 +52,7 @@ pub(super) fn one(inputs: &Inputs<'_>, baseline: Baseline, mpps: f64) -> Baselin
     // Both splits may also give the NIC everything, or nothing.
     let ways = match sides {
         Sides::Split => vec![sides, Sides::NicOnly, Sides::HostOnly],
-        Sides::HostOnly | Sides::NicOnly => vec![sides],
+        Sides::HostOnly | Sides::NicOnly | Sides::Dealt => vec![sides],
     };
     let found = ways.into_iter().filter_map(|sides| search(inputs, sides, freedom, mpps));
     let found = found.reduce(|best, found| if better(&found, &best) { found } else { best });

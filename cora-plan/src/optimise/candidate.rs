@@ -1,4 +1,5 @@
-//! Candidates of a plan: sides, and under a split the ownership key.
+//! Candidates of a plan: sides, and under a split the ownership key. `dealt` is one for programs
+//! that run on any number of shards.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,7 +7,7 @@ use super::Inputs;
 use crate::demand::{Demand, demand};
 use crate::graph::{Graph, Keyed, StateNode};
 use crate::model::{Setting, Steering, Unmatched};
-use crate::placement::{is_group_for, one_shard};
+use crate::placement::{can_be_dealt, is_group_for, one_shard};
 use crate::vocabulary::{Kind, Place, Sides};
 
 /// The key of flows.
@@ -35,7 +36,10 @@ impl Candidate {
         let stated = inputs.statement.places.iter();
         let mut pinned: BTreeMap<String, Place> =
             stated.map(|(state, place)| (state.clone(), place.what)).collect();
-        if sides == Sides::Split {
+        if sides == Sides::Dealt {
+            // No place is a choice.
+            pinned.clear();
+        } else if sides == Sides::Split {
             let stay = graph.states.iter().filter(|s| s.keyed.is_some() && !is_group_for(group, s));
             pinned.extend(stay.map(|state| (state.name.clone(), Place::Host)));
         } else {
@@ -45,7 +49,7 @@ impl Candidate {
         let many_shards = one_shard(graph, group).is_empty();
         let unmatched = match sides {
             Sides::NicOnly => Unmatched::Nic,
-            Sides::HostOnly | Sides::Split => Unmatched::Host,
+            Sides::HostOnly | Sides::Split | Sides::Dealt => Unmatched::Host,
         };
         Self { sides, group: group.to_owned(), pinned, demand, many_shards, unmatched }
     }
@@ -70,10 +74,13 @@ impl Candidate {
     }
 }
 
+/// Sides that a search may choose, in order of preference among equals.
+const SEARCHED: [Sides; 4] = [Sides::Split, Sides::NicOnly, Sides::Dealt, Sides::HostOnly];
+
 /// Every candidate that the statement allows, in order of preference among equals.
 pub(super) fn all(inputs: &Inputs<'_>) -> Vec<Candidate> {
     let sides = match &inputs.statement.target {
-        Some(target) if target.any_sides => vec![Sides::Split, Sides::NicOnly, Sides::HostOnly],
+        Some(target) if target.any_sides => SEARCHED.to_vec(),
         _ => vec![inputs.statement.sides],
     };
     // Stated places imply a split.
@@ -87,6 +94,10 @@ pub(super) fn of(inputs: &Inputs<'_>, sides: Sides) -> Vec<Candidate> {
     let keys = match sides {
         Sides::Split => keys(inputs.graph),
         Sides::HostOnly | Sides::NicOnly => vec![coarsest(inputs.graph)],
+        Sides::Dealt => {
+            let key = coarsest(inputs.graph);
+            if can_be_dealt(inputs.graph, &key) { vec![key] } else { Vec::new() }
+        }
     };
     let mut candidates: Vec<Candidate> =
         keys.iter().map(|key| Candidate::new(inputs, sides, key)).collect();

@@ -1,7 +1,7 @@
 //! From graph, profiles and an ask to a plan, with all data for reports.
 //!
 //! 1. Every way to run that the statement allows is a candidate (`candidate`): host-only, nic-only,
-//!    and a split for each ownership key.
+//!    dealt, and a split for each ownership key.
 //! 2. The best allocation of each is searched (`allocation`). Latencies depend on shares, but the
 //!    search takes them as given. So it is repeated with the latencies of its result until that is
 //!    stable.
@@ -13,6 +13,7 @@
 
 mod allocation;
 mod baseline;
+mod buckets;
 mod candidate;
 mod curve;
 mod error;

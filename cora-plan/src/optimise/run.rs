@@ -5,16 +5,16 @@ use std::time::Instant;
 use super::allocation::{Found, Freedom, better, optimise};
 use super::candidate::{Candidate, all};
 use super::short::Short;
-use super::{Ask, Cliff, Inputs, Planned, PlanningError, RuleRate, baseline, rate};
+use super::{Ask, Cliff, Inputs, Planned, PlanningError, RuleRate, baseline, buckets, rate};
 use crate::figure::Figure;
 use crate::model::offer;
 use crate::model::predict::predict as model;
 use crate::model::{Allocation, Prediction, Resource, Steering, coefficients};
 use crate::nic::{FlowTable, NicProfile};
 use crate::placement::{self, Placement, PlanError};
+use crate::search::Share;
 use crate::statement::{Stated, Statement};
-use crate::vocabulary::SHARE_OF;
-use crate::vocabulary::Sides;
+use crate::vocabulary::{SHARE_OF, Sides};
 
 /// Plans, also for every baseline, and for slightly more. All faults of the ask are reported at
 /// once.
@@ -109,6 +109,8 @@ pub fn decide(inputs: &Inputs<'_>, planned: &Planned) -> Result<Placement, Vec<P
         }
         statement.nic_share = Some(Stated { what: share(inputs, allocation), line: 0 });
     }
+    let buckets = allocation.nic_buckets();
+    statement.nic_buckets = buckets.map(|what| Stated { what, line: 0 });
     let classes = inputs.traffic.classes(&allocation.group);
     statement.offer_after = offer::after(allocation.sides, classes, &allocation.shares);
     placement::run(inputs.graph, &statement)
@@ -151,8 +153,12 @@ pub(super) fn of_candidate(
     candidate: &Candidate,
     mpps: f64,
 ) -> Result<Found, Short> {
-    let most = inputs.statement.nic_share.map(|share| share.what);
-    optimise(&candidate.setting(inputs), candidate, Freedom::All, most, mpps)
+    let statement = inputs.statement;
+    let stated = match candidate.sides {
+        Sides::Dealt => buckets::stated(statement),
+        _ => statement.nic_share.map(|stated| Share::UpTo(stated.what)),
+    };
+    optimise(&candidate.setting(inputs), candidate, Freedom::All, stated, mpps)
 }
 
 /// Candidates come in order of preference, so a later one must be better by more than rounding.

@@ -62,7 +62,10 @@ fn write(out: &mut String, graph: &Graph, plan: Option<&Plan>) -> std::fmt::Resu
             }
         }
     }
-    for place in [None].into_iter().chain(Place::ALL.map(Some)) {
+    // Only `dealt` divides states, so other pictures need no class for it.
+    let divided = graph.states.iter().any(|s| place(plan, &s.name) == Some(Place::Divided));
+    let places = Place::ALL.into_iter().filter(|place| divided || *place != Place::Divided);
+    for place in [None].into_iter().chain(places.map(Some)) {
         let (fill, line) = colours(place);
         let class = place.map_or("unplaced", Place::word);
         writeln!(out, "  classDef {class} fill:{fill},stroke:{line},color:#18181b")?;

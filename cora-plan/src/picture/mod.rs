@@ -51,7 +51,7 @@ impl<'a> Shown<'a> {
             Sides::HostOnly => ("runs: host", Place::Host),
             Sides::NicOnly => ("runs: nic", Place::Nic),
             Sides::Split if at_host() => ("runs: host", Place::Host),
-            Sides::Split => ("runs: nic + host", Place::Travels),
+            Sides::Split | Sides::Dealt => ("runs: nic + host", Place::Travels),
         })
     }
 }
@@ -63,6 +63,7 @@ fn colours(place: Option<Place>) -> (&'static str, &'static str) {
         Some(Place::Nic) => ("#e6f6e6", "#2e7d32"),
         Some(Place::Host) => ("#fdeedc", "#b45f06"),
         Some(Place::Replica) => ("#f1e8fb", "#6a3fa0"),
+        Some(Place::Divided) => ("#e0f5f5", "#0f6e6e"),
         None => ("#f4f4f5", "#52525b"),
     }
 }

@@ -64,7 +64,7 @@ pub(super) fn run(
     if let Some(found) = travellers.iter().find(|t| travellers.iter().all(|u| will_do(t.key, *u))) {
         return group_of(*found);
     }
-    // 2. With one side alone nothing moves, so any key will do.
+    // 2. Where no flow moves alone any key will do.
     if sides != Sides::Split {
         return group_of(*first);
     }

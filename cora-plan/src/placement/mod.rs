@@ -6,11 +6,13 @@
 //! 4. Every place gets its reason, in words (`reasons`).
 //! 5. What decides the bucket of a packet follows from the keys of replies (`buckets`); states that
 //!    restrict the program to one shard are reported, in words (`one_shard`).
+//! 6. Under `dealt` there is a shard at each side at least, so such states are refused (`dealt`).
 //!
 //! All refusals are reported at once. A searched plan is a statement that
 //! [`planning`](crate::optimise) writes: [`run`] is a pure function of graph and statement.
 
 mod buckets;
+mod dealt;
 mod group;
 mod one_shard;
 mod places;
@@ -44,6 +46,10 @@ pub struct Placement {
     pub stateless_flows: bool,
     /// Number of flows of [`SHARE_OF`] that the NIC may own.
     pub nic_share: u16,
+    /// Under [`Sides::Dealt`]: buckets that the NIC gets, of
+    /// [`BUCKETS`](crate::vocabulary::BUCKETS); otherwise 0.
+    #[serde(default, skip_serializing_if = "is_none_dealt")]
+    pub nic_buckets: u16,
     /// Packets of a flow that the host handles before it offers the flow to the NIC; at least 1.
     pub offer_after: u32,
     /// Handlers that run at the host only.
@@ -129,6 +135,22 @@ pub enum PlanError {
         /// The reason.
         because: String,
     },
+    /// A state or a timer that keeps the program on one shard, under a plan with one at each side.
+    #[error("`{name}` can't be dealt by bucket: {because}")]
+    NotByBucket {
+        /// The state or the timer.
+        name: String,
+        /// The reason and the remedy.
+        because: String,
+    },
+    /// A durable state under `dealt`.
+    #[error(
+        "`{state}` is durable, and `dealt` has no durable states yet: buckets of the NIC have no copy at the host"
+    )]
+    DurableDealt {
+        /// The state.
+        state: String,
+    },
 }
 
 impl PlanError {
@@ -139,7 +161,9 @@ impl PlanError {
             | Self::PinnedToNic { line, .. }
             | Self::NotItsPlace { line, .. }
             | Self::NothingToState { line, .. } => Some(*line),
-            Self::NoCommonGroup { .. } => None,
+            Self::NoCommonGroup { .. } | Self::NotByBucket { .. } | Self::DurableDealt { .. } => {
+                None
+            }
         }
     }
 
@@ -166,6 +190,12 @@ impl PlanError {
                 format!("write `{}`, or remove the line", allowed.join("` or `"))
             }
             Self::NothingToState { .. } => "remove the line, or write `use = \"split\"`".to_owned(),
+            Self::NotByBucket { .. } => {
+                "or plan with `use = \"split\"`, which keeps it at the host".to_owned()
+            }
+            Self::DurableDealt { state } => {
+                format!("take `durable` from `{state}`, or write `use = \"split\"`")
+            }
             Self::NoCommonGroup { first, second, .. } => format!(
                 "say `within = …` of the one with the finer key, and name the coarser key there; or pin \
                  one of them in `cora.toml`: under `[plan.places]`, `{second} = \"host\"` or \
@@ -181,6 +211,9 @@ pub fn run(graph: &Graph, statement: &Statement) -> Result<Placement, Vec<PlanEr
     let places = places::run(graph, statement, &mut errors);
     let group = group::run(graph, &places, statement.sides, &mut errors);
     let nic_share = share(statement, &mut errors);
+    if statement.sides == Sides::Dealt {
+        dealt::check(graph, &group, &mut errors);
+    }
     if !errors.is_empty() {
         return Err(errors);
     }
@@ -201,6 +234,7 @@ pub fn run(graph: &Graph, statement: &Statement) -> Result<Placement, Vec<PlanEr
         offer_after: statement.offer_after.max(1),
         host_handlers: statement.host_handlers.clone(),
         nic_share,
+        nic_buckets: dealt::buckets(statement),
         group: group.key,
         group_of: group.state,
         reasons,
@@ -211,6 +245,13 @@ pub fn run(graph: &Graph, statement: &Statement) -> Result<Placement, Vec<PlanEr
 /// The states that restrict a program to one pair if `key` steers packets, each with its reason.
 pub(crate) fn one_shard(graph: &Graph, key: &str) -> BTreeMap<String, String> {
     one_shard::run(graph, &Group { key: key.to_owned(), state: None })
+}
+
+/// Whether `dealt` is possible if `key` decides buckets.
+pub(crate) fn can_be_dealt(graph: &Graph, key: &str) -> bool {
+    let mut errors = Vec::new();
+    dealt::check(graph, &Group { key: key.to_owned(), state: None }, &mut errors);
+    errors.is_empty()
 }
 
 /// Whether entries of `state` may travel with flows of owner key `key`.
@@ -232,14 +273,15 @@ fn order_shows(state: &StateNode, place: Option<Place>) -> bool {
         // A packet that waits at the NIC may choose a reply key, and any other packet may carry
         // that key.
         Some(Place::Travels) => state.keyed.as_ref().is_some_and(Keyed::translates),
-        Some(Place::Nic | Place::Replica) | None => false,
+        Some(Place::Nic | Place::Replica | Place::Divided) | None => false,
     }
 }
 
 /// Number of flows of 1024 that the NIC may own.
 fn share(statement: &Statement, errors: &mut Vec<PlanError>) -> u16 {
     let whole = match statement.sides {
-        Sides::HostOnly => 0,
+        // Under `dealt` no flow is offered.
+        Sides::HostOnly | Sides::Dealt => 0,
         Sides::NicOnly | Sides::Split => SHARE_OF,
     };
     let Some(stated) = statement.nic_share else { return whole };
@@ -247,7 +289,10 @@ fn share(statement: &Statement, errors: &mut Vec<PlanError>) -> u16 {
         errors.push(PlanError::NothingToState {
             what: "nic-share".to_owned(),
             sides: statement.sides,
-            because: "one side owns every flow",
+            because: match statement.sides {
+                Sides::Dealt => "whole buckets are dealt, and `nic_buckets` says how many",
+                _ => "one side owns every flow",
+            },
             line: stated.line,
         });
         return whole;
@@ -256,6 +301,11 @@ fn share(statement: &Statement, errors: &mut Vec<PlanError>) -> u16 {
     #[expect(clippy::cast_sign_loss, reason = "clamped to 0 and above")]
     let share = (stated.what.clamp(0.0, 1.0) * f64::from(SHARE_OF)).round() as u16;
     share
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_none_dealt(buckets: &u16) -> bool {
+    *buckets == 0
 }
 
 fn unknown_state(graph: &Graph, name: &str, line: usize) -> PlanError {

@@ -38,7 +38,11 @@ pub(super) fn by_kind(kind: Kind, sides: Sides) -> Place {
         (Sides::HostOnly, _) | (Sides::Split, Kind::Singleton | Kind::PerBucket) => Place::Host,
         (_, Kind::Keyed) => Place::Travels,
         (_, Kind::Commutative | Kind::ReadMostly) => Place::Replica,
-        (Sides::NicOnly, Kind::Singleton | Kind::PerBucket) => Place::Nic,
+        (Sides::Dealt, Kind::PerBucket) => Place::Divided,
+        // `dealt` refuses a singleton, so it has no place there.
+        (Sides::NicOnly, Kind::Singleton | Kind::PerBucket) | (Sides::Dealt, Kind::Singleton) => {
+            Place::Nic
+        }
     }
 }
 
@@ -58,7 +62,10 @@ fn check(
         return Some(PlanError::NothingToState {
             what: format!("{name} = \"{place}\""),
             sides,
-            because: "one side holds every state",
+            because: match sides {
+                Sides::Dealt => "each side holds what its buckets need",
+                _ => "one side holds every state",
+            },
             line,
         });
     }

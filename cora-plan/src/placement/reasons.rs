@@ -22,6 +22,7 @@ pub(super) fn run(
             let why = match statement.sides {
                 Sides::HostOnly => "the plan is host-only: the host runs every packet".to_owned(),
                 Sides::NicOnly => "the plan is nic-only: the NIC runs every packet".to_owned(),
+                Sides::Dealt => dealt(state).to_owned(),
                 Sides::Split => {
                     let usual = place == places::by_kind(state.kind, Sides::Split);
                     let by = match statement.places.get(&state.name) {
@@ -40,6 +41,16 @@ pub(super) fn run(
             (state.name.clone(), why)
         })
         .collect()
+}
+
+/// The reason for a place under `dealt`.
+fn dealt(state: &StateNode) -> &'static str {
+    match state.kind {
+        Kind::Keyed => "each side has the entries of its own buckets",
+        Kind::Singleton | Kind::PerBucket => "each side has the values of its own buckets",
+        Kind::Commutative => "each side updates its own replica, and reports merge them",
+        Kind::ReadMostly => "each side reads its own copy of what the control plane writes",
+    }
 }
 
 /// The reason for a kind's default place.
@@ -71,6 +82,7 @@ fn follows(graph: &Graph, state: &StateNode, place: Place, group: &Group) -> Str
             _ => state.replicas().to_owned(),
         },
         Place::Nic => "the NIC holds it".to_owned(),
+        Place::Divided => "each side has the values of its own buckets".to_owned(),
         Place::Host => {
             let users: Vec<&str> =
                 graph.users(&state.name).map(|handler| handler.name.as_str()).collect();

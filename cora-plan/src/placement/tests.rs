@@ -106,6 +106,75 @@ fn each_kind_has_its_place() {
     }
 }
 
+/// States that `dealt` takes, of every kind that it has a place for.
+fn divisible() -> Graph {
+    program([
+        plain("Backends", Kind::ReadMostly),
+        plain("Ports", Kind::PerBucket),
+        keyed("Session", "FiveTuple", true),
+        plain("Sketch", Kind::Commutative),
+    ])
+}
+
+#[test]
+fn buckets_are_dealt_with_their_states() {
+    use Place::{Divided, Replica, Travels};
+    let graph = divisible();
+    for (toml, buckets) in [("", 128), ("nic_buckets = 0", 0), ("nic_buckets = 256", 256)] {
+        let dealt = decide(&graph, &format!("[plan]\nuse = \"dealt\"\n{toml}"));
+        assert_eq!(places(&dealt), [Replica, Divided, Travels, Replica]);
+        assert_eq!((dealt.nic_buckets, dealt.nic_share, dealt.host_ordered), (buckets, 0, false));
+        assert_eq!(dealt.group_of.as_deref(), Some("Session"));
+        assert_eq!(dealt.reasons["Ports"], "each side has the values of its own buckets");
+    }
+    for plan in ["split", "host-only", "nic-only"] {
+        let other = decide(&graph, &format!("[plan]\nuse = \"{plan}\""));
+        assert_eq!(other.nic_buckets, 0, "{plan}");
+    }
+}
+
+#[test]
+fn what_keeps_a_program_on_one_shard_cannot_be_dealt() {
+    let told = |graph: &Graph| refusals(graph, "[plan]\nuse = \"dealt\"");
+    let one_shard = |graph: &Graph| decide(graph, "[plan]\nuse = \"host-only\"").one_shard;
+    let mut chosen = program([keyed("Session", "FiveTuple", true)]);
+    chosen.states[0].keyed.as_mut().expect("keyed").replies = Replies::Any;
+    let apart =
+        program([keyed("A", "SourceAddress", false), keyed("B", "DestinationAddress", false)]);
+    for graph in [every_kind(), chosen, apart] {
+        let (told, why) = (told(&graph), one_shard(&graph));
+        assert_eq!(told.len(), 1, "{told:?}");
+        let (state, why) = why.first_key_value().expect("a state");
+        let refused = format!("`{state}` can't be dealt by bucket: {why}; ");
+        assert!(told[0].starts_with(&refused), "{told:?}");
+    }
+}
+
+#[test]
+fn durable_states_are_not_dealt_yet() {
+    let mut graph = divisible();
+    graph.states[1].durable = true;
+    graph.states[2].keyed.as_mut().expect("keyed").durable = true;
+    let told = refusals(&graph, "[plan]\nuse = \"dealt\"");
+    assert_eq!(told.len(), 2, "{told:?}");
+    assert!(told[0].starts_with("`Ports` is durable, and `dealt` has no durable states yet"));
+    assert!(told[1].ends_with("take `durable` from `Session`, or write `use = \"split\"`"));
+}
+
+#[test]
+fn under_dealt_only_buckets_are_stated() {
+    let told = refusals(
+        &divisible(),
+        "[plan]\nuse = \"dealt\"\nnic-share = 0.5\n[plan.places]\nSession = \"host\"\n",
+    );
+    assert_eq!(told.len(), 2, "{told:?}");
+    assert!(told[0].contains("each side holds what its buckets need"), "{told:?}");
+    assert!(told[1].contains("`nic_buckets` says how many"), "{told:?}");
+    let split = refusals(&divisible(), "[plan.places]\nPorts = \"divided\"\n");
+    assert_eq!(split.len(), 1, "{split:?}");
+    assert!(split[0].contains("can't be placed as `divided`"), "{split:?}");
+}
+
 #[test]
 fn stated_places_replace_those_of_the_kind() {
     let graph = every_kind();

@@ -10,7 +10,7 @@ use crate::optimise::{Baseline, BaselinePlan, Cliff, Planned};
 use crate::placement::one_shard;
 use crate::statement::Ask;
 use crate::traffic::{HEAD, mean_bytes};
-use crate::vocabulary::{Place, Sides};
+use crate::vocabulary::{BUCKETS, Place, Sides};
 use crate::what_if::subject::{Standing, Subject};
 
 /// A state or a handler, its place, and the reason.
@@ -132,7 +132,9 @@ pub fn flow_classes(report: &Report<'_>) -> Vec<ClassFacts> {
             let owned = match allocation.sides {
                 Sides::HostOnly => 0.0,
                 Sides::NicOnly => 1.0,
-                Sides::Split => allocation.shares.get(number).copied().unwrap_or(0.0),
+                Sides::Split | Sides::Dealt => {
+                    allocation.shares.get(number).copied().unwrap_or(0.0)
+                }
             };
             let (name, why) = (class.name.clone(), why::class(report, owned));
             let flows = class.flows * report.traffic.growth(report.planned.mpps);
@@ -189,20 +191,28 @@ pub fn troubles(report: &Report<'_>) -> Vec<String> {
     planned.predicted.unstable.iter().cloned().chain(cliff).collect()
 }
 
-/// The way of packets that no rule matches, if a split steers by rules.
-pub fn rules(report: &Report<'_>) -> Option<&'static str> {
+/// The rules of hardware that steers: those that deal buckets, or under a split by rules the way of
+/// packets that none matches.
+pub fn rules(report: &Report<'_>) -> Option<String> {
+    if let Some(buckets) = report.planned.allocation.nic_buckets() {
+        return Some(format!(
+            "Rules of the NIC's flow table give packets of {buckets} buckets of {BUCKETS} to its cores, and the others \
+             straight to a queue of the host."
+        ));
+    }
     let used = report.planned.predicted.utilisation.get(&Resource::FlowTable)?;
     if *used <= 0.0 || report.planned.allocation.sides != Sides::Split {
         return None;
     }
-    Some(match report.planned.allocation.unmatched {
+    let words = match report.planned.allocation.unmatched {
         Unmatched::Host => {
             "Hardware hands packets that no rule matches to the host; flows of the NIC have rules."
         }
         Unmatched::Nic => {
             "Hardware gives packets that no rule matches to the NIC's cores; flows of the host have rules."
         }
-    })
+    };
+    Some(words.to_owned())
 }
 
 /// Host cores by the rate of the flow table's operations, if hardware steers by rules.

@@ -67,6 +67,8 @@ struct PlanOf<'a> {
     host_handlers: &'a [String],
     group: &'a str,
     shares: Vec<ShareOf<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    nic_buckets: Option<u16>,
 }
 
 #[derive(Serialize)]
@@ -172,6 +174,7 @@ fn plan<'a>(allocation: &'a Allocation, report: &Report<'a>, hash: Option<&'a st
         host_handlers: &allocation.host_handlers,
         group: &allocation.group,
         shares: shares.collect(),
+        nic_buckets: allocation.nic_buckets(),
     }
 }
 

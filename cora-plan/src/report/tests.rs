@@ -92,6 +92,27 @@ fn where_one_side_runs_all_each_state_has_a_reason_of_its_own() {
 }
 
 #[test]
+fn a_dealt_plan_says_how_many_buckets_the_nic_gets() {
+    use crate::vocabulary::{Kind, Sides};
+    let mut case = case_of(Ask::Rate(10.0));
+    let pool = case.graph.states.iter_mut().find(|state| state.name == "PortPool");
+    pool.expect("a pool").kind = Kind::PerBucket;
+    let mut planned = Rules.plan(&case).unwrap();
+    let allocation = &mut planned.allocation;
+    allocation.sides = Sides::Dealt;
+    allocation.places.insert("PortPool".to_owned(), Place::Divided);
+    allocation.shares.fill(0.75);
+    let report = report_of(&case, &planned);
+    let (text, json) = (text::write(&report), json::write(&report));
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("give packets of 192 buckets of 256 to its cores"), "{text}");
+    assert!(text.contains("PortPool divided flows of a bucket share its value"), "{text}");
+    let json: serde_json::Value = serde_json::from_str(&json).expect("it is JSON");
+    assert_eq!(json["plan"]["nic_buckets"], 192);
+    assert_eq!(json["plan"]["sides"], "dealt");
+}
+
+#[test]
 fn what_if_marks_what_differs() {
     let today = case_of(Ask::Rate(10.0));
     let mut other = today.clone();

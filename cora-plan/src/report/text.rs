@@ -122,7 +122,7 @@ fn loads(out: &mut String, report: &Report<'_>) {
     table(out, &[Align::Left, Align::Left, Align::Left, Align::Right, Align::Left], &rows);
     sentence(out, "▸ runs out first when the rate rises.");
     if let Some(rules) = facts::rules(report) {
-        sentence(out, rules);
+        sentence(out, &rules);
     }
     let rates = facts::rule_rates(report);
     for fact in rates.into_iter().chain(facts::heads(report)).chain(facts::shards(report)) {

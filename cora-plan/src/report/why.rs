@@ -26,7 +26,7 @@ fn one_side(report: &Report<'_>) -> Option<String> {
     let side = match report.planned.allocation.sides {
         Sides::HostOnly => "the host",
         Sides::NicOnly => "the NIC",
-        Sides::Split => return None,
+        Sides::Split | Sides::Dealt => return None,
     };
     let searched = report.statement.target.as_ref().is_some_and(|target| target.any_sides);
     let because = match (searched, report.planned.allocation.sides) {
@@ -64,6 +64,9 @@ fn chosen(kind: Kind, place: Place) -> &'static str {
         (Kind::Singleton, _) => {
             "it is one value, and the side that all packets can reach is the host"
         }
+        (Kind::PerBucket, Place::Divided) => {
+            "flows of a bucket share its value, and each bucket is dealt to one side"
+        }
         (Kind::PerBucket, _) => {
             "flows of a bucket share its value, and the side that all of them can reach is the host"
         }
@@ -77,9 +80,13 @@ fn chosen(kind: Kind, place: Place) -> &'static str {
 fn follows(graph: &Graph, allocation: &Allocation, node: &StateNode, place: Place) -> String {
     match place {
         Place::Travels
-            if node.keyed.as_ref().is_some_and(|keyed| keyed.key != allocation.group) =>
+            if allocation.sides == Sides::Split
+                && node.keyed.as_ref().is_some_and(|keyed| keyed.key != allocation.group) =>
         {
             format!("its entries move with all flows that share a {}", allocation.group)
+        }
+        Place::Travels if allocation.sides == Sides::Dealt => {
+            "each side has the entries of its own buckets".to_owned()
         }
         Place::Travels => "its entries move with their flows".to_owned(),
         Place::Replica if node.kind == Kind::ReadMostly => {
@@ -87,6 +94,7 @@ fn follows(graph: &Graph, allocation: &Allocation, node: &StateNode, place: Plac
         }
         Place::Replica => node.replicas().to_owned(),
         Place::Nic => "the NIC holds it".to_owned(),
+        Place::Divided => "each side has the values of its own buckets".to_owned(),
         Place::Host => {
             let users: Vec<String> =
                 graph.users(&node.name).map(|handler| reaching(handler, &node.name)).collect();
@@ -119,6 +127,9 @@ pub fn handler(report: &Report<'_>, node: &HandlerNode) -> String {
             [] => format!("{sides}; it reaches no state"),
             _ => format!("{sides}; its states are there: {}", listed(&states)),
         };
+    }
+    if allocation.sides == Sides::Dealt {
+        return "each side runs the packets of its own buckets, new flows too".to_owned();
     }
     if allocation.host_handlers.contains(&node.name) {
         return "the search found no better plan that runs it at the NIC; packets that reach it go to the host"
@@ -157,6 +168,7 @@ pub fn class(report: &Report<'_>, share: f64) -> &'static str {
     match report.planned.allocation.sides {
         Sides::HostOnly => "the host runs every packet",
         Sides::NicOnly => "the NIC runs every packet",
+        Sides::Dealt => "buckets are dealt whatever class their flows are of",
         Sides::Split if share >= 1.0 => "owning them saves host time, and there is room for all",
         Sides::Split if share <= 0.0 => {
             "owning them would save no host time, or take room that others use better"

@@ -112,8 +112,9 @@ fn sided(
     let mut case = case.clone();
     case.statement.sides = sides;
     case.statement.target.iter_mut().for_each(|target| target.any_sides = false);
+    case.statement.nic_buckets = None;
     if sides != Sides::Split {
-        // A one-sided plan has no choice to state.
+        // Other plans have no choice to state.
         case.statement.places.clear();
         case.statement.nic_share = None;
     }
@@ -143,7 +144,7 @@ fn sided(
 /// Standing of a subject if one side ran everything.
 fn elsewhere(subject: &Subject, sides: Sides) -> Option<Standing> {
     Some(match (subject, sides) {
-        (_, Sides::Split) => return None,
+        (_, Sides::Split | Sides::Dealt) => return None,
         (Subject::State(_), Sides::HostOnly) => Standing::At(Place::Host),
         (Subject::State(_), Sides::NicOnly) => Standing::At(Place::Nic),
         (Subject::Handler(_), Sides::HostOnly) => Standing::HostAlone,

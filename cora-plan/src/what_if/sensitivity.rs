@@ -78,7 +78,7 @@ pub fn owned(case: &Case, planned: &Planned) -> f64 {
     match allocation.sides {
         Sides::HostOnly => 0.0,
         Sides::NicOnly => 1.0,
-        Sides::Split => {
+        Sides::Split | Sides::Dealt => {
             let classes = case.traffic.classes(&allocation.group).iter();
             classes.zip(&allocation.shares).map(|(class, share)| class.share * share).sum()
         }

@@ -108,12 +108,14 @@ impl Subject {
                 Sides::HostOnly => Standing::HostAlone,
                 Sides::NicOnly => Standing::NicAlone,
                 Sides::Split if allocation.host_handlers.contains(name) => Standing::HostAlone,
-                Sides::Split => Standing::EitherSide,
+                Sides::Split | Sides::Dealt => Standing::EitherSide,
             },
             Self::Class(number, _) => match allocation.sides {
                 Sides::HostOnly => Standing::NoneOwned,
                 Sides::NicOnly => Standing::AllOwned,
-                Sides::Split => owned(allocation.shares.get(*number).copied().unwrap_or(0.0)),
+                Sides::Split | Sides::Dealt => {
+                    owned(allocation.shares.get(*number).copied().unwrap_or(0.0))
+                }
             },
         }
     }
@@ -145,6 +147,7 @@ impl Standing {
             Self::At(Place::Nic) => "stays at the NIC",
             Self::At(Place::Host) => "stays at the host",
             Self::At(Place::Replica) => "has a replica on each side",
+            Self::At(Place::Divided) => "is divided by bucket",
             Self::HostAlone => "runs at the host alone",
             Self::EitherSide => "runs at the side that owns the packet's flow",
             Self::NicAlone => "runs at the NIC alone",

@@ -61,6 +61,7 @@ fn facts(out: &mut Lines, plan: &Plan) -> fmt::Result {
         Sides::HostOnly => "HostOnly",
         Sides::NicOnly => "NicOnly",
         Sides::Split => "Split",
+        Sides::Dealt => "Dealt",
     };
     out.line("const PLAN: PlanFacts = PlanFacts {")?;
     out.line(format_args!("    name: {:?},", plan.name))?;
@@ -69,6 +70,7 @@ fn facts(out: &mut Lines, plan: &Plan) -> fmt::Result {
     out.line(format_args!("    host_ordered: {},", plan.placement.host_ordered))?;
     out.line(format_args!("    stateless_flows: {},", plan.placement.stateless_flows))?;
     out.line(format_args!("    nic_share: {},", plan.placement.nic_share))?;
+    out.line(format_args!("    nic_buckets: {},", plan.placement.nic_buckets))?;
     out.line(format_args!("    offer_after: {},", plan.placement.offer_after))?;
     let one_shard: Vec<_> = plan.placement.one_shard.iter().collect();
     out.line(format_args!("    one_shard: &{one_shard:?},"))?;

@@ -210,6 +210,7 @@ fn legend(out: &mut String, shown: &Shown<'_>, drawing: &Drawing<'_>) -> std::fm
             Place::Nic => "pinned to the NIC",
             Place::Host => "pinned to the host",
             Place::Replica => "a replica on each side",
+            Place::Divided => "divided by bucket",
         };
         writeln!(out, "<text class=\"line\" x=\"{}\" y=\"{y}\">{meaning}</text>", x + 18)?;
         x += 18 + text::width(meaning, 12) + 24;
