@@ -4,7 +4,7 @@ use core::sync::atomic::AtomicU64;
 
 use cora_runtime::channel::PeerOutbox;
 use cora_runtime::exec::Wire;
-use cora_runtime::link::message::{Kind, Message, Stamp};
+use cora_runtime::link::message::{Deals, Kind, Message, Stamp};
 use cora_runtime::link::payload::{Parking, PayloadBuffers};
 use cora_runtime::link::region::{self, Idle, Region, generation};
 use cora_runtime::link::ring::{Consumer, Producer, PushError, RingError, SharedMemory};
@@ -145,6 +145,17 @@ impl Wire for Outgoing {
     #[inline]
     fn relay(&mut self, stamp: &Stamp, frame: &[u8]) {
         self.push_frame(Kind::Send, stamp, frame);
+    }
+
+    fn tell(&mut self, message: Deals<'_>) {
+        let mut idle = Idle::default();
+        Message::Deals(message).encode(|kind, parts| {
+            while let Err(why) = self.wire_out.push(kind, parts)
+                && self.waits(kind, why, &mut idle)
+            {
+                self.wire_out.publish();
+            }
+        });
     }
 
     #[inline]

@@ -10,6 +10,7 @@
 //! | [`link`] | rings between processes that don't trust each other, and their messages |
 //! | [`exec`] | runs packets through handlers, burst by burst |
 //! | [`ownership`] | who owns a flow, and how that changes |
+//! | [`dealing`] | buckets that move between shards |
 //! | [`durability`] | replicas that outlive the owner of the state |
 //! | `hooks` | hooks of expired entries, under a plan with two sides |
 //! | `merges` | commutative states that handlers read as of the last merge |
@@ -21,6 +22,7 @@
 #![cfg_attr(not(test), no_std)]
 
 pub mod channel;
+pub mod dealing;
 pub mod durability;
 pub mod exec;
 mod hooks;

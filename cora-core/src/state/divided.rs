@@ -152,19 +152,22 @@ impl<S: PerBucket> Home for Divided<S> {
     }
 
     fn export(&mut self, _: u64, piece: &mut dyn FnMut(&[u8])) {
+        Bucket::all().for_each(|bucket| self.export_bucket(bucket, piece));
+    }
+
+    fn export_bucket(&mut self, bucket: Bucket, piece: &mut dyn FnMut(&[u8])) {
         let mut chunk = [0; 4 + CHUNK];
-        for number in 0..Bucket::COUNT {
-            self.encode(number);
-            let part = Self::part(self.encoded, number);
-            for (nth, bytes) in part.chunks(CHUNK).enumerate() {
-                let (offset, room) = chunk.split_at_mut(4);
-                let at = number * S::SIZE + nth * CHUNK;
-                offset.copy_from_slice(&(at as u32).to_le_bytes());
-                if let Some(place) = room.get_mut(..bytes.len()) {
-                    place.copy_from_slice(bytes);
-                }
-                piece(chunk.get(..4 + bytes.len()).unwrap_or_default());
+        let number = bucket.number();
+        self.encode(number);
+        let part = Self::part(self.encoded, number);
+        for (nth, bytes) in part.chunks(CHUNK).enumerate() {
+            let (offset, room) = chunk.split_at_mut(4);
+            let at = number * S::SIZE + nth * CHUNK;
+            offset.copy_from_slice(&(at as u32).to_le_bytes());
+            if let Some(place) = room.get_mut(..bytes.len()) {
+                place.copy_from_slice(bytes);
             }
+            piece(chunk.get(..4 + bytes.len()).unwrap_or_default());
         }
     }
 

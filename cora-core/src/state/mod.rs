@@ -257,6 +257,12 @@ pub trait Home {
     /// chunks of a whole value replace it. An entry is refused: entries move only with their flows.
     fn merge(&mut self, piece: &[u8]) -> Result<(), Malformed>;
 
+    /// Exports the value of a bucket, if the state is divided by bucket, in pieces as
+    /// [`Self::export`] does.
+    fn export_bucket(&mut self, bucket: Bucket, piece: &mut dyn FnMut(&[u8])) {
+        let _ = (bucket, piece);
+    }
+
     /// The bucket whose value an exported piece is of, if the state is divided by bucket.
     fn bucket_of(&self, piece: &[u8]) -> Option<Bucket> {
         let _ = piece;

@@ -220,28 +220,17 @@ mod tests {
     }
 
     #[test]
-    fn what_runs_on_one_shard_or_is_durable_is_not_dealt() {
+    fn what_runs_on_one_shard_is_not_dealt() {
         let mut world = World::new();
         world.graph.states[0].kind = Kind::Singleton;
-        let mut durable = World::new();
-        durable.graph.states[1].keyed.as_mut().expect("keyed").durable = true;
-        for mut world in [world, durable] {
-            for mpps in [0.2, 1.0, 2.0] {
-                let Ok(planned) = world.plan(mpps) else { continue };
-                assert_ne!(planned.allocation.sides, Sides::Dealt);
-            }
-            world.statement = Statement::of(Sides::Dealt);
-            let errors = world.plan(0.5).expect_err("a refusal");
-            assert!(
-                matches!(
-                    errors[..],
-                    [PlanningError::Refused(
-                        PlanError::NotByBucket { .. } | PlanError::DurableDealt { .. }
-                    )]
-                ),
-                "{errors:?}"
-            );
+        for mpps in [0.2, 1.0, 2.0] {
+            let Ok(planned) = world.plan(mpps) else { continue };
+            assert_ne!(planned.allocation.sides, Sides::Dealt);
         }
+        world.statement = Statement::of(Sides::Dealt);
+        let errors = world.plan(0.5).expect_err("a refusal");
+        let refused = matches!(errors[..], [PlanningError::Refused(PlanError::NotByBucket { .. })]);
+        assert!(refused, "{errors:?}");
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! shard makes the plan impossible.
 
 use super::{Group, PlanError, one_shard};
-use crate::graph::{Graph, StateNode};
+use crate::graph::Graph;
 use crate::statement::Statement;
 use crate::vocabulary::{BUCKETS, Sides};
 
@@ -15,8 +15,6 @@ const HALF: u16 = BUCKETS / 2;
 pub(super) fn check(graph: &Graph, group: &Group, errors: &mut Vec<PlanError>) {
     let apart = one_shard::run(graph, group).into_iter();
     errors.extend(apart.map(|(name, because)| PlanError::NotByBucket { name, because }));
-    let durable = graph.states.iter().filter(|state| StateNode::is_durable(state));
-    errors.extend(durable.map(|state| PlanError::DurableDealt { state: state.name.clone() }));
 }
 
 /// Buckets that the NIC gets; 0 under another plan.

@@ -143,14 +143,6 @@ pub enum PlanError {
         /// The reason and the remedy.
         because: String,
     },
-    /// A durable state under `dealt`.
-    #[error(
-        "`{state}` is durable, and `dealt` has no durable states yet: buckets of the NIC have no copy at the host"
-    )]
-    DurableDealt {
-        /// The state.
-        state: String,
-    },
 }
 
 impl PlanError {
@@ -161,7 +153,7 @@ impl PlanError {
             | Self::PinnedToNic { line, .. }
             | Self::NotItsPlace { line, .. }
             | Self::NothingToState { line, .. } => Some(*line),
-            Self::NoCommonGroup { .. } | Self::NotByBucket { .. } | Self::DurableDealt { .. } => {
+            Self::NoCommonGroup { .. } | Self::NotByBucket { .. } => {
                 None
             }
         }
@@ -192,9 +184,6 @@ impl PlanError {
             Self::NothingToState { .. } => "remove the line, or write `use = \"split\"`".to_owned(),
             Self::NotByBucket { .. } => {
                 "or plan with `use = \"split\"`, which keeps it at the host".to_owned()
-            }
-            Self::DurableDealt { state } => {
-                format!("take `durable` from `{state}`, or write `use = \"split\"`")
             }
             Self::NoCommonGroup { first, second, .. } => format!(
                 "say `within = …` of the one with the finer key, and name the coarser key there; or pin \

@@ -151,17 +151,6 @@ fn what_keeps_a_program_on_one_shard_cannot_be_dealt() {
 }
 
 #[test]
-fn durable_states_are_not_dealt_yet() {
-    let mut graph = divisible();
-    graph.states[1].durable = true;
-    graph.states[2].keyed.as_mut().expect("keyed").durable = true;
-    let told = refusals(&graph, "[plan]\nuse = \"dealt\"");
-    assert_eq!(told.len(), 2, "{told:?}");
-    assert!(told[0].starts_with("`Ports` is durable, and `dealt` has no durable states yet"));
-    assert!(told[1].ends_with("take `durable` from `Session`, or write `use = \"split\"`"));
-}
-
-#[test]
 fn under_dealt_only_buckets_are_stated() {
     let told = refusals(
         &divisible(),

@@ -1,6 +1,6 @@
 //! The NIC's egress.
 
-use crate::link::message::Stamp;
+use crate::link::message::{Deals, Stamp};
 use crate::link::payload::Parking;
 
 /// The egress of packets.
@@ -12,6 +12,11 @@ pub trait Wire {
     #[inline]
     fn relay(&mut self, stamp: &Stamp, frame: &[u8]) {
         self.transmit(stamp, frame);
+    }
+
+    /// Tells the wire of buckets that move, behind the packets so far.
+    fn tell(&mut self, message: Deals<'_>) {
+        let _ = message;
     }
 
     /// The payload buffers for the rest of frames with their head at the host; `None` if frames go

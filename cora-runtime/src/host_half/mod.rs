@@ -1,20 +1,23 @@
 //! The host's half of the protocol: it handles packets that the NIC passes on, and offers flows to
 //! the NIC.
 
+mod dealt;
 mod merged;
 mod timed;
 
 use cora_core::app::App;
 use cora_core::packet::Port;
 use cora_core::state::table::Ending;
-use cora_core::state::{EveryState, Memory, NO_FLOW, OutOfMemory, Visit};
+use cora_core::state::{EveryState, Memory, OutOfMemory, Visit};
 
 use crate::channel::{PeerOutbox, ProtocolError};
+use crate::dealing::Dealing;
 use crate::durability::{Reclaimed, ReplicaStore, Replication};
 use crate::exec::burst::{Arrival, Burst};
 use crate::exec::engine::Engine;
 use crate::exec::prefetch::prefetch_burst;
 use crate::hooks;
+use crate::host_half::dealt::Held;
 use crate::link::message::{Frames, Load, Message, Ownership, Report, Stamp};
 use crate::merges::Turns;
 use crate::ownership::Order;
@@ -57,6 +60,9 @@ pub struct HostHalf<A: App> {
     turns: Turns,
     /// Packets come straight from the wire.
     receives: bool,
+    /// The buckets that are its own then, and packets of buckets that come.
+    dealing: Dealing,
+    held: Held,
     /// The counters of this side.
     pub report: Report,
 }
@@ -72,7 +78,7 @@ macro_rules! side {
 impl<A: App> HostHalf<A> {
     /// Bytes of [`Memory`] in addition to those of the program's states.
     pub fn bytes(app: &mut A) -> usize {
-        Engine::<A>::BYTES + HostOwnership::bytes(app)
+        Engine::<A>::BYTES + HostOwnership::bytes(app) + Held::bytes::<A>()
     }
 
     /// A half that owns every flow. Without a NIC (`nic` is `false`) it handles all packets itself.
@@ -87,6 +93,8 @@ impl<A: App> HostHalf<A> {
             last: Stamp::BEFORE,
             turns: Turns::BEFORE,
             receives: false,
+            dealing: Dealing::all(),
+            held: Held::create::<A>(memory)?,
             report: Report::default(),
         })
     }
@@ -114,12 +122,12 @@ impl<A: App> HostHalf<A> {
 
     /// Whether no offer is pending and no flow is in transit.
     pub const fn is_drained(&self) -> bool {
-        self.ownership.is_settled()
+        self.ownership.is_settled() && self.dealing.is_settled()
     }
 
     /// Whether [`Self::hand_over`] has work.
     pub const fn is_handing_over(&self) -> bool {
-        self.ownership.is_handing_over()
+        self.ownership.is_handing_over() || self.dealing.is_giving()
     }
 
     /// Stops offering flows.
@@ -184,6 +192,7 @@ impl<A: App> HostHalf<A> {
         say_words(say, &[self.clock.now, self.clock.horizon]);
         hooks::hash(self.engine.app(), say);
         self.turns.hash(say);
+        self.dealing.hash(say);
     }
 }
 
@@ -232,7 +241,9 @@ impl<A: App> HostHalf<A> {
         if !FLOWS && let Some(last) = burst.arrivals().last() {
             self.reach(&last.stamp());
         }
-        self.report.packets += burst.len() as u64;
+        if !Self::IS_DEALT {
+            self.report.packets += burst.len() as u64;
+        }
     }
 
     /// Runs a packet that is off the fast path.
@@ -265,6 +276,9 @@ impl<A: App> HostHalf<A> {
     ) {
         let stamp = &arrival.stamp();
         let packet = &mut arrival.packet;
+        if Self::IS_DEALT && !self.is_own(stamp, packet.frame(), out) {
+            return;
+        }
         let clock = Clock { now: stamp.meta.now, horizon: stamp.horizon };
         // Without flows nothing reads the time amid a burst: `run_all` advances it to the last
         // packet's.
@@ -273,8 +287,10 @@ impl<A: App> HostHalf<A> {
         }
         self.time_comes(stamp, out);
         let found = FLOWS.then(|| self.ownership.find(self.engine.app(), packet, clock, ahead));
-        let flow = found.as_ref().map_or(NO_FLOW, Found::for_entries);
+        let no_flow = || Dealing::flow::<A>(stamp.meta.mark.bucket);
+        let flow = found.as_ref().map_or_else(no_flow, Found::for_entries);
         let Clock { now, horizon } = clock;
+        let horizon = if Self::IS_DEALT { self.dealing.horizon(horizon) } else { horizon };
         let visit = Visit { now, horizon, undo: false, flow, ahead };
         out.runs(Some(stamp.number));
         let ran = self.engine.run::<EveryState>(packet, visit);
@@ -317,6 +333,7 @@ impl<A: App> HostHalf<A> {
             }
             Message::Hooks(message) if const { A::TIMED } => self.hooks_message(message, out),
             Message::Merges(message) if const { A::MERGED } => self.merges_message(message, out),
+            Message::Deals(message) if Self::IS_DEALT => self.deal(message, out),
             Message::Records(message) if const { !A::RECORDED.is_empty() } => {
                 let (state, ending) = message.ending();
                 out.ended(state, ending);
@@ -421,6 +438,10 @@ impl<A: App> HostHalf<A> {
     /// Sends the next entries of the leaving flow, at most `most`. The run loop calls it whenever
     /// the ring to the NIC has room.
     pub fn hand_over(&mut self, most: u32, out: &mut impl HostOutbox) -> Result<(), ProtocolError> {
+        if Self::IS_DEALT {
+            self.dealing.give(self.engine.app(), &mut |message| out.send(message));
+            return Ok(());
+        }
         self.ownership.send_entries(most, side!(self), out);
         while let Some(ticket) = self.ownership.next_fenced() {
             self.fence(ticket, out)?;

@@ -1,5 +1,6 @@
 //! The NIC's half of the protocol: every packet enters here.
 
+mod dealt;
 mod merged;
 mod timed;
 
@@ -8,6 +9,7 @@ use cora_core::packet::{MAX_FRAME, Packet, ROOM, Roomy};
 use cora_core::state::{Memory, NO_FLOW, OutOfMemory, Visit};
 
 use crate::channel::{PeerOutbox, ProtocolError};
+use crate::dealing::Dealing;
 use crate::durability;
 use crate::exec::burst::{ALONE, BURST, BURST_BYTES, Burst};
 use crate::exec::egress::Wire;
@@ -53,6 +55,8 @@ pub struct NicHalf<A: App> {
     last: Stamp,
     /// The epochs of states that are read as of a merge.
     turns: Turns,
+    /// The buckets that are its own, if each side receives its own.
+    dealing: Dealing,
     /// The original of the running packet, from the wire or from the hold queue.
     original: &'static mut [u64],
     /// The held packet that runs.
@@ -115,6 +119,7 @@ impl<A: App> NicHalf<A> {
             told: 0,
             last: Stamp::BEFORE,
             turns: Turns::BEFORE,
+            dealing: Dealing::all(),
             report: Report::default(),
         })
     }
@@ -138,13 +143,16 @@ impl<A: App> NicHalf<A> {
     /// Whether the hold queue is empty, no flow is in transit, and each epoch that was told has
     /// begun.
     pub fn is_drained(&self) -> bool {
-        self.hold.is_empty() && self.ownership.is_settled() && !self.turns.is_due()
+        self.hold.is_empty()
+            && self.ownership.is_settled()
+            && self.dealing.is_settled()
+            && !self.turns.is_due()
     }
 
     /// Whether [`Self::hand_over`] has work.
     #[inline]
     pub const fn is_handing_over(&self) -> bool {
-        self.ownership.is_handing_over()
+        self.ownership.is_handing_over() || self.dealing.is_giving()
     }
 
     /// Declines offers from now on: there will be no packet for them.
@@ -216,6 +224,7 @@ impl<A: App> NicHalf<A> {
         say_words(say, &[waits, self.now, self.told]);
         hooks::hash(self.engine.app(), say);
         self.turns.hash(say);
+        self.dealing.hash(say);
         self.hold.each(frame, &mut |stamp, frame| {
             say_words(say, &[stamp.number]);
             say(frame);
@@ -231,10 +240,11 @@ impl<A: App> NicHalf<A> {
         let parsed = burst.parse_at_nic::<A>();
         match A::PLAN.sides {
             Sides::HostOnly => {}
-            Sides::NicOnly | Sides::Dealt => {
+            Sides::NicOnly => {
                 prefetch_burst::<A, NicRecord>(burst, &mut self.engine, None);
                 self.report.packets += burst.len() as u64;
             }
+            Sides::Dealt => prefetch_burst::<A, NicRecord>(burst, &mut self.engine, None),
             Sides::Split => prefetch_at_nic(burst, &mut self.engine, self.ownership.flows_mut()),
         }
         self.watch.burst(burst.len(), |at| burst.group(at, parsed));
@@ -262,7 +272,8 @@ impl<A: App> NicHalf<A> {
     ) {
         match A::PLAN.sides {
             Sides::HostOnly => self.pass_on(stamp, packet.frame(), io),
-            Sides::NicOnly | Sides::Dealt => {
+            Sides::Dealt => self.dealt_packet(stamp, packet, ahead, io),
+            Sides::NicOnly => {
                 let now = stamp.meta.now;
                 let visit = Visit { now, horizon: now, undo: false, flow: NO_FLOW, ahead };
                 self.time_comes(stamp, io);
@@ -480,6 +491,9 @@ impl<A: App> NicHalf<A> {
     /// its held packets go on. The run loop calls it between bursts.
     #[inline(never)]
     pub fn hand_over(&mut self, most: u32, io: &mut (impl PeerOutbox + Wire)) {
+        if Self::IS_DEALT {
+            return self.give(io);
+        }
         self.ownership.hand_over(most, side!(self), io);
         self.go_on(io);
     }

@@ -251,6 +251,7 @@ impl<A: App> NicLoop<A> {
             Filled::Silence(now) => half.silence(now, out),
             Filled::Epoch(ends) => half.epoch_begins(ends, out),
             Filled::End(now) => self.wire_ended = Some(now),
+            Filled::Deal(kind, bytes) => half.deal(kind, bytes.frame(), out)?,
             Filled::Change(kind, bytes) => self.change(half, kind, bytes.frame(), out)?,
         }
         Ok(full)

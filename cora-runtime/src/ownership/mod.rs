@@ -50,7 +50,7 @@
 //! [`PlanFacts::host_ordered`]: cora_core::app::PlanFacts::host_ordered
 
 mod bitmap;
-mod entries;
+pub(crate) mod entries;
 pub(crate) mod hold;
 pub(crate) mod host;
 mod leaving;

@@ -2,7 +2,8 @@
 
 use core::fmt::Debug;
 
-use cora_core::app::App;
+use cora_core::app::{App, Sides};
+use cora_core::bucket::Bucket;
 use cora_core::plain::{Describe, Plain};
 use cora_core::state::table::raw::{RawTable, Shape};
 use cora_core::state::table::transfer::ImportError;
@@ -68,6 +69,10 @@ impl<A: App, R: FlowRecord> Flows<A, R> {
             capacity = capacity.max(table.capacity());
             idle = idle.max(table.idle());
         });
+        if matches!(A::PLAN.sides, Sides::Dealt) {
+            // A flow per bucket, without records.
+            return Shape { capacity: Bucket::COUNT as u32, spare: 0, idle, reply: false };
+        }
         if A::PLAN.stateless_flows {
             return Shape {
                 capacity: STATELESS_FLOWS,

@@ -47,6 +47,13 @@ impl Kind {
         ""
     }
 
+    /// Whether a record of this kind is about a bucket that moves.
+    #[must_use]
+    #[inline]
+    pub const fn is_of_deal(number: u16) -> bool {
+        Self::Owns.number() <= number && number <= Self::Stray.number()
+    }
+
     /// Whether a record of this kind may be part of a change on the wire.
     #[must_use]
     #[inline(always)]
@@ -273,6 +280,73 @@ protocols! {
         } read by both,
         /// Those were all parts.
         42 Whole {
+        } read by both,
+    }
+
+    /// Buckets that move between shards, and packets that came to the wrong one. The wire tells a
+    /// half, or a half the wire.
+    Deals {
+        /// These buckets are the half's, and no others.
+        43 Owns {
+            /// The set.
+            buckets: &'a [u8] as rest,
+        } read by both,
+        /// These buckets will go.
+        44 Leaving {
+            /// The move's number.
+            epoch: u64,
+            /// The set.
+            buckets: &'a [u8] as rest,
+        } read by both,
+        /// These buckets will come: packets of them are held.
+        45 Coming {
+            /// The move's number.
+            epoch: u64,
+            /// The set.
+            buckets: &'a [u8] as rest,
+        } read by both,
+        /// No more packets come of the buckets that leave.
+        46 Going {
+            /// The move's number.
+            epoch: u64,
+        } read by both,
+        /// An entry of a bucket that moves.
+        47 Moved {
+            /// The bucket's number.
+            bucket: u16,
+            /// The state's number.
+            state: u16,
+            /// The whole entry.
+            piece: &'a [u8] as rest,
+        } read by both,
+        /// Part of the value of a bucket that moves.
+        48 Value {
+            /// The state's number.
+            state: u16,
+            /// The part, which says the bucket.
+            piece: &'a [u8] as rest,
+        } read by both,
+        /// That was all of the buckets that leave.
+        49 Gone {
+            /// The move's number.
+            epoch: u64,
+        } read by both,
+        /// What came of them so far is void: the half that had them died.
+        50 Void {
+            /// The move's number.
+            epoch: u64,
+        } read by both,
+        /// They are here.
+        51 Arrived {
+            /// The move's number.
+            epoch: u64,
+        } read by both,
+        /// A packet of another shard's bucket.
+        52 Stray {
+            /// Its stamp.
+            stamp: Stamp,
+            /// Its bytes.
+            frame: &'a [u8] as rest,
         } read by both,
     }
 

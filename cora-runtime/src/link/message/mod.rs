@@ -1,7 +1,7 @@
 //! Messages: everything that travels on the rings.
 //!
-//! - *wire in*, host → NIC: `Frame`; `Change`, `Piece`…, `Changed`; `WireEnd`.
-//! - *wire out*, NIC → host: `Frame`, `Send`.
+//! - *wire in*, host → NIC: `Frame`; [`Deals`]; `Change`, `Piece`…, `Changed`; `WireEnd`.
+//! - *wire out*, NIC → host: `Frame`, `Send`, [`Deals`].
 //! - *punt*, NIC → host: to a new host `Owned`… and `AllOwned`; `Punt`, [`Ownership`],
 //!   [`Durability`], [`Records`], [`Hooks`], [`Merges`], `Load` and `Talker`…; at the end
 //!   `Drained`, `Piece`…, `Outcome`…, `Report`.
@@ -36,7 +36,7 @@ mod stamp;
 mod tests;
 
 pub use field::{GroupKey, Keys, Name};
-pub use kind::{Control, Durability, Frames, Hooks, Kind, Merges, Ownership, Records, Telemetry};
+pub use kind::{Control, Deals, Durability, Frames, Hooks, Kind, Merges, Ownership, Records, Telemetry};
 pub use load::Load;
 pub use report::Report;
 pub use stamp::Stamp;
@@ -67,6 +67,8 @@ pub enum Message<'a> {
     Hooks(Hooks<'a>),
     /// About a merge that handlers read.
     Merges(Merges<'a>),
+    /// About a bucket that moves.
+    Deals(Deals<'a>),
     /// About the run.
     Control(Control<'a>),
     /// About what was counted.

@@ -1,0 +1,126 @@
+//! Buckets of its own: the host's half where each side receives its own buckets.
+
+use cora_core::app::{App, Sides};
+use cora_core::packet::{MAX_FRAME, Packet, ROOM, Roomy};
+use cora_core::state::{EveryState, Memory, OutOfMemory, Visit};
+
+use super::{HostHalf, HostOutbox};
+use crate::channel::ProtocolError;
+use crate::dealing::{Dealing, Then, Whose};
+use crate::exec::burst::ALONE;
+use crate::link::message::{Deals, Stamp};
+use crate::ownership::hold::HoldQueue;
+
+/// Packets of buckets that come, and room for one of them. Without dealt buckets it takes no
+/// memory.
+#[derive(Debug)]
+pub(super) struct Held {
+    queue: HoldQueue,
+    running: &'static mut [u64],
+}
+
+impl Held {
+    const WORDS: usize = (MAX_FRAME + ROOM).div_ceil(8);
+
+    /// Bytes of [`Memory`] that [`Self::create`] takes.
+    pub(super) const fn bytes<A: App>() -> usize {
+        if matches!(A::PLAN.sides, Sides::Dealt) {
+            HoldQueue::BYTES + 8 * Self::WORDS + 64
+        } else {
+            0
+        }
+    }
+
+    pub(super) fn create<A: App>(memory: &mut Memory) -> Result<Self, OutOfMemory> {
+        let (bytes, words) = match A::PLAN.sides {
+            Sides::Dealt => (HoldQueue::BYTES, Self::WORDS),
+            Sides::HostOnly | Sides::NicOnly | Sides::Split => (0, 0),
+        };
+        Ok(Self { queue: HoldQueue::create(memory, bytes)?, running: memory.take_u64(words)? })
+    }
+}
+
+impl<A: App> HostHalf<A> {
+    /// Whether each side receives its own buckets.
+    pub(super) const IS_DEALT: bool = matches!(A::PLAN.sides, Sides::Dealt);
+
+    /// Whether a packet runs here and now. One of a bucket that comes is held, and any other goes
+    /// back to the wire.
+    #[inline(always)]
+    pub(super) fn is_own(
+        &mut self,
+        stamp: &Stamp,
+        frame: &[u8],
+        out: &mut impl HostOutbox,
+    ) -> bool {
+        let whose = self.dealing.whose(stamp.meta.mark.bucket);
+        if whose == Whose::Own {
+            self.report.packets += 1;
+            return true;
+        }
+        self.not_own(whose, stamp, frame, out);
+        false
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn not_own(&mut self, whose: Whose, stamp: &Stamp, frame: &[u8], out: &mut impl HostOutbox) {
+        let bytes = HoldQueue::bytes_for(1, frame.len());
+        if whose == Whose::Expected && self.held.queue.has_room(bytes) {
+            self.held.queue.push(stamp, frame);
+            self.report.held += 1;
+        } else {
+            self.report.passed_on += 1;
+            out.send(&Deals::Stray { stamp: *stamp, frame }.into());
+        }
+    }
+
+    /// A record of the wire about buckets that move.
+    pub(super) fn deal(
+        &mut self,
+        message: Deals<'_>,
+        out: &mut impl HostOutbox,
+    ) -> Result<(), ProtocolError> {
+        match self.dealing.message(message, self.clock.now, self.engine.app())? {
+            Then::Nothing => {}
+            Then::Drain => self.run_held(out),
+        }
+        Ok(())
+    }
+
+    /// Runs all held packets: their buckets have arrived.
+    fn run_held(&mut self, out: &mut impl HostOutbox) {
+        let buffer = core::mem::take(&mut self.held.running);
+        let bytes = zerocopy::IntoBytes::as_mut_bytes(buffer);
+        while let Some((stamp, length)) = self.held.queue.peek(bytes) {
+            self.held.queue.pop();
+            let mut packet = Packet::in_room(Roomy::new(bytes, length), stamp.meta);
+            self.run_one_held(&stamp, &mut packet, out);
+        }
+        out.runs(None);
+        self.held.running = buffer;
+        self.dealing.settle();
+        self.tell_changes(out);
+    }
+
+    fn run_one_held(
+        &mut self,
+        stamp: &Stamp,
+        packet: &mut Packet<'_>,
+        out: &mut impl HostOutbox,
+    ) {
+        let now = stamp.meta.now;
+        self.time_comes(stamp, out);
+        let flow = Dealing::flow::<A>(stamp.meta.mark.bucket);
+        let horizon = self.dealing.horizon(now);
+        out.runs(Some(stamp.number));
+        let visit = Visit { now, horizon, undo: false, flow, ahead: ALONE };
+        let ran = self.engine.run::<EveryState>(packet, visit);
+        self.report.packets += 1;
+        self.report.made +=
+            self.engine.send(stamp, |stamp, frame| out.leave(stamp, stamp.egress, frame));
+        if let Some(egress) = ran.egress(stamp.meta.port) {
+            out.leave(stamp, egress, packet.frame());
+        }
+    }
+}
