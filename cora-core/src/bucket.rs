@@ -100,7 +100,7 @@ impl fmt::Display for Bucket {
 }
 
 /// A set of buckets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub struct BucketSet([u64; Bucket::COUNT / 64]);
 
 impl BucketSet {
@@ -165,9 +165,21 @@ impl BucketSet {
         self.0.iter().zip(&other.0).any(|(one, another)| one & another != 0)
     }
 
+    /// The first bucket.
+    #[must_use]
+    pub fn first(&self) -> Option<Bucket> {
+        let (nth, word) = (0_u8..).zip(self.0).find(|(_, word)| *word != 0)?;
+        Some(Bucket(nth * 64 + word.trailing_zeros() as u8))
+    }
+
     /// The buckets, in order.
-    pub fn iter(&self) -> impl Iterator<Item = Bucket> + '_ {
-        Bucket::all().filter(|bucket| self.has(*bucket))
+    pub fn iter(&self) -> impl Iterator<Item = Bucket> + use<> {
+        let mut left = *self;
+        core::iter::from_fn(move || {
+            let first = left.first()?;
+            left.remove(first);
+            Some(first)
+        })
     }
 
     /// Its encoding: a bit per bucket, the lowest first.
@@ -320,11 +332,15 @@ mod tests {
         let numbers = [0, 63, 64, 255];
         let mut set: BucketSet = numbers.into_iter().map(Bucket::new).collect();
         assert!(set.iter().map(Bucket::number).eq(numbers.map(usize::from)));
+        assert_eq!((BucketSet::EMPTY.first(), set.first()), (None, Some(Bucket::new(0))));
+        assert!(BucketSet::ALL.iter().eq(Bucket::all()));
         assert_eq!(BucketSet::from_bytes(&set.to_bytes()), set);
         assert_eq!((set.len(), BucketSet::ALL.without(set).len()), (4, 252));
         assert_eq!(BucketSet::ALL.without(set).or(set), BucketSet::ALL);
         assert!(set.meets(&BucketSet::ALL) && !set.meets(&BucketSet::ALL.without(set)));
-        numbers.into_iter().for_each(|number| set.remove(Bucket::new(number)));
+        for number in numbers {
+            set.remove(Bucket::new(number));
+        }
         assert!(set.is_empty() && set == BucketSet::EMPTY);
     }
 

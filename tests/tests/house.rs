@@ -54,6 +54,7 @@ fn core_stands_alone_and_the_two_halves_are_strangers() {
         ("cora-nic", &["cora-core", "cora-nic", "cora-runtime"]),
         ("cora-control", &["cora-control", "cora-core", "cora-runtime"]),
         ("cora-host", &["cora-control", "cora-core", "cora-host", "cora-port", "cora-runtime"]),
+        ("cora-switch", &["cora-core", "cora-switch"]),
         ("cora-port", &["cora-port"]),
         ("cora-plan", &["cora-plan"]),
         ("cora-traffic", &["cora-traffic"]),
@@ -201,7 +202,8 @@ fn every_map_is_ordered_where_bytes_are_made() {
 
 #[test]
 fn unsafe_code_is_argued() {
-    for root in ["src", "cora-macros/src", "cora-build/src", "cora-plan/src", "cora-control/src"] {
+    let crates = ["cora-macros", "cora-build", "cora-plan", "cora-control", "cora-switch"];
+    for root in crates.map(|name| format!("{name}/src")).into_iter().chain(["src".to_owned()]) {
         let root = File::read(&format!("{root}/lib.rs"));
         assert!(root.code.contains("#![forbid(unsafe_code)]"), "{} forbids unsafe code", root.path);
     }

@@ -52,6 +52,8 @@ pub(crate) struct WireEnd {
     distrusted: bool,
     /// How many frames NICs left unread so far.
     pub(crate) fed_again: u64,
+    /// Records about buckets that move, which came behind all output so far.
+    pub(crate) said: Vec<(u16, Vec<u8>)>,
     /// Packets that left.
     pub(crate) tally: Tally,
 }
@@ -80,6 +82,7 @@ impl WireEnd {
             epoch_ends: 0,
             distrusted: false,
             fed_again: 0,
+            said: Vec::new(),
             tally: Tally::default(),
         }
     }
@@ -129,7 +132,7 @@ impl WireEnd {
         let mut left = Vec::new();
         while let Ok(Some(Popped { kind, len })) = rest.pop(&mut buffer) {
             let bytes = buffer.get_mut(..len).unwrap_or_default();
-            if Kind::is_of_change(kind) {
+            if Kind::is_of_change(kind) || Kind::is_of_deal(kind) {
                 left.push((kind, bytes.to_vec()));
             } else if let Some(Message::Merges(Merges::Turn { ends, .. })) =
                 Message::decode(kind, bytes)
@@ -192,6 +195,26 @@ impl WireEnd {
             None => self.epoch_ends,
         };
         self.first.push_front(turn(ends));
+    }
+
+    /// Places a record about buckets that move behind the frames so far.
+    pub(crate) fn deal(&mut self, record: (u16, Vec<u8>)) {
+        self.first.push_back(record);
+    }
+
+    /// Passes a packet on that came to another shard.
+    pub(crate) fn pass_on(&mut self, stamp: Stamp, frame: &[u8]) {
+        let message = self.entrance.frame(stamp, frame);
+        self.first.push_back(message.encode(|kind, parts| (kind, parts.concat())));
+    }
+
+    /// The half at the entrance is a new one: these records are its first, and those for the half
+    /// before are void.
+    pub(crate) fn deal_anew(&mut self, records: Vec<(u16, Vec<u8>)>) {
+        self.first.retain(|(kind, _)| !Kind::is_of_deal(*kind));
+        for record in records.into_iter().rev() {
+            self.first.push_front(record);
+        }
     }
 
     /// Places a change of the version on the wire.
@@ -319,6 +342,10 @@ impl WireEnd {
             let Some(popped) = self.wire_out.pop(buffer)? else { break };
             any = true;
             let bytes = buffer.get_mut(..popped.len).unwrap_or_default();
+            if Kind::is_of_deal(popped.kind) {
+                self.said.push((popped.kind, bytes.to_vec()));
+                continue;
+            }
             let Some((stamp, frame)) = Message::decode_frame(popped.kind, bytes) else {
                 let answer = self.entrance.answer(popped.kind);
                 let answer = answer.ok_or(ProtocolError::undecodable(popped.kind))?;

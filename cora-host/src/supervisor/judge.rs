@@ -170,7 +170,7 @@ impl Shard<'_> {
     }
 
     /// Ends a NIC half that violated the protocol; nothing more is read from it.
-    fn nic_broke_protocol(&mut self, how: &str) -> Result<(), RunError> {
+    pub(super) fn nic_broke_protocol(&mut self, how: &str) -> Result<(), RunError> {
         self.wire.distrust();
         if self.nic.is_alive() {
             self.nic.lied += 1;

@@ -30,6 +30,8 @@
 //!
 //! | module | concept |
 //! | --- | --- |
+//! | `dealer` | the flow table, and moves of buckets, where each side receives its own |
+//! | `deals` | the supervisor passes on what the dealer and the shards tell each other |
 //! | `shard` | a shard: memory, processes, end of the wire |
 //! | `halves` | the start of halves, and the transition to the next region |
 //! | `half` | one half's process |
@@ -37,7 +39,9 @@
 //! | `nic_command` | the command that starts a NIC half |
 //! | `outcomes` | the outcome of each packet, even if halves die |
 
+mod dealer;
 mod half;
+mod deals;
 mod halves;
 mod judge;
 mod nic_command;
@@ -48,6 +52,7 @@ use std::time::{Duration, Instant};
 
 use cora_core::app::App;
 use cora_core::state::commutative::epoch_end;
+use cora_runtime::steering::Deal;
 
 use crate::RunError;
 use crate::control::configuration::Configuration;
@@ -57,6 +62,7 @@ use crate::ingress::entrance::Entrance;
 use crate::observe::account::Ended;
 use crate::observe::report::Lives;
 use crate::process::cores;
+use crate::supervisor::dealer::Dealer;
 use crate::supervisor::half::Half;
 pub(crate) use crate::supervisor::nic_command::NIC_COMMAND;
 use crate::supervisor::shard::Offered;
@@ -77,6 +83,8 @@ pub(crate) struct Supervisor<'a, C> {
     pub(crate) shards: Vec<Shard<'a>>,
     pub(crate) configuration: Configuration,
     pub(crate) door: Door,
+    /// Where each side receives its own buckets.
+    dealer: Option<Dealer>,
     /// The end of the epoch that all shards were told, for a program that reads merges on several.
     epoch_ends: u64,
     /// No more frames come: the time of the last one.
@@ -90,8 +98,8 @@ impl<'a, C: Cable> Supervisor<'a, C> {
         common: &'a Common,
         cable: C,
         configuration: Configuration,
-        generation: u64,
-        before: Vec<Before>,
+        dealer: Option<Dealer>,
+        (generation, before): (u64, Vec<Before>),
     ) -> Result<Self, RunError> {
         let pairs = common.run.options.shards;
         let mut before = before.into_iter();
@@ -112,6 +120,7 @@ impl<'a, C: Cable> Supervisor<'a, C> {
             shards,
             configuration,
             door: Door::new(common.seed, common.deal, &common.services),
+            dealer,
             epoch_ends: 0,
             ended: None,
         })
@@ -132,13 +141,14 @@ impl<'a, C: Cable> Supervisor<'a, C> {
                 next_look = Instant::now() + LOOK_EVERY;
                 look(self)?;
                 self.cable.look()?;
-                let Self { cable, shards, configuration, .. } = self;
+                let Self { cable, shards, configuration, .. } = &mut *self;
                 for shard in shards.iter_mut() {
                     shard.stopped |= cable.has_ended();
                     shard.judge(cable)?;
                     shard.look(configuration, cable)?;
                 }
-                if shards.iter().all(Shard::is_over) {
+                self.tell_new_halves();
+                if self.shards.iter().all(Shard::is_over) {
                     break;
                 }
             }
@@ -159,10 +169,15 @@ impl<'a, C: Cable> Supervisor<'a, C> {
         let mut busy = false;
         for shard in &mut self.shards {
             busy |= shard.drain(&mut self.cable)?;
+        }
+        busy |= self.deal()?;
+        for shard in &mut self.shards {
             busy |= shard.feed_first()?;
         }
         busy |= self.feed::<A>()?;
-        if let Some(now) = self.ended {
+        if let Some(now) = self.ended
+            && self.is_dealt()
+        {
             for shard in &mut self.shards {
                 busy |= shard.feed_end(now)?;
             }
@@ -173,7 +188,7 @@ impl<'a, C: Cable> Supervisor<'a, C> {
 
     /// Feeds frames to their shards; returns whether there were any.
     fn feed<A: App>(&mut self) -> Result<bool, RunError> {
-        let Self { cable, shards, door, epoch_ends, ended, .. } = self;
+        let Self { cable, shards, door, dealer, epoch_ends, ended, .. } = self;
         let is_alone = shards.len() == 1;
         let mut fed = false;
         for _ in 0..BURST * shards.len() {
@@ -194,16 +209,29 @@ impl<'a, C: Cable> Supervisor<'a, C> {
                     break;
                 }
             };
-            if A::MERGED && !is_alone && stamp.meta.now >= *epoch_ends {
+            let begins = A::MERGED && !is_alone && stamp.meta.now >= *epoch_ends;
+            if let Some(dealer) = dealer
+                && dealer.stops(stamp.meta.now, begins)
+            {
+                break;
+            }
+            if begins {
                 *epoch_ends = epoch_end(stamp.meta.now);
                 for shard in shards.iter_mut() {
                     shard.wire.epoch_begins(*epoch_ends);
                 }
             }
             let (shard, stamp) = door.steer::<A>(stamp, frame);
+            let shard = dealer.as_ref().map_or(shard, |it| it.shard_of(stamp.meta.mark.bucket));
             let Some(shard) = shards.get_mut(shard) else { break };
-            if shard.offer::<C>(stamp, frame, is_alone)? == Offered::Waits {
-                break;
+            match shard.offer::<C>(stamp, frame, is_alone)? {
+                Offered::Waits => break,
+                Offered::Dropped => {}
+                Offered::Taken => {
+                    if let Some(dealer) = dealer {
+                        dealer.passed(&stamp, frame.len());
+                    }
+                }
             }
             cable.pass();
             fed = true;
@@ -252,8 +280,9 @@ impl<'a, C: Cable> Supervisor<'a, C> {
         lives
     }
 
-    /// The results of all shards, and the cable.
-    pub(crate) fn end(self) -> (Vec<Ended>, C) {
-        (self.shards.into_iter().map(Shard::end).collect(), self.cable)
+    /// The results of all shards, the shard of each bucket, and the cable.
+    pub(crate) fn end(self, deal: Deal) -> (Vec<Ended>, Deal, C) {
+        let deal = self.dealer.as_ref().map_or(deal, Dealer::deal);
+        (self.shards.into_iter().map(Shard::end).collect(), deal, self.cable)
     }
 }

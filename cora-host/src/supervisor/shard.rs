@@ -147,6 +147,8 @@ pub(crate) struct Shard<'a> {
     /// another one since.
     pub(super) through: u64,
     pub(super) deaths_in_a_row: u16,
+    /// Restarts of the half at its entrance, as the dealer knows them.
+    restarts_seen: u64,
 }
 
 impl<'a> Shard<'a> {
@@ -202,6 +204,7 @@ impl<'a> Shard<'a> {
             left_before: 0,
             through: 0,
             deaths_in_a_row: 0,
+            restarts_seen: 0,
         })
     }
 
@@ -297,6 +300,13 @@ impl<'a> Shard<'a> {
                 Entrance::Host => self.region.host_bell(SharedFutex),
             });
         }
+    }
+
+    /// Whether the half at the entrance was started again since this was asked last.
+    pub(super) fn entrance_is_new(&mut self) -> bool {
+        let half = if self.has_nic() { &self.nic } else { &self.host };
+        let restarts = half.restarts;
+        std::mem::replace(&mut self.restarts_seen, restarts) != restarts
     }
 
     /// Whether it has a NIC half.

@@ -69,7 +69,7 @@ enum Part {
 pub(crate) enum Then {
     /// Nothing.
     Nothing,
-    /// The buckets have arrived: held packets run.
+    /// The move is over: held packets run, as far as their buckets are here.
     Drain,
 }
 
@@ -169,10 +169,22 @@ impl Dealing {
                 self.part = Part::Gives;
                 self.own = self.own.without(self.moving);
             }
-            (Deals::Moved { bucket, state, piece }, Part::Expects) => {
+            (Deals::Stays { epoch, buckets }, Part::Leaves | Part::Expects)
+                if epoch == self.epoch =>
+            {
+                self.moving = self.moving.without(set(buckets, Kind::Stays)?);
+                if self.moving.is_empty() {
+                    return Ok(Then::Drain);
+                }
+            }
+            (Deals::Moved { epoch, bucket, state, piece }, Part::Expects)
+                if epoch == self.epoch =>
+            {
                 self.entry(bucket, (state, piece), app)?;
             }
-            (Deals::Value { state, piece }, Part::Expects) => self.value((state, piece), app)?,
+            (Deals::Value { epoch, state, piece }, Part::Expects) if epoch == self.epoch => {
+                self.value((state, piece), app)?;
+            }
             (Deals::Void { epoch }, Part::Expects) if epoch == self.epoch => {
                 for bucket in self.moving.iter() {
                     entries::each_travelling(app, &mut |_, table| {
@@ -244,11 +256,11 @@ impl Dealing {
     #[cold]
     #[inline(never)]
     pub(crate) fn give<A: App>(&mut self, app: &mut A, say: &mut dyn FnMut(&Message<'_>)) {
-        let mut left = AT_ONCE;
+        let (mut left, epoch) = (AT_ONCE, self.epoch);
         for bucket in self.moving.iter() {
             let number = bucket.number() as u16;
             let given = entries::take_out(app, number.into(), self.floor, left, &mut |state, piece| {
-                say(&Deals::Moved { bucket: number, state, piece }.into());
+                say(&Deals::Moved { epoch, bucket: number, state, piece }.into());
             });
             self.moved += u64::from(given);
             left -= given;
@@ -259,10 +271,10 @@ impl Dealing {
         for bucket in self.moving.iter() {
             each_value(app, bucket, &mut |state, piece| {
                 self.moved += 1;
-                say(&Deals::Value { state, piece }.into());
+                say(&Deals::Value { epoch, state, piece }.into());
             });
         }
-        say(&Deals::Gone { epoch: self.epoch }.into());
+        say(&Deals::Gone { epoch }.into());
         self.settle();
     }
 

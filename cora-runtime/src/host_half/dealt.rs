@@ -88,14 +88,16 @@ impl<A: App> HostHalf<A> {
         Ok(())
     }
 
-    /// Runs all held packets: their buckets have arrived.
+    /// The move is over: runs held packets. Those of a bucket that stays elsewhere go there.
     fn run_held(&mut self, out: &mut impl HostOutbox) {
         let buffer = core::mem::take(&mut self.held.running);
         let bytes = zerocopy::IntoBytes::as_mut_bytes(buffer);
         while let Some((stamp, length)) = self.held.queue.peek(bytes) {
             self.held.queue.pop();
             let mut packet = Packet::in_room(Roomy::new(bytes, length), stamp.meta);
-            self.run_one_held(&stamp, &mut packet, out);
+            if self.is_own(&stamp, packet.frame(), out) {
+                self.run_one_held(&stamp, &mut packet, out);
+            }
         }
         out.runs(None);
         self.held.running = buffer;
@@ -116,7 +118,6 @@ impl<A: App> HostHalf<A> {
         out.runs(Some(stamp.number));
         let visit = Visit { now, horizon, undo: false, flow, ahead: ALONE };
         let ran = self.engine.run::<EveryState>(packet, visit);
-        self.report.packets += 1;
         self.report.made +=
             self.engine.send(stamp, |stamp, frame| out.leave(stamp, stamp.egress, frame));
         if let Some(egress) = ran.egress(stamp.meta.port) {

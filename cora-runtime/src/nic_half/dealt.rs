@@ -84,14 +84,17 @@ impl<A: App> NicHalf<A> {
         Ok(())
     }
 
-    /// Runs all held packets: their buckets have arrived.
+    /// The move is over: runs held packets. Those of a bucket that stays elsewhere go there.
     fn run_held(&mut self, io: &mut (impl PeerOutbox + Wire)) {
         let buffer = core::mem::take(&mut self.held);
         let bytes = zerocopy::IntoBytes::as_mut_bytes(buffer);
         while let Some((stamp, length)) = self.hold.peek(bytes) {
             self.hold.pop();
             let mut packet = Packet::in_room(Roomy::new(bytes, length), stamp.meta);
-            self.own_packet(&stamp, &mut packet, ALONE, io);
+            match self.dealing.whose(stamp.meta.mark.bucket) {
+                Whose::Own => self.own_packet(&stamp, &mut packet, ALONE, io),
+                whose => self.not_own(whose, &stamp, packet.frame(), io),
+            }
         }
         io.runs(None);
         self.held = buffer;

@@ -51,7 +51,7 @@ impl Kind {
     #[must_use]
     #[inline]
     pub const fn is_of_deal(number: u16) -> bool {
-        Self::Owns.number() <= number && number <= Self::Stray.number()
+        Self::Owns.number() <= number && number <= Self::Stays.number()
     }
 
     /// Whether a record of this kind may be part of a change on the wire.
@@ -312,6 +312,8 @@ protocols! {
         } read by both,
         /// An entry of a bucket that moves.
         47 Moved {
+            /// The move's number.
+            epoch: u64,
             /// The bucket's number.
             bucket: u16,
             /// The state's number.
@@ -321,6 +323,8 @@ protocols! {
         } read by both,
         /// Part of the value of a bucket that moves.
         48 Value {
+            /// The move's number.
+            epoch: u64,
             /// The state's number.
             state: u16,
             /// The part, which says the bucket.
@@ -340,6 +344,13 @@ protocols! {
         51 Arrived {
             /// The move's number.
             epoch: u64,
+        } read by both,
+        /// These buckets stay where they are: the flow table has no room for their rules.
+        53 Stays {
+            /// The move's number.
+            epoch: u64,
+            /// The set.
+            buckets: &'a [u8] as rest,
         } read by both,
         /// A packet of another shard's bucket.
         52 Stray {

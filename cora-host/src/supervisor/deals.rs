@@ -1,0 +1,67 @@
+//! The supervisor passes on what the dealer and the shards tell each other.
+
+use crate::RunError;
+use crate::ingress::capture::Cable;
+use crate::process::log;
+use crate::supervisor::dealer::{Lied, Passed};
+use crate::supervisor::Supervisor;
+
+impl<C: Cable> Supervisor<'_, C> {
+    /// Passes on what the shards said, and goes on with moves. Returns whether there was anything.
+    pub(super) fn deal(&mut self) -> Result<bool, RunError> {
+        let Self { shards, dealer: Some(dealer), .. } = self else { return Ok(false) };
+        let mut any = false;
+        for number in 0..shards.len() {
+            for record in std::mem::take(&mut shards[number].wire.said) {
+                any = true;
+                match dealer.said(number, record) {
+                    Ok(Passed::Done) => {}
+                    Ok(Passed::Record(to, record)) => shards[to].wire.deal(record),
+                    Ok(Passed::Packet(to, stamp, frame)) => shards[to].wire.pass_on(stamp, &frame),
+                    Err(lied) => shards[number].lied_about_buckets(&lied)?,
+                }
+            }
+        }
+        dealer.step(&mut |shard, record| {
+            any = true;
+            shards[shard].wire.deal(record);
+        });
+        Ok(any)
+    }
+
+    /// Whether no bucket moves, so that the wire may end.
+    pub(super) fn is_dealt(&self) -> bool {
+        self.dealer.as_ref().is_none_or(|dealer| dealer.is_quiet())
+    }
+
+    /// Tells halves that were started again of their buckets, in front of all packets.
+    pub(super) fn tell_new_halves(&mut self) {
+        let Self { shards, dealer: Some(dealer), .. } = self else { return };
+        for number in 0..shards.len() {
+            if !shards[number].entrance_is_new() {
+                continue;
+            }
+            dealer.restarted(number);
+            let mut first = Vec::new();
+            dealer.step(&mut |shard, record| {
+                if shard == number {
+                    first.push(record);
+                } else {
+                    shards[shard].wire.deal(record);
+                }
+            });
+            shards[number].wire.deal_anew(first);
+        }
+    }
+}
+
+impl super::Shard<'_> {
+    /// Ends a NIC half that said what makes no sense. A host half is trusted: its record is left out.
+    fn lied_about_buckets(&mut self, lied: &Lied) -> Result<(), RunError> {
+        log::say(format_args!("shard {}: {lied}", self.number));
+        if self.has_nic() {
+            self.nic_broke_protocol("said of its buckets what makes no sense")?;
+        }
+        Ok(())
+    }
+}
