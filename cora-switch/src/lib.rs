@@ -52,14 +52,15 @@
 //!    front of `Arrived` in Y's queue.
 //! 6. *Tables that apply late, twice, or never.* Rules are never changed in place: the new one has
 //!    a higher priority, and the old one is removed when nobody needs it. An old rule that comes
-//!    back has a lower priority than the one in force. An operation without an answer is asked for
-//!    again, by the same bucket and epoch, so it may be done any number of times.
+//!    back has a lower priority than the one in force, so it costs no more than an entry. An
+//!    operation without an answer is asked for again, by the same bucket and epoch, so it may be
+//!    done any number of times.
 //! 7. *Tables without room.* A bucket whose rule was refused stays at X (`Stays`), and no frame of
 //!    it took a new rule. The others move.
 //! 8. *Bounds.* The coordinator counts what Y holds. At a limit of bytes or of packet time,
 //!    [`Coordinator::must_wait`] keeps all later packets on the wire, until `Arrived`. The move
-//!    needs no packet to go on, so this is no deadlock. A table that never answers stops the wire:
-//!    the [report](Report) says so.
+//!    needs no packet to go on, so this is no deadlock. A table that never answers and a new owner
+//!    that never runs again do stop the wire: the [report](Report) says so.
 //!
 //! # Deaths
 //!

@@ -137,7 +137,7 @@ impl Counts {
     }
 }
 
-/// A flow table: see the [module](self) for its contract.
+/// A flow table: see the [module](self) for its contract. It looks packets up by itself.
 pub trait FlowTable {
     /// Asks for an operation, which [`poll`](Self::poll) will answer; or refuses it at once.
     fn ask(&mut self, operation: Operation, now_ns: u64) -> Result<(), Refused>;

@@ -184,6 +184,61 @@ fn buckets_stay_if_a_slow_table_has_no_room() {
 }
 
 #[test]
+fn a_new_owner_that_dies_costs_the_old_one_nothing_before_the_marker() {
+    let mut setup = Setup::new();
+    let (epoch, buckets) = (Epoch::new(1), set(&[1, 2]));
+    setup.coordinator.want(buckets, Y).unwrap();
+    setup.step();
+    setup.coordinator.died(Y, 0).unwrap();
+    assert_eq!(setup.later(), [], "X goes on, although all rules are in force");
+    assert!(setup.log().contains("waits for shard 1 to run"), "{}", setup.log());
+    setup.coordinator.restarted(Y, 0).unwrap();
+    let told = [
+        (Y, Told::Owns(BucketSet::EMPTY)),
+        (Y, Told::Coming { epoch, buckets }),
+        (X, Told::Going { epoch }),
+    ];
+    assert_eq!(setup.step(), told);
+    let entry = Said::Entry { epoch, entry: &[7] };
+    assert_eq!(setup.said(X, &entry), Ok(Relay::To(Y)));
+}
+
+#[test]
+fn entries_that_died_with_the_new_owner_are_not_completed() {
+    let mut setup = Setup::new();
+    let epoch = setup.going();
+    let entry = Said::Entry { epoch, entry: &[7] };
+    assert_eq!(setup.said(X, &entry), Ok(Relay::To(Y)));
+    // It starts again without a word of its death.
+    setup.coordinator.restarted(Y, 0).unwrap();
+    let told = [
+        (Y, Told::Owns(BucketSet::EMPTY)),
+        (Y, Told::Coming { epoch, buckets: set(&[1, 2]) }),
+        (Y, Told::Void { epoch }),
+    ];
+    assert_eq!(setup.step(), told);
+    assert_eq!(setup.said(X, &entry), Ok(Relay::Lost));
+    assert_eq!(setup.said(X, &Said::Gone { epoch }), Ok(Relay::Done));
+    assert_eq!(setup.step(), [(Y, Told::Arrived { epoch })]);
+    assert_eq!(setup.coordinator.report(0).totals.voids, 1);
+    // After its end, the move is Y's history.
+    setup.coordinator.restarted(Y, 0).unwrap();
+    assert_eq!(setup.step(), [(Y, Told::Owns(set(&[1, 2])))]);
+}
+
+#[test]
+fn an_old_owner_that_dies_before_the_marker_begins_afresh() {
+    let mut setup = Setup::new();
+    let (epoch, buckets) = (Epoch::new(1), set(&[1, 2]));
+    setup.coordinator.want(buckets, Y).unwrap();
+    setup.step();
+    setup.coordinator.restarted(X, 0).unwrap();
+    let told = [(X, Told::Owns(BucketSet::ALL)), (X, Told::Leaving { epoch, buckets })];
+    assert_eq!(setup.step(), told);
+    assert_eq!(setup.later(), [(X, Told::Going { epoch })]);
+}
+
+#[test]
 fn packets_wait_at_either_limit() {
     let mut setup = Setup::new();
     setup.coordinator.passed(Bucket::new(1), X, 1_500, 1_000);

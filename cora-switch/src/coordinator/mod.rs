@@ -2,7 +2,7 @@
 //!
 //! The supervisor tells it of wishes, answers of the flow table, records of shards, deaths and
 //! starts. After each of these it calls [`Coordinator::step`], which asks the flow table for
-//! operations and gives records to push into in-queues. The [crate](crate) has the protocol.
+//! operations and gives records to push into in-queues. The [crate] has the protocol.
 //!
 //! | module | concept |
 //! | --- | --- |
@@ -292,7 +292,8 @@ impl Coordinator {
         let (peers, moving) = (&self.peers, self.moving.as_mut());
         let moving = moving.filter(|it| it.is_handed(epoch, by)).ok_or(Lie::Entry(epoch))?;
         let entries = &mut moving.entries;
-        entries.bytes = entries.bytes.saturating_add(bytes as u64);
+        // Entries without a byte are a flood, too.
+        entries.bytes = entries.bytes.saturating_add(bytes.max(1) as u64);
         if entries.bytes > most {
             return Err(Lie::Entries(most));
         }

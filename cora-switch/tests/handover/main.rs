@@ -12,7 +12,7 @@ mod world;
 use checker::explore;
 use cora_switch::Limits;
 use table::Misdeeds;
-use world::{FRAME, Scenario};
+use world::{FRAME, Sabotage, Scenario};
 
 /// So many packets of each bucket, and buckets that are to go to a shard. At first, shard 0 has
 /// all.
@@ -81,7 +81,7 @@ fn shards_die() {
 
 #[test]
 #[ignore = "minutes: cargo xtask test --all"]
-fn larger_scenarios() {
+fn handovers_of_larger_scenarios() {
     let misdeeds = Misdeeds { losses: 1, refusals: 1, doubles: 1 };
     let on = scenario(3, &[3, 2], &[(&[0, 1], 1), (&[0], 2)]);
     holds("two buckets, two moves", &on, SOUND);
@@ -93,6 +93,12 @@ fn larger_scenarios() {
     holds("two deaths, two moves", &Scenario { deaths: 2, ..back }, SOUND);
     let two = Scenario { deaths: 1, ..scenario(2, &[2, 2], &[(&[0, 1], 1)]) };
     holds("two buckets and a death", &two, Misdeeds { refusals: 1, ..SOUND });
+    let apart = Scenario { settled: 1, ..scenario(3, &[2, 1], &[(&[0], 1), (&[0, 1], 2)]) };
+    holds("of two owners, and a death", &Scenario { deaths: 1, ..apart }, SOUND);
+    let sabotage = Sabotage::ReplaceInPlace;
+    let onward = Scenario { settled: 1, ..scenario(3, &[3], &[(&[0], 1), (&[0], 2)]) };
+    let unordered = Scenario { strays: true, disorder: true, deaths: 1, sabotage, ..onward };
+    holds("replaced in place, and a death", &unordered, SOUND);
     let long = scenario(2, &[5], &[(&[0], 1), (&[0], 0)]);
     holds("five packets", &long, Misdeeds { losses: 1, ..SOUND });
 }

@@ -120,6 +120,6 @@ fn seeds() {
 
 #[test]
 #[ignore = "minutes: cargo xtask test --all"]
-fn a_million_seeds() {
+fn handovers_of_a_million_seeds() {
     runs(1_000_000);
 }

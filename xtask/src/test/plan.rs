@@ -148,7 +148,7 @@ pub(super) const PHASES: &[&[&[Step]]] = &[
         ),
         long(
             "chaos",
-            "both halves and the controller in one process: all schedules of messages; faults and kills, for two minutes",
+            "both halves and the controller in one process: all schedules of messages; faults and kills, for two minutes; handovers of buckets",
             steps::chaos,
         ),
         long("miri-all", "the core and the simulator, interpreted", steps::miri_all),

@@ -196,13 +196,16 @@ pub(super) fn calibration() -> Verdict {
 /// Of the documentation's examples none: those that are ignored are not meant to compile.
 pub(super) fn long_tests() -> Verdict {
     let mut tests = in_this_run(of_cargo(WORKSPACE));
-    tests.args(["--tests", "--", "--ignored", "--skip", "calibration"]);
+    tests.args(["--tests", "--", "--ignored", "--skip", "calibration", "--skip", "handovers_of"]);
     counted(tests.env("CORA_TESTS", "all"))
 }
 
 pub(super) fn chaos() -> Verdict {
     let mut schedules = of_cargo("test --package cora-sim --test migration");
+    // Millions of states: optimised, as the simulator is.
+    let handovers = "test --profile chaos --package cora-switch --test handover -- --ignored";
     counted(schedules.env("CORA_TESTS", "all"))
+        .and(|| counted(&mut of_cargo(handovers)))
         .and(|| Verdict::of(chaos::run(&["--seconds".to_owned(), "120".to_owned()])))
 }
 
