@@ -78,6 +78,9 @@ pub enum RunError {
     /// The kernel has no reserved huge pages.
     #[error("--pages hugetlb: this kernel has no such pages; run with `--pages thp`")]
     NoHugePagesAtAll,
+    /// The plan deals buckets to a shard that the run does not have.
+    #[error("the plan's deal: {0}")]
+    Dealer(cora_switch::NoSuchShard),
     /// Several shards were requested, but the program has states that allow only one.
     #[error("{}", one_shard(*.shards, .states))]
     OneShard {

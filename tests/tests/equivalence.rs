@@ -40,31 +40,31 @@ mod table;
 mod way;
 
 use oracle::Oracle;
-use programs::{HALF, SEARCHED};
+use programs::{DEALT, HALF, SEARCHED};
 
 #[test]
 fn firewall() {
-    Oracle::of("firewall", &["nic-only", "split", HALF]).ask();
+    Oracle::of("firewall", &["nic-only", "split", HALF, DEALT]).ask();
 }
 
 #[test]
 fn nat() {
-    Oracle::of("nat", &["nic-only", "split", HALF, SEARCHED]).ask();
+    Oracle::of("nat", &["nic-only", "split", HALF, SEARCHED, DEALT]).ask();
 }
 
 #[test]
 fn heavy_hitter() {
-    Oracle::of("heavy-hitter", &["nic-only", "split"]).ask();
+    Oracle::of("heavy-hitter", &["nic-only", "split", DEALT]).ask();
 }
 
 #[test]
 fn balancer() {
-    Oracle::of("balancer", &["nic-only", "split"]).ask();
+    Oracle::of("balancer", &["nic-only", "split", DEALT]).ask();
 }
 
 #[test]
 fn nat64() {
-    Oracle::of("nat64", &["split"]).ask();
+    Oracle::of("nat64", &["split", DEALT]).ask();
 }
 
 /// Blocks of ports, and one mapping for all packets of an inside address from a port.
@@ -116,7 +116,7 @@ fn ledger() {
 /// Flows in groups of a coarser key.
 #[test]
 fn policer() {
-    Oracle::of("policer", &["split", SEARCHED]).ask();
+    Oracle::of("policer", &["split", SEARCHED, DEALT]).ask();
 }
 
 #[test]
@@ -126,12 +126,12 @@ fn port_scan() {
 
 #[test]
 fn connection_limiter() {
-    Oracle::of("connection-limiter", &["split"]).ask();
+    Oracle::of("connection-limiter", &["split", DEALT]).ask();
 }
 
 #[test]
 fn flow_monitor() {
-    Oracle::of("flow-monitor", &["split"]).ask();
+    Oracle::of("flow-monitor", &["split", DEALT]).ask();
 }
 
 /// Entries that set their own lifetime.

@@ -208,6 +208,16 @@ impl WireEnd {
         self.first.push_back(message.encode(|kind, parts| (kind, parts.concat())));
     }
 
+    /// The packets that are fed in first, by their marks, times and lengths.
+    pub(crate) fn unread(&self) -> impl Iterator<Item = (Meta, usize)> {
+        self.first.iter().filter_map(|(kind, bytes)| match Message::decode(*kind, bytes) {
+            Some(Message::Frames(
+                Frames::Frame { stamp, frame } | Frames::Punt { stamp, frame },
+            )) => Some((stamp.meta, frame.len())),
+            _ => None,
+        })
+    }
+
     /// The half at the entrance is a new one: these records are its first, and those for the half
     /// before are void.
     pub(crate) fn deal_anew(&mut self, records: Vec<(u16, Vec<u8>)>) {

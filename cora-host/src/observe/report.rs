@@ -118,6 +118,24 @@ impl Recovery {
     }
 }
 
+/// Moves of buckets between shards, and what they cost the flow table. The first moves deal the
+/// buckets as the plan says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct BucketMoves {
+    /// Moves that are over, each of buckets from one shard to another.
+    pub moves: u64,
+    /// Of these, moves whose buckets began afresh, because a half died.
+    pub afresh: u64,
+    /// Buckets that stayed, because the flow table had no room for their rules.
+    pub stayed: u64,
+    /// Operations of the flow table.
+    pub rule_operations: u64,
+    /// Packets that came to the wrong shard, and were passed on.
+    pub passed_on: u64,
+    /// The longest move, in microseconds.
+    pub longest_us: u64,
+}
+
 /// The life of the halves of a run, all shards together.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Lives {
@@ -191,6 +209,9 @@ pub struct RunReport {
     pub shards: Vec<Sides>,
     /// Number of changes of a flow's owner.
     pub migrations: u64,
+    /// Moves of buckets, where each side receives its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub buckets: Option<BucketMoves>,
     /// Entries at the end in the fullest table, both sides together.
     pub entries: u64,
     /// Irregularities of the input capture, if there are any.
@@ -262,6 +283,7 @@ pub(super) mod tests {
             outcomes: [("transmit".to_owned(), 2), ("not-ip".to_owned(), 1)].into(),
             faults: Vec::new(),
             sides: Sides::default(),
+            buckets: None,
             shards: Vec::new(),
             migrations: 0,
             entries: 0,

@@ -16,6 +16,16 @@ pub enum Moves {
     Named(String, String),
 }
 
+impl Moves {
+    /// The seed, if flows or buckets are to move by chance.
+    pub(crate) fn by_chance(&self) -> Option<u64> {
+        match self {
+            Self::Named(name, seed) if name == "random" => seed.parse().ok(),
+            Self::Plan | Self::Adapt(_) | Self::Named(..) => None,
+        }
+    }
+}
+
 impl fmt::Display for Moves {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

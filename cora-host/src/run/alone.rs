@@ -92,7 +92,7 @@ pub(super) fn run<A: App>(run: &Run) -> Result<RunReport, RunError> {
         options,
         seed,
         version: &version,
-        deal,
+        deal: (deal, None),
         wire: WireReport::of(&Files::new(source, sink)),
         shards: shards.into_iter().map(|shard| shard.end(now, writes)).collect(),
         lives: None,

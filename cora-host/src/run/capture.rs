@@ -18,11 +18,11 @@ pub(super) fn run<A: App>(program: &Program, run: &Run) -> Result<RunReport, Run
     check::<A>(&run.options, false)?;
     let (seed, source) = open::<A>(run)?;
     let particulars = Particulars { seed, version: 1, epoch: None, resident: false };
-    let Prepared { common, configuration, changes, .. } =
+    let Prepared { common, configuration, changes, dealer, .. } =
         Prepared::of::<A>(program, run, particulars)?;
     let sink = Sink::create(run.options.output.as_deref(), input(run))?;
     let files = Files::new(source, sink);
-    let mut supervisor = Supervisor::start(&common, files, configuration, 1, Vec::new())?;
+    let mut supervisor = Supervisor::start(&common, files, configuration, dealer, (1, Vec::new()))?;
     supervisor.door.will_change(&changes);
     for shard in &mut supervisor.shards {
         shard.will_change(changes.clone());
@@ -47,12 +47,12 @@ pub(super) fn run<A: App>(program: &Program, run: &Run) -> Result<RunReport, Run
     let elapsed = start.map(|start| start.elapsed()).unwrap_or_default();
     let lives = supervisor.lives(0);
     let version = supervisor.configuration.version().clone();
-    let (shards, files) = supervisor.end();
+    let (shards, deal, files) = supervisor.end(common.deal);
     let over = Over {
         options: &run.options,
         seed,
         version: &version,
-        deal: common.deal,
+        deal,
         wire: WireReport::of(&files),
         shards,
         lives: Some(lives),

@@ -17,7 +17,7 @@ use crate::memory::supply::Supply;
 use crate::observe::account::{Ended, Piece, add};
 use crate::observe::ipfix::Records;
 use crate::observe::print::write_state;
-use crate::observe::report::{Filled, Lives, PortsReport, Recovery, RunReport, Sides};
+use crate::observe::report::{BucketMoves, Filled, Lives, PortsReport, Recovery, RunReport, Sides};
 use crate::observe::state::final_state;
 use crate::options::{NicMode, RunOptions};
 
@@ -58,8 +58,8 @@ pub(crate) struct Over<'a> {
     pub(crate) version: &'a Version,
     pub(crate) wire: WireReport,
     pub(crate) shards: Vec<Ended>,
-    /// The shard of each bucket at the end.
-    pub(crate) deal: Deal,
+    /// The shard of each bucket at the end, and the moves of buckets.
+    pub(crate) deal: (Deal, Option<BucketMoves>),
     pub(crate) lives: Option<Lives>,
     pub(crate) elapsed: Duration,
 }
@@ -97,7 +97,7 @@ impl Over<'_> {
             drift.extend(account.drift);
             faults.extend(account.failures);
         }
-        let Self { options, wire, lives, elapsed, .. } = self;
+        let Self { options, wire, lives, elapsed, deal: (_, buckets), .. } = self;
         let report = RunReport {
             schema: "cora-run/2",
             program: A::NAME,
@@ -114,6 +114,7 @@ impl Over<'_> {
             packets_out: wire.packets.1,
             outcomes,
             faults,
+            buckets,
             migrations: sides.nic.offloads + sides.nic.released,
             sides,
             shards: if shards.len() > 1 { shards } else { Vec::new() },
@@ -139,7 +140,7 @@ impl Over<'_> {
         let pieces: Vec<Vec<Piece>> = pieces.collect();
         let supply = Supply { seed: self.seed, pages: Pages::Small, resident: false };
         let mut app = supply.app::<A>(HostHalf::bytes)?;
-        let (state, fault) = final_state(&mut app, self.version, (&pieces, &self.deal), now)?;
+        let (state, fault) = final_state(&mut app, self.version, (&pieces, &self.deal.0), now)?;
         write_state(path, &state)?;
         Ok(fault)
     }

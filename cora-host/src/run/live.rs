@@ -80,14 +80,15 @@ fn attempt<A: App>(
         // After another build packets wait, and beside another one memory would be allocated twice.
         resident: legacy.is_none() && !rehearses,
     };
-    let Prepared { common, forgotten, configuration, .. } =
+    let Prepared { common, forgotten, configuration, dealer, .. } =
         Prepared::of::<A>(program, run, particulars)?;
     let files = legacy.map_or(&[][..], |legacy| &legacy.ports);
     let wire = LiveWire::open(ports, files, clock)?;
     let control = run.options.control.as_deref().map(Control::listen).transpose()?;
     let generation = legacy.map_or(0, |legacy| legacy.generation) + 1;
     let before = legacy.map(left_by).transpose()?.unwrap_or_default();
-    let mut supervisor = Supervisor::start(&common, wire, configuration, generation, before)?;
+    let mut supervisor =
+        Supervisor::start(&common, wire, configuration, dealer, (generation, before))?;
     let mut operator = Operator {
         common: &common,
         legacy,
@@ -122,7 +123,7 @@ fn report<A: App>(
 ) -> RunReport {
     let (lives, nic_away) = (supervisor.lives(upgrades), supervisor.nic_away());
     let version = supervisor.configuration.version().clone();
-    let (shards, cable) = supervisor.end();
+    let (shards, deal, cable) = supervisor.end(common.deal);
     let wire = WireReport {
         packets: cable.packets(),
         outcomes: some([("nic-away", nic_away), ("too-long", cable.too_long)]),
@@ -135,7 +136,7 @@ fn report<A: App>(
         version: &version,
         wire,
         shards,
-        deal: common.deal,
+        deal,
         lives: Some(lives),
         elapsed,
     };

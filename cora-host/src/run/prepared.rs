@@ -1,7 +1,7 @@
 //! Prepares a run with a NIC before a port is opened or a half started. Everything that can be
 //! refused is refused here, once.
 
-use cora_core::app::App;
+use cora_core::app::{App, Sides};
 use cora_core::state::Kind;
 use cora_runtime::host_half::HostHalf;
 use cora_runtime::steering::Deal;
@@ -18,7 +18,7 @@ use crate::node::board;
 use crate::node::half::region_layout;
 use crate::observe::ipfix::Exporter;
 use crate::options::{Run, RunOptions};
-use crate::supervisor::{Common, SharedFile};
+use crate::supervisor::{Common, Dealer, SharedFile};
 use crate::{Program, RunError};
 
 /// Default number of kills in a row on a capture, without any packet in between, with durable
@@ -42,6 +42,8 @@ pub(super) struct Particulars {
 #[derive(Debug)]
 pub(super) struct Prepared {
     pub(super) common: Common,
+    /// Where each side receives its own buckets.
+    pub(super) dealer: Option<Dealer>,
     /// States with entries that end with the program, if an upgrade carries none over.
     pub(super) forgotten: Vec<&'static str>,
     pub(super) configuration: Configuration,
@@ -96,7 +98,12 @@ impl Prepared {
             restarts: options.restarts.unwrap_or(if A::DURABLE { RESTARTS } else { 0 }),
         };
         let forgotten = forgotten(&mut app, &common.entries);
-        Ok(Self { common, forgotten, configuration, changes })
+        let dealt = (common.deal, common.shards);
+        let dealer = (A::PLAN.sides == Sides::Dealt)
+            .then(|| Dealer::new(&mut app, (&dealt.0, dealt.1), options.moves.by_chance()))
+            .transpose()
+            .map_err(RunError::Dealer)?;
+        Ok(Self { common, dealer, forgotten, configuration, changes })
     }
 }
 

@@ -10,27 +10,28 @@ use std::time::Instant;
 use cora_core::app::App;
 use cora_core::bucket::{Bucket, BucketSet};
 use cora_core::hash::FlowHasher;
+use cora_core::packet::Meta;
 use cora_runtime::channel::ProtocolError;
 use cora_runtime::dealing::each_value;
 use cora_runtime::link::message::{Deals, Message, Stamp};
 use cora_runtime::steering::Deal;
+use cora_switch::coordinator::Totals;
 use cora_switch::{
     Abilities, Coordinator, Emulated, Epoch, Fault, Limits, NoSuchShard, Relay, Said, Shard, Told,
 };
+
+use crate::observe::report::BucketMoves;
 
 /// A record of a ring: its kind, and its bytes.
 pub(crate) type Record = (u16, Vec<u8>);
 
 /// The abilities of a BlueField-2's flow table: `nics/bluefield2.toml` has the sources. The delay is
 /// that of one operation at this rate.
-const ABILITIES: Abilities = Abilities {
-    entries: 2_000_000,
-    operations_per_s: 1_429,
-    delay_ns: 700_000,
-    in_flight: 64,
-};
+const ABILITIES: Abilities =
+    Abilities { entries: 2_000_000, operations_per_s: 1_429, delay_ns: 700_000, in_flight: 64 };
 
 /// The dealer.
+#[derive(Debug)]
 pub(crate) struct Dealer {
     coordinator: Coordinator,
     table: Emulated,
@@ -39,6 +40,8 @@ pub(crate) struct Dealer {
     values: Vec<Vec<Record>>,
     /// The buckets of the latest move.
     coming: BucketSet,
+    /// The rules of the deal are in force.
+    is_set_up: bool,
     chance: Option<Chance>,
 }
 
@@ -61,6 +64,7 @@ pub(super) enum Lied {
 }
 
 /// Moves by chance, for tests.
+#[derive(Debug)]
 struct Chance {
     draws: FlowHasher,
     drawn: u64,
@@ -95,7 +99,8 @@ impl Chance {
         }
         self.left = 1 + self.below(Self::MOST.1);
         let others = self.below(Self::MOST.0);
-        let mut buckets: BucketSet = (0..others).map(|_| Bucket::new(self.below(256) as u8)).collect();
+        let mut buckets: BucketSet =
+            (0..others).map(|_| Bucket::new(self.below(256) as u8)).collect();
         buckets.add(latest);
         Some((buckets, Shard::new(self.below(self.shards.into()) as u16)))
     }
@@ -108,7 +113,7 @@ fn encoded(message: Deals<'_>) -> Record {
 impl Dealer {
     /// A dealer with an empty flow table: the rules of the deal are to be inserted first. With a
     /// seed, buckets move by chance.
-    pub(super) fn new<A: App>(
+    pub(crate) fn new<A: App>(
         app: &mut A,
         (deal, shards): (&Deal, u16),
         seed: Option<u64>,
@@ -137,6 +142,7 @@ impl Dealer {
             begun: Instant::now(),
             values: values.collect(),
             coming: BucketSet::EMPTY,
+            is_set_up: false,
             chance,
         })
     }
@@ -148,8 +154,7 @@ impl Dealer {
     /// Whether a packet of this time must wait, and all behind it: `begins` says that an epoch of
     /// merges begins with it, which packets that are held can't be part of.
     pub(super) fn stops(&self, packet_ns: u64, begins: bool) -> bool {
-        let is_set_up = self.coordinator.report(0).totals.moves >= self.at_least;
-        !is_set_up || self.coordinator.must_wait(packet_ns) || begins && !self.is_quiet()
+        !self.is_set_up || self.coordinator.must_wait(packet_ns) || begins && !self.is_quiet()
     }
 
     /// Whether no bucket moves, and none is to move.
@@ -171,6 +176,20 @@ impl Dealer {
         deal
     }
 
+    /// The moves so far.
+    pub(super) fn moves(&self) -> BucketMoves {
+        let Totals { moves, voids, stayed, operations, strays, longest_ns, .. } =
+            self.coordinator.report(self.now_ns()).totals;
+        BucketMoves {
+            moves,
+            afresh: voids,
+            stayed,
+            rule_operations: operations,
+            passed_on: strays,
+            longest_us: longest_ns / 1000,
+        }
+    }
+
     /// A packet went to the shard of its bucket.
     pub(super) fn passed(&mut self, stamp: &Stamp, bytes: usize) {
         let bucket = stamp.meta.mark.bucket;
@@ -187,7 +206,7 @@ impl Dealer {
     /// Goes on, and gives records for shards to `push`.
     pub(super) fn step(&mut self, push: &mut dyn FnMut(usize, Record)) {
         let now = self.now_ns();
-        let Self { coordinator, table, values, coming, .. } = self;
+        let Self { coordinator, table, values, coming, is_set_up, .. } = self;
         coordinator.step(now, table, |shard, told| {
             let shard = shard.number();
             push(shard, told_as(&told));
@@ -204,13 +223,18 @@ impl Dealer {
                 push(shard, (*kind, with_epoch(bytes, epoch)));
             }
         });
+        *is_set_up |= coordinator.is_quiet();
     }
 
-    /// The half that receives the shard's packets was started again, and has nothing.
-    pub(super) fn restarted(&mut self, shard: usize) {
-        let now = self.now_ns();
+    /// The half that receives the shard's packets was started again, and has nothing but the
+    /// packets that the one before left unread: their marks, times and lengths.
+    pub(super) fn restarted(&mut self, shard: usize, unread: impl Iterator<Item = (Meta, usize)>) {
+        let (now, shard) = (self.now_ns(), Shard::new(shard as u16));
         // There is such a shard: the supervisor has it.
-        let _ = self.coordinator.restarted(Shard::new(shard as u16), now);
+        let _ = self.coordinator.restarted(shard, now);
+        for (meta, bytes) in unread {
+            self.coordinator.passed(meta.mark.bucket, shard, bytes, meta.now);
+        }
     }
 
     /// Takes a record that a shard said.

@@ -3,8 +3,8 @@
 use crate::RunError;
 use crate::ingress::capture::Cable;
 use crate::process::log;
-use crate::supervisor::dealer::{Lied, Passed};
 use crate::supervisor::Supervisor;
+use crate::supervisor::dealer::{Lied, Passed};
 
 impl<C: Cable> Supervisor<'_, C> {
     /// Passes on what the shards said, and goes on with moves. Returns whether there was anything.
@@ -41,7 +41,7 @@ impl<C: Cable> Supervisor<'_, C> {
             if !shards[number].entrance_is_new() {
                 continue;
             }
-            dealer.restarted(number);
+            dealer.restarted(number, shards[number].wire.unread());
             let mut first = Vec::new();
             dealer.step(&mut |shard, record| {
                 if shard == number {

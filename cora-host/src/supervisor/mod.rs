@@ -40,8 +40,8 @@
 //! | `outcomes` | the outcome of each packet, even if halves die |
 
 mod dealer;
-mod half;
 mod deals;
+mod half;
 mod halves;
 mod judge;
 mod nic_command;
@@ -60,9 +60,9 @@ use crate::ingress::capture::{Cable, Next};
 use crate::ingress::door::Door;
 use crate::ingress::entrance::Entrance;
 use crate::observe::account::Ended;
-use crate::observe::report::Lives;
+use crate::observe::report::{BucketMoves, Lives};
 use crate::process::cores;
-use crate::supervisor::dealer::Dealer;
+pub(crate) use crate::supervisor::dealer::Dealer;
 use crate::supervisor::half::Half;
 pub(crate) use crate::supervisor::nic_command::NIC_COMMAND;
 use crate::supervisor::shard::Offered;
@@ -280,9 +280,10 @@ impl<'a, C: Cable> Supervisor<'a, C> {
         lives
     }
 
-    /// The results of all shards, the shard of each bucket, and the cable.
-    pub(crate) fn end(self, deal: Deal) -> (Vec<Ended>, Deal, C) {
-        let deal = self.dealer.as_ref().map_or(deal, Dealer::deal);
+    /// The results of all shards, the shard of each bucket with the moves of buckets, and the cable.
+    pub(crate) fn end(self, deal: Deal) -> (Vec<Ended>, (Deal, Option<BucketMoves>), C) {
+        let dealer = self.dealer.as_ref();
+        let deal = (dealer.map_or(deal, Dealer::deal), dealer.map(Dealer::moves));
         (self.shards.into_iter().map(Shard::end).collect(), deal, self.cable)
     }
 }

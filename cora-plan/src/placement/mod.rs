@@ -153,9 +153,7 @@ impl PlanError {
             | Self::PinnedToNic { line, .. }
             | Self::NotItsPlace { line, .. }
             | Self::NothingToState { line, .. } => Some(*line),
-            Self::NoCommonGroup { .. } | Self::NotByBucket { .. } => {
-                None
-            }
+            Self::NoCommonGroup { .. } | Self::NotByBucket { .. } => None,
         }
     }
 

@@ -259,9 +259,10 @@ impl Dealing {
         let (mut left, epoch) = (AT_ONCE, self.epoch);
         for bucket in self.moving.iter() {
             let number = bucket.number() as u16;
-            let given = entries::take_out(app, number.into(), self.floor, left, &mut |state, piece| {
-                say(&Deals::Moved { epoch, bucket: number, state, piece }.into());
-            });
+            let given =
+                entries::take_out(app, number.into(), self.floor, left, &mut |state, piece| {
+                    say(&Deals::Moved { epoch, bucket: number, state, piece }.into());
+                });
             self.moved += u64::from(given);
             left -= given;
             if left == 0 {

@@ -105,12 +105,7 @@ impl<A: App> HostHalf<A> {
         self.tell_changes(out);
     }
 
-    fn run_one_held(
-        &mut self,
-        stamp: &Stamp,
-        packet: &mut Packet<'_>,
-        out: &mut impl HostOutbox,
-    ) {
+    fn run_one_held(&mut self, stamp: &Stamp, packet: &mut Packet<'_>, out: &mut impl HostOutbox) {
         let now = stamp.meta.now;
         self.time_comes(stamp, out);
         let flow = Dealing::flow::<A>(stamp.meta.mark.bucket);

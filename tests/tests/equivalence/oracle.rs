@@ -9,7 +9,7 @@ use crate::chance::{Goal, ROUNDS};
 use crate::comparer;
 use crate::input::{Input, all_captures, refusal};
 use crate::order::Group;
-use crate::programs::{has_shards, in_time, program, splits};
+use crate::programs::{DEALT, has_shards, in_time, program, splits};
 use crate::table::{Row, Table};
 use crate::way::{Feed, Left, Way};
 
@@ -71,6 +71,9 @@ impl Oracle {
         for nic in nics {
             self.ask_by_chance(&splitting, nic, &mut table);
         }
+        if self.plans.contains(&DEALT) {
+            self.ask_with_moving_buckets(&mut table);
+        }
         tell(&table.text);
     }
 
@@ -130,6 +133,20 @@ impl Oracle {
         );
     }
 
+    /// Buckets move by chance between all shards.
+    fn ask_with_moving_buckets(&self, table: &mut Table) {
+        for (seed, shards) in [(1, 1), (2, 2), (3, 4)] {
+            for nic in ["native", "emulated"] {
+                if nic == "emulated" && workshop::emulator().is_err() {
+                    continue;
+                }
+                let moves = Some(seed);
+                let way = Way { plan: DEALT, nic, feed: Feed::Paced, moves, shards };
+                table.add(self.program, way, &self.ask_about(way));
+            }
+        }
+    }
+
     /// Runs the program, and compares the results.
     fn run(&self, way: Way, input: &Input, row: &mut Row) -> Left {
         let output = self.room.join("out.pcap");
@@ -168,6 +185,9 @@ impl Oracle {
         match (way.plan, way.nic) {
             (_, "off") => assert_eq!(row.nic, 0, "{of}: the NIC is off"),
             ("host-only", _) => assert_eq!(row.nic, 0, "{of}: the NIC handled packets"),
+            (DEALT, _) => {
+                assert!(row.nic > 0 && row.host > 0, "{of}: a side handled nothing");
+            }
             (plan, _) if !self.splits(plan) => {
                 assert_eq!(row.host, 0, "{of}: the host handled packets");
             }

@@ -15,12 +15,28 @@ pub(crate) const HALF: &str = "half";
 pub(crate) const SEARCHED: &str = "searched";
 
 /// The plans beside `split`, and the programs under each; the examples only in a full run.
-const UNDER_OTHERS: [(&str, &[&str]); 4] = [
+const UNDER_OTHERS: [(&str, &[&str]); 5] = [
     ("host-only", &workshop::EXAMPLES),
     ("nic-only", &workshop::FIRST),
     (HALF, &["firewall", "nat"]),
     (SEARCHED, &["nat", "policer"]),
+    (DEALT, &DEALT_EXAMPLES),
 ];
+/// Each side receives its own buckets.
+pub(crate) const DEALT: &str = "dealt";
+/// The examples under that plan, and those of them in a quick run: of both kinds of buckets, by a
+/// hash and by a port, with entries, pools and merges.
+const DEALT_EXAMPLES: [&str; 8] = [
+    "firewall",
+    "nat",
+    "heavy-hitter",
+    "balancer",
+    "policer",
+    "nat64",
+    "flow-monitor",
+    "connection-limiter",
+];
+const DEALT_IN_TIME: [&str; 3] = ["firewall", "nat", "policer"];
 /// The plans of the ledger, also in a quick run: it has many changes to revert.
 const LEDGER: (&str, [&str; 3]) = ("ledger", ["host-only", "nic-only", HALF]);
 /// More programs that are no examples, and their plans in a full run.
@@ -29,12 +45,13 @@ const MORE: ([&str; 3], [&str; 2]) = (["crowd", "fragments", "tenants"], ["host-
 /// Returns the plans that a quick run keeps of these.
 pub(crate) fn in_time(program: &str, plans: &[&'static str]) -> Vec<&'static str> {
     let all = workshop::is_full() || program == LEDGER.0;
-    plans.iter().copied().filter(|plan| all || *plan == "split").collect()
+    let is_dealt = |plan: &str| plan == DEALT && DEALT_IN_TIME.contains(&program);
+    plans.iter().copied().filter(|plan| all || *plan == "split" || is_dealt(plan)).collect()
 }
 
 /// Returns the program of this name under this plan.
 pub(crate) fn program(plan: &str, name: &str) -> &'static Path {
-    static BUILT: [OnceLock<Programs>; 4] = [const { OnceLock::new() }; 4];
+    static BUILT: [OnceLock<Programs>; 5] = [const { OnceLock::new() }; 5];
     if plan == "split" {
         return workshop::program(name);
     }
@@ -47,7 +64,8 @@ pub(crate) fn program(plan: &str, name: &str) -> &'static Path {
 
 fn names(plan: &str, examples: &[&'static str]) -> Vec<&'static str> {
     let full = workshop::is_full();
-    let mut names = if full { examples.to_vec() } else { Vec::new() };
+    let in_time = if plan == DEALT { &DEALT_IN_TIME[..] } else { &[] };
+    let mut names = if full { examples.to_vec() } else { in_time.to_vec() };
     names.extend(LEDGER.1.contains(&plan).then_some(LEDGER.0));
     if full && MORE.1.contains(&plan) {
         names.extend(MORE.0);

@@ -36,7 +36,9 @@ mod stamp;
 mod tests;
 
 pub use field::{GroupKey, Keys, Name};
-pub use kind::{Control, Deals, Durability, Frames, Hooks, Kind, Merges, Ownership, Records, Telemetry};
+pub use kind::{
+    Control, Deals, Durability, Frames, Hooks, Kind, Merges, Ownership, Records, Telemetry,
+};
 pub use load::Load;
 pub use report::Report;
 pub use stamp::Stamp;
