@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use crate::additive::Additive;
 use crate::turns::Turns;
 
 /// A comparison. `ratio` is above 1 where Cora is better.
@@ -17,6 +18,9 @@ pub(crate) struct Figure {
     pub(crate) unit: &'static str,
     /// The larger half interquartile range of the two, as a part of the median.
     pub(crate) spread: f64,
+    /// The parts of a sum, if it is one.
+    #[serde(flatten)]
+    pub(crate) additive: Option<Additive>,
 }
 
 impl Figure {
@@ -31,7 +35,17 @@ impl Figure {
         let spread = cora.spread().max(baseline.spread());
         let (cora, baseline) = (cora.median(), baseline.median());
         let ratio = baseline / cora;
-        Self { name, cora, baseline, baseline_name, ratio, goal, unit: "ns", spread }
+        Self {
+            name,
+            cora,
+            baseline,
+            baseline_name,
+            ratio,
+            goal,
+            unit: "ns",
+            spread,
+            additive: None,
+        }
     }
 
     /// Converts times to rates: more is better.
@@ -50,7 +64,7 @@ impl Figure {
         goal: f64,
     ) -> Self {
         let ratio = baseline / cora;
-        Self { name, cora, baseline, baseline_name, ratio, goal, unit, spread: 0.0 }
+        Self { name, cora, baseline, baseline_name, ratio, goal, unit, spread: 0.0, additive: None }
     }
 
     /// Makes a figure of one measurement with an upper limit.
@@ -60,7 +74,17 @@ impl Figure {
     pub(crate) fn of_limit(name: String, cora: f64, limit: f64, unit: &'static str) -> Self {
         let ratio = limit / cora.max(limit / 1000.0);
         let baseline_name = "at most";
-        Self { name, cora, baseline: limit, baseline_name, ratio, goal: 1.0, unit, spread: 0.0 }
+        Self {
+            name,
+            cora,
+            baseline: limit,
+            baseline_name,
+            ratio,
+            goal: 1.0,
+            unit,
+            spread: 0.0,
+            additive: None,
+        }
     }
 
     /// Makes a figure of the sizes of two containers with equal contents: less is better.
@@ -72,7 +96,17 @@ impl Figure {
         baseline_name: &'static str,
     ) -> Self {
         let ratio = baseline / cora;
-        Self { name, cora, baseline, baseline_name, ratio, goal: 1.0, unit: "bytes", spread: 0.0 }
+        Self {
+            name,
+            cora,
+            baseline,
+            baseline_name,
+            ratio,
+            goal: 1.0,
+            unit: "bytes",
+            spread: 0.0,
+            additive: None,
+        }
     }
 
     /// Returns one line: JSON, or text.
@@ -80,7 +114,7 @@ impl Figure {
         if json {
             return serde_json::to_string(self).unwrap_or_default();
         }
-        let Self { name, cora, baseline, baseline_name, ratio, goal, unit, spread } = self;
+        let Self { name, cora, baseline, baseline_name, ratio, goal, unit, spread, .. } = self;
         let reached = if ratio >= goal { "reached" } else { "missed" };
         format!(
             "{name:<41} {cora:>8.1} {unit:<6} {baseline_name} {baseline:.1}, ratio {ratio:.2} \

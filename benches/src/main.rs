@@ -23,6 +23,7 @@
 //! | `punt` | time of a punt's round trip |
 //! | `instructions` | the examples against the loops in instructions, at both sides |
 //! | `shards` | several shards of NIC core and host worker against one |
+//! | `additive` | both halves with dealt buckets against each by itself |
 //! | `adaptation` | benefit of moving flows while traffic changes |
 //! | `model` | the performance model against measurements |
 //! | `migration` | cost of moving flows |
@@ -33,6 +34,7 @@
 #![expect(clippy::cast_precision_loss, reason = "counts and nanoseconds of a few seconds")]
 
 mod adaptation;
+mod additive;
 mod by_hand;
 mod count;
 #[cfg(dpdk)]
@@ -81,6 +83,9 @@ struct Arguments {
     /// The directory of the examples' programs, built for the host alone.
     #[arg(long, value_name = "DIRECTORY")]
     programs: Option<PathBuf>,
+    /// The directory of examples that are built under the plan `dealt`.
+    #[arg(long, value_name = "DIRECTORY")]
+    dealt: Option<PathBuf>,
     /// Their directory, with this program, for aarch64 and under a plan with everything at the NIC.
     #[arg(long, value_name = "DIRECTORY", requires = "counter")]
     nic_programs: Option<PathBuf>,
@@ -169,6 +174,9 @@ fn main() -> std::io::Result<()> {
         if wanted("shards") {
             shards::run(programs, arguments.quick, &wanted, &mut tell)?;
         }
+    }
+    if let Some(programs) = arguments.dealt.as_deref().filter(|_| wanted("additive")) {
+        additive::run(programs, arguments.quick, &wanted, &mut tell)?;
     }
     if wanted("instructions") {
         instructions::run(&arguments.sides(), &wanted, &mut tell)?;

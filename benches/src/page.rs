@@ -31,7 +31,7 @@ pub(crate) fn draw(figures: &[Figure]) -> String {
 }
 
 fn row(page: &mut String, figure: &Figure) -> std::fmt::Result {
-    let Figure { name, cora, baseline, baseline_name, ratio, goal, unit, spread } = figure;
+    let Figure { name, cora, baseline, baseline_name, ratio, goal, unit, spread, .. } = figure;
     let bar = (ratio * SCALE).clamp(1.0, WIDTH);
     let line = (goal * SCALE).clamp(1.0, WIDTH);
     let colour = if ratio >= goal { "#2a7" } else { "#c63" };

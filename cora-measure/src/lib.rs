@@ -19,6 +19,7 @@
 //! | `punt` | round trip of a punt |
 //! | `thread_time` | processor time of a thread |
 //! | `throughput` | packets a second that both halves handle together |
+//! | `dealt` | both halves at once, each with its own buckets, against each by itself |
 //! | `random_moves` | random moves: results depend on no schedule; `run --moves random:SEED` |
 //! | `migration` | cost of moving flows |
 //! | `adaptation` | both halves under changing traffic, with one controller or another |
@@ -28,6 +29,7 @@
 
 mod adaptation;
 mod cli;
+mod dealt;
 mod in_memory;
 mod instructions;
 mod migration;

@@ -20,7 +20,7 @@ use cora_runtime::nic_half::NicHalf;
 
 use crate::migration::{self, Which};
 use crate::traffic::{Traffic, reading};
-use crate::{ThreadTime, adaptation, punt, throughput};
+use crate::{ThreadTime, adaptation, dealt, punt, throughput};
 
 /// The half that runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -33,6 +33,8 @@ pub(crate) enum Half {
     Both,
     /// Both, on a core each and always busy: the packets a second that they handle together.
     Pair,
+    /// Each by itself, and both at once with the buckets dealt between them.
+    Dealt,
     /// Both, on a core each and always busy: the cost of moving flows.
     Moves,
     /// Both, on a core each and always busy: the cost of moving the flow of the first frame, which
@@ -46,7 +48,7 @@ pub(crate) enum Half {
 }
 
 /// Loads, warms up, and runs a pass per line of standard input.
-pub(crate) fn replay<A: App>(
+pub(crate) fn replay<A: App + Send>(
     input: &Path,
     inside: Inside,
     configurations: &[(String, std::path::PathBuf)],
@@ -88,6 +90,7 @@ pub(crate) fn replay<A: App>(
             let which = if half == Half::Group { Which::First } else { Which::Flows };
             say(&migration::run::<A>(&traffic, supply, configurations, warm, which)?)
         }
+        Half::Dealt => dealt::run::<A>(&traffic, supply, configurations, warm),
         Half::Pair => throughput::run::<A>(&traffic, supply, configurations, warm),
         Half::Adapt => adaptation::run::<A>(&traffic, supply, configurations),
         Half::None => passes.run(|traffic, from, buffer| {

@@ -50,7 +50,8 @@ fn buckets(out: &mut Lines, graph: &Graph, plan: &Plan) -> fmt::Result {
         let buckets_by = "::cora::__private::core::bucket::BucketsBy";
         out.line(format_args!("const BUCKETS_BY: {buckets_by} = {buckets_by}::{by:?};"))?;
     }
-    if by.is_port() || graph.states.iter().any(|state| state.kind == Kind::PerBucket) {
+    let is_divided = graph.states.iter().any(|state| state.kind == Kind::PerBucket);
+    if by.is_port() || is_divided || plan.placement.sides == Sides::Dealt {
         out.line("const MARKED: bool = true;")?;
     }
     Ok(())
