@@ -21,6 +21,7 @@ use std::time::{Duration, Instant};
 
 use crate::RunError;
 use crate::ingress::capture::Cable;
+use crate::ingress::entrance::Entrance;
 use crate::ingress::feed::WireEnd;
 use crate::node::host_page::Phase;
 use crate::process::log;
@@ -200,7 +201,8 @@ impl Shard<'_> {
             1 => String::new(),
             _ => format!("shard {}: ", self.number),
         };
-        for half in [&mut self.nic, &mut self.host] {
+        let nic = (self.entrance == Entrance::Nic).then_some(&mut self.nic);
+        for half in nic.into_iter().chain([&mut self.host]) {
             let with_it = if half.name == NIC { String::new() } else { with_it(lost) };
             if !half.is_alive()
                 && let Some(news) = half.news()

@@ -24,9 +24,6 @@
 //!
 //! [`Sides::Dealt`]: cora_core::app::Sides::Dealt
 
-#[cfg(test)]
-mod tests;
-
 use cora_core::app::{App, Sides};
 use cora_core::bucket::{Bucket, BucketSet};
 use cora_core::state::table::transfer::ImportError;
