@@ -1,7 +1,7 @@
 //! A node of Cora, on any side. It runs packets through handlers, owns flows, hands them over, and
 //! keeps replicas of durable state. No I/O, no `std`.
 //!
-//! A program has two halves: [`NicHalf`](nic_half::NicHalf), where every packet enters, and
+//! A program has two halves: [`NicHalf`](nic_half::NicHalf), where packets enter, and
 //! [`HostHalf`](host_half::HostHalf). Each consumes and produces packets and messages. The
 //! surrounding runtime supplies rings, ports and a clock.
 //!

@@ -71,16 +71,8 @@ impl App for Counts {
 
     fn chain<R: Reach>(&mut self, packet: &mut Packet<'_>, _: &mut Outbox) -> Verdict {
         let flow = packet.five_tuple()?;
-        let number = match self.counts.get_mut(&flow) {
-            Some(count) => {
-                count.0 += 1;
-                count.0
-            }
-            None => {
-                self.counts.insert(flow, Count(1))?;
-                1
-            }
-        };
+        let number = self.counts.get(&flow).map_or(0, |count| count.0) + 1;
+        self.counts.insert(flow, Count(number))?;
         LATEST.set(number);
         Transmit
     }
@@ -184,7 +176,7 @@ impl Shard {
 
     /// Gives all, until it said that they are gone.
     fn give(&mut self) -> Vec<(u16, Vec<u8>)> {
-        while !self.out.said.last().is_some_and(|(kind, _)| *kind == Kind::Gone) {
+        while self.out.said.last().is_none_or(|(kind, _)| *kind != Kind::Gone) {
             match &mut self.half {
                 Half::Nic(half) => half.hand_over(1, &mut self.out),
                 Half::Host(half) => half.hand_over(1, &mut self.out).expect("it gives"),

@@ -5,7 +5,7 @@
 //! rings: it passes packets and messages on as a NIC that has no state, and takes from *back* what
 //! leaves.
 
-use cora_runtime::link::message::{Control, Frames, Kind, Message, Stamp, Telemetry};
+use cora_runtime::link::message::{Control, Frames, Kind, Message, Report, Stamp, Telemetry};
 use cora_runtime::link::region::Rings;
 use cora_runtime::link::ring::SharedMemory;
 
@@ -14,6 +14,17 @@ use cora_runtime::link::ring::SharedMemory;
 pub(crate) enum Entrance {
     Nic,
     Host,
+}
+
+/// What a record is to the wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Heard {
+    /// Nothing that matters.
+    Nothing,
+    /// The host half asks for a NIC's counts.
+    Asks,
+    /// None that a sound half sends.
+    Nonsense,
 }
 
 impl Entrance {
@@ -27,7 +38,7 @@ impl Entrance {
 
     /// The record of a frame that comes in.
     #[inline]
-    pub(crate) const fn frame<'a>(self, stamp: Stamp, frame: &'a [u8]) -> Message<'a> {
+    pub(crate) const fn frame(self, stamp: Stamp, frame: &[u8]) -> Message<'_> {
         match self {
             Self::Nic => Message::Frames(Frames::Frame { stamp, frame }),
             Self::Host => Message::Frames(Frames::Punt { stamp, frame }),
@@ -50,17 +61,19 @@ impl Entrance {
         }
     }
 
-    /// What the wire answers to a record that is no frame; `None` if such a record makes no sense.
-    /// A host half tells a NIC its versions and orders, which nobody needs here. Once it has no
-    /// packet left, it waits for the NIC's counts.
-    pub(crate) fn answer(self, kind: u16) -> Option<Option<Message<'static>>> {
-        if self == Self::Nic {
-            return None;
-        }
-        if kind == Kind::Drained {
-            return Some(Some(Telemetry::Report { report: Default::default() }.into()));
-        }
+    /// What a record is to the wire that is no frame. A host half tells a NIC its versions and
+    /// orders, which nobody needs here. Once it has no packet left, it waits for the NIC's counts.
+    pub(crate) fn heard(self, kind: u16) -> Heard {
         let is_for_a_nic = kind == Kind::Begin || kind == Kind::Piece || kind == Kind::Watch;
-        is_for_a_nic.then_some(None)
+        match self {
+            Self::Host if kind == Kind::Drained => Heard::Asks,
+            Self::Host if is_for_a_nic => Heard::Nothing,
+            Self::Host | Self::Nic => Heard::Nonsense,
+        }
+    }
+
+    /// The counts of a NIC that handled nothing.
+    pub(crate) fn counts() -> Message<'static> {
+        Telemetry::Report { report: Report::default() }.into()
     }
 }

@@ -12,7 +12,7 @@ use cora_runtime::link::ring::{Consumer, Popped, Producer, PushError, SharedMemo
 
 use crate::RunError;
 use crate::ingress::capture::Cable;
-use crate::ingress::entrance::Entrance;
+use crate::ingress::entrance::{Entrance, Heard};
 use crate::ingress::tally::Tally;
 use crate::ingress::versions::{Change, Changes};
 use crate::memory::cache_padded as apart;
@@ -60,8 +60,11 @@ pub(crate) struct WireEnd {
 
 /// The record of an epoch that begins for all shards.
 fn turn(ends: u64) -> (u16, Vec<u8>) {
-    let turn = Message::Merges(Merges::Turn { ends, follows: 0 });
-    turn.encode(|kind, parts| (kind, parts.concat()))
+    encoded(&Merges::Turn { ends, follows: 0 }.into())
+}
+
+fn encoded(message: &Message<'_>) -> (u16, Vec<u8>) {
+    message.encode(|kind, parts| (kind, parts.concat()))
 }
 
 impl WireEnd {
@@ -142,8 +145,7 @@ impl WireEnd {
                 let Stamp { mut meta, horizon, .. } = stamp;
                 (meta.time, meta.now) = (meta.time.min(self.latest), meta.now.min(self.latest));
                 let stamp = Stamp { meta, horizon: horizon.min(self.latest), ..stamp };
-                let message = self.entrance.frame(stamp, frame);
-                left.push(message.encode(|kind, parts| (kind, parts.concat())));
+                left.push(encoded(&self.entrance.frame(stamp, frame)));
             }
         }
         left
@@ -204,8 +206,7 @@ impl WireEnd {
 
     /// Passes a packet on that came to another shard.
     pub(crate) fn pass_on(&mut self, stamp: Stamp, frame: &[u8]) {
-        let message = self.entrance.frame(stamp, frame);
-        self.first.push_back(message.encode(|kind, parts| (kind, parts.concat())));
+        self.first.push_back(encoded(&self.entrance.frame(stamp, frame)));
     }
 
     /// The packets that are fed in first, by their marks, times and lengths.
@@ -357,9 +358,11 @@ impl WireEnd {
                 continue;
             }
             let Some((stamp, frame)) = Message::decode_frame(popped.kind, bytes) else {
-                let answer = self.entrance.answer(popped.kind);
-                let answer = answer.ok_or(ProtocolError::undecodable(popped.kind))?;
-                self.first.extend(answer.map(|it| it.encode(|kind, parts| (kind, parts.concat()))));
+                match self.entrance.heard(popped.kind) {
+                    Heard::Nothing => {}
+                    Heard::Asks => self.first.push_back(encoded(&Entrance::counts())),
+                    Heard::Nonsense => return Err(ProtocolError::undecodable(popped.kind).into()),
+                }
                 continue;
             };
             self.tally.left(popped.kind, &stamp);

@@ -103,7 +103,8 @@ pub struct RunOptions {
     /// Linux cooked. Otherwise such a capture is refused.
     #[arg(long)]
     pub(crate) make_ethernet: bool,
-    /// Shards of NIC core and host worker: flows are steered to them, and they share nothing.
+    /// Shards of NIC core and host worker: flows are steered to them, and they share nothing. Under
+    /// `dealt` as many shards of each, and every one receives packets of its own.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = shard_count())]
     pub(crate) shards: u16,
     /// Who decides which flows move: plan; adapt, a controller that learns; or adapt:FILE, with a

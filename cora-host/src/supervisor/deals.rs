@@ -4,7 +4,7 @@ use crate::RunError;
 use crate::ingress::capture::Cable;
 use crate::process::log;
 use crate::supervisor::Supervisor;
-use crate::supervisor::dealer::{Lied, Passed};
+use crate::supervisor::dealer::{Dealer, Lied, Passed};
 
 impl<C: Cable> Supervisor<'_, C> {
     /// Passes on what the shards said, and goes on with moves. Returns whether there was anything.
@@ -31,7 +31,7 @@ impl<C: Cable> Supervisor<'_, C> {
 
     /// Whether no bucket moves, so that the wire may end.
     pub(super) fn is_dealt(&self) -> bool {
-        self.dealer.as_ref().is_none_or(|dealer| dealer.is_quiet())
+        self.dealer.as_ref().is_none_or(Dealer::is_quiet)
     }
 
     /// Tells halves that were started again of their buckets, in front of all packets.

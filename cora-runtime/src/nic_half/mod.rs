@@ -1,4 +1,4 @@
-//! The NIC's half of the protocol: every packet enters here.
+//! The NIC's half of the protocol: every packet enters here, or those of its own buckets.
 
 mod dealt;
 mod merged;
