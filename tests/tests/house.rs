@@ -53,7 +53,10 @@ fn core_stands_alone_and_the_two_halves_are_strangers() {
         ("cora-runtime", &["cora-core", "cora-runtime"]),
         ("cora-nic", &["cora-core", "cora-nic", "cora-runtime"]),
         ("cora-control", &["cora-control", "cora-core", "cora-runtime"]),
-        ("cora-host", &["cora-control", "cora-core", "cora-host", "cora-port", "cora-runtime"]),
+        (
+            "cora-host",
+            &["cora-control", "cora-core", "cora-host", "cora-port", "cora-runtime", "cora-switch"],
+        ),
         ("cora-switch", &["cora-core", "cora-switch"]),
         ("cora-port", &["cora-port"]),
         ("cora-plan", &["cora-plan"]),

@@ -25,8 +25,8 @@ use crate::observe::report::BucketMoves;
 /// A record of a ring: its kind, and its bytes.
 pub(crate) type Record = (u16, Vec<u8>);
 
-/// The abilities of a BlueField-2's flow table: `nics/bluefield2.toml` has the sources. The delay is
-/// that of one operation at this rate.
+/// The abilities of a BlueField-2's flow table: `nics/bluefield2.toml` has the sources. The delay
+/// is that of one operation at this rate.
 const ABILITIES: Abilities =
     Abilities { entries: 2_000_000, operations_per_s: 1_429, delay_ns: 700_000, in_flight: 64 };
 

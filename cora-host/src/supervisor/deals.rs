@@ -56,7 +56,8 @@ impl<C: Cable> Supervisor<'_, C> {
 }
 
 impl super::Shard<'_> {
-    /// Ends a NIC half that said what makes no sense. A host half is trusted: its record is left out.
+    /// Ends a NIC half that said what makes no sense. A host half is trusted: its record is left
+    /// out.
     fn lied_about_buckets(&mut self, lied: &Lied) -> Result<(), RunError> {
         log::say(format_args!("shard {}: {lied}", self.number));
         if self.has_nic() {

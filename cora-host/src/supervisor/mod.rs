@@ -280,7 +280,7 @@ impl<'a, C: Cable> Supervisor<'a, C> {
         lives
     }
 
-    /// The results of all shards, the shard of each bucket with the moves of buckets, and the cable.
+    /// The results of all shards, the shard of each bucket and the moves of buckets, and the cable.
     pub(crate) fn end(self, deal: Deal) -> (Vec<Ended>, (Deal, Option<BucketMoves>), C) {
         let dealer = self.dealer.as_ref();
         let deal = (dealer.map_or(deal, Dealer::deal), dealer.map(Dealer::moves));

@@ -207,8 +207,8 @@ impl Dealing {
         (self.part, self.moving, self.floor) = (Part::Rests, BucketSet::EMPTY, u64::MAX);
     }
 
-    /// Installs an entry of a bucket that comes. Without room for it, it is refused and counted: the
-    /// other shard had more room than this one.
+    /// Installs an entry of a bucket that comes. Without room for it, it is refused and counted:
+    /// the other shard had more room than this one.
     fn entry<A: App>(
         &mut self,
         bucket: u16,

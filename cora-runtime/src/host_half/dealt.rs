@@ -44,6 +44,12 @@ impl<A: App> HostHalf<A> {
     /// Whether each side receives its own buckets.
     pub(super) const IS_DEALT: bool = matches!(A::PLAN.sides, Sides::Dealt);
 
+    /// From now on packets come straight from the wire, and no NIC half has a state. The wire is in
+    /// the NIC's place: it passes packets on, tells its time and epochs, and takes what leaves.
+    pub const fn receive(&mut self) {
+        self.receives = true;
+    }
+
     /// Whether a packet runs here and now. One of a bucket that comes is held, and any other goes
     /// back to the wire.
     #[inline(always)]

@@ -99,12 +99,6 @@ impl<A: App> HostHalf<A> {
         })
     }
 
-    /// From now on packets come straight from the wire, and no NIC half has a state. The wire is in
-    /// the place of the NIC: it passes packets on, tells its time and epochs, and takes what leaves.
-    pub const fn receive(&mut self) {
-        self.receives = true;
-    }
-
     /// The program's states and outcomes.
     pub const fn engine(&mut self) -> &mut Engine<A> {
         &mut self.engine

@@ -1,6 +1,7 @@
 //! The NIC's half of the protocol: every packet enters here, or those of its own buckets.
 
 mod dealt;
+mod load;
 mod merged;
 mod timed;
 
@@ -17,7 +18,7 @@ use crate::exec::engine::{Engine, NicReach, Ran, copy_words, keep_words};
 use crate::exec::header_split;
 use crate::exec::prefetch::{prefetch_at_nic, prefetch_burst};
 use crate::hooks;
-use crate::link::message::{Control, Frames, Load, Message, Report, Stamp, Telemetry};
+use crate::link::message::{Control, Frames, Message, Report, Stamp, Telemetry};
 use crate::merges::Turns;
 use crate::ownership::hold::HoldQueue;
 use crate::ownership::nic::{Dispatch, NicOwnership, NicRecord, NicSide};
@@ -184,29 +185,6 @@ impl<A: App> NicHalf<A> {
     /// lacks.
     pub const fn looks_among_entries(&self) -> bool {
         self.ownership.flows().looks_among_entries()
-    }
-
-    /// The counters of this side, with the flows owned now.
-    pub fn counts(&mut self) -> Report {
-        let evicted = self.engine.evicted();
-        Report { flows: u64::from(self.flows()), evicted, ..self.report }
-    }
-
-    /// Starts sampling packets for load reports ([`Self::tell`]).
-    pub const fn watch(&mut self) {
-        self.watch.begin();
-    }
-
-    /// Reports this side's load to the host; `load` has the part that only the run loop knows.
-    /// Nothing is reported amid the entries of a flow.
-    #[inline(never)]
-    pub fn tell(&mut self, load: &Load, out: &mut impl PeerOutbox) {
-        if self.ownership.is_receiving() {
-            return;
-        }
-        let (counts, room) = (self.counts(), self.ownership.room());
-        let load = Load { counts, room: room.into(), waiting: self.hold.waiting(), ..*load };
-        self.watch.tell(&load, out);
     }
 
     /// Sends the changes of durable entries to the host, which keeps replicas, and the ended
