@@ -324,7 +324,9 @@ mod tests {
         assert_eq!((set.len(), BucketSet::ALL.without(set).len()), (4, 252));
         assert_eq!(BucketSet::ALL.without(set).or(set), BucketSet::ALL);
         assert!(set.meets(&BucketSet::ALL) && !set.meets(&BucketSet::ALL.without(set)));
-        numbers.into_iter().for_each(|number| set.remove(Bucket::new(number)));
+        for number in numbers {
+            set.remove(Bucket::new(number));
+        }
         assert!(set.is_empty() && set == BucketSet::EMPTY);
     }
 
