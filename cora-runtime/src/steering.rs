@@ -11,7 +11,7 @@
 //! hash.
 
 use cora_core::app::App;
-use cora_core::bucket::{Bucket, BucketsBy, Mark};
+use cora_core::bucket::{Bucket, BucketSet, BucketsBy, Mark};
 use cora_core::hash::FlowHasher;
 use cora_core::key::{Endpoint, FiveTuple, Key, PacketKey};
 use cora_core::packet::{Meta, Packet};
@@ -80,6 +80,13 @@ impl Steering {
     pub const fn shard_of(&self, bucket: Bucket) -> u32 {
         // Multiply and shift: without a division.
         (bucket.number() as u32 * self.shards) >> 8
+    }
+
+    /// The buckets of this one of so many shards.
+    #[must_use]
+    pub fn buckets_of(shard: u32, shards: u32) -> BucketSet {
+        let steering = Self::new(0, shards);
+        Bucket::all().filter(|bucket| steering.shard_of(*bucket) == shard).collect()
     }
 
     /// The hash of packets with this group key, and of their replies.

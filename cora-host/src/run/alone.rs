@@ -12,6 +12,7 @@ use cora_runtime::exec::Burst;
 use cora_runtime::exec::burst::{BURST_BYTES, BurstBuffer};
 use cora_runtime::host_half::HostHalf;
 use cora_runtime::link::message::Stamp;
+use cora_runtime::steering::Steering;
 
 use crate::RunError;
 use crate::ingress::capture::{Files, Packets, Sink, Source};
@@ -62,6 +63,8 @@ pub(super) fn run<A: App>(run: &Run) -> Result<RunReport, RunError> {
         let (mut half, _) = half::<A>(supply, &version, false)?;
         if options.shards > 1 {
             half.join_shards();
+            let own = Steering::buckets_of(shard.into(), options.shards.into());
+            half.engine().app().own_buckets(own);
         }
         let exporter = options.ipfix.as_ref();
         let exporter = exporter.map(|name| Exporter::open::<A>(name, shard, true));
@@ -112,7 +115,7 @@ impl<A: App> Alone<A> {
                 let Some(room) = frames.room() else { break };
                 let Some((stamp, length)) = source.next(room)? else { break };
                 let (shard, stamp) = self.door.steer::<A>(stamp, &mut room[..length]);
-                if A::MERGED && self.shards.len() > 1 && stamp.meta.now >= self.epoch_ends {
+                if A::TELLS_EPOCHS && self.shards.len() > 1 && stamp.meta.now >= self.epoch_ends {
                     let mut first = Burst::new();
                     first.push_roomy(stamp, frames.keep(length));
                     begins = Some((shard, epoch_end(stamp.meta.now), first));
@@ -144,6 +147,9 @@ impl<A: App> Alone<A> {
     fn epoch_begins(&mut self, ends: u64) -> Result<(), RunError> {
         self.epoch_ends = ends;
         self.at_all(|half, out| half.epoch_begins(ends, out))?;
+        if !A::MERGED {
+            return Ok(());
+        }
         let mut parts = Vec::new();
         for (number, Shard { half, .. }) in self.shards.iter_mut().enumerate() {
             half.tell_part(&mut |state, piece| parts.push((number, state, piece.to_vec())));

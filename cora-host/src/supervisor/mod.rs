@@ -188,7 +188,7 @@ impl<'a, C: Cable> Supervisor<'a, C> {
                     break;
                 }
             };
-            if A::MERGED && !is_alone && stamp.meta.now >= *epoch_ends {
+            if A::TELLS_EPOCHS && !is_alone && stamp.meta.now >= *epoch_ends {
                 *epoch_ends = epoch_end(stamp.meta.now);
                 for shard in shards.iter_mut() {
                     shard.wire.epoch_begins(*epoch_ends);
