@@ -39,7 +39,7 @@ struct Sent {
 /// The endpoint of a subscriber of 10.0.0.0/19 as others see it: its block of 1,024 ports, and
 /// there the low nine bits of its own.
 fn public(([.., host], port): End) -> End {
-    ([192, 0, 2, 1], 1_024 + 1_024 * u16::from(host) + port % 512)
+    ([192, 0, 2, 6], 1_024 + 1_024 * u16::from(host) + port % 512)
 }
 
 /// The datagrams of all conversations by turns, and how each has to leave.

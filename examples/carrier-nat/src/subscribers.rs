@@ -62,9 +62,9 @@ impl Default for Subscribers {
             public: Ipv4Addr::new(192, 0, 2, public),
         };
         let mut networks = [NOBODY; NETWORKS];
-        networks[0] = network([10, 0, 0, 0], 19, 1);
-        networks[1] = network([10, 1, 0, 0], 20, 132);
-        networks[2] = network([10, 77, 0, 0], 24, 198);
+        networks[0] = network([10, 77, 0, 0], 24, 1);
+        networks[1] = network([10, 0, 0, 0], 19, 6);
+        networks[2] = network([10, 1, 0, 0], 20, 137);
         Self { networks, count: 3 }
     }
 }

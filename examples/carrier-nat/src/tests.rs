@@ -10,7 +10,7 @@ const SECOND: u64 = 1_000_000_000;
 const ALICE: Address = Address::v4([10, 0, 0, 1]);
 const BOB: Address = Address::v4([10, 0, 0, 2]);
 /// The public address of both.
-const PUBLIC: Address = Address::v4([192, 0, 2, 1]);
+const PUBLIC: Address = Address::v4([192, 0, 2, 6]);
 const SERVER: Address = Address::v4([198, 51, 100, 9]);
 
 /// The program, and the time (s).
@@ -200,7 +200,7 @@ fn one_inside_reaches_another_by_its_public_port() {
     // Nobody outside can say that it comes from there.
     let forged = nat.udp(Port::OUTSIDE, (PUBLIC, alice + 1, PUBLIC, bob));
     assert_eq!(forged, Err(Drop(Land)));
-    let other = Address::v4([192, 0, 2, 2]);
+    let other = Address::v4([192, 0, 2, 7]);
     assert_eq!(nat.udp(Port::OUTSIDE, (other, alice, PUBLIC, bob)), Err(Drop(NotAllowed)));
     assert_eq!(nat.udp(HAIRPIN, (PUBLIC, alice, PUBLIC, bob + 2)), Err(Drop(NO_MAPPING)));
 }
@@ -209,7 +209,7 @@ fn one_inside_reaches_another_by_its_public_port() {
 fn a_packet_that_turns_goes_back_to_the_link_that_it_came_from() {
     let mut nat = Nat::new();
     let bob = nat.out(BOB, 2_000, 80);
-    let mut frame = cora::testing::udp(([10, 0, 0, 1], 1_000), ([192, 0, 2, 1], bob), b"");
+    let mut frame = cora::testing::udp(([10, 0, 0, 1], 1_000), ([192, 0, 2, 6], bob), b"");
     let (from, to) = ([2, 0, 0, 0, 0, 1], [2, 0, 0, 0, 0, 2]);
     frame[..6].copy_from_slice(&to);
     frame[6..12].copy_from_slice(&from);
@@ -356,7 +356,7 @@ fn nothing_but_an_opening_takes_a_port() {
         let [high, low] = (!(u16::from(kind) << 8 | 8)).to_be_bytes();
         cora::testing::ipv4(from, to, 64, protocol::ICMP, &[kind, 0, high, low, 0, 7, 0, 1])
     };
-    let (alice, server, public) = ([10, 0, 0, 1], [198, 51, 100, 9], [192, 0, 2, 1]);
+    let (alice, server, public) = ([10, 0, 0, 1], [198, 51, 100, 9], [192, 0, 2, 6]);
     for (mut frame, reason) in [
         (ping(0, alice, server), NotAllowed),
         (ping(8, alice, public), NO_MAPPING),
