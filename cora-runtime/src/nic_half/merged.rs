@@ -58,9 +58,9 @@ impl<A: App> NicHalf<A> {
     #[cold]
     #[inline(never)]
     pub fn epoch_begins(&mut self, ends: u64, io: &mut (impl PeerOutbox + Wire)) {
-        if const { !A::MERGED } {
+        if const { !A::MERGED && A::TIMERS } {
             self.silence(epoch_begin(ends), io);
-        } else if self.turns.tell(ends) {
+        } else if const { A::MERGED } && self.turns.tell(ends) {
             self.turn_next(io);
         }
     }
