@@ -69,7 +69,7 @@ pub mod prelude {
     pub use cora_core::plain::{Describe, Plain};
     pub use cora_core::record::{Element, End, FlowRecord, Record, element};
     pub use cora_core::state::commutative::{
-        CountMin, HeavyPrefixes, Max, Maxima, Merged, Sum, Sums, TopK,
+        CountMin, HeavyPrefixes, Latest, Max, Maxima, Merged, Sum, Sums, TopK,
     };
     pub use cora_core::state::table::{Direction, Ended};
     pub use cora_core::state::{Acl, Configure, Generation, Map, Prefixes, Table, Tracked};

@@ -30,7 +30,8 @@ use proc_macro::TokenStream;
 /// - `recorded`: each entry becomes a record when it ends, by `impl FlowRecord`,
 /// - `on_expire`: a function with `#[on_expire]` runs when an entry expires.
 ///
-/// The fields of a commutative state are `Sum`, `Max`, `CountMin`, `TopK` and `HeavyPrefixes`.
+/// The fields of a commutative state are `Sum`, `Max`, `CountMin`, `TopK`,
+/// `HeavyPrefixes` and `Latest`.
 /// Except for commutative ones, states are plain data and become `Clone` and `Copy`. Other derives
 /// stand below the attribute.
 #[proc_macro_attribute]

@@ -49,8 +49,9 @@ pub const EXAMPLES: [&str; 20] = [
 pub const FIRST: [&str; 4] = ["firewall", "nat", "heavy-hitter", "balancer"];
 
 /// Programs that are no examples: `tests/programs` and two of `benches/programs`.
-pub const WRITTEN_FOR_TESTS: [&str; 20] = [
+pub const WRITTEN_FOR_TESTS: [&str; 21] = [
     "crowd",
+    "meters",
     "ledger",
     "leases",
     "border",

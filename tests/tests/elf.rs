@@ -17,10 +17,13 @@ const MOST: u64 = 78 * 1024;
 
 /// Bounds for larger programs: several tables, each compiled for its key and its value; a
 /// translator between IP versions, larger by its algorithm; the export of ended entries, and hooks
-/// of them; and keys made of payloads, which are read at each place that needs the key.
-const MOST_OF: [(&str, u64); 10] = [
+/// of them; merges of states; and keys made of payloads, which are read at each place that needs
+/// the key.
+const MOST_OF: [(&str, u64); 12] = [
     ("stateful-firewall", 82 * 1024),
     ("nat", 106 * 1024),
+    ("carrier-nat", 94 * 1024),
+    ("gateway", 86 * 1024),
     ("connection-limiter", 90 * 1024),
     ("chain", 150 * 1024),
     ("nat64", 86 * 1024),

@@ -158,6 +158,12 @@ fn crowd() {
     Oracle::of("crowd", &["nic-only", "split"]).ask();
 }
 
+/// Not an example: timers of buckets, and of the program.
+#[test]
+fn meters() {
+    Oracle::of("meters", &["split"]).ask();
+}
+
 /// Three handlers; the tables of each know a connection by other keys.
 #[test]
 fn chain() {

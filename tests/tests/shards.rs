@@ -207,18 +207,16 @@ fn a_program_for_one_shard_is_refused_with_the_states_that_keep_it_there() {
     let input = inputs()[0].display().to_string();
     let words = ["--nic", "off", "--shards", "2", "--in", &input];
     fails(
-        program("carrier-nat"),
+        program("leases"),
         &words,
         &[
             "--shards 2: under this plan the program runs on one shard",
             "`Pool`: it is one value that packets of every flow reach",
-            "`Session`: its handlers choose the keys of replies",
             "run it without --shards",
         ],
     );
-    fails(program("bridge"), &words, &["`Stations`: it is one value"]);
     let one = ["run", "--nic", "off", "--shards", "1", "--in", &input];
-    let _ran = run(Command::new(program("bridge")).args(one), LIMIT).well("one shard is fine");
+    let _ran = run(Command::new(program("leases")).args(one), LIMIT).well("one shard is fine");
     let many = |shards| ["--nic", "off", "--shards", shards, "--in", &input];
     fails(program("firewall"), &many("0"), &["--shards", "1..=64"]);
     fails(program("firewall"), &many("65"), &["--shards", "1..=64"]);

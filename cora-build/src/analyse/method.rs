@@ -15,7 +15,7 @@ use super::{Effect, bound, written};
 use crate::syntax::ParameterAccess;
 
 /// Updating methods of Cora's replicated values.
-const UPDATES: [&str; 5] = ["add", "raise", "count", "observe", "increment"];
+const UPDATES: [&str; 6] = ["add", "raise", "renew", "count", "observe", "increment"];
 
 /// Iterator methods that return another iterator; their closures run when it is consumed.
 const LAZY: [&str; 22] = [

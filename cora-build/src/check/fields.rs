@@ -93,7 +93,8 @@ const REFUSED: &[Refusal] = &[
 ];
 
 /// Cora's replicated values: the fields of a commutative state.
-const REPLICATED: [&str; 7] = ["Sum", "Max", "Sums", "Maxima", "CountMin", "TopK", "HeavyPrefixes"];
+const REPLICATED: [&str; 8] =
+    ["Sum", "Max", "Sums", "Maxima", "CountMin", "TopK", "HeavyPrefixes", "Latest"];
 
 /// Checks the shape of the item, apart from its fields' types.
 pub(crate) fn check_item(item: &ItemStruct, diagnostics: &mut Diagnostics) {
@@ -253,7 +254,8 @@ fn check_replicated(ty: &Type, diagnostics: &mut Diagnostics) {
             )
             .help(
                 "use `Sum` for totals, `Max` for the largest seen, `Sums<N>` and `Maxima<N>` for arrays of \
-                 them, `CountMin` or `TopK` for a sketch; or make the state a `singleton`",
+                 them, `CountMin` or `TopK` for a sketch, `Latest` for the last value of a key; or make the state a \
+                 `singleton`",
             );
     }
 }

@@ -310,11 +310,12 @@ catalogue! {
                   }\n\n#[state(key = FiveTuple, reply, capacity = 1_000, idle = \"5m\", bucket = OutsidePort)]\nstruct Visit { port: u16 }",
     }
     NO_BUCKET = 149 {
-        title: "a hook or a timer takes a value per bucket, and nothing says of which bucket",
+        title: "a hook takes a value per bucket, and nothing says of which bucket",
         cause: "A hook reaches the value of the bucket that its entry's packets were of, which an entry tells where a port \
-                decides buckets. A timer is of no bucket.",
-        cure: "Add `bucket = …` to the state of the hook; do a timer's work in a handler or a hook.",
-        example: "#[state(per = Bucket)]\nstruct Pool { free: u16 }\n\n#[every(\"1s\")]\nfn refill(tick: &Tick, pool: &mut Pool) { \
-                  pool.free = 100; }",
+                decides buckets.",
+        cure: "Add `bucket = …` to the state of the hook, or do that work in a timer, which runs for every bucket.",
+        example: "#[state(key = FiveTuple, capacity = 1_000, idle = \"5s\", durable, on_expire)]\nstruct Probe { sent: u16 }\n\n\
+                  #[state(per = Bucket, durable)]\nstruct Pool { free: u16 }\n\n#[on_expire]\nfn refill(probe: &Ended<Probe>, \
+                  pool: &mut Pool) { pool.free += probe.entry.sent; }",
     }
 }

@@ -227,14 +227,14 @@ catalogue! {
     }
     FIELD_OF_COMMUTATIVE = 67 {
         title: "a replicated counter or sketch in a state that is not commutative",
-        cause: "`Sum`, `Max`, `CountMin` and `TopK` are for states of which both sides hold a replica.",
+        cause: "`Sum`, `Max`, `CountMin`, `TopK` and `Latest` are for states of which both sides hold a replica.",
         cure: "Use an integer, or move the field to a `#[state(commutative)]`.",
         example: "#[state(singleton)]\nstruct Pool { packets: Sum }",
     }
     FIELD_NOT_COMMUTATIVE = 68 {
         title: "a field of a commutative state that can't be merged",
         cause: "Each side updates its own replica, and of two plain values nobody can tell which is right.",
-        cure: "Use `Sum` for totals, `Max` for the largest seen, `CountMin` or `TopK` for a sketch; or make the state a `singleton`.",
+        cure: "Use `Sum` for totals, `Max` for the largest seen, `CountMin` or `TopK` for a sketch, `Latest` for the last value of a key; or make the state a `singleton`.",
         example: "#[state(commutative)]\nstruct Counts { packets: u64 }",
     }
     STATE_REPR = 69 {

@@ -1,6 +1,7 @@
 //! How states begin, get their versions, and how their entries end.
 
 use super::States;
+use crate::bucket::BucketSet;
 #[cfg(not(target_os = "none"))]
 use crate::config;
 use crate::outbox::Outbox;
@@ -27,8 +28,13 @@ pub trait Lifecycle: States {
     /// Whether anything runs at its time: hooks, or timers.
     const TIMED: bool = !Self::HOOKED.is_empty();
 
+    /// Whether it has timers.
+    const TIMERS: bool = false;
+
     /// Whether handlers read any commutative state as of a merge.
     const MERGED: bool = false;
+    /// Whether all shards are told when an epoch begins: it is time for merges, and for timers.
+    const TELLS_EPOCHS: bool = Self::MERGED || Self::TIMERS;
 
     /// Makes all states, empty, in `memory`.
     fn new(memory: &mut Memory) -> Result<Self, OutOfMemory>;
@@ -52,6 +58,12 @@ pub trait Lifecycle: States {
     #[inline]
     fn each_merged(&mut self, visit: &mut dyn FnMut(u16, &mut dyn Merging)) {
         let _ = visit;
+    }
+
+    /// This shard has these buckets: timers run for them alone. Before that it has all.
+    #[inline]
+    fn own_buckets(&mut self, buckets: BucketSet) {
+        let _ = buckets;
     }
 
     /// Whether a hook or a timer may be due at `now`. If not, [`Self::run_due`] has nothing to run.

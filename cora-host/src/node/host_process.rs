@@ -11,6 +11,7 @@ use clap::Args;
 use cora_core::app::App;
 use cora_runtime::host_half::HostHalf;
 use cora_runtime::link::region::{Identity, Idle, Region, RegionLayout};
+use cora_runtime::steering::Deal;
 
 use crate::control::configuration;
 use crate::durability::carried::{Opened, open_replicas};
@@ -219,9 +220,12 @@ pub(crate) fn host_half<A: App>(
     tell_all(&account, &mut worker, arguments).map_err(failed)
 }
 
-/// Exchanges merges with the other shards, if there is a board for that.
+/// Takes the buckets of this shard, and exchanges merges with the others, if there is a board for
+/// that.
 fn join_shards<A: App>(worker: &mut Worker<A>, arguments: &HostArguments) -> Result<(), RunError> {
-    let HostArguments { board, shard, shards_in_all, .. } = arguments;
+    let HostArguments { board, shard, shards_in_all, options, .. } = arguments;
+    let own = Deal::of_plan(&A::PLAN, options.shards).buckets_of((*shard).into());
+    worker.half.engine().app().own_buckets(own);
     if let [file, bytes] = board[..] {
         // An invalid file number is refused there.
         let file = i32::try_from(file).unwrap_or(-1);

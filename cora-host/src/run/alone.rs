@@ -58,11 +58,14 @@ pub(super) fn run<A: App>(run: &Run) -> Result<RunReport, RunError> {
     Packets::of(&source).watch(options.slow_patience());
     let supply = Supply { seed, pages: options.pages, resident: false };
     let version = Version::first(1, &options.configurations)?;
+    let deal = Deal::even(options.shards);
     let mut shards = Vec::new();
     for shard in 0..options.shards {
         let (mut half, _) = half::<A>(supply, &version, false)?;
         if options.shards > 1 {
             half.join_shards();
+            let own = deal.buckets_of(shard.into());
+            half.engine().app().own_buckets(own);
         }
         let exporter = options.ipfix.as_ref();
         let exporter = exporter.map(|name| Exporter::open::<A>(name, shard, true));
@@ -76,7 +79,6 @@ pub(super) fn run<A: App>(run: &Run) -> Result<RunReport, RunError> {
         }
         None => (Changes::new(), Services::default()),
     };
-    let deal = Deal::even(options.shards);
     let mut door = Door::new(seed, deal, &services);
     door.will_change(&changes);
     let sink = Sink::create(options.output.as_deref(), capture::input(run))?;
@@ -115,7 +117,7 @@ impl<A: App> Alone<A> {
                 let Some(room) = frames.room() else { break };
                 let Some((stamp, length)) = source.next(room)? else { break };
                 let (shard, stamp) = self.door.steer::<A>(stamp, &mut room[..length]);
-                if A::MERGED && self.shards.len() > 1 && stamp.meta.now >= self.epoch_ends {
+                if A::TELLS_EPOCHS && self.shards.len() > 1 && stamp.meta.now >= self.epoch_ends {
                     let mut first = Burst::new();
                     first.push_roomy(stamp, frames.keep(length));
                     begins = Some((shard, epoch_end(stamp.meta.now), first));
@@ -147,6 +149,9 @@ impl<A: App> Alone<A> {
     fn epoch_begins(&mut self, ends: u64) -> Result<(), RunError> {
         self.epoch_ends = ends;
         self.at_all(|half, out| half.epoch_begins(ends, out))?;
+        if !A::MERGED {
+            return Ok(());
+        }
         let mut parts = Vec::new();
         for (number, Shard { half, .. }) in self.shards.iter_mut().enumerate() {
             half.tell_part(&mut |state, piece| parts.push((number, state, piece.to_vec())));

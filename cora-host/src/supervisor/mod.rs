@@ -1,6 +1,6 @@
-//! A run with a NIC: each of its shards is two processes, of which either may die at any time. Under
-//! a plan by which each side receives its own buckets, the host's shards are one process each, and
-//! the wire is in the place of their NIC ([`Entrance`]).
+//! A run with a NIC: each of its shards is two processes, of which either may die at any time.
+//! Under a plan by which each side receives its own buckets, the host's shards are one process
+//! each, and the wire is in the place of their NIC ([`Entrance`]).
 //!
 //! ```text
 //!          supervisor: cable, regions, replica memory            outlives all halves
@@ -209,7 +209,7 @@ impl<'a, C: Cable> Supervisor<'a, C> {
                     break;
                 }
             };
-            let begins = A::MERGED && !is_alone && stamp.meta.now >= *epoch_ends;
+            let begins = A::TELLS_EPOCHS && !is_alone && stamp.meta.now >= *epoch_ends;
             if let Some(dealer) = dealer
                 && dealer.stops(stamp.meta.now, begins)
             {

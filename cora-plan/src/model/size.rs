@@ -105,6 +105,9 @@ fn of_type(text: &str) -> Option<f64> {
         ("HeavyPrefixes", [rows, columns, _]) => Some(32.0 * number(rows)? * number(columns)?),
         ("Sums" | "Maxima", [length]) => Some(8.0 * number(length)?),
         ("TopK", [key, length]) => Some((of_type(key)? + 8.0) * number(length)?),
+        ("Latest", [key, value, sets]) => {
+            Some(4.0 * (of_type(key)? + of_type(value)? + 8.0) * number(sets)?)
+        }
         ("Option", [inner]) => Some(1.0 + of_type(inner)?),
         (name, []) => named(name),
         _ => None,
@@ -149,6 +152,7 @@ mod tests {
             ("CountMin<4, 65_536>", Some(2_097_152.0)),
             ("TopK<FiveTuple, 16>", Some(720.0)),
             ("HeavyPrefixes<4, 1024, 100>", Some(131_072.0)),
+            ("Latest<SourceAddress, u8, 16>", Some(1_600.0)),
             ("cora::Address", Some(16.0)),
             ("core::net::Ipv4Addr", Some(4.0)),
             ("Mine", None),

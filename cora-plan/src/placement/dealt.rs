@@ -13,7 +13,7 @@ const HALF: u16 = BUCKETS / 2;
 
 /// Records every state that can't be dealt.
 pub(super) fn check(graph: &Graph, group: &Group, errors: &mut Vec<PlanError>) {
-    let apart = one_shard::run(graph, group).into_iter();
+    let apart = one_shard::run(graph, group, Sides::Dealt).into_iter();
     errors.extend(apart.map(|(name, because)| PlanError::NotByBucket { name, because }));
 }
 

@@ -216,7 +216,7 @@ pub fn run(graph: &Graph, statement: &Statement) -> Result<Placement, Vec<PlanEr
         sides: statement.sides,
         stateless_flows: !places.values().any(|place| *place == Place::Travels),
         host_ordered,
-        one_shard: one_shard::run(graph, &group),
+        one_shard: one_shard::run(graph, &group, statement.sides),
         buckets_by: buckets::run(graph, &group),
         offer_after: statement.offer_after.max(1),
         host_handlers: statement.host_handlers.clone(),
@@ -231,7 +231,8 @@ pub fn run(graph: &Graph, statement: &Statement) -> Result<Placement, Vec<PlanEr
 
 /// The states that restrict a program to one pair if `key` steers packets, each with its reason.
 pub(crate) fn one_shard(graph: &Graph, key: &str) -> BTreeMap<String, String> {
-    one_shard::run(graph, &Group { key: key.to_owned(), state: None })
+    // Timers don't matter to a choice among the sides that have a host.
+    one_shard::run(graph, &Group { key: key.to_owned(), state: None }, Sides::Split)
 }
 
 /// Whether `dealt` is possible if `key` decides buckets.

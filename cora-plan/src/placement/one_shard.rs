@@ -10,10 +10,10 @@ use super::Group;
 use super::buckets;
 use super::group::{traveller, will_do};
 use crate::graph::{Graph, StateNode};
-use crate::vocabulary::{BucketsBy, Kind, Replies};
+use crate::vocabulary::{BucketsBy, Kind, Replies, Sides};
 
 /// Per state that restricts the program to one shard: the reason and the remedy.
-pub(super) fn run(graph: &Graph, group: &Group) -> BTreeMap<String, String> {
+pub(super) fn run(graph: &Graph, group: &Group, sides: Sides) -> BTreeMap<String, String> {
     let by = buckets::run(graph, group);
     let reasons = graph.states.iter().filter_map(|state| {
         let why = match state.kind {
@@ -27,12 +27,16 @@ pub(super) fn run(graph: &Graph, group: &Group) -> BTreeMap<String, String> {
         };
         Some((state.name.clone(), why?))
     });
-    let timers = graph.timers.iter().map(|timer| (timer.node.name.clone(), timed()));
-    reasons.chain(timers).collect()
+    // A host knows the buckets of its shard, so it knows whether a timer is its own.
+    let at_nic = matches!(sides, Sides::NicOnly | Sides::Dealt);
+    let timers = graph.timers.iter().filter(|_| at_nic);
+    reasons.chain(timers.map(|timer| (timer.node.name.clone(), timed()))).collect()
 }
 
 fn timed() -> String {
-    "it is a timer, and each shard would run it; let a hook or a handler do its work".to_owned()
+    "it is a timer, and under `nic-only` and `dealt` the NIC core of each shard would run it; under `split` and \
+     `host-only` a host runs it, once or for its own buckets"
+        .to_owned()
 }
 
 fn singleton() -> String {

@@ -1,7 +1,7 @@
 //! Every rule and every refusal.
 
 use super::*;
-use crate::graph::{Edge, HandlerNode, Keyed, Parameter, SourcePlace, StateNode};
+use crate::graph::{Edge, HandlerNode, Keyed, Parameter, SourcePlace, StateNode, TimerNode};
 use crate::vocabulary::Replies;
 
 fn keyed(name: &str, key: &str, reply: bool) -> StateNode {
@@ -347,6 +347,20 @@ fn what_decides_buckets_follows_from_the_replies() {
     pool.states.push(keyed("A", "FiveTuple", true));
     let placement = decide(&pool, "");
     assert_eq!((placement.places["Pool"], placement.one_shard.len()), (Place::Host, 0));
+}
+
+#[test]
+fn a_timer_runs_at_hosts_of_any_number_of_shards() {
+    let mut graph = program([plain("Meter", Kind::PerBucket), plain("Sketch", Kind::Commutative)]);
+    let node = HandlerNode { name: "fill".to_owned(), ..graph.chain[0].clone() };
+    graph.timers.push(TimerNode { period_ns: 1_000_000_000, node });
+    for sides in ["split", "host-only"] {
+        assert!(decide(&graph, &format!("[plan]\nuse = \"{sides}\"")).one_shard.is_empty());
+    }
+    let why = &decide(&graph, "[plan]\nuse = \"nic-only\"").one_shard["fill"];
+    assert!(why.contains("the NIC core of each shard would run it"), "{why}");
+    graph.states.push(plain("Ports", Kind::Singleton));
+    assert_eq!(decide(&graph, "").one_shard.into_keys().collect::<Vec<_>>(), ["Ports"]);
 }
 
 #[test]

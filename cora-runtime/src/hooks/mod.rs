@@ -16,6 +16,11 @@
 //! Packets for the host leave the NIC in order of arrival (`host_ordered`), so t never runs
 //! backwards. The NIC also tells its time ([`TICK`]) while it passes nothing on, so that hooks run
 //! in time. Before a change of read-mostly states is in force it does so, too.
+//!
+//! With several shards, timers have to begin at the same time at each of them, and none may take
+//! its own silence for the program's. So the wire tells all shards when an epoch begins, as it does
+//! for [merges](crate::merges): at least that time has passed. A host runs timers for the buckets
+//! of its shard.
 
 #[cfg(test)]
 mod tests;

@@ -6,7 +6,7 @@ use cora_core::state::commutative::epoch_end;
 use super::{HostHalf, HostOutbox};
 use crate::channel::ProtocolError;
 use crate::link::message::Merges;
-use crate::merges::{add, before_epoch};
+use crate::merges::{add, epoch_begin};
 
 impl<A: App> HostHalf<A> {
     /// Whether no state of this shard is at a NIC.
@@ -25,9 +25,10 @@ impl<A: App> HostHalf<A> {
 
     /// Runs the hooks and timers that are due before this epoch.
     fn pass_time_before_epoch(&mut self, ends: u64, out: &mut impl HostOutbox) {
-        // The first packet starts timers.
-        if const { A::TIMED } && self.turns.has_begun() {
-            self.pass_time_before(&self.last.later(before_epoch(ends)), out);
+        if const { A::TIMED }
+            && let Some(now) = self.turns.time_before::<A>(ends)
+        {
+            self.pass_time_before(&self.last.later(now), out);
         }
     }
 
@@ -71,7 +72,9 @@ impl<A: App> HostHalf<A> {
 
     /// An epoch begins for all shards, at a host that packets come to: when it ends.
     pub fn epoch_begins(&mut self, ends: u64, out: &mut impl HostOutbox) {
-        if const { A::MERGED } && self.turns.tell(ends) {
+        if const { !A::MERGED && A::TIMERS } {
+            self.pass_time(epoch_begin(ends), out);
+        } else if const { A::MERGED } && self.turns.tell(ends) {
             self.turn_next(out);
         }
     }

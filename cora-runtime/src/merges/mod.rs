@@ -90,6 +90,11 @@ pub(crate) const fn before_epoch(ends: u64) -> u64 {
     ends.saturating_sub(EPOCH).saturating_sub(1)
 }
 
+/// The moment when the epoch begins that ends then.
+pub(crate) const fn epoch_begin(ends: u64) -> u64 {
+    ends.saturating_sub(EPOCH)
+}
+
 impl Turns {
     /// Before the first packet.
     pub(crate) const BEFORE: Self = Self {
@@ -113,9 +118,16 @@ impl Turns {
         !matches!(self.stage, Stage::Whole)
     }
 
-    /// Whether an epoch has begun here.
-    pub(crate) const fn has_begun(&self) -> bool {
-        self.ends > 0
+    /// The time that has passed before the epoch that ends then. Timers begin with the first one,
+    /// whose begin has passed; hooks wait for its first packet.
+    pub(crate) const fn time_before<A: App>(&self, ends: u64) -> Option<u64> {
+        if self.ends > 0 {
+            Some(before_epoch(ends))
+        } else if A::TIMERS {
+            Some(epoch_begin(ends))
+        } else {
+            None
+        }
     }
 
     /// Whether an epoch was told that has not begun here.

@@ -7,7 +7,7 @@ use super::NicHalf;
 use crate::channel::{PeerOutbox, ProtocolError};
 use crate::exec::egress::Wire;
 use crate::link::message::Merges;
-use crate::merges::before_epoch;
+use crate::merges::{before_epoch, epoch_begin};
 
 impl<A: App> NicHalf<A> {
     /// Whether a packet of this time must wait: for the merge that it reads, or, as the first of
@@ -47,9 +47,10 @@ impl<A: App> NicHalf<A> {
 
     /// Runs the hooks and timers that are due before this epoch, at a NIC with all states.
     fn pass_time_before_epoch(&mut self, ends: u64, wire: &mut impl Wire) {
-        // The first packet starts timers.
-        if const { Self::RUNS_TIMED } && self.turns.has_begun() {
-            self.pass_time_before(&self.last.later(before_epoch(ends)), wire);
+        if const { Self::RUNS_TIMED }
+            && let Some(now) = self.turns.time_before::<A>(ends)
+        {
+            self.pass_time_before(&self.last.later(now), wire);
         }
     }
 
@@ -57,7 +58,9 @@ impl<A: App> NicHalf<A> {
     #[cold]
     #[inline(never)]
     pub fn epoch_begins(&mut self, ends: u64, io: &mut (impl PeerOutbox + Wire)) {
-        if const { A::MERGED } && self.turns.tell(ends) {
+        if const { !A::MERGED && A::TIMERS } {
+            self.silence(epoch_begin(ends), io);
+        } else if const { A::MERGED } && self.turns.tell(ends) {
             self.turn_next(io);
         }
     }

@@ -7,10 +7,10 @@
 //!
 //! Try it:  `cargo cora run bridge --nic native --in some.pcap --out out.pcap`
 //!
-//! Expect:  the host holds the table of stations. A conversation, which is a pair of addresses,
-//! keeps the answers of the table for both ends, and asks again after ten seconds, or at once when
-//! a station appears at another port; in between the NIC owns it. So the table of stations is asked
-//! in the order of arrival, whatever the plan.
+//! Expect:  both sides hold the stations, and merge their notes ten times a second. So the NIC
+//! forwards alone; it punts no frame. A station is known to all others 100 to 200 ms after its
+//! frame, and to the one that it talks to at once. A frame for an unknown station is forwarded.
+//! The bridge runs on any number of shards.
 #![cfg_attr(all(feature = "nic", target_os = "none"), no_std, no_main)]
 
 use cora::prelude::*;
@@ -19,72 +19,50 @@ use cora::prelude::*;
 mod tests;
 
 const SECOND: u64 = 1_000_000_000;
-/// Seconds after which a station that said nothing is forgotten.
-const AGE: u32 = 300;
-/// Seconds after which a conversation asks again: how long others may take to notice that a station
-/// has moved.
-const REFRESH: u32 = 10;
-/// Stations share a set by their hash; a new one takes the place of the one that was silent for
-/// longest.
-const WAYS: usize = 4;
-const SETS: usize = 4_096;
-/// No port: nobody knows where that station is.
-const UNKNOWN: u8 = 0xff;
+/// After so long (ns) a station that said nothing is forgotten.
+const AGE: u64 = 300 * SECOND;
+/// A station tells where it is at most so often (ns), unless it moved.
+const REFRESH: u64 = SECOND;
+/// Sets of four stations: a further one takes the place of the one that was silent for longest.
+const SETS: usize = 2_048;
 
 const SAME_SIDE: Reason = Reason::new("same-side");
 const FOR_BRIDGES: Reason = Reason::new("for-bridges");
 const BAD_SOURCE: Reason = Reason::new("bad-source");
 
-/// The table's entries for two stations, at the time of their question.
+/// Where each of two stations was when it last sent the other one a frame.
 #[state(key = MacPair, reply, capacity = 65_536, idle = "5m")]
 struct Conversation {
-    /// The port of the first frame's source, and that of its destination.
-    ports: [u8; 2],
-    /// When each of them last told the table, in seconds.
-    told: [u32; 2],
+    ends: [Seen; 2],
 }
 
-/// Every station's port, by its address.
-#[state(singleton)]
+/// A station's last frame.
+#[derive(Clone, Copy, PartialEq, Eq, Plain)]
+struct Seen {
+    port: u8,
+    /// Its time (ns), give or take [`REFRESH`].
+    at: u64,
+    is_known: bool,
+}
+
+const NEVER: Seen = Seen { port: 0, at: 0, is_known: false };
+
+/// The Ethernet address of a station.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Plain, Key)]
+struct Station {
+    mac: [u8; 6],
+}
+
+/// Every station's port, as the merge of all frames has it.
+#[state(commutative, merged)]
 struct Stations {
-    /// Address and port: 48 bits and 8. Zero is nobody's address.
-    known: [u64; SETS * WAYS],
-    /// When it last told, in seconds.
-    seen: [u32; SETS * WAYS],
-}
-
-impl Default for Stations {
-    fn default() -> Self {
-        Self { known: [0; SETS * WAYS], seen: [0; SETS * WAYS] }
-    }
-}
-
-fn number(mac: [u8; 6]) -> u64 {
-    mac.iter().fold(0, |number, octet| number << 8 | u64::from(*octet))
+    ports: Latest<Station, u8, SETS>,
 }
 
 impl Stations {
-    /// The places that an address may have, and the bits that it has there.
-    fn set(mac: [u8; 6]) -> (core::ops::Range<usize>, u64) {
-        let number = number(mac);
-        let set = (number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) as usize % SETS;
-        (set * WAYS..set * WAYS + WAYS, number << 8)
-    }
-
-    fn learn(&mut self, mac: [u8; 6], port: u8, now: u32) {
-        let (set, bits) = Self::set(mac);
-        let its = set.clone().find(|at| self.known[*at] & !0xff == bits);
-        let place = its.or_else(|| set.min_by_key(|at| self.seen[*at]));
-        if let Some(place) = place {
-            self.known[place] = bits | u64::from(port);
-            self.seen[place] = now;
-        }
-    }
-
-    fn port_of(&self, mac: [u8; 6], now: u32) -> u8 {
-        let (mut set, bits) = Self::set(mac);
-        let lives = |at: &usize| self.known[*at] & !0xff == bits && self.seen[*at] + AGE > now;
-        set.find(lives).map_or(UNKNOWN, |at| self.known[at] as u8)
+    fn last(&self, mac: [u8; 6]) -> Seen {
+        let last = self.ports.get(&Station { mac });
+        last.map_or(NEVER, |(port, at)| Seen { port, at, is_known: true })
     }
 }
 
@@ -103,37 +81,41 @@ fn is_for_bridges([head @ .., last]: [u8; 6]) -> bool {
 fn bridge(
     packet: &mut Headers,
     conversations: &mut Table<Conversation>,
-    stations: &mut Stations,
+    stations: &mut Merged<Stations>,
 ) -> Verdict {
     let pair = MacPair { source: packet.mac_source()?, destination: packet.mac_destination()? };
-    if is_group(pair.source) || number(pair.source) == 0 {
+    if is_group(pair.source) || pair.source == [0; 6] {
         return Drop(BAD_SOURCE);
     }
     if is_for_bridges(pair.destination) {
         return Drop(FOR_BRIDGES);
     }
-    let (port, now) = (packet.port().0, (packet.now() / SECOND) as u32);
-    let (known, at) = match conversations.find_mut(&pair) {
-        Some((Direction::Original, known)) => (Some(*known), 0),
-        Some((Direction::Reply, known)) => (Some(*known), 1),
-        None => (None, 0),
+    let (port, now) = (packet.port().0, packet.now());
+    let (mut ends, source) = match conversations.find_mut(&pair) {
+        Some((Direction::Original, known)) => (known.ends, 0),
+        Some((Direction::Reply, known)) => (known.ends, 1),
+        None => ([NEVER; 2], 0),
     };
-    let mut known = known.unwrap_or(Conversation { ports: [UNKNOWN; 2], told: [0; 2] });
-    let [source, destination] = [at, 1 - at];
-    if known.ports[source] != port || known.told[source] + REFRESH <= now {
-        stations.learn(pair.source, port, now);
-        known.ports[source] = port;
-        known.ports[destination] = stations.port_of(pair.destination, now);
-        known.told[source] = now;
+    let here = Seen { port, at: now, is_known: true };
+    if ends[source].port != port || !ends[source].is_known || ends[source].at + REFRESH <= now {
+        stations.update().ports.renew(&Station { mac: pair.source }, port, now);
+        ends[source] = here;
         match conversations.get_mut(&pair) {
-            Some(kept) => *kept = known,
+            Some(kept) => kept.ends = ends,
             None => {
-                // Without room for it each frame asks anew.
-                let _is_kept = conversations.insert(pair, known);
+                // Without room for it each frame tells.
+                let _is_kept = conversations.insert(pair, Conversation { ends });
             }
         }
     }
-    if known.ports[destination] == port { Drop(SAME_SIDE) } else { Transmit }
+    // The later of its frames: to this station, or to others.
+    let (said_here, said) = (ends[1 - source], stations.merged().last(pair.destination));
+    let last = if said.is_known && said.at > said_here.at { said } else { said_here };
+    if last.is_known && last.at + AGE > now && last.port == port {
+        Drop(SAME_SIDE)
+    } else {
+        Transmit
+    }
 }
 
 cora::app!(bridge);

@@ -9,16 +9,29 @@ const ALL: [u8; 6] = [0xff; 6];
 
 struct Link {
     conversations: cora::testing::TestTable<Conversation>,
-    stations: Box<Stations>,
+    stations: cora::testing::TestMerged<Stations>,
 }
 
 impl Link {
     fn new() -> Self {
-        Self { conversations: cora::testing::table(), stations: Box::default() }
+        Self { conversations: cora::testing::table(), stations: cora::testing::merged() }
     }
 
-    /// A frame comes in at a port, so many seconds after the first.
+    /// A frame comes in at a port, so many seconds after the first, long before the next one.
     fn frame(&mut self, port: Port, source: [u8; 6], destination: [u8; 6], second: u64) -> Verdict {
+        let verdict = self.before_merge(port, source, destination, second);
+        cora::testing::merge(&mut self.stations);
+        verdict
+    }
+
+    /// The same, and the next one comes at once.
+    fn before_merge(
+        &mut self,
+        port: Port,
+        source: [u8; 6],
+        destination: [u8; 6],
+        second: u64,
+    ) -> Verdict {
         let mut frame = [0; 60];
         frame[..6].copy_from_slice(&destination);
         frame[6..12].copy_from_slice(&source);
@@ -46,27 +59,40 @@ fn a_station_is_known_to_all_others() {
 }
 
 #[test]
+fn until_the_merge_only_whom_it_talks_to_knows_a_station() {
+    let mut link = Link::new();
+    assert_eq!(link.before_merge(Port::INSIDE, B, A, 0), Transmit);
+    assert_eq!(link.before_merge(Port::INSIDE, A, B, 0), Drop(SAME_SIDE));
+    assert_eq!(link.before_merge(Port::INSIDE, C, B, 0), Transmit, "not yet");
+    cora::testing::merge(&mut link.stations);
+    assert_eq!(link.before_merge(Port::INSIDE, C, B, 0), Drop(SAME_SIDE));
+}
+
+#[test]
 fn a_station_that_moves_is_followed() {
     let mut link = Link::new();
     assert_eq!(link.frame(Port::INSIDE, B, A, 0), Transmit);
     assert_eq!(link.frame(Port::INSIDE, A, B, 1), Drop(SAME_SIDE));
-    // At once by whom it talks to.
-    assert_eq!(link.frame(Port::OUTSIDE, B, A, 2), Transmit);
-    assert_eq!(link.frame(Port::INSIDE, A, B, 3), Transmit);
-    // And by others, when they ask again.
-    assert_eq!(link.frame(Port::OUTSIDE, C, B, 4), Drop(SAME_SIDE));
-    assert_eq!(link.frame(Port::INSIDE, B, ALL, 5), Transmit);
-    assert_eq!(link.frame(Port::OUTSIDE, C, B, 6), Drop(SAME_SIDE), "not yet");
-    assert_eq!(link.frame(Port::OUTSIDE, C, B, 4 + u64::from(REFRESH)), Transmit);
+    // At once by the station that it talks to.
+    assert_eq!(link.before_merge(Port::OUTSIDE, B, A, 2), Transmit);
+    assert_eq!(link.before_merge(Port::INSIDE, A, B, 2), Transmit);
+    // And by others with the next merge.
+    assert_eq!(link.before_merge(Port::OUTSIDE, C, B, 2), Transmit, "where it was");
+    cora::testing::merge(&mut link.stations);
+    assert_eq!(link.frame(Port::OUTSIDE, C, B, 3), Drop(SAME_SIDE));
+    assert_eq!(link.frame(Port::INSIDE, B, ALL, 4), Transmit);
+    assert_eq!(link.frame(Port::OUTSIDE, C, B, 4), Transmit);
+    // Also where it said something else before.
+    assert_eq!(link.frame(Port::OUTSIDE, A, B, 5), Transmit);
 }
 
 #[test]
 fn a_silent_station_is_forgotten() {
     let mut link = Link::new();
     link.frame(Port::INSIDE, B, ALL, 0).unwrap();
-    let almost = u64::from(AGE) - 1;
-    assert_eq!(link.frame(Port::INSIDE, A, B, almost), Drop(SAME_SIDE));
-    assert_eq!(link.frame(Port::INSIDE, A, B, almost + u64::from(REFRESH)), Transmit);
+    let age = AGE / SECOND;
+    assert_eq!(link.frame(Port::INSIDE, A, B, age - 1), Drop(SAME_SIDE));
+    assert_eq!(link.frame(Port::INSIDE, A, B, age), Transmit);
 }
 
 #[test]
@@ -78,20 +104,12 @@ fn what_no_bridge_forwards_is_dropped_by_name() {
     assert_eq!(link.frame(Port::INSIDE, A, [1, 0x80, 0xc2, 0, 0, 16], 0), Transmit);
 }
 
-/// More stations than a set has room for: the longest silent one is forgotten, others are not.
+/// One that talks all the time tells the others once a second.
 #[test]
-fn a_full_set_forgets_the_longest_silent() {
-    let mut stations = Box::<Stations>::default();
-    let set = Stations::set(A).0;
-    let all = (0_u32..).map(|number| {
-        let [a, b, c, d] = number.to_be_bytes();
-        [2, 1, a, b, c, d]
-    });
-    let mates: Vec<[u8; 6]> =
-        all.filter(|mac| Stations::set(*mac).0 == set).take(WAYS + 1).collect();
-    for (second, mac) in (10..).zip(&mates) {
-        stations.learn(*mac, 1, second);
+fn a_station_that_talks_lives() {
+    let mut link = Link::new();
+    for second in 0..AGE / SECOND + 2 {
+        link.frame(Port::INSIDE, B, A, second).unwrap();
     }
-    assert_eq!(stations.port_of(mates[0], 20), UNKNOWN);
-    assert!(mates[1..].iter().all(|mac| stations.port_of(*mac, 20) == 1));
+    assert_eq!(link.frame(Port::INSIDE, C, B, AGE / SECOND + 2), Drop(SAME_SIDE));
 }

@@ -27,8 +27,8 @@ const ANSWER_FLAGS: u8 = 0xe0;
 pub(crate) fn answer(
     packet: &mut Packet,
     here: &Interface,
-    neighbours: &mut Neighbours,
-    now: u32,
+    neighbours: &mut Merged<Neighbours>,
+    now: u64,
 ) -> Verdict {
     if packet.is_ip() {
         of_v6(packet, here, neighbours, now)
@@ -62,7 +62,12 @@ pub(crate) fn ask(
     out.send_frame(&frame, port)
 }
 
-fn arp(packet: &mut Packet, here: &Interface, neighbours: &mut Neighbours, now: u32) -> Verdict {
+fn arp(
+    packet: &mut Packet,
+    here: &Interface,
+    neighbours: &mut Merged<Neighbours>,
+    now: u64,
+) -> Verdict {
     let at = ETHERNET + 4 * packet.vlans().count();
     let message: Option<[u8; ARP_LENGTH]> =
         packet.frame().get(at..).and_then(|from| from.first_chunk()).copied();
@@ -77,7 +82,7 @@ fn arp(packet: &mut Packet, here: &Interface, neighbours: &mut Neighbours, now: 
         return Pass;
     }
     if address != [0; 4] {
-        neighbours.learn(Address::v4(address), mac, now);
+        neighbours.update().learn(Address::v4(address), mac, now);
     }
     if operation != 1 {
         return Pass;
@@ -89,7 +94,12 @@ fn arp(packet: &mut Packet, here: &Interface, neighbours: &mut Neighbours, now: 
     Redirect(packet.port())
 }
 
-fn of_v6(packet: &mut Packet, here: &Interface, neighbours: &mut Neighbours, now: u32) -> Verdict {
+fn of_v6(
+    packet: &mut Packet,
+    here: &Interface,
+    neighbours: &mut Merged<Neighbours>,
+    now: u64,
+) -> Verdict {
     let kind = packet.icmp_type_and_code().map(u16::to_be_bytes);
     let Some([kind @ (SOLICITATION | ADVERTISEMENT), 0]) = kind else { return Pass };
     if !checksum::verify(packet) {
@@ -105,7 +115,7 @@ fn of_v6(packet: &mut Packet, here: &Interface, neighbours: &mut Neighbours, now
     let is_probe = source == Address::v6([0; 16]);
     if kind == ADVERTISEMENT {
         if let Some(mac) = mac {
-            neighbours.learn(target, mac, now);
+            neighbours.update().learn(target, mac, now);
         }
         return Pass;
     }
@@ -113,7 +123,7 @@ fn of_v6(packet: &mut Packet, here: &Interface, neighbours: &mut Neighbours, now
         return Pass;
     }
     if let (Some(mac), false) = (mac, is_probe) {
-        neighbours.learn(source, mac, now);
+        neighbours.update().learn(source, mac, now);
     }
     // Who has no address yet hears it with all others (RFC 4861, 7.2.4).
     let (to, to_mac) = if is_probe {

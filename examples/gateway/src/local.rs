@@ -2,17 +2,17 @@
 
 use cora::prelude::*;
 
-use crate::Errors;
+use crate::budget::Budget;
 
 /// Answers, or takes the packet in.
-pub(crate) fn answer(packet: &mut Packet, errors: &mut Errors, now: u32) -> Verdict {
+pub(crate) fn answer(packet: &mut Packet, budget: &mut Budget, now: u32) -> Verdict {
     if packet.icmp_query() == Some(Query::Question) {
-        errors.take(now)?;
+        budget.take_error(now)?;
         packet.turn_back()?;
         return Redirect(packet.port());
     }
     if packet.protocol()? == protocol::UDP {
-        errors.take(now)?;
+        budget.take_error(now)?;
         let router = packet.destination()?;
         packet.turn_to_error(router, IcmpError::PortUnreachable)?;
         return Redirect(packet.port());

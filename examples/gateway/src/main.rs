@@ -7,18 +7,22 @@
 //! Try it:  `cargo cora run gateway --nic native --in some.pcap --out out.pcap --config
 //! Interface=examples/gateway/interfaces.toml --config Route=examples/gateway/routes.csv`
 //!
-//! Expect:  the host holds the neighbours. Each destination keeps its next hop for ten seconds, and
-//! travels: meanwhile the NIC forwards its packets alone.
+//! Expect:  each destination keeps its next hop for ten seconds, and travels: the NIC forwards its
+//! packets alone. Both sides hold the neighbours, and merge their messages ten times a second.
+//! The host has the budget of packets that the router sends itself. Both are per bucket or merged,
+//! so the router runs on any number of shards.
 #![cfg_attr(all(feature = "nic", target_os = "none"), no_std, no_main)]
 
 use cora::prelude::*;
 
+mod budget;
 mod discovery;
 mod local;
 mod neighbours;
 #[cfg(test)]
 mod tests;
 
+use budget::Budget;
 use neighbours::Neighbours;
 
 /// Links of the router: a run has no more ports.
@@ -26,15 +30,12 @@ const LINKS: u32 = 16;
 const SECOND: u64 = 1_000_000_000;
 /// Seconds after which a destination asks routes and neighbours again.
 const REFRESH: u32 = 10;
-/// ICMP errors in a second (RFC 1812, 4.3.2.8).
-const MOST_ERRORS: u32 = 1_000;
 
 const NO_INTERFACE: Reason = Reason::new("no-interface");
 const NOT_FOR_ROUTER: Reason = Reason::new("not-for-router");
 const TO_MANY: Reason = Reason::new("to-many");
 const UNRESOLVED: Reason = Reason::new("unresolved");
 const NO_ROUTE: Reason = Reason::new("no-route");
-const TOO_MANY_ERRORS: Reason = Reason::new("too-many-errors");
 const NEEDS_FRAGMENTS: Reason = Reason::new("needs-fragments");
 
 /// Which port: 0 is inside, 1 is outside, and 2 to 15 are those that a run has besides.
@@ -68,14 +69,6 @@ struct Hop {
     port: u8,
 }
 
-/// How many ICMP errors there were in this second.
-#[state(singleton)]
-#[derive(Default)]
-struct Errors {
-    second: u32,
-    count: u32,
-}
-
 impl Interface {
     /// The router's address of the same family.
     fn address(&self, other: Address) -> Address {
@@ -87,24 +80,14 @@ impl Interface {
     }
 }
 
-impl Errors {
-    fn take(&mut self, now: u32) -> Result<(), Reason> {
-        if self.second != now {
-            *self = Self { second: now, count: 0 };
-        }
-        self.count += 1;
-        if self.count > MOST_ERRORS { Err(TOO_MANY_ERRORS) } else { Ok(()) }
-    }
-}
-
 #[flow_handler]
 fn route(
     packet: &mut Packet,
     hops: &mut Table<Hop>,
     interfaces: &Map<Interface>,
     routes: &Prefixes<Route>,
-    neighbours: &mut Neighbours,
-    errors: &mut Errors,
+    neighbours: &mut Merged<Neighbours>,
+    budget: &mut Budget,
     out: &mut Outbox,
 ) -> Verdict {
     let now = (packet.now() / SECOND) as u32;
@@ -112,7 +95,7 @@ fn route(
         return Drop(NO_INTERFACE);
     };
     if packet.is_link_local_control() {
-        return discovery::answer(packet, here, neighbours, now);
+        return discovery::answer(packet, here, neighbours, packet.now());
     }
     let to = packet.mac_destination()?;
     if to != here.mac.0 {
@@ -128,10 +111,10 @@ fn route(
         None => {
             // No own address has a next hop.
             if is_own(destination, interfaces) {
-                return local::answer(packet, errors, now);
+                return local::answer(packet, budget, now);
             }
             let Some(route) = routes.longest(destination) else {
-                errors.take(now)?;
+                budget.take_error(now)?;
                 packet.turn_to_error(here.address(destination), IcmpError::NoRoute)?;
                 return Redirect(packet.port());
             };
@@ -139,8 +122,8 @@ fn route(
                 return Drop(NO_ROUTE);
             };
             let next = if route.via == UNSPECIFIED { destination } else { route.via };
-            let (mac, is_asked) = neighbours.resolve(next, now);
-            if is_asked {
+            let (mac, is_wanted) = neighbours.merged().resolve(next, packet.now());
+            if is_wanted && budget.take_question(next, now) {
                 discovery::ask(next, there, Port(route.port), out)?;
             }
             let Some(mac) = mac else { return Drop(UNRESOLVED) };
@@ -157,7 +140,7 @@ fn route(
     };
     let Some(there) = interfaces.get(&At { port: hop.port }) else { return Drop(NO_ROUTE) };
     if let Some(why) = refusal(packet, there.mtu)? {
-        errors.take(now)?;
+        budget.take_error(now)?;
         packet.turn_to_error(here.address(destination), why)?;
         return Redirect(packet.port());
     }

@@ -1,7 +1,9 @@
 use cora::testing::{
-    TestOutbox, TestRows, TestTable, configured, in_room, outbox, sent, table, tcp, udp,
+    TestBuckets, TestMerged, TestOutbox, TestRows, TestTable, configured, in_room, outbox, sent,
+    table, tcp, udp,
 };
 
+use super::budget::{MOST_ERRORS, TOO_MANY_ERRORS};
 use super::*;
 
 const HOST: ([u8; 6], [u8; 4]) = ([2, 0, 0, 0, 0, 7], [10, 77, 0, 1]);
@@ -12,8 +14,8 @@ struct Router {
     hops: TestTable<Hop>,
     interfaces: TestRows<Interface>,
     routes: TestRows<Route>,
-    neighbours: Box<Neighbours>,
-    errors: Errors,
+    neighbours: TestMerged<Neighbours>,
+    budget: TestBuckets<Budget>,
     out: TestOutbox,
 }
 
@@ -23,21 +25,23 @@ impl Router {
             hops: table(),
             interfaces: configured(include_str!("../interfaces.toml")),
             routes: configured(include_str!("../routes.csv")),
-            neighbours: Box::default(),
-            errors: Errors::default(),
+            neighbours: cora::testing::merged(),
+            budget: cora::testing::per_bucket(),
             out: outbox(),
         }
     }
 
-    /// What becomes of a frame: the verdict, and the frame as it leaves.
+    /// What becomes of a frame long after the one before: the verdict, and the frame as it leaves.
     fn frame(&mut self, bytes: &[u8], port: Port, second: u64) -> (Verdict, Vec<u8>) {
         let mut frame = bytes.to_vec();
         let now = second * SECOND;
         let meta = Meta { time: now, now, port, ..Meta::default() };
-        let Self { hops, interfaces, routes, neighbours, errors, out } = self;
+        let Self { hops, interfaces, routes, neighbours, budget, out } = self;
         out.clear();
+        cora::testing::merge(neighbours);
+        let budget = &mut budget[Bucket::new(9)];
         let verdict = in_room(&mut frame, meta, |packet| {
-            route(packet, hops, interfaces, routes, neighbours, errors, out)
+            route(packet, hops, interfaces, routes, neighbours, budget, out)
         });
         (verdict, frame)
     }
@@ -226,7 +230,8 @@ fn solicitations_are_answered_and_advertisements_believed() {
     damaged[60] ^= 1;
     assert_eq!(router.frame(&damaged, Port::INSIDE, 0).0, Drop(BadChecksum));
     assert_eq!(router.frame(&icmp(136, other, 2, own), Port::INSIDE, 0).0, Pass);
-    assert_eq!(router.neighbours.resolve(other, 1), (Some(HOST.0), false));
+    cora::testing::merge(&mut router.neighbours);
+    assert_eq!(router.neighbours.merged().resolve(other, SECOND), (Some(HOST.0), false));
 }
 
 #[test]
@@ -261,7 +266,7 @@ fn a_third_link_is_a_link_like_the_others() {
         frame[..6].copy_from_slice(&router.mac(2));
         assert_eq!(router.frame(&frame, DMZ, 1).0, Redirect(port));
     }
-    // Its address is the router's own, by whatever link it is asked for.
+    // Its address is the router's own, by any link that it is asked for.
     let own = router.as_host(udp((HOST.1, 5_000), ([172, 16, 0, 254], 53), b"who"));
     assert_eq!(router.frame(&own, Port::INSIDE, 1).0, Redirect(Port::INSIDE));
 }
@@ -277,4 +282,14 @@ fn a_new_own_address_is_no_next_hops_any_more() {
     let (verdict, error) = router.frame(&packet, Port::INSIDE, 1);
     assert_eq!(verdict, Redirect(Port::INSIDE));
     read(&error, |packet| assert_eq!(packet.icmp_type_and_code(), Some(3 << 8 | 3)));
+}
+
+#[test]
+fn a_bucket_asks_for_some_next_hops_in_a_second() {
+    let mut budget = Budget::from(Bucket::new(0));
+    let hop = |number: u8| Address::v4([10, 77, 0, number]);
+    let asked: Vec<u8> = (0..20).filter(|number| budget.take_question(hop(*number), 5)).collect();
+    assert_eq!(asked, [0, 1, 2, 3, 4, 5, 6, 7]);
+    assert!(!budget.take_question(hop(3), 5), "once");
+    assert!(budget.take_question(hop(19), 6), "another second");
 }

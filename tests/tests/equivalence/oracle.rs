@@ -13,9 +13,9 @@ use crate::programs::{DEALT, has_shards, in_time, program, splits};
 use crate::table::{Row, Table};
 use crate::way::{Feed, Left, Way};
 
-/// Programs with flows that return now and then for a state at the host. A flow of `nat` ends with
-/// its session, before a packet could ask for another one.
-const PUNTING: [&str; 4] = ["carrier-nat", "nat64", "bridge", "ledger"];
+/// Programs with flows that return now and then for a state at the host. A flow of `nat` or of
+/// `carrier-nat` ends with its session, before a packet could ask for another one.
+const PUNTING: [&str; 2] = ["nat64", "ledger"];
 
 /// The oracle for one program.
 pub(crate) struct Oracle {

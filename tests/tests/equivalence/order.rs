@@ -22,6 +22,9 @@ pub(crate) enum Group {
     Link,
     /// Packets of a flow in one direction: the other direction is in a tunnel.
     OneWay,
+    /// The same, and apart from them the ICMP errors about it, by the router that sent them. Errors
+    /// of this router are of another bucket than those that it forwards.
+    Routed,
 }
 
 /// The packets of each group; those without an address are one more group.
@@ -34,7 +37,8 @@ impl Group {
             "policer" | "port-scan" => Some(Self::Source),
             "connection-limiter" | "dns-guard" | "fragments" | "tenants" => Some(Self::Inside),
             "bridge" => Some(Self::Link),
-            "vxlan" | "gateway" => Some(Self::OneWay),
+            "vxlan" => Some(Self::OneWay),
+            "gateway" => Some(Self::Routed),
             _ => None,
         }
     }
@@ -57,7 +61,12 @@ impl Group {
         match (self, is_inside(ip(source)), is_inside(ip(destination))) {
             (Self::Source, ..) | (Self::Inside, true, false) => Some([source; 2]),
             (Self::Inside, false, true) => Some([destination; 2]),
-            (Self::OneWay, ..) => Some(one_way(packet, [source, destination])),
+            (Self::Routed, ..) if packet.is_icmp_error() => {
+                let [from, to] = one_way(packet, [source, destination]);
+                let router = router(packet)?.bits().rotate_left(64);
+                Some([Address::v6((from.bits() ^ router).to_be_bytes()), to])
+            }
+            (Self::OneWay | Self::Routed, ..) => Some(one_way(packet, [source, destination])),
             (Self::Inside | Self::Link, ..) => {
                 Some([source.min(destination), source.max(destination)])
             }
@@ -92,6 +101,16 @@ impl Group {
 /// Returns an Ethernet address as an IP address.
 fn station(mac: [u8; 6]) -> Address {
     Address::v6(mac.iter().fold(0_u128, |bits, octet| bits << 8 | u128::from(*octet)).to_be_bytes())
+}
+
+/// Returns the address that an ICMP error comes from. Its flow is that of the packet that it is
+/// about.
+fn router(packet: &Packet<'_>) -> Option<Address> {
+    let ip = packet.frame().get(packet.offsets()?.ip..)?;
+    if packet.is_ipv4() {
+        return Some(Address::v4(*ip.get(12..)?.first_chunk()?));
+    }
+    Some(Address::v6(*ip.get(8..)?.first_chunk()?))
 }
 
 /// Returns the ends, changed by the ports and the protocol, if there are any.

@@ -41,6 +41,7 @@ pub struct Counts {
     longest: Max,
     sketch: CountMin<2, 64>,
     top: TopK<SourceAddress, 8>,
+    last: Latest<SourceAddress, u16, 4>,
 }
 
 /// What may pass.
@@ -75,6 +76,7 @@ pub fn all(
     let source = SourceAddress(packet.source()?);
     counts.sketch.add(&source, 1);
     let _ = &mut counts.top;
+    let _ = &mut counts.last;
     if rules.closed && !seen.contains(&source) {
         return Drop(NotAllowed);
     }

@@ -6,7 +6,7 @@ use cora_plan::Graph;
 use cora_plan::graph::{HookNode, StateNode};
 use cora_plan::vocabulary::Kind;
 
-use super::{AT_THE_HOST, Lines, SCHEDULE, number_of};
+use super::{AT_THE_HOST, BUCKETS, Lines, SCHEDULE, number_of};
 
 pub(super) fn emit(out: &mut Lines, graph: &Graph) -> fmt::Result {
     let recorded = recorded(graph);
@@ -21,6 +21,7 @@ pub(super) fn emit(out: &mut Lines, graph: &Graph) -> fmt::Result {
         }
         if !graph.timers.is_empty() {
             out.line("const TIMED: bool = true;")?;
+            out.line("const TIMERS: bool = true;")?;
         }
         if graph.states.iter().any(|state| state.merged) {
             out.line("const MERGED: bool = true;")?;
@@ -67,6 +68,9 @@ fn new(out: &mut Lines, graph: &Graph) -> fmt::Result {
         }
         for number in 0..graph.timers.len() {
             out.line(format_args!("    t{number}: {SCHEDULE}::BEFORE,"))?;
+        }
+        if !graph.timers.is_empty() {
+            out.line(format_args!("    own: {BUCKETS}::ALL,"))?;
         }
         out.line("})")
     })?;
@@ -136,6 +140,12 @@ fn run_due(out: &mut Lines, graph: &Graph) -> fmt::Result {
     let times: Vec<String> = hooked.chain(timed).collect();
     let times = times.join(", ");
     is_due(out, graph)?;
+    if !graph.timers.is_empty() {
+        out.line("#[inline]")?;
+        let head = format!("fn own_buckets(&mut self, buckets: {BUCKETS})");
+        out.block(head, |out| out.line("self.own = buckets;"))?;
+        out.text.push('\n');
+    }
     out.line("#[inline]")?;
     let head =
         "fn run_due(&mut self, now: u64, out: &mut Outbox, sent: &mut dyn FnMut(&mut Outbox))";
@@ -149,7 +159,7 @@ fn run_due(out: &mut Lines, graph: &Graph) -> fmt::Result {
                     out.line(format_args!("{state} => self.k{state}(out),"))?;
                 }
                 for timer in 0..graph.timers.len() {
-                    out.line(format_args!("{} => self.u{timer}(out),", states + timer))?;
+                    out.line(format_args!("{} => self.u{timer}(out, sent),", states + timer))?;
                 }
                 out.line("_ => return,")
             })?;

@@ -103,6 +103,9 @@ const AT_THE_HOST: &str = "#[cfg(not(target_os = \"none\"))]";
 /// When a timer runs next.
 const SCHEDULE: &str = "::cora::__private::core::timer::Schedule";
 
+/// A set of buckets.
+const BUCKETS: &str = "::cora::__private::core::bucket::BucketSet";
+
 /// The trait that names the keys of a table.
 const KEY_OF: &str = "::cora::__private::core::state::table::KeyOf";
 
@@ -133,7 +136,11 @@ fn file(out: &mut Lines, graph: &Graph, plan: &Plan, nic_image: bool) -> fmt::Re
                     out.line(format_args!("s{number}: <S{number} as Stored>::Home,"))
                 })?;
                 (0..graph.timers.len())
-                    .try_for_each(|number| out.line(format_args!("t{number}: {SCHEDULE},")))
+                    .try_for_each(|number| out.line(format_args!("t{number}: {SCHEDULE},")))?;
+                if !graph.timers.is_empty() {
+                    out.line(format_args!("own: {BUCKETS},"))?;
+                }
+                Ok(())
             })?;
         }
         out.text.push('\n');

@@ -93,10 +93,10 @@ fn leaving(state: &State, source: &Source, parts: &Parts, findings: &mut Finding
     }
 }
 
-/// Refuses values per bucket where nothing says of which bucket.
+/// Refuses values per bucket where nothing says of which bucket. A timer runs for each.
 fn without_bucket(timed: &Handler, parts: &Parts, findings: &mut Findings) {
-    let ended = timed.decl.expires().map(|expires| &expires.state);
-    let entries = ended.and_then(|name| parts.states.iter().find(|it| it.decl.name == *name));
+    let Some(ended) = timed.decl.expires().map(|expires| &expires.state) else { return };
+    let entries = parts.states.iter().find(|it| it.decl.name == *ended);
     if entries.and_then(end_of).is_some() {
         return;
     }
@@ -105,25 +105,18 @@ fn without_bucket(timed: &Handler, parts: &Parts, findings: &mut Findings) {
         if !state.is_some_and(is_divided) {
             continue;
         }
-        let (why, help) = match ended {
-            Some(ended) => (
-                format!("nothing says of which bucket an entry of `{ended}` was"),
-                format!(
-                    "add `bucket = InsidePort` or `bucket = OutsidePort` to the `#[state(…)]` of `{ended}`"
-                ),
-            ),
-            None => (
-                "a timer is of no bucket".to_owned(),
-                "do that work in a handler or in a hook of expired entries".to_owned(),
-            ),
-        };
         findings
             .at(timed.file)
             .error(
                 codes::NO_BUCKET,
                 parameter.ident.span(),
-                format!("`{}` has a value for each bucket, and {why}", parameter.state),
+                format!(
+                    "`{}` has a value for each bucket, and nothing says of which bucket an entry of `{ended}` was",
+                    parameter.state
+                ),
             )
-            .help(help);
+            .help(format!(
+                "add `bucket = InsidePort` or `bucket = OutsidePort` to the `#[state(…)]` of `{ended}`"
+            ));
     }
 }

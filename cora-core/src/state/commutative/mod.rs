@@ -4,11 +4,12 @@
 //! A handler updates and never reads: it would read only one side's part. Of a [`Merged`] state it
 //! reads both parts, as of the last merge. [`Sum`] and [`CountMin`]
 //! (and [`HeavyPrefixes`], which consists of them) merge by addition, [`Max`] and [`TopK`] by the
-//! greater value. [`Sums`] and [`Maxima`] are arrays of them.
+//! greater value, [`Latest`] by the later one. [`Sums`] and [`Maxima`] are arrays of them.
 
 mod by_index;
 mod count_min;
 mod heavy_prefixes;
+mod latest;
 mod max;
 mod merged;
 mod sum;
@@ -17,6 +18,7 @@ mod top_k;
 pub use by_index::{ByIndex, Maxima, Sums};
 pub use count_min::CountMin;
 pub use heavy_prefixes::HeavyPrefixes;
+pub use latest::Latest;
 pub use max::Max;
 pub use merged::{EPOCH, Merged, Merging, ReadMerged, epoch_end, merged_fit};
 pub use sum::Sum;
@@ -31,7 +33,7 @@ use crate::plain::Describe;
     message = "`{Self}` is not commutative",
     label = "not commutative",
     note = "a `#[state(commutative)]` is made of `Sum`, `Max`, `Sums<N>`, `Maxima<N>`, \
-            `CountMin<ROWS, COLUMNS>` and `TopK<Key, N>`: replicas of these merge to one value, whatever the order"
+            `CountMin<ROWS, COLUMNS>`, `TopK<Key, N>` and `Latest<Key, Value, SETS>`: replicas of these merge to one value, whatever the order"
 )]
 pub trait Replica: Sized + 'static {
     /// A replica without updates.
