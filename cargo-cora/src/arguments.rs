@@ -227,7 +227,8 @@ pub(crate) struct Planning {
     /// The rate, in million packets a second; the plan with the fewest host cores is searched for
     #[arg(long, value_name = "N", conflicts_with = "host_cores", allow_negative_numbers = true)]
     pub(crate) mpps: Option<f64>,
-    /// Host cores; the plan with the highest rate is searched for [default: 1, without a rate]
+    /// Host cores; the plan with the highest rate is searched for [default: 1, without a rate
+    /// of the traffic's own]
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) host_cores: Option<f64>,
     /// The output of `cargo cora measure` [default: the package's cora.measured.json]

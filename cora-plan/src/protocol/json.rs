@@ -108,6 +108,7 @@ struct VariedOf {
     number: f64,
     host_only: Option<f64>,
     cora: Option<f64>,
+    cora_later: Option<f64>,
 }
 
 /// All sheets in one document.
@@ -206,6 +207,7 @@ fn ranges(ranges: &Ranges) -> RangesOf {
             number: varied.number,
             host_only: varied.host_only.map(rounded),
             cora: varied.cora.map(rounded),
+            cora_later: varied.later.map(rounded),
         };
         all.iter().map(of).collect()
     };

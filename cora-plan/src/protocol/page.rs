@@ -195,8 +195,10 @@ pub fn ranges(sheets: &[Sheet]) -> String {
         let (program, traffic) = (sheet.program.clone(), sheet.traffic.clone());
         let cora = |all: &[Varied], spelled: fn(f64) -> String| {
             let of = |varied: &Varied| {
-                let cores = varied.cora.map_or("no plan".to_owned(), figure);
-                format!("{cores} at {}", spelled(varied.number))
+                let cores = |cores: Option<f64>| cores.map_or("no plan".to_owned(), figure);
+                let (today, later) = (cores(varied.cora), cores(varied.later));
+                let later = if later == today { String::new() } else { format!(" ({later})") };
+                format!("{today}{later} at {}", spelled(varied.number))
             };
             all.iter().map(of).collect::<Vec<_>>().join(", ")
         };

@@ -17,6 +17,8 @@ pub struct Varied {
     pub host_only: Option<f64>,
     /// Host cores of Cora's plan; `None` if no plan carries the rate.
     pub cora: Option<f64>,
+    /// The same for a later runtime.
+    pub later: Option<f64>,
 }
 
 /// Host cores at one rate by numbers of the profile.
@@ -45,7 +47,12 @@ pub(super) fn at(case: &Case, mpps: f64) -> Ranges {
         let mut case = case.clone();
         change(&mut case);
         let cores = |way: Way| way.at(&case, mpps).map(|predicted| predicted.host_cores);
-        Varied { number, host_only: cores(HOST_ONLY), cora: cores(Way::Cora) }
+        Varied {
+            number,
+            host_only: cores(HOST_ONLY),
+            cora: cores(Way::Cora),
+            later: cores(Way::Later),
+        }
     };
     let rules = |per_s: f64| {
         with(per_s, &|case| {
@@ -70,10 +77,22 @@ pub(super) fn at(case: &Case, mpps: f64) -> Ranges {
     };
     Ranges {
         mpps,
-        rules_per_s: RuleRate::RANGE.map(rules).to_vec(),
-        state_bytes: BYTES.map(bytes).to_vec(),
+        rules_per_s: never_rising(RuleRate::RANGE.map(rules)),
+        state_bytes: never_rising(BYTES.map(bytes)),
         host_ns: DRIVER.map(driver).to_vec(),
     }
+}
+
+/// A plan for a smaller limit also holds under a larger one, though the search may miss it there.
+fn never_rising(mut all: [Varied; 3]) -> Vec<Varied> {
+    let mut least = [f64::INFINITY; 2];
+    for varied in &mut all {
+        for (cores, least) in [&mut varied.cora, &mut varied.later].into_iter().zip(&mut least) {
+            *least = cores.map_or(*least, |cores| cores.min(*least));
+            *cores = least.is_finite().then_some(*least);
+        }
+    }
+    all.to_vec()
 }
 
 fn scaled(figure: &Figure, value: f64) -> Figure {
