@@ -75,7 +75,7 @@ impl Package {
             return Ok(Path::new(manifest).parent().unwrap_or(Path::new(".")).to_owned());
         }
         // Programs of Cora depend on it; the others are no help.
-        let is_program = |package: &&serde_json::Value| {
+        let is_program = |package: &&Value| {
             let on = package["dependencies"].as_array().map(Vec::as_slice).unwrap_or_default();
             on.iter().any(|dependency| dependency["name"] == "cora")
         };

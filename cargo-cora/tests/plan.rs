@@ -162,6 +162,17 @@ fn what_if_shows_both_and_marks_what_differs() {
 }
 
 #[test]
+fn another_traffic_is_one_change_and_a_near_name_is_told() {
+    // A campus has a rate of its own, and Zipf's law has none.
+    let both = json("what-if firewall --traffic campus:gbps=1 --json");
+    let ask = |plan: &str| both[plan]["ask"].clone();
+    assert!(ask("today")["mpps"].is_f64(), "{both}");
+    assert_eq!(ask("today"), ask("what_if"));
+    assert_eq!(both["today"]["traffic"], "zipf");
+    complains("plan natt", 2, &["no package `natt` in this workspace; did you mean `nat`?"]);
+}
+
+#[test]
 fn savings_take_measured_programs_alone() {
     for protocol in ["", " --protocol --json"] {
         let words = format!("savings ledger{protocol} --traffic campus");
