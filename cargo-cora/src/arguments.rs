@@ -227,7 +227,8 @@ pub(crate) struct Planning {
     /// The rate, in million packets a second; the plan with the fewest host cores is searched for
     #[arg(long, value_name = "N", conflicts_with = "host_cores", allow_negative_numbers = true)]
     pub(crate) mpps: Option<f64>,
-    /// Host cores; the plan with the highest rate is searched for [default: 1, without a rate]
+    /// Host cores; the plan with the highest rate is searched for [default: 1, without a rate
+    /// of the traffic's own]
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) host_cores: Option<f64>,
     /// The output of `cargo cora measure` [default: the package's cora.measured.json]
@@ -249,12 +250,22 @@ pub(crate) struct Savings {
     /// A NIC profile: bluefield2, bluefield3, or a file
     #[arg(long, value_name = "PROFILE", default_value = "bluefield2")]
     pub(crate) nic: String,
-    /// A traffic profile, or a file; may be given several times
-    #[arg(long, value_name = "PROFILE", default_values = ["uniform", "campus", "zipf", "kv", "shift"])]
+    /// A traffic profile, or a file; may be given several times [default: five built-in ones, or
+    /// the protocol's four]
+    #[arg(long, value_name = "PROFILE")]
     pub(crate) traffic: Vec<String>,
     /// At which part of the highest rate that host-only carries cores are compared
-    #[arg(long, default_value_t = 0.75)]
+    #[arg(long, default_value_t = 0.75, conflicts_with = "protocol")]
     pub(crate) part: f64,
+    /// Compare at twenty rates up to the wire, with strong baselines and large enough tables
+    #[arg(long)]
+    pub(crate) protocol: bool,
+    /// Print the protocol's results as JSON
+    #[arg(long, requires = "protocol")]
+    pub(crate) json: bool,
+    /// Draw the protocol's curves here, a file for each program
+    #[arg(long, value_name = "DIRECTORY", requires = "protocol")]
+    pub(crate) curves: Option<PathBuf>,
     /// How packets of the host's flows get there
     #[arg(long, value_enum, default_value = "cores")]
     pub(crate) steering: Steering,

@@ -74,8 +74,13 @@ impl Package {
         if let Some(manifest) = found.and_then(|package| package["manifest_path"].as_str()) {
             return Ok(Path::new(manifest).parent().unwrap_or(Path::new(".")).to_owned());
         }
-        let names: Vec<&str> =
-            packages.iter().filter_map(|package| package["name"].as_str()).collect();
+        // Programs of Cora depend on it; the others are no help.
+        let is_program = |package: &&Value| {
+            let on = package["dependencies"].as_array().map(Vec::as_slice).unwrap_or_default();
+            on.iter().any(|dependency| dependency["name"] == "cora")
+        };
+        let programs = packages.iter().filter(is_program);
+        let names: Vec<&str> = programs.filter_map(|package| package["name"].as_str()).collect();
         Err(Failure::Usage(unknown(name, &names)))
     }
 
@@ -198,10 +203,11 @@ fn only(programs: Vec<(String, PathBuf)>) -> Result<PathBuf, Failure> {
 }
 
 fn unknown(name: &str, names: &[&str]) -> String {
-    let listed = format!("no package `{name}` in this workspace; there are: {}", names.join(", "));
     match cora_plan::nearest(name, names.iter().copied()) {
-        Some(near) => format!("{listed}\ndid you mean `{near}`?"),
-        None => listed,
+        Some(near) => format!("no package `{name}` in this workspace; did you mean `{near}`?"),
+        None => {
+            format!("no package `{name}` in this workspace; programs are: {}", names.join(", "))
+        }
     }
 }
 

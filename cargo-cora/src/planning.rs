@@ -67,6 +67,7 @@ pub(crate) fn prepare(package: &str, said: &Planning) -> Result<Prepared, Failur
         None => "`cargo cora measure` would count both instead.".to_owned(),
     };
     let measured = [measured, note].into_iter().filter(|text| !text.is_empty());
+    let ask = target.ask(&profiles.traffic);
     let case = Case {
         graph: program.graph,
         nic: profiles.nic,
@@ -77,7 +78,7 @@ pub(crate) fn prepare(package: &str, said: &Planning) -> Result<Prepared, Failur
             arguments::Steering::Cores => Steering::Cores,
             arguments::Steering::Rules => Steering::Rules,
         },
-        ask: target.ask,
+        ask,
     };
     let sources = program.sources;
     Ok(Prepared { case, sources, states_target, measured: measured.collect::<Vec<_>>().join(" ") })
@@ -149,7 +150,7 @@ fn overlay(target: &mut Target, said: &Planning) -> Result<(), Failure> {
         if !(number.is_finite() && number > 0.0) {
             return Err(Failure::Usage(format!("`{option} {number}`: write a number above 0")));
         }
-        target.ask = ask;
+        target.ask = Some(ask);
     }
     Ok(())
 }

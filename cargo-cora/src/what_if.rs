@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use cora_plan::report::what_if;
+use cora_plan::statement::Ask;
 
 use crate::arguments::{Planning, WhatIf};
 use crate::failure::{Failure, Outcome};
@@ -17,7 +18,9 @@ pub(crate) fn run(arguments: &WhatIf) -> Outcome {
         ));
     }
     let other = prepare(&arguments.package, &arguments.planning)?;
-    let today = prepare(&arguments.package, &today(&arguments.planning, other.states_target))?;
+    let mut said = today(&arguments.planning, other.states_target);
+    same_ask(&mut said, &arguments.planning, &other.case.ask);
+    let today = prepare(&arguments.package, &said)?;
     let today_planned = today.plan().map_err(|failure| of_today(&failure))?;
     let other_planned = other.plan()?;
     let (a, b) = (today.report(&today_planned, false), other.report(&other_planned, false));
@@ -36,6 +39,18 @@ fn today(said: &Planning, states_target: bool) -> Planning {
     }
     let traffic = said.traffic.clone().filter(|_| said.nic.is_some());
     Planning { mpps: said.mpps, host_cores: said.host_cores, traffic, ..Planning::default() }
+}
+
+/// Without an ask on the command line both plans have one and the same, even if their traffics have
+/// rates of their own.
+fn same_ask(today: &mut Planning, said: &Planning, ask: &Ask) {
+    if said.mpps.is_some() || said.host_cores.is_some() {
+        return;
+    }
+    match ask {
+        Ask::Rate(mpps) => today.mpps = Some(*mpps),
+        Ask::HostCores(cores) => today.host_cores = Some(*cores),
+    }
 }
 
 fn of_today(failure: &Failure) -> Failure {

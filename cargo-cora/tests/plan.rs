@@ -89,7 +89,7 @@ fn more_cores_go_further() {
 #[test]
 fn text_and_page_say_what_they_are() {
     let text = says(&line(&format!("{FIREWALL} --baselines")));
-    for words in ["Predicted", "Connection", "flow-only", "runs out first", "estimated"] {
+    for words in ["Predicted", "Connection", "flow-only", "runs out first", "measured"] {
         assert!(text.contains(words), "{words}: {text}");
     }
     assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
@@ -159,4 +159,25 @@ fn what_if_shows_both_and_marks_what_differs() {
     let both = json("what-if firewall --mpps 5 --nic bluefield3 --json");
     assert_eq!(both["today"]["nic"], "bluefield2");
     assert_eq!(both["what_if"]["nic"], "bluefield3");
+}
+
+#[test]
+fn another_traffic_is_one_change_and_a_near_name_is_told() {
+    // A campus has a rate of its own, and Zipf's law has none.
+    let both = json("what-if firewall --traffic campus:gbps=1 --json");
+    let ask = |plan: &str| both[plan]["ask"].clone();
+    assert!(ask("today")["mpps"].is_f64(), "{both}");
+    assert_eq!(ask("today"), ask("what_if"));
+    assert_eq!(both["today"]["traffic"], "zipf");
+    complains("plan natt", 2, &["no package `natt` in this workspace; did you mean `nat`?"]);
+}
+
+#[test]
+fn savings_take_measured_programs_alone() {
+    for protocol in ["", " --protocol --json"] {
+        let words = format!("savings ledger{protocol} --traffic campus");
+        complains(&words, 1, &["there are only estimates", "cargo cora measure ledger"]);
+    }
+    complains("savings firewall --json", 2, &["--protocol"]);
+    complains("savings firewall --protocol --part 0.5", 2, &["--part"]);
 }

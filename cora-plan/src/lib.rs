@@ -27,6 +27,7 @@
 //! | [`model`] | the cost of an allocation, and its highest rate |
 //! | [`search`] | the best allocation, with its proof |
 //! | [`optimise`] | the search for a plan, and the baselines |
+//! | [`protocol`] | the evaluation protocol: what plans save over strong baselines |
 //! | [`what_if`] | the cost of another choice, and the change that would cause it |
 //! | [`report`] | results for users and scripts: text, JSON, HTML |
 //! | [`picture`] | DOT, Mermaid, SVG |
@@ -51,6 +52,7 @@ pub mod optimise;
 pub mod picture;
 pub mod placement;
 pub mod plan;
+pub mod protocol;
 pub mod report;
 #[cfg(test)]
 mod sample;

@@ -20,6 +20,7 @@ use thiserror::Error;
 
 use crate::nearest::choose;
 use crate::toml::{Entry, Fault, Range, Reader, Table};
+use crate::traffic::Traffic;
 use crate::vocabulary::{BUCKETS, Place, Sides};
 
 /// The wanted plan.
@@ -50,8 +51,8 @@ pub struct Target {
     pub nic: String,
     /// A traffic profile: a built-in one, or a file.
     pub traffic: String,
-    /// Rate, or host cores.
-    pub ask: Ask,
+    /// Rate, or host cores; `None` if neither is stated.
+    pub ask: Option<Ask>,
 }
 
 /// What a plan is searched for.
@@ -66,7 +67,7 @@ pub enum Ask {
 impl Default for Target {
     fn default() -> Self {
         let (nic, traffic) = (Self::NIC.to_owned(), Self::TRAFFIC.to_owned());
-        Self { any_sides: true, nic, traffic, ask: Ask::HostCores(Self::HOST_CORES) }
+        Self { any_sides: true, nic, traffic, ask: None }
     }
 }
 
@@ -75,9 +76,15 @@ impl Target {
     pub const NIC: &'static str = "bluefield2";
     /// The default traffic profile.
     pub const TRAFFIC: &'static str = "zipf";
-    /// The default host cores if neither they nor a rate are stated. The highest rate with a number
-    /// of cores is never infeasible.
+    /// The default host cores, if neither they nor a rate are stated and the traffic has no rate of
+    /// its own. The highest rate with a number of cores is never infeasible.
     pub const HOST_CORES: f64 = 1.0;
+
+    /// What the plan is searched for: as stated, or the rate at which the traffic was counted.
+    pub fn ask(&self, traffic: &Traffic) -> Ask {
+        let own = || traffic.mpps.map_or(Ask::HostCores(Self::HOST_CORES), Ask::Rate);
+        self.ask.clone().unwrap_or_else(own)
+    }
 }
 
 /// The name of a searched plan.
@@ -277,7 +284,7 @@ impl Statement {
             let Some(entry) = plan.get(key) else { continue };
             let Some(number) = reader.number(entry, Range::POSITIVE) else { continue };
             let ask = if key == "mpps" { Ask::Rate(number) } else { Ask::HostCores(number) };
-            self.target.get_or_insert_default().ask = ask;
+            self.target.get_or_insert_default().ask = Some(ask);
         }
         if let (Some(cores), Some(_)) = (plan.get("host-cores"), plan.get("mpps")) {
             reader.refuse(cores.line, StatementError::TwoAsks { line: cores.line });
@@ -387,6 +394,20 @@ mod tests {
                 "8: `Ports` is an integer, where a string is wanted; write a string",
             ]
         );
+    }
+
+    #[test]
+    fn without_an_ask_the_traffic_says_at_which_rate() {
+        let ask = |text: &str, traffic: &str| {
+            let statement = Statement::parse(&format!("[plan]\nuse = \"best\"\n{text}"));
+            let target = statement.expect("a statement").target.expect("a target");
+            target.ask(&Traffic::load(traffic).expect("built in"))
+        };
+        let counted = Traffic::load("campus").expect("built in").mpps.expect("a rate");
+        assert_eq!(ask("", "campus"), Ask::Rate(counted));
+        assert_eq!(ask("", "zipf"), Ask::HostCores(1.0));
+        assert_eq!(ask("mpps = 3", "campus"), Ask::Rate(3.0));
+        assert_eq!(ask("host-cores = 2", "campus"), Ask::HostCores(2.0));
     }
 
     #[test]

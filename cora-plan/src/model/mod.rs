@@ -52,6 +52,7 @@ use serde::{Deserialize, Serialize};
 
 pub use coefficients::Coefficients;
 pub(crate) use coefficients::coefficients;
+pub(crate) use terms::Punts;
 pub use terms::{Steering, Unmatched};
 
 use self::shape::Shape;
@@ -210,6 +211,7 @@ pub struct Setting<'a> {
     many_shards: bool,
     steering: Steering,
     unmatched: Unmatched,
+    punts: Punts,
 }
 
 impl<'a> Setting<'a> {
@@ -241,12 +243,18 @@ impl<'a> Setting<'a> {
             many_shards,
             steering,
             unmatched: Unmatched::default(),
+            punts: Punts::default(),
         }
     }
 
     /// The same, with another way of packets that no rule matches.
     pub(crate) fn with_unmatched(self, unmatched: Unmatched) -> Self {
         Self { unmatched, ..self }
+    }
+
+    /// The same, with another way of packets that need a state of the host under `dealt`.
+    pub(crate) fn with_punts(self, punts: Punts) -> Self {
+        Self { punts, ..self }
     }
 
     /// The program.

@@ -72,6 +72,11 @@ pub fn moved(state: &StateNode) -> f64 {
     key + value(state)
 }
 
+/// The same, and nothing for states without entries.
+pub(super) fn moved_if_keyed(state: &StateNode) -> f64 {
+    if state.keyed.is_some() { moved(state) } else { 0.0 }
+}
+
 /// Bytes of a key as entries store it: with the group that it is within.
 fn key_bytes(keyed: &Keyed) -> f64 {
     let bytes = |name: &String| named(name).unwrap_or(UNKNOWN);

@@ -32,6 +32,19 @@ pub enum Unmatched {
     Nic,
 }
 
+/// Packets of the NIC's buckets that need a state of the host, under `dealt`. Today's runtime has
+/// none: there the NIC holds all that its buckets need. The others are for comparisons.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Punts {
+    /// There are none.
+    #[default]
+    None,
+    /// Their flow's entries move to the host and back, as under a split.
+    Move,
+    /// The entries go with the packet and return with it.
+    Lend,
+}
+
 /// Operations of the flow table for each flow with rules: one rule for each direction, inserted and
 /// removed.
 const OPERATIONS: f64 = 4.0;
@@ -87,6 +100,7 @@ fn by_kind(setting: &Setting<'_>, sides: Sides, number: usize) -> Option<bool> {
         return (sides == Sides::Dealt || setting.graph.chain.len() < 2).then_some(true);
     };
     match (sides, state.kind) {
+        (Sides::Dealt, Kind::Keyed) if setting.punts != Punts::None => None,
         (Sides::HostOnly, _) | (Sides::Split, Kind::Singleton | Kind::PerBucket) => Some(false),
         (Sides::NicOnly | Sides::Dealt, _) | (Sides::Split, Kind::Commutative) => Some(true),
         (Sides::Split, Kind::Keyed | Kind::ReadMostly) => None,
@@ -164,8 +178,14 @@ impl At<'_> {
             away.direct += weight * owned_by_host.direct;
             let opening = self.opening(class, route);
             let (local, punted) = match self.sides {
-                Sides::NicOnly | Sides::Dealt => {
-                    (self.local(class, route), self.local(class, route))
+                Sides::NicOnly => (self.local(class, route), self.local(class, route)),
+                Sides::Dealt => {
+                    let punted = match setting.punts {
+                        Punts::None => self.local(class, route),
+                        Punts::Move => self.punted(class, route),
+                        Punts::Lend => self.lent(class, route),
+                    };
+                    (self.local(class, route), punted)
                 }
                 Sides::HostOnly | Sides::Split => {
                     let early = self.away(class, route);
@@ -273,6 +293,24 @@ impl At<'_> {
                 + costs.record(host, class)
                 + costs.crossing(host, class)
                 + 2.0 * costs.moving(host),
+            crossings: 1.0,
+            direct: 0.0,
+        }
+    }
+
+    /// The packet ran at the NIC up to the missing state. The entries of its flow cross with it,
+    /// and come back.
+    fn lent(&self, class: usize, route: usize) -> Packet {
+        let (costs, setting) = (&self.costs, self.costs.setting);
+        let entries: f64 = setting.graph.states.iter().map(size::moved_if_keyed).sum();
+        let carried = 2.0 * entries * setting.nic.link.byte_ns.value;
+        let (nic, host) = (Side::Nic, Side::Host);
+        Packet {
+            nic: self.local(class, route).nic + costs.crossing(nic, class) + carried,
+            host: costs.passed_on(class)
+                + costs.route(host, class, route)
+                + costs.crossing(host, class)
+                + carried,
             crossings: 1.0,
             direct: 0.0,
         }

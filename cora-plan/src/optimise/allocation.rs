@@ -40,10 +40,14 @@ pub(super) struct Found {
 pub(super) enum Freedom {
     /// Everything.
     All,
-    /// Places; all flows alike.
+    /// Places; the NIC owns all flows.
     Places,
+    /// Places, and one share of all flows.
+    PlacesAndShare,
     /// Shares of classes without any packets that punt, and no places.
     Flows,
+    /// Shares of classes, and no places: packets punt.
+    FlowsThatPunt,
 }
 
 impl Found {
@@ -126,9 +130,12 @@ pub(super) fn better(a: &Found, b: &Found) -> bool {
 /// Sets of classes that the NIC may own parts of.
 fn sets(setting: &Setting<'_>, sides: Sides, freedom: Freedom) -> Vec<Vec<bool>> {
     match (sides, freedom) {
-        (Sides::Split, Freedom::All | Freedom::Flows) => offer::sets(setting.classes()),
+        (Sides::Split, Freedom::All | Freedom::Flows | Freedom::FlowsThatPunt) => {
+            offer::sets(setting.classes())
+        }
         // Buckets are dealt whatever their flows are.
-        (Sides::Split, Freedom::Places) | (Sides::HostOnly | Sides::NicOnly | Sides::Dealt, _) => {
+        (Sides::Split, Freedom::Places | Freedom::PlacesAndShare)
+        | (Sides::HostOnly | Sides::NicOnly | Sides::Dealt, _) => {
             vec![vec![true; setting.classes().len()]]
         }
     }
@@ -144,13 +151,13 @@ fn problem(
     latencies: &Latencies,
 ) -> Problem {
     let graph = setting.graph();
+    let no_places = matches!(freedom, Freedom::Flows | Freedom::FlowsThatPunt);
     let place = |switch: usize| {
         let Some(state) = graph.states.get(switch) else {
-            return (freedom == Freedom::Flows).then_some(true);
+            return no_places.then_some(true);
         };
         let pinned = candidate.pinned.get(&state.name).map(|place| is_at_nic(*place));
-        let alike =
-            freedom == Freedom::Flows && !matches!(state.kind, Kind::Singleton | Kind::PerBucket);
+        let alike = no_places && !matches!(state.kind, Kind::Singleton | Kind::PerBucket);
         pinned.or(alike.then_some(true))
     };
     let shares: Vec<f64> = owned.iter().map(|owned| f64::from(u8::from(*owned))).collect();
@@ -168,7 +175,7 @@ fn problem(
         class.share = match freedom {
             Freedom::Places => Share::Exactly(1.0),
             Freedom::Flows if punts => Share::Exactly(0.0),
-            Freedom::All | Freedom::Flows => match stated {
+            _ => match stated {
                 Some(Share::UpTo(most)) => Share::UpTo(most.min(up_to)),
                 Some(exactly @ Share::Exactly(_)) => exactly,
                 None => Share::UpTo(up_to),

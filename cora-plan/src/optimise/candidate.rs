@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::Inputs;
 use crate::demand::{Demand, demand};
 use crate::graph::{Graph, Keyed, StateNode};
-use crate::model::{Setting, Steering, Unmatched};
+use crate::model::{Punts, Setting, Steering, Unmatched};
 use crate::placement::{can_be_dealt, is_group_for, one_shard};
 use crate::vocabulary::{Kind, Place, Sides};
 
@@ -27,6 +27,8 @@ pub(super) struct Candidate {
     pub(super) many_shards: bool,
     /// The way of packets that no rule matches.
     pub(super) unmatched: Unmatched,
+    /// Packets that need a state of the host under `dealt`.
+    pub(super) punts: Punts,
 }
 
 impl Candidate {
@@ -51,12 +53,18 @@ impl Candidate {
             Sides::NicOnly => Unmatched::Nic,
             Sides::HostOnly | Sides::Split | Sides::Dealt => Unmatched::Host,
         };
-        Self { sides, group: group.to_owned(), pinned, demand, many_shards, unmatched }
+        let (group, punts) = (group.to_owned(), Punts::None);
+        Self { sides, group, pinned, demand, many_shards, unmatched, punts }
     }
 
     /// The same, with another way of packets that no rule matches.
     pub(super) fn with_unmatched(self, unmatched: Unmatched) -> Self {
         Self { unmatched, ..self }
+    }
+
+    /// The same, with another way of packets that need a state of the host under `dealt`.
+    pub(super) fn with_punts(self, punts: Punts) -> Self {
+        Self { punts, ..self }
     }
 
     /// The inputs of costs.
@@ -71,6 +79,7 @@ impl Candidate {
             inputs.steering,
         )
         .with_unmatched(self.unmatched)
+        .with_punts(self.punts)
     }
 }
 

@@ -9,7 +9,8 @@
 //!    flows can move later.
 //! 4. For the highest rate, the rate is bisected (`rate`). So is the nearest feasible rate if an
 //!    ask can't be met.
-//! 5. Baselines are the same search with fewer choices (`baseline`).
+//! 5. Baselines are the same search with fewer choices (`baseline`); stronger ones, for the
+//!    evaluation protocol, have all ways of steering (`fair`).
 
 mod allocation;
 mod baseline;
@@ -17,6 +18,7 @@ mod buckets;
 mod candidate;
 mod curve;
 mod error;
+mod fair;
 mod followed;
 mod rate;
 mod run;
@@ -27,6 +29,7 @@ mod tests;
 pub use baseline::highest;
 pub use curve::{CurvePoint, curve};
 pub use error::PlanningError;
+pub use fair::{Fair, cora, fair, highest_of, later, plain};
 pub use run::{alone, decide, predict, run};
 
 use crate::demand::{Measurement, Origin};

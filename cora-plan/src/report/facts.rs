@@ -1,6 +1,6 @@
 //! Contents of reports, in any format.
 
-use super::numbers::{count, figure, percent, rate};
+use super::numbers::{count, figure, percent, rate, whole_cores};
 use super::words::{self, limit};
 use super::{Report, why};
 use crate::figure::Source;
@@ -86,8 +86,7 @@ pub fn headline(report: &Report<'_>) -> String {
 /// A number of cores, and the whole ones that it takes: a core that polls does nothing else.
 fn cores(number: f64) -> String {
     let part = figure(number);
-    // Rounding makes no core of nothing, and no other one of a full one.
-    let whole = count((number - 1e-3).ceil().max(1.0));
+    let whole = count(whole_cores(number));
     let is_whole = part == "0" || part == whole || !number.is_finite();
     if is_whole { part } else { format!("{part} ({whole} whole)") }
 }

@@ -10,6 +10,7 @@
 //! | [`explanation`] | the explanation of one subject |
 //! | [`what_if`] | two plans beside each other |
 //! | [`claim`] | many programs in one table |
+//! | `plot` | host cores over throughput, as SVG |
 //! | [`numbers`], [`words`] | their spelling |
 //!
 //! Pure functions from data to text. The same data give the same bytes; two runs of planning differ
@@ -21,7 +22,8 @@ pub mod facts;
 pub mod html;
 pub mod json;
 pub mod numbers;
-mod table;
+pub(crate) mod plot;
+pub(crate) mod table;
 #[cfg(test)]
 mod tests;
 pub mod text;

@@ -33,6 +33,12 @@ pub fn count(number: f64) -> String {
     with_thousands(&format!("{number:.decimals$}"))
 }
 
+/// Whole cores of a number of them: a core that polls does nothing else. Rounding makes no core of
+/// nothing, and no other one of a full one.
+pub fn whole_cores(number: f64) -> f64 {
+    if number < 0.000_5 { 0.0 } else { (number - 1e-3).ceil().max(1.0) }
+}
+
 /// A share as `34.1 %`.
 pub fn percent(share: f64) -> String {
     let percent = share * 100.0;

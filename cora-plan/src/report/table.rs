@@ -2,13 +2,13 @@
 
 /// Alignment of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Align {
+pub(crate) enum Align {
     Left,
     Right,
 }
 
 /// Aligned rows with two spaces between columns, and no spaces at the ends of lines.
-pub(super) fn columns(align: &[Align], rows: &[Vec<String>]) -> Vec<String> {
+pub(crate) fn columns(align: &[Align], rows: &[Vec<String>]) -> Vec<String> {
     let width = |column: usize| {
         let cells = rows.iter().filter_map(|row| row.get(column));
         cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
@@ -25,7 +25,7 @@ pub(super) fn columns(align: &[Align], rows: &[Vec<String>]) -> Vec<String> {
 }
 
 /// The same as Markdown; the first row is the head.
-pub(super) fn markdown(align: &[Align], rows: &[Vec<String>]) -> String {
+pub(crate) fn markdown(align: &[Align], rows: &[Vec<String>]) -> String {
     let mut out = String::new();
     let row = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
     for (number, cells) in rows.iter().enumerate() {

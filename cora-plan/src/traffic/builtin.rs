@@ -5,6 +5,7 @@
 //! | `uniform` | 64 bytes | 40,000, as the uniform trace of Maestro's evaluation | all alike |
 //! | `zipf` | 64 bytes | 100,000 | Zipf's law, exponent 1.1 |
 //! | `campus` | 870.6 bytes | 27,408 per Gbit/s | by the length of flows, see `campus` |
+//! | `imix` | 60, 590, 1514 bytes, 7:4:1 | 1,000,000, replaced | Zipf's law, exponent 1.1 |
 //! | `kv` | 196 bytes | 1,000 clients of a key-value store | Zipf's law, exponent 0.99 as in YCSB |
 //! | `shift` | 357.8 bytes | 10,000 to 200,000, growing | Zipf's law, exponent 0.9 to 1.26, mean |
 //!
@@ -22,7 +23,7 @@ use super::popularity::Popularity;
 use super::zipf::Zipf;
 
 /// Names of the built-in profiles.
-pub const BUILTIN: [&str; 5] = ["campus", "kv", "shift", "uniform", "zipf"];
+pub const BUILTIN: [&str; 6] = ["campus", "imix", "kv", "shift", "uniform", "zipf"];
 
 /// A built-in profile: its name, its parameters, and the function that makes it from its name and
 /// the parameters' values.
@@ -32,13 +33,22 @@ struct Builtin {
     make: fn(&str, &[f64]) -> Traffic,
 }
 
-const ALL: [Builtin; 5] = [
+const ALL: [Builtin; 6] = [
     Builtin { name: "campus", parameters: &[parameter::GBPS], make: campus },
+    Builtin {
+        name: "imix",
+        parameters: &[
+            parameter::flows(1_000_000.0),
+            parameter::churn(CAMPUS_CHURN),
+            parameter::exponent(1.1),
+        ],
+        make: imix,
+    },
     Builtin { name: "kv", parameters: &[], make: kv },
     Builtin { name: "shift", parameters: &[], make: shift },
     Builtin {
         name: "uniform",
-        parameters: &[parameter::flows(40_000.0), parameter::BYTES, parameter::CHURN],
+        parameters: &[parameter::flows(40_000.0), parameter::BYTES, parameter::churn(0.0)],
         make: uniform,
     },
     Builtin {
@@ -46,12 +56,15 @@ const ALL: [Builtin; 5] = [
         parameters: &[
             parameter::flows(100_000.0),
             parameter::BYTES,
-            parameter::CHURN,
+            parameter::churn(0.0),
             parameter::exponent(1.1),
         ],
         make: zipf,
     },
 ];
+
+/// As many new flows per packet as on a campus, whose flows have 79 packets in the mean.
+const CAMPUS_CHURN: f64 = 0.012_658;
 
 /// Flows per inside host; no publication says.
 const FLOWS_PER_HOST: f64 = 8.0;
@@ -85,7 +98,7 @@ impl Traffic {
 fn uniform(name: &str, numbers: &[f64]) -> Traffic {
     let [flows, bytes, churn] = [numbers[0], numbers[1], numbers[2]];
     let title = format!("{flows} equal flows, frames of {bytes} bytes{}", told(churn));
-    ranked(name, title, [flows, bytes, churn], 0.0)
+    ranked(name, title, Frames::alike(bytes), [flows, churn, 0.0])
 }
 
 fn zipf(name: &str, numbers: &[f64]) -> Traffic {
@@ -94,7 +107,17 @@ fn zipf(name: &str, numbers: &[f64]) -> Traffic {
         "{flows} flows by Zipf's law with exponent {exponent}, frames of {bytes} bytes{}",
         told(churn)
     );
-    ranked(name, title, [flows, bytes, churn], exponent)
+    ranked(name, title, Frames::alike(bytes), [flows, churn, exponent])
+}
+
+/// Zipf's law with frames of the simple Internet mix. By default as many flows open as on a campus.
+fn imix(name: &str, numbers: &[f64]) -> Traffic {
+    let [flows, churn, exponent] = [numbers[0], numbers[1], numbers[2]];
+    let title = format!(
+        "{flows} flows by Zipf's law with exponent {exponent}, frames of the simple Internet mix (7:4:1){}",
+        told(churn)
+    );
+    ranked(name, title, Frames::mixed(&IMIX), [flows, churn, exponent])
 }
 
 fn told(churn: f64) -> String {
@@ -103,7 +126,12 @@ fn told(churn: f64) -> String {
 
 /// Flows by Zipf's law. Churn replaces all flows equally often; the next packet after a replacement
 /// opens the new flow.
-fn ranked(name: &str, title: String, [flows, bytes, churn]: [f64; 3], exponent: f64) -> Traffic {
+fn ranked(
+    name: &str,
+    title: String,
+    frames: Frames,
+    [flows, churn, exponent]: [f64; 3],
+) -> Traffic {
     let zipf = Zipf::new(flows, exponent);
     // Between two packets of a flow there are `1 / rate` packets, each of which replaces it with
     // probability a = `churn / flows`. Gaps are memoryless, so the flow is replaced before its next
@@ -116,7 +144,7 @@ fn ranked(name: &str, title: String, [flows, bytes, churn]: [f64; 3], exponent: 
         flows: &|rank| rank,
         opens: &opens,
         seconds: None,
-        frames: Frames::alike(bytes),
+        frames,
         hosts: (flows / FLOWS_PER_HOST).ceil(),
         servers: (flows / FLOWS_PER_SERVER).ceil(),
     };

@@ -29,8 +29,9 @@ pub(super) const BYTES: Parameter = Parameter {
 };
 
 /// Flows replaced by a new one, per packet.
-pub(super) const CHURN: Parameter =
-    Parameter { name: "churn", range: from(0.0, 1.0, "a number from 0 to 1"), default: 0.0 };
+pub(super) const fn churn(default: f64) -> Parameter {
+    Parameter { name: "churn", range: from(0.0, 1.0, "a number from 0 to 1"), default }
+}
 
 /// The rate at which flows are counted.
 pub(super) const GBPS: Parameter = Parameter {

@@ -163,7 +163,7 @@ fn names_that_mean_nothing_are_refused_with_what_would_be_right() {
         "there is no traffic profile `zipff`, nor a file of that name; did you mean `zipf`?"
     );
     assert!(refusal("zipff:s=0.99").ends_with("did you mean `zipf`?"));
-    assert!(refusal("frogs").contains("`campus`, `kv`, `shift`, `uniform`, `zipf`"));
+    assert!(refusal("frogs").contains("`campus`, `imix`, `kv`, `shift`, `uniform`, `zipf`"));
     assert!(
         refusal("nowhere/mine.toml").starts_with("the traffic profile `nowhere/mine.toml` can't")
     );

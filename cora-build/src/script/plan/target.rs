@@ -68,9 +68,10 @@ pub fn run(
         steering: Steering::Cores,
     };
     // A build needs no baselines, and the nearest feasible ask only if there is no plan.
-    let planned = match optimise::alone(&inputs, &target.ask) {
+    let ask = target.ask(&profiles.traffic);
+    let planned = match optimise::alone(&inputs, &ask) {
         Ok(planned) => planned,
-        Err(_) => optimise::run(&inputs, &target.ask)?,
+        Err(_) => optimise::run(&inputs, &ask)?,
     };
     let placement = optimise::decide(&inputs, &planned)
         .map_err(|errors| errors.into_iter().map(PlanningError::Refused).collect::<Vec<_>>())?;

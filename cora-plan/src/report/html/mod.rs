@@ -4,13 +4,15 @@
 //! curve, so that the page reads aloud and prints in grey. Except for its first line, the page is
 //! also well-formed XML, so a test can walk it.
 
-mod plot;
 mod style;
 mod tables;
 
+use super::plot::{self, Line, Look};
 use super::words::LABEL;
 use super::{Outlook, Report, facts};
+use crate::optimise::Baseline;
 use crate::picture::{escaped, svg};
+use crate::what_if::curve::Series;
 
 /// The page.
 pub fn write(report: &Report<'_>, outlook: &Outlook) -> String {
@@ -123,7 +125,23 @@ fn curves(page: &mut Page, report: &Report<'_>, outlook: &Outlook) {
         return;
     }
     page.section("Host cores against throughput");
-    page.line(&format!("<div class=\"picture\">{}</div>", plot::draw(report, &outlook.curves)));
+    let lines: Vec<Line> = outlook.curves.iter().map(line).collect();
+    let title = "Host cores against throughput, of Cora and every baseline";
+    let plot = plot::draw(title, &lines, Some(report.planned.mpps));
+    page.line(&format!("<div class=\"picture\">{plot}</div>"));
     page.paragraph("Where lines coincide, they take turns. The dotted upright is this plan.");
     tables::curves(page, &outlook.curves);
+}
+
+/// The line of a way of splitting.
+fn line(series: &Series) -> Line {
+    let look = match series.baseline {
+        None => Look::CORA,
+        Some(Baseline::HostOnly) => Look::HOST_ONLY,
+        Some(Baseline::HostBehindNic) => Look::BEHIND_NIC,
+        Some(Baseline::NicOnly) => Look::NIC_ONLY,
+        Some(Baseline::StateOnly) => Look::STATE_ONLY,
+        Some(Baseline::FlowOnly) => Look::FLOW_ONLY,
+    };
+    Line { name: series.name(), look, points: series.points.clone() }
 }

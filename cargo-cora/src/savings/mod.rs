@@ -4,6 +4,10 @@
 //! Per row, host cores are compared at a part of the highest rate that host-only carries on this
 //! NIC and host. Only measured programs are compared. The speed-up is at equal resources: with the
 //! host cores that the better of state-only and flow-only needs at that rate.
+//!
+//! With `--protocol` all rates up to the wire are compared (`protocol`).
+
+mod protocol;
 
 use std::process::ExitCode;
 
@@ -22,37 +26,51 @@ pub(crate) fn run(arguments: &Savings) -> Outcome {
         let part = arguments.part;
         return Err(Failure::Usage(format!("`--part {part}`: write a number above 0, at most 1")));
     }
-    let mut rows = Vec::new();
-    let mut estimated = Vec::new();
-    for package in &arguments.packages {
-        for traffic in &arguments.traffic {
-            let said = Planning {
-                nic: Some(arguments.nic.clone()),
-                traffic: Some(traffic.clone()),
-                steering: arguments.steering,
-                ..Planning::default()
-            };
-            let prepared = planning::prepare(package, &said)?;
-            // Its own name, however it was said which one is meant.
-            let name = &prepared.case.graph.app;
-            if !is_measured(&prepared) {
-                if !estimated.contains(name) {
-                    estimated.push(name.clone());
-                }
-                continue;
-            }
-            eprintln!("planning {name} for {traffic}");
-            rows.push(row(name, &prepared, arguments.part)?);
-        }
+    if arguments.protocol {
+        return protocol::run(arguments);
     }
-    if !estimated.is_empty() {
-        return Err(Failure::Failed(unmeasured(&estimated)));
+    let mut rows = Vec::new();
+    for prepared in measured(arguments, &TRAFFICS)? {
+        let name = &prepared.case.graph.app;
+        eprintln!("planning {name} for {}", prepared.case.traffic.name);
+        rows.push(row(name, &prepared, arguments.part)?);
     }
     tell(match arguments.format {
         TableFormat::Text => text(&rows),
         TableFormat::Markdown => as_markdown(&rows),
     })?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// The traffics of the table, if none is stated.
+const TRAFFICS: [&str; 5] = ["uniform", "campus", "zipf", "kv", "shift"];
+
+/// Every program under every traffic; a refusal, if some were never measured.
+fn measured(arguments: &Savings, usual: &[&str]) -> Result<Vec<Prepared>, Failure> {
+    let mut traffics = arguments.traffic.clone();
+    if traffics.is_empty() {
+        traffics.extend(usual.iter().map(|name| (*name).to_owned()));
+    }
+    let (mut prepared, mut estimated) = (Vec::new(), Vec::new());
+    for package in &arguments.packages {
+        for traffic in &traffics {
+            let said = Planning {
+                nic: Some(arguments.nic.clone()),
+                traffic: Some(traffic.clone()),
+                steering: arguments.steering,
+                ..Planning::default()
+            };
+            let one = planning::prepare(package, &said)?;
+            // Its own name, however it was said which one is meant.
+            let name = &one.case.graph.app;
+            if is_measured(&one) {
+                prepared.push(one);
+            } else if !estimated.contains(name) {
+                estimated.push(name.clone());
+            }
+        }
+    }
+    if estimated.is_empty() { Ok(prepared) } else { Err(Failure::Failed(unmeasured(&estimated))) }
 }
 
 /// Whether a run of the program counted its paths and instructions. Estimates count accesses to

@@ -6,14 +6,13 @@
 
 use std::fmt::Write as _;
 
-use crate::optimise::Baseline;
+use super::numbers::figure;
 use crate::picture::escaped;
-use crate::report::Report;
-use crate::report::numbers::figure;
-use crate::what_if::curve::Series;
 
-const WIDTH: f64 = 790.0;
-const HEIGHT: f64 = 380.0;
+/// Width of a drawing.
+pub(crate) const WIDTH: f64 = 790.0;
+/// Height of a drawing.
+pub(crate) const HEIGHT: f64 = 380.0;
 const LEFT: f64 = 56.0;
 const RIGHT: f64 = 150.0;
 const TOP: f64 = 16.0;
@@ -24,11 +23,59 @@ const TURN: f64 = 9.0;
 /// Points closer than this coincide.
 const NEAR: f64 = 1.5;
 
-/// The drawing.
-pub(super) fn draw(report: &Report<'_>, curves: &[Series]) -> String {
+/// One line of a plot: a way of splitting.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Line {
+    pub(crate) name: &'static str,
+    pub(crate) look: Look,
+    /// Rates in million packets a second, and host cores. Rates rise.
+    pub(crate) points: Vec<(f64, f64)>,
+}
+
+/// Colour, width and outline of the points of a line.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Look {
+    pub(crate) colour: &'static str,
+    pub(crate) width: f64,
+    pub(crate) shape: &'static str,
+}
+
+impl Look {
+    /// A disc, for Cora.
+    pub(crate) const CORA: Self =
+        Self { colour: "#0072b2", width: 3.5, shape: "M-4 0a4 4 0 1 0 8 0a4 4 0 1 0 -8 0z" };
+    /// A square.
+    pub(crate) const HOST_ONLY: Self = Self::thin("#a33f00", "M-3.5 -3.5h7v7h-7z");
+    /// A cross.
+    pub(crate) const BEHIND_NIC: Self =
+        Self::thin("#52525b", "M-4.5 -4.5L4.5 4.5M-4.5 4.5L4.5 -4.5");
+    /// A triangle.
+    pub(crate) const NIC_ONLY: Self = Self::thin("#00694d", "M0 -4.5L4.5 3.5h-9z");
+    /// A diamond.
+    pub(crate) const STATE_ONLY: Self = Self::thin("#8a3f6e", "M0 -5L5 0L0 5L-5 0z");
+    /// A flat bar.
+    pub(crate) const FLOW_ONLY: Self = Self::thin("#5c5c00", "M-5 -2h10v4h-10z");
+    /// A narrow diamond.
+    pub(crate) const STATE_OVERFLOW: Self = Self::thin("#c2185b", "M0 -5L3 0L0 5L-3 0z");
+    /// A high bar.
+    pub(crate) const FLOW_FIRST: Self = Self::thin("#8d6e00", "M-2 -5h4v10h-4z");
+    /// A small disc, for plans that no runtime follows yet.
+    pub(crate) const LATER: Self = Self {
+        colour: "#3b4cc0",
+        width: 1.5,
+        shape: "M-2.5 0a2.5 2.5 0 1 0 5 0a2.5 2.5 0 1 0 -5 0z",
+    };
+
+    const fn thin(colour: &'static str, shape: &'static str) -> Self {
+        Self { colour, width: 2.5, shape }
+    }
+}
+
+/// The drawing, with the rate of a plan as a dotted line if there is one.
+pub(crate) fn draw(title: &str, lines: &[Line], planned: Option<f64>) -> String {
     let mut out = String::new();
     // Writing to a string does not fail.
-    let _infallible = write(&mut out, report, curves);
+    let _infallible = write(&mut out, title, lines, planned);
     out
 }
 
@@ -39,7 +86,7 @@ struct Scale {
 }
 
 impl Scale {
-    fn of(curves: &[Series]) -> Self {
+    fn of(curves: &[Line]) -> Self {
         let most = |of: fn(&(f64, f64)) -> f64| {
             let all = curves.iter().flat_map(|series| &series.points).map(of);
             all.filter(|number| number.is_finite()).fold(0.0, f64::max).max(1e-9)
@@ -56,16 +103,18 @@ impl Scale {
     }
 }
 
-fn write(out: &mut String, report: &Report<'_>, curves: &[Series]) -> std::fmt::Result {
+fn write(out: &mut String, title: &str, curves: &[Line], planned: Option<f64>) -> std::fmt::Result {
     let scale = Scale::of(curves);
     write!(
         out,
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{WIDTH}\" height=\"{HEIGHT}\" \
-         viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\"><title>Host cores against throughput, of Cora and every \
-         baseline</title>"
+         viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\"><title>{}</title>",
+        escaped(title)
     )?;
     axes(out, &scale)?;
-    asked(out, &scale, report.planned.mpps)?;
+    if let Some(mpps) = planned {
+        asked(out, &scale, mpps)?;
+    }
     let names = names(curves, &scale);
     let ways: Vec<Way> = curves.iter().map(|series| Way::of(series, &scale)).collect();
     for at in 0..curves.len() {
@@ -86,9 +135,9 @@ struct Way {
 }
 
 impl Way {
-    fn of(series: &Series, scale: &Scale) -> Self {
+    fn of(series: &Line, scale: &Scale) -> Self {
         let points = series.points.iter().map(|(mpps, cores)| (scale.x(*mpps), scale.y(*cores)));
-        let (colour, width) = paint(series.baseline);
+        let Look { colour, width, .. } = series.look;
         Self { points: points.collect(), colour, width }
     }
 
@@ -180,34 +229,9 @@ fn text(
     )
 }
 
-/// Colour and width of a line.
-fn paint(baseline: Option<Baseline>) -> (&'static str, f64) {
-    match baseline {
-        None => ("#0072b2", 3.5),
-        Some(Baseline::HostOnly) => ("#a33f00", 2.5),
-        Some(Baseline::HostBehindNic) => ("#52525b", 2.5),
-        Some(Baseline::NicOnly) => ("#00694d", 2.5),
-        Some(Baseline::StateOnly) => ("#8a3f6e", 2.5),
-        Some(Baseline::FlowOnly) => ("#5c5c00", 2.5),
-    }
-}
-
-/// Outline of a point: a disc for Cora, and a square, a triangle, a diamond and a flat bar for the
-/// others.
-fn shape(baseline: Option<Baseline>) -> &'static str {
-    match baseline {
-        None => "M-4 0a4 4 0 1 0 8 0a4 4 0 1 0 -8 0z",
-        Some(Baseline::HostOnly) => "M-3.5 -3.5h7v7h-7z",
-        Some(Baseline::HostBehindNic) => "M-4.5 -4.5L4.5 4.5M-4.5 4.5L4.5 -4.5",
-        Some(Baseline::NicOnly) => "M0 -4.5L4.5 3.5h-9z",
-        Some(Baseline::StateOnly) => "M0 -5L5 0L0 5L-5 0z",
-        Some(Baseline::FlowOnly) => "M-5 -2h10v4h-10z",
-    }
-}
-
 /// Positions of the names beside the ends of their lines: the highest first, a line of text apart.
-fn names(curves: &[Series], scale: &Scale) -> Vec<f64> {
-    let wish = |series: &Series| series.points.last().map_or(HEIGHT, |point| scale.y(point.1));
+fn names(curves: &[Line], scale: &Scale) -> Vec<f64> {
+    let wish = |series: &Line| series.points.last().map_or(HEIGHT, |point| scale.y(point.1));
     let mut order: Vec<usize> = (0..curves.len()).collect();
     order.sort_by(|a, b| wish(&curves[*a]).total_cmp(&wish(&curves[*b])).then(a.cmp(b)));
     let mut places = vec![0.0; curves.len()];
@@ -249,7 +273,7 @@ fn line(out: &mut String, ways: &[Way], at: usize) -> std::fmt::Result {
 }
 
 /// The points of a series. Coinciding points take turns between series, and carry all names.
-fn points(out: &mut String, curves: &[Series], ways: &[Way], at: usize) -> std::fmt::Result {
+fn points(out: &mut String, curves: &[Line], ways: &[Way], at: usize) -> std::fmt::Result {
     let (series, way) = (&curves[at], &ways[at]);
     for (number, ((mpps, cores), (x, y))) in series.points.iter().zip(&way.points).enumerate() {
         let (turn, of) = turn(ways, at, |one, other| one.meets(other, number));
@@ -258,12 +282,12 @@ fn points(out: &mut String, curves: &[Series], ways: &[Way], at: usize) -> std::
         }
         let others = ways.iter().zip(curves).enumerate();
         let others = others.filter(|(other, (its, _))| *other == at || way.meets(its, number));
-        let names: Vec<&str> = others.map(|(_, (_, series))| series.name()).collect();
+        let names: Vec<&str> = others.map(|(_, (_, series))| series.name).collect();
         write!(
             out,
             "<path d=\"{}\" transform=\"translate({x:.1} {y:.1})\" fill=\"{}\"><title>{}: {} Mpps with {} host \
              cores</title></path>",
-            shape(series.baseline),
+            series.look.shape,
             way.colour,
             names.join(", "),
             figure(*mpps),
@@ -274,7 +298,7 @@ fn points(out: &mut String, curves: &[Series], ways: &[Way], at: usize) -> std::
 }
 
 /// The name of a series beside a sample of its line, and a connection to the line's end.
-fn end(out: &mut String, way: &Way, series: &Series, y: f64) -> std::fmt::Result {
+fn end(out: &mut String, way: &Way, series: &Line, y: f64) -> std::fmt::Result {
     let Some((end_x, end_y)) = way.points.last() else { return Ok(()) };
     let (x, colour, width) = (WIDTH - RIGHT + 30.0, way.colour, way.width);
     let (middle, name) = (x + 12.0, x + 32.0);
@@ -284,26 +308,26 @@ fn end(out: &mut String, way: &Way, series: &Series, y: f64) -> std::fmt::Result
          stroke-dasharray=\"1 4\"/><path d=\"M{x:.1} {y:.1}h24\" stroke=\"{colour}\" stroke-width=\"{width}\"/>\
          <path d=\"{}\" transform=\"translate({middle:.1} {y:.1})\" fill=\"{colour}\"/>",
         x - 4.0,
-        shape(series.baseline)
+        series.look.shape
     )?;
-    text(out, name, y + 4.0, "start", colour, series.name())
+    text(out, name, y + 4.0, "start", colour, series.name)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn series(baseline: Option<Baseline>, points: &[(f64, f64)]) -> Series {
-        Series { baseline, points: points.to_vec() }
+    fn series(name: &'static str, look: Look, points: &[(f64, f64)]) -> Line {
+        Line { name, look, points: points.to_vec() }
     }
 
     #[test]
     fn lines_that_coincide_take_turns_and_part_again() {
         let shared = [(1.0, 1.0), (2.0, 2.0)];
         let curves = [
-            series(None, &[shared[0], shared[1], (3.0, 2.5)]),
-            series(Some(Baseline::StateOnly), &[shared[0], shared[1], (3.0, 4.0)]),
-            series(Some(Baseline::FlowOnly), &shared),
+            series("Cora", Look::CORA, &[shared[0], shared[1], (3.0, 2.5)]),
+            series("state-only", Look::STATE_ONLY, &[shared[0], shared[1], (3.0, 4.0)]),
+            series("flow-only", Look::FLOW_ONLY, &shared),
         ];
         let scale = Scale::of(&curves);
         let ways: Vec<Way> = curves.iter().map(|series| Way::of(series, &scale)).collect();
