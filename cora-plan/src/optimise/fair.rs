@@ -99,17 +99,10 @@ pub fn cora(inputs: &Inputs<'_>, mpps: f64) -> Option<Prediction> {
     Some(found.predicted)
 }
 
-/// The prediction of Cora's best plan, if the runtime could do more: deal the buckets of programs
-/// with durable states, leave states at the host, and lend a flow's entries to it for one packet.
-/// The cost of durable copies is left out, as in every plan.
+/// The prediction of Cora's best plan, if the runtime could do more: deal buckets, leave states at
+/// the host nevertheless, and lend a flow's entries to it for one packet.
 pub fn later(inputs: &Inputs<'_>, mpps: f64) -> Option<Prediction> {
-    let mut graph = inputs.graph.clone();
-    for state in &mut graph.states {
-        state.durable = false;
-        state.keyed.iter_mut().for_each(|keyed| keyed.durable = false);
-    }
-    let free = Inputs { graph: &graph, ..*inputs };
-    let lent = search(&free, Sides::Dealt, Freedom::All, Punts::Lend, mpps);
+    let lent = search(inputs, Sides::Dealt, Freedom::All, Punts::Lend, mpps);
     cheapest([cora(inputs, mpps), lent])
 }
 

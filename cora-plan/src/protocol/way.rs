@@ -13,8 +13,7 @@ pub enum Way {
     Baseline(Fair),
     /// Cora's best plan for today's runtime.
     Cora,
-    /// Cora's best plan if dealt buckets could have durable states, and lend entries to the host.
-    /// No runtime does that yet.
+    /// Cora's best plan if dealt buckets could lend entries to the host. No runtime does that yet.
     Later,
 }
 
