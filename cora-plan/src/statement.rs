@@ -8,7 +8,7 @@
 //! mpps = 10            # at which rate, in million packets a second; or `host-cores = 2`, for the
 //!                      # highest rate with them
 //! nic-share = 0.5      # the NIC owns at most half of the flows
-//! nic_buckets = 128    # under `dealt`: buckets that the NIC gets, of 256
+//! nic-buckets = 128    # under `dealt`: buckets that the NIC gets, of 256
 //!
 //! [plan.places]
 //! Session = "host"     # instead of "travels"
@@ -92,7 +92,7 @@ pub const BEST: &str = "best";
 
 /// Keys of `[plan]`.
 static KEYS: [&str; 8] =
-    ["use", "nic", "traffic", "mpps", "host-cores", "nic-share", "nic_buckets", "places"];
+    ["use", "nic", "traffic", "mpps", "host-cores", "nic-share", "nic-buckets", "places"];
 
 /// Valid names for `use`, in the order of messages.
 static PLANS: [&str; 5] =
@@ -140,7 +140,7 @@ pub enum StatementError {
         line: usize,
     },
     /// A number of buckets that is not a whole one from 0 to [`BUCKETS`].
-    #[error("`nic_buckets = {buckets}` is not a whole number from 0 to {BUCKETS}")]
+    #[error("`nic-buckets = {buckets}` is not a whole number from 0 to {BUCKETS}")]
     BucketsOutOfRange {
         /// The number, as written.
         buckets: String,
@@ -148,7 +148,7 @@ pub enum StatementError {
         line: usize,
     },
     /// A number of buckets under a plan that deals none.
-    #[error("`nic_buckets` is stated, but `{plan}` deals no stated number of buckets")]
+    #[error("`nic-buckets` is stated, but `{plan}` deals no stated number of buckets")]
     BucketsNotDealt {
         /// The plan.
         plan: &'static str,
@@ -265,7 +265,7 @@ impl Statement {
         if let Some(entry) = plan.get("nic-share") {
             self.read_share(reader, entry);
         }
-        if let Some(entry) = plan.get("nic_buckets") {
+        if let Some(entry) = plan.get("nic-buckets") {
             self.read_buckets(reader, entry);
         }
         if let Some(entry) = plan.get("places") {
@@ -389,7 +389,7 @@ mod tests {
                 "3: there is no plan `splti`; did you mean `split`?",
                 "4: `nic-share = 1.5` is not between 0 and 1; write a number from 0.0 (the NIC owns no flow) \
                  to 1.0 (it may own all)",
-                "5: unknown key `share` in `[plan]`; write one of `use`, `nic`, `traffic`, `mpps`, `host-cores`, `nic-share`, `nic_buckets`, `places`",
+                "5: unknown key `share` in `[plan]`; write one of `use`, `nic`, `traffic`, `mpps`, `host-cores`, `nic-share`, `nic-buckets`, `places`",
                 "7: there is no place `travel` for `Session`; did you mean `travels`?",
                 "8: `Ports` is an integer, where a string is wanted; write a string",
             ]
@@ -413,7 +413,7 @@ mod tests {
     #[test]
     fn buckets_are_dealt_by_their_number() {
         let stated = |plan: &str, buckets: &str| {
-            format!("[plan]\nuse = \"{plan}\"\nnic_buckets = {buckets}\n")
+            format!("[plan]\nuse = \"{plan}\"\nnic-buckets = {buckets}\n")
         };
         for buckets in [0, 1, 128, 256] {
             let statement = Statement::parse(&stated("dealt", &buckets.to_string()));
@@ -425,7 +425,7 @@ mod tests {
             assert_eq!(
                 refusals(&stated("dealt", buckets)),
                 [format!(
-                    "3: `nic_buckets = {buckets}` is not a whole number from 0 to 256; write a whole number from 0 \
+                    "3: `nic-buckets = {buckets}` is not a whole number from 0 to 256; write a whole number from 0 \
                      (the NIC gets none) to 256 (it gets all)"
                 )]
             );
@@ -434,12 +434,12 @@ mod tests {
             assert_eq!(
                 refusals(&stated(plan, "12")),
                 [format!(
-                    "3: `nic_buckets` is stated, but `{plan}` deals no stated number of buckets; remove the line, or \
+                    "3: `nic-buckets` is stated, but `{plan}` deals no stated number of buckets; remove the line, or \
                      write `use = \"dealt\"`"
                 )]
             );
         }
-        assert_eq!(refusals("[plan]\nnic_buckets = 12\n").len(), 1, "a split deals none");
+        assert_eq!(refusals("[plan]\nnic-buckets = 12\n").len(), 1, "a split deals none");
     }
 
     #[test]

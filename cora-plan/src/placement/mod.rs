@@ -278,7 +278,7 @@ fn share(statement: &Statement, errors: &mut Vec<PlanError>) -> u16 {
             what: "nic-share".to_owned(),
             sides: statement.sides,
             because: match statement.sides {
-                Sides::Dealt => "whole buckets are dealt, and `nic_buckets` says how many",
+                Sides::Dealt => "whole buckets are dealt, and `nic-buckets` says how many",
                 _ => "one side owns every flow",
             },
             line: stated.line,

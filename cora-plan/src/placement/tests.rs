@@ -120,7 +120,7 @@ fn divisible() -> Graph {
 fn buckets_are_dealt_with_their_states() {
     use Place::{Divided, Replica, Travels};
     let graph = divisible();
-    for (toml, buckets) in [("", 128), ("nic_buckets = 0", 0), ("nic_buckets = 256", 256)] {
+    for (toml, buckets) in [("", 128), ("nic-buckets = 0", 0), ("nic-buckets = 256", 256)] {
         let dealt = decide(&graph, &format!("[plan]\nuse = \"dealt\"\n{toml}"));
         assert_eq!(places(&dealt), [Replica, Divided, Travels, Replica]);
         assert_eq!((dealt.nic_buckets, dealt.nic_share, dealt.host_ordered), (buckets, 0, false));
@@ -158,7 +158,7 @@ fn under_dealt_only_buckets_are_stated() {
     );
     assert_eq!(told.len(), 2, "{told:?}");
     assert!(told[0].contains("each side holds what its buckets need"), "{told:?}");
-    assert!(told[1].contains("`nic_buckets` says how many"), "{told:?}");
+    assert!(told[1].contains("`nic-buckets` says how many"), "{told:?}");
     let split = refusals(&divisible(), "[plan.places]\nPorts = \"divided\"\n");
     assert_eq!(split.len(), 1, "{split:?}");
     assert!(split[0].contains("can't be placed as `divided`"), "{split:?}");

@@ -9,7 +9,7 @@ use crate::chance::{Goal, ROUNDS};
 use crate::comparer;
 use crate::input::{Input, all_captures, refusal};
 use crate::order::Group;
-use crate::programs::{DEALT, has_shards, in_time, program, splits};
+use crate::programs::{DEALT, deals, has_shards, in_time, program, splits};
 use crate::table::{Row, Table};
 use crate::way::{Feed, Left, Way};
 
@@ -185,7 +185,7 @@ impl Oracle {
         match (way.plan, way.nic) {
             (_, "off") => assert_eq!(row.nic, 0, "{of}: the NIC is off"),
             ("host-only", _) => assert_eq!(row.nic, 0, "{of}: the NIC handled packets"),
-            (DEALT, _) => {
+            (plan, _) if deals(program(plan, self.program)) => {
                 assert!(row.nic > 0 && row.host > 0, "{of}: a side handled nothing");
             }
             (plan, _) if !self.splits(plan) => {

@@ -78,6 +78,11 @@ pub(crate) fn splits(program: &Path) -> bool {
     plan(program)["sides"] == "split"
 }
 
+/// Returns whether each side receives its own buckets under the program's plan.
+pub(crate) fn deals(program: &Path) -> bool {
+    plan(program)["sides"] == "dealt"
+}
+
 /// Returns whether the program runs on several shards under its plan.
 pub(crate) fn has_shards(program: &Path) -> bool {
     plan(program)["one_shard"].as_object().is_none_or(serde_json::Map::is_empty)
