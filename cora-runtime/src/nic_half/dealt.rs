@@ -73,7 +73,7 @@ impl<A: App> NicHalf<A> {
         bytes: &[u8],
         io: &mut (impl PeerOutbox + Wire),
     ) -> Result<(), ProtocolError> {
-        let message = if Self::IS_DEALT { Message::decode_at_nic(kind, bytes) } else { None };
+        let message = if Self::IS_DEALT { Message::decode(kind, bytes) } else { None };
         let Some(Message::Deals(message)) = message else {
             return Err(ProtocolError::undecodable(kind));
         };

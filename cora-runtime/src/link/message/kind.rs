@@ -1,7 +1,8 @@
 //! All kinds of messages, in one table: it makes the enums, their encoding and decoding, and the
 //! names that errors say.
 //!
-//! A line of the table is a number, a name, fields, and the half that reads it. Fields lie in the
+//! A line of the table is a number, a name, fields, and the half that reads it: `dealt` are both
+//! halves of a program whose buckets are dealt, and no others have the code. Fields lie in the
 //! record in this order, little end first ([`Field`]). A `sized` field has its length before it; a
 //! `rest` takes the rest of the record. A number is never given to another kind. A change of a line
 //! changes [`LAYOUT_VERSION`](crate::link::region::LAYOUT_VERSION).
@@ -290,26 +291,26 @@ protocols! {
         43 Owns {
             /// The set.
             buckets: &'a [u8] as rest,
-        } read by both,
+        } read by dealt,
         /// These buckets will go.
         44 Leaving {
             /// The move's number.
             epoch: u64,
             /// The set.
             buckets: &'a [u8] as rest,
-        } read by both,
+        } read by dealt,
         /// These buckets will come: packets of them are held.
         45 Coming {
             /// The move's number.
             epoch: u64,
             /// The set.
             buckets: &'a [u8] as rest,
-        } read by both,
+        } read by dealt,
         /// No more packets come of the buckets that leave.
         46 Going {
             /// The move's number.
             epoch: u64,
-        } read by both,
+        } read by dealt,
         /// An entry of a bucket that moves.
         47 Moved {
             /// The move's number.
@@ -320,7 +321,7 @@ protocols! {
             state: u16,
             /// The whole entry.
             piece: &'a [u8] as rest,
-        } read by both,
+        } read by dealt,
         /// Part of the value of a bucket that moves.
         48 Value {
             /// The move's number.
@@ -329,36 +330,36 @@ protocols! {
             state: u16,
             /// The part, which says the bucket.
             piece: &'a [u8] as rest,
-        } read by both,
+        } read by dealt,
         /// That was all of the buckets that leave.
         49 Gone {
             /// The move's number.
             epoch: u64,
-        } read by both,
+        } read by dealt,
         /// What came of them so far is void: the half that had them died.
         50 Void {
             /// The move's number.
             epoch: u64,
-        } read by both,
+        } read by dealt,
         /// They are here.
         51 Arrived {
             /// The move's number.
             epoch: u64,
-        } read by both,
+        } read by dealt,
         /// These buckets stay where they are: the flow table has no room for their rules.
         53 Stays {
             /// The move's number.
             epoch: u64,
             /// The set.
             buckets: &'a [u8] as rest,
-        } read by both,
+        } read by dealt,
         /// A packet of another shard's bucket.
         52 Stray {
             /// Its stamp.
             stamp: Stamp,
             /// Its bytes.
             frame: &'a [u8] as rest,
-        } read by both,
+        } read by dealt,
     }
 
     /// A run's beginning and end, and the contents of states.
