@@ -44,11 +44,11 @@ fn kill_some(run: &Running, moments: &mut Draw) -> u64 {
 
 #[test]
 fn whichever_half_dies_every_packet_has_an_outcome_and_every_key_one_owner() {
-    let programs = under(Path::new("dealt"), &["firewall", "policer"]);
+    let programs = under(Path::new("dealt"), &["firewall", "nat64"]);
     let seed = std::env::var("CORA_SEED").ok().and_then(|seed| seed.parse().ok());
     let seed = seed.unwrap_or_else(|| u64::from(std::process::id()));
     let mut moments = Draw(seed);
-    for name in ["firewall", "policer"] {
+    for name in ["firewall", "nat64"] {
         let room = room(&format!("dealt-kills-{name}"));
         let capture = room.join("in.pcap");
         captures::generate(Profile::Churn, 7, PACKETS, 600, &capture);

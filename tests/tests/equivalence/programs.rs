@@ -36,7 +36,7 @@ const DEALT_EXAMPLES: [&str; 8] = [
     "flow-monitor",
     "connection-limiter",
 ];
-const DEALT_IN_TIME: [&str; 3] = ["firewall", "nat", "policer"];
+const DEALT_IN_TIME: [&str; 3] = ["firewall", "nat", "nat64"];
 /// The plans of the ledger, also in a quick run: it has many changes to revert.
 const LEDGER: (&str, [&str; 3]) = ("ledger", ["host-only", "nic-only", HALF]);
 /// More programs that are no examples, and their plans in a full run.
