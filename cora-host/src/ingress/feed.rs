@@ -63,7 +63,8 @@ fn turn(ends: u64) -> (u16, Vec<u8>) {
     encoded(&Merges::Turn { ends, follows: 0 }.into())
 }
 
-fn encoded(message: &Message<'_>) -> (u16, Vec<u8>) {
+/// A message as a record: its kind, and its bytes.
+pub(crate) fn encoded(message: &Message<'_>) -> (u16, Vec<u8>) {
     message.encode(|kind, parts| (kind, parts.concat()))
 }
 

@@ -20,6 +20,7 @@ use cora_switch::{
     Abilities, Coordinator, Emulated, Epoch, Fault, Limits, NoSuchShard, Relay, Said, Shard, Told,
 };
 
+use crate::ingress::feed;
 use crate::observe::report::BucketMoves;
 
 /// A record of a ring: its kind, and its bytes.
@@ -107,7 +108,7 @@ impl Chance {
 }
 
 fn encoded(message: Deals<'_>) -> Record {
-    Message::Deals(message).encode(|kind, parts| (kind, parts.concat()))
+    feed::encoded(&message.into())
 }
 
 impl Dealer {

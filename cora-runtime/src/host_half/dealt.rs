@@ -1,13 +1,13 @@
 //! Buckets of its own: the host's half where each side receives its own buckets.
 
 use cora_core::app::{App, Sides};
-use cora_core::packet::{MAX_FRAME, Packet, ROOM, Roomy};
-use cora_core::state::{EveryState, Memory, OutOfMemory, Visit};
+use cora_core::packet::{MAX_FRAME, ROOM, Roomy};
+use cora_core::state::{Memory, OutOfMemory};
 
 use super::{HostHalf, HostOutbox};
 use crate::channel::ProtocolError;
-use crate::dealing::{Dealing, Then, Whose};
-use crate::exec::burst::ALONE;
+use crate::dealing::{Then, Whose};
+use crate::exec::Burst;
 use crate::link::message::{Deals, Stamp};
 use crate::ownership::hold::HoldQueue;
 
@@ -88,41 +88,24 @@ impl<A: App> HostHalf<A> {
         out: &mut impl HostOutbox,
     ) -> Result<(), ProtocolError> {
         match self.dealing.message(message, self.clock.now, self.engine.app())? {
-            Then::Nothing => {}
+            Then::Nothing => Ok(()),
             Then::Drain => self.run_held(out),
         }
-        Ok(())
     }
 
     /// The move is over: runs held packets. Those of a bucket that stays elsewhere go there.
-    fn run_held(&mut self, out: &mut impl HostOutbox) {
+    fn run_held(&mut self, out: &mut impl HostOutbox) -> Result<(), ProtocolError> {
         let buffer = core::mem::take(&mut self.held.running);
         let bytes = zerocopy::IntoBytes::as_mut_bytes(buffer);
-        while let Some((stamp, length)) = self.held.queue.peek(bytes) {
+        let mut ran = Ok(());
+        while let Some((stamp, length)) = self.held.queue.peek(bytes).filter(|_| ran.is_ok()) {
             self.held.queue.pop();
-            let mut packet = Packet::in_room(Roomy::new(bytes, length), stamp.meta);
-            if self.is_own(&stamp, packet.frame(), out) {
-                self.run_one_held(&stamp, &mut packet, out);
-            }
+            let mut burst = Burst::new();
+            burst.push_roomy(stamp, Roomy::new(bytes, length));
+            ran = self.burst(&mut burst, out);
         }
-        out.runs(None);
         self.held.running = buffer;
         self.dealing.settle();
-        self.tell_changes(out);
-    }
-
-    fn run_one_held(&mut self, stamp: &Stamp, packet: &mut Packet<'_>, out: &mut impl HostOutbox) {
-        let now = stamp.meta.now;
-        self.time_comes(stamp, out);
-        let flow = Dealing::flow::<A>(stamp.meta.mark.bucket);
-        let horizon = self.dealing.horizon(now);
-        out.runs(Some(stamp.number));
-        let visit = Visit { now, horizon, undo: false, flow, ahead: ALONE };
-        let ran = self.engine.run::<EveryState>(packet, visit);
-        self.report.made +=
-            self.engine.send(stamp, |stamp, frame| out.leave(stamp, stamp.egress, frame));
-        if let Some(egress) = ran.egress(stamp.meta.port) {
-            out.leave(stamp, egress, packet.frame());
-        }
+        ran
     }
 }
