@@ -21,6 +21,7 @@ use crate::hooks;
 use crate::link::message::{Control, Frames, Message, Report, Stamp, Telemetry};
 use crate::merges::Turns;
 use crate::ownership::hold::HoldQueue;
+use crate::ownership::lookup::Match;
 use crate::ownership::nic::{Dispatch, NicOwnership, NicRecord, NicSide};
 use crate::state_hash::{Say, say_words};
 use crate::telemetry::Watch;
@@ -278,10 +279,13 @@ impl<A: App> NicHalf<A> {
         self.ownership.flows_mut().begin(now, horizon, ahead);
         let app = self.engine.app();
         match self.ownership.dispatch_ahead(app, now, left, packet, ahead) {
-            Dispatch::Run(flow) if !must_wait && !self.ownership.must_queue(flow, &self.hold) => {
+            Dispatch::Run(found)
+                if !must_wait && !self.ownership.must_queue(found.flow, &self.hold) =>
+            {
+                let Match { flow, .. } = found;
                 self.ownership.passes(flow, &self.hold);
                 let length = packet.len();
-                if self.run(flow, stamp, packet, ahead, io) {
+                if self.run(found, stamp, packet, ahead, io) {
                     return;
                 }
                 // The original punts.
@@ -294,7 +298,7 @@ impl<A: App> NicHalf<A> {
                     self.go_on(io);
                 }
             }
-            Dispatch::Run(flow) | Dispatch::Wait(flow) => {
+            Dispatch::Run(Match { flow, .. }) | Dispatch::Wait(flow) => {
                 self.queue(Some(flow), stamp, packet.frame());
             }
             Dispatch::Host if must_wait || self.host_must_queue(now) => {
@@ -335,13 +339,13 @@ impl<A: App> NicHalf<A> {
             let (app, left) = (self.engine.app(), self.hold.left());
             match self.ownership.dispatch(app, now, left, &packet) {
                 Dispatch::Wait(_) => break,
-                Dispatch::Run(flow) if !self.ownership.was_passed_by(flow, &self.hold) => {
+                Dispatch::Run(found) if !self.ownership.was_passed_by(found.flow, &self.hold) => {
                     self.hold.pop();
-                    if self.run(flow, &stamp, &mut packet, ALONE, io) {
-                        self.ownership.ran_held(flow, &self.hold);
+                    if self.run(found, &stamp, &mut packet, ALONE, io) {
+                        self.ownership.ran_held(found.flow, &self.hold);
                     } else {
                         copy_words(self.original, packet.frame_of(length));
-                        self.release(flow, &stamp, packet.frame(), io);
+                        self.release(found.flow, &stamp, packet.frame(), io);
                     }
                     // The queue may be long, and the wire's ring may be published amid it.
                     self.tell_changes(io);
@@ -359,13 +363,17 @@ impl<A: App> NicHalf<A> {
     /// Runs a packet of a flow that is owned here. `false`: it punts, and its original is saved.
     fn run(
         &mut self,
-        flow: u32,
+        Match { flow, is_sure }: Match,
         stamp: &Stamp,
         packet: &mut Packet<'_>,
         ahead: u8,
         io: &mut (impl PeerOutbox + Wire),
     ) -> bool {
         keep_words(self.original, packet.frame());
+        if !is_sure {
+            self.report.punts += 1;
+            return false;
+        }
         io.runs(Some(stamp.number));
         let visit = Visit { now: stamp.meta.now, horizon: stamp.horizon, undo: true, flow, ahead };
         let ran = self.engine.run::<NicReach<A>>(packet, visit);

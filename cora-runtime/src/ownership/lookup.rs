@@ -2,9 +2,10 @@
 //!
 //! A flow is found by its group key in either direction: both are the same flow, even if no state
 //! has a reply key. It is also found by any key of its entries, since a NAT's replies carry a key
-//! of their own. While no entry has such a key, the records alone decide. Then a packet without a
-//! record for its group key has no known flow. Mostly one line of the records' index shows that, in
-//! the prefetch stage.
+//! of their own, or by a key that is announced for entries on their way. Such an exact key has
+//! precedence over the flow that the packet's group key would be a reply of. While no entry has a
+//! key of its own, the records alone decide. Then a packet without a record for its group key has
+//! no known flow. Mostly one line of the records' index shows that, in the prefetch stage.
 //!
 //! If flows are [grouped](App::GROUPED) by an address, the records alone always decide: a packet
 //! finds only entries of its own group.
@@ -18,6 +19,22 @@ use cora_core::state::{NO_FLOW, Visit};
 
 use crate::ownership::entries::each_travelling;
 use crate::ownership::records::{FlowRecord, Flows};
+
+/// The flow that a packet belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Match {
+    /// Its number.
+    pub(crate) flow: u32,
+    /// Otherwise its group key is only what a reply of the flow would have. No entry here has it,
+    /// but one of another flow may at the other side.
+    pub(crate) is_sure: bool,
+}
+
+impl Match {
+    const fn sure(flow: u32) -> Self {
+        Self { flow, is_sure: true }
+    }
+}
 
 impl<A: App, R: FlowRecord> Flows<A, R> {
     /// Begins a packet at `now`, number `ahead` of its burst. No packet older than `horizon` will
@@ -84,7 +101,7 @@ impl<A: App, R: FlowRecord> Flows<A, R> {
 
     /// The flow of a packet with this group key. An idle flow counts as unknown, unless packets of
     /// it are [held](FlowRecord::is_held): `left` is the number of packets that ever left the hold
-    /// queue.
+    /// queue. `announced` finds the flow of an entry with this key that is on its way.
     #[inline]
     pub(crate) fn find(
         &mut self,
@@ -92,22 +109,24 @@ impl<A: App, R: FlowRecord> Flows<A, R> {
         group: &A::Group,
         now: u64,
         left: u64,
-    ) -> Option<u32> {
-        let number = match self.records.find(group) {
-            Some((number, Direction::Original)) => number,
+        announced: impl FnOnce() -> Option<u32>,
+    ) -> Option<Match> {
+        let found = match self.records.find(group) {
+            Some((flow, Direction::Original)) => Match::sure(flow),
             // All entries have the keys of their flows, so their packets find the record.
-            other if !self.other_keys => other?.0,
-            // An entry with exactly this key has precedence over the flow that this key would be a
-            // reply of.
-            other => self.find_by_entry(app, group, now).or(other.map(|(number, _)| number))?,
+            other if !self.other_keys => Match::sure(other?.0),
+            other => match self.find_by_entry(app, group, now).or_else(announced) {
+                Some(flow) => Match::sure(flow),
+                None => Match { flow: other?.0, is_sure: false },
+            },
         };
-        let record = self.records.entry(number)?;
+        let record = self.records.entry(found.flow)?;
         let recent = now.saturating_sub(record.used.get()) < self.idle;
         if !recent && !record.value.0.is_held(left) {
             return None;
         }
         record.used.set(now.max(record.used.get()));
-        Some(number)
+        Some(found)
     }
 
     fn find_by_entry(&self, app: &mut A, group: &A::Group, now: u64) -> Option<u32> {

@@ -54,7 +54,7 @@ pub(crate) mod entries;
 pub(crate) mod hold;
 pub(crate) mod host;
 mod leaving;
-mod lookup;
+pub(crate) mod lookup;
 pub(crate) mod nic;
 mod pacing;
 pub(crate) mod records;

@@ -8,6 +8,7 @@ use super::{HostOwnership, HostSide};
 use crate::channel::PeerOutbox;
 use crate::link::message::Ownership;
 use crate::link::message::group::{encoded, room};
+use crate::ownership::lookup::Match;
 
 /// Limit of the back-off: a flow that keeps punting is offered after at most 2 to this power
 /// packets.
@@ -87,8 +88,8 @@ impl<A: App> HostOwnership<A> {
             Order::Admit(admission) => self.admission = *admission,
             Order::Offer(group) if self.moving => {
                 // At the time of the last packet, since only packets advance time.
-                let found = self.flows.find(side.app, group, side.clock.now, 0);
-                if let Some(flow) = found
+                let found = self.flows.find(side.app, group, side.clock.now, 0, || None);
+                if let Some(Match { flow, .. }) = found
                     && self.may_move(side.app, flow)
                 {
                     self.offer(side.app, flow, out);

@@ -44,8 +44,8 @@ impl<A: App> HostOwnership<A> {
         let Some(group) = A::Group::get(group).filter(|_| !group.is_empty()) else {
             return NO_FLOW;
         };
-        if let Some(flow) = self.flows.find(app, &group, now, 0) {
-            return flow;
+        if let Some(found) = self.flows.find(app, &group, now, 0, || None) {
+            return found.flow;
         }
         if self.flows.reserve(app, &group).is_none() {
             return NO_FLOW;

@@ -221,7 +221,7 @@ impl<A: App> HostOwnership<A> {
         let group = A::Group::of_packet(packet).ok();
         let known = group.and_then(|group| {
             self.flows.begin(now, horizon, ahead);
-            self.flows.find(app, &group, now, 0)
+            Some(self.flows.find(app, &group, now, 0, || None)?.flow)
         });
         let number = known.or_else(|| self.flows.reserve(app, &group?));
         Found { group, is_known: known.is_some(), number }

@@ -5,12 +5,13 @@ use cora_core::key::{Key as _, PacketKey as _};
 use cora_core::packet::Packet;
 
 use super::{NicOwnership, Stage};
+use crate::ownership::lookup::Match;
 
 /// The class of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Dispatch {
-    /// Its flow is owned here.
-    Run(u32),
+    /// Its flow is owned here. Unless that is sure, the host decides: the packet punts.
+    Run(Match),
     /// Its flow is in transit.
     Wait(u32),
     /// It goes to the host.
@@ -47,15 +48,26 @@ impl<A: App> NicOwnership<A> {
         let Ok(group) = A::Group::of_packet(packet) else {
             return Dispatch::Host;
         };
-        if let Some(flow) = self.flows.find(app, &group, now, left) {
-            return match self.flows.record(flow).map(|record| record.stage) {
-                Some(Stage::Offered | Stage::Leaving) => Dispatch::Wait(flow),
-                Some(Stage::Owned) | None => Dispatch::Run(flow),
-            };
-        }
-        if self.pending.is_empty() {
+        let Some(found) = self.find(app, &group, now, left) else {
             return Dispatch::Host;
+        };
+        match self.flows.record(found.flow).map(|record| record.stage) {
+            Some(Stage::Offered | Stage::Leaving) => Dispatch::Wait(found.flow),
+            Some(Stage::Owned) | None => Dispatch::Run(found),
         }
-        self.pending.find(&group.words()).map_or(Dispatch::Host, Dispatch::Wait)
+    }
+
+    /// The flow of a packet with this group key, known or in transit.
+    pub(super) fn find(
+        &mut self,
+        app: &mut A,
+        group: &A::Group,
+        now: u64,
+        left: u64,
+    ) -> Option<Match> {
+        let Self { flows, pending, .. } = self;
+        let announced = || if pending.is_empty() { None } else { pending.find(&group.words()) };
+        let found = flows.find(app, group, now, left, announced);
+        found.or_else(|| Some(Match { flow: announced()?, is_sure: true }))
     }
 }

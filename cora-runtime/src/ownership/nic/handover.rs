@@ -26,9 +26,9 @@ impl<A: App> NicOwnership<A> {
         self.hand_over(u32::MAX, side, out);
         // The key of a flow that was idle for long may belong to another flow at the host by now,
         // so the lookup checks the time.
-        let found = self.flows.find(side.app, &group, side.now, side.hold.left());
-        if let Some(flow) = found {
-            self.send_back(flow, side, out);
+        let found = self.find(side.app, &group, side.now, side.hold.left());
+        if let Some(found) = found {
+            self.send_back(found.flow, side, out);
         }
         Ok(())
     }

@@ -54,7 +54,7 @@ impl<A: App> NicOwnership<A> {
         let NicSide { app, hold, now, .. } = side;
         let room = self.pending.has_room(keys.words().count());
         let full = self.flows.len() >= self.most;
-        if full || !room || self.flows.find(*app, &group, *now, hold.left()).is_some() {
+        if full || !room || self.find(app, &group, *now, hold.left()).is_some() {
             return None;
         }
         self.flows.reserve(*app, &group)?;

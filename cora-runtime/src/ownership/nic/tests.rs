@@ -1,6 +1,7 @@
 //! The flows of the NIC alone, message by message.
 
 use cora_core::app::States as _;
+use cora_core::key::Key as _;
 use cora_core::packet::{Meta, Packet};
 use proptest::prelude::*;
 
@@ -8,8 +9,9 @@ use super::{Dispatch, NicOwnership, NicSide};
 use crate::channel::ProtocolError;
 use crate::link::message::{Keys, Kind, Ownership, Report};
 use crate::ownership::counts::{Counts, IDLE, app};
-use crate::ownership::halves_support::{frame, memory};
+use crate::ownership::halves_support::{flow, frame, memory};
 use crate::ownership::hold::HoldQueue;
+use crate::ownership::lookup::Match;
 use crate::ownership::said::{Said, entry, group};
 
 /// Bytes of the hold queue.
@@ -85,8 +87,11 @@ impl Nic {
 
     /// The class of a packet of this port's flow.
     fn class(&mut self, port: u16) -> Dispatch {
-        let mut bytes = frame(port);
-        let packet = Packet::new(&mut bytes, Meta::default());
+        self.class_of(&mut frame(port))
+    }
+
+    fn class_of(&mut self, frame: &mut [u8]) -> Dispatch {
+        let packet = Packet::new(frame, Meta::default());
         self.flows.dispatch(&mut self.app, self.now, self.hold.left(), &packet)
     }
 
@@ -107,7 +112,8 @@ fn an_offered_flow_waits_until_its_last_entry_is_here() {
     assert_eq!(nic.comes(1), Ok(vec![]));
     assert_eq!((nic.class(1), nic.hold.moves_on()), (Dispatch::Wait(flow), false));
     assert_eq!(nic.hears(Ownership::Vanished {}), Ok(vec![]));
-    assert_eq!((nic.class(1), nic.hold.moves_on()), (Dispatch::Run(flow), true));
+    let found = Match { flow, is_sure: true };
+    assert_eq!((nic.class(1), nic.hold.moves_on()), (Dispatch::Run(found), true));
     assert!(nic.flows.is_settled());
     assert_eq!((nic.report.offloads, nic.entries()), (1, 1));
 }
@@ -259,6 +265,38 @@ fn a_new_host_hears_of_the_flows_that_are_complete() {
     assert_eq!(nic.said.take(), [Kind::Owned, Kind::Owned, Kind::AllOwned]);
     nic.flows.end_all(side!(nic));
     assert_eq!((nic.flows.flows().len(), nic.entries(), nic.report.ended_with_host), (0, 0, 2));
+}
+
+/// A reply to the packet of this port's flow, and its key's words.
+fn reply(port: u16) -> (Vec<u8>, [u64; 5]) {
+    let mut frame = frame(port);
+    let (source, destination) = (frame[26..30].to_vec(), frame[30..34].to_vec());
+    frame[26..34].copy_from_slice(&[destination, source].concat());
+    frame.copy_within(34..36, 36);
+    frame[34..36].copy_from_slice(&[0, 0]);
+    let key = Packet::new(&mut frame, Meta::default()).five_tuple().expect("it has one");
+    assert_eq!(key, flow(port).reversed());
+    (frame, key.words())
+}
+
+#[test]
+fn a_key_on_its_way_has_precedence_over_replies() {
+    let mut nic = Nic::new();
+    nic.owns(1, &[1]);
+    let (mut frame, words) = reply(1);
+    assert!(matches!(nic.class_of(&mut frame), Dispatch::Run(found) if found.is_sure));
+    // The flow of port 2 has an entry that replies of port 1 find: the two ends of a hairpin.
+    let keys = [words];
+    let keys = Keys(zerocopy::IntoBytes::as_bytes(keys.as_slice()));
+    let offered = nic.hears(Ownership::Offer { ticket: 0, punts: 0, keys, group: &group(2) });
+    assert_eq!(offered, Ok(vec![Kind::Fence]));
+    let Dispatch::Wait(second) = nic.class(2) else { panic!("its packets must wait") };
+    assert_eq!(nic.class_of(&mut frame), Dispatch::Wait(second), "its entry comes");
+    assert!(matches!(nic.class(1), Dispatch::Run(found) if found.flow != second));
+    assert_eq!(nic.hears(Ownership::Withdraw { ticket: 0 }), Ok(vec![]));
+    // The host kept it, so nobody here can tell whose the packet is.
+    assert!(matches!(nic.class_of(&mut frame), Dispatch::Run(found) if !found.is_sure));
+    assert!(matches!(nic.class(1), Dispatch::Run(found) if found.is_sure));
 }
 
 /// Something that may happen to the NIC's flows.
