@@ -21,6 +21,7 @@ use crate::apps::hairpin::Hairpin;
 use crate::apps::inside::Inside;
 use crate::apps::judged::Judging;
 use crate::apps::marks::Marking;
+use crate::apps::mirrors::Mirrors;
 use crate::apps::nat::Nat;
 use crate::apps::tenants::Tenants;
 use crate::apps::tickets::{Kept, Ticketing};
@@ -124,6 +125,7 @@ pub fn one(seed: u64) -> Result<Ran, String> {
         _ if later == 0 => program::<Hairpin<Share<1024>>>,
         _ if later == 1 => full,
         _ if later == 2 => program::<Tenants<Share<1024>>>,
+        _ if later == 3 => program::<Mirrors<Share<1024>>>,
         0..14 => program::<Nat<Share<1024>>>,
         14..20 => program::<Nat<Share<512>>>,
         20..28 => program::<Balancer<Share<1024>>>,

@@ -18,6 +18,7 @@ use cora_sim::apps::crowded::Crowded;
 use cora_sim::apps::firewall::Firewall;
 use cora_sim::apps::hairpin::Hairpin;
 use cora_sim::apps::inside::Inside;
+use cora_sim::apps::mirrors::Mirrors;
 use cora_sim::apps::nat::Nat;
 use cora_sim::apps::tenants::Tenants;
 use cora_sim::apps::{Mixing, NoRollback, OfferedAfter, Share, SimApp, Unordered};
@@ -137,6 +138,14 @@ fn inside() {
 fn hairpin() {
     did_everything(&holds::<Hairpin<Share<1024>>>(seeds(1)));
     holds::<Hairpin<Share<512>>>(seeds(2));
+}
+
+/// The key of one flow's answers is the reverse of another flow's own key.
+#[cfg(not(miri))]
+#[test]
+fn mirrors() {
+    did_everything(&holds::<Mirrors<Share<1024>>>(seeds(1)));
+    holds::<Mirrors<Share<512>>>(seeds(2));
 }
 
 /// Tenants have connections with the same five-tuples, and chosen reply keys.

@@ -10,6 +10,7 @@ pub mod inside;
 pub mod judged;
 pub mod leases;
 pub mod marks;
+pub mod mirrors;
 pub mod nat;
 pub mod tenants;
 pub mod tickets;
