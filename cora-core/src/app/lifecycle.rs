@@ -7,7 +7,7 @@ use crate::config;
 use crate::outbox::Outbox;
 use crate::record::{Fields, When};
 use crate::state::commutative::Merging;
-use crate::state::table::Ending;
+use crate::state::table::{Ending, MovingEnds};
 use crate::state::{Malformed, Memory, OutOfMemory};
 
 /// Begin and end of states and entries.
@@ -57,6 +57,12 @@ pub trait Lifecycle: States {
     /// Visits the states that are read as of a merge, each with its number.
     #[inline]
     fn each_merged(&mut self, visit: &mut dyn FnMut(u16, &mut dyn Merging)) {
+        let _ = visit;
+    }
+
+    /// Visits the tables of states with hooks, each with its number, where buckets move.
+    #[inline]
+    fn each_apart(&mut self, visit: &mut dyn FnMut(u16, &mut dyn MovingEnds)) {
         let _ = visit;
     }
 

@@ -130,8 +130,8 @@ impl Dealer {
             });
             values
         });
-        // Expired entries that wait for their hooks can't move yet.
-        let chance = seed.filter(|_| const { !A::TIMED }).map(|seed| Chance {
+        // Timers can't move yet.
+        let chance = seed.filter(|_| const { !A::TIMERS }).map(|seed| Chance {
             draws: FlowHasher::new(seed),
             drawn: 0,
             shards,
@@ -244,7 +244,9 @@ impl Dealer {
             return Err(Lied::Undecodable(kind));
         };
         let said = match message {
-            Deals::Moved { epoch, piece, .. } | Deals::Value { epoch, piece, .. } => {
+            Deals::Moved { epoch, piece, .. }
+            | Deals::Waits { epoch, piece, .. }
+            | Deals::Value { epoch, piece, .. } => {
                 Said::Entry { epoch: Epoch::new(epoch), entry: piece }
             }
             Deals::Gone { epoch } => Said::Gone { epoch: Epoch::new(epoch) },

@@ -7,7 +7,7 @@
 //!   the one that gives                     the one that gets
 //!   Leaving  goes on; its time stops       Coming   holds packets of these buckets
 //!   Going    no more packets come:
-//!            Entry…, Value…, Gone    →     Entry…, Value…
+//!            Moved…, Waits…, Value…, Gone  → …
 //!                                          Arrived  runs what it held; they are its own
 //! ```
 //!
@@ -20,16 +20,22 @@
 //! entry that it finds must not be freed by their time. So from `Leaving` and `Coming` on, the
 //! [low watermark](cora_core::state::Visit::horizon) stays where it is, until the move is over.
 //!
+//! For the same reason, entries that ended and wait for their hooks are kept
+//! [apart](cora_core::state::table::apart) meanwhile. A move takes less than the time between an
+//! end and its hook, by the wire's limit: so no entry's hook is due that is not known to have ended.
+//!
 //! A packet of a bucket that is neither owned nor expected goes back to the wire, as a stray.
 //!
 //! [`Sides::Dealt`]: cora_core::app::Sides::Dealt
 
 use cora_core::app::{App, Sides};
 use cora_core::bucket::{Bucket, BucketSet};
+use cora_core::state::table::EndedIn;
 use cora_core::state::table::transfer::ImportError;
 use cora_core::state::{MAX_PIECE, NO_FLOW};
 
 use crate::channel::ProtocolError;
+use crate::hooks;
 use crate::link::message::{Deals, Kind, Message};
 use crate::ownership::entries;
 use crate::state_hash::{Say, say_words};
@@ -80,9 +86,8 @@ pub(crate) struct Dealing {
     moving: BucketSet,
     /// The low watermark while they do.
     floor: u64,
-    /// Entries and values that came or went, and entries for which there was no room.
-    pub(crate) moved: u64,
-    pub(crate) refused: u64,
+    /// Entries for which there was no room here, since the half was last asked.
+    refused: u64,
 }
 
 impl Dealing {
@@ -94,7 +99,6 @@ impl Dealing {
             epoch: 0,
             moving: BucketSet::EMPTY,
             floor: u64::MAX,
-            moved: 0,
             refused: 0,
         }
     }
@@ -130,6 +134,24 @@ impl Dealing {
         }
     }
 
+    /// The name of a bucket among replicas, as that of the flow of its entries; `None` if flows are
+    /// no buckets.
+    pub(crate) const fn name<A: App>(flow: u32) -> Option<[u8; 1]> {
+        if Self::flow::<A>(Bucket::new(0)) == NO_FLOW { None } else { Some([flow as u8]) }
+    }
+
+    /// The flow with this name.
+    pub(crate) fn named<A: App>(name: &[u8]) -> Option<u32> {
+        let number = name.first()?;
+        (Self::flow::<A>(Bucket::new(0)) != NO_FLOW).then_some((*number).into())
+    }
+
+    /// Whether packets of this bucket still run here, although it is about to go.
+    #[inline(always)]
+    pub(crate) const fn is_leaving(&self, bucket: Bucket) -> bool {
+        matches!(self.part, Part::Leaves) && self.moving.has(bucket)
+    }
+
     /// Whether [`Self::give`] has work.
     #[inline]
     pub(crate) const fn is_giving(&self) -> bool {
@@ -155,12 +177,17 @@ impl Dealing {
     ) -> Result<Then, ProtocolError> {
         let unexpected = ProtocolError::unexpected(&message.into());
         match (message, self.part) {
-            (Deals::Owns { buckets }, Part::Rests) => self.own = set(buckets, Kind::Owns)?,
+            (Deals::Owns { buckets }, Part::Rests) => {
+                self.own = set(buckets, Kind::Owns)?;
+                // Replicas that a half found may be of buckets that it no longer has.
+                forget(app, BucketSet::ALL.without(self.own));
+                keep_apart(app, BucketSet::EMPTY);
+            }
             (Deals::Leaving { epoch, buckets }, Part::Rests) => {
-                self.begin(Part::Leaves, epoch, set(buckets, Kind::Leaving)?, now);
+                self.begin(Part::Leaves, epoch, set(buckets, Kind::Leaving)?, now, app);
             }
             (Deals::Coming { epoch, buckets }, Part::Rests) => {
-                self.begin(Part::Expects, epoch, set(buckets, Kind::Coming)?, now);
+                self.begin(Part::Expects, epoch, set(buckets, Kind::Coming)?, now, app);
             }
             (Deals::Going { epoch }, Part::Leaves) if epoch == self.epoch => {
                 self.part = Part::Gives;
@@ -170,6 +197,7 @@ impl Dealing {
                 if epoch == self.epoch =>
             {
                 self.moving = self.moving.without(set(buckets, Kind::Stays)?);
+                keep_apart(app, self.moving);
                 if self.moving.is_empty() {
                     return Ok(Then::Drain);
                 }
@@ -179,18 +207,20 @@ impl Dealing {
             {
                 self.entry(bucket, (state, piece), app)?;
             }
+            (Deals::Waits { epoch, bucket, state, end, piece }, Part::Expects)
+                if epoch == self.epoch =>
+            {
+                self.over(state, (bucket, end, piece), app)?;
+            }
             (Deals::Value { epoch, state, piece }, Part::Expects) if epoch == self.epoch => {
                 self.value((state, piece), app)?;
             }
             (Deals::Void { epoch }, Part::Expects) if epoch == self.epoch => {
-                for bucket in self.moving.iter() {
-                    entries::each_travelling(app, &mut |_, table| {
-                        table.remove_flow(bucket.number() as u32);
-                    });
-                }
+                forget(app, self.moving);
             }
             (Deals::Arrived { epoch }, Part::Expects) if epoch == self.epoch => {
                 self.own = self.own.or(self.moving);
+                keep_apart(app, BucketSet::EMPTY);
                 return Ok(Then::Drain);
             }
             _ => return Err(unexpected),
@@ -198,8 +228,16 @@ impl Dealing {
         Ok(Then::Nothing)
     }
 
-    const fn begin(&mut self, part: Part, epoch: u64, buckets: BucketSet, now: u64) {
+    fn begin<A: App>(&mut self, part: Part, epoch: u64, buckets: BucketSet, now: u64, app: &mut A) {
         (self.part, self.epoch, self.moving, self.floor) = (part, epoch, buckets, now);
+        // Hooks that may become due amid the move are of entries that are known to have ended.
+        hooks::each_hooked(app, &mut |_, table| _ = table.expire_by(now));
+        keep_apart(app, buckets);
+    }
+
+    /// Entries for which there was no room since the last call.
+    pub(crate) const fn take_refused(&mut self) -> u64 {
+        core::mem::replace(&mut self.refused, 0)
     }
 
     /// The move is over here.
@@ -223,11 +261,32 @@ impl Dealing {
         let table = app.state(usize::from(state)).as_travelling().ok_or(bad)?;
         let capacity = table.capacity();
         match table.import_entry(piece, number.into(), capacity) {
-            Ok(_) => self.moved += 1,
+            Ok(_) => {}
             Err(ImportError::Refused(_)) => self.refused += 1,
             Err(ImportError::Malformed(_)) => return Err(bad),
         }
         Ok(())
+    }
+
+    /// Takes an entry of a bucket that comes, whose hook has not run.
+    fn over<A: App>(
+        &mut self,
+        of: u16,
+        (bucket, end, piece): (u16, u64, &[u8]),
+        app: &mut A,
+    ) -> Result<(), ProtocolError> {
+        let bad = ProtocolError::BadPiece(of);
+        let bucket = Bucket::new(u8::try_from(bucket).map_err(|_| bad)?);
+        if !self.moving.has(bucket) {
+            return Err(bad);
+        }
+        let mut taken = Err(bad);
+        app.each_apart(&mut |state, table| {
+            if state == of {
+                taken = table.take(EndedIn { bucket, end, piece }).map_err(|_| bad);
+            }
+        });
+        taken
     }
 
     /// Takes a piece of the value of a bucket that comes.
@@ -245,11 +304,11 @@ impl Dealing {
         if !self.moving.has(bucket) {
             return Err(bad);
         }
-        self.moved += 1;
         home.merge(piece).map_err(|_| bad)
     }
 
-    /// Gives entries of the buckets that go, some at a time, and behind the last one their values.
+    /// Gives entries of the buckets that go, some at a time, and behind the last one those that
+    /// have ended, and the values.
     #[cold]
     #[inline(never)]
     pub(crate) fn give<A: App>(&mut self, app: &mut A, say: &mut dyn FnMut(&Message<'_>)) {
@@ -260,15 +319,20 @@ impl Dealing {
                 entries::take_out(app, number.into(), self.floor, left, &mut |state, piece| {
                     say(&Deals::Moved { epoch, bucket: number, state, piece }.into());
                 });
-            self.moved += u64::from(given);
             left -= given;
             if left == 0 {
                 return;
             }
         }
+        app.each_apart(&mut |state, table| {
+            table.give(&mut |EndedIn { bucket, end, piece }| {
+                let bucket = bucket.number() as u16;
+                say(&Deals::Waits { epoch, bucket, state, end, piece }.into());
+            });
+        });
+        keep_apart(app, BucketSet::EMPTY);
         for bucket in self.moving.iter() {
             each_value(app, bucket, &mut |state, piece| {
-                self.moved += 1;
                 say(&Deals::Value { epoch, state, piece }.into());
             });
         }
@@ -282,6 +346,23 @@ impl Dealing {
         say(&self.moving.to_bytes());
         say_words(say, &[self.part as u64, self.epoch, self.floor]);
     }
+}
+
+/// Expired entries of these buckets wait for packets of their own.
+fn keep_apart<A: App>(app: &mut A, buckets: BucketSet) {
+    app.each_apart(&mut |_, table| table.keep_apart(buckets));
+}
+
+/// Whatever the half has of these buckets is void: nothing happens because of it.
+fn forget<A: App>(app: &mut A, buckets: BucketSet) {
+    for bucket in buckets.iter() {
+        // At time 0 every entry is alive, so none ends.
+        entries::take_out(app, bucket.number() as u32, 0, u32::MAX, &mut |_, _| {});
+    }
+    app.each_apart(&mut |_, table| {
+        table.keep_apart(buckets);
+        table.give(&mut |_| {});
+    });
 }
 
 /// Visits the pieces of a bucket's values, each with the number of its state.

@@ -8,6 +8,7 @@ use super::catch_up::LeftBehind;
 use super::store::{Holder, Reclaimed, Replica, ReplicaStore};
 use super::{track, waiting};
 use crate::channel::ProtocolError;
+use crate::dealing::Dealing;
 use crate::link::message::group::{encoded, room};
 use crate::link::message::{Durability, Kind};
 use crate::ownership::host::{HostOwnership, HostSide};
@@ -97,7 +98,7 @@ impl<A: App> Replication<A> {
         app: &mut A,
         store: Option<&mut dyn ReplicaStore>,
     ) -> Result<(), ProtocolError> {
-        waiting::take(app, state, piece)?;
+        waiting::take(app, state, piece, 0)?;
         if const { A::DURABLE }
             && let Some(store) = store
             && track::sizes(app, state).is_some()
@@ -163,9 +164,13 @@ impl<A: App> Replication<A> {
     ) {
         track::tell(app, ownership.flows(), &mut |state, group, change| match change {
             Change::Gone(key) => store.forget(Holder::Host, state, key),
-            Change::Is { key, piece, .. } => {
-                let mut bytes = room();
-                let group = group.map_or(&[][..], |group| encoded(&group, &mut bytes));
+            Change::Is { flow, key, piece } => {
+                let (mut bytes, name) = (room(), Dealing::name::<A>(flow));
+                let group = match (&group, &name) {
+                    (Some(group), _) => encoded(group, &mut bytes),
+                    (None, Some(name)) => &name[..],
+                    (None, None) => &[],
+                };
                 self.keep(&Replica { state, holder: Holder::Host, group, key, piece }, store);
             }
         });

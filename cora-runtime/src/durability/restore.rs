@@ -113,7 +113,8 @@ impl<A: App> Replication<A> {
         app.begin(Visit { now, horizon, undo: false, flow: NO_FLOW, ahead: ALONE });
         store.each(holder, None, &mut |replica| {
             if replica.state & ENDED != 0 {
-                let taken = waiting::take(app, replica.state & !ENDED, replica.piece);
+                let bucket = replica.group.first().copied().unwrap_or(0);
+                let taken = waiting::take(app, replica.state & !ENDED, replica.piece, bucket);
                 reclaimed.refused += u64::from(taken.is_err());
             } else {
                 reinstall_one(replica, ownership, app, now, &mut reclaimed);

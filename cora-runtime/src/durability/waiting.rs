@@ -10,6 +10,7 @@ use cora_core::state::table::{Hooked, Waiting};
 use super::store::{Holder, Replica, ReplicaStore};
 use super::track;
 use crate::channel::ProtocolError;
+use crate::dealing::Dealing;
 use crate::hooks::each_hooked;
 
 /// The bit that marks a state's number: a replica of an ended entry. It is kept under all that
@@ -27,16 +28,18 @@ pub(super) fn has_news<A: App>(app: &mut A) -> bool {
 pub(super) fn replicate<A: App>(app: &mut A, store: &mut dyn ReplicaStore, uncopied: &mut u64) {
     each_hooked(app, &mut |state, table| {
         table.tell_waiting(&mut |news| match news {
-            Waiting::Is(key, piece) => {
-                *uncopied += u64::from(!store.keep(&replica(state, key, piece)));
+            Waiting::Is(key, piece, bucket) => {
+                let name = Dealing::name::<A>(bucket.into());
+                let group = name.as_ref().map_or(&[][..], |name| &name[..]);
+                *uncopied += u64::from(!store.keep(&replica(state, group, key, piece)));
             }
             Waiting::Ran(key) => store.forget(Holder::Host, state | ENDED, key),
         });
     });
 }
 
-const fn replica<'a>(state: u16, key: &'a [u8], piece: &'a [u8]) -> Replica<'a> {
-    Replica { state: state | ENDED, holder: Holder::Host, group: &[], key, piece }
+const fn replica<'a>(state: u16, group: &'a [u8], key: &'a [u8], piece: &'a [u8]) -> Replica<'a> {
+    Replica { state: state | ENDED, holder: Holder::Host, group, key, piece }
 }
 
 /// An entry ended at the NIC: replaces its replica by one of an ended entry. Returns whether that
@@ -58,21 +61,26 @@ pub(super) fn ended_at_nic<A: App>(
         return Err(bad);
     };
     store.begin();
-    let kept = store.keep(&replica(state, key, piece));
+    let kept = store.keep(&replica(state, &[], key, piece));
     store.forget(Holder::Nic, state, name);
     store.commit();
     Ok(kept)
 }
 
-/// Takes an ended entry from the NIC, or from its replica.
+/// Takes an ended entry from the NIC, or from its replica; its bucket, if flows are buckets.
 ///
 /// # Errors
 /// If the bytes are no entry of that state, or more than its table can hold ended.
-pub(crate) fn take<A: App>(app: &mut A, state: u16, piece: &[u8]) -> Result<(), ProtocolError> {
+pub(crate) fn take<A: App>(
+    app: &mut A,
+    state: u16,
+    piece: &[u8],
+    bucket: u8,
+) -> Result<(), ProtocolError> {
     let mut taken = Err(ProtocolError::BadPiece(state));
     each_hooked(app, &mut |of, table| {
         if of == state {
-            taken = table.take_expired(piece).map_err(|_| ProtocolError::BadPiece(state));
+            taken = table.take_expired(piece, bucket).map_err(|_| ProtocolError::BadPiece(state));
         }
     });
     taken

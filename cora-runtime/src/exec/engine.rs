@@ -137,14 +137,19 @@ impl<A: App> Engine<A> {
     /// Calls `send` with each packet that they send, with a stamp of its own. Returns the number of
     /// these packets.
     #[inline(always)]
-    pub(crate) fn pass_time(&mut self, stamp: &Stamp, send: &mut dyn FnMut(&Stamp, &[u8])) -> u64 {
-        if self.app.is_due(stamp.meta.now) { self.run_due(stamp, send) } else { 0 }
+    pub(crate) fn pass_time(
+        &mut self,
+        stamp: &Stamp,
+        horizon: u64,
+        send: &mut dyn FnMut(&Stamp, &[u8]),
+    ) -> u64 {
+        if self.app.is_due(stamp.meta.now) { self.run_due(stamp, horizon, send) } else { 0 }
     }
 
     #[inline(never)]
-    fn run_due(&mut self, stamp: &Stamp, send: &mut dyn FnMut(&Stamp, &[u8])) -> u64 {
+    fn run_due(&mut self, stamp: &Stamp, horizon: u64, send: &mut dyn FnMut(&Stamp, &[u8])) -> u64 {
         let now = stamp.meta.now;
-        self.app.begin(Visit { now, horizon: now, undo: false, flow: NO_FLOW, ahead: ALONE });
+        self.app.begin(Visit { now, horizon, undo: false, flow: NO_FLOW, ahead: ALONE });
         let mut made = 0;
         self.outbox.clear();
         self.app.run_due(now, &mut self.outbox, &mut |outbox| {

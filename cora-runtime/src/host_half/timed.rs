@@ -16,6 +16,7 @@ impl<A: App> HostHalf<A> {
             self.turn_alone(stamp.meta.now, out);
         }
         if const { A::TIMED } {
+            self.own_time_comes(stamp);
             self.pass_time_before(stamp, out);
         }
     }
@@ -48,7 +49,9 @@ impl<A: App> HostHalf<A> {
     /// Runs the hooks and timers that are due before this packet.
     pub(super) fn pass_time_before(&mut self, stamp: &Stamp, out: &mut impl HostOutbox) {
         self.last = *stamp;
-        self.report.made +=
-            self.engine.pass_time(stamp, &mut |stamp, frame| out.leave(stamp, stamp.egress, frame));
+        let horizon = self.due_horizon(stamp);
+        self.report.made += self.engine.pass_time(stamp, horizon, &mut |stamp, frame| {
+            out.leave(stamp, stamp.egress, frame);
+        });
     }
 }

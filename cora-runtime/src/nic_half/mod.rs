@@ -324,9 +324,13 @@ impl<A: App> NicHalf<A> {
         self.turn_next(io);
     }
 
-    /// Runs held packets, until one belongs to a flow in transit.
+    /// Runs held packets, until one belongs to a flow in transit. Those of a bucket that comes wait
+    /// for that alone.
     #[inline(never)]
     fn drain(&mut self, io: &mut (impl PeerOutbox + Wire)) {
+        if Self::IS_DEALT {
+            return;
+        }
         let buffer = core::mem::take(&mut self.held);
         let bytes = zerocopy::IntoBytes::as_mut_bytes(buffer);
         while let Some((stamp, length)) = self.hold.peek(bytes) {

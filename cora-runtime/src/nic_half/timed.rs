@@ -23,6 +23,7 @@ impl<A: App> NicHalf<A> {
             self.turn_alone(stamp.meta.now, wire);
         }
         if const { Self::RUNS_TIMED } {
+            self.own_time_comes(stamp);
             self.pass_time_before(stamp, wire);
         }
     }
@@ -86,8 +87,9 @@ impl<A: App> NicHalf<A> {
     /// Runs the hooks and timers that are due before this packet.
     pub(super) fn pass_time_before(&mut self, stamp: &Stamp, wire: &mut impl Wire) {
         self.last = *stamp;
-        let made = self.engine.pass_time(stamp, &mut |stamp, frame| wire.transmit(stamp, frame));
-        self.report.made += made;
+        let horizon = self.due_horizon(stamp);
+        self.report.made +=
+            self.engine.pass_time(stamp, horizon, &mut |stamp, frame| wire.transmit(stamp, frame));
     }
 
     /// Time passes without packets: nothing older than `now` comes at the wire.

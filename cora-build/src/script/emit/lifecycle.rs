@@ -4,11 +4,11 @@ use std::fmt;
 
 use cora_plan::Graph;
 use cora_plan::graph::{HookNode, StateNode};
-use cora_plan::vocabulary::Kind;
+use cora_plan::vocabulary::{Kind, Sides};
 
 use super::{AT_THE_HOST, BUCKETS, Lines, SCHEDULE, number_of};
 
-pub(super) fn emit(out: &mut Lines, graph: &Graph) -> fmt::Result {
+pub(super) fn emit(out: &mut Lines, graph: &Graph, sides: Sides) -> fmt::Result {
     let recorded = recorded(graph);
     out.block("impl Lifecycle for Program", |out| {
         sizes(out, graph)?;
@@ -33,6 +33,7 @@ pub(super) fn emit(out: &mut Lines, graph: &Graph) -> fmt::Result {
         new(out, graph)?;
         records(out, &recorded)?;
         run_due(out, graph)?;
+        each_apart(out, graph, sides == Sides::Dealt)?;
         each_merged(out, graph)?;
         configure(out, graph)
     })
@@ -164,6 +165,25 @@ fn run_due(out: &mut Lines, graph: &Graph) -> fmt::Result {
                 out.line("_ => return,")
             })?;
             out.line("sent(out);")
+        })
+    })?;
+    out.text.push('\n');
+    Ok(())
+}
+
+/// Emits the visit of the tables with hooks, if the plan deals buckets.
+fn each_apart(out: &mut Lines, graph: &Graph, dealt: bool) -> fmt::Result {
+    if !dealt || hooks(graph).next().is_none() {
+        return Ok(());
+    }
+    let table = "::cora::__private::core::state::table";
+    let head = format!(
+        "fn each_apart(&mut self, visit: &mut dyn FnMut(u16, &mut dyn {table}::MovingEnds))"
+    );
+    out.line("#[inline]")?;
+    out.block(head, |out| {
+        hooks(graph).try_for_each(|(state, _)| {
+            out.line(format_args!("visit({state}, self.s{state}.moving_ends());"))
         })
     })?;
     out.text.push('\n');

@@ -153,7 +153,7 @@ fn file(out: &mut Lines, graph: &Graph, plan: &Plan, nic_image: bool) -> fmt::Re
         }
         states::emit(out, graph, plan)?;
         out.text.push('\n');
-        lifecycle::emit(out, graph)?;
+        lifecycle::emit(out, graph, plan.placement.sides)?;
         out.text.push('\n');
         prefetch::emit(out, graph, plan)?;
         out.text.push('\n');

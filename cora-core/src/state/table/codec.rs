@@ -118,11 +118,11 @@ impl<K: EntryKey, V: Plain> RawTable<K, V> {
 
     /// Whether an entry from the other side expired during its transfer. Nobody will find it, and
     /// other entries may have its keys by now.
-    pub(super) fn comes_late(&mut self, whole: &Whole<K, V>) -> bool {
+    pub(super) fn comes_late(&mut self, whole: &Whole<K, V>, flow: u32) -> bool {
         let unused = self.horizon().saturating_sub(whole.used);
         let late = unused >= Self::idle_of(self.shape.idle, &whole.value);
         if late {
-            self.note_late(whole);
+            self.note_late(whole, flow);
         }
         late
     }
@@ -140,7 +140,7 @@ impl<K: EntryKey, V: Plain> RawTable<K, V> {
             installed = self.install(whole, flow, u32::MAX);
         }
         if installed.is_err() {
-            self.note_refused(whole);
+            self.note_refused(whole, flow);
         }
         installed
     }

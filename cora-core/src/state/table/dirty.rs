@@ -171,7 +171,7 @@ impl<K: EntryKey, V: Plain> Durable for RawTable<K, V> {
     fn restore(&mut self, piece: &[u8], flow: u32, used: u64) -> Result<(), ImportError> {
         let mut whole = Self::decode(piece).ok_or(ImportError::Malformed(Malformed))?;
         whole.used = used;
-        if !self.comes_late(&whole) {
+        if !self.comes_late(&whole, flow) {
             self.install_again(&whole, flow).map_err(ImportError::Refused)?;
             self.changed(piece);
         }

@@ -7,7 +7,7 @@
 //! code is compiled for them.
 
 use super::super::memory::Arena;
-use super::super::{Memory, OutOfMemory};
+use super::super::{Memory, NO_FLOW, OutOfMemory};
 use super::entry::{Facts, Whole};
 use super::raw::{RawTable, Shape};
 use crate::key::EntryKey;
@@ -85,35 +85,36 @@ impl<K: EntryKey, V: Plain> RawTable<K, V> {
         let Some(entry) = self.entries.get(number) else { return };
         if !entry.facts.has(Facts::MOVED) {
             let whole = self.whole(number, entry);
-            self.note_whole(why, &whole);
+            let flow = self.by_flow.flow_of(number).unwrap_or(NO_FLOW);
+            self.note_whole(why, &whole, flow);
         }
     }
 
     /// Logs an entry from the other side that expired during its transfer.
     #[inline(always)]
-    pub(super) fn note_late(&mut self, whole: &Whole<K, V>) {
+    pub(super) fn note_late(&mut self, whole: &Whole<K, V>, flow: u32) {
         if const { Self::NOTES_ENDS } {
-            self.note_whole(Why::Expired, whole);
+            self.note_whole(Why::Expired, whole, flow);
         }
     }
 
     /// Logs an entry from the other side that could not be installed.
     #[inline(always)]
-    pub(super) fn note_refused(&mut self, whole: &Whole<K, V>) {
+    pub(super) fn note_refused(&mut self, whole: &Whole<K, V>, flow: u32) {
         if const { Self::NOTES_ENDS } {
-            self.note_whole(Why::Evicted, whole);
+            self.note_whole(Why::Evicted, whole, flow);
         }
     }
 
     /// Keeps an entry that ended for its record and for its hook.
-    fn note_whole(&mut self, why: Why, whole: &Whole<K, V>) {
+    fn note_whole(&mut self, why: Why, whole: &Whole<K, V>, flow: u32) {
         if const { V::RECORDED } {
             self.endings.keep(why, *whole);
         }
         if const { V::HOOKED } {
             match why {
-                Why::Expired => self.keep_expired(whole),
-                Why::Evicted => self.keep_evicted(whole),
+                Why::Expired => self.keep_expired(whole, flow),
+                Why::Evicted => self.keep_evicted(whole, flow),
                 // The handler that removes an entry has it in hand.
                 Why::Removed => {}
             }

@@ -14,6 +14,7 @@
 
 use super::super::memory::Arena;
 use super::super::{Keyed, Malformed, Memory, OutOfMemory, Table};
+use super::apart::Apart;
 use super::codec::MOST_NAME;
 use super::entry::{NONE, Whole};
 use super::raw::{RawTable, Shape};
@@ -54,9 +55,9 @@ pub struct Ended<S: Keyed> {
 /// What changed among the expired entries of a durable state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Waiting<'a> {
-    /// An entry waits for its hook: the bytes that identify it, and the whole entry, which begins
-    /// with them.
-    Is(&'a [u8], &'a [u8]),
+    /// An entry waits for its hook: the bytes that identify it, the whole entry, which begins with
+    /// them, and its [bucket](Hooked::take_expired).
+    Is(&'a [u8], &'a [u8], u8),
     /// The hook of the entry with this identification has run.
     Ran(&'a [u8]),
 }
@@ -75,11 +76,12 @@ pub trait Hooked {
     /// hooks.
     fn tell_expired(&mut self, tell: &mut dyn FnMut(&[u8]));
 
-    /// Takes an expired entry from the other side, or from its replica.
+    /// Takes an expired entry from the other side, or from its replica. If flows are buckets, it
+    /// was of this one; otherwise the number means nothing.
     ///
     /// # Errors
     /// If the bytes encode no entry, or if there is no room for it.
-    fn take_expired(&mut self, piece: &[u8]) -> Result<(), Malformed>;
+    fn take_expired(&mut self, piece: &[u8], bucket: u8) -> Result<(), Malformed>;
 
     /// Bytes at the beginning of an encoded entry that identify it among expired ones.
     fn ended_key_bytes(&self) -> usize;
@@ -98,29 +100,35 @@ pub trait Hooked {
 }
 
 /// Facts of a place.
-const WAITS: u8 = 1;
+pub(super) const WAITS: u8 = 1;
 /// It is on the list of places whose entry has no replica.
 const LISTED: u8 = 2;
 /// There is a replica of its entry.
-const COPIED: u8 = 4;
+pub(super) const COPIED: u8 = 4;
 
 /// A place for an expired entry.
 #[derive(Clone, Copy, Debug)]
-struct Place<K, V> {
+pub(super) struct Place<K, V> {
     /// When it ended; in a free place, the number of the next free one.
-    end: u64,
-    whole: Whole<K, V>,
-    facts: u8,
+    pub(super) end: u64,
+    pub(super) whole: Whole<K, V>,
+    /// The next one that is kept [apart](super::apart).
+    pub(super) next: u32,
+    pub(super) facts: u8,
+    /// If flows are buckets: the one that it was of.
+    pub(super) bucket: u8,
 }
 
 /// The expired entries that wait for their hooks.
 #[derive(Debug)]
 pub(super) struct Expired<K: 'static, V: 'static> {
-    places: Arena<Place<K, V>>,
+    pub(super) places: Arena<Place<K, V>>,
     free: u32,
     /// A heap of ends and places, the earliest first. Those from `waiting` on are void.
-    order: Arena<(u64, u32)>,
-    waiting: usize,
+    pub(super) order: Arena<(u64, u32)>,
+    pub(super) waiting: usize,
+    /// Those whose buckets move.
+    pub(super) apart: Apart,
     /// The earliest end; the maximum if none waits.
     next: u64,
     /// For a durable state: places whose entries may need a replica.
@@ -157,6 +165,7 @@ impl<K: EntryKey, V: Plain> Expired<K, V> {
             free: NONE,
             order: Arena::empty(),
             waiting: 0,
+            apart: Apart::NONE,
             next: u64::MAX,
             uncopied: Arena::empty(),
             ran: Arena::empty(),
@@ -176,12 +185,13 @@ impl<K: EntryKey, V: Plain> Expired<K, V> {
 
     /// Whether the wheel may free another entry.
     fn has_room(&self) -> bool {
-        self.waiting + BEYOND < self.places.capacity()
+        self.waiting + self.apart.count + BEYOND < self.places.capacity()
     }
 
-    /// Keeps an entry until its hook runs. `false`: there is no place.
-    fn keep(&mut self, end: u64, whole: &Whole<K, V>, facts: u8) -> bool {
-        let place = Place { end, whole: *whole, facts: WAITS | facts };
+    /// Keeps an entry of a flow until its hook runs. `false`: there is no place.
+    pub(super) fn keep(&mut self, end: u64, whole: &Whole<K, V>, facts: u8, flow: u32) -> bool {
+        let bucket = flow as u8;
+        let place = Place { end, whole: *whole, next: NONE, facts: WAITS | facts, bucket };
         let number = match self.places.get_mut(self.free) {
             Some(free) => {
                 let number = self.free;
@@ -195,7 +205,7 @@ impl<K: EntryKey, V: Plain> Expired<K, V> {
                 Err(_) => return false,
             },
         };
-        self.sift_up((end, number));
+        self.put_in_order((end, number), bucket);
         if const { V::DURABLE } {
             self.list(number);
         }
@@ -211,9 +221,14 @@ impl<K: EntryKey, V: Plain> Expired<K, V> {
     }
 
     /// Takes the entry that ended first, with its end.
-    fn take_first(&mut self) -> Option<(u64, Whole<K, V>)> {
+    pub(super) fn take_first(&mut self) -> Option<(u64, Whole<K, V>)> {
         let &(end, number) = self.order.get(0).filter(|_| self.waiting > 0)?;
         self.sift_down();
+        Some((end, self.vacate(number)?))
+    }
+
+    /// Frees a place that is neither in order nor apart.
+    pub(super) fn vacate(&mut self, number: u32) -> Option<Whole<K, V>> {
         let place = self.places.get_mut(number)?;
         let whole = place.whole;
         let copied = place.facts & COPIED != 0;
@@ -224,11 +239,11 @@ impl<K: EntryKey, V: Plain> Expired<K, V> {
             // As many as there are places, and each is told before its place is copied again.
             let _ = self.ran.push(whole);
         }
-        Some((end, whole))
+        Some(whole)
     }
 
     /// Adds an element to the heap.
-    fn sift_up(&mut self, new: (u64, u32)) {
+    pub(super) fn sift_up(&mut self, new: (u64, u32)) {
         let mut at = self.waiting;
         self.waiting += 1;
         if self.order.len() < self.waiting {
@@ -280,7 +295,7 @@ impl<K: EntryKey, V: Plain> Expired<K, V> {
         }
     }
 
-    fn note_next(&mut self) {
+    pub(super) fn note_next(&mut self) {
         let first = self.order.get(0).filter(|_| self.waiting > 0);
         self.next = first.map_or(u64::MAX, |(end, _)| *end);
     }
@@ -323,22 +338,22 @@ impl<K: EntryKey, V: Plain> RawTable<K, V> {
 
     /// Keeps an expired entry until its hook runs.
     #[inline(never)]
-    pub(super) fn keep_expired(&mut self, whole: &Whole<K, V>) {
+    pub(super) fn keep_expired(&mut self, whole: &Whole<K, V>, flow: u32) {
         let end = self.end_of(whole);
-        self.keep_ended(end, whole);
+        self.keep_ended(end, whole, flow);
     }
 
     /// The same of an entry that was evicted just now.
     #[inline(never)]
-    pub(super) fn keep_evicted(&mut self, whole: &Whole<K, V>) {
-        self.keep_ended(self.now(), whole);
+    pub(super) fn keep_evicted(&mut self, whole: &Whole<K, V>, flow: u32) {
+        self.keep_ended(self.now(), whole, flow);
     }
 
-    fn keep_ended(&mut self, end: u64, whole: &Whole<K, V>) {
-        self.expired.lost += u64::from(!self.expired.keep(end, whole, 0));
+    fn keep_ended(&mut self, end: u64, whole: &Whole<K, V>, flow: u32) {
+        self.expired.lost += u64::from(!self.expired.keep(end, whole, 0, flow));
     }
 
-    fn end_of(&self, whole: &Whole<K, V>) -> u64 {
+    pub(super) fn end_of(&self, whole: &Whole<K, V>) -> u64 {
         whole.used.saturating_add(Self::idle_of(self.shape.idle, &whole.value))
     }
 
@@ -396,9 +411,9 @@ impl<K: EntryKey, V: Plain> Hooked for RawTable<K, V> {
         }
     }
 
-    fn take_expired(&mut self, piece: &[u8]) -> Result<(), Malformed> {
+    fn take_expired(&mut self, piece: &[u8], bucket: u8) -> Result<(), Malformed> {
         let whole = Self::decode(piece).ok_or(Malformed)?;
-        let kept = self.expired.keep(self.end_of(&whole), &whole, COPIED);
+        let kept = self.expired.keep(self.end_of(&whole), &whole, COPIED, bucket.into());
         if kept { Ok(()) } else { Err(Malformed) }
     }
 
@@ -421,8 +436,10 @@ impl<K: EntryKey, V: Plain> Hooked for RawTable<K, V> {
             place.facts &= !LISTED;
             if place.facts & WAITS != 0 {
                 place.facts |= COPIED;
+                let bucket = place.bucket;
                 Self::encode(&place.whole, &mut |piece| {
-                    tell(Waiting::Is(piece.get(..Self::ENDED_NAME).unwrap_or_default(), piece));
+                    let name = piece.get(..Self::ENDED_NAME).unwrap_or_default();
+                    tell(Waiting::Is(name, piece, bucket));
                 });
             }
         }
@@ -436,6 +453,7 @@ impl<K: EntryKey, V: Plain> Hooked for RawTable<K, V> {
                 Self::encode(&place.whole, visit);
             }
         }
+        self.expired.each_apart(&mut |whole| Self::encode(whole, visit));
     }
 
     fn has_news(&self) -> bool {
@@ -449,6 +467,7 @@ impl<K: EntryKey, V: Plain> Hooked for RawTable<K, V> {
         uncopied.clear();
         ran.clear();
         self.expired.waiting = 0;
+        self.expired.apart.forget();
         self.expired.free = NONE;
         self.expired.next = u64::MAX;
     }
@@ -595,7 +614,7 @@ mod tests {
             Some(u64::from(high) << 8 | u64::from(low))
         };
         table.tell_waiting(&mut |what| match what {
-            Waiting::Is(name, piece) => {
+            Waiting::Is(name, piece, _) => {
                 assert!(piece.starts_with(name) && name.len() == Tested::ENDED_NAME);
                 waiting.push(Tested::decode(piece).unwrap().value.0);
             }
@@ -617,7 +636,7 @@ mod tests {
                 let bytes = piece(number, used, 3 * SECOND);
                 let name = bytes[..Tested::NAME].to_vec();
                 if model.len() < 64 && model.insert((used + 3 * SECOND, name, number)) {
-                    table.take_expired(&bytes).unwrap();
+                    table.take_expired(&bytes, 0).unwrap();
                 }
                 if draw.below(3) == 0 {
                     let first = model.pop_first().map(|(end, _, number)| (number, end));
@@ -745,13 +764,13 @@ mod tests {
     fn no_more_is_taken_than_there_is_room_for() {
         let mut table = sized(4, 4 * SECOND);
         for number in 0..12 + BEYOND as u64 {
-            table.take_expired(&piece(number, 0, 4 * SECOND)).unwrap();
+            table.take_expired(&piece(number, 0, 4 * SECOND), 0).unwrap();
         }
         let more = piece(100, 0, 4 * SECOND);
-        assert_eq!(table.take_expired(&more), Err(Malformed));
+        assert_eq!(table.take_expired(&more, 0), Err(Malformed));
         table.expired.take_first().unwrap();
-        table.take_expired(&more).unwrap();
-        assert_eq!(table.take_expired(&more[1..]), Err(Malformed));
+        table.take_expired(&more, 0).unwrap();
+        assert_eq!(table.take_expired(&more[1..], 0), Err(Malformed));
         assert_eq!(hooks(&mut table).len(), 12 + BEYOND);
     }
 
@@ -771,10 +790,10 @@ mod tests {
         assert_eq!(hooks(&mut table), [(1, end), (2, 6 * SECOND)]);
         assert_eq!(news(&mut table), (Vec::new(), Vec::from([1])));
         // There is a replica of one that came from the other side; its place may be another's.
-        table.take_expired(&piece(3, end, 4 * SECOND)).unwrap();
+        table.take_expired(&piece(3, end, 4 * SECOND), 0).unwrap();
         assert_eq!(news(&mut table), (Vec::new(), Vec::new()));
         assert_eq!(hooks(&mut table).len(), 1);
-        table.take_expired(&piece(4, end, 4 * SECOND)).unwrap();
+        table.take_expired(&piece(4, end, 4 * SECOND), 0).unwrap();
         assert_eq!(news(&mut table), (Vec::new(), Vec::from([3])));
         table.discard_expired();
         assert_eq!(
@@ -790,7 +809,7 @@ mod tests {
         for number in 0..scaled(512) {
             if waiting.len() < 60 && draw.below(2) == 0 {
                 let whole = Tested::decode(&piece(number, draw.below(99), 4 * SECOND)).unwrap();
-                table.keep_expired(&whole);
+                table.keep_expired(&whole, 0);
                 waiting.insert(number);
             } else if let Some((_, whole)) = table.expired.take_first() {
                 waiting.remove(&whole.value.0);

@@ -28,6 +28,7 @@
 //! | [`dirty`] | changed entries of a durable state, to be reported |
 //! | `ended` | ended entries of a recorded state |
 //! | [`hooked`] | expired entries that wait for their hooks |
+//! | [`apart`] | those of buckets that move |
 //! | `transaction` | a packet's run: begin, commit, roll back |
 //! | `by_flow` | the entries of a flow, and the flow of an entry |
 //! | [`transfer`] | transfer of a flow's entries to the other side |
@@ -36,6 +37,7 @@
 //! takes a fifth fewer instructions; elsewhere each part is one function (`inline(never)`), to save
 //! code size in the NIC's program.
 
+pub mod apart;
 mod by_flow;
 mod codec;
 pub mod dirty;
@@ -56,6 +58,7 @@ mod transaction;
 pub mod transfer;
 mod wheel;
 
+pub use apart::{EndedIn, MovingEnds};
 pub use dirty::{Change, Durable, Moved};
 pub use ended::{Ending, Why};
 pub use entry::{Entry, Whole};

@@ -207,7 +207,7 @@ impl<K: EntryKey, V: Plain> Travelling for RawTable<K, V> {
 
     fn import_entry(&mut self, piece: &[u8], flow: u32, most: u32) -> Result<u64, ImportError> {
         let whole = Self::decode(piece).ok_or(ImportError::Malformed(Malformed))?;
-        if !self.comes_late(&whole) {
+        if !self.comes_late(&whole, flow) {
             self.install(&whole, flow, most).map_err(ImportError::Refused)?;
         }
         Ok(whole.used)
@@ -219,7 +219,7 @@ impl<K: EntryKey, V: Plain> Travelling for RawTable<K, V> {
             return Err(ImportError::Refused(InsertError::Full));
         }
         let whole = Self::decode(piece).ok_or(ImportError::Malformed(Malformed))?;
-        if !self.comes_late(&whole) {
+        if !self.comes_late(&whole, flow) {
             self.install_again(&whole, flow).map_err(ImportError::Refused)?;
         }
         Ok(whole.used)

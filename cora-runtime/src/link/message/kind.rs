@@ -322,6 +322,19 @@ protocols! {
             /// The whole entry.
             piece: &'a [u8] as rest,
         } read by dealt,
+        /// An entry of a bucket that moves, which ended: its hook has not run.
+        54 Waits {
+            /// The move's number.
+            epoch: u64,
+            /// When it ended (ns of packet time).
+            end: u64,
+            /// The bucket's number.
+            bucket: u16,
+            /// The state's number.
+            state: u16,
+            /// The whole entry.
+            piece: &'a [u8] as rest,
+        } read by dealt,
         /// Part of the value of a bucket that moves.
         48 Value {
             /// The move's number.

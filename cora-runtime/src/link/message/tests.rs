@@ -71,6 +71,7 @@ fn messages() -> Vec<Message<'static>> {
         Deals::Stays { epoch: 1 << 40, buckets: &[1; 32] },
         Deals::Going { epoch: 2 },
         Deals::Moved { epoch: 2, bucket: 255, state: 3, piece: b"entry" },
+        Deals::Waits { epoch: 2, end: 9, bucket: 255, state: 3, piece: b"entry" },
         Deals::Value { epoch: 2, state: 4, piece: b"piece" },
         Deals::Gone { epoch: 2 },
         Deals::Void { epoch: 2 },

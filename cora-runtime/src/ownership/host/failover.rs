@@ -5,6 +5,7 @@ use cora_core::plain::Plain;
 use cora_core::state::NO_FLOW;
 
 use super::{Clock, HostOwnership, HostRecord};
+use crate::dealing::Dealing;
 
 /// What was in transit when the NIC ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +42,9 @@ impl<A: App> HostOwnership<A> {
         now: u64,
         made: &mut u64,
     ) -> u32 {
+        if let Some(bucket) = Dealing::named::<A>(group) {
+            return bucket;
+        }
         let Some(group) = A::Group::get(group).filter(|_| !group.is_empty()) else {
             return NO_FLOW;
         };
