@@ -215,8 +215,8 @@ fn what_moved_is_found_where_it_came() {
     for [mut from, mut to] in both_ways() {
         (0..200).for_each(|number| from.packet(300 + number % 4, u64::from(number)));
         let buckets = &set(&[300_u16 as u8, 301_u16 as u8]);
-        from.told(Deals::Leaving { epoch: 1, buckets });
-        to.told(Deals::Coming { epoch: 1, buckets });
+        from.told(Deals::Leaving { epoch: 1, now: 0, buckets });
+        to.told(Deals::Coming { epoch: 1, now: 0, buckets });
         // Rules apply one after the other: some packets go the old way.
         from.packet(300, 200);
         to.packet(301, 201);
@@ -245,8 +245,8 @@ fn a_held_packet_finds_what_the_time_of_others_would_have_ended() {
     for [mut from, mut to] in both_ways() {
         from.packet(40, 100);
         let buckets = &set(&[40]);
-        from.told(Deals::Leaving { epoch: 7, buckets });
-        to.told(Deals::Coming { epoch: 7, buckets });
+        from.told(Deals::Leaving { epoch: 7, now: 0, buckets });
+        to.told(Deals::Coming { epoch: 7, now: 0, buckets });
         to.packet(40, 100 + IDLE - 1);
         // Long after its entry's end, packets of others run at both.
         for late in 1..100 {
@@ -266,8 +266,8 @@ fn what_came_of_a_half_that_died_is_void() {
     for [mut from, mut to] in both_ways() {
         from.packet(9, 1);
         let buckets = &set(&[9]);
-        from.told(Deals::Leaving { epoch: 1, buckets });
-        to.told(Deals::Coming { epoch: 1, buckets });
+        from.told(Deals::Leaving { epoch: 1, now: 0, buckets });
+        to.told(Deals::Coming { epoch: 1, now: 0, buckets });
         to.packet(9, 2);
         from.told(Deals::Going { epoch: 1 });
         to.take(&from.give());
@@ -281,8 +281,8 @@ fn what_came_of_a_half_that_died_is_void() {
 fn buckets_without_a_rule_stay() {
     for [mut from, mut to] in both_ways() {
         from.packet(9, 1);
-        from.told(Deals::Leaving { epoch: 1, buckets: &set(&[9, 10]) });
-        to.told(Deals::Coming { epoch: 1, buckets: &set(&[9, 10]) });
+        from.told(Deals::Leaving { epoch: 1, now: 0, buckets: &set(&[9, 10]) });
+        to.told(Deals::Coming { epoch: 1, now: 0, buckets: &set(&[9, 10]) });
         for shard in [&mut from, &mut to] {
             shard.told(Deals::Stays { epoch: 1, buckets: &set(&[9]) });
         }
@@ -293,9 +293,9 @@ fn buckets_without_a_rule_stay() {
         to.packet(10, 3);
         assert_eq!((from.out.left.pop(), to.out.left.pop()), (Some((9, 2)), Some((10, 1))));
         // All of a move may stay.
-        from.told(Deals::Leaving { epoch: 2, buckets: &set(&[9]) });
+        from.told(Deals::Leaving { epoch: 2, now: 0, buckets: &set(&[9]) });
         from.told(Deals::Stays { epoch: 2, buckets: &set(&[9]) });
-        from.told(Deals::Leaving { epoch: 3, buckets: &set(&[9]) });
+        from.told(Deals::Leaving { epoch: 3, now: 0, buckets: &set(&[9]) });
     }
 }
 
@@ -312,13 +312,13 @@ fn what_has_no_place_is_an_error() {
             Deals::Moved { epoch: 0, bucket: 9, state: 0, piece: &[] },
             Deals::Stays { epoch: 0, buckets },
             Deals::Owns { buckets: &[1, 2] },
-            Deals::Coming { epoch: 1, buckets: &[] },
+            Deals::Coming { epoch: 1, now: 0, buckets: &[] },
         ] {
             assert!(to.deal(wrong).is_err(), "{wrong:?}");
         }
-        to.told(Deals::Coming { epoch: 4, buckets });
+        to.told(Deals::Coming { epoch: 4, now: 0, buckets });
         for wrong in [
-            Deals::Coming { epoch: 5, buckets },
+            Deals::Coming { epoch: 5, now: 0, buckets },
             Deals::Owns { buckets },
             Deals::Arrived { epoch: 3 },
             Deals::Moved { epoch: 4, bucket: 8, state: 0, piece: &[] },

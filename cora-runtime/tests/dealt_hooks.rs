@@ -245,6 +245,8 @@ impl Shard {
     }
 }
 
+/// When the move begins.
+const BEGUN: u64 = 53 * TENTH;
 /// A flow of the bucket that moves, another of it, and one of each shard that stays.
 const MOVES: u16 = 307;
 const LIVES: u16 = MOVES + 256;
@@ -262,8 +264,8 @@ fn both_ways() -> [[Shard; 2]; 2] {
         from.packet(STAYS[0], 53);
         to.packet(STAYS[1], 53);
         let buckets = &set(&[MOVES]).to_bytes();
-        from.told(Deals::Leaving { epoch: 1, buckets });
-        to.told(Deals::Coming { epoch: 1, buckets });
+        from.told(Deals::Leaving { epoch: 1, now: BEGUN, buckets });
+        to.told(Deals::Coming { epoch: 1, now: BEGUN, buckets });
         assert_eq!(log(MOVES), [Ran::Packet(MOVES, 5)]);
         [from, to]
     })

@@ -211,7 +211,7 @@ fn region_refuses_in_sentences() {
     words[1].store(77, Relaxed);
     is(
         attach(words),
-        "the shared region has layout version 77, but this program was built with version 20: \
+        "the shared region has layout version 77, but this program was built with version 21: \
          build both halves with one version of Cora",
     );
 }

@@ -44,11 +44,11 @@ fn kill_some(run: &Running, moments: &mut Draw) -> u64 {
 
 #[test]
 fn whichever_half_dies_every_packet_has_an_outcome_and_every_key_one_owner() {
-    let programs = under(Path::new("dealt"), &["firewall", "nat64"]);
+    let programs = under(Path::new("dealt"), &["firewall", "nat64", "nat"]);
     let seed = std::env::var("CORA_SEED").ok().and_then(|seed| seed.parse().ok());
     let seed = seed.unwrap_or_else(|| u64::from(std::process::id()));
     let mut moments = Draw(seed);
-    for name in ["firewall", "nat64"] {
+    for name in ["firewall", "nat64", "nat"] {
         let room = room(&format!("dealt-kills-{name}"));
         let capture = room.join("in.pcap");
         captures::generate(Profile::Churn, 7, PACKETS, 600, &capture);
@@ -78,6 +78,32 @@ fn whichever_half_dies_every_packet_has_an_outcome_and_every_key_one_owner() {
         let restarts = number(&report, "/restarts/NIC") + number(&report, "/restarts/host");
         assert!(killed > 0 && restarts >= killed.saturating_sub(2), "{killed} killed, {what}");
         assert!(number(&report, "/buckets/moves") > 10, "{what}");
+    }
+}
+
+/// Each tick of a timer runs once for each bucket, at the half that has it, and between the same two
+/// packets as at a host alone.
+#[test]
+fn timers_tick_once_for_each_bucket_wherever_it_is() {
+    let program = &under(Path::new("dealt"), &["meters"])["meters"];
+    let room = room("dealt-timers");
+    let capture = room.join("in.pcap");
+    captures::generate(Profile::Churn, 5, 2_000, 200, &capture);
+    let ran = |nic: &str, more: &[&str]| {
+        let state = room.join("state.json");
+        let mut command = Command::new(program);
+        command.args(["run", "--json", "--nic", nic, "--in"]).arg(&capture);
+        command.arg("--out").arg(room.join("out.pcap")).arg("--state-out").arg(&state).args(more);
+        let report = cora_tests::process::run(&mut command, LIMIT).well("meters").json();
+        (report, std::fs::read(state).unwrap())
+    };
+    let (alone, state) = ran("off", &[]);
+    for (shards, moves) in [("1", "random:1"), ("2", "random:2"), ("2", "random:3")] {
+        let what = format!("{shards} shards, {moves}");
+        let (report, kept) = ran("native", &["--shards", shards, "--moves", moves]);
+        assert_eq!(report["outcomes"], alone["outcomes"], "{what}");
+        assert!(kept == state, "{what}: another final state");
+        assert!(number(&report, "/buckets/moves") > 5, "{what}: {report:#}");
     }
 }
 

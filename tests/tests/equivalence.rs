@@ -70,7 +70,7 @@ fn nat64() {
 /// Blocks of ports, and one mapping for all packets of an inside address from a port.
 #[test]
 fn carrier_nat() {
-    Oracle::of("carrier-nat", &["split"]).ask();
+    Oracle::of("carrier-nat", &["split", DEALT]).ask();
 }
 
 #[test]
@@ -167,5 +167,5 @@ fn meters() {
 /// Three handlers; the tables of each know a connection by other keys.
 #[test]
 fn chain() {
-    Oracle::of("chain", &["split"]).ask();
+    Oracle::of("chain", &["split", DEALT]).ask();
 }

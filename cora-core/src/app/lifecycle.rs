@@ -26,10 +26,12 @@ pub trait Lifecycle: States {
     /// The numbers of its states whose entries have a hook.
     const HOOKED: &'static [usize] = &[];
     /// Whether anything runs at its time: hooks, or timers.
-    const TIMED: bool = !Self::HOOKED.is_empty();
+    const TIMED: bool = !Self::HOOKED.is_empty() || Self::TIMERS;
 
+    /// The periods of its timers (ns).
+    const PERIODS: &'static [u64] = &[];
     /// Whether it has timers.
-    const TIMERS: bool = false;
+    const TIMERS: bool = !Self::PERIODS.is_empty();
 
     /// Whether handlers read any commutative state as of a merge.
     const MERGED: bool = false;

@@ -41,6 +41,10 @@ pub(crate) struct Dealer {
     values: Vec<Vec<Record>>,
     /// The buckets of the latest move.
     coming: BucketSet,
+    /// The time of the latest packet (ns of packet time).
+    latest: u64,
+    /// The periods of the program's timers (ns).
+    periods: &'static [u64],
     /// The rules of the deal are in force.
     is_set_up: bool,
     chance: Option<Chance>,
@@ -130,19 +134,16 @@ impl Dealer {
             });
             values
         });
-        // Timers can't move yet.
-        let chance = seed.filter(|_| const { !A::TIMERS }).map(|seed| Chance {
-            draws: FlowHasher::new(seed),
-            drawn: 0,
-            shards,
-            left: 1,
-        });
+        let chance =
+            seed.map(|seed| Chance { draws: FlowHasher::new(seed), drawn: 0, shards, left: 1 });
         Ok(Self {
             coordinator,
             table: Emulated::new(ABILITIES, Shard::new(0)),
             begun: Instant::now(),
             values: values.collect(),
             coming: BucketSet::EMPTY,
+            latest: 0,
+            periods: A::PERIODS,
             is_set_up: false,
             chance,
         })
@@ -153,9 +154,24 @@ impl Dealer {
     }
 
     /// Whether a packet of this time must wait, and all behind it: `begins` says that an epoch of
-    /// merges begins with it, which packets that are held can't be part of.
+    /// merges begins with it, which packets that are held can't be part of. Nor can they be before
+    /// the tick of a timer that has run.
     pub(super) fn stops(&self, packet_ns: u64, begins: bool) -> bool {
-        !self.is_set_up || self.coordinator.must_wait(packet_ns) || begins && !self.is_quiet()
+        !self.is_set_up
+            || self.coordinator.must_wait(packet_ns)
+            || !self.is_quiet() && (begins || self.ticks_by(packet_ns))
+    }
+
+    /// Whether shards may be told that this much time has passed (ns of packet time).
+    pub(super) fn may_tell(&self, now: u64) -> bool {
+        self.is_quiet() || !self.ticks_by(now)
+    }
+
+    /// Whether a timer's tick is behind the latest packet, and not behind this time (ns of packet
+    /// time).
+    fn ticks_by(&self, now: u64) -> bool {
+        let ticks = |time: u64, period: u64| time.checked_div(period);
+        self.periods.iter().any(|period| ticks(now, *period) > ticks(self.latest, *period))
     }
 
     /// Whether no bucket moves, and none is to move.
@@ -194,6 +210,7 @@ impl Dealer {
     /// A packet went to the shard of its bucket.
     pub(super) fn passed(&mut self, stamp: &Stamp, bytes: usize) {
         let bucket = stamp.meta.mark.bucket;
+        self.latest = self.latest.max(stamp.meta.now);
         self.table.count(bucket, bytes);
         self.coordinator.passed(bucket, self.table.queue_of(bucket), bytes, stamp.meta.now);
         if self.coordinator.is_quiet()
@@ -207,10 +224,10 @@ impl Dealer {
     /// Goes on, and gives records for shards to `push`.
     pub(super) fn step(&mut self, push: &mut dyn FnMut(usize, Record)) {
         let now = self.now_ns();
-        let Self { coordinator, table, values, coming, is_set_up, .. } = self;
+        let Self { coordinator, table, values, coming, latest, is_set_up, .. } = self;
         coordinator.step(now, table, |shard, told| {
             let shard = shard.number();
-            push(shard, told_as(&told));
+            push(shard, told_as(&told, *latest));
             let epoch = match told {
                 Told::Coming { epoch, buckets } => {
                     *coming = buckets;
@@ -276,15 +293,15 @@ fn with_epoch(bytes: &[u8], epoch: Epoch) -> Vec<u8> {
     bytes
 }
 
-/// What a shard is told, as a record.
-fn told_as(told: &Told<'_>) -> Record {
+/// What a shard is told, as a record. `now` is the time of the latest packet.
+fn told_as(told: &Told<'_>, now: u64) -> Record {
     match told {
         Told::Owns(buckets) => encoded(Deals::Owns { buckets: &buckets.to_bytes() }),
         Told::Leaving { epoch, buckets } => {
-            encoded(Deals::Leaving { epoch: epoch.number(), buckets: &buckets.to_bytes() })
+            encoded(Deals::Leaving { epoch: epoch.number(), now, buckets: &buckets.to_bytes() })
         }
         Told::Coming { epoch, buckets } => {
-            encoded(Deals::Coming { epoch: epoch.number(), buckets: &buckets.to_bytes() })
+            encoded(Deals::Coming { epoch: epoch.number(), now, buckets: &buckets.to_bytes() })
         }
         Told::Stays { epoch, buckets } => {
             encoded(Deals::Stays { epoch: epoch.number(), buckets: &buckets.to_bytes() })

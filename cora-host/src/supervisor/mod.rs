@@ -197,6 +197,7 @@ impl<'a, C: Cable> Supervisor<'a, C> {
                 Next::NotYet => {
                     if A::TIMED
                         && let Some(now) = cable.silent_until()
+                        && dealer.as_ref().is_none_or(|dealer| dealer.may_tell(now))
                     {
                         for shard in shards.iter_mut() {
                             fed |= shard.feed_silence(now)?;

@@ -27,15 +27,15 @@ pub(super) fn run(graph: &Graph, group: &Group, sides: Sides) -> BTreeMap<String
         };
         Some((state.name.clone(), why?))
     });
-    // A host knows the buckets of its shard, so it knows whether a timer is its own.
-    let at_nic = matches!(sides, Sides::NicOnly | Sides::Dealt);
+    // Where a half knows the buckets of its shard, it knows whether a timer is its own.
+    let at_nic = sides == Sides::NicOnly;
     let timers = graph.timers.iter().filter(|_| at_nic);
     reasons.chain(timers.map(|timer| (timer.node.name.clone(), timed()))).collect()
 }
 
 fn timed() -> String {
-    "it is a timer, and under `nic-only` and `dealt` the NIC core of each shard would run it; under `split` and \
-     `host-only` a host runs it, once or for its own buckets"
+    "it is a timer, and under `nic-only` the NIC core of each shard would run it; under `split`, `host-only` \
+     and `dealt` a half runs it that knows its buckets"
         .to_owned()
 }
 

@@ -18,11 +18,13 @@
 //!
 //! Time: a packet that is held at one shard is older than others that run meanwhile, at both. An
 //! entry that it finds must not be freed by their time. So from `Leaving` and `Coming` on, the
-//! [low watermark](cora_core::state::Visit::horizon) stays where it is, until the move is over.
+//! [low watermark](cora_core::state::Visit::horizon) stays at the wire's time, until the move is
+//! over.
 //!
 //! For the same reason, entries that ended and wait for their hooks are kept
 //! [apart](cora_core::state::table::apart) meanwhile. A move takes less than the time between an
 //! end and its hook, by the wire's limit: so no entry's hook is due that is not known to have ended.
+//! The wire lets no tick of a timer pass amid a move.
 //!
 //! A packet of a bucket that is neither owned nor expected goes back to the wire, as a stray.
 //!
@@ -163,7 +165,8 @@ impl Dealing {
         matches!(self.part, Part::Rests)
     }
 
-    /// Handles a record of the wire. `now` is the time of the latest packet here.
+    /// Handles a record of the wire. What is due by the [time](begins) of one that begins a move
+    /// has run.
     ///
     /// # Errors
     /// If it has no place here.
@@ -172,26 +175,25 @@ impl Dealing {
     pub(crate) fn message<A: App>(
         &mut self,
         message: Deals<'_>,
-        now: u64,
         app: &mut A,
     ) -> Result<Then, ProtocolError> {
         let unexpected = ProtocolError::unexpected(&message.into());
         match (message, self.part) {
             (Deals::Owns { buckets }, Part::Rests) => {
-                self.own = set(buckets, Kind::Owns)?;
+                self.owns(set(buckets, Kind::Owns)?, app);
                 // Replicas that a half found may be of buckets that it no longer has.
                 forget(app, BucketSet::ALL.without(self.own));
                 keep_apart(app, BucketSet::EMPTY);
             }
-            (Deals::Leaving { epoch, buckets }, Part::Rests) => {
+            (Deals::Leaving { epoch, now, buckets }, Part::Rests) => {
                 self.begin(Part::Leaves, epoch, set(buckets, Kind::Leaving)?, now, app);
             }
-            (Deals::Coming { epoch, buckets }, Part::Rests) => {
+            (Deals::Coming { epoch, now, buckets }, Part::Rests) => {
                 self.begin(Part::Expects, epoch, set(buckets, Kind::Coming)?, now, app);
             }
             (Deals::Going { epoch }, Part::Leaves) if epoch == self.epoch => {
                 self.part = Part::Gives;
-                self.own = self.own.without(self.moving);
+                self.owns(self.own.without(self.moving), app);
             }
             (Deals::Stays { epoch, buckets }, Part::Leaves | Part::Expects)
                 if epoch == self.epoch =>
@@ -219,13 +221,19 @@ impl Dealing {
                 forget(app, self.moving);
             }
             (Deals::Arrived { epoch }, Part::Expects) if epoch == self.epoch => {
-                self.own = self.own.or(self.moving);
+                self.owns(self.own.or(self.moving), app);
                 keep_apart(app, BucketSet::EMPTY);
                 return Ok(Then::Drain);
             }
             _ => return Err(unexpected),
         }
         Ok(Then::Nothing)
+    }
+
+    /// These are its own from now on. Timers run for them.
+    fn owns<A: App>(&mut self, own: BucketSet, app: &mut A) {
+        self.own = own;
+        app.own_buckets(own);
     }
 
     fn begin<A: App>(&mut self, part: Part, epoch: u64, buckets: BucketSet, now: u64, app: &mut A) {
@@ -363,6 +371,16 @@ fn forget<A: App>(app: &mut A, buckets: BucketSet) {
         table.keep_apart(buckets);
         table.give(&mut |_| {});
     });
+}
+
+/// The time at the wire when a move begins with this record. No packet that the half gets later is
+/// older, and whatever is due by then happens before. `None` before the first packet, too: with
+/// that one time begins.
+pub(crate) const fn begins(message: &Deals<'_>) -> Option<u64> {
+    match *message {
+        Deals::Leaving { now, .. } | Deals::Coming { now, .. } if now > 0 => Some(now),
+        _ => None,
+    }
 }
 
 /// Visits the pieces of a bucket's values, each with the number of its state.

@@ -6,7 +6,7 @@ use cora_core::state::{Memory, OutOfMemory};
 
 use super::{HostHalf, HostOutbox};
 use crate::channel::ProtocolError;
-use crate::dealing::{Then, Whose};
+use crate::dealing::{Then, Whose, begins};
 use crate::exec::Burst;
 use crate::link::message::{Deals, Stamp};
 use crate::ownership::hold::HoldQueue;
@@ -47,7 +47,7 @@ impl<A: App> HostHalf<A> {
     /// From now on packets come straight from the wire, and no NIC half has a state. The wire is in
     /// the NIC's place: it passes packets on, tells its time and epochs, and takes what leaves.
     pub const fn receive(&mut self) {
-        self.receives = true;
+        (self.receives, self.has_all) = (true, true);
     }
 
     /// Whether a packet runs here and now. One of a bucket that comes is held, and any other goes
@@ -105,7 +105,10 @@ impl<A: App> HostHalf<A> {
         message: Deals<'_>,
         out: &mut impl HostOutbox,
     ) -> Result<(), ProtocolError> {
-        let then = self.dealing.message(message, self.clock.now, self.engine.app())?;
+        if let Some(now) = begins(&message) {
+            self.pass_time(now, out);
+        }
+        let then = self.dealing.message(message, self.engine.app())?;
         self.report.refused += self.dealing.take_refused();
         match then {
             Then::Nothing => Ok(()),

@@ -60,6 +60,8 @@ pub struct HostHalf<A: App> {
     turns: Turns,
     /// Packets come straight from the wire.
     receives: bool,
+    /// No NIC half beside it has a state.
+    has_all: bool,
     /// The buckets that are its own then, and packets of buckets that come.
     dealing: Dealing,
     held: Held,
@@ -93,6 +95,7 @@ impl<A: App> HostHalf<A> {
             last: Stamp::BEFORE,
             turns: Turns::BEFORE,
             receives: false,
+            has_all: !nic,
             dealing: Dealing::all(),
             held: Held::create::<A>(memory)?,
             report: Report::default(),

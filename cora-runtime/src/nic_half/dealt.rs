@@ -6,7 +6,7 @@ use cora_core::state::Visit;
 
 use super::NicHalf;
 use crate::channel::{PeerOutbox, ProtocolError};
-use crate::dealing::{Dealing, Then, Whose};
+use crate::dealing::{Dealing, Then, Whose, begins};
 use crate::exec::burst::ALONE;
 use crate::exec::egress::Wire;
 use crate::exec::engine::NicReach;
@@ -95,7 +95,10 @@ impl<A: App> NicHalf<A> {
         let Some(Message::Deals(message)) = message else {
             return Err(ProtocolError::undecodable(kind));
         };
-        let then = self.dealing.message(message, self.now, self.engine.app())?;
+        if let Some(now) = begins(&message) {
+            self.silence(now, io);
+        }
+        let then = self.dealing.message(message, self.engine.app())?;
         self.report.refused += self.dealing.take_refused();
         match then {
             Then::Nothing => {}

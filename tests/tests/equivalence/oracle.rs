@@ -17,9 +17,6 @@ use crate::way::{Feed, Left, Way};
 /// `carrier-nat` ends with its session, before a packet could ask for another one.
 const PUNTING: [&str; 2] = ["nat64", "ledger"];
 
-/// Programs whose buckets stay where they are dealt: entries that wait for hooks don't move.
-const STAYING: [&str; 1] = ["nat"];
-
 /// The oracle for one program.
 pub(crate) struct Oracle {
     program: &'static str,
@@ -76,7 +73,7 @@ impl Oracle {
         for nic in nics {
             self.ask_by_chance(&splitting, nic, &mut table);
         }
-        if self.plans.contains(&DEALT) && !STAYING.contains(&self.program) {
+        if self.plans.contains(&DEALT) {
             self.ask_with_moving_buckets(&mut table);
         }
         tell(&table.text);

@@ -26,9 +26,11 @@ const UNDER_OTHERS: [(&str, &[&str]); 5] = [
 pub(crate) const DEALT: &str = "dealt";
 /// The examples under that plan, and those of them in a quick run: of both kinds of buckets, by a
 /// hash and by a port, with entries, pools and merges.
-const DEALT_EXAMPLES: [&str; 8] = [
+const DEALT_EXAMPLES: [&str; 10] = [
     "firewall",
     "nat",
+    "carrier-nat",
+    "chain",
     "heavy-hitter",
     "balancer",
     "policer",

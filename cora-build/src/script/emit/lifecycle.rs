@@ -20,8 +20,8 @@ pub(super) fn emit(out: &mut Lines, graph: &Graph, sides: Sides) -> fmt::Result 
             out.line(format_args!("const HOOKED: &'static [usize] = &{hooked:?};"))?;
         }
         if !graph.timers.is_empty() {
-            out.line("const TIMED: bool = true;")?;
-            out.line("const TIMERS: bool = true;")?;
+            let periods: Vec<u64> = graph.timers.iter().map(|timer| timer.period_ns).collect();
+            out.line(format_args!("const PERIODS: &'static [u64] = &{periods:?};"))?;
         }
         if graph.states.iter().any(|state| state.merged) {
             out.line("const MERGED: bool = true;")?;

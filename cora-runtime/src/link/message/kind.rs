@@ -296,6 +296,8 @@ protocols! {
         44 Leaving {
             /// The move's number.
             epoch: u64,
+            /// The time of the latest packet at the wire (ns of packet time); 0 before the first.
+            now: u64,
             /// The set.
             buckets: &'a [u8] as rest,
         } read by dealt,
@@ -303,6 +305,8 @@ protocols! {
         45 Coming {
             /// The move's number.
             epoch: u64,
+            /// The time of the latest packet at the wire (ns of packet time); 0 before the first.
+            now: u64,
             /// The set.
             buckets: &'a [u8] as rest,
         } read by dealt,

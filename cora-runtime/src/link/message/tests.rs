@@ -66,8 +66,8 @@ fn messages() -> Vec<Message<'static>> {
     ];
     let deals = [
         Deals::Owns { buckets: &[7; 32] },
-        Deals::Leaving { epoch: 1 << 40, buckets: &[1; 32] },
-        Deals::Coming { epoch: 1 << 40, buckets: &[1; 32] },
+        Deals::Leaving { epoch: 1 << 40, now: 9, buckets: &[1; 32] },
+        Deals::Coming { epoch: 1 << 40, now: 9, buckets: &[1; 32] },
         Deals::Stays { epoch: 1 << 40, buckets: &[1; 32] },
         Deals::Going { epoch: 2 },
         Deals::Moved { epoch: 2, bucket: 255, state: 3, piece: b"entry" },
