@@ -2,12 +2,12 @@
 //! buckets between shards ([`cora_switch`]).
 //!
 //! The flow table is emulated, since the supervisor steers packets itself. It has the abilities of
-//! a BlueField-2's.
+//! the NIC's, as the plan knows them.
 
 use std::fmt;
 use std::time::Instant;
 
-use cora_core::app::App;
+use cora_core::app::{App, FlowTableFacts};
 use cora_core::bucket::{Bucket, BucketSet};
 use cora_core::hash::FlowHasher;
 use cora_core::packet::Meta;
@@ -25,11 +25,6 @@ use crate::observe::report::BucketMoves;
 
 /// A record of a ring: its kind, and its bytes.
 pub(crate) type Record = (u16, Vec<u8>);
-
-/// The abilities of a BlueField-2's flow table: `nics/bluefield2.toml` has the sources. The delay
-/// is that of one operation at this rate.
-const ABILITIES: Abilities =
-    Abilities { entries: 2_000_000, operations_per_s: 1_429, delay_ns: 700_000, in_flight: 64 };
 
 /// The dealer.
 #[derive(Debug)]
@@ -107,6 +102,12 @@ impl Chance {
     }
 }
 
+/// The abilities of the plan's flow table. It takes as many operations at a time as are asked for.
+const fn abilities(facts: FlowTableFacts, limits: &Limits) -> Abilities {
+    let FlowTableFacts { entries, operations_per_s, delay_ns } = facts;
+    Abilities { entries, operations_per_s, delay_ns, in_flight: limits.in_flight as u32 }
+}
+
 fn encoded(message: Deals<'_>) -> Record {
     feed::encoded(&message.into())
 }
@@ -119,7 +120,9 @@ impl Dealer {
         (deal, shards): (&Deal, u16),
         seed: Option<u64>,
     ) -> Result<Self, NoSuchShard> {
-        let mut coordinator = Coordinator::new(Limits::default(), shards, Shard::new(0))?;
+        let limits = Limits::default();
+        let abilities = abilities(A::PLAN.flow_table, &limits);
+        let mut coordinator = Coordinator::new(limits, shards, Shard::new(0))?;
         for shard in 1..shards {
             coordinator.want(deal.buckets_of(shard.into()), Shard::new(shard))?;
         }
@@ -139,7 +142,7 @@ impl Dealer {
         });
         Ok(Self {
             coordinator,
-            table: Emulated::new(ABILITIES, Shard::new(0)),
+            table: Emulated::new(abilities, Shard::new(0)),
             begun: Instant::now(),
             values: values.collect(),
             coming: BucketSet::EMPTY,
