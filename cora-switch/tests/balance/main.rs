@@ -116,6 +116,24 @@ fn queues_must_be_full_and_empty_for_several_intervals() {
 }
 
 #[test]
+fn packets_of_long_ago_do_not_count() {
+    let mut balancer = policy();
+    let owners: PerBucket<Shard> =
+        std::array::from_fn(|bucket| Shard::new(u16::from(bucket >= 128)));
+    let at = |shard: u16, rate: u64| -> PerBucket<u64> {
+        owners.map(|owner| if owner == Shard::new(shard) { rate } else { 0 })
+    };
+    let fills = [Some(40), Some(0)];
+    let before = Seen { packets: &at(0, 1_000), owners: &owners, fills: &fills };
+    assert_eq!(decide_for(&mut balancer, &before, 100), []);
+    let fills = [Some(0), Some(100)];
+    let now = Seen { packets: &at(1, 500), owners: &owners, fills: &fills };
+    let (interval, decision) = decide_for(&mut balancer, &now, 20)[0];
+    assert_eq!((interval, decision.from.shard), (4, Shard::new(1)));
+    assert!(decision.from.share > 80, "{decision:?}");
+}
+
+#[test]
 fn a_decision_says_why() {
     let mut owners = all_at(2);
     owners[..64].fill(Shard::new(1));
