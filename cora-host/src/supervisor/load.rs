@@ -11,7 +11,7 @@ use cora_switch::{Coordinator, Shard};
 
 use crate::observe::buckets::{BucketsByLoad, LoadMove, LoadSide};
 
-/// Length of an interval. In a tenth of it, the processes of one core take turns.
+/// Length of an interval: long enough for ten looks at each ring.
 const INTERVAL_NS: u64 = 10_000_000;
 
 /// How full a queue was in an interval.
