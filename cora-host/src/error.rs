@@ -81,6 +81,12 @@ pub enum RunError {
     /// The plan deals buckets to a shard that the run does not have.
     #[error("the plan's deal: {0}")]
     Dealer(cora_switch::NoSuchShard),
+    /// A log of flows that move was requested, but under the plan only buckets do.
+    #[error(
+        "--moves adapt:FILE: no flow moves under the plan `dealt`, so there is no log; with `--moves adapt` \
+         buckets move, and the report says why"
+    )]
+    NothingToLog,
     /// Several shards were requested, but the program has states that allow only one.
     #[error("{}", one_shard(*.shards, .states))]
     OneShard {

@@ -5,12 +5,15 @@ use std::collections::BTreeMap;
 use rapidhash::v3::rapidhash_v3;
 use serde::{Deserialize, Serialize};
 
+use crate::figure::Figure;
 use crate::graph::Graph;
 use crate::json::{pretty, rounded};
 use crate::model::{Coefficients, Resource};
+use crate::nic::{FlowTable, NicProfile};
 use crate::optimise::Planned;
 use crate::placement::Placement;
 use crate::traffic::Traffic;
+use crate::vocabulary::Sides;
 
 /// Version of the plan's JSON; a reader refuses others.
 pub const SCHEMA: u32 = 2;
@@ -27,11 +30,39 @@ pub struct Plan {
     /// Places, owners and sides.
     #[serde(flatten)]
     pub placement: Placement,
+    /// Under [`Sides::Dealt`]: the flow table that deals the
+    /// buckets.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flow_table: Option<FlowTableFacts>,
     /// Request and prediction of a searched plan; `None` for a stated one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub searched: Option<Searched>,
     /// The hash, as 16 hexadecimal digits.
     pub hash: String,
+}
+
+/// What a plan knows of the flow table of its NIC. The fields of a run's table have whole numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FlowTableFacts {
+    /// Maximum number of rules; at least 1.
+    pub entries: u32,
+    /// Insertions and removals of rules per second; at least 1.
+    pub operations_per_s: u32,
+    /// Time of one operation that waits for no other one, in nanoseconds. Profiles have no figure
+    /// of it, so it is the time of one operation at that rate.
+    pub delay_ns: u64,
+}
+
+impl FlowTableFacts {
+    /// Those of a profile's flow table.
+    fn of(table: &FlowTable) -> Self {
+        let whole = |figure: &Figure| figure.value.round().clamp(1.0, f64::from(u32::MAX));
+        // Both are whole numbers within the range.
+        #[expect(clippy::cast_sign_loss, reason = "at least 1")]
+        let [entries, operations_per_s] =
+            [&table.entries, &table.inserts_per_s].map(|figure| whole(figure) as u32);
+        Self { entries, operations_per_s, delay_ns: 1_000_000_000 / u64::from(operations_per_s) }
+    }
 }
 
 /// Request and prediction of a searched plan. Figures are rounded to six digits.
@@ -70,12 +101,22 @@ impl Plan {
             app: graph.app.clone(),
             name: placement.sides.word().to_owned(),
             placement,
+            flow_table: None,
             searched: None,
             hash: String::new(),
         };
         let sealed = (env!("CARGO_PKG_VERSION"), format!("{sources:016x}"), graph, &plan);
         plan.hash = format!("{:016x}", rapidhash_v3(pretty(&sealed).as_bytes()));
         plan
+    }
+
+    /// Adds what is known of the NIC that the plan is for. It is not part of the hash, because
+    /// only the supervisor of a run reads it.
+    #[must_use]
+    pub fn at(self, nic: &NicProfile) -> Self {
+        let deals = self.placement.sides == Sides::Dealt;
+        let flow_table = nic.flow_table.as_ref().filter(|_| deals).map(FlowTableFacts::of);
+        Self { flow_table, ..self }
     }
 
     /// Adds the request and the prediction. They are not part of the hash, because binaries only
@@ -144,8 +185,7 @@ pub fn digest<'a>(sources: impl IntoIterator<Item = (&'a str, &'a str)>) -> u64 
 mod tests {
     use super::*;
     use crate::placement;
-    use crate::statement::Statement;
-    use crate::vocabulary::Sides;
+    use crate::statement::{Statement, Target};
 
     fn plan(sources: u64) -> Plan {
         let graph = Graph::new("nat");
@@ -166,6 +206,40 @@ mod tests {
         assert_eq!(digest([("a", "1"), ("b", "2")]), digest([("b", "2"), ("a", "1")]));
         assert_ne!(digest([("a", "12"), ("b", "")]), digest([("a", "1"), ("b", "2")]));
         assert_ne!(digest([("ab", "c")]), digest([("a", "bc")]));
+    }
+
+    fn of_sides(sides: Sides, nic: &NicProfile) -> Plan {
+        let graph = Graph::new("nat");
+        let placement = placement::run(&graph, &Statement::of(sides)).expect("nothing to refuse");
+        Plan::seal(placement, &graph, 1).at(nic)
+    }
+
+    #[test]
+    fn a_plan_that_deals_has_the_flow_table_of_its_profile_beside_the_hash() {
+        let nic = NicProfile::builtin(Target::NIC).expect("the default profile is built in");
+        let dealt = of_sides(Sides::Dealt, &nic);
+        let facts =
+            FlowTableFacts { entries: 2_000_000, operations_per_s: 1_429, delay_ns: 699_790 };
+        assert_eq!(dealt.flow_table, Some(facts));
+        assert_eq!(Plan::from_json(&dealt.to_json()), Ok(dealt.clone()));
+        let other = NicProfile::builtin("bluefield3").expect("it is built in");
+        let at_other = of_sides(Sides::Dealt, &other);
+        assert_eq!(at_other.flow_table.map(|facts| facts.delay_ns), Some(500_000));
+        assert_eq!(at_other.hash, dealt.hash);
+        for sides in [Sides::HostOnly, Sides::NicOnly, Sides::Split] {
+            assert_eq!(of_sides(sides, &nic).flow_table, None, "{sides:?}");
+        }
+        // A rate below 1 is no table without a limit.
+        let slow = |value| {
+            let mut nic = nic.clone();
+            let table = nic.flow_table.as_mut().expect("it has one");
+            (table.inserts_per_s.value, table.entries.value) = (value, value);
+            of_sides(Sides::Dealt, &nic).flow_table
+        };
+        let (least, most) = (slow(0.1).expect("facts"), slow(1e12).expect("facts"));
+        assert_eq!((least.entries, least.operations_per_s), (1, 1));
+        assert_eq!((least.delay_ns, most.delay_ns), (1_000_000_000, 0));
+        assert_eq!(most.entries, u32::MAX);
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! The flow table that deals buckets to shards, and the protocol that hands buckets over.
+//! The flow table that deals buckets to shards, the protocol that hands buckets over, and the
+//! policy that moves them by load.
 //!
 //! A run has several shards: cores of the NIC or of the host, each with the states that only it
 //! touches. Rules of a flow table deal each [bucket](cora_core::bucket) to the in-queue of one
@@ -12,6 +13,7 @@
 //! | [`Emulated`] | a flow table in software, in the place of a NIC's |
 //! | [`records`] | control records to and from shards |
 //! | [`coordinator`] | the state machine that moves buckets |
+//! | [`balance`] | which buckets move by load |
 //!
 //! # The handover
 //!
@@ -90,6 +92,7 @@
 //! find planted faults.
 #![forbid(unsafe_code)]
 
+pub mod balance;
 pub mod coordinator;
 mod emulated;
 pub mod records;

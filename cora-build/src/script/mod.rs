@@ -149,6 +149,7 @@ pub fn read(directory: &Path, name: &str, cfg: &Cfg, plan: Option<&str>) -> Read
             decided.and_then(|decided| {
                 warnings.extend(decided.warnings);
                 let plan = Plan::seal(decided.placement, &graph, source.digest(cfg));
+                let plan = plan.at(&decided.nic);
                 let plan = match &decided.searched {
                     Some((planned, traffic)) => plan.searched_for(planned, traffic),
                     None => plan,

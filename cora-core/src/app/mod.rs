@@ -28,7 +28,7 @@ mod transfer;
 pub use handler::{Handler, Nth};
 pub use hook::{Hook, Timer, next_due};
 pub use lifecycle::Lifecycle;
-pub use plan::{PlanFacts, Sides};
+pub use plan::{FlowTableFacts, PlanFacts, Sides};
 pub use prefetch::Prefetch;
 pub use states::States;
 pub use transaction::Transaction;

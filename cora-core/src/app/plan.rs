@@ -19,6 +19,9 @@ pub struct PlanFacts {
     pub nic_share: u16,
     /// Under [`Sides::Dealt`]: buckets that the NIC gets, of 256.
     pub nic_buckets: u16,
+    /// Under [`Sides::Dealt`]: the flow table that deals the buckets; otherwise
+    /// [`FlowTableFacts::NONE`].
+    pub flow_table: FlowTableFacts,
     /// Packets of a flow that the host handles before it offers the flow to the NIC. With 1, the
     /// host offers every flow after its first packet. A larger number avoids moving short flows in
     /// vain.
@@ -27,6 +30,25 @@ pub struct PlanFacts {
     /// reason: packets steered to different shards access the same part of the state. When empty,
     /// any number of shards gives the result of one.
     pub one_shard: &'static [(&'static str, &'static str)],
+}
+
+/// What the plan knows of a NIC's flow table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlowTableFacts {
+    /// Maximum number of rules.
+    pub entries: u32,
+    /// Insertions and removals of rules per second; 0 for no limit.
+    pub operations_per_s: u32,
+    /// Time of one operation that waits for no other one, in nanoseconds.
+    pub delay_ns: u64,
+}
+
+impl FlowTableFacts {
+    /// No flow table: it has room for no rule.
+    pub const NONE: Self = Self { entries: 0, operations_per_s: 0, delay_ns: 0 };
+
+    /// A flow table without limits, for plans by hand: they know of no NIC.
+    pub const WITHOUT_LIMITS: Self = Self { entries: u32::MAX, ..Self::NONE };
 }
 
 /// Which side runs packets.
@@ -66,11 +88,12 @@ impl PlanFacts {
     /// A plan by hand, with nothing that the sides don't need.
     #[must_use]
     pub const fn by_hand(sides: Sides) -> Self {
-        let (name, nic_share, nic_buckets) = match sides {
-            Sides::HostOnly => ("host-only", 0, 0),
-            Sides::NicOnly => ("nic-only", 0, 0),
-            Sides::Split => ("split", 1024, 0),
-            Sides::Dealt => ("dealt", 0, 128),
+        const NONE: FlowTableFacts = FlowTableFacts::NONE;
+        let (name, nic_share, nic_buckets, flow_table) = match sides {
+            Sides::HostOnly => ("host-only", 0, 0, NONE),
+            Sides::NicOnly => ("nic-only", 0, 0, NONE),
+            Sides::Split => ("split", 1024, 0, NONE),
+            Sides::Dealt => ("dealt", 0, 128, FlowTableFacts::WITHOUT_LIMITS),
         };
         Self {
             name,
@@ -80,6 +103,7 @@ impl PlanFacts {
             stateless_flows: false,
             nic_share,
             nic_buckets,
+            flow_table,
             offer_after: 1,
             one_shard: &[],
         }

@@ -295,6 +295,15 @@ impl WireEnd {
         }
     }
 
+    /// Bytes that the NIC has not taken yet, in percent of `most`, or of the ring if it is smaller.
+    pub(crate) fn fill(&mut self, most: usize) -> u8 {
+        // This updates its own index, too.
+        let free = self.wire_in.free_bytes();
+        let used = self.wire_in.occupancy();
+        let whole = free.saturating_add(used).min(most).max(1);
+        (used.min(whole) as u64 * 100 / whole as u64) as u8
+    }
+
     /// Tells the NIC, once, that no more frames come; returns whether it did now.
     pub(crate) fn feed_end(&mut self, now: u64) -> Result<bool, RunError> {
         if self.fed_all || self.distrusted {

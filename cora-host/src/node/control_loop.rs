@@ -58,7 +58,8 @@ impl<K> Controllers<K> {
         Ok(Self { moves, named: Some(named) })
     }
 
-    /// The controller of a shard; `plan` is the plan's JSON. A plan without migration needs none.
+    /// The controller of a shard; `plan` is the plan's JSON. A plan without migration needs none:
+    /// where each side receives its own buckets, the supervisor moves them.
     ///
     /// # Errors
     /// If the log can't be written.

@@ -3,6 +3,7 @@
 //! | module | contents |
 //! | --- | --- |
 //! | `account` | what a shard tells at its end |
+//! | `buckets` | moves of buckets in the report, and why |
 //! | `ipfix` | records of ended entries, to a file or a collector |
 //! | `print` | text on standard output and standard error |
 //! | `progress` | progress of a run, for a user at a terminal |
@@ -11,6 +12,7 @@
 //! | `text` | the report of a run, as a table |
 
 pub(crate) mod account;
+pub(crate) mod buckets;
 pub(crate) mod ipfix;
 pub(crate) mod print;
 pub(crate) mod progress;

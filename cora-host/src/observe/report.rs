@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::ingress::capture_notes::CaptureNotes;
 use crate::ingress::ports::PortReport;
+use crate::observe::buckets::BucketMoves;
 use crate::observe::ipfix::Records;
 
 macro_rules! side {
@@ -116,24 +117,6 @@ impl Recovery {
     pub(super) fn is_nothing(&self) -> bool {
         *self == Self::default()
     }
-}
-
-/// Moves of buckets between shards, and what they cost the flow table. The first moves deal the
-/// buckets as the plan says.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct BucketMoves {
-    /// Moves that are over, each of buckets from one shard to another.
-    pub moves: u64,
-    /// Of these, moves whose buckets began afresh, because a half died.
-    pub afresh: u64,
-    /// Buckets that stayed, because the flow table had no room for their rules.
-    pub stayed: u64,
-    /// Operations of the flow table.
-    pub rule_operations: u64,
-    /// Packets that came to the wrong shard, and were passed on.
-    pub passed_on: u64,
-    /// The longest move, in microseconds.
-    pub longest_us: u64,
 }
 
 /// The life of the halves of a run, all shards together.

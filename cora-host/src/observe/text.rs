@@ -5,7 +5,7 @@ use std::fmt;
 
 use crate::ingress::ports::PortReport;
 use crate::observe::ipfix::Records;
-use crate::observe::report::{BucketMoves, Filled, Lives, PortsReport, Recovery, RunReport, Sides};
+use crate::observe::report::{Filled, Lives, PortsReport, Recovery, RunReport, Sides};
 
 impl RunReport {
     /// Program, mode and pages.
@@ -35,7 +35,9 @@ impl fmt::Display for RunReport {
         self.head(f)?;
         self.sides(f)?;
         self.shards(f)?;
-        self.buckets(f)?;
+        if let Some(buckets) = &self.buckets {
+            write!(f, "{buckets}")?;
+        }
         writeln!(f)?;
         if let Some(ports) = &self.ports {
             writeln!(f, "{ports}")?;
@@ -203,30 +205,6 @@ impl RunReport {
                 grouped(*lost),
                 grouped(*unsent)
             )?;
-        }
-        Ok(())
-    }
-
-    /// A line about moves of buckets, if there were any.
-    fn buckets(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Some(BucketMoves { moves, afresh, stayed, passed_on, longest_us, .. }) = self.buckets
-        else {
-            return Ok(());
-        };
-        writeln!(
-            f,
-            "\nbuckets      {} moves, the longest took {} us",
-            grouped(moves),
-            grouped(longest_us)
-        )?;
-        for (number, what) in [
-            (afresh, "moves began afresh, because a half died"),
-            (stayed, "buckets stayed: the flow table had no room for their rules"),
-            (passed_on, "packets came to the wrong shard and were passed on"),
-        ] {
-            if number > 0 {
-                writeln!(f, "             {} {what}", grouped(number))?;
-            }
         }
         Ok(())
     }

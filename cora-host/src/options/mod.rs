@@ -108,7 +108,7 @@ pub struct RunOptions {
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = shard_count())]
     pub(crate) shards: u16,
     /// Who decides which flows move: plan; adapt, a controller that learns; or adapt:FILE, with a
-    /// log of its decisions.
+    /// log of its decisions. Under `dealt` adapt moves buckets away from overloaded shards.
     #[arg(long, value_name = "WHO", default_value = "plan")]
     pub(crate) moves: Moves,
     /// How often in a row a half that dies is started anew before the run ends. On captures, a NIC

@@ -15,9 +15,10 @@ use crate::ingress::versions::Version;
 use crate::memory::pages::Pages;
 use crate::memory::supply::Supply;
 use crate::observe::account::{Ended, Piece, add};
+use crate::observe::buckets::BucketMoves;
 use crate::observe::ipfix::Records;
 use crate::observe::print::write_state;
-use crate::observe::report::{BucketMoves, Filled, Lives, PortsReport, Recovery, RunReport, Sides};
+use crate::observe::report::{Filled, Lives, PortsReport, Recovery, RunReport, Sides};
 use crate::observe::state::final_state;
 use crate::options::{NicMode, RunOptions};
 

@@ -17,7 +17,7 @@ use crate::memory::supply::Supply;
 use crate::node::board;
 use crate::node::half::region_layout;
 use crate::observe::ipfix::Exporter;
-use crate::options::{Run, RunOptions};
+use crate::options::{Moves, Run, RunOptions};
 use crate::supervisor::{Common, Dealer, SharedFile};
 use crate::{Program, RunError};
 
@@ -100,7 +100,7 @@ impl Prepared {
         let forgotten = forgotten(&mut app, &common.entries);
         let dealt = (common.deal, common.shards);
         let dealer = (A::PLAN.sides == Sides::Dealt)
-            .then(|| Dealer::new(&mut app, (&dealt.0, dealt.1), options.moves.by_chance()))
+            .then(|| Dealer::new(&mut app, (&dealt.0, dealt.1), &options.moves))
             .transpose()
             .map_err(RunError::Dealer)?;
         Ok(Self { common, dealer, forgotten, configuration, changes })
@@ -113,6 +113,9 @@ impl Prepared {
 pub(super) fn check<A: App>(options: &RunOptions, continues: bool) -> Result<(), RunError> {
     if options.shards > 1 && !A::PLAN.one_shard.is_empty() {
         return Err(RunError::OneShard { shards: options.shards, states: A::PLAN.one_shard });
+    }
+    if A::PLAN.sides == Sides::Dealt && matches!(options.moves, Moves::Adapt(Some(_))) {
+        return Err(RunError::NothingToLog);
     }
     if let Some(path) = options.state_out.as_ref().filter(|_| !continues) {
         // Its old content stays until it is replaced.

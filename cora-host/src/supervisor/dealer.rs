@@ -2,14 +2,13 @@
 //! buckets between shards ([`cora_switch`]).
 //!
 //! The flow table is emulated, since the supervisor steers packets itself. It has the abilities of
-//! a BlueField-2's.
+//! the NIC's, as the plan knows them.
 
 use std::fmt;
 use std::time::Instant;
 
-use cora_core::app::App;
+use cora_core::app::{App, FlowTableFacts};
 use cora_core::bucket::{Bucket, BucketSet};
-use cora_core::hash::FlowHasher;
 use cora_core::packet::Meta;
 use cora_runtime::channel::ProtocolError;
 use cora_runtime::dealing::each_value;
@@ -21,15 +20,13 @@ use cora_switch::{
 };
 
 use crate::ingress::feed;
-use crate::observe::report::BucketMoves;
+use crate::observe::buckets::BucketMoves;
+use crate::options::Moves;
+use crate::supervisor::chance::Chance;
+use crate::supervisor::load::Load;
 
 /// A record of a ring: its kind, and its bytes.
 pub(crate) type Record = (u16, Vec<u8>);
-
-/// The abilities of a BlueField-2's flow table: `nics/bluefield2.toml` has the sources. The delay
-/// is that of one operation at this rate.
-const ABILITIES: Abilities =
-    Abilities { entries: 2_000_000, operations_per_s: 1_429, delay_ns: 700_000, in_flight: 64 };
 
 /// The dealer.
 #[derive(Debug)]
@@ -47,7 +44,7 @@ pub(crate) struct Dealer {
     periods: &'static [u64],
     /// The rules of the deal are in force.
     is_set_up: bool,
-    chance: Option<Chance>,
+    mover: Mover,
 }
 
 /// What becomes of a record that a shard said.
@@ -68,14 +65,26 @@ pub(super) enum Lied {
     Fault(Fault),
 }
 
-/// Moves by chance, for tests.
+/// Who moves buckets after the deal.
 #[derive(Debug)]
-struct Chance {
-    draws: FlowHasher,
-    drawn: u64,
-    shards: u16,
-    /// Packets until the next wish.
-    left: u64,
+enum Mover {
+    Nobody,
+    /// Chance, for tests.
+    Chance(Chance),
+    /// The policy that goes by load.
+    Load(Box<Load>),
+}
+
+impl Mover {
+    fn of(moves: &Moves, shards: u16) -> Self {
+        match moves {
+            Moves::Adapt(_) => Self::Load(Box::new(Load::new(shards))),
+            Moves::Plan | Moves::Named(..) => match moves.by_chance() {
+                Some(seed) => Self::Chance(Chance::new(seed, shards)),
+                None => Self::Nobody,
+            },
+        }
+    }
 }
 
 impl fmt::Display for Lied {
@@ -87,28 +96,17 @@ impl fmt::Display for Lied {
     }
 }
 
-impl Chance {
-    /// The most buckets that move at a time, and the most packets between two moves.
-    const MOST: (u64, u64) = (8, 600);
+/// The abilities of the plan's flow table. It takes as many operations at a time as are asked for.
+const fn abilities(facts: FlowTableFacts, limits: &Limits) -> Abilities {
+    let FlowTableFacts { entries, operations_per_s, delay_ns } = facts;
+    Abilities { entries, operations_per_s, delay_ns, in_flight: limits.in_flight as u32 }
+}
 
-    fn below(&mut self, limit: u64) -> u64 {
-        self.drawn += 1;
-        self.draws.hash_pair([self.drawn, 0]) % limit
-    }
-
-    /// A wish once in a while. The bucket of the latest packet is among those that move.
-    fn wish(&mut self, latest: Bucket) -> Option<(BucketSet, Shard)> {
-        self.left = self.left.saturating_sub(1);
-        if self.left > 0 {
-            return None;
-        }
-        self.left = 1 + self.below(Self::MOST.1);
-        let others = self.below(Self::MOST.0);
-        let mut buckets: BucketSet =
-            (0..others).map(|_| Bucket::new(self.below(256) as u8)).collect();
-        buckets.add(latest);
-        Some((buckets, Shard::new(self.below(self.shards.into()) as u16)))
-    }
+/// Limits of moves with this flow table. An answer that only takes its time is not lost: asked for
+/// again, the operation would hold up the others.
+fn limits(facts: FlowTableFacts) -> Limits {
+    let usual = Limits::default();
+    Limits { again_ns: usual.again_ns.max(facts.delay_ns.saturating_mul(4)), ..usual }
 }
 
 fn encoded(message: Deals<'_>) -> Record {
@@ -116,14 +114,15 @@ fn encoded(message: Deals<'_>) -> Record {
 }
 
 impl Dealer {
-    /// A dealer with an empty flow table: the rules of the deal are to be inserted first. With a
-    /// seed, buckets move by chance.
+    /// A dealer with an empty flow table: the rules of the deal are to be inserted first.
     pub(crate) fn new<A: App>(
         app: &mut A,
         (deal, shards): (&Deal, u16),
-        seed: Option<u64>,
+        moves: &Moves,
     ) -> Result<Self, NoSuchShard> {
-        let mut coordinator = Coordinator::new(Limits::default(), shards, Shard::new(0))?;
+        let limits = limits(A::PLAN.flow_table);
+        let abilities = abilities(A::PLAN.flow_table, &limits);
+        let mut coordinator = Coordinator::new(limits, shards, Shard::new(0))?;
         for shard in 1..shards {
             coordinator.want(deal.buckets_of(shard.into()), Shard::new(shard))?;
         }
@@ -134,18 +133,17 @@ impl Dealer {
             });
             values
         });
-        let chance =
-            seed.map(|seed| Chance { draws: FlowHasher::new(seed), drawn: 0, shards, left: 1 });
+        let mover = Mover::of(moves, shards);
         Ok(Self {
             coordinator,
-            table: Emulated::new(ABILITIES, Shard::new(0)),
+            table: Emulated::new(abilities, Shard::new(0)),
             begun: Instant::now(),
             values: values.collect(),
             coming: BucketSet::EMPTY,
             latest: 0,
             periods: A::PERIODS,
             is_set_up: false,
-            chance,
+            mover,
         })
     }
 
@@ -204,6 +202,10 @@ impl Dealer {
             rule_operations: operations,
             passed_on: strays,
             longest_us: longest_ns / 1000,
+            by_load: match &self.mover {
+                Mover::Load(load) => Some(load.account()),
+                Mover::Nobody | Mover::Chance(_) => None,
+            },
         }
     }
 
@@ -213,11 +215,33 @@ impl Dealer {
         self.latest = self.latest.max(stamp.meta.now);
         self.table.count(bucket, bytes);
         self.coordinator.passed(bucket, self.table.queue_of(bucket), bytes, stamp.meta.now);
-        if self.coordinator.is_quiet()
-            && let Some((buckets, to)) = self.chance.as_mut().and_then(|it| it.wish(bucket))
-        {
-            // There is such a shard: it was drawn among them.
-            let _ = self.coordinator.want(buckets, to);
+        match &mut self.mover {
+            Mover::Nobody => {}
+            Mover::Load(load) => load.count(bucket),
+            Mover::Chance(chance) => {
+                if self.coordinator.is_quiet()
+                    && let Some((buckets, to)) = chance.wish(bucket)
+                {
+                    // There is such a shard: it was drawn among them.
+                    let _ = self.coordinator.want(buckets, to);
+                }
+            }
+        }
+    }
+
+    /// Looks at the queues: each shard's number, and how full its queue is, in percent; `None` if
+    /// the shard doesn't work. Buckets may move then by load.
+    pub(super) fn look(&mut self, queues: impl Iterator<Item = (usize, Option<u8>)>) {
+        let now = self.now_ns();
+        let Mover::Load(load) = &mut self.mover else { return };
+        if !self.is_set_up || !self.coordinator.is_quiet() {
+            load.pause(now);
+            return;
+        }
+        queues.for_each(|(shard, fill)| load.look(shard, fill));
+        if let Some(decision) = load.decide(now, &self.coordinator) {
+            // There is such a shard: it is one of those that were looked at.
+            let _ = self.coordinator.want(decision.buckets, decision.to.shard);
         }
     }
 
@@ -311,5 +335,46 @@ fn told_as(told: &Told<'_>, now: u64) -> Record {
         Told::Arrived { epoch } => encoded(Deals::Arrived { epoch: epoch.number() }),
         // The supervisor passes entries on as they are.
         Told::Entry { .. } => (0, Vec::new()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use cora_core::app::FlowTableFacts;
+    use cora_core::bucket::BucketSet;
+    use cora_switch::{Abilities, Coordinator, Emulated, Limits, Shard, Told};
+
+    use crate::supervisor::dealer::{abilities, limits};
+
+    #[test]
+    fn the_flow_table_has_the_abilities_of_the_plan() {
+        let facts = FlowTableFacts { entries: 300, operations_per_s: 50, delay_ns: 20_000_000 };
+        let limits = Limits { in_flight: 7, ..Limits::default() };
+        let expected =
+            Abilities { entries: 300, operations_per_s: 50, delay_ns: 20_000_000, in_flight: 7 };
+        assert_eq!(abilities(facts, &limits), expected);
+    }
+    /// Rule operations that were asked for again while all buckets go to another shard, with a
+    /// table of so many operations a second.
+    fn again(operations_per_s: u32) -> u64 {
+        let delay_ns = 1_000_000_000 / u64::from(operations_per_s);
+        let facts = FlowTableFacts { entries: 1_000, operations_per_s, delay_ns };
+        let (limits, one) = (limits(facts), Shard::new(1));
+        let mut coordinator = Coordinator::new(limits, 2, Shard::new(0)).expect("such a shard");
+        let mut table = Emulated::new(abilities(facts, &limits), Shard::new(0));
+        coordinator.want(BucketSet::ALL, one).expect("such a shard");
+        let (mut now, mut goes) = (0, false);
+        while !goes {
+            coordinator.step(now, &mut table, |_, told| goes |= matches!(told, Told::Going { .. }));
+            now += delay_ns / 10;
+        }
+        coordinator.report(now).totals.again
+    }
+
+    #[test]
+    fn no_operation_of_a_slow_table_counts_as_lost() {
+        for operations_per_s in [1, 2, 5, 20, 1_429, 100_000] {
+            assert_eq!(again(operations_per_s), 0, "{operations_per_s}");
+        }
     }
 }

@@ -3,8 +3,8 @@
 use crate::RunError;
 use crate::ingress::capture::Cable;
 use crate::process::log;
-use crate::supervisor::Supervisor;
 use crate::supervisor::dealer::{Dealer, Lied, Passed};
+use crate::supervisor::{Shard, Supervisor};
 
 impl<C: Cable> Supervisor<'_, C> {
     /// Passes on what the shards said, and goes on with moves. Returns whether there was anything.
@@ -27,6 +27,12 @@ impl<C: Cable> Supervisor<'_, C> {
             shards[shard].wire.deal(record);
         });
         Ok(any)
+    }
+
+    /// The dealer looks how full the queues of all shards are. At the end no bucket moves any more.
+    pub(super) fn look_at_queues(&mut self) {
+        let Self { shards, dealer: Some(dealer), ended: None, .. } = self else { return };
+        dealer.look(shards.iter_mut().map(Shard::fill::<C>).enumerate());
     }
 
     /// Whether no bucket moves, so that the wire may end.
@@ -55,7 +61,7 @@ impl<C: Cable> Supervisor<'_, C> {
     }
 }
 
-impl super::Shard<'_> {
+impl Shard<'_> {
     /// Ends a NIC half that said what makes no sense. A host half is trusted: its record is left
     /// out.
     fn lied_about_buckets(&mut self, lied: &Lied) -> Result<(), RunError> {

@@ -32,6 +32,8 @@
 //! | --- | --- |
 //! | `dealer` | the flow table, and moves of buckets, where each side receives its own |
 //! | `deals` | the supervisor passes on what the dealer and the shards tell each other |
+//! | `load` | moves of buckets by load |
+//! | `chance` | moves of buckets by chance, for tests |
 //! | `shard` | a shard: memory, processes, end of the wire |
 //! | `halves` | the start of halves, and the transition to the next region |
 //! | `half` | one half's process |
@@ -39,11 +41,13 @@
 //! | `nic_command` | the command that starts a NIC half |
 //! | `outcomes` | the outcome of each packet, even if halves die |
 
+mod chance;
 mod dealer;
 mod deals;
 mod half;
 mod halves;
 mod judge;
+mod load;
 mod nic_command;
 mod outcomes;
 mod shard;
@@ -60,7 +64,8 @@ use crate::ingress::capture::{Cable, Next};
 use crate::ingress::door::Door;
 use crate::ingress::entrance::Entrance;
 use crate::observe::account::Ended;
-use crate::observe::report::{BucketMoves, Lives};
+use crate::observe::buckets::BucketMoves;
+use crate::observe::report::Lives;
 use crate::process::cores;
 pub(crate) use crate::supervisor::dealer::Dealer;
 use crate::supervisor::half::Half;
@@ -148,6 +153,7 @@ impl<'a, C: Cable> Supervisor<'a, C> {
                     shard.look(configuration, cable)?;
                 }
                 self.tell_new_halves();
+                self.look_at_queues();
                 if self.shards.iter().all(Shard::is_over) {
                     break;
                 }

@@ -226,6 +226,12 @@ impl<'a> Shard<'a> {
             && (C::LIVE || self.nic_works() && self.host_works())
     }
 
+    /// How full its queue is, in percent of what may wait there; `None` if it doesn't work.
+    pub(super) fn fill<C: Cable>(&mut self) -> Option<u8> {
+        let works = !self.leaving && self.nic_works() && self.host_works();
+        works.then(|| self.wire.fill(C::MOST_AHEAD))
+    }
+
     /// Feeds in what comes before all frames.
     pub(super) fn feed_first(&mut self) -> Result<bool, RunError> {
         if self.leaving {

@@ -286,6 +286,7 @@ mod tests {
             assert_ne!(planned.allocation.sides, Sides::Dealt);
         }
         world.statement = Statement::of(Sides::Dealt);
-        assert!(world.plan(0.5).is_err());
+        let nic = world.nic.name.clone();
+        assert_eq!(world.plan(0.5).unwrap_err(), [PlanningError::NoFlowTable { nic }]);
     }
 }

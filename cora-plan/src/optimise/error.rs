@@ -37,6 +37,14 @@ pub enum PlanningError {
         /// Name of the profile.
         nic: String,
     },
+    /// A plan by which each side receives its own buckets, without a flow table that deals them.
+    #[error(
+        "`{nic}` has no flow table, and `dealt` needs one: its rules give each bucket to a side"
+    )]
+    NoFlowTable {
+        /// Name of the profile.
+        nic: String,
+    },
     /// A malformed rate or number of cores.
     #[error("`{what}` is not a {kind}")]
     NoAsk {
@@ -68,6 +76,7 @@ impl PlanningError {
             Self::TooManyCores { has, .. } => {
                 format!("ask for {has} at most, or take a profile with more")
             }
+            Self::NoFlowTable { .. } => "take a profile with `[flow_table]`, or write `use = \"split\"`, which needs none".to_owned(),
             Self::NoAsk { kind, .. } => format!("write a {kind} above 0"),
         }
     }

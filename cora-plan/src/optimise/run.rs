@@ -180,6 +180,9 @@ fn check(inputs: &Inputs<'_>, ask: &Ask) -> Result<(), Vec<PlanningError>> {
         let (cores, nic) = (what, inputs.nic.name.clone());
         errors.push(PlanningError::TooManyCores { cores, has, nic });
     }
+    if inputs.statement.sides == Sides::Dealt && inputs.nic.flow_table.is_none() {
+        errors.push(PlanningError::NoFlowTable { nic: inputs.nic.name.clone() });
+    }
     // Checks pins against program and kinds before the search.
     if let Err(refusals) = placement::run(inputs.graph, &inputs.statement.pins()) {
         let refusals = refusals.into_iter();

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use cora_plan::graph::HandlerNode;
+use cora_plan::plan::FlowTableFacts;
 use cora_plan::vocabulary::{BucketsBy, Kind, Sides};
 use cora_plan::{Graph, Plan};
 
@@ -72,10 +73,22 @@ fn facts(out: &mut Lines, plan: &Plan) -> fmt::Result {
     out.line(format_args!("    stateless_flows: {},", plan.placement.stateless_flows))?;
     out.line(format_args!("    nic_share: {},", plan.placement.nic_share))?;
     out.line(format_args!("    nic_buckets: {},", plan.placement.nic_buckets))?;
+    flow_table(out, plan)?;
     out.line(format_args!("    offer_after: {},", plan.placement.offer_after))?;
     let one_shard: Vec<_> = plan.placement.one_shard.iter().collect();
     out.line(format_args!("    one_shard: &{one_shard:?},"))?;
     out.line("};")
+}
+
+fn flow_table(out: &mut Lines, plan: &Plan) -> fmt::Result {
+    let Some(FlowTableFacts { entries, operations_per_s, delay_ns }) = plan.flow_table else {
+        return out.line("    flow_table: FlowTableFacts::NONE,");
+    };
+    out.line("    flow_table: FlowTableFacts {")?;
+    out.line(format_args!("        entries: {entries},"))?;
+    out.line(format_args!("        operations_per_s: {operations_per_s},"))?;
+    out.line(format_args!("        delay_ns: {delay_ns},"))?;
+    out.line("    },")
 }
 
 fn chain(out: &mut Lines, graph: &Graph) -> fmt::Result {

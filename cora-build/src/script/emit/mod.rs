@@ -110,7 +110,7 @@ const BUCKETS: &str = "::cora::__private::core::bucket::BucketSet";
 const KEY_OF: &str = "::cora::__private::core::state::table::KeyOf";
 
 const USES: [&str; 7] = [
-    "app::{App, Handler, Hook, Lifecycle, Nth, PlanFacts, Prefetch, Timer}",
+    "app::{App, FlowTableFacts, Handler, Hook, Lifecycle, Nth, PlanFacts, Prefetch, Timer}",
     "app::{Sides, States, Transaction, Transfer}",
     "outbox::Outbox",
     "packet::Packet",

@@ -6,7 +6,9 @@
 
 use std::path::{Path, PathBuf};
 
+use cora_plan::nic::NicProfile;
 use cora_plan::optimise::{Planned, PlanningError};
+use cora_plan::statement::Target;
 use cora_plan::traffic::Traffic;
 use cora_plan::vocabulary::Sides;
 use cora_plan::{Graph, Placement, PlanError, Statement, placement};
@@ -72,6 +74,8 @@ pub fn read(directory: &Path, plan: Option<&str>) -> Result<Choice, Faults> {
 pub struct Decided {
     /// The placement.
     pub placement: Placement,
+    /// The NIC that the plan is for: the target's, or the default one.
+    pub nic: NicProfile,
     /// The result of the search, and its traffic; `None` for a stated plan.
     pub searched: Option<(Planned, Traffic)>,
     /// Warnings, one line each.
@@ -83,15 +87,17 @@ impl Choice {
     pub fn decide(&self, directory: &Path, graph: &Graph) -> Result<Decided, Faults> {
         let Some(target) = &self.statement.target else {
             let placement = placement::run(graph, &self.statement);
-            return match placement {
-                Ok(placement) => Ok(Decided { placement, searched: None, warnings: Vec::new() }),
-                Err(errors) => Err(errors.iter().map(|error| self.refused(error)).collect()),
-            };
+            let placement = placement.map_err(|errors| -> Faults {
+                errors.iter().map(|error| self.refused(error)).collect()
+            })?;
+            let nic = target::nic(Target::NIC)?;
+            return Ok(Decided { placement, nic, searched: None, warnings: Vec::new() });
         };
         let profiles = target::profiles(directory, target, graph)?;
         match target::run(graph, &self.statement, target, &profiles) {
             Ok((planned, placement)) => Ok(Decided {
                 placement,
+                nic: profiles.nic,
                 searched: Some((planned, profiles.traffic)),
                 warnings: profiles.warnings,
             }),
@@ -102,6 +108,12 @@ impl Choice {
     fn unplanned(&self, error: &PlanningError) -> Fault {
         match error {
             PlanningError::Refused(error) => self.refused(error),
+            PlanningError::NoFlowTable { .. } => fault(
+                codes::PLAN_REFUSED,
+                error.to_string(),
+                &error.cure(),
+                self.place_of(&["nic", "use"]),
+            ),
             _ => fault(
                 codes::OUT_OF_REACH,
                 error.to_string(),

@@ -48,7 +48,10 @@ pub fn profiles(directory: &Path, target: &Target, graph: &Graph) -> Result<Prof
             });
             Ok(Profiles { nic, traffic, measurement, warnings })
         }
-        (nic, traffic) => Err(nic.err().into_iter().flatten().chain(traffic.err()).collect()),
+        (nic, traffic) => {
+            let of_nic = nic.err().into_iter().flat_map(|faults| faults.0);
+            Err(of_nic.chain(traffic.err()).collect())
+        }
     }
 }
 
@@ -84,7 +87,8 @@ fn beside(directory: &Path, name: &str) -> String {
     if path.is_file() { path.display().to_string() } else { name.to_owned() }
 }
 
-fn nic(name: &str) -> Result<NicProfile, Vec<Fault>> {
+/// Reads a NIC profile: a built-in one of this name, or the file at this path.
+pub(super) fn nic(name: &str) -> Result<NicProfile, Faults> {
     NicProfile::load(name).map_err(|refused| {
         let text = std::fs::read_to_string(name).unwrap_or_default();
         let faults = refused.iter().map(|error| {
