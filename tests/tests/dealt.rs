@@ -92,8 +92,8 @@ fn whichever_half_dies_every_packet_has_an_outcome_and_every_key_one_owner() {
     }
 }
 
-/// Each tick of a timer runs once for each bucket, at the half that has it, and between the same two
-/// packets as at a host alone.
+/// Each tick of a timer runs once for each bucket, at the half that has it, and between the same
+/// two packets as at a host alone.
 #[test]
 fn timers_tick_once_for_each_bucket_wherever_it_is() {
     let program = &under(Path::new("dealt"), &["meters"])["meters"];

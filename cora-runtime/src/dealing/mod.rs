@@ -22,9 +22,9 @@
 //! over.
 //!
 //! For the same reason, entries that ended and wait for their hooks are kept
-//! [apart](cora_core::state::table::apart) meanwhile. A move takes less than the time between an
-//! end and its hook, by the wire's limit: so no entry's hook is due that is not known to have ended.
-//! The wire lets no tick of a timer pass amid a move.
+//! [apart](cora_core::state::table::apart) meanwhile. By the wire's limit, a move takes less packet
+//! time than passes between an end and its hook. So no hook is due of an entry that is not known to
+//! have ended. The wire lets no tick of a timer pass amid a move.
 //!
 //! A packet of a bucket that is neither owned nor expected goes back to the wire, as a stray.
 //!

@@ -28,8 +28,8 @@ macro_rules! side_counts {
             ended_with_host,
             /// Entries that made room for others, in a full table.
             evicted,
-            /// Entries that came back, or with their bucket, and were dropped: there was no room, or
-            /// their keys were another's by then.
+            /// Entries that came back, or with their bucket, and were dropped: there was no room,
+            /// or their keys were another's by then.
             refused,
             /// Bytes of entries sent to the other side.
             moved_bytes,
