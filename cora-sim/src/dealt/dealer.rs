@@ -148,9 +148,14 @@ impl Dealer {
         self.is_set_up && self.coordinator.report(0).waiting <= most
     }
 
-    /// Whether a packet of this time must wait.
+    /// Whether a packet of this time must wait for a move.
+    pub(super) fn must_wait(&self, packet_ns: u64) -> bool {
+        self.is_set_up && self.coordinator.must_wait(packet_ns)
+    }
+
+    /// Whether a packet of this time must wait for a move, or for the rules of the deal.
     pub(super) fn stops(&self, packet_ns: u64) -> bool {
-        !self.is_set_up || self.coordinator.must_wait(packet_ns)
+        !self.is_set_up || self.must_wait(packet_ns)
     }
 
     /// Whether no bucket moves, and none is to move.

@@ -432,6 +432,9 @@ impl<'a, A: SimApp> Run<'a, A> {
             self.faults.wishes += 1;
             self.dealer.want(buckets, to);
         }
+        let next = self.case.packets.get(self.fed);
+        let waits = next.is_some_and(|(stamp, _)| self.dealer.must_wait(stamp.meta.now));
+        self.faults.wire_waits += u64::from(waits);
         let kill_in = KILL_IN[usize::from(!self.dealer.is_quiet())];
         let has_begun = goes_on && self.fed > 0;
         if has_begun && self.kills > 0 && self.random.once_in(kill_in) {

@@ -6,8 +6,8 @@ pub enum Mistake {
     /// A shard learns only behind its last packets that buckets leave it, so it frees entries by
     /// the time of packets that are younger than those that wait elsewhere.
     LeavingLate,
-    /// A NIC shard that gets buckets takes its time for the end of all time, so its low watermark
-    /// is not held.
+    /// A NIC shard that gets buckets takes its time for the end of all time. So its low watermark
+    /// is not held then, and not when it gives some later.
     FloorNotHeld,
     /// All entries are said to be there before the last one is.
     ArrivedEarly,
