@@ -27,6 +27,7 @@ use crate::apps::tenants::Tenants;
 use crate::apps::tickets::{Kept, Ticketing};
 use crate::apps::visits::Visiting;
 use crate::apps::{Copying, Share, SimApp, Variant};
+use crate::dealt::run_dealt;
 use crate::random::Random;
 use crate::runtime::{self, Faults, Liar, Ran};
 use crate::traffic;
@@ -117,8 +118,10 @@ pub fn one(seed: u64) -> Result<Ran, String> {
     let judges = Random::new(seed ^ 0x6a75_6467_6573).once_in(16);
     let has_hooks = Random::new(seed ^ 0x686f_6f6b_7300).once_in(24);
     let has_merges = Random::new(seed ^ 0x6d65_7267_6573).once_in(24);
+    let deals = Random::new(seed ^ 0x0064_6561_6c69_6e67).once_in(12);
     let run = match random.below(64) {
         _ if adapts => conducted,
+        _ if deals => dealt,
         _ if has_hooks => hooked,
         _ if has_merges => merged,
         _ if judges => program::<Judging<Share<1024>>>,
@@ -201,6 +204,13 @@ fn merged(seed: u64, packets: u32) -> Result<Ran, String> {
     let kills = seed % 3;
     let ran = runtime::run_merged::<Share<1024>>(&case, seed, kills);
     ran.map_err(|what| format!("{}, {kills} kills: {what}", Crowd::<Share<1024>>::NAME))
+}
+
+/// Runs halves that each receive their own buckets; in one of three runs, with kills of halves.
+fn dealt(seed: u64, packets: u32) -> Result<Ran, String> {
+    let mut random = Random::new(seed ^ 0x6465_616c_6b00);
+    let kills = if random.once_in(3) { 1 + random.below(4) } else { 0 };
+    run_dealt(seed, packets, kills)
 }
 
 /// Runs with a side that lies.

@@ -6,7 +6,7 @@ use cora_runtime::exec::burst::BURST_BYTES;
 use cora_runtime::host_half::{HostHalf, HostOutbox};
 use cora_runtime::link::message::Message;
 use cora_runtime::nic_half::NicHalf;
-use cora_runtime::node::{NodeError, serve_punts};
+use cora_runtime::node::{Inbox, NodeError, serve_punts};
 
 use crate::apps::SimApp;
 use crate::link::Ring;
@@ -66,8 +66,17 @@ pub(crate) fn serve_host<A: SimApp>(
     ends: &mut impl HostOutbox,
     most: usize,
 ) -> Result<(), String> {
-    let mut buffer = vec![0; BURST_BYTES];
-    let served = serve_punts(host, punt, ends, (&mut buffer, most), |host, ends, message| {
+    serve(host, punt, ends, (&mut vec![0; BURST_BYTES], most))
+}
+
+/// The same, from any inbox, with a buffer of [`BURST_BYTES`].
+pub(crate) fn serve<A: SimApp>(
+    host: &mut HostHalf<A>,
+    punt: &mut impl Inbox,
+    ends: &mut impl HostOutbox,
+    (buffer, most): (&mut [u8], usize),
+) -> Result<(), String> {
+    let served = serve_punts(host, punt, ends, (buffer, most), |host, ends, message| {
         host.message(message, ends).map_err(NodeError::from)
     });
     served.map_err(|error| match error {

@@ -13,6 +13,7 @@
 //! | [`chaos`] | one seed after another |
 //! | [`checker`] | all interleavings of a small scenario |
 //! | [`runtime`] | the whole runtime on real rings, with faults |
+//! | [`dealt`] | halves that each receive their own buckets, which move between them |
 //! | [`queues`] | both halves joined by message queues, which can be sabotaged |
 //! | [`link`] | the message queues |
 //! | [`strangers`] | a NAT under kills: answers must reach only their clients |
@@ -33,6 +34,7 @@
 pub mod apps;
 pub mod chaos;
 pub mod checker;
+pub mod dealt;
 pub mod frames;
 mod halves;
 pub mod hot;

@@ -133,6 +133,15 @@ impl<A: SimApp> NicCore<A> {
         Ok(all - wire.frames.len())
     }
 
+    /// Reads this wire once.
+    pub(crate) fn read(
+        &mut self,
+        wire: &mut impl Ingress,
+        out: &mut impl Egress,
+    ) -> Result<(), String> {
+        self.step(wire, (0, &mut Ring::new(Sabotage::None)), out)
+    }
+
     /// Feeds part of a change of read-mostly states.
     pub(crate) fn change(
         &mut self,
@@ -155,7 +164,7 @@ impl<A: SimApp> NicCore<A> {
 
     fn step(
         &mut self,
-        wire: &mut Packets<'_>,
+        wire: &mut impl Ingress,
         (left, back): (usize, &mut impl Inbox),
         out: &mut impl Egress,
     ) -> Result<(), String> {

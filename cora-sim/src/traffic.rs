@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use cora_core::key::{FiveTuple, protocol};
-use cora_core::packet::{Meta, Port};
+use cora_core::packet::{Meta, Packet, Port};
 use cora_core::state::Kind;
 use cora_core::state::table::Ending;
 use cora_runtime::channel::PeerOutbox;
@@ -14,6 +14,7 @@ use cora_runtime::exec::Burst;
 use cora_runtime::host_half::HostOutbox;
 use cora_runtime::link::message::{Control, Frames, Message, Stamp};
 use cora_runtime::link::payload::Parked;
+use cora_runtime::steering::{Deal, Steering};
 
 use crate::apps::{IDLE, SimApp};
 use crate::frames::{address, frame, op, tuple_of};
@@ -103,6 +104,18 @@ pub fn make<A: SimApp>(seed: u64, count: u32) -> Case {
 pub fn make_filled<A: SimApp>(seed: u64, count: u32, filling: usize) -> Case {
     let mut source = Source::new(seed, A::WISHES, filling);
     case::<A>(seed, count, |number, left| source.next(number, left))
+}
+
+/// Makes a case of packets that bear the marks of their buckets, of so many concurrent flows.
+pub fn make_marked<A: SimApp>(seed: u64, count: u32, flows: u64, filling: usize) -> Case {
+    let steering = Steering::new(seed, Deal::even(1));
+    let mut source = Source::new(seed, Wishes { flows, ..A::WISHES }, filling);
+    case::<A>(seed, count, |number, left| {
+        let (mut stamp, mut frame) = source.next(number, left);
+        let packet = Packet::new(&mut frame, stamp.meta);
+        stamp.meta.mark = steering.mark::<A>(&packet, |_| false);
+        (stamp, frame)
+    })
 }
 
 /// Makes a case of `count` packets, each from its number and the flows' last tuples outside.

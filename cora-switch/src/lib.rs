@@ -67,7 +67,8 @@
 //! # Deaths
 //!
 //! A shard that dies loses its entries and the frames in its queues. Afterwards it is told of its
-//! buckets (`Owns`) in front of all frames.
+//! buckets (`Owns`) in front of all frames. Those that it left unread may be pushed again behind
+//! that, if it still [takes](Coordinator::takes) them. What it said is read before, or never.
 //!
 //! | dies | when | then |
 //! | --- | --- | --- |

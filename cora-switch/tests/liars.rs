@@ -75,7 +75,7 @@ fn babble(coordinator: &mut Coordinator, random: &mut Random, now_ns: u64) -> bo
             coordinator.want(buckets, by).is_err()
         }
         1 => coordinator.died(by, now_ns).is_err(),
-        2 => coordinator.restarted(by, now_ns).is_err(),
+        2 => coordinator.restarted(by, now_ns, |_, _| {}).is_err(),
         3 | 4 => {
             coordinator.passed(bucket(random), by, 60, random.below(1_000));
             false
@@ -96,7 +96,8 @@ fn babble(coordinator: &mut Coordinator, random: &mut Random, now_ns: u64) -> bo
 /// Sound shards from now on: returns whether all moves come to their end.
 fn recovers(coordinator: &mut Coordinator, table: &mut Lying, mut now_ns: u64) -> bool {
     for shard in (0..SHARDS).map(Shard::new) {
-        coordinator.restarted(shard, now_ns).expect("there is such a shard");
+        let restarted = coordinator.restarted(shard, now_ns, |_, _| {});
+        restarted.expect("there is such a shard");
     }
     for _ in 0..2_000 {
         now_ns += 1_000;

@@ -210,14 +210,20 @@ impl WireEnd {
         self.first.push_back(encoded(&self.entrance.frame(stamp, frame)));
     }
 
-    /// The packets that are fed in first, by their marks, times and lengths.
-    pub(crate) fn unread(&self) -> impl Iterator<Item = (Meta, usize)> {
-        self.first.iter().filter_map(|(kind, bytes)| match Message::decode(*kind, bytes) {
+    /// Keeps those of the packets that are fed in first for which `takes` says so, by their marks,
+    /// times and lengths. The others are lost with the half that left them unread.
+    pub(crate) fn keep_unread(&mut self, mut takes: impl FnMut(&Meta, usize) -> bool) {
+        let fed_again = &mut self.fed_again;
+        self.first.retain(|(kind, bytes)| match Message::decode(*kind, bytes) {
             Some(Message::Frames(
                 Frames::Frame { stamp, frame } | Frames::Punt { stamp, frame },
-            )) => Some((stamp.meta, frame.len())),
-            _ => None,
-        })
+            )) => {
+                let is_kept = takes(&stamp.meta, frame.len());
+                *fed_again = fed_again.saturating_sub(u64::from(!is_kept));
+                is_kept
+            }
+            _ => true,
+        });
     }
 
     /// The half at the entrance is a new one: these records are its first, and those for the half

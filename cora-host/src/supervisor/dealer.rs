@@ -34,10 +34,7 @@ pub(crate) struct Dealer {
     coordinator: Coordinator,
     table: Emulated,
     begun: Instant,
-    /// For each bucket, the records of the values that it begins with.
-    values: Vec<Vec<Record>>,
-    /// The buckets of the latest move.
-    coming: BucketSet,
+    beginnings: Beginnings,
     /// The time of the latest packet (ns of packet time).
     latest: u64,
     /// The periods of the program's timers (ns).
@@ -45,6 +42,48 @@ pub(crate) struct Dealer {
     /// The rules of the deal are in force.
     is_set_up: bool,
     mover: Mover,
+}
+
+/// The values that buckets begin with.
+#[derive(Debug)]
+struct Beginnings {
+    /// Of each bucket, as records.
+    values: Vec<Vec<Record>>,
+    /// The buckets of the latest move.
+    coming: BucketSet,
+}
+
+impl Beginnings {
+    /// Gives what a shard is told to `push`, and behind it the values with which buckets begin.
+    /// `now` is the time of the latest packet.
+    fn tell(
+        &mut self,
+        shard: Shard,
+        told: &Told<'_>,
+        now: u64,
+        push: &mut dyn FnMut(usize, Record),
+    ) {
+        let Self { values, coming } = self;
+        let shard = shard.number();
+        push(shard, told_as(told, now));
+        let epoch = match *told {
+            Told::Coming { epoch, buckets } => {
+                *coming = buckets;
+                epoch
+            }
+            // They are no longer part of the move.
+            Told::Stays { buckets, .. } => {
+                *coming = coming.without(buckets);
+                return;
+            }
+            Told::Void { epoch } => epoch,
+            _ => return,
+        };
+        // Whatever the shard had of them is old. They begin as any do, until others come.
+        for (kind, bytes) in coming.iter().flat_map(|it| &values[it.number()]) {
+            push(shard, (*kind, with_epoch(bytes, epoch)));
+        }
+    }
 }
 
 /// What becomes of a record that a shard said.
@@ -138,8 +177,7 @@ impl Dealer {
             coordinator,
             table: Emulated::new(abilities, Shard::new(0)),
             begun: Instant::now(),
-            values: values.collect(),
-            coming: BucketSet::EMPTY,
+            beginnings: Beginnings { values: values.collect(), coming: BucketSet::EMPTY },
             latest: 0,
             periods: A::PERIODS,
             is_set_up: false,
@@ -248,35 +286,35 @@ impl Dealer {
     /// Goes on, and gives records for shards to `push`.
     pub(super) fn step(&mut self, push: &mut dyn FnMut(usize, Record)) {
         let now = self.now_ns();
-        let Self { coordinator, table, values, coming, latest, is_set_up, .. } = self;
-        coordinator.step(now, table, |shard, told| {
-            let shard = shard.number();
-            push(shard, told_as(&told, *latest));
-            let epoch = match told {
-                Told::Coming { epoch, buckets } => {
-                    *coming = buckets;
-                    epoch
-                }
-                Told::Void { epoch } => epoch,
-                _ => return,
-            };
-            // Whatever the shard had of them is old. They begin as any do, until others come.
-            for (kind, bytes) in coming.iter().flat_map(|it| &values[it.number()]) {
-                push(shard, (*kind, with_epoch(bytes, epoch)));
-            }
-        });
+        let Self { coordinator, table, beginnings, latest, is_set_up, .. } = self;
+        let tell = |shard, told: Told<'_>| beginnings.tell(shard, &told, *latest, push);
+        coordinator.step(now, table, tell);
         *is_set_up |= coordinator.is_quiet();
     }
 
-    /// The half that receives the shard's packets was started again, and has nothing but the
-    /// packets that the one before left unread: their marks, times and lengths.
-    pub(super) fn restarted(&mut self, shard: usize, unread: impl Iterator<Item = (Meta, usize)>) {
-        let (now, shard) = (self.now_ns(), Shard::new(shard as u16));
+    /// The half that receives the shard's packets was started again, and has nothing. What the one
+    /// before said was taken. Gives records for shards to `push`: its first ones, behind which come
+    /// packets that wait for it, before the next step.
+    pub(super) fn restarted(&mut self, shard: usize, push: &mut dyn FnMut(usize, Record)) {
+        let now = self.now_ns();
+        let Self { coordinator, beginnings, latest, .. } = self;
+        let shard = Shard::new(shard as u16);
         // There is such a shard: the supervisor has it.
-        let _ = self.coordinator.restarted(shard, now);
-        for (meta, bytes) in unread {
-            self.coordinator.passed(meta.mark.bucket, shard, bytes, meta.now);
+        let _ = coordinator.restarted(shard, now, |shard, told| {
+            beginnings.tell(shard, &told, *latest, push);
+        });
+    }
+
+    /// A packet that the half before left unread, by its mark, its time and its length. Returns
+    /// whether the shard takes it again. If not, it took an old rule, and is older than those that
+    /// its bucket's owner has had since.
+    pub(super) fn takes_again(&mut self, shard: usize, meta: &Meta, bytes: usize) -> bool {
+        let (bucket, shard) = (meta.mark.bucket, Shard::new(shard as u16));
+        let takes = self.coordinator.takes(bucket, shard);
+        if takes {
+            self.coordinator.passed(bucket, shard, bytes, meta.now);
         }
+        takes
     }
 
     /// Takes a record that a shard said.

@@ -12,14 +12,9 @@ impl<C: Cable> Supervisor<'_, C> {
         let Self { shards, dealer: Some(dealer), .. } = self else { return Ok(false) };
         let mut any = false;
         for number in 0..shards.len() {
-            for record in std::mem::take(&mut shards[number].wire.said) {
-                any = true;
-                match dealer.said(number, record) {
-                    Ok(Passed::Done) => {}
-                    Ok(Passed::Record(to, record)) => shards[to].wire.deal(record),
-                    Ok(Passed::Packet(to, stamp, frame)) => shards[to].wire.pass_on(stamp, &frame),
-                    Err(lied) => shards[number].lied_about_buckets(&lied)?,
-                }
+            any |= !shards[number].wire.said.is_empty();
+            for lied in pass_on(dealer, shards, number) {
+                shards[number].lied_about_buckets(&lied)?;
             }
         }
         dealer.step(&mut |shard, record| {
@@ -47,18 +42,38 @@ impl<C: Cable> Supervisor<'_, C> {
             if !shards[number].entrance_is_new() {
                 continue;
             }
-            dealer.restarted(number, shards[number].wire.unread());
+            // What the half before said is taken before the dealer knows of the new one, which
+            // must not be blamed for it.
+            for lied in pass_on(dealer, shards, number) {
+                log::say(format_args!("shard {number}, before it was started again: {lied}"));
+            }
             let mut first = Vec::new();
-            dealer.step(&mut |shard, record| {
+            dealer.restarted(number, &mut |shard, record| {
                 if shard == number {
                     first.push(record);
                 } else {
                     shards[shard].wire.deal(record);
                 }
             });
-            shards[number].wire.deal_anew(first);
+            let wire = &mut shards[number].wire;
+            wire.keep_unread(|meta, bytes| dealer.takes_again(number, meta, bytes));
+            wire.deal_anew(first);
         }
     }
+}
+
+/// Passes on what a shard said so far. Returns what makes no sense of it, which is left out.
+fn pass_on(dealer: &mut Dealer, shards: &mut [Shard<'_>], number: usize) -> Vec<Lied> {
+    let mut lies = Vec::new();
+    for record in std::mem::take(&mut shards[number].wire.said) {
+        match dealer.said(number, record) {
+            Ok(Passed::Done) => {}
+            Ok(Passed::Record(to, record)) => shards[to].wire.deal(record),
+            Ok(Passed::Packet(to, stamp, frame)) => shards[to].wire.pass_on(stamp, &frame),
+            Err(lied) => lies.push(lied),
+        }
+    }
+    lies
 }
 
 impl Shard<'_> {

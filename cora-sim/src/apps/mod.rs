@@ -12,12 +12,13 @@ pub mod leases;
 pub mod marks;
 pub mod mirrors;
 pub mod nat;
+pub mod pools;
 pub mod tenants;
 pub mod tickets;
 pub mod visits;
 pub mod wrapped;
 
-use cora_core::app::App;
+use cora_core::app::{App, Sides};
 
 use crate::traffic::Wishes;
 
@@ -43,6 +44,8 @@ pub trait SimApp: App {
 
 /// Parameters of a program's run.
 pub trait Variant: std::fmt::Debug + 'static {
+    /// The sides that run packets.
+    const SIDES: Sides = Sides::Split;
     /// Number of flows, of 1024, that the NIC may own.
     const SHARE: u16 = 1024;
     /// Packets of a flow that the host handles before it offers the flow.
@@ -83,6 +86,22 @@ pub struct Copying;
 
 impl Variant for Copying {
     const COPIES: bool = true;
+}
+
+/// Each side receives its own buckets.
+#[derive(Debug)]
+pub struct Dealt;
+
+impl Variant for Dealt {
+    const SIDES: Sides = Sides::Dealt;
+}
+
+/// The host alone.
+#[derive(Debug)]
+pub struct Alone;
+
+impl Variant for Alone {
+    const SIDES: Sides = Sides::HostOnly;
 }
 
 /// Sabotage: the host sees flows out of their order of arrival.
@@ -235,8 +254,9 @@ macro_rules! reach {
 }
 pub(crate) use reach;
 
-/// A program as `cora::app!` makes it under a plan that splits: its states, each at its place in
-/// the plan, and its chain.
+/// A program as `cora::app!` makes it under the plan of a variant: its states, each at its place in
+/// the plan, and its chain. Where a port decides the buckets of packets, states are as of the
+/// packet's bucket.
 macro_rules! program {
     (
         $(#[$meta:meta])*
@@ -247,6 +267,7 @@ macro_rules! program {
         ordered $ordered:expr;
         stateless $stateless:literal;
         $(sends $sends:expr;)?
+        $(buckets by $buckets:ident;)?
         $(hooked [$($hooked:literal),*] fn run_due($app:ident, $now:ident) $hooks:block)?
         fn chain<$reach:ident>($self:ident, $packet:ident $(, $out:ident)?) $chain:block
     ) => {
@@ -334,9 +355,16 @@ macro_rules! program {
         impl<V: $crate::apps::Variant> cora_core::app::Transaction for $program<V> {
             $(const GROUPED: bool = $grouped;)?
             $(const GROUPED: bool = $within;)?
+            const ENTERS: bool = Self::GROUPED || <Self as cora_core::app::App>::MARKED;
 
             fn enter(&mut self, packet: Option<&cora_core::packet::Packet<'_>>) {
                 use cora_core::key::PacketKey;
+                if const { <Self as cora_core::app::App>::MARKED } {
+                    let unmarked = cora_core::bucket::Mark::UNMARKED;
+                    let _mark = packet.map_or(unmarked, |packet| packet.meta().mark);
+                    $($crate::apps::program!(@mark $place self.$field, _mark);)*
+                    return;
+                }
                 let within = false $(|| $within)?;
                 let group = packet.and_then(|packet| <$group>::of_packet(packet).ok());
                 let _ = (within, group);
@@ -358,8 +386,12 @@ macro_rules! program {
                 stateless_flows: $stateless,
                 nic_share: V::SHARE,
                 offer_after: V::OFFER_AFTER,
-                ..cora_core::app::PlanFacts::by_hand(cora_core::app::Sides::Split)
+                ..cora_core::app::PlanFacts::by_hand(V::SIDES)
             };
+            const BUCKETS_BY: cora_core::bucket::BucketsBy =
+                $crate::apps::program!(@buckets $($buckets)?);
+            const MARKED: bool =
+                !matches!(Self::BUCKETS_BY, cora_core::bucket::BucketsBy::Group);
             const SENDS: bool = false $(|| $sends)?;
             // Handlers read the mark of a frame, which is in its head, too. A copy needs all of it.
             const HEADS: bool = !Self::SENDS;
@@ -371,6 +403,15 @@ macro_rules! program {
             ) -> cora_core::verdict::Verdict $chain
         }
     };
+    (@buckets) => { cora_core::bucket::BucketsBy::Group };
+    (@buckets $buckets:ident) => { cora_core::bucket::BucketsBy::$buckets };
+    (@mark travels $of:expr, $mark:expr) => {
+        cora_core::state::Home::enter_marked(&mut $of, $mark)
+    };
+    (@mark divided $of:expr, $mark:expr) => {
+        cora_core::state::Home::enter_marked(&mut $of, $mark)
+    };
+    (@mark $place:ident $of:expr, $mark:expr) => {};
     (@out) => { _ };
     (@out $out:ident) => { $out };
     (@is_merged merged) => { true };
@@ -379,6 +420,7 @@ macro_rules! program {
     (@visit $place:ident $of:expr, $number:ident, $visit:ident) => {};
     (@place travels) => { cora_core::state::Place::Travels };
     (@place host) => { cora_core::state::Place::Host };
+    (@place divided) => { cora_core::state::Place::Divided };
     (@place merged) => { cora_core::state::Place::Replica };
     (@place replica) => { cora_core::state::Place::Replica };
     (@bytes travels $state:ty) => {

@@ -6,7 +6,7 @@ use cora_core::plain::Describe;
 use cora_core::state::commutative::{CountMin, Sum, TopK};
 use cora_core::state::table::Direction;
 use cora_core::state::{
-    Commutative, Malformed, Pinned, Reach, Replica, Replicated, Singleton, Table,
+    Commutative, Malformed, Pinned, Reach, Replica, Replicated, Singleton, Stored, Table,
 };
 use cora_core::verdict::{Drop, Reason, Transmit, Verdict, reasons};
 
@@ -17,10 +17,10 @@ use crate::traffic::Wishes;
 
 const PUBLIC: Address = Address::v4([192, 0, 2, 1]);
 const PORTS: usize = 24;
-const FIRST_PORT: u16 = 40_000;
+pub(super) const FIRST_PORT: u16 = 40_000;
 /// Duration of a lease, as in the example: twice the idle time, renewed at half time.
-const LEASE: u64 = 2 * IDLE;
-const NO_PORT_LEFT: Reason = Reason::new("no-port-left");
+pub(super) const LEASE: u64 = 2 * IDLE;
+pub(super) const NO_PORT_LEFT: Reason = Reason::new("no-port-left");
 
 plain! {
     struct Session {
@@ -32,6 +32,15 @@ plain! {
     }
 }
 keyed!(Session, FiveTuple, 64, true);
+
+/// Public ports that sessions lease.
+pub(super) trait Ports: Stored {
+    /// Leases a port.
+    fn lease(&mut self, now: u64) -> Result<u16, Reason>;
+
+    /// The end of the lease of a port.
+    fn at(&mut self, port: u16) -> &mut u64;
+}
 
 plain! {
     struct PortPool {
@@ -52,7 +61,7 @@ impl Singleton for PortPool {
 }
 stored!(PortPool, Singleton, Pinned);
 
-impl PortPool {
+impl Ports for PortPool {
     fn lease(&mut self, now: u64) -> Result<u16, Reason> {
         for _ in 0..PORTS {
             let at = usize::from(self.next) % PORTS;
@@ -148,13 +157,13 @@ fn translate(
     }
 }
 
-fn open<R: Reach>(
+fn open<R: Reach, P: Ports>(
     packet: &mut Packet<'_>,
     flow: FiveTuple,
     sessions: &mut Table<Session>,
-    ports: &mut PortPool,
+    ports: &mut P,
 ) -> Verdict {
-    reach!(R, PortPool);
+    reach!(R, P);
     let (now, public_port) = (packet.now(), ports.lease(packet.now())?);
     let (inside, inside_port) = (flow.source, flow.source_port);
     let session = Session { inside, inside_port, public_port, leased_at: now, packets: 1 };
@@ -163,10 +172,10 @@ fn open<R: Reach>(
     Transmit
 }
 
-fn handle<R: Reach>(
+pub(super) fn handle<R: Reach, P: Ports>(
     packet: &mut Packet<'_>,
     sessions: &mut Table<Session>,
-    ports: &mut PortPool,
+    ports: &mut P,
     stats: &mut Stats,
 ) -> Verdict {
     let flow = packet.five_tuple()?;
@@ -179,24 +188,24 @@ fn handle<R: Reach>(
         if !packet.from_inside() {
             return Drop(reasons::NotAllowed);
         }
-        return open::<R>(packet, flow, sessions, ports);
+        return open::<R, P>(packet, flow, sessions, ports);
     };
     session.packets += 1;
     let mut session = *session;
     stats.talkers.raise(flow, session.packets);
     translate(packet, &session, direction)?;
     if op == op::CLOSE {
-        reach!(R, PortPool);
+        reach!(R, P);
         *ports.at(session.public_port) = 0;
         sessions.remove(&flow);
     } else if op == op::MOVE && direction == Direction::Original {
-        reach!(R, PortPool);
+        reach!(R, P);
         let old = core::mem::replace(&mut session.public_port, ports.lease(now)?);
         *ports.at(old) = 0;
         session.leased_at = now;
         sessions.insert_with_reply(flow, answer(&flow, session.public_port), session)?;
     } else if op == op::ASK || now >= session.leased_at + LEASE / 2 {
-        reach!(R, PortPool);
+        reach!(R, P);
         *ports.at(session.public_port) = now + LEASE;
         if let Some(session) = sessions.get_mut(&flow) {
             session.leased_at = now;
@@ -214,7 +223,7 @@ program! {
     ordered V::ORDERED;
     stateless false;
     fn chain<R>(self, packet) {
-        handle::<R>(packet, self.sessions.table(), self.ports.value(), self.stats.value())
+        handle::<R, _>(packet, self.sessions.table(), self.ports.value(), self.stats.value())
     }
 }
 

@@ -3,7 +3,7 @@
 use std::any::{Any, TypeId};
 use std::cell::RefCell;
 
-use cora_core::bucket::Bucket;
+use cora_core::bucket::{Bucket, Mark};
 use cora_core::key::{Key, PacketKey as _};
 use cora_core::packet::Packet;
 use cora_core::plain::Describe;
@@ -111,6 +111,9 @@ impl<S: Keyed> Home for Wrapped<S> {
     }
     fn begin(&mut self, visit: Visit) {
         self.table().begin(visit);
+    }
+    fn enter_marked(&mut self, mark: Mark) {
+        self.table().enter_marked(mark);
     }
     fn commit(&mut self, undo: bool) {
         self.table().commit(undo);

@@ -29,10 +29,22 @@ pub struct Faults {
     pub lies_noticed: u64,
     /// The wall clock was set.
     pub wall_steps: u64,
+    /// Buckets were wished to another shard.
+    pub wishes: u64,
+    /// Moves of buckets that are over.
+    pub bucket_moves: u64,
+    /// Moves whose buckets began afresh, since a half died.
+    pub afresh: u64,
+    /// Buckets stayed, because the flow table had no room for their rules.
+    pub stayed: u64,
+    /// Operations of the flow table were lost, or done twice.
+    pub rule_faults: u64,
+    /// A packet came to the wrong shard.
+    pub strays: u64,
 }
 
 /// Names of the counts, for reports.
-pub const FAULTS: [&str; 12] = [
+pub const FAULTS: [&str; 18] = [
     "delays",
     "reordered",
     "nic-waits",
@@ -45,6 +57,12 @@ pub const FAULTS: [&str; 12] = [
     "lies",
     "lies-noticed",
     "wall-steps",
+    "wishes",
+    "bucket-moves",
+    "afresh",
+    "stayed",
+    "rule-faults",
+    "strays",
 ];
 
 impl Faults {
@@ -63,6 +81,12 @@ impl Faults {
             lies,
             lies_noticed,
             wall_steps,
+            wishes,
+            bucket_moves,
+            afresh,
+            stayed,
+            rule_faults,
+            strays,
         } = *self;
         [
             delays,
@@ -77,6 +101,12 @@ impl Faults {
             lies,
             lies_noticed,
             wall_steps,
+            wishes,
+            bucket_moves,
+            afresh,
+            stayed,
+            rule_faults,
+            strays,
         ]
     }
 
@@ -94,6 +124,12 @@ impl Faults {
         self.lies += other.lies;
         self.lies_noticed += other.lies_noticed;
         self.wall_steps += other.wall_steps;
+        self.wishes += other.wishes;
+        self.bucket_moves += other.bucket_moves;
+        self.afresh += other.afresh;
+        self.stayed += other.stayed;
+        self.rule_faults += other.rule_faults;
+        self.strays += other.strays;
     }
 }
 

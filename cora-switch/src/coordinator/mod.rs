@@ -124,9 +124,7 @@ impl Coordinator {
         table.poll(now_ns, &mut |answer| self.answered(&answer, now_ns));
         loop {
             self.go_on(now_ns);
-            while let Some((to, told)) = self.told.pop_front() {
-                push(to, told);
-            }
+            self.push_told(&mut push);
             // The records of a move are in front of the frames that its rules redirect.
             let Some(operation) = self.next_operation(now_ns) else { break };
             if let Err(refused) = table.ask(operation, now_ns) {
@@ -185,9 +183,16 @@ impl Coordinator {
         Ok(())
     }
 
-    /// A shard runs again, with an empty in-queue. The records for it come in front of all frames.
-    /// If nobody told that it [died](Self::died), it did so just before.
-    pub fn restarted(&mut self, shard: Shard, now_ns: u64) -> Result<(), NoSuchShard> {
+    /// A shard runs again, with an empty in-queue. Gives its first records to `push`. Frames that
+    /// wait for it, as far as it [takes](Self::takes) them, are pushed behind these and before the
+    /// next [`step`](Self::step), which may push the marker. If nobody told that the shard
+    /// [died](Self::died), it did so just before.
+    pub fn restarted(
+        &mut self,
+        shard: Shard,
+        now_ns: u64,
+        push: impl FnMut(Shard, Told<'static>),
+    ) -> Result<(), NoSuchShard> {
         self.check(shard)?;
         if self.is_up(shard) {
             self.died(shard, now_ns)?;
@@ -195,6 +200,7 @@ impl Coordinator {
         self.set_up(shard, true);
         self.told.push_back((shard, Told::Owns(self.owners.owned_by(shard))));
         self.rejoin(shard);
+        self.push_told(push);
         Ok(())
     }
 
@@ -203,6 +209,17 @@ impl Coordinator {
     #[must_use]
     pub const fn owner_of(&self, bucket: Bucket) -> Shard {
         self.owners.of(bucket)
+    }
+
+    /// Whether a shard handles or holds a frame of this bucket that is pushed to it now. If so,
+    /// frames that it left unread when it died may be pushed to it again. Others took an old rule,
+    /// and are older than those that their owner has had since: they are lost.
+    #[inline]
+    #[must_use]
+    pub fn takes(&self, bucket: Bucket, by: Shard) -> bool {
+        let moving = self.moving.as_ref();
+        let taken = moving.and_then(|moving| moving.is_taken(bucket, by));
+        taken.unwrap_or_else(|| self.owner_of(bucket) == by)
     }
 
     /// Whether no move is under way, and none waits.
@@ -236,6 +253,12 @@ impl Coordinator {
         }
     }
 
+    fn push_told(&mut self, mut push: impl FnMut(Shard, Told<'static>)) {
+        while let Some((to, told)) = self.told.pop_front() {
+            push(to, told);
+        }
+    }
+
     /// Tells a shard that runs. One that starts hears all by [`rejoin`](Self::rejoin).
     fn tell(&mut self, shard: Shard, told: Told<'static>) {
         if self.is_up(shard) {
@@ -246,16 +269,14 @@ impl Coordinator {
     /// Accounts for a frame in a shard's in-queue: one of the held, or one to be returned.
     #[inline]
     fn pushed(&mut self, bucket: Bucket, to: Shard, bytes: usize) {
-        let moving = self.moving.as_mut();
-        let taken = moving.and_then(|moving| {
-            let is_taken = moving.is_taken(bucket, to)?;
-            if to == moving.to {
-                moving.held.frames += 1;
-                moving.held.bytes = moving.held.bytes.saturating_add(bytes as u64);
-            }
-            Some(is_taken)
-        });
-        if !taken.unwrap_or_else(|| self.owner_of(bucket) == to) {
+        let is_taken = self.takes(bucket, to);
+        if let Some(moving) = self.moving.as_mut().filter(|it| it.is_taken(bucket, to).is_some())
+            && to == moving.to
+        {
+            moving.held.frames += 1;
+            moving.held.bytes = moving.held.bytes.saturating_add(bytes as u64);
+        }
+        if !is_taken {
             self.expect_strays(to, 1);
         }
     }

@@ -16,7 +16,7 @@ fn onward() -> Scenario {
 
 /// A fault, a scenario that shows it, and its effect. Frames at wrong shards are no violation
 /// where the effect is a later one.
-fn planted() -> [(Sabotage, Scenario, &'static str); 10] {
+fn planted() -> [(Sabotage, Scenario, &'static str); 11] {
     let strays = |scenario| Scenario { strays: true, ..scenario };
     let out_of_order = "was handled after number";
     [
@@ -38,6 +38,11 @@ fn planted() -> [(Sabotage, Scenario, &'static str); 10] {
         (Sabotage::WrongShard, away(), "an entry of move 1 is not expected"),
         (Sabotage::NoVoid, Scenario { deaths: 1, ..away() }, "an update was lost"),
         (Sabotage::HeldForgotten, away(), "of bucket 0 is lost"),
+        (
+            Sabotage::AllFedAgain,
+            Scenario { deaths: 1, fed_again: true, ..strays(away()) },
+            out_of_order,
+        ),
     ]
 }
 
@@ -60,6 +65,8 @@ fn scenarios_of_planted_faults_hold_without_them() {
     holds("away", &away(), SOUND);
     holds("onward", &onward(), SOUND);
     holds("away, with a death", &Scenario { deaths: 1, ..away() }, SOUND);
+    let again = Scenario { deaths: 1, fed_again: true, ..away() };
+    holds("away, with a death, and unread frames fed again", &again, SOUND);
     let sabotage = Sabotage::ReplaceInPlace;
     let unordered = Scenario { strays: true, disorder: true, sabotage, ..onward() };
     holds("onward, replaced in place", &unordered, SOUND);

@@ -37,6 +37,7 @@ fn scenario(random: &mut Random) -> Scenario {
         settled: random.below(2) as usize,
         wishes,
         deaths: if random.once_in(2) { random.below(4) as u8 } else { 0 },
+        fed_again: random.once_in(2),
         limits: Limits {
             held_bytes: (1 + random.below(8)) * FRAME as u64,
             packet_ns: 1 + random.below(20),

@@ -37,6 +37,8 @@ pub(crate) enum Sabotage {
     NoVoid,
     /// The new owner drops the frames that it held.
     HeldForgotten,
+    /// A shard that runs again gets all frames that it left unread, also those of others' buckets.
+    AllFedAgain,
 }
 
 /// A scenario.
@@ -59,6 +61,8 @@ pub(crate) struct Scenario {
     pub(crate) strays: bool,
     /// And so they may be handled out of order.
     pub(crate) disorder: bool,
+    /// Frames for a shard that is down, and those that it left unread, wait for it.
+    pub(crate) fed_again: bool,
 }
 
 /// A step.
@@ -116,6 +120,8 @@ pub(crate) struct World<T> {
     pub(crate) now_ns: u64,
     /// Records and entries that a sabotage keeps back.
     kept: Vec<(Shard, In)>,
+    /// Frames that wait for a shard that is down.
+    unread: Vec<(u16, Frame)>,
 }
 
 fn set(buckets: &[u8]) -> BucketSet {
@@ -144,6 +150,7 @@ impl<T: Switch> World<T> {
             hasty: scenario.hasty,
             now_ns: 0,
             kept: Vec::new(),
+            unread: Vec::new(),
         };
         world.settle(scenario);
         world
@@ -194,7 +201,7 @@ impl<T: Switch> World<T> {
     /// Takes a step.
     pub(crate) fn go(&mut self, choice: Choice, scenario: &Scenario) -> Result<(), String> {
         match choice {
-            Choice::Packet(bucket) => self.packet(bucket),
+            Choice::Packet(bucket) => self.packet(bucket, scenario),
             Choice::Shard(number) => self.shard(number, scenario)?,
             Choice::Supervisor(number) => self.supervise(number, scenario)?,
             Choice::Table(step) => self.table.go(step),
@@ -211,11 +218,16 @@ impl<T: Switch> World<T> {
                 }
                 self.now_ns += scenario.limits.again_ns;
             }
-            Choice::Die(number) => self.die(number),
+            Choice::Die(number) => self.die(number, scenario),
             Choice::Restart(number) => {
                 self.shards[usize::from(number)] = Model::begun();
-                let restarted = self.coordinator.restarted(Shard::new(number), self.now_ns);
+                let (shard, mut first) = (Shard::new(number), Vec::new());
+                let restarted = self.coordinator.restarted(shard, self.now_ns, |to, told| {
+                    first.push((to, told));
+                });
                 restarted.expect("there is such a shard");
+                self.tell(first, scenario);
+                self.feed_again(number, scenario);
             }
         }
         self.settle(scenario);
@@ -224,10 +236,18 @@ impl<T: Switch> World<T> {
 
     /// The coordinator's part after each event.
     pub(crate) fn settle(&mut self, scenario: &Scenario) {
-        let Self { coordinator, table, shards, moves, kept, .. } = self;
+        let mut said = Vec::new();
+        let Self { coordinator, table, .. } = self;
+        coordinator.step(self.now_ns, table, |to, told| said.push((to, told)));
+        self.tell(said, scenario);
+    }
+
+    /// Pushes records of the coordinator.
+    fn tell(&mut self, records: Vec<(Shard, Told<'static>)>, scenario: &Scenario) {
+        let Self { shards, moves, kept, .. } = self;
         let sabotage = scenario.sabotage;
         let mut late = Vec::new();
-        coordinator.step(self.now_ns, table, |to, told| {
+        for (to, told) in records {
             let inbox = &mut shards[to.number()].inbox;
             match told {
                 Told::Leaving { epoch, buckets } | Told::Coming { epoch, buckets } => {
@@ -246,7 +266,7 @@ impl<T: Switch> World<T> {
             if sabotage == Sabotage::LateEntries && matches!(told, Told::Arrived { .. }) {
                 inbox.extend(kept.drain(..).map(|(_, entry)| entry));
             }
-        });
+        }
         for (to, coming) in late {
             shards[to.number()].inbox.push_back(coming);
         }
@@ -256,18 +276,41 @@ impl<T: Switch> World<T> {
         self.known.iter().map(|known| known.fates.len() as u64).sum()
     }
 
-    fn packet(&mut self, bucket: u8) {
+    /// A shard that runs again gets the frames that wait for it, behind its first records. Those
+    /// that it doesn't take are lost.
+    fn feed_again(&mut self, number: u16, scenario: &Scenario) {
+        let waiting = self.unread.extract_if(.., |(for_it, _)| *for_it == number);
+        let waiting: Vec<Frame> = waiting.map(|(_, frame)| frame).collect();
+        let (packet_ns, shard) = (self.fed(), Shard::new(number));
+        let mut again = Vec::new();
+        for frame in waiting {
+            let takes = self.coordinator.takes(frame.bucket, shard);
+            if takes || scenario.sabotage == Sabotage::AllFedAgain {
+                self.coordinator.passed(frame.bucket, shard, FRAME, packet_ns);
+                again.push(In::Frame(frame));
+            } else {
+                self.lose(&Out::Stray(frame));
+            }
+        }
+        self.shards[usize::from(number)].inbox.extend(again);
+    }
+
+    fn packet(&mut self, bucket: u8, scenario: &Scenario) {
         let packet_ns = self.fed();
         let known = &mut self.known[usize::from(bucket)];
         let bucket = Bucket::new(bucket);
         let to = self.table.queue_of(bucket);
         let shard = &mut self.shards[to.number()];
+        let number = known.fates.len() as u8 + 1;
         if !shard.is_up {
-            known.fates.push(Fate::Lost);
+            if scenario.fed_again {
+                self.unread.push((to.number() as u16, Frame { bucket, number }));
+                self.coordinator.passed(bucket, to, FRAME, packet_ns);
+            }
+            known.fates.push(if scenario.fed_again { Fate::UnderWay } else { Fate::Lost });
             return;
         }
         known.fates.push(Fate::UnderWay);
-        let number = known.fates.len() as u8;
         shard.inbox.push_back(In::Frame(Frame { bucket, number }));
         self.coordinator.passed(bucket, to, FRAME, packet_ns);
     }
@@ -343,12 +386,13 @@ impl<T: Switch> World<T> {
         Ok(())
     }
 
-    fn die(&mut self, number: u16) {
+    fn die(&mut self, number: u16, scenario: &Scenario) {
         self.deaths -= 1;
         let dead = std::mem::take(&mut self.shards[usize::from(number)]);
         dead.outbox.iter().for_each(|said| self.lose(said));
         for record in dead.inbox {
             match record {
+                In::Frame(frame) if scenario.fed_again => self.unread.push((number, frame)),
                 In::Frame(frame) => self.lose(&Out::Stray(frame)),
                 In::Entry(epoch, entry) => self.lose(&Out::Entry(epoch, entry)),
                 In::Told(_) => {}
@@ -390,7 +434,10 @@ impl<T: Switch> World<T> {
         }
         let most = self.shards.iter().map(|shard| shard.held.len()).max().unwrap_or(0);
         let held = (most * FRAME) as u64;
-        if held >= scenario.limits.held_bytes + FRAME as u64 && !scenario.disorder {
+        // What waits for a dead shard is counted when it runs again.
+        let deaths = if scenario.fed_again { scenario.deaths.into() } else { 0 };
+        let bytes = scenario.limits.held_bytes * (1 + deaths);
+        if held >= bytes + FRAME as u64 && !scenario.disorder {
             return Err(format!("{held} bytes are held"));
         }
         if self.coordinator.report(self.now_ns).totals.strays > 0 && !scenario.strays {

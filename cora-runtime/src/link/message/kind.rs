@@ -52,7 +52,7 @@ impl Kind {
     #[must_use]
     #[inline]
     pub const fn is_of_deal(number: u16) -> bool {
-        Self::Owns.number() <= number && number <= Self::Stays.number()
+        Self::Owns.number() <= number && number <= Self::Waits.number()
     }
 
     /// Whether a record of this kind may be part of a change on the wire.

@@ -117,6 +117,7 @@ fn every_message_round_trips() {
         assert!(bytes.len() <= MAX_MESSAGE);
         assert_eq!(Kind::of(kind), Some(message.kind()));
         assert_eq!(Message::decode(kind, &bytes), Some(message));
+        assert_eq!(Kind::is_of_deal(kind), matches!(message, Message::Deals(_)), "{message:?}");
     }
 }
 
