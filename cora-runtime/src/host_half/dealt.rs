@@ -81,6 +81,12 @@ impl<A: App> HostHalf<A> {
         }
     }
 
+    /// The low watermark for this packet.
+    #[inline(always)]
+    pub(super) const fn low_watermark(&self, stamp: &Stamp) -> u64 {
+        if Self::IS_DEALT { self.dealing.horizon(stamp.horizon) } else { stamp.horizon }
+    }
+
     /// The low watermark for what is due before this packet.
     #[inline(always)]
     pub(super) const fn due_horizon(&self, stamp: &Stamp) -> u64 {

@@ -196,8 +196,7 @@ impl<A: App> HostHalf<A> {
 /// Packets from the NIC.
 impl<A: App> HostHalf<A> {
     /// Runs packets in order. Packets of an incoming flow come behind its last entry.
-    // Not inlined, and neither is the loop that fills the burst: each then has the registers it
-    // needs.
+    // Neither this nor the loop that fills the burst is inlined: each has the registers it needs.
     #[inline(never)]
     pub fn burst(
         &mut self,
@@ -286,8 +285,7 @@ impl<A: App> HostHalf<A> {
         let found = FLOWS.then(|| self.ownership.find(self.engine.app(), packet, clock, ahead));
         let no_flow = || Dealing::flow::<A>(stamp.meta.mark.bucket);
         let flow = found.as_ref().map_or_else(no_flow, Found::for_entries);
-        let Clock { now, horizon } = clock;
-        let horizon = if Self::IS_DEALT { self.dealing.horizon(horizon) } else { horizon };
+        let (now, horizon) = (clock.now, self.low_watermark(stamp));
         let visit = Visit { now, horizon, undo: false, flow, ahead };
         out.runs(Some(stamp.number));
         let ran = self.engine.run::<EveryState>(packet, visit);

@@ -279,13 +279,10 @@ impl<A: App> NicHalf<A> {
         self.ownership.flows_mut().begin(now, horizon, ahead);
         let app = self.engine.app();
         match self.ownership.dispatch_ahead(app, now, left, packet, ahead) {
-            Dispatch::Run(found)
-                if !must_wait && !self.ownership.must_queue(found.flow, &self.hold) =>
-            {
-                let Match { flow, .. } = found;
+            Dispatch::Run(it) if !must_wait && !self.ownership.must_queue(it.flow, &self.hold) => {
+                let (flow, length) = (it.flow, packet.len());
                 self.ownership.passes(flow, &self.hold);
-                let length = packet.len();
-                if self.run(found, stamp, packet, ahead, io) {
+                if self.run(it, stamp, packet, ahead, io) {
                     return;
                 }
                 // The original punts.
@@ -324,8 +321,7 @@ impl<A: App> NicHalf<A> {
         self.turn_next(io);
     }
 
-    /// Runs held packets, until one belongs to a flow in transit. Those of a bucket that comes wait
-    /// for that alone.
+    /// Runs held packets, until one is of a flow in transit. Those of buckets wait for these alone.
     #[inline(never)]
     fn drain(&mut self, io: &mut (impl PeerOutbox + Wire)) {
         if Self::IS_DEALT {

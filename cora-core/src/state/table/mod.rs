@@ -28,7 +28,8 @@
 //! | [`dirty`] | changed entries of a durable state, to be reported |
 //! | `ended` | ended entries of a recorded state |
 //! | [`hooked`] | expired entries that wait for their hooks |
-//! | [`apart`] | those of buckets that move |
+//! | `hook_order` | the order of the hooks |
+//! | [`apart`] | expired entries of buckets that move |
 //! | `transaction` | a packet's run: begin, commit, roll back |
 //! | `by_flow` | the entries of a flow, and the flow of an entry |
 //! | [`transfer`] | transfer of a flow's entries to the other side |
@@ -45,6 +46,7 @@ mod ended;
 mod entry;
 mod evict;
 mod group;
+mod hook_order;
 pub mod hooked;
 mod index;
 mod journal;
