@@ -8,7 +8,7 @@
 //!                            └── records, entries, strays ┘
 //! ```
 //!
-//! 1. A seed gives the packets ([`traffic`](crate::traffic)), each with the mark of its bucket, and
+//! 1. A seed gives the packets ([`traffic`]), each with the mark of its bucket, and
 //!    the conditions: shards at either side, sizes of queues, faults of the flow table, limits of
 //!    moves.
 //! 2. In each step one process with work advances a little: the wire, a half, or what reads the
