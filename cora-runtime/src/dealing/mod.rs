@@ -32,13 +32,14 @@
 
 use cora_core::app::{App, Sides};
 use cora_core::bucket::{Bucket, BucketSet};
+use cora_core::packet::Meta;
 use cora_core::state::table::EndedIn;
 use cora_core::state::table::transfer::ImportError;
 use cora_core::state::{MAX_PIECE, NO_FLOW};
 
 use crate::channel::ProtocolError;
 use crate::hooks;
-use crate::link::message::{Deals, Kind, Message};
+use crate::link::message::{Deals, Kind, Message, Stamp};
 use crate::ownership::entries;
 use crate::state_hash::{Say, say_words};
 
@@ -120,10 +121,11 @@ impl Dealing {
         }
     }
 
-    /// The low watermark for a packet of this time.
+    /// The low watermark for a packet of this time, and for what is due before it.
     #[inline(always)]
-    pub(crate) const fn horizon(&self, now: u64) -> u64 {
-        if now < self.floor { now } else { self.floor }
+    pub(crate) const fn horizon<A: App>(&self, now: u64) -> u64 {
+        let stays = const { matches!(A::PLAN.sides, Sides::Dealt) } && now >= self.floor;
+        if stays { self.floor } else { now }
     }
 
     /// The flow of a bucket's entries.
@@ -148,10 +150,17 @@ impl Dealing {
         (Self::flow::<A>(Bucket::new(0)) != NO_FLOW).then_some((*number).into())
     }
 
-    /// Whether packets of this bucket still run here, although it is about to go.
+    /// A packet is about to run. Of a bucket that is about to go, it brings about what waits for
+    /// such packets alone.
     #[inline(always)]
-    pub(crate) const fn is_leaving(&self, bucket: Bucket) -> bool {
-        matches!(self.part, Part::Leaves) && self.moving.has(bucket)
+    pub(crate) fn time_comes<A: App>(&self, stamp: &Stamp, app: &mut A) {
+        let Meta { now, mark, .. } = stamp.meta;
+        if const { matches!(A::PLAN.sides, Sides::Dealt) && !A::HOOKED.is_empty() }
+            && matches!(self.part, Part::Leaves)
+            && self.moving.has(mark.bucket)
+        {
+            app.each_apart(&mut |_, table| table.join_due(now));
+        }
     }
 
     /// Whether [`Self::give`] has work.

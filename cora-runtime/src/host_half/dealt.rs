@@ -81,30 +81,6 @@ impl<A: App> HostHalf<A> {
         }
     }
 
-    /// The low watermark for this packet.
-    #[inline(always)]
-    pub(super) const fn low_watermark(&self, stamp: &Stamp) -> u64 {
-        if Self::IS_DEALT { self.dealing.horizon(stamp.horizon) } else { stamp.horizon }
-    }
-
-    /// The low watermark for what is due before this packet.
-    #[inline(always)]
-    pub(super) const fn due_horizon(&self, stamp: &Stamp) -> u64 {
-        if Self::IS_DEALT { self.dealing.horizon(stamp.meta.now) } else { stamp.meta.now }
-    }
-
-    /// A packet of a bucket that is about to go brings about what waits for such packets alone.
-    #[inline(always)]
-    pub(super) fn own_time_comes(&mut self, stamp: &Stamp) {
-        if Self::IS_DEALT
-            && const { !A::HOOKED.is_empty() }
-            && self.dealing.is_leaving(stamp.meta.mark.bucket)
-        {
-            let now = stamp.meta.now;
-            self.engine.app().each_apart(&mut |_, table| table.join_due(now));
-        }
-    }
-
     /// A record of the wire about buckets that move.
     pub(super) fn deal(
         &mut self,

@@ -285,7 +285,7 @@ impl<A: App> HostHalf<A> {
         let found = FLOWS.then(|| self.ownership.find(self.engine.app(), packet, clock, ahead));
         let no_flow = || Dealing::flow::<A>(stamp.meta.mark.bucket);
         let flow = found.as_ref().map_or_else(no_flow, Found::for_entries);
-        let (now, horizon) = (clock.now, self.low_watermark(stamp));
+        let (now, horizon) = (clock.now, self.dealing.horizon::<A>(stamp.horizon));
         let visit = Visit { now, horizon, undo: false, flow, ahead };
         out.runs(Some(stamp.number));
         let ran = self.engine.run::<EveryState>(packet, visit);

@@ -16,7 +16,7 @@ impl<A: App> HostHalf<A> {
             self.turn_alone(stamp.meta.now, out);
         }
         if const { A::TIMED } {
-            self.own_time_comes(stamp);
+            self.dealing.time_comes(stamp, self.engine.app());
             self.pass_time_before(stamp, out);
         }
     }
@@ -53,7 +53,7 @@ impl<A: App> HostHalf<A> {
             return;
         }
         self.last = *stamp;
-        let horizon = self.due_horizon(stamp);
+        let horizon = self.dealing.horizon::<A>(stamp.meta.now);
         self.report.made += self.engine.pass_time(stamp, horizon, &mut |stamp, frame| {
             out.leave(stamp, stamp.egress, frame);
         });

@@ -53,30 +53,13 @@ impl<A: App> NicHalf<A> {
     ) {
         let now = stamp.meta.now;
         let flow = Dealing::flow::<A>(stamp.meta.mark.bucket);
-        let visit = Visit { now, horizon: self.dealing.horizon(now), undo: false, flow, ahead };
+        let visit =
+            Visit { now, horizon: self.dealing.horizon::<A>(now), undo: false, flow, ahead };
         self.time_comes(stamp, io);
         io.runs(Some(stamp.number));
         let ran = self.engine.run::<NicReach<A>>(packet, visit);
         self.report.packets += 1;
         self.finish(ran, stamp, packet.frame(), io);
-    }
-
-    /// The low watermark for what is due before this packet.
-    #[inline(always)]
-    pub(super) const fn due_horizon(&self, stamp: &Stamp) -> u64 {
-        if Self::IS_DEALT { self.dealing.horizon(stamp.meta.now) } else { stamp.meta.now }
-    }
-
-    /// A packet of a bucket that is about to go brings about what waits for such packets alone.
-    #[inline(always)]
-    pub(super) fn own_time_comes(&mut self, stamp: &Stamp) {
-        if Self::IS_DEALT
-            && const { !A::HOOKED.is_empty() }
-            && self.dealing.is_leaving(stamp.meta.mark.bucket)
-        {
-            let now = stamp.meta.now;
-            self.engine.app().each_apart(&mut |_, table| table.join_due(now));
-        }
     }
 
     /// A record of the wire about buckets that move.

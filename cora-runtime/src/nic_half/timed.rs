@@ -23,7 +23,7 @@ impl<A: App> NicHalf<A> {
             self.turn_alone(stamp.meta.now, wire);
         }
         if const { Self::RUNS_TIMED } {
-            self.own_time_comes(stamp);
+            self.dealing.time_comes(stamp, self.engine.app());
             self.pass_time_before(stamp, wire);
         }
     }
@@ -87,7 +87,7 @@ impl<A: App> NicHalf<A> {
     /// Runs the hooks and timers that are due before this packet.
     pub(super) fn pass_time_before(&mut self, stamp: &Stamp, wire: &mut impl Wire) {
         self.last = *stamp;
-        let horizon = self.due_horizon(stamp);
+        let horizon = self.dealing.horizon::<A>(stamp.meta.now);
         self.report.made +=
             self.engine.pass_time(stamp, horizon, &mut |stamp, frame| wire.transmit(stamp, frame));
     }

@@ -7,7 +7,7 @@ use cora_runtime::channel::{PeerOutbox, ProtocolError};
 use cora_runtime::exec::burst::BurstBuffer;
 use cora_runtime::exec::{Burst, Wire};
 use cora_runtime::host_half::{HostHalf, HostOutbox};
-use cora_runtime::link::message::{Deals, Frames, Hooks, Kind, Message, Stamp};
+use cora_runtime::link::message::{Deals, Frames, Kind, Message, Stamp};
 use cora_runtime::link::ring::{Popped, RingError};
 use cora_runtime::node::{Egress, Filled, Inbox, Ingress, NodeError};
 
@@ -121,9 +121,6 @@ impl Ingress for Inlet<'_> {
         {
             room[..bytes.len()].copy_from_slice(&bytes);
             let kept = frames.keep(bytes.len());
-            if let Some(Message::Hooks(Hooks::Reached { now })) = Message::decode(kind, &bytes) {
-                return Ok(Filled::Silence(now));
-            }
             if Kind::is_of_deal(kind) {
                 return Ok(Filled::Deal(kind, kept));
             }
