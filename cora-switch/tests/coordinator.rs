@@ -35,6 +35,19 @@ impl Setup {
         setup
     }
 
+    /// Buckets 1 to 3 are dealt to Y, and 4 to Z, by a table with so much room.
+    fn dealt(entries: u32) -> Self {
+        let abilities = Abilities { entries, operations_per_s: 0, delay_ns: 1_000, in_flight: 100 };
+        let coordinator =
+            Coordinator::dealt(Limits::default(), 3, X, |bucket| match bucket.number() {
+                1..=3 => Y,
+                4 => Z,
+                _ => X,
+            });
+        let coordinator = coordinator.expect("they are there");
+        Self { coordinator, table: Emulated::new(abilities, X), now_ns: 0 }
+    }
+
     fn step(&mut self) -> Vec<(Shard, Told<'static>)> {
         let mut told = Vec::new();
         self.coordinator.step(self.now_ns, &mut self.table, |to, record| told.push((to, record)));
@@ -97,6 +110,78 @@ fn a_move_in_full() {
     assert_eq!(setup.later(), []);
     assert!(setup.coordinator.is_quiet());
     assert_eq!(setup.table.entries(), 2, "one rule per bucket stays");
+}
+
+/// A table that loses what it is asked for.
+struct Deaf;
+
+impl FlowTable for Deaf {
+    fn ask(&mut self, _: Operation, _: u64) -> Result<(), Refused> {
+        Ok(())
+    }
+
+    fn poll(&mut self, _: u64, _: &mut dyn FnMut(Answer)) {}
+
+    fn counts(&self, _: &Rule) -> Option<Counts> {
+        None
+    }
+
+    fn default_counts(&self) -> Counts {
+        Counts::default()
+    }
+}
+
+/// Who is told what once rules lead to Y for these buckets, and to Z for those.
+fn owners(of_y: &[u8], of_z: &[u8]) -> Vec<(Shard, Told<'static>)> {
+    let (of_y, of_z) = (set(of_y), set(of_z));
+    let of_x = BucketSet::ALL.without(of_y).without(of_z);
+    vec![(X, Told::Owns(of_x)), (Y, Told::Owns(of_y)), (Z, Told::Owns(of_z))]
+}
+
+#[test]
+fn a_deal_is_in_force_before_the_first_packet() {
+    let mut setup = Setup::dealt(10);
+    setup.coordinator.want(set(&[3]), Z).unwrap();
+    assert_eq!(setup.step(), [], "no shard has any bucket yet");
+    // Not even one that died meanwhile.
+    setup.coordinator.died(Z, 0).unwrap();
+    assert_eq!(setup.restarted(Z), []);
+    assert!(setup.coordinator.must_wait(0) && !setup.coordinator.is_quiet());
+    let told = setup.later();
+    let buckets = set(&[3]);
+    assert_eq!(told[..3], owners(&[1, 2, 3], &[4]));
+    let epoch = Epoch::new(2);
+    let moves = [(Y, Told::Leaving { epoch, buckets }), (Z, Told::Coming { epoch, buckets })];
+    assert_eq!(told[3..], moves, "wishes come behind it");
+    assert!(!setup.coordinator.must_wait(0));
+    let queues = [1, 2, 4, 5].map(|number| setup.table.queue_of(Bucket::new(number)));
+    assert_eq!(queues, [Y, Y, Z, X]);
+    assert_eq!(setup.coordinator.report(0).totals.moves, 0);
+}
+
+#[test]
+fn without_room_for_its_rule_a_bucket_is_dealt_to_the_default_shard() {
+    let mut setup = Setup::dealt(3);
+    assert_eq!(setup.step(), []);
+    assert_eq!(setup.later(), owners(&[1, 2, 3], &[]));
+    assert_eq!(setup.table.queue_of(Bucket::new(4)), X);
+    assert_eq!(setup.coordinator.report(0).totals.stayed, 1);
+    assert!(setup.coordinator.is_quiet());
+}
+
+#[test]
+fn rules_of_a_deal_that_get_lost_are_asked_for_again() {
+    let mut setup = Setup::dealt(10);
+    setup.coordinator.step(0, &mut Deaf, |_, told| panic!("{told:?}"));
+    setup.now_ns = Limits::default().again_ns;
+    assert_eq!((setup.step(), setup.later()), (vec![], owners(&[1, 2, 3], &[4])));
+    assert_eq!(setup.coordinator.report(0).totals.again, 4);
+}
+
+#[test]
+fn a_deal_to_a_shard_that_is_not_there_is_refused() {
+    let dealt = Coordinator::dealt(Limits::default(), 2, X, |_| Z);
+    assert_eq!(dealt.err(), Some(NoSuchShard { shard: Z, last: 1 }));
 }
 
 #[test]

@@ -6,6 +6,7 @@
 //!
 //! | module | concept |
 //! | --- | --- |
+//! | `placing` | the deal that a run begins with |
 //! | `wishes` | wishes that wait for their moves |
 //! | `owners` | the owner of each bucket |
 //! | `moving` | the move under way |
@@ -21,6 +22,7 @@ mod fault;
 mod limits;
 mod moving;
 mod owners;
+mod placing;
 mod report;
 mod wishes;
 
@@ -37,6 +39,7 @@ use crate::records::{Said, Told};
 use crate::rules::{Answer, Epoch, FlowTable, Operation};
 use moving::Move;
 use owners::Owners;
+use placing::Placing;
 use wishes::{Wish, Wishes};
 
 /// A shard, as the coordinator knows it.
@@ -68,6 +71,8 @@ pub struct Coordinator {
     limits: Limits,
     peers: Vec<Peer>,
     owners: Owners,
+    /// Before the first packet.
+    placing: Option<Placing>,
     wishes: Wishes,
     moving: Option<Move>,
     /// The last epoch that was used.
@@ -89,6 +94,7 @@ impl Coordinator {
             limits,
             peers: vec![Peer { is_up: true, strays: 0 }; shards.into()],
             owners: Owners::all_at(default),
+            placing: None,
             wishes: Wishes::default(),
             moving: None,
             epoch: Epoch::DEFAULT,
@@ -98,9 +104,7 @@ impl Coordinator {
             totals: Totals::default(),
         };
         new.check(default)?;
-        for shard in (0..shards).map(Shard::new) {
-            new.told.push_back((shard, Told::Owns(new.owners.owned_by(shard))));
-        }
+        new.tell_owners();
         Ok(new)
     }
 
@@ -143,10 +147,13 @@ impl Coordinator {
         self.pushed(bucket, to, bytes);
     }
 
-    /// Whether a packet of this time must wait on the wire, and all behind it: until the move under
-    /// way has come to its new owner.
+    /// Whether a packet of this time must wait on the wire, and all behind it: until the rules of
+    /// the [deal](Self::dealt) are in force, or the move under way has come to its new owner.
     #[must_use]
     pub fn must_wait(&self, packet_ns: u64) -> bool {
+        if self.placing.is_some() {
+            return true;
+        }
         self.moving.as_ref().filter(|moving| moving.is_held()).is_some_and(|moving| {
             let late = |begun: u64| packet_ns > begun.saturating_add(self.limits.packet_ns);
             moving.held.bytes >= self.limits.held_bytes || moving.packet_ns.is_some_and(late)
@@ -198,7 +205,9 @@ impl Coordinator {
             self.died(shard, now_ns)?;
         }
         self.set_up(shard, true);
-        self.told.push_back((shard, Told::Owns(self.owners.owned_by(shard))));
+        if self.placing.is_none() {
+            self.told.push_back((shard, Told::Owns(self.owners.owned_by(shard))));
+        }
         self.rejoin(shard);
         self.push_told(push);
         Ok(())
@@ -222,10 +231,10 @@ impl Coordinator {
         taken.unwrap_or_else(|| self.owner_of(bucket) == by)
     }
 
-    /// Whether no move is under way, and none waits.
+    /// Whether the rules of the deal are in force, no move is under way, and none waits.
     #[must_use]
     pub fn is_quiet(&self) -> bool {
-        self.moving.is_none() && self.wishes.is_empty()
+        self.placing.is_none() && self.moving.is_none() && self.wishes.is_empty()
     }
 
     /// Totals, and the move under way.
@@ -328,7 +337,10 @@ impl Coordinator {
 
     fn next_operation(&mut self, now_ns: u64) -> Option<Operation> {
         let Limits { again_ns, in_flight, .. } = self.limits;
-        let asking = &mut self.moving.as_mut()?.asking;
+        let asking = match (&mut self.placing, &mut self.moving) {
+            (Some(placing), _) => &mut placing.asking,
+            (None, moving) => &mut moving.as_mut()?.asking,
+        };
         let (operation, is_again) = asking.next(self.ticket + 1, now_ns, in_flight, again_ns)?;
         self.ticket += 1;
         self.totals.operations += 1;
@@ -337,8 +349,11 @@ impl Coordinator {
     }
 
     fn answered(&mut self, answer: &Answer, now_ns: u64) {
-        if let Some(moving) = &mut self.moving {
-            moving.asking.answered(answer, now_ns, self.limits.again_ns);
+        let again_ns = self.limits.again_ns;
+        if let Some(placing) = &mut self.placing {
+            placing.asking.answered(answer, now_ns, again_ns);
+        } else if let Some(moving) = &mut self.moving {
+            moving.asking.answered(answer, now_ns, again_ns);
         }
     }
 }
