@@ -31,24 +31,32 @@ pub(crate) struct Additive {
 
 /// What a half did in a pass.
 #[derive(Clone, Copy, Debug, Deserialize)]
-struct Pass {
+pub(crate) struct Pass {
     packets: f64,
     ns: f64,
+    left: f64,
 }
 
 impl Pass {
-    fn ns_per_packet(self) -> f64 {
+    pub(crate) fn ns_per_packet(self) -> f64 {
         self.ns / self.packets
+    }
+
+    /// Returns the part of the packets that left.
+    pub(crate) fn left(self) -> f64 {
+        self.left / self.packets
     }
 }
 
 /// A turn: both by themselves, and both at once.
 #[derive(Clone, Copy, Debug, Deserialize)]
-struct Turn {
+pub(crate) struct Turn {
     host_alone: Pass,
     nic_alone: Pass,
-    host_beside: Pass,
-    nic_beside: Pass,
+    pub(crate) host_beside: Pass,
+    pub(crate) nic_beside: Pass,
+    /// The part of the packets that the NIC's half gets.
+    pub(crate) to_nic: f64,
 }
 
 /// Measures the programs in `programs`, which are built under the plan `dealt`.

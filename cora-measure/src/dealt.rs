@@ -35,6 +35,8 @@ use crate::traffic::Traffic;
 struct Pass {
     packets: u64,
     ns: u64,
+    /// Packets that left.
+    left: u64,
 }
 
 /// The answer to a line.
@@ -44,6 +46,8 @@ struct Answer {
     nic_alone: Pass,
     host_beside: Pass,
     nic_beside: Pass,
+    /// The part of the packets that the flow table deals to the NIC.
+    to_nic: f64,
 }
 
 /// Frames, and how many at their beginning only fill the tables.
@@ -68,6 +72,8 @@ pub(crate) fn run<A: App + Send>(
     let [(nics, nics_warm), (hosts, hosts_warm)] = &parts[..] else { return Ok(()) };
     let meeting = Meeting { barrier: Barrier::new(2), done: AtomicUsize::new(0) };
     let (all, meeting) = ((traffic, warm), &meeting);
+    let behind = |(traffic, warm): Frames<'_>| traffic.len().saturating_sub(warm) as f64;
+    let to_nic = behind((nics, *nics_warm)) / behind(all).max(1.0);
     let (ask, asked) = std::sync::mpsc::channel::<()>();
     let (tell, told) = std::sync::mpsc::channel();
     thread::scope(|scope| {
@@ -106,7 +112,7 @@ pub(crate) fn run<A: App + Send>(
             meeting.barrier.wait();
             let nic_beside = together(&mut beside, (nics, *nics_warm), meeting)?;
             let Ok((host_alone, host_beside)) = told.recv() else { break };
-            let answer = Answer { host_alone, nic_alone, host_beside, nic_beside };
+            let answer = Answer { host_alone, nic_alone, host_beside, nic_beside, to_nic };
             let json = serde_json::to_string(&answer).unwrap_or_default();
             writeln!(out, "{json}").map_err(failed)?;
         }
@@ -133,19 +139,19 @@ fn table<A: App>() -> Emulated {
 
 /// A half, as something that takes bursts.
 trait Half {
-    fn burst(&mut self, burst: &mut Burst<'_>) -> Result<(), RunError>;
+    fn burst(&mut self, burst: &mut Burst<'_>, left: &mut u64) -> Result<(), RunError>;
 }
 
 impl<A: App> Half for HostHalf<A> {
-    fn burst(&mut self, burst: &mut Burst<'_>) -> Result<(), RunError> {
-        let mut out = Direct::new(|_: &Stamp, _: Port, _: &[u8]| {});
+    fn burst(&mut self, burst: &mut Burst<'_>, left: &mut u64) -> Result<(), RunError> {
+        let mut out = Direct::new(|_: &Stamp, _: Port, _: &[u8]| *left += 1);
         Ok(self.burst(burst, &mut out)?)
     }
 }
 
 impl<A: App> Half for NicHalf<A> {
-    fn burst(&mut self, burst: &mut Burst<'_>) -> Result<(), RunError> {
-        self.burst(burst, &mut Direct::new(|_: &Stamp, _: Port, _: &[u8]| {}));
+    fn burst(&mut self, burst: &mut Burst<'_>, left: &mut u64) -> Result<(), RunError> {
+        self.burst(burst, &mut Direct::new(|_: &Stamp, _: Port, _: &[u8]| *left += 1));
         Ok(())
     }
 }
@@ -173,10 +179,11 @@ fn nic<A: App>(
 /// Runs the frames behind the first ones once.
 fn through(half: &mut impl Half, (traffic, from): Frames<'_>) -> Result<Pass, RunError> {
     let mut buffer = bytes_apart::<BURST_BYTES>();
+    let mut left = 0;
     let start = ThreadTime::now();
-    traffic.replay(from, &mut buffer.0, |burst| half.burst(burst))?;
+    traffic.replay(from, &mut buffer.0, |burst| half.burst(burst, &mut left))?;
     let packets = traffic.len().saturating_sub(from) as u64;
-    Ok(Pass { packets, ns: start.elapsed().as_nanos() as u64 })
+    Ok(Pass { packets, ns: start.elapsed().as_nanos() as u64, left })
 }
 
 /// Runs the frames, and again until the other thread is through its own.
@@ -185,7 +192,9 @@ fn together(half: &mut impl Half, frames: Frames<'_>, meeting: &Meeting) -> Resu
     let mut told = false;
     while !told || meeting.done.load(Ordering::Relaxed) < 2 {
         let pass = through(half, frames)?;
-        sum = Pass { packets: sum.packets + pass.packets, ns: sum.ns + pass.ns };
+        sum.packets += pass.packets;
+        sum.ns += pass.ns;
+        sum.left += pass.left;
         if !std::mem::replace(&mut told, true) {
             meeting.done.fetch_add(1, Ordering::Relaxed);
         }

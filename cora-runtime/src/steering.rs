@@ -44,9 +44,15 @@ impl Deal {
             return Self::even(number);
         }
         Self(core::array::from_fn(|bucket| {
-            let is_nics = u16::from((bucket as u8).reverse_bits()) < plan.nic_buckets;
+            let is_nics = Self::gives_nic(Bucket::new(bucket as u8), plan.nic_buckets);
             nth_of(bucket, number) + if is_nics { 0 } else { number as u8 }
         }))
+    }
+
+    /// Whether a run begins with this bucket at the NIC, of `nic_buckets` that are dealt to it.
+    #[must_use]
+    pub const fn gives_nic(bucket: Bucket, nic_buckets: u16) -> bool {
+        ((bucket.number() as u8).reverse_bits() as u16) < nic_buckets
     }
 
     /// The shard that has this bucket.
@@ -97,19 +103,19 @@ impl Steering {
         packet: &Packet<'_>,
         is_service: impl FnOnce(&Endpoint) -> bool,
     ) -> Mark {
-        let of_hash = |hash| Mark { bucket: Bucket::of_hash(hash), ..Mark::UNMARKED };
+        let marked = |bucket| Mark { bucket, ..Mark::UNMARKED };
         if let Some(end) = A::BUCKETS_BY.end(packet.from_inside()) {
             return packet.flow().map_or(Mark::UNMARKED, |flow| {
                 let opened_there = is_service(&flow.endpoint(end));
                 flow.mark(if opened_there { end.opposite() } else { end })
             });
         }
-        let hash = if A::BUCKETS_BY == BucketsBy::Ports {
-            packet.flow().map(|flow| self.hash_of_ports(&flow))
+        let bucket = if A::BUCKETS_BY == BucketsBy::Ports {
+            packet.flow().map(|flow| self.bucket_of_ports(&flow))
         } else {
-            A::Group::of_packet(packet).map(|key| self.hash_of_key(&key))
+            A::Group::of_packet(packet).map(|key| self.bucket_of(&key))
         };
-        hash.map_or(Mark::UNMARKED, of_hash)
+        bucket.map_or(Mark::UNMARKED, marked)
     }
 
     /// The shard for this frame, and its stamp with the packet's mark.
@@ -125,18 +131,21 @@ impl Steering {
         (self.deal.shard_of(mark.bucket), Stamp { meta, ..stamp })
     }
 
-    /// The hash of packets with this group key, and of their replies.
+    /// The bucket of packets with this group key, and of their replies, where that decides.
     #[inline]
-    fn hash_of_key<K: Key>(&self, key: &K) -> u64 {
-        key.hash(&self.hasher, true)
+    #[must_use]
+    pub fn bucket_of<K: Key>(&self, key: &K) -> Bucket {
+        Bucket::of_hash(key.hash(&self.hasher, true))
     }
 
-    /// The hash of packets with these ports, and of their replies.
+    /// The bucket of packets with these ports, and of their replies, where both ports decide.
     #[inline]
-    fn hash_of_ports(&self, flow: &FiveTuple) -> u64 {
+    #[must_use]
+    pub fn bucket_of_ports(&self, flow: &FiveTuple) -> Bucket {
         let (one, other) = (flow.source_port, flow.destination_port);
         let ports = u64::from(one.min(other)) << 16 | u64::from(one.max(other));
-        self.hasher.hash_pair([u64::from(flow.protocol) << 32 | ports, 0])
+        let words = [u64::from(flow.protocol) << 32 | ports, 0];
+        Bucket::of_hash(self.hasher.hash_pair(words))
     }
 }
 
@@ -160,7 +169,7 @@ mod tests {
 
     impl Steering {
         fn of_key<K: Key>(&self, key: &K) -> usize {
-            self.deal.shard_of(Bucket::of_hash(self.hash_of_key(key)))
+            self.deal.shard_of(self.bucket_of(key))
         }
     }
 
@@ -173,9 +182,9 @@ mod tests {
                 let shard = steering.of_key(&flow);
                 assert!(shard < usize::from(shards));
                 assert_eq!(steering.of_key(&flow.reversed()), shard);
-                let hash = steering.hash_of_ports(&flow);
+                let bucket = steering.bucket_of_ports(&flow);
                 let answer = FiveTuple { source: Address::v4([10; 4]), ..flow.reversed() };
-                assert_eq!(steering.hash_of_ports(&answer), hash, "whoever answers");
+                assert_eq!(steering.bucket_of_ports(&answer), bucket, "whoever answers");
             }
         }
     }

@@ -5,31 +5,29 @@ use std::path::Path;
 
 use crate::{cargo, command, run as run_command, target};
 
-/// The programs that are predicted and measured, and one that does nothing with its packets.
-const PROGRAMS: [&str; 8] = [
-    "firewall",
-    "nat",
-    "balancer",
-    "heavy-hitter",
-    "policer",
-    "port-scan",
-    "connection-limiter",
-    "parsed-chain",
-];
+/// The programs that are predicted and measured.
+const PROGRAMS: [&str; 7] =
+    ["firewall", "nat", "balancer", "heavy-hitter", "policer", "port-scan", "connection-limiter"];
+/// Does nothing, with no state that could be dealt.
+const IDLE: &str = "parsed-chain";
 
 /// A plan's name, and its statement.
-const PLANS: [(&str, &str); 3] = [
+const PLANS: [(&str, &str); 4] = [
     ("host-only", "[plan]\nuse = \"host-only\"\n"),
     ("nic-only", "[plan]\nuse = \"nic-only\"\n"),
     ("half", "[plan]\nuse = \"split\"\nnic-share = 0.5\n"),
+    (DEALT, "[plan]\nuse = \"dealt\"\n"),
 ];
+const DEALT: &str = "dealt";
 
 /// Compares; `words` go to the measuring program.
 pub(crate) fn run(words: &[String]) -> Result<(), String> {
     let room = target("model");
     let programs = room.join("programs");
     for (plan, statement) in PLANS {
-        build(&room, &programs.join(plan), statement)?;
+        let idle = (plan != DEALT).then_some(IDLE);
+        let names: Vec<&str> = PROGRAMS.into_iter().chain(idle).collect();
+        build(&room, &programs.join(plan), statement, &names)?;
     }
     let mut bench = cargo(&["build", "--release", "--package", "cora-bench"]);
     bench.args(["--package", "cargo-cora", "--package", "cora-counter"]);
@@ -52,8 +50,8 @@ pub(crate) fn run(words: &[String]) -> Result<(), String> {
     run_command(&mut bench)
 }
 
-/// The programs under a plan, both halves for this machine, in `to`.
-fn build(room: &Path, to: &Path, statement: &str) -> Result<(), String> {
+/// These programs under a plan, both halves for this machine, in `to`.
+fn build(room: &Path, to: &Path, statement: &str, programs: &[&str]) -> Result<(), String> {
     let failed = |error: std::io::Error| format!("{}: {error}", to.display());
     std::fs::create_dir_all(to).map_err(failed)?;
     let plan = to.join("plan.toml");
@@ -62,7 +60,7 @@ fn build(room: &Path, to: &Path, statement: &str) -> Result<(), String> {
         std::fs::write(&plan, statement).map_err(failed)?;
     }
     let mut build = cargo(&["build", "--release", "--features", "cora/measure"]);
-    for program in PROGRAMS {
+    for program in programs {
         build.args(["--package", program]);
     }
     // A plan is built into a program: those of each plan have a room of their own, or each run
@@ -70,7 +68,7 @@ fn build(room: &Path, to: &Path, statement: &str) -> Result<(), String> {
     build.env("CORA_PLAN", &plan).env("CORA_SKIP_NIC", "1");
     let own = room.join(to.file_name().unwrap_or_default());
     run_command(build.env("CARGO_TARGET_DIR", &own))?;
-    for program in PROGRAMS {
+    for program in programs {
         let from = own.join("release").join(program);
         std::fs::copy(&from, to.join(program)).map_err(failed)?;
     }

@@ -18,13 +18,17 @@
 //! kept. At the NIC this cost is the profile's `owner_ns`; for the host the model has no such term,
 //! so it is kept here beside the profile. The rest of the latency of the owner's record is
 //! `owner_exposed` at both: the NIC's is fitted, and given to the host.
+//!
+//! If both sides receive frames of their own, no ring is behind the host's frames, and the frames of
+//! either side come from memory. So the cost of a frame is fitted once more for that, at each side;
+//! all else stays as it is.
 
 use std::io::Result;
 use std::path::Path;
 
 use cora_plan::demand::Executed;
 use cora_plan::figure::Figure;
-use cora_plan::nic::NicProfile;
+use cora_plan::nic::{FlowTable, NicProfile};
 
 use super::cases::{Case, EMPTY, NFS, Nf, Plan};
 use super::frames::Capture;
@@ -45,6 +49,8 @@ const PRECISE: f64 = 0.01;
 /// Coefficients of a side: a frame, an instruction, an exposed look-up, a crossing, ownership under
 /// a split, the exposed latency of its record, a mispredicted branch.
 pub(crate) const TERMS: usize = 7;
+/// The coefficient of a frame.
+const FRAME: usize = 0;
 /// The coefficient that is measured beside each case.
 const CROSSING: usize = 3;
 
@@ -71,6 +77,7 @@ pub(crate) fn calibrate(
     tell: &mut dyn FnMut(&str),
 ) -> Result<()> {
     let (mut at_nic, mut at_host, mut moments) = (Vec::new(), Vec::new(), Vec::new());
+    let mut at_doors = [Vec::new(), Vec::new()];
     let (_, idle) = model.executed(&EMPTY, Popularity::Uniform);
     let (draws, quick) = source.extent();
     for (nf, flows) in seen(quick) {
@@ -78,7 +85,7 @@ pub(crate) fn calibrate(
         let flows = flows.min(nf.most / 4 * 3);
         let skew = Popularity::Uniform;
         let capture = Capture::save(file, nf.feed, flows, skew, draws)?;
-        for plan in Plan::ALL {
+        for plan in Plan::ALL.into_iter().filter(|plan| nf.runs_under(*plan)) {
             let case = Case { nf, flows, skew, plan };
             let (nic, host) = model.factors(&case, &capture)?;
             for taken in source.measure(&case, &capture)?.passes {
@@ -88,11 +95,17 @@ pub(crate) fn calibrate(
                     case.name()
                 ));
                 let Moment { crossing, work_ns } = taken.moment;
+                moments.push(work_ns);
+                if plan == Plan::Dealt {
+                    let [of_nic, of_host] = &mut at_doors;
+                    of_nic.push((Equation::at_door(nic, nic_ns), work_ns));
+                    of_host.push((Equation::at_door(host, host_ns), work_ns));
+                    continue;
+                }
                 at_nic.push((Equation::at_nic(nic, nic_ns, crossing), work_ns));
                 if plan != Plan::NicOnly {
                     at_host.push((Equation::at_host(host, host_ns, crossing, idle), work_ns));
                 }
-                moments.push(work_ns);
             }
         }
     }
@@ -100,14 +113,19 @@ pub(crate) fn calibrate(
     let alike = |equations: Vec<(Equation, f64)>| -> Vec<Equation> {
         equations.into_iter().map(|(equation, now)| equation.slowed(now / work_ns)).collect()
     };
-    let (at_nic, at_host) = (alike(at_nic), alike(at_host));
+    let (at_nic, at_host, at_doors) = (alike(at_nic), alike(at_host), at_doors.map(alike));
     // The cost of a branch was measured separately.
     let (none, given) = (Some(0.0), Some(model.mispredict_ns()));
     let nic = fit(&at_nic, [None, None, None, none, None, None, given]);
     // The host's crossing includes the cost of a frame there.
     let host = fit(&at_host, [none, None, None, none, None, Some(nic[RECORD]), given]);
-    tell(&format!("fitted: NIC {nic:.3?}, host {host:.3?}"));
-    model.refine(nic, host, work_ns);
+    let frame = |equations: &[Equation], of: [f64; TERMS]| {
+        fit(equations, std::array::from_fn(|number| (number > FRAME).then_some(of[number])))[FRAME]
+    };
+    let [of_nic, of_host] = &at_doors;
+    let doors = [frame(of_nic, nic), frame(of_host, host)];
+    tell(&format!("fitted: NIC {nic:.3?}, host {host:.3?}, a frame of its own {doors:.3?}"));
+    model.refine(nic, host, doors, work_ns);
     Ok(())
 }
 
@@ -118,6 +136,11 @@ impl Equation {
         let crossings = std::mem::take(&mut factors[CROSSING]);
         factors[0] -= crossings;
         Self { factors, ns: whole - crossings * crossing.nic_ns, whole }
+    }
+
+    /// Makes an equation of a side that receives the packet by itself.
+    const fn at_door(factors: [f64; TERMS], whole: f64) -> Self {
+        Self { factors, ns: whole, whole }
     }
 
     /// Returns the error, as a part of the whole packet.
@@ -188,6 +211,11 @@ pub(crate) fn put(profile: &mut NicProfile, nic: [f64; TERMS], host: [f64; TERMS
     profile.link.byte_ns = Figure::measured(0.0, how);
     profile.link.owner_ns = Figure::measured(nic[OWNER], how);
     profile.link.owner_exposed = Figure::measured(nic[RECORD], how);
+    profile.flow_table = Some(FlowTable {
+        entries: Figure::assumed(1e6, "the cores are the limit"),
+        inserts_per_s: Figure::assumed(1e6, "the cores are the limit"),
+        expresses: Vec::new(),
+    });
     // The cores at the rings are their only limit.
     profile.link.mpps = Figure::assumed(1e3, "the cores are the limit");
     profile.link.gbps = Figure::assumed(1e4, "the cores are the limit");

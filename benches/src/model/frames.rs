@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::BufWriter;
 use std::path::Path;
 
+use cora_core::bucket::Bucket;
 use cora_traffic::pcap::Writer;
 
 use super::cases::Feed;
@@ -18,6 +19,8 @@ type End = ([u8; 4], u16);
 const SERVICE: End = ([192, 0, 2, 80], 443);
 const PUBLIC: [u8; 4] = [192, 0, 2, 1];
 const FIRST_PUBLIC_PORT: u16 = 32_768;
+/// Bits 1 to 8 of a port say its bucket.
+const BUCKETS: u16 = Bucket::COUNT as u16;
 
 /// The input of programs, and the flow of each packet behind the first `warm`.
 pub(crate) struct Capture {
@@ -64,7 +67,7 @@ fn first(feed: Feed, flow: u64) -> [u8; FRAME] {
 fn answer(feed: Feed, flow: u64) -> [u8; FRAME] {
     let (from, to) = ends(feed, flow);
     match feed {
-        // Its ports are leased in the order of the starts of flows.
+        // Its ports are leased bucket by bucket, in the order of the starts of flows.
         Feed::Translated => datagram(to, (PUBLIC, FIRST_PUBLIC_PORT + flow as u16)),
         _ => datagram(to, from),
     }
@@ -80,7 +83,11 @@ pub(crate) fn ends(feed: Feed, flow: u64) -> (End, End) {
         return (([198, 18 + (high & 1), middle, low], port), SERVICE);
     }
     // The flow's number is in the source, so no two are equal.
-    let port = 1_024 + (mixed >> 16) as u16 % 60_000;
+    let port = match feed {
+        // Each bucket has as many flows as public ports.
+        Feed::Translated => 1_024 + flow as u16 % (2 * BUCKETS),
+        _ => 1_024 + (mixed >> 16) as u16 % 60_000,
+    };
     (([10, high, middle, low], port), ([198, 18, mixed as u8, (mixed >> 8) as u8], 443))
 }
 

@@ -6,6 +6,8 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
+use super::cases::Plan;
+use crate::additive::Turn;
 use crate::program::Program;
 
 /// Largest part of a pass that other processes may have taken.
@@ -140,22 +142,29 @@ fn asked(program: &mut Program) -> Result<Pass> {
 /// Runs a program until `wanted` passes were undisturbed and the machine was the same before and
 /// after them, or until [`AGAIN`] times as many passes.
 pub(crate) fn measure(
-    program: &Path,
+    (program, plan): (&Path, Plan),
     capture: &Path,
     warm: usize,
     wanted: usize,
     reference: &mut Reference,
 ) -> Result<Vec<Taken>> {
-    let mut program = Program::start_both(program, capture, warm)?;
+    let mut program = match plan {
+        Plan::Dealt => Program::start_half(program, "dealt", capture, warm)?,
+        _ => Program::start_both(program, capture, warm)?,
+    };
+    let mut pass = || match plan {
+        Plan::Dealt => program.ask().map(Pass::of_both_doors),
+        _ => program.ask_for(PASS),
+    };
     // The first pass meets caches from the settling of flows.
-    let _first: Pass = program.ask_for(PASS)?;
+    pass()?;
     let mut taken: Vec<Taken> = Vec::new();
     let mut before = reference.recent()?;
     while taken.iter().filter(|taken| taken.counts()).count() < wanted
         && taken.len() < wanted * AGAIN
     {
         std::thread::sleep(REST);
-        let pass = program.ask_for(PASS)?;
+        let pass = pass()?;
         let after = reference.now()?;
         taken.push(Taken { pass, moment: before.between(after), moved: before.change(after) });
         before = after;
@@ -210,6 +219,25 @@ impl Taken {
 }
 
 impl Pass {
+    /// Makes the pass of a program whose halves receive packets of their own, one packet in all: the
+    /// side that takes longer for its part sets the rate.
+    fn of_both_doors(turn: Turn) -> Self {
+        let Turn { host_beside, nic_beside, to_nic, .. } = turn;
+        let to_host = 1.0 - to_nic;
+        let nic_busy_ns = to_nic * nic_beside.ns_per_packet();
+        let host_busy_ns = to_host * host_beside.ns_per_packet();
+        Self {
+            packets: 1.0,
+            ns: nic_busy_ns.max(host_busy_ns),
+            nic_busy_ns,
+            host_busy_ns,
+            at_nic: to_nic,
+            left: to_nic * nic_beside.left() + to_host * host_beside.left(),
+            // Times are of the threads' CPU clocks.
+            robbed_ns: None,
+        }
+    }
+
     fn robbed(&self) -> f64 {
         self.robbed_ns.unwrap_or(0.0) / self.ns
     }

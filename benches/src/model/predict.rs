@@ -37,6 +37,8 @@ pub(crate) struct Model {
     work_ns: f64,
     /// The host's cost of keeping flows per packet under a split, for which the model has no term.
     host_owner_ns: f64,
+    /// The cost of a frame at the NIC's half and at the host's, if each receives frames of its own.
+    doors: [f64; 2],
     /// Per program and popularity: the counts of a packet of an existing flow, at the NIC's half
     /// and at the host's.
     counts: BTreeMap<(&'static str, String), (Executed, Executed)>,
@@ -69,7 +71,8 @@ impl Model {
             ));
             counts.insert(key, (nic, host));
         }
-        Ok(Self { nic, programs: programs.to_owned(), work_ns: 0.0, host_owner_ns: 0.0, counts })
+        let programs = programs.to_owned();
+        Ok(Self { nic, programs, work_ns: 0.0, host_owner_ns: 0.0, doors: [0.0; 2], counts })
     }
 
     /// Returns the counts of a packet, at the NIC's half and at the host's.
@@ -82,11 +85,18 @@ impl Model {
         self.nic.nic.mispredict_ns.value
     }
 
-    /// Replaces measured parts by fitted ones; `work_ns` is the working program's time during the
-    /// fit.
-    pub(crate) fn refine(&mut self, nic: [f64; TERMS], host: [f64; TERMS], work_ns: f64) {
+    /// Replaces measured parts by fitted ones; `doors` is the cost of a frame where each side has
+    /// its own, and `work_ns` the working program's time during the fit.
+    pub(crate) fn refine(
+        &mut self,
+        nic: [f64; TERMS],
+        host: [f64; TERMS],
+        doors: [f64; 2],
+        work_ns: f64,
+    ) {
         put(&mut self.nic, nic, host);
         self.work_ns = work_ns;
+        self.doors = doors;
         self.host_owner_ns = host[OWNER];
     }
 
@@ -125,6 +135,9 @@ impl Model {
     /// Returns the profile of the machine at a moment.
     fn at(&self, case: &Case, Moment { crossing, work_ns }: Moment) -> NicProfile {
         let mut nic = self.nic.clone();
+        if case.plan == Plan::Dealt {
+            [nic.nic.packet_ns.value, nic.host.packet_ns.value] = self.doors;
+        }
         for side in [&mut nic.nic, &mut nic.host] {
             side.packet_ns.value *= work_ns / self.work_ns;
             side.instruction_ns.value *= work_ns / self.work_ns;

@@ -102,7 +102,8 @@ impl Source {
     pub(crate) fn measure(&mut self, case: &Case, capture: &Capture) -> Result<Measured> {
         if let Some(Machine { capture: fed, reference }) = &mut self.machine {
             let program = self.programs.join(case.plan.name()).join(case.nf.name);
-            let taken = measure(&program, fed, capture.warm, self.kept.passes, reference)?;
+            let taken =
+                measure((&program, case.plan), fed, capture.warm, self.kept.passes, reference)?;
             self.kept.cases.insert(case.name(), taken);
             std::fs::write(file(&self.programs), serde_json::to_string_pretty(&self.kept)?)?;
         }

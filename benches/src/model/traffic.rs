@@ -1,10 +1,13 @@
 //! A capture as a traffic profile: its flows in classes by rate, and the share of each class that a
 //! plan gives the NIC.
 
+use cora_core::bucket::Bucket;
 use cora_core::key::{Address, FiveTuple, InsideAddress, SourceAddress, protocol};
 use cora_plan::Placement;
 use cora_plan::traffic::{Bin, Class, Traffic};
+use cora_plan::vocabulary::{BucketsBy, Sides};
 use cora_runtime::ownership::share_of;
+use cora_runtime::steering::{Deal, Steering};
 
 use super::cases::{Case, Feed};
 use super::frames::{Capture, ends};
@@ -16,9 +19,12 @@ const TIMES: usize = 4;
 /// Upper bound on the bins of a class.
 const BINS: usize = 8;
 
+/// The seed of a program that is measured.
+const SEED: u64 = 1;
+
 /// Returns the profile of a capture, and per class the share of its packets from flows that the
-/// plan lets the NIC own. The plan decides by a hash of each flow's key, so the share is known
-/// before a run.
+/// plan lets the NIC own. The plan decides by a hash or a port of each flow's key, so the share is
+/// known before a run.
 pub(crate) fn profile(case: &Case, capture: &Capture, plan: &Placement) -> (Traffic, Vec<f64>) {
     let ranked = ranked(case.flows, &capture.draws);
     let packets = capture.draws.len() as f64;
@@ -30,7 +36,7 @@ pub(crate) fn profile(case: &Case, capture: &Capture, plan: &Placement) -> (Traf
         let count: u64 = heads.iter().map(|(_, count)| count).sum();
         let owned: u64 = heads
             .iter()
-            .filter(|(flow, _)| part(case.nf.feed, &plan.group, *flow) < plan.nic_share)
+            .filter(|(flow, _)| is_nics(plan, &key(case.nf.feed, *flow)))
             .map(|(_, count)| count)
             .sum();
         shares.push(if count > 0 { owned as f64 / count as f64 } else { 0.0 });
@@ -77,20 +83,44 @@ fn bins(heads: &[(u64, u64)], packets: f64) -> Vec<Bin> {
         .collect()
 }
 
-/// Returns the part of this flow, out of 1024 parts.
-fn part(feed: Feed, group: &str, flow: u64) -> u16 {
+/// Returns the key of the flow's packets from the side that begins.
+fn key(feed: Feed, flow: u64) -> FiveTuple {
     let ((source, source_port), (destination, destination_port)) = ends(feed, flow);
-    let key = FiveTuple {
+    FiveTuple {
         source: Address::v4(source),
         destination: Address::v4(destination),
         source_port,
         destination_port,
         protocol: protocol::UDP,
-    };
+    }
+}
+
+/// Returns whether the NIC may own this flow under the plan.
+fn is_nics(plan: &Placement, key: &FiveTuple) -> bool {
+    if plan.sides == Sides::Dealt {
+        return Deal::gives_nic(bucket(plan, key), plan.nic_buckets);
+    }
+    part(&plan.group, key) < plan.nic_share
+}
+
+/// Returns the part of this flow, out of 1024 parts.
+fn part(group: &str, key: &FiveTuple) -> u16 {
     match group {
         "SourceAddress" => share_of(&SourceAddress(key.source)),
         "InsideAddress" => share_of(&InsideAddress(key.source)),
-        _ => share_of(&key),
+        _ => share_of(key),
+    }
+}
+
+/// Returns the bucket of this flow, which is begun from the end that has the bucket's port.
+fn bucket(plan: &Placement, key: &FiveTuple) -> Bucket {
+    let steering = Steering::new(SEED, Deal::even(1));
+    match (plan.buckets_by, &*plan.group) {
+        (BucketsBy::InsidePort | BucketsBy::OutsidePort, _) => Bucket::of_port(key.source_port),
+        (BucketsBy::Ports, _) => steering.bucket_of_ports(key),
+        (BucketsBy::Group, "SourceAddress") => steering.bucket_of(&SourceAddress(key.source)),
+        (BucketsBy::Group, "InsideAddress") => steering.bucket_of(&InsideAddress(key.source)),
+        (BucketsBy::Group, _) => steering.bucket_of(key),
     }
 }
 
@@ -112,7 +142,8 @@ mod tests {
 
     #[test]
     fn about_half_of_the_flows_are_below_half() {
-        let below = (0..10_000).filter(|flow| part(Feed::FromInside, "FiveTuple", *flow) < 512);
+        let below =
+            (0..10_000).filter(|flow| part("FiveTuple", &key(Feed::FromInside, *flow)) < 512);
         assert!((4_800..5_200).contains(&below.count()));
     }
 }
