@@ -35,20 +35,20 @@ impl Setup {
         setup
     }
 
-    fn step(&mut self) -> Vec<(Shard, Told<'static>)> {
+    fn step(&mut self) -> Vec<(Shard, Told)> {
         let mut told = Vec::new();
         self.coordinator.step(self.now_ns, &mut self.table, |to, record| told.push((to, record)));
         told
     }
 
-    fn restarted(&mut self, shard: Shard) -> Vec<(Shard, Told<'static>)> {
+    fn restarted(&mut self, shard: Shard) -> Vec<(Shard, Told)> {
         let mut told = Vec::new();
         let push = |to, record| told.push((to, record));
         self.coordinator.restarted(shard, self.now_ns, push).expect("it is there");
         told
     }
 
-    fn later(&mut self) -> Vec<(Shard, Told<'static>)> {
+    fn later(&mut self) -> Vec<(Shard, Told)> {
         self.now_ns += 1_000;
         self.step()
     }
