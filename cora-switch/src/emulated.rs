@@ -2,9 +2,11 @@
 
 use std::collections::VecDeque;
 
+use cora_core::app::FlowTableFacts;
 use cora_core::bucket::Bucket;
 
 use crate::Shard;
+use crate::coordinator::Limits;
 use crate::rules::{Answer, Change, Counts, FlowTable, Operation, Refused, Rule};
 
 /// Abilities of a flow table.
@@ -18,6 +20,16 @@ pub struct Abilities {
     pub delay_ns: u64,
     /// Maximum number of operations under way.
     pub in_flight: u32,
+}
+
+impl Abilities {
+    /// The abilities of the plan's flow table. It takes as many operations at a time as moves with
+    /// these limits ask for.
+    #[must_use]
+    pub const fn of_plan(facts: FlowTableFacts, limits: &Limits) -> Self {
+        let FlowTableFacts { entries, operations_per_s, delay_ns } = facts;
+        Self { entries, operations_per_s, delay_ns, in_flight: limits.in_flight as u32 }
+    }
 }
 
 /// A rule that is there.

@@ -5,7 +5,7 @@
 //! touches. Rules of a flow table deal each [bucket](cora_core::bucket) to the in-queue of one
 //! shard. A bucket's state is at that shard, its owner. When the bucket moves, its rule, its state
 //! and its frames must change together, although no two of them can. This crate has no input and
-//! output: the supervisor, which owns the queues, drives it.
+//! output: the supervisor, which owns the queues, drives its [`Dealer`].
 //!
 //! | module | concept |
 //! | --- | --- |
@@ -13,6 +13,7 @@
 //! | [`Emulated`] | a flow table in software, in the place of a NIC's |
 //! | [`records`] | control records to and from shards |
 //! | [`coordinator`] | the state machine that moves buckets |
+//! | [`dealer`] | coordinator and flow table, driven in one place, in records of the link |
 //! | [`balance`] | which buckets move by load |
 //!
 //! # The handover
@@ -95,12 +96,14 @@
 
 pub mod balance;
 pub mod coordinator;
+pub mod dealer;
 mod emulated;
 pub mod records;
 pub mod rules;
 mod shard;
 
 pub use coordinator::{Coordinator, Fault, Lie, Limits, NoSuchShard, Relay, Report};
+pub use dealer::Dealer;
 pub use emulated::{Abilities, Emulated};
 pub use records::{Said, Told};
 pub use rules::{Answer, Change, Counts, Epoch, FlowTable, Operation, Refused, Rule};

@@ -4,9 +4,10 @@ use cora_core::bucket::{Bucket, BucketSet};
 
 use crate::rules::Epoch;
 
-/// A record for a shard, in order with the frames of its in-queue.
+/// A record for a shard, in order with the frames of its in-queue. Entries of buckets that come are
+/// further records there: they are passed on as their old owner [said](Said::Entry) them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Told<'a> {
+pub enum Told {
     /// These buckets are the shard's. It is the first record of a shard that starts, which has no
     /// entries yet.
     Owns(BucketSet),
@@ -37,13 +38,6 @@ pub enum Told<'a> {
     Going {
         /// The move.
         epoch: Epoch,
-    },
-    /// An entry of the move's buckets, as the old owner sent it.
-    Entry {
-        /// The move.
-        epoch: Epoch,
-        /// The entry's encoding.
-        entry: &'a [u8],
     },
     /// Entries of this move that came so far are to be dropped: they are no longer complete.
     Void {

@@ -48,20 +48,20 @@ impl Setup {
         Self { coordinator, table: Emulated::new(abilities, X), now_ns: 0 }
     }
 
-    fn step(&mut self) -> Vec<(Shard, Told<'static>)> {
+    fn step(&mut self) -> Vec<(Shard, Told)> {
         let mut told = Vec::new();
         self.coordinator.step(self.now_ns, &mut self.table, |to, record| told.push((to, record)));
         told
     }
 
-    fn restarted(&mut self, shard: Shard) -> Vec<(Shard, Told<'static>)> {
+    fn restarted(&mut self, shard: Shard) -> Vec<(Shard, Told)> {
         let mut told = Vec::new();
         let push = |to, record| told.push((to, record));
         self.coordinator.restarted(shard, self.now_ns, push).expect("it is there");
         told
     }
 
-    fn later(&mut self) -> Vec<(Shard, Told<'static>)> {
+    fn later(&mut self) -> Vec<(Shard, Told)> {
         self.now_ns += 1_000;
         self.step()
     }
@@ -132,7 +132,7 @@ impl FlowTable for Deaf {
 }
 
 /// Who is told what once rules lead to Y for these buckets, and to Z for those.
-fn owners(of_y: &[u8], of_z: &[u8]) -> Vec<(Shard, Told<'static>)> {
+fn owners(of_y: &[u8], of_z: &[u8]) -> Vec<(Shard, Told)> {
     let (of_y, of_z) = (set(of_y), set(of_z));
     let of_x = BucketSet::ALL.without(of_y).without(of_z);
     vec![(X, Told::Owns(of_x)), (Y, Told::Owns(of_y)), (Z, Told::Owns(of_z))]

@@ -1,8 +1,10 @@
 //! The emulated flow table: priorities, room, time, counts, and a look-up that is an array read.
 
-use cora_core::bucket::Bucket;
+use cora_core::app::FlowTableFacts;
+use cora_core::bucket::{Bucket, BucketSet};
 use cora_switch::{
-    Abilities, Answer, Change, Counts, Emulated, Epoch, FlowTable, Operation, Refused, Rule, Shard,
+    Abilities, Answer, Change, Coordinator, Counts, Emulated, Epoch, FlowTable, Limits, Operation,
+    Refused, Rule, Shard, Told,
 };
 
 const ROOMY: Abilities =
@@ -134,4 +136,37 @@ fn each_packet_is_counted_once() {
     assert_eq!(table.counts(&new), Some(counts(1, 63)));
     done(&mut table, Change::Remove(old));
     assert_eq!((table.counts(&old), table.removed_counts()), (None, counts(2, 123)));
+}
+
+#[test]
+fn the_flow_table_has_the_abilities_of_the_plan() {
+    let facts = FlowTableFacts { entries: 300, operations_per_s: 50, delay_ns: 20_000_000 };
+    let limits = Limits { in_flight: 7, ..Limits::default() };
+    let expected =
+        Abilities { entries: 300, operations_per_s: 50, delay_ns: 20_000_000, in_flight: 7 };
+    assert_eq!(Abilities::of_plan(facts, &limits), expected);
+}
+
+/// Rule operations that were asked for again while all buckets go to another shard, with a table of
+/// so many operations a second.
+fn again(operations_per_s: u32) -> u64 {
+    let delay_ns = 1_000_000_000 / u64::from(operations_per_s);
+    let facts = FlowTableFacts { entries: 1_000, operations_per_s, delay_ns };
+    let (limits, one) = (Limits::of_plan(facts), Shard::new(1));
+    let mut coordinator = Coordinator::new(limits, 2, Shard::new(0)).expect("such a shard");
+    let mut table = Emulated::new(Abilities::of_plan(facts, &limits), Shard::new(0));
+    coordinator.want(BucketSet::ALL, one).expect("such a shard");
+    let (mut now, mut goes) = (0, false);
+    while !goes {
+        coordinator.step(now, &mut table, |_, told| goes |= matches!(told, Told::Going { .. }));
+        now += delay_ns / 10;
+    }
+    coordinator.report(now).totals.again
+}
+
+#[test]
+fn no_operation_of_a_slow_table_counts_as_lost() {
+    for operations_per_s in [1, 2, 5, 20, 1_429, 100_000] {
+        assert_eq!(again(operations_per_s), 0, "{operations_per_s}");
+    }
 }

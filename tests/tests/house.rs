@@ -57,7 +57,7 @@ fn core_stands_alone_and_the_two_halves_are_strangers() {
             "cora-host",
             &["cora-control", "cora-core", "cora-host", "cora-port", "cora-runtime", "cora-switch"],
         ),
-        ("cora-switch", &["cora-core", "cora-switch"]),
+        ("cora-switch", &["cora-core", "cora-runtime", "cora-switch"]),
         ("cora-port", &["cora-port"]),
         ("cora-plan", &["cora-plan"]),
         ("cora-traffic", &["cora-traffic"]),

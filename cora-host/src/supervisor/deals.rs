@@ -1,9 +1,11 @@
 //! The supervisor passes on what the dealer and the shards tell each other.
 
+use cora_switch::dealer::{Lied, Passed};
+
 use crate::RunError;
 use crate::ingress::capture::Cable;
 use crate::process::log;
-use crate::supervisor::dealer::{Dealer, Lied, Passed};
+use crate::supervisor::dealer::Dealer;
 use crate::supervisor::{Shard, Supervisor};
 
 impl<C: Cable> Supervisor<'_, C> {
@@ -68,8 +70,10 @@ fn pass_on(dealer: &mut Dealer, shards: &mut [Shard<'_>], number: usize) -> Vec<
     for record in std::mem::take(&mut shards[number].wire.said) {
         match dealer.said(number, record) {
             Ok(Passed::Done) => {}
-            Ok(Passed::Record(to, record)) => shards[to].wire.deal(record),
-            Ok(Passed::Packet(to, stamp, frame)) => shards[to].wire.pass_on(stamp, &frame),
+            Ok(Passed::Record(to, record)) => shards[to.number()].wire.deal(record),
+            Ok(Passed::Packet(to, stamp, frame)) => {
+                shards[to.number()].wire.pass_on(stamp, &frame);
+            }
             Err(lied) => lies.push(lied),
         }
     }

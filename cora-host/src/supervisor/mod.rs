@@ -30,7 +30,7 @@
 //!
 //! | module | concept |
 //! | --- | --- |
-//! | `dealer` | the flow table, and moves of buckets, where each side receives its own |
+//! | `dealer` | the flow table, and who moves buckets, where each side receives its own |
 //! | `deals` | the supervisor passes on what the dealer and the shards tell each other |
 //! | `load` | moves of buckets by load |
 //! | `chance` | moves of buckets by chance, for tests |

@@ -45,7 +45,8 @@ impl<A: SimApp> Run<'_, A> {
             }
         }
         for bucket in Bucket::all() {
-            let (to, owner) = (self.dealer.table.shard_of(bucket), self.dealer.owner_of(bucket));
+            let to = self.dealer.table().shard_of(bucket);
+            let owner = self.dealer.coordinator().owner_of(bucket).number();
             if to != owner {
                 return Err(format!("packets of bucket {bucket} go to {to}, not to {owner}"));
             }
@@ -58,11 +59,11 @@ impl<A: SimApp> Run<'_, A> {
         } else if let Some(difference) = self.results.difference(&self.case.expected) {
             return Err(difference);
         }
-        let totals = self.dealer.totals(self.clock);
+        let totals = self.dealer.coordinator().report(self.clock).totals;
         let faults = Faults {
             stayed: totals.stayed,
             afresh: totals.voids,
-            rule_faults: self.dealer.table.faults,
+            rule_faults: self.dealer.table().faults,
             bucket_moves: totals.moves,
             wall_steps: self.case.wall_steps,
             ..self.faults
@@ -83,7 +84,8 @@ impl<A: SimApp> Run<'_, A> {
                 let mut take = |piece: &[u8]| pieces.push(piece.to_vec());
                 match app.state(number).kind() {
                     Kind::PerBucket => {
-                        let own = Bucket::all().filter(|it| dealer.owner_of(*it) == shard);
+                        let owner = |bucket| dealer.coordinator().owner_of(bucket).number();
+                        let own = Bucket::all().filter(|it| owner(*it) == shard);
                         own.for_each(|it| app.state(number).export_bucket(it, &mut take));
                     }
                     _ => app.state(number).export(now, &mut take),

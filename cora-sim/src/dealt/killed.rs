@@ -4,7 +4,7 @@
 use cora_runtime::link::message::{Kind, Message};
 
 use super::shard::is_frame;
-use super::{Mistake, Run};
+use super::{Mistake, Run, ShardNumber, numbered};
 use crate::apps::SimApp;
 use crate::story;
 
@@ -39,29 +39,34 @@ impl<A: SimApp> Run<'_, A> {
     /// Another half takes the place of a dead one. The wire feeds in again what the dead one left
     /// unread, as far as it may be this shard's.
     pub(super) fn revive(&mut self, number: usize) -> Result<(), String> {
-        let is_early = self.mistake != Some(Mistake::SaidByTheDead);
+        let is_early = !self.mistaken.is(Mistake::SaidByTheDead);
         if is_early {
             self.hear_the_dead(number)?;
         }
-        let Self { shards, supply, case, conditions, dealer, clock, .. } = self;
+        let Self { shards, supply, case, conditions, dealer, mistaken, clock, .. } = self;
         shards[number].start(supply, case.seed, conditions.hold);
         let unread = std::mem::take(&mut shards[number].inbox);
         // The first records of the half are in front of all packets, and a marker is behind them.
-        dealer.restarted(number, *clock, &mut |shard, record| {
-            shards[shard].inbox.push_back(record);
+        let mut push = |to: ShardNumber, record| shards[to.number()].inbox.push_back(record);
+        let restarted = dealer.restarted(numbered(number), *clock, &mut |shard, record| {
+            mistaken.told(shard, record, &mut push);
         });
+        restarted.expect("there is such a shard");
+        mistaken.told_all(&mut push);
         let mut again = Vec::new();
         for (kind, mut bytes) in unread.into_iter().filter(|(kind, _)| is_frame(*kind)) {
             let (stamp, frame) = Message::decode_frame(kind, &mut bytes).expect("a frame");
-            let fed_again = self.mistake == Some(Mistake::UnreadFedAgain);
-            if dealer.takes(stamp.meta.mark.bucket, number) || fed_again {
-                dealer.passed(&stamp, number, frame.len());
+            let (shard, length) = (numbered(number), frame.len());
+            if dealer.takes_again(shard, &stamp.meta, length) {
+                again.push((kind, bytes));
+            } else if mistaken.is(Mistake::UnreadFedAgain) {
+                dealer.passed(&stamp.meta, shard, length);
                 again.push((kind, bytes));
             } else {
                 self.lost.packets += 1;
             }
         }
-        if self.mistake == Some(Mistake::MarkerFirst) {
+        if self.mistaken.is(Mistake::MarkerFirst) {
             self.clock += self.random.below(super::IDLE_STEP);
             self.settle();
         }
@@ -75,7 +80,7 @@ impl<A: SimApp> Run<'_, A> {
 
     /// Reads what a dead half said, or loses it.
     fn hear_the_dead(&mut self, number: usize) -> Result<(), String> {
-        let is_read = !self.random.once_in(4) || self.mistake.is_some();
+        let is_read = !self.random.once_in(4) || self.mistaken.is_any();
         let said = std::mem::take(&mut self.shards[number].outbox);
         for record in said {
             if is_read {

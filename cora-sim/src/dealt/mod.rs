@@ -22,17 +22,17 @@
 //! | module | concept |
 //! | --- | --- |
 //! | `shard` | a half, and its queues |
-//! | `dealer` | the coordinator and the flow table, driven as in the product |
-//! | `table` | the flow table, with faults |
+//! | `table` | the flow table of the [`Dealer`], with faults |
 //! | `killed` | kills of halves |
 //! | `ended` | what is checked |
 //! | `conditions` | conditions drawn from a seed |
 //! | [`Mistake`] | planted mistakes that must be detected |
+//! | `mistaken` | the records between dealer and shards, with a mistake |
 
 mod conditions;
-mod dealer;
 mod ended;
 mod killed;
+mod mistaken;
 mod planted;
 mod shard;
 mod table;
@@ -41,6 +41,9 @@ use cora_core::bucket::{Bucket, BucketSet};
 use cora_runtime::exec::burst::BURST_BYTES;
 use cora_runtime::link::message::{Kind, Message};
 use cora_runtime::steering::Deal;
+use cora_switch::Shard as ShardNumber;
+use cora_switch::coordinator::Phase;
+use cora_switch::dealer::{Dealer, Passed};
 
 pub use planted::Mistake;
 
@@ -54,9 +57,10 @@ use crate::runtime::{Faults, Ran};
 use crate::story;
 use crate::traffic::{self, Case, Record};
 use conditions::Conditions;
-use dealer::{Dealer, Passed};
 use killed::Lost;
+use mistaken::Mistaken;
 use shard::Shard;
+use table::Table;
 
 /// Maximum steps of a run: for each of its packets, and in addition.
 const STEPS: [u64; 2] = [600, 60_000];
@@ -127,7 +131,7 @@ fn of<A: SimApp, R: SimApp>(seed: u64, planned: Planned) -> Result<Ran, String> 
 struct Run<'a, A: SimApp> {
     // The halves lie in memory of the supply, so they are dropped first.
     shards: Vec<Shard<A>>,
-    dealer: Dealer,
+    dealer: Dealer<Table>,
     /// The program that the halves' states are merged into at the end.
     home: A,
     supply: &'a mut Supply,
@@ -148,7 +152,7 @@ struct Run<'a, A: SimApp> {
     kills: u64,
     lost: Lost,
     faults: Faults,
-    mistake: Option<Mistake>,
+    mistaken: Mistaken,
 }
 
 /// A process that takes a step.
@@ -158,6 +162,11 @@ enum Turn {
     Half(usize),
     Reader(usize),
     Revival(usize),
+}
+
+/// The shard with this number.
+const fn numbered(shard: usize) -> ShardNumber {
+    ShardNumber::new(shard as u16)
 }
 
 impl<'a, A: SimApp> Run<'a, A> {
@@ -179,7 +188,10 @@ impl<'a, A: SimApp> Run<'a, A> {
             .map(|number| Shard::new(supply, case.seed, conditions.hold, number < nics, number));
         let shards = shards.collect();
         let mut home = A::new(&mut supply.lend(A::MEMORY, case.seed)).expect("memory");
-        let dealer = Dealer::new(&mut home, &conditions, seed ^ 0x7461_626c_6500, mistake);
+        let Conditions { abilities, rule_fault_in, limits, .. } = conditions;
+        let table = Table::new(abilities, rule_fault_in, seed ^ 0x7461_626c_6500);
+        let all = conditions.shards.iter().sum();
+        let dealer = Dealer::new(&mut home, table, limits, all).expect("shard 0 is there");
         let mut run = Self {
             shards,
             dealer,
@@ -198,7 +210,7 @@ impl<'a, A: SimApp> Run<'a, A> {
             kills,
             lost: Lost::default(),
             faults: Faults::default(),
-            mistake,
+            mistaken: Mistaken::new(mistake),
         };
         run.deal_first();
         run
@@ -209,12 +221,12 @@ impl<'a, A: SimApp> Run<'a, A> {
         let shards = self.shards.len();
         if self.conditions.by_plan && self.conditions.shards[0] == self.conditions.shards[1] {
             let deal = Deal::of_plan(&A::PLAN, self.conditions.shards[0]);
-            (1..shards).for_each(|shard| self.dealer.want(deal.buckets_of(shard), shard));
+            (1..shards).for_each(|shard| self.want(deal.buckets_of(shard), shard));
             return;
         }
         for shard in 1..shards {
             let buckets = self.some_buckets();
-            self.dealer.want(buckets, shard);
+            self.want(buckets, shard);
         }
     }
 
@@ -257,10 +269,17 @@ impl<'a, A: SimApp> Run<'a, A> {
         Err(format!("no end after {most} steps: {}", self.situation()))
     }
 
+    /// These buckets are to be at this shard.
+    fn want(&mut self, buckets: BucketSet, to: usize) {
+        self.dealer.want(buckets, numbered(to)).expect("there is such a shard");
+    }
+
     /// The dealer goes on.
     fn settle(&mut self) {
-        let Self { dealer, shards, clock, .. } = self;
-        dealer.step(*clock, &mut |shard, record| shards[shard].inbox.push_back(record));
+        let Self { dealer, shards, mistaken, clock, .. } = self;
+        let mut push = |to: ShardNumber, record| shards[to.number()].inbox.push_back(record);
+        dealer.step(*clock, &mut |shard, record| mistaken.told(shard, record, &mut push));
+        mistaken.told_all(&mut push);
     }
 
     /// Whether everything was done.
@@ -275,7 +294,7 @@ impl<'a, A: SimApp> Run<'a, A> {
         let waits = |shard: &Shard<A>| !shard.is_drained();
         let waiting: Vec<usize> =
             (0..self.shards.len()).filter(|number| waits(&self.shards[*number])).collect();
-        let report = self.dealer.report(self.clock);
+        let report = self.dealer.coordinator().report(self.clock);
         format!("{left} packets not fed in, shards {waiting:?} wait; {report}")
     }
 
@@ -327,8 +346,8 @@ impl<'a, A: SimApp> Run<'a, A> {
     /// Whether the next packet may come in.
     fn may_feed(&self) -> bool {
         let Some((stamp, _)) = self.case.packets.get(self.fed) else { return false };
-        let to = self.dealer.table.shard_of(stamp.meta.mark.bucket);
-        !self.dealer.stops(stamp.meta.now)
+        let to = self.dealer.table().shard_of(stamp.meta.mark.bucket);
+        !self.dealer.stops(stamp.meta.now, false)
             && !self.is_astray
             && self.shards[to].inbox.len() < self.conditions.room
     }
@@ -364,10 +383,10 @@ impl<'a, A: SimApp> Run<'a, A> {
         let (stamp, frame) = &self.case.packets[self.fed];
         self.fed += 1;
         let bucket = stamp.meta.mark.bucket;
-        let mut to = self.dealer.table.shard_of(bucket);
+        let mut to = self.dealer.table().shard_of(bucket);
         if self.random.once_in(self.conditions.astray_in) {
             let wrong = self.random.below(self.shards.len() as u64) as usize;
-            if self.dealer.may_stray(bucket, wrong) {
+            if self.may_stray(bucket, wrong) {
                 to = wrong;
                 self.is_astray = true;
                 self.faults.strays += 1;
@@ -375,7 +394,17 @@ impl<'a, A: SimApp> Run<'a, A> {
         }
         let record = self.shards[to].frame(*stamp, frame);
         self.shards[to].inbox.push_back(record);
-        self.dealer.passed(stamp, to, frame.len());
+        self.dealer.passed(&stamp.meta, numbered(to), frame.len());
+    }
+
+    /// Whether a packet of this bucket may come to this shard by mistake, with no effect on order.
+    /// The next owner would keep it. And while rules are inserted, it would go on to the old owner,
+    /// even if the next one holds earlier packets.
+    fn may_stray(&self, bucket: Bucket, to: usize) -> bool {
+        let coordinator = self.dealer.coordinator();
+        let takes = |shard| coordinator.takes(bucket, shard);
+        let inserts = coordinator.report(0).under_way.filter(|it| it.phase == Phase::Inserting);
+        !(takes(numbered(to)) || inserts.is_some_and(|it| takes(it.from) && takes(it.to)))
     }
 
     /// Reads the next records of a shard's output.
@@ -383,7 +412,7 @@ impl<'a, A: SimApp> Run<'a, A> {
         for _ in 0..most {
             let outbox = &mut self.shards[number].outbox;
             let said = outbox.iter().position(|(kind, _)| Kind::is_of_deal(*kind));
-            let overtakes = self.mistake == Some(Mistake::SaidFirst);
+            let overtakes = self.mistaken.is(Mistake::SaidFirst);
             let at = said.filter(|_| overtakes).unwrap_or(0);
             if overtakes && said.is_none() && !self.random.once_in(4) {
                 break;
@@ -400,16 +429,18 @@ impl<'a, A: SimApp> Run<'a, A> {
             self.results.left(stamp.leaves_at().0, frame);
             return Ok(());
         }
-        let Self { dealer, shards, lost, clock, .. } = self;
-        dealer.said(number, (kind, bytes), *clock, &mut |passed| match passed {
+        let passed = self.dealer.said(numbered(number), (kind, bytes), self.clock);
+        let passed =
+            passed.map_err(|lied| format!("shard {number} is blamed, though honest: {lied}"))?;
+        match self.mistaken.passes(passed) {
             Passed::Done => {}
-            Passed::Record(to, record) => shards[to].inbox.push_back(record),
+            Passed::Record(to, record) => self.shards[to.number()].inbox.push_back(record),
             Passed::Packet(to, stamp, frame) => {
-                let record = shards[to].frame(stamp, &frame);
-                shards[to].inbox.push_back(record);
+                let shard = &mut self.shards[to.number()];
+                let record = shard.frame(stamp, &frame);
+                shard.inbox.push_back(record);
             }
-            Passed::Lost => lost.packets += 1,
-        })?;
+        }
         self.settle();
         Ok(())
     }
@@ -419,7 +450,12 @@ impl<'a, A: SimApp> Run<'a, A> {
         let most = self.case.packets.len() as u64;
         self.faults.wishes < most
             && self.random.once_in(self.conditions.wish_in)
-            && self.dealer.takes_wishes(if self.random.once_in(4) { Bucket::COUNT } else { 0 })
+            && self.takes_wishes()
+    }
+
+    fn takes_wishes(&mut self) -> bool {
+        let most = if self.random.once_in(4) { Bucket::COUNT } else { 0 };
+        self.dealer.is_set_up() && self.dealer.coordinator().report(0).waiting <= most
     }
 
     /// What happens beside a step: wishes, and kills.
@@ -430,10 +466,11 @@ impl<'a, A: SimApp> Run<'a, A> {
             let to = self.random.below(self.shards.len() as u64) as usize;
             story::tell(|| format!("wish: {buckets:?} to shard {to}"));
             self.faults.wishes += 1;
-            self.dealer.want(buckets, to);
+            self.want(buckets, to);
         }
         let next = self.case.packets.get(self.fed);
-        let waits = next.is_some_and(|(stamp, _)| self.dealer.must_wait(stamp.meta.now));
+        let waits = next.is_some_and(|(stamp, _)| self.dealer.stops(stamp.meta.now, false));
+        let waits = waits && self.dealer.is_set_up();
         self.faults.wire_waits += u64::from(waits);
         let kill_in = KILL_IN[usize::from(!self.dealer.is_quiet())];
         let has_begun = goes_on && self.fed > 0;

@@ -1,5 +1,7 @@
 //! Limits of moves.
 
+use cora_core::app::FlowTableFacts;
+
 /// Limits of moves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Limits {
@@ -15,6 +17,16 @@ pub struct Limits {
     pub entry_bytes: u64,
     /// Most rule operations without an answer.
     pub in_flight: usize,
+}
+
+impl Limits {
+    /// Limits with the plan's flow table. An answer that only takes its time is not lost: asked for
+    /// again, the operation would hold up the others.
+    #[must_use]
+    pub fn of_plan(facts: FlowTableFacts) -> Self {
+        let usual = Self::default();
+        Self { again_ns: usual.again_ns.max(facts.delay_ns.saturating_mul(4)), ..usual }
+    }
 }
 
 impl Default for Limits {

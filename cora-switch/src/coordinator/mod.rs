@@ -59,7 +59,7 @@ fn is_up(peers: &[Peer], shard: Shard) -> bool {
 pub enum Relay {
     /// Nowhere: the record was for the coordinator.
     Done,
-    /// To this shard's in-queue: the entry as [`Told::Entry`], the frame as a frame.
+    /// To this shard's in-queue: an entry as it is, a frame as a frame.
     To(Shard),
     /// Nowhere: the shard that should have it is down, or has lost other entries of the move.
     Lost,
@@ -80,7 +80,7 @@ pub struct Coordinator {
     /// The last ticket that was used.
     ticket: u64,
     /// Records to push.
-    told: VecDeque<(Shard, Told<'static>)>,
+    told: VecDeque<(Shard, Told)>,
     /// Time of the latest packet.
     packet_ns: Option<u64>,
     totals: Totals,
@@ -123,7 +123,7 @@ impl Coordinator {
         &mut self,
         now_ns: u64,
         table: &mut T,
-        mut push: impl FnMut(Shard, Told<'static>),
+        mut push: impl FnMut(Shard, Told),
     ) {
         table.poll(now_ns, &mut |answer| self.answered(&answer, now_ns));
         loop {
@@ -198,7 +198,7 @@ impl Coordinator {
         &mut self,
         shard: Shard,
         now_ns: u64,
-        push: impl FnMut(Shard, Told<'static>),
+        push: impl FnMut(Shard, Told),
     ) -> Result<(), NoSuchShard> {
         self.check(shard)?;
         if self.is_up(shard) {
@@ -262,14 +262,14 @@ impl Coordinator {
         }
     }
 
-    fn push_told(&mut self, mut push: impl FnMut(Shard, Told<'static>)) {
+    fn push_told(&mut self, mut push: impl FnMut(Shard, Told)) {
         while let Some((to, told)) = self.told.pop_front() {
             push(to, told);
         }
     }
 
     /// Tells a shard that runs. One that starts hears all by [`rejoin`](Self::rejoin).
-    fn tell(&mut self, shard: Shard, told: Told<'static>) {
+    fn tell(&mut self, shard: Shard, told: Told) {
         if self.is_up(shard) {
             self.told.push_back((shard, told));
         }

@@ -26,7 +26,7 @@ pub(crate) type Entry = [u8; 3];
 #[derive(Clone, Copy, Debug, Hash)]
 pub(crate) enum In {
     Frame(Frame),
-    Told(Told<'static>),
+    Told(Told),
     Entry(Epoch, Entry),
 }
 
@@ -106,7 +106,7 @@ impl Shard {
         Handled { frame, before }
     }
 
-    fn told(&mut self, told: Told<'static>) -> Result<(), String> {
+    fn told(&mut self, told: Told) -> Result<(), String> {
         match told {
             Told::Owns(buckets) => self.owns = buckets,
             Told::Leaving { epoch, buckets } => self.leaving = Some((epoch, buckets)),

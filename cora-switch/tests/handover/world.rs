@@ -243,7 +243,7 @@ impl<T: Switch> World<T> {
     }
 
     /// Pushes records of the coordinator.
-    fn tell(&mut self, records: Vec<(Shard, Told<'static>)>, scenario: &Scenario) {
+    fn tell(&mut self, records: Vec<(Shard, Told)>, scenario: &Scenario) {
         let Self { shards, moves, kept, .. } = self;
         let sabotage = scenario.sabotage;
         let mut late = Vec::new();
