@@ -49,6 +49,13 @@ impl Deal {
         }))
     }
 
+    /// All buckets at the host, on `number` NIC cores and as many host workers, where each side
+    /// receives its own: a bucket's worker is the one that has it under a plan with pairs.
+    #[must_use]
+    pub fn of_hosts(number: u16) -> Self {
+        Self(core::array::from_fn(|bucket| nth_of(bucket, number) + number as u8))
+    }
+
     /// Whether a run begins with this bucket at the NIC, of `nic_buckets` that are dealt to it.
     #[must_use]
     pub const fn gives_nic(bucket: Bucket, nic_buckets: u16) -> bool {
@@ -225,6 +232,8 @@ mod tests {
         }
         let plan = PlanFacts::by_hand(Sides::Split);
         assert_eq!(Deal::of_plan(&plan, 5), Deal::even(5));
+        let (pairs, hosts) = (Deal::even(5), Deal::of_hosts(5));
+        assert!(Bucket::all().all(|it| hosts.shard_of(it) == 5 + pairs.shard_of(it)));
     }
 
     #[test]
@@ -234,8 +243,7 @@ mod tests {
             let steering = Steering::new(seed, Deal::even(1));
             let mut counts = vec![0_u32; Bucket::COUNT];
             for number in 0..FLOWS {
-                let hash = steering.hash_of_key(&flow(number));
-                counts[Bucket::of_hash(hash).number()] += 1;
+                counts[steering.bucket_of(&flow(number)).number()] += 1;
             }
             let share = f64::from(FLOWS) / 256.0;
             for count in counts {

@@ -12,6 +12,7 @@ use cora_core::state::{
 use cora_core::verdict::{Transmit, Verdict};
 use cora_runtime::link::message::{Deals, Frames, Kind, Message, Stamp};
 use cora_runtime::link::payload::Parked;
+use cora_runtime::steering::Deal;
 use cora_switch::coordinator::Lie;
 use cora_switch::dealer::{Lied, Passed, Record};
 use cora_switch::{Abilities, Dealer, Emulated, Limits, NoSuchShard, Shard};
@@ -158,7 +159,9 @@ impl Setup {
         let abilities = Abilities { entries, operations_per_s: 0, delay_ns: DELAY, in_flight: 64 };
         let mut app = Lots::new(&mut memory()).expect("memory");
         let table = Emulated::new(abilities, X);
-        let dealer = Dealer::new(&mut app, table, Limits::default(), 2).expect("there are shards");
+        let deal = Deal::even(1);
+        let dealer = Dealer::new(&mut app, table, Limits::default(), (&deal, 2));
+        let dealer = dealer.expect("there are shards");
         Self { dealer, now: 0 }
     }
 

@@ -7,15 +7,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::UdpSocket;
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::thread::{JoinHandle, sleep};
 use std::time::{Duration, Instant};
 
 use cora_tests::process::child;
 use cora_tests::site::{SOON, Site};
 use cora_tests::tell;
-use cora_tests::workshop::{changed, cora, program};
+use cora_tests::workshop::{self, Programs, changed, cora, program};
 use rustix::process::Signal;
 
 /// Number of clients at each of the two inside hosts.
@@ -197,6 +197,42 @@ fn a_nat_goes_on_from_its_ports_when_its_host_is_killed() {
     }
 }
 
+/// Returns a NAT whose halves receive buckets of their own.
+fn dealt(name: &'static str) -> &'static Path {
+    static BUILT: OnceLock<Programs> = OnceLock::new();
+    &BUILT.get_or_init(|| workshop::under(Path::new("dealt"), &["nat", "carrier-nat"]))[name]
+}
+
+fn upgraded(site: &Site) {
+    site.signal(Signal::HUP);
+    sleep(Duration::from_millis(1500));
+}
+
+/// Half of the sessions and of the pool are at the NIC's half, which ends with the program. The host
+/// halves get them before that, and the successor's halves each get their part again.
+#[test]
+fn each_side_goes_on_from_its_ports_when_the_program_is_upgraded() {
+    let Some(scene) = played("du", dealt("nat"), upgraded) else { return };
+    assert_eq!(scene.report["upgrades"], 1, "{}", scene.report);
+    let at = |side: &str| scene.report["sides"][side]["packets"].as_u64();
+    assert!(at("nic") > Some(0) && at("host") > Some(0), "{}", scene.report);
+    scene.goes_on();
+}
+
+#[test]
+#[ignore = "minutes: cargo xtask test --all"]
+fn no_half_that_is_killed_gives_a_port_away_that_the_other_has() {
+    for (label, half) in [("dn", "__nic"), ("dh", "__host")] {
+        for name in ["nat", "carrier-nat"] {
+            let label = format!("{label}{}", &name[..1]);
+            let Some(scene) = played(&label, dealt(name), |site| site.kill(half)) else { return };
+            scene.holds();
+        }
+    }
+    let Some(scene) = played("duc", dealt("carrier-nat"), upgraded) else { return };
+    scene.goes_on();
+}
+
 #[test]
 #[ignore = "minutes: cargo xtask test --all"]
 fn so_it_does_whichever_half_is_killed_and_when_it_is_upgraded() {
@@ -209,10 +245,6 @@ fn so_it_does_whichever_half_is_killed_and_when_it_is_upgraded() {
             site.kill("__host");
             sleep(Duration::from_millis(200));
         }
-    };
-    let upgraded = |site: &Site| {
-        site.signal(Signal::HUP);
-        sleep(Duration::from_millis(500));
     };
     for (label, happen) in [
         ("sn", &(|site: &Site| site.kill("__nic")) as &dyn Fn(&Site)),

@@ -9,7 +9,7 @@
 
 use std::collections::BTreeMap;
 
-use cora_core::app::App;
+use cora_core::app::{App, Sides};
 use cora_core::plain::Plain;
 use cora_runtime::durability;
 use serde::{Deserialize, Serialize};
@@ -26,6 +26,9 @@ pub(crate) struct Layout {
     /// itself.
     #[serde(default)]
     pub(crate) commits: bool,
+    /// Whether entries are kept by their bucket, and not by the key that flows move by.
+    #[serde(default)]
+    by_bucket: bool,
 }
 
 /// The layout of one state.
@@ -79,7 +82,8 @@ impl Layout {
         let names = A::KEPT.iter().filter_map(|number| Some((*number, A::PLACES.get(*number)?.0)));
         let singletons = names.filter_map(|(number, name)| StateLayout::of(app, number, name));
         let singletons = singletons.collect();
-        Self { group: <A::Group as Plain>::SIZE, states, singletons, commits: true }
+        let by_bucket = A::PLAN.sides == Sides::Dealt;
+        Self { group: <A::Group as Plain>::SIZE, states, singletons, commits: true, by_bucket }
     }
 
     /// Whether no table is durable.
@@ -139,6 +143,15 @@ impl Layout {
                 "the running program has no copy of `{}`, and its entries may rest on that in the new one: start the \
                  new program afresh",
                 new.name
+            ));
+        }
+        if !from.states.is_empty() && self.by_bucket != from.by_bucket {
+            let of = |by_bucket| if by_bucket { "by bucket" } else { "by flow" };
+            return Err(format!(
+                "entries are kept {} under the plan of the running program, and {} under that of the new one: build \
+                 both under `dealt` or both under another plan, or start the new program afresh",
+                of(from.by_bucket),
+                of(self.by_bucket)
             ));
         }
         if !from.states.is_empty() && self.group != from.group {
@@ -274,6 +287,7 @@ mod tests {
             }],
             singletons: Vec::new(),
             commits: true,
+            by_bucket: false,
         }
     }
 
@@ -326,6 +340,12 @@ mod tests {
             error.contains("`Connection.packets` has 8 bytes, and 4 in the new program"),
             "{error}"
         );
+        let dealt = Layout { by_bucket: true, ..old.clone() };
+        let error = dealt.conversion(&old).expect_err("kept in another way");
+        assert!(error.contains("by flow under the plan of the running program"), "{error}");
+        let error = old.conversion(&dealt).expect_err("kept in another way");
+        assert!(error.contains("by bucket under the plan of the running program"), "{error}");
+        assert!(dealt.conversion(&dealt).is_ok());
         let none = Layout { group: 4, ..Layout::default() };
         let error = none.conversion(&old).expect_err("gone");
         assert!(

@@ -17,7 +17,8 @@ use crate::{Program, RunError};
 pub(super) fn run<A: App>(program: &Program, run: &Run) -> Result<RunReport, RunError> {
     check::<A>(&run.options, false)?;
     let (seed, source) = open::<A>(run)?;
-    let particulars = Particulars { seed, version: 1, epoch: None, resident: false };
+    let particulars =
+        Particulars { seed, version: 1, epoch: None, resident: false, follows: false };
     let Prepared { common, configuration, changes, dealer, .. } =
         Prepared::of::<A>(program, run, particulars)?;
     let sink = Sink::create(run.options.output.as_deref(), input(run))?;

@@ -20,7 +20,7 @@ use crate::run::Request;
 use crate::run::commands::Checks;
 use crate::run::finish::{Over, WireReport, some};
 use crate::run::prepared::{Particulars, Prepared, check};
-use crate::supervisor::{Before, Common, Supervisor};
+use crate::supervisor::{Before, Common, SharedFile, Supervisor};
 use crate::{Program, RunError};
 
 /// The supervisor of a live run.
@@ -79,6 +79,7 @@ fn attempt<A: App>(
         epoch: Some(clock.epoch()),
         // After another build packets wait, and beside another one memory would be allocated twice.
         resident: legacy.is_none() && !rehearses,
+        follows: legacy.is_some(),
     };
     let Prepared { common, forgotten, configuration, dealer, .. } =
         Prepared::of::<A>(program, run, particulars)?;
@@ -149,7 +150,7 @@ impl Operator<'_> {
         self.stop.look(self.replaces);
         self.replaces |= self.obey::<A>(live);
         self.configure(live);
-        live.cable.stopped |= self.replaces || self.stop.is_now();
+        live.cable.stopped |= self.replaces && live.gather() || self.stop.is_now();
         let works = live.all_work();
         let ((came, left), dropped) = (live.cable.packets(), live.nic_away());
         self.telling.tell(came, left, dropped, works);
@@ -160,13 +161,12 @@ impl Operator<'_> {
         }
     }
 
-    /// The legacy for the successor program.
+    /// The legacy for the successor program: the copies of host halves.
     fn legacy(&self, live: &Live<'_>) -> Legacy {
-        let kept = live.shards.iter().map(|shard| {
+        let kept = live.replicas().map(|SharedFile { file, bytes, .. }| {
             // The only shared memory file that stays open. If that fails, the new host reports it.
-            let file = &shard.replicas.file;
             let _kept = rustix::io::fcntl_setfd(file, rustix::io::FdFlags::empty());
-            (file.as_raw_fd(), shard.replicas.bytes)
+            (file.as_raw_fd(), *bytes)
         });
         Legacy {
             ports: Vec::new(),

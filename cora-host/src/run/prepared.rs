@@ -36,6 +36,8 @@ pub(super) struct Particulars {
     pub(super) epoch: Option<u64>,
     /// Whether pages are allocated before the first packet.
     pub(super) resident: bool,
+    /// Whether it follows another program, whose host halves had all buckets.
+    pub(super) follows: bool,
 }
 
 /// A run that can begin.
@@ -58,7 +60,7 @@ impl Prepared {
         run: &Run,
         particulars: Particulars,
     ) -> Result<Self, RunError> {
-        let Particulars { seed, version, epoch, resident } = particulars;
+        let Particulars { seed, version, epoch, resident, follows } = particulars;
         let options = &run.options;
         let supply = Supply { seed, pages: Pages::Small, resident: false };
         let mut app = supply.app::<A>(HostHalf::bytes)?;
@@ -98,9 +100,8 @@ impl Prepared {
             restarts: options.restarts.unwrap_or(if A::DURABLE { RESTARTS } else { 0 }),
         };
         let forgotten = forgotten(&mut app, &common.entries);
-        let dealt = (common.deal, common.shards);
         let dealer = (A::PLAN.sides == Sides::Dealt)
-            .then(|| Dealer::new(&mut app, (&dealt.0, dealt.1), &options.moves))
+            .then(|| Dealer::new(&mut app, options.shards, &options.moves, follows))
             .transpose()
             .map_err(RunError::Dealer)?;
         Ok(Self { common, dealer, forgotten, configuration, changes })

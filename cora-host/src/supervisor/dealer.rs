@@ -25,6 +25,8 @@ use crate::supervisor::load::Load;
 pub(crate) struct Dealer {
     switch: cora_switch::Dealer<Emulated>,
     begun: Instant,
+    /// Number of NIC cores, and of host workers.
+    number: u16,
     mover: Mover,
 }
 
@@ -36,6 +38,8 @@ enum Mover {
     Chance(Chance),
     /// The policy that goes by load.
     Load(Box<Load>),
+    /// Nobody: all buckets go to the host halves.
+    Gathers,
 }
 
 impl Mover {
@@ -56,20 +60,45 @@ const fn numbered(shard: usize) -> Shard {
 }
 
 impl Dealer {
-    /// A dealer with an empty flow table: the rules of the deal are to be inserted first.
+    /// A dealer with an empty flow table, on so many NIC cores and host workers. The deal is that of
+    /// the plan. A program that `follows` another one begins with all buckets at the
+    /// [hosts](Self::gather), which have what is left of them, and moves the NIC's from there.
     pub(crate) fn new<A: App>(
         app: &mut A,
-        (deal, shards): (&Deal, u16),
+        number: u16,
         moves: &Moves,
+        follows: bool,
     ) -> Result<Self, NoSuchShard> {
+        let (planned, hosts) = (Deal::of_plan(&A::PLAN, number), Deal::of_hosts(number));
+        let deal = if follows { &hosts } else { &planned };
+        let shards = A::PLAN.sides.shards(number);
         let limits = Limits::of_plan(A::PLAN.flow_table);
         let abilities = Abilities::of_plan(A::PLAN.flow_table, &limits);
         let table = Emulated::new(abilities, Shard::new(0));
-        let mut switch = cora_switch::Dealer::new(app, table, limits, shards)?;
-        for shard in 1..shards {
-            switch.want(deal.buckets_of(shard.into()), Shard::new(shard))?;
+        let switch = cora_switch::Dealer::new(app, table, limits, (deal, shards))?;
+        let mover = Mover::of(moves, shards);
+        let mut new = Self { switch, begun: Instant::now(), number, mover };
+        new.want(&planned)?;
+        Ok(new)
+    }
+
+    /// These are to be the owners.
+    fn want(&mut self, deal: &Deal) -> Result<(), NoSuchShard> {
+        for shard in 0..2 * self.number {
+            self.switch.want(deal.buckets_of(shard.into()), Shard::new(shard))?;
         }
-        Ok(Self { switch, begun: Instant::now(), mover: Mover::of(moves, shards) })
+        Ok(())
+    }
+
+    /// Has the host halves get all buckets, and nobody move them any more. Returns whether they have
+    /// them. A bucket for whose rule the flow table has no room stays where it is.
+    pub(super) fn gather(&mut self) -> bool {
+        if !matches!(self.mover, Mover::Gathers) {
+            self.mover = Mover::Gathers;
+            // There are such shards.
+            let _ = self.want(&Deal::of_hosts(self.number));
+        }
+        self.is_quiet()
     }
 
     fn now_ns(&self) -> u64 {
@@ -119,7 +148,7 @@ impl Dealer {
             longest_us: longest_ns / 1000,
             by_load: match &self.mover {
                 Mover::Load(load) => Some(load.account()),
-                Mover::Nobody | Mover::Chance(_) => None,
+                Mover::Nobody | Mover::Chance(_) | Mover::Gathers => None,
             },
         }
     }
@@ -133,7 +162,7 @@ impl Dealer {
         let to = table.queue_of(bucket);
         switch.passed(&stamp.meta, to, bytes);
         match mover {
-            Mover::Nobody => {}
+            Mover::Nobody | Mover::Gathers => {}
             Mover::Load(load) => load.count(bucket),
             Mover::Chance(chance) => {
                 if switch.is_quiet()
@@ -151,7 +180,7 @@ impl Dealer {
     pub(super) fn look(&mut self, queues: impl Iterator<Item = (usize, Option<u8>)>) {
         let now = self.now_ns();
         let Self { switch, mover: Mover::Load(load), .. } = self else { return };
-        if !switch.is_set_up() || !switch.is_quiet() {
+        if !switch.is_quiet() {
             load.pause(now);
             return;
         }

@@ -32,6 +32,12 @@ impl<C: Cable> Supervisor<'_, C> {
         dealer.look(shards.iter_mut().map(Shard::fill::<C>).enumerate());
     }
 
+    /// Has the host halves get all buckets, for a successor that begins with what they keep.
+    /// Returns whether they have them.
+    pub(crate) fn gather(&mut self) -> bool {
+        self.dealer.as_mut().is_none_or(Dealer::gather)
+    }
+
     /// Whether no bucket moves, so that the wire may end.
     pub(super) fn is_dealt(&self) -> bool {
         self.dealer.as_ref().is_none_or(Dealer::is_quiet)

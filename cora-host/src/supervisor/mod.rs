@@ -113,7 +113,9 @@ impl<'a, C: Cable> Supervisor<'a, C> {
             // Where each side receives its own buckets, the NIC's shards come first.
             let entrance = if number < pairs { Entrance::Nic } else { Entrance::Host };
             let cores = cores.get(usize::from(number % pairs)).copied().flatten();
-            Shard::new(common, (number, entrance), cores, generation, before.next())
+            let keeps = dealer.is_none() || entrance == Entrance::Host;
+            let before = keeps.then(|| before.next()).flatten();
+            Shard::new(common, (number, entrance), cores, generation, before)
         });
         let mut shards = shards.collect::<Result<Vec<_>, _>>()?;
         for shard in &mut shards {
@@ -249,6 +251,14 @@ impl<'a, C: Cable> Supervisor<'a, C> {
     /// Whether both halves of all shards are where they belong.
     pub(crate) fn all_work(&self) -> bool {
         self.shards.iter().all(|shard| shard.nic_works() && shard.host_works())
+    }
+
+    /// The copies that a successor carries over, shard by shard. Where each side receives its own
+    /// buckets, a NIC half has [none](Self::gather) by then.
+    pub(crate) fn replicas(&self) -> impl Iterator<Item = &SharedFile> {
+        let is_dealt = self.dealer.is_some();
+        let keep = self.shards.iter().filter(move |shard| !is_dealt || !shard.has_nic());
+        keep.map(|shard| &shard.replicas)
     }
 
     /// Frames dropped because no NIC took them.

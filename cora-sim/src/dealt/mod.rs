@@ -169,6 +169,30 @@ const fn numbered(shard: usize) -> ShardNumber {
     ShardNumber::new(shard as u16)
 }
 
+/// Draws buckets, most of them among these, which packets are of.
+fn some_of(buckets: &[Bucket], random: &mut Random) -> BucketSet {
+    let one_in = random.pick(&[1, 2, 2, 4]);
+    let own = buckets.iter().filter(|_| random.once_in(one_in));
+    let mut drawn: BucketSet = own.copied().collect();
+    for _ in 0..random.below(3) {
+        drawn.add(Bucket::new(random.below(256) as u8));
+    }
+    drawn
+}
+
+/// The deal before the first packet: the plan's, or one by chance.
+fn first_deal<A: SimApp>(conditions: &Conditions, buckets: &[Bucket], random: &mut Random) -> Deal {
+    let [nics, hosts] = conditions.shards;
+    if conditions.by_plan && nics == hosts {
+        return Deal::of_plan(&A::PLAN, nics);
+    }
+    let mut deal = Deal::even(1);
+    for shard in 1..nics + hosts {
+        some_of(buckets, random).iter().for_each(|bucket| deal.give(bucket, shard as u8));
+    }
+    deal
+}
+
 impl<'a, A: SimApp> Run<'a, A> {
     fn new(case: &'a Case, seed: u64, supply: &'a mut Supply, planned: Planned) -> Self {
         let Planned { kills, sound, mistake, .. } = planned;
@@ -191,8 +215,10 @@ impl<'a, A: SimApp> Run<'a, A> {
         let Conditions { abilities, rule_fault_in, limits, .. } = conditions;
         let table = Table::new(abilities, rule_fault_in, seed ^ 0x7461_626c_6500);
         let all = conditions.shards.iter().sum();
-        let dealer = Dealer::new(&mut home, table, limits, all).expect("shard 0 is there");
-        let mut run = Self {
+        let deal = first_deal::<A>(&conditions, &buckets, &mut random);
+        let dealer = Dealer::new(&mut home, table, limits, (&deal, all));
+        let dealer = dealer.expect("the shards of the deal are there");
+        Self {
             shards,
             dealer,
             home,
@@ -211,34 +237,12 @@ impl<'a, A: SimApp> Run<'a, A> {
             lost: Lost::default(),
             faults: Faults::default(),
             mistaken: Mistaken::new(mistake),
-        };
-        run.deal_first();
-        run
-    }
-
-    /// Deals the buckets before the first packet: as the plan does, or some of them by chance.
-    fn deal_first(&mut self) {
-        let shards = self.shards.len();
-        if self.conditions.by_plan && self.conditions.shards[0] == self.conditions.shards[1] {
-            let deal = Deal::of_plan(&A::PLAN, self.conditions.shards[0]);
-            (1..shards).for_each(|shard| self.want(deal.buckets_of(shard), shard));
-            return;
-        }
-        for shard in 1..shards {
-            let buckets = self.some_buckets();
-            self.want(buckets, shard);
         }
     }
 
     /// Draws buckets, most of them such as packets are of.
     fn some_buckets(&mut self) -> BucketSet {
-        let one_in = self.random.pick(&[1, 2, 2, 4]);
-        let own = self.buckets.iter().filter(|_| self.random.once_in(one_in));
-        let mut drawn: BucketSet = own.copied().collect();
-        for _ in 0..self.random.below(3) {
-            drawn.add(Bucket::new(self.random.below(256) as u8));
-        }
-        drawn
+        some_of(&self.buckets, &mut self.random)
     }
 
     fn run(&mut self) -> Result<(), String> {
@@ -455,7 +459,7 @@ impl<'a, A: SimApp> Run<'a, A> {
 
     fn takes_wishes(&mut self) -> bool {
         let most = if self.random.once_in(4) { Bucket::COUNT } else { 0 };
-        self.dealer.is_set_up() && self.dealer.coordinator().report(0).waiting <= most
+        self.dealer.coordinator().report(0).waiting <= most
     }
 
     /// What happens beside a step: wishes, and kills.
@@ -470,7 +474,7 @@ impl<'a, A: SimApp> Run<'a, A> {
         }
         let next = self.case.packets.get(self.fed);
         let waits = next.is_some_and(|(stamp, _)| self.dealer.stops(stamp.meta.now, false));
-        let waits = waits && self.dealer.is_set_up();
+        let waits = waits && self.fed > 0;
         self.faults.wire_waits += u64::from(waits);
         let kill_in = KILL_IN[usize::from(!self.dealer.is_quiet())];
         let has_begun = goes_on && self.fed > 0;

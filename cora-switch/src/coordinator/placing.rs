@@ -29,15 +29,18 @@ impl Coordinator {
     ) -> Result<Self, NoSuchShard> {
         let mut new = Self::new(limits, shards, default)?;
         new.told.clear();
-        new.epoch = Epoch::DEFAULT.next();
+        let epoch = new.epoch.next();
         let mut rules = Vec::new();
         for bucket in Bucket::all() {
             let to = owner_of(bucket);
             new.check(to)?;
             if to != default {
-                new.owners.change(bucket, to, new.epoch);
-                rules.push(Rule { bucket, epoch: new.epoch, to });
+                new.owners.change(bucket, to, epoch);
+                rules.push(Rule { bucket, epoch, to });
             }
+        }
+        if !rules.is_empty() {
+            new.epoch = epoch;
         }
         new.placing = Some(Placing { asking: asking::inserts(rules.into_iter(), 0), default });
         Ok(new)

@@ -19,6 +19,7 @@ use cora_core::bucket::BucketSet;
 use cora_core::packet::Meta;
 use cora_runtime::channel::ProtocolError;
 use cora_runtime::link::message::Stamp;
+use cora_runtime::steering::Deal;
 
 use crate::coordinator::{Coordinator, Fault, Limits, NoSuchShard, Relay};
 use crate::rules::FlowTable;
@@ -61,30 +62,28 @@ pub struct Dealer<T> {
     latest: u64,
     /// The periods of the program's timers (ns).
     periods: &'static [u64],
-    /// The rules of the deal are in force.
-    is_set_up: bool,
 }
 
 impl<T: FlowTable> Dealer<T> {
     /// A dealer of so many shards, which all run. The flow table has no rule but the default one,
-    /// which leads to shard 0. So the deal is [wanted](Self::want) first. The values that buckets
-    /// begin with are those of `app`.
+    /// which leads to shard 0: those of `deal` are in force before the first packet comes. The
+    /// values that buckets begin with are those of `app`.
     ///
     /// # Errors
-    /// If there is no shard.
+    /// If there is no shard, or not one that has a bucket.
     pub fn new<A: App>(
         app: &mut A,
         table: T,
         limits: Limits,
-        shards: u16,
+        (deal, shards): (&Deal, u16),
     ) -> Result<Self, NoSuchShard> {
+        let owner_of = |bucket| Shard::new(deal.shard_of(bucket) as u16);
         Ok(Self {
-            coordinator: Coordinator::new(limits, shards, Shard::new(0))?,
+            coordinator: Coordinator::dealt(limits, shards, Shard::new(0), owner_of)?,
             table,
             beginnings: Beginnings::of(app),
             latest: 0,
             periods: A::PERIODS,
-            is_set_up: false,
         })
     }
 
@@ -116,18 +115,11 @@ impl<T: FlowTable> Dealer<T> {
         &mut self.table
     }
 
-    /// Whether no bucket moves, and none is to move.
+    /// Whether the deal is in force, no bucket moves, and none is to move.
     #[inline]
     #[must_use]
     pub fn is_quiet(&self) -> bool {
         self.coordinator.is_quiet()
-    }
-
-    /// Whether the rules of the deal are in force. No packet comes in before.
-    #[inline]
-    #[must_use]
-    pub const fn is_set_up(&self) -> bool {
-        self.is_set_up
     }
 
     /// Whether a packet of this time (ns of packet time) must wait, and all behind it. `begins`
@@ -136,8 +128,7 @@ impl<T: FlowTable> Dealer<T> {
     #[inline]
     #[must_use]
     pub fn stops(&self, packet_ns: u64, begins: bool) -> bool {
-        !self.is_set_up
-            || self.coordinator.must_wait(packet_ns)
+        self.coordinator.must_wait(packet_ns)
             || !self.is_quiet() && (begins || self.ticks_by(packet_ns))
     }
 
@@ -163,10 +154,9 @@ impl<T: FlowTable> Dealer<T> {
     /// Goes on, and gives records for shards to `push`. It is called before a packet is passed on,
     /// if a shard said something or time has passed. `now_ns` is the flow table's time.
     pub fn step(&mut self, now_ns: u64, push: &mut dyn FnMut(Shard, Record)) {
-        let Self { coordinator, table, beginnings, latest, is_set_up, .. } = self;
+        let Self { coordinator, table, beginnings, latest, .. } = self;
         let tell = |shard, told| beginnings.tell(shard, told, *latest, push);
         coordinator.step(now_ns, table, tell);
-        *is_set_up |= coordinator.is_quiet();
     }
 
     /// The half that receives the shard's packets was started again, and has nothing. The records
