@@ -20,6 +20,9 @@ use rustix::process::Signal;
 
 /// Number of clients at each of the two inside hosts.
 const CLIENTS: usize = 10;
+/// The ports of a host's clients, in buckets that both halves have some of.
+const FIRST_PORT: u16 = 20_000;
+const APART: u16 = 50;
 const SERVER: &str = "203.0.113.1:5353";
 /// Upper bound on the time until a client has repeated a lost request.
 const LONG: Duration = Duration::from_secs(4);
@@ -69,7 +72,10 @@ impl Clients {
     fn at(site: &Site, host: u8, letter: char) -> Self {
         let bind = move || {
             let client = |number| {
-                let socket = UdpSocket::bind((format!("10.77.0.{host}"), 0)).unwrap();
+                // The same of both hosts: a pool that forgot the first one's ports would give them
+                // to the second one.
+                let port = FIRST_PORT + APART * number as u16;
+                let socket = UdpSocket::bind((format!("10.77.0.{host}"), port)).unwrap();
                 socket.connect(SERVER).unwrap();
                 socket.set_nonblocking(true).unwrap();
                 (format!("{letter}{number}"), socket)

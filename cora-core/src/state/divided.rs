@@ -7,6 +7,8 @@
 //! state reports its changed blocks. Only values that a packet named since the last report are
 //! compared.
 
+use core::ops::Range;
+
 #[cfg(doc)]
 use super::Stored;
 use super::kept::{BLOCK, Changed, Kept};
@@ -40,6 +42,11 @@ pub struct Divided<S: 'static> {
     told: bool,
     /// Number of scans for changes of each value; empty for other states.
     looks: &'static mut [u64],
+    /// The encoding of a value that comes piece by piece. It is no part of `encoded` before it is
+    /// whole: a scan in between would mix it with the value that it replaces.
+    coming: &'static mut [u64],
+    /// The bytes of it that came, by their places among those of all values.
+    came: Range<usize>,
 }
 
 impl<S: PerBucket> Divided<S> {
@@ -51,7 +58,8 @@ impl<S: PerBucket> Divided<S> {
     pub const BYTES: usize = bytes_for::<[S; Bucket::COUNT]>(1)
         + bytes_for::<u64>(Self::SIZE.div_ceil(8))
         + bytes_for::<u64>(Self::CHANGED)
-        + bytes_for::<u64>(Self::LOOKS);
+        + bytes_for::<u64>(Self::LOOKS)
+        + bytes_for::<u64>(S::SIZE.div_ceil(8));
 
     /// The values as their buckets' `From` makes them; on bare metal as zeroes, until the host
     /// sends them.
@@ -67,6 +75,8 @@ impl<S: PerBucket> Divided<S> {
             encoded: memory.take_u64(Self::SIZE.div_ceil(8))?,
             changed: memory.take_u64(Self::CHANGED)?,
             looks: memory.take_u64(Self::LOOKS)?,
+            coming: memory.take_u64(S::SIZE.div_ceil(8))?,
+            came: 0..0,
             touched: ALL,
             told: false,
         })
@@ -87,7 +97,11 @@ impl<S: PerBucket> Divided<S> {
     /// A handler may have written the value of the packet's bucket.
     #[inline]
     pub const fn touch(&mut self) {
-        let number = self.current.number();
+        self.touch_at(self.current.number());
+    }
+
+    #[inline]
+    const fn touch_at(&mut self, number: usize) {
         self.touched[number / 64] |= 1 << (number % 64);
     }
 
@@ -111,11 +125,6 @@ impl<S: PerBucket> Divided<S> {
             }
             _ => value.put(part),
         }
-    }
-
-    /// The reported values are out of date, since the encoding is being replaced.
-    const fn anew(&mut self) {
-        (self.touched, self.told) = (ALL, false);
     }
 
     /// The bucket whose value a piece is of; `None` if it is malformed.
@@ -172,19 +181,29 @@ impl<S: PerBucket> Home for Divided<S> {
     }
 
     fn merge(&mut self, piece: &[u8]) -> Result<(), Malformed> {
-        self.anew();
         let (offset, bytes) = split(piece)?;
         let number = Self::bucket_at(offset).ok_or(Malformed)?.number();
-        let part = Self::part(self.encoded, number);
-        let from = offset - number * S::SIZE;
-        let to = from + bytes.len();
-        part.get_mut(from..to).ok_or(Malformed)?.copy_from_slice(bytes);
+        let begin = number * S::SIZE;
+        if offset == begin {
+            self.came = begin..begin;
+        }
+        // Behind the piece before.
+        if self.came.start != begin || self.came.end != offset {
+            return Err(Malformed);
+        }
+        let coming = zerocopy::IntoBytes::as_mut_bytes(self.coming);
+        let coming = coming.get_mut(..S::SIZE).ok_or(Malformed)?;
+        let (from, to) = (offset - begin, offset - begin + bytes.len());
+        coming.get_mut(from..to).ok_or(Malformed)?.copy_from_slice(bytes);
+        self.came.end = offset + bytes.len();
         // The last piece puts the bucket's value in force.
         if to < S::SIZE {
             return Ok(());
         }
         let value = self.values.get_mut(number).ok_or(Malformed)?;
-        value.read(part).then_some(()).ok_or(Malformed)
+        let is_read = value.read(coming);
+        self.touch_at(number);
+        is_read.then_some(()).ok_or(Malformed)
     }
 
     fn bucket_of(&self, piece: &[u8]) -> Option<Bucket> {
@@ -260,7 +279,8 @@ impl<S: PerBucket> Kept for Divided<S> {
     }
 
     fn restore_part(&mut self, at: usize, part: &[u8]) {
-        self.anew();
+        // The reported values are out of date, since the encoding is being replaced.
+        (self.touched, self.told) = (ALL, false);
         let encoded = zerocopy::IntoBytes::as_mut_bytes(self.encoded);
         if let Some(place) = encoded.get_mut(at..at + part.len()) {
             place.copy_from_slice(part);
@@ -450,8 +470,46 @@ mod tests {
         for wrong in [&[][..], &[1, 0, 0], &[0xff, 0xff, 0xff, 0xff, 1]] {
             assert_eq!(there.merge(wrong), Err(Malformed));
         }
-        let beyond = [&u32::to_le_bytes(Pool::SIZE as u32 - 1)[..], &[0, 0]].concat();
-        assert_eq!(there.merge(&beyond), Err(Malformed), "it is of two buckets");
+        let mut pieces = pieces_of(&mut here, 4);
+        assert_eq!(there.merge(&pieces[1]), Err(Malformed), "the first one is missing");
+        there.merge(&pieces[0]).unwrap();
+        pieces[1].push(0);
+        assert_eq!(there.merge(&pieces[1]), Err(Malformed), "it is of two buckets");
+        there.merge(&pieces[0]).unwrap();
+        let of_another = pieces_of(&mut here, 5);
+        assert_eq!(there.merge(&of_another[1]), Err(Malformed), "it begins another value");
+    }
+
+    fn pieces_of(home: &mut Divided<Pool>, bucket: u8) -> Vec<Vec<u8>> {
+        let mut pieces = Vec::new();
+        home.export_bucket(Bucket::new(bucket), &mut |piece| pieces.push(piece.to_vec()));
+        assert_eq!(pieces.len(), 2);
+        pieces
+    }
+
+    /// Packets of other buckets run while a value comes, and changes are reported behind each burst.
+    #[test]
+    fn a_report_amid_a_value_that_comes_spoils_neither() {
+        let (mut here, mut there) = (divided(), divided());
+        let mut replica = std::vec![0; Divided::<Pool>::SIZE];
+        for round in 0..3 {
+            write(&mut here, 4, 5, 50 + round);
+            write(&mut here, 4, 299, 60 + round);
+            for (nth, piece) in pieces_of(&mut here, 4).iter().enumerate() {
+                write(&mut there, 9, nth, 1 + round);
+                // As if it had been the bucket's owner before.
+                write(&mut there, 4, 7, 9);
+                told(&mut there, &mut replica);
+                there.merge(piece).unwrap();
+            }
+            assert_eq!(there.values[4], here.values[4]);
+            let told = told(&mut there, &mut replica);
+            assert!(told.len() <= Pool::SIZE / BLOCK + 2, "of that value alone: {told:?}");
+            let mut again = divided();
+            again.restore_part(0, &replica);
+            assert!(again.restore());
+            assert_eq!(*again.values, *there.values);
+        }
     }
 
     fn here_bucket(piece: &[u8]) -> Bucket {

@@ -278,6 +278,13 @@ impl Dealing {
         let table = app.state(usize::from(state)).as_travelling().ok_or(bad)?;
         let capacity = table.capacity();
         match table.import_entry(piece, number.into(), capacity) {
+            // A host half keeps a copy, which nothing else would have it make before a packet
+            // changes the entry. A NIC half keeps none.
+            Ok(_) if cfg!(not(target_os = "none")) && A::DURABLE => {
+                if let Some(durable) = table.as_durable() {
+                    durable.changed(piece);
+                }
+            }
             Ok(_) => {}
             Err(ImportError::Refused(_)) => self.refused += 1,
             Err(ImportError::Malformed(_)) => return Err(bad),

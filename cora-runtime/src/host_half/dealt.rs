@@ -94,7 +94,11 @@ impl<A: App> HostHalf<A> {
         self.report.refused += self.dealing.take_refused();
         match then {
             Then::Nothing => Ok(()),
-            Then::Drain => self.run_held(out),
+            Then::Drain => {
+                // Whoever takes this half's place has what came, and nothing more will tell it.
+                self.tell_changes(out);
+                self.run_held(out)
+            }
         }
     }
 
