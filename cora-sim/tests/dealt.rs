@@ -18,7 +18,8 @@ fn buckets_that_move_change_no_result() {
         faults.add(&ran.faults);
     }
     println!("{faults}");
-    let Faults { bucket_moves, stayed, rule_faults, strays, wire_waits, .. } = faults;
+    let Faults { bucket_moves, stayed, rule_faults, strays, wire_waits, ends_moved, .. } = faults;
+    assert!(ends_moved > 100, "{faults}");
     assert!(bucket_moves > 2 * SEEDS && stayed > 100 && rule_faults > SEEDS, "{faults}");
     assert!(strays > 400 && wire_waits > SEEDS && faults.wishes > 2 * SEEDS, "{faults}");
 }

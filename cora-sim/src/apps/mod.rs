@@ -13,12 +13,14 @@ pub mod marks;
 pub mod mirrors;
 pub mod nat;
 pub mod pools;
+pub mod seats;
 pub mod tenants;
 pub mod tickets;
 pub mod visits;
 pub mod wrapped;
 
 use cora_core::app::{App, Sides};
+use cora_core::bucket::BucketSet;
 
 use crate::traffic::Wishes;
 
@@ -35,6 +37,12 @@ pub trait SimApp: App {
 
     /// Refuses entries from the other side at random from now on. For the NIC's half.
     fn refuse(&mut self, seed: u64);
+
+    /// Checks that nothing of these buckets, which are all of this half's, is lost or there twice.
+    fn keeps_all(&mut self, own: BucketSet) -> Result<(), String> {
+        let _ = own;
+        Ok(())
+    }
 
     /// Puts this version of its read-mostly states in force, at the host.
     fn put_in_force(&mut self, version: u64) {
@@ -139,8 +147,13 @@ macro_rules! plain {
     ($(#[$meta:meta])* recorded struct $name:ident { $($fields:tt)* }) => {
         $crate::apps::plain! { $(#[$meta])* struct $name lives false true { $($fields)* } }
     };
-    // Durable, with a hook, and with idle times of its entries' own.
+    // With a hook, and with idle times of its entries' own.
     ($(#[$meta:meta])* hooked struct $name:ident by $idle:path { $($fields:tt)* }) => {
+        $crate::apps::plain! {
+            $(#[$meta])* struct $name lives false false by $idle { $($fields)* }
+        }
+    };
+    ($(#[$meta:meta])* durable hooked struct $name:ident by $idle:path { $($fields:tt)* }) => {
         $crate::apps::plain! {
             $(#[$meta])* struct $name lives true false by $idle { $($fields)* }
         }
@@ -268,7 +281,7 @@ macro_rules! program {
         stateless $stateless:literal;
         $(sends $sends:expr;)?
         $(buckets by $buckets:ident;)?
-        $(hooked [$($hooked:literal),*] fn run_due($app:ident, $now:ident) $hooks:block)?
+        $(hooked [$($hooked:literal $waits:ident),*] fn run_due($app:ident, $now:ident) $hooks:block)?
         fn chain<$reach:ident>($self:ident, $packet:ident $(, $out:ident)?) $chain:block
     ) => {
         $(#[$meta])*
@@ -300,6 +313,17 @@ macro_rules! program {
             $(const RECORDED: &'static [usize] = &[$($recorded),*];)?
             $(
                 const HOOKED: &'static [usize] = &[$($hooked),*];
+
+                fn is_due(&self, now: u64) -> bool {
+                    false $(|| now >= self.$waits.next_hook())*
+                }
+
+                fn each_apart(
+                    &mut self,
+                    visit: &mut dyn FnMut(u16, &mut dyn cora_core::state::table::MovingEnds),
+                ) {
+                    $(visit($hooked, self.$waits.table().moving_ends());)*
+                }
 
                 fn run_due(
                     &mut $app,

@@ -26,7 +26,7 @@ const NO_TICKET: Reason = Reason::new("no-ticket");
 const IDLE: u64 = 4_000_000_000;
 
 plain! {
-    hooked struct Holder by Holder::idle {
+    durable hooked struct Holder by Holder::idle {
         ticket: u16,
         port: u16,
         packets: u32,
@@ -35,7 +35,7 @@ plain! {
 keyed!(Holder, FiveTuple, 64, true, idle IDLE);
 
 plain! {
-    hooked struct Visit by idle_of_visit {
+    durable hooked struct Visit by idle_of_visit {
         packets: u32,
     }
 }
@@ -165,7 +165,7 @@ program! {
     }
     ordered V::ORDERED;
     stateless false;
-    hooked [1, 2] fn run_due(self, now) {
+    hooked [1 holders, 2 visits] fn run_due(self, now) {
         let pool = self.pool.value();
         while let Some(due) = next_due(
             now,

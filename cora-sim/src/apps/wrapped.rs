@@ -74,6 +74,16 @@ impl<S: Keyed> Wrapped<S> {
         self.table.borrow().next_end()
     }
 
+    /// No hook is due before this time (ns).
+    pub fn next_hook(&self) -> u64 {
+        self.table.borrow().next_hook()
+    }
+
+    /// The mark of the packets that this entry was of.
+    pub fn ended_mark(&self) -> Mark {
+        self.table.borrow().ended_mark()
+    }
+
     /// Takes the entry whose hook is next.
     pub fn take_ended(&mut self) -> Option<Ended<S>> {
         self.table().take_ended()

@@ -34,12 +34,16 @@ pub(super) struct Conditions {
 
 impl Conditions {
     /// Draws the conditions of a run with so many buckets that packets are of. With `sound`, every
-    /// bucket that is to move does, and the wire never stops for a move.
-    pub(super) fn drawn(random: &mut Random, buckets: u64, sound: bool) -> Self {
+    /// bucket that is to move does. The wire then stops for a move only if the program is `timed`:
+    /// less packet time passes amid a move than from an end to its hook.
+    pub(super) fn drawn(random: &mut Random, buckets: u64, (sound, timed): (bool, bool)) -> Self {
         let shards = random.pick(&[[1, 1], [1, 1], [2, 1], [1, 2], [2, 2], [3, 0], [0, 2]]);
         let by_plan = random.once_in(16);
         let tight = random.once_in(4) && !by_plan && !sound;
         let stops = random.once_in(2) && !sound;
+        let usual = Limits::default();
+        let longest = if timed { usual.packet_ns } else { u64::MAX >> 1 };
+        let short = if timed { [1, longest / 8, longest] } else { [1, IDLE, 20 * IDLE] };
         Self {
             shards,
             by_plan,
@@ -57,10 +61,10 @@ impl Conditions {
             },
             limits: Limits {
                 held_bytes: if stops { 64 << random.below(8) } else { 1 << 30 },
-                packet_ns: if stops { random.pick(&[1, IDLE, 20 * IDLE]) } else { u64::MAX >> 1 },
+                packet_ns: if stops { random.pick(&short) } else { longest },
                 again_ns: 1_000 + random.below(4_000),
                 in_flight: random.pick(&[1, 3, 64]),
-                ..Limits::default()
+                ..usual
             },
         }
     }

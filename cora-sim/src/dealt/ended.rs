@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use cora_core::bucket::Bucket;
+use cora_core::bucket::{Bucket, BucketSet};
 use cora_core::state::Kind;
 
 use super::Run;
@@ -77,16 +77,19 @@ impl<A: SimApp> Run<'_, A> {
         let now = self.latest();
         let Self { shards, dealer, home, results, .. } = self;
         for (shard, half) in shards.iter_mut().enumerate() {
+            half.pass_time(now);
             half.count(results);
             let Some(app) = half.app() else { continue };
+            results.wait(app, now);
+            let owner = |bucket| dealer.coordinator().owner_of(bucket).number();
+            let own: BucketSet = Bucket::all().filter(|it| owner(*it) == shard).collect();
+            app.keeps_all(own)?;
             for number in 0..A::STATES {
                 let mut pieces = Vec::new();
                 let mut take = |piece: &[u8]| pieces.push(piece.to_vec());
                 match app.state(number).kind() {
                     Kind::PerBucket => {
-                        let owner = |bucket| dealer.coordinator().owner_of(bucket).number();
-                        let own = Bucket::all().filter(|it| owner(*it) == shard);
-                        own.for_each(|it| app.state(number).export_bucket(it, &mut take));
+                        own.iter().for_each(|it| app.state(number).export_bucket(it, &mut take));
                     }
                     _ => app.state(number).export(now, &mut take),
                 }

@@ -57,7 +57,8 @@ impl Mistaken {
                 self.kept = Some((shard, record));
                 return;
             }
-            (Some(Mistake::LeavingLate), Deals::Going { .. }) => self.give_kept(push),
+            (Some(Mistake::LeavingLate), Deals::Going { .. })
+            | (Some(Mistake::EndTwice), Deals::Arrived { .. }) => self.give_kept(push),
             (Some(Mistake::HeldRunEarly), Deals::Coming { epoch, .. } | Deals::Void { epoch }) => {
                 self.early = Some((shard, encoded(Deals::Arrived { epoch })));
             }
@@ -111,7 +112,12 @@ impl Mistaken {
                 Passed::Record(to, record)
             }
             (Some(Mistake::EntryLost), _) if is_first => Passed::Done,
-            (Some(Mistake::ValuesLost), Some(Kind::Value)) => Passed::Done,
+            (Some(Mistake::EndTwice), Some(Kind::Waits)) => {
+                self.kept.get_or_insert_with(|| (to, record.clone()));
+                Passed::Record(to, record)
+            }
+            (Some(Mistake::EndsLost), Some(Kind::Waits))
+            | (Some(Mistake::ValuesLost), Some(Kind::Value)) => Passed::Done,
             _ => Passed::Record(to, record),
         }
     }

@@ -15,7 +15,9 @@
 //!    output of a half. Virtual time goes on, so rules apply one by one, late, twice or never. Now
 //!    and then a random set of buckets is wished to a random shard, a packet comes to a wrong one,
 //!    or a half is killed.
-//! 3. At the end all moves are over. Without kills, the results are those of the host alone. With
+//! 3. One program has hooks of entries that end, which change a value of their bucket. In its runs,
+//!    packets are far apart: an entry ends, and its hook is due, before a move, amid it, or after.
+//! 4. At the end all moves are over. Without kills, the results are those of the host alone. With
 //!    them, the invariants hold: no key is at two shards, flows keep their order, and each packet
 //!    has one outcome or was lost with a half.
 //!
@@ -24,6 +26,7 @@
 //! | `shard` | a half, and its queues |
 //! | `table` | the flow table of the [`Dealer`], with faults |
 //! | `killed` | kills of halves |
+//! | `wishes` | the deal at the beginning, and wishes by chance |
 //! | `ended` | what is checked |
 //! | `conditions` | conditions drawn from a seed |
 //! | [`Mistake`] | planted mistakes that must be detected |
@@ -36,11 +39,11 @@ mod mistaken;
 mod planted;
 mod shard;
 mod table;
+mod wishes;
 
-use cora_core::bucket::{Bucket, BucketSet};
+use cora_core::bucket::Bucket;
 use cora_runtime::exec::burst::BURST_BYTES;
 use cora_runtime::link::message::{Kind, Message};
-use cora_runtime::steering::Deal;
 use cora_switch::Shard as ShardNumber;
 use cora_switch::coordinator::Phase;
 use cora_switch::dealer::{Dealer, Passed};
@@ -49,6 +52,7 @@ pub use planted::Mistake;
 
 use crate::apps::firewall::Firewall;
 use crate::apps::pools::Pools;
+use crate::apps::seats::Seating;
 use crate::apps::{Alone, Dealt, SimApp};
 use crate::memory::Supply;
 use crate::random::Random;
@@ -61,6 +65,7 @@ use killed::Lost;
 use mistaken::Mistaken;
 use shard::Shard;
 use table::Table;
+use wishes::first_deal;
 
 /// Maximum steps of a run: for each of its packets, and in addition.
 const STEPS: [u64; 2] = [600, 60_000];
@@ -107,6 +112,13 @@ pub fn run_sound(seed: u64, kills: u64) -> Result<Ran, String> {
 }
 
 fn through(seed: u64, planned: Planned) -> Result<Ran, String> {
+    // A separate generator keeps the meaning of older seeds.
+    let hooks = Random::new(seed ^ 0x6865_6c64_7365_6174).once_in(3);
+    if planned.mistake.map_or(hooks, Mistake::needs_hooks) {
+        // Few entries end shortly before a move, so these runs are longer.
+        let planned = Planned { packets: 3 * planned.packets, ..planned };
+        return of::<Seating<Dealt>, Seating<Alone>>(seed, planned);
+    }
     if seed & 1 == 0 && planned.mistake != Some(Mistake::ValuesLost) {
         return of::<Firewall<Dealt>, Firewall<Alone>>(seed, planned);
     }
@@ -169,30 +181,6 @@ const fn numbered(shard: usize) -> ShardNumber {
     ShardNumber::new(shard as u16)
 }
 
-/// Draws buckets, most of them among these, which packets are of.
-fn some_of(buckets: &[Bucket], random: &mut Random) -> BucketSet {
-    let one_in = random.pick(&[1, 2, 2, 4]);
-    let own = buckets.iter().filter(|_| random.once_in(one_in));
-    let mut drawn: BucketSet = own.copied().collect();
-    for _ in 0..random.below(3) {
-        drawn.add(Bucket::new(random.below(256) as u8));
-    }
-    drawn
-}
-
-/// The deal before the first packet: the plan's, or one by chance.
-fn first_deal<A: SimApp>(conditions: &Conditions, buckets: &[Bucket], random: &mut Random) -> Deal {
-    let [nics, hosts] = conditions.shards;
-    if conditions.by_plan && nics == hosts {
-        return Deal::of_plan(&A::PLAN, nics);
-    }
-    let mut deal = Deal::even(1);
-    for shard in 1..nics + hosts {
-        some_of(buckets, random).iter().for_each(|bucket| deal.give(bucket, shard as u8));
-    }
-    deal
-}
-
 impl<'a, A: SimApp> Run<'a, A> {
     fn new(case: &'a Case, seed: u64, supply: &'a mut Supply, planned: Planned) -> Self {
         let Planned { kills, sound, mistake, .. } = planned;
@@ -201,10 +189,14 @@ impl<'a, A: SimApp> Run<'a, A> {
             case.packets.iter().map(|(stamp, _)| stamp.meta.mark.bucket).collect();
         buckets.sort_unstable();
         buckets.dedup();
-        let mut conditions = Conditions::drawn(&mut random, buckets.len() as u64, sound);
+        let mut conditions =
+            Conditions::drawn(&mut random, buckets.len() as u64, (sound, A::TIMED));
         if kills > 0 {
             // One that a dead half left unread may be held by the half in its place, out of order.
             conditions.astray_in = u64::MAX;
+        }
+        if mistake == Some(Mistake::MoveTooLong) {
+            conditions.limits.packet_ns = u64::MAX >> 1;
         }
         story::tell(|| format!("{conditions:?}"));
         let [nics, hosts] = conditions.shards.map(usize::from);
@@ -240,11 +232,6 @@ impl<'a, A: SimApp> Run<'a, A> {
         }
     }
 
-    /// Draws buckets, most of them such as packets are of.
-    fn some_buckets(&mut self) -> BucketSet {
-        some_of(&self.buckets, &mut self.random)
-    }
-
     fn run(&mut self) -> Result<(), String> {
         let most = STEPS[0] * self.case.packets.len() as u64 + STEPS[1];
         let mut idle = 0;
@@ -271,11 +258,6 @@ impl<'a, A: SimApp> Run<'a, A> {
             }
         }
         Err(format!("no end after {most} steps: {}", self.situation()))
-    }
-
-    /// These buckets are to be at this shard.
-    fn want(&mut self, buckets: BucketSet, to: usize) {
-        self.dealer.want(buckets, numbered(to)).expect("there is such a shard");
     }
 
     /// The dealer goes on.
@@ -438,7 +420,10 @@ impl<'a, A: SimApp> Run<'a, A> {
             passed.map_err(|lied| format!("shard {number} is blamed, though honest: {lied}"))?;
         match self.mistaken.passes(passed) {
             Passed::Done => {}
-            Passed::Record(to, record) => self.shards[to.number()].inbox.push_back(record),
+            Passed::Record(to, record) => {
+                self.faults.ends_moved += u64::from(record.0 == Kind::Waits);
+                self.shards[to.number()].inbox.push_back(record);
+            }
             Passed::Packet(to, stamp, frame) => {
                 let shard = &mut self.shards[to.number()];
                 let record = shard.frame(stamp, &frame);
@@ -449,28 +434,11 @@ impl<'a, A: SimApp> Run<'a, A> {
         Ok(())
     }
 
-    /// Whether buckets may be wished to another shard now: mostly when none waits for its move.
-    fn may_wish(&mut self) -> bool {
-        let most = self.case.packets.len() as u64;
-        self.faults.wishes < most
-            && self.random.once_in(self.conditions.wish_in)
-            && self.takes_wishes()
-    }
-
-    fn takes_wishes(&mut self) -> bool {
-        let most = if self.random.once_in(4) { Bucket::COUNT } else { 0 };
-        self.dealer.coordinator().report(0).waiting <= most
-    }
-
     /// What happens beside a step: wishes, and kills.
     fn disturb(&mut self) -> Result<(), String> {
         let goes_on = self.fed < self.case.packets.len();
         if goes_on && self.may_wish() {
-            let buckets = self.some_buckets();
-            let to = self.random.below(self.shards.len() as u64) as usize;
-            story::tell(|| format!("wish: {buckets:?} to shard {to}"));
-            self.faults.wishes += 1;
-            self.want(buckets, to);
+            self.wish();
         }
         let next = self.case.packets.get(self.fed);
         let waits = next.is_some_and(|(stamp, _)| self.dealer.stops(stamp.meta.now, false));

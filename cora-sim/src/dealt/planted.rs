@@ -19,6 +19,12 @@ pub enum Mistake {
     EntryLost,
     /// The values of buckets that move are lost.
     ValuesLost,
+    /// Entries that ended are not sent along, so their hooks never run.
+    EndsLost,
+    /// The first entry of a move that ended is sent along twice, so its hook runs twice.
+    EndTwice,
+    /// More packet time passes amid a move than from an end to its hook.
+    MoveTooLong,
     /// A packet that came to the wrong shard is dropped.
     StrayDropped,
     /// What a shard says of its buckets overtakes its packets on their way out.
@@ -34,7 +40,7 @@ pub enum Mistake {
 
 impl Mistake {
     /// All mistakes.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 15] = [
         Self::LeavingLate,
         Self::FloorNotHeld,
         Self::ArrivedEarly,
@@ -42,12 +48,21 @@ impl Mistake {
         Self::EntryTwice,
         Self::EntryLost,
         Self::ValuesLost,
+        Self::EndsLost,
+        Self::EndTwice,
+        Self::MoveTooLong,
         Self::StrayDropped,
         Self::SaidFirst,
         Self::UnreadFedAgain,
         Self::MarkerFirst,
         Self::SaidByTheDead,
     ];
+
+    /// Whether only a program with hooks shows it.
+    #[must_use]
+    pub const fn needs_hooks(self) -> bool {
+        matches!(self, Self::EndsLost | Self::EndTwice | Self::MoveTooLong)
+    }
 
     /// Whether only a run with kills shows it.
     #[must_use]

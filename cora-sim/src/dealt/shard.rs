@@ -258,6 +258,16 @@ impl<A: SimApp> Shard<A> {
         remains
     }
 
+    /// No packet before this time is to come: what it brings about happens.
+    pub(super) fn pass_time(&mut self, now: u64) {
+        let mut out = Out(&mut self.outbox);
+        match &mut self.half {
+            None => {}
+            Some(Half::Nic(core)) => core.half.silence(now, &mut out),
+            Some(Half::Host(half)) => half.pass_time(now, &mut out),
+        }
+    }
+
     /// The program; `None` while the half is dead.
     pub(super) fn app(&mut self) -> Option<&mut A> {
         Some(each_half!(self.half.as_mut()?, half => half.engine().app()))

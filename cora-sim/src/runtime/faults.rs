@@ -41,10 +41,12 @@ pub struct Faults {
     pub rule_faults: u64,
     /// A packet came to the wrong shard.
     pub strays: u64,
+    /// Expired entries went along with their buckets, before their hooks ran.
+    pub ends_moved: u64,
 }
 
 /// Names of the counts, for reports.
-pub const FAULTS: [&str; 18] = [
+pub const FAULTS: [&str; 19] = [
     "delays",
     "reordered",
     "nic-waits",
@@ -63,6 +65,7 @@ pub const FAULTS: [&str; 18] = [
     "stayed",
     "rule-faults",
     "strays",
+    "ends-moved",
 ];
 
 impl Faults {
@@ -87,6 +90,7 @@ impl Faults {
             stayed,
             rule_faults,
             strays,
+            ends_moved,
         } = *self;
         [
             delays,
@@ -107,6 +111,7 @@ impl Faults {
             stayed,
             rule_faults,
             strays,
+            ends_moved,
         ]
     }
 
@@ -130,6 +135,7 @@ impl Faults {
         self.stayed += other.stayed;
         self.rule_faults += other.rule_faults;
         self.strays += other.strays;
+        self.ends_moved += other.ends_moved;
     }
 }
 

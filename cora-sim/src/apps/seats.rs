@@ -1,0 +1,210 @@
+//! A NAT with a few public ports per bucket, its seats. A hook gives a seat back when its session's
+//! entry expires. The free seats of a bucket are a stack: the order in which they come back decides
+//! which session gets which one.
+
+use std::time::Duration;
+
+use cora_core::bucket::{Bucket, BucketPort, BucketSet, Mark};
+use cora_core::key::FiveTuple;
+use cora_core::packet::Packet;
+use cora_core::plain::Plain as _;
+use cora_core::state::table::hooked::{DELAY, SHORTEST, hook_time};
+use cora_core::state::table::{Direction, Ended, Travelling as _};
+use cora_core::state::{Divided, Home as _, PerBucket, Table};
+use cora_core::verdict::{Drop, Reason, Transmit, Verdict, reasons};
+
+use super::leases::PUBLIC;
+use super::wrapped::Wrapped;
+use super::{SimApp, Variant, keyed, plain, program, stored};
+use crate::frames::{op, op_of};
+use crate::traffic::Wishes;
+
+/// Fewer than the sessions of a bucket now and then.
+const SEATS: usize = 3;
+const FIRST_PORT: u16 = 40_000;
+const NO_SEAT: Reason = Reason::new("no-seat");
+/// The longest idle time (ns).
+const IDLE: u64 = 2 * SHORTEST;
+
+plain! {
+    hooked struct Guest by Guest::idle {
+        seat: u16,
+        inside_port: u16,
+        packets: u32,
+    }
+}
+keyed!(Guest, FiveTuple, 64, true, idle IDLE);
+
+plain! {
+    struct Seats {
+        bucket: u8,
+        free: [u16; SEATS],
+        left: u32,
+        ended: u64,
+        order: u64,
+    }
+}
+
+impl From<Bucket> for Seats {
+    fn from(bucket: Bucket) -> Self {
+        let free = std::array::from_fn(|seat| seat as u16);
+        let bucket = bucket.number() as u8;
+        Self { bucket, free, left: SEATS as u32, ended: 0, order: 0 }
+    }
+}
+
+impl PerBucket for Seats {
+    const NAME: &'static str = "Seats";
+}
+stored!(Seats, PerBucket, Divided);
+
+impl Guest {
+    /// One in three is soon over.
+    fn idle(self) -> Duration {
+        Duration::from_nanos(if self.seat == 0 { SHORTEST } else { IDLE })
+    }
+}
+
+impl Seats {
+    fn take(&mut self) -> Result<u16, Reason> {
+        let last = self.left.checked_sub(1).ok_or(NO_SEAT)?;
+        let seat = *self.free.get(last as usize).ok_or(NO_SEAT)?;
+        self.left = last;
+        Ok(seat)
+    }
+
+    fn give_back(&mut self, seat: u16) {
+        // More than there are would be a violation, which the contents at the end tell.
+        if let Some(place) = self.free.get_mut(self.left as usize) {
+            *place = seat;
+        }
+        self.left += 1;
+    }
+
+    fn port(&self, seat: u16) -> Result<u16, Reason> {
+        let port = Bucket::new(self.bucket).port(FIRST_PORT, seat);
+        port.map(BucketPort::number).ok_or(NO_SEAT)
+    }
+}
+
+fn leave(guest: &Ended<Guest>, seats: &mut Seats) {
+    seats.give_back(guest.entry.seat);
+    seats.ended += 1;
+    let what = guest.at ^ u64::from(guest.entry.packets) ^ u64::from(guest.key.source_port);
+    seats.order = seats.order.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(what);
+}
+
+fn handle(packet: &mut Packet<'_>, guests: &mut Table<Guest>, seats: &mut Seats) -> Verdict {
+    let flow = packet.five_tuple()?;
+    let found = guests.find_mut(&flow).map(|(direction, guest)| {
+        guest.packets += 1;
+        (direction, *guest)
+    });
+    let Some((direction, guest)) = found else {
+        if !packet.from_inside() {
+            return Drop(reasons::NotAllowed);
+        }
+        let seat = seats.take()?;
+        let port = seats.port(seat)?;
+        let answer = FiveTuple { destination: PUBLIC, destination_port: port, ..flow.reversed() };
+        let guest = Guest { seat, inside_port: flow.source_port, packets: 1 };
+        if guests.insert_with_reply(flow, answer, guest).is_err() {
+            seats.give_back(seat);
+            return Drop(reasons::TableFull);
+        }
+        packet.set_source(PUBLIC)?;
+        packet.set_source_port(port)?;
+        return Transmit;
+    };
+    if matches!(direction, Direction::Reply) {
+        packet.set_destination_port(guest.inside_port)?;
+        return Transmit;
+    }
+    if op_of(packet) == op::CLOSE {
+        seats.give_back(guest.seat);
+        guests.remove(&flow);
+    }
+    packet.set_source(PUBLIC)?;
+    packet.set_source_port(seats.port(guest.seat)?)?;
+    Transmit
+}
+
+program! {
+    struct Seating named "seats" by FiveTuple {
+        divided seats: Divided<Seats>,
+        travels guests: Wrapped<Guest>,
+    }
+    ordered V::ORDERED;
+    stateless false;
+    buckets by InsidePort;
+    hooked [1 guests] fn run_due(self, now) {
+        while hook_time(self.guests.next_end()) <= now {
+            self.seats.enter_marked(self.guests.ended_mark());
+            let Some(guest) = self.guests.take_ended() else { break };
+            leave(&guest, self.seats.value());
+        }
+    }
+    fn chain<R>(self, packet) {
+        handle(packet, self.guests.table(), self.seats.value())
+    }
+}
+
+impl<V: Variant> Seating<V> {
+    /// The guests here, and those whose hooks have not run.
+    fn held(&mut self) -> Vec<Guest> {
+        let guest = |piece: &[u8]| {
+            Guest::get(&piece[piece.len() - Guest::SIZE..]).expect("an entry ends with its value")
+        };
+        let mut held = Vec::new();
+        // At time 0 every entry is alive.
+        self.guests.export(0, &mut |piece| held.push(guest(piece)));
+        let hooked = self.guests.as_hooked().expect("it has a hook");
+        hooked.each_expired(&mut |piece| held.push(guest(piece)));
+        held
+    }
+}
+
+impl<V: Variant> SimApp for Seating<V> {
+    const WISHES: Wishes =
+        Wishes { flows: 9, hosts: 2, ops: &[op::CLOSE], expires: true, crosses: false };
+    // Mostly less than the time between an end and its hook, so that moves begin within it. Some
+    // end exactly at an end, or at a hook.
+    const STEPS: &'static [u64] = &[
+        0,
+        1_000_000,
+        40_000_000,
+        40_000_000,
+        90_000_000,
+        90_000_000,
+        200_000_000,
+        249_999_999,
+        250_000_000,
+        400_000_000,
+        650_000_000,
+        DELAY - 1,
+        DELAY,
+        2 * DELAY - 1,
+    ];
+
+    fn refuse(&mut self, seed: u64) {
+        self.guests.refuse(seed);
+    }
+
+    /// Each seat is free, or held by one entry that lives or waits for its hook.
+    fn keeps_all(&mut self, own: BucketSet) -> Result<(), String> {
+        let held = self.held();
+        for bucket in own.iter() {
+            self.seats.enter_marked(Mark { bucket, ..Mark::UNMARKED });
+            let Seats { free, left, .. } = *self.seats.value();
+            let free = free.get(..left as usize).ok_or("seats came back twice")?;
+            let held = held.iter().filter(|guest| Bucket::of_port(guest.inside_port) == bucket);
+            let mut all: Vec<u16> =
+                held.map(|guest| guest.seat).chain(free.iter().copied()).collect();
+            all.sort_unstable();
+            if !all.iter().copied().eq(0..SEATS as u16) {
+                return Err(format!("not every seat of bucket {bucket} is in one place: {all:?}"));
+            }
+        }
+        Ok(())
+    }
+}
