@@ -219,12 +219,11 @@ impl Iterator for RankedFrames {
     fn next(&mut self) -> Option<Generated> {
         // What neighbours tell first has the time before the pause behind it.
         let time = self.clock;
-        let (time, bytes) = match self.tell() {
-            Some(bytes) => (time, bytes),
-            None => {
-                let bytes = self.say();
-                (self.clock, bytes)
-            }
+        let (time, bytes) = if let Some(bytes) = self.tell() {
+            (time, bytes)
+        } else {
+            let bytes = self.say();
+            (self.clock, bytes)
         };
         Some(Generated { time, bytes, sound: true })
     }
