@@ -28,11 +28,17 @@ pub(crate) struct Turn {
 #[derive(Clone, Copy, Debug, serde::Deserialize)]
 struct Shard {
     packets: f64,
+    left: f64,
 }
 
 impl Turn {
     pub(crate) fn ns_per_packet(&self) -> f64 {
         self.ns / self.packets
+    }
+
+    /// Returns the part of the packets that left all shards.
+    pub(crate) fn passed(&self) -> f64 {
+        self.shards.iter().map(|shard| shard.left).sum::<f64>() / self.packets
     }
 
     /// Returns the packets of the largest shard, and those of all.

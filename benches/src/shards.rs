@@ -7,7 +7,7 @@ use cora_traffic::Ranked;
 
 use crate::examples::{EXAMPLES, Example};
 use crate::figure::Figure;
-use crate::program::{Program, Turn};
+use crate::program::Program;
 use crate::turns::Turns;
 
 /// Flows, all equal: if a few had most packets, they would set the load of a processor.
@@ -56,26 +56,29 @@ fn compare(
     let program = programs.join(example.name);
     let traffic = Ranked { flows: FLOWS, exponent: 0, bytes: BYTES, ..Ranked::default() };
     let case = example.save(&traffic, ROUNDS, packets, [&program, &packages, programs])?;
-    let passed = example.passed(&program, &case)?;
-    if passed < LEAST {
-        let why = format!("{}: of its packets {passed:.3} pass alone", example.name);
-        return Err(std::io::Error::other(why));
-    }
+    let passes = |how: &str, passed: f64| {
+        let why = || format!("{}: of its packets {passed:.3} pass alone, {how}", example.name);
+        if passed < LEAST { Err(std::io::Error::other(why())) } else { Ok(()) }
+    };
+    passes("in a run", example.passed(&program, &case)?)?;
     let start = |shards| Program::start_shards(&program, &case, shards);
     let (mut many, mut one) = (start(shards)?, start(1)?);
     let (mut together, mut alone) = (Vec::new(), Vec::new());
     let mut last = None;
     for _ in 0..turns {
-        let turn = many.turn()?;
-        together.push(turn.ns_per_packet());
-        alone.push(one.turn()?.ns_per_packet());
-        last = Some(turn);
+        let turns = [many.turn()?, one.turn()?];
+        together.push(turns[0].ns_per_packet());
+        alone.push(turns[1].ns_per_packet());
+        last = Some(turns);
     }
     std::fs::remove_file(&case.capture)?;
+    let last = last.ok_or_else(|| std::io::Error::other("no turns"))?;
+    passes("in one shard", last[1].passed())?;
+    passes("in several shards", last[0].passed())?;
     let (together, alone) = (Turns::new(together), Turns::new(alone));
     let goal = shards as f64 * GOAL;
     // Every turn has the same packets.
-    let (most, all) = last.as_ref().map_or((f64::NAN, f64::NAN), Turn::largest_shard);
+    let (most, all) = last[0].largest_shard();
     let dealt = format!("{name}/dealt");
     Ok([
         Figure::of_times(name.to_owned(), &together, &alone, "one shard", goal).into_rates(),
