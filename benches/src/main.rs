@@ -22,7 +22,8 @@
 //! | `heads` | cost of long frames that the NIC passes on, whole and as heads |
 //! | `punt` | time of a punt's round trip |
 //! | `instructions` | the examples against the loops in instructions, at both sides |
-//! | `shards` | several shards of NIC core and host worker against one |
+//! | `examples` | the traffic and configuration of each example |
+//! | `shards` | several shards against one, every example |
 //! | `additive` | both halves with dealt buckets against each by itself |
 //! | `adaptation` | benefit of moving flows while traffic changes |
 //! | `model` | the performance model against measurements |
@@ -42,6 +43,7 @@ mod dpdk;
 #[cfg(not(dpdk))]
 #[path = "no_dpdk.rs"]
 mod dpdk;
+mod examples;
 mod figure;
 mod handler;
 mod heads;

@@ -4,6 +4,8 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
+use crate::examples::Case;
+
 /// A program in `bench`, waiting for its turn.
 #[derive(Debug)]
 pub(crate) struct Program {
@@ -13,15 +15,36 @@ pub(crate) struct Program {
 }
 
 /// The cost of a turn.
-#[derive(Clone, Copy, Debug, serde::Deserialize)]
+#[derive(Clone, Debug, serde::Deserialize)]
 pub(crate) struct Turn {
     packets: f64,
     ns: f64,
+    /// What each shard did, if there are shards.
+    #[serde(default)]
+    shards: Vec<Shard>,
+}
+
+/// A shard's part of a turn.
+#[derive(Clone, Copy, Debug, serde::Deserialize)]
+struct Shard {
+    packets: f64,
+    left: f64,
 }
 
 impl Turn {
-    pub(crate) fn ns_per_packet(self) -> f64 {
+    pub(crate) fn ns_per_packet(&self) -> f64 {
         self.ns / self.packets
+    }
+
+    /// Returns the part of the packets that left all shards.
+    pub(crate) fn passed(&self) -> f64 {
+        self.shards.iter().map(|shard| shard.left).sum::<f64>() / self.packets
+    }
+
+    /// Returns the packets of the largest shard, and those of all.
+    pub(crate) fn largest_shard(&self) -> (f64, f64) {
+        let most = self.shards.iter().map(|shard| shard.packets).fold(0.0, f64::max);
+        (most, self.packets)
     }
 }
 
@@ -38,42 +61,35 @@ impl Program {
         capture: &Path,
         warm: usize,
     ) -> std::io::Result<Self> {
-        Self::start_with(program, capture, warm, ["--half", half])
+        let mut command = Command::new(program);
+        Self::start_as(command.arg("bench"), capture, warm, ["--half", half])
     }
 
-    /// Starts `shards` host halves, which take each turn together.
+    /// Starts `shards` host halves, which take each turn of this case together.
     pub(crate) fn start_shards(
         program: &Path,
-        capture: &Path,
-        warm: usize,
+        case: &Case,
         shards: usize,
     ) -> std::io::Result<Self> {
-        Self::start_with(program, capture, warm, ["--shards", &shards.to_string()])
-    }
-
-    fn start_with(
-        program: &Path,
-        capture: &Path,
-        warm: usize,
-        words: [&str; 2],
-    ) -> std::io::Result<Self> {
-        Self::start_as(Command::new(program), capture, warm, words)
+        let mut command = Command::new(program);
+        let words = ["--shards", &shards.to_string()];
+        Self::start_as(command.arg("bench").args(&case.words), &case.capture, case.warm, words)
     }
 
     /// Starts both halves, before all other processes: both cores are theirs while they run.
     pub(crate) fn start_both(program: &Path, capture: &Path, warm: usize) -> std::io::Result<Self> {
-        let command = before_others(program);
-        Self::start_as(command, capture, warm, ["--half", "pair"])
+        let mut command = before_others(program);
+        Self::start_as(command.arg("bench"), capture, warm, ["--half", "pair"])
     }
 
     fn start_as(
-        mut command: Command,
+        command: &mut Command,
         capture: &Path,
         warm: usize,
         words: [&str; 2],
     ) -> std::io::Result<Self> {
         let mut child = command
-            .args(["bench", "--warm", &warm.to_string()])
+            .args(["--warm", &warm.to_string()])
             .args(words)
             .arg("--in")
             .arg(capture)

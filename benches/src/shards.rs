@@ -1,20 +1,28 @@
-//! Several shards against one: the packet rate of a program with flows steered to host halves on
-//! processors of their own.
+//! Several shards against one: the packet rate of every example with flows steered to host halves
+//! on processors of their own, each on the traffic of its main path.
 
 use std::path::Path;
 
+use cora_traffic::Ranked;
+
+use crate::examples::{EXAMPLES, Example};
 use crate::figure::Figure;
-use crate::keys::Skew;
 use crate::program::Program;
-use crate::traffic::Traffic;
 use crate::turns::Turns;
 
-/// Packets of a turn.
-const TURN: usize = 1 << 20;
+/// Flows, all equal: if a few had most packets, they would set the load of a processor.
+const FLOWS: u64 = 20_000;
+/// Length of frames without the check sequence. A question of the DNS is not shorter.
+const BYTES: u16 = 64;
+/// Packets of a flow that open it: a handshake at a proxy has four.
+const ROUNDS: u32 = 4;
+/// The part of all packets that has to pass: those that are dropped may have a shorter path.
+const LEAST: f64 = 0.9;
 /// Goal as a part of linear scaling, for shards that share nothing.
 const GOAL: f64 = 0.9;
 
-/// Measures the programs in `programs` that scale, on as many shards as there are processors.
+/// Measures the examples in `programs`, on as many shards as there are processors. A figure is a
+/// rate; one more says how evenly buckets share the packets, since the larger shard sets the rate.
 pub(crate) fn run(
     programs: &Path,
     quick: bool,
@@ -22,14 +30,14 @@ pub(crate) fn run(
     tell: &mut dyn FnMut(Figure),
 ) -> std::io::Result<()> {
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
-    let turns = if quick { 5 } else { 15 };
-    for example in ["firewall", "heavy-hitter"] {
-        for flows in if quick { &[1_000][..] } else { &[1_000, 1_000_000] } {
-            for shards in [2, 4, 8].into_iter().filter(|shards| *shards <= processors) {
-                let name = format!("shards/{shards}/{example}/{}", crate::keys::size(*flows));
-                if wanted(&name) {
-                    tell(compare(name, programs, example, *flows, shards, turns)?);
-                }
+    let (turns, packets) = if quick { (5, 1 << 18) } else { (15, 1 << 20) };
+    for example in &EXAMPLES {
+        for shards in [2, 4, 8].into_iter().filter(|shards| *shards <= processors) {
+            let name = format!("shards/{shards}/{}", example.name);
+            if wanted(&name) {
+                compare(&name, programs, example, shards, packets, turns)?
+                    .into_iter()
+                    .for_each(&mut *tell);
             }
         }
     }
@@ -37,25 +45,43 @@ pub(crate) fn run(
 }
 
 fn compare(
-    name: String,
+    name: &str,
     programs: &Path,
-    example: &str,
-    flows: u64,
+    example: &Example,
     shards: usize,
+    packets: u64,
     turns: usize,
-) -> std::io::Result<Figure> {
-    // Uniform: if a few flows had most packets, they would set the load of a processor.
-    let traffic = Traffic::opened_from_inside(flows, Skew::Uniform, TURN);
-    let capture = traffic.save(&programs.join("bench.pcap"))?;
-    let start =
-        |shards| Program::start_shards(&programs.join(example), &capture, traffic.warm, shards);
+) -> std::io::Result<[Figure; 2]> {
+    let packages = Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name("examples");
+    let program = programs.join(example.name);
+    let traffic = Ranked { flows: FLOWS, exponent: 0, bytes: BYTES, ..Ranked::default() };
+    let case = example.save(&traffic, ROUNDS, packets, [&program, &packages, programs])?;
+    let passes = |how: &str, passed: f64| {
+        let why = || format!("{}: of its packets {passed:.3} pass alone, {how}", example.name);
+        if passed < LEAST { Err(std::io::Error::other(why())) } else { Ok(()) }
+    };
+    passes("in a run", example.passed(&program, &case)?)?;
+    let start = |shards| Program::start_shards(&program, &case, shards);
     let (mut many, mut one) = (start(shards)?, start(1)?);
     let (mut together, mut alone) = (Vec::new(), Vec::new());
+    let mut last = None;
     for _ in 0..turns {
-        together.push(many.turn()?.ns_per_packet());
-        alone.push(one.turn()?.ns_per_packet());
+        let turns = [many.turn()?, one.turn()?];
+        together.push(turns[0].ns_per_packet());
+        alone.push(turns[1].ns_per_packet());
+        last = Some(turns);
     }
+    std::fs::remove_file(&case.capture)?;
+    let last = last.ok_or_else(|| std::io::Error::other("no turns"))?;
+    passes("in one shard", last[1].passed())?;
+    passes("in several shards", last[0].passed())?;
     let (together, alone) = (Turns::new(together), Turns::new(alone));
     let goal = shards as f64 * GOAL;
-    Ok(Figure::of_times(name, &together, &alone, "one shard", goal))
+    // Every turn has the same packets.
+    let (most, all) = last[0].largest_shard();
+    let dealt = format!("{name}/dealt");
+    Ok([
+        Figure::of_times(name.to_owned(), &together, &alone, "one shard", goal).into_rates(),
+        Figure::of_counts(dealt, most, all, "all", "packets", goal),
+    ])
 }

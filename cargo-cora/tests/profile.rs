@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use cora_plan::traffic::{Class, Traffic};
-use cora_traffic::{Profile, Ranked, Transport, generate};
+use cora_traffic::{Form, Profile, Ranked, generate};
 
 fn profile(directory: &Path, line: &str) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_cargo-cora"));
@@ -91,7 +91,7 @@ fn equal_flows_are_one_class_and_churn_opens_them() {
     let ranked = Ranked {
         rate: 1_000,
         churn: 5_000,
-        transport: Transport::Tcp,
+        form: Form::Connections,
         flows: 500,
         exponent: 0,
         bytes: 100,

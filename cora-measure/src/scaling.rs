@@ -3,7 +3,8 @@
 //!
 //! The capture is steered before the clock starts, as a NIC steers in hardware. Then it goes as in
 //! [`replay`](crate::replay): a pass fills the tables, and each line of standard input asks for one
-//! more, which all shards begin together.
+//! more, which all shards begin together. A pass is later than the one before, so that time goes
+//! on: states that are read as of a merge are merged among the shards, ten times a second of it.
 
 use std::io::{BufRead as _, Write as _};
 use std::path::{Path, PathBuf};
@@ -21,6 +22,7 @@ use cora_runtime::link::message::Stamp;
 use cora_runtime::steering::{Deal, Steering};
 
 use crate::ThreadTime;
+use crate::board::{Board, Exchange};
 use crate::traffic::{Traffic, reading};
 
 /// Always the same: the same work in every run.
@@ -33,8 +35,25 @@ struct Part<A: App> {
     warm: usize,
 }
 
-/// A pass of one shard: processor time of its thread, in nanoseconds.
-type Pass = Result<u128, RunError>;
+/// What a shard does next.
+#[derive(Clone, Copy, Debug)]
+enum Order {
+    /// Puts its traffic behind the warm-up off by this time (ns).
+    PutOff(u64),
+    /// Runs a pass.
+    Pass,
+}
+
+/// A pass of one shard.
+type Pass = Result<Passed, RunError>;
+
+#[derive(Clone, Copy, Debug)]
+struct Passed {
+    /// Processor time of the shard's thread, in nanoseconds.
+    ns: u128,
+    /// Frames that left.
+    left: u64,
+}
 
 /// Loads, steers, warms up, and runs a pass per line of standard input.
 pub(crate) fn scale<A: App + Send>(
@@ -52,6 +71,7 @@ pub(crate) fn scale<A: App + Send>(
     let steering = Steering::new(SEED, deal);
     let traffic = Traffic::load(input, reading::<A>(inside))?;
     let traffic = traffic.marked::<A>(SEED, configurations)?;
+    let lasts = traffic.lasts(warm);
     let parts = traffic.split(shards.into(), warm, |packet| {
         let mark =
             if A::MARKED { packet.meta().mark } else { steering.mark::<A>(packet, |_| false) };
@@ -62,16 +82,18 @@ pub(crate) fn scale<A: App + Send>(
         .map(|(traffic, warm)| Ok(Part { half: half(configurations, pages)?, traffic, warm }))
         .collect();
     let parts = parts?;
+    let board = Board::new(parts.len());
     let packets: Vec<usize> = parts.iter().map(|part| part.traffic.len() - part.warm).collect();
     scope(|scope| {
-        let start = |part: Part<A>| {
+        let start = |(shard, part): (usize, Part<A>)| {
             let (go, begins) = channel();
             let (done, ends) = channel();
-            scope.spawn(move || part.work(&begins, &done));
+            let exchange = (shards > 1).then(|| board.exchange(shard));
+            scope.spawn(move || part.work(exchange, &begins, &done));
             (go, ends)
         };
-        let threads: Vec<_> = parts.into_iter().map(start).collect();
-        lead(&threads, &packets)
+        let threads: Vec<_> = parts.into_iter().enumerate().map(start).collect();
+        lead(&threads, &packets, lasts)
     })
 }
 
@@ -87,21 +109,28 @@ fn half<A: App>(
     Ok(Box::new(Apart::new(half)))
 }
 
-/// Runs a pass over everything, and then one per line.
-fn lead(threads: &[(Sender<()>, Receiver<Pass>)], packets: &[usize]) -> Result<(), RunError> {
+/// Runs a pass over everything, and then one per line, each later than the one before by `lasts`.
+fn lead(
+    threads: &[(Sender<Order>, Receiver<Pass>)],
+    packets: &[usize],
+    lasts: u64,
+) -> Result<(), RunError> {
     let failed = |cause| RunError::System { what: "standard input and output", cause };
     let mut output = std::io::stdout();
-    together(threads)?;
+    together(threads, Order::Pass)?;
     writeln!(output, "ready").map_err(failed)?;
     for line in std::io::stdin().lock().lines() {
         line.map_err(failed)?;
+        together(threads, Order::PutOff(lasts))?;
         let start = Instant::now();
-        let each = together(threads)?;
+        let each = together(threads, Order::Pass)?;
         let ns = start.elapsed().as_nanos();
         let shards: Vec<String> = packets
             .iter()
             .zip(each)
-            .map(|(packets, ns)| format!("{{\"packets\":{packets},\"ns\":{ns}}}"))
+            .map(|(packets, Passed { ns, left })| {
+                format!("{{\"packets\":{packets},\"left\":{left},\"ns\":{ns}}}")
+            })
             .collect();
         let (packets, shards) = (packets.iter().sum::<usize>(), shards.join(","));
         writeln!(output, "{{\"packets\":{packets},\"ns\":{ns},\"shards\":[{shards}]}}")
@@ -110,28 +139,55 @@ fn lead(threads: &[(Sender<()>, Receiver<Pass>)], packets: &[usize]) -> Result<(
     Ok(())
 }
 
-/// Runs one pass of every shard. Returns the time of each.
-fn together(threads: &[(Sender<()>, Receiver<Pass>)]) -> Result<Vec<u128>, RunError> {
+/// Gives every shard this order. Returns what each did.
+fn together(
+    threads: &[(Sender<Order>, Receiver<Pass>)],
+    order: Order,
+) -> Result<Vec<Passed>, RunError> {
     for (go, _) in threads {
-        go.send(()).map_err(|_| RunError::Abandoned)?;
+        go.send(order).map_err(|_| RunError::Abandoned)?;
     }
     threads.iter().map(|(_, ends)| ends.recv().map_err(|_| RunError::Abandoned)?).collect()
 }
 
 impl<A: App> Part<A> {
-    /// Runs a pass per signal: the first over everything, all others after the warm-up.
-    fn work(mut self, begins: &Receiver<()>, done: &Sender<Pass>) {
+    /// Follows orders: the first pass is over everything, all others are after the warm-up.
+    fn work(
+        mut self,
+        mut exchange: Option<Exchange<'_>>,
+        begins: &Receiver<Order>,
+        done: &Sender<Pass>,
+    ) {
         let mut buffer = bytes_apart::<BURST_BYTES>();
-        let mut out = Direct::new(|_: &Stamp, _: Port, _: &[u8]| {});
-        let half = &mut self.half.0;
+        let mut left = 0;
+        if exchange.is_some() {
+            self.half.0.join_shards();
+        }
         let mut from = 0;
-        while begins.recv().is_ok() {
+        while let Ok(order) = begins.recv() {
             let start = ThreadTime::now();
-            let passed =
-                self.traffic.replay(from, &mut buffer.0, |burst| Ok(half.burst(burst, &mut out)?));
+            let passed = match order {
+                Order::PutOff(by) => {
+                    self.traffic.put_off(self.warm, by);
+                    Ok(())
+                }
+                Order::Pass => {
+                    let half = &mut self.half.0;
+                    left = 0;
+                    let mut out = Direct::new(|_: &Stamp, _: Port, _: &[u8]| left += 1);
+                    let passed = self.traffic.replay(from, &mut buffer.0, |burst| {
+                        half.burst(burst, &mut out)?;
+                        match &mut exchange {
+                            Some(exchange) if A::MERGED => exchange.step(half, &mut out),
+                            _ => Ok(()),
+                        }
+                    });
+                    from = self.warm;
+                    passed
+                }
+            };
             let ns = start.elapsed().as_nanos();
-            from = self.warm;
-            if done.send(passed.map(|()| ns)).is_err() {
+            if done.send(passed.map(|()| Passed { ns, left })).is_err() {
                 break;
             }
         }

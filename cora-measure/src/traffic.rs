@@ -145,6 +145,18 @@ impl Traffic {
         self.frames.get(from).map_or(0, |frame| frame.time)
     }
 
+    /// Returns how long the frames from number `from` on take, to the one behind (ns).
+    pub(crate) fn lasts(&self, from: usize) -> u64 {
+        self.frames.last().map_or(0, |last| last.time.saturating_sub(self.begins(from)) + 1)
+    }
+
+    /// Makes the frames from number `from` on come later by this time (ns).
+    pub(crate) fn put_off(&mut self, from: usize, by: u64) {
+        for frame in self.frames.iter_mut().skip(from) {
+            frame.time = frame.time.saturating_add(by);
+        }
+    }
+
     /// Returns a pass over the frames from number `from` on.
     pub(crate) fn pass(&self, from: usize) -> Pass<'_> {
         let (before, frames) = self.frames.split_at(from.min(self.frames.len()));

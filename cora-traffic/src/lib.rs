@@ -51,7 +51,7 @@ pub use merge::merge;
 pub use mutate::{Mutated, mutate};
 pub use odd::{OddFrame, odd, write_odd};
 pub use profile::Profile;
-pub use ranked::{MOST_FLOWS, Ranked, RankedFrames, Transport};
+pub use ranked::{Form, MOST_FLOWS, Ranked, RankedFrames};
 pub use readdress::readdress;
 pub use real::{Mode, RealTraffic, real};
 pub use summary::Summary;
@@ -77,6 +77,12 @@ pub enum TrafficError {
          uniform:flows=1000 or zipf:flows=1000,s=0.99"
     )]
     UnknownProfile(String),
+    /// A form of [`Ranked`] traffic that doesn't exist.
+    #[error(
+        "unknown form `{0}`: it is one of datagrams, connections, outward, service, inside-service, ipv6, dns, gtp, \
+         routed, tunnelled, stations, handshakes"
+    )]
+    UnknownForm(String),
     /// An invalid name of [`Ranked`] traffic.
     #[error("profile `{name}`: {why}")]
     Ranked {

@@ -7,24 +7,53 @@ use std::io::{BufReader, BufWriter, ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use cora_traffic::{Mode, Profile, Ranked, TrafficError, Transport};
+use cora_traffic::{Form, Mode, Profile, Ranked, TrafficError};
 
 const USAGE: &str = "\
 usage: cora-traffic generate [--profile P] [--packets N] [--flows N] [--seed N] <out.pcap>
-       cora-traffic generate --profile R [--packets N] [--rate PER-SECOND] [--tcp] [--seed N] <out.pcap>
+       cora-traffic generate --profile R [--form F] [--packets N] [--rate PER-SECOND] [--seed N]
+                             [--answers proxy.pcap] [--bearers out.csv] <out.pcap>
        cora-traffic real <out-directory>
        cora-traffic odd <out.pcap>
        cora-traffic mutate <in.pcap> <out.pcap> [--packets N] [--seed N]
 profiles: mix (default), churn, zipf, odd, closing, flood
-flows by a law, R: uniform:flows=N,bytes=64,churn=0, zipf:flows=N,s=0.99,bytes=64,churn=0";
+flows by a law, R: uniform:flows=N,bytes=64,churn=0, zipf:flows=N,s=0.99,bytes=64,churn=0
+their packets, F: datagrams (default), connections (or --tcp), outward, service, inside-service, ipv6, dns, gtp,
+  routed, tunnelled, stations, handshakes; --answers: what a SYN proxy made of handshakes, --bearers: a file for gtp";
 
 enum Command {
     Generate { profile: Profile, packets: u64, flows: u64, seed: u64, out: PathBuf },
-    Ranked { ranked: Ranked, packets: u64, seed: u64, out: PathBuf },
+    Ranked(Law),
     Real { directory: PathBuf },
     Odd { out: PathBuf },
     Mutate { input: PathBuf, packets: u64, seed: u64, out: PathBuf },
     Help,
+}
+
+/// A capture of flows by a law.
+struct Law {
+    ranked: Ranked,
+    packets: u64,
+    seed: u64,
+    /// A SYN proxy's output.
+    answers: Option<PathBuf>,
+    /// Where to write the subscribers' bearers.
+    bearers: Option<PathBuf>,
+    out: PathBuf,
+}
+
+impl Law {
+    fn generate(&self) -> Result<(), TrafficError> {
+        let mut frames = self.ranked.frames(self.seed);
+        if let Some(answers) = &self.answers {
+            frames.heed(BufReader::new(File::open(answers)?))?;
+        }
+        if let Some(bearers) = &self.bearers {
+            std::fs::write(bearers, self.ranked.bearers())?;
+        }
+        let summary = frames.write(self.packets, BufWriter::new(File::create(&self.out)?))?;
+        Ok(say(format_args!("{}: {summary}", self.out.display()))?)
+    }
 }
 
 fn main() -> ExitCode {
@@ -53,10 +82,7 @@ fn run(command: Command) -> Result<(), TrafficError> {
             let summary = cora_traffic::generate(profile, seed, packets, flows, file)?;
             say(format_args!("{}: {summary}", out.display()))?;
         }
-        Command::Ranked { ranked, packets, seed, out } => {
-            let summary = ranked.write(seed, packets, BufWriter::new(File::create(&out)?))?;
-            say(format_args!("{}: {summary}", out.display()))?;
-        }
+        Command::Ranked(law) => law.generate()?,
         Command::Odd { out } => {
             let frames = cora_traffic::write_odd(BufWriter::new(File::create(&out)?))?;
             for (number, frame) in frames.iter().enumerate() {
@@ -127,7 +153,9 @@ struct Given {
     flows: Option<u64>,
     seed: Option<u64>,
     rate: Option<u64>,
-    tcp: bool,
+    form: Option<Form>,
+    answers: Option<PathBuf>,
+    bearers: Option<PathBuf>,
     out: Option<PathBuf>,
 }
 
@@ -145,7 +173,13 @@ fn parse_generate(arguments: &[String]) -> Result<Command, String> {
             "--flows" => given.flows = Some(number(value()?)?),
             "--seed" => given.seed = Some(number(value()?)?),
             "--rate" => given.rate = Some(number(value()?)?),
-            "--tcp" => given.tcp = true,
+            "--tcp" => given.form = Some(Form::Connections),
+            "--form" => {
+                let form = value()?.parse().map_err(|error: TrafficError| error.to_string())?;
+                given.form = Some(form);
+            }
+            "--answers" => given.answers = Some(PathBuf::from(value()?)),
+            "--bearers" => given.bearers = Some(PathBuf::from(value()?)),
             option if option.starts_with('-') => return Err(format!("unknown option `{option}`")),
             path if given.out.is_none() => given.out = Some(PathBuf::from(path)),
             extra => return Err(format!("one output file, not also `{extra}`")),
@@ -177,15 +211,16 @@ fn parse_mutate(arguments: &[String]) -> Result<Command, String> {
 
 impl Given {
     fn command(self) -> Result<Command, String> {
-        let out = self.out.ok_or("the output file is missing")?;
+        let out = self.out.clone().ok_or("the output file is missing")?;
         let name = self.profile.as_deref().unwrap_or("mix");
         let (packets, seed) = (self.packets.unwrap_or(10_000), self.seed.unwrap_or(1));
         if !Ranked::is_meant(name) {
-            if self.tcp || self.rate.is_some() {
+            if self.form.is_some() || self.rate.is_some() {
                 return Err(format!(
-                    "`--tcp` and `--rate` are for flows by a law, not for `{name}`"
+                    "`--form`, `--tcp` and `--rate` are for flows by a law, not for `{name}`"
                 ));
             }
+            self.needs_form()?;
             let profile = name.parse().map_err(|error: TrafficError| error.to_string())?;
             let flows = self.flows.unwrap_or(1_000);
             return Ok(Command::Generate { profile, packets, flows, seed, out });
@@ -195,9 +230,23 @@ impl Given {
         }
         let mut ranked: Ranked = name.parse().map_err(|error: TrafficError| error.to_string())?;
         ranked.rate = self.rate.unwrap_or(ranked.rate).max(1);
-        if self.tcp {
-            ranked.transport = Transport::Tcp;
+        ranked.form = self.form.unwrap_or_default();
+        self.needs_form()?;
+        let Self { answers, bearers, .. } = self;
+        Ok(Command::Ranked(Law { ranked, packets, seed, answers, bearers, out }))
+    }
+
+    /// Refuses files that another form of traffic than the given one has.
+    fn needs_form(&self) -> Result<(), String> {
+        let files = [
+            ("--answers", &self.answers, Form::Handshakes),
+            ("--bearers", &self.bearers, Form::Gtp),
+        ];
+        for (option, file, form) in files {
+            if file.is_some() && self.form != Some(form) {
+                return Err(format!("`{option}` is for `--form {form}`"));
+            }
         }
-        Ok(Command::Ranked { ranked, packets, seed, out })
+        Ok(())
     }
 }

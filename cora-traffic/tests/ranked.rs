@@ -5,12 +5,12 @@
 use std::collections::BTreeMap;
 
 use cora_traffic::pcap::Reader;
-use cora_traffic::{Ranked, Transport};
+use cora_traffic::{Form, Ranked};
 
 mod sound;
 
-fn frames(name: &str, transport: Transport, packets: usize) -> Vec<Vec<u8>> {
-    let ranked = Ranked { transport, ..name.parse().unwrap() };
+fn frames(name: &str, form: Form, packets: usize) -> Vec<Vec<u8>> {
+    let ranked = Ranked { form, ..name.parse().unwrap() };
     ranked.frames(1).take(packets).map(|frame| frame.bytes).collect()
 }
 
@@ -50,12 +50,12 @@ fn the_same_seed_makes_the_same_octets_everywhere() {
 
 #[test]
 fn frames_are_sound_and_of_one_length() {
-    for transport in [Transport::Udp, Transport::Tcp] {
+    for form in [Form::Datagrams, Form::Connections] {
         for bytes in [60, 64, 65, 1_514] {
             let name = format!("zipf:flows=40,s=1.1,bytes={bytes},churn=0.01");
-            for (number, frame) in frames(&name, transport, 3_000).iter().enumerate() {
+            for (number, frame) in frames(&name, form, 3_000).iter().enumerate() {
                 sound::check(frame).unwrap_or_else(|why| panic!("{number}: {why}: {frame:02x?}"));
-                let is_handshake = transport == Transport::Tcp && frame[47] & 8 == 0;
+                let is_handshake = form == Form::Connections && frame[47] & 8 == 0;
                 assert_eq!(frame.len(), if is_handshake { 60 } else { bytes });
             }
         }
@@ -70,30 +70,30 @@ fn ranks_have_the_shares_of_the_law() {
         ("zipf:flows=1000,s=1.26", 619),
         ("zipf:flows=10000,s=1.1", 406),
     ] {
-        let counts = counts(&frames(name, Transport::Udp, 50_000));
+        let counts = counts(&frames(name, Form::Datagrams, 50_000));
         let share = counts[..10].iter().sum::<u64>() / 50;
         assert!(share.abs_diff(ten) <= 8, "{name}: {share}");
     }
-    let even = counts(&frames("uniform:flows=100", Transport::Udp, 50_000));
+    let even = counts(&frames("uniform:flows=100", Form::Datagrams, 50_000));
     assert_eq!(even.len(), 100);
     assert!(even[0] < 600 && even[99] > 400, "{even:?}");
 }
 
 #[test]
 fn flows_talk_both_ways_and_churn_makes_new_ones() {
-    let still = frames("uniform:flows=50", Transport::Udp, 10_000);
+    let still = frames("uniform:flows=50", Form::Datagrams, 10_000);
     assert_eq!(counts(&still).len(), 50);
     let out = still.iter().filter(|frame| frame[26] == 10).count();
     assert!((4_950..=5_050).contains(&out), "{out}");
     // A flow that is replaced before its first packet does not count.
-    let churned = counts(&frames("uniform:flows=50,churn=0.1", Transport::Udp, 10_000)).len();
+    let churned = counts(&frames("uniform:flows=50,churn=0.1", Form::Datagrams, 10_000)).len();
     assert!((850..1_050).contains(&churned), "{churned} of at most 1,050");
 }
 
 /// Sequence numbers of a TCP flow are contiguous; acknowledgements cover all segments before.
 #[test]
 fn sequence_numbers_go_on() {
-    let frames = frames("uniform:flows=1,bytes=100", Transport::Tcp, 40);
+    let frames = frames("uniform:flows=1,bytes=100", Form::Connections, 40);
     let number =
         |frame: &[u8], at: usize| u32::from_be_bytes(frame[at..at + 4].try_into().unwrap());
     let (mut next, mut flags) = ([None, None], Vec::new());

@@ -1,51 +1,77 @@
 //! `cargo xtask bench`: builds the examples for the host alone, and one program of both halves;
 //! measures them and their parts against named peers, and draws the figures. To count the
-//! NIC half's instructions, it builds the examples for aarch64, too.
+//! NIC half's instructions, it builds the examples for aarch64, too. `--only` builds what its
+//! figures need.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::{cargo, command, need, run as run_command, target};
 
-/// In memory there is no NIC: the code that a packet runs through is measured.
-const HOST_ALONE: [&str; 8] = [
-    "cora-bench",
+/// In memory there is no NIC: the code that a packet runs through is measured. The examples, each
+/// of them on several shards,
+const EXAMPLES: [&str; 20] = [
     "firewall",
-    "nat",
-    "balancer",
+    "stateful-firewall",
+    "connection-limiter",
+    "policer",
+    "port-scan",
+    "flow-monitor",
     "heavy-hitter",
-    "empty-chain",
-    "parsed-chain",
-    "headers-chain",
+    "heavy-prefixes",
+    "ids",
+    "nat",
+    "carrier-nat",
+    "nat64",
+    "balancer",
+    "chain",
+    "syn-proxy",
+    "dns-guard",
+    "bridge",
+    "vxlan",
+    "gtp-gateway",
+    "gateway",
 ];
+/// and four of them beside loops by hand, with chains that do nothing.
+const BY_HAND: [&str; 4] = ["firewall", "nat", "balancer", "heavy-hitter"];
+const EMPTY: [&str; 3] = ["empty-chain", "parsed-chain", "headers-chain"];
+const BENCH: &str = "cora-bench";
 const BOTH_HALVES: &str = "punt-each";
-/// The programs that have their NIC half counted, beside loops by hand.
-const COUNTED: [&str; 5] = ["cora-bench", "firewall", "nat", "balancer", "heavy-hitter"];
 
 /// The programs whose halves share buckets.
 const DEALT: [&str; 2] = ["firewall", "nat"];
-/// The figures of those.
+/// The figures of those, and of shards.
 const ADDITIVE: &str = "additive";
+const SHARDS: &str = "shards";
 
 /// Measures; `words` go to the measuring program.
 pub(crate) fn run(words: &[String]) -> Result<(), String> {
     let dpdk = need::peers().unwrap_or_else(|| "none".to_owned());
     let room = target("bench");
-    let dealt = dealt(&room)?;
-    let only = words.iter().skip_while(|word| *word != "--only").nth(1);
-    let needs_all = only.is_none_or(|only| !only.starts_with(ADDITIVE));
+    let only = words.iter().skip_while(|word| *word != "--only").nth(1).map_or("", String::as_str);
+    let needs = |group: &str| only.starts_with(group) || group.starts_with(only);
+    let needs_others = ![ADDITIVE, SHARDS].iter().any(|group| only.starts_with(group));
+    // Before the others: the same packages have another plan then.
+    let dealt = if needs(ADDITIVE) { Some(dealt(&room)?) } else { None };
     let mut host_alone = build("host-only", &room);
-    for package in HOST_ALONE.iter().filter(|package| needs_all || **package == HOST_ALONE[0]) {
+    let of_shards = EXAMPLES.iter().filter(|_| needs(SHARDS));
+    let others = BY_HAND.iter().chain(&EMPTY).filter(|_| needs_others);
+    for package in [BENCH].iter().chain(of_shards).chain(others) {
         host_alone.args(["--package", package]);
     }
     run_command(host_alone.env("CORA_BENCH_DPDK", dpdk))?;
     let programs = room.join("release");
-    let mut bench = command(&programs.join("cora-bench").display().to_string(), &[]);
-    bench.args(words).arg("--dealt").arg(dealt).arg("--page").arg(room.join("bench.html"));
-    if needs_all {
+    let mut bench = command(&programs.join(BENCH).display().to_string(), &[]);
+    bench.args(words).arg("--page").arg(room.join("bench.html"));
+    if let Some(dealt) = dealt {
+        bench.arg("--dealt").arg(dealt);
+    }
+    if !only.starts_with(ADDITIVE) {
+        bench.arg("--programs").arg(&programs);
+    }
+    if needs_others {
         let mut split = build("split", &room);
         run_command(split.args(["--package", BOTH_HALVES]))?;
-        bench.arg("--programs").arg(&programs);
         match nic_programs(&room) {
             Ok(()) => {
                 let (nic, plugin) = (room.join(need::LINUX_ON_NIC), "libcora_counter.so");
@@ -81,7 +107,7 @@ fn nic_programs(room: &Path) -> Result<(), String> {
     let mut counter = cargo(&["build", "--release", "--package", "cora-counter"]);
     run_command(counter.env("CARGO_TARGET_DIR", room))?;
     let mut examples = build("nic-only", room);
-    for package in COUNTED {
+    for package in [BENCH].iter().chain(&BY_HAND) {
         examples.args(["--package", package]);
     }
     run_command(examples.args(["--target", need::LINUX_ON_NIC]))
