@@ -55,8 +55,15 @@ pub(crate) struct Turn {
     nic_alone: Pass,
     pub(crate) host_beside: Pass,
     pub(crate) nic_beside: Pass,
-    /// The part of the packets that the NIC's half gets.
-    pub(crate) to_nic: f64,
+    for_host: f64,
+    for_nic: f64,
+}
+
+impl Turn {
+    /// Returns the part of the packets that the NIC's half gets.
+    pub(crate) fn to_nic(self) -> f64 {
+        self.for_nic / (self.for_host + self.for_nic)
+    }
 }
 
 /// Measures the programs in `programs`, which are built under the plan `dealt`.

@@ -46,8 +46,9 @@ struct Answer {
     nic_alone: Pass,
     host_beside: Pass,
     nic_beside: Pass,
-    /// The part of the packets that the flow table deals to the NIC.
-    to_nic: f64,
+    /// Packets that the flow table deals to each half.
+    for_host: u64,
+    for_nic: u64,
 }
 
 /// Frames, and how many at their beginning only fill the tables.
@@ -72,8 +73,8 @@ pub(crate) fn run<A: App + Send>(
     let [(nics, nics_warm), (hosts, hosts_warm)] = &parts[..] else { return Ok(()) };
     let meeting = Meeting { barrier: Barrier::new(2), done: AtomicUsize::new(0) };
     let (all, meeting) = ((traffic, warm), &meeting);
-    let behind = |(traffic, warm): Frames<'_>| traffic.len().saturating_sub(warm) as f64;
-    let to_nic = behind((nics, *nics_warm)) / behind(all).max(1.0);
+    let behind = |traffic: &Traffic, warm: usize| traffic.len().saturating_sub(warm) as u64;
+    let (for_host, for_nic) = (behind(hosts, *hosts_warm), behind(nics, *nics_warm));
     let (ask, asked) = std::sync::mpsc::channel::<()>();
     let (tell, told) = std::sync::mpsc::channel();
     thread::scope(|scope| {
@@ -112,7 +113,8 @@ pub(crate) fn run<A: App + Send>(
             meeting.barrier.wait();
             let nic_beside = together(&mut beside, (nics, *nics_warm), meeting)?;
             let Ok((host_alone, host_beside)) = told.recv() else { break };
-            let answer = Answer { host_alone, nic_alone, host_beside, nic_beside, to_nic };
+            let answer =
+                Answer { host_alone, nic_alone, host_beside, nic_beside, for_host, for_nic };
             let json = serde_json::to_string(&answer).unwrap_or_default();
             writeln!(out, "{json}").map_err(failed)?;
         }

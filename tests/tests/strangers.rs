@@ -214,8 +214,8 @@ fn upgraded(site: &Site) {
     sleep(Duration::from_millis(1500));
 }
 
-/// Half of the sessions and of the pool are at the NIC's half, which ends with the program. The host
-/// halves get them before that, and the successor's halves each get their part again.
+/// Half of the sessions and of the pool are at the NIC's half, which ends with the program. The
+/// host halves get them before that, and the successor's halves each get their part again.
 #[test]
 fn each_side_goes_on_from_its_ports_when_the_program_is_upgraded() {
     let Some(scene) = played("du", dealt("nat"), upgraded) else { return };

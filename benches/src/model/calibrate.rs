@@ -19,9 +19,9 @@
 //! so it is kept here beside the profile. The rest of the latency of the owner's record is
 //! `owner_exposed` at both: the NIC's is fitted, and given to the host.
 //!
-//! If both sides receive frames of their own, no ring is behind the host's frames, and the frames of
-//! either side come from memory. So the cost of a frame is fitted once more for that, at each side;
-//! all else stays as it is.
+//! If both sides receive frames of their own, no ring is behind the host's frames, and the frames
+//! of either side come from memory. So the cost of a frame is fitted once more for that, at each
+//! side; all else stays as it is.
 
 use std::io::Result;
 use std::path::Path;

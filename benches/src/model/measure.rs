@@ -219,10 +219,11 @@ impl Taken {
 }
 
 impl Pass {
-    /// Makes the pass of a program whose halves receive packets of their own, one packet in all: the
-    /// side that takes longer for its part sets the rate.
+    /// Makes the pass of a program whose halves receive packets of their own, one packet in all:
+    /// the side that takes longer for its part sets the rate.
     fn of_both_doors(turn: Turn) -> Self {
-        let Turn { host_beside, nic_beside, to_nic, .. } = turn;
+        let Turn { host_beside, nic_beside, .. } = turn;
+        let to_nic = turn.to_nic();
         let to_host = 1.0 - to_nic;
         let nic_busy_ns = to_nic * nic_beside.ns_per_packet();
         let host_busy_ns = to_host * host_beside.ns_per_packet();

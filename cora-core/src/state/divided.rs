@@ -487,7 +487,8 @@ mod tests {
         pieces
     }
 
-    /// Packets of other buckets run while a value comes, and changes are reported behind each burst.
+    /// Packets of other buckets run while a value comes, and changes are reported behind each
+    /// burst.
     #[test]
     fn a_report_amid_a_value_that_comes_spoils_neither() {
         let (mut here, mut there) = (divided(), divided());

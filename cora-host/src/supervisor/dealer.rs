@@ -60,8 +60,8 @@ const fn numbered(shard: usize) -> Shard {
 }
 
 impl Dealer {
-    /// A dealer with an empty flow table, on so many NIC cores and host workers. The deal is that of
-    /// the plan. A program that `follows` another one begins with all buckets at the
+    /// A dealer with an empty flow table, on so many NIC cores and host workers. The deal is that
+    /// of the plan. A program that `follows` another one begins with all buckets at the
     /// [hosts](Self::gather), which have what is left of them, and moves the NIC's from there.
     pub(crate) fn new<A: App>(
         app: &mut A,
@@ -90,8 +90,8 @@ impl Dealer {
         Ok(())
     }
 
-    /// Has the host halves get all buckets, and nobody move them any more. Returns whether they have
-    /// them. A bucket for whose rule the flow table has no room stays where it is.
+    /// Has the host halves get all buckets, and nobody move them any more. Returns whether they
+    /// have them. A bucket for whose rule the flow table has no room stays where it is.
     pub(super) fn gather(&mut self) -> bool {
         if !matches!(self.mover, Mover::Gathers) {
             self.mover = Mover::Gathers;

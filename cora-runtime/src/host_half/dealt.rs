@@ -102,6 +102,12 @@ impl<A: App> HostHalf<A> {
         }
     }
 
+    /// Gives some entries of the buckets that go.
+    pub(super) fn give(&mut self, out: &mut impl HostOutbox) {
+        self.dealing.give(self.engine.app(), &mut |message| out.send(message));
+        self.tell_changes(out);
+    }
+
     /// The move is over: runs held packets. Those of a bucket that stays elsewhere go there.
     fn run_held(&mut self, out: &mut impl HostOutbox) -> Result<(), ProtocolError> {
         let buffer = core::mem::take(&mut self.held.running);

@@ -434,8 +434,7 @@ impl<A: App> HostHalf<A> {
     /// the ring to the NIC has room.
     pub fn hand_over(&mut self, most: u32, out: &mut impl HostOutbox) -> Result<(), ProtocolError> {
         if Self::IS_DEALT {
-            self.dealing.give(self.engine.app(), &mut |message| out.send(message));
-            self.tell_changes(out);
+            self.give(out);
             return Ok(());
         }
         self.ownership.send_entries(most, side!(self), out);

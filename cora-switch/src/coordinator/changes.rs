@@ -10,8 +10,8 @@ use crate::records::Told;
 use crate::rules::Rule;
 
 impl Coordinator {
-    /// Takes all steps that can be taken now: ends one move, and begins the next. None begins before
-    /// the deal is in force.
+    /// Takes all steps that can be taken now: ends one move, and begins the next. None begins
+    /// before the deal is in force.
     pub(super) fn go_on(&mut self, now_ns: u64) {
         if !self.is_placed() {
             return;

@@ -1,5 +1,5 @@
-//! The deal that a run begins with: its rules are inserted before the first packet, so no bucket has
-//! to be handed over.
+//! The deal that a run begins with: its rules are inserted before the first packet, so no bucket
+//! has to be handed over.
 
 use cora_core::bucket::Bucket;
 
