@@ -40,6 +40,8 @@ impl<A: App> HostHalf<A> {
     ) -> Result<(), ProtocolError> {
         match message {
             Merges::Turn { ends, .. } if self.receives => self.epoch_begins(ends, out),
+            // Timers begin with an epoch, too, but only merges have parts.
+            _ if const { !A::MERGED } => return Err(ProtocolError::unexpected(&message.into())),
             Merges::Turn { ends, follows } if !self.turns.lacks() => {
                 self.pass_time_before_epoch(ends, out);
                 self.turns.turn_at_host(ends, follows != 0, self.engine.app(), out);

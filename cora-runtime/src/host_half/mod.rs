@@ -327,7 +327,7 @@ impl<A: App> HostHalf<A> {
                 Ok(())
             }
             Message::Hooks(message) if const { A::TIMED } => self.hooks_message(message, out),
-            Message::Merges(message) if const { A::MERGED } => self.merges_message(message, out),
+            Message::Merges(message) if A::TELLS_EPOCHS => self.merges_message(message, out),
             Message::Deals(message) if Self::IS_DEALT => self.deal(message, out),
             Message::Records(message) if const { !A::RECORDED.is_empty() } => {
                 let (state, ending) = message.ending();

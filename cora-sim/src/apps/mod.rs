@@ -16,13 +16,17 @@ pub mod pools;
 pub mod seats;
 pub mod tenants;
 pub mod tickets;
+mod variant;
 pub mod visits;
 pub mod wrapped;
 
-use cora_core::app::{App, Sides};
+use cora_core::app::App;
 use cora_core::bucket::BucketSet;
 
 use crate::traffic::Wishes;
+pub use variant::{
+    Alone, Copying, Dealt, Mixing, NoRollback, OfferedAfter, Share, Ticking, Unordered, Variant,
+};
 
 /// The idle time of every table here (ns).
 pub const IDLE: u64 = 64_000;
@@ -48,92 +52,6 @@ pub trait SimApp: App {
     fn put_in_force(&mut self, version: u64) {
         let _ = version;
     }
-}
-
-/// Parameters of a program's run.
-pub trait Variant: std::fmt::Debug + 'static {
-    /// The sides that run packets.
-    const SIDES: Sides = Sides::Split;
-    /// Number of flows, of 1024, that the NIC may own.
-    const SHARE: u16 = 1024;
-    /// Packets of a flow that the host handles before it offers the flow.
-    const OFFER_AFTER: u32 = 1;
-    /// Whether packets reach the host in the order of their arrival.
-    const ORDERED: bool = true;
-    /// Whether a punt rolls back the packet's writes to tables.
-    const ROLLS_BACK: bool = true;
-    /// Numbers of durable singletons.
-    const KEPT: &'static [usize] = &[];
-    /// Host states that flows depend on and that are not durable.
-    const RESTS_ON: &'static [&'static str] = &[];
-    /// Whether a packet finds only the entries of its own group.
-    const KEEPS_APART: bool = true;
-    /// Whether handlers send copies of their packets.
-    const COPIES: bool = false;
-}
-
-/// The correct variant, with a share for the NIC.
-#[derive(Debug)]
-pub struct Share<const OF_1024: u16>;
-
-impl<const OF_1024: u16> Variant for Share<OF_1024> {
-    const SHARE: u16 = OF_1024;
-}
-
-/// The correct variant, with flows that are offered after this many packets.
-#[derive(Debug)]
-pub struct OfferedAfter<const PACKETS: u32>;
-
-impl<const PACKETS: u32> Variant for OfferedAfter<PACKETS> {
-    const OFFER_AFTER: u32 = PACKETS;
-}
-
-/// The correct variant, with handlers that send copies of their packets.
-#[derive(Debug)]
-pub struct Copying;
-
-impl Variant for Copying {
-    const COPIES: bool = true;
-}
-
-/// Each side receives its own buckets.
-#[derive(Debug)]
-pub struct Dealt;
-
-impl Variant for Dealt {
-    const SIDES: Sides = Sides::Dealt;
-}
-
-/// The host alone.
-#[derive(Debug)]
-pub struct Alone;
-
-impl Variant for Alone {
-    const SIDES: Sides = Sides::HostOnly;
-}
-
-/// Sabotage: the host sees flows out of their order of arrival.
-#[derive(Debug)]
-pub struct Unordered;
-
-impl Variant for Unordered {
-    const ORDERED: bool = false;
-}
-
-/// Sabotage: the writes of a punting packet stay.
-#[derive(Debug)]
-pub struct NoRollback;
-
-impl Variant for NoRollback {
-    const ROLLS_BACK: bool = false;
-}
-
-/// Sabotage: groups find each other's entries at the same side.
-#[derive(Debug)]
-pub struct Mixing;
-
-impl Variant for Mixing {
-    const KEEPS_APART: bool = false;
 }
 
 /// A struct of plain fields, as `#[state]` generates it.
@@ -281,13 +199,18 @@ macro_rules! program {
         stateless $stateless:literal;
         $(sends $sends:expr;)?
         $(buckets by $buckets:ident;)?
-        $(hooked [$($hooked:literal $waits:ident),*] fn run_due($app:ident, $now:ident) $hooks:block)?
+        $(hooked [$($hooked:literal $waits:ident),*] $(ticking $timer:ident of $own:ident)? fn run_due($app:ident, $now:ident) $hooks:block)?
         fn chain<$reach:ident>($self:ident, $packet:ident $(, $out:ident)?) $chain:block
     ) => {
         $(#[$meta])*
         #[derive(Debug)]
         pub struct $program<V> {
             $($field: $home<$state>,)*
+            $($(
+                $timer: cora_core::timer::Schedule,
+                /// The buckets that the timer runs for.
+                $own: cora_core::bucket::BucketSet,
+            )?)?
             variant: std::marker::PhantomData<V>,
         }
 
@@ -314,8 +237,18 @@ macro_rules! program {
             $(
                 const HOOKED: &'static [usize] = &[$($hooked),*];
 
+                $(
+                    const PERIODS: &'static [u64] = V::PERIODS;
+
+                    fn own_buckets(&mut self, buckets: cora_core::bucket::BucketSet) {
+                        self.$own = buckets;
+                    }
+                )?
+
                 fn is_due(&self, now: u64) -> bool {
-                    false $(|| now >= self.$waits.next_hook())*
+                    false
+                        $(|| now >= self.$waits.next_hook())*
+                        $(|| Self::TIMERS && now >= self.$timer.next())?
                 }
 
                 fn each_apart(
@@ -352,6 +285,10 @@ macro_rules! program {
             ) -> Result<Self, cora_core::state::OutOfMemory> {
                 Ok(Self {
                     $($field: $crate::apps::program!(@create $place $state, memory, V),)*
+                    $($(
+                        $timer: cora_core::timer::Schedule::BEFORE,
+                        $own: cora_core::bucket::BucketSet::ALL,
+                    )?)?
                     variant: std::marker::PhantomData,
                 })
             }

@@ -1,9 +1,10 @@
 //! A NAT with a few public ports per bucket, its seats. A hook gives a seat back when its session's
 //! entry expires. The free seats of a bucket are a stack: the order in which they come back decides
-//! which session gets which one.
+//! which session gets which one. In some variants a timer turns each bucket's stack over.
 
 use std::time::Duration;
 
+use cora_core::app::next_due;
 use cora_core::bucket::{Bucket, BucketPort, BucketSet, Mark};
 use cora_core::key::FiveTuple;
 use cora_core::packet::Packet;
@@ -11,6 +12,7 @@ use cora_core::plain::Plain as _;
 use cora_core::state::table::hooked::{DELAY, SHORTEST, hook_time};
 use cora_core::state::table::{Direction, Ended, Travelling as _};
 use cora_core::state::{Divided, Home as _, PerBucket, Table};
+use cora_core::timer::Tick;
 use cora_core::verdict::{Drop, Reason, Transmit, Verdict, reasons};
 
 use super::leases::PUBLIC;
@@ -41,6 +43,7 @@ plain! {
         free: [u16; SEATS],
         left: u32,
         ended: u64,
+        ticks: u64,
         order: u64,
     }
 }
@@ -49,7 +52,7 @@ impl From<Bucket> for Seats {
     fn from(bucket: Bucket) -> Self {
         let free = std::array::from_fn(|seat| seat as u16);
         let bucket = bucket.number() as u8;
-        Self { bucket, free, left: SEATS as u32, ended: 0, order: 0 }
+        Self { bucket, free, left: SEATS as u32, ended: 0, ticks: 0, order: 0 }
     }
 }
 
@@ -81,6 +84,20 @@ impl Seats {
         self.left += 1;
     }
 
+    /// The order of all that happened but packets.
+    fn note(&mut self, what: u64) {
+        self.order = self.order.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(what);
+    }
+
+    /// A tick turns the stack of free seats over, so its place among packets and hooks shows.
+    fn tick(&mut self, tick: Tick) {
+        self.ticks += 1;
+        self.note(tick.at);
+        if let Some(free) = self.free.get_mut(..self.left as usize) {
+            free.reverse();
+        }
+    }
+
     fn port(&self, seat: u16) -> Result<u16, Reason> {
         let port = Bucket::new(self.bucket).port(FIRST_PORT, seat);
         port.map(BucketPort::number).ok_or(NO_SEAT)
@@ -90,8 +107,7 @@ impl Seats {
 fn leave(guest: &Ended<Guest>, seats: &mut Seats) {
     seats.give_back(guest.entry.seat);
     seats.ended += 1;
-    let what = guest.at ^ u64::from(guest.entry.packets) ^ u64::from(guest.key.source_port);
-    seats.order = seats.order.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(what);
+    seats.note(guest.at ^ u64::from(guest.entry.packets) ^ u64::from(guest.key.source_port));
 }
 
 fn handle(packet: &mut Packet<'_>, guests: &mut Table<Guest>, seats: &mut Seats) -> Verdict {
@@ -137,8 +153,26 @@ program! {
     ordered V::ORDERED;
     stateless false;
     buckets by InsidePort;
-    hooked [1 guests] fn run_due(self, now) {
-        while hook_time(self.guests.next_end()) <= now {
+    hooked [1 guests] ticking timer of own fn run_due(self, now) {
+        let period = V::PERIODS.first().copied();
+        if let Some(period) = period {
+            self.timer.pass(period, now);
+        }
+        while let Some(due) = next_due(
+            now,
+            [
+                (1, hook_time(self.guests.next_end())),
+                (2, if period.is_some() { self.timer.next() } else { u64::MAX }),
+            ],
+        ) {
+            if due == 2 {
+                let tick = self.timer.take(period.unwrap_or(u64::MAX));
+                for bucket in self.own.iter() {
+                    self.seats.enter_marked(Mark { bucket, ..Mark::UNMARKED });
+                    self.seats.value().tick(tick);
+                }
+                continue;
+            }
             self.seats.enter_marked(self.guests.ended_mark());
             let Some(guest) = self.guests.take_ended() else { break };
             leave(&guest, self.seats.value());

@@ -1,12 +1,14 @@
 //! Kills of halves. What a half took and had not shown is lost with it. What it said comes to the
 //! coordinator before the coordinator learns of the half in its place, or never does.
 
+use cora_core::state::commutative::epoch_end;
 use cora_runtime::link::message::{Kind, Message};
 
 use super::shard::is_frame;
 use super::{Mistake, Run, ShardNumber, numbered};
 use crate::apps::SimApp;
 use crate::story;
+use crate::traffic::Record;
 
 /// What is lost with halves.
 #[derive(Clone, Copy, Debug, Default)]
@@ -54,8 +56,14 @@ impl<A: SimApp> Run<'_, A> {
         restarted.expect("there is such a shard");
         mistaken.told_all(&mut push);
         let mut again = Vec::new();
-        for (kind, mut bytes) in unread.into_iter().filter(|(kind, _)| is_frame(*kind)) {
-            let (stamp, frame) = Message::decode_frame(kind, &mut bytes).expect("a frame");
+        for (kind, mut bytes) in unread {
+            let Some((stamp, frame)) = Message::decode_frame(kind, &mut bytes) else {
+                // Epochs begin for the new half, too. What was said of buckets is void.
+                if kind == Kind::Turn {
+                    again.push((kind, bytes));
+                }
+                continue;
+            };
             let (shard, length) = (numbered(number), frame.len());
             if dealer.takes_again(shard, &stamp.meta, length) {
                 again.push((kind, bytes));
@@ -70,12 +78,28 @@ impl<A: SimApp> Run<'_, A> {
             self.clock += self.random.below(super::IDLE_STEP);
             self.settle();
         }
+        if let Some(ends) = self.epoch_told_again(&mut again) {
+            self.shards[number].epoch_begins(ends);
+        }
         self.shards[number].inbox.extend(again);
         self.settle();
         if !is_early {
             self.hear_the_dead(number)?;
         }
         Ok(())
+    }
+
+    /// The end of the epoch that another half was not told of: that of the first packet that it
+    /// gets again, or the latest.
+    fn epoch_told_again(&self, again: &mut [Record]) -> Option<u64> {
+        let first = again.first_mut().map(|(kind, bytes)| Message::decode_frame(*kind, bytes));
+        let ends = match first {
+            // An epoch is told in front of all packets.
+            Some(None) => return None,
+            Some(Some((stamp, _))) => epoch_end(stamp.meta.now).min(self.epoch_ends),
+            None => self.epoch_ends,
+        };
+        (ends > 0).then_some(ends)
     }
 
     /// Reads what a dead half said, or loses it.

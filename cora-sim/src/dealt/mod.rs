@@ -17,6 +17,7 @@
 //!    or a half is killed.
 //! 3. One program has hooks of entries that end, which change a value of their bucket. In its runs,
 //!    packets are far apart: an entry ends, and its hook is due, before a move, amid it, or after.
+//!    In half of them a timer ticks for each bucket, too.
 //! 4. At the end all moves are over. Without kills, the results are those of the host alone. With
 //!    them, the invariants hold: no key is at two shards, flows keep their order, and each packet
 //!    has one outcome or was lost with a half.
@@ -42,6 +43,7 @@ mod table;
 mod wishes;
 
 use cora_core::bucket::Bucket;
+use cora_core::state::commutative::epoch_end;
 use cora_runtime::exec::burst::BURST_BYTES;
 use cora_runtime::link::message::{Kind, Message};
 use cora_switch::Shard as ShardNumber;
@@ -53,7 +55,7 @@ pub use planted::Mistake;
 use crate::apps::firewall::Firewall;
 use crate::apps::pools::Pools;
 use crate::apps::seats::Seating;
-use crate::apps::{Alone, Dealt, SimApp};
+use crate::apps::{Alone, Dealt, SimApp, Ticking};
 use crate::memory::Supply;
 use crate::random::Random;
 use crate::result::Results;
@@ -78,6 +80,9 @@ const PATIENCE: u32 = 5_000;
 const KILL_IN: [u64; 2] = [60, 12];
 /// Maximum number of flows where there are many: then a shard gives its entries in parts.
 const MANY: u64 = 40;
+
+/// The period of a program's timer (ns): about as long as a packet takes to come.
+const PERIOD: u64 = 155_000_000;
 
 /// Packets of a run with a planted mistake.
 const MISTAKEN: u32 = 64;
@@ -117,6 +122,11 @@ fn through(seed: u64, planned: Planned) -> Result<Ran, String> {
     if planned.mistake.map_or(hooks, Mistake::needs_hooks) {
         // Few entries end shortly before a move, so these runs are longer.
         let planned = Planned { packets: 3 * planned.packets, ..planned };
+        let ticks = planned.mistake.map_or(seed & 1 == 0, Mistake::needs_timers);
+        if ticks {
+            type Ticks<V> = Seating<Ticking<V, PERIOD>>;
+            return of::<Ticks<Dealt>, Ticks<Alone>>(seed, planned);
+        }
         return of::<Seating<Dealt>, Seating<Alone>>(seed, planned);
     }
     if seed & 1 == 0 && planned.mistake != Some(Mistake::ValuesLost) {
@@ -154,6 +164,8 @@ struct Run<'a, A: SimApp> {
     /// The buckets that packets are of.
     buckets: Vec<Bucket>,
     fed: usize,
+    /// When the latest epoch ends, if shards are told (ns of packet time).
+    epoch_ends: u64,
     clock: u64,
     /// How often the wire, the halves and the readers of their output work.
     weights: [u64; 3],
@@ -221,6 +233,7 @@ impl<'a, A: SimApp> Run<'a, A> {
             buffer: vec![0; BURST_BYTES].into(),
             buckets,
             fed: 0,
+            epoch_ends: 0,
             clock: 0,
             weights: [1; 3],
             is_astray: false,
@@ -333,9 +346,22 @@ impl<'a, A: SimApp> Run<'a, A> {
     fn may_feed(&self) -> bool {
         let Some((stamp, _)) = self.case.packets.get(self.fed) else { return false };
         let to = self.dealer.table().shard_of(stamp.meta.mark.bucket);
-        !self.dealer.stops(stamp.meta.now, false)
+        !self.stops(stamp.meta.now)
             && !self.is_astray
             && self.shards[to].inbox.len() < self.conditions.room
+    }
+
+    /// Whether an epoch begins with a packet of this time, which shards are told of.
+    const fn begins(&self, now: u64) -> bool {
+        A::TELLS_EPOCHS && now >= self.epoch_ends
+    }
+
+    /// Whether a packet of this time must wait, and all behind it.
+    fn stops(&self, now: u64) -> bool {
+        if self.mistaken.is(Mistake::TickAmidMove) && self.dealer.is_set_up() {
+            return self.dealer.coordinator().must_wait(now);
+        }
+        self.dealer.stops(now, self.begins(now))
     }
 
     fn step(&mut self, turn: Turn) -> Result<(), String> {
@@ -368,6 +394,10 @@ impl<'a, A: SimApp> Run<'a, A> {
     fn feed(&mut self) {
         let (stamp, frame) = &self.case.packets[self.fed];
         self.fed += 1;
+        if self.begins(stamp.meta.now) {
+            self.epoch_ends = epoch_end(stamp.meta.now);
+            self.shards.iter_mut().for_each(|shard| shard.epoch_begins(self.epoch_ends));
+        }
         let bucket = stamp.meta.mark.bucket;
         let mut to = self.dealer.table().shard_of(bucket);
         if self.random.once_in(self.conditions.astray_in) {
@@ -441,7 +471,7 @@ impl<'a, A: SimApp> Run<'a, A> {
             self.wish();
         }
         let next = self.case.packets.get(self.fed);
-        let waits = next.is_some_and(|(stamp, _)| self.dealer.stops(stamp.meta.now, false));
+        let waits = next.is_some_and(|(stamp, _)| self.stops(stamp.meta.now));
         let waits = waits && self.fed > 0;
         self.faults.wire_waits += u64::from(waits);
         let kill_in = KILL_IN[usize::from(!self.dealer.is_quiet())];

@@ -25,6 +25,8 @@ pub enum Mistake {
     EndTwice,
     /// More packet time passes amid a move than from an end to its hook.
     MoveTooLong,
+    /// The wire lets the tick of a timer pass amid a move.
+    TickAmidMove,
     /// A packet that came to the wrong shard is dropped.
     StrayDropped,
     /// What a shard says of its buckets overtakes its packets on their way out.
@@ -40,7 +42,7 @@ pub enum Mistake {
 
 impl Mistake {
     /// All mistakes.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::LeavingLate,
         Self::FloorNotHeld,
         Self::ArrivedEarly,
@@ -51,6 +53,7 @@ impl Mistake {
         Self::EndsLost,
         Self::EndTwice,
         Self::MoveTooLong,
+        Self::TickAmidMove,
         Self::StrayDropped,
         Self::SaidFirst,
         Self::UnreadFedAgain,
@@ -61,7 +64,13 @@ impl Mistake {
     /// Whether only a program with hooks shows it.
     #[must_use]
     pub const fn needs_hooks(self) -> bool {
-        matches!(self, Self::EndsLost | Self::EndTwice | Self::MoveTooLong)
+        matches!(self, Self::EndsLost | Self::EndTwice | Self::MoveTooLong) || self.needs_timers()
+    }
+
+    /// Whether only a program with timers shows it.
+    #[must_use]
+    pub const fn needs_timers(self) -> bool {
+        matches!(self, Self::TickAmidMove)
     }
 
     /// Whether only a run with kills shows it.

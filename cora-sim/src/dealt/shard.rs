@@ -7,7 +7,7 @@ use cora_runtime::channel::{PeerOutbox, ProtocolError};
 use cora_runtime::exec::burst::BurstBuffer;
 use cora_runtime::exec::{Burst, Wire};
 use cora_runtime::host_half::{HostHalf, HostOutbox};
-use cora_runtime::link::message::{Deals, Frames, Kind, Message, Stamp};
+use cora_runtime::link::message::{Deals, Frames, Kind, Merges, Message, Stamp};
 use cora_runtime::link::ring::{Popped, RingError};
 use cora_runtime::node::{Egress, Filled, Inbox, Ingress, NodeError};
 
@@ -124,6 +124,10 @@ impl Ingress for Inlet<'_> {
             if Kind::is_of_deal(kind) {
                 return Ok(Filled::Deal(kind, kept));
             }
+            if let Some(Message::Merges(Merges::Turn { ends, .. })) = Message::decode(kind, &bytes)
+            {
+                return Ok(Filled::Epoch(ends));
+            }
             let frame = Message::decode_roomy(kind, kept);
             let (stamp, frame) = frame.ok_or(ProtocolError::undecodable(kind))?;
             burst.push_roomy(stamp, frame);
@@ -207,6 +211,12 @@ impl<A: SimApp> Shard<A> {
             Some(Half::Nic(core)) => core.half.is_drained(),
             Some(Half::Host(half)) => half.is_drained(),
         }
+    }
+
+    /// An epoch begins, and ends then (ns of packet time).
+    pub(super) fn epoch_begins(&mut self, ends: u64) {
+        let turn = Message::from(Merges::Turn { ends, follows: 0 });
+        self.inbox.push_back(turn.encode(|kind, parts| (kind, parts.concat())));
     }
 
     /// The frame as the half takes it from the wire.
