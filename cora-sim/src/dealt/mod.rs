@@ -358,7 +358,7 @@ impl<'a, A: SimApp> Run<'a, A> {
 
     /// Whether a packet of this time must wait, and all behind it.
     fn stops(&self, now: u64) -> bool {
-        if self.mistaken.is(Mistake::TickAmidMove) && self.dealer.is_set_up() {
+        if self.mistaken.is(Mistake::TickAmidMove) && self.fed > 0 {
             return self.dealer.coordinator().must_wait(now);
         }
         self.dealer.stops(now, self.begins(now))
