@@ -442,6 +442,29 @@ fn what_ended_at_a_fence_does_not_move() {
     assert_eq!((sides.left(), sides.copies()), (PLACES, [0, 0, 0]));
 }
 
+/// The host gives the NIC an entry with the key of one that ended there: its replica stays.
+#[test]
+fn what_ended_is_erased_in_front_of_a_fence() {
+    let mut sides = Pair::new();
+    sides.own_at_nic(1, START);
+    // The wheel has not noticed the end, so the host makes another entry.
+    sides.packet(3, END);
+    sides.packet(1, END);
+    sides.host();
+    assert_eq!(sides.left(), PLACES - 3);
+    sides.nic(Kind::Offer);
+    sides.nic(Kind::Send);
+    // Time passes while this packet is held, and no other one looks for ends.
+    sides.packet(3, END + SECOND / 2);
+    assert!(!sides.nic.holds_none());
+    sides.nic(Kind::Offer);
+    let kinds = sides.punt.kinds();
+    let at = |of| kinds.iter().rposition(|kind| *kind == of).expect("it was sent");
+    assert!(at(Kind::Over) < at(Kind::Erase) && at(Kind::Erase) < at(Kind::Fence), "{kinds:?}");
+    sides.host();
+    assert_eq!(sides.copies(), [1, 0, 2], "of the one that ended, and of two at the NIC");
+}
+
 #[test]
 fn a_flow_that_is_recalled_tells_of_its_ends_first() {
     let mut sides = Pair::new();

@@ -5,6 +5,7 @@ use cora_core::plain::Plain;
 
 use super::{Incoming, NicOwnership, NicRecord, NicSide, Stage, Transit};
 use crate::channel::{PeerOutbox, ProtocolError, TICKETS};
+use crate::durability::report_changes;
 use crate::hooks;
 use crate::link::message::{Hooks, Keys, Kind, Ownership};
 
@@ -36,6 +37,9 @@ impl<A: App> NicOwnership<A> {
         if const { !A::HOOKED.is_empty() } {
             // The host ends what expired by now, so all that comes is alive.
             hooks::tell_ends(side.app, now, out);
+            // Behind the fence the host may give an entry with the key of one that ended here: the
+            // replica is that of the new one then, and must not be erased.
+            report_changes(side.app, &self.flows, out);
             out.send(&Hooks::Reached { now }.into());
             self.in_transit(|transit| transit.fence(ticket, now));
         }
