@@ -5,6 +5,7 @@ use std::io::BufWriter;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+use cora_core::bucket::Bucket;
 use cora_traffic::pcap::Writer;
 
 use crate::by_hand::Side;
@@ -133,7 +134,8 @@ fn ends_outward(flow: u64) -> (End, End) {
     // The flow's number is in the source, so no two are equal.
     let source = [10, (flow >> 16) as u8, (flow >> 8) as u8, flow as u8];
     let destination = [198, 18, mixed as u8, (mixed >> 8) as u8];
-    let port = 1_024 + (mixed >> 16) as u16 % 60_000;
+    // As many in each bucket: a NAT's ports are divided by it.
+    let port = 1_024 + flow as u16 % (2 * Bucket::COUNT as u16);
     ((source, port), (destination, 443))
 }
 

