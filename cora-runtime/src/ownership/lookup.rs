@@ -111,22 +111,35 @@ impl<A: App, R: FlowRecord> Flows<A, R> {
         left: u64,
         announced: impl FnOnce() -> Option<u32>,
     ) -> Option<Match> {
+        self.seek(app, group, now, left, announced).ok()
+    }
+
+    /// As [`Self::find`]; the error is the flow that it would give if that were not idle.
+    #[inline]
+    pub(crate) fn seek(
+        &mut self,
+        app: &mut A,
+        group: &A::Group,
+        now: u64,
+        left: u64,
+        announced: impl FnOnce() -> Option<u32>,
+    ) -> Result<Match, Option<u32>> {
         let found = match self.records.find(group) {
             Some((flow, Direction::Original)) => Match::sure(flow),
             // All entries have the keys of their flows, so their packets find the record.
-            other if !self.other_keys => Match::sure(other?.0),
+            other if !self.other_keys => Match::sure(other.ok_or(None)?.0),
             other => match self.find_by_entry(app, group, now).or_else(announced) {
                 Some(flow) => Match::sure(flow),
-                None => Match { flow: other?.0, is_sure: false },
+                None => Match { flow: other.ok_or(None)?.0, is_sure: false },
             },
         };
-        let record = self.records.entry(found.flow)?;
+        let record = self.records.entry(found.flow).ok_or(None)?;
         let recent = now.saturating_sub(record.used.get()) < self.idle;
         if !recent && !record.value.0.is_held(left) {
-            return None;
+            return Err(Some(found.flow));
         }
         record.used.set(now.max(record.used.get()));
-        Some(found)
+        Ok(found)
     }
 
     fn find_by_entry(&self, app: &mut A, group: &A::Group, now: u64) -> Option<u32> {

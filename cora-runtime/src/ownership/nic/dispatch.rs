@@ -5,6 +5,7 @@ use cora_core::key::{Key as _, PacketKey as _};
 use cora_core::packet::Packet;
 
 use super::{NicOwnership, Stage};
+use crate::hooks;
 use crate::ownership::lookup::Match;
 
 /// The class of a packet.
@@ -48,12 +49,29 @@ impl<A: App> NicOwnership<A> {
         let Ok(group) = A::Group::of_packet(packet) else {
             return Dispatch::Host;
         };
-        let Some(found) = self.find(app, &group, now, left) else {
-            return Dispatch::Host;
+        let found = match self.seek(app, &group, now, left) {
+            Ok(found) => found,
+            Err(idle) => {
+                if const { !A::HOOKED.is_empty() } {
+                    self.end_idle(app, idle, now);
+                }
+                return Dispatch::Host;
+            }
         };
         match self.flows.record(found.flow).map(|record| record.stage) {
             Some(Stage::Offered | Stage::Leaving) => Dispatch::Wait(found.flow),
             Some(Stage::Owned) | None => Dispatch::Run(found),
+        }
+    }
+
+    /// A packet of an idle flow goes to the host, which may make an entry with the key of one that
+    /// ended here: the end is told in front of the packet. The replica of the new entry takes the
+    /// place of the old one's, and the old one's hook must not depend on that.
+    fn end_idle(&mut self, app: &mut A, flow: Option<u32>, now: u64) {
+        if let Some(flow) = flow
+            && self.flows.record(flow).is_some_and(|record| record.stage == Stage::Owned)
+        {
+            hooks::end_of_flow(app, flow, now);
         }
     }
 
@@ -65,9 +83,23 @@ impl<A: App> NicOwnership<A> {
         now: u64,
         left: u64,
     ) -> Option<Match> {
+        self.seek(app, group, now, left).ok()
+    }
+
+    /// As [`Self::find`]; the error is the flow that it would give if that were not idle.
+    fn seek(
+        &mut self,
+        app: &mut A,
+        group: &A::Group,
+        now: u64,
+        left: u64,
+    ) -> Result<Match, Option<u32>> {
         let Self { flows, pending, .. } = self;
         let announced = || if pending.is_empty() { None } else { pending.find(&group.words()) };
-        let found = flows.find(app, group, now, left, announced);
-        found.or_else(|| Some(Match { flow: announced()?, is_sure: true }))
+        let found = flows.seek(app, group, now, left, announced);
+        found.or_else(|idle| match announced() {
+            Some(flow) => Ok(Match { flow, is_sure: true }),
+            None => Err(idle),
+        })
     }
 }
