@@ -79,13 +79,19 @@ impl<A: App> Replication<A> {
             Durability::Same { state, used, key } => {
                 let flow = ownership.incoming_flow(Kind::Same)?;
                 let mut bytes = [0; MAX_PIECE];
-                let piece = store.and_then(|store| piece_of(store, state, key, &mut bytes));
+                let store = store.ok_or(ProtocolError::NoCopy(state))?;
+                let piece = piece_of(store, state, key, &mut bytes);
                 let piece = piece.ok_or(ProtocolError::NoCopy(state))?;
                 let restored = track::restore(side.app, state, piece, flow, used)?;
                 if restored {
                     ownership.restored(side.app, flow, used);
                 }
-                ownership.came(Kind::Same, restored.then_some(used), side)
+                ownership.came(Kind::Same, restored.then_some(used), side)?;
+                if const { !A::HOOKED.is_empty() } {
+                    self.replicate(ownership, side.app, store);
+                    Self::came_late(side.app, state, piece, store);
+                }
+                Ok(())
             }
         }
     }
@@ -132,6 +138,16 @@ impl<A: App> Replication<A> {
     /// entries, which had expired.
     pub(crate) fn came_back(group: &A::Group, store: &mut dyn ReplicaStore) {
         store.forget_all(Holder::Nic, Some(encoded(group, &mut room())));
+    }
+
+    /// An entry came back, and what became of it is replicated. If it had ended, it waits for its
+    /// hook: restored from the replica that the NIC held, should that die before the rest of the
+    /// flow is here, it would end once more.
+    pub(crate) fn came_late(app: &mut A, state: u16, piece: &[u8], store: &mut dyn ReplicaStore) {
+        let key = track::sizes(app, state).and_then(|(key, _)| piece.get(..key));
+        if let Some(key) = key {
+            store.forget(Holder::Nic, state, key);
+        }
     }
 
     /// Replicates the changes made here.

@@ -502,6 +502,31 @@ fn a_flow_that_is_recalled_tells_of_its_ends_first() {
     assert_eq!(sides.copies(), [1, 1, 0]);
 }
 
+/// A flow comes back so late that its entries have ended at the host, and the NIC dies amid it.
+#[test]
+fn what_came_back_late_ends_once_though_the_nic_dies() {
+    // Of the release, the host takes so many of its entries.
+    for taken in 0..=2 {
+        let mut sides = Pair::new();
+        sides.own_at_nic(OPENS, START);
+        // A replica lags behind the times of last use.
+        sides.packet(OPENS, START + SECOND);
+        sides.packet(OPENS, START + 2 * SECOND);
+        sides.host();
+        let recall = Ownership::Recall { group: &group(OPENS) };
+        sides.nic.message(&recall.into(), &mut sides.punt).expect("in order");
+        assert_eq!(sides.punt.kinds().len(), 3, "{:?}", sides.punt.kinds());
+        sides.pass_time(START + 2 * SECOND + IDLE);
+        sides.punt.0.truncate(1 + taken);
+        sides.host();
+        assert_eq!(sides.copies(), [taken, 0, 2 - taken], "each has one");
+        sides.host.nic_lost(&mut sides.store);
+        assert_eq!(sides.host.reclaimed().entries, 2 - taken as u64, "{taken} taken");
+        sides.pass_time(START + 9 * IDLE);
+        assert_eq!((sides.left(), sides.copies()), (PLACES, [0, 0, 0]), "{taken} taken");
+    }
+}
+
 #[test]
 fn a_hook_runs_once_whenever_the_host_ends() {
     let due = END + DELAY;

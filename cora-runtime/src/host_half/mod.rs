@@ -349,9 +349,7 @@ impl<A: App> HostHalf<A> {
             }
             Ownership::Entry { state, piece } => {
                 self.ownership.entry(state, piece, side!(self))?;
-                // Replicated now: if this side ends amid the flow, the ring no longer has the
-                // entry.
-                self.tell_changes(out);
+                self.entry_came(state, piece, out);
                 self.end_of_release(out);
                 Ok(())
             }

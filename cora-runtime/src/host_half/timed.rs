@@ -5,6 +5,7 @@ use cora_core::app::App;
 
 use super::{HostHalf, HostOutbox};
 use crate::channel::ProtocolError;
+use crate::durability::Replication;
 use crate::link::message::{Hooks, Stamp};
 
 impl<A: App> HostHalf<A> {
@@ -33,6 +34,17 @@ impl<A: App> HostHalf<A> {
             Hooks::Reached { now } => self.pass_time(now, out),
         }
         Ok(())
+    }
+
+    /// An entry of a flow came back. It is replicated now: if this side ends amid the flow, the
+    /// ring no longer has the entry.
+    pub(super) fn entry_came(&mut self, state: u16, piece: &[u8], out: &mut impl HostOutbox) {
+        self.tell_changes(out);
+        if const { A::DURABLE && !A::HOOKED.is_empty() }
+            && let Some(store) = out.replicas()
+        {
+            Replication::came_late(self.engine.app(), state, piece, store);
+        }
     }
 
     /// No older packet is to come: runs the hooks and timers that are due by now.
