@@ -25,7 +25,7 @@ const MOST_OF: [(&str, u64); 12] = [
     ("carrier-nat", 94 * 1024),
     ("gateway", 86 * 1024),
     ("connection-limiter", 90 * 1024),
-    ("chain", 150 * 1024),
+    ("chain", 152 * 1024),
     ("nat64", 86 * 1024),
     ("flow-monitor", 82 * 1024),
     ("syn-proxy", 92 * 1024),

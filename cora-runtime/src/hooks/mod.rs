@@ -61,6 +61,7 @@ pub(crate) fn tell_ends<A: App>(app: &mut A, now: u64, out: &mut impl PeerOutbox
 
 /// Expires the flow's entries that ended by `now`, before the others move: the flow's replicas then
 /// are of these alone.
+#[inline(never)]
 pub(crate) fn end_of_flow<A: App>(app: &mut A, flow: u32, now: u64) {
     each_hooked(app, &mut |_, table| table.expire_flow(flow, now));
 }

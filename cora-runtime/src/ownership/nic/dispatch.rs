@@ -67,6 +67,8 @@ impl<A: App> NicOwnership<A> {
     /// A packet of an idle flow goes to the host, which may make an entry with the key of one that
     /// ended here: the end is told in front of the packet. The replica of the new entry takes the
     /// place of the old one's, and the old one's hook must not depend on that.
+    #[cold]
+    #[inline(never)]
     fn end_idle(&mut self, app: &mut A, flow: Option<u32>, now: u64) {
         if let Some(flow) = flow
             && self.flows.record(flow).is_some_and(|record| record.stage == Stage::Owned)
