@@ -70,7 +70,9 @@ pub mod parts {
     pub use crate::memory::pages::Pages;
     pub use crate::memory::supply::Supply;
     pub use crate::node::back::{Back, RING_BYTES};
+    pub use crate::node::board::{Board, bytes as board_bytes};
     pub use crate::node::direct::Direct;
+    pub use crate::node::exchange::Exchange;
     pub use crate::node::half::{configure, region_layout};
     pub use crate::node::worker::Worker;
 }

@@ -16,7 +16,6 @@
 //! | `traffic` | frames in memory |
 //! | `replay` | speed of one half; `bench` |
 //! | `scaling` | speed of several shards |
-//! | `board` | the exchange of merges between shards |
 //! | `punt` | round trip of a punt |
 //! | `thread_time` | processor time of a thread |
 //! | `throughput` | packets a second that both halves handle together |
@@ -29,7 +28,6 @@
 //! | `paths` | ways of packets through the handlers; `trace` |
 
 mod adaptation;
-mod board;
 mod cli;
 mod dealt;
 mod in_memory;

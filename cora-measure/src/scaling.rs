@@ -8,13 +8,16 @@
 
 use std::io::{BufRead as _, Write as _};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicU64;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::scope;
 use std::time::Instant;
 
 use cora_core::app::App;
 use cora_core::packet::Port;
-use cora_host::parts::{Apart, Direct, Pages, Supply, bytes_apart, configure};
+use cora_host::parts::{
+    Apart, Board, Direct, Exchange, Pages, Supply, board_bytes, bytes_apart, configure,
+};
 use cora_host::{Inside, RunError};
 use cora_runtime::exec::burst::BURST_BYTES;
 use cora_runtime::host_half::HostHalf;
@@ -22,7 +25,6 @@ use cora_runtime::link::message::Stamp;
 use cora_runtime::steering::{Deal, Steering};
 
 use crate::ThreadTime;
-use crate::board::{Board, Exchange};
 use crate::traffic::{Traffic, reading};
 
 /// Always the same: the same work in every run.
@@ -82,19 +84,28 @@ pub(crate) fn scale<A: App + Send>(
         .map(|(traffic, warm)| Ok(Part { half: half(configurations, pages)?, traffic, warm }))
         .collect();
     let parts = parts?;
-    let board = Board::new(parts.len());
+    let board = if A::MERGED && shards > 1 { Some(board::<A>(shards)?) } else { None };
     let packets: Vec<usize> = parts.iter().map(|part| part.traffic.len() - part.warm).collect();
     scope(|scope| {
-        let start = |(shard, part): (usize, Part<A>)| {
+        let start = |(shard, part): (u16, Part<A>)| {
             let (go, begins) = channel();
             let (done, ends) = channel();
-            let exchange = (shards > 1).then(|| board.exchange(shard));
+            let exchange = board.map(|board| Exchange::new(board, shard, shards));
             scope.spawn(move || part.work(exchange, &begins, &done));
             (go, ends)
         };
-        let threads: Vec<_> = parts.into_iter().enumerate().map(start).collect();
+        let threads: Vec<_> = (0..).zip(parts).map(start).collect();
         lead(&threads, &packets, lasts)
     })
+}
+
+/// The board on which the shards exchange their parts of merges, in memory for good.
+fn board<A: App>(shards: u16) -> Result<Board, RunError> {
+    let supply = Supply { seed: SEED, pages: Pages::Small, resident: false };
+    let mut app = supply.app::<A>(HostHalf::bytes)?;
+    let words = board_bytes(&mut app, shards).div_ceil(8);
+    let words: Vec<AtomicU64> = (0..words).map(|_| AtomicU64::new(0)).collect();
+    Ok(Board::new(words.leak(), shards))
 }
 
 fn half<A: App>(
@@ -154,7 +165,7 @@ impl<A: App> Part<A> {
     /// Follows orders: the first pass is over everything, all others are after the warm-up.
     fn work(
         mut self,
-        mut exchange: Option<Exchange<'_>>,
+        mut exchange: Option<Exchange>,
         begins: &Receiver<Order>,
         done: &Sender<Pass>,
     ) {
@@ -177,10 +188,10 @@ impl<A: App> Part<A> {
                     let mut out = Direct::new(|_: &Stamp, _: Port, _: &[u8]| left += 1);
                     let passed = self.traffic.replay(from, &mut buffer.0, |burst| {
                         half.burst(burst, &mut out)?;
-                        match &mut exchange {
-                            Some(exchange) if A::MERGED => exchange.step(half, &mut out),
-                            _ => Ok(()),
+                        if let Some(exchange) = &mut exchange {
+                            exchange.step(half, &mut out);
                         }
+                        Ok(())
                     });
                     from = self.warm;
                     passed

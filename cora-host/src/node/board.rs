@@ -43,13 +43,13 @@ pub(crate) enum Seen {
 
 /// The board of all shards.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Board {
+pub struct Board {
     words: &'static [AtomicU64],
     shards: usize,
 }
 
 /// Bytes of the board for a program with so many shards.
-pub(crate) fn bytes(app: &mut impl App, shards: u16) -> usize {
+pub fn bytes(app: &mut impl App, shards: u16) -> usize {
     let mut place = HEAD;
     app.each_merged(&mut |_, state| {
         let most = state.most_told();
@@ -61,7 +61,7 @@ pub(crate) fn bytes(app: &mut impl App, shards: u16) -> usize {
 
 impl Board {
     /// The board in this memory.
-    pub(crate) const fn new(words: &'static [AtomicU64], shards: u16) -> Self {
+    pub const fn new(words: &'static [AtomicU64], shards: u16) -> Self {
         Self { words, shards: shards as usize }
     }
 

@@ -8,7 +8,7 @@ use crate::process::log;
 
 /// One shard's end of the exchange.
 #[derive(Debug)]
-pub(crate) struct Exchange {
+pub struct Exchange {
     board: Board,
     shard: u16,
     shards: u16,
@@ -18,17 +18,13 @@ pub(crate) struct Exchange {
 
 impl Exchange {
     /// The end of this shard, of so many.
-    pub(crate) const fn new(board: Board, shard: u16, shards: u16) -> Self {
+    pub const fn new(board: Board, shard: u16, shards: u16) -> Self {
         Self { board, shard, shards, lacks: Vec::new() }
     }
 
     /// Publishes this shard's part, and takes those of the others that are there. Returns whether
     /// there was anything.
-    pub(crate) fn step<A: App>(
-        &mut self,
-        half: &mut HostHalf<A>,
-        out: &mut impl HostOutbox,
-    ) -> bool {
+    pub fn step<A: App>(&mut self, half: &mut HostHalf<A>, out: &mut impl HostOutbox) -> bool {
         let mut anything = false;
         if let Some(ends) = half.epoch_to_tell() {
             self.board.publish(self.shard, ends, |piece| half.tell_part(piece));

@@ -22,7 +22,7 @@ pub(crate) mod board;
 mod catch_up;
 pub(crate) mod control_loop;
 pub(crate) mod direct;
-mod exchange;
+pub(crate) mod exchange;
 pub(crate) mod half;
 pub(crate) mod host_page;
 pub(crate) mod host_process;

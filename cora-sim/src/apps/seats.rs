@@ -8,15 +8,14 @@ use cora_core::app::next_due;
 use cora_core::bucket::{Bucket, BucketPort, BucketSet, Mark};
 use cora_core::key::FiveTuple;
 use cora_core::packet::Packet;
-use cora_core::plain::Plain as _;
-use cora_core::state::table::hooked::{DELAY, SHORTEST, hook_time};
-use cora_core::state::table::{Direction, Ended, Travelling as _};
+use cora_core::state::table::hooked::{SHORTEST, hook_time};
+use cora_core::state::table::{Direction, Ended};
 use cora_core::state::{Divided, Home as _, PerBucket, Table};
 use cora_core::timer::Tick;
 use cora_core::verdict::{Drop, Reason, Transmit, Verdict, reasons};
 
 use super::leases::PUBLIC;
-use super::wrapped::Wrapped;
+use super::wrapped::{AROUND_HOOKS, Wrapped};
 use super::{SimApp, Variant, keyed, plain, program, stored};
 use crate::frames::{op, op_of};
 use crate::traffic::Wishes;
@@ -183,42 +182,10 @@ program! {
     }
 }
 
-impl<V: Variant> Seating<V> {
-    /// The guests here, and those whose hooks have not run.
-    fn held(&mut self) -> Vec<Guest> {
-        let guest = |piece: &[u8]| {
-            Guest::get(&piece[piece.len() - Guest::SIZE..]).expect("an entry ends with its value")
-        };
-        let mut held = Vec::new();
-        // At time 0 every entry is alive.
-        self.guests.export(0, &mut |piece| held.push(guest(piece)));
-        let hooked = self.guests.as_hooked().expect("it has a hook");
-        hooked.each_expired(&mut |piece| held.push(guest(piece)));
-        held
-    }
-}
-
 impl<V: Variant> SimApp for Seating<V> {
     const WISHES: Wishes =
         Wishes { flows: 9, hosts: 2, ops: &[op::CLOSE], expires: true, crosses: false };
-    // Mostly less than the time between an end and its hook, so that moves begin within it. Some
-    // end exactly at an end, or at a hook.
-    const STEPS: &'static [u64] = &[
-        0,
-        1_000_000,
-        40_000_000,
-        40_000_000,
-        90_000_000,
-        90_000_000,
-        200_000_000,
-        249_999_999,
-        250_000_000,
-        400_000_000,
-        650_000_000,
-        DELAY - 1,
-        DELAY,
-        2 * DELAY - 1,
-    ];
+    const STEPS: &'static [u64] = AROUND_HOOKS;
 
     fn refuse(&mut self, seed: u64) {
         self.guests.refuse(seed);
@@ -226,7 +193,7 @@ impl<V: Variant> SimApp for Seating<V> {
 
     /// Each seat is free, or held by one entry that lives or waits for its hook.
     fn keeps_all(&mut self, own: BucketSet) -> Result<(), String> {
-        let held = self.held();
+        let held = self.guests.held();
         for bucket in own.iter() {
             self.seats.enter_marked(Mark { bucket, ..Mark::UNMARKED });
             let Seats { free, left, .. } = *self.seats.value();

@@ -7,13 +7,13 @@ use std::time::Duration;
 use cora_core::app::next_due;
 use cora_core::key::FiveTuple;
 use cora_core::packet::Packet;
-use cora_core::state::table::hooked::{DELAY, hook_time};
-use cora_core::state::table::{Direction, Ended, Travelling as _};
-use cora_core::state::{Home as _, Pinned, Reach, Singleton, Table};
+use cora_core::state::table::hooked::hook_time;
+use cora_core::state::table::{Direction, Ended};
+use cora_core::state::{Pinned, Reach, Singleton, Table};
 use cora_core::verdict::{Drop, Reason, Transmit, Verdict, reasons};
 
 use super::leases::PUBLIC;
-use super::wrapped::Wrapped;
+use super::wrapped::{AROUND_HOOKS, Wrapped};
 use super::{SimApp, Variant, keyed, plain, program, reach, stored};
 use crate::frames::{op, op_of};
 use crate::traffic::Wishes;
@@ -188,16 +188,7 @@ program! {
 impl<V: Variant> Ticketing<V> {
     /// The tickets of the entries here, and of those that wait for their hooks.
     fn held(&mut self) -> Vec<u16> {
-        let ticket = |piece: &[u8]| {
-            let value = piece.len() - <Holder as cora_core::plain::Plain>::SIZE;
-            <Holder as cora_core::plain::Plain>::get(&piece[value..]).expect("a holder").ticket
-        };
-        let mut held = Vec::new();
-        // At time 0 every entry is alive.
-        self.holders.export(0, &mut |piece| held.push(ticket(piece)));
-        let hooked = self.holders.as_hooked().expect("it has a hook");
-        hooked.each_expired(&mut |piece| held.push(ticket(piece)));
-        held
+        self.holders.held().iter().map(|holder| holder.ticket).collect()
     }
 
     /// Checks that each ticket is free, or held by one entry that lives or waits for its hook.
@@ -217,23 +208,7 @@ impl<V: Variant> Ticketing<V> {
 impl<V: Variant> SimApp for Ticketing<V> {
     const WISHES: Wishes =
         Wishes { flows: 7, hosts: 3, ops: &[op::CLOSE], expires: true, crosses: false };
-    // Mostly less than the time between an end and its hook, so that this passes amid a transfer.
-    const STEPS: &'static [u64] = &[
-        0,
-        1_000_000,
-        40_000_000,
-        40_000_000,
-        90_000_000,
-        90_000_000,
-        200_000_000,
-        249_999_999,
-        250_000_000,
-        400_000_000,
-        650_000_000,
-        DELAY - 1,
-        DELAY,
-        2 * DELAY - 1,
-    ];
+    const STEPS: &'static [u64] = AROUND_HOOKS;
 
     fn refuse(&mut self, seed: u64) {
         self.holders.refuse(seed);

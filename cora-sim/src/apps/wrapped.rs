@@ -8,6 +8,7 @@ use cora_core::key::{Key, PacketKey as _};
 use cora_core::packet::Packet;
 use cora_core::plain::Describe;
 use cora_core::record::{FlowRecord, Recorded as _};
+use cora_core::state::table::hooked::DELAY;
 use cora_core::state::table::scope::Scope;
 use cora_core::state::table::transfer::ImportError;
 use cora_core::state::table::{Durable, Ended, Ending, Hooked, InsertError, Travelling};
@@ -17,6 +18,26 @@ use cora_core::state::{
 
 use super::Variant;
 use crate::random::Random;
+
+/// Times between packets, for entries with hooks. Mostly less than the time between an end and its
+/// hook, so that this passes amid a transfer, and moves begin within it. Some end exactly at an
+/// end, or at a hook.
+pub const AROUND_HOOKS: &[u64] = &[
+    0,
+    1_000_000,
+    40_000_000,
+    40_000_000,
+    90_000_000,
+    90_000_000,
+    200_000_000,
+    249_999_999,
+    250_000_000,
+    400_000_000,
+    650_000_000,
+    DELAY - 1,
+    DELAY,
+    2 * DELAY - 1,
+];
 
 /// A table with planted faults.
 #[derive(Debug)]
@@ -40,6 +61,20 @@ impl<S: Keyed> Wrapped<S> {
     /// Refuses one in sixteen entries from the other side.
     pub fn refuse(&mut self, seed: u64) {
         self.refuses = Some(Random::new(seed));
+    }
+
+    /// The values of the entries here, and of those that wait for their hooks.
+    pub fn held(&mut self) -> Vec<S> {
+        let value = |piece: &[u8]| {
+            S::get(&piece[piece.len() - S::SIZE..]).expect("an entry ends with its value")
+        };
+        let mut held = Vec::new();
+        // At time 0 every entry is alive.
+        self.export(0, &mut |piece| held.push(value(piece)));
+        if let Some(hooked) = self.as_hooked() {
+            hooked.each_expired(&mut |piece| held.push(value(piece)));
+        }
+        held
     }
 
     pub fn table(&mut self) -> &mut Table<S> {
