@@ -39,17 +39,19 @@ impl Sight {
     /// Which of the key's addresses is the group: whether the second one. `None` if neither is, so
     /// the key belongs to another group.
     #[inline(always)]
-    pub(super) fn which<K: EntryKey>(self, key: &K) -> Option<bool> {
-        if self == Self::All { Some(false) } else { self.which_address(key) }
+    pub(super) fn which<K: EntryKey>(&self, key: &K) -> Option<bool> {
+        if *self == Self::All { Some(false) } else { self.which_address(key) }
     }
 
+    /// Reads its words where they are: a copy by wide loads, right after narrower stores, would
+    /// wait until the processor has written those.
     #[inline(never)]
-    fn which_address<K: EntryKey>(self, key: &K) -> Option<bool> {
+    fn which_address<K: EntryKey>(&self, key: &K) -> Option<bool> {
         match self {
-            Self::Of(group) => {
-                [false, true].into_iter().find(|second| key.group_address(*second) == Some(group))
-            }
-            Self::Named(group) => (key.words() == group).then_some(false),
+            Self::Of(group) => [false, true]
+                .into_iter()
+                .find(|second| key.group_address(*second).as_ref() == Some(group)),
+            Self::Named(group) => (key.words() == *group).then_some(false),
             Self::Marked(mark) => {
                 let port = key.port_at(mark.end)?;
                 (Bucket::of_port(port) == mark.bucket).then_some(mark.end == End::Destination)
@@ -60,8 +62,8 @@ impl Sight {
 
     /// Whether packets with this reply key find the entry of a packet that may insert it.
     #[inline(always)]
-    pub(super) fn has_reply<K: EntryKey>(self, reply: &K) -> bool {
-        let Self::Marked(mark) = self else { return true };
+    pub(super) fn has_reply<K: EntryKey>(&self, reply: &K) -> bool {
+        let Self::Marked(mark) = *self else { return true };
         reply.port_at(mark.end.opposite()).map(Bucket::of_port) == Some(mark.bucket)
     }
 }
