@@ -32,6 +32,12 @@ struct Shard {
 }
 
 impl Turn {
+    /// Returns the time of a packet where these turns were taken at once: the longest sets it.
+    pub(crate) fn at_once(turns: &[Self]) -> f64 {
+        let longest = turns.iter().map(|turn| turn.ns).fold(0.0, f64::max);
+        longest / turns.iter().map(|turn| turn.packets).sum::<f64>()
+    }
+
     pub(crate) fn ns_per_packet(&self) -> f64 {
         self.ns / self.packets
     }
@@ -73,6 +79,14 @@ impl Program {
     ) -> std::io::Result<Self> {
         let mut command = Command::new(program);
         let words = ["--shards", &shards.to_string()];
+        Self::start_as(command.arg("bench").args(&case.words), &case.capture, case.warm, words)
+    }
+
+    /// Starts a single shard that stays on this processor.
+    pub(crate) fn start_on(processor: usize, program: &Path, case: &Case) -> std::io::Result<Self> {
+        let mut command = Command::new("taskset");
+        command.args(["--cpu-list", &processor.to_string()]).arg(program);
+        let words = ["--shards", "1"];
         Self::start_as(command.arg("bench").args(&case.words), &case.capture, case.warm, words)
     }
 

@@ -1,5 +1,7 @@
 //! Several shards against one: the packet rate of every example with flows steered to host halves
-//! on processors of their own, each on the traffic of its main path.
+//! on processors of their own, each on the traffic of its main path. And against as many programs
+//! of one shard side by side, which have nothing in common: how much that is more than one alone is
+//! the machine's affair. A hypervisor may run two of its processors on one core.
 
 use std::path::Path;
 
@@ -7,7 +9,7 @@ use cora_traffic::Ranked;
 
 use crate::examples::{EXAMPLES, Example};
 use crate::figure::Figure;
-use crate::program::Program;
+use crate::program::{Program, Turn};
 use crate::turns::Turns;
 
 /// Flows, all equal: if a few had most packets, they would set the load of a processor.
@@ -21,8 +23,8 @@ const LEAST: f64 = 0.9;
 /// Goal as a part of linear scaling, for shards that share nothing.
 const GOAL: f64 = 0.9;
 
-/// Measures the examples in `programs`, on as many shards as there are processors. A figure is a
-/// rate; one more says how evenly buckets share the packets, since the larger shard sets the rate.
+/// Measures the examples in `programs`, on as many shards as there are processors. Two figures are
+/// rates; one more says how evenly buckets share the packets, since the larger shard sets the rate.
 pub(crate) fn run(
     programs: &Path,
     quick: bool,
@@ -51,7 +53,7 @@ fn compare(
     shards: usize,
     packets: u64,
     turns: usize,
-) -> std::io::Result<[Figure; 2]> {
+) -> std::io::Result<[Figure; 3]> {
     let packages = Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name("examples");
     let program = programs.join(example.name);
     let traffic = Ranked { flows: FLOWS, exponent: 0, bytes: BYTES, ..Ranked::default() };
@@ -63,10 +65,13 @@ fn compare(
     passes("in a run", example.passed(&program, &case)?)?;
     let start = |shards| Program::start_shards(&program, &case, shards);
     let (mut many, mut one) = (start(shards)?, start(1)?);
-    let (mut together, mut alone) = (Vec::new(), Vec::new());
+    let beside = (0..shards).map(|processor| Program::start_on(processor, &program, &case));
+    let mut beside = beside.collect::<std::io::Result<Vec<_>>>()?;
+    let (mut together, mut apart, mut alone) = (Vec::new(), Vec::new(), Vec::new());
     let mut last = None;
     for _ in 0..turns {
         let turns = [many.turn()?, one.turn()?];
+        apart.push(Turn::at_once(&at_once(&mut beside)?));
         together.push(turns[0].ns_per_packet());
         alone.push(turns[1].ns_per_packet());
         last = Some(turns);
@@ -75,13 +80,25 @@ fn compare(
     let last = last.ok_or_else(|| std::io::Error::other("no turns"))?;
     passes("in one shard", last[1].passed())?;
     passes("in several shards", last[0].passed())?;
-    let (together, alone) = (Turns::new(together), Turns::new(alone));
+    let (together, apart, alone) = (Turns::new(together), Turns::new(apart), Turns::new(alone));
     let goal = shards as f64 * GOAL;
     // Every turn has the same packets.
     let (most, all) = last[0].largest_shard();
     let dealt = format!("{name}/dealt");
+    let (side_by_side, in_all) = (format!("{name}/apart"), "side by side, sharing nothing");
     Ok([
+        Figure::of_times(side_by_side, &together, &apart, in_all, GOAL).into_rates(),
         Figure::of_times(name.to_owned(), &together, &alone, "one shard", goal).into_rates(),
         Figure::of_counts(dealt, most, all, "all", "packets", goal),
     ])
+}
+
+/// A turn of each program, all at once.
+fn at_once(programs: &mut [Program]) -> std::io::Result<Vec<Turn>> {
+    std::thread::scope(|scope| {
+        let running: Vec<_> =
+            programs.iter_mut().map(|program| scope.spawn(|| program.turn())).collect();
+        let failed = |_| Err(std::io::Error::other("a turn failed"));
+        running.into_iter().map(|turn| turn.join().unwrap_or_else(failed)).collect()
+    })
 }

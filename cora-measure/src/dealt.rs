@@ -28,6 +28,7 @@ use cora_switch::{Abilities, Change, Emulated, Epoch, FlowTable as _, Operation,
 use serde::Serialize;
 
 use crate::ThreadTime;
+use crate::cores::Cores;
 use crate::traffic::Traffic;
 
 /// What a half did in a pass.
@@ -77,8 +78,10 @@ pub(crate) fn run<A: App + Send>(
     let (for_host, for_nic) = (behind(hosts, *hosts_warm), behind(nics, *nics_warm));
     let (ask, asked) = std::sync::mpsc::channel::<()>();
     let (tell, told) = std::sync::mpsc::channel();
+    let cores = &Cores::of_this_process();
     thread::scope(|scope| {
         let host = scope.spawn(move || -> Result<(), RunError> {
+            cores.stay_on(1);
             let (mut alone, mut beside) =
                 (host::<A>(supply, configurations)?, host::<A>(supply, configurations)?);
             let own = (hosts, *hosts_warm);
@@ -94,6 +97,7 @@ pub(crate) fn run<A: App + Send>(
             }
             Ok(())
         });
+        cores.stay_on(0);
         let (mut alone, mut beside) =
             (nic::<A>(supply, configurations)?, nic::<A>(supply, configurations)?);
         through(&mut alone, (traffic, 0))?;

@@ -13,6 +13,7 @@
 //! | module | concept |
 //! | --- | --- |
 //! | `cli` | the instruments' command line |
+//! | `cores` | a core for each of several threads |
 //! | `traffic` | frames in memory |
 //! | `replay` | speed of one half; `bench` |
 //! | `scaling` | speed of several shards |
@@ -29,6 +30,7 @@
 
 mod adaptation;
 mod cli;
+mod cores;
 mod dealt;
 mod in_memory;
 mod instructions;

@@ -25,6 +25,7 @@ use cora_runtime::link::message::Stamp;
 use cora_runtime::steering::{Deal, Steering};
 
 use crate::ThreadTime;
+use crate::cores::Cores;
 use crate::traffic::{Traffic, reading};
 
 /// Always the same: the same work in every run.
@@ -86,12 +87,16 @@ pub(crate) fn scale<A: App + Send>(
     let parts = parts?;
     let board = if A::MERGED && shards > 1 { Some(board::<A>(shards)?) } else { None };
     let packets: Vec<usize> = parts.iter().map(|part| part.traffic.len() - part.warm).collect();
+    let cores = &Cores::of_this_process();
     scope(|scope| {
         let start = |(shard, part): (u16, Part<A>)| {
             let (go, begins) = channel();
             let (done, ends) = channel();
             let exchange = board.map(|board| Exchange::new(board, shard, shards));
-            scope.spawn(move || part.work(exchange, &begins, &done));
+            scope.spawn(move || {
+                cores.stay_on(shard.into());
+                part.work(exchange, &begins, &done);
+            });
             (go, ends)
         };
         let threads: Vec<_> = (0..).zip(parts).map(start).collect();

@@ -6,12 +6,12 @@
 //! | `nic_end` | the NIC's half at its end of the region |
 //! | `wire` | frames from memory |
 //! | `out` | sink of the NIC's messages and packets |
-//! | `cores` | a core for each half |
+//! | `patience` | a half waits for the other |
 //! | `told` | reports of the host's thread to the NIC's |
 
-mod cores;
 mod nic_end;
 mod out;
+mod patience;
 mod told;
 mod wire;
 
@@ -27,12 +27,12 @@ use cora_runtime::link::region::{HashSeed, Identity, Region};
 use cora_runtime::link::ring::{Consumer, SharedMemory};
 use rustix::io::Errno;
 
+use crate::cores::Cores;
 use crate::traffic::Traffic;
-use cores::Cores;
 
-pub(crate) use cores::Patience;
 pub(crate) use nic_end::{NicEnd, Untimed};
 pub(crate) use out::Out;
+pub(crate) use patience::Patience;
 pub(crate) use told::Told;
 pub(crate) use wire::Wire;
 
