@@ -77,16 +77,18 @@ impl Program {
         case: &Case,
         shards: usize,
     ) -> std::io::Result<Self> {
-        let mut command = Command::new(program);
-        let words = ["--shards", &shards.to_string()];
-        Self::start_as(command.arg("bench").args(&case.words), &case.capture, case.warm, words)
+        Self::start_sharded(&mut Command::new(program), case, shards)
     }
 
     /// Starts a single shard that stays on this processor.
     pub(crate) fn start_on(processor: usize, program: &Path, case: &Case) -> std::io::Result<Self> {
         let mut command = Command::new("taskset");
         command.args(["--cpu-list", &processor.to_string()]).arg(program);
-        let words = ["--shards", "1"];
+        Self::start_sharded(&mut command, case, 1)
+    }
+
+    fn start_sharded(command: &mut Command, case: &Case, shards: usize) -> std::io::Result<Self> {
+        let words = ["--shards", &shards.to_string()];
         Self::start_as(command.arg("bench").args(&case.words), &case.capture, case.warm, words)
     }
 
