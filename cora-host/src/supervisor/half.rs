@@ -152,6 +152,12 @@ impl Half {
         Ok(false)
     }
 
+    /// Records its arrival, which is progress before its first heartbeat. A start may take longer
+    /// than the patience with a half that works.
+    pub(super) const fn arrived(&mut self) {
+        self.still = Duration::ZERO;
+    }
+
     /// Returns whether it died of the packet in its handlers: they panicked, or did not return. A
     /// half killed from outside was in a packet only by chance.
     pub(super) fn fell_in(&mut self, packet: Option<u64>) -> bool {
@@ -345,6 +351,20 @@ mod tests {
         let news = half.news().expect("the first one is told");
         assert!(news.starts_with("the NIC process stood still for 0.1 s"), "{news}");
         assert!(!half.has_finished() && half.stood_still == 1);
+    }
+
+    #[test]
+    fn a_slow_start_is_not_held_against_a_half_that_arrived() {
+        let mut half = half(NIC);
+        half.began(sleeper(), None);
+        let (starting, working) = (Duration::from_mins(1), Duration::from_millis(60));
+        let begun = Instant::now();
+        while begun.elapsed() < 3 * working {
+            assert!(!half.look(0, starting).expect("it is ours"), "it starts");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        half.arrived();
+        assert!(!half.look(0, working).expect("it is ours"), "it beats only later");
     }
 
     #[test]

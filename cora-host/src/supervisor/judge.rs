@@ -100,7 +100,10 @@ impl Shard<'_> {
         let on_its_way = if self.nic_arrived { patience } else { self.patience_at_begin::<C>() };
         let mut died = self.nic.look(self.region.nic_heartbeat(), on_its_way)?;
         if self.nic_works() || !self.nic.is_alive() {
-            self.nic_arrived |= self.nic.is_alive();
+            if self.nic.is_alive() && !self.nic_arrived {
+                self.nic.arrived();
+                self.nic_arrived = true;
+            }
             self.nic_astray = None;
         } else if self.nic_astray.get_or_insert_with(Instant::now).elapsed() > on_its_way
             && !self.stopped
