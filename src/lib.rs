@@ -109,6 +109,8 @@ pub mod __private {
     #[cfg(all(feature = "host", not(target_os = "none")))]
     extern crate std;
 
+    #[cfg(all(feature = "host", not(target_os = "none")))]
+    pub use cora_card as card;
     pub use cora_core as core;
     #[cfg(all(feature = "host", not(target_os = "none")))]
     pub use cora_host as host;
@@ -117,6 +119,7 @@ pub mod __private {
     /// The `main` of a program. With the feature `measure`, the program has instruments as well.
     #[cfg(all(feature = "host", not(target_os = "none")))]
     pub fn main<A: core::app::App + Send>(program: host::Program) -> std::process::ExitCode {
+        card::first_process::begin_if_asked(program.nic_image);
         host::with_room_for(A::VALUE, move || run::<A>(program))
     }
 

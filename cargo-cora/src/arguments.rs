@@ -79,6 +79,10 @@ pub(crate) struct Doctor {
     /// Print one JSON object instead of lines
     #[arg(long)]
     pub(crate) json: bool,
+    /// First fetch what an emulated card needs and this machine lacks, by apt and into a directory
+    /// of its own: an emulator and a kernel for Arm
+    #[arg(long)]
+    pub(crate) fetch_card: bool,
 }
 
 #[derive(Debug, Args)]

@@ -22,6 +22,7 @@ mod expand;
 mod explain;
 mod failure;
 mod graph;
+mod linux_on_nic;
 mod measure;
 mod new;
 mod package;

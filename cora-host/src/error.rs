@@ -118,6 +118,15 @@ pub enum RunError {
          path, or run with `--nic native`"
     )]
     NoEmulator,
+    /// There is no emulated card.
+    #[error("--nic card: {0}")]
+    Card(#[from] cora_card::emulated::CardError),
+    /// The program for the card was not named.
+    #[error(
+        "--nic card: the card needs a program of its own; `cargo cora run` builds it, or name it with \
+         --card-program FILE"
+    )]
+    NoCardProgram,
     /// The NIC process could not be started.
     #[error("can't start the NIC process ({program}): {cause}")]
     Start {

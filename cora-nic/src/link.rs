@@ -12,8 +12,8 @@ use cora_runtime::node::{Egress, Ends};
 
 use crate::sys::{self, SharedFutex};
 
-/// How each side is woken: host and NIC run under one kernel. On a card that reaches the host's
-/// memory over PCIe they don't, and this is [`Polling`](cora_runtime::link::region::Polling).
+/// How each side is woken: by the kernel, if both run under one. On a card neither can wake the
+/// other, and each [looks](SharedFutex) again and again.
 type Bell = region::Bell<SharedFutex>;
 
 /// Where messages and packets leave.

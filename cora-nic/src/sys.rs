@@ -16,6 +16,7 @@ mod number {
     #[cfg(target_os = "none")]
     pub(super) const EXIT_GROUP: usize = 94;
     pub(super) const FUTEX: usize = 98;
+    pub(super) const NANOSLEEP: usize = 101;
     pub(super) const CLOCK_GETTIME: usize = 113;
     pub(super) const SCHED_YIELD: usize = 124;
     pub(super) const MMAP: usize = 222;
@@ -28,6 +29,7 @@ mod number {
     #[cfg(target_os = "none")]
     pub(super) const EXIT_GROUP: usize = 231;
     pub(super) const FUTEX: usize = 202;
+    pub(super) const NANOSLEEP: usize = 35;
     pub(super) const CLOCK_GETTIME: usize = 228;
     pub(super) const SCHED_YIELD: usize = 24;
     pub(super) const MMAP: usize = 9;
@@ -104,19 +106,14 @@ pub(crate) fn yield_now() {
     let _zero = unsafe { call(number::SCHED_YIELD, [0; 6]) };
 }
 
-/// The kernel's futex on a word that other processes map too.
+/// The kernel's futex on a word that other processes map too. On a card the word lies in a device's
+/// memory, where the kernel lets nobody wait: there this side looks again after a short sleep.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SharedFutex;
 
 impl Futex for SharedFutex {
     fn wait(&self, word: &AtomicU64, value: u32, at_most: Duration) {
-        const FUTEX_WAIT: usize = 0;
-        let time = [at_most.as_secs(), u64::from(at_most.subsec_nanos())];
-        let (word, time) = (word.as_ptr() as usize, time.as_ptr() as usize);
-        let args = [word, FUTEX_WAIT, value as usize, time, 0, 0];
-        // SAFETY: the kernel reads a `timespec`, two 64-bit words on both machines, at `time`, and
-        // four aligned bytes at `word`, its low half on little-endian machines.
-        let _woken_or_why_not = unsafe { call(number::FUTEX, args) };
+        wait_at(word.as_ptr() as usize, value, at_most);
     }
 
     fn wake(&self, word: &AtomicU64) {
@@ -125,6 +122,32 @@ impl Futex for SharedFutex {
         // SAFETY: the kernel takes the address of `word` to know who waits there.
         let _how_many = unsafe { call(number::FUTEX, args) };
     }
+}
+
+/// Waits on the word at this address.
+fn wait_at(address: usize, value: u32, at_most: Duration) {
+    const FUTEX_WAIT: usize = 0;
+    /// The kernel's word for memory where nobody can wait, as a device's.
+    const EFAULT: isize = -14;
+    let time = [at_most.as_secs(), u64::from(at_most.subsec_nanos())];
+    let args = [address, FUTEX_WAIT, value as usize, time.as_ptr() as usize, 0, 0];
+    // SAFETY: the kernel reads a `timespec`, two 64-bit words on both machines, at `time`. It
+    // checks the address, and reads four bytes there: the low half of the word on little-endian
+    // machines.
+    if unsafe { call(number::FUTEX, args) } == EFAULT {
+        nap(at_most);
+    }
+}
+
+/// Sleeps for 50 microseconds, or less.
+#[cold]
+#[inline(never)]
+fn nap(at_most: Duration) {
+    const NAP: Duration = Duration::from_micros(50);
+    let time = [0, u64::from(at_most.min(NAP).subsec_nanos())];
+    // SAFETY: the kernel reads a `timespec`, two 64-bit words on both machines, at `time`, and
+    // writes nothing, because the second pointer is null.
+    let _slept = unsafe { call(number::NANOSLEEP, [time.as_ptr() as usize, 0, 0, 0, 0, 0]) };
 }
 
 /// Nanoseconds of the monotonic clock.
@@ -208,6 +231,14 @@ mod tests {
         // Another value than the one waited for: no wait.
         SharedFutex.wait(&word, 0, Duration::from_secs(1000));
         SharedFutex.wake(&word);
+    }
+
+    #[test]
+    fn a_word_that_no_kernel_waits_on_is_looked_at_after_a_nap() {
+        let before = now_ns();
+        // No process has memory at this address.
+        wait_at(64, 1, Duration::from_secs(1000));
+        assert!((50_000..1_000_000_000).contains(&(now_ns() - before)));
     }
 
     #[test]

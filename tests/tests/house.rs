@@ -55,8 +55,17 @@ fn core_stands_alone_and_the_two_halves_are_strangers() {
         ("cora-control", &["cora-control", "cora-core", "cora-runtime"]),
         (
             "cora-host",
-            &["cora-control", "cora-core", "cora-host", "cora-port", "cora-runtime", "cora-switch"],
+            &[
+                "cora-card",
+                "cora-control",
+                "cora-core",
+                "cora-host",
+                "cora-port",
+                "cora-runtime",
+                "cora-switch",
+            ],
         ),
+        ("cora-card", &["cora-card"]),
         ("cora-switch", &["cora-core", "cora-runtime", "cora-switch"]),
         ("cora-port", &["cora-port"]),
         ("cora-plan", &["cora-plan"]),

@@ -2,8 +2,9 @@
 //! other one.
 //!
 //! Things are tried rather than guessed: a socket is opened, a program loaded. Nothing stays
-//! behind.
+//! behind, but what `--fetch-card` was asked for.
 
+mod card;
 mod machine;
 mod ports;
 
@@ -87,9 +88,16 @@ impl fmt::Display for Finding {
     }
 }
 
+fn findings() -> Vec<Finding> {
+    [machine::look(), vec![card::look()], ports::look()].concat()
+}
+
 /// Looks, and tells. Exit code 1 when something is missing that nothing works without.
 pub(crate) fn run(doctor: &Doctor) -> Outcome {
-    let findings = [machine::look(), ports::look()].concat();
+    if doctor.fetch_card {
+        card::fetch()?;
+    }
+    let findings = findings();
     if doctor.json {
         let findings: Vec<Value> = findings.iter().map(Finding::json).collect();
         let told = json!({ "schema": "cora-doctor/1", "findings": findings });
@@ -119,7 +127,7 @@ mod tests {
 
     #[test]
     fn each_thing_is_named_once_and_what_is_missing_has_advice() {
-        let findings = [machine::look(), ports::look()].concat();
+        let findings = findings();
         let mut names: Vec<&str> = findings.iter().map(|it| it.what.as_str()).collect();
         names.sort_unstable();
         let count = names.len();

@@ -5,13 +5,8 @@ use std::path::{Path, PathBuf};
 
 use crate::arguments::Measure;
 use crate::failure::Failure;
+use crate::linux_on_nic;
 use crate::package::{Build, Package};
-
-/// Linux on the NIC's machine. Rust brings its C library, and a linker for it.
-const LINUX_ON_NIC: &str = "aarch64-unknown-linux-musl";
-
-/// Cargo's variable for the linker of that target.
-const LINKER: (&str, &str) = ("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_MUSL_LINKER", "rust-lld");
 
 /// A package and where its programs come to be.
 pub(super) struct Programs<'a> {
@@ -56,13 +51,12 @@ impl<'a> Programs<'a> {
 
     /// For the NIC's machine, with all of it at the NIC.
     pub(super) fn nic(&self) -> Result<PathBuf, String> {
-        if !is_installed(LINUX_ON_NIC) {
-            return Err(format!(
-                "the target {LINUX_ON_NIC} is not installed: rustup target add {LINUX_ON_NIC}"
-            ));
-        }
-        let build =
-            Build { target: Some(LINUX_ON_NIC), variables: &[LINKER], ..self.plain("nic-only") };
+        linux_on_nic::check()?;
+        let build = Build {
+            target: Some(linux_on_nic::TARGET),
+            variables: &[linux_on_nic::LINKER],
+            ..self.plain("nic-only")
+        };
         self.build(&build).map_err(|failure| failure.to_string())
     }
 
@@ -80,11 +74,4 @@ impl<'a> Programs<'a> {
     fn build(&self, build: &Build<'_>) -> Result<PathBuf, Failure> {
         self.package.build_as(build)
     }
-}
-
-/// Whether Rust can build for a target.
-fn is_installed(target: &str) -> bool {
-    let mut asked = std::process::Command::new("rustc");
-    let told = asked.args(["--print", "target-libdir", "--target", target]).output();
-    told.is_ok_and(|told| Path::new(String::from_utf8_lossy(&told.stdout).trim()).is_dir())
 }

@@ -1,14 +1,13 @@
 //! The kernel's futex, on a word that the NIC process maps too.
 #![expect(unsafe_code, reason = "the kernel waits for half a word")]
 
-use std::sync::atomic::{AtomicU32, AtomicU64};
-use std::time::Duration;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 use cora_runtime::link::region::Futex;
 use rustix::thread::futex::{Flags, Timespec, wait, wake};
 
-/// A futex between processes. A card that accesses the host's memory over PCIe shares no kernel
-/// with it, and [`Polling`](cora_runtime::link::region::Polling) takes its place.
+/// A futex between processes of one kernel.
 #[derive(Clone, Copy, Debug)]
 pub struct SharedFutex;
 
@@ -27,6 +26,39 @@ impl Futex for SharedFutex {
     }
 }
 
+/// How this half is woken by the other one.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Waking {
+    /// By the kernel that both run under.
+    Futex,
+    /// Not at all: the other half runs under another kernel. So this one looks again and again.
+    Looks,
+}
+
+/// Interval between two looks. A punt to a sleeping half takes half as long on average; an idle
+/// half takes about a hundredth of a processor.
+const LOOK_EVERY: Duration = Duration::from_micros(100);
+
+impl Futex for Waking {
+    fn wait(&self, word: &AtomicU64, value: u32, at_most: Duration) {
+        match self {
+            Self::Futex => SharedFutex.wait(word, value, at_most),
+            Self::Looks => {
+                let begun = Instant::now();
+                while word.load(Ordering::Relaxed) as u32 == value && begun.elapsed() < at_most {
+                    std::thread::sleep(LOOK_EVERY);
+                }
+            }
+        }
+    }
+
+    fn wake(&self, word: &AtomicU64) {
+        if let Self::Futex = self {
+            SharedFutex.wake(word);
+        }
+    }
+}
+
 /// The futex word for the kernel: on little-endian machines, the first four bytes of a word.
 fn low_half(word: &AtomicU64) -> &AtomicU32 {
     // SAFETY: the first half of an aligned word is aligned for its size, lives as long, and may
@@ -37,9 +69,20 @@ fn low_half(word: &AtomicU64) -> &AtomicU32 {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Instant;
-
     use super::*;
+
+    #[test]
+    fn a_half_without_a_common_kernel_looks_until_it_is_rung_or_late() {
+        let (word, start) = (AtomicU64::new(1), Instant::now());
+        Waking::Looks.wait(&word, 1, Duration::from_millis(5));
+        assert!(start.elapsed() >= Duration::from_millis(5), "nobody rang");
+        std::thread::scope(|scope| {
+            scope.spawn(|| Waking::Looks.wait(&word, 1, Duration::from_secs(1000)));
+            std::thread::sleep(Duration::from_millis(5));
+            word.store(0, Ordering::Relaxed);
+        });
+        assert!(start.elapsed() < Duration::from_secs(500), "it did not wait to its end");
+    }
 
     #[test]
     fn a_sleep_ends_by_a_wake_or_by_itself() {
@@ -50,7 +93,7 @@ mod tests {
         std::thread::scope(|scope| {
             scope.spawn(|| SharedFutex.wait(&word, 1, Duration::from_secs(1000)));
             std::thread::sleep(Duration::from_millis(5));
-            word.store(0, std::sync::atomic::Ordering::Relaxed);
+            word.store(0, Ordering::Relaxed);
             SharedFutex.wake(&word);
         });
         assert!(start.elapsed() < Duration::from_secs(500), "neither waited to its end");

@@ -18,6 +18,7 @@ use crate::durability::carried::{Opened, open_replicas};
 use crate::durability::layout::Layout;
 use crate::durability::shared::SharedReplicas;
 use crate::ingress::clock::Clock;
+use crate::memory::futex::Waking;
 use crate::memory::map;
 use crate::memory::pages::Pages;
 use crate::memory::supply::Supply;
@@ -186,7 +187,7 @@ pub(crate) fn host_half<A: App>(
             control.watch(&mut worker);
         }
         // From here on this process ignores the previous region, if there was one.
-        let mut left = serve(&mut worker, &region, page, control.as_mut())?;
+        let mut left = serve(&mut worker, &region, page, options.nic.waking(), control.as_mut())?;
         if let Left::Followed = left {
             left = read_rest(&mut worker, &region, page)?;
         }
@@ -291,6 +292,7 @@ fn serve<A: App>(
     worker: &mut Worker<A>,
     region: &Region,
     page: HostPage,
+    waking: Waking,
     mut control: Option<&mut ControlLoop<A::Group>>,
 ) -> Result<Left, RunError> {
     let mut idle = Idle::default();
@@ -336,7 +338,7 @@ fn serve<A: App>(
         } else {
             let due_in = control.as_ref().map_or(Duration::MAX, |control| control.due_in());
             let due_in = if worker.lacks_parts() { due_in.min(LOOK_AGAIN) } else { due_in };
-            let bell = region.host_bell(SharedFutex);
+            let bell = region.host_bell(waking);
             let slept = idle.wait_at_most(due_in, &bell, std::thread::yield_now, || {
                 Ok::<_, RunError>(worker.has_nothing()? && !followed())
             });

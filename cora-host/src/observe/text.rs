@@ -13,6 +13,7 @@ impl RunReport {
         let nic = match self.nic {
             "emulated" => "emulated (aarch64 under qemu, as a Cortex-A72)",
             "native" => "native (a process of its own on this machine)",
+            "card" => "card (emulated, with a kernel of its own)",
             _ => "off",
         };
         let named = |pages: &str| match pages {

@@ -28,6 +28,7 @@ use crate::ingress::capture::{Reading, STANDARD};
 use crate::ingress::inside::Inside;
 use crate::ingress::pcap::LinkTypes;
 use crate::ingress::port_names::Ports;
+use crate::memory::futex::Waking;
 use crate::memory::pages::Pages;
 use crate::observe::ipfix::TargetName;
 
@@ -40,6 +41,31 @@ pub(crate) enum NicMode {
     Emulated,
     /// The same source built for this machine.
     Native,
+    /// The aarch64 program on a card that is emulated as a whole: it has a kernel of its own, and
+    /// shares only a window of memory with this machine.
+    Card,
+}
+
+impl NicMode {
+    /// Its name on command lines and in reports.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::Emulated => "emulated",
+            Self::Native => "native",
+            Self::Card => "card",
+        }
+    }
+
+    /// Whether both halves run under one kernel, by which they can wake each other.
+    pub(crate) const fn shares_kernel(self) -> bool {
+        !matches!(self, Self::Card)
+    }
+
+    /// How the NIC half wakes the host half.
+    pub(crate) const fn waking(self) -> Waking {
+        if self.shares_kernel() { Waking::Futex } else { Waking::Looks }
+    }
 }
 
 /// Default time in seconds that a half may make no progress. A live one makes some at least every
@@ -127,6 +153,10 @@ pub struct RunOptions {
     /// run on a capture ends with its NIC [default: 2; 30 as it begins].
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u16).range(1..))]
     patience: Option<u16>,
+    /// The program for a card, built for aarch64 Linux; `cargo cora run` builds it and says where
+    /// it is [default: none].
+    #[arg(long, value_name = "FILE")]
+    pub(crate) card_program: Option<PathBuf>,
     /// A file with these options, as TOML: each key is an option's long name, paths are relative to
     /// the file, and what the command line says comes first [default: none].
     #[arg(long = FILE, value_name = "FILE")]
@@ -196,6 +226,11 @@ impl RunOptions {
         self.nic == NicMode::Emulated
     }
 
+    /// Whether a program for a card is required, and none was named.
+    pub fn needs_card_program(&self) -> bool {
+        self.nic == NicMode::Card && self.card_program.is_none()
+    }
+
     /// The input capture, unless the run is live.
     pub fn capture(&self) -> Option<&Path> {
         self.input.as_deref()
@@ -236,7 +271,7 @@ impl RunOptions {
             (live && self.input.is_some(), "--in and --live: say one of them"),
             (
                 live && self.nic == NicMode::Off,
-                "--live needs a NIC: --nic native or --nic emulated",
+                "--live needs a NIC: --nic native, --nic emulated or --nic card",
             ),
             (
                 live && self.output.is_some(),
@@ -245,6 +280,10 @@ impl RunOptions {
             (
                 live && !self.changes.is_empty(),
                 "--change is for captures: a live run is told by --control",
+            ),
+            (
+                self.nic != NicMode::Card && self.card_program.is_some(),
+                "--card-program is for --nic card",
             ),
             (
                 self.nic == NicMode::Off && self.restarts.is_some(),

@@ -186,7 +186,7 @@ fn located(name: &str, text: &str, near: &Path) -> String {
     };
     match name {
         "in" | "out" if text == STANDARD => text.to_owned(),
-        "in" | "out" | "control" | "state-out" => joined(text),
+        "in" | "out" | "control" | "state-out" | "card-program" => joined(text),
         "config" | "change" => behind("="),
         "moves" if text.starts_with("adapt:") => behind(":"),
         "ipfix" if !text.starts_with("udp:") => joined(text),

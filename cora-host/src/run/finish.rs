@@ -104,11 +104,7 @@ impl Over<'_> {
             program: A::NAME,
             plan: format!("{:016x}", A::PLAN.hash),
             plan_name: A::PLAN.name,
-            nic: match options.nic {
-                NicMode::Off => "off",
-                NicMode::Emulated => "emulated",
-                NicMode::Native => "native",
-            },
+            nic: options.nic.name(),
             pages: options.pages.in_force().word(),
             nic_pages: (options.nic == NicMode::Native).then(|| options.pages.of_nic().word()),
             packets_in: wire.packets.0,

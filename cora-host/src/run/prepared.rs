@@ -69,9 +69,10 @@ impl Prepared {
         let changes = changes(&mut app, configuration.version(), &options.changes)?;
         let entries = Layout::of(&mut app);
         let layout = region_layout::<A>();
+        let half = A::MEMORY + HostHalf::bytes(&mut app);
         if resident {
             Need {
-                half: A::MEMORY + HostHalf::bytes(&mut app),
+                half,
                 regions: 2 * layout.bytes(),
                 shards: A::PLAN.sides.shards(options.shards).into(),
                 pages: options.pages,
@@ -90,6 +91,7 @@ impl Prepared {
             shards,
             seed,
             layout,
+            half,
             board,
             replicas: replica_bytes(&mut app, &entries),
             entries,

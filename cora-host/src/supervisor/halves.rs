@@ -15,7 +15,7 @@ use crate::memory::map;
 use crate::node::host_process::HOST_COMMAND;
 use crate::process::child;
 use crate::supervisor::nic_command;
-use crate::supervisor::shard::{Shard, SharedFile};
+use crate::supervisor::shard::Shard;
 use crate::{RunError, SharedFutex};
 
 impl Shard<'_> {
@@ -25,10 +25,9 @@ impl Shard<'_> {
             return Ok(());
         }
         let options = &self.common.run.options;
-        let SharedFile { file, bytes, .. } = &self.regions;
-        let (command, image) =
-            nic_command::command(&self.common.program, options.nic, file.as_fd(), *bytes)?;
-        let core = self.cores.map(|cores| cores.nic);
+        let (command, image) = nic_command::command(self.common, &self.regions)?;
+        // A card's processors are several threads.
+        let core = self.cores.map(|cores| cores.nic).filter(|_| options.nic.shares_kernel());
         self.nic.began(child::spawn(command, core, options.pages)?, image);
         self.nic_since = self.region.identity().generation;
         self.nic_dead = false;

@@ -1,35 +1,39 @@
-//! The command that starts the NIC half, emulated or native.
+//! The command that starts the NIC half: native, emulated, or on an emulated card.
 
 use std::fs::File;
-use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd};
+use std::os::fd::{AsFd as _, AsRawFd as _};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
+
+use cora_card::emulated::{Boot, Parts, Window};
 
 use crate::memory::map;
 use crate::options::NicMode;
 use crate::process::child;
+use crate::supervisor::shard::{Common, SharedFile};
 use crate::{Program, RunError};
 
 /// The argument that turns the host binary into its own native NIC half.
 pub(crate) const NIC_COMMAND: &str = "__nic";
 
-/// The command that starts the NIC half on the region in the first `length` bytes of `file`, the
-/// only file that it gets. Also returns a file that must stay open until the process runs.
-pub(crate) fn command(
-    program: &Program,
-    mode: NicMode,
-    file: BorrowedFd<'_>,
-    length: usize,
+/// The command that starts the NIC half on these regions, the only memory that it gets. Also
+/// returns a file that must stay open until the process runs.
+pub(super) fn command(
+    common: &Common,
+    regions: &SharedFile,
 ) -> Result<(Command, Option<File>), RunError> {
-    let (mut command, image) = match mode {
-        NicMode::Emulated => emulated(program)?,
+    let SharedFile { file, bytes, .. } = regions;
+    let (mut command, image) = match common.run.options.nic {
+        NicMode::Card => return on_card(common, regions),
+        NicMode::Emulated => emulated(&common.program)?,
         NicMode::Native | NicMode::Off => (child::own(NIC_COMMAND), None),
     };
     // A backtrace would make system calls that the sandbox forbids, and look like an attack.
     command.env("RUST_BACKTRACE", "0");
-    let files: Vec<_> = std::iter::once(file).chain(image.as_ref().map(File::as_fd)).collect();
+    let files: Vec<_> =
+        std::iter::once(file.as_fd()).chain(image.as_ref().map(File::as_fd)).collect();
     child::gets(&mut command, &files);
-    command.arg(file.as_raw_fd().to_string()).arg(length.to_string());
+    command.arg(file.as_raw_fd().to_string()).arg(bytes.to_string());
     if image.is_none() {
         command.arg(std::process::id().to_string());
     }
@@ -58,4 +62,16 @@ fn find_emulator() -> Option<PathBuf> {
             ["qemu-aarch64", "qemu-aarch64-static"].map(|name| directory.join(name))
         })
         .find(|candidate| candidate.is_file())
+}
+
+/// The emulator of a card, whose first process starts the NIC half.
+fn on_card(common: &Common, regions: &SharedFile) -> Result<(Command, Option<File>), RunError> {
+    let program = common.run.options.card_program.as_ref().ok_or(RunError::NoCardProgram)?;
+    let boot = Boot::of(Parts::find()?, program)?;
+    let window = Window { file: regions.file.as_fd(), bytes: regions.bytes };
+    let mut command = boot.command(window, common.half);
+    child::gets(&mut command, &[window.file, boot.archive().as_fd()]);
+    // The card's console. Packets may leave by standard output.
+    command.stdout(Stdio::from(std::io::stderr()));
+    Ok((command, Some(boot.into_archive())))
 }

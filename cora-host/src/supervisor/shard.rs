@@ -6,6 +6,7 @@ use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::sync::atomic::AtomicU64;
 use std::time::{Duration, Instant};
 
+use cora_card::emulated::Window;
 use cora_runtime::link::message::Stamp;
 use cora_runtime::link::region::{HashSeed, Identity, Region, RegionLayout, generation, wake};
 use cora_runtime::steering::Deal;
@@ -42,6 +43,8 @@ pub(crate) struct Common {
     pub(crate) shards: u16,
     pub(crate) seed: u64,
     pub(crate) layout: RegionLayout,
+    /// Bytes of memory for a half.
+    pub(crate) half: usize,
     /// Where the hosts of several shards exchange merges, for a program that reads them.
     pub(crate) board: Option<SharedFile>,
     /// Bytes of memory for the replicas of a shard.
@@ -161,7 +164,9 @@ impl<'a> Shard<'a> {
         before: Option<Before>,
     ) -> Result<Self, RunError> {
         let options = &common.run.options;
-        let regions = SharedFile::create(2 * common.layout.bytes())?;
+        let bytes = 2 * common.layout.bytes();
+        let bytes = if options.nic.shares_kernel() { bytes } else { Window::bytes_for(bytes) };
+        let regions = SharedFile::create(bytes)?;
         let replicas = SharedFile::create(common.replicas)?;
         let (plan, seed, resident) = (common.plan, HashSeed(common.seed), common.resident);
         let identity = Identity { plan, generation, seed, resident, afresh: false };

@@ -26,7 +26,7 @@ mod status;
 use core::fmt;
 use core::sync::atomic::{AtomicU64, Ordering};
 
-pub use doorbell::{Bell, BellWord, Futex, Polling, Woken, sleep, wake};
+pub use doorbell::{Bell, BellWord, Futex, Woken, sleep, wake};
 pub use error::AttachError;
 pub use idle::Idle;
 use layout::{HEADER_BYTES, HeaderWords, at, check_layout, find_rings, write_header};
