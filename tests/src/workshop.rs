@@ -250,6 +250,45 @@ fn once_in_a_run(shelf: &str, names: &[&str], make: impl Fn(&[&str])) -> Program
     names.iter().map(|name| ((*name).to_owned(), directory.join(name))).collect()
 }
 
+/// Returns the program of this name for an emulated card, which is ready to boot; the error says
+/// why tests of cards are skipped. The parts of a card are fetched, if these tests are required.
+///
+/// # Panics
+/// If the program is not one of [`FIRST`], or if there is no card although one is required.
+#[expect(clippy::panic_in_result_fn, reason = "a test that must not be left out fails")]
+pub fn card(name: &str) -> Result<&'static Path, String> {
+    static BUILT: OnceLock<Result<Programs, String>> = OnceLock::new();
+    let built = BUILT.get_or_init(|| {
+        let fetch: &[&str] = if required() { &["--fetch-card"] } else { &[] };
+        let looked = cora().args(["doctor", "--json"]).args(fetch).output();
+        let found = looked.ok().and_then(|it| serde_json::from_slice::<Value>(&it.stdout).ok());
+        let is_there = found.is_some_and(|found| {
+            let mut findings = found["findings"].as_array().into_iter().flatten();
+            findings.any(|it| it["what"] == "emulated card" && it["state"] == "ok")
+        });
+        if !is_there {
+            assert!(!required(), "no emulated card, and CORA_REQUIRE_EMULATED=1");
+            return Err("SKIPPED card: cargo cora doctor --fetch-card brings what it needs".into());
+        }
+        Ok(once_in_a_run("card", &FIRST, |missing| {
+            let mut cargo = cargo();
+            cargo.args(["build", "--target", LINUX_ON_NIC]).env(LINKER.0, LINKER.1);
+            cargo.args(missing.iter().flat_map(|name| ["--package", name]));
+            let halves: Vec<String> = missing.iter().map(|name| format!("{name}/nic")).collect();
+            shelve(cargo.args(["--features", &halves.join(",")]), "card");
+        }))
+    });
+    let card = |programs: &'static Programs| {
+        let card = programs.get(name).map(PathBuf::as_path);
+        card.unwrap_or_else(|| panic!("no card is built for {name}"))
+    };
+    built.as_ref().map(card).map_err(Clone::clone)
+}
+
+/// Linux on the NIC's machine, and Cargo's variable for its linker.
+const LINUX_ON_NIC: &str = "aarch64-unknown-linux-musl";
+const LINKER: (&str, &str) = ("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_MUSL_LINKER", "rust-lld");
+
 /// Builds a shared library that programs in other languages load.
 pub fn library(package: &str) -> PathBuf {
     let mut command = cargo();

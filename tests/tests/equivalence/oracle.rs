@@ -76,7 +76,25 @@ impl Oracle {
         if self.plans.contains(&DEALT) {
             self.ask_with_moving_buckets(&mut table);
         }
+        if workshop::FIRST.contains(&self.program) {
+            self.ask_on_a_card(&mut table);
+        }
         tell(&table.text);
+    }
+
+    /// The NIC half runs on a card with a kernel of its own. It takes seconds to boot.
+    fn ask_on_a_card(&self, table: &mut Table) {
+        if let Err(skipped) = workshop::card(self.program) {
+            return tell(&skipped);
+        }
+        let inputs = if workshop::is_full() { &self.inputs[..] } else { &self.inputs[..2] };
+        let way = Way { plan: "split", nic: "card", feed: Feed::Whole, moves: None, shards: 1 };
+        let mut row = Row::default();
+        for input in inputs {
+            self.run(way, input, &mut row);
+        }
+        self.is_not_vacuous(way, &row);
+        table.add(self.program, way, &row);
     }
 
     fn splits(&self, plan: &str) -> bool {

@@ -1,0 +1,123 @@
+//! The NIC half on an emulated card: a second kernel, which shares only a window of memory with
+//! this one. The oracle (`equivalence`) compares the results of four examples with those of the
+//! host alone. Here: how long a run takes, a card that loses power, and what a user is told.
+
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::process::Command;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use cora_tests::process::{children, run, start_fed};
+use cora_tests::workshop::{card, cora, program, room};
+use cora_tests::{captures, tell};
+use cora_traffic::Profile;
+
+/// Upper bound on a run, which takes seconds; a longer one hangs.
+const LIMIT: Duration = Duration::from_mins(2);
+/// Packets of a capture.
+const PACKETS: u64 = 5_000;
+
+/// A capture in a directory of its own.
+fn capture(name: &str) -> (PathBuf, PathBuf) {
+    let room = room(name);
+    let capture = room.join("in.pcap");
+    captures::generate(Profile::Mix, 7, PACKETS, PACKETS / 10, &capture);
+    (room, capture)
+}
+
+fn on_card(name: &str, program_of_card: &std::path::Path) -> Command {
+    let mut command = Command::new(program(name));
+    command.args(["run", "--json", "--nic", "card", "--card-program"]).arg(program_of_card);
+    command
+}
+
+#[test]
+fn a_card_boots_handles_packets_and_ends() {
+    let card = match card("firewall") {
+        Ok(card) => card,
+        Err(skipped) => return tell(&skipped),
+    };
+    let (room, capture) = capture("card");
+    let mut command = on_card("firewall", card);
+    command.arg("--in").arg(&capture).arg("--out").arg(room.join("out.pcap"));
+    let ended = run(&mut command, LIMIT).well("a run on a card");
+    let report = ended.json();
+    assert_eq!(report["nic"], "card");
+    let handled = |side: &str| report["sides"][side]["packets"].as_u64().unwrap_or(0);
+    assert!(handled("nic") > 0 && handled("host") > 0, "{report:#}");
+    assert!(handled("nic") + handled("host") >= PACKETS, "{report:#}");
+    // Kernel and half say nothing on the console as long as all is well.
+    assert_eq!(ended.stderr, "");
+    tell(&format!("a card, {PACKETS} packets: {:.1} s\n", ended.took.as_secs_f64()));
+}
+
+/// The emulator is killed amid traffic, as if the card lost its power: another card boots, and no
+/// packet goes without an outcome.
+#[test]
+fn a_card_that_loses_power_is_followed_by_another() {
+    let card = match card("nat") {
+        Ok(card) => card,
+        Err(skipped) => return tell(&skipped),
+    };
+    let (room, capture) = capture("card-power");
+    let output = room.join("out.pcap");
+    let mut command = on_card("nat", card);
+    command.args(["--in", "/dev/stdin", "--out"]).arg(&output);
+    let bytes = std::fs::read(&capture).unwrap();
+    let running = start_fed(&mut command, move |mut to| {
+        for piece in bytes.chunks(2_000) {
+            if to.write_all(piece).is_err() {
+                break;
+            }
+            sleep(Duration::from_millis(5));
+        }
+    });
+    let begun = Instant::now();
+    while std::fs::metadata(&output).map_or(0, |it| it.len()) < 50_000 {
+        assert!(begun.elapsed() < LIMIT, "the card handles nothing");
+        sleep(Duration::from_millis(2));
+    }
+    let emulator = children(running.id()).into_iter().find(|child| {
+        let name = std::fs::read_to_string(format!("/proc/{child}/comm"));
+        name.is_ok_and(|name| name.starts_with("qemu-system"))
+    });
+    let emulator = emulator.expect("the card is there").to_string();
+    let killed = Command::new("kill").args(["-9", &emulator]).status().unwrap();
+    assert!(killed.success(), "the card had ended");
+    let report = running.end(LIMIT).well("a run whose card lost power").json();
+    assert_eq!(report["restarts"]["NIC"], 1, "{report:#}");
+    let outcomes = report["outcomes"].as_object().into_iter().flatten();
+    let sum: u64 = outcomes.filter_map(|(_, count)| count.as_u64()).sum();
+    assert_eq!(sum, report["packets_in"].as_u64().unwrap_or(0), "{report:#}");
+}
+
+#[test]
+fn says_what_a_card_lacks() {
+    let (_, capture) = capture("card-lacks");
+    let fails = |command: &mut Command, code: i32, expected: &str| {
+        let ended = run(command, LIMIT);
+        assert!(ended.stderr.contains(expected), "{expected}: {}", ended.stderr);
+        assert_eq!(ended.code, Some(code), "{}", ended.stderr);
+    };
+    let host = program("firewall");
+    let with = |words: &[&str]| {
+        let mut command = Command::new(host);
+        command.args(["run", "--in"]).arg(&capture).args(words);
+        command
+    };
+    fails(&mut with(&["--nic", "card"]), 1, "name it with --card-program FILE");
+    fails(&mut with(&["--card-program", "x"]), 2, "--card-program is for --nic card");
+    let nowhere = room("card-nowhere");
+    let mut without = with(&["--nic", "card", "--card-program", "x"]);
+    let without = without.env("CORA_CARD", &nowhere).env("PATH", &nowhere);
+    fails(without, 1, "cargo cora doctor --fetch-card");
+    let mut build = cora();
+    build.args(["run", "firewall", "--nic", "card", "--in"]).arg(&capture);
+    build.env("CORA_CARD", nowhere.join("none"));
+    fails(&mut build, 1, "an emulated card needs");
+    if card("firewall").is_ok() {
+        let mut other = with(&["--nic", "card", "--card-program"]);
+        fails(other.arg(host), 1, "a card needs a program for aarch64 Linux");
+    }
+}
