@@ -7,6 +7,9 @@ use crate::frame::{self, Addresses, HEADER, Header, Kind, LONGEST_CALL, Session,
 use crate::settings::Settings;
 use crate::window::Window;
 
+/// The code of a refusal amid a session: the answerer knows nothing of it. It was started again.
+pub const UNKNOWN_SESSION: u64 = 0;
+
 /// The outcome of a frame that came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Heard<'a> {
@@ -18,7 +21,8 @@ pub enum Heard<'a> {
     Call(u64, &'a [u8]),
     /// The answerer takes part: the session begins.
     Answer,
-    /// The answerer refuses, for the reason with this code.
+    /// The answerer refuses, for the reason with this code; or the session is over, with
+    /// [`UNKNOWN_SESSION`].
     Refusal(u64),
 }
 
@@ -70,6 +74,8 @@ pub struct End {
     arrivals: Arrivals,
     /// A word that goes out alone: the answer to a call.
     says: Option<Kind>,
+    /// A session of which this answerer knows nothing: it was started again since.
+    unknown: Option<Session>,
     heard_at: u64,
     spoke_at: u64,
     /// For frames without records.
@@ -99,6 +105,7 @@ impl End {
             window: Window::new(&settings),
             arrivals: Arrivals::new(),
             says: None,
+            unknown: None,
             heard_at: 0,
             spoke_at: 0,
             short: Vec::with_capacity(HEADER + LONGEST_CALL),
@@ -143,9 +150,10 @@ impl End {
         self.is_open() && now.saturating_sub(self.heard_at) > self.settings.lost_after
     }
 
-    /// Leaves the session.
+    /// Leaves the session. A caller may call again then, with a clock that went back.
     pub fn leave(&mut self) {
         self.state = State::Idle;
+        self.session = Session::default();
         self.says = None;
     }
 
@@ -159,10 +167,14 @@ impl End {
         self.window.waiting()
     }
 
-    /// Number of the next data frame, and of the oldest that is not acknowledged. Records pushed
-    /// before the one are at the peer when the other has reached it.
-    pub fn progress(&self) -> (u64, u64) {
-        (self.window.number(), self.window.acked)
+    /// Everything pushed so far is at the peer when [`Self::acknowledged`] has reached this number.
+    pub fn pushed(&self) -> u64 {
+        self.window.pushed()
+    }
+
+    /// Frames that the peer has.
+    pub fn acknowledged(&self) -> u64 {
+        self.window.acked
     }
 
     /// Puts a record, in parts, into a frame that goes out at the next
@@ -200,6 +212,11 @@ impl End {
             Kind::Call if !self.calls => return Ok(self.called(&header, rest)),
             Kind::Answer | Kind::Refusal if self.calls => return Ok(self.answered(&header, now)),
             Kind::Data | Kind::Idle if self.is_open() && header.session == self.session => {}
+            Kind::Data | Kind::Idle if !self.calls && self.state == State::Idle => {
+                self.unknown = Some(header.session);
+                self.counts.stale += 1;
+                return Ok(Heard::Nothing);
+            }
             _ => {
                 self.counts.stale += 1;
                 return Ok(Heard::Nothing);
@@ -238,6 +255,11 @@ impl End {
     }
 
     fn answered<'a>(&mut self, header: &Header, now: u64) -> Heard<'a> {
+        let is_over = header.kind == Kind::Refusal && header.session == self.session;
+        if self.is_open() && is_over {
+            self.state = State::Idle;
+            return Heard::Refusal(header.limit);
+        }
         let calls = matches!(self.state, State::Calling(..));
         if !calls || header.session.caller != self.session.caller {
             self.counts.stale += 1;
@@ -293,6 +315,10 @@ impl End {
             *again_at = now.saturating_add(self.settings.beat);
             self.says = Some(Kind::Call);
         }
+        if let Some(session) = self.unknown.take() {
+            let header = Header { kind: Kind::Refusal, session, ..self.header(Kind::Refusal) };
+            self.send_alone(Header { limit: UNKNOWN_SESSION, ..header }, send);
+        }
         if let Some(kind) = self.says
             && self.send_short(kind, send)
         {
@@ -303,12 +329,18 @@ impl End {
     fn send_short(&mut self, kind: Kind, send: &mut impl FnMut(&[u8]) -> bool) -> bool {
         let mut header = self.header(kind);
         header.number = self.window.number();
+        if let State::Refused(code) = &self.state {
+            header.limit = *code;
+        }
+        self.send_alone(header, send)
+    }
+
+    /// Sends a frame without records.
+    fn send_alone(&mut self, header: Header, send: &mut impl FnMut(&[u8]) -> bool) -> bool {
         self.short.clear();
         self.short.resize(HEADER, 0);
-        match (&self.state, kind) {
-            (State::Calling(words, _), Kind::Call) => self.short.extend_from_slice(words),
-            (State::Refused(code), _) => header.limit = *code,
-            _ => {}
+        if let (State::Calling(words, _), Kind::Call) = (&self.state, header.kind) {
+            self.short.extend_from_slice(words);
         }
         frame::seal(&mut self.short, self.addresses, &header);
         send(&self.short)

@@ -20,6 +20,7 @@
 //! | `window` | the sender: frames that are not acknowledged yet |
 //! | `arrivals` | the receiver: order, gaps, credit |
 //! | `pack` | records in frames |
+//! | [`mirror`] | a region in two memories, joined by a link |
 //!
 //! # Why each record arrives once and in order
 //!
@@ -49,6 +50,7 @@ mod destination;
 pub mod end;
 mod fault;
 pub mod frame;
+pub mod mirror;
 mod pack;
 mod settings;
 mod window;

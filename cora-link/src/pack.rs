@@ -4,8 +4,8 @@
 
 /// Bytes before a record.
 pub const RECORD_HEADER: usize = 4;
-/// Most bytes of a record: more than the longest Ethernet frame with Cora's notes on it.
-pub const LONGEST_RECORD: usize = 16 * 1024;
+/// Most bytes of a record: the longest message of a ring.
+pub const LONGEST_RECORD: usize = cora_runtime::link::message::MAX_MESSAGE;
 
 const MORE: u16 = 1 << 15;
 /// Most bytes of a piece: the length has 15 bits.

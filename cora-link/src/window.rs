@@ -145,6 +145,11 @@ impl Window {
         self.never_sent
     }
 
+    /// All that was pushed is in frames with numbers below this.
+    pub(crate) fn pushed(&self) -> u64 {
+        self.open + u64::from(self.is_filling())
+    }
+
     /// The peer has all numbers below `next`, misses that one or not, and allows those below
     /// `limit`. `false` if it can't have them, because they were never sent.
     pub(crate) fn acknowledge(

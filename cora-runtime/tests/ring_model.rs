@@ -29,6 +29,8 @@ enum Step {
     Rest,
     Pop,
     Release,
+    /// Only up to one of the records popped and not released, or to a position that is none.
+    ReleaseTo(usize),
 }
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
@@ -36,7 +38,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         .prop_map(|(kind, len, cuts)| Step::Push { kind, len, cuts });
     let behind =
         (any::<u16>(), 0..250_usize).prop_map(|(kind, len)| Step::PushBehind { kind, len });
-    let step = prop_oneof![4 => push, 4 => behind, 2 => Just(Step::Publish), 1 => Just(Step::Rest), 8 => Just(Step::Pop), 2 => Just(Step::Release)];
+    let step = prop_oneof![4 => push, 4 => behind, 2 => Just(Step::Publish), 1 => Just(Step::Rest), 8 => Just(Step::Pop), 2 => Just(Step::Release), 1 => (0..12_usize).prop_map(Step::ReleaseTo)];
     prop::collection::vec(step, 1..200)
 }
 
@@ -49,6 +51,8 @@ struct Model {
     released: u64,
     /// The end of each record, its kind and its payload.
     records: VecDeque<(u64, u16, Vec<u8>)>,
+    /// The ends of records that were popped.
+    ends: Vec<u64>,
 }
 
 impl Model {
@@ -79,6 +83,7 @@ impl Model {
         }
         let (end, kind, payload) = self.records.pop_front()?;
         self.tail = end;
+        self.ends.push(end);
         Some((kind, payload))
     }
 }
@@ -93,8 +98,9 @@ fn cut(payload: &[u8], (a, b): (usize, usize)) -> [&[u8]; 3] {
 fn run(memory: HeapMemory, words: usize, start: u64, steps: &[Step]) -> Result<(), TestCaseError> {
     let (mut producer, mut consumer) = (Producer::new(memory.clone()), Consumer::new(memory));
     let (words, records) = (words as u64, VecDeque::new());
+    let (published, ends) = (start, Vec::new());
     let mut model =
-        Model { words, head: start, published: start, tail: start, released: start, records };
+        Model { words, head: start, published, tail: start, released: start, records, ends };
     let (mut buffer, mut popped) = ([0_u8; 300], 0);
     for (number, step) in steps.iter().enumerate() {
         match step {
@@ -126,6 +132,16 @@ fn run(memory: HeapMemory, words: usize, start: u64, steps: &[Step]) -> Result<(
             Step::Release => {
                 consumer.release();
                 model.released = model.tail;
+            }
+            Step::ReleaseTo(which) => {
+                prop_assert_eq!(consumer.position(), model.tail);
+                for wrong in [model.tail + 8, model.released.wrapping_sub(8), model.tail + 1] {
+                    prop_assert!(!consumer.release_to(wrong), "{}", wrong);
+                }
+                let last = model.ends.iter().rev().nth(*which).copied().unwrap_or(start);
+                let is_held = last >= model.released;
+                prop_assert_eq!(consumer.release_to(last), is_held);
+                model.released = if is_held { last } else { model.released };
             }
         }
     }

@@ -136,6 +136,15 @@ impl RegionLayout {
         Self { payloads: Some(Place { offset, bytes }), bytes: end, ..self }
     }
 
+    /// The same, without them.
+    #[must_use]
+    pub const fn without_payloads(self) -> Self {
+        match self.payloads {
+            Some(Place { offset, .. }) => Self { payloads: None, bytes: offset, ..self },
+            None => self,
+        }
+    }
+
     /// Bytes of the whole region.
     pub const fn bytes(&self) -> usize {
         self.bytes

@@ -17,7 +17,8 @@ pub enum NicStatus {
 }
 
 impl NicStatus {
-    pub(super) const fn encode(self) -> u64 {
+    /// The status as a word.
+    pub const fn encode(self) -> u64 {
         match self {
             Self::Starting => 1,
             Self::Ready => 2,
@@ -27,7 +28,8 @@ impl NicStatus {
         }
     }
 
-    pub(super) const fn decode(word: u64) -> Option<Self> {
+    /// The status with this word; `None` if it is none's.
+    pub const fn decode(word: u64) -> Option<Self> {
         match word {
             1 => Some(Self::Starting),
             2 => Some(Self::Ready),

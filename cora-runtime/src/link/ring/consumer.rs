@@ -215,6 +215,26 @@ impl<M: RingMemory> Consumer<M> {
         }
     }
 
+    /// Where the record behind those popped so far begins, or the padding in front of it.
+    pub fn position(&self) -> u64 {
+        self.tail
+    }
+
+    /// [`Self::release`] for the records before this position, for a reader whose records must stay
+    /// until somebody else has them. `false`, and nothing is released: it is none that was popped
+    /// and not released.
+    pub fn release_to(&mut self, position: u64) -> bool {
+        let held = self.tail.wrapping_sub(self.released);
+        if position.wrapping_sub(self.released) > held || unaligned(position).is_some() {
+            return false;
+        }
+        if self.released != position {
+            self.memory.set_tail(position);
+            self.released = position;
+        }
+        true
+    }
+
     /// Whether no record is published.
     #[inline]
     pub fn is_empty(&mut self) -> Result<bool, RingError> {

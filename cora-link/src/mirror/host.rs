@@ -1,0 +1,234 @@
+//! The host's mirror: for the host's supervisor and half it is the NIC half.
+
+use std::sync::atomic::AtomicU64;
+
+use cora_runtime::link::region::{Futex, Identity, NicStatus, Region, generation, wake};
+
+use super::rings::{Cut, Ends};
+use super::word::Word;
+use super::{Broken, Hello};
+use crate::{Destination, End, Heard};
+
+/// The host's mirror.
+#[derive(Debug)]
+pub struct HostMirror<F> {
+    end: End,
+    cut: Cut,
+    side: Side<F>,
+    refused: Option<u64>,
+}
+
+/// Where records from the card arrive.
+#[derive(Debug)]
+struct Side<F> {
+    /// The file of regions.
+    file: &'static [AtomicU64],
+    plan: u64,
+    futex: F,
+    region: Region,
+    ends: Ends,
+    stage: Stage,
+    /// The host's heartbeat that the card knows.
+    beat: u64,
+    ended: Option<u64>,
+    broken: Option<Broken>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    Serves,
+    /// Another region follows, and the card was told.
+    Leaves,
+}
+
+/// How far a session is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// The card has not answered yet, or goes on.
+    GoesOn,
+    /// The card refuses, with this code.
+    Refused(u64),
+    /// The card's NIC half ended with this exit status, and all that it said is here.
+    Ended(u64),
+}
+
+impl<F: Futex + Copy> HostMirror<F> {
+    /// Calls the card, for the current region in this file, with rings of these sizes. Packets come
+    /// in here, or by `ports` of the card.
+    ///
+    /// # Errors
+    /// If there is no region.
+    pub fn call(
+        mut end: End,
+        number: u64,
+        file: &'static [AtomicU64],
+        (rings, ports): ([usize; 4], bool),
+        (plan, futex): (u64, F),
+    ) -> Result<Self, Broken> {
+        let generation = generation::current(file);
+        let region = Region::attach(generation::place(file, generation), plan)?;
+        let identity = region.identity();
+        let hello = Hello { rings, identity, ports };
+        end.call(number, &hello.encode());
+        let ends = Ends::of_host(&region.rings(), identity.generation);
+        let side = Side {
+            file,
+            plan,
+            futex,
+            region,
+            ends,
+            stage: Stage::Serves,
+            beat: 0,
+            ended: None,
+            broken: None,
+        };
+        Ok(Self { end, cut: Cut::new(), side, refused: None })
+    }
+
+    /// Takes a frame from the link.
+    ///
+    /// # Errors
+    /// If the session can't go on.
+    pub fn hear(&mut self, frame: &[u8], now: u64) -> Result<(), Broken> {
+        let Self { end, side, refused, .. } = self;
+        if let Heard::Refusal(code) = end.receive(frame, side, now)? {
+            *refused = Some(code);
+        }
+        side.broken.map_or(Ok(()), Err)
+    }
+
+    /// Makes visible all that came, and sends all that is due; returns whether there was any
+    /// record.
+    ///
+    /// # Errors
+    /// If a ring is broken.
+    pub fn step(&mut self, now: u64, send: &mut impl FnMut(&[u8]) -> bool) -> Result<bool, Broken> {
+        let Self { end, cut, side, .. } = self;
+        side.show();
+        let mut any = false;
+        if end.is_open() {
+            if cut.is_sent() {
+                side.take(cut)?;
+            }
+            any = cut.send(end);
+        }
+        end.transmit(side, now, send);
+        Ok(any)
+    }
+
+    /// How far the session is.
+    pub const fn standing(&self) -> Standing {
+        match (self.side.ended, self.refused) {
+            (Some(status), _) => Standing::Ended(status),
+            (None, Some(code)) => Standing::Refused(code),
+            (None, None) => Standing::GoesOn,
+        }
+    }
+
+    /// The end of the link.
+    pub const fn link(&self) -> &End {
+        &self.end
+    }
+
+    /// The current region.
+    pub const fn region(&self) -> &Region {
+        &self.side.region
+    }
+}
+
+impl<F: Futex + Copy> Side<F> {
+    /// Takes this side's records into the cut.
+    fn take(&mut self, cut: &mut Cut) -> Result<(), Broken> {
+        let Self { file, region, ends, stage, beat, .. } = self;
+        let host = region.host_heartbeat();
+        if std::mem::replace(beat, host) != host {
+            cut.say(Word::Host { beat: host });
+        }
+        // Asked first: the rings then have all that the host half said in this region.
+        let is_followed = generation::is_followed(file, ends.generation());
+        match *stage {
+            Stage::Serves if is_followed => {
+                if !cut.take(ends, false)? {
+                    let next = generation::current(file);
+                    let next = Region::attach(generation::place(file, next), self.plan)?;
+                    let Identity { generation, resident, afresh, .. } = next.identity();
+                    cut.say(Word::Follow { generation, resident, afresh });
+                    *stage = Stage::Leaves;
+                }
+            }
+            Stage::Serves => {
+                cut.take(ends, true)?;
+            }
+            // It has said all. It still reads the records of the card's side in this region.
+            Stage::Leaves => {
+                cut.take(ends, false)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn show(&mut self) {
+        self.ends.publish();
+        wake(&self.region.host_bell(self.futex));
+    }
+
+    fn word(&mut self, word: Word) -> Result<(), Broken> {
+        match word {
+            Word::Took { generation, peer, wire } => {
+                if generation == self.ends.generation() {
+                    self.ends.release(peer, wire)?;
+                }
+            }
+            Word::Nic { status, beat, packet } => {
+                let status = NicStatus::decode(status);
+                let status = status.ok_or(Broken::Nonsense("a status that is none"))?;
+                self.region.nic_beats(beat);
+                self.region.nic_runs(packet.checked_sub(1));
+                self.region.set_nic_status(status);
+            }
+            Word::Table { state, entries } => {
+                let entries = u32::try_from(entries).unwrap_or(u32::MAX);
+                self.region.nic_holds(usize::try_from(state).unwrap_or(usize::MAX), entries);
+            }
+            Word::Arrived { generation } => self.arrive(generation)?,
+            Word::Ended { status } => self.ended = Some(status),
+            Word::Host { .. } | Word::Follow { .. } => {
+                return Err(Broken::Nonsense("a word of a host"));
+            }
+        }
+        Ok(())
+    }
+
+    /// The card has left the old region, and all that it said there is here.
+    fn arrive(&mut self, generation: u64) -> Result<(), Broken> {
+        let current = generation::current(self.file);
+        if self.stage != Stage::Leaves || generation != current {
+            return Err(Broken::Nonsense("it is where nobody told it to be"));
+        }
+        self.show();
+        let region = Region::attach(generation::place(self.file, generation), self.plan)?;
+        self.region = region;
+        self.ends = Ends::of_host(&region.rings(), generation);
+        (self.stage, self.beat) = (Stage::Serves, 0);
+        Ok(())
+    }
+}
+
+impl<F: Futex + Copy> Destination for Side<F> {
+    fn frames(&mut self, _: usize) -> u64 {
+        // The rings have room for all that the card's rings have.
+        u64::MAX
+    }
+
+    fn take(&mut self, kind: u16, record: &[u8]) {
+        if self.broken.is_some() {
+            return;
+        }
+        let done = match Word::decode(kind, record) {
+            Some(word) => self.word(word),
+            None if Word::is_of(kind) => Err(Broken::Nonsense("a word of no kind")),
+            None => self.ends.put(kind, record),
+        };
+        self.broken = done.err();
+    }
+}
