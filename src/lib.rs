@@ -119,7 +119,9 @@ pub mod __private {
     /// The `main` of a program. With the feature `measure`, the program has instruments as well.
     #[cfg(all(feature = "host", not(target_os = "none")))]
     pub fn main<A: core::app::App + Send>(program: host::Program) -> std::process::ExitCode {
-        card::first_process::begin_if_asked(program.nic_image);
+        card::first_process::begin_if_asked(program.nic_image, |interface| {
+            host::serve_as_card::<A>(&program, interface)
+        });
         host::with_room_for(A::VALUE, move || run::<A>(program))
     }
 

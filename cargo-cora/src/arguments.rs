@@ -19,6 +19,8 @@ pub(crate) struct Arguments {
 pub(crate) enum Command {
     /// Build a network function and run it, on a capture or between ports
     Run(Box<Run>),
+    /// Build a network function for a card, and say what to type there and here
+    Card(Card),
     /// Show the state-flow graph of a network function
     Graph(Graph),
     /// Show the Rust that the attributes and the build script make of a network function
@@ -50,6 +52,19 @@ pub(crate) enum Command {
     /// Have another build take a live run's place, and wait until it works: connections of durable
     /// states go on
     Upgrade(Upgrade),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Card {
+    /// Name of a package of this workspace, or the path of one
+    #[arg(default_value = ".")]
+    pub(crate) package: String,
+    /// host-only, nic-only, split, dealt, or a file like cora.toml [default: its cora.toml]
+    #[arg(long)]
+    pub(crate) plan: Option<String>,
+    /// Cargo's profile: release, dev, or another of the workspace
+    #[arg(long, default_value = "release")]
+    pub(crate) profile: String,
 }
 
 #[derive(Debug, Args)]

@@ -14,6 +14,7 @@
 
 mod arguments;
 mod calibrate;
+mod card;
 pub mod compare;
 mod configure;
 mod control;
@@ -64,6 +65,7 @@ pub fn main() -> ExitCode {
         Command::Run(run) => run::run(&run, matches.subcommand().map_or(&matches, |(_, run)| run)),
         Command::Graph(graph) => graph::run(&graph),
         Command::Expand(expand) => expand::run(&expand),
+        Command::Card(card) => card::run(&card),
         Command::Calibrate(calibrate) => calibrate::run(&calibrate),
         Command::Compare(compare) => compare::run(&compare),
         Command::Replay(replay) => replay::run(&replay),

@@ -7,16 +7,15 @@
 use std::ffi::OsString;
 use std::fs::File;
 use std::os::unix::process::CommandExt as _;
-use std::path::PathBuf;
 use std::process::Command;
 
 use clap::ArgMatches;
 use cora_card::emulated::Parts;
 
 use crate::arguments::Run;
+use crate::card;
 use crate::failure::{Failure, Outcome};
-use crate::linux_on_nic;
-use crate::package::{self, Build, Package};
+use crate::package::{self, Package};
 
 pub(crate) fn run(run: &Run, given: &ArgMatches) -> Outcome {
     let package = Package::of(&run.package)?;
@@ -27,28 +26,18 @@ pub(crate) fn run(run: &Run, given: &ArgMatches) -> Outcome {
         let input = input.display();
         return Err(Failure::Failed(format!("the capture `{input}` can't be read: {error}")));
     }
-    let on_card = options.needs_card_program().then(|| for_card(&package, run, plan.as_deref()));
-    let on_card = on_card.transpose()?;
+    let on_card = if options.needs_card_program() {
+        // Before the build, which takes its time.
+        Parts::find().map_err(|error| Failure::Failed(format!("--nic card: {error}")))?;
+        Some(card::program(&package, &run.profile, plan.as_deref())?)
+    } else {
+        None
+    };
     let program = package.build(&run.profile, options.needs_nic_image(), plan.as_deref())?;
     let on_card = on_card.into_iter().flat_map(|path| ["--card-program".into(), path.into()]);
     let on_card = on_card.collect::<Vec<OsString>>();
     let error = Command::new(&program).args(words(given)).args(on_card).exec();
     Err(Failure::Failed(format!("`{}` doesn't start: {error}", program.display())))
-}
-
-/// The package's program for a card, with its NIC half.
-fn for_card(package: &Package, run: &Run, plan: Option<&str>) -> Result<PathBuf, Failure> {
-    linux_on_nic::check().map_err(Failure::Failed)?;
-    // Before the build, which takes its time.
-    Parts::find().map_err(|error| Failure::Failed(format!("--nic card: {error}")))?;
-    package.build_as(&Build {
-        profile: &run.profile,
-        features: &["nic"],
-        plan,
-        target: Some(linux_on_nic::TARGET),
-        room: None,
-        variables: &[linux_on_nic::LINKER],
-    })
 }
 
 /// The program's own command line: the arguments given here, but for those of the build.

@@ -21,3 +21,5 @@ mod power;
 #[cfg(target_arch = "aarch64")]
 mod semihosting;
 mod window;
+
+pub use power::status_of;

@@ -8,6 +8,8 @@ use clap::{ArgMatches, Args, CommandFactory as _, FromArgMatches as _, Parser, S
 use cora_core::app::App;
 
 use crate::Program;
+use crate::card::agent::{CardArguments, card};
+use crate::card::relay::{RelayArguments, relay};
 use crate::control::configuration::{CHANGE_COMMAND, make_change};
 use crate::control::upgrade::{LAYOUT_COMMAND, Legacy, REHEARSE};
 use crate::node::control_loop::{Controllers, NamedController};
@@ -16,9 +18,9 @@ use crate::observe::print::{Output, fail, print, print_to, refuse};
 use crate::observe::report::RunReport;
 use crate::options::nearest::read_command_line;
 use crate::options::{Run, RunOptions, configuration};
+use crate::process::nic_half::{NIC_COMMAND, RELAY_COMMAND};
 use crate::process::{child, log, sandbox, signals};
 use crate::run::Request;
-use crate::supervisor::NIC_COMMAND;
 
 /// A network function that runs on SmartNIC and host together.
 #[derive(Debug, Parser)]
@@ -36,6 +38,11 @@ enum Command {
     Graph,
     /// Print the plan it was built with, as JSON.
     Plan,
+    /// Serve a host from a card: its runs with `--nic card:ethernet` have their NIC halves here.
+    Card(CardArguments),
+    /// Be the host's end of the link to a card: started by `run`.
+    #[command(name = RELAY_COMMAND, hide = true)]
+    Relay(RelayArguments),
     /// Be the NIC half of a run: started by `run`.
     #[command(name = NIC_COMMAND, hide = true)]
     Nic {
@@ -132,6 +139,11 @@ fn obey<A: App + Send>(
         }
         Command::Graph => print(program.graph_json),
         Command::Plan => print(program.plan_json),
+        Command::Card(arguments) => card::<A>(program, &arguments)
+            .map_or_else(|error| fail(&error.to_string()), |()| ExitCode::SUCCESS),
+        Command::Relay(arguments) => {
+            relay::<A>(&arguments).map_or_else(|error| fail(&error.to_string()), ExitCode::from)
+        }
         Command::Nic { fd, length, parent } => native_nic(program, fd, length, parent),
         Command::Layout => entry_layout::<A>()
             .map_or_else(|error| fail(&error.to_string()), |layout| print(&layout)),

@@ -127,6 +127,18 @@ pub enum RunError {
          --card-program FILE"
     )]
     NoCardProgram,
+    /// The card refuses the session.
+    #[error("{0}")]
+    Refused(cora_link::mirror::hello::Refusal),
+    /// The card does not answer any more.
+    #[error("the card has been silent for too long: its link is cut, or it has ended")]
+    CardSilent,
+    /// The emulator of a card ended before its NIC half did.
+    #[error("the card ended ({0})")]
+    CardEnded(std::process::ExitStatus),
+    /// The link to a card can't go on.
+    #[error("{0}")]
+    Mirror(cora_link::mirror::Broken),
     /// The NIC process could not be started.
     #[error("can't start the NIC process ({program}): {cause}")]
     Start {

@@ -14,6 +14,7 @@
 //! | module | contents |
 //! | --- | --- |
 //! | `cli` | the command line |
+//! | `card` | a card at the other end of a wire: the processes at both ends |
 //! | `options` | the options of a run: command line, file, processes |
 //! | `run` | the runs of a program: on a capture, between ports |
 //! | `supervisor` | shards of halves; either half may die at any time |
@@ -29,6 +30,7 @@
 // A line that can't be written must not end anything: `log` writes them all.
 #![deny(clippy::print_stderr, clippy::print_stdout)]
 
+mod card;
 mod cli;
 mod control;
 mod durability;
@@ -43,6 +45,7 @@ mod run;
 mod spelling;
 mod supervisor;
 
+pub use card::agent::serve_as_card;
 pub use cli::{command_line, main, main_with, perform};
 pub use error::RunError;
 pub use ingress::capture_notes::CaptureNotes;

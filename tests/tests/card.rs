@@ -26,9 +26,12 @@ fn capture(name: &str) -> (PathBuf, PathBuf) {
     (room, capture)
 }
 
-fn on_card(name: &str, program_of_card: &std::path::Path) -> Command {
+/// What joins a card to its host.
+const JOINTS: [&str; 2] = ["card:window", "card:ethernet"];
+
+fn on_card(joint: &str, name: &str, program_of_card: &std::path::Path) -> Command {
     let mut command = Command::new(program(name));
-    command.args(["run", "--json", "--nic", "card", "--card-program"]).arg(program_of_card);
+    command.args(["run", "--json", "--nic", joint, "--card-program"]).arg(program_of_card);
     command
 }
 
@@ -39,17 +42,19 @@ fn a_card_boots_handles_packets_and_ends() {
         Err(skipped) => return tell(&skipped),
     };
     let (room, capture) = capture("card");
-    let mut command = on_card("firewall", card);
-    command.arg("--in").arg(&capture).arg("--out").arg(room.join("out.pcap"));
-    let ended = run(&mut command, LIMIT).well("a run on a card");
-    let report = ended.json();
-    assert_eq!(report["nic"], "card");
-    let handled = |side: &str| report["sides"][side]["packets"].as_u64().unwrap_or(0);
-    assert!(handled("nic") > 0 && handled("host") > 0, "{report:#}");
-    assert!(handled("nic") + handled("host") >= PACKETS, "{report:#}");
-    // Kernel and half say nothing on the console as long as all is well.
-    assert_eq!(ended.stderr, "");
-    tell(&format!("a card, {PACKETS} packets: {:.1} s\n", ended.took.as_secs_f64()));
+    for joint in JOINTS {
+        let mut command = on_card(joint, "firewall", card);
+        command.arg("--in").arg(&capture).arg("--out").arg(room.join("out.pcap"));
+        let ended = run(&mut command, LIMIT).well("a run on a card");
+        let report = ended.json();
+        assert_eq!(report["nic"], joint);
+        let handled = |side: &str| report["sides"][side]["packets"].as_u64().unwrap_or(0);
+        assert!(handled("nic") > 0 && handled("host") > 0, "{report:#}");
+        assert!(handled("nic") + handled("host") >= PACKETS, "{report:#}");
+        // Kernel, agent and half say nothing on the console as long as all is well.
+        assert_eq!(ended.stderr, "", "{joint}");
+        tell(&format!("{joint}, {PACKETS} packets: {:.1} s\n", ended.took.as_secs_f64()));
+    }
 }
 
 /// The emulator is killed amid traffic, as if the card lost its power: another card boots, and no
@@ -60,9 +65,15 @@ fn a_card_that_loses_power_is_followed_by_another() {
         Ok(card) => card,
         Err(skipped) => return tell(&skipped),
     };
+    for joint in JOINTS {
+        lose_power(joint, card);
+    }
+}
+
+fn lose_power(joint: &str, card: &std::path::Path) {
     let (room, capture) = capture("card-power");
     let output = room.join("out.pcap");
-    let mut command = on_card("nat", card);
+    let mut command = on_card(joint, "nat", card);
     command.args(["--in", "/dev/stdin", "--out"]).arg(&output);
     let bytes = std::fs::read(&capture).unwrap();
     let running = start_fed(&mut command, move |mut to| {
@@ -78,11 +89,7 @@ fn a_card_that_loses_power_is_followed_by_another() {
         assert!(begun.elapsed() < LIMIT, "the card handles nothing");
         sleep(Duration::from_millis(2));
     }
-    let emulator = children(running.id()).into_iter().find(|child| {
-        let name = std::fs::read_to_string(format!("/proc/{child}/comm"));
-        name.is_ok_and(|name| name.starts_with("qemu-system"))
-    });
-    let emulator = emulator.expect("the card is there").to_string();
+    let emulator = emulator_of(running.id()).expect("the card is there").to_string();
     let killed = Command::new("kill").args(["-9", &emulator]).status().unwrap();
     assert!(killed.success(), "the card had ended");
     let report = running.end(LIMIT).well("a run whose card lost power").json();
@@ -90,6 +97,15 @@ fn a_card_that_loses_power_is_followed_by_another() {
     let outcomes = report["outcomes"].as_object().into_iter().flatten();
     let sum: u64 = outcomes.filter_map(|(_, count)| count.as_u64()).sum();
     assert_eq!(sum, report["packets_in"].as_u64().unwrap_or(0), "{report:#}");
+}
+
+/// The emulator below this process: a child of its, or of the relay.
+fn emulator_of(process: u32) -> Option<u32> {
+    children(process).into_iter().find_map(|child| {
+        let name = std::fs::read_to_string(format!("/proc/{child}/comm"));
+        let is_it = name.is_ok_and(|name| name.starts_with("qemu-system"));
+        if is_it { Some(child) } else { emulator_of(child) }
+    })
 }
 
 #[test]
@@ -106,7 +122,7 @@ fn says_what_a_card_lacks() {
         command.args(["run", "--in"]).arg(&capture).args(words);
         command
     };
-    fails(&mut with(&["--nic", "card"]), 1, "name it with --card-program FILE");
+    fails(&mut with(&["--nic", "card:ethernet"]), 1, "name it with --card-program FILE");
     fails(&mut with(&["--card-program", "x"]), 2, "--card-program is for --nic card");
     let nowhere = room("card-nowhere");
     let mut without = with(&["--nic", "card", "--card-program", "x"]);

@@ -8,7 +8,7 @@ use std::process::Command;
 
 use cora_card::emulated::{EMULATOR, Parts};
 
-use super::{Finding, State};
+use super::{Finding, State, modules};
 use crate::failure::Failure;
 use crate::progress::Progress;
 
@@ -51,12 +51,13 @@ pub(super) fn fetch() -> Result<PathBuf, Failure> {
 fn fetch_into(room: &Path, work: &Path, progress: &mut Progress) -> Result<(), String> {
     if !in_path("apt-get") || !in_path("dpkg-deb") {
         return Err(format!(
-            "this machine has no apt-get: put {EMULATOR} (7.1 or newer) into PATH, and a Linux kernel for \
-             Arm (an uncompressed Image) at {}",
-            Parts::kernel_in(room).display()
+            "this machine has no apt-get: put {EMULATOR} (7.2 or newer) into PATH, a Linux kernel for Arm (an \
+             uncompressed Image) at {}, and its modules for virtio-net, named in the order of loading, into {}",
+            Parts::kernel_in(room).display(),
+            Parts::modules_in(room).display()
         ));
     }
-    if !in_path(EMULATOR) {
+    if !in_path(EMULATOR) && !Parts::unpacked_in(room).exists() {
         progress.step("fetching the emulator of a card (20 MB, and apt's lists)");
         let apt = Apt::begin(&work.join("emulator"), None)?;
         apt.unpack(&apt.needed_by(EMULATOR_PACKAGE)?, &work.join("qemu"))?;
@@ -65,6 +66,8 @@ fn fetch_into(room: &Path, work: &Path, progress: &mut Progress) -> Result<(), S
     progress.step("fetching the kernel of a card (21 MB, and apt's lists)");
     let apt = Apt::begin(&work.join("kernel"), Some(ARCHITECTURE))?;
     apt.unpack(&[apt.kernel()?], &work.join("image"))?;
+    modules::copy(&work.join("image"), &work.join("modules"))?;
+    replace(&work.join("modules"), &Parts::modules_in(room))?;
     replace(&image(&work.join("image/boot"))?, &Parts::kernel_in(room))
 }
 

@@ -6,6 +6,7 @@
 
 mod card;
 mod machine;
+mod modules;
 mod ports;
 
 use std::fmt;

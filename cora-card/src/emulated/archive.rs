@@ -8,17 +8,25 @@ use std::io::{self, Write};
 /// File types and permissions: `stat.h`.
 const DIRECTORY: u32 = 0o040_755;
 const PROGRAM: u32 = 0o100_755;
+const FILE: u32 = 0o100_644;
 const TERMINAL: u32 = 0o020_600;
 /// The console's device: major and minor number.
 const CONSOLE: (u32, u32) = (5, 1);
+/// The same of the device that takes everything.
+const NULL: (u32, u32) = (1, 3);
 
-/// Writes the archive of a card with this program as its first process.
-pub(super) fn write(out: &mut impl Write, program: &[u8]) -> io::Result<()> {
+/// Writes the archive of a card: its first process is this program; with modules for the kernel.
+pub(super) fn write(out: &mut impl Write, program: &[u8], modules: &[Vec<u8>]) -> io::Result<()> {
     let mut archive = Archive { out, entries: 0 };
     archive.add("dev", DIRECTORY, (0, 0), &[])?;
     // Without it the first process has no output.
     archive.add("dev/console", TERMINAL, CONSOLE, &[])?;
+    archive.add("dev/null", TERMINAL, NULL, &[])?;
     archive.add("init", PROGRAM, (0, 0), program)?;
+    archive.add("modules", DIRECTORY, (0, 0), &[])?;
+    for (number, module) in modules.iter().enumerate() {
+        archive.add(&format!("modules/{number:02}"), FILE, (0, 0), module)?;
+    }
     archive.add("TRAILER!!!", 0, (0, 0), &[])
 }
 
@@ -61,7 +69,7 @@ mod tests {
     #[test]
     fn the_archive_has_a_console_and_a_program() {
         let mut archive = Vec::new();
-        write(&mut archive, b"a program").expect("memory");
+        write(&mut archive, b"a program", &[b"a module".to_vec()]).expect("memory");
         assert!(archive.len().is_multiple_of(4));
         // Read again by the format's rules.
         let (mut at, mut found) = (0, Vec::new());
@@ -79,7 +87,10 @@ mod tests {
             at = (data + bytes).next_multiple_of(4);
         }
         let names: Vec<&str> = found.iter().map(|(name, ..)| name.as_str()).collect();
-        assert_eq!(names, ["dev", "dev/console", "init", "TRAILER!!!"]);
-        assert_eq!((found[2].1, found[2].2.as_slice()), (0o100_755, &b"a program"[..]));
+        assert_eq!(
+            names,
+            ["dev", "dev/console", "dev/null", "init", "modules", "modules/00", "TRAILER!!!"]
+        );
+        assert_eq!((found[3].1, found[3].2.as_slice()), (0o100_755, &b"a program"[..]));
     }
 }

@@ -1,5 +1,6 @@
 //! The command that boots a card.
 
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::{BufWriter, Write as _};
 use std::os::fd::{AsRawFd as _, BorrowedFd};
@@ -9,7 +10,7 @@ use std::process::Command;
 use rustix::fs::{MemfdFlags, SealFlags};
 
 use super::{CardError, Parts, archive};
-use crate::first_process::FIRST_COMMAND;
+use crate::first_process::{FIRST_COMMAND, WINDOW, WIRE};
 
 /// The processor: BlueField-2's.
 const PROCESSOR: &str = "cortex-a72";
@@ -20,6 +21,21 @@ const PROCESSORS: u32 = 2;
 /// free.
 const MEMORY_BESIDE: usize = 256;
 const MIB: usize = 1 << 20;
+
+/// The joint of card and host.
+#[derive(Clone, Copy, Debug)]
+pub enum Joint<'a> {
+    /// A window of memory.
+    Window(Window<'a>),
+    /// A wire: a socket, of which each datagram is an Ethernet frame.
+    Wire(BorrowedFd<'a>),
+}
+
+/// Address of the host's end of the wire to an emulated card: a locally administered one, as the
+/// next.
+pub const HOST_ADDRESS: [u8; 6] = [2, 0, 0, 0, 0, 1];
+/// Address of the card's end.
+pub const CARD_ADDRESS: [u8; 6] = [2, 0, 0, 0, 0, 2];
 
 /// The memory that host and card share: a file of this many bytes.
 #[derive(Clone, Copy, Debug)]
@@ -56,7 +72,7 @@ impl Boot {
         if !is_for_the_card(&bytes) {
             return Err(CardError::OtherMachine { path: path() });
         }
-        let archive = packed(&bytes).map_err(CardError::Memory)?;
+        let archive = packed(&bytes, &parts).map_err(CardError::Memory)?;
         Ok(Self { parts, archive })
     }
 
@@ -70,12 +86,18 @@ impl Boot {
         self.archive
     }
 
-    /// The emulator's command line. The NIC half takes `half` bytes of the card's memory. The
+    /// The emulator's command line. NIC half and agent take `half` bytes of the card's memory. The
     /// card's console is the emulator's standard output.
-    pub fn command(&self, window: Window<'_>, half: usize) -> Command {
+    pub fn command(&self, joint: Joint<'_>, half: usize) -> Command {
         let memory = MEMORY_BESIDE + half.div_ceil(MIB) + 2 * self.archive_bytes().div_ceil(MIB);
-        let (file, bytes) = (window.file.as_raw_fd(), window.bytes);
-        let mut command = Command::new(&self.parts.emulator);
+        // A loader's variable for the emulator alone, and not for its parent.
+        let mut command = Command::new("/usr/bin/env");
+        if let Some(libraries) = self.parts.libraries() {
+            let mut variable = OsString::from("LD_LIBRARY_PATH=");
+            variable.push(libraries);
+            command.arg(variable);
+        }
+        command.arg(&self.parts.emulator);
         let text = |option: &str, value: String| [option.to_owned(), value];
         command.args(text("-smp", PROCESSORS.to_string()));
         command.args(text("-m", memory.to_string()));
@@ -84,18 +106,32 @@ impl Boot {
         command.args(["-semihosting-config", "enable=on,target=native,userspace=on"]);
         command.arg("-kernel").arg(&self.parts.kernel);
         command.args(text("-initrd", format!("/proc/self/fd/{}", self.archive.as_raw_fd())));
-        let first = format!("console=ttyAMA0 quiet panic=-1 -- {FIRST_COMMAND} {bytes}");
-        command.args(text("-append", first));
-        let memory = format!(
-            "memory-backend-file,id=window,mem-path=/proc/self/fd/{file},size={bytes},share=on"
-        );
-        command.args(text("-object", memory));
-        command.args(["-device", "ivshmem-plain,memdev=window"]);
+        let first = match joint {
+            Joint::Window(window) => format!("{WINDOW} {}", window.bytes),
+            Joint::Wire(_) => WIRE.to_owned(),
+        };
+        let line =
+            format!("console=ttyAMA0 quiet panic=-1 ipv6.disable=1 -- {FIRST_COMMAND} {first}");
+        command.args(text("-append", line));
+        match joint {
+            Joint::Window(Window { file, bytes }) => {
+                let path = format!("/proc/self/fd/{}", file.as_raw_fd());
+                let memory =
+                    format!("memory-backend-file,id=window,mem-path={path},size={bytes},share=on");
+                command.args(text("-object", memory));
+                command.args(["-device", "ivshmem-plain,memdev=window"]);
+            }
+            Joint::Wire(socket) => {
+                let socket = socket.as_raw_fd();
+                let wire = format!("dgram,id=wire,local.type=fd,local.str={socket}");
+                command.args(text("-netdev", wire));
+                let address = CARD_ADDRESS.map(|byte| format!("{byte:02x}")).join(":");
+                let card = format!("virtio-net-pci,netdev=wire,mac={address},romfile=");
+                command.args(text("-device", card));
+            }
+        }
         if let Some(root) = &self.parts.unpacked {
             command.arg("-L").arg(root.join("usr/share/qemu"));
-        }
-        if let Some(libraries) = self.parts.libraries() {
-            command.env("LD_LIBRARY_PATH", libraries);
         }
         command
     }
@@ -107,10 +143,11 @@ impl Boot {
 }
 
 /// A file without a name, with the card's first file system; it can't be changed.
-fn packed(program: &[u8]) -> std::io::Result<File> {
+fn packed(program: &[u8], parts: &Parts) -> std::io::Result<File> {
     let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
     let mut out = BufWriter::new(File::from(rustix::fs::memfd_create("cora-card", flags)?));
-    archive::write(&mut out, program)?;
+    let modules = parts.modules.iter().map(std::fs::read).collect::<Result<Vec<_>, _>>()?;
+    archive::write(&mut out, program, &modules)?;
     out.flush()?;
     let file = out.into_inner().map_err(std::io::IntoInnerError::into_error)?;
     let seals = SealFlags::SHRINK | SealFlags::GROW | SealFlags::WRITE | SealFlags::SEAL;
@@ -152,6 +189,10 @@ mod tests {
         file
     }
 
+    fn parts() -> Parts {
+        Parts { emulator: "q".into(), unpacked: None, kernel: "k".into(), modules: Vec::new() }
+    }
+
     #[test]
     fn a_card_needs_a_static_program_of_its_own_machine() {
         assert!(is_for_the_card(&elf(183, 1)));
@@ -168,7 +209,6 @@ mod tests {
     #[test]
     fn a_program_that_is_none_for_a_card_is_refused() {
         let room = tempfile::tempdir().expect("a directory");
-        let parts = || Parts { emulator: "q".into(), unpacked: None, kernel: "k".into() };
         let refused = |path: &Path| Boot::of(parts(), path).unwrap_err().to_string();
         assert!(refused(&room.path().join("none")).contains("No such file"));
         let path = room.path().join("program");
@@ -181,17 +221,21 @@ mod tests {
         let room = tempfile::tempdir().expect("a directory");
         let path = room.path().join("program");
         std::fs::write(&path, elf(183, 1)).expect("a file");
-        let parts = Parts { emulator: "q".into(), unpacked: None, kernel: "k".into() };
-        let boot = Boot::of(parts, &path).expect("a card");
+        let boot = Boot::of(parts(), &path).expect("a card");
         let file = File::open(&path).expect("a file");
+        let words = |joint: Joint<'_>| {
+            let command = boot.command(joint, 10 * MIB);
+            let words: Vec<_> = command.get_args().map(|it| it.to_string_lossy()).collect();
+            words.join(" ")
+        };
         let window = Window { file: file.as_fd(), bytes: Window::bytes_for(5000) };
-        let command = boot.command(window, 10 * MIB);
-        let words: Vec<_> = command.get_args().map(|it| it.to_string_lossy()).collect();
-        let words = words.join(" ");
+        let (wire, words) = (words(Joint::Wire(file.as_fd())), words(Joint::Window(window)));
+        assert!(wire.contains(&format!("fd,local.str={}", file.as_raw_fd())), "{wire}");
+        assert!(wire.contains("-- __card wire") && wire.contains("mac=02:00:00:00:00:02"));
         for expected in [
             "-smp 2",
             "-m 268",
-            "-- __card 8192",
+            "-- __card window 8192",
             &format!("fd/{},size=8192,share=on", file.as_raw_fd()),
             &format!("-initrd /proc/self/fd/{}", boot.archive().as_raw_fd()),
         ] {

@@ -15,7 +15,7 @@ mod boot;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-pub use boot::{Boot, Window};
+pub use boot::{Boot, CARD_ADDRESS, HOST_ADDRESS, Joint, Window};
 
 /// The emulator's name.
 pub const EMULATOR: &str = "qemu-system-aarch64";
@@ -29,6 +29,8 @@ pub struct Parts {
     /// An unpacked package instead of an installed one: its root.
     unpacked: Option<PathBuf>,
     kernel: PathBuf,
+    /// The kernel's modules for a wire, in the order of loading.
+    modules: Vec<PathBuf>,
 }
 
 /// Why no card can be emulated.
@@ -102,6 +104,11 @@ impl Parts {
         room.join("kernel")
     }
 
+    /// The kernel's modules in a room, named in the order of loading.
+    pub fn modules_in(room: &Path) -> PathBuf {
+        room.join("modules")
+    }
+
     /// The root of an unpacked emulator in a room.
     pub fn unpacked_in(room: &Path) -> PathBuf {
         room.join("qemu")
@@ -122,7 +129,12 @@ impl Parts {
         if !kernel.is_file() {
             return Err(missing("a kernel for Arm"));
         }
-        Ok(Self { emulator, unpacked, kernel })
+        let modules = Self::modules_in(room).read_dir();
+        let modules = modules.map_err(|_| missing("modules for the kernel's network"))?;
+        let mut modules: Vec<PathBuf> =
+            modules.filter_map(Result::ok).map(|it| it.path()).collect();
+        modules.sort_unstable();
+        Ok(Self { emulator, unpacked, kernel, modules })
     }
 
     /// The emulator's file.
@@ -169,10 +181,16 @@ mod tests {
         file(&room.path().join("qemu/usr/bin").join(EMULATOR));
         lacks("a kernel");
         file(&Parts::kernel_in(room.path()));
+        lacks("modules");
+        for module in ["1-virtio_net.ko", "0-virtio.ko"] {
+            file(&Parts::modules_in(room.path()).join(module));
+        }
         for directory in ["usr/lib/x86_64-linux-gnu", "lib/x86_64-linux-gnu"] {
             file(&room.path().join("qemu").join(directory).join("libfdt.so.1"));
         }
-        let libraries = find().expect("all is there").libraries().expect("they are unpacked");
+        let found = find().expect("all is there");
+        assert!(found.modules[0].ends_with("0-virtio.ko") && found.modules.len() == 2);
+        let libraries = found.libraries().expect("they are unpacked");
         let libraries: Vec<PathBuf> = std::env::split_paths(&libraries).collect();
         assert!(libraries.len() == 2 && libraries.iter().all(|it| it.is_dir()), "{libraries:?}");
     }
@@ -183,6 +201,8 @@ mod tests {
         let bin = room.path().join("bin");
         file(&bin.join(EMULATOR));
         file(&Parts::kernel_in(room.path()));
+        // A kernel may have all it needs built in.
+        std::fs::create_dir(Parts::modules_in(room.path())).expect("a directory");
         let found = Parts::find_in(room.path(), &bin.clone().into_os_string()).expect("it is");
         assert_eq!((found.emulator(), found.libraries()), (bin.join(EMULATOR).as_path(), None));
     }

@@ -16,6 +16,7 @@ use cora_runtime::link::payload::Parked;
 use crate::RunError;
 use crate::ingress::capture_clock::CaptureClock;
 use crate::ingress::capture_notes::CaptureNotes;
+use crate::ingress::elsewhere::{Counts, PortsThere};
 use crate::ingress::inside::Inside;
 use crate::ingress::pcap as capture;
 use crate::ingress::pcap::{CaptureError, LinkTypes};
@@ -24,8 +25,24 @@ use crate::ingress::port_names::FIRST;
 /// In place of a capture's name: standard input, or standard output.
 pub(crate) const STANDARD: &str = "-";
 
+/// Where frames leave.
+pub(crate) trait Out {
+    /// Sends a frame.
+    fn write(&mut self, stamp: &Stamp, frame: &[u8]) -> Result<(), RunError>;
+    /// Sends buffered output.
+    fn flush(&mut self) -> Result<(), RunError>;
+    /// Where the wire is a card's: what happened there.
+    fn hears(&mut self, counts: &Counts) {
+        let _ = counts;
+    }
+    /// The same of its ports.
+    fn hears_of_ports(&mut self, there: PortsThere) {
+        drop(there);
+    }
+}
+
 /// Frame I/O of a run: ingress and egress.
-pub(crate) trait Cable {
+pub(crate) trait Cable: Out {
     /// Whether frames come at their own pace. Those without room are then dropped and counted;
     /// other frames wait.
     const LIVE: bool;
@@ -42,10 +59,6 @@ pub(crate) trait Cable {
     }
     /// Whether no more frames come.
     fn has_ended(&self) -> bool;
-    /// Sends a frame.
-    fn write(&mut self, stamp: &Stamp, frame: &[u8]) -> Result<(), RunError>;
-    /// Sends buffered output.
-    fn flush(&mut self) -> Result<(), RunError>;
     /// Input and output frames.
     fn packets(&self) -> (u64, u64);
     /// Waits for input, at most for this time.
@@ -83,6 +96,18 @@ impl Files {
     }
 }
 
+impl Out for Files {
+    #[inline]
+    fn write(&mut self, stamp: &Stamp, frame: &[u8]) -> Result<(), RunError> {
+        self.sink.write(stamp, frame)
+    }
+
+    /// A capture is written in larger pieces, and [finished](Sink::finish) at its end.
+    fn flush(&mut self) -> Result<(), RunError> {
+        Ok(())
+    }
+}
+
 impl Cable for Files {
     const LIVE: bool = false;
     /// A flow that moves waits for the packets that are on their way. A capture comes as fast as it
@@ -108,16 +133,6 @@ impl Cable for Files {
 
     fn has_ended(&self) -> bool {
         self.has_ended
-    }
-
-    #[inline]
-    fn write(&mut self, stamp: &Stamp, frame: &[u8]) -> Result<(), RunError> {
-        self.sink.write(stamp, frame)
-    }
-
-    /// A capture is written in larger pieces, and [finished](Sink::finish) at its end.
-    fn flush(&mut self) -> Result<(), RunError> {
-        Ok(())
     }
 
     fn packets(&self) -> (u64, u64) {

@@ -11,8 +11,11 @@ use cora_runtime::link::region::Rings;
 use cora_runtime::link::ring::{Consumer, Popped, Producer, PushError, SharedMemory};
 
 use crate::RunError;
-use crate::ingress::capture::Cable;
+use crate::ingress::capture::Out;
+use crate::ingress::door::Services;
+use crate::ingress::elsewhere::{COUNTS, Counts, Elsewhere, PORTS, SETUP};
 use crate::ingress::entrance::{Entrance, Heard};
+use crate::ingress::offers::Offers;
 use crate::ingress::tally::Tally;
 use crate::ingress::versions::{Change, Changes};
 use crate::memory::cache_padded as apart;
@@ -56,6 +59,10 @@ pub(crate) struct WireEnd {
     pub(crate) said: Vec<(u16, Vec<u8>)>,
     /// Packets that left.
     pub(crate) tally: Tally,
+    /// Frames that were offered.
+    pub(crate) offers: Offers,
+    /// Packets come in at a card, which tells of them.
+    elsewhere: Option<Elsewhere>,
 }
 
 /// The record of an epoch that begins for all shards.
@@ -66,6 +73,28 @@ fn turn(ends: u64) -> (u16, Vec<u8>) {
 /// A message as a record: its kind, and its bytes.
 pub(crate) fn encoded(message: &Message<'_>) -> (u16, Vec<u8>) {
     message.encode(|kind, parts| (kind, parts.concat()))
+}
+
+/// What a card tells of its wire; the error: it tells what makes no sense.
+fn told(
+    elsewhere: &mut Elsewhere,
+    kind: u16,
+    bytes: &[u8],
+    cable: &mut impl Out,
+) -> Result<Counts, RunError> {
+    let nonsense = || RunError::from(ProtocolError::undecodable(kind));
+    match kind {
+        COUNTS => {
+            let counts = elsewhere.heard(bytes).ok_or_else(nonsense)?;
+            cable.hears(&counts);
+            Ok(counts)
+        }
+        PORTS => {
+            cable.hears_of_ports(serde_json::from_slice(bytes).map_err(|_| nonsense())?);
+            Ok(Counts::default())
+        }
+        _ => Err(nonsense()),
+    }
 }
 
 impl WireEnd {
@@ -88,38 +117,63 @@ impl WireEnd {
             fed_again: 0,
             said: Vec::new(),
             tally: Tally::default(),
+            offers: Offers::default(),
+            elsewhere: None,
+        }
+    }
+
+    /// The same for packets that come in at a card: instead of frames it tells counts. These are
+    /// the services at the beginning.
+    pub(crate) fn of_card(rings: &Rings, services: &Services) -> Self {
+        Self { elsewhere: Some(Elsewhere::with(services)), ..Self::new(rings, Entrance::Nic) }
+    }
+
+    /// Another card, or the same in another session, tells from now on, and hears this time first.
+    pub(crate) fn begin_session(&mut self, now: u64) {
+        if let Some(elsewhere) = &mut self.elsewhere {
+            self.first.retain(|(kind, _)| *kind != SETUP);
+            self.first.push_front(elsewhere.begins(now));
         }
     }
 
     /// Continues with the rings of another region, once the NIC has left this one. Its output is
     /// sent, and its unread input is fed in there. From a NIC that broke the protocol nothing more
     /// is read.
-    pub(crate) fn follow(&mut self, rings: &Rings, cable: &mut impl Cable) -> Result<(), RunError> {
-        let drained = loop {
+    pub(crate) fn follow(&mut self, rings: &Rings, cable: &mut impl Out) -> Result<(), RunError> {
+        loop {
             match self.drain(cable) {
                 Ok(true) => {}
-                Ok(false) => break Ok(()),
-                Err(error) => break Err(error),
+                Ok(false) => break,
+                Err(error) if !error.is_nics_fault() => return Err(error),
+                Err(_) => {
+                    self.distrusted = true;
+                    break;
+                }
             }
-        };
-        let mut left_behind = Vec::new();
-        match drained {
-            Ok(()) if !self.distrusted => left_behind = self.left_behind(),
-            Err(error) if !error.is_nics_fault() => return Err(error),
-            Ok(()) | Err(_) => {}
         }
+        self.leave();
+        self.join(rings);
+        Ok(())
+    }
+
+    /// The NIC has left its region, or is gone: what it left unread is to be fed in again.
+    pub(crate) fn leave(&mut self) {
+        let mut left_behind = if self.distrusted { Vec::new() } else { self.left_behind() };
         let frame = self.entrance.kind_of_frame();
         self.fed_again += left_behind.iter().filter(|(kind, _)| *kind == frame).count() as u64;
         left_behind.extend(std::mem::take(&mut self.first));
         self.first = self.with_whole_changes(left_behind);
         self.tell_epoch_again();
+    }
+
+    /// Goes on with the rings of a region.
+    pub(crate) fn join(&mut self, rings: &Rings) {
         let (wire_in, wire_out) = self.entrance.rings(rings);
         self.wire_in = Producer::new(wire_in);
         self.wire_out = Consumer::new(wire_out);
         self.rings = *rings;
         self.fed_all = false;
         self.distrusted = false;
-        Ok(())
     }
 
     /// Marks that the NIC broke the protocol: the contents of its rings are ignored from now on.
@@ -237,6 +291,9 @@ impl WireEnd {
 
     /// Places a change of the version on the wire.
     pub(crate) fn change(&mut self, change: Change) {
+        if let Some(elsewhere) = &mut self.elsewhere {
+            self.first.push_back(elsewhere.change(&change.services));
+        }
         self.first.extend(change.records());
         self.on_their_way.push_back(change);
     }
@@ -252,6 +309,7 @@ impl WireEnd {
     /// host.
     pub(crate) fn change_again(&mut self) {
         self.first.retain(|(kind, _)| !Kind::is_of_change(*kind));
+        self.first.extend(self.elsewhere.as_ref().map(Elsewhere::services_again));
         self.first.extend(self.on_their_way.iter().flat_map(Change::records));
     }
 
@@ -359,7 +417,7 @@ impl WireEnd {
     }
 
     /// Sends the NIC's output; returns whether there was any.
-    pub(crate) fn drain(&mut self, cable: &mut impl Cable) -> Result<bool, RunError> {
+    pub(crate) fn drain(&mut self, cable: &mut impl Out) -> Result<bool, RunError> {
         if self.distrusted {
             return Ok(false);
         }
@@ -371,6 +429,13 @@ impl WireEnd {
             let bytes = buffer.get_mut(..popped.len).unwrap_or_default();
             if Kind::is_of_deal(popped.kind) {
                 self.said.push((popped.kind, bytes.to_vec()));
+                continue;
+            }
+            if let Some(elsewhere) = &mut self.elsewhere {
+                let counts = told(elsewhere, popped.kind, bytes, cable)?;
+                self.offers.taken += counts.taken;
+                self.offers.nic_away += counts.nic_away;
+                self.tally += counts.tally;
                 continue;
             }
             let Some((stamp, frame)) = Message::decode_frame(popped.kind, bytes) else {

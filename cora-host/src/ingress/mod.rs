@@ -8,9 +8,12 @@
 //! | `capture_notes` | irregularities of a capture |
 //! | `clock` | the time of a live wire |
 //! | [`door`] | marks of packets, and the shard of each |
+//! | `elsewhere` | a wire that is at a card: what host and card tell each other of it |
 //! | `entrance` | the half of a shard at which its packets come in |
 //! | `feed` | the wire's end of a region |
 //! | `inside` | the addresses of the inside |
+//! | `intake` | frames from the cable to the shards that take them |
+//! | `offers` | frames that are offered to a shard |
 //! | `ports` | a live wire between ports |
 //! | `port_names` | the names of those ports |
 //! | [`rows`] | files of configured states: TOML and CSV |
@@ -22,9 +25,12 @@ pub(crate) mod capture_clock;
 pub(crate) mod capture_notes;
 pub(crate) mod clock;
 pub mod door;
+pub(crate) mod elsewhere;
 pub(crate) mod entrance;
 pub(crate) mod feed;
 pub(crate) mod inside;
+pub(crate) mod intake;
+pub(crate) mod offers;
 pub mod pcap;
 pub(crate) mod port_names;
 pub(crate) mod ports;

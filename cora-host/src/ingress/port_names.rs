@@ -33,11 +33,20 @@ pub(crate) struct NamedPort {
     pub(crate) device: PortName,
 }
 
-/// The ports of a run, by their numbers: inside and outside are always there.
+/// The ports of a run, by their numbers: inside and outside are always there, unless all are a
+/// card's.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Ports(Vec<NamedPort>);
 
+/// In the place of ports: they are the card's.
+const OF_CARD: &str = "card";
+
 impl Ports {
+    /// Whether they are ports of a card, which names them.
+    pub(crate) fn are_of_card(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// The ports, by their numbers.
     pub(crate) fn all(&self) -> &[NamedPort] {
         &self.0
@@ -95,6 +104,9 @@ impl FromStr for Ports {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
+        if text == OF_CARD {
+            return Ok(Self(Vec::new()));
+        }
         let mut given: Vec<(&str, Option<u8>, PortName)> = Vec::new();
         for part in text.split(',') {
             let (name, device) = part

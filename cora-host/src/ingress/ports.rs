@@ -1,6 +1,7 @@
 //! A live wire: frames come through ports, until the run is told to end.
 
 use std::collections::BTreeMap;
+use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
 use cora_core::packet::{MAX_FRAME, Meta, Port as Side};
@@ -9,11 +10,12 @@ use cora_runtime::link::message::Stamp;
 use cora_runtime::link::payload::Parked;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::RunError;
-use crate::ingress::capture::{Cable, Next};
+use crate::ingress::capture::{Cable, Next, Out};
 use crate::ingress::clock::Clock;
+use crate::ingress::elsewhere::{Counts, PortsThere};
 use crate::ingress::port_names::{NamedPort, Ports};
 use crate::process::log;
 
@@ -21,7 +23,7 @@ use crate::process::log;
 const BURST: usize = 32;
 
 /// A port, at the end of a run.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct PortReport {
     /// Its number.
     pub(crate) number: u8,
@@ -32,15 +34,15 @@ pub(crate) struct PortReport {
     /// Frames that it sent.
     pub(crate) transmitted: u64,
     /// Frames dropped at it, in either direction, by name.
-    pub(crate) dropped: BTreeMap<&'static str, u64>,
+    pub(crate) dropped: BTreeMap<String, u64>,
     /// Other counts, by name.
-    pub(crate) remarks: BTreeMap<&'static str, u64>,
+    pub(crate) remarks: BTreeMap<String, u64>,
     /// Whether the link was up.
-    pub(crate) link: &'static str,
+    pub(crate) link: String,
     /// MTU of its frames, in bytes.
     pub(crate) mtu: usize,
     /// The treatment of checksums in received frames.
-    pub(crate) checksums: &'static str,
+    pub(crate) checksums: String,
     /// Its findings and choices.
     pub(crate) notes: Vec<String>,
 }
@@ -91,6 +93,8 @@ pub(crate) struct LiveWire {
     pub(crate) too_long: u64,
     /// No more frames come.
     pub(crate) stopped: bool,
+    /// The ports are a card's: what it told of them.
+    elsewhere: Option<PortsThere>,
 }
 
 impl LiveWire {
@@ -121,6 +125,7 @@ impl LiveWire {
             first_no_port: None,
             too_long: 0,
             stopped: false,
+            elsewhere: ports.are_of_card().then(PortsThere::default),
         })
     }
 
@@ -137,7 +142,10 @@ impl LiveWire {
 
     /// Output frames that the ports dropped, by name. Input frames that they dropped never got
     /// here.
-    pub(crate) fn dropped(&self) -> BTreeMap<&'static str, u64> {
+    pub(crate) fn dropped(&self) -> BTreeMap<String, u64> {
+        if let Some(there) = &self.elsewhere {
+            return there.dropped.clone();
+        }
         let mut all = BTreeMap::new();
         for end in &self.ends {
             let counters = end.port.counters();
@@ -148,17 +156,30 @@ impl LiveWire {
                 ("not-taken", counters.not_taken),
             ];
             for (name, count) in towards_them {
-                *all.entry(name).or_default() += count;
+                *all.entry(name.to_owned()).or_default() += count;
             }
         }
-        *all.entry("no-port").or_default() += self.no_port;
+        *all.entry("no-port".to_owned()).or_default() += self.no_port;
         all.retain(|_, count| *count > 0);
         all
     }
 
     /// The report of each port, by its name.
     pub(crate) fn report(&self) -> BTreeMap<String, PortReport> {
-        self.ends.iter().map(|end| (end.name.clone(), end.report())).collect()
+        match &self.elsewhere {
+            Some(there) => there.ports.clone(),
+            None => self.ends.iter().map(|end| (end.name.clone(), end.report())).collect(),
+        }
+    }
+
+    /// Files that become readable when a frame comes.
+    pub(crate) fn handles(&self) -> Vec<BorrowedFd<'_>> {
+        self.ends.iter().flat_map(|end| end.port.handles()).collect()
+    }
+
+    /// Another clock goes on, where time passes as it does here.
+    pub(crate) const fn go_by(&mut self, clock: Clock) {
+        self.clock = clock;
     }
 
     /// The wire's clock.
@@ -258,7 +279,11 @@ impl End {
     fn report(&self) -> PortReport {
         let counters = self.port.counters();
         let some = |counts: &[(&'static str, u64)]| {
-            counts.iter().copied().filter(|(_, count)| *count > 0).collect()
+            counts
+                .iter()
+                .filter(|(_, count)| *count > 0)
+                .map(|(name, count)| ((*name).to_owned(), *count))
+                .collect()
         };
         PortReport {
             number: self.side.0,
@@ -270,49 +295,21 @@ impl End {
             link: match self.port.link() {
                 Link::Up => "up",
                 Link::Down => "down",
-            },
+            }
+            .to_owned(),
             mtu: self.port.mtu(),
             checksums: match self.port.checksums().on_receive {
                 OnReceive::AsTheyCame => "as they came",
                 OnReceive::Finished => "finished where the kernel says that the sender did not",
                 OnReceive::FinishedByLook => "finished where the sender evidently did not",
-            },
+            }
+            .to_owned(),
             notes: self.port.notes(),
         }
     }
 }
 
-impl Cable for LiveWire {
-    const LIVE: bool = true;
-    /// The whole ring takes bursts.
-    const MOST_AHEAD: usize = usize::MAX;
-
-    fn peek(&mut self) -> Result<Next<'_>, RunError> {
-        if self.current.is_none() && !self.stopped {
-            self.current = self.find()?;
-        }
-        Ok(match self.current {
-            Some((port, stamp)) => Next::Frame(stamp, self.ends[port].frame().unwrap_or_default()),
-            None if self.stopped => Next::End(self.now),
-            None => Next::NotYet,
-        })
-    }
-
-    fn silent_until(&mut self) -> Option<u64> {
-        self.now = self.now.max(self.clock.now());
-        Some(self.now)
-    }
-
-    fn pass(&mut self) {
-        if let Some((port, _)) = self.current.take() {
-            self.ends[port].next += 1;
-        }
-    }
-
-    fn has_ended(&self) -> bool {
-        self.stopped
-    }
-
+impl Out for LiveWire {
     fn write(&mut self, stamp: &Stamp, frame: &[u8]) -> Result<(), RunError> {
         let port = stamp.leaves_at();
         let end = self.end_of.get(usize::from(port.0)).copied().unwrap_or(NONE);
@@ -332,6 +329,55 @@ impl Cable for LiveWire {
             end.port.flush()?;
         }
         Ok(())
+    }
+
+    fn hears(&mut self, counts: &Counts) {
+        self.came += counts.came;
+        self.left += counts.left;
+        self.too_long += counts.too_long;
+        self.stopped |= counts.has_ended;
+    }
+
+    fn hears_of_ports(&mut self, there: PortsThere) {
+        if let Some(elsewhere) = &mut self.elsewhere {
+            *elsewhere = there;
+        }
+    }
+}
+
+impl Cable for LiveWire {
+    const LIVE: bool = true;
+    /// The whole ring takes bursts.
+    const MOST_AHEAD: usize = usize::MAX;
+
+    fn peek(&mut self) -> Result<Next<'_>, RunError> {
+        if self.current.is_none() && !self.stopped && self.elsewhere.is_none() {
+            self.current = self.find()?;
+        }
+        Ok(match self.current {
+            Some((port, stamp)) => Next::Frame(stamp, self.ends[port].frame().unwrap_or_default()),
+            None if self.stopped => Next::End(self.now),
+            None => Next::NotYet,
+        })
+    }
+
+    fn silent_until(&mut self) -> Option<u64> {
+        // Silence is where the packets are.
+        if self.elsewhere.is_some() {
+            return None;
+        }
+        self.now = self.now.max(self.clock.now());
+        Some(self.now)
+    }
+
+    fn pass(&mut self) {
+        if let Some((port, _)) = self.current.take() {
+            self.ends[port].next += 1;
+        }
+    }
+
+    fn has_ended(&self) -> bool {
+        self.stopped
     }
 
     fn packets(&self) -> (u64, u64) {
@@ -370,7 +416,7 @@ impl Cable for LiveWire {
             log::say(no_such_port(port));
         }
         let ended = |end: &End| end.port.is_exhausted() && end.is_empty();
-        self.stopped |= self.ends.iter().all(ended);
+        self.stopped |= self.elsewhere.is_none() && self.ends.iter().all(ended);
         Ok(())
     }
 
@@ -457,7 +503,7 @@ mod tests {
         let left: Vec<_> =
             wire.report().into_values().map(|port| (port.number, port.transmitted)).collect();
         assert_eq!(left, [(5, 4), (2, 4), (0, 1), (1, 2)], "by their names");
-        assert_eq!(wire.dropped(), [("no-port", 4)].into());
+        assert_eq!(wire.dropped(), [("no-port".to_owned(), 4)].into());
         assert_eq!((wire.packets(), wire.first_no_port), ((0, 11), Some(Side(3))));
         wire.look().unwrap();
         assert_eq!(wire.first_no_port, None);

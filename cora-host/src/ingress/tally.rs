@@ -36,12 +36,27 @@ impl Ways {
 }
 
 /// Counters of the wire's end.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tally {
     /// Packets that the NIC handled, and that left.
     pub(crate) from_nic: Ways,
     /// Packets that the host handled, and that left.
     pub(crate) from_host: Ways,
+}
+
+impl std::ops::AddAssign for Ways {
+    fn add_assign(&mut self, more: Self) {
+        self.transmit += more.transmit;
+        self.redirect += more.redirect;
+        self.made += more.made;
+    }
+}
+
+impl std::ops::AddAssign for Tally {
+    fn add_assign(&mut self, more: Self) {
+        self.from_nic += more.from_nic;
+        self.from_host += more.from_host;
+    }
 }
 
 impl Tally {

@@ -11,6 +11,7 @@ use crate::RunError;
 use crate::ingress::versions::Version;
 use crate::memory::supply::Supply;
 use crate::node::back::RING_BYTES;
+use crate::options::RunOptions;
 
 /// The layout of a shard's region. It includes payload buffers if the host may get only the heads
 /// of frames.
@@ -20,6 +21,12 @@ pub fn region_layout<A: App>() -> RegionLayout {
         Ok(layout) => layout,
         Err(_) => unreachable!("powers of two are sizes of rings"),
     }
+}
+
+/// The same for a run with these options. Rests of frames stay where the host can read them.
+pub(crate) fn layout_of_run<A: App>(options: &RunOptions) -> RegionLayout {
+    let layout = region_layout::<A>();
+    if options.nic.shares_memory() { layout } else { layout.without_payloads() }
 }
 
 /// The host half of a shard, and the numbers of the states to send to its NIC.

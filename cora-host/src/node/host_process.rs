@@ -28,7 +28,7 @@ use crate::node::catch_up::catch_up;
 use crate::node::control_loop::{ControlLoop, Controllers, NamedController};
 use crate::node::direct;
 use crate::node::exchange::Exchange;
-use crate::node::half::{half, region_layout};
+use crate::node::half::{half, layout_of_run};
 use crate::node::host_page::{self, HostPage};
 use crate::node::received::Wanted;
 use crate::node::worker::Worker;
@@ -157,7 +157,8 @@ pub(crate) fn host_half<A: App>(
     let controllers = Controllers::new(&options.moves, known).map_err(RunError::Controller)?;
     let mut control = ControlLoop::begin::<A>(&controllers, program, (*shard).into())?;
     let words = map::inherited_memory(arguments.fd, arguments.length).map_err(system)?;
-    let regions = Regions::<A> { words, page, layout: &region_layout::<A>(), program: PhantomData };
+    let regions =
+        Regions::<A> { words, page, layout: &layout_of_run::<A>(options), program: PhantomData };
     let mut region = regions.region(page.current())?;
     let version = configuration::told(arguments.version)?;
     let Identity { seed, resident, .. } = region.identity();

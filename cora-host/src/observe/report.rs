@@ -155,7 +155,7 @@ pub struct PortsReport {
     /// Counts of each port, by its name.
     pub(crate) ports: BTreeMap<String, PortReport>,
     /// Output frames that the ports dropped, or that no port was there for, by name.
-    pub(crate) dropped: BTreeMap<&'static str, u64>,
+    pub(crate) dropped: BTreeMap<String, u64>,
 }
 
 /// The report of a run.
@@ -289,7 +289,7 @@ pub(super) mod tests {
         assert_eq!(faults(lost), ["4 packets came in, but 3 have an outcome"]);
         let kept = RunReport { packets_out: 1, ..report() };
         assert_eq!(faults(kept.clone()), ["2 packets were to leave, but 1 did"]);
-        let dropped = [("link-down", 1)].into();
+        let dropped = [("link-down".to_owned(), 1)].into();
         let ports = Some(PortsReport { dropped, ..PortsReport::default() });
         assert_eq!(faults(RunReport { ports, ..kept.clone() }), Vec::<String>::new());
         for (times, doubtful) in [(0, true), (1, false)] {

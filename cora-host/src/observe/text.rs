@@ -13,7 +13,8 @@ impl RunReport {
         let nic = match self.nic {
             "emulated" => "emulated (aarch64 under qemu, as a Cortex-A72)",
             "native" => "native (a process of its own on this machine)",
-            "card" => "card (emulated, with a kernel of its own)",
+            "card:window" => "card (a kernel of its own, joined by a window of memory)",
+            "card:ethernet" => "card (a kernel of its own, joined by Ethernet)",
             _ => "off",
         };
         let named = |pages: &str| match pages {
@@ -295,16 +296,16 @@ mod tests {
             name: format!("tap:t{number}"),
             received: 1_000,
             transmitted: 2,
-            dropped: [("link-down", u64::from(number))].into(),
+            dropped: [("link-down".to_owned(), u64::from(number))].into(),
             remarks: BTreeMap::new(),
-            link: "up",
+            link: "up".to_owned(),
             mtu: 1500,
-            checksums: "as they came",
+            checksums: "as they came".to_owned(),
             notes: Vec::new(),
         };
         let ports = [("inside", 0), ("outside", 1), ("5", 5), ("a", 2)];
         let ports = ports.map(|(name, number)| (name.to_owned(), port(number))).into();
-        let ports = PortsReport { ports, dropped: [("no-port", 1_234)].into() };
+        let ports = PortsReport { ports, dropped: [("no-port".to_owned(), 1_234)].into() };
         let told = ports.to_string();
         let heads: Vec<_> = told.lines().filter(|line| !line.starts_with(' ')).collect();
         assert_eq!(

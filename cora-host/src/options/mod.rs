@@ -12,6 +12,7 @@
 
 mod moves;
 pub(crate) mod nearest;
+pub(crate) mod peer;
 pub(crate) mod run_file;
 
 use std::ffi::OsString;
@@ -31,6 +32,7 @@ use crate::ingress::port_names::Ports;
 use crate::memory::futex::Waking;
 use crate::memory::pages::Pages;
 use crate::observe::ipfix::TargetName;
+use crate::options::peer::Peer;
 
 /// How the NIC half runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -42,8 +44,13 @@ pub(crate) enum NicMode {
     /// The same source built for this machine.
     Native,
     /// The aarch64 program on a card that is emulated as a whole: it has a kernel of its own, and
-    /// shares only a window of memory with this machine.
-    Card,
+    /// shares a window of memory with this machine.
+    #[value(name = "card:window", alias = "card")]
+    Window,
+    /// A card that is joined to this machine by Ethernet alone: emulated, or the one that --card
+    /// names.
+    #[value(name = "card:ethernet")]
+    Ethernet,
 }
 
 impl NicMode {
@@ -53,18 +60,25 @@ impl NicMode {
             Self::Off => "off",
             Self::Emulated => "emulated",
             Self::Native => "native",
-            Self::Card => "card",
+            Self::Window => "card:window",
+            Self::Ethernet => "card:ethernet",
         }
     }
 
-    /// Whether both halves run under one kernel, by which they can wake each other.
-    pub(crate) const fn shares_kernel(self) -> bool {
-        !matches!(self, Self::Card)
+    /// Whether the NIC half is on a card with a kernel of its own.
+    pub(crate) const fn is_card(self) -> bool {
+        matches!(self, Self::Window | Self::Ethernet)
     }
 
-    /// How the NIC half wakes the host half.
+    /// Whether the host can read the memory in which the NIC half keeps the rests of frames.
+    pub(crate) const fn shares_memory(self) -> bool {
+        !matches!(self, Self::Ethernet)
+    }
+
+    /// How the process in the place of the NIC half wakes the host half: under another kernel it
+    /// can't.
     pub(crate) const fn waking(self) -> Waking {
-        if self.shares_kernel() { Waking::Futex } else { Waking::Looks }
+        if matches!(self, Self::Window) { Waking::Looks } else { Waking::Futex }
     }
 }
 
@@ -90,7 +104,7 @@ pub struct RunOptions {
     /// Ports in place of a capture, as inside=PORT,outside=PORT, each tap:NAME, packet:IFACE,
     /// xdp:IFACE, pcap:IN+OUT or mem:flows=N;size=BYTES: until ctrl-C. Further ones as 2=PORT to
     /// 15=PORT, or by names of your own, which get the numbers from 2 on. Either half may die
-    /// meanwhile, and is started again.
+    /// meanwhile, and is started again. `card`: the ports of the card.
     #[arg(long, value_name = "PORTS")]
     pub(crate) live: Option<Ports>,
     /// After how many seconds a live run ends by itself [default: never].
@@ -157,6 +171,10 @@ pub struct RunOptions {
     /// it is [default: none].
     #[arg(long, value_name = "FILE")]
     pub(crate) card_program: Option<PathBuf>,
+    /// The card, if it is not to be emulated: the interface that leads to it, and the address of
+    /// its own interface, as IFACE,MAC. There `<program> card` runs [default: emulated].
+    #[arg(long, value_name = "IFACE,MAC")]
+    pub(crate) card: Option<Peer>,
     /// A file with these options, as TOML: each key is an option's long name, paths are relative to
     /// the file, and what the command line says comes first [default: none].
     #[arg(long = FILE, value_name = "FILE")]
@@ -228,7 +246,12 @@ impl RunOptions {
 
     /// Whether a program for a card is required, and none was named.
     pub fn needs_card_program(&self) -> bool {
-        self.nic == NicMode::Card && self.card_program.is_none()
+        self.nic.is_card() && self.card.is_none() && self.card_program.is_none()
+    }
+
+    /// Whether packets come in by ports of a card.
+    pub(crate) fn ports_are_of_card(&self) -> bool {
+        self.live.as_ref().is_some_and(Ports::are_of_card)
     }
 
     /// The input capture, unless the run is live.
@@ -282,8 +305,24 @@ impl RunOptions {
                 "--change is for captures: a live run is told by --control",
             ),
             (
-                self.nic != NicMode::Card && self.card_program.is_some(),
+                !self.nic.is_card() && self.card_program.is_some(),
                 "--card-program is for --nic card",
+            ),
+            (
+                self.nic != NicMode::Ethernet && self.card.is_some(),
+                "--card is for --nic card:ethernet",
+            ),
+            (
+                self.card.is_none() && self.ports_are_of_card(),
+                "--live card: say which card has the ports, by --card IFACE,MAC",
+            ),
+            (
+                self.shards > 1 && self.card.is_some(),
+                "--card and --shards: a card that is not emulated has one shard",
+            ),
+            (
+                self.card.is_some() && self.card_program.is_some(),
+                "--card and --card-program: a card that is there has a program",
             ),
             (
                 self.nic == NicMode::Off && self.restarts.is_some(),

@@ -30,7 +30,11 @@ pub(crate) fn own(name: &str) -> Command {
 
 /// Passes only these files to the child, under the same numbers.
 pub(crate) fn gets(command: &mut Command, files: &[BorrowedFd<'_>]) {
-    let files: Vec<RawFd> = files.iter().map(AsRawFd::as_raw_fd).collect();
+    passes_on(command, files.iter().map(AsRawFd::as_raw_fd).collect());
+}
+
+/// Passes files on to the child that this process inherited under these numbers.
+pub(crate) fn passes_on(command: &mut Command, files: Vec<RawFd>) {
     // SAFETY: the closure only makes system calls, which are allowed between fork and exec.
     unsafe { command.pre_exec(move || keep_only(&files)) };
 }
@@ -84,7 +88,8 @@ fn end_with(parent: Pid) -> std::io::Result<()> {
 fn keep_only(files: &[RawFd]) -> std::io::Result<()> {
     close_from(FIRST)?;
     for file in files {
-        // SAFETY: the caller of `gets` had the file open, and this process is a copy of that one.
+        // SAFETY: the number is only passed to the kernel, which reports an error if it is not a
+        // file's.
         let file = unsafe { BorrowedFd::borrow_raw(*file) };
         rustix::io::fcntl_setfd(file, FdFlags::empty())?;
     }

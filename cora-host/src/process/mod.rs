@@ -5,6 +5,7 @@
 //! | `child` | child processes: inherited files, and termination |
 //! | `cores` | the processors of a shard |
 //! | `log` | lines on standard error; failed writes are harmless |
+//! | `nic_half` | the processes that are a NIC half, or in the place of one |
 //! | `sandbox` | the filter for system calls of the native NIC half |
 //! | `signals` | the signals of a live run, and the threads that take them |
 //! | `stack` | a thread with a stack for large values |
@@ -12,6 +13,7 @@
 pub(crate) mod child;
 pub(crate) mod cores;
 pub(crate) mod log;
+pub(crate) mod nic_half;
 pub(crate) mod sandbox;
 pub(crate) mod signals;
 pub(crate) mod stack;

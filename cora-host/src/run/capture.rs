@@ -24,7 +24,7 @@ pub(super) fn run<A: App>(program: &Program, run: &Run) -> Result<RunReport, Run
     let sink = Sink::create(run.options.output.as_deref(), input(run))?;
     let files = Files::new(source, sink);
     let mut supervisor = Supervisor::start(&common, files, configuration, dealer, (1, Vec::new()))?;
-    supervisor.door.will_change(&changes);
+    supervisor.intake.door.will_change(&changes);
     for shard in &mut supervisor.shards {
         shard.will_change(changes.clone());
     }

@@ -98,7 +98,10 @@ impl Operator<'_> {
 
     /// Continues to check other builds. Returns whether the one in this program's file replaces it.
     fn check(&mut self, live: &Live<'_>) -> bool {
-        let (stays, entries, own) = (live.cable.stays(), &self.common.entries, &self.own);
+        let (entries, own) = (&self.common.entries, &self.own);
+        let card = self.common.run.options.card.is_some();
+        // The new program would call the card, and end the session of this one.
+        let stays = card.then(|| "the card".to_owned()).or_else(|| live.cable.stays());
         let look = |wants: &Wants| {
             let program = match wants {
                 Some(Asked::Check(program)) => program.clone(),
@@ -160,7 +163,7 @@ impl Operator<'_> {
         live.configuration.arrived(in_force);
         let change = live.configuration.advance();
         if let Some(change) = &change {
-            live.door.change(&change.services);
+            live.intake.door.change(&change.services);
         }
         for shard in &mut live.shards {
             shard.wire.in_force(u32::try_from(shard.page.version()).unwrap_or(0));

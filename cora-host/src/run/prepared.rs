@@ -15,7 +15,7 @@ use crate::memory::pages::Pages;
 use crate::memory::room::Need;
 use crate::memory::supply::Supply;
 use crate::node::board;
-use crate::node::half::region_layout;
+use crate::node::half::layout_of_run;
 use crate::observe::ipfix::Exporter;
 use crate::options::{Moves, Run, RunOptions};
 use crate::supervisor::{Common, Dealer, SharedFile};
@@ -68,7 +68,7 @@ impl Prepared {
         let services = Services::of(&mut app);
         let changes = changes(&mut app, configuration.version(), &options.changes)?;
         let entries = Layout::of(&mut app);
-        let layout = region_layout::<A>();
+        let layout = layout_of_run::<A>(options);
         let half = A::MEMORY + HostHalf::bytes(&mut app);
         if resident {
             Need {

@@ -15,6 +15,7 @@ use cora_switch::coordinator::Totals;
 use cora_switch::dealer::{Lied, Passed, Record};
 use cora_switch::{Abilities, Emulated, Limits, NoSuchShard, Shard};
 
+use crate::ingress::intake::Deals;
 use crate::observe::buckets::BucketMoves;
 use crate::options::Moves;
 use crate::supervisor::chance::Chance;
@@ -105,25 +106,9 @@ impl Dealer {
         self.begun.elapsed().as_nanos() as u64
     }
 
-    /// Whether a packet of this time must wait, and all behind it: see
-    /// [`cora_switch::Dealer::stops`].
-    pub(super) fn stops(&self, packet_ns: u64, begins: bool) -> bool {
-        self.switch.stops(packet_ns, begins)
-    }
-
-    /// Whether shards may be told that this much time has passed (ns of packet time).
-    pub(super) fn may_tell(&self, now: u64) -> bool {
-        self.switch.may_tell(now)
-    }
-
     /// Whether no bucket moves, and none is to move.
     pub(super) fn is_quiet(&self) -> bool {
         self.switch.is_quiet()
-    }
-
-    /// The shard that gets packets of this bucket.
-    pub(super) const fn shard_of(&self, bucket: Bucket) -> usize {
-        self.switch.table().queue_of(bucket).number()
     }
 
     /// The owner of each bucket.
@@ -150,28 +135,6 @@ impl Dealer {
                 Mover::Load(load) => Some(load.account()),
                 Mover::Nobody | Mover::Chance(_) | Mover::Gathers => None,
             },
-        }
-    }
-
-    /// A packet went to the shard of its bucket.
-    pub(super) fn passed(&mut self, stamp: &Stamp, bytes: usize) {
-        let Self { switch, mover, .. } = self;
-        let bucket = stamp.meta.mark.bucket;
-        let table = switch.table_mut();
-        table.count(bucket, bytes);
-        let to = table.queue_of(bucket);
-        switch.passed(&stamp.meta, to, bytes);
-        match mover {
-            Mover::Nobody | Mover::Gathers => {}
-            Mover::Load(load) => load.count(bucket),
-            Mover::Chance(chance) => {
-                if switch.is_quiet()
-                    && let Some((buckets, to)) = chance.wish(bucket)
-                {
-                    // There is such a shard: it was drawn among them.
-                    let _ = switch.want(buckets, to);
-                }
-            }
         }
     }
 
@@ -216,5 +179,40 @@ impl Dealer {
     pub(super) fn said(&mut self, shard: usize, record: Record) -> Result<Passed, Lied> {
         let now = self.now_ns();
         self.switch.said(numbered(shard), record, now)
+    }
+}
+
+impl Deals for Dealer {
+    fn stops(&self, packet_ns: u64, begins: bool) -> bool {
+        self.switch.stops(packet_ns, begins)
+    }
+
+    fn may_tell(&self, now: u64) -> bool {
+        self.switch.may_tell(now)
+    }
+
+    fn shard_of(&self, bucket: Bucket) -> usize {
+        self.switch.table().queue_of(bucket).number()
+    }
+
+    fn passed(&mut self, stamp: &Stamp, bytes: usize) {
+        let Self { switch, mover, .. } = self;
+        let bucket = stamp.meta.mark.bucket;
+        let table = switch.table_mut();
+        table.count(bucket, bytes);
+        let to = table.queue_of(bucket);
+        switch.passed(&stamp.meta, to, bytes);
+        match mover {
+            Mover::Nobody | Mover::Gathers => {}
+            Mover::Load(load) => load.count(bucket),
+            Mover::Chance(chance) => {
+                if switch.is_quiet()
+                    && let Some((buckets, to)) = chance.wish(bucket)
+                {
+                    // There is such a shard: it was drawn among them.
+                    let _ = switch.want(buckets, to);
+                }
+            }
+        }
     }
 }

@@ -28,7 +28,10 @@ impl<C: Cable> Supervisor<'_, C> {
 
     /// The dealer looks how full the queues of all shards are. At the end no bucket moves any more.
     pub(super) fn look_at_queues(&mut self) {
-        let Self { shards, dealer: Some(dealer), ended: None, .. } = self else { return };
+        let Self { shards, dealer: Some(dealer), intake, .. } = self else { return };
+        if intake.ended().is_some() {
+            return;
+        }
         dealer.look(shards.iter_mut().map(Shard::fill::<C>).enumerate());
     }
 

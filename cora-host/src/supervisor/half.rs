@@ -4,7 +4,7 @@
 //! [`SETTLED`], it is restarted after a pause that doubles from [`SHORTEST`] to [`LONGEST`], and
 //! its deaths are logged at most once per [`TELL_EVERY`].
 
-use std::fs::File;
+use std::os::fd::OwnedFd;
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Child, ExitStatus};
 use std::time::{Duration, Instant};
@@ -34,6 +34,8 @@ const MOST_UNSEEN: Duration = Duration::from_millis(100);
 const COMPLAINED: i32 = 1;
 /// The exit status after a panic that does not abort.
 const PANICKED: i32 = 101;
+/// A half on a card that ended by a signal: its number is added to this, as shells do.
+const BY_SIGNAL: i32 = 128;
 
 /// A half, alive or not.
 #[derive(Debug)]
@@ -41,7 +43,7 @@ pub(crate) struct Half {
     pub(crate) name: &'static str,
     child: Option<Child>,
     /// Kept open until an emulator has read it.
-    image: Option<File>,
+    files: Vec<OwnedFd>,
     /// Its last exit status, and the reason, if the supervisor ended it.
     ended: Option<ExitStatus>,
     why: Option<String>,
@@ -81,7 +83,7 @@ impl Half {
         Self {
             name,
             child: None,
-            image: None,
+            files: Vec::new(),
             ended: None,
             why: None,
             fell: false,
@@ -105,9 +107,9 @@ impl Half {
     }
 
     /// Records the start of its process.
-    pub(super) fn began(&mut self, child: Child, image: Option<File>) {
+    pub(super) fn began(&mut self, child: Child, files: Vec<OwnedFd>) {
         self.child = Some(child);
-        self.image = image;
+        self.files = files;
         self.why = None;
         (self.fell, self.in_packet, self.silent_for) = (false, None, None);
         self.not_before = None;
@@ -196,7 +198,8 @@ impl Half {
 
     fn died(&mut self, status: ExitStatus) {
         self.ended = Some(status);
-        self.fell = status.code() == Some(PANICKED) || status.signal().is_some_and(is_of_a_fault);
+        let fault = status.signal().or_else(|| status.code()?.checked_sub(BY_SIGNAL));
+        self.fell = status.code() == Some(PANICKED) || fault.is_some_and(is_of_a_fault);
         self.child = None;
         let settled = self.works_since.take().is_some_and(|since| since.elapsed() >= SETTLED);
         self.short_lives = if settled { 0 } else { self.short_lives + 1 };
@@ -335,7 +338,7 @@ mod tests {
     #[test]
     fn a_half_that_stands_still_is_ended_and_named() {
         let mut half = half(NIC);
-        half.began(sleeper(), None);
+        half.began(sleeper(), Vec::new());
         let patience = Duration::from_millis(60);
         let begun = Instant::now();
         let mut beat = 0;
@@ -356,7 +359,7 @@ mod tests {
     #[test]
     fn a_slow_start_is_not_held_against_a_half_that_arrived() {
         let mut half = half(NIC);
-        half.began(sleeper(), None);
+        half.began(sleeper(), Vec::new());
         let (starting, working) = (Duration::from_mins(1), Duration::from_millis(60));
         let begun = Instant::now();
         while begun.elapsed() < 3 * working {
@@ -392,7 +395,7 @@ mod tests {
     #[test]
     fn who_watches_may_stand_still_itself() {
         let mut half = half(NIC);
-        half.began(sleeper(), None);
+        half.began(sleeper(), Vec::new());
         assert!(!half.look(1, Duration::from_millis(150)).expect("it is ours"));
         std::thread::sleep(Duration::from_millis(300));
         assert!(!half.look(1, Duration::from_millis(150)).expect("it is ours"), "it was not seen");
@@ -403,7 +406,7 @@ mod tests {
         let mut half = half(NIC);
         let mut pauses = Vec::new();
         for _ in 0..12 {
-            half.began(sleeper(), None);
+            half.began(sleeper(), Vec::new());
             half.works();
             half.end("was ended by this test".into()).expect("it is ours");
             let left = half.not_before.map(|when| when.saturating_duration_since(Instant::now()));
@@ -415,7 +418,7 @@ mod tests {
         assert!(pauses.iter().all(|pause| *pause <= 1000), "{pauses:?}");
         assert!(half.news().is_some() && half.news().is_none() && half.news().is_none());
         // After some time of work, it restarts at once.
-        half.began(sleeper(), None);
+        half.began(sleeper(), Vec::new());
         half.works_since = Instant::now().checked_sub(SETTLED);
         half.end("again".into()).expect("it is ours");
         assert!(half.may_begin());

@@ -11,6 +11,7 @@ use cora_runtime::link::region::{Identity, NicStatus, Region, Rings, generation,
 use crate::control::configuration::Configuration;
 use crate::durability::carried;
 use crate::ingress::capture::Cable;
+use crate::ingress::clock::Clock;
 use crate::memory::map;
 use crate::node::host_process::HOST_COMMAND;
 use crate::process::child;
@@ -25,10 +26,13 @@ impl Shard<'_> {
             return Ok(());
         }
         let options = &self.common.run.options;
-        let (command, image) = nic_command::command(self.common, &self.regions)?;
+        if let Some(epoch) = self.common.epoch {
+            self.wire.begin_session(Clock::since(epoch).now());
+        }
+        let (command, files) = nic_command::command(self.common, &self.regions)?;
         // A card's processors are several threads.
-        let core = self.cores.map(|cores| cores.nic).filter(|_| options.nic.shares_kernel());
-        self.nic.began(child::spawn(command, core, options.pages)?, image);
+        let core = self.cores.map(|cores| cores.nic).filter(|_| !options.nic.is_card());
+        self.nic.began(child::spawn(command, core, options.pages)?, files);
         self.nic_since = self.region.identity().generation;
         self.nic_dead = false;
         self.outcomes.nic_begins(&self.wire.tally);
@@ -82,7 +86,7 @@ impl Shard<'_> {
         let core = self.cores.map(|cores| cores.host);
         let child = child::spawn(command, core, self.common.run.options.pages)?;
         self.account = Some(account);
-        self.host.began(child, None);
+        self.host.began(child, Vec::new());
         Ok(())
     }
 

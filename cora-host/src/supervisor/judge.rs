@@ -145,7 +145,7 @@ impl Shard<'_> {
         if was_killed && self.deaths_in_a_row <= self.common.restarts {
             return Ok(());
         }
-        let cause = half(self).cause(self.taken.saturating_sub(through));
+        let cause = half(self).cause(self.wire.offers.taken.saturating_sub(through));
         Err(match packet.filter(|_| !was_killed) {
             None => cause,
             Some(number) => {

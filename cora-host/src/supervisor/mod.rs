@@ -55,22 +55,20 @@ mod shard;
 use std::time::{Duration, Instant};
 
 use cora_core::app::App;
-use cora_core::state::commutative::epoch_end;
 use cora_runtime::steering::Deal;
 
 use crate::RunError;
 use crate::control::configuration::Configuration;
-use crate::ingress::capture::{Cable, Next};
+use crate::ingress::capture::Cable;
 use crate::ingress::door::Door;
 use crate::ingress::entrance::Entrance;
+use crate::ingress::intake::{Deals, Intake};
 use crate::observe::account::Ended;
 use crate::observe::buckets::BucketMoves;
 use crate::observe::report::Lives;
 use crate::process::cores;
 pub(crate) use crate::supervisor::dealer::Dealer;
 use crate::supervisor::half::Half;
-pub(crate) use crate::supervisor::nic_command::NIC_COMMAND;
-use crate::supervisor::shard::Offered;
 pub(crate) use crate::supervisor::shard::{Before, Common, Shard, SharedFile};
 
 /// Interval between checks of the processes.
@@ -79,21 +77,15 @@ const LOOK_EVERY: Duration = Duration::from_millis(1);
 const ROUNDS: u32 = 50;
 /// Duration of that wait: nobody wakes it for output.
 const WAIT: Duration = Duration::from_micros(200);
-/// Frames fed to each shard before their output is sent.
-const BURST: usize = 64;
 
 /// The supervisor of all shards.
 pub(crate) struct Supervisor<'a, C> {
     pub(crate) cable: C,
     pub(crate) shards: Vec<Shard<'a>>,
     pub(crate) configuration: Configuration,
-    pub(crate) door: Door,
+    pub(crate) intake: Intake,
     /// Where each side receives its own buckets.
     dealer: Option<Dealer>,
-    /// The end of the epoch that all shards were told, for a program that reads merges on several.
-    epoch_ends: u64,
-    /// No more frames come: the time of the last one.
-    ended: Option<u64>,
 }
 
 impl<'a, C: Cable> Supervisor<'a, C> {
@@ -126,10 +118,8 @@ impl<'a, C: Cable> Supervisor<'a, C> {
             cable,
             shards,
             configuration,
-            door: Door::new(common.seed, common.deal, &common.services),
+            intake: Intake::new(Door::new(common.seed, common.deal, &common.services)),
             dealer,
-            epoch_ends: 0,
-            ended: None,
         })
     }
 
@@ -182,8 +172,10 @@ impl<'a, C: Cable> Supervisor<'a, C> {
         for shard in &mut self.shards {
             busy |= shard.feed_first()?;
         }
-        busy |= self.feed::<A>()?;
-        if let Some(now) = self.ended
+        let Self { cable, shards, intake, dealer, .. } = self;
+        busy |=
+            intake.feed::<A, C>(cable, shards, dealer.as_mut().map(|it| it as &mut dyn Deals))?;
+        if let Some(now) = self.intake.ended()
             && self.is_dealt()
         {
             for shard in &mut self.shards {
@@ -192,60 +184,6 @@ impl<'a, C: Cable> Supervisor<'a, C> {
         }
         self.shards.iter_mut().for_each(Shard::ring);
         Ok(busy)
-    }
-
-    /// Feeds frames to their shards; returns whether there were any.
-    fn feed<A: App>(&mut self) -> Result<bool, RunError> {
-        let Self { cable, shards, door, dealer, epoch_ends, ended, .. } = self;
-        let is_alone = shards.len() == 1;
-        let mut fed = false;
-        for _ in 0..BURST * shards.len() {
-            let (stamp, frame) = match cable.peek()? {
-                Next::Frame(stamp, frame) => (stamp, frame),
-                Next::NotYet => {
-                    if A::TIMED
-                        && let Some(now) = cable.silent_until()
-                        && dealer.as_ref().is_none_or(|dealer| dealer.may_tell(now))
-                    {
-                        for shard in shards.iter_mut() {
-                            fed |= shard.feed_silence(now)?;
-                        }
-                    }
-                    break;
-                }
-                Next::End(now) => {
-                    *ended = Some(now);
-                    break;
-                }
-            };
-            let begins = A::TELLS_EPOCHS && !is_alone && stamp.meta.now >= *epoch_ends;
-            if let Some(dealer) = dealer
-                && dealer.stops(stamp.meta.now, begins)
-            {
-                break;
-            }
-            if begins {
-                *epoch_ends = epoch_end(stamp.meta.now);
-                for shard in shards.iter_mut() {
-                    shard.wire.epoch_begins(*epoch_ends);
-                }
-            }
-            let (shard, stamp) = door.steer::<A>(stamp, frame);
-            let shard = dealer.as_ref().map_or(shard, |it| it.shard_of(stamp.meta.mark.bucket));
-            let Some(shard) = shards.get_mut(shard) else { break };
-            match shard.offer::<C>(stamp, frame, is_alone)? {
-                Offered::Waits => break,
-                Offered::Dropped => {}
-                Offered::Taken => {
-                    if let Some(dealer) = dealer {
-                        dealer.passed(&stamp, frame.len());
-                    }
-                }
-            }
-            cable.pass();
-            fed = true;
-        }
-        Ok(fed)
     }
 
     /// Whether both halves of all shards are where they belong.
@@ -263,7 +201,7 @@ impl<'a, C: Cable> Supervisor<'a, C> {
 
     /// Frames dropped because no NIC took them.
     pub(crate) fn nic_away(&self) -> u64 {
-        self.shards.iter().map(|shard| shard.nic_away).sum()
+        self.shards.iter().map(|shard| shard.wire.offers.nic_away).sum()
     }
 
     /// The version of read-mostly states that is in force at all shards.

@@ -1,77 +1,78 @@
-//! The command that starts the NIC half: native, emulated, or on an emulated card.
+//! The commands of NIC halves: native, emulated, or on a card.
 
-use std::fs::File;
-use std::os::fd::{AsFd as _, AsRawFd as _};
-use std::path::PathBuf;
+use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd, OwnedFd};
+use std::os::unix::net::UnixDatagram;
 use std::process::{Command, Stdio};
 
-use cora_card::emulated::{Boot, Parts, Window};
+use cora_card::emulated::{self, Boot, Parts, Window};
 
-use crate::memory::map;
+use crate::RunError;
 use crate::options::NicMode;
 use crate::process::child;
+use crate::process::nic_half::{NicKind, RELAY_COMMAND, nic_process};
 use crate::supervisor::shard::{Common, SharedFile};
-use crate::{Program, RunError};
 
-/// The argument that turns the host binary into its own native NIC half.
-pub(crate) const NIC_COMMAND: &str = "__nic";
-
-/// The command that starts the NIC half on these regions, the only memory that it gets. Also
-/// returns a file that must stay open until the process runs.
+/// The command that starts the process in place of the NIC half: itself, an emulator, or what leads
+/// to a card. Also returns files that must stay open until it runs.
 pub(super) fn command(
     common: &Common,
     regions: &SharedFile,
-) -> Result<(Command, Option<File>), RunError> {
+) -> Result<(Command, Vec<OwnedFd>), RunError> {
     let SharedFile { file, bytes, .. } = regions;
-    let (mut command, image) = match common.run.options.nic {
-        NicMode::Card => return on_card(common, regions),
-        NicMode::Emulated => emulated(&common.program)?,
-        NicMode::Native | NicMode::Off => (child::own(NIC_COMMAND), None),
-    };
-    // A backtrace would make system calls that the sandbox forbids, and look like an attack.
-    command.env("RUST_BACKTRACE", "0");
-    let files: Vec<_> =
-        std::iter::once(file.as_fd()).chain(image.as_ref().map(File::as_fd)).collect();
-    child::gets(&mut command, &files);
-    command.arg(file.as_raw_fd().to_string()).arg(bytes.to_string());
-    if image.is_none() {
-        command.arg(std::process::id().to_string());
+    let region = (file.as_fd(), *bytes);
+    match common.run.options.nic {
+        NicMode::Window => on_window(common, region),
+        NicMode::Ethernet => behind_wire(common, region),
+        NicMode::Emulated => nic_process(NicKind::Emulated, &common.program, region),
+        NicMode::Native | NicMode::Off => nic_process(NicKind::Native, &common.program, region),
     }
-    Ok((command, image))
 }
 
-/// The emulator with the image, which is in an unnamed file.
-fn emulated(program: &Program) -> Result<(Command, Option<File>), RunError> {
-    let image = program.nic_image.ok_or(RunError::NoNicImage)?;
-    let emulator = find_emulator().ok_or(RunError::NoEmulator)?;
-    let file = map::sealed_file("cora-nic", image)
-        .map_err(|cause| RunError::System { what: "a file for the NIC image", cause })?;
-    let mut command = Command::new(emulator);
-    command.args(["-cpu", "cortex-a72"]).arg(format!("/proc/self/fd/{}", file.as_raw_fd()));
-    command.stdout(Stdio::null());
-    Ok((command, Some(file)))
-}
-
-fn find_emulator() -> Option<PathBuf> {
-    if let Some(path) = std::env::var_os("CORA_QEMU") {
-        return Some(path.into());
-    }
-    let path = std::env::var_os("PATH")?;
-    std::env::split_paths(&path)
-        .flat_map(|directory| {
-            ["qemu-aarch64", "qemu-aarch64-static"].map(|name| directory.join(name))
-        })
-        .find(|candidate| candidate.is_file())
-}
-
-/// The emulator of a card, whose first process starts the NIC half.
-fn on_card(common: &Common, regions: &SharedFile) -> Result<(Command, Option<File>), RunError> {
+/// A card that is to boot, with its program.
+fn card(common: &Common) -> Result<Boot, RunError> {
     let program = common.run.options.card_program.as_ref().ok_or(RunError::NoCardProgram)?;
-    let boot = Boot::of(Parts::find()?, program)?;
-    let window = Window { file: regions.file.as_fd(), bytes: regions.bytes };
+    Ok(Boot::of(Parts::find()?, program)?)
+}
+
+/// The emulator of a card, whose first process starts the NIC half on a window.
+fn on_window(
+    common: &Common,
+    (file, bytes): (BorrowedFd<'_>, usize),
+) -> Result<(Command, Vec<OwnedFd>), RunError> {
+    let boot = card(common)?;
+    let window = emulated::Joint::Window(Window { file, bytes });
     let mut command = boot.command(window, common.half);
-    child::gets(&mut command, &[window.file, boot.archive().as_fd()]);
+    child::gets(&mut command, &[file, boot.archive().as_fd()]);
     // The card's console. Packets may leave by standard output.
     command.stdout(Stdio::from(std::io::stderr()));
-    Ok((command, Some(boot.into_archive())))
+    Ok((command, vec![boot.into_archive().into()]))
+}
+
+/// The relay to a card, and the emulator of that card, unless there is a real one.
+fn behind_wire(
+    common: &Common,
+    (file, bytes): (BorrowedFd<'_>, usize),
+) -> Result<(Command, Vec<OwnedFd>), RunError> {
+    let mut command = child::own(RELAY_COMMAND);
+    command.arg(file.as_raw_fd().to_string()).arg(bytes.to_string());
+    command.arg(std::process::id().to_string());
+    command.stdout(Stdio::null());
+    if let Some(peer) = &common.run.options.card {
+        command.arg("--peer").arg(peer.to_string());
+        if common.run.options.ports_are_of_card() {
+            command.arg("--ports");
+        }
+        child::gets(&mut command, &[file]);
+        return Ok((command, Vec::new()));
+    }
+    let boot = card(common)?;
+    let (own, other) = UnixDatagram::pair()
+        .map_err(|cause| RunError::System { what: "a socket for the emulator", cause })?;
+    let sockets = [&own, &other].map(|socket| socket.as_raw_fd().to_string());
+    command.arg("--sockets").args(sockets);
+    command.arg("--archive").arg(boot.archive().as_raw_fd().to_string());
+    let emulator = boot.command(emulated::Joint::Wire(other.as_fd()), common.half);
+    command.arg("--").arg(emulator.get_program()).args(emulator.get_args());
+    child::gets(&mut command, &[file, own.as_fd(), other.as_fd(), boot.archive().as_fd()]);
+    Ok((command, vec![own.into(), other.into(), boot.into_archive().into()]))
 }

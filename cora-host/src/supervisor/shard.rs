@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{Read as _, Seek as _};
 use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::sync::atomic::AtomicU64;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use cora_card::emulated::Window;
 use cora_runtime::link::message::Stamp;
@@ -16,20 +16,18 @@ use crate::ingress::capture::Cable;
 use crate::ingress::door::Services;
 use crate::ingress::entrance::Entrance;
 use crate::ingress::feed::WireEnd;
+use crate::ingress::intake::Takes;
+use crate::ingress::offers::Offered;
 use crate::ingress::versions::Changes;
 use crate::memory::map;
 use crate::node::board::Board;
 use crate::node::host_page::{self, HostPage};
 use crate::observe::account::{Account, Ended, Piece};
-use crate::options::Run;
+use crate::options::{NicMode, Run};
 use crate::process::cores::Cores;
 use crate::supervisor::half::{Half, NIC};
 use crate::supervisor::outcomes::{Known, Outcomes};
 use crate::{Program, RunError, SharedFutex};
-
-/// How long a frame of a live wire waits for room at one of several shards, while others wait
-/// behind it. A NIC that takes a single frame in this time is only slow.
-const MOST_WAIT: Duration = Duration::from_millis(20);
 
 /// What all shards of a run have in common.
 #[derive(Debug)]
@@ -87,16 +85,6 @@ impl SharedFile {
     }
 }
 
-/// What became of a frame that was offered to a shard.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Offered {
-    Taken,
-    /// There is no room yet.
-    Waits,
-    /// It was dropped for lack of room, and counted.
-    Dropped,
-}
-
 /// A shard, as its supervisor knows it.
 pub(crate) struct Shard<'a> {
     pub(super) common: &'a Common,
@@ -139,11 +127,6 @@ pub(crate) struct Shard<'a> {
     /// When a half was found dead; `None` while none is away.
     pub(super) away_since: Option<Instant>,
     pub(crate) pauses_us: Vec<u64>,
-    /// Frames that were taken, and frames that were dropped for lack of room.
-    pub(super) taken: u64,
-    pub(crate) nic_away: u64,
-    /// Since when a frame waits for room.
-    waits_since: Option<Instant>,
     /// Packets of the host that had left when the wire came to the current region.
     pub(super) left_before: u64,
     /// Packets that had passed when a half died last, on a capture, and how many have died without
@@ -165,7 +148,7 @@ impl<'a> Shard<'a> {
     ) -> Result<Self, RunError> {
         let options = &common.run.options;
         let bytes = 2 * common.layout.bytes();
-        let bytes = if options.nic.shares_kernel() { bytes } else { Window::bytes_for(bytes) };
+        let bytes = if options.nic == NicMode::Window { Window::bytes_for(bytes) } else { bytes };
         let regions = SharedFile::create(bytes)?;
         let replicas = SharedFile::create(common.replicas)?;
         let (plan, seed, resident) = (common.plan, HashSeed(common.seed), common.resident);
@@ -185,7 +168,11 @@ impl<'a> Shard<'a> {
             page,
             page_file,
             before,
-            wire: WireEnd::new(&region.rings(), entrance),
+            wire: if options.ports_are_of_card() {
+                WireEnd::of_card(&region.rings(), &common.services)
+            } else {
+                WireEnd::new(&region.rings(), entrance)
+            },
             region,
             regions,
             leaving: false,
@@ -203,9 +190,6 @@ impl<'a> Shard<'a> {
             account: None,
             away_since: None,
             pauses_us: Vec::new(),
-            taken: 0,
-            nic_away: 0,
-            waits_since: None,
             left_before: 0,
             through: 0,
             deaths_in_a_row: 0,
@@ -243,47 +227,6 @@ impl<'a> Shard<'a> {
             return Ok(false);
         }
         self.of_nic(WireEnd::feed_first)
-    }
-
-    /// Feeds a frame to the NIC. A frame of a live wire is dropped for lack of room if no NIC
-    /// works, or if it would hold up other shards.
-    pub(super) fn offer<C: Cable>(
-        &mut self,
-        stamp: Stamp,
-        frame: &[u8],
-        is_alone: bool,
-    ) -> Result<Offered, RunError> {
-        let is_open = self.is_open::<C>();
-        if is_open && self.of_nic(|wire| wire.feed(stamp, frame))? {
-            self.waits_since = None;
-            self.taken += 1;
-            return Ok(Offered::Taken);
-        }
-        if !C::LIVE {
-            return Ok(Offered::Waits);
-        }
-        let waits_for = match self.waits_since {
-            Some(since) => since.elapsed(),
-            // There is no room, or nobody knows yet.
-            None if is_open => {
-                self.waits_since = Some(Instant::now());
-                Duration::ZERO
-            }
-            None => return Ok(Offered::Waits),
-        };
-        if !self.nic_works() || (!is_alone && waits_for > MOST_WAIT) {
-            self.nic_away += 1;
-            return Ok(Offered::Dropped);
-        }
-        Ok(Offered::Waits)
-    }
-
-    /// Tells the NIC that time passes without frames; returns whether it did now.
-    pub(super) fn feed_silence(&mut self, now: u64) -> Result<bool, RunError> {
-        if self.leaving || !self.nic_works() {
-            return Ok(false);
-        }
-        self.of_nic(|wire| wire.feed_silence(now))
     }
 
     /// The other shards wait for no merge of this one any more.
@@ -343,7 +286,7 @@ impl<'a> Shard<'a> {
         };
         let (account, pieces) = told.unzip();
         let known = Known {
-            fed: self.taken,
+            fed: self.wire.offers.taken,
             tally: self.wire.tally,
             unread: self.page.lost(),
             host: match &account {
@@ -354,6 +297,35 @@ impl<'a> Shard<'a> {
         };
         let outcomes = self.outcomes.whole(known);
         Ended { outcomes, account, pieces: pieces.unwrap_or_default() }
+    }
+}
+
+impl Takes for Shard<'_> {
+    fn offer<C: Cable>(
+        &mut self,
+        stamp: Stamp,
+        frame: &[u8],
+        is_alone: bool,
+    ) -> Result<Offered, RunError> {
+        let is_open = self.is_open::<C>();
+        if is_open && self.of_nic(|wire| wire.feed(stamp, frame))? {
+            return Ok(self.wire.offers.took());
+        }
+        if !C::LIVE {
+            return Ok(Offered::Waits);
+        }
+        Ok(self.wire.offers.did_not_take(is_open, self.nic_works(), is_alone))
+    }
+
+    fn feed_silence(&mut self, now: u64) -> Result<bool, RunError> {
+        if self.leaving || !self.nic_works() {
+            return Ok(false);
+        }
+        self.of_nic(|wire| wire.feed_silence(now))
+    }
+
+    fn epoch_begins(&mut self, ends: u64) {
+        self.wire.epoch_begins(ends);
     }
 }
 

@@ -60,7 +60,7 @@ impl Way {
         command.args(["run", "--json", "--nic", self.nic, "--in"]).arg(from);
         command.arg("--out").arg(&output).arg("--state-out").arg(&state);
         command.args(configurations.iter().flat_map(|config| ["--config", config]));
-        if self.nic == "card" {
+        if self.nic.starts_with("card") {
             let card = workshop::card(name).unwrap_or_else(|skipped| panic!("{skipped}"));
             command.arg("--card-program").arg(card);
         }

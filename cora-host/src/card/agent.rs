@@ -1,0 +1,286 @@
+//! The card's process at the end of a wire: it starts a NIC half when the host calls, and ends it
+//! with the session.
+
+use std::hash::{BuildHasher as _, RandomState};
+use std::os::fd::{AsFd as _, OwnedFd};
+use std::process::Child;
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use cora_card::status_of;
+use cora_core::app::App;
+use cora_link::End;
+use cora_link::mirror::card::Call;
+use cora_link::mirror::hello::{Hello, Refusal};
+use cora_link::mirror::{Broken, CardMirror, Memory};
+
+use crate::card::front::Front;
+use crate::card::settings;
+use crate::card::turn::Turns;
+use crate::card::wire::Wire;
+use crate::ingress::port_names::Ports;
+use crate::memory::map;
+use crate::memory::pages::Pages;
+use crate::node::back::RING_BYTES;
+use crate::node::half::region_layout;
+use crate::options::peer::Peer;
+use crate::process::nic_half::{NicKind, nic_process};
+use crate::process::{child, log};
+use crate::{Program, RunError, SharedFutex};
+
+/// Exit status of a NIC half that was killed.
+const KILLED: u8 = 137;
+/// How often an agent looks after its NIC half.
+const LOOK_EVERY: Duration = Duration::from_millis(1);
+
+/// The orders of a card.
+#[derive(Debug, Args)]
+pub(crate) struct CardArguments {
+    /// The interface that leads to the host, and the host's address there, as IFACE,MAC. Nobody
+    /// else is heard.
+    #[arg(long, value_name = "IFACE,MAC")]
+    host: Peer,
+    /// How the NIC half runs.
+    #[arg(long, value_enum, default_value_t)]
+    nic: NicKind,
+    /// The card's own ports, as inside=PORT,outside=PORT; then a run says `--live card` [default:
+    /// none, packets come from the host].
+    #[arg(long, value_name = "PORTS")]
+    live: Option<Ports>,
+}
+
+/// Serves a host, session after session, until it is killed.
+pub(crate) fn card<A: App>(program: &Program, arguments: &CardArguments) -> Result<(), RunError> {
+    let mut agent = Agent::<A>::new(
+        program,
+        Wire::to(&arguments.host)?,
+        (arguments.nic, arguments.live.as_ref()),
+    )?;
+    loop {
+        let status = agent.session()?;
+        log::say(format_args!("the NIC half of a session ended with exit status {status}"));
+    }
+}
+
+/// Serves one host at an emulated card's interface; returns the exit status of its NIC half. The
+/// error is a sentence.
+pub fn serve_as_card<A: App>(program: &Program, interface: &str) -> Result<u8, String> {
+    let served = Wire::of_emulated(interface)
+        .and_then(|wire| Agent::<A>::new(program, wire, (NicKind::Image, None))?.session());
+    log::flush();
+    served.map_err(|error| error.to_string())
+}
+
+/// An agent at its wire.
+struct Agent<'a, A> {
+    program: &'a Program,
+    nic: NicKind,
+    wire: Wire,
+    mirror: CardMirror<SharedFutex>,
+    turns: Turns,
+    half: Option<Half>,
+    /// The card's own ports, once there was a session.
+    front: Option<Front>,
+    ports: Option<&'a Ports>,
+    /// The memory of the regions, for one session after the other.
+    regions: Regions,
+    app: std::marker::PhantomData<A>,
+}
+
+/// Memory of the card's regions.
+#[derive(Debug)]
+struct Regions {
+    file: OwnedFd,
+    memory: Memory,
+    bytes: usize,
+}
+
+impl Regions {
+    /// Memory for a program's regions, for a card with ports or without.
+    fn of<A: App>(has_ports: bool) -> Result<Self, RunError> {
+        let bytes = 2 * region_layout::<A>().without_payloads().bytes();
+        let make = || {
+            map::shared_memory(bytes)
+                .map_err(|errno| RunError::System { what: "shared memory", cause: errno.into() })
+        };
+        let (file, nic) = make()?;
+        // The mapping stays.
+        let wire = has_ports.then(make).transpose()?.map(|(_, words)| words);
+        Ok(Self { file, memory: Memory { nic, wire }, bytes })
+    }
+}
+
+/// A NIC half of this card, as long as its session lives.
+struct Half {
+    process: Child,
+    looked: Instant,
+    status: Option<u8>,
+    /// Must stay open until the process runs.
+    _files: Vec<OwnedFd>,
+}
+
+impl<'a, A: App> Agent<'a, A> {
+    fn new(
+        program: &'a Program,
+        wire: Wire,
+        (nic, ports): (NicKind, Option<&'a Ports>),
+    ) -> Result<Self, RunError> {
+        let end = End::answerer(wire.addresses, settings(wire.mtu));
+        let mirror = CardMirror::new(end, SharedFutex);
+        let regions = Regions::of::<A>(ports.is_some())?;
+        let (turns, app) = (Turns::new(), std::marker::PhantomData);
+        let (half, front) = (None, None);
+        Ok(Self { program, nic, wire, mirror, turns, half, front, ports, regions, app })
+    }
+
+    /// Waits for a call, and serves it; returns the exit status of the NIC half. A session of which
+    /// the host is gone ends as if its half was killed.
+    fn session(&mut self) -> Result<u8, RunError> {
+        loop {
+            let now = self.turns.now();
+            let busy = match self.turn(now) {
+                Ok(busy) => busy,
+                // The host said something senseless, or the NIC half did.
+                Err(error @ RunError::Mirror(_)) => {
+                    log::say(error);
+                    return Ok(self.leave(KILLED));
+                }
+                Err(error) if error.is_nics_fault() => {
+                    log::say(error);
+                    return Ok(self.leave(KILLED));
+                }
+                Err(error) => return Err(error),
+            };
+            if let Some(status) = self.look(now)? {
+                return Ok(self.leave(status));
+            }
+            if let Some(nap) = self.turns.over(busy) {
+                let ports = self.front.as_ref().map(Front::handles);
+                self.wire.wait(nap, ports.unwrap_or_default());
+            }
+        }
+    }
+
+    /// Looks after the NIC half; returns its exit status once the session is over.
+    fn look(&mut self, now: u64) -> Result<Option<u8>, RunError> {
+        let Some(half) = &mut self.half else { return Ok(None) };
+        if let Some(status) = half.look()? {
+            let is_told = match &mut self.front {
+                Some(front) => front.is_drained::<A>(&self.mirror)? && front.tell_all(),
+                None => true,
+            };
+            if is_told {
+                self.mirror.nic_ended(status.into());
+            }
+        }
+        let is_lost = self.mirror.link().is_lost(now);
+        if is_lost {
+            log::say("the host is silent: its session ends");
+        }
+        let is_over = self.mirror.is_over() || is_lost;
+        Ok(is_over.then(|| half.status.unwrap_or(KILLED)))
+    }
+
+    fn leave(&mut self, status: u8) -> u8 {
+        self.half = None;
+        if let Some(front) = &mut self.front {
+            front.end();
+        }
+        self.mirror.leave();
+        status
+    }
+
+    /// Frames and records go both ways; returns whether there were any.
+    fn turn(&mut self, now: u64) -> Result<bool, RunError> {
+        let Self { wire, mirror, .. } = self;
+        let mut called = Ok(None);
+        let came = wire.receive(&mut |frame| match mirror.hear(frame, now) {
+            Ok(Some(call)) if called.is_ok() => called = Ok(Some(call)),
+            Ok(_) => {}
+            Err(broken) => called = Err(broken),
+        })?;
+        if let Some(call) = called? {
+            self.answer(&call, now);
+        }
+        let passed = match &mut self.front {
+            Some(front) => front.turn::<A>(&self.mirror)?,
+            None => false,
+        };
+        let said = self.mirror.step(now, &mut |frame| self.wire.send(frame))?;
+        self.wire.flush()?;
+        Ok(said || passed || came > 0)
+    }
+
+    /// A host calls: a session before is over.
+    fn answer(&mut self, call: &Call, now: u64) {
+        if self.half.take().is_some()
+            && let Some(front) = &mut self.front
+        {
+            front.end();
+        }
+        if let Err(refusal) = self.begin(call, now) {
+            log::say(refusal);
+            self.mirror.refuse(call, refusal.code());
+        }
+    }
+
+    fn begin(&mut self, call: &Call, now: u64) -> Result<(), Refusal> {
+        let hello = Hello::decode(&call.words, A::PLAN.hash, self.ports.is_some())?;
+        let unable = |why: &dyn std::fmt::Display| {
+            log::say(why);
+            Refusal::Unable
+        };
+        // Both come from one build, so both have one size of rings.
+        if hello.rings != RING_BYTES {
+            return Err(Refusal::OtherLayout);
+        }
+        // By chance, so that no frame of another session is taken for one of this.
+        let own = RandomState::new().hash_one(call.number) | 1;
+        self.mirror
+            .accept((call, own), &hello, self.regions.memory, now)
+            .map_err(|broken: Broken| unable(&broken))?;
+        self.meet_ports().map_err(|error| unable(&error))?;
+        self.half = Some(self.start().map_err(|error| unable(&error))?);
+        Ok(())
+    }
+
+    /// Joins the ports, if the card has any, with the regions of this session.
+    fn meet_ports(&mut self) -> Result<(), RunError> {
+        let (Some(ports), Some(regions)) = (self.ports, self.mirror.regions()) else {
+            return Ok(());
+        };
+        match &mut self.front {
+            Some(front) => front.begin(regions),
+            None => self.front = Some(Front::open(ports, regions)?),
+        }
+        Ok(())
+    }
+
+    fn start(&self) -> Result<Half, RunError> {
+        let Regions { file, bytes, .. } = &self.regions;
+        let (command, files) = nic_process(self.nic, self.program, (file.as_fd(), *bytes))?;
+        let process = child::spawn(command, None, Pages::Transparent)?;
+        Ok(Half { process, looked: Instant::now(), status: None, _files: files })
+    }
+}
+
+impl Half {
+    /// Its exit status, if it has ended.
+    fn look(&mut self) -> Result<Option<u8>, RunError> {
+        if self.status.is_some() || self.looked.elapsed() < LOOK_EVERY {
+            return Ok(self.status);
+        }
+        self.looked = Instant::now();
+        let failed = |cause| RunError::System { what: "waiting for a process", cause };
+        self.status = self.process.try_wait().map_err(failed)?.map(status_of);
+        Ok(self.status)
+    }
+}
+
+impl Drop for Half {
+    fn drop(&mut self) {
+        // If it has already ended, both calls return errors, and nothing is left to do.
+        let _ended = self.process.kill();
+        let _status = self.process.wait();
+    }
+}

@@ -1,0 +1,360 @@
+//! The ports of a card: packets go between them and the NIC half, and only counts go to the host.
+//!
+//! A program with durable states answers only for records that the host has: a packet leaves once
+//! the host has all that the NIC half said before it. A card that loses its power takes the rest
+//! along, and nobody was told of that.
+
+use std::collections::VecDeque;
+use std::os::fd::BorrowedFd;
+use std::time::{Duration, Instant};
+
+use cora_core::app::App;
+use cora_link::mirror::{Broken, CardMirror, Regions};
+use cora_runtime::link::message::{Kind, MAX_MESSAGE, Stamp};
+use cora_runtime::link::region::{HashSeed, NicStatus, Rings, wake};
+use cora_runtime::link::ring::{Consumer, Producer, SharedMemory};
+use cora_runtime::steering::Deal;
+
+use crate::ingress::capture::{Cable, Out};
+use crate::ingress::clock::Clock;
+use crate::ingress::door::{Door, Services};
+use crate::ingress::elsewhere::{COUNTS, Counts, PORTS, PortsThere, SETUP, Setup};
+use crate::ingress::entrance::Entrance;
+use crate::ingress::feed::WireEnd;
+use crate::ingress::intake::{Intake, Takes};
+use crate::ingress::offers::{Offered, Offers};
+use crate::ingress::port_names::Ports;
+use crate::ingress::ports::LiveWire;
+use crate::{RunError, SharedFutex};
+
+/// Most bytes of packets that wait for the host. Behind them the NIC half waits.
+const MOST_HELD: usize = 1 << 20;
+
+/// How often the ports are looked after.
+const LOOK_EVERY: Duration = Duration::from_millis(1);
+
+/// A card's ports, and their end of its NIC half's wire.
+pub(super) struct Front {
+    cable: LiveWire,
+    intake: Intake,
+    wire: CardWire,
+    held: Held,
+    host: HostEnd,
+    /// The counts before this session, and those that the host knows.
+    before: Counts,
+    told: Counts,
+    ports_told: bool,
+    looked: Instant,
+}
+
+/// The wire's end of the NIC half.
+struct CardWire {
+    end: WireEnd,
+    works: bool,
+    is_leaving: bool,
+}
+
+/// The ends of the rings on which host and card tell each other of the wire.
+struct HostEnd {
+    from: Consumer<SharedMemory>,
+    to: Producer<SharedMemory>,
+    /// Of the region.
+    generation: u64,
+    buffer: Box<[u8]>,
+}
+
+impl HostEnd {
+    fn of(regions: &Regions) -> Self {
+        let Rings { wire_in, wire_out, .. } = regions.wire_rings();
+        Self {
+            from: Consumer::new(wire_in),
+            to: Producer::new(wire_out),
+            generation: regions.nic.identity().generation,
+            buffer: vec![0; MAX_MESSAGE].into_boxed_slice(),
+        }
+    }
+}
+
+/// Packets that wait until the host has all that they rest on.
+#[derive(Debug, Default)]
+struct Held {
+    packets: VecDeque<(u64, Stamp, Vec<u8>)>,
+    bytes: usize,
+    /// The number that the host must have reached for those that come now; zero: they leave at
+    /// once.
+    for_now: u64,
+}
+
+/// Where packets leave: at the ports, or into the hands of [`Held`].
+struct Leaving<'a> {
+    ports: &'a mut LiveWire,
+    held: &'a mut Held,
+}
+
+impl Out for Leaving<'_> {
+    fn write(&mut self, stamp: &Stamp, frame: &[u8]) -> Result<(), RunError> {
+        if self.held.for_now == 0 {
+            return self.ports.write(stamp, frame);
+        }
+        self.held.bytes += frame.len();
+        self.held.packets.push_back((self.held.for_now, *stamp, frame.to_vec()));
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<(), RunError> {
+        self.ports.flush()
+    }
+}
+
+impl Held {
+    /// Lets those go that need wait no longer; returns whether there were any.
+    fn release(&mut self, there: u64, ports: &mut LiveWire) -> Result<bool, RunError> {
+        let mut any = false;
+        while let Some((_, stamp, frame)) = self.packets.pop_front_if(|(needs, ..)| *needs <= there)
+        {
+            self.bytes -= frame.len();
+            ports.write(&stamp, &frame)?;
+            any = true;
+        }
+        if any {
+            ports.flush()?;
+        }
+        Ok(any)
+    }
+}
+
+fn nonsense() -> RunError {
+    RunError::Mirror(Broken::Nonsense("a record about the wire that is none"))
+}
+
+impl Takes for CardWire {
+    fn offer<C: Cable>(
+        &mut self,
+        stamp: Stamp,
+        frame: &[u8],
+        is_alone: bool,
+    ) -> Result<Offered, RunError> {
+        let is_open = !self.is_leaving && !self.end.is_ahead(C::MOST_AHEAD);
+        if is_open && self.end.feed(stamp, frame)? {
+            return Ok(self.end.offers.took());
+        }
+        Ok(self.end.offers.did_not_take(is_open, self.works, is_alone))
+    }
+
+    fn feed_silence(&mut self, now: u64) -> Result<bool, RunError> {
+        if self.is_leaving || !self.works { Ok(false) } else { self.end.feed_silence(now) }
+    }
+
+    fn epoch_begins(&mut self, ends: u64) {
+        self.end.epoch_begins(ends);
+    }
+}
+
+impl Front {
+    /// Opens the ports, for the first session.
+    pub(super) fn open(ports: &Ports, regions: &Regions) -> Result<Self, RunError> {
+        let end = WireEnd::new(&regions.nic.rings(), Entrance::Nic);
+        let mut front = Self {
+            cable: LiveWire::open(ports, &[], Clock::begin())?,
+            intake: Intake::new(Door::new(0, Deal::even(1), &Services::default())),
+            wire: CardWire { end, works: false, is_leaving: false },
+            held: Held::default(),
+            host: HostEnd::of(regions),
+            before: Counts::default(),
+            told: Counts::default(),
+            ports_told: false,
+            looked: Instant::now(),
+        };
+        front.begin(regions);
+        Ok(front)
+    }
+
+    /// A session begins, in these regions.
+    pub(super) fn begin(&mut self, regions: &Regions) {
+        let HashSeed(seed) = regions.nic.identity().seed;
+        self.intake = Intake::new(Door::new(seed, Deal::even(1), &Services::default()));
+        self.wire.end.join(&regions.nic.rings());
+        self.host = HostEnd::of(regions);
+        self.cable.stopped = false;
+        self.before = self.counts();
+        (self.told, self.ports_told) = (Counts::default(), false);
+    }
+
+    /// The session is over, and its NIC half with it. Packets that wait for the host are lost
+    /// with the NIC half.
+    pub(super) fn end(&mut self) {
+        self.wire.end.leave();
+        self.held = Held::default();
+    }
+
+    /// Packets go both ways; returns whether there were any. Before the mirror's step.
+    pub(super) fn turn<A: App>(
+        &mut self,
+        mirror: &CardMirror<SharedFutex>,
+    ) -> Result<bool, RunError> {
+        let Some(regions) = mirror.regions() else { return Ok(false) };
+        let region = regions.nic;
+        if region.identity().generation != self.host.generation {
+            // The NIC half is in the next region, and so is its mirror.
+            let Self { wire, cable, held, .. } = self;
+            wire.end.follow(&region.rings(), &mut Leaving { ports: cable, held })?;
+            self.host = HostEnd::of(regions);
+        }
+        if self.looked.elapsed() >= LOOK_EVERY {
+            self.looked = Instant::now();
+            self.cable.look()?;
+        }
+        let mut any = self.hear()?;
+        let status = region.nic_status();
+        self.wire.works = matches!(status, Some(NicStatus::Ready | NicStatus::Running));
+        self.wire.is_leaving = mirror.is_leaving();
+        if !self.wire.is_leaving {
+            any |= self.feed::<A>()?;
+            wake(&region.nic_bell(SharedFutex));
+        }
+        any |= self.drain::<A>(mirror)?;
+        self.tell();
+        Ok(any)
+    }
+
+    /// Feeds the NIC half.
+    fn feed<A: App>(&mut self) -> Result<bool, RunError> {
+        let Self { cable, intake, wire, .. } = self;
+        let mut any = wire.end.feed_first()?;
+        any |= intake.feed::<A, LiveWire>(cable, std::slice::from_mut(wire), None)?;
+        if let Some(now) = intake.ended() {
+            any |= wire.end.feed_end(now)?;
+        }
+        wire.end.publish();
+        Ok(any)
+    }
+
+    /// Sends the NIC half's packets, and those that waited for the host.
+    fn drain<A: App>(&mut self, mirror: &CardMirror<SharedFutex>) -> Result<bool, RunError> {
+        let Self { cable, held, wire, .. } = self;
+        let mut any = held.release(mirror.there(), cable)?;
+        if held.bytes < MOST_HELD {
+            // The NIC half told the host first, and then the wire: the next cut has all of that.
+            held.for_now = if A::DURABLE { mirror.so_far() } else { 0 };
+            any |= wire.end.drain(&mut Leaving { ports: cable, held })?;
+        }
+        Ok(any)
+    }
+
+    /// Whether everything that the NIC half said to the wire has left, after its end.
+    pub(super) fn is_drained<A: App>(
+        &mut self,
+        mirror: &CardMirror<SharedFutex>,
+    ) -> Result<bool, RunError> {
+        let any = self.drain::<A>(mirror)?;
+        Ok(!any && self.held.packets.is_empty())
+    }
+
+    /// Tells the host the last counts, and how the ports were; returns whether there was room.
+    pub(super) fn tell_all(&mut self) -> bool {
+        self.tell();
+        let Self { host, .. } = self;
+        if !self.ports_told {
+            let there = PortsThere { ports: self.cable.report(), dropped: self.cable.dropped() };
+            let bytes = serde_json::to_vec(&there).unwrap_or_default();
+            self.ports_told = host.to.push(PORTS, &[&bytes]).is_ok();
+            host.to.publish();
+        }
+        self.ports_told
+    }
+
+    /// Files that become readable when a packet comes.
+    pub(super) fn handles(&self) -> Vec<BorrowedFd<'_>> {
+        self.cable.handles()
+    }
+
+    /// Takes the host's records about the wire.
+    fn hear(&mut self) -> Result<bool, RunError> {
+        let HostEnd { from, buffer, .. } = &mut self.host;
+        let mut any = false;
+        while let Some(popped) = from.pop(buffer)? {
+            any = true;
+            let bytes = &buffer[..popped.len];
+            if popped.kind == SETUP {
+                let setup: Setup = serde_json::from_slice(bytes).map_err(|_| nonsense())?;
+                if let Some(now) = setup.now {
+                    let passed = Clock::since(0).now();
+                    self.cable.go_by(Clock::since(now.saturating_sub(passed)));
+                }
+                self.intake.door.change(&setup.services);
+            } else if Kind::is_of_change(popped.kind) {
+                self.wire.end.deal((popped.kind, bytes.to_vec()));
+            } else if popped.kind == Kind::WireEnd {
+                self.cable.stopped = true;
+            } else {
+                return Err(nonsense());
+            }
+        }
+        from.release();
+        Ok(any)
+    }
+
+    fn counts(&self) -> Counts {
+        let (came, left) = self.cable.packets();
+        let WireEnd { offers: Offers { taken, nic_away, .. }, tally, .. } = self.wire.end;
+        let (too_long, has_ended) = (self.cable.too_long, self.cable.stopped);
+        Counts { came, left, taken, nic_away, too_long, tally, has_ended }
+    }
+
+    /// Tells the host the counts, if they are new: before all that a NIC half says of the packets.
+    fn tell(&mut self) {
+        let counts = self.counts().since(self.before).unwrap_or_default();
+        if counts == self.told {
+            return;
+        }
+        if self.host.to.push(COUNTS, &[&counts.encode()]).is_ok() {
+            self.host.to.publish();
+            self.told = counts;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use cora_core::packet::{Meta, Port};
+    use cora_runtime::link::payload::Parked;
+
+    use super::*;
+
+    fn stamp(number: u64) -> Stamp {
+        let (meta, egress) = (Meta::default(), Port(1));
+        Stamp { meta, number, horizon: 0, egress, parked: Parked::NONE, missing: 0 }
+    }
+
+    fn ports() -> LiveWire {
+        let port = "mem:flows=1;size=60";
+        let ports = format!("inside={port},outside={port}").parse().expect("ports");
+        LiveWire::open(&ports, &[], Clock::begin()).expect("they open")
+    }
+
+    #[test]
+    fn a_packet_leaves_when_the_host_has_all_before_it() {
+        let (mut ports, mut held) = (ports(), Held::default());
+        for (number, needs) in [(0, 3), (1, 3), (2, 5)] {
+            held.for_now = needs;
+            let mut leaving = Leaving { ports: &mut ports, held: &mut held };
+            leaving.write(&stamp(number), &[0; 60]).expect("it is held");
+        }
+        let mut left = |there, ports: &mut LiveWire| {
+            let any = held.release(there, ports).expect("it leaves");
+            (any, ports.packets().1, held.bytes)
+        };
+        assert_eq!(left(2, &mut ports), (false, 0, 180));
+        assert_eq!(left(3, &mut ports), (true, 2, 60));
+        assert_eq!(left(4, &mut ports), (false, 2, 60));
+        assert_eq!(left(9, &mut ports), (true, 3, 0));
+    }
+
+    #[test]
+    fn a_packet_that_rests_on_nothing_leaves_at_once() {
+        let (mut ports, mut held) = (ports(), Held::default());
+        let mut leaving = Leaving { ports: &mut ports, held: &mut held };
+        leaving.write(&stamp(0), &[0; 60]).expect("it leaves");
+        assert_eq!((ports.packets().1, held.packets.len()), (1, 0));
+    }
+}

@@ -1,0 +1,32 @@
+//! A card at the other end of a wire: the processes at both ends. Each joins its link's frames with
+//! the region of its side ([`cora_link::mirror`]).
+//!
+//! ```text
+//!   supervisor ─ starts ─→ relay ════ frames ════ agent ─ starts ─→ NIC half
+//!   region of the host ──────┘                      └────── region of the card
+//! ```
+//!
+//! For its supervisor the relay is the NIC half: it ends as that does, and with the card.
+//!
+//! | module | content |
+//! | --- | --- |
+//! | `wire` | frames to and from the other end: an interface, or a socket of the emulator |
+//! | `relay` | the host's process |
+//! | `agent` | the card's process |
+//! | `front` | the card's own ports |
+//! | `turn` | the turns of both, and their rests |
+
+pub(crate) mod agent;
+mod front;
+pub(crate) mod relay;
+mod turn;
+mod wire;
+
+use cora_link::Settings;
+
+/// The link's settings on a wire with this MTU. Both ends may stand still for a while, as emulators
+/// do. Then the other one waits; the supervisor's patience ends it.
+fn settings(mtu: usize) -> Settings {
+    const SILENCE: u64 = 5_000_000_000;
+    Settings { lost_after: SILENCE, ..Settings::of_mtu(mtu) }
+}

@@ -1,0 +1,92 @@
+//! The processes that are a NIC half, or in the place of one.
+
+use std::fs::File;
+use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd, OwnedFd};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use crate::memory::map;
+use crate::process::child;
+use crate::{Program, RunError};
+
+/// The argument that turns the host binary into its own native NIC half.
+pub(crate) const NIC_COMMAND: &str = "__nic";
+
+/// The argument that turns a program into the host's end of the link to a card.
+pub(crate) const RELAY_COMMAND: &str = "__relay";
+
+/// How a process is a NIC half on this machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum NicKind {
+    /// This program.
+    Native,
+    /// The aarch64 image, under qemu-aarch64.
+    Emulated,
+    /// The aarch64 image, on this machine's own cores.
+    Image,
+}
+
+impl Default for NicKind {
+    fn default() -> Self {
+        if cfg!(target_arch = "aarch64") { Self::Image } else { Self::Native }
+    }
+}
+
+/// The command of a NIC half on the regions in this file, its only memory. Also returns files that
+/// must stay open until the process runs.
+pub(crate) fn nic_process(
+    kind: NicKind,
+    program: &Program,
+    (regions, bytes): (BorrowedFd<'_>, usize),
+) -> Result<(Command, Vec<OwnedFd>), RunError> {
+    let (mut command, image) = match kind {
+        NicKind::Native => (child::own(NIC_COMMAND), None),
+        NicKind::Emulated => {
+            let emulator = find_emulator().ok_or(RunError::NoEmulator)?;
+            let image = image(program)?;
+            let mut command = Command::new(emulator);
+            command.args(["-cpu", "cortex-a72"]).arg(path(&image)).stdout(Stdio::null());
+            (command, Some(image))
+        }
+        NicKind::Image => {
+            // A file that is open for writing can't be executed.
+            let failed = |cause| RunError::System { what: "a file for the NIC image", cause };
+            let image = File::open(path(&image(program)?)).map_err(failed)?;
+            let mut command = Command::new(path(&image));
+            command.stdout(Stdio::null());
+            (command, Some(image))
+        }
+    };
+    // A backtrace would make system calls that the sandbox forbids, and look like an attack.
+    command.env("RUST_BACKTRACE", "0");
+    let files: Vec<_> = std::iter::once(regions).chain(image.as_ref().map(File::as_fd)).collect();
+    child::gets(&mut command, &files);
+    command.arg(regions.as_raw_fd().to_string()).arg(bytes.to_string());
+    if image.is_none() {
+        command.arg(std::process::id().to_string());
+    }
+    Ok((command, image.map(OwnedFd::from).into_iter().collect()))
+}
+
+/// An unnamed file with the aarch64 image.
+fn image(program: &Program) -> Result<File, RunError> {
+    let image = program.nic_image.ok_or(RunError::NoNicImage)?;
+    map::sealed_file("cora-nic", image)
+        .map_err(|cause| RunError::System { what: "a file for the NIC image", cause })
+}
+
+fn path(file: &File) -> String {
+    format!("/proc/self/fd/{}", file.as_raw_fd())
+}
+
+fn find_emulator() -> Option<PathBuf> {
+    if let Some(path) = std::env::var_os("CORA_QEMU") {
+        return Some(path.into());
+    }
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path)
+        .flat_map(|directory| {
+            ["qemu-aarch64", "qemu-aarch64-static"].map(|name| directory.join(name))
+        })
+        .find(|candidate| candidate.is_file())
+}
