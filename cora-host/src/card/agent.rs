@@ -45,8 +45,19 @@ pub(crate) struct CardArguments {
     nic: NicKind,
     /// The card's own ports, as inside=PORT,outside=PORT; then a run says `--live card` [default:
     /// none, packets come from the host].
-    #[arg(long, value_name = "PORTS")]
+    #[arg(long, value_name = "PORTS", value_parser = own_ports)]
     live: Option<Ports>,
+}
+
+/// Ports that are here.
+fn own_ports(text: &str) -> Result<Ports, String> {
+    let ports: Ports = text.parse()?;
+    if ports.are_of_card() {
+        return Err("that is for the host: this is the card, so name its ports, as \
+                    inside=PORT,outside=PORT"
+            .to_owned());
+    }
+    Ok(ports)
 }
 
 /// Serves a host, session after session, until it is killed.
