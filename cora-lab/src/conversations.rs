@@ -20,14 +20,21 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// Bytes that a talking server sends at once.
 const SAID: usize = 400;
 
+/// What a client has heard and checked.
+#[derive(Debug, Default)]
+struct Checked {
+    exchanges: AtomicU64,
+    bytes: AtomicU64,
+}
+
 /// Connections under way.
 #[derive(Debug)]
 pub struct Conversations {
     stop: Arc<AtomicBool>,
     /// The server talks on until the clients have ended.
     server_stop: Arc<AtomicBool>,
-    /// Exchanges that were checked, for each connection.
-    rounds: Vec<Arc<AtomicU64>>,
+    /// What was checked, for each connection.
+    checked: Vec<Arc<Checked>>,
     clients: Vec<JoinHandle<Result<(), String>>>,
     server: JoinHandle<()>,
 }
@@ -68,21 +75,26 @@ impl Conversations {
             Err(panicked) => std::panic::resume_unwind(panicked),
         };
         let server = spawn(move || serve(&listener, &stopped));
-        let rounds: Vec<_> = (0..count).map(|_| Arc::new(AtomicU64::new(0))).collect();
-        let clients = rounds.iter().enumerate().map(|(number, rounds)| {
-            let (stop, rounds) = (Arc::clone(&stop), Arc::clone(rounds));
+        let checked: Vec<_> = (0..count).map(|_| Arc::new(Checked::default())).collect();
+        let clients = checked.iter().enumerate().map(|(number, checked)| {
+            let (stop, checked) = (Arc::clone(&stop), Arc::clone(checked));
             from.within(move || {
-                let talk = talk(address, number, patience, &stop, &rounds);
+                let talk = talk(address, number, patience, &stop, &checked);
                 talk.map_err(|error| format!("connection {number}: {error}"))
             })
         });
         let clients = clients.collect();
-        Self { stop, server_stop, rounds, clients, server }
+        Self { stop, server_stop, checked, clients, server }
     }
 
     /// Returns the exchanges so far of each connection.
     pub fn rounds(&self) -> Vec<u64> {
-        self.rounds.iter().map(|rounds| rounds.load(Ordering::Relaxed)).collect()
+        self.checked.iter().map(|checked| checked.exchanges.load(Ordering::Relaxed)).collect()
+    }
+
+    /// Returns the bytes that all clients have checked so far.
+    pub fn bytes(&self) -> u64 {
+        self.checked.iter().map(|checked| checked.bytes.load(Ordering::Relaxed)).sum()
     }
 
     /// Tells all to end, and waits for none: some may be cut. Others may listen at the address
@@ -171,7 +183,7 @@ fn talk(
     number: usize,
     patience: Duration,
     stop: &AtomicBool,
-    rounds: &AtomicU64,
+    checked: &Checked,
 ) -> Result<(), String> {
     let told = |error: std::io::Error| match error.kind() {
         ErrorKind::WouldBlock | ErrorKind::TimedOut => format!("nothing came for {patience:?}"),
@@ -196,7 +208,8 @@ fn talk(
         stream.read_exact(&mut heard).map_err(told)?;
         check(number, place, &heard)?;
         place += length as u64;
-        rounds.fetch_add(1, Ordering::Relaxed);
+        checked.bytes.fetch_add(length as u64, Ordering::Relaxed);
+        checked.exchanges.fetch_add(1, Ordering::Relaxed);
         if talks == 0 {
             sleep(Duration::from_millis(3));
         }
