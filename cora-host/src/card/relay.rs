@@ -25,6 +25,8 @@ use crate::{RunError, SharedFutex};
 const FAREWELL: Duration = Duration::from_millis(5);
 /// How long an emulator may take to end after its NIC half.
 const POWER_OFF: Duration = Duration::from_secs(2);
+/// How long a card may leave a call without an answer until the log says so.
+const UNANSWERED: Duration = Duration::from_secs(2);
 /// How often a relay looks after the emulator.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
@@ -90,6 +92,7 @@ fn session<A: App>(arguments: &RelayArguments) -> Result<u8, RunError> {
     let wire = (RING_BYTES, arguments.ports);
     let mut mirror = HostMirror::call(end, number(), words, wire, program)?;
     let mut turns = Turns::new();
+    let (called, mut untold) = (Instant::now(), arguments.peer.as_ref());
     loop {
         let busy = card.turn(&mut mirror, turns.now())?;
         match mirror.standing() {
@@ -109,6 +112,14 @@ fn session<A: App>(arguments: &RelayArguments) -> Result<u8, RunError> {
             Standing::GoesOn => {}
         }
         card.look()?;
+        if called.elapsed() >= UNANSWERED
+            && let Some(peer) = untold.take()
+            && !mirror.link().is_open()
+        {
+            log::say(format_args!(
+                "nobody answers at {peer}: no `card` runs there for this host, or the link is cut"
+            ));
+        }
         if let Some(nap) = turns.over(busy) {
             card.wire.wait(nap, Vec::new());
         }
