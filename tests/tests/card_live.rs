@@ -449,11 +449,16 @@ fn says_what_is_wrong() {
     }
 }
 
-/// The host ends with the card's reason, which the card's log has, too, and the agent serves on.
+/// Nobody answers, which the log says. Or the card refuses: the host ends with its reason, which the
+/// card's log has, too, and the agent serves on.
 fn says_why_a_card_refuses(machines: &Machines, room: &Path, capture: &Path) {
     let (firewall, nat) = (program("firewall"), program("nat"));
     let capture = capture.display().to_string();
     let (on_capture, live) = (["--in", &capture], ["--live", "card", "--seconds", "1"]);
+    let patience = [&on_capture[..], &["--patience", "3"]].concat();
+    let ended = run(&mut machines.run(firewall, &patience), LIMIT);
+    fails(&ended, 1, &format!("nobody answers at w0,{CARD}: no `card` runs there"));
+    fails(&ended, 1, "the NIC process has not moved for 3 s");
     let no_interface = ["--live", "inside=packet:no-such,outside=packet:w1"];
     let memory = ["--live", "inside=mem:flows=1;size=60;count=1,outside=mem:flows=1;size=60"];
     for (on_card, ports, words, why) in [
