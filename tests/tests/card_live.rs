@@ -1,7 +1,7 @@
-//! A card that is another machine: two namespaces joined by Ethernet are host and card. Packets come
-//! from a capture at the host, or enter at the card's own ports, to which the kernels of two further
-//! namespaces are joined. Processes at both ends are killed and the link is cut, while these
-//! talk by TCP: no connection breaks, and every byte is right.
+//! A card that is another machine: two namespaces joined by Ethernet are host and card. Packets
+//! come from a capture at the host, or enter at the card's own ports, to which the kernels of two
+//! further namespaces are joined. Processes at both ends are killed and the link is cut, while
+//! these talk by TCP: no connection breaks, and every byte is right.
 //!
 //! `CORA_KILLS` sets the number of faults; `CORA_SEED` sets their kinds and moments.
 #![expect(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
@@ -449,8 +449,8 @@ fn says_what_is_wrong() {
     }
 }
 
-/// Nobody answers, which the log says. Or the card refuses: the host ends with its reason, which the
-/// card's log has, too, and the agent serves on.
+/// Nobody answers, which the log says. Or the card refuses: the host ends with its reason, which
+/// the card's log has, too, and the agent serves on.
 fn says_why_a_card_refuses(machines: &Machines, room: &Path, capture: &Path) {
     let (firewall, nat) = (program("firewall"), program("nat"));
     let capture = capture.display().to_string();
