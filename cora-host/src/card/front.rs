@@ -25,6 +25,7 @@ use crate::ingress::intake::{Intake, Takes};
 use crate::ingress::offers::{Offered, Offers};
 use crate::ingress::port_names::Ports;
 use crate::ingress::ports::LiveWire;
+use crate::ingress::tally::Tally;
 use crate::{RunError, SharedFutex};
 
 /// Most bytes of packets that wait for the host. Behind them the NIC half waits.
@@ -78,12 +79,16 @@ impl HostEnd {
 /// Packets that wait until the host has all that they rest on.
 #[derive(Debug, Default)]
 struct Held {
-    packets: VecDeque<(u64, Stamp, Vec<u8>)>,
+    packets: VecDeque<(u64, Kept)>,
     bytes: usize,
     /// The number that the host must have reached for those that come now; zero: they leave at
     /// once.
     for_now: u64,
 }
+
+/// Such a packet: the kind of its record, its stamp and its frame.
+#[derive(Debug)]
+struct Kept(u16, Stamp, Vec<u8>);
 
 /// Where packets leave: at the ports, or into the hands of [`Held`].
 struct Leaving<'a> {
@@ -93,12 +98,17 @@ struct Leaving<'a> {
 
 impl Out for Leaving<'_> {
     fn write(&mut self, stamp: &Stamp, frame: &[u8]) -> Result<(), RunError> {
-        if self.held.for_now == 0 {
-            return self.ports.write(stamp, frame);
+        self.ports.write(stamp, frame)
+    }
+
+    fn keeps(&mut self, kind: u16, stamp: &Stamp, frame: &[u8]) -> bool {
+        let Held { packets, bytes, for_now } = &mut *self.held;
+        if *for_now == 0 {
+            return false;
         }
-        self.held.bytes += frame.len();
-        self.held.packets.push_back((self.held.for_now, *stamp, frame.to_vec()));
-        Ok(())
+        *bytes += frame.len();
+        packets.push_back((*for_now, Kept(kind, *stamp, frame.to_vec())));
+        true
     }
 
     fn flush(&mut self) -> Result<(), RunError> {
@@ -107,12 +117,18 @@ impl Out for Leaving<'_> {
 }
 
 impl Held {
-    /// Lets those go that need wait no longer; returns whether there were any.
-    fn release(&mut self, there: u64, ports: &mut LiveWire) -> Result<bool, RunError> {
+    /// Lets those go that need wait no longer, and counts them; returns whether there were any.
+    fn release(
+        &mut self,
+        there: u64,
+        (ports, tally): (&mut LiveWire, &mut Tally),
+    ) -> Result<bool, RunError> {
         let mut any = false;
-        while let Some((_, stamp, frame)) = self.packets.pop_front_if(|(needs, ..)| *needs <= there)
+        while let Some((_, Kept(kind, stamp, frame))) =
+            self.packets.pop_front_if(|(needs, _)| *needs <= there)
         {
             self.bytes -= frame.len();
+            tally.left(kind, &stamp);
             ports.write(&stamp, &frame)?;
             any = true;
         }
@@ -232,7 +248,7 @@ impl Front {
     /// Sends the NIC half's packets, and those that waited for the host.
     fn drain<A: App>(&mut self, mirror: &CardMirror<SharedFutex>) -> Result<bool, RunError> {
         let Self { cable, held, wire, .. } = self;
-        let mut any = held.release(mirror.there(), cable)?;
+        let mut any = held.release(mirror.there(), (cable, &mut wire.end.tally))?;
         if held.bytes < MOST_HELD {
             // The NIC half told the host first, and then the wire: the next cut has all of that.
             held.for_now = if A::DURABLE { mirror.so_far() } else { 0 };
@@ -334,27 +350,27 @@ mod tests {
 
     #[test]
     fn a_packet_leaves_when_the_host_has_all_before_it() {
-        let (mut ports, mut held) = (ports(), Held::default());
+        let (mut ports, mut held, mut tally) = (ports(), Held::default(), Tally::default());
         for (number, needs) in [(0, 3), (1, 3), (2, 5)] {
             held.for_now = needs;
             let mut leaving = Leaving { ports: &mut ports, held: &mut held };
-            leaving.write(&stamp(number), &[0; 60]).expect("it is held");
+            assert!(leaving.keeps(Kind::Frame.number(), &stamp(number), &[0; 60]));
         }
-        let mut left = |there, ports: &mut LiveWire| {
-            let any = held.release(there, ports).expect("it leaves");
-            (any, ports.packets().1, held.bytes)
+        let mut left = |there| {
+            let any = held.release(there, (&mut ports, &mut tally)).expect("it leaves");
+            (any, ports.packets().1, tally.from_nic.total(), held.bytes)
         };
-        assert_eq!(left(2, &mut ports), (false, 0, 180));
-        assert_eq!(left(3, &mut ports), (true, 2, 60));
-        assert_eq!(left(4, &mut ports), (false, 2, 60));
-        assert_eq!(left(9, &mut ports), (true, 3, 0));
+        assert_eq!(left(2), (false, 0, 0, 180));
+        assert_eq!(left(3), (true, 2, 2, 60));
+        assert_eq!(left(4), (false, 2, 2, 60));
+        assert_eq!(left(9), (true, 3, 3, 0));
     }
 
     #[test]
-    fn a_packet_that_rests_on_nothing_leaves_at_once() {
+    fn a_packet_that_rests_on_nothing_is_not_kept() {
         let (mut ports, mut held) = (ports(), Held::default());
         let mut leaving = Leaving { ports: &mut ports, held: &mut held };
-        leaving.write(&stamp(0), &[0; 60]).expect("it leaves");
-        assert_eq!((ports.packets().1, held.packets.len()), (1, 0));
+        assert!(!leaving.keeps(Kind::Frame.number(), &stamp(0), &[0; 60]));
+        assert_eq!(held.packets.len(), 0);
     }
 }

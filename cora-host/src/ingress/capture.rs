@@ -31,6 +31,12 @@ pub(crate) trait Out {
     fn write(&mut self, stamp: &Stamp, frame: &[u8]) -> Result<(), RunError>;
     /// Sends buffered output.
     fn flush(&mut self) -> Result<(), RunError>;
+    /// Whether it keeps this frame, which came in a record of this kind, until it may leave. It
+    /// leaves, and is counted, later or never.
+    fn keeps(&mut self, kind: u16, stamp: &Stamp, frame: &[u8]) -> bool {
+        let _ = (kind, stamp, frame);
+        false
+    }
     /// Where the wire is a card's: what happened there.
     fn hears(&mut self, counts: &Counts) {
         let _ = counts;

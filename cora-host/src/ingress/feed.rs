@@ -446,8 +446,10 @@ impl WireEnd {
                 }
                 continue;
             };
-            self.tally.left(popped.kind, &stamp);
-            cable.write(&stamp, frame)?;
+            if !cable.keeps(popped.kind, &stamp, frame) {
+                self.tally.left(popped.kind, &stamp);
+                cable.write(&stamp, frame)?;
+            }
         }
         self.wire_out.release();
         if any {
