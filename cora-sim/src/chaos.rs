@@ -141,8 +141,12 @@ pub fn one(seed: u64) -> Result<Ran, String> {
         // run.
         _ => program::<Counting<Share<1024>>>,
     };
-    let ran = catch_unwind(AssertUnwindSafe(|| run(seed, packets)));
-    ran.unwrap_or_else(|panic| {
+    caught(|| run(seed, packets))
+}
+
+/// Runs a simulation, and makes a panic an error.
+pub(crate) fn caught<T>(run: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
+    catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<String>().map(String::as_str);
         let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
         Err(format!("panicked: {}", text.unwrap_or("without a word")))

@@ -16,6 +16,7 @@
 //! | [`dealt`] | halves that each receive their own buckets, which move between them |
 //! | [`queues`] | both halves joined by message queues, which can be sabotaged |
 //! | [`link`] | the message queues |
+//! | [`link_chaos`] | the link between host and card, on a network with faults |
 //! | [`strangers`] | a NAT under kills: answers must reach only their clients |
 //! | [`result`] | results of a run, and the difference of two runs |
 //! | [`random`] | seeded random numbers |
@@ -39,6 +40,7 @@ pub mod frames;
 mod halves;
 pub mod hot;
 pub mod link;
+pub mod link_chaos;
 mod memory;
 mod nic_core;
 pub mod queues;

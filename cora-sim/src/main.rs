@@ -1,6 +1,8 @@
 //! The simulator as a program: `cora-sim chaos --seconds N --seed S [--runs N] [--json]`, or
-//! `cora-sim replay SEED`.
+//! `cora-sim replay SEED`; the same of the link with `cora-sim link` and `cora-sim replay-link`.
 #![forbid(unsafe_code)]
+
+mod link_words;
 
 use std::fmt;
 use std::io::{ErrorKind, IsTerminal as _, Write as _};
@@ -12,8 +14,8 @@ use cora_sim::runtime::FAULTS;
 use cora_sim::tell_runs;
 use serde_json::{Map, Value, json};
 
-const USAGE: &str = "usage: cora-sim chaos [--seconds N] [--runs N] [--seed S] [--json]
-       cora-sim replay SEED";
+const USAGE: &str = "usage: cora-sim chaos|link [--seconds N] [--runs N] [--seed S] [--json]
+       cora-sim replay|replay-link SEED";
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -21,6 +23,8 @@ fn main() -> ExitCode {
     let outcome = match words.split_first() {
         Some((&"chaos", rest)) => chaos(rest),
         Some((&"replay", [seed])) => replay(seed),
+        Some((&"link", rest)) => link_words::chaos(rest),
+        Some((&"replay-link", [seed])) => link_words::replay(seed),
         _ => Err(USAGE.to_owned()),
     };
     match outcome {
@@ -38,35 +42,60 @@ fn number(word: Option<&&str>, of: &str) -> Result<u64, String> {
     word.parse().map_err(|_| format!("`{word}` is not a number, which {of} wants\n{USAGE}"))
 }
 
-fn chaos(words: &[&str]) -> Result<bool, String> {
-    let (mut seconds, mut runs, mut seed, mut as_json) = (None, None, 1, false);
-    let mut words = words.iter();
-    while let Some(word) = words.next() {
-        match *word {
-            "--seconds" => seconds = Some(number(words.next(), word)?),
-            "--runs" => runs = Some(number(words.next(), word)?),
-            "--seed" => seed = number(words.next(), word)?,
-            "--json" => as_json = true,
-            _ => return Err(format!("`{word}` is not known\n{USAGE}")),
+/// The options behind a command.
+struct Options {
+    limits: Limits,
+    /// The first seed of a simulation. Starts with different `--seed` use disjoint ones.
+    first: u64,
+    seed: u64,
+    as_json: bool,
+}
+
+impl Options {
+    fn of(words: &[&str]) -> Result<Self, String> {
+        let (mut seconds, mut runs, mut seed, mut as_json) = (None, None, 1, false);
+        let mut words = words.iter();
+        while let Some(word) = words.next() {
+            match *word {
+                "--seconds" => seconds = Some(number(words.next(), word)?),
+                "--runs" => runs = Some(number(words.next(), word)?),
+                "--seed" => seed = number(words.next(), word)?,
+                "--json" => as_json = true,
+                _ => return Err(format!("`{word}` is not known\n{USAGE}")),
+            }
         }
+        let seconds = seconds.unwrap_or(if runs.is_some() { u64::MAX >> 1 } else { 10 });
+        let limits = Limits { time: Duration::from_secs(seconds), runs: runs.unwrap_or(u64::MAX) };
+        Ok(Self { limits, first: seed << 32, seed, as_json })
     }
-    let seconds = seconds.unwrap_or(if runs.is_some() { u64::MAX >> 1 } else { 10 });
-    let limits = Limits { time: Duration::from_secs(seconds), runs: runs.unwrap_or(u64::MAX) };
-    // Starts with different `--seed` use disjoint seeds of runs.
-    let first = seed << 32;
+}
+
+/// Runs simulations with a line of progress on a terminal. Returns their outcome, and the seconds
+/// that they took.
+fn watched<T>(run: impl FnOnce(&(dyn Fn(fmt::Arguments<'_>) + Sync)) -> T) -> (T, f64) {
     let begun = Instant::now();
     let terminal = std::io::stderr().is_terminal();
+    // The outcome tells the panic.
     std::panic::set_hook(Box::new(|_| {}));
-    let summary = chaos::many(first, limits, |runs, violated| {
+    let outcome = run(&|line| {
         if terminal {
-            eprint!("\r{runs} runs, {violated} violations");
+            eprint!("\r{line}");
             std::io::stderr().flush().ok();
         }
     });
     if terminal {
         eprint!("\r{:60}\r", "");
     }
-    let seconds = begun.elapsed().as_secs_f64();
+    (outcome, begun.elapsed().as_secs_f64())
+}
+
+fn chaos(words: &[&str]) -> Result<bool, String> {
+    let Options { limits, first, seed, as_json } = Options::of(words)?;
+    let (summary, seconds) = watched(|tell| {
+        chaos::many(first, limits, |runs, violated| {
+            tell(format_args!("{runs} runs, {violated} violations"));
+        })
+    });
     if as_json {
         say(format_args!("{}", report(&summary, seed, seconds)));
     } else {

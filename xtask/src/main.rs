@@ -56,7 +56,9 @@ fn usage() -> ExitCode {
     eprintln!("       cargo xtask test [--all | --only STEP | --list [--json]]");
     eprintln!("       cargo xtask bench|model [--quick] [--json] [--only NAME]");
     eprintln!("       cargo xtask model --again");
-    eprintln!("       cargo xtask chaos [--seconds N] [--seed S] [--json] | --replay SEED");
+    eprintln!(
+        "       cargo xtask chaos [--link] [--seconds N] [--seed S] [--json] | [--link] --replay SEED"
+    );
     eprintln!("       cargo xtask oracle [--full]");
     eprintln!(
         "       cargo xtask lab [--quick] [--json] [--ports tap|packet|xdp] [--seed S] [--out DIRECTORY]"
