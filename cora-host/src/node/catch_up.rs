@@ -11,7 +11,7 @@ use cora_runtime::link::ring::{Consumer, SharedMemory};
 
 use crate::RunError;
 use crate::node::host_page::HostPage;
-use crate::node::host_process::Regions;
+use crate::node::regions::Regions;
 use crate::observe::ipfix::Exporter;
 use crate::process::log;
 
@@ -20,7 +20,7 @@ use crate::process::log;
 /// they are lost, and counted on the page.
 pub(super) fn catch_up<A: App>(
     half: &mut HostHalf<A>,
-    regions: &Regions<'_, A>,
+    regions: &Regions<A>,
     region: &Region,
     replicas: &mut dyn ReplicaStore,
     exporter: Option<&Exporter>,

@@ -3,14 +3,12 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufWriter, Write};
-use std::marker::PhantomData;
-use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use clap::Args;
 use cora_core::app::App;
 use cora_runtime::host_half::HostHalf;
-use cora_runtime::link::region::{Identity, Idle, Region, RegionLayout};
+use cora_runtime::link::region::{Identity, Idle, Region};
 use cora_runtime::steering::Deal;
 
 use crate::control::configuration;
@@ -28,9 +26,10 @@ use crate::node::catch_up::catch_up;
 use crate::node::control_loop::{ControlLoop, Controllers, NamedController};
 use crate::node::direct;
 use crate::node::exchange::Exchange;
-use crate::node::half::{half, layout_of_run};
+use crate::node::half::half;
 use crate::node::host_page::{self, HostPage};
 use crate::node::received::Wanted;
+use crate::node::regions::Regions;
 use crate::node::worker::Worker;
 use crate::observe::account::{Account, write_piece};
 use crate::observe::ipfix::Exporter;
@@ -101,23 +100,6 @@ enum Left {
     Distrusted,
 }
 
-/// Access to the regions of a host.
-pub(super) struct Regions<'a, A> {
-    words: &'static [AtomicU64],
-    pub(super) page: HostPage,
-    layout: &'a RegionLayout,
-    program: PhantomData<A>,
-}
-
-impl<A: App> Regions<'_, A> {
-    /// The region of this generation. Its location does not depend on its contents, which the NIC
-    /// can write.
-    pub(super) fn region(&self, generation: u64) -> Result<Region, RunError> {
-        let region = self.page.region(self.words, self.layout, A::PLAN.hash, generation);
-        region.map_err(RunError::Region)
-    }
-}
-
 /// Rounds with work between reports of the tables' fill levels.
 const TOLD_EVERY: u64 = 256;
 
@@ -157,8 +139,7 @@ pub(crate) fn host_half<A: App>(
     let controllers = Controllers::new(&options.moves, known).map_err(RunError::Controller)?;
     let mut control = ControlLoop::begin::<A>(&controllers, program, (*shard).into())?;
     let words = map::inherited_memory(arguments.fd, arguments.length).map_err(system)?;
-    let regions =
-        Regions::<A> { words, page, layout: &layout_of_run::<A>(options), program: PhantomData };
+    let regions = Regions::<A>::of(words, page, options);
     let mut region = regions.region(page.current())?;
     let version = configuration::told(arguments.version)?;
     let Identity { seed, resident, .. } = region.identity();

@@ -13,6 +13,7 @@
 //! | `host_page` | the page shared by supervisor and host |
 //! | `host_process` | the host half as a process |
 //! | `received` | the NIC's other messages |
+//! | `regions` | the regions of a host half, one after the other |
 //! | `running` | the packet that the handlers run |
 //! | `worker` | the host's half of the protocol, on its rings |
 
@@ -27,5 +28,6 @@ pub(crate) mod half;
 pub(crate) mod host_page;
 pub(crate) mod host_process;
 mod received;
+mod regions;
 pub(crate) mod running;
 pub(crate) mod worker;

@@ -14,7 +14,7 @@
 //! 1. *Rings are equal.* Both memories have rings of the same sizes, and the same records go into
 //!    them in the same order. So a record has the same position in both.
 //! 2. *Room.* A record leaves a ring only when the peer's consumer has taken it from the ring over
-//!    there: then its position comes back ([`Word::Took`]). So the peer's ring has room for all
+//!    there: then its position comes back (`Word::Took`). So the peer's ring has room for all
 //!    records on their way, none waits in between, and no ring holds up another one. Records that a
 //!    lost card had not taken stay in the host's rings, and the next card gets them.
 //! 3. *Cuts.* A side tells first how much it has taken, and then its answers; *punt* comes before
@@ -22,7 +22,7 @@
 //!    that it rests on are there, and no packet is handed out again that has left.
 //! 4. *Generations.* When a host half died, its supervisor makes the next region. The card's mirror
 //!    makes its own, and follows when the NIC half has left the old one: all records of that come
-//!    before ([`Word::Arrived`]).
+//!    before (`Word::Arrived`).
 //!
 //! There are no payload buffers: the host could not read them if the card's NIC half died. Frames
 //! cross whole.
