@@ -25,6 +25,7 @@ use crate::node::back::RING_BYTES;
 use crate::node::half::region_layout;
 use crate::options::peer::Peer;
 use crate::process::nic_half::{NicKind, nic_process};
+use crate::process::sandbox::Filter;
 use crate::process::{child, log};
 use crate::{Program, RunError, SharedFutex};
 
@@ -224,13 +225,12 @@ impl<'a, A: App> Agent<'a, A> {
 
     /// A host calls: a session before is over.
     fn answer(&mut self, call: &Call, now: u64) {
-        if self.half.take().is_some()
-            && let Some(front) = &mut self.front
-        {
-            front.end();
+        if self.half.is_some() {
+            self.leave(KILLED);
         }
         if let Err(refusal) = self.begin(call, now) {
             log::say(refusal);
+            self.leave(KILLED);
             self.mirror.refuse(call, refusal.code());
         }
     }
@@ -270,7 +270,9 @@ impl<'a, A: App> Agent<'a, A> {
     fn start(&self) -> Result<Half, RunError> {
         let Regions { file, bytes, .. } = &self.regions;
         let (command, files) = nic_process(self.nic, self.program, (file.as_fd(), *bytes))?;
-        let process = child::spawn(command, None, Pages::Transparent)?;
+        // This program sets its filter itself, and an emulator needs more calls.
+        let filter = (self.nic == NicKind::Image).then(Filter::of_image);
+        let process = child::spawn_with(command, None, Pages::Transparent, filter)?;
         Ok(Half { process, looked: Instant::now(), status: None, _files: files })
     }
 }

@@ -46,6 +46,8 @@ pub(super) struct Front {
     told: Counts,
     ports_told: bool,
     looked: Instant,
+    /// There is a session.
+    is_on: bool,
 }
 
 /// The wire's end of the NIC half.
@@ -180,6 +182,7 @@ impl Front {
             told: Counts::default(),
             ports_told: false,
             looked: Instant::now(),
+            is_on: false,
         };
         front.begin(regions);
         Ok(front)
@@ -194,13 +197,16 @@ impl Front {
         self.cable.stopped = false;
         self.before = self.counts();
         (self.told, self.ports_told) = (Counts::default(), false);
+        self.is_on = true;
     }
 
-    /// The session is over, and its NIC half with it. Packets that wait for the host are lost
-    /// with the NIC half.
+    /// The session is over, if there is one, and its NIC half with it. Packets that wait for the
+    /// host are lost with the NIC half.
     pub(super) fn end(&mut self) {
-        self.wire.end.leave();
-        self.held = Held::default();
+        if std::mem::replace(&mut self.is_on, false) {
+            self.wire.end.leave();
+            self.held = Held::default();
+        }
     }
 
     /// Packets go both ways; returns whether there were any. Before the mirror's step.

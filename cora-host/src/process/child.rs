@@ -15,6 +15,7 @@ use rustix::process::{Pid, Signal, getpid, getppid, set_parent_process_death_sig
 
 use crate::RunError;
 use crate::memory::pages::Pages;
+use crate::process::sandbox::Filter;
 use crate::process::{cores, signals};
 
 /// The first descriptor after the standard ones.
@@ -42,9 +43,19 @@ pub(crate) fn passes_on(command: &mut Command, files: Vec<RawFd>) {
 /// Starts a process that ends with this one, on a processor of its own if `core` is given. If small
 /// pages are requested, its kernel gives it no others.
 pub(crate) fn spawn(
+    command: Command,
+    core: Option<usize>,
+    pages: Pages,
+) -> Result<Child, RunError> {
+    spawn_with(command, core, pages, None)
+}
+
+/// The same for a process that begins with this filter of system calls, if any.
+pub(crate) fn spawn_with(
     mut command: Command,
     core: Option<usize>,
     pages: Pages,
+    mut filter: Option<Filter>,
 ) -> Result<Child, RunError> {
     command.stdin(Stdio::null());
     let parent = getpid();
@@ -58,6 +69,8 @@ pub(crate) fn spawn(
         if let Some(core) = core {
             cores::stay_on(core);
         }
+        // The last one: it forbids the calls above.
+        filter.as_mut().map_or(Ok(()), Filter::enter)?;
         Ok(())
     };
     // SAFETY: the closure only makes system calls, which are allowed between fork and exec.

@@ -4,7 +4,8 @@
 //! files, no sockets and no other process: its memory is mapped, its region is its only file, and
 //! it sleeps by a futex. Any other call ends it, by SIGSYS. The filter is set after the start of
 //! the process, when loader and command line need no more calls. An emulator makes its own calls,
-//! so the emulated NIC half has no filter.
+//! so the emulated NIC half has no filter. That of a card is an image without a loader: its filter
+//! is set before `execve`, which is therefore permitted. What it could execute has the filter, too.
 //!
 //! | calls | purpose |
 //! | --- | --- |
@@ -15,6 +16,7 @@
 //! | `rt_sigaction`, `rt_sigprocmask`, `rt_sigreturn`, `sigaltstack` | its end by a fault |
 //! | `getpid`, `gettid`, `tgkill` to itself | its end by a panic |
 //! | `getrandom` | seeds of hash tables in the standard library |
+//! | `execve`, `nanosleep`: of an image alone | its beginning; sleeping where no futex works |
 #![expect(unsafe_code, reason = "hands a filter to the kernel")]
 
 use std::os::raw::c_long;
@@ -49,8 +51,17 @@ enum May {
     Without(u32, u32),
 }
 
-/// The permitted calls of the process with this number.
-fn rules(process: u32) -> Vec<(c_long, May)> {
+/// A process that gets a filter.
+#[derive(Clone, Copy, Debug)]
+enum Of {
+    /// This one, with its number.
+    Process(u32),
+    /// One that executes a NIC image next.
+    Image,
+}
+
+/// The permitted calls.
+fn rules(of: Of) -> Vec<(c_long, May)> {
     let executable = libc::PROT_EXEC.cast_unsigned();
     let mut rules = vec![
         (libc::SYS_futex, May::Always),
@@ -59,8 +70,13 @@ fn rules(process: u32) -> Vec<(c_long, May)> {
         (libc::SYS_write, May::When(0, STANDARD_ERROR)),
         (libc::SYS_mmap, May::Without(2, executable)),
         (libc::SYS_mprotect, May::Without(2, executable)),
-        (libc::SYS_tgkill, May::When(0, process)),
     ];
+    match of {
+        Of::Process(number) => rules.push((libc::SYS_tgkill, May::When(0, number))),
+        Of::Image => {
+            rules.extend([libc::SYS_execve, libc::SYS_nanosleep].map(|it| (it, May::Always)))
+        }
+    }
     let always = [
         libc::SYS_munmap,
         libc::SYS_mremap,
@@ -86,17 +102,35 @@ fn rules(process: u32) -> Vec<(c_long, May)> {
 /// # Errors
 /// The kernel's error, if it has no filters.
 pub(crate) fn enter() -> Result<(), Errno> {
-    rustix::thread::set_no_new_privs(true)?;
-    let mut filter = filter(std::process::id());
-    let program = sock_fprog { len: filter.len() as u16, filter: filter.as_mut_ptr() };
-    let (number, mode) = (libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER);
-    // SAFETY: the kernel reads `len` instructions at `filter`, which live until the call returns,
-    // and changes no memory.
-    let done = unsafe { libc::syscall(number, mode, 0_u32, &raw const program) };
-    if done == 0 {
-        Ok(())
-    } else {
-        Err(Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::NOSYS))
+    Filter(filter(Of::Process(std::process::id()))).enter()
+}
+
+/// A filter that is made before a process begins, which must not allocate.
+#[derive(Clone)]
+pub(crate) struct Filter(Vec<sock_filter>);
+
+impl Filter {
+    /// For a process that executes a NIC image next.
+    pub(crate) fn of_image() -> Self {
+        Self(filter(Of::Image))
+    }
+
+    /// Limits this process to its calls.
+    ///
+    /// # Errors
+    /// The kernel's error, if it has no filters.
+    pub(crate) fn enter(&mut self) -> Result<(), Errno> {
+        rustix::thread::set_no_new_privs(true)?;
+        let program = sock_fprog { len: self.0.len() as u16, filter: self.0.as_mut_ptr() };
+        let (number, mode) = (libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER);
+        // SAFETY: the kernel reads `len` instructions at `filter`, which live until the call
+        // returns, and changes no memory.
+        let done = unsafe { libc::syscall(number, mode, 0_u32, &raw const program) };
+        if done == 0 {
+            Ok(())
+        } else {
+            Err(Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::NOSYS))
+        }
     }
 }
 
@@ -105,11 +139,11 @@ pub(crate) fn ended(status: ExitStatus) -> bool {
     status.signal() == Some(libc::SIGSYS)
 }
 
-fn filter(process: u32) -> Vec<sock_filter> {
+fn filter(of: Of) -> Vec<sock_filter> {
     let allow = answer(libc::SECCOMP_RET_ALLOW);
     let deny = answer(libc::SECCOMP_RET_KILL_PROCESS);
     let mut filter = vec![load(ARCH), jump(libc::BPF_JEQ, ARCHITECTURE, 1, 0), deny, load(NUMBER)];
-    for (number, may) in rules(process) {
+    for (number, may) in rules(of) {
         // Call numbers are small.
         let number = number.cast_unsigned() as u32;
         match may {
@@ -204,6 +238,19 @@ mod tests {
             let status = ends(call);
             assert!(ended(status), "{call}: {status}");
         }
+    }
+
+    #[test]
+    fn what_an_image_executes_has_the_filter_too() {
+        use std::os::unix::process::CommandExt as _;
+
+        // A program with a loader opens its libraries, which is forbidden.
+        let mut command = Command::new("/bin/true");
+        let mut filter = Filter::of_image();
+        // SAFETY: the closure makes system calls only, which are allowed between fork and exec.
+        unsafe { command.pre_exec(move || Ok(filter.enter()?)) };
+        let status = command.status().expect("it starts");
+        assert!(ended(status), "{status}");
     }
 
     #[test]

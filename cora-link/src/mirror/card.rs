@@ -146,8 +146,11 @@ impl<F: Futex + Copy> CardMirror<F> {
         Ok(())
     }
 
-    /// Refuses a call, for the reason with this code.
+    /// Refuses a call, for the reason with this code. A session before, or one that was accepted by
+    /// mistake, is over.
     pub fn refuse(&mut self, call: &Call, code: u64) {
+        self.side = None;
+        self.cut = Cut::new();
         self.end.refuse(call.number, code);
     }
 
