@@ -37,8 +37,8 @@ fn main() -> ExitCode {
         // The table says which steps failed, and ends the output.
         "test" => return test::run(rest),
         "words" => words::run(rest),
+        "demo" => demo::run(rest),
         _ if !rest.is_empty() => return usage(),
-        "demo" => demo::run(),
         "deny" => deny::check(),
         _ => return usage(),
     };
@@ -52,7 +52,7 @@ fn main() -> ExitCode {
 }
 
 fn usage() -> ExitCode {
-    eprintln!("usage: cargo xtask demo | deny");
+    eprintln!("usage: cargo xtask demo [--card] | deny");
     eprintln!("       cargo xtask test [--all | --only STEP | --list [--json]]");
     eprintln!("       cargo xtask bench|model [--quick] [--json] [--only NAME]");
     eprintln!("       cargo xtask model --again");
