@@ -422,7 +422,7 @@ fn says_what_is_wrong() {
         (format!("{ethernet} --live card"), "--live card: say which card has the ports, by --card"),
         (
             format!("{ethernet} {there} --live card --shards 2"),
-            "--live card: a card with ports has one shard",
+            "--card and --shards: a card that is not emulated has one shard",
         ),
         (
             format!("{ethernet} {there} {on_capture} --card-program x"),
@@ -463,8 +463,8 @@ fn says_why_a_card_refuses(machines: &Machines, room: &Path, capture: &Path) {
     let memory = ["--live", "inside=mem:flows=1;size=60;count=1,outside=mem:flows=1;size=60"];
     for (on_card, ports, words, why) in [
         (nat, &[][..], &on_capture[..], "the card's program was built for another plan"),
-        (firewall, &[], &live, "--live card: the card has no ports"),
-        (firewall, &memory, &on_capture, "the card has ports of its own: say `--live card`"),
+        (firewall, &[], &live, "the card has no ports: start its agent with --live"),
+        (firewall, &memory, &on_capture, "the card has ports of its own: run with `--live card`"),
         (firewall, &no_interface, &live, "the card can't start a NIC half: its own words say why"),
     ] {
         let mut agent = Agent::start(machines, on_card, ports, room);

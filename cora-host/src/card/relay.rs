@@ -1,5 +1,6 @@
 //! The host's process at a wire to a card. For its supervisor it is the NIC half.
 
+use std::os::unix::process::ExitStatusExt as _;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant, SystemTime};
@@ -18,6 +19,7 @@ use crate::memory::map;
 use crate::memory::pages::Pages;
 use crate::node::back::RING_BYTES;
 use crate::options::peer::Peer;
+use crate::process::nic_half::EXIT_OVER;
 use crate::process::{child, log};
 use crate::{RunError, SharedFutex};
 
@@ -63,22 +65,26 @@ struct Card {
     looked: Instant,
 }
 
-/// Exit status of a relay after a session that may be followed by another one.
-const EXIT_OVER: u8 = 6;
-
 /// Is the NIC half until the card's ends; returns its exit status.
 pub(crate) fn relay<A: App>(arguments: &RelayArguments) -> Result<u8, RunError> {
     match session::<A>(arguments) {
-        Err(
-            error @ (RunError::Refused(Refusal::Over | Refusal::Unable)
-            | RunError::CardSilent
-            | RunError::Mirror(_)),
-        ) => {
+        Err(error) if may_follow(&error) => {
             log::say(error);
             log::flush();
             Ok(EXIT_OVER)
         }
         done => done,
+    }
+}
+
+/// Whether another session may follow one that ended so.
+fn may_follow(error: &RunError) -> bool {
+    match error {
+        RunError::Refused(refusal) => *refusal == Refusal::Over,
+        // Somebody killed the emulator, as if the card lost its power.
+        RunError::CardEnded(status) => status.signal().is_some(),
+        RunError::CardSilent | RunError::Mirror(_) => true,
+        _ => false,
     }
 }
 

@@ -13,6 +13,7 @@ use rustix::process::Signal;
 
 use crate::RunError;
 use crate::options::RunOptions;
+use crate::process::nic_half::{BY_SIGNAL, EXIT_OVER};
 use crate::process::sandbox;
 
 /// Default number of failed starts in a row before the run ends.
@@ -34,8 +35,6 @@ const MOST_UNSEEN: Duration = Duration::from_millis(100);
 const COMPLAINED: i32 = 1;
 /// The exit status after a panic that does not abort.
 const PANICKED: i32 = 101;
-/// A half on a card that ended by a signal: its number is added to this, as shells do.
-const BY_SIGNAL: i32 = 128;
 
 /// A half, alive or not.
 #[derive(Debug)]
@@ -167,10 +166,11 @@ impl Half {
         self.in_packet.is_some()
     }
 
-    /// Whether it was killed from outside, or ended by its supervisor because it broke the
-    /// protocol.
+    /// Whether it was killed from outside, or with its card, or ended by its supervisor because it
+    /// broke the protocol.
     pub(super) fn was_killed(&self) -> bool {
-        !self.fell && self.ended.is_some_and(|status| status.code().is_none())
+        let is_gone = |code: i32| code == i32::from(EXIT_OVER) || code > BY_SIGNAL;
+        !self.fell && self.ended.is_some_and(|status| status.code().is_none_or(is_gone))
     }
 
     /// The error of a run that ends with it; this many packets were on their way.
@@ -381,6 +381,10 @@ mod tests {
             (9, Some(30), false),
             (15, Some(30), false),
             (1 << 8, Some(30), false),
+            // On a card: a panic that aborts, killed, and a card that is gone.
+            (134 << 8, Some(30), true),
+            (137 << 8, Some(30), false),
+            (6 << 8, Some(30), false),
         ] {
             let mut half = half(NIC);
             half.died(ExitStatus::from_raw(status));
