@@ -52,7 +52,8 @@ fn main() -> ExitCode {
 }
 
 fn usage() -> ExitCode {
-    eprintln!("usage: cargo xtask demo [--card] | deny");
+    eprintln!("usage: cargo xtask demo [--card]");
+    eprintln!("       cargo xtask deny");
     eprintln!("       cargo xtask test [--all | --only STEP | --list [--json]]");
     eprintln!("       cargo xtask bench|model [--quick] [--json] [--only NAME]");
     eprintln!("       cargo xtask model --again");
