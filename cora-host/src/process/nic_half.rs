@@ -15,7 +15,8 @@ pub(crate) const NIC_COMMAND: &str = "__nic";
 /// The argument that turns a program into the host's end of the link to a card.
 pub(crate) const RELAY_COMMAND: &str = "__relay";
 
-/// Exit status of a relay with a card that is gone, or knows no such session: another one may follow.
+/// Exit status of a relay with a card that is gone, or knows no such session: another one may
+/// follow.
 pub(crate) const EXIT_OVER: u8 = 6;
 /// A half on a card that ended by a signal: its number is added to this, as shells do.
 pub(crate) const BY_SIGNAL: i32 = 128;

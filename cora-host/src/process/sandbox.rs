@@ -74,7 +74,7 @@ fn rules(of: Of) -> Vec<(c_long, May)> {
     match of {
         Of::Process(number) => rules.push((libc::SYS_tgkill, May::When(0, number))),
         Of::Image => {
-            rules.extend([libc::SYS_execve, libc::SYS_nanosleep].map(|it| (it, May::Always)))
+            rules.extend([libc::SYS_execve, libc::SYS_nanosleep].map(|it| (it, May::Always)));
         }
     }
     let always = [
