@@ -164,6 +164,8 @@ impl Elsewhere {
 mod tests {
     use cora_runtime::link::message::Kind;
 
+    use crate::ingress::offers::Offers;
+
     use super::*;
 
     fn counts(came: u64) -> Counts {
@@ -185,6 +187,20 @@ mod tests {
         let setup: Setup = serde_json::from_slice(&setup).expect("a record");
         assert_eq!((kind, setup.now), (SETUP, Some(7)));
         assert_eq!(wire.heard(&counts(2).encode()), Some(counts(2)));
+    }
+
+    #[test]
+    fn a_card_may_tell_any_numbers() {
+        let all = Counts::of_words([u64::MAX; WORDS]);
+        let (mut offers, mut tally) = (Offers::default(), Tally::default());
+        let mut wire = Elsewhere::default();
+        for _ in 0..2 {
+            wire.begins(0);
+            let counts = wire.heard(&all.encode()).expect("counts");
+            offers.add(&counts);
+            tally += counts.tally;
+        }
+        assert_eq!((offers.taken, tally.from_nic.total()), (u64::MAX, u64::MAX));
     }
 
     #[test]

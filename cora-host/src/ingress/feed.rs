@@ -433,8 +433,7 @@ impl WireEnd {
             }
             if let Some(elsewhere) = &mut self.elsewhere {
                 let counts = told(elsewhere, popped.kind, bytes, cable)?;
-                self.offers.taken += counts.taken;
-                self.offers.nic_away += counts.nic_away;
+                self.offers.add(&counts);
                 self.tally += counts.tally;
                 continue;
             }

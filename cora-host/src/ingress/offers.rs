@@ -2,6 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+use crate::ingress::elsewhere::Counts;
+
 /// How long a frame of a live wire waits for room at one of several shards, while others wait
 /// behind it. A NIC that takes a single frame in this time is only slow.
 const MOST_WAIT: Duration = Duration::from_millis(20);
@@ -28,6 +30,12 @@ pub(crate) struct Offers {
 }
 
 impl Offers {
+    /// Adds frames that were offered at a card. It may tell any numbers.
+    pub(crate) const fn add(&mut self, counts: &Counts) {
+        self.taken = self.taken.saturating_add(counts.taken);
+        self.nic_away = self.nic_away.saturating_add(counts.nic_away);
+    }
+
     /// A frame was fed in.
     pub(crate) const fn took(&mut self) -> Offered {
         self.waits_since = None;

@@ -332,9 +332,10 @@ impl Out for LiveWire {
     }
 
     fn hears(&mut self, counts: &Counts) {
-        self.came += counts.came;
-        self.left += counts.left;
-        self.too_long += counts.too_long;
+        // A card may tell any numbers.
+        self.came = self.came.saturating_add(counts.came);
+        self.left = self.left.saturating_add(counts.left);
+        self.too_long = self.too_long.saturating_add(counts.too_long);
         self.stopped |= counts.has_ended;
     }
 

@@ -26,12 +26,12 @@ impl Ways {
 
     /// Packets that came and left.
     pub(crate) const fn handled(self) -> u64 {
-        self.transmit + self.redirect
+        self.transmit.saturating_add(self.redirect)
     }
 
     /// Everything that left.
     pub(crate) const fn total(self) -> u64 {
-        self.handled() + self.made
+        self.handled().saturating_add(self.made)
     }
 }
 
@@ -46,9 +46,10 @@ pub(crate) struct Tally {
 
 impl std::ops::AddAssign for Ways {
     fn add_assign(&mut self, more: Self) {
-        self.transmit += more.transmit;
-        self.redirect += more.redirect;
-        self.made += more.made;
+        // A card may tell any numbers.
+        self.transmit = self.transmit.saturating_add(more.transmit);
+        self.redirect = self.redirect.saturating_add(more.redirect);
+        self.made = self.made.saturating_add(more.made);
     }
 }
 

@@ -225,14 +225,16 @@ impl RunReport {
     /// The report with what does not add up in it among its faults.
     #[must_use]
     pub fn audited(mut self) -> Self {
-        let total: u64 = self.outcomes.values().sum();
+        let total = self.outcomes.values().fold(0, |sum: u64, count| sum.saturating_add(*count));
         if total != self.packets_in {
             let came = self.packets_in;
             self.faults.push(format!("{came} packets came in, but {total} have an outcome"));
         }
-        let left = self.packets_out + self.not_taken();
+        let left = self.packets_out.saturating_add(self.not_taken());
         let sent = ["transmit", "redirect"].iter().filter_map(|name| self.outcomes.get(*name));
-        let sent: u64 = sent.sum::<u64>() + self.sides.nic.made + self.sides.host.made;
+        let sent = sent.fold(0, |sum: u64, count| sum.saturating_add(*count));
+        let made = self.sides.nic.made.saturating_add(self.sides.host.made);
+        let sent = sent.saturating_add(made);
         // A packet that was in transfer when a half died may have left twice.
         if sent != left && self.lives.as_ref().is_none_or(Lives::are_whole) {
             self.faults.push(format!("{sent} packets were to leave, but {left} did"));
@@ -243,7 +245,8 @@ impl RunReport {
 
     /// Output frames that the ports dropped.
     fn not_taken(&self) -> u64 {
-        self.ports.iter().flat_map(|ports| ports.dropped.values()).sum()
+        let dropped = self.ports.iter().flat_map(|ports| ports.dropped.values());
+        dropped.fold(0, |sum, count| sum.saturating_add(*count))
     }
 }
 

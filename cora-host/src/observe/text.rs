@@ -190,7 +190,7 @@ impl RunReport {
         for (name, count) in &self.outcomes {
             writeln!(f, "  {name:<24}{:>14}", grouped(*count))?;
         }
-        let total: u64 = self.outcomes.values().sum();
+        let total = self.outcomes.values().fold(0, |sum: u64, count| sum.saturating_add(*count));
         let check = if total == self.packets_in { "= packets in" } else { "≠ packets in!" };
         writeln!(f, "  {:<24}{:>14}  {check} ({})", "sum", grouped(total), grouped(self.packets_in))
     }

@@ -101,7 +101,7 @@ impl Outcomes {
         if !deaths {
             return all;
         }
-        let counted: u64 = all.values().sum();
+        let counted = all.values().fold(0, |sum: u64, count| sum.saturating_add(*count));
         let mut lost = fed.saturating_sub(counted);
         let panicked = self.panicked.min(lost);
         lost -= panicked;
