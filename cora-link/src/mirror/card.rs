@@ -8,6 +8,7 @@ use cora_runtime::link::region::{
 
 use super::Broken;
 use super::hello::Hello;
+use super::receives::Receives;
 use super::rings::{Cut, Ends};
 use super::word::Word;
 use crate::{Destination, End, Heard};
@@ -295,13 +296,17 @@ impl<F: Futex + Copy> Side<F> {
         self.ends.publish();
         wake(&self.regions.nic.nic_bell(self.futex));
     }
+}
+
+impl<F: Futex + Copy> Receives for Side<F> {
+    fn parts(&mut self) -> (&mut Ends, &mut Option<Broken>) {
+        (&mut self.ends, &mut self.broken)
+    }
 
     fn word(&mut self, word: Word) -> Result<(), Broken> {
         match word {
             Word::Took { generation, peer, wire } => {
-                if generation == self.ends.generation() {
-                    self.ends.release(peer, wire)?;
-                }
+                self.ends.release(generation, (peer, wire))?;
             }
             Word::Host { beat } => self.regions.nic.host_beats(beat),
             Word::Follow { generation, resident, afresh } => {
@@ -319,25 +324,6 @@ impl<F: Futex + Copy> Side<F> {
             }
         }
         Ok(())
-    }
-}
-
-impl<F: Futex + Copy> Destination for Side<F> {
-    fn frames(&mut self, _: usize) -> u64 {
-        // The rings have room for all that the host's rings have.
-        u64::MAX
-    }
-
-    fn take(&mut self, kind: u16, record: &[u8]) {
-        if self.broken.is_some() {
-            return;
-        }
-        let done = match Word::decode(kind, record) {
-            Some(word) => self.word(word),
-            None if Word::is_of(kind) => Err(Broken::Nonsense("a word of no kind")),
-            None => self.ends.put(kind, record),
-        };
-        self.broken = done.err();
     }
 }
 

@@ -4,10 +4,11 @@ use std::sync::atomic::AtomicU64;
 
 use cora_runtime::link::region::{Futex, Identity, NicStatus, Region, generation, wake};
 
+use super::receives::Receives;
 use super::rings::{Cut, Ends};
 use super::word::Word;
 use super::{Broken, Hello};
-use crate::{Destination, End, Heard};
+use crate::{End, Heard};
 
 /// The host's mirror.
 #[derive(Debug)]
@@ -172,12 +173,30 @@ impl<F: Futex + Copy> Side<F> {
         wake(&self.region.host_bell(self.futex));
     }
 
+    /// The card has left the old region, and all that it said there is here.
+    fn arrive(&mut self, generation: u64) -> Result<(), Broken> {
+        let current = generation::current(self.file);
+        if self.stage != Stage::Leaves || generation != current {
+            return Err(Broken::Nonsense("it is where nobody told it to be"));
+        }
+        self.show();
+        let region = Region::attach(generation::place(self.file, generation), self.plan)?;
+        self.region = region;
+        self.ends = Ends::of_host(&region.rings(), generation);
+        (self.stage, self.beat) = (Stage::Serves, 0);
+        Ok(())
+    }
+}
+
+impl<F: Futex + Copy> Receives for Side<F> {
+    fn parts(&mut self) -> (&mut Ends, &mut Option<Broken>) {
+        (&mut self.ends, &mut self.broken)
+    }
+
     fn word(&mut self, word: Word) -> Result<(), Broken> {
         match word {
             Word::Took { generation, peer, wire } => {
-                if generation == self.ends.generation() {
-                    self.ends.release(peer, wire)?;
-                }
+                self.ends.release(generation, (peer, wire))?;
             }
             Word::Nic { status, beat, packet } => {
                 let status = NicStatus::decode(status);
@@ -197,38 +216,5 @@ impl<F: Futex + Copy> Side<F> {
             }
         }
         Ok(())
-    }
-
-    /// The card has left the old region, and all that it said there is here.
-    fn arrive(&mut self, generation: u64) -> Result<(), Broken> {
-        let current = generation::current(self.file);
-        if self.stage != Stage::Leaves || generation != current {
-            return Err(Broken::Nonsense("it is where nobody told it to be"));
-        }
-        self.show();
-        let region = Region::attach(generation::place(self.file, generation), self.plan)?;
-        self.region = region;
-        self.ends = Ends::of_host(&region.rings(), generation);
-        (self.stage, self.beat) = (Stage::Serves, 0);
-        Ok(())
-    }
-}
-
-impl<F: Futex + Copy> Destination for Side<F> {
-    fn frames(&mut self, _: usize) -> u64 {
-        // The rings have room for all that the card's rings have.
-        u64::MAX
-    }
-
-    fn take(&mut self, kind: u16, record: &[u8]) {
-        if self.broken.is_some() {
-            return;
-        }
-        let done = match Word::decode(kind, record) {
-            Some(word) => self.word(word),
-            None if Word::is_of(kind) => Err(Broken::Nonsense("a word of no kind")),
-            None => self.ends.put(kind, record),
-        };
-        self.broken = done.err();
     }
 }

@@ -32,12 +32,14 @@
 //! | [`hello`] | the host's call: which region it has |
 //! | `word` | words between mirrors, besides records |
 //! | `rings` | the ends of a region's rings, and cuts of the records on them |
+//! | `receives` | how records from the link reach a side |
 //! | [`host`] | the host's mirror |
 //! | [`card`] | the card's mirror |
 
 pub mod card;
 pub mod hello;
 pub mod host;
+mod receives;
 mod rings;
 mod word;
 

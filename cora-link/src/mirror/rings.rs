@@ -66,9 +66,16 @@ impl Ends {
         (before != now).then_some(Word::Took { generation: self.generation, peer, wire })
     }
 
-    /// The peer's side has taken all before these positions.
-    pub(super) fn release(&mut self, peer: u64, wire: u64) -> Result<(), Broken> {
-        if self.peer.release_to(peer) && self.wire.release_to(wire) {
+    /// The peer's side has taken all before these positions, in the region of this generation. That
+    /// may be the one before.
+    pub(super) fn release(
+        &mut self,
+        generation: u64,
+        (peer, wire): (u64, u64),
+    ) -> Result<(), Broken> {
+        let is_taken = generation != self.generation
+            || (self.peer.release_to(peer) && self.wire.release_to(wire));
+        if is_taken {
             Ok(())
         } else {
             Err(Broken::Nonsense("a record was taken that is not there"))
