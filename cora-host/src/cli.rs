@@ -8,7 +8,7 @@ use clap::{ArgMatches, Args, CommandFactory as _, FromArgMatches as _, Parser, S
 use cora_core::app::App;
 
 use crate::Program;
-use crate::card::agent::{CardArguments, card};
+use crate::card::agent::{CardArguments, LOCAL_COMMAND, LocalArguments, card, local_card};
 use crate::card::relay::{RelayArguments, relay};
 use crate::control::configuration::{CHANGE_COMMAND, make_change};
 use crate::control::upgrade::{LAYOUT_COMMAND, Legacy, REHEARSE};
@@ -43,6 +43,9 @@ enum Command {
     /// Be the host's end of the link to a card: started by `run`.
     #[command(name = RELAY_COMMAND, hide = true)]
     Relay(RelayArguments),
+    /// Be the agent of a local card: started by the host's end of its link.
+    #[command(name = LOCAL_COMMAND, hide = true)]
+    LocalCard(LocalArguments),
     /// Be the NIC half of a run: started by `run`.
     #[command(name = NIC_COMMAND, hide = true)]
     Nic {
@@ -144,6 +147,8 @@ fn obey<A: App + Send>(
         Command::Relay(arguments) => {
             relay::<A>(&arguments).map_or_else(|error| fail(&error.to_string()), ExitCode::from)
         }
+        Command::LocalCard(arguments) => local_card::<A>(program, &arguments)
+            .map_or_else(|error| fail(&error.to_string()), ExitCode::from),
         Command::Nic { fd, length, parent } => native_nic(program, fd, length, parent),
         Command::Layout => entry_layout::<A>()
             .map_or_else(|error| fail(&error.to_string()), |layout| print(&layout)),

@@ -418,11 +418,11 @@ fn says_what_is_wrong() {
     let there = format!("--card w0,{CARD}");
     let ethernet = "run --nic card:ethernet";
     for (words, why) in [
-        (format!("run {on_capture} {there}"), "--card is for --nic card:ethernet"),
+        (format!("run --nic off {on_capture} {there}"), "--card is for --nic card:ethernet"),
         (format!("{ethernet} --live card"), "--live card: say which card has the ports, by --card"),
         (
             format!("{ethernet} {there} --live card --shards 2"),
-            "--card and --shards: a card that is not emulated has one shard",
+            "--card and --shards: a card at an interface has one shard",
         ),
         (
             format!("{ethernet} {there} {on_capture} --card-program x"),

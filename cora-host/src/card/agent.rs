@@ -29,6 +29,9 @@ use crate::process::sandbox::Filter;
 use crate::process::{child, log};
 use crate::{Program, RunError, SharedFutex};
 
+/// The argument that turns a program into the agent of a local card.
+pub(crate) const LOCAL_COMMAND: &str = "__local-card";
+
 /// Exit status of a NIC half that was killed.
 const KILLED: u8 = 137;
 /// How often an agent looks after its NIC half.
@@ -72,6 +75,26 @@ pub(crate) fn card<A: App>(program: &Program, arguments: &CardArguments) -> Resu
         let status = agent.session()?;
         log::say(format_args!("the NIC half of a session ended with exit status {status}"));
     }
+}
+
+/// Orders of a relay to the agent of a local card.
+#[derive(Debug, Args)]
+pub(crate) struct LocalArguments {
+    /// File descriptor of this end of the wire.
+    wire: i32,
+    /// The process that started this one: it ends with that one.
+    parent: u32,
+}
+
+/// Serves one session as a local card; returns the exit status of its NIC half.
+pub(crate) fn local_card<A: App>(
+    program: &Program,
+    arguments: &LocalArguments,
+) -> Result<u8, RunError> {
+    child::stay_with(arguments.parent)?;
+    let wire = map::left_file(arguments.wire)
+        .map_err(|errno| RunError::System { what: "the socket of a card", cause: errno.into() })?;
+    Agent::<A>::new(program, Wire::of_local(wire)?, (NicKind::Native, None))?.session()
 }
 
 /// Serves one host at an emulated card's interface; returns the exit status of its NIC half. The

@@ -6,11 +6,12 @@
 //!   region of the host ──────┘                      └────── region of the card
 //! ```
 //!
-//! For its supervisor the relay is the NIC half: it ends as that does, and with the card.
+//! For its supervisor the relay is the NIC half: it ends as that does, and with the card. The agent
+//! of a local card is a child of the relay, at the other end of a socket.
 //!
 //! | module | content |
 //! | --- | --- |
-//! | `wire` | frames to and from the other end: an interface, or a socket of the emulator |
+//! | `wire` | frames to and from the other end: an interface, or a socket |
 //! | `relay` | the host's process |
 //! | `agent` | the card's process |
 //! | `front` | the card's own ports |

@@ -1,5 +1,7 @@
 //! The host's process at a wire to a card. For its supervisor it is the NIC half.
 
+use std::os::fd::{AsFd as _, AsRawFd as _};
+use std::os::unix::net::UnixDatagram;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
@@ -12,6 +14,7 @@ use cora_link::mirror::hello::Refusal;
 use cora_link::mirror::host::Standing;
 use cora_link::mirror::{Broken, HostMirror};
 
+use crate::card::agent::LOCAL_COMMAND;
 use crate::card::settings;
 use crate::card::turn::Turns;
 use crate::card::wire::Wire;
@@ -25,11 +28,11 @@ use crate::{RunError, SharedFutex};
 
 /// How long the card may take to hear that its end was heard.
 const FAREWELL: Duration = Duration::from_millis(5);
-/// How long an emulator may take to end after its NIC half.
+/// How long an emulator or a local agent may take to end after its NIC half.
 const POWER_OFF: Duration = Duration::from_secs(2);
 /// How long a card may leave a call without an answer until the log says so.
 const UNANSWERED: Duration = Duration::from_secs(2);
-/// How often a relay looks after the emulator.
+/// How often a relay looks after the emulator, or the local agent.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
 /// Orders of the supervisor.
@@ -44,6 +47,9 @@ pub(crate) struct RelayArguments {
     /// The interface that leads to the card, and the card's address.
     #[arg(long)]
     peer: Option<Peer>,
+    /// The card is a process of this machine, which this one starts.
+    #[arg(long)]
+    local: bool,
     /// Packets come in by ports of the card.
     #[arg(long)]
     ports: bool,
@@ -61,7 +67,8 @@ pub(crate) struct RelayArguments {
 /// A card, as long as this process lives.
 struct Card {
     wire: Wire,
-    emulator: Option<Child>,
+    /// The emulator, or the agent of a local card.
+    process: Option<Child>,
     looked: Instant,
 }
 
@@ -81,7 +88,7 @@ pub(crate) fn relay<A: App>(arguments: &RelayArguments) -> Result<u8, RunError> 
 fn may_follow(error: &RunError) -> bool {
     match error {
         RunError::Refused(refusal) => *refusal == Refusal::Over,
-        // Somebody killed the emulator, as if the card lost its power.
+        // Somebody killed the emulator or the local agent, as if the card lost its power.
         RunError::CardEnded(status) => status.signal().is_some(),
         RunError::CardSilent | RunError::Mirror(_) => true,
         _ => false,
@@ -140,19 +147,22 @@ fn number() -> u64 {
 
 impl Card {
     fn find(arguments: &RelayArguments) -> Result<Self, RunError> {
-        let failed = |cause| RunError::System { what: "the socket of the emulator", cause };
-        let RelayArguments { peer, sockets, archive, emulator, .. } = arguments;
-        let looked = Instant::now();
-        match (peer, &sockets[..]) {
-            (Some(peer), _) => Ok(Self { wire: Wire::to(peer)?, emulator: None, looked }),
+        let failed = |cause| RunError::System { what: "the socket of a card", cause };
+        let RelayArguments { peer, local, sockets, archive, emulator, .. } = arguments;
+        let (wire, process) = match (peer, &sockets[..]) {
+            (Some(peer), _) => (Wire::to(peer)?, None),
+            (None, _) if *local => {
+                let (own, other) = UnixDatagram::pair().map_err(failed)?;
+                (Wire::of_host(own.into())?, Some(start_local(&other)?))
+            }
             (None, [own, other]) => {
                 let own = map::left_file(*own).map_err(|errno| failed(errno.into()))?;
                 let files = std::iter::once(*other).chain(*archive).collect();
-                let emulator = start(emulator, files)?;
-                Ok(Self { wire: Wire::to_emulated(own)?, emulator: Some(emulator), looked })
+                (Wire::of_host(own)?, Some(start(emulator, files)?))
             }
-            (None, _) => Err(failed(std::io::ErrorKind::InvalidInput.into())),
-        }
+            (None, _) => return Err(failed(std::io::ErrorKind::InvalidInput.into())),
+        };
+        Ok(Self { wire, process, looked: Instant::now() })
     }
 
     /// Frames and records go both ways; returns whether there were any.
@@ -169,13 +179,13 @@ impl Card {
         Ok(said || came > 0)
     }
 
-    /// Looks whether the emulator lives.
+    /// Looks whether the emulator lives, or the local agent.
     fn look(&mut self) -> Result<(), RunError> {
         if self.looked.elapsed() < LOOK_EVERY {
             return Ok(());
         }
         self.looked = Instant::now();
-        let ended = self.emulator.as_mut().and_then(|it| it.try_wait().ok().flatten());
+        let ended = self.process.as_mut().and_then(|it| it.try_wait().ok().flatten());
         ended.map_or(Ok(()), |status| Err(RunError::CardEnded(status)))
     }
 
@@ -183,7 +193,7 @@ impl Card {
     fn switch_off(&mut self) {
         let begun = Instant::now();
         while begun.elapsed() < POWER_OFF
-            && matches!(self.emulator.as_mut().map(Child::try_wait), Some(Ok(None)))
+            && matches!(self.process.as_mut().map(Child::try_wait), Some(Ok(None)))
         {
             std::thread::sleep(Duration::from_millis(1));
         }
@@ -192,12 +202,20 @@ impl Card {
 
 impl Drop for Card {
     fn drop(&mut self) {
-        if let Some(emulator) = &mut self.emulator {
+        if let Some(process) = &mut self.process {
             // It has ended by itself, or does now.
-            let _ended = emulator.kill();
-            let _status = emulator.wait();
+            let _ended = process.kill();
+            let _status = process.wait();
         }
     }
+}
+
+/// Starts the agent of a local card at this end of its wire.
+fn start_local(wire: &UnixDatagram) -> Result<Child, RunError> {
+    let mut command = child::own(LOCAL_COMMAND);
+    command.arg(wire.as_raw_fd().to_string()).arg(std::process::id().to_string());
+    child::gets(&mut command, &[wire.as_fd()]);
+    child::spawn(command, None, Pages::Transparent)
 }
 
 /// Starts the emulator, which gets these files.

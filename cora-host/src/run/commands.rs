@@ -99,7 +99,7 @@ impl Operator<'_> {
     /// Continues to check other builds. Returns whether the one in this program's file replaces it.
     fn check(&mut self, live: &Live<'_>) -> bool {
         let (entries, own) = (&self.common.entries, &self.own);
-        let card = self.common.run.options.card.is_some();
+        let card = self.common.run.options.peer().is_some();
         // The new program would call the card, and end the session of this one.
         let stays = card.then(|| "the card".to_owned()).or_else(|| live.cable.stays());
         let look = |wants: &Wants| {

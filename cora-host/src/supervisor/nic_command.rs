@@ -8,6 +8,7 @@ use cora_card::emulated::{self, Boot, Parts, Window};
 
 use crate::RunError;
 use crate::options::NicMode;
+use crate::options::card_name::CardName;
 use crate::process::child;
 use crate::process::nic_half::{NicKind, RELAY_COMMAND, nic_process};
 use crate::supervisor::shard::{Common, SharedFile};
@@ -57,14 +58,27 @@ fn behind_wire(
     command.arg(file.as_raw_fd().to_string()).arg(bytes.to_string());
     command.arg(std::process::id().to_string());
     command.stdout(Stdio::null());
-    if let Some(peer) = &common.run.options.card {
+    let options = &common.run.options;
+    if let Some(peer) = options.peer() {
         command.arg("--peer").arg(peer.to_string());
-        if common.run.options.ports_are_of_card() {
+        if options.ports_are_of_card() {
             command.arg("--ports");
         }
-        child::gets(&mut command, &[file]);
-        return Ok((command, Vec::new()));
+    } else if options.card == Some(CardName::Local) {
+        command.arg("--local");
+    } else {
+        return behind_socket(common, command, file);
     }
+    child::gets(&mut command, &[file]);
+    Ok((command, Vec::new()))
+}
+
+/// The same for an emulated card, which a socket joins.
+fn behind_socket(
+    common: &Common,
+    mut command: Command,
+    file: BorrowedFd<'_>,
+) -> Result<(Command, Vec<OwnedFd>), RunError> {
     let boot = card(common)?;
     let (own, other) = UnixDatagram::pair()
         .map_err(|cause| RunError::System { what: "a socket for the emulator", cause })?;
