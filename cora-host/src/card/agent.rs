@@ -283,10 +283,10 @@ impl<'a, A: App> Agent<'a, A> {
         let (Some(ports), Some(regions)) = (self.ports, self.mirror.regions()) else {
             return Ok(());
         };
-        match &mut self.front {
-            Some(front) => front.begin(regions),
-            None => self.front = Some(Front::open(ports, regions)?),
+        if let Some(front) = &mut self.front {
+            return front.begin(regions);
         }
+        self.front = Some(Front::open(ports, regions)?);
         Ok(())
     }
 

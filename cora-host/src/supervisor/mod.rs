@@ -214,6 +214,12 @@ impl<'a, C: Cable> Supervisor<'a, C> {
         self.shards.iter().map(|shard| shard.region.identity().generation).max().unwrap_or(0)
     }
 
+    /// Whether a NIC half never came: it neither worked nor ended in good order.
+    pub(crate) fn misses_nic(&self) -> bool {
+        let is_missing = |half: &Half| !half.has_worked && !half.has_finished();
+        self.shards.iter().any(|shard| shard.has_nic() && is_missing(&shard.nic))
+    }
+
     /// The life of all halves, at the end.
     pub(crate) fn lives(&self, upgrades: u64) -> Lives {
         let mut lives = Lives {
