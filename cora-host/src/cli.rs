@@ -10,8 +10,9 @@ use cora_core::app::App;
 use crate::Program;
 use crate::card::agent::{CardArguments, LOCAL_COMMAND, LocalArguments, card, local_card};
 use crate::card::relay::{RelayArguments, relay};
+use crate::control::builds::{BUILD_COMMAND, own_build};
 use crate::control::configuration::{CHANGE_COMMAND, make_change};
-use crate::control::upgrade::{LAYOUT_COMMAND, Legacy, REHEARSE};
+use crate::control::upgrade::{LAYOUT_COMMAND, LEGACY, Legacy, REHEARSE};
 use crate::node::control_loop::{Controllers, NamedController};
 use crate::node::host_process::{HOST_COMMAND, HostArguments, entry_layout, host_half};
 use crate::observe::print::{Output, fail, print, print_to, refuse};
@@ -63,6 +64,10 @@ enum Command {
     /// this one.
     #[command(name = LAYOUT_COMMAND, hide = true)]
     Layout,
+    /// Print what host and card must have in common, as JSON: for a host or a card that is to be
+    /// this program.
+    #[command(name = BUILD_COMMAND, hide = true)]
+    Build,
     /// Print the next version of read-mostly states, and what makes it of the one in force, as
     /// JSON: for a live run.
     #[command(name = CHANGE_COMMAND, hide = true)]
@@ -78,7 +83,7 @@ struct RunArguments {
     #[command(flatten)]
     options: RunOptions,
     /// What the program before this one left behind, when a live run's program was replaced.
-    #[arg(long, hide = true, allow_hyphen_values = true)]
+    #[arg(long = LEGACY, hide = true, allow_hyphen_values = true)]
     legacy: Option<Legacy>,
     /// Show that a live run of this command line works, and end: asked by a program that is to be
     /// replaced by this one.
@@ -152,6 +157,7 @@ fn obey<A: App + Send>(
         Command::Nic { fd, length, parent } => native_nic(program, fd, length, parent),
         Command::Layout => entry_layout::<A>()
             .map_or_else(|error| fail(&error.to_string()), |layout| print(&layout)),
+        Command::Build => print(&own_build::<A>()),
         Command::Change { files } => make_change::<A>(&files)
             .map_or_else(|error| fail(&error.to_string()), |change| print(&change)),
         Command::Host(arguments) => host_half::<A>(program, &arguments, known)

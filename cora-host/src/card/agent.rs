@@ -12,10 +12,11 @@ use cora_core::app::App;
 use cora_link::End;
 use cora_link::mirror::card::Call;
 use cora_link::mirror::hello::{Hello, Refusal};
-use cora_link::mirror::{Broken, CardMirror, Memory};
+use cora_link::mirror::{Broken, Build, CardMirror, Memory};
 
 use crate::card::front::Front;
 use crate::card::settings;
+use crate::card::succession::{PREVIOUS, Previous, Programs};
 use crate::card::turn::Turns;
 use crate::card::wire::Wire;
 use crate::ingress::port_names::Ports;
@@ -51,6 +52,9 @@ pub(crate) struct CardArguments {
     /// none, packets come from the host].
     #[arg(long, value_name = "PORTS", value_parser = own_ports)]
     live: Option<Ports>,
+    /// The program that this agent was before.
+    #[arg(long = PREVIOUS, hide = true)]
+    previous: Option<Previous>,
 }
 
 /// Ports that are here.
@@ -71,6 +75,7 @@ pub(crate) fn card<A: App>(program: &Program, arguments: &CardArguments) -> Resu
         Wire::to(&arguments.host)?,
         (arguments.nic, arguments.live.as_ref()),
     )?;
+    agent.programs = Some(Programs::of(A::PLAN.hash, arguments.previous)?);
     loop {
         let status = agent.session()?;
         log::say(format_args!("the NIC half of a session ended with exit status {status}"));
@@ -117,6 +122,10 @@ struct Agent<'a, A> {
     /// The card's own ports, once there was a session.
     front: Option<Front>,
     ports: Option<&'a Ports>,
+    /// The programs that it can be, unless its host starts it.
+    programs: Option<Programs>,
+    /// The host's latest question, until it is answered.
+    asked: Option<Build>,
     /// The memory of the regions, for one session after the other.
     regions: Regions,
     app: std::marker::PhantomData<A>,
@@ -164,8 +173,21 @@ impl<'a, A: App> Agent<'a, A> {
         let mirror = CardMirror::new(end, SharedFutex);
         let regions = Regions::of::<A>(ports.is_some())?;
         let (turns, app) = (Turns::new(), std::marker::PhantomData);
-        let (half, front) = (None, None);
-        Ok(Self { program, nic, wire, mirror, turns, half, front, ports, regions, app })
+        let (half, front, programs, asked) = (None, None, None, None);
+        Ok(Self {
+            program,
+            nic,
+            wire,
+            mirror,
+            turns,
+            half,
+            front,
+            ports,
+            programs,
+            asked,
+            regions,
+            app,
+        })
     }
 
     /// Waits for a call, and serves it; returns the exit status of the NIC half. A session of which
@@ -241,6 +263,7 @@ impl<'a, A: App> Agent<'a, A> {
             Some(front) => front.turn::<A>(&self.mirror)?,
             None => false,
         };
+        self.answer_question();
         let said = self.mirror.step(now, &mut |frame| self.wire.send(frame))?;
         self.wire.flush()?;
         Ok(said || passed || came > 0)
@@ -251,10 +274,35 @@ impl<'a, A: App> Agent<'a, A> {
         if self.half.is_some() {
             self.leave(KILLED);
         }
-        if let Err(refusal) = self.begin(call, now) {
+        let begun = self.be_called(call).and_then(|()| self.begin(call, now));
+        if let Err(refusal) = begun {
             log::say(refusal);
             self.leave(KILLED);
             self.mirror.refuse(call, refusal.code());
+        }
+    }
+
+    /// Becomes the program that the host calls for, if that is another one. The host repeats its
+    /// call until that one answers.
+    fn be_called(&mut self, call: &Call) -> Result<(), Refusal> {
+        let called = Build::called(&call.words);
+        let Some((programs, called)) = self.programs.as_mut().zip(called) else { return Ok(()) };
+        let Some(other) = programs.for_call(called) else { return Ok(()) };
+        log::say(programs.become_other(other));
+        Err(Refusal::Unable)
+    }
+
+    /// Answers the host's question whether this card would serve a build, once that is known.
+    fn answer_question(&mut self) {
+        self.asked = self.mirror.asked().or(self.asked.take());
+        let Some(build) = self.asked else { return };
+        let serves = match &mut self.programs {
+            Some(programs) => programs.would_serve(build),
+            None => Some(build == Build::of_plan(A::PLAN.hash)),
+        };
+        if let Some(serves) = serves {
+            self.mirror.answer(build, serves);
+            self.asked = None;
         }
     }
 

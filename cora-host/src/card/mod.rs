@@ -15,11 +15,13 @@
 //! | `relay` | the host's process |
 //! | `agent` | the card's process |
 //! | `front` | the card's own ports |
+//! | `succession` | the programs that an agent can be |
 //! | `turn` | the turns of both, and their rests |
 
 pub(crate) mod agent;
 mod front;
 pub(crate) mod relay;
+mod succession;
 mod turn;
 mod wire;
 

@@ -22,6 +22,7 @@ use crate::memory::map;
 use crate::memory::pages::Pages;
 use crate::node::back::RING_BYTES;
 use crate::options::peer::Peer;
+use crate::process::inquiry::Questions;
 use crate::process::nic_half::EXIT_OVER;
 use crate::process::{child, log};
 use crate::{RunError, SharedFutex};
@@ -47,6 +48,9 @@ pub(crate) struct RelayArguments {
     /// The interface that leads to the card, and the card's address.
     #[arg(long)]
     peer: Option<Peer>,
+    /// The socket with questions to the card.
+    #[arg(long)]
+    questions: Option<i32>,
     /// The card is a process of this machine, which this one starts.
     #[arg(long)]
     local: bool,
@@ -100,6 +104,7 @@ fn session<A: App>(arguments: &RelayArguments) -> Result<u8, RunError> {
     let words = map::inherited_memory(arguments.fd, arguments.length)
         .map_err(|errno| RunError::System { what: "shared memory", cause: errno.into() })?;
     let mut card = Card::find(arguments)?;
+    let mut questions = questions_of(arguments)?;
     let end = End::caller(card.wire.addresses, settings(card.wire.mtu));
     let program = (A::PLAN.hash, SharedFutex);
     let wire = (RING_BYTES, arguments.ports);
@@ -125,6 +130,14 @@ fn session<A: App>(arguments: &RelayArguments) -> Result<u8, RunError> {
             Standing::GoesOn => {}
         }
         card.look()?;
+        if let Some(questions) = &mut questions {
+            if let Some(build) = questions.next() {
+                mirror.ask(build);
+            }
+            if let Some((build, serves)) = mirror.answer() {
+                questions.answer(build, serves);
+            }
+        }
         if called.elapsed() >= UNANSWERED
             && let Some(peer) = untold.take()
             && !mirror.link().is_open()
@@ -137,6 +150,15 @@ fn session<A: App>(arguments: &RelayArguments) -> Result<u8, RunError> {
             card.wire.wait(nap, Vec::new());
         }
     }
+}
+
+/// The socket with questions to the card, if there is one.
+fn questions_of(arguments: &RelayArguments) -> Result<Option<Questions>, RunError> {
+    let Some(number) = arguments.questions else { return Ok(None) };
+    let what = "the socket with questions to the card";
+    let socket =
+        map::left_file(number).map_err(|errno| RunError::System { what, cause: errno.into() })?;
+    Questions::at(socket).map(Some)
 }
 
 /// A number for this session, above those of all sessions before: the time of day.

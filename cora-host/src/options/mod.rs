@@ -235,7 +235,10 @@ impl Run {
     pub(crate) fn rehearsal(&self) -> Result<Self, String> {
         let complain = |error: clap::Error| error.to_string();
         let given = parser().try_get_matches_from(&self.words).map_err(complain)?;
-        let mut words = words_of(&given, |id| !LEAVES_TRACES.contains(&id));
+        // A card at an interface serves the running program, and must not be called by another.
+        let has_peer = self.options.peer().is_some();
+        let stays = |id: &str| has_peer && ["card", "nic"].contains(&id);
+        let mut words = words_of(&given, |id| !LEAVES_TRACES.contains(&id) && !stays(id));
         let silent = self.options.live.as_ref().map(Ports::silent).unwrap_or_default();
         words.extend(["--live", &silent, "--pages", "4k"].map(OsString::from));
         let given = parser().try_get_matches_from(&words).map_err(complain)?;
@@ -488,6 +491,18 @@ mod tests {
         assert_eq!(words, format!("--nic native --config A=x --live {silent} --pages 4k"));
         let RunOptions { control, state_out, ipfix, seconds, .. } = rehearsal.options;
         assert!(control.is_none() && state_out.is_none() && ipfix.is_none() && seconds.is_none());
+    }
+
+    #[test]
+    fn a_rehearsal_calls_no_card() {
+        let line = "--live card --card w0,02:00:00:00:01:02 --control c --config A=x";
+        let rehearsal = Run::read(&given(line)).unwrap().rehearsal().unwrap();
+        let RunOptions { nic, card, live, .. } = &rehearsal.options;
+        assert!(*nic == NicMode::Native && card.is_none(), "{rehearsal:?}");
+        assert_eq!(live.as_ref().unwrap().all().len(), 2);
+        let local = format!("--card local {}", "--live inside=tap:a,outside=tap:b");
+        let rehearsal = Run::read(&given(&local)).unwrap().rehearsal().unwrap();
+        assert_eq!(rehearsal.options.card, Some(CardName::Local), "it is this program's own");
     }
 
     #[test]

@@ -10,6 +10,7 @@ use crate::RunError;
 use crate::options::NicMode;
 use crate::options::card_name::CardName;
 use crate::process::child;
+use crate::process::inquiry::Inquiry;
 use crate::process::nic_half::{NicKind, RELAY_COMMAND, nic_process};
 use crate::supervisor::shard::{Common, SharedFile};
 
@@ -59,6 +60,10 @@ fn behind_wire(
     command.arg(std::process::id().to_string());
     command.stdout(Stdio::null());
     let options = &common.run.options;
+    let questions = common.inquiry.as_ref().map(Inquiry::for_relays);
+    if let Some(questions) = questions {
+        command.arg("--questions").arg(questions.as_raw_fd().to_string());
+    }
     if let Some(peer) = options.peer() {
         command.arg("--peer").arg(peer.to_string());
         if options.ports_are_of_card() {
@@ -69,7 +74,8 @@ fn behind_wire(
     } else {
         return behind_socket(common, command, file);
     }
-    child::gets(&mut command, &[file]);
+    let files: Vec<_> = std::iter::once(file).chain(questions).collect();
+    child::gets(&mut command, &files);
     Ok((command, Vec::new()))
 }
 

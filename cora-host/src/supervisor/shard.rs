@@ -25,6 +25,7 @@ use crate::node::host_page::{self, HostPage};
 use crate::observe::account::{Account, Ended, Piece};
 use crate::options::{NicMode, Run};
 use crate::process::cores::Cores;
+use crate::process::inquiry::Inquiry;
 use crate::supervisor::half::{Half, NIC};
 use crate::supervisor::outcomes::{Known, Outcomes};
 use crate::{Program, RunError, SharedFutex};
@@ -48,6 +49,8 @@ pub(crate) struct Common {
     /// Bytes of memory for the replicas of a shard.
     pub(crate) replicas: usize,
     pub(crate) entries: Layout,
+    /// Questions to a card at an interface.
+    pub(crate) inquiry: Option<Inquiry>,
     /// The services that the run begins with.
     pub(crate) services: Services,
     /// States that die with the host, and flows with them.
