@@ -11,9 +11,11 @@ use std::time::Duration;
 
 use cora_tests::accounts::{accounts, count};
 use cora_tests::card_site::CardSite;
+use cora_tests::conversations::Conversations;
 use cora_tests::machines::Machines;
 use cora_tests::process::{Ended, run, wait_until};
-use cora_tests::watch::Watch;
+use cora_tests::site::Site;
+use cora_tests::watch::{PATIENCE, Watch};
 use cora_tests::workshop::{changed, cora, program, room};
 use cora_tests::{executable, tell};
 use serde_json::Value;
@@ -188,6 +190,29 @@ fn a_program_of_the_host_that_fails_gives_the_card_back() {
 fn a_program_of_the_card_that_fails_gives_the_place_back() {
     let card = |places: &Places| (places.card.clone(), "firewall");
     comes_back("sd", card, "the card's program was built for another plan");
+}
+
+/// The agent of a local card is a process of the program that runs: nothing is put anywhere else.
+#[test]
+fn an_upgrade_replaces_a_local_card() {
+    let room = room("card-steer-local");
+    let [place, socket] = ["nat", "control"].map(|name| room.join(name));
+    executable::copy(program("nat"), &place);
+    let words = ["--card", "local", "--control", &socket.display().to_string()];
+    let Some(site) = built(Site::build_with("sl", &place, &words)) else { return };
+    let server = "203.0.113.1:7".parse().unwrap();
+    let talks =
+        Conversations::open_patient(&site.inside, &site.outside, server, CONNECTIONS, PATIENCE);
+    let mut watch = Watch::over(talks);
+    assert_eq!(watch.stuck(EXCHANGES), 0, "before");
+    executable::copy(later_nat(), &place);
+    let _done = run(cora().arg("upgrade").arg(&socket), LIMIT).well("upgrade");
+    assert_eq!(watch.stuck(EXCHANGES), 0, "after");
+    let faults = watch.talks.end();
+    let report = site.end();
+    assert!(faults.is_empty(), "{faults:?}: {report:#}");
+    assert_eq!((&report["upgrades"], &report["nic"]), (&1.into(), &"card:ethernet".into()));
+    accounts(&report);
 }
 
 #[test]
