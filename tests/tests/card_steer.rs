@@ -192,6 +192,25 @@ fn a_program_of_the_card_that_fails_gives_the_place_back() {
     comes_back("sd", card, "the card's program was built for another plan");
 }
 
+/// The card lost its power after the operator had put the new program there: the old one at the
+/// host is refused, and the new one gets the card.
+#[test]
+fn an_upgrade_finds_an_agent_that_is_the_new_program() {
+    let places = Places::new("again");
+    let Some(mut site) = places.site("sg") else { return };
+    let mut watch = Watch::over(site.converse(CONNECTIONS));
+    goes_on(&site, &mut watch, "before");
+    executable::copy(later_nat(), &places.card);
+    site.agent.start_again();
+    let refuses = || site.agent.log().contains("built for another plan");
+    assert!(wait_until(SOON, refuses), "{}\nThe card: {}", site.log(), site.agent.log());
+    executable::copy(later_nat(), &places.host);
+    let _done = upgrade(&site).well("upgrade");
+    works(&site, 1);
+    goes_on(&site, &mut watch, "after the upgrade");
+    end(site, watch);
+}
+
 /// The agent of a local card is a process of the program that runs: nothing is put anywhere else.
 #[test]
 fn an_upgrade_replaces_a_local_card() {

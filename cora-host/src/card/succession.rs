@@ -15,6 +15,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 use cora_link::mirror::Build;
 use rustix::io::FdFlags;
@@ -27,6 +28,9 @@ use crate::process::log;
 
 /// The option by which an agent gets the file of the program that it was.
 pub(super) const PREVIOUS: &str = "previous";
+
+/// How long a file that is no program is not asked again.
+const AGAIN: Duration = Duration::from_secs(5);
 
 /// The program that an agent was, as passed on the command line: its file by its number, and its
 /// build.
@@ -65,6 +69,15 @@ fn seen(path: &Path) -> Option<Seen> {
     Some((found.dev(), found.ino(), found.size(), changed))
 }
 
+/// The build of the file in an agent's place, if it is a program.
+#[derive(Clone, Copy, Debug)]
+struct Known {
+    seen: Seen,
+    build: Option<Build>,
+    /// When it was asked.
+    when: Instant,
+}
+
 /// The programs that an agent can be.
 #[derive(Debug)]
 pub(super) struct Programs {
@@ -72,8 +85,7 @@ pub(super) struct Programs {
     place: PathBuf,
     own: Build,
     previous: Option<(OwnedFd, Build)>,
-    /// The build of the file in that place, if it is a program.
-    known: Option<(Seen, Option<Build>)>,
+    known: Option<Known>,
     /// Another thread finds that out.
     look: Option<(Seen, JoinHandle<Result<Build, String>>)>,
 }
@@ -113,10 +125,8 @@ impl Programs {
     /// The build in this program's place, if that is another file; waits until it is found out.
     fn in_place(&mut self) -> Option<Build> {
         let there = self.replaced()?;
-        if let Some((known, build)) = self.known
-            && known == there
-        {
-            return build;
+        if let Some(known) = self.known_of(there) {
+            return known.build;
         }
         let found = build_of(&self.place);
         self.note(there, found)
@@ -124,8 +134,15 @@ impl Programs {
 
     fn note(&mut self, there: Seen, found: Result<Build, String>) -> Option<Build> {
         let build = found.map_err(log::say).ok();
-        self.known = Some((there, build));
+        self.known = Some(Known { seen: there, build, when: Instant::now() });
         build
+    }
+
+    /// What is known of the file in place. One that is no program is asked again after a while:
+    /// somebody may still have written to it.
+    fn known_of(&self, there: Seen) -> Option<Known> {
+        let holds = |known: &Known| known.build.is_some() || known.when.elapsed() < AGAIN;
+        self.known.filter(|known| known.seen == there && holds(known))
     }
 
     fn was(&self, build: Build) -> bool {
@@ -159,10 +176,8 @@ impl Programs {
             return Some(true);
         }
         let Some(there) = self.replaced() else { return Some(false) };
-        if let Some((known, found)) = self.known
-            && known == there
-        {
-            return Some(found == Some(build));
+        if let Some(known) = self.known_of(there) {
+            return Some(known.build == Some(build));
         }
         let place = self.place.clone();
         self.look = Some((there, beside::begin(move || build_of(&place))));

@@ -100,13 +100,16 @@ impl Operator<'_> {
     /// Continues to check other builds. Returns whether the one in this program's file replaces it.
     fn check(&mut self, live: &Live<'_>) -> bool {
         let (entries, own) = (&self.common.entries, &self.own);
-        let (card, stays) = (&self.common.inquiry, live.cable.stays());
+        // A card that is away has no session to ask in, and none to lose.
+        let card =
+            self.common.inquiry.as_ref().filter(|_| live.shards.iter().all(Shard::nic_works));
+        let stays = live.cable.stays();
         let look = |wants: &Wants| {
             let program = match wants {
                 Some(Asked::Check(program)) => program.clone(),
                 _ => own.clone(),
             };
-            let (entries, card) = (entries.clone(), card.as_ref().map(Inquiry::asker));
+            let (entries, card) = (entries.clone(), card.map(Inquiry::asker));
             beside::begin(move || match stays {
                 Some(port) => Err(format!("{port} would begin anew under another program")),
                 None => upgrade::check(&program, &entries, card),
