@@ -9,6 +9,7 @@ use cora_core::app::App;
 
 use crate::Program;
 use crate::card::agent::{CardArguments, card};
+use crate::card::ask::ask;
 use crate::card::relay::{RelayArguments, relay};
 use crate::control::configuration::{CHANGE_COMMAND, make_change};
 use crate::control::upgrade::{LAYOUT_COMMAND, Legacy, REHEARSE};
@@ -18,7 +19,7 @@ use crate::observe::print::{Output, fail, print, print_to, refuse};
 use crate::observe::report::RunReport;
 use crate::options::nearest::read_command_line;
 use crate::options::{Run, RunOptions, configuration};
-use crate::process::nic_half::{NIC_COMMAND, RELAY_COMMAND};
+use crate::process::nic_half::{ASK_COMMAND, NIC_COMMAND, RELAY_COMMAND};
 use crate::process::{child, log, sandbox, signals};
 use crate::run::Request;
 
@@ -43,6 +44,9 @@ enum Command {
     /// Be the host's end of the link to a card: started by `run`.
     #[command(name = RELAY_COMMAND, hide = true)]
     Relay(RelayArguments),
+    /// Ask a card whether it would serve: started by `run`.
+    #[command(name = ASK_COMMAND, hide = true)]
+    Ask(RelayArguments),
     /// Be the NIC half of a run: started by `run`.
     #[command(name = NIC_COMMAND, hide = true)]
     Nic {
@@ -144,6 +148,8 @@ fn obey<A: App + Send>(
         Command::Relay(arguments) => {
             relay::<A>(&arguments).map_or_else(|error| fail(&error.to_string()), ExitCode::from)
         }
+        Command::Ask(arguments) => ask::<A>(&arguments)
+            .map_or_else(|error| fail(&error.to_string()), |()| ExitCode::SUCCESS),
         Command::Nic { fd, length, parent } => native_nic(program, fd, length, parent),
         Command::Layout => entry_layout::<A>()
             .map_or_else(|error| fail(&error.to_string()), |layout| print(&layout)),

@@ -13,6 +13,7 @@
 //! | [`site`] | two networks and a program between them; either half can be killed |
 //! | [`namespace`] | network namespaces; their kernels talk through the tested program |
 //! | [`conversations`] | TCP connections between two of them, every byte checked |
+//! | [`watch`] | how long the slowest of them stands still |
 //! | [`altered`] | captures altered for a program |
 //! | [`fragments`] | captures with packets in fragments |
 //! | [`handshakes`] | connections that acknowledge the cookies of a SYN proxy |
@@ -35,6 +36,7 @@ pub mod handshakes;
 pub mod ipfix;
 pub mod process;
 pub mod site;
+pub mod watch;
 pub mod well_formed;
 pub mod workshop;
 

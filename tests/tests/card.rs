@@ -9,7 +9,7 @@ use std::process::Command;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use cora_tests::process::{children, run, start_fed};
+use cora_tests::process::{emulator_of, run, start_fed};
 use cora_tests::workshop::{card, cora, program, room};
 use cora_tests::{captures, tell};
 use cora_traffic::Profile;
@@ -98,15 +98,6 @@ fn lose_power(joint: &str, card: &std::path::Path) {
     let outcomes = report["outcomes"].as_object().into_iter().flatten();
     let sum: u64 = outcomes.filter_map(|(_, count)| count.as_u64()).sum();
     assert_eq!(sum, report["packets_in"].as_u64().unwrap_or(0), "{report:#}");
-}
-
-/// The emulator below this process: a child of its, or of the relay.
-fn emulator_of(process: u32) -> Option<u32> {
-    children(process).into_iter().find_map(|child| {
-        let name = std::fs::read_to_string(format!("/proc/{child}/comm"));
-        let is_it = name.is_ok_and(|name| name.starts_with("qemu-system"));
-        if is_it { Some(child) } else { emulator_of(child) }
-    })
 }
 
 #[test]

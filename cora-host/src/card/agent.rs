@@ -1,6 +1,7 @@
 //! The card's process at the end of a wire: it starts a NIC half when the host calls, and ends it
 //! with the session.
 
+use std::convert::Infallible;
 use std::hash::{BuildHasher as _, RandomState};
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::process::Child;
@@ -68,19 +69,18 @@ pub(crate) fn card<A: App>(program: &Program, arguments: &CardArguments) -> Resu
         Wire::to(&arguments.host)?,
         (arguments.nic, arguments.live.as_ref()),
     )?;
-    loop {
-        let status = agent.session()?;
-        log::say(format_args!("the NIC half of a session ended with exit status {status}"));
-    }
+    agent.serve().map(|never| match never {})
 }
 
-/// Serves one host at an emulated card's interface; returns the exit status of its NIC half. The
-/// error is a sentence.
-pub fn serve_as_card<A: App>(program: &Program, interface: &str) -> Result<u8, String> {
-    let served = Wire::of_emulated(interface)
-        .and_then(|wire| Agent::<A>::new(program, wire, (NicKind::Image, None))?.session());
+/// Serves a host at an emulated card's interface, session after session. Returns only with an
+/// error, which is a sentence.
+pub fn serve_as_card<A: App>(program: &Program, interface: &str) -> String {
+    let served = Wire::of_emulated(interface).and_then(|wire| {
+        let agent = Agent::<A>::new(program, wire, (NicKind::Image, None))?;
+        Agent { tells_all: false, ..agent }.serve()
+    });
     log::flush();
-    served.map_err(|error| error.to_string())
+    served.map_or_else(|error| error.to_string(), |never| match never {})
 }
 
 /// An agent at its wire.
@@ -91,6 +91,8 @@ struct Agent<'a, A> {
     mirror: CardMirror<SharedFutex>,
     turns: Turns,
     half: Option<Half>,
+    /// Whether sessions that ended well are logged, too.
+    tells_all: bool,
     /// The card's own ports, once there was a session.
     front: Option<Front>,
     ports: Option<&'a Ports>,
@@ -142,7 +144,18 @@ impl<'a, A: App> Agent<'a, A> {
         let regions = Regions::of::<A>(ports.is_some())?;
         let (turns, app) = (Turns::new(), std::marker::PhantomData);
         let (half, front) = (None, None);
-        Ok(Self { program, nic, wire, mirror, turns, half, front, ports, regions, app })
+        let tells_all = true;
+        Ok(Self { program, nic, wire, mirror, turns, half, tells_all, front, ports, regions, app })
+    }
+
+    /// Serves session after session.
+    fn serve(&mut self) -> Result<Infallible, RunError> {
+        loop {
+            let status = self.session()?;
+            if self.tells_all || status != 0 {
+                log::say(format_args!("the NIC half of a session ended with exit status {status}"));
+            }
+        }
     }
 
     /// Waits for a call, and serves it; returns the exit status of the NIC half. A session of which
@@ -223,20 +236,24 @@ impl<'a, A: App> Agent<'a, A> {
         Ok(said || passed || came > 0)
     }
 
-    /// A host calls: a session before is over.
+    /// A host calls: a session before is over, unless it only asks.
     fn answer(&mut self, call: &Call, now: u64) {
+        let hello = Hello::decode(&call.words, A::PLAN.hash, self.ports.is_some());
+        if Hello::only_asks(&call.words) {
+            self.mirror.decline(call, hello.err().unwrap_or(Refusal::Asked).code());
+            return;
+        }
         if self.half.is_some() {
             self.leave(KILLED);
         }
-        if let Err(refusal) = self.begin(call, now) {
+        if let Err(refusal) = hello.and_then(|hello| self.begin(call, &hello, now)) {
             log::say(refusal);
             self.leave(KILLED);
             self.mirror.refuse(call, refusal.code());
         }
     }
 
-    fn begin(&mut self, call: &Call, now: u64) -> Result<(), Refusal> {
-        let hello = Hello::decode(&call.words, A::PLAN.hash, self.ports.is_some())?;
+    fn begin(&mut self, call: &Call, hello: &Hello, now: u64) -> Result<(), Refusal> {
         let unable = |why: &dyn std::fmt::Display| {
             log::say(why);
             Refusal::Unable
@@ -248,7 +265,7 @@ impl<'a, A: App> Agent<'a, A> {
         // By chance, so that no frame of another session is taken for one of this.
         let own = RandomState::new().hash_one(call.number) | 1;
         self.mirror
-            .accept((call, own), &hello, self.regions.memory, now)
+            .accept((call, own), hello, self.regions.memory, now)
             .map_err(|broken: Broken| unable(&broken))?;
         self.meet_ports().map_err(|error| unable(&error))?;
         self.half = Some(self.start().map_err(|error| unable(&error))?);

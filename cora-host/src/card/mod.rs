@@ -12,11 +12,13 @@
 //! | --- | --- |
 //! | `wire` | frames to and from the other end: an interface, or a socket of the emulator |
 //! | `relay` | the host's process |
+//! | `ask` | the host's process that only asks, while another half has the card's place |
 //! | `agent` | the card's process |
 //! | `front` | the card's own ports |
 //! | `turn` | the turns of both, and their rests |
 
 pub(crate) mod agent;
+pub(crate) mod ask;
 mod front;
 pub(crate) mod relay;
 mod turn;

@@ -164,6 +164,7 @@ pub(crate) fn host_half<A: App>(
     let now = clock.map_or(arguments.latest, Clock::now);
     take_over(&mut worker, copies, &layout, now, arguments.afresh)?;
     loop {
+        worker.half.offer_flows(!page.nic_stands_in());
         worker.begin(&configured);
         if let Some(control) = &control {
             control.watch(&mut worker);

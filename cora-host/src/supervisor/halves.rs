@@ -14,7 +14,9 @@ use crate::ingress::capture::Cable;
 use crate::ingress::clock::Clock;
 use crate::memory::map;
 use crate::node::host_process::HOST_COMMAND;
+use crate::options::NicMode;
 use crate::process::child;
+use crate::supervisor::emulated_card::EmulatedCard;
 use crate::supervisor::nic_command;
 use crate::supervisor::shard::Shard;
 use crate::{RunError, SharedFutex};
@@ -29,7 +31,15 @@ impl Shard<'_> {
         if let Some(epoch) = self.common.epoch {
             self.wire.begin_session(Clock::since(epoch).now());
         }
-        let (command, files) = nic_command::command(self.common, &self.regions)?;
+        if options.nic == NicMode::Ethernet && options.card.is_none() && self.card.is_none() {
+            let card = nic_command::card(self.common)?;
+            self.card = Some(EmulatedCard::begin(card, self.common.half)?);
+        }
+        let (command, files) = if self.bypass.is_taken() {
+            nic_command::stand_in(self.common, &self.regions)?
+        } else {
+            nic_command::command(self.common, &self.regions, self.card.as_ref())?
+        };
         // A card's processors are several threads.
         let core = self.cores.map(|cores| cores.nic).filter(|_| !options.nic.is_card());
         self.nic.began(child::spawn(command, core, options.pages)?, files);
@@ -183,6 +193,9 @@ impl Shard<'_> {
         let generation = identity.generation + 1;
         let (nic_died, host_died) = (self.has_nic() && !self.nic.is_alive(), !self.host.is_alive());
         let lost = if host_died { self.lost_with_host() } else { Vec::new() };
+        if nic_died {
+            self.bypass.next(self.nic.has_worked);
+        }
         self.tell_deaths(&lost);
         if nic_died || !self.has_nic() {
             // All that it published is there to be sent. The host learns how much of its own left.
@@ -195,7 +208,7 @@ impl Shard<'_> {
         let next =
             Region::create(place, &self.common.layout, identity).map_err(RunError::Region)?;
         let left = self.wire.tally.from_host.total() - self.left_before;
-        self.page.announce(identity, left);
+        self.page.announce(identity, left, self.bypass.is_taken());
         generation::announce(self.regions.words, generation);
         wake(&self.region.nic_bell(SharedFutex));
         wake(&self.region.host_bell(SharedFutex));

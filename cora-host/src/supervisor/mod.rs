@@ -37,13 +37,17 @@
 //! | `shard` | a shard: memory, processes, end of the wire |
 //! | `halves` | the start of halves, and the transition to the next region |
 //! | `half` | one half's process |
+//! | `emulated_card` | a card's emulator, and its wire |
+//! | `bypass` | a NIC half that stands in while a card is away |
 //! | `judge` | the end of halves that hang or broke the protocol |
 //! | `nic_command` | the command that starts a NIC half |
 //! | `outcomes` | the outcome of each packet, even if halves die |
 
+mod bypass;
 mod chance;
 mod dealer;
 mod deals;
+mod emulated_card;
 mod half;
 mod halves;
 mod judge;
@@ -141,6 +145,7 @@ impl<'a, C: Cable> Supervisor<'a, C> {
                 let Self { cable, shards, configuration, .. } = &mut *self;
                 for shard in shards.iter_mut() {
                     shard.stopped |= cable.has_ended();
+                    shard.look_for_card()?;
                     shard.judge(cable)?;
                     shard.look(configuration, cable)?;
                 }
@@ -229,6 +234,8 @@ impl<'a, C: Cable> Supervisor<'a, C> {
             }
             lives.broke_protocol += shard.nic.lied;
             lives.fed_again += shard.wire.fed_again;
+            lives.bypasses += shard.bypass.times;
+            lives.bypass_ms += shard.bypass.time().as_millis() as u64;
             lives.damaged_copies += shard.page.damaged();
             lives.pauses_us.extend(&shard.pauses_us);
         }

@@ -25,6 +25,8 @@ use crate::node::host_page::{self, HostPage};
 use crate::observe::account::{Account, Ended, Piece};
 use crate::options::{NicMode, Run};
 use crate::process::cores::Cores;
+use crate::supervisor::bypass::Bypass;
+use crate::supervisor::emulated_card::EmulatedCard;
 use crate::supervisor::half::{Half, NIC};
 use crate::supervisor::outcomes::{Known, Outcomes};
 use crate::{Program, RunError, SharedFutex};
@@ -105,6 +107,9 @@ pub(crate) struct Shard<'a> {
     pub(super) leaving: bool,
     pub(crate) nic: Half,
     pub(crate) host: Half,
+    /// The card behind a wire, if it is emulated.
+    pub(super) card: Option<EmulatedCard>,
+    pub(super) bypass: Bypass,
     /// The generation in which the current NIC started.
     pub(super) nic_since: u64,
     /// The NIC has reached the current region.
@@ -178,6 +183,8 @@ impl<'a> Shard<'a> {
             leaving: false,
             nic: Half::new(NIC, options),
             host: Half::new("host", options),
+            card: None,
+            bypass: Bypass::new(options.has_bypass()),
             nic_since: generation,
             nic_arrived: false,
             nic_astray: None,

@@ -127,6 +127,11 @@ impl<A: App> HostHalf<A> {
         self.ownership.is_handing_over() || self.dealing.is_giving()
     }
 
+    /// Whether flows are offered to this NIC half from now on. Those that are here stay.
+    pub const fn offer_flows(&mut self, whether: bool) {
+        self.ownership.nic_takes(whether);
+    }
+
     /// Stops offering flows.
     pub const fn close(&mut self) {
         self.ownership.close();
