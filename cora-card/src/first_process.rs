@@ -31,8 +31,8 @@ pub const EXIT_UNUSABLE: u8 = 70;
 const INTERFACE_COMES: Duration = Duration::from_secs(5);
 
 /// Becomes the first process of a card, if the command line says so; `nic_image` is the NIC half.
-/// Behind a wire, `agent` serves the interface of this name until it can't go on, and says why. This
-/// function does not return then: the card ends.
+/// Behind a wire, `agent` serves the interface of this name until it can't go on, and says why.
+/// This function does not return then: the card ends.
 pub fn begin_if_asked(nic_image: Option<&[u8]>, agent: impl FnOnce(&str) -> String) {
     let mut words = std::env::args().skip(1);
     if words.next().as_deref() != Some(FIRST_COMMAND) {
