@@ -164,7 +164,6 @@ pub(crate) fn host_half<A: App>(
     let now = clock.map_or(arguments.latest, Clock::now);
     take_over(&mut worker, copies, &layout, now, arguments.afresh)?;
     loop {
-        worker.half.offer_flows(!page.nic_stands_in());
         worker.begin(&configured);
         if let Some(control) = &control {
             control.watch(&mut worker);
@@ -281,6 +280,7 @@ fn serve<A: App>(
     let mut idle = Idle::default();
     let generation = region.identity().generation;
     let followed = || page.current() != generation;
+    worker.half.offer_flows(!page.nic_stands_in());
     page.attach(generation);
     // Signals to the NIC that there is a host; the supervisor uses the page instead.
     region.host_beats(1);
