@@ -31,9 +31,9 @@ pub const EXIT_UNUSABLE: u8 = 70;
 const INTERFACE_COMES: Duration = Duration::from_secs(5);
 
 /// Becomes the first process of a card, if the command line says so; `nic_image` is the NIC half.
-/// Behind a wire, `agent` serves the interface of this name, and returns the exit status of the NIC
-/// half; the error is a sentence. This function does not return then: the card ends with the half.
-pub fn begin_if_asked(nic_image: Option<&[u8]>, agent: impl FnOnce(&str) -> Result<u8, String>) {
+/// Behind a wire, `agent` serves the interface of this name until it can't go on, and says why.
+/// This function does not return then: the card ends.
+pub fn begin_if_asked(nic_image: Option<&[u8]>, agent: impl FnOnce(&str) -> String) {
     let mut words = std::env::args().skip(1);
     if words.next().as_deref() != Some(FIRST_COMMAND) {
         return;
@@ -49,7 +49,7 @@ pub fn begin_if_asked(nic_image: Option<&[u8]>, agent: impl FnOnce(&str) -> Resu
         (Some(joint), None) if joint == WIRE => {
             load_modules(Path::new("/modules"))?;
             switch_on(Path::new("/sys/class/net"), INTERFACE)?;
-            agent(INTERFACE)
+            Err(agent(INTERFACE))
         }
         _ => Err("this is no joint of a card and its host".to_owned()),
     });

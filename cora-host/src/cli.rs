@@ -8,7 +8,8 @@ use clap::{ArgMatches, Args, CommandFactory as _, FromArgMatches as _, Parser, S
 use cora_core::app::App;
 
 use crate::Program;
-use crate::card::agent::{CardArguments, LOCAL_COMMAND, LocalArguments, card, local_card};
+use crate::card::agent::{CardArguments, LocalArguments, card, local_card};
+use crate::card::ask::ask;
 use crate::card::relay::{RelayArguments, relay};
 use crate::control::builds::{BUILD_COMMAND, own_build};
 use crate::control::configuration::{CHANGE_COMMAND, make_change};
@@ -19,7 +20,7 @@ use crate::observe::print::{Output, fail, print, print_to, refuse};
 use crate::observe::report::RunReport;
 use crate::options::nearest::read_command_line;
 use crate::options::{Run, RunOptions, configuration};
-use crate::process::nic_half::{NIC_COMMAND, RELAY_COMMAND};
+use crate::process::nic_half::{ASK_COMMAND, LOCAL_COMMAND, NIC_COMMAND, RELAY_COMMAND};
 use crate::process::{child, log, sandbox, signals};
 use crate::run::Request;
 
@@ -44,9 +45,12 @@ enum Command {
     /// Be the host's end of the link to a card: started by `run`.
     #[command(name = RELAY_COMMAND, hide = true)]
     Relay(RelayArguments),
-    /// Be the agent of a local card: started by the host's end of its link.
+    /// Be the agent of a local card: started by `run`.
     #[command(name = LOCAL_COMMAND, hide = true)]
     LocalCard(LocalArguments),
+    /// Ask a card whether it would serve: started by `run`.
+    #[command(name = ASK_COMMAND, hide = true)]
+    Ask(RelayArguments),
     /// Be the NIC half of a run: started by `run`.
     #[command(name = NIC_COMMAND, hide = true)]
     Nic {
@@ -153,7 +157,9 @@ fn obey<A: App + Send>(
             relay::<A>(&arguments).map_or_else(|error| fail(&error.to_string()), ExitCode::from)
         }
         Command::LocalCard(arguments) => local_card::<A>(program, &arguments)
-            .map_or_else(|error| fail(&error.to_string()), ExitCode::from),
+            .map_or_else(|error| fail(&error.to_string()), |()| ExitCode::SUCCESS),
+        Command::Ask(arguments) => ask::<A>(&arguments)
+            .map_or_else(|error| fail(&error.to_string()), |()| ExitCode::SUCCESS),
         Command::Nic { fd, length, parent } => native_nic(program, fd, length, parent),
         Command::Layout => entry_layout::<A>()
             .map_or_else(|error| fail(&error.to_string()), |layout| print(&layout)),

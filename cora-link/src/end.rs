@@ -74,8 +74,9 @@ pub struct End {
     arrivals: Arrivals,
     /// A word that goes out alone: the answer to a call.
     says: Option<Kind>,
-    /// A session of which this answerer knows nothing: it was started again since.
-    unknown: Option<Session>,
+    /// A session of which this answerer knows nothing, because it was started again since; or one
+    /// that it does not take part in. And the code of the reason.
+    declines: Option<(Session, u64)>,
     heard_at: u64,
     spoke_at: u64,
     /// For frames without records.
@@ -105,7 +106,7 @@ impl End {
             window: Window::new(&settings),
             arrivals: Arrivals::new(),
             says: None,
-            unknown: None,
+            declines: None,
             heard_at: 0,
             spoke_at: 0,
             short: Vec::with_capacity(HEADER + LONGEST_CALL),
@@ -131,6 +132,11 @@ impl End {
     pub fn refuse(&mut self, number: u64, code: u64) {
         self.begin(Session { caller: number, answerer: 0 });
         (self.state, self.says) = (State::Refused(code), Some(Kind::Refusal));
+    }
+
+    /// Answers a call that wants to know only whether it would be taken. A session goes on.
+    pub fn decline(&mut self, number: u64, code: u64) {
+        self.declines = Some((Session { caller: number, answerer: 0 }, code));
     }
 
     fn begin(&mut self, session: Session) {
@@ -213,7 +219,7 @@ impl End {
             Kind::Answer | Kind::Refusal if self.calls => return Ok(self.answered(&header, now)),
             Kind::Data | Kind::Idle if self.is_open() && header.session == self.session => {}
             Kind::Data | Kind::Idle if !self.calls && self.state == State::Idle => {
-                self.unknown = Some(header.session);
+                self.declines = Some((header.session, UNKNOWN_SESSION));
                 self.counts.stale += 1;
                 return Ok(Heard::Nothing);
             }
@@ -315,9 +321,9 @@ impl End {
             *again_at = now.saturating_add(self.settings.beat);
             self.says = Some(Kind::Call);
         }
-        if let Some(session) = self.unknown.take() {
-            let header = Header { kind: Kind::Refusal, session, ..self.header(Kind::Refusal) };
-            self.send_alone(Header { limit: UNKNOWN_SESSION, ..header }, send);
+        if let Some((session, limit)) = self.declines.take() {
+            let header = self.header(Kind::Refusal);
+            self.send_alone(Header { session, limit, number: 0, ..header }, send);
         }
         if let Some(kind) = self.says
             && self.send_short(kind, send)

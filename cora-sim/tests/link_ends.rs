@@ -98,6 +98,62 @@ fn a_refusal_is_told_with_its_code_however_often_it_is_lost() {
     }
 }
 
+/// Somebody asks amid a session, with all faults: he is answered, and the session goes on.
+#[test]
+fn who_only_asks_is_answered_and_disturbs_no_session() {
+    let settings = Settings::of_mtu(1500);
+    let mut draw = Random::new(11);
+    let mut arrives = || draw.below(1000) < 300;
+    let mut nobody = Sink::new(9);
+    let (mut host, mut card) = (End::caller(HOST, settings), End::answerer(CARD, settings));
+    host.call(1, b"");
+    let mut asks = End::caller(HOST, settings);
+    let (mut now, mut asked, mut answers, mut records) = (0, 1, 0, 0);
+    while answers < 20 || records < 20 {
+        now += settings.beat;
+        assert!(now < 10_000 * settings.beat, "{answers} answers, {records} records");
+        if host.is_open() && !asks.is_open() && asked == answers + 1 {
+            asked += 1;
+            asks.call(asked, b"asks");
+        }
+        if host.is_open() {
+            // It may be full.
+            let _pushed = host.push(7, &[b"a record"]);
+        }
+        let mut frames = Vec::new();
+        for end in [&mut host, &mut asks] {
+            end.transmit(&mut nobody, now, &mut |frame| {
+                frames.push(frame.to_vec());
+                true
+            });
+        }
+        for frame in frames.iter().filter(|_| arrives()) {
+            match card.receive(frame, &mut Sink::new(9), now).expect("nothing is wrong") {
+                Heard::Call(1, _) => card.accept(1, 9, now),
+                Heard::Call(number, words) => {
+                    assert_eq!(words, b"asks");
+                    card.decline(number, 23);
+                }
+                Heard::Records => records += 1,
+                _ => {}
+            }
+        }
+        let mut frames = Vec::new();
+        card.transmit(&mut nobody, now, &mut |frame| {
+            frames.push(frame.to_vec());
+            true
+        });
+        for frame in frames.iter().filter(|_| arrives()) {
+            let heard = host.receive(frame, &mut nobody, now).expect("nothing is wrong");
+            assert!(matches!(heard, Heard::Nothing | Heard::Answer), "{heard:?}");
+            if asks.receive(frame, &mut nobody, now) == Ok(Heard::Refusal(23)) {
+                answers += 1;
+            }
+        }
+    }
+    assert!(host.is_open() && card.is_open());
+}
+
 /// A session in which the host allows the card so many frames. Then the host hears a frame of the
 /// card without records, changed and sealed again, with a cut record behind it.
 fn lie(room: u64, change: impl Fn(&mut Header)) -> Result<(), Fault> {

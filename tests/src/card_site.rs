@@ -13,9 +13,10 @@ use crate::conversations::Conversations;
 use crate::machines::Machines;
 use crate::namespace::Namespace;
 use crate::process::{Running, send, start};
-use crate::watch::PATIENCE;
 use crate::workshop::room;
 
+/// How long a connection may stand still. TCP doubles its waits while a link is cut.
+pub const PATIENCE: Duration = Duration::from_mins(1);
 /// Upper bound on the end of a run.
 const LIMIT: Duration = Duration::from_mins(1);
 /// Upper bound on the time until a connection is open.

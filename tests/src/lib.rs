@@ -15,9 +15,9 @@
 //! | [`agent`] | the agent of such a card |
 //! | [`card_site`] | a program on such a card, between a client and a server |
 //! | [`accounts`] | counts in the report of a run |
-//! | [`watch`] | connections under watch: whether they go on |
 //! | [`namespace`] | network namespaces; their kernels talk through the tested program |
 //! | [`conversations`] | TCP connections between two of them, every byte checked |
+//! | [`watch`] | how long the slowest of them stands still |
 //! | [`altered`] | captures altered for a program |
 //! | [`fragments`] | captures with packets in fragments |
 //! | [`handshakes`] | connections that acknowledge the cookies of a SYN proxy |

@@ -168,6 +168,15 @@ pub fn children(process: u32) -> Vec<u32> {
     children.collect::<String>().split_whitespace().filter_map(|id| id.parse().ok()).collect()
 }
 
+/// Returns the emulator of a whole card below this process.
+pub fn emulator_of(process: u32) -> Option<u32> {
+    children(process).into_iter().find_map(|child| {
+        let name = std::fs::read_to_string(format!("/proc/{child}/comm"));
+        let is_it = name.is_ok_and(|name| name.starts_with("qemu-system"));
+        if is_it { Some(child) } else { emulator_of(child) }
+    })
+}
+
 /// Returns the child processes that were started under this hidden command.
 pub fn halves(parent: u32, command: &str) -> Vec<u32> {
     let is_one = |child: &u32| {

@@ -116,17 +116,23 @@ impl Site {
         self.end_telling(&[])
     }
 
-    /// Ends the run; its messages about versions must be these, line by line.
-    pub fn end_telling(self, versions: &[&str]) -> Value {
+    /// Ends the run, whatever it logged; returns its report and its log.
+    pub fn end_with_log(self) -> (Value, String) {
         self.signal(Signal::INT);
         let ended = self.running.end(Duration::from_secs(40));
         assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+        (ended.json(), ended.stderr)
+    }
+
+    /// Ends the run; its messages about versions must be these, line by line.
+    pub fn end_telling(self, versions: &[&str]) -> Value {
+        let (report, log) = self.end_with_log();
         // Neither half exits by itself, in any state that the other half left.
-        let told = ended.stderr.lines().filter(|line| !line.contains("(signal: 9"));
+        let told = log.lines().filter(|line| !line.contains("(signal: 9"));
         let told: Vec<_> = told.collect();
         let is_it = |(told, said): (&&str, &&str)| told.starts_with(said);
         let all = told.len() == versions.len() && told.iter().zip(versions).all(is_it);
-        assert!(all, "{told:#?}: {}", ended.stdout);
-        ended.json()
+        assert!(all, "{told:#?}: {report:#}");
+        report
     }
 }

@@ -91,6 +91,15 @@ pub fn is_full() -> bool {
     }
 }
 
+/// The number in this variable of the environment.
+///
+/// # Panics
+/// If it has another value.
+pub fn variable(name: &str, otherwise: u64) -> u64 {
+    let said = std::env::var(name).ok();
+    said.map_or(otherwise, |text| text.parse().unwrap_or_else(|_| panic!("{name}={text}")))
+}
+
 /// Programs by their names.
 pub type Programs = BTreeMap<String, PathBuf>;
 

@@ -10,7 +10,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use cora_tests::conversations::Conversations;
-use cora_tests::process::{children, run, start_fed};
+use cora_tests::process::{emulator_of, run, start_fed};
 use cora_tests::site::Site;
 use cora_tests::watch::Watch;
 use cora_tests::workshop::{card, cora, program, room};
@@ -126,7 +126,7 @@ fn an_upgrade_boots_another_card() {
         let server = "203.0.113.1:7".parse().unwrap();
         let patience = Duration::from_mins(1);
         let talks = Conversations::open_patient(&site.inside, &site.outside, server, 8, patience);
-        let mut watch = Watch::over(talks);
+        let mut watch = Watch::over(talks, patience);
         assert_eq!(watch.stuck(5), 0, "{joint}: before");
         let upgrade = || run(cora().arg("upgrade").arg(&socket), LIMIT);
         executable::copy(other, &of_card);
@@ -143,15 +143,6 @@ fn an_upgrade_boots_another_card() {
         assert_eq!(report["upgrades"], 1, "{report:#}");
         tell(&format!("{joint}: at most {:.1} s without an exchange", worst.as_secs_f64()));
     }
-}
-
-/// The emulator below this process: a child of its, or of the relay.
-fn emulator_of(process: u32) -> Option<u32> {
-    children(process).into_iter().find_map(|child| {
-        let name = std::fs::read_to_string(format!("/proc/{child}/comm"));
-        let is_it = name.is_ok_and(|name| name.starts_with("qemu-system"));
-        if is_it { Some(child) } else { emulator_of(child) }
-    })
 }
 
 #[test]

@@ -14,12 +14,12 @@ use std::time::{Duration, Instant};
 
 use cora_tests::accounts::{accounts, count};
 use cora_tests::agent::Agent;
-use cora_tests::card_site::CardSite;
+use cora_tests::card_site::{CardSite, PATIENCE};
 use cora_tests::draw::Draw;
 use cora_tests::machines::{CARD, HOST, Machines};
 use cora_tests::process::{Ended, child, run, wait_until};
 use cora_tests::watch::Watch;
-use cora_tests::workshop::{is_full, program, room};
+use cora_tests::workshop::{is_full, program, room, variable};
 use cora_tests::{captures, tell};
 use cora_traffic::Profile;
 use rustix::process::{Pid, Signal, kill_process};
@@ -75,7 +75,7 @@ fn a_card_with_ports_carries_connections() {
         Ok(site) => site,
         Err(why) => return tell(&format!("SKIPPED card_live: {why}")),
     };
-    let mut watch = Watch::over(site.converse(CONNECTIONS));
+    let mut watch = Watch::over(site.converse(CONNECTIONS), PATIENCE);
     let stuck = watch.stuck(50);
     let bytes = watch.talks.bytes();
     let faults = watch.talks.end();
@@ -138,11 +138,6 @@ fn kill(process: Option<u32>) -> bool {
     pid.is_some_and(|pid| kill_process(pid, Signal::KILL).is_ok())
 }
 
-fn variable(name: &str, otherwise: u64) -> u64 {
-    let said = std::env::var(name).ok();
-    said.map_or(otherwise, |text| text.parse().unwrap_or_else(|_| panic!("{name}={text}")))
-}
-
 /// Lets so many faults strike, each kind among the first five; returns how often each did.
 fn befall(
     site: &mut CardSite,
@@ -173,9 +168,9 @@ fn no_connection_breaks_whatever_dies() {
         Ok(site) => site,
         Err(why) => return tell(&format!("SKIPPED card_live: {why}")),
     };
-    let mut watch = Watch::over(site.converse(CONNECTIONS));
+    let mut watch = Watch::over(site.converse(CONNECTIONS), PATIENCE);
     assert_eq!(watch.stuck(5), 0, "before any fault: {}", site.agent.log());
-    watch.worst = Duration::ZERO;
+    watch.begin();
     let begun = Instant::now();
     let struck = befall(&mut site, &mut watch, faults, &mut Draw(seed));
     // All go on, and who comes now is served.

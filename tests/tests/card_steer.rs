@@ -10,12 +10,12 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use cora_tests::accounts::{accounts, count};
-use cora_tests::card_site::CardSite;
+use cora_tests::card_site::{CardSite, PATIENCE};
 use cora_tests::conversations::Conversations;
 use cora_tests::machines::Machines;
 use cora_tests::process::{Ended, run, wait_until};
 use cora_tests::site::Site;
-use cora_tests::watch::{PATIENCE, Watch};
+use cora_tests::watch::Watch;
 use cora_tests::workshop::{changed, cora, program, room};
 use cora_tests::{executable, tell};
 use serde_json::Value;
@@ -102,7 +102,7 @@ fn an_upgrade_replaces_both_programs_and_breaks_no_connection() {
     let places = Places::new("upgrade");
     let Some(site) = places.site("su") else { return };
     let agent = site.agent.id();
-    let mut watch = Watch::over(site.converse(CONNECTIONS));
+    let mut watch = Watch::over(site.converse(CONNECTIONS), PATIENCE);
     goes_on(&site, &mut watch, "before");
     let before = works(&site, 0);
     // Nothing was put on the card: it says so before anything stops.
@@ -152,7 +152,7 @@ fn an_upgrade_replaces_both_programs_and_breaks_no_connection() {
 fn comes_back(label: &str, misleads: impl Fn(&Places) -> (PathBuf, &'static str), why: &str) {
     let places = Places::new(label);
     let Some(site) = places.site(label) else { return };
-    let mut watch = Watch::over(site.converse(CONNECTIONS));
+    let mut watch = Watch::over(site.converse(CONNECTIONS), PATIENCE);
     goes_on(&site, &mut watch, "before");
     let before = works(&site, 0);
     for place in [&places.host, &places.card] {
@@ -198,7 +198,7 @@ fn a_program_of_the_card_that_fails_gives_the_place_back() {
 fn an_upgrade_finds_an_agent_that_is_the_new_program() {
     let places = Places::new("again");
     let Some(mut site) = places.site("sg") else { return };
-    let mut watch = Watch::over(site.converse(CONNECTIONS));
+    let mut watch = Watch::over(site.converse(CONNECTIONS), PATIENCE);
     goes_on(&site, &mut watch, "before");
     executable::copy(later_nat(), &places.card);
     site.agent.start_again();
@@ -222,7 +222,7 @@ fn an_upgrade_replaces_a_local_card() {
     let server = "203.0.113.1:7".parse().unwrap();
     let talks =
         Conversations::open_patient(&site.inside, &site.outside, server, CONNECTIONS, PATIENCE);
-    let mut watch = Watch::over(talks);
+    let mut watch = Watch::over(talks, PATIENCE);
     assert_eq!(watch.stuck(EXCHANGES), 0, "before");
     executable::copy(later_nat(), &place);
     let _done = run(cora().arg("upgrade").arg(&socket), LIMIT).well("upgrade");
@@ -243,7 +243,7 @@ fn a_configuration_crosses_the_link() {
     let firewall = [program("stateful-firewall"); 2];
     let words = ["--config", &format!("Rule={}", rules.display())];
     let Some(site) = built(CardSite::build("sc", firewall, &words)) else { return };
-    let mut watch = Watch::over(site.converse(CONNECTIONS));
+    let mut watch = Watch::over(site.converse(CONNECTIONS), PATIENCE);
     goes_on(&site, &mut watch, "before");
     let configure = || run(cora().arg("configure").arg(site.socket()), LIMIT);
     write("protocol,destination_port,allow\ntcp,7,false\n");

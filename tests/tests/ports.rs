@@ -2,12 +2,13 @@
 //! AF_XDP, refused packets stay out, and an upgrade in between breaks nothing.
 #![expect(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
 
+use std::fs;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
 use cora_tests::conversations::Conversations;
 use cora_tests::namespace::Namespace;
-use cora_tests::process::{Running, start};
+use cora_tests::process::{Running, start, wait_until};
 use cora_tests::tell;
 use cora_tests::workshop::program;
 use rustix::process::{Pid, Signal, kill_process};
@@ -130,7 +131,10 @@ fn passes(
     let mut lives = goes_on(&talks, 5);
     if upgrade {
         site.signal(Signal::HUP);
-        std::thread::sleep(Duration::from_millis(300));
+        let words = format!("/proc/{}/cmdline", site.running.id());
+        let is_new =
+            || fs::read(&words).is_ok_and(|it| it.split(|b| *b == 0).any(|it| it == b"--legacy"));
+        assert!(wait_until(Duration::from_secs(25), is_new), "{label}: no upgrade");
         lives &= goes_on(&talks, 5);
     }
     let faults = talks.end();

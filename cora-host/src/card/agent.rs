@@ -1,6 +1,7 @@
 //! The card's process at the end of a wire: it starts a NIC half when the host calls, and ends it
 //! with the session.
 
+use std::convert::Infallible;
 use std::hash::{BuildHasher as _, RandomState};
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::process::Child;
@@ -29,9 +30,6 @@ use crate::process::nic_half::{NicKind, nic_process};
 use crate::process::sandbox::Filter;
 use crate::process::{child, log};
 use crate::{Program, RunError, SharedFutex};
-
-/// The argument that turns a program into the agent of a local card.
-pub(crate) const LOCAL_COMMAND: &str = "__local-card";
 
 /// Exit status of a NIC half that was killed.
 const KILLED: u8 = 137;
@@ -76,13 +74,10 @@ pub(crate) fn card<A: App>(program: &Program, arguments: &CardArguments) -> Resu
         (arguments.nic, arguments.live.as_ref()),
     )?;
     agent.programs = Some(Programs::of(A::PLAN.hash, arguments.previous)?);
-    loop {
-        let status = agent.session()?;
-        log::say(format_args!("the NIC half of a session ended with exit status {status}"));
-    }
+    agent.serve().map(|never| match never {})
 }
 
-/// Orders of a relay to the agent of a local card.
+/// Orders of a supervisor to the agent of a local card.
 #[derive(Debug, Args)]
 pub(crate) struct LocalArguments {
     /// File descriptor of this end of the wire.
@@ -91,24 +86,27 @@ pub(crate) struct LocalArguments {
     parent: u32,
 }
 
-/// Serves one session as a local card; returns the exit status of its NIC half.
+/// Serves a host as a local card, session after session.
 pub(crate) fn local_card<A: App>(
     program: &Program,
     arguments: &LocalArguments,
-) -> Result<u8, RunError> {
+) -> Result<(), RunError> {
     child::stay_with(arguments.parent)?;
     let wire = map::left_file(arguments.wire)
         .map_err(|errno| RunError::System { what: "the socket of a card", cause: errno.into() })?;
-    Agent::<A>::new(program, Wire::of_local(wire)?, (NicKind::Native, None))?.session()
+    let agent = Agent::<A>::new(program, Wire::of_local(wire)?, (NicKind::Native, None))?;
+    Agent { tells_all: false, ..agent }.serve().map(|never| match never {})
 }
 
-/// Serves one host at an emulated card's interface; returns the exit status of its NIC half. The
-/// error is a sentence.
-pub fn serve_as_card<A: App>(program: &Program, interface: &str) -> Result<u8, String> {
-    let served = Wire::of_emulated(interface)
-        .and_then(|wire| Agent::<A>::new(program, wire, (NicKind::Image, None))?.session());
+/// Serves a host at an emulated card's interface, session after session. Returns only with an
+/// error, which is a sentence.
+pub fn serve_as_card<A: App>(program: &Program, interface: &str) -> String {
+    let served = Wire::of_emulated(interface).and_then(|wire| {
+        let agent = Agent::<A>::new(program, wire, (NicKind::Image, None))?;
+        Agent { tells_all: false, ..agent }.serve()
+    });
     log::flush();
-    served.map_err(|error| error.to_string())
+    served.map_or_else(|error| error.to_string(), |never| match never {})
 }
 
 /// An agent at its wire.
@@ -119,6 +117,8 @@ struct Agent<'a, A> {
     mirror: CardMirror<SharedFutex>,
     turns: Turns,
     half: Option<Half>,
+    /// Whether sessions that ended well are logged, too.
+    tells_all: bool,
     /// The card's own ports, once there was a session.
     front: Option<Front>,
     ports: Option<&'a Ports>,
@@ -181,6 +181,7 @@ impl<'a, A: App> Agent<'a, A> {
             mirror,
             turns,
             half,
+            tells_all: true,
             front,
             ports,
             programs,
@@ -188,6 +189,16 @@ impl<'a, A: App> Agent<'a, A> {
             regions,
             app,
         })
+    }
+
+    /// Serves session after session.
+    fn serve(&mut self) -> Result<Infallible, RunError> {
+        loop {
+            let status = self.session()?;
+            if self.tells_all || status != 0 {
+                log::say(format_args!("the NIC half of a session ended with exit status {status}"));
+            }
+        }
     }
 
     /// Waits for a call, and serves it; returns the exit status of the NIC half. A session of which
@@ -269,16 +280,36 @@ impl<'a, A: App> Agent<'a, A> {
         Ok(said || passed || came > 0)
     }
 
-    /// A host calls: a session before is over.
+    /// A host calls: a session before is over, unless it only asks.
     fn answer(&mut self, call: &Call, now: u64) {
+        let hello = Hello::decode(&call.words, A::PLAN.hash, self.ports.is_some());
+        if Hello::only_asks(&call.words) {
+            return self.decline(call, hello);
+        }
         if self.half.is_some() {
             self.leave(KILLED);
         }
-        let begun = self.be_called(call).and_then(|()| self.begin(call, now));
-        if let Err(refusal) = begun {
+        let begun = self.be_called(call).and(hello);
+        if let Err(refusal) = begun.and_then(|hello| self.begin(call, &hello, now)) {
             log::say(refusal);
             self.leave(KILLED);
             self.mirror.refuse(call, refusal.code());
+        }
+    }
+
+    /// Answers a call that only asks. Another program that the agent would become counts, too;
+    /// until it is known, the call is not answered, and comes again.
+    fn decline(&mut self, call: &Call, hello: Result<Hello, Refusal>) {
+        let refusal = hello.err().unwrap_or(Refusal::Asked);
+        let called = Build::called(&call.words);
+        let serves = match (&mut self.programs, called, refusal) {
+            (Some(programs), Some(build), Refusal::OtherPlan | Refusal::OtherLayout) => {
+                programs.would_serve(build)
+            }
+            _ => Some(false),
+        };
+        if let Some(serves) = serves {
+            self.mirror.decline(call, if serves { Refusal::Asked } else { refusal }.code());
         }
     }
 
@@ -306,8 +337,7 @@ impl<'a, A: App> Agent<'a, A> {
         }
     }
 
-    fn begin(&mut self, call: &Call, now: u64) -> Result<(), Refusal> {
-        let hello = Hello::decode(&call.words, A::PLAN.hash, self.ports.is_some())?;
+    fn begin(&mut self, call: &Call, hello: &Hello, now: u64) -> Result<(), Refusal> {
         let unable = |why: &dyn std::fmt::Display| {
             log::say(why);
             Refusal::Unable
@@ -319,7 +349,7 @@ impl<'a, A: App> Agent<'a, A> {
         // By chance, so that no frame of another session is taken for one of this.
         let own = RandomState::new().hash_one(call.number) | 1;
         self.mirror
-            .accept((call, own), &hello, self.regions.memory, now)
+            .accept((call, own), hello, self.regions.memory, now)
             .map_err(|broken: Broken| unable(&broken))?;
         self.meet_ports().map_err(|error| unable(&error))?;
         self.half = Some(self.start().map_err(|error| unable(&error))?);

@@ -6,19 +6,20 @@
 //!   region of the host ──────┘                      └────── region of the card
 //! ```
 //!
-//! For its supervisor the relay is the NIC half: it ends as that does, and with the card. The agent
-//! of a local card is a child of the relay, at the other end of a socket.
+//! For its supervisor the relay is the NIC half: it ends as that does, and with the card.
 //!
 //! | module | content |
 //! | --- | --- |
 //! | `wire` | frames to and from the other end: an interface, or a socket |
 //! | `relay` | the host's process |
+//! | `ask` | the host's process that only asks, while another half has the card's place |
 //! | `agent` | the card's process |
 //! | `front` | the card's own ports |
 //! | `succession` | the programs that an agent can be |
 //! | `turn` | the turns of both, and their rests |
 
 pub(crate) mod agent;
+pub(crate) mod ask;
 mod front;
 pub(crate) mod relay;
 mod succession;

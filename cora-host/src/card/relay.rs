@@ -1,10 +1,6 @@
 //! The host's process at a wire to a card. For its supervisor it is the NIC half.
 
-use std::os::fd::{AsFd as _, AsRawFd as _};
-use std::os::unix::net::UnixDatagram;
-use std::os::unix::process::ExitStatusExt as _;
-use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::sync::atomic::AtomicU64;
 use std::time::{Duration, Instant, SystemTime};
 
 use clap::Args;
@@ -14,12 +10,10 @@ use cora_link::mirror::hello::Refusal;
 use cora_link::mirror::host::Standing;
 use cora_link::mirror::{Broken, HostMirror};
 
-use crate::card::agent::LOCAL_COMMAND;
 use crate::card::settings;
 use crate::card::turn::Turns;
 use crate::card::wire::Wire;
 use crate::memory::map;
-use crate::memory::pages::Pages;
 use crate::node::back::RING_BYTES;
 use crate::options::peer::Peer;
 use crate::process::inquiry::Questions;
@@ -29,12 +23,8 @@ use crate::{RunError, SharedFutex};
 
 /// How long the card may take to hear that its end was heard.
 const FAREWELL: Duration = Duration::from_millis(5);
-/// How long an emulator or a local agent may take to end after its NIC half.
-const POWER_OFF: Duration = Duration::from_secs(2);
 /// How long a card may leave a call without an answer until the log says so.
 const UNANSWERED: Duration = Duration::from_secs(2);
-/// How often a relay looks after the emulator, or the local agent.
-const LOOK_EVERY: Duration = Duration::from_millis(5);
 
 /// Orders of the supervisor.
 #[derive(Debug, Args)]
@@ -47,33 +37,34 @@ pub(crate) struct RelayArguments {
     parent: u32,
     /// The interface that leads to the card, and the card's address.
     #[arg(long)]
-    peer: Option<Peer>,
+    pub(super) peer: Option<Peer>,
     /// The socket with questions to the card.
     #[arg(long)]
     questions: Option<i32>,
-    /// The card is a process of this machine, which this one starts.
-    #[arg(long)]
-    local: bool,
     /// Packets come in by ports of the card.
     #[arg(long)]
-    ports: bool,
-    /// The socket of an emulated card: this end, and the emulator's.
-    #[arg(long, num_args = 2, value_names = ["OWN", "EMULATOR'S"])]
-    sockets: Vec<i32>,
-    /// The card's first file system: the emulator inherits it.
+    pub(super) ports: bool,
+    /// The host's end of the wire to a card that this machine plays.
     #[arg(long)]
-    archive: Option<i32>,
-    /// The emulator, and its words.
-    #[arg(last = true)]
-    emulator: Vec<PathBuf>,
+    socket: Option<i32>,
 }
 
-/// A card, as long as this process lives.
-struct Card {
-    wire: Wire,
-    /// The emulator, or the agent of a local card.
-    process: Option<Child>,
-    looked: Instant,
+impl RelayArguments {
+    /// The file of regions, and the wire to the card.
+    pub(super) fn open(&self) -> Result<(&'static [AtomicU64], Wire), RunError> {
+        child::stay_with(self.parent)?;
+        let words = map::inherited_memory(self.fd, self.length)
+            .map_err(|errno| RunError::System { what: "shared memory", cause: errno.into() })?;
+        let failed = |cause| RunError::System { what: "the socket of a card", cause };
+        let wire = match (&self.peer, self.socket) {
+            (Some(peer), _) => Wire::to(peer)?,
+            (None, Some(socket)) => {
+                Wire::of_host(map::left_file(socket).map_err(|errno| failed(errno.into()))?)?
+            }
+            (None, None) => return Err(failed(std::io::ErrorKind::InvalidInput.into())),
+        };
+        Ok((words, wire))
+    }
 }
 
 /// Is the NIC half until the card's ends; returns its exit status.
@@ -92,35 +83,29 @@ pub(crate) fn relay<A: App>(arguments: &RelayArguments) -> Result<u8, RunError> 
 fn may_follow(error: &RunError) -> bool {
     match error {
         RunError::Refused(refusal) => *refusal == Refusal::Over,
-        // Somebody killed the emulator or the local agent, as if the card lost its power.
-        RunError::CardEnded(status) => status.signal().is_some(),
         RunError::CardSilent | RunError::Mirror(_) => true,
         _ => false,
     }
 }
 
 fn session<A: App>(arguments: &RelayArguments) -> Result<u8, RunError> {
-    child::stay_with(arguments.parent)?;
-    let words = map::inherited_memory(arguments.fd, arguments.length)
-        .map_err(|errno| RunError::System { what: "shared memory", cause: errno.into() })?;
-    let mut card = Card::find(arguments)?;
+    let (words, mut card) = arguments.open()?;
     let mut questions = questions_of(arguments)?;
-    let end = End::caller(card.wire.addresses, settings(card.wire.mtu));
+    let end = End::caller(card.addresses, settings(card.mtu));
     let program = (A::PLAN.hash, SharedFutex);
     let wire = (RING_BYTES, arguments.ports);
     let mut mirror = HostMirror::call(end, number(), words, wire, program)?;
     let mut turns = Turns::new();
     let (called, mut untold) = (Instant::now(), arguments.peer.as_ref());
     loop {
-        let busy = card.turn(&mut mirror, turns.now())?;
+        let busy = turn(&mut card, &mut mirror, turns.now())?;
         match mirror.standing() {
             Standing::Ended(status) => {
                 let begun = Instant::now();
                 while begun.elapsed() < FAREWELL {
-                    card.turn(&mut mirror, turns.now())?;
+                    turn(&mut card, &mut mirror, turns.now())?;
                     std::thread::yield_now();
                 }
-                card.switch_off();
                 return Ok(u8::try_from(status).unwrap_or(u8::MAX));
             }
             Standing::Refused(code) => return Err(RunError::Refused(Refusal::of_code(code))),
@@ -129,7 +114,6 @@ fn session<A: App>(arguments: &RelayArguments) -> Result<u8, RunError> {
             }
             Standing::GoesOn => {}
         }
-        card.look()?;
         if let Some(questions) = &mut questions {
             if let Some(build) = questions.next() {
                 mirror.ask(build);
@@ -147,7 +131,7 @@ fn session<A: App>(arguments: &RelayArguments) -> Result<u8, RunError> {
             ));
         }
         if let Some(nap) = turns.over(busy) {
-            card.wire.wait(nap, Vec::new());
+            card.wait(nap, Vec::new());
         }
     }
 }
@@ -161,95 +145,24 @@ fn questions_of(arguments: &RelayArguments) -> Result<Option<Questions>, RunErro
     Questions::at(socket).map(Some)
 }
 
-/// A number for this session, above those of all sessions before: the time of day.
-fn number() -> u64 {
+/// A number for a call, above those of all calls before: the time of day.
+pub(super) fn number() -> u64 {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_nanos()).unwrap_or(u64::MAX).max(1)
 }
 
-impl Card {
-    fn find(arguments: &RelayArguments) -> Result<Self, RunError> {
-        let failed = |cause| RunError::System { what: "the socket of a card", cause };
-        let RelayArguments { peer, local, sockets, archive, emulator, .. } = arguments;
-        let (wire, process) = match (peer, &sockets[..]) {
-            (Some(peer), _) => (Wire::to(peer)?, None),
-            (None, _) if *local => {
-                let (own, other) = UnixDatagram::pair().map_err(failed)?;
-                (Wire::of_host(own.into())?, Some(start_local(&other)?))
-            }
-            (None, [own, other]) => {
-                let own = map::left_file(*own).map_err(|errno| failed(errno.into()))?;
-                let files = std::iter::once(*other).chain(*archive).collect();
-                (Wire::of_host(own)?, Some(start(emulator, files)?))
-            }
-            (None, _) => return Err(failed(std::io::ErrorKind::InvalidInput.into())),
-        };
-        Ok(Self { wire, process, looked: Instant::now() })
-    }
-
-    /// Frames and records go both ways; returns whether there were any.
-    fn turn(&mut self, mirror: &mut HostMirror<SharedFutex>, now: u64) -> Result<bool, RunError> {
-        let mut broken = Ok(());
-        let came = self.wire.receive(&mut |frame| {
-            if broken.is_ok() {
-                broken = mirror.hear(frame, now);
-            }
-        })?;
-        broken?;
-        let said = mirror.step(now, &mut |frame| self.wire.send(frame))?;
-        self.wire.flush()?;
-        Ok(said || came > 0)
-    }
-
-    /// Looks whether the emulator lives, or the local agent.
-    fn look(&mut self) -> Result<(), RunError> {
-        if self.looked.elapsed() < LOOK_EVERY {
-            return Ok(());
+/// Frames and records go both ways; returns whether there were any.
+fn turn(wire: &mut Wire, mirror: &mut HostMirror<SharedFutex>, now: u64) -> Result<bool, RunError> {
+    let mut broken = Ok(());
+    let came = wire.receive(&mut |frame| {
+        if broken.is_ok() {
+            broken = mirror.hear(frame, now);
         }
-        self.looked = Instant::now();
-        let ended = self.process.as_mut().and_then(|it| it.try_wait().ok().flatten());
-        ended.map_or(Ok(()), |status| Err(RunError::CardEnded(status)))
-    }
-
-    /// Its NIC half has ended, and so does the card.
-    fn switch_off(&mut self) {
-        let begun = Instant::now();
-        while begun.elapsed() < POWER_OFF
-            && matches!(self.process.as_mut().map(Child::try_wait), Some(Ok(None)))
-        {
-            std::thread::sleep(Duration::from_millis(1));
-        }
-    }
-}
-
-impl Drop for Card {
-    fn drop(&mut self) {
-        if let Some(process) = &mut self.process {
-            // It has ended by itself, or does now.
-            let _ended = process.kill();
-            let _status = process.wait();
-        }
-    }
-}
-
-/// Starts the agent of a local card at this end of its wire.
-fn start_local(wire: &UnixDatagram) -> Result<Child, RunError> {
-    let mut command = child::own(LOCAL_COMMAND);
-    command.arg(wire.as_raw_fd().to_string()).arg(std::process::id().to_string());
-    child::gets(&mut command, &[wire.as_fd()]);
-    child::spawn(command, None, Pages::Transparent)
-}
-
-/// Starts the emulator, which gets these files.
-fn start(words: &[PathBuf], files: Vec<i32>) -> Result<Child, RunError> {
-    let none = std::io::ErrorKind::InvalidInput;
-    let failed = || RunError::System { what: "the emulator's command", cause: none.into() };
-    let (program, rest) = words.split_first().ok_or_else(failed)?;
-    let mut command = Command::new(program);
-    child::passes_on(&mut command, files);
-    // The card's console. Packets may leave by standard output.
-    command.args(rest).stdout(Stdio::from(std::io::stderr()));
-    child::spawn(command, None, Pages::Transparent)
+    })?;
+    broken?;
+    let said = mirror.step(now, &mut |frame| wire.send(frame))?;
+    wire.flush()?;
+    Ok(said || came > 0)
 }
 
 impl From<Broken> for RunError {

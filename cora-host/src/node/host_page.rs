@@ -8,7 +8,8 @@
 //!
 //! ```text
 //! word 0    the first generation, the current one, seed, allocate pages at once, end without the
-//!           NIC, no flow survives, packets of the host that left through the NIC before
+//!           NIC, no flow survives, packets of the host that left through the NIC before, the NIC
+//!           takes no flow
 //! word 16   heartbeat, generation it serves, phase, version, accused generation,
 //!           packet in its handlers, utilisation of host and NIC, flows at the NIC  of one host
 //! word 32   entries carried over, packets lost, damaged replicas                  of all hosts
@@ -38,6 +39,7 @@ const RESIDENT: usize = 3;
 const FINISH: usize = 4;
 const AFRESH: usize = 5;
 const LEFT: usize = 6;
+const STANDS_IN: usize = 7;
 
 /// Data of one host: zero until it writes them, and no packet.
 const OF_ONE_HOST: std::ops::Range<usize> = 16..32;
@@ -106,13 +108,14 @@ impl HostPage {
     pub(crate) fn begin(self, identity: Identity) {
         self.set(FIRST, identity.generation);
         self.set(SEED, identity.seed.0);
-        self.announce(identity, 0);
+        self.announce(identity, 0, false);
     }
 
     /// Makes this region the current one. `left` packets of the host left through the previous
-    /// region.
-    pub(crate) fn announce(self, identity: Identity, left: u64) {
+    /// region. Its NIC half `stands_in` for a card's, and takes no flow.
+    pub(crate) fn announce(self, identity: Identity, left: u64, stands_in: bool) {
         self.set(LEFT, left);
+        self.set(STANDS_IN, stands_in.into());
         self.set(RESIDENT, identity.resident.into());
         self.set(AFRESH, identity.afresh.into());
         self.set(CURRENT, identity.generation);
@@ -207,6 +210,11 @@ impl HostPage {
         let [host, nic, nic_flows] = [0, 1, 2].map(|word| self.get(UTILISATION + word));
         let (host, nic) = (f64::from_bits(host), f64::from_bits(nic));
         (host + nic > 0.0).then_some(Utilisation { host, nic, nic_flows })
+    }
+
+    /// Whether the NIC half of the current region takes no flow.
+    pub(crate) fn nic_stands_in(self) -> bool {
+        self.get(STANDS_IN) != 0
     }
 
     /// The current generation.
@@ -430,7 +438,8 @@ mod tests {
         let identity = Identity { plan: 1, generation: 4, seed, resident: true, afresh: false };
         page.begin(identity);
         assert_eq!((page.current(), page.before(4), page.before(5)), (4, None, Some(4)));
-        page.announce(Identity { generation: 5, resident: false, ..identity }, 6);
+        page.announce(Identity { generation: 5, resident: false, ..identity }, 6, true);
+        assert!(page.nic_stands_in());
         assert_eq!((page.left(), page.utilisation()), (6, None));
         let utilisation = Utilisation { host: 0.5, nic: 0.0, nic_flows: 7 };
         page.set_utilisation(utilisation);

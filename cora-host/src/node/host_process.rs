@@ -280,6 +280,7 @@ fn serve<A: App>(
     let mut idle = Idle::default();
     let generation = region.identity().generation;
     let followed = || page.current() != generation;
+    worker.half.offer_flows(!page.nic_stands_in());
     page.attach(generation);
     // Signals to the NIC that there is a host; the supervisor uses the page instead.
     region.host_beats(1);

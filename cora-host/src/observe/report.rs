@@ -134,6 +134,10 @@ pub struct Lives {
     pub damaged_copies: u64,
     /// Times from the death of a half until both worked again (µs).
     pub pauses_us: Vec<u64>,
+    /// How often packets took the bypass to the host half, because the card was away.
+    pub bypasses: u64,
+    /// For how long in all (ms).
+    pub bypass_ms: u64,
     /// How often the program was replaced; all other figures are from the time since.
     pub upgrades: u64,
     /// The version of read-mostly states in force at the end.

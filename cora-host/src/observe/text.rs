@@ -114,6 +114,8 @@ impl fmt::Display for Lives {
                 "frames that a dead NIC had not taken went to the next one".to_owned(),
             ),
             (self.damaged_copies, "copies of durable entries were damaged".to_owned()),
+            (self.bypasses, "times packets took the bypass, since the card was away".to_owned()),
+            (self.bypass_ms, "ms they took it in all".to_owned()),
         ];
         let started = half(&self.restarts, "was started again");
         let still = half(&self.stood_still, "stood still and was ended");

@@ -275,6 +275,11 @@ impl RunOptions {
         self.live.as_ref().is_some_and(Ports::are_of_card)
     }
 
+    /// Whether packets go on while a card is away: live ones that come in here.
+    pub(crate) fn has_bypass(&self) -> bool {
+        self.nic == NicMode::Ethernet && self.live.is_some() && !self.ports_are_of_card()
+    }
+
     /// The input capture, unless the run is live.
     pub fn capture(&self) -> Option<&Path> {
         self.input.as_deref()

@@ -109,6 +109,7 @@ fn attempt<A: App>(
     })?;
     if operator.replaces && !operator.stop.is_now() {
         let legacy = operator.legacy(&supervisor);
+        supervisor.leave_cards();
         let ports = supervisor.cable.upgrades();
         return Err(upgrade::become_program(&operator.own, ports, legacy));
     }

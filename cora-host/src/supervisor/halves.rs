@@ -14,8 +14,11 @@ use crate::ingress::capture::Cable;
 use crate::ingress::clock::Clock;
 use crate::memory::map;
 use crate::node::host_process::HOST_COMMAND;
+use crate::options::NicMode;
+use crate::options::card_name::CardName;
 use crate::process::child;
 use crate::supervisor::nic_command;
+use crate::supervisor::own_card::OwnCard;
 use crate::supervisor::shard::Shard;
 use crate::{RunError, SharedFutex};
 
@@ -29,7 +32,20 @@ impl Shard<'_> {
         if let Some(epoch) = self.common.epoch {
             self.wire.begin_session(Clock::since(epoch).now());
         }
-        let (command, files) = nic_command::command(self.common, &self.regions)?;
+        if options.nic == NicMode::Ethernet && self.card.is_none() {
+            self.card = match options.card {
+                None | Some(CardName::Emulated) => {
+                    Some(OwnCard::emulated(nic_command::card(self.common)?, self.common.half)?)
+                }
+                Some(CardName::Local) => Some(OwnCard::local()?),
+                Some(CardName::At(_)) => None,
+            };
+        }
+        let (command, files) = if self.bypass.is_taken() {
+            nic_command::stand_in(self.common, &self.regions)?
+        } else {
+            nic_command::command(self.common, &self.regions, self.card.as_ref())?
+        };
         // A card's processors are several threads.
         let core = self.cores.map(|cores| cores.nic).filter(|_| !options.nic.is_card());
         self.nic.began(child::spawn(command, core, options.pages)?, files);
@@ -183,6 +199,9 @@ impl Shard<'_> {
         let generation = identity.generation + 1;
         let (nic_died, host_died) = (self.has_nic() && !self.nic.is_alive(), !self.host.is_alive());
         let lost = if host_died { self.lost_with_host() } else { Vec::new() };
+        if nic_died {
+            self.bypass.next(self.nic.has_worked);
+        }
         self.tell_deaths(&lost);
         if nic_died || !self.has_nic() {
             // All that it published is there to be sent. The host learns how much of its own left.
@@ -195,7 +214,7 @@ impl Shard<'_> {
         let next =
             Region::create(place, &self.common.layout, identity).map_err(RunError::Region)?;
         let left = self.wire.tally.from_host.total() - self.left_before;
-        self.page.announce(identity, left);
+        self.page.announce(identity, left, self.bypass.is_taken());
         generation::announce(self.regions.words, generation);
         wake(&self.region.nic_bell(SharedFutex));
         wake(&self.region.host_bell(SharedFutex));

@@ -206,11 +206,14 @@ impl Shard<'_> {
         };
         let nic = (self.entrance == Entrance::Nic).then_some(&mut self.nic);
         for half in nic.into_iter().chain([&mut self.host]) {
-            let with_it = if half.name == NIC { String::new() } else { with_it(lost) };
+            let (follows, with_it) = match half.name {
+                NIC => (self.bypass.follows(), String::new()),
+                _ => ("it is started again", with_it(lost)),
+            };
             if !half.is_alive()
                 && let Some(news) = half.news()
             {
-                log::say(format_args!("{shard}{news}: it is started again{with_it}"));
+                log::say(format_args!("{shard}{news}: {follows}{with_it}"));
             }
         }
     }

@@ -37,10 +37,13 @@
 //! | `shard` | a shard: memory, processes, end of the wire |
 //! | `halves` | the start of halves, and the transition to the next region |
 //! | `half` | one half's process |
+//! | `bypass` | a NIC half that stands in while a card is away |
 //! | `judge` | the end of halves that hang or broke the protocol |
 //! | `nic_command` | the command that starts a NIC half |
 //! | `outcomes` | the outcome of each packet, even if halves die |
+//! | `own_card` | a card that this machine plays, and its wire |
 
+mod bypass;
 mod chance;
 mod dealer;
 mod deals;
@@ -50,6 +53,7 @@ mod judge;
 mod load;
 mod nic_command;
 mod outcomes;
+mod own_card;
 mod shard;
 
 use std::time::{Duration, Instant};
@@ -141,6 +145,7 @@ impl<'a, C: Cable> Supervisor<'a, C> {
                 let Self { cable, shards, configuration, .. } = &mut *self;
                 for shard in shards.iter_mut() {
                     shard.stopped |= cable.has_ended();
+                    shard.look_for_card()?;
                     shard.judge(cable)?;
                     shard.look(configuration, cable)?;
                 }
@@ -214,6 +219,11 @@ impl<'a, C: Cable> Supervisor<'a, C> {
         self.shards.iter().map(|shard| shard.region.identity().generation).max().unwrap_or(0)
     }
 
+    /// Ends cards that this machine plays: the program that follows in this process has its own.
+    pub(crate) fn leave_cards(&mut self) {
+        self.shards.iter_mut().for_each(Shard::leave_card);
+    }
+
     /// Whether a NIC half never came: it neither worked nor ended in good order.
     pub(crate) fn misses_nic(&self) -> bool {
         let is_missing = |half: &Half| !half.has_worked && !half.has_finished();
@@ -235,6 +245,8 @@ impl<'a, C: Cable> Supervisor<'a, C> {
             }
             lives.broke_protocol += shard.nic.lied;
             lives.fed_again += shard.wire.fed_again;
+            lives.bypasses += shard.bypass.times;
+            lives.bypass_ms += shard.bypass.time().as_millis() as u64;
             lives.damaged_copies += shard.page.damaged();
             lives.pauses_us.extend(&shard.pauses_us);
         }

@@ -26,8 +26,10 @@ use crate::observe::account::{Account, Ended, Piece};
 use crate::options::{NicMode, Run};
 use crate::process::cores::Cores;
 use crate::process::inquiry::Inquiry;
+use crate::supervisor::bypass::Bypass;
 use crate::supervisor::half::{Half, NIC};
 use crate::supervisor::outcomes::{Known, Outcomes};
+use crate::supervisor::own_card::OwnCard;
 use crate::{Program, RunError, SharedFutex};
 
 /// What all shards of a run have in common.
@@ -108,6 +110,9 @@ pub(crate) struct Shard<'a> {
     pub(super) leaving: bool,
     pub(crate) nic: Half,
     pub(crate) host: Half,
+    /// The card behind a wire, if it is emulated.
+    pub(super) card: Option<OwnCard>,
+    pub(super) bypass: Bypass,
     /// The generation in which the current NIC started.
     pub(super) nic_since: u64,
     /// The NIC has reached the current region.
@@ -181,6 +186,8 @@ impl<'a> Shard<'a> {
             leaving: false,
             nic: Half::new(NIC, options),
             host: Half::new("host", options),
+            card: None,
+            bypass: Bypass::new(options.has_bypass()),
             nic_since: generation,
             nic_arrived: false,
             nic_astray: None,

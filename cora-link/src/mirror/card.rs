@@ -161,6 +161,11 @@ impl<F: Futex + Copy> CardMirror<F> {
         self.end.refuse(call.number, code);
     }
 
+    /// Answers a call that only asks. A session goes on.
+    pub fn decline(&mut self, call: &Call, code: u64) {
+        self.end.decline(call.number, code);
+    }
+
     /// Takes a frame from the link; returns a call, if it is one.
     ///
     /// # Errors

@@ -12,6 +12,8 @@ pub struct Hello {
     pub identity: Identity,
     /// Whether packets come in at the card, by ports of its own.
     pub ports: bool,
+    /// Whether the host wants to know only whether the card would serve it.
+    pub asks: bool,
 }
 
 /// What the programs at both ends must have in common.
@@ -63,11 +65,14 @@ pub enum Refusal {
     /// The card has no memory for the region, or can't start a NIC half.
     #[error("the card can't start a NIC half: its own words say why")]
     Unable,
+    /// The host only asked.
+    #[error("the card is there, and would serve this host")]
+    Asked,
 }
 
 impl Refusal {
     /// By their numbers on the link.
-    const ALL: [Self; 7] = [
+    const ALL: [Self; 8] = [
         Self::Over,
         Self::OtherLayout,
         Self::OtherPlan,
@@ -75,6 +80,7 @@ impl Refusal {
         Self::HasPorts,
         Self::Nonsense,
         Self::Unable,
+        Self::Asked,
     ];
 
     /// Its number on the link.
@@ -95,12 +101,18 @@ impl Hello {
     /// The words of a call.
     pub fn encode(&self) -> Vec<u8> {
         let Identity { plan, generation, seed, resident, afresh } = self.identity;
-        let ports = u64::from(self.ports) << 2;
-        let flags = u64::from(resident) | u64::from(afresh) << 1 | ports;
+        let (ports, asks) = (u64::from(self.ports) << 2, u64::from(self.asks) << 3);
+        let flags = u64::from(resident) | u64::from(afresh) << 1 | ports | asks;
         let [wire_in, wire_out, punt, back] = self.rings.map(|bytes| bytes as u64);
         let words: [u64; WORDS] =
             [LAYOUT_VERSION, plan, generation, seed.0, flags, wire_in, wire_out, punt, back];
         words.into_iter().flat_map(u64::to_le_bytes).collect()
+    }
+
+    /// Whether this is a call that only asks, of whatever build.
+    pub fn only_asks(call: &[u8]) -> bool {
+        let flags = call.as_chunks::<8>().0.get(4).map_or(0, |word| u64::from_le_bytes(*word));
+        flags & 8 != 0
     }
 
     /// The hello in a call, for a program with this plan on a card with ports or without.
@@ -125,8 +137,8 @@ impl Hello {
         let rings = rings.map(|bytes| usize::try_from(bytes).unwrap_or(0));
         let (resident, afresh) = (flags & 1 != 0, flags & 2 != 0);
         let identity = Identity { plan, generation, seed: HashSeed(seed), resident, afresh };
-        let ports = flags & 4 != 0;
-        let hello = Self { rings, identity, ports };
+        let (ports, asks) = (flags & 4 != 0, flags & 8 != 0);
+        let hello = Self { rings, identity, ports, asks };
         hello.layout().map_err(|_| Refusal::Nonsense)?;
         match (ports, has_ports) {
             (true, false) => Err(Refusal::NoPorts),
@@ -151,7 +163,7 @@ mod tests {
     fn hello() -> Hello {
         let identity =
             Identity { plan: 7, generation: 3, seed: HashSeed(5), resident: false, afresh: true };
-        Hello { rings: [1 << 20, 1 << 20, 1 << 19, 1 << 19], identity, ports: false }
+        Hello { rings: [1 << 20, 1 << 20, 1 << 19, 1 << 19], identity, ports: false, asks: false }
     }
 
     #[test]
@@ -159,6 +171,9 @@ mod tests {
         let words = hello().encode();
         assert!(words.len() <= crate::frame::LONGEST_CALL);
         assert_eq!(Hello::decode(&words, 7, false), Ok(hello()));
+        let asks = Hello { asks: true, ..hello() };
+        assert_eq!(Hello::decode(&asks.encode(), 7, false), Ok(asks));
+        assert!(Hello::only_asks(&asks.encode()) && !Hello::only_asks(&words));
     }
 
     #[test]
@@ -202,7 +217,7 @@ mod tests {
             assert_eq!(Refusal::of_code(refusal.code()), refusal);
         }
         assert_eq!(Refusal::of_code(UNKNOWN_SESSION), Refusal::Over);
-        for unknown in [7, 99, u64::MAX] {
+        for unknown in [8, 99, u64::MAX] {
             assert_eq!(Refusal::of_code(unknown), Refusal::Nonsense);
         }
     }

@@ -73,7 +73,7 @@ impl<F: Futex + Copy> HostMirror<F> {
         let generation = generation::current(file);
         let region = Region::attach(generation::place(file, generation), plan)?;
         let identity = region.identity();
-        let hello = Hello { rings, identity, ports };
+        let hello = Hello { rings, identity, ports, asks: false };
         end.call(number, &hello.encode());
         let ends = Ends::of_host(&region.rings(), identity.generation);
         let side = Side {

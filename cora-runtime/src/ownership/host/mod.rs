@@ -130,6 +130,8 @@ pub(crate) struct HostOwnership<A: App> {
     fenced: u64,
     /// Whether flows may move: the plan is split, there is a NIC, and the half is not closed.
     moving: bool,
+    /// Whether the NIC half takes flows: one that stands in for another takes none.
+    nic_takes: bool,
     admission: Admission,
     /// Flows handed to the NIC that did not come back, including those that ended there.
     at_nic: u32,
@@ -158,6 +160,7 @@ impl<A: App> HostOwnership<A> {
             leaving: None,
             fenced: 0,
             moving: nic && A::PLAN.sides == Sides::Split,
+            nic_takes: true,
             admission: Admission::of_plan(&A::PLAN),
             at_nic: 0,
             asked: 0,
@@ -202,6 +205,11 @@ impl<A: App> HostOwnership<A> {
     /// Sets the number of the NIC's flows.
     pub(crate) const fn count_at_nic(&mut self, flows: u32) {
         self.at_nic = flows;
+    }
+
+    /// Whether the NIC half takes flows.
+    pub(crate) const fn nic_takes(&mut self, whether: bool) {
+        self.nic_takes = whether;
     }
 
     /// Stops offering flows.

@@ -55,11 +55,11 @@ impl<A: App> HostOwnership<A> {
         record.stage == Stage::Owned && !record.scattered && !comes
     }
 
-    /// Offers the flow, if a ticket is free.
+    /// Offers the flow, if a ticket is free and the NIC half takes flows.
     pub(super) fn offer(&mut self, app: &mut A, flow: u32, out: &mut impl PeerOutbox) {
         let Some(group) = self.flows.group(flow) else { return };
         let punts = self.flows.record(flow).map_or(0, |record| record.punts);
-        if self.offers_left() == 0 {
+        if self.offers_left() == 0 || !self.nic_takes {
             return;
         }
         let ticket = self.free.trailing_zeros();

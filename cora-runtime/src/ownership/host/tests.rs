@@ -273,6 +273,17 @@ fn orders_move_single_flows() {
 }
 
 #[test]
+fn a_nic_that_stands_in_gets_no_flow() {
+    let mut host = Host::admits(EAGER);
+    host.flows.nic_takes(false);
+    assert_eq!(host.makes(1, &[1]), []);
+    assert_eq!(host.follow(&Order::Offer(flow(1))), []);
+    assert_eq!((host.known(), host.flows.is_settled()), (1, true));
+    host.flows.nic_takes(true);
+    assert_eq!(host.packet(1), [Kind::Offer], "the next one gets it");
+}
+
+#[test]
 fn tickets_run_out() {
     let mut host = Host::admits(EAGER);
     let offers = (0..16).map(|port| host.makes(port, &[port])).filter(|said| !said.is_empty());
