@@ -13,7 +13,7 @@ use cora_tests::accounts::{accounts, count};
 use cora_tests::card_site::{CardSite, PATIENCE};
 use cora_tests::conversations::Conversations;
 use cora_tests::machines::Machines;
-use cora_tests::process::{Ended, run, wait_until};
+use cora_tests::process::{Ended, halves, run, wait_until};
 use cora_tests::site::Site;
 use cora_tests::watch::Watch;
 use cora_tests::workshop::{changed, cora, program, room};
@@ -227,6 +227,7 @@ fn an_upgrade_replaces_a_local_card() {
     executable::copy(later_nat(), &place);
     let _done = run(cora().arg("upgrade").arg(&socket), LIMIT).well("upgrade");
     assert_eq!(watch.stuck(EXCHANGES), 0, "after");
+    assert_eq!(halves(site.pid(), "__local-card").len(), 1, "the one before has ended");
     let faults = watch.talks.end();
     let report = site.end();
     assert!(faults.is_empty(), "{faults:?}: {report:#}");
