@@ -5,7 +5,7 @@ use crate::fault::Fault;
 use crate::pack::{self, LONGEST_RECORD};
 
 /// The frames that came, and the news that the sender is owed.
-#[derive(Debug)]
+#[derive(Clone, Debug, Hash)]
 pub(crate) struct Arrivals {
     /// All numbers below came.
     pub(crate) next: u64,

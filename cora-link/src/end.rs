@@ -1,5 +1,7 @@
 //! An end of a link: its session, its timers, and its counts.
 
+use std::hash::{Hash as _, Hasher};
+
 use crate::arrivals::Arrivals;
 use crate::destination::Destination;
 use crate::fault::Fault;
@@ -51,7 +53,7 @@ pub struct Counts {
     pub other_version: u64,
 }
 
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum State {
     /// No session.
     Idle,
@@ -63,7 +65,7 @@ enum State {
 }
 
 /// An end of a link: the host's, which calls, or the card's, which answers.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct End {
     addresses: Addresses,
     settings: Settings,
@@ -366,6 +368,15 @@ impl End {
             || owed >= quarter
             || limit - told_limit >= quarter
             || waited(self.spoke_at, self.settings.beat)
+    }
+
+    /// Gives all that decides what happens next to an explorer of all schedules: counts don't.
+    pub fn digest(&self, hasher: &mut impl Hasher) {
+        let Self { state, session, window, arrivals, says, declines, heard_at, spoke_at, .. } =
+            self;
+        (state, session, says, declines, heard_at, spoke_at).hash(hasher);
+        arrivals.hash(hasher);
+        window.digest(hasher);
     }
 
     /// When [`transmit`](Self::transmit) has something to do at the latest, if nothing is pushed

@@ -53,7 +53,7 @@ pub struct Addresses {
 }
 
 /// The purpose of a frame.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// The caller wants a session. Its words follow.
     Call,
@@ -81,7 +81,7 @@ impl Kind {
 }
 
 /// Both ends' numbers of a session.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Session {
     /// Grows from call to call.
     pub caller: u64,

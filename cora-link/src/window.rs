@@ -6,12 +6,14 @@
 //!            acked            sent            open           acked + window
 //! ```
 
+use std::hash::{Hash as _, Hasher};
+
 use crate::frame::HEADER;
 use crate::pack::{self, LONGEST_RECORD, Parts};
 use crate::settings::Settings;
 
 /// Frames on their way.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Window {
     /// Bytes of a whole frame, and frames of the ring.
     frame: usize,
@@ -191,6 +193,20 @@ impl Window {
     /// When [`Self::look`] has something to do.
     pub(crate) const fn due(&self) -> Option<u64> {
         self.again_at
+    }
+
+    /// Gives all that decides what happens next to an explorer of all schedules.
+    pub(crate) fn digest(&self, hasher: &mut impl Hasher) {
+        let Self {
+            acked, sent, never_sent, open, limit, answered, alone, patience, again_at, ..
+        } = self;
+        (acked, sent, never_sent, open, limit).hash(hasher);
+        (answered, alone, patience, again_at).hash(hasher);
+        for number in *acked..=*open {
+            let (slot, length) = (self.slot(number), self.lengths[self.slot(number)]);
+            // The header is written when a frame is sent.
+            self.bytes[slot * self.frame + HEADER..slot * self.frame + length].hash(hasher);
+        }
     }
 
     /// Frames that wait to be sent or acknowledged.

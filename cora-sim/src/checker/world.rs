@@ -14,6 +14,7 @@ use cora_runtime::link::payload::Parked;
 use cora_runtime::node::Egress;
 use cora_runtime::ownership::{Admission, Order};
 
+use super::explorer::State;
 use super::killed::Side;
 use crate::apps::marks::Marking;
 use crate::apps::{IDLE, Share};
@@ -121,6 +122,27 @@ impl Egress for Ends<'_> {
     fn publish(&mut self) {}
 }
 
+impl State for World<'_> {
+    type Choice = Choice;
+
+    fn choices(&self) -> Vec<Choice> {
+        self.possible()
+    }
+
+    fn go(&mut self, choice: Choice) -> Result<(), String> {
+        self.step(choice)?;
+        self.check()
+    }
+
+    fn digest(&mut self) -> u128 {
+        self.sum()
+    }
+
+    fn copy(&self) -> Option<Self> {
+        None
+    }
+}
+
 impl<'a> World<'a> {
     pub(super) fn new(scenario: &'a Scenario) -> Self {
         let mut supply = Supply::default();
@@ -148,8 +170,8 @@ impl<'a> World<'a> {
         }
     }
 
-    /// Returns the possible next steps.
-    pub(super) fn choices(&self) -> Vec<Choice> {
+    /// The possible next steps.
+    fn possible(&self) -> Vec<Choice> {
         let mut choices = Vec::new();
         if !self.punt.is_empty() {
             choices.push(Choice::Host);
@@ -175,7 +197,7 @@ impl<'a> World<'a> {
     }
 
     /// Takes a step.
-    pub(super) fn go(&mut self, choice: Choice) -> Result<(), String> {
+    fn step(&mut self, choice: Choice) -> Result<(), String> {
         match choice {
             Choice::Packet(flow) => self.packet(flow)?,
             Choice::Host => self.serve_host()?,
@@ -225,8 +247,8 @@ impl<'a> World<'a> {
         self.nic.serve(1, &mut self.back, &mut ends)
     }
 
-    /// Returns a digest that distinguishes this state from others.
-    pub(super) fn digest(&mut self) -> u128 {
+    /// Distinguishes this state from others (`cora_runtime::state_hash` lists the input).
+    fn sum(&mut self) -> u128 {
         let mut hashers = [DefaultHasher::new(), DefaultHasher::new()];
         hashers[1].write_u8(1);
         let mut say = |bytes: &[u8]| {
