@@ -8,18 +8,19 @@ use clap::{ArgMatches, Args, CommandFactory as _, FromArgMatches as _, Parser, S
 use cora_core::app::App;
 
 use crate::Program;
-use crate::card::agent::{CardArguments, card};
+use crate::card::agent::{CardArguments, LocalArguments, card, local_card};
 use crate::card::ask::ask;
 use crate::card::relay::{RelayArguments, relay};
+use crate::control::builds::{BUILD_COMMAND, own_build};
 use crate::control::configuration::{CHANGE_COMMAND, make_change};
-use crate::control::upgrade::{LAYOUT_COMMAND, Legacy, REHEARSE};
+use crate::control::upgrade::{LAYOUT_COMMAND, LEGACY, Legacy, REHEARSE};
 use crate::node::control_loop::{Controllers, NamedController};
 use crate::node::host_process::{HOST_COMMAND, HostArguments, entry_layout, host_half};
 use crate::observe::print::{Output, fail, print, print_to, refuse};
 use crate::observe::report::RunReport;
 use crate::options::nearest::read_command_line;
 use crate::options::{Run, RunOptions, configuration};
-use crate::process::nic_half::{ASK_COMMAND, NIC_COMMAND, RELAY_COMMAND};
+use crate::process::nic_half::{ASK_COMMAND, LOCAL_COMMAND, NIC_COMMAND, RELAY_COMMAND};
 use crate::process::{child, log, sandbox, signals};
 use crate::run::Request;
 
@@ -44,6 +45,9 @@ enum Command {
     /// Be the host's end of the link to a card: started by `run`.
     #[command(name = RELAY_COMMAND, hide = true)]
     Relay(RelayArguments),
+    /// Be the agent of a local card: started by `run`.
+    #[command(name = LOCAL_COMMAND, hide = true)]
+    LocalCard(LocalArguments),
     /// Ask a card whether it would serve: started by `run`.
     #[command(name = ASK_COMMAND, hide = true)]
     Ask(RelayArguments),
@@ -64,6 +68,10 @@ enum Command {
     /// this one.
     #[command(name = LAYOUT_COMMAND, hide = true)]
     Layout,
+    /// Print what host and card must have in common, as JSON: for a host or a card that is to be
+    /// this program.
+    #[command(name = BUILD_COMMAND, hide = true)]
+    Build,
     /// Print the next version of read-mostly states, and what makes it of the one in force, as
     /// JSON: for a live run.
     #[command(name = CHANGE_COMMAND, hide = true)]
@@ -79,7 +87,7 @@ struct RunArguments {
     #[command(flatten)]
     options: RunOptions,
     /// What the program before this one left behind, when a live run's program was replaced.
-    #[arg(long, hide = true, allow_hyphen_values = true)]
+    #[arg(long = LEGACY, hide = true, allow_hyphen_values = true)]
     legacy: Option<Legacy>,
     /// Show that a live run of this command line works, and end: asked by a program that is to be
     /// replaced by this one.
@@ -148,11 +156,14 @@ fn obey<A: App + Send>(
         Command::Relay(arguments) => {
             relay::<A>(&arguments).map_or_else(|error| fail(&error.to_string()), ExitCode::from)
         }
+        Command::LocalCard(arguments) => local_card::<A>(program, &arguments)
+            .map_or_else(|error| fail(&error.to_string()), |()| ExitCode::SUCCESS),
         Command::Ask(arguments) => ask::<A>(&arguments)
             .map_or_else(|error| fail(&error.to_string()), |()| ExitCode::SUCCESS),
         Command::Nic { fd, length, parent } => native_nic(program, fd, length, parent),
         Command::Layout => entry_layout::<A>()
             .map_or_else(|error| fail(&error.to_string()), |layout| print(&layout)),
+        Command::Build => print(&own_build::<A>()),
         Command::Change { files } => make_change::<A>(&files)
             .map_or_else(|error| fail(&error.to_string()), |change| print(&change)),
         Command::Host(arguments) => host_half::<A>(program, &arguments, known)

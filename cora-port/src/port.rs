@@ -167,6 +167,27 @@ impl Counters {
         ]
     }
 
+    /// Returns the counts since these.
+    #[must_use]
+    pub const fn since(self, before: Self) -> Self {
+        Self {
+            received: self.received.saturating_sub(before.received),
+            transmitted: self.transmitted.saturating_sub(before.transmitted),
+            checksums_finished: self.checksums_finished.saturating_sub(before.checksums_finished),
+            checksums_unfinished: self
+                .checksums_unfinished
+                .saturating_sub(before.checksums_unfinished),
+            receive_too_long: self.receive_too_long.saturating_sub(before.receive_too_long),
+            receive_ring_full: self.receive_ring_full.saturating_sub(before.receive_ring_full),
+            cut_when_captured: self.cut_when_captured.saturating_sub(before.cut_when_captured),
+            damaged_entry: self.damaged_entry.saturating_sub(before.damaged_entry),
+            link_down: self.link_down.saturating_sub(before.link_down),
+            transmit_ring_full: self.transmit_ring_full.saturating_sub(before.transmit_ring_full),
+            too_long: self.too_long.saturating_sub(before.too_long),
+            not_taken: self.not_taken.saturating_sub(before.not_taken),
+        }
+    }
+
     /// Returns further counts, of frames that were not dropped, by name.
     pub const fn remarks(&self) -> [(&'static str, u64); 2] {
         [

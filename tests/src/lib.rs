@@ -11,6 +11,10 @@
 //! | [`cases`] | programs on traffic with known outcomes, run in every way |
 //! | [`captures`] | captures, and replies sent to the addresses that a NAT or a balancer expects |
 //! | [`site`] | two networks and a program between them; either half can be killed |
+//! | [`machines`] | a host, and a card that is another machine |
+//! | [`agent`] | the agent of such a card |
+//! | [`card_site`] | a program on such a card, between a client and a server |
+//! | [`accounts`] | counts in the report of a run |
 //! | [`namespace`] | network namespaces; their kernels talk through the tested program |
 //! | [`conversations`] | TCP connections between two of them, every byte checked |
 //! | [`watch`] | how long the slowest of them stands still |
@@ -24,8 +28,11 @@
 //! A helper that fails fails its test, with a sentence.
 #![expect(clippy::missing_panics_doc, reason = "a helper that fails fails its test")]
 
+pub mod accounts;
+pub mod agent;
 pub mod altered;
 pub mod captures;
+pub mod card_site;
 pub mod cases;
 pub mod control;
 pub mod draw;
@@ -34,6 +41,7 @@ pub mod fragments;
 pub mod golden;
 pub mod handshakes;
 pub mod ipfix;
+pub mod machines;
 pub mod process;
 pub mod site;
 pub mod watch;

@@ -2,6 +2,7 @@
 
 use std::io::Read;
 use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{JoinHandle, sleep, spawn};
 use std::time::{Duration, Instant};
 
@@ -26,8 +27,11 @@ pub struct Running {
     child: Child,
     shown: String,
     begun: Instant,
-    stdout: JoinHandle<String>,
-    stderr: JoinHandle<String>,
+    /// Until it has ended.
+    stdout: Option<JoinHandle<()>>,
+    stderr: Option<JoinHandle<()>>,
+    /// Its output and its standard error so far.
+    said: [Arc<Mutex<Vec<u8>>>; 2],
 }
 
 /// Starts a command without input.
@@ -49,8 +53,10 @@ fn launch(command: &mut Command) -> Running {
     let shown = format!("{command:?}");
     let piped = command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = piped.spawn().unwrap_or_else(|error| panic!("{shown} doesn't start: {error}"));
-    let (stdout, stderr) = (listen(child.stdout.take()), listen(child.stderr.take()));
-    Running { child, shown, begun: Instant::now(), stdout, stderr }
+    let said = [Arc::default(), Arc::default()];
+    let stdout = Some(listen(child.stdout.take(), &said[0]));
+    let stderr = Some(listen(child.stderr.take(), &said[1]));
+    Running { child, shown, begun: Instant::now(), stdout, stderr, said }
 }
 
 /// Runs a command to its end, which must come within `limit`.
@@ -58,13 +64,23 @@ pub fn run(command: &mut Command, limit: Duration) -> Ended {
     start(command).end(limit)
 }
 
-fn listen(stream: Option<impl Read + Send + 'static>) -> JoinHandle<String> {
+fn listen(
+    stream: Option<impl Read + Send + 'static>,
+    said: &Arc<Mutex<Vec<u8>>>,
+) -> JoinHandle<()> {
+    let said = Arc::clone(said);
     spawn(move || {
-        let mut bytes = Vec::new();
+        let mut part = [0; 1 << 14];
         // The bytes read before a failure count.
-        let _read = stream.map(|mut stream| stream.read_to_end(&mut bytes));
-        String::from_utf8_lossy(&bytes).into_owned()
+        let mut stream = stream;
+        while let Some(Ok(length @ 1..)) = stream.as_mut().map(|stream| stream.read(&mut part)) {
+            said.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(&part[..length]);
+        }
     })
+}
+
+fn text(said: &Mutex<Vec<u8>>) -> String {
+    String::from_utf8_lossy(&said.lock().unwrap_or_else(PoisonError::into_inner)).into_owned()
 }
 
 impl Running {
@@ -73,8 +89,24 @@ impl Running {
         self.child.id()
     }
 
+    /// Returns what it has written to standard error so far.
+    pub fn log(&self) -> String {
+        text(&self.said[1])
+    }
+
+    /// Kills it, unless it has ended.
+    pub fn kill(&mut self) {
+        let _ended = self.child.kill();
+        let _status = self.child.wait();
+    }
+
     /// Waits for the end of the command, which must come within `limit`.
     pub fn end(mut self, limit: Duration) -> Ended {
+        self.wait(limit)
+    }
+
+    /// The same, for a command that another one follows in its place.
+    pub fn wait(&mut self, limit: Duration) -> Ended {
         let deadline = Instant::now() + limit;
         let status = loop {
             match self.child.try_wait() {
@@ -88,9 +120,14 @@ impl Running {
                 Err(error) => panic!("{}: {error}", self.shown),
             }
         };
-        let text = |reader: JoinHandle<String>| reader.join().unwrap_or_default();
         let took = self.begun.elapsed();
-        Ended { code: status.code(), stdout: text(self.stdout), stderr: text(self.stderr), took }
+        for reader in [self.stdout.take(), self.stderr.take()].into_iter().flatten() {
+            // One that panicked has left what it read.
+            let _read = reader.join();
+        }
+        let [stdout, stderr] = &self.said;
+        let (stdout, stderr) = (text(stdout), text(stderr));
+        Ended { code: status.code(), stdout, stderr, took }
     }
 }
 

@@ -43,6 +43,11 @@ fn by_flow(capture: &Path) -> BTreeMap<FiveTuple, u64> {
     flows
 }
 
+/// Returns the agent of a local card, if there is one: its NIC half dies with it.
+fn agent_of(run: &Running) -> Option<u32> {
+    child(run.id(), "__local-card")
+}
+
 /// A kind of half, and a function that finds the live one.
 #[derive(Clone, Copy)]
 struct Victims {
@@ -52,6 +57,8 @@ struct Victims {
 
 const NICS: Victims = Victims { name: "NIC", now: nic_of };
 const HOSTS: Victims = Victims { name: "host", now: host_of };
+/// For its supervisor such an agent is the NIC half.
+const AGENTS: Victims = Victims { name: "NIC", now: agent_of };
 
 /// What runs.
 #[derive(Clone, Copy)]
@@ -75,10 +82,11 @@ fn run_and_kill(
     captures::generate(Profile::Mix, 7, packets, 600, &capture);
     let (output, state) = (room.join(format!("{nic}-out.pcap")), room.join(format!("{nic}.json")));
     let mut command = Command::new(program(name));
+    let joint = if nic == "local" { "--card" } else { "--nic" };
     command.args([
         "run",
         "--json",
-        "--nic",
+        joint,
         nic,
         "--in",
         "/dev/stdin",
@@ -162,6 +170,17 @@ fn holds(nic: &str, victims: Victims, kills: u64) {
 #[test]
 fn a_native_nic_may_be_killed() {
     holds("native", NICS, 12);
+}
+
+/// Another one follows, and another relay.
+#[test]
+fn the_agent_of_a_local_card_may_be_killed() {
+    holds("local", AGENTS, 12);
+}
+
+#[test]
+fn the_host_of_a_local_card_may_be_killed() {
+    holds("local", HOSTS, 8);
 }
 
 #[test]

@@ -9,9 +9,12 @@ use std::process::Command;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use cora_tests::conversations::Conversations;
 use cora_tests::process::{emulator_of, run, start_fed};
+use cora_tests::site::Site;
+use cora_tests::watch::Watch;
 use cora_tests::workshop::{card, cora, program, room};
-use cora_tests::{captures, tell};
+use cora_tests::{captures, executable, tell};
 use cora_traffic::Profile;
 
 /// Upper bound on a run, which takes seconds; a longer one hangs.
@@ -98,6 +101,48 @@ fn lose_power(joint: &str, card: &std::path::Path) {
     let outcomes = report["outcomes"].as_object().into_iter().flatten();
     let sum: u64 = outcomes.filter_map(|(_, count)| count.as_u64()).sum();
     assert_eq!(sum, report["packets_in"].as_u64().unwrap_or(0), "{report:#}");
+}
+
+/// The new program boots another card, with the program that is then in its place. Before, the
+/// running one lets it boot one for a trial: a card's program of another build is refused.
+#[test]
+fn an_upgrade_boots_another_card() {
+    let card = match card("nat") {
+        Ok(card) => card,
+        Err(skipped) => return tell(&skipped),
+    };
+    let other = cora_tests::workshop::card("firewall").unwrap();
+    for (joint, label) in [("card:window", "ew"), ("card:ethernet", "ee")] {
+        let room = room(&format!("card-upgrade-{label}"));
+        let [place, of_card, socket] = ["nat", "nat-of-card", "control"].map(|it| room.join(it));
+        executable::copy(program("nat"), &place);
+        executable::copy(card, &of_card);
+        let [on_card, control] = [&of_card, &socket].map(|it| it.display().to_string());
+        let words = ["--nic", joint, "--card-program", &on_card, "--control", &control];
+        let site = match Site::build_with(label, &place, &words) {
+            Ok(site) => site,
+            Err(why) => return tell(&format!("SKIPPED card: {why}")),
+        };
+        let server = "203.0.113.1:7".parse().unwrap();
+        let patience = Duration::from_mins(1);
+        let talks = Conversations::open_patient(&site.inside, &site.outside, server, 8, patience);
+        let mut watch = Watch::over(talks, patience);
+        assert_eq!(watch.stuck(5), 0, "{joint}: before");
+        let upgrade = || run(cora().arg("upgrade").arg(&socket), LIMIT);
+        executable::copy(other, &of_card);
+        let refused = upgrade();
+        assert!(refused.code == Some(1), "{joint}: {refused:?}");
+        tell(&refused.stderr);
+        assert_eq!(watch.stuck(5), 0, "{joint}: refused");
+        executable::copy(card, &of_card);
+        let _done = upgrade().well("upgrade");
+        assert_eq!(watch.stuck(5), 0, "{joint}: after");
+        let (faults, worst) = (watch.talks.end(), watch.worst);
+        let report = site.end();
+        assert!(faults.is_empty(), "{joint}: {faults:?}: {report:#}");
+        assert_eq!(report["upgrades"], 1, "{report:#}");
+        tell(&format!("{joint}: at most {:.1} s without an exchange", worst.as_secs_f64()));
+    }
 }
 
 #[test]

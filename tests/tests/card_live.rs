@@ -7,129 +7,32 @@
 #![expect(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
-use std::net::TcpStream;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::thread::sleep;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
-use cora_tests::conversations::Conversations;
+use cora_tests::accounts::{accounts, count};
+use cora_tests::agent::Agent;
+use cora_tests::card_site::{CardSite, PATIENCE};
 use cora_tests::draw::Draw;
-use cora_tests::namespace::Namespace;
-use cora_tests::process::{Ended, Running, child, run, send, start, wait_until};
-use cora_tests::workshop::{is_full, program, room};
+use cora_tests::machines::{CARD, HOST, Machines};
+use cora_tests::process::{Ended, child, run, wait_until};
+use cora_tests::watch::Watch;
+use cora_tests::workshop::{is_full, program, room, variable};
 use cora_tests::{captures, tell};
 use cora_traffic::Profile;
 use rustix::process::{Pid, Signal, kill_process};
-use serde_json::{Value, json};
+use serde_json::json;
 
 /// Upper bound on a run that takes seconds.
 const LIMIT: Duration = Duration::from_mins(1);
 /// Upper bound on the time until something is there.
 const SOON: Duration = Duration::from_secs(10);
-/// A live run ends by itself then, even if the test that started it does not.
-const AT_MOST: &str = "600";
 /// Packets of a capture.
 const PACKETS: u64 = 5_000;
 /// Connections, half of them echoes.
 const CONNECTIONS: usize = 24;
-/// How long a connection may stand still. TCP doubles its waits while the link is cut.
-const PATIENCE: Duration = Duration::from_mins(1);
-
-/// The addresses of the host's and the card's interface.
-const HOST: &str = "02:00:00:00:01:01";
-const CARD: &str = "02:00:00:00:01:02";
-/// Those of client and server: the program answers no ARP.
-const INSIDE: &str = "02:00:00:00:02:01";
-const OUTSIDE: &str = "02:00:00:00:02:02";
-/// The public address of the NAT.
-const PUBLIC: &str = "192.0.2.1";
-/// Where the server listens.
-const SERVER: &str = "203.0.113.1:7";
-
-/// Two machines: a host with the interface `w0`, and a card with `w1`.
-struct Machines {
-    host: Namespace,
-    card: Namespace,
-}
-
-impl Machines {
-    /// Builds them; the error names a facility that this machine lacks.
-    fn build(label: &str) -> Result<Self, String> {
-        let host = Namespace::create(&format!("{label}-host"))?;
-        let card = Namespace::create(&format!("{label}-card"))?;
-        host.join("w0", &card, "w1")?;
-        for (machine, interface, address) in [(&host, "w0", HOST), (&card, "w1", CARD)] {
-            machine.send_plain_frames(interface)?;
-            machine.ip(&format!("link set dev {interface} address {address} up"))?;
-        }
-        Ok(Self { host, card })
-    }
-
-    /// A run at the host with its NIC half on the card.
-    fn run(&self, program: &Path, words: &[&str]) -> Command {
-        let mut command = self.host.command(&program.display().to_string());
-        command.args(["run", "--json", "--nic", "card:ethernet"]);
-        command.args(["--card", &format!("w0,{CARD}")]).args(words);
-        command
-    }
-}
-
-/// The agent on the card, until it is dropped.
-struct Agent {
-    command: Command,
-    child: Child,
-    log: PathBuf,
-}
-
-impl Agent {
-    fn start(machines: &Machines, program: &Path, words: &[&str], room: &Path) -> Self {
-        let log = room.join("agent.log");
-        let mut command = machines.card.command(&program.display().to_string());
-        command.args(["card", "--nic", "native", "--host", &format!("w1,{HOST}")]).args(words);
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(File::create(&log).unwrap());
-        let child = command.spawn().unwrap();
-        Self { command, child, log }
-    }
-
-    fn kill(&mut self) {
-        // If it has ended by itself, its log says why.
-        let _ended = self.child.kill();
-        let _status = self.child.wait();
-    }
-
-    fn start_again(&mut self) {
-        self.kill();
-        self.child = self.command.spawn().unwrap();
-    }
-
-    /// Whether it runs still.
-    fn is_there(&mut self) -> bool {
-        matches!(self.child.try_wait(), Ok(None))
-    }
-
-    fn log(&self) -> String {
-        fs::read_to_string(&self.log).unwrap_or_default()
-    }
-}
-
-impl Drop for Agent {
-    fn drop(&mut self) {
-        self.kill();
-    }
-}
-
-fn count(report: &Value, what: &str) -> u64 {
-    report[what].as_u64().unwrap_or(0)
-}
-
-/// Asserts that each packet that came in has an outcome.
-fn accounts(report: &Value) {
-    let outcomes = report["outcomes"].as_object().into_iter().flatten();
-    let sum: u64 = outcomes.filter_map(|(_, count)| count.as_u64()).sum();
-    assert_eq!(sum, count(report, "packets_in"), "{report:#}");
-}
 
 #[test]
 fn a_capture_crosses_a_wire_to_a_card() {
@@ -161,112 +64,18 @@ fn a_capture_crosses_a_wire_to_a_card() {
     assert!(agent.is_there(), "{}", agent.log());
 }
 
-/// A NAT on a card with ports of its own, between a client and a server.
-struct Site {
-    agent: Agent,
-    running: Running,
-    inside: Namespace,
-    outside: Namespace,
-    machines: Machines,
-}
-
-impl Site {
-    /// Builds the site; the error names a facility that this machine lacks.
-    fn build(label: &str) -> Result<Self, String> {
-        let machines = Machines::build(label)?;
-        let [inside, outside] =
-            ["in", "out"].map(|end| Namespace::create(&format!("{label}-{end}")));
-        let (inside, outside) = (inside?, outside?);
-        for (network, port, address) in [(&inside, "in0", INSIDE), (&outside, "out0", OUTSIDE)] {
-            network.join("e0", &machines.card, port)?;
-            network.send_plain_frames("e0")?;
-            network.ip(&format!("link set dev e0 address {address} up"))?;
-            machines.card.ip(&format!("link set dev {port} up"))?;
-        }
-        inside.ip("address add 10.77.0.1/24 dev e0")?;
-        inside.ip("route add default dev e0")?;
-        inside.ip(&format!("neighbour add 203.0.113.1 lladdr {OUTSIDE} dev e0"))?;
-        outside.ip("address add 203.0.113.1/32 dev e0")?;
-        outside.ip(&format!("route add {PUBLIC} dev e0"))?;
-        outside.ip(&format!("neighbour add {PUBLIC} lladdr {INSIDE} dev e0"))?;
-        let (room, nat) = (room(&format!("card-live-{label}")), program("nat"));
-        let ports = ["--live", "inside=packet:in0,outside=packet:out0"];
-        let agent = Agent::start(&machines, nat, &ports, &room);
-        let running = start(&mut machines.run(nat, &["--live", "card", "--seconds", AT_MOST]));
-        Ok(Self { agent, running, inside, outside, machines })
-    }
-
-    fn converse(&self) -> Conversations {
-        let (address, Self { inside, outside, .. }) = (SERVER.parse().unwrap(), self);
-        Conversations::open_patient(inside, outside, address, CONNECTIONS, PATIENCE)
-    }
-
-    /// Ends the run as an operator does, and returns its report.
-    fn end(mut self) -> (Value, String) {
-        assert!(self.agent.is_there(), "{}", self.agent.log());
-        send(self.running.id(), Signal::INT);
-        let ended = self.running.end(LIMIT);
-        assert_eq!(ended.code, Some(0), "{}\nThe card: {}", ended.stderr, self.agent.log());
-        (ended.json(), ended.stderr)
-    }
-}
-
-/// Connections, and how long the slowest of them stood still.
-struct Watch {
-    talks: Conversations,
-    /// The exchanges of each, and since when.
-    seen: Vec<(u64, Instant)>,
-    worst: Duration,
-}
-
-impl Watch {
-    fn over(talks: Conversations) -> Self {
-        let seen = talks.rounds().into_iter().map(|rounds| (rounds, Instant::now())).collect();
-        Self { talks, seen, worst: Duration::ZERO }
-    }
-
-    fn look(&mut self) {
-        for ((seen, since), now) in self.seen.iter_mut().zip(self.talks.rounds()) {
-            self.worst = self.worst.max(since.elapsed());
-            if *seen != now {
-                (*seen, *since) = (now, Instant::now());
-            }
-        }
-    }
-
-    /// Looks on for so long.
-    fn pass(&mut self, time: Duration) {
-        let end = Instant::now() + time;
-        while Instant::now() < end {
-            self.look();
-            sleep(Duration::from_millis(5));
-        }
-    }
-
-    /// Waits until each connection has made `more` exchanges; returns the number of those that
-    /// have not in time.
-    fn stuck(&mut self, more: u64) -> usize {
-        let before = self.talks.rounds();
-        let end = Instant::now() + PATIENCE;
-        loop {
-            self.look();
-            let pairs = before.iter().zip(&self.seen);
-            let stuck = pairs.filter(|(before, (now, _))| *now < **before + more).count();
-            if stuck == 0 || Instant::now() > end {
-                return stuck;
-            }
-            sleep(Duration::from_millis(5));
-        }
-    }
+/// A NAT on a card with ports of its own.
+fn build(label: &str) -> Result<CardSite, String> {
+    CardSite::build(label, [program("nat"); 2], &[])
 }
 
 #[test]
 fn a_card_with_ports_carries_connections() {
-    let site = match Site::build("cp") {
+    let site = match build("cp") {
         Ok(site) => site,
         Err(why) => return tell(&format!("SKIPPED card_live: {why}")),
     };
-    let mut watch = Watch::over(site.converse());
+    let mut watch = Watch::over(site.converse(CONNECTIONS), PATIENCE);
     let stuck = watch.stuck(50);
     let bytes = watch.talks.bytes();
     let faults = watch.talks.end();
@@ -300,8 +109,8 @@ const FAULTS: [Fault; 5] =
 impl Fault {
     /// Strikes; returns whether there was anything to strike. A process may be away, since another
     /// one has just been killed.
-    fn strike(self, site: &mut Site, watch: &mut Watch, chance: &mut Draw) -> bool {
-        let (agent, supervisor) = (site.agent.child.id(), site.running.id());
+    fn strike(self, site: &mut CardSite, watch: &mut Watch, chance: &mut Draw) -> bool {
+        let (agent, supervisor) = (site.agent.id(), site.pid());
         match self {
             Self::NicHalf => kill(child(agent, "__nic")),
             Self::HostHalf => kill(child(supervisor, "__host")),
@@ -329,14 +138,9 @@ fn kill(process: Option<u32>) -> bool {
     pid.is_some_and(|pid| kill_process(pid, Signal::KILL).is_ok())
 }
 
-fn variable(name: &str, otherwise: u64) -> u64 {
-    let said = std::env::var(name).ok();
-    said.map_or(otherwise, |text| text.parse().unwrap_or_else(|_| panic!("{name}={text}")))
-}
-
 /// Lets so many faults strike, each kind among the first five; returns how often each did.
 fn befall(
-    site: &mut Site,
+    site: &mut CardSite,
     watch: &mut Watch,
     faults: u64,
     chance: &mut Draw,
@@ -360,20 +164,19 @@ fn befall(
 fn no_connection_breaks_whatever_dies() {
     let (seed, faults) = (variable("CORA_SEED", 5), if is_full() { 100 } else { 16 });
     let faults = variable("CORA_KILLS", faults);
-    let mut site = match Site::build("cd") {
+    let mut site = match build("cd") {
         Ok(site) => site,
         Err(why) => return tell(&format!("SKIPPED card_live: {why}")),
     };
-    let mut watch = Watch::over(site.converse());
+    let mut watch = Watch::over(site.converse(CONNECTIONS), PATIENCE);
     assert_eq!(watch.stuck(5), 0, "before any fault: {}", site.agent.log());
-    watch.worst = Duration::ZERO;
+    watch.begin();
     let begun = Instant::now();
     let struck = befall(&mut site, &mut watch, faults, &mut Draw(seed));
     // All go on, and who comes now is served.
     let stuck = watch.stuck(20);
     let took = begun.elapsed();
-    let connect = || TcpStream::connect_timeout(&SERVER.parse().unwrap(), SOON);
-    let opened = site.inside.within(connect).join().unwrap();
+    let opened = site.connect_soon();
     let (bytes, worst) = (watch.talks.bytes(), watch.worst);
     let exchanges: u64 = watch.talks.rounds().iter().sum();
     let broken = watch.talks.end();
@@ -418,11 +221,11 @@ fn says_what_is_wrong() {
     let there = format!("--card w0,{CARD}");
     let ethernet = "run --nic card:ethernet";
     for (words, why) in [
-        (format!("run {on_capture} {there}"), "--card is for --nic card:ethernet"),
+        (format!("run --nic off {on_capture} {there}"), "--card is for --nic card:ethernet"),
         (format!("{ethernet} --live card"), "--live card: say which card has the ports, by --card"),
         (
             format!("{ethernet} {there} --live card --shards 2"),
-            "--card and --shards: a card that is not emulated has one shard",
+            "--card and --shards: a card at an interface has one shard",
         ),
         (
             format!("{ethernet} {there} {on_capture} --card-program x"),

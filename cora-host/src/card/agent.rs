@@ -13,10 +13,11 @@ use cora_core::app::App;
 use cora_link::End;
 use cora_link::mirror::card::Call;
 use cora_link::mirror::hello::{Hello, Refusal};
-use cora_link::mirror::{Broken, CardMirror, Memory};
+use cora_link::mirror::{Broken, Build, CardMirror, Memory};
 
 use crate::card::front::Front;
 use crate::card::settings;
+use crate::card::succession::{PREVIOUS, Previous, Programs};
 use crate::card::turn::Turns;
 use crate::card::wire::Wire;
 use crate::ingress::port_names::Ports;
@@ -49,6 +50,9 @@ pub(crate) struct CardArguments {
     /// none, packets come from the host].
     #[arg(long, value_name = "PORTS", value_parser = own_ports)]
     live: Option<Ports>,
+    /// The program that this agent was before.
+    #[arg(long = PREVIOUS, hide = true)]
+    previous: Option<Previous>,
 }
 
 /// Ports that are here.
@@ -69,7 +73,29 @@ pub(crate) fn card<A: App>(program: &Program, arguments: &CardArguments) -> Resu
         Wire::to(&arguments.host)?,
         (arguments.nic, arguments.live.as_ref()),
     )?;
+    agent.programs = Some(Programs::of(A::PLAN.hash, arguments.previous)?);
     agent.serve().map(|never| match never {})
+}
+
+/// Orders of a supervisor to the agent of a local card.
+#[derive(Debug, Args)]
+pub(crate) struct LocalArguments {
+    /// File descriptor of this end of the wire.
+    wire: i32,
+    /// The process that started this one: it ends with that one.
+    parent: u32,
+}
+
+/// Serves a host as a local card, session after session.
+pub(crate) fn local_card<A: App>(
+    program: &Program,
+    arguments: &LocalArguments,
+) -> Result<(), RunError> {
+    child::stay_with(arguments.parent)?;
+    let wire = map::left_file(arguments.wire)
+        .map_err(|errno| RunError::System { what: "the socket of a card", cause: errno.into() })?;
+    let agent = Agent::<A>::new(program, Wire::of_local(wire)?, (NicKind::Native, None))?;
+    Agent { tells_all: false, ..agent }.serve().map(|never| match never {})
 }
 
 /// Serves a host at an emulated card's interface, session after session. Returns only with an
@@ -96,6 +122,10 @@ struct Agent<'a, A> {
     /// The card's own ports, once there was a session.
     front: Option<Front>,
     ports: Option<&'a Ports>,
+    /// The programs that it can be, unless its host starts it.
+    programs: Option<Programs>,
+    /// The host's latest question, until it is answered.
+    asked: Option<Build>,
     /// The memory of the regions, for one session after the other.
     regions: Regions,
     app: std::marker::PhantomData<A>,
@@ -143,9 +173,22 @@ impl<'a, A: App> Agent<'a, A> {
         let mirror = CardMirror::new(end, SharedFutex);
         let regions = Regions::of::<A>(ports.is_some())?;
         let (turns, app) = (Turns::new(), std::marker::PhantomData);
-        let (half, front) = (None, None);
-        let tells_all = true;
-        Ok(Self { program, nic, wire, mirror, turns, half, tells_all, front, ports, regions, app })
+        let (half, front, programs, asked) = (None, None, None, None);
+        Ok(Self {
+            program,
+            nic,
+            wire,
+            mirror,
+            turns,
+            half,
+            tells_all: true,
+            front,
+            ports,
+            programs,
+            asked,
+            regions,
+            app,
+        })
     }
 
     /// Serves session after session.
@@ -231,6 +274,7 @@ impl<'a, A: App> Agent<'a, A> {
             Some(front) => front.turn::<A>(&self.mirror)?,
             None => false,
         };
+        self.answer_question();
         let said = self.mirror.step(now, &mut |frame| self.wire.send(frame))?;
         self.wire.flush()?;
         Ok(said || passed || came > 0)
@@ -240,16 +284,56 @@ impl<'a, A: App> Agent<'a, A> {
     fn answer(&mut self, call: &Call, now: u64) {
         let hello = Hello::decode(&call.words, A::PLAN.hash, self.ports.is_some());
         if Hello::only_asks(&call.words) {
-            self.mirror.decline(call, hello.err().unwrap_or(Refusal::Asked).code());
-            return;
+            return self.decline(call, hello);
         }
         if self.half.is_some() {
             self.leave(KILLED);
         }
-        if let Err(refusal) = hello.and_then(|hello| self.begin(call, &hello, now)) {
+        let begun = self.be_called(call).and(hello);
+        if let Err(refusal) = begun.and_then(|hello| self.begin(call, &hello, now)) {
             log::say(refusal);
             self.leave(KILLED);
             self.mirror.refuse(call, refusal.code());
+        }
+    }
+
+    /// Answers a call that only asks. Another program that the agent would become counts, too;
+    /// until it is known, the call is not answered, and comes again.
+    fn decline(&mut self, call: &Call, hello: Result<Hello, Refusal>) {
+        let refusal = hello.err().unwrap_or(Refusal::Asked);
+        let called = Build::called(&call.words);
+        let serves = match (&mut self.programs, called, refusal) {
+            (Some(programs), Some(build), Refusal::OtherPlan | Refusal::OtherLayout) => {
+                programs.would_serve(build)
+            }
+            _ => Some(false),
+        };
+        if let Some(serves) = serves {
+            self.mirror.decline(call, if serves { Refusal::Asked } else { refusal }.code());
+        }
+    }
+
+    /// Becomes the program that the host calls for, if that is another one. The host repeats its
+    /// call until that one answers.
+    fn be_called(&mut self, call: &Call) -> Result<(), Refusal> {
+        let called = Build::called(&call.words);
+        let Some((programs, called)) = self.programs.as_mut().zip(called) else { return Ok(()) };
+        let Some(other) = programs.for_call(called) else { return Ok(()) };
+        log::say(programs.become_other(other));
+        Err(Refusal::Unable)
+    }
+
+    /// Answers the host's question whether this card would serve a build, once that is known.
+    fn answer_question(&mut self) {
+        self.asked = self.mirror.asked().or(self.asked.take());
+        let Some(build) = self.asked else { return };
+        let serves = match &mut self.programs {
+            Some(programs) => programs.would_serve(build),
+            None => Some(build == Build::of_plan(A::PLAN.hash)),
+        };
+        if let Some(serves) = serves {
+            self.mirror.answer(build, serves);
+            self.asked = None;
         }
     }
 
@@ -277,10 +361,10 @@ impl<'a, A: App> Agent<'a, A> {
         let (Some(ports), Some(regions)) = (self.ports, self.mirror.regions()) else {
             return Ok(());
         };
-        match &mut self.front {
-            Some(front) => front.begin(regions),
-            None => self.front = Some(Front::open(ports, regions)?),
+        if let Some(front) = &mut self.front {
+            return front.begin(regions);
         }
+        self.front = Some(Front::open(ports, regions)?);
         Ok(())
     }
 

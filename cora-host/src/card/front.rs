@@ -26,6 +26,7 @@ use crate::ingress::offers::{Offered, Offers};
 use crate::ingress::port_names::Ports;
 use crate::ingress::ports::LiveWire;
 use crate::ingress::tally::Tally;
+use crate::process::log;
 use crate::{RunError, SharedFutex};
 
 /// Most bytes of packets that wait for the host. Behind them the NIC half waits.
@@ -48,6 +49,10 @@ pub(super) struct Front {
     looked: Instant,
     /// There is a session.
     is_on: bool,
+    /// The host of this session has told the time.
+    has_time: bool,
+    /// The run of the latest session, by its seed.
+    run: Option<HashSeed>,
 }
 
 /// The wire's end of the NIC half.
@@ -183,21 +188,39 @@ impl Front {
             ports_told: false,
             looked: Instant::now(),
             is_on: false,
+            has_time: false,
+            run: None,
         };
-        front.begin(regions);
+        front.begin(regions)?;
         Ok(front)
     }
 
     /// A session begins, in these regions.
-    pub(super) fn begin(&mut self, regions: &Regions) {
-        let HashSeed(seed) = regions.nic.identity().seed;
-        self.intake = Intake::new(Door::new(seed, Deal::even(1), &Services::default()));
-        self.wire.end.join(&regions.nic.rings());
+    pub(super) fn begin(&mut self, regions: &Regions) -> Result<(), RunError> {
+        let seed = regions.nic.identity().seed;
+        self.intake = Intake::new(Door::new(seed.0, Deal::even(1), &Services::default()));
+        match self.run.replace(seed) {
+            Some(before) if before != seed => self.begin_anew(regions)?,
+            _ => self.wire.end.join(&regions.nic.rings()),
+        }
         self.host = HostEnd::of(regions);
         self.cable.stopped = false;
         self.before = self.counts();
         (self.told, self.ports_told) = (Counts::default(), false);
-        self.is_on = true;
+        (self.is_on, self.has_time) = (true, false);
+        Ok(())
+    }
+
+    /// The session is the first one of another run. It gets nothing that the run before left.
+    fn begin_anew(&mut self, regions: &Regions) -> Result<(), RunError> {
+        self.wire.end = WireEnd::new(&regions.nic.rings(), Entrance::Nic);
+        let dropped = self.cable.begin_anew()?;
+        if dropped > 0 {
+            log::say(format_args!(
+                "another run begins: {dropped} frames that had waited at the ports are dropped"
+            ));
+        }
+        Ok(())
     }
 
     /// The session is over, if there is one, and its NIC half with it. Packets that wait for the
@@ -230,7 +253,8 @@ impl Front {
         let status = region.nic_status();
         self.wire.works = matches!(status, Some(NicStatus::Ready | NicStatus::Running));
         self.wire.is_leaving = mirror.is_leaving();
-        if !self.wire.is_leaving {
+        // Packets have times of the run, so they wait until the host has told it.
+        if self.has_time && !self.wire.is_leaving {
             any |= self.feed::<A>()?;
             wake(&region.nic_bell(SharedFutex));
         }
@@ -302,6 +326,7 @@ impl Front {
                 if let Some(now) = setup.now {
                     let passed = Clock::since(0).now();
                     self.cable.go_by(Clock::since(now.saturating_sub(passed)));
+                    self.has_time = true;
                 }
                 self.intake.door.change(&setup.services);
             } else if Kind::is_of_change(popped.kind) {

@@ -10,17 +10,19 @@
 //!
 //! | module | content |
 //! | --- | --- |
-//! | `wire` | frames to and from the other end: an interface, or a socket of the emulator |
+//! | `wire` | frames to and from the other end: an interface, or a socket |
 //! | `relay` | the host's process |
 //! | `ask` | the host's process that only asks, while another half has the card's place |
 //! | `agent` | the card's process |
 //! | `front` | the card's own ports |
+//! | `succession` | the programs that an agent can be |
 //! | `turn` | the turns of both, and their rests |
 
 pub(crate) mod agent;
 pub(crate) mod ask;
 mod front;
 pub(crate) mod relay;
+mod succession;
 mod turn;
 mod wire;
 

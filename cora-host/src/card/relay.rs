@@ -16,6 +16,7 @@ use crate::card::wire::Wire;
 use crate::memory::map;
 use crate::node::back::RING_BYTES;
 use crate::options::peer::Peer;
+use crate::process::inquiry::Questions;
 use crate::process::nic_half::EXIT_OVER;
 use crate::process::{child, log};
 use crate::{RunError, SharedFutex};
@@ -24,6 +25,7 @@ use crate::{RunError, SharedFutex};
 const FAREWELL: Duration = Duration::from_millis(5);
 /// How long a card may leave a call without an answer until the log says so.
 const UNANSWERED: Duration = Duration::from_secs(2);
+
 /// Orders of the supervisor.
 #[derive(Debug, Args)]
 pub(crate) struct RelayArguments {
@@ -36,10 +38,13 @@ pub(crate) struct RelayArguments {
     /// The interface that leads to the card, and the card's address.
     #[arg(long)]
     pub(super) peer: Option<Peer>,
+    /// The socket with questions to the card.
+    #[arg(long)]
+    questions: Option<i32>,
     /// Packets come in by ports of the card.
     #[arg(long)]
     pub(super) ports: bool,
-    /// The host's end of the wire to an emulated card.
+    /// The host's end of the wire to a card that this machine plays.
     #[arg(long)]
     socket: Option<i32>,
 }
@@ -50,11 +55,11 @@ impl RelayArguments {
         child::stay_with(self.parent)?;
         let words = map::inherited_memory(self.fd, self.length)
             .map_err(|errno| RunError::System { what: "shared memory", cause: errno.into() })?;
-        let failed = |cause| RunError::System { what: "the socket of the emulator", cause };
+        let failed = |cause| RunError::System { what: "the socket of a card", cause };
         let wire = match (&self.peer, self.socket) {
             (Some(peer), _) => Wire::to(peer)?,
             (None, Some(socket)) => {
-                Wire::to_emulated(map::left_file(socket).map_err(|errno| failed(errno.into()))?)?
+                Wire::of_host(map::left_file(socket).map_err(|errno| failed(errno.into()))?)?
             }
             (None, None) => return Err(failed(std::io::ErrorKind::InvalidInput.into())),
         };
@@ -85,6 +90,7 @@ fn may_follow(error: &RunError) -> bool {
 
 fn session<A: App>(arguments: &RelayArguments) -> Result<u8, RunError> {
     let (words, mut card) = arguments.open()?;
+    let mut questions = questions_of(arguments)?;
     let end = End::caller(card.addresses, settings(card.mtu));
     let program = (A::PLAN.hash, SharedFutex);
     let wire = (RING_BYTES, arguments.ports);
@@ -108,6 +114,14 @@ fn session<A: App>(arguments: &RelayArguments) -> Result<u8, RunError> {
             }
             Standing::GoesOn => {}
         }
+        if let Some(questions) = &mut questions {
+            if let Some(build) = questions.next() {
+                mirror.ask(build);
+            }
+            if let Some((build, serves)) = mirror.answer() {
+                questions.answer(build, serves);
+            }
+        }
         if called.elapsed() >= UNANSWERED
             && let Some(peer) = untold.take()
             && !mirror.link().is_open()
@@ -120,6 +134,15 @@ fn session<A: App>(arguments: &RelayArguments) -> Result<u8, RunError> {
             card.wait(nap, Vec::new());
         }
     }
+}
+
+/// The socket with questions to the card, if there is one.
+fn questions_of(arguments: &RelayArguments) -> Result<Option<Questions>, RunError> {
+    let Some(number) = arguments.questions else { return Ok(None) };
+    let what = "the socket with questions to the card";
+    let socket =
+        map::left_file(number).map_err(|errno| RunError::System { what, cause: errno.into() })?;
+    Questions::at(socket).map(Some)
 }
 
 /// A number for a call, above those of all calls before: the time of day.

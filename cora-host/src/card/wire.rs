@@ -29,19 +29,27 @@ pub(super) struct Wire {
 
 #[derive(Debug)]
 enum Way {
-    /// The emulator's socket: each datagram is a frame.
+    /// A socket of the emulator, or of a local card: each datagram is a frame.
     Socket(UnixDatagram, Box<[u8]>),
     Interface(Box<dyn Port>),
 }
 
 impl Wire {
-    /// The host's end of the wire to an emulated card.
-    pub(super) fn to_emulated(socket: OwnedFd) -> Result<Self, RunError> {
+    /// The host's end of a wire that is a socket: to an emulated card, or a local one.
+    pub(super) fn of_host(socket: OwnedFd) -> Result<Self, RunError> {
+        Self::over(socket, Addresses { own: HOST_ADDRESS, peer: CARD_ADDRESS })
+    }
+
+    /// A local card's end of such a wire.
+    pub(super) fn of_local(socket: OwnedFd) -> Result<Self, RunError> {
+        Self::over(socket, Addresses { own: CARD_ADDRESS, peer: HOST_ADDRESS })
+    }
+
+    fn over(socket: OwnedFd, addresses: Addresses) -> Result<Self, RunError> {
         let socket = UnixDatagram::from(socket);
         let set = socket.set_nonblocking(true);
-        set.map_err(|cause| RunError::System { what: "the socket of the emulator", cause })?;
+        set.map_err(|cause| RunError::System { what: "the socket of a card", cause })?;
         let buffer = vec![0; MTU_OF_EMULATED + 64].into_boxed_slice();
-        let addresses = Addresses { own: HOST_ADDRESS, peer: CARD_ADDRESS };
         Ok(Self { way: Way::Socket(socket, buffer), addresses, mtu: MTU_OF_EMULATED })
     }
 
@@ -89,6 +97,8 @@ impl Wire {
                         Ok(length) => each(&buffer[..length]),
                         Err(why) if why.kind() == ErrorKind::WouldBlock => return Ok(taken),
                         Err(why) if why.kind() == ErrorKind::Interrupted => {}
+                        // The process at the other end is gone, and its parent will see that.
+                        Err(why) if is_gone(&why) => return Ok(taken),
                         Err(cause) => {
                             return Err(RunError::System { what: "the wire to the card", cause });
                         }
@@ -114,6 +124,10 @@ impl Wire {
         // The caller looks again in any case.
         let _ready = poll(&mut files, Some(&at_most));
     }
+}
+
+fn is_gone(why: &std::io::Error) -> bool {
+    matches!(why.kind(), ErrorKind::ConnectionReset | ErrorKind::ConnectionRefused)
 }
 
 /// The address of an interface of this machine.

@@ -10,6 +10,9 @@
 //! ([`layout`](crate::durability::layout)) before the first packet. Frames wait in TAP interfaces
 //! meanwhile. Other interfaces are opened again, and frames that arrive in between are lost.
 //!
+//! A card at an interface needs its own new program, since no program crosses the link. Before the
+//! running one stops, its relay asks the agent there whether it would serve the new build.
+//!
 //! If the new program still fails before both of its halves work, it becomes the previous one
 //! again: it inherits that program's file, and the replicas still exist.
 #![expect(unsafe_code, reason = "closes files that it inherited by their numbers")]
@@ -24,15 +27,21 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use cora_port::Upgrade;
-use rustix::io::FdFlags;
+use rustix::io::{Errno, FdFlags};
 
 use crate::RunError;
 use crate::control::beside::{self, Limits};
+use crate::control::builds::build_of;
 use crate::durability::layout::Layout;
+use crate::memory::map;
+use crate::process::inquiry::Asker;
 use crate::process::log;
 
 /// The argument that makes a program print the layout of its durable entries.
 pub(crate) const LAYOUT_COMMAND: &str = "__layout";
+
+/// The option with the legacy of the previous program.
+pub(crate) const LEGACY: &str = "legacy";
 
 /// The option that makes a program run once as a proof.
 pub(crate) const REHEARSE: &str = "rehearse";
@@ -114,7 +123,9 @@ impl Legacy {
             |file: &Option<i32>| file.map_or_else(|| "-".to_owned(), |file| file.to_string());
         let mut ports = ports.iter().map(file);
         let inside = ports.next().unwrap_or_else(|| "-".to_owned());
-        let (further, image) = (ports.collect::<Vec<_>>().join("/"), file(image));
+        let outside = ports.next().unwrap_or_else(|| "-".to_owned());
+        let further = std::iter::once(outside).chain(ports).collect::<Vec<_>>().join("/");
+        let image = file(image);
         format!(
             "{inside},{further},{replicas},{generation},{upgrades},{version},{epoch},{seed},{image}"
         )
@@ -134,8 +145,12 @@ pub(crate) fn own_file() -> Result<PathBuf, RunError> {
 }
 
 /// Checks whether the program in this file can replace this one and take its entries of this
-/// layout; the error is the reason.
-pub(crate) fn check(program: &Path, old: &Layout) -> Result<(), String> {
+/// layout, and whether the card that can be asked, if any, serves it; the error is the reason.
+pub(crate) fn check(
+    program: &Path,
+    old: &Layout,
+    card: Option<Result<Asker, String>>,
+) -> Result<(), String> {
     let shown = program.display();
     let mut command = Command::new(program);
     command.arg(LAYOUT_COMMAND).stdin(Stdio::null());
@@ -143,15 +158,23 @@ pub(crate) fn check(program: &Path, old: &Layout) -> Result<(), String> {
     let new: Layout = serde_json::from_slice(&told.stdout)
         .map_err(|_| format!("{shown} is not a program of Cora with live runs"))?;
     new.conversion(old)?;
+    if let Some(card) = card
+        && !card?.serves(build_of(program)?)?
+    {
+        return Err(format!(
+            "the card has no program that goes with {shown}: put the one of the same build in the \
+             place of its agent's file, and ask again"
+        ));
+    }
     rehearse(program).map_err(|why| format!("{shown} can't run as this program does: {why}"))
 }
 
 /// Runs it once, with this program's own command line.
 fn rehearse(program: &Path) -> Result<(), String> {
-    let (_, words) = own_words();
+    let (_, words) = own_words(LEGACY);
     let mut command = Command::new(program);
     // It must accept a legacy, but take nothing of it.
-    command.args(words).arg("--legacy").arg(Legacy::NOTHING);
+    command.args(words).arg(format!("--{LEGACY}")).arg(Legacy::NOTHING);
     command.arg(format!("--{REHEARSE}")).stdin(Stdio::null());
     let told = beside::run(command, REHEARSAL_LIMITS)?;
     if told.status.success() {
@@ -167,12 +190,14 @@ fn rehearse(program: &Path) -> Result<(), String> {
     })
 }
 
-/// This process's name, and the words of its command line that don't concern a previous program.
-fn own_words() -> (Option<OsString>, Vec<OsString>) {
+/// This process's name, and the words of its command line but for this option and its value, which
+/// concern a previous program.
+fn own_words(option: &str) -> (Option<OsString>, Vec<OsString>) {
+    let option = OsString::from(format!("--{option}"));
     let mut words = std::env::args_os();
     let name = words.next();
     let mut words: Vec<_> = words.collect();
-    if let Some(at) = words.iter().position(|word| word == "--legacy") {
+    if let Some(at) = words.iter().position(|word| *word == option) {
         words.drain(at..(at + 2).min(words.len()));
     }
     (name, words)
@@ -196,14 +221,20 @@ pub(crate) fn become_program(program: &Path, ports: Vec<Upgrade<'_>>, legacy: Le
     let image = File::open("/proc/self/exe").ok();
     let image = image.filter(|image| rustix::io::fcntl_setfd(image, FdFlags::empty()).is_ok());
     let image = image.map(File::into_raw_fd);
-    execute(program, &Legacy { ports: files, image, ..legacy })
+    let legacy = Legacy { ports: files, image, ..legacy };
+    execute(program, LEGACY, Some(legacy.argument()))
 }
 
-fn execute(program: &Path, legacy: &Legacy) -> RunError {
-    let (name, words) = own_words();
+/// Becomes the program in this file by `exec`, with this program's words, and with this option for
+/// what it leaves behind; returns only with an error.
+pub(crate) fn execute(program: &Path, option: &str, left: Option<String>) -> RunError {
+    let (name, words) = own_words(option);
     let mut command = Command::new(program);
     command.arg0(name.unwrap_or_else(|| program.into()));
-    command.args(words).arg("--legacy").arg(legacy.argument());
+    command.args(words);
+    if let Some(left) = left {
+        command.arg(format!("--{option}")).arg(left);
+    }
     log::flush();
     let cause = command.exec();
     RunError::Start { program: program.display().to_string(), cause }
@@ -229,8 +260,18 @@ impl WayBack {
         let Self { legacy, image } = self;
         let program = PathBuf::from(format!("/proc/self/fd/{image}"));
         let upgrades = legacy.upgrades.saturating_sub(1);
-        execute(&program, &Legacy { upgrades, image: None, ..legacy })
+        let legacy = Legacy { upgrades, image: None, ..legacy };
+        execute(&program, LEGACY, Some(legacy.argument()))
     }
+}
+
+/// Takes over a file that the previous program left open under this number.
+pub(crate) fn take_over(number: i32) -> Result<OwnedFd, Errno> {
+    let own = map::left_file(number)?;
+    // SAFETY: the previous program left the file to this one, which has a duplicate of its own, and
+    // uses this number for the last time.
+    drop(unsafe { OwnedFd::from_raw_fd(number) });
+    Ok(own)
 }
 
 /// Closes the files of the previous program's legacy, once this program works.
@@ -269,6 +310,10 @@ mod tests {
                 }
             }
         }
+        // The ports are a card's.
+        let nothing: Legacy = Legacy::NOTHING.parse().expect("it is read");
+        let of_card = Legacy { ports: Vec::new(), ..nothing.clone() };
+        assert_eq!(of_card.argument().parse(), Ok(nothing));
         for wrong in [
             "",
             "1,2,3",

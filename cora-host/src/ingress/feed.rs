@@ -190,7 +190,7 @@ impl WireEnd {
         let mut left = Vec::new();
         while let Ok(Some(Popped { kind, len })) = rest.pop(&mut buffer) {
             let bytes = buffer.get_mut(..len).unwrap_or_default();
-            if Kind::is_of_change(kind) || Kind::is_of_deal(kind) {
+            if Kind::is_of_change(kind) || Kind::is_of_deal(kind) || kind == SETUP {
                 left.push((kind, bytes.to_vec()));
             } else if let Some(Message::Merges(Merges::Turn { ends, .. })) =
                 Message::decode(kind, bytes)

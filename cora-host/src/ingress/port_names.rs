@@ -52,10 +52,12 @@ impl Ports {
         &self.0
     }
 
-    /// As many ports with the same names and numbers, each of which gives one frame.
+    /// As many ports with the same names and numbers, each of which gives one frame. For those of a
+    /// card, which alone names them, the first two.
     pub(crate) fn silent(&self) -> String {
-        let silent = |port: &NamedPort| format!("{}={SILENT}", port.name);
-        self.0.iter().map(silent).collect::<Vec<_>>().join(",")
+        let own = self.0.iter().map(|port| &*port.name);
+        let names = own.chain(FIRST.into_iter().filter(|_| self.are_of_card()));
+        names.map(|name| format!("{name}={SILENT}")).collect::<Vec<_>>().join(",")
     }
 
     /// No interface is two ports, and none writes what another one reads or writes.

@@ -5,7 +5,7 @@ use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
 use cora_core::packet::{MAX_FRAME, Meta, Port as Side};
-use cora_port::{Link, OnReceive, Port, PortError, PortName, Upgrade};
+use cora_port::{Counters, Link, OnReceive, Port, PortError, PortName, Upgrade};
 use cora_runtime::link::message::Stamp;
 use cora_runtime::link::payload::Parked;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -21,6 +21,8 @@ use crate::process::log;
 
 /// Frames that are taken from a port at once.
 const BURST: usize = 32;
+/// Most frames of a port that are dropped as another run begins: no ring has room for more.
+const MOST_WAITING: usize = 1 << 16;
 
 /// A port, at the end of a run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -64,6 +66,8 @@ struct End {
     came_at: u64,
     /// Number of its notes that were logged.
     told: usize,
+    /// Its counters as this run began.
+    before: Counters,
 }
 
 /// A number for each port that the wire could have.
@@ -129,6 +133,19 @@ impl LiveWire {
         })
     }
 
+    /// Another run begins at these ports: its counts begin at zero, and frames that wait since the
+    /// run before are dropped. Returns their number.
+    pub(crate) fn begin_anew(&mut self) -> Result<u64, RunError> {
+        let mut dropped = 0;
+        for end in &mut self.ends {
+            dropped += end.drop_waiting()?;
+        }
+        (self.current, self.came, self.left, self.too_long) = (None, 0, 0, 0);
+        // The clock of that run may be behind the one before.
+        (self.now, self.no_port) = (0, 0);
+        Ok(dropped)
+    }
+
     /// How a successor program gets the ports, by their numbers.
     pub(crate) fn upgrades(&self) -> Vec<Upgrade<'_>> {
         self.ends.iter().map(|end| end.port.upgrade()).collect()
@@ -148,7 +165,7 @@ impl LiveWire {
         }
         let mut all = BTreeMap::new();
         for end in &self.ends {
-            let counters = end.port.counters();
+            let counters = end.counters();
             let towards_them = [
                 ("link-down", counters.link_down),
                 ("transmit-ring-full", counters.transmit_ring_full),
@@ -243,7 +260,29 @@ impl End {
             next: 0,
             came_at: 0,
             told: 0,
+            before: Counters::default(),
         })
+    }
+
+    /// The counters of this run.
+    fn counters(&self) -> Counters {
+        self.port.counters().since(self.before)
+    }
+
+    /// Drops all frames that wait, and returns their number.
+    fn drop_waiting(&mut self) -> Result<u64, PortError> {
+        let mut dropped = self.ends.len() - self.next;
+        self.bytes.clear();
+        self.ends.clear();
+        self.next = 0;
+        while dropped < MOST_WAITING {
+            match self.port.receive(BURST, &mut |_| {})? {
+                0 => break,
+                taken => dropped += taken,
+            }
+        }
+        self.before = self.port.counters();
+        Ok(dropped as u64)
     }
 
     fn is_empty(&self) -> bool {
@@ -277,7 +316,7 @@ impl End {
     }
 
     fn report(&self) -> PortReport {
-        let counters = self.port.counters();
+        let counters = self.counters();
         let some = |counts: &[(&'static str, u64)]| {
             counts
                 .iter()

@@ -10,6 +10,7 @@
 //! Each option is in [`RunOptions`] once, with its default, its parser and its help. Code that
 //! passes options on iterates over clap's arguments ([`words`]), and names none of them.
 
+pub(crate) mod card_name;
 mod moves;
 pub(crate) mod nearest;
 pub(crate) mod peer;
@@ -32,6 +33,7 @@ use crate::ingress::port_names::Ports;
 use crate::memory::futex::Waking;
 use crate::memory::pages::Pages;
 use crate::observe::ipfix::TargetName;
+use crate::options::card_name::CardName;
 use crate::options::peer::Peer;
 
 /// How the NIC half runs.
@@ -47,8 +49,7 @@ pub(crate) enum NicMode {
     /// shares a window of memory with this machine.
     #[value(name = "card:window", alias = "card")]
     Window,
-    /// A card that is joined to this machine by Ethernet alone: emulated, or the one that --card
-    /// names.
+    /// A card that is joined to this machine by Ethernet alone. --card says which one.
     #[value(name = "card:ethernet")]
     Ethernet,
 }
@@ -171,10 +172,12 @@ pub struct RunOptions {
     /// it is [default: none].
     #[arg(long, value_name = "FILE")]
     pub(crate) card_program: Option<PathBuf>,
-    /// The card, if it is not to be emulated: the interface that leads to it, and the address of
-    /// its own interface, as IFACE,MAC. There `<program> card` runs [default: emulated].
-    #[arg(long, value_name = "IFACE,MAC")]
-    pub(crate) card: Option<Peer>,
+    /// Which card, for --nic card:ethernet, which need not be said then. IFACE,MAC: the interface
+    /// that leads to it, and the address of its own interface; there `<program> card` runs.
+    /// `emulated`: this machine emulates it. `local`: its agent is a process of this machine, for
+    /// trials [default: emulated].
+    #[arg(long, value_name = "CARD")]
+    pub(crate) card: Option<CardName>,
     /// A file with these options, as TOML: each key is an option's long name, paths are relative to
     /// the file, and what the command line says comes first [default: none].
     #[arg(long = FILE, value_name = "FILE")]
@@ -208,11 +211,20 @@ impl Run {
                 settings.into_iter().flat_map(|setting| setting.words).chain(own).collect()
             }
         };
-        let read = |matches| Ok((RunOptions::from_arg_matches(&matches)?, words(&matches)));
-        let parsed = parser().try_get_matches_from(merged).and_then(read);
+        let parsed = parser().try_get_matches_from(merged).and_then(Self::parsed);
         let (options, words) = parsed.map_err(|error: clap::Error| error.to_string())?;
         options.check()?;
         Ok(Self { options, words })
+    }
+
+    /// The options and their words. A card that is named is joined by Ethernet, unless the NIC is
+    /// named, too.
+    fn parsed(mut matches: ArgMatches) -> Result<(RunOptions, Vec<OsString>), clap::Error> {
+        if is_given(&matches, "card") && !is_given(&matches, "nic") {
+            let joint = ["--nic", NicMode::Ethernet.name()].map(OsString::from);
+            matches = parser().try_get_matches_from(joint.into_iter().chain(words(&matches)))?;
+        }
+        Ok((RunOptions::from_arg_matches(&matches)?, words(&matches)))
     }
 
     /// The same run, live between internal ports that provide one frame each. It writes nothing and
@@ -223,7 +235,10 @@ impl Run {
     pub(crate) fn rehearsal(&self) -> Result<Self, String> {
         let complain = |error: clap::Error| error.to_string();
         let given = parser().try_get_matches_from(&self.words).map_err(complain)?;
-        let mut words = words_of(&given, |id| !LEAVES_TRACES.contains(&id));
+        // A card at an interface serves the running program, and must not be called by another.
+        let has_peer = self.options.peer().is_some();
+        let stays = |id: &str| has_peer && ["card", "nic"].contains(&id);
+        let mut words = words_of(&given, |id| !LEAVES_TRACES.contains(&id) && !stays(id));
         let silent = self.options.live.as_ref().map(Ports::silent).unwrap_or_default();
         words.extend(["--live", &silent, "--pages", "4k"].map(OsString::from));
         let given = parser().try_get_matches_from(&words).map_err(complain)?;
@@ -246,7 +261,13 @@ impl RunOptions {
 
     /// Whether a program for a card is required, and none was named.
     pub fn needs_card_program(&self) -> bool {
-        self.nic.is_card() && self.card.is_none() && self.card_program.is_none()
+        let is_emulated = matches!(self.card, None | Some(CardName::Emulated));
+        self.nic.is_card() && is_emulated && self.card_program.is_none()
+    }
+
+    /// The card at an interface, if the run has such a one.
+    pub(crate) const fn peer(&self) -> Option<&Peer> {
+        if let Some(CardName::At(peer)) = &self.card { Some(peer) } else { None }
     }
 
     /// Whether packets come in by ports of a card.
@@ -293,6 +314,7 @@ impl RunOptions {
 
     /// Checks for contradicting options, from any source.
     fn check(&self) -> Result<(), String> {
+        use CardName::{Emulated, Local};
         let live = self.live.is_some();
         let wrong = [
             (!live && self.input.is_none(), "a run needs packets: say --in FILE, or --live PORTS"),
@@ -314,20 +336,28 @@ impl RunOptions {
                 "--card-program is for --nic card",
             ),
             (
-                self.nic != NicMode::Ethernet && self.card.is_some(),
-                "--card is for --nic card:ethernet",
+                !self.nic.is_card() && self.card.is_some(),
+                "--card is for --nic card:ethernet, which need not be said",
             ),
             (
-                self.card.is_none() && self.ports_are_of_card(),
+                self.nic == NicMode::Window && !matches!(self.card, None | Some(Emulated)),
+                "--card and --nic card:window: only an emulated card has a window, so say --nic card:ethernet",
+            ),
+            (
+                self.peer().is_none() && self.ports_are_of_card(),
                 "--live card: say which card has the ports, by --card IFACE,MAC",
             ),
             (
-                self.shards > 1 && self.card.is_some(),
-                "--card and --shards: a card that is not emulated has one shard",
+                self.shards > 1 && self.peer().is_some(),
+                "--card and --shards: a card at an interface has one shard",
             ),
             (
-                self.card.is_some() && self.card_program.is_some(),
+                self.peer().is_some() && self.card_program.is_some(),
                 "--card and --card-program: a card that is there has a program",
+            ),
+            (
+                self.card == Some(Local) && self.card_program.is_some(),
+                "--card local and --card-program: a local card runs this program itself",
             ),
             (
                 self.nic == NicMode::Off && self.restarts.is_some(),
@@ -469,6 +499,18 @@ mod tests {
     }
 
     #[test]
+    fn a_rehearsal_calls_no_card() {
+        let line = "--live card --card w0,02:00:00:00:01:02 --control c --config A=x";
+        let rehearsal = Run::read(&given(line)).unwrap().rehearsal().unwrap();
+        let RunOptions { nic, card, live, .. } = &rehearsal.options;
+        assert!(*nic == NicMode::Native && card.is_none(), "{rehearsal:?}");
+        assert_eq!(live.as_ref().unwrap().all().len(), 2);
+        let local = format!("--card local {}", "--live inside=tap:a,outside=tap:b");
+        let rehearsal = Run::read(&given(&local)).unwrap().rehearsal().unwrap();
+        assert_eq!(rehearsal.options.card, Some(CardName::Local), "it is this program's own");
+    }
+
+    #[test]
     fn what_does_not_go_together_is_said_at_once() {
         let refused = |line: &str| Run::read(&given(line)).unwrap_err();
         assert!(refused("--nic off").contains("--in FILE, or --live PORTS"));
@@ -487,6 +529,39 @@ mod tests {
             "--in a --shards 2 --restarts 3 --change 1:A=f",
         ] {
             assert!(Run::read(&given(fine)).is_ok(), "{fine}");
+        }
+    }
+
+    #[test]
+    fn a_card_says_how_it_is_joined() {
+        let read = |line: &str| Run::read(&given(line));
+        for (line, nic) in [
+            ("--in a --card local", NicMode::Ethernet),
+            ("--in a --card emulated", NicMode::Ethernet),
+            ("--in a --card emulated --nic card:window", NicMode::Window),
+            ("--live card --card w0,02:00:00:00:01:02", NicMode::Ethernet),
+            ("--in a --card local --shards 2", NicMode::Ethernet),
+        ] {
+            let run = read(line).unwrap();
+            assert_eq!(run.options.nic, nic, "{line}");
+            // A half that gets the words has the same.
+            let again = read(&said(&run.words)).unwrap();
+            assert_eq!((again.options.nic, again.words), (nic, run.words), "{line}");
+        }
+        let room = tempfile::tempdir().unwrap();
+        let path = room.path().join("run.toml");
+        std::fs::write(&path, "in = \"a.pcap\"\ncard = \"local\"\n").unwrap();
+        let run = read(&format!("--file {}", path.display())).unwrap();
+        assert_eq!((run.options.nic, run.options.card), (NicMode::Ethernet, Some(CardName::Local)));
+        for (line, why) in [
+            ("--in a --nic off --card local", "--card is for --nic card:ethernet"),
+            ("--in a --nic card:window --card local", "--card and --nic card:window"),
+            ("--live card --card local", "--live card: say which card has the ports"),
+            ("--live card --card emulated", "--live card: say which card has the ports"),
+            ("--in a --card local --card-program f", "a local card runs this program itself"),
+        ] {
+            let refused = read(line).unwrap_err();
+            assert!(refused.contains(why) && refused.lines().count() == 1, "{line}: {refused}");
         }
     }
 

@@ -4,6 +4,8 @@
 //! ```toml
 //! nic = "native"
 //! live = { inside = "xdp:eth0", outside = "xdp:eth1" }
+//! # or a card: "emulated", "local", or "IFACE,MAC", then with `live = "card"` if it has ports
+//! # card = "enp1s0f0np0,b8:ce:f6:00:12:34"
 //! config = { Rules = "rules.txt" }      # or ["Rules=rules.txt"]
 //! restarts = 3
 //! json = true

@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | `child` | child processes: inherited files, and termination |
 //! | `cores` | the processors of a shard |
+//! | `inquiry` | questions of a run to its card, by way of the relay |
 //! | `log` | lines on standard error; failed writes are harmless |
 //! | `nic_half` | the processes that are a NIC half, or in the place of one |
 //! | `sandbox` | the filter for system calls of the native NIC half |
@@ -12,6 +13,7 @@
 
 pub(crate) mod child;
 pub(crate) mod cores;
+pub(crate) mod inquiry;
 pub(crate) mod log;
 pub(crate) mod nic_half;
 pub(crate) mod sandbox;

@@ -18,6 +18,9 @@ pub(crate) const RELAY_COMMAND: &str = "__relay";
 /// The argument that turns a program into one that asks a card whether it would serve.
 pub(crate) const ASK_COMMAND: &str = "__ask";
 
+/// The argument that turns a program into the agent of a local card.
+pub(crate) const LOCAL_COMMAND: &str = "__local-card";
+
 /// Exit status of a relay with a card that is gone, or knows no such session: another one may
 /// follow.
 pub(crate) const EXIT_OVER: u8 = 6;

@@ -13,6 +13,7 @@ use crate::control::socket::{Asked, Control};
 use crate::control::{beside, upgrade};
 use crate::ingress::capture::Cable as _;
 use crate::observe::report::Filled;
+use crate::process::inquiry::Inquiry;
 use crate::process::log;
 use crate::run::live::{Live, Operator};
 use crate::supervisor::Shard;
@@ -99,18 +100,19 @@ impl Operator<'_> {
     /// Continues to check other builds. Returns whether the one in this program's file replaces it.
     fn check(&mut self, live: &Live<'_>) -> bool {
         let (entries, own) = (&self.common.entries, &self.own);
-        let card = self.common.run.options.card.is_some();
-        // The new program would call the card, and end the session of this one.
-        let stays = card.then(|| "the card".to_owned()).or_else(|| live.cable.stays());
+        // A card that is away has no session to ask in, and none to lose.
+        let card =
+            self.common.inquiry.as_ref().filter(|_| live.shards.iter().all(Shard::nic_works));
+        let stays = live.cable.stays();
         let look = |wants: &Wants| {
             let program = match wants {
                 Some(Asked::Check(program)) => program.clone(),
                 _ => own.clone(),
             };
-            let entries = entries.clone();
+            let (entries, card) = (entries.clone(), card.map(Inquiry::asker));
             beside::begin(move || match stays {
                 Some(port) => Err(format!("{port} would begin anew under another program")),
-                None => upgrade::check(&program, &entries),
+                None => upgrade::check(&program, &entries, card),
             })
         };
         let Some((wants, outcome)) = self.checks.advance(look) else { return false };

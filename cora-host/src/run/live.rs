@@ -109,6 +109,7 @@ fn attempt<A: App>(
     })?;
     if operator.replaces && !operator.stop.is_now() {
         let legacy = operator.legacy(&supervisor);
+        supervisor.leave_cards();
         let ports = supervisor.cable.upgrades();
         return Err(upgrade::become_program(&operator.own, ports, legacy));
     }
@@ -123,6 +124,10 @@ fn report<A: App>(
     elapsed: Duration,
 ) -> RunReport {
     let (lives, nic_away) = (supervisor.lives(upgrades), supervisor.nic_away());
+    let missing = supervisor.misses_nic().then(|| match &common.run.options.card {
+        Some(card) => format!("the card `{card}` never came: no NIC half worked in this run"),
+        None => "the NIC half never came: none worked in this run".to_owned(),
+    });
     let version = supervisor.configuration.version().clone();
     let (shards, deal, cable) = supervisor.end(common.deal);
     let wire = WireReport {
@@ -141,7 +146,9 @@ fn report<A: App>(
         lives: Some(lives),
         elapsed,
     };
-    over.report::<A>()
+    let mut report = over.report::<A>();
+    report.faults.extend(missing);
+    report
 }
 
 impl Operator<'_> {

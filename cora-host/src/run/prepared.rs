@@ -18,6 +18,7 @@ use crate::node::board;
 use crate::node::half::layout_of_run;
 use crate::observe::ipfix::Exporter;
 use crate::options::{Moves, Run, RunOptions};
+use crate::process::inquiry::Inquiry;
 use crate::supervisor::{Common, Dealer, SharedFile};
 use crate::{Program, RunError};
 
@@ -85,6 +86,7 @@ impl Prepared {
             .transpose()?;
         let common = Common {
             program: *program,
+            inquiry: options.peer().map(|_| Inquiry::new()).transpose()?,
             plan: A::PLAN.hash,
             run: run.clone(),
             deal: Deal::of_plan(&A::PLAN, options.shards),

@@ -170,6 +170,12 @@ impl Shard<'_> {
         Ok(())
     }
 
+    /// Ends a card that this machine plays, and whoever asks it.
+    pub(super) fn leave_card(&mut self) {
+        self.card = None;
+        self.bypass.forget_card();
+    }
+
     /// Whether the card answered that it would serve. A process asks it.
     fn card_answers(&mut self) -> Result<bool, RunError> {
         if self.bypass.not_before.is_some_and(|when| Instant::now() < when) {

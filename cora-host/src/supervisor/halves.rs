@@ -15,9 +15,10 @@ use crate::ingress::clock::Clock;
 use crate::memory::map;
 use crate::node::host_process::HOST_COMMAND;
 use crate::options::NicMode;
+use crate::options::card_name::CardName;
 use crate::process::child;
-use crate::supervisor::emulated_card::EmulatedCard;
 use crate::supervisor::nic_command;
+use crate::supervisor::own_card::OwnCard;
 use crate::supervisor::shard::Shard;
 use crate::{RunError, SharedFutex};
 
@@ -31,9 +32,14 @@ impl Shard<'_> {
         if let Some(epoch) = self.common.epoch {
             self.wire.begin_session(Clock::since(epoch).now());
         }
-        if options.nic == NicMode::Ethernet && options.card.is_none() && self.card.is_none() {
-            let card = nic_command::card(self.common)?;
-            self.card = Some(EmulatedCard::begin(card, self.common.half)?);
+        if options.nic == NicMode::Ethernet && self.card.is_none() {
+            self.card = match options.card {
+                None | Some(CardName::Emulated) => {
+                    Some(OwnCard::emulated(nic_command::card(self.common)?, self.common.half)?)
+                }
+                Some(CardName::Local) => Some(OwnCard::local()?),
+                Some(CardName::At(_)) => None,
+            };
         }
         let (command, files) = if self.bypass.is_taken() {
             nic_command::stand_in(self.common, &self.regions)?

@@ -37,23 +37,23 @@
 //! | `shard` | a shard: memory, processes, end of the wire |
 //! | `halves` | the start of halves, and the transition to the next region |
 //! | `half` | one half's process |
-//! | `emulated_card` | a card's emulator, and its wire |
 //! | `bypass` | a NIC half that stands in while a card is away |
 //! | `judge` | the end of halves that hang or broke the protocol |
 //! | `nic_command` | the command that starts a NIC half |
 //! | `outcomes` | the outcome of each packet, even if halves die |
+//! | `own_card` | a card that this machine plays, and its wire |
 
 mod bypass;
 mod chance;
 mod dealer;
 mod deals;
-mod emulated_card;
 mod half;
 mod halves;
 mod judge;
 mod load;
 mod nic_command;
 mod outcomes;
+mod own_card;
 mod shard;
 
 use std::time::{Duration, Instant};
@@ -217,6 +217,17 @@ impl<'a, C: Cable> Supervisor<'a, C> {
     /// The latest generation of a region.
     pub(crate) fn generation(&self) -> u64 {
         self.shards.iter().map(|shard| shard.region.identity().generation).max().unwrap_or(0)
+    }
+
+    /// Ends cards that this machine plays: the program that follows in this process has its own.
+    pub(crate) fn leave_cards(&mut self) {
+        self.shards.iter_mut().for_each(Shard::leave_card);
+    }
+
+    /// Whether a NIC half never came: it neither worked nor ended in good order.
+    pub(crate) fn misses_nic(&self) -> bool {
+        let is_missing = |half: &Half| !half.has_worked && !half.has_finished();
+        self.shards.iter().any(|shard| shard.has_nic() && is_missing(&shard.nic))
     }
 
     /// The life of all halves, at the end.

@@ -9,7 +9,7 @@ use crate::RunError;
 use crate::options::NicMode;
 use crate::process::child;
 use crate::process::nic_half::{ASK_COMMAND, NicKind, RELAY_COMMAND, nic_process};
-use crate::supervisor::emulated_card::EmulatedCard;
+use crate::supervisor::own_card::OwnCard;
 use crate::supervisor::shard::{Common, SharedFile};
 
 /// The command that starts the process in place of the NIC half: itself, an emulator, or what leads
@@ -17,7 +17,7 @@ use crate::supervisor::shard::{Common, SharedFile};
 pub(super) fn command(
     common: &Common,
     regions: &SharedFile,
-    card: Option<&EmulatedCard>,
+    card: Option<&OwnCard>,
 ) -> Result<(Command, Vec<OwnedFd>), RunError> {
     let SharedFile { file, bytes, .. } = regions;
     let region = (file.as_fd(), *bytes);
@@ -41,7 +41,7 @@ pub(super) fn stand_in(
 pub(super) fn asks(
     common: &Common,
     regions: &SharedFile,
-    card: Option<&EmulatedCard>,
+    card: Option<&OwnCard>,
 ) -> Result<Command, RunError> {
     to_card((common, ASK_COMMAND), regions, card)
 }
@@ -66,18 +66,18 @@ fn on_window(
     Ok((command, vec![boot.into_archive().into()]))
 }
 
-/// A process of this program that speaks with a card: with an emulated one, or else with the one
-/// that the run names.
+/// A process of this program that speaks with a card: with one that this machine plays, or else
+/// with the one that the run names.
 fn to_card(
     (common, name): (&Common, &str),
     regions: &SharedFile,
-    card: Option<&EmulatedCard>,
+    card: Option<&OwnCard>,
 ) -> Result<Command, RunError> {
     let mut command = child::own(name);
     command.arg(regions.file.as_raw_fd().to_string()).arg(regions.bytes.to_string());
     command.arg(std::process::id().to_string()).stdout(Stdio::null());
     let mut files = vec![regions.file.as_fd()];
-    match (card, &common.run.options.card) {
+    match (card, common.run.options.peer()) {
         (Some(card), _) => {
             command.arg("--socket").arg(card.wire().as_raw_fd().to_string());
             files.push(card.wire());
@@ -89,6 +89,10 @@ fn to_card(
     }
     if common.run.options.ports_are_of_card() {
         command.arg("--ports");
+    }
+    if let Some(inquiry) = &common.inquiry {
+        command.arg("--questions").arg(inquiry.for_relays().as_raw_fd().to_string());
+        files.push(inquiry.for_relays());
     }
     child::gets(&mut command, &files);
     Ok(command)

@@ -25,10 +25,11 @@ use crate::node::host_page::{self, HostPage};
 use crate::observe::account::{Account, Ended, Piece};
 use crate::options::{NicMode, Run};
 use crate::process::cores::Cores;
+use crate::process::inquiry::Inquiry;
 use crate::supervisor::bypass::Bypass;
-use crate::supervisor::emulated_card::EmulatedCard;
 use crate::supervisor::half::{Half, NIC};
 use crate::supervisor::outcomes::{Known, Outcomes};
+use crate::supervisor::own_card::OwnCard;
 use crate::{Program, RunError, SharedFutex};
 
 /// What all shards of a run have in common.
@@ -50,6 +51,8 @@ pub(crate) struct Common {
     /// Bytes of memory for the replicas of a shard.
     pub(crate) replicas: usize,
     pub(crate) entries: Layout,
+    /// Questions to a card at an interface.
+    pub(crate) inquiry: Option<Inquiry>,
     /// The services that the run begins with.
     pub(crate) services: Services,
     /// States that die with the host, and flows with them.
@@ -108,7 +111,7 @@ pub(crate) struct Shard<'a> {
     pub(crate) nic: Half,
     pub(crate) host: Half,
     /// The card behind a wire, if it is emulated.
-    pub(super) card: Option<EmulatedCard>,
+    pub(super) card: Option<OwnCard>,
     pub(super) bypass: Bypass,
     /// The generation in which the current NIC started.
     pub(super) nic_since: u64,

@@ -7,7 +7,7 @@ use cora_runtime::link::region::{
 };
 
 use super::Broken;
-use super::hello::Hello;
+use super::hello::{Build, Hello};
 use super::receives::Receives;
 use super::rings::{Cut, Ends};
 use super::word::Word;
@@ -90,6 +90,10 @@ struct Side<F> {
     ended: Option<u64>,
     /// The host was told so.
     is_over: bool,
+    /// The host's latest question, until it is taken.
+    asked: Option<Build>,
+    /// The answer to one, until it is said.
+    answer: Option<(Build, bool)>,
     broken: Option<Broken>,
 }
 
@@ -140,6 +144,8 @@ impl<F: Futex + Copy> CardMirror<F> {
             told: Told::nothing(),
             ended: None,
             is_over: false,
+            asked: None,
+            answer: None,
             broken: None,
         });
         self.cut = cut;
@@ -216,6 +222,18 @@ impl<F: Futex + Copy> CardMirror<F> {
         told && self.cut.is_sent() && self.end.waiting() == 0
     }
 
+    /// Takes the build for which the host asked whether this card would serve it.
+    pub fn asked(&mut self) -> Option<Build> {
+        self.side.as_mut()?.asked.take()
+    }
+
+    /// Tells the host whether this card would serve this build.
+    pub fn answer(&mut self, build: Build, serves: bool) {
+        if let Some(side) = &mut self.side {
+            side.answer = Some((build, serves));
+        }
+    }
+
     /// Leaves the session.
     pub fn leave(&mut self) {
         self.end.leave();
@@ -263,6 +281,9 @@ impl<F: Futex + Copy> Side<F> {
         );
         let any = cut.take(&mut self.ends, true)?;
         self.tell(cut, now);
+        if let Some((Build { layout, plan }, serves)) = self.answer.take() {
+            cut.say(Word::Answers { layout, plan, serves: serves.into() });
+        }
         if any {
             return Ok(());
         }
@@ -324,7 +345,12 @@ impl<F: Futex + Copy> Receives for Side<F> {
                 self.next = Some(self.memory.make(&self.layout, identity)?);
                 self.show();
             }
-            Word::Nic { .. } | Word::Table { .. } | Word::Arrived { .. } | Word::Ended { .. } => {
+            Word::Asks { layout, plan } => self.asked = Some(Build { layout, plan }),
+            Word::Nic { .. }
+            | Word::Table { .. }
+            | Word::Arrived { .. }
+            | Word::Ended { .. }
+            | Word::Answers { .. } => {
                 return Err(Broken::Nonsense("a word of a card"));
             }
         }

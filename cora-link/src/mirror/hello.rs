@@ -16,6 +16,29 @@ pub struct Hello {
     pub asks: bool,
 }
 
+/// What the programs at both ends must have in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Build {
+    /// The version of the region's layout.
+    pub layout: u64,
+    /// The plan's hash.
+    pub plan: u64,
+}
+
+impl Build {
+    /// This build of Cora, for a program with this plan.
+    pub const fn of_plan(plan: u64) -> Self {
+        Self { layout: LAYOUT_VERSION, plan }
+    }
+
+    /// The build that a call is for. Its place in a call is the same in all versions.
+    pub fn called(call: &[u8]) -> Option<Self> {
+        let (words, _) = call.as_chunks::<8>();
+        let [layout, plan] = words.first_chunk()?.map(u64::from_le_bytes);
+        Some(Self { layout, plan })
+    }
+}
+
 /// Why a card refuses a call. The number crosses the link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
@@ -151,6 +174,14 @@ mod tests {
         let asks = Hello { asks: true, ..hello() };
         assert_eq!(Hello::decode(&asks.encode(), 7, false), Ok(asks));
         assert!(Hello::only_asks(&asks.encode()) && !Hello::only_asks(&words));
+    }
+
+    #[test]
+    fn a_call_tells_its_build_first() {
+        let words = hello().encode();
+        assert_eq!(Build::called(&words), Some(Build::of_plan(7)));
+        assert_eq!(Build::called(&words[..16]), Some(Build::of_plan(7)));
+        assert_eq!(Build::called(&words[..15]), None);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use cora_runtime::link::region::{Futex, Identity, NicStatus, Region, generation,
 use super::receives::Receives;
 use super::rings::{Cut, Ends};
 use super::word::Word;
-use super::{Broken, Hello};
+use super::{Broken, Build, Hello};
 use crate::{End, Heard};
 
 /// The host's mirror.
@@ -32,6 +32,10 @@ struct Side<F> {
     /// The host's heartbeat that the card knows.
     beat: u64,
     ended: Option<u64>,
+    /// A question to the card, until it is said.
+    question: Option<Build>,
+    /// The card's latest answer, until it is taken.
+    answer: Option<(Build, bool)>,
     broken: Option<Broken>,
 }
 
@@ -81,6 +85,8 @@ impl<F: Futex + Copy> HostMirror<F> {
             stage: Stage::Serves,
             beat: 0,
             ended: None,
+            question: None,
+            answer: None,
             broken: None,
         };
         Ok(Self { end, cut: Cut::new(), side, refused: None })
@@ -117,6 +123,16 @@ impl<F: Futex + Copy> HostMirror<F> {
         Ok(any)
     }
 
+    /// Asks the card whether it would serve this build. That ends no session.
+    pub const fn ask(&mut self, build: Build) {
+        self.side.question = Some(build);
+    }
+
+    /// Takes the card's answer to such a question.
+    pub const fn answer(&mut self) -> Option<(Build, bool)> {
+        self.side.answer.take()
+    }
+
     /// How far the session is.
     pub const fn standing(&self) -> Standing {
         match (self.side.ended, self.refused) {
@@ -140,10 +156,13 @@ impl<F: Futex + Copy> HostMirror<F> {
 impl<F: Futex + Copy> Side<F> {
     /// Takes this side's records into the cut.
     fn take(&mut self, cut: &mut Cut) -> Result<(), Broken> {
-        let Self { file, region, ends, stage, beat, .. } = self;
+        let Self { file, region, ends, stage, beat, question, .. } = self;
         let host = region.host_heartbeat();
         if std::mem::replace(beat, host) != host {
             cut.say(Word::Host { beat: host });
+        }
+        if let Some(Build { layout, plan }) = question.take() {
+            cut.say(Word::Asks { layout, plan });
         }
         // Asked first: the rings then have all that the host half said in this region.
         let is_followed = generation::is_followed(file, ends.generation());
@@ -211,7 +230,10 @@ impl<F: Futex + Copy> Receives for Side<F> {
             }
             Word::Arrived { generation } => self.arrive(generation)?,
             Word::Ended { status } => self.ended = Some(status),
-            Word::Host { .. } | Word::Follow { .. } => {
+            Word::Answers { layout, plan, serves } => {
+                self.answer = Some((Build { layout, plan }, serves == 1));
+            }
+            Word::Host { .. } | Word::Follow { .. } | Word::Asks { .. } => {
                 return Err(Broken::Nonsense("a word of a host"));
             }
         }

@@ -49,7 +49,7 @@ use cora_runtime::link::ring::RingError;
 use crate::Fault;
 
 pub use card::{CardMirror, Memory, Regions};
-pub use hello::Hello;
+pub use hello::{Build, Hello};
 pub use host::HostMirror;
 
 /// Why a mirror can't go on.

@@ -26,6 +26,10 @@ pub(super) enum Word {
     Arrived { generation: u64 },
     /// The NIC half has ended, with this exit status. Nothing more follows.
     Ended { status: u64 },
+    /// A host asks whether the card would serve this build.
+    Asks { layout: u64, plan: u64 },
+    /// Whether it would: 1, or 0.
+    Answers { layout: u64, plan: u64, serves: u64 },
 }
 
 impl Word {
@@ -41,6 +45,8 @@ impl Word {
             }
             Self::Arrived { generation } => (5, &[generation]),
             Self::Ended { status } => (6, &[status]),
+            Self::Asks { layout, plan } => (7, &[layout, plan]),
+            Self::Answers { layout, plan, serves } => (8, &[layout, plan, serves]),
         };
         (FIRST + kind, words.iter().flat_map(|word| word.to_le_bytes()).collect())
     }
@@ -72,6 +78,8 @@ impl Word {
             }
             5 => (Self::Arrived { generation: first }, 1),
             6 => (Self::Ended { status: first }, 1),
+            7 => (Self::Asks { layout: first, plan: second }, 2),
+            8 => (Self::Answers { layout: first, plan: second, serves: third }, 3),
             _ => return None,
         };
         (words.len() == length).then_some(word)
@@ -99,6 +107,8 @@ mod tests {
             Word::Follow { generation: 9, resident: false, afresh: true },
             Word::Arrived { generation: 9 },
             Word::Ended { status: 134 },
+            Word::Asks { layout: 1, plan: u64::MAX },
+            Word::Answers { layout: 1, plan: 7, serves: 1 },
         ];
         for word in words {
             let (kind, bytes) = word.encode();
@@ -107,7 +117,7 @@ mod tests {
             assert_eq!(Word::decode(kind, &bytes[..bytes.len() - 1]), None);
             assert_eq!(Word::decode(kind, &[bytes, vec![0; 8]].concat()), None);
         }
-        assert_eq!(Word::decode(FIRST + 7, &[0; 8]), None);
+        assert_eq!(Word::decode(FIRST + 9, &[0; 8]), None);
         assert!(Word::decode(Kind::Frame.number(), &[0; 8]).is_none());
         assert!(!Word::is_of(Kind::Frame.number()) && !Word::is_of(WIRE | Kind::Frame.number()));
     }
