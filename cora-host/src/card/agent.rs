@@ -17,7 +17,7 @@ use cora_link::mirror::{Broken, CardMirror, Memory};
 use crate::card::front::Front;
 use crate::card::settings;
 use crate::card::turn::Turns;
-use crate::card::wire::Wire;
+use crate::card::wire::{Party, Wire};
 use crate::ingress::port_names::Ports;
 use crate::memory::map;
 use crate::memory::pages::Pages;
@@ -37,8 +37,8 @@ const LOOK_EVERY: Duration = Duration::from_millis(1);
 /// The orders of a card.
 #[derive(Debug, Args)]
 pub(crate) struct CardArguments {
-    /// The interface that leads to the host, and the host's address there, as IFACE,MAC. Nobody
-    /// else is heard.
+    /// The interface that leads to the host, and the host's address there, as IFACE,MAC, or
+    /// xdp:IFACE,MAC to reach it by AF_XDP. Nobody else is heard.
     #[arg(long, value_name = "IFACE,MAC")]
     host: Peer,
     /// How the NIC half runs.
@@ -137,7 +137,7 @@ impl<'a, A: App> Agent<'a, A> {
         wire: Wire,
         (nic, ports): (NicKind, Option<&'a Ports>),
     ) -> Result<Self, RunError> {
-        let end = End::answerer(wire.addresses, settings(wire.mtu));
+        let end = End::answerer(wire.addresses(), settings(wire.mtu()));
         let mirror = CardMirror::new(end, SharedFutex);
         let regions = Regions::of::<A>(ports.is_some())?;
         let (turns, app) = (Turns::new(), std::marker::PhantomData);
@@ -204,23 +204,13 @@ impl<'a, A: App> Agent<'a, A> {
 
     /// Frames and records go both ways; returns whether there were any.
     fn turn(&mut self, now: u64) -> Result<bool, RunError> {
-        let Self { wire, mirror, .. } = self;
-        let mut called = Ok(None);
-        let came = wire.receive(&mut |frame| match mirror.hear(frame, now) {
-            Ok(Some(call)) if called.is_ok() => called = Ok(Some(call)),
-            Ok(_) => {}
-            Err(broken) => called = Err(broken),
-        })?;
-        if let Some(call) = called? {
+        let Self { wire, mirror, front, .. } = self;
+        let mut card = Card::<A> { mirror, front, called: None, app: std::marker::PhantomData };
+        let busy = wire.turn(&mut card, now)?;
+        if let Some(call) = card.called {
             self.answer(&call, now);
         }
-        let passed = match &mut self.front {
-            Some(front) => front.turn::<A>(&self.mirror)?,
-            None => false,
-        };
-        let said = self.mirror.step(now, &mut |frame| self.wire.send(frame))?;
-        self.wire.flush()?;
-        Ok(said || passed || came > 0)
+        Ok(busy)
     }
 
     /// A host calls: a session before is over.
@@ -274,6 +264,32 @@ impl<'a, A: App> Agent<'a, A> {
         let filter = (self.nic == NicKind::Image).then(Filter::of_image);
         let process = child::spawn_with(command, None, Pages::Transparent, filter)?;
         Ok(Half { process, looked: Instant::now(), status: None, _files: files })
+    }
+}
+
+/// The card's end at the wire, for a turn.
+struct Card<'a, A> {
+    mirror: &'a mut CardMirror<SharedFutex>,
+    front: &'a mut Option<Front>,
+    called: Option<Call>,
+    app: std::marker::PhantomData<A>,
+}
+
+impl<A: App> Party for Card<'_, A> {
+    fn hear(&mut self, frame: &[u8], now: u64) -> Result<(), RunError> {
+        if let Some(call) = self.mirror.hear(frame, now)? {
+            self.called = Some(call);
+        }
+        Ok(())
+    }
+
+    fn step(&mut self, now: u64, send: &mut dyn FnMut(&[u8]) -> bool) -> Result<bool, RunError> {
+        let passed = match self.front {
+            Some(front) => front.turn::<A>(self.mirror)?,
+            None => false,
+        };
+        let said = self.mirror.step(now, &mut |frame| send(frame))?;
+        Ok(said || passed)
     }
 }
 

@@ -19,14 +19,14 @@
 pub(crate) mod agent;
 mod front;
 pub(crate) mod relay;
-mod turn;
-mod wire;
+pub(crate) mod turn;
+pub(crate) mod wire;
 
 use cora_link::Settings;
 
 /// The link's settings on a wire with this MTU. Both ends may stand still for a while, as emulators
 /// do. Then the other one waits; the supervisor's patience ends it.
-fn settings(mtu: usize) -> Settings {
+pub fn settings(mtu: usize) -> Settings {
     const SILENCE: u64 = 5_000_000_000;
     Settings { lost_after: SILENCE, ..Settings::of_mtu(mtu) }
 }

@@ -14,7 +14,7 @@ use cora_link::mirror::{Broken, HostMirror};
 
 use crate::card::settings;
 use crate::card::turn::Turns;
-use crate::card::wire::Wire;
+use crate::card::wire::{Party, Wire};
 use crate::memory::map;
 use crate::memory::pages::Pages;
 use crate::node::back::RING_BYTES;
@@ -93,19 +93,19 @@ fn session<A: App>(arguments: &RelayArguments) -> Result<u8, RunError> {
     let words = map::inherited_memory(arguments.fd, arguments.length)
         .map_err(|errno| RunError::System { what: "shared memory", cause: errno.into() })?;
     let mut card = Card::find(arguments)?;
-    let end = End::caller(card.wire.addresses, settings(card.wire.mtu));
+    let end = End::caller(card.wire.addresses(), settings(card.wire.mtu()));
     let program = (A::PLAN.hash, SharedFutex);
     let wire = (RING_BYTES, arguments.ports);
     let mut mirror = HostMirror::call(end, number(), words, wire, program)?;
     let mut turns = Turns::new();
     let (called, mut untold) = (Instant::now(), arguments.peer.as_ref());
     loop {
-        let busy = card.turn(&mut mirror, turns.now())?;
+        let busy = card.wire.turn(&mut mirror, turns.now())?;
         match mirror.standing() {
             Standing::Ended(status) => {
                 let begun = Instant::now();
                 while begun.elapsed() < FAREWELL {
-                    card.turn(&mut mirror, turns.now())?;
+                    card.wire.turn(&mut mirror, turns.now())?;
                     std::thread::yield_now();
                 }
                 card.switch_off();
@@ -132,6 +132,16 @@ fn session<A: App>(arguments: &RelayArguments) -> Result<u8, RunError> {
     }
 }
 
+impl Party for HostMirror<SharedFutex> {
+    fn hear(&mut self, frame: &[u8], now: u64) -> Result<(), RunError> {
+        Ok(Self::hear(self, frame, now)?)
+    }
+
+    fn step(&mut self, now: u64, send: &mut dyn FnMut(&[u8]) -> bool) -> Result<bool, RunError> {
+        Ok(Self::step(self, now, &mut |frame| send(frame))?)
+    }
+}
+
 /// A number for this session, above those of all sessions before: the time of day.
 fn number() -> u64 {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
@@ -153,20 +163,6 @@ impl Card {
             }
             (None, _) => Err(failed(std::io::ErrorKind::InvalidInput.into())),
         }
-    }
-
-    /// Frames and records go both ways; returns whether there were any.
-    fn turn(&mut self, mirror: &mut HostMirror<SharedFutex>, now: u64) -> Result<bool, RunError> {
-        let mut broken = Ok(());
-        let came = self.wire.receive(&mut |frame| {
-            if broken.is_ok() {
-                broken = mirror.hear(frame, now);
-            }
-        })?;
-        broken?;
-        let said = mirror.step(now, &mut |frame| self.wire.send(frame))?;
-        self.wire.flush()?;
-        Ok(said || came > 0)
     }
 
     /// Looks whether the emulator lives.

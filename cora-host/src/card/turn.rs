@@ -13,23 +13,30 @@ const LONG: u32 = 200;
 
 /// Counts turns without work, and has the clock of a link.
 #[derive(Debug)]
-pub(super) struct Turns {
+pub struct Turns {
     begun: Instant,
     idle: u32,
 }
 
+impl Default for Turns {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Turns {
-    pub(super) fn new() -> Self {
+    /// None yet; the clock begins.
+    pub fn new() -> Self {
         Self { begun: Instant::now(), idle: 0 }
     }
 
     /// Nanoseconds since the beginning.
-    pub(super) fn now(&self) -> u64 {
+    pub fn now(&self) -> u64 {
         u64::try_from(self.begun.elapsed().as_nanos()).unwrap_or(u64::MAX)
     }
 
     /// A turn is over: whether the next one is to wait for frames, and how long at most.
-    pub(super) fn over(&mut self, busy: bool) -> Option<Duration> {
+    pub fn over(&mut self, busy: bool) -> Option<Duration> {
         self.idle = if busy { 0 } else { self.idle.saturating_add(1) };
         match self.idle {
             0 => None,

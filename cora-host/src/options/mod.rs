@@ -172,7 +172,8 @@ pub struct RunOptions {
     #[arg(long, value_name = "FILE")]
     pub(crate) card_program: Option<PathBuf>,
     /// The card, if it is not to be emulated: the interface that leads to it, and the address of
-    /// its own interface, as IFACE,MAC. There `<program> card` runs [default: emulated].
+    /// its own interface, as IFACE,MAC, or xdp:IFACE,MAC to reach it by AF_XDP. There `<program>
+    /// card` runs [default: emulated].
     #[arg(long, value_name = "IFACE,MAC")]
     pub(crate) card: Option<Peer>,
     /// A file with these options, as TOML: each key is an option's long name, paths are relative to
