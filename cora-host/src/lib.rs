@@ -67,6 +67,7 @@ pub use process::stack::with_room_for;
 pub mod parts {
     pub use crate::card::settings as link_settings;
     pub use crate::card::turn::Turns;
+    pub use crate::card::watch::Watch;
     pub use crate::card::wire::{Party, Wire};
     pub use crate::ingress::capture::{Reading, Source};
     pub use crate::ingress::door::{Door, Services};

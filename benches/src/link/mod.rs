@@ -112,8 +112,10 @@ pub(crate) fn run(
     );
     let mut number = 0;
     for pair in &mut veths.pairs {
-        if wanted(&format!("link/{}/", pair.way)) {
+        if ["records", "frames"].iter().any(|part| wanted(&format!("link/{}/{part}", pair.way))) {
             rates(pair, &mut number, quick, tell)?;
+        }
+        if wanted(&format!("link/{}/round trip", pair.way)) {
             round_trips(pair, &mut number, quick, tell)?;
         }
     }

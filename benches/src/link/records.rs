@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use cora_host::RunError;
-use cora_host::parts::{Party, Turns, Wire, link_settings};
+use cora_host::parts::{Party, Turns, Watch, Wire, link_settings};
 use cora_link::mirror::Broken;
 use cora_link::{Destination, End, Heard};
 
@@ -28,6 +28,8 @@ struct Asks {
     /// Records that may have been pushed by now.
     may: u64,
     back: Back,
+    /// Those of which the last step knew.
+    seen: u64,
 }
 
 /// Counts records that came back.
@@ -54,12 +56,21 @@ impl Party for Asks {
         now: u64,
         send: &mut dyn FnMut(&[u8]) -> bool,
     ) -> std::result::Result<bool, RunError> {
-        let before = self.pushed;
+        let before = (self.pushed, self.seen);
         while self.pushed < self.may && self.end.push(KIND, &[&self.record]).is_ok() {
             self.pushed += 1;
         }
         self.end.transmit(&mut self.back, now, &mut |frame| send(frame));
-        Ok(self.pushed > before)
+        self.seen = self.back.0;
+        Ok((self.pushed, self.seen) != before)
+    }
+
+    fn due(&self, _: u64) -> u64 {
+        self.end.due()
+    }
+
+    fn has_nothing(&mut self) -> std::result::Result<bool, RunError> {
+        Ok(true)
     }
 }
 
@@ -121,36 +132,52 @@ impl Party for Answers {
         end.transmit(&mut self.waiting, now, &mut |frame| send(frame));
         Ok(any)
     }
+
+    fn due(&self, _: u64) -> u64 {
+        self.end.due()
+    }
+
+    fn has_nothing(&mut self) -> std::result::Result<bool, RunError> {
+        Ok(true)
+    }
 }
 
-/// One turn of an end, and its rest.
-fn turn(wire: &mut Wire, turns: &mut Turns, party: &mut impl Party) -> Result<()> {
-    let busy = wire.turn(party, turns.now()).map_err(Error::other)?;
-    if let Some(nap) = turns.over(busy) {
-        wire.wait(nap, Vec::new());
+/// The turns of an end, and its rests.
+struct Turning(Turns, Watch);
+
+impl Turning {
+    fn over(wire: &Wire) -> Result<Self> {
+        Ok(Self(Turns::new(), Watch::over(wire).map_err(Error::other)?))
     }
-    Ok(())
+
+    fn turn(&mut self, wire: &mut Wire, party: &mut impl Party) -> Result<()> {
+        let Self(turns, watch) = self;
+        let busy = wire.turn(party, turns.now());
+        let rested = busy.and_then(|busy| turns.rest(busy, party, &watch.rest(None)));
+        rested.map_err(Error::other)
+    }
 }
 
 fn answer(wire: &mut Wire, over: &AtomicBool) -> Result<()> {
     let end = End::answerer(wire.addresses(), link_settings(wire.mtu()));
-    let (mut answers, mut turns) = (Answers { end, waiting: Waiting::default() }, Turns::new());
+    let (mut answers, mut turns) =
+        (Answers { end, waiting: Waiting::default() }, Turning::over(wire)?);
     while !over.load(Ordering::Acquire) {
-        turn(wire, &mut turns, &mut answers)?;
+        turns.turn(wire, &mut answers)?;
     }
     Ok(())
 }
 
 /// Begins a session with the next number.
-fn call(wire: &mut Wire, number: &mut u64, bytes: usize) -> Result<(Asks, Turns)> {
+fn call(wire: &mut Wire, number: &mut u64, bytes: usize) -> Result<(Asks, Turning)> {
     let mut end = End::caller(wire.addresses(), link_settings(wire.mtu()));
     *number += 1;
     end.call(*number, &[]);
     let record = vec![7; bytes];
-    let mut asks = Asks { end, record, pushed: 0, may: 0, back: Back(0) };
-    let (mut turns, begun) = (Turns::new(), Instant::now());
+    let mut asks = Asks { end, record, pushed: 0, may: 0, back: Back(0), seen: 0 };
+    let (mut turns, begun) = (Turning::over(wire)?, Instant::now());
     while !asks.end.is_open() {
-        turn(wire, &mut turns, &mut asks)?;
+        turns.turn(wire, &mut asks)?;
         if begun.elapsed() > LOST {
             return Err(Error::other("the other end does not answer"));
         }
@@ -170,7 +197,7 @@ pub(super) fn throughput(
         asks.may = u64::MAX;
         let begun = Instant::now();
         while begun.elapsed() < time {
-            turn(wire, &mut turns, &mut asks)?;
+            turns.turn(wire, &mut asks)?;
         }
         // Frames that were sent again count, too.
         Ok((asks.back.0, asks.end.counts().sent))
@@ -191,7 +218,7 @@ pub(super) fn round_trips(
             let begun = Instant::now();
             asks.may += 1;
             while asks.back.0 < asks.may {
-                turn(wire, &mut turns, &mut asks)?;
+                turns.turn(wire, &mut asks)?;
                 if begun.elapsed() > LOST {
                     return Err(Error::other("a record was lost"));
                 }

@@ -29,6 +29,10 @@ const LOST: Duration = Duration::from_secs(1);
 const SILENCE: Duration = Duration::from_millis(30);
 /// The share of a processor that relay and agent may take with no packets, in percent.
 const IDLE: f64 = 4.0;
+/// The same with both halves and the supervisor, which looks after its ports every 200 µs.
+const IDLE_ALL: f64 = 20.0;
+/// Most packets on their way.
+const WINDOW: u64 = 64;
 
 /// A process, until it is dropped.
 struct Running(Child);
@@ -138,6 +142,39 @@ impl Site {
         self.pass(flow, LOST)?.ok_or_else(|| Error::other("a packet was lost"))
     }
 
+    /// Sends so many packets of new flows, or of one that the NIC half has, some at once; returns
+    /// the time of each, in ns.
+    fn stream(&mut self, is_new: bool, count: u64) -> Result<f64> {
+        let (mut sent, mut came, begun) = (0, 0, Instant::now());
+        let mut heard = begun;
+        while came < count {
+            while sent < count && sent - came < WINDOW {
+                let frame = opening(if is_new { self.flow } else { 0 });
+                self.flow += u64::from(is_new);
+                self.inside.transmit(&[&frame]);
+                sent += 1;
+            }
+            self.inside.flush().map_err(Error::other)?;
+            let received = self.outside.receive(64, &mut |_| ()).map_err(Error::other)?;
+            came += received as u64;
+            if received > 0 {
+                heard = Instant::now();
+            } else if heard.elapsed() > LOST {
+                return Err(Error::other(format!("{came} of {sent} packets left")));
+            } else {
+                wait(self.outside.as_ref());
+            }
+        }
+        Ok(begun.elapsed().as_nanos() as f64 / count as f64)
+    }
+
+    /// Processor time of all processes at both ends so far, in ns.
+    fn cpu_of_all(&self) -> Result<f64> {
+        let starters = [self.run.0.id(), self.agent.0.id()];
+        let all = starters.into_iter().flat_map(|one| std::iter::once(one).chain(children(one)));
+        all.map(cpu_of).sum()
+    }
+
     /// Processor time of relay and agent so far, in ns.
     fn cpu(&self) -> Result<f64> {
         let relay = child(self.run.0.id(), "__relay");
@@ -157,17 +194,18 @@ fn wait(port: &dyn Port) {
 
 /// The process of a run that was started with this word.
 fn child(parent: u32, word: &str) -> Option<u32> {
-    let tasks = std::fs::read_dir(format!("/proc/{parent}/task")).ok()?.flatten();
-    let children =
-        tasks.filter_map(|task| std::fs::read_to_string(task.path().join("children")).ok());
-    let children: Vec<u32> = children
-        .flat_map(|line| line.split(' ').map(str::parse).collect::<Vec<_>>())
-        .flatten()
-        .collect();
-    children.into_iter().find(|pid| {
+    children(parent).into_iter().find(|pid| {
         let words = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
         words.split(|byte| *byte == 0).any(|one| one == word.as_bytes())
     })
+}
+
+/// The processes that a process started.
+fn children(parent: u32) -> Vec<u32> {
+    let tasks = std::fs::read_dir(format!("/proc/{parent}/task")).into_iter().flatten();
+    let lists = tasks.flatten().map(|task| std::fs::read_to_string(task.path().join("children")));
+    let lists: String = lists.filter_map(Result::ok).collect();
+    lists.split_whitespace().filter_map(|pid| pid.parse().ok()).collect()
 }
 
 /// Processor time of all threads of a process, in ns.
@@ -188,9 +226,11 @@ pub(super) fn run(
     tell: &mut dyn FnMut(Figure),
 ) -> Result<()> {
     for way in WAYS {
-        if wanted(&format!("link/{way}/")) {
+        let parts = ["punted packet", "idle"].map(|part| format!("link/{way}/{part}"));
+        if parts.iter().any(|part| wanted(part)) {
             let mut site = Site::build(&programs.join(PROGRAM), way)?;
             packets(&mut site, way, quick, tell)?;
+            streams(&mut site, way, quick, tell)?;
             idle(&site, way, quick, tell)?;
         }
     }
@@ -223,28 +263,41 @@ fn packets(site: &mut Site, way: &str, quick: bool, tell: &mut dyn FnMut(Figure)
             tell(Figure::of_times(name, &punted[at], &stays[at], "a packet that stays", 0.0));
         }
     }
-    let mut costs = [vec![], vec![]];
+    Ok(())
+}
+
+/// Packets with several on their way: their time, and the processor time of relay and agent.
+fn streams(site: &mut Site, way: &str, quick: bool, tell: &mut dyn FnMut(Figure)) -> Result<()> {
+    let (rounds, count) = if quick { (3, 1_000) } else { (9, 2_000) };
+    let [mut times, mut costs] = [(); 2].map(|()| [vec![], vec![]]);
     for _ in 0..rounds {
-        for (costs, is_new) in costs.iter_mut().zip([true, false]) {
+        for (at, is_new) in [true, false].into_iter().enumerate() {
             let before = site.cpu()?;
-            for _ in 0..count {
-                site.time(is_new)?;
-            }
-            costs.push((site.cpu()? - before) / count as f64);
+            times[at].push(site.stream(is_new, count)?);
+            costs[at].push((site.cpu()? - before) / count as f64);
         }
     }
-    let [punted, stays] = costs.map(Turns::new);
+    let ([punted, stay], [cost, stays]) = (times.map(Turns::new), costs.map(Turns::new));
+    let name = format!("link/{way}/punted packets, {WINDOW} on their way");
+    let figure = Figure::of_times(name, &punted, &stay, "packets that stay", 0.0);
+    tell(figure.into_thousands());
     let name = format!("link/{way}/punted packet, CPU of relay and agent");
-    tell(Figure::of_times(name, &punted, &stays, "a packet that stays", 0.0));
+    tell(Figure::of_times(name, &cost, &stays, "a packet that stays", 0.0));
     Ok(())
 }
 
 fn idle(site: &Site, way: &str, quick: bool, tell: &mut dyn FnMut(Figure)) -> Result<()> {
     let time = Duration::from_secs(if quick { 1 } else { 3 });
     std::thread::sleep(SILENCE * 10);
-    let (begun, before) = (Instant::now(), site.cpu()?);
+    let (begun, before) = (Instant::now(), (site.cpu()?, site.cpu_of_all()?));
     std::thread::sleep(time);
-    let share = (site.cpu()? - before) / begun.elapsed().as_nanos() as f64 * 100.0;
-    tell(Figure::of_limit(format!("link/{way}/idle relay and agent"), share, IDLE, "% CPU"));
+    let after = (site.cpu()?, site.cpu_of_all()?);
+    let share = |cpu: f64| cpu / begun.elapsed().as_nanos() as f64 * 100.0;
+    for (what, share, limit) in [
+        ("relay and agent", share(after.0 - before.0), IDLE),
+        ("processes at both ends", share(after.1 - before.1), IDLE_ALL),
+    ] {
+        tell(Figure::of_limit(format!("link/{way}/idle {what}"), share, limit, "% CPU"));
+    }
     Ok(())
 }

@@ -16,7 +16,8 @@ use cora_link::mirror::{Broken, CardMirror, Memory};
 
 use crate::card::front::Front;
 use crate::card::settings;
-use crate::card::turn::Turns;
+use crate::card::turn::{LOOK_AGAIN, Turns};
+use crate::card::watch::Watch;
 use crate::card::wire::{Party, Wire};
 use crate::ingress::port_names::Ports;
 use crate::memory::map;
@@ -90,6 +91,7 @@ struct Agent<'a, A> {
     wire: Wire,
     mirror: CardMirror<SharedFutex>,
     turns: Turns,
+    watch: Watch,
     half: Option<Half>,
     /// The card's own ports, once there was a session.
     front: Option<Front>,
@@ -140,9 +142,9 @@ impl<'a, A: App> Agent<'a, A> {
         let end = End::answerer(wire.addresses(), settings(wire.mtu()));
         let mirror = CardMirror::new(end, SharedFutex);
         let regions = Regions::of::<A>(ports.is_some())?;
-        let (turns, app) = (Turns::new(), std::marker::PhantomData);
-        let (half, front) = (None, None);
-        Ok(Self { program, nic, wire, mirror, turns, half, front, ports, regions, app })
+        let (turns, watch) = (Turns::new(), Watch::over(&wire)?);
+        let (half, front, app) = (None, None, std::marker::PhantomData);
+        Ok(Self { program, nic, wire, mirror, turns, watch, half, front, ports, regions, app })
     }
 
     /// Waits for a call, and serves it; returns the exit status of the NIC half. A session of which
@@ -166,11 +168,16 @@ impl<'a, A: App> Agent<'a, A> {
             if let Some(status) = self.look(now)? {
                 return Ok(self.leave(status));
             }
-            if let Some(nap) = self.turns.over(busy) {
-                let ports = self.front.as_ref().map(Front::handles);
-                self.wire.wait(nap, ports.unwrap_or_default());
-            }
+            self.rest(busy)?;
         }
+    }
+
+    /// Rests until a frame comes, here or at a port, or the NIC half rings it as a host half.
+    fn rest(&mut self, busy: bool) -> Result<(), RunError> {
+        let Self { mirror, front, turns, watch, .. } = self;
+        let bell = mirror.regions().map(|regions| regions.nic.host_bell(SharedFutex));
+        let mut card = Card::<A> { mirror, front, called: None, app: std::marker::PhantomData };
+        turns.rest(busy, &mut card, &watch.rest(bell))
     }
 
     /// Looks after the NIC half; returns its exit status once the session is over.
@@ -250,9 +257,12 @@ impl<'a, A: App> Agent<'a, A> {
         let (Some(ports), Some(regions)) = (self.ports, self.mirror.regions()) else {
             return Ok(());
         };
-        match &mut self.front {
-            Some(front) => front.begin(regions),
-            None => self.front = Some(Front::open(ports, regions)?),
+        if let Some(front) = &mut self.front {
+            front.begin(regions);
+        } else {
+            let front = Front::open(ports, regions)?;
+            self.watch.add(&front.handles())?;
+            self.front = Some(front);
         }
         Ok(())
     }
@@ -290,6 +300,18 @@ impl<A: App> Party for Card<'_, A> {
         };
         let said = self.mirror.step(now, &mut |frame| send(frame))?;
         Ok(said || passed)
+    }
+
+    fn due(&self, now: u64) -> u64 {
+        let due = self.mirror.link().due();
+        // The NIC half does not ring for room that it makes.
+        let is_full = self.front.as_ref().is_some_and(Front::holds);
+        if is_full || self.mirror.is_awaited() { due.min(now + LOOK_AGAIN) } else { due }
+    }
+
+    fn has_nothing(&mut self) -> Result<bool, RunError> {
+        let front = self.front.as_mut().map_or(Ok(true), Front::has_nothing)?;
+        Ok(front && self.mirror.has_nothing()?)
     }
 }
 

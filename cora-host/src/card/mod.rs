@@ -14,12 +14,14 @@
 //! | `relay` | the host's process |
 //! | `agent` | the card's process |
 //! | `front` | the card's own ports |
-//! | `turn` | the turns of both, and their rests |
+//! | `turn` | the turns of both |
+//! | `watch` | their rests: until a frame comes, or a half rings |
 
 pub(crate) mod agent;
 mod front;
 pub(crate) mod relay;
 pub(crate) mod turn;
+pub(crate) mod watch;
 pub(crate) mod wire;
 
 use cora_link::Settings;

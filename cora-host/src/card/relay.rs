@@ -13,7 +13,8 @@ use cora_link::mirror::host::Standing;
 use cora_link::mirror::{Broken, HostMirror};
 
 use crate::card::settings;
-use crate::card::turn::Turns;
+use crate::card::turn::{LOOK_AGAIN, Turns};
+use crate::card::watch::Watch;
 use crate::card::wire::{Party, Wire};
 use crate::memory::map;
 use crate::memory::pages::Pages;
@@ -97,7 +98,7 @@ fn session<A: App>(arguments: &RelayArguments) -> Result<u8, RunError> {
     let program = (A::PLAN.hash, SharedFutex);
     let wire = (RING_BYTES, arguments.ports);
     let mut mirror = HostMirror::call(end, number(), words, wire, program)?;
-    let mut turns = Turns::new();
+    let (mut turns, watch) = (Turns::new(), Watch::over(&card.wire)?);
     let (called, mut untold) = (Instant::now(), arguments.peer.as_ref());
     loop {
         let busy = card.wire.turn(&mut mirror, turns.now())?;
@@ -126,9 +127,9 @@ fn session<A: App>(arguments: &RelayArguments) -> Result<u8, RunError> {
                 "nobody answers at {peer}: no `card` runs there for this host, or the link is cut"
             ));
         }
-        if let Some(nap) = turns.over(busy) {
-            card.wire.wait(nap, Vec::new());
-        }
+        // The host half and the supervisor ring it, as they do for a NIC half.
+        let bell = mirror.region().nic_bell(SharedFutex);
+        turns.rest(busy, &mut mirror, &watch.rest(Some(bell)))?;
     }
 }
 
@@ -139,6 +140,15 @@ impl Party for HostMirror<SharedFutex> {
 
     fn step(&mut self, now: u64, send: &mut dyn FnMut(&[u8]) -> bool) -> Result<bool, RunError> {
         Ok(Self::step(self, now, &mut |frame| send(frame))?)
+    }
+
+    fn due(&self, now: u64) -> u64 {
+        let due = self.link().due();
+        if self.is_awaited() { due.min(now + LOOK_AGAIN) } else { due }
+    }
+
+    fn has_nothing(&mut self) -> Result<bool, RunError> {
+        Ok(Self::has_nothing(self)?)
     }
 }
 

@@ -3,12 +3,10 @@
 use std::io::ErrorKind;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixDatagram;
-use std::time::Duration;
 
 use cora_card::emulated::{CARD_ADDRESS, HOST_ADDRESS};
 use cora_link::{Addresses, Settings};
 use cora_port::Port;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::RunError;
 use crate::options::peer::Peer;
@@ -35,11 +33,20 @@ pub trait Party {
     fn hear(&mut self, frame: &[u8], now: u64) -> Result<(), RunError>;
 
     /// Sends all that is due. `send` takes a frame, or says that there is no room for it. Returns
-    /// whether there was any record.
+    /// whether a record came since the last step, or goes.
     ///
     /// # Errors
     /// If the session can't go on.
     fn step(&mut self, now: u64, send: &mut dyn FnMut(&[u8]) -> bool) -> Result<bool, RunError>;
+
+    /// When a step has something to do at the latest, if no frame comes and nobody rings (ns).
+    fn due(&self, now: u64) -> u64;
+
+    /// Whether there is nothing to send now: asked once more before a sleep.
+    ///
+    /// # Errors
+    /// If a ring of its side is broken.
+    fn has_nothing(&mut self) -> Result<bool, RunError>;
 }
 
 #[derive(Debug)]
@@ -91,13 +98,14 @@ impl Wire {
     }
 
     /// A turn of a party: it hears the frames that came, and its own leave. Returns whether there
-    /// were any, or any record.
+    /// were records. Frames without any keep no end awake: the other one says again and again where
+    /// it stands.
     ///
     /// # Errors
     /// If the wire is lost, or the session can't go on.
     pub fn turn(&mut self, party: &mut impl Party, now: u64) -> Result<bool, RunError> {
         let mut heard = Ok(());
-        let came = self.receive(&mut |frame| {
+        self.receive(&mut |frame| {
             if heard.is_ok() {
                 heard = party.hear(frame, now);
             }
@@ -105,7 +113,7 @@ impl Wire {
         heard?;
         let said = party.step(now, &mut |frame| self.send(frame))?;
         self.flush()?;
-        Ok(said || came > 0)
+        Ok(said)
     }
 
     /// Sends a frame; `false`: there is no room for it now.
@@ -153,19 +161,11 @@ impl Wire {
         }
     }
 
-    /// Waits until a frame comes, here or at one of these other files, but no longer.
-    pub fn wait<'a>(&'a self, at_most: Duration, mut handles: Vec<BorrowedFd<'a>>) {
+    /// The files that become readable when a frame comes.
+    pub(super) fn handles(&self) -> Vec<BorrowedFd<'_>> {
         match &self.way {
-            Way::Socket(socket, _) => handles.push(socket.as_fd()),
-            Way::Interface(port) => handles.extend(port.handles()),
+            Way::Socket(socket, _) => vec![socket.as_fd()],
+            Way::Interface(port) => port.handles(),
         }
-        let mut files: Vec<PollFd<'_>> =
-            handles.iter().map(|file| PollFd::from_borrowed_fd(*file, PollFlags::IN)).collect();
-        let at_most = Timespec {
-            tv_sec: at_most.as_secs().cast_signed(),
-            tv_nsec: at_most.subsec_nanos().into(),
-        };
-        // The caller looks again in any case.
-        let _ready = poll(&mut files, Some(&at_most));
     }
 }
