@@ -79,7 +79,7 @@ fn round_trip(wire: &mut Wire, frame: &[u8]) -> Result<f64> {
     wire.send(frame);
     wire.flush().map_err(Error::other)?;
     while receive(wire)? == 0 {
-        if begun.elapsed() > LOST * 10 {
+        if begun.elapsed() > LOST * 100 {
             return Err(Error::other("a raw frame was lost"));
         }
         std::thread::yield_now();
