@@ -109,6 +109,7 @@ fn compare(name: String, program: &Path, room: &Path, turns: usize) -> std::io::
         goal: GOAL,
         unit: "M/s",
         spread,
+        carried: None,
         additive: Some(Additive {
             host_alone: rate(&host),
             nic_alone: rate(&nic),

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use crate::additive::Additive;
+use crate::link::Carried;
 use crate::turns::Turns;
 
 /// A comparison. `ratio` is above 1 where Cora is better.
@@ -21,6 +22,9 @@ pub(crate) struct Figure {
     /// The parts of a sum, if it is one.
     #[serde(flatten)]
     pub(crate) additive: Option<Additive>,
+    /// What a link carried.
+    #[serde(flatten)]
+    pub(crate) carried: Option<Carried>,
 }
 
 impl Figure {
@@ -45,6 +49,7 @@ impl Figure {
             unit: "ns",
             spread,
             additive: None,
+            carried: None,
         }
     }
 
@@ -52,6 +57,12 @@ impl Figure {
     pub(crate) fn into_rates(self) -> Self {
         let rate = |ns: f64| 1e3 / ns;
         Self { cora: rate(self.cora), baseline: rate(self.baseline), unit: "M/s", ..self }
+    }
+
+    /// Converts times to rates in thousands a second: more is better.
+    pub(crate) fn into_thousands(self) -> Self {
+        let rate = |ns: f64| 1e6 / ns;
+        Self { cora: rate(self.cora), baseline: rate(self.baseline), unit: "k/s", ..self }
     }
 
     /// Makes a figure of counts per operation, which are equal in every turn: less is better.
@@ -64,7 +75,18 @@ impl Figure {
         goal: f64,
     ) -> Self {
         let ratio = baseline / cora;
-        Self { name, cora, baseline, baseline_name, ratio, goal, unit, spread: 0.0, additive: None }
+        Self {
+            name,
+            cora,
+            baseline,
+            baseline_name,
+            ratio,
+            goal,
+            unit,
+            spread: 0.0,
+            additive: None,
+            carried: None,
+        }
     }
 
     /// Makes a figure of one measurement with an upper limit.
@@ -84,6 +106,7 @@ impl Figure {
             unit,
             spread: 0.0,
             additive: None,
+            carried: None,
         }
     }
 
@@ -106,6 +129,7 @@ impl Figure {
             unit: "bytes",
             spread: 0.0,
             additive: None,
+            carried: None,
         }
     }
 
@@ -114,11 +138,14 @@ impl Figure {
         if json {
             return serde_json::to_string(self).unwrap_or_default();
         }
-        let Self { name, cora, baseline, baseline_name, ratio, goal, unit, spread, .. } = self;
+        let Self {
+            name, cora, baseline, baseline_name, ratio, goal, unit, spread, carried, ..
+        } = self;
+        let more = carried.map_or_else(String::new, |carried| carried.line());
         let reached = if ratio >= goal { "reached" } else { "missed" };
         format!(
             "{name:<41} {cora:>8.1} {unit:<6} {baseline_name} {baseline:.1}, ratio {ratio:.2} \
-             ± {:.0} %, goal {goal:.2} {reached}",
+             ± {:.0} %, goal {goal:.2} {reached}{more}",
             spread * 100.0
         )
     }

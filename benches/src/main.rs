@@ -28,6 +28,7 @@
 //! | `adaptation` | benefit of moving flows while traffic changes |
 //! | `model` | the performance model against measurements |
 //! | `migration` | cost of moving flows |
+//! | `link` | the Ethernet link to a card against raw frames |
 //! | `ring` | the ring against crates, bare lines and `memcpy` |
 //! | `table` | the flow table against hashbrown |
 //! | `dpdk` | table and ring against DPDK, where it is installed |
@@ -49,6 +50,7 @@ mod handler;
 mod heads;
 mod instructions;
 mod keys;
+mod link;
 mod migration;
 mod model;
 mod nf;
@@ -88,6 +90,9 @@ struct Arguments {
     /// The directory of examples that are built under the plan `dealt`.
     #[arg(long, value_name = "DIRECTORY")]
     dealt: Option<PathBuf>,
+    /// The directory of the examples that are built under the plan `split`.
+    #[arg(long, value_name = "DIRECTORY")]
+    split: Option<PathBuf>,
     /// Their directory, with this program, for aarch64 and under a plan with everything at the NIC.
     #[arg(long, value_name = "DIRECTORY", requires = "counter")]
     nic_programs: Option<PathBuf>,
@@ -179,6 +184,9 @@ fn main() -> std::io::Result<()> {
     }
     if let Some(programs) = arguments.dealt.as_deref().filter(|_| wanted("additive")) {
         additive::run(programs, arguments.quick, &wanted, &mut tell)?;
+    }
+    if let Some(programs) = arguments.split.as_deref().filter(|_| wanted("link")) {
+        link::run(programs, arguments.quick, &wanted, &mut tell)?;
     }
     if wanted("instructions") {
         instructions::run(&arguments.sides(), &wanted, &mut tell)?;

@@ -129,6 +129,12 @@ fn outward(flow: u64) -> [u8; FRAME] {
     segment(from, to, ACK)
 }
 
+/// The frame that opens a flow from inside, which a firewall lets pass.
+pub(crate) fn opening(flow: u64) -> [u8; FRAME] {
+    let (from, to) = ends_outward(flow);
+    segment(from, to, SYN)
+}
+
 fn ends_outward(flow: u64) -> (End, End) {
     let mixed = mix(flow);
     // The flow's number is in the source, so no two are equal.

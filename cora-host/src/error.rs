@@ -133,6 +133,18 @@ pub enum RunError {
     /// The card does not answer any more.
     #[error("the card has been silent for too long: its link is cut, or it has ended")]
     CardSilent,
+    /// An interface is too narrow for the frames of the link.
+    #[error(
+        "the interface `{interface}` has an MTU of {mtu}, and the link's frames need {least}: \
+         `ip link set dev {interface} mtu 1500`",
+        least = cora_link::Settings::LEAST_MTU
+    )]
+    NarrowLink {
+        /// Its name.
+        interface: String,
+        /// Bytes.
+        mtu: usize,
+    },
     /// The emulator of a card ended before its NIC half did.
     #[error("the card ended ({0})")]
     CardEnded(std::process::ExitStatus),

@@ -62,9 +62,13 @@ pub use options::nearest::read_command_line;
 pub use options::{Moves, Run, RunOptions, configuration, shard_count, words};
 pub use process::stack::with_room_for;
 
-/// Parts of a run for `cora-measure`, which combines them in one process with traffic from memory.
-/// So measurements use the production code.
+/// Parts of a run for `cora-measure`, which combines them in one process with traffic from memory,
+/// and for `cora-bench`, which joins both ends of a link. So measurements use the production code.
 pub mod parts {
+    pub use crate::card::settings as link_settings;
+    pub use crate::card::turn::Turns;
+    pub use crate::card::watch::Watch;
+    pub use crate::card::wire::{Party, Wire};
     pub use crate::ingress::capture::{Reading, Source};
     pub use crate::ingress::door::{Door, Services};
     pub use crate::ingress::rows::Rows;
@@ -78,6 +82,7 @@ pub mod parts {
     pub use crate::node::exchange::Exchange;
     pub use crate::node::half::{configure, region_layout};
     pub use crate::node::worker::Worker;
+    pub use crate::options::peer::Peer;
 }
 
 /// A program, as passed by `cora::app!`.

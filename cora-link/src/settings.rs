@@ -3,6 +3,11 @@
 use crate::frame::{HEADER, LONGEST_CALL};
 use crate::pack::{LONGEST_RECORD, RECORD_HEADER};
 
+/// Bytes of Ethernet's header.
+const ETHERNET: usize = 14;
+/// A call is in one frame, and so is a beginning of each record.
+const LEAST_FRAME: usize = HEADER + RECORD_HEADER + LONGEST_CALL;
+
 /// Sizes and times (ns) of an end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
@@ -22,12 +27,15 @@ pub struct Settings {
 }
 
 impl Settings {
+    /// The smallest MTU: a call is in one frame.
+    pub const LEAST_MTU: usize = LEAST_FRAME - ETHERNET;
+
     /// For an interface with this MTU.
     pub const fn of_mtu(mtu: usize) -> Self {
         const MICROSECOND: u64 = 1_000;
         const MILLISECOND: u64 = 1_000_000;
         Self {
-            frame: mtu + 14,
+            frame: mtu + ETHERNET,
             window: 256,
             patience: (2 * MILLISECOND, 100 * MILLISECOND),
             delay: 50 * MICROSECOND,
@@ -40,7 +48,7 @@ impl Settings {
     pub(crate) fn checked(self) -> Self {
         let longest = HEADER + usize::from(u16::MAX);
         Self {
-            frame: self.frame.clamp(HEADER + RECORD_HEADER + LONGEST_CALL, longest),
+            frame: self.frame.clamp(LEAST_FRAME, longest),
             // A record must fit into the window, however it lies in the frames.
             window: self.window.max(4 + (2 * LONGEST_RECORD / LONGEST_CALL) as u16),
             ..self

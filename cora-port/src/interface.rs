@@ -63,6 +63,7 @@ struct Channels {
 pub(crate) struct Interface {
     pub(crate) name: String,
     pub(crate) index: u32,
+    address: [u8; 6],
     pub(crate) mtu: usize,
     pub(crate) link: Link,
     socket: OwnedFd,
@@ -70,6 +71,14 @@ pub(crate) struct Interface {
     /// Offloads that were turned off here, to be turned on again at the end.
     gro: bool,
     flags: u32,
+}
+
+/// The address of an interface of this network namespace.
+///
+/// # Errors
+/// When there is none of this name, or it carries no Ethernet.
+pub fn address(name: &str) -> Result<[u8; 6], PortError> {
+    Interface::find(name).map(|found| found.address)
 }
 
 impl Interface {
@@ -81,6 +90,7 @@ impl Interface {
         let mut found = Self {
             name: name.to_owned(),
             index: 0,
+            address: [0; 6],
             mtu: 0,
             link: Link::Down,
             socket: socket.map_err(failed)?,
@@ -94,10 +104,13 @@ impl Interface {
         found.index = unsafe { request.ifr_ifru.ifru_ifindex }.cast_unsigned();
         found.ask(libc::SIOCGIFHWADDR, &mut request).map_err(failed)?;
         // SAFETY: the kernel wrote the address; its family is the hardware's type.
-        let kind = unsafe { request.ifr_ifru.ifru_hwaddr }.sa_family;
-        if kind != ETHERNET {
-            return Err(PortError::NotEthernet { name: name.to_owned(), kind });
+        let told = unsafe { request.ifr_ifru.ifru_hwaddr };
+        if told.sa_family != ETHERNET {
+            return Err(PortError::NotEthernet { name: name.to_owned(), kind: told.sa_family });
         }
+        // C's `char` is signed on some machines.
+        let byte = |at: usize| u8::from_ne_bytes(told.sa_data[at].to_ne_bytes());
+        found.address = std::array::from_fn(byte);
         found.refresh()?;
         Ok(found)
     }

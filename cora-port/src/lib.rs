@@ -46,6 +46,7 @@ pub mod tap;
 pub mod xdp;
 
 pub use error::PortError;
+pub use interface::address;
 pub use name::PortName;
 pub use port::{Checksums, Counters, Link, OnReceive, OnTransmit, Port, Upgrade};
 

@@ -19,7 +19,8 @@ impl Agent {
     pub fn start(machines: &Machines, program: &Path, words: &[&str], room: &Path) -> Self {
         let log = room.join("agent.log");
         let mut command = machines.card.command(&program.display().to_string());
-        command.args(["card", "--nic", "native", "--host", &format!("w1,{HOST}")]).args(words);
+        let host = format!("{}:w1,{HOST}", machines.way);
+        command.args(["card", "--nic", "native", "--host", &host]).args(words);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(file_of(&log));
         let child = spawn(&mut command);
         Self { command, child, log }

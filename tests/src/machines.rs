@@ -17,6 +17,8 @@ pub struct Machines {
     pub host: Namespace,
     /// The card.
     pub card: Namespace,
+    /// The way of frames to the processes at both ends: `packet` or `xdp`.
+    pub way: &'static str,
 }
 
 impl Machines {
@@ -32,14 +34,14 @@ impl Machines {
             machine.send_plain_frames(interface)?;
             machine.ip(&format!("link set dev {interface} address {address} up"))?;
         }
-        Ok(Self { host, card })
+        Ok(Self { host, card, way: "packet" })
     }
 
     /// A run at the host with its NIC half on the card.
     pub fn run(&self, program: &Path, words: &[&str]) -> Command {
         let mut command = self.host.command(&program.display().to_string());
         command.args(["run", "--json", "--nic", "card:ethernet"]);
-        command.args(["--card", &format!("w0,{CARD}")]).args(words);
+        command.args(["--card", &format!("{}:w0,{CARD}", self.way)]).args(words);
         command
     }
 }

@@ -36,7 +36,7 @@ const CONNECTIONS: usize = 24;
 
 #[test]
 fn a_capture_crosses_a_wire_to_a_card() {
-    let machines = match Machines::build("cw") {
+    let mut machines = match Machines::build("cw") {
         Ok(machines) => machines,
         Err(why) => return tell(&format!("SKIPPED card_live: {why}")),
     };
@@ -50,18 +50,21 @@ fn a_capture_crosses_a_wire_to_a_card() {
     };
     let mut alone = Command::new(program);
     let (expected, whole) = finish(alone.args(["run", "--json", "--nic", "off"]));
-    let mut agent = Agent::start(&machines, program, &[], &room);
-    for session in 1..=2 {
-        let (report, found) = finish(&mut machines.run(program, &[]));
-        assert_eq!(report["outcomes"], expected["outcomes"], "{session}");
-        assert!(found == whole, "{session}: the states differ");
-        assert_eq!(report["nic"], "card:ethernet");
-        assert!(count(&report["sides"]["nic"], "packets") > 0, "{report:#}");
-        accounts(&report);
-        let told = || agent.log().matches("ended with exit status 0").count() == session;
-        assert!(wait_until(SOON, told), "{session}: {}", agent.log());
+    for way in ["packet", "xdp"] {
+        machines.way = way;
+        let mut agent = Agent::start(&machines, program, &[], &room);
+        for session in 1..=2 {
+            let (report, found) = finish(&mut machines.run(program, &[]));
+            assert_eq!(report["outcomes"], expected["outcomes"], "{way}, {session}");
+            assert!(found == whole, "{way}, {session}: the states differ");
+            assert_eq!(report["nic"], "card:ethernet");
+            assert!(count(&report["sides"]["nic"], "packets") > 0, "{report:#}");
+            accounts(&report);
+            let told = || agent.log().matches("ended with exit status 0").count() == session;
+            assert!(wait_until(SOON, told), "{way}, {session}: {}", agent.log());
+        }
+        assert!(agent.is_there(), "{way}: {}", agent.log());
     }
-    assert!(agent.is_there(), "{}", agent.log());
 }
 
 /// A NAT on a card with ports of its own.
@@ -120,7 +123,7 @@ impl Fault {
                 true
             }
             Self::Cut => {
-                let Machines { host, card } = &site.machines;
+                let Machines { host, card, .. } = &site.machines;
                 let ends = [(host, "w0"), (card, "w1")];
                 let (machine, interface) = ends[chance.below(2) as usize];
                 machine.ip(&format!("link set {interface} down")).unwrap();
@@ -239,6 +242,7 @@ fn says_what_is_wrong() {
         ("w0", "`w0` is no IFACE,MAC such as"),
         ("w0,02:00", "`w0,02:00` is no IFACE,MAC such as"),
         ("w0,03:00:00:00:01:02", "that is the address of a group"),
+        ("tap:w0,02:00:00:00:01:02", "write packet:IFACE,MAC or xdp:IFACE,MAC"),
     ] {
         fails(&with(&format!("{ethernet} {on_capture} --card {text}")), 2, why);
         fails(&with(&format!("card --host {text}")), 2, why);
@@ -246,6 +250,7 @@ fn says_what_is_wrong() {
     let none = "there is no interface `no-such` here";
     fails(&with(&format!("{ethernet} {on_capture} --card no-such,{CARD}")), 1, none);
     fails(&with(&format!("card --host no-such,{HOST}")), 1, none);
+    fails(&with(&format!("card --host xdp:no-such,{HOST}")), 1, none);
     match Machines::build("ce") {
         Ok(machines) => says_why_a_card_refuses(&machines, &room, &capture),
         Err(why) => tell(&format!("SKIPPED card_live: {why}")),
@@ -262,6 +267,15 @@ fn says_why_a_card_refuses(machines: &Machines, room: &Path, capture: &Path) {
     let ended = run(&mut machines.run(firewall, &patience), LIMIT);
     fails(&ended, 1, &format!("nobody answers at w0,{CARD}: no `card` runs there"));
     fails(&ended, 1, "the NIC process has not moved for 3 s");
+    for (way, mtu, why) in [
+        ("packet", 500, "has an MTU of 500, and the link's frames need 566"),
+        ("xdp", 9000, "has an MTU of 9000, and AF_XDP takes 3818 at most"),
+    ] {
+        machines.card.ip(&format!("link set dev w1 mtu {mtu}")).unwrap();
+        let mut agent = machines.card.command(&firewall.display().to_string());
+        fails(&run(agent.args(["card", "--host", &format!("{way}:w1,{HOST}")]), LIMIT), 1, why);
+    }
+    machines.card.ip("link set dev w1 mtu 1500").unwrap();
     let no_interface = ["--live", "inside=packet:no-such,outside=packet:w1"];
     let memory = ["--live", "inside=mem:flows=1;size=60;count=1,outside=mem:flows=1;size=60"];
     for (on_card, ports, words, why) in [

@@ -40,8 +40,11 @@ const BOTH_HALVES: &str = "punt-each";
 
 /// The programs whose halves share buckets.
 const DEALT: [&str; 2] = ["firewall", "nat"];
+/// The program with its NIC half behind a link.
+const LINKED: [&str; 1] = ["firewall"];
 /// The figures of those, and of shards.
 const ADDITIVE: &str = "additive";
+const LINK: &str = "link";
 const SHARDS: &str = "shards";
 
 /// Measures; `words` go to the measuring program.
@@ -50,23 +53,28 @@ pub(crate) fn run(words: &[String]) -> Result<(), String> {
     let room = target("bench");
     let only = words.iter().skip_while(|word| *word != "--only").nth(1).map_or("", String::as_str);
     let needs = |group: &str| only.starts_with(group) || group.starts_with(only);
-    let needs_others = ![ADDITIVE, SHARDS].iter().any(|group| only.starts_with(group));
+    let needs_others = ![ADDITIVE, LINK, SHARDS].iter().any(|group| only.starts_with(group));
     // Before the others: the same packages have another plan then.
-    let dealt = if needs(ADDITIVE) { Some(dealt(&room)?) } else { None };
+    let mut others = Vec::new();
+    for (group, plan, programs) in [(ADDITIVE, "dealt", &DEALT[..]), (LINK, "split", &LINKED)] {
+        if needs(group) {
+            others.push((plan, under(plan, programs, &room)?));
+        }
+    }
     let mut host_alone = build("host-only", &room);
     let of_shards = EXAMPLES.iter().filter(|_| needs(SHARDS));
-    let others = BY_HAND.iter().chain(&EMPTY).filter(|_| needs_others);
-    for package in [BENCH].iter().chain(of_shards).chain(others) {
+    let by_hand = BY_HAND.iter().chain(&EMPTY).filter(|_| needs_others);
+    for package in [BENCH].iter().chain(of_shards).chain(by_hand) {
         host_alone.args(["--package", package]);
     }
     run_command(host_alone.env("CORA_BENCH_DPDK", dpdk))?;
     let programs = room.join("release");
     let mut bench = command(&programs.join(BENCH).display().to_string(), &[]);
     bench.args(words).arg("--page").arg(room.join("bench.html"));
-    if let Some(dealt) = dealt {
-        bench.arg("--dealt").arg(dealt);
+    for (plan, directory) in others {
+        bench.arg(format!("--{plan}")).arg(directory);
     }
-    if !only.starts_with(ADDITIVE) {
+    if ![ADDITIVE, LINK].iter().any(|group| only.starts_with(group)) {
         bench.arg("--programs").arg(&programs);
     }
     if needs_others {
@@ -85,15 +93,15 @@ pub(crate) fn run(words: &[String]) -> Result<(), String> {
     run_command(bench.env("GLIBC_TUNABLES", "glibc.malloc.hugetlb=1"))
 }
 
-/// The programs under the plan `dealt`, in a directory of their own: cargo keeps one plan of each.
-fn dealt(room: &Path) -> Result<PathBuf, String> {
-    let mut built = build("dealt", room);
-    for package in DEALT {
+/// Programs under this plan, in a directory of their own: cargo keeps one plan of each.
+fn under(plan: &str, packages: &[&str], room: &Path) -> Result<PathBuf, String> {
+    let mut built = build(plan, room);
+    for package in packages {
         built.args(["--package", package]);
     }
     run_command(&mut built)?;
-    let own = room.join("dealt");
-    let copied = DEALT.iter().try_for_each(|program| {
+    let own = room.join(plan);
+    let copied = packages.iter().try_for_each(|program| {
         std::fs::create_dir_all(&own)?;
         std::fs::copy(room.join("release").join(program), own.join(program)).map(drop)
     });

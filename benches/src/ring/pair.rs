@@ -24,7 +24,7 @@ impl Patience {
 
 /// Pins this thread to one of these cores, modulo their number. Two threads on one core would
 /// measure each other's caches, and spin in vain.
-pub(super) fn stay_on(core: usize, cores: &CpuSet) {
+pub(crate) fn stay_on(core: usize, cores: &CpuSet) {
     let cores: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|core| cores.is_set(*core)).collect();
     let mut one = CpuSet::new();
     if let Some(core) = core.checked_rem(cores.len()) {

@@ -18,8 +18,9 @@ use cora_link::mirror::{Broken, Build, CardMirror, Memory};
 use crate::card::front::Front;
 use crate::card::settings;
 use crate::card::succession::{PREVIOUS, Previous, Programs};
-use crate::card::turn::Turns;
-use crate::card::wire::Wire;
+use crate::card::turn::{LOOK_AGAIN, Turns};
+use crate::card::watch::Watch;
+use crate::card::wire::{Party, Wire};
 use crate::ingress::port_names::Ports;
 use crate::memory::map;
 use crate::memory::pages::Pages;
@@ -39,8 +40,8 @@ const LOOK_EVERY: Duration = Duration::from_millis(1);
 /// The orders of a card.
 #[derive(Debug, Args)]
 pub(crate) struct CardArguments {
-    /// The interface that leads to the host, and the host's address there, as IFACE,MAC. Nobody
-    /// else is heard.
+    /// The interface that leads to the host, and the host's address there, as IFACE,MAC, or
+    /// xdp:IFACE,MAC to reach it by AF_XDP. Nobody else is heard.
     #[arg(long, value_name = "IFACE,MAC")]
     host: Peer,
     /// How the NIC half runs.
@@ -116,6 +117,7 @@ struct Agent<'a, A> {
     wire: Wire,
     mirror: CardMirror<SharedFutex>,
     turns: Turns,
+    watch: Watch,
     half: Option<Half>,
     /// Whether sessions that ended well are logged, too.
     tells_all: bool,
@@ -169,10 +171,10 @@ impl<'a, A: App> Agent<'a, A> {
         wire: Wire,
         (nic, ports): (NicKind, Option<&'a Ports>),
     ) -> Result<Self, RunError> {
-        let end = End::answerer(wire.addresses, settings(wire.mtu));
+        let end = End::answerer(wire.addresses(), settings(wire.mtu()));
         let mirror = CardMirror::new(end, SharedFutex);
         let regions = Regions::of::<A>(ports.is_some())?;
-        let (turns, app) = (Turns::new(), std::marker::PhantomData);
+        let (turns, watch) = (Turns::new(), Watch::over(&wire)?);
         let (half, front, programs, asked) = (None, None, None, None);
         Ok(Self {
             program,
@@ -180,6 +182,7 @@ impl<'a, A: App> Agent<'a, A> {
             wire,
             mirror,
             turns,
+            watch,
             half,
             tells_all: true,
             front,
@@ -187,7 +190,7 @@ impl<'a, A: App> Agent<'a, A> {
             programs,
             asked,
             regions,
-            app,
+            app: std::marker::PhantomData,
         })
     }
 
@@ -222,11 +225,16 @@ impl<'a, A: App> Agent<'a, A> {
             if let Some(status) = self.look(now)? {
                 return Ok(self.leave(status));
             }
-            if let Some(nap) = self.turns.over(busy) {
-                let ports = self.front.as_ref().map(Front::handles);
-                self.wire.wait(nap, ports.unwrap_or_default());
-            }
+            self.rest(busy)?;
         }
+    }
+
+    /// Rests until a frame comes, here or at a port, or the NIC half rings it as a host half.
+    fn rest(&mut self, busy: bool) -> Result<(), RunError> {
+        let Self { mirror, front, turns, watch, .. } = self;
+        let bell = mirror.regions().map(|regions| regions.nic.host_bell(SharedFutex));
+        let mut card = Card::<A> { mirror, front, called: None, app: std::marker::PhantomData };
+        turns.rest(busy, &mut card, &watch.rest(bell))
     }
 
     /// Looks after the NIC half; returns its exit status once the session is over.
@@ -260,24 +268,14 @@ impl<'a, A: App> Agent<'a, A> {
 
     /// Frames and records go both ways; returns whether there were any.
     fn turn(&mut self, now: u64) -> Result<bool, RunError> {
-        let Self { wire, mirror, .. } = self;
-        let mut called = Ok(None);
-        let came = wire.receive(&mut |frame| match mirror.hear(frame, now) {
-            Ok(Some(call)) if called.is_ok() => called = Ok(Some(call)),
-            Ok(_) => {}
-            Err(broken) => called = Err(broken),
-        })?;
-        if let Some(call) = called? {
+        let Self { wire, mirror, front, .. } = self;
+        let mut card = Card::<A> { mirror, front, called: None, app: std::marker::PhantomData };
+        let busy = wire.turn(&mut card, now)?;
+        if let Some(call) = card.called {
             self.answer(&call, now);
         }
-        let passed = match &mut self.front {
-            Some(front) => front.turn::<A>(&self.mirror)?,
-            None => false,
-        };
         self.answer_question();
-        let said = self.mirror.step(now, &mut |frame| self.wire.send(frame))?;
-        self.wire.flush()?;
-        Ok(said || passed || came > 0)
+        Ok(busy)
     }
 
     /// A host calls: a session before is over, unless it only asks.
@@ -364,7 +362,9 @@ impl<'a, A: App> Agent<'a, A> {
         if let Some(front) = &mut self.front {
             return front.begin(regions);
         }
-        self.front = Some(Front::open(ports, regions)?);
+        let front = Front::open(ports, regions)?;
+        self.watch.add(&front.handles())?;
+        self.front = Some(front);
         Ok(())
     }
 
@@ -375,6 +375,44 @@ impl<'a, A: App> Agent<'a, A> {
         let filter = (self.nic == NicKind::Image).then(Filter::of_image);
         let process = child::spawn_with(command, None, Pages::Transparent, filter)?;
         Ok(Half { process, looked: Instant::now(), status: None, _files: files })
+    }
+}
+
+/// The card's end at the wire, for a turn.
+struct Card<'a, A> {
+    mirror: &'a mut CardMirror<SharedFutex>,
+    front: &'a mut Option<Front>,
+    called: Option<Call>,
+    app: std::marker::PhantomData<A>,
+}
+
+impl<A: App> Party for Card<'_, A> {
+    fn hear(&mut self, frame: &[u8], now: u64) -> Result<(), RunError> {
+        if let Some(call) = self.mirror.hear(frame, now)? {
+            self.called = Some(call);
+        }
+        Ok(())
+    }
+
+    fn step(&mut self, now: u64, send: &mut dyn FnMut(&[u8]) -> bool) -> Result<bool, RunError> {
+        let passed = match self.front {
+            Some(front) => front.turn::<A>(self.mirror)?,
+            None => false,
+        };
+        let said = self.mirror.step(now, &mut |frame| send(frame))?;
+        Ok(said || passed)
+    }
+
+    fn due(&self, now: u64) -> u64 {
+        let due = self.mirror.link().due();
+        // The NIC half does not ring for room that it makes.
+        let is_full = self.front.as_ref().is_some_and(Front::holds);
+        if is_full || self.mirror.is_awaited() { due.min(now + LOOK_AGAIN) } else { due }
+    }
+
+    fn has_nothing(&mut self) -> Result<bool, RunError> {
+        let front = self.front.as_mut().map_or(Ok(true), Front::has_nothing)?;
+        Ok(front && self.mirror.has_nothing()?)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Asks a card whether it would serve this host. Neither a region nor a session of the card is
 //! touched.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use cora_core::app::App;
 use cora_link::mirror::hello::{Hello, Refusal};
@@ -12,7 +12,8 @@ use crate::RunError;
 use crate::card::relay::{RelayArguments, number};
 use crate::card::settings;
 use crate::card::turn::Turns;
-use crate::card::wire::Wire;
+use crate::card::watch::Watch;
+use crate::card::wire::{Party, Wire};
 use crate::node::back::RING_BYTES;
 use crate::process::log;
 
@@ -38,11 +39,7 @@ pub(crate) fn ask<A: App>(arguments: &RelayArguments) -> Result<(), RunError> {
                     log::say(format_args!("the card can't take its place again: {refusal}"));
                     log::flush();
                 }
-                let left = Instant::now();
-                while left.elapsed() < REFUSED {
-                    wire.receive(&mut |_| {})?;
-                    wire.wait(REFUSED.saturating_sub(left.elapsed()), Vec::new());
-                }
+                std::thread::sleep(REFUSED);
             }
         }
     }
@@ -50,26 +47,45 @@ pub(crate) fn ask<A: App>(arguments: &RelayArguments) -> Result<(), RunError> {
 
 /// Calls until the card answers.
 fn call(wire: &mut Wire, hello: &[u8]) -> Result<Refusal, RunError> {
-    let mut end = End::caller(wire.addresses, settings(wire.mtu));
-    end.call(number(), hello);
-    let mut turns = Turns::new();
+    let mut asker =
+        Asker { end: End::caller(wire.addresses(), settings(wire.mtu())), answer: None };
+    asker.end.call(number(), hello);
+    let (mut turns, watch) = (Turns::new(), Watch::over(wire)?);
     loop {
-        let now = turns.now();
-        let mut answer = None;
-        let came = wire.receive(&mut |frame| {
-            // A frame of another session is none of this end's business.
-            if let Ok(Heard::Refusal(code)) = end.receive(frame, &mut Nothing, now) {
-                answer = Some(Refusal::of_code(code));
-            }
-        })?;
-        if let Some(answer) = answer {
+        let busy = wire.turn(&mut asker, turns.now())?;
+        if let Some(answer) = asker.answer {
             return Ok(answer);
         }
-        end.transmit(&mut Nothing, now, &mut |frame| wire.send(frame));
-        wire.flush()?;
-        if let Some(nap) = turns.over(came > 0) {
-            wire.wait(nap, Vec::new());
+        turns.rest(busy, &mut asker, &watch.rest(None))?;
+    }
+}
+
+/// An end that calls, and takes no part.
+struct Asker {
+    end: End,
+    answer: Option<Refusal>,
+}
+
+impl Party for Asker {
+    fn hear(&mut self, frame: &[u8], now: u64) -> Result<(), RunError> {
+        // A frame of another session is none of this end's business.
+        if let Ok(Heard::Refusal(code)) = self.end.receive(frame, &mut Nothing, now) {
+            self.answer = Some(Refusal::of_code(code));
         }
+        Ok(())
+    }
+
+    fn step(&mut self, now: u64, send: &mut dyn FnMut(&[u8]) -> bool) -> Result<bool, RunError> {
+        self.end.transmit(&mut Nothing, now, &mut |frame| send(frame));
+        Ok(false)
+    }
+
+    fn due(&self, _: u64) -> u64 {
+        self.end.due()
+    }
+
+    fn has_nothing(&mut self) -> Result<bool, RunError> {
+        Ok(true)
     }
 }
 

@@ -249,18 +249,23 @@ impl Front {
             self.looked = Instant::now();
             self.cable.look()?;
         }
-        let mut any = self.hear()?;
+        let heard = self.hear()?;
         let status = region.nic_status();
         self.wire.works = matches!(status, Some(NicStatus::Ready | NicStatus::Running));
         self.wire.is_leaving = mirror.is_leaving();
         // Packets have times of the run, so they wait until the host has told it.
-        if self.has_time && !self.wire.is_leaving {
-            any |= self.feed::<A>()?;
+        let feeds = self.has_time && !self.wire.is_leaving;
+        let fed = feeds && self.feed::<A>()?;
+        if fed {
             wake(&region.nic_bell(SharedFutex));
         }
-        any |= self.drain::<A>(mirror)?;
+        let drained = self.drain::<A>(mirror)?;
+        if drained {
+            // There is room again. A NIC half without news sleeps on: it would ring back.
+            wake(&region.nic_bell(SharedFutex));
+        }
         self.tell();
-        Ok(any)
+        Ok(heard || fed || drained)
     }
 
     /// Feeds the NIC half.
@@ -312,6 +317,20 @@ impl Front {
     /// Files that become readable when a packet comes.
     pub(super) fn handles(&self) -> Vec<BorrowedFd<'_>> {
         self.cable.handles()
+    }
+
+    /// Whether packets that came wait for room at the NIC half.
+    pub(super) fn holds(&self) -> bool {
+        self.is_on && (self.cable.holds() || self.wire.end.holds())
+    }
+
+    /// Whether the NIC half has said nothing to the wire that can leave.
+    pub(super) fn has_nothing(&mut self) -> Result<bool, RunError> {
+        // Behind packets that wait for the host it waits, too.
+        if !self.is_on || self.held.bytes >= MOST_HELD {
+            return Ok(true);
+        }
+        self.wire.end.has_nothing()
     }
 
     /// Takes the host's records about the wire.

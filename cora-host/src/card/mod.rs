@@ -16,21 +16,23 @@
 //! | `agent` | the card's process |
 //! | `front` | the card's own ports |
 //! | `succession` | the programs that an agent can be |
-//! | `turn` | the turns of both, and their rests |
+//! | `turn` | the turns of both |
+//! | `watch` | their rests: until a frame comes, or a half rings |
 
 pub(crate) mod agent;
 pub(crate) mod ask;
 mod front;
 pub(crate) mod relay;
 mod succession;
-mod turn;
-mod wire;
+pub(crate) mod turn;
+pub(crate) mod watch;
+pub(crate) mod wire;
 
 use cora_link::Settings;
 
 /// The link's settings on a wire with this MTU. Both ends may stand still for a while, as emulators
 /// do. Then the other one waits; the supervisor's patience ends it.
-fn settings(mtu: usize) -> Settings {
+pub fn settings(mtu: usize) -> Settings {
     const SILENCE: u64 = 5_000_000_000;
     Settings { lost_after: SILENCE, ..Settings::of_mtu(mtu) }
 }

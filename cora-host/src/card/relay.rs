@@ -11,8 +11,9 @@ use cora_link::mirror::host::Standing;
 use cora_link::mirror::{Broken, HostMirror};
 
 use crate::card::settings;
-use crate::card::turn::Turns;
-use crate::card::wire::Wire;
+use crate::card::turn::{LOOK_AGAIN, Turns};
+use crate::card::watch::Watch;
+use crate::card::wire::{Party, Wire};
 use crate::memory::map;
 use crate::node::back::RING_BYTES;
 use crate::options::peer::Peer;
@@ -91,19 +92,19 @@ fn may_follow(error: &RunError) -> bool {
 fn session<A: App>(arguments: &RelayArguments) -> Result<u8, RunError> {
     let (words, mut card) = arguments.open()?;
     let mut questions = questions_of(arguments)?;
-    let end = End::caller(card.addresses, settings(card.mtu));
+    let end = End::caller(card.addresses(), settings(card.mtu()));
     let program = (A::PLAN.hash, SharedFutex);
     let wire = (RING_BYTES, arguments.ports);
     let mut mirror = HostMirror::call(end, number(), words, wire, program)?;
-    let mut turns = Turns::new();
+    let (mut turns, watch) = (Turns::new(), Watch::over(&card)?);
     let (called, mut untold) = (Instant::now(), arguments.peer.as_ref());
     loop {
-        let busy = turn(&mut card, &mut mirror, turns.now())?;
+        let busy = card.turn(&mut mirror, turns.now())?;
         match mirror.standing() {
             Standing::Ended(status) => {
                 let begun = Instant::now();
                 while begun.elapsed() < FAREWELL {
-                    turn(&mut card, &mut mirror, turns.now())?;
+                    card.turn(&mut mirror, turns.now())?;
                     std::thread::yield_now();
                 }
                 return Ok(u8::try_from(status).unwrap_or(u8::MAX));
@@ -130,9 +131,28 @@ fn session<A: App>(arguments: &RelayArguments) -> Result<u8, RunError> {
                 "nobody answers at {peer}: no `card` runs there for this host, or the link is cut"
             ));
         }
-        if let Some(nap) = turns.over(busy) {
-            card.wait(nap, Vec::new());
-        }
+        // The host half and the supervisor ring it, as they do for a NIC half.
+        let bell = mirror.region().nic_bell(SharedFutex);
+        turns.rest(busy, &mut mirror, &watch.rest(Some(bell)))?;
+    }
+}
+
+impl Party for HostMirror<SharedFutex> {
+    fn hear(&mut self, frame: &[u8], now: u64) -> Result<(), RunError> {
+        Ok(Self::hear(self, frame, now)?)
+    }
+
+    fn step(&mut self, now: u64, send: &mut dyn FnMut(&[u8]) -> bool) -> Result<bool, RunError> {
+        Ok(Self::step(self, now, &mut |frame| send(frame))?)
+    }
+
+    fn due(&self, now: u64) -> u64 {
+        let due = self.link().due();
+        if self.is_awaited() { due.min(now + LOOK_AGAIN) } else { due }
+    }
+
+    fn has_nothing(&mut self) -> Result<bool, RunError> {
+        Ok(Self::has_nothing(self)?)
     }
 }
 
@@ -149,20 +169,6 @@ fn questions_of(arguments: &RelayArguments) -> Result<Option<Questions>, RunErro
 pub(super) fn number() -> u64 {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_nanos()).unwrap_or(u64::MAX).max(1)
-}
-
-/// Frames and records go both ways; returns whether there were any.
-fn turn(wire: &mut Wire, mirror: &mut HostMirror<SharedFutex>, now: u64) -> Result<bool, RunError> {
-    let mut broken = Ok(());
-    let came = wire.receive(&mut |frame| {
-        if broken.is_ok() {
-            broken = mirror.hear(frame, now);
-        }
-    })?;
-    broken?;
-    let said = mirror.step(now, &mut |frame| wire.send(frame))?;
-    wire.flush()?;
-    Ok(said || came > 0)
 }
 
 impl From<Broken> for RunError {

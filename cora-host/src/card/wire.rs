@@ -3,16 +3,13 @@
 use std::io::ErrorKind;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixDatagram;
-use std::path::Path;
-use std::time::Duration;
 
 use cora_card::emulated::{CARD_ADDRESS, HOST_ADDRESS};
-use cora_link::Addresses;
-use cora_port::{Port, PortName};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use cora_link::{Addresses, Settings};
+use cora_port::Port;
 
 use crate::RunError;
-use crate::options::peer::{Peer, address_of};
+use crate::options::peer::Peer;
 
 /// Most frames that are taken at once.
 const BURST: usize = 64;
@@ -21,10 +18,35 @@ const MTU_OF_EMULATED: usize = 1500;
 
 /// A wire that leads to one other end.
 #[derive(Debug)]
-pub(super) struct Wire {
+pub struct Wire {
     way: Way,
-    pub(super) addresses: Addresses,
-    pub(super) mtu: usize,
+    addresses: Addresses,
+    mtu: usize,
+}
+
+/// An end of a link, at its wire.
+pub trait Party {
+    /// Takes a frame that came.
+    ///
+    /// # Errors
+    /// If the session can't go on.
+    fn hear(&mut self, frame: &[u8], now: u64) -> Result<(), RunError>;
+
+    /// Sends all that is due. `send` takes a frame, or says that there is no room for it. Returns
+    /// whether a record came since the last step, or goes.
+    ///
+    /// # Errors
+    /// If the session can't go on.
+    fn step(&mut self, now: u64, send: &mut dyn FnMut(&[u8]) -> bool) -> Result<bool, RunError>;
+
+    /// When a step has something to do at the latest, if no frame comes and nobody rings (ns).
+    fn due(&self, now: u64) -> u64;
+
+    /// Whether there is nothing to send now: asked once more before a sleep.
+    ///
+    /// # Errors
+    /// If a ring of its side is broken.
+    fn has_nothing(&mut self) -> Result<bool, RunError>;
 }
 
 #[derive(Debug)]
@@ -54,22 +76,56 @@ impl Wire {
     }
 
     /// An interface that leads to the peer.
-    pub(super) fn to(peer: &Peer) -> Result<Self, RunError> {
-        let interface = peer.interface.clone();
-        let failed = |cause| RunError::System { what: "the address of an interface", cause };
-        let port = cora_port::open(&PortName::Packet { interface })?;
-        let own = own_address(&peer.interface).map_err(failed)?;
-        let addresses = Addresses { own, peer: peer.address };
-        Ok(Self { mtu: port.mtu(), way: Way::Interface(port), addresses })
+    ///
+    /// # Errors
+    /// If it can't be opened, or is too narrow for the link's frames.
+    pub fn to(peer: &Peer) -> Result<Self, RunError> {
+        let port = cora_port::open(&peer.port)?;
+        let interface = peer.port.interface().unwrap_or_default();
+        let mtu = port.mtu();
+        if mtu < Settings::LEAST_MTU {
+            return Err(RunError::NarrowLink { interface: interface.to_owned(), mtu });
+        }
+        let addresses = Addresses { own: cora_port::address(interface)?, peer: peer.address };
+        Ok(Self { mtu, way: Way::Interface(port), addresses })
     }
 
     /// An emulated card's end.
     pub(super) fn of_emulated(interface: &str) -> Result<Self, RunError> {
-        Self::to(&Peer { interface: interface.to_owned(), address: HOST_ADDRESS })
+        Self::to(&Peer::behind(interface, HOST_ADDRESS))
+    }
+
+    /// The addresses of both ends.
+    pub const fn addresses(&self) -> Addresses {
+        self.addresses
+    }
+
+    /// Bytes behind the Ethernet header of the longest frame.
+    pub const fn mtu(&self) -> usize {
+        self.mtu
+    }
+
+    /// A turn of a party: it hears the frames that came, and its own leave. Returns whether there
+    /// were records. Frames without any keep no end awake: the other one says again and again where
+    /// it stands.
+    ///
+    /// # Errors
+    /// If the wire is lost, or the session can't go on.
+    pub fn turn(&mut self, party: &mut impl Party, now: u64) -> Result<bool, RunError> {
+        let mut heard = Ok(());
+        self.receive(&mut |frame| {
+            if heard.is_ok() {
+                heard = party.hear(frame, now);
+            }
+        })?;
+        heard?;
+        let said = party.step(now, &mut |frame| self.send(frame))?;
+        self.flush()?;
+        Ok(said)
     }
 
     /// Sends a frame; `false`: there is no room for it now.
-    pub(super) fn send(&mut self, frame: &[u8]) -> bool {
+    pub fn send(&mut self, frame: &[u8]) -> bool {
         match &mut self.way {
             Way::Socket(socket, _) => socket.send(frame).is_ok(),
             Way::Interface(port) => port.transmit(&[frame]) == 1,
@@ -77,7 +133,10 @@ impl Wire {
     }
 
     /// All that was sent leaves now.
-    pub(super) fn flush(&mut self) -> Result<(), RunError> {
+    ///
+    /// # Errors
+    /// If the wire is lost.
+    pub fn flush(&mut self) -> Result<(), RunError> {
         match &mut self.way {
             Way::Socket(..) => Ok(()),
             Way::Interface(port) => {
@@ -88,7 +147,10 @@ impl Wire {
     }
 
     /// Takes frames that came; returns how many there were.
-    pub(super) fn receive(&mut self, each: &mut dyn FnMut(&[u8])) -> Result<usize, RunError> {
+    ///
+    /// # Errors
+    /// If the wire is lost.
+    pub fn receive(&mut self, each: &mut dyn FnMut(&[u8])) -> Result<usize, RunError> {
         match &mut self.way {
             Way::Interface(port) => Ok(port.receive(BURST, each)?),
             Way::Socket(socket, buffer) => {
@@ -109,30 +171,15 @@ impl Wire {
         }
     }
 
-    /// Waits until a frame comes, here or at one of these other files, but no longer.
-    pub(super) fn wait<'a>(&'a self, at_most: Duration, mut handles: Vec<BorrowedFd<'a>>) {
+    /// The files that become readable when a frame comes.
+    pub(super) fn handles(&self) -> Vec<BorrowedFd<'_>> {
         match &self.way {
-            Way::Socket(socket, _) => handles.push(socket.as_fd()),
-            Way::Interface(port) => handles.extend(port.handles()),
+            Way::Socket(socket, _) => vec![socket.as_fd()],
+            Way::Interface(port) => port.handles(),
         }
-        let mut files: Vec<PollFd<'_>> =
-            handles.iter().map(|file| PollFd::from_borrowed_fd(*file, PollFlags::IN)).collect();
-        let at_most = Timespec {
-            tv_sec: at_most.as_secs().cast_signed(),
-            tv_nsec: at_most.subsec_nanos().into(),
-        };
-        // The caller looks again in any case.
-        let _ready = poll(&mut files, Some(&at_most));
     }
 }
 
 fn is_gone(why: &std::io::Error) -> bool {
     matches!(why.kind(), ErrorKind::ConnectionReset | ErrorKind::ConnectionRefused)
-}
-
-/// The address of an interface of this machine.
-fn own_address(interface: &str) -> std::io::Result<[u8; 6]> {
-    let path = Path::new("/sys/class/net").join(interface).join("address");
-    let text = std::fs::read_to_string(path)?;
-    address_of(&text).ok_or_else(|| ErrorKind::InvalidData.into())
 }

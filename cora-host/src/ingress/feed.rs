@@ -368,6 +368,16 @@ impl WireEnd {
         (used.min(whole) as u64 * 100 / whole as u64) as u8
     }
 
+    /// Whether records wait to be fed in before frames.
+    pub(crate) fn holds(&self) -> bool {
+        !self.first.is_empty()
+    }
+
+    /// Whether no output is there, once more before its reader sleeps.
+    pub(crate) fn has_nothing(&mut self) -> Result<bool, RunError> {
+        Ok(self.distrusted || self.wire_out.is_empty_indeed()?)
+    }
+
     /// Tells the NIC, once, that no more frames come; returns whether it did now.
     pub(crate) fn feed_end(&mut self, now: u64) -> Result<bool, RunError> {
         if self.fed_all || self.distrusted {

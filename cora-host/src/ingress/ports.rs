@@ -194,6 +194,11 @@ impl LiveWire {
         self.ends.iter().flat_map(|end| end.port.handles()).collect()
     }
 
+    /// Whether frames came that were not fed in.
+    pub(crate) fn holds(&self) -> bool {
+        self.current.is_some() || self.ends.iter().any(|end| !end.is_empty())
+    }
+
     /// Another clock goes on, where time passes as it does here.
     pub(crate) const fn go_by(&mut self, clock: Clock) {
         self.clock = clock;

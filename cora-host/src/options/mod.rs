@@ -174,8 +174,8 @@ pub struct RunOptions {
     pub(crate) card_program: Option<PathBuf>,
     /// Which card, for --nic card:ethernet, which need not be said then. IFACE,MAC: the interface
     /// that leads to it, and the address of its own interface; there `<program> card` runs.
-    /// `emulated`: this machine emulates it. `local`: its agent is a process of this machine, for
-    /// trials [default: emulated].
+    /// xdp:IFACE,MAC: the same by AF_XDP. `emulated`: this machine emulates it. `local`: its agent
+    /// is a process of this machine, for trials [default: emulated].
     #[arg(long, value_name = "CARD")]
     pub(crate) card: Option<CardName>,
     /// A file with these options, as TOML: each key is an option's long name, paths are relative to

@@ -187,7 +187,10 @@ impl<'a, C: Cable> Supervisor<'a, C> {
                 busy |= shard.feed_end(now)?;
             }
         }
-        self.shards.iter_mut().for_each(Shard::ring);
+        // Without news a half sleeps on.
+        if busy {
+            self.shards.iter_mut().for_each(Shard::ring);
+        }
         Ok(busy)
     }
 

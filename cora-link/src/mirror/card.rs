@@ -187,7 +187,7 @@ impl<F: Futex + Copy> CardMirror<F> {
     }
 
     /// Makes visible all that came, and sends all that is due; returns whether there was any
-    /// record.
+    /// record, either way.
     ///
     /// # Errors
     /// If a ring is broken.
@@ -197,16 +197,33 @@ impl<F: Futex + Copy> CardMirror<F> {
             end.transmit(&mut Nowhere, now, send);
             return Ok(false);
         };
-        side.show();
-        let mut any = false;
+        let mut any = side.show();
         if end.is_open() {
             if cut.is_sent() {
                 side.take(cut, now)?;
             }
-            any = cut.send(end);
+            any |= cut.send(end);
         }
         end.transmit(side, now, send);
         Ok(any)
+    }
+
+    /// Whether the NIC half has yet to take records, or has just done so: it rings for neither.
+    pub fn is_awaited(&self) -> bool {
+        self.side.as_ref().is_some_and(|side| side.ends.are_awaited())
+    }
+
+    /// Whether the NIC half has said nothing that can be sent now: asked once more before a sleep.
+    ///
+    /// # Errors
+    /// If a ring is broken.
+    pub fn has_nothing(&mut self) -> Result<bool, Broken> {
+        let Some(side) = &mut self.side else { return Ok(true) };
+        // What the link has no room for waits for its frames.
+        if !self.end.is_open() || !self.cut.is_sent() || side.is_over {
+            return Ok(true);
+        }
+        Ok(side.ended.is_none() && side.ends.are_empty(true)?)
     }
 
     /// The NIC half has ended with this exit status: after all that it said, the host hears so.
@@ -318,8 +335,17 @@ impl<F: Futex + Copy> Side<F> {
         }
     }
 
-    fn show(&mut self) {
-        self.ends.publish();
+    /// Returns whether there was news for the NIC half. Without any it sleeps on: it would ring
+    /// back.
+    fn show(&mut self) -> bool {
+        let any = self.ends.publish();
+        if any {
+            self.ring();
+        }
+        any
+    }
+
+    fn ring(&self) {
         wake(&self.regions.nic.nic_bell(self.futex));
     }
 }
@@ -343,7 +369,7 @@ impl<F: Futex + Copy> Receives for Side<F> {
                 self.show();
                 let identity = Identity { generation, resident, afresh, ..identity };
                 self.next = Some(self.memory.make(&self.layout, identity)?);
-                self.show();
+                self.ring();
             }
             Word::Asks { layout, plan } => self.asked = Some(Build { layout, plan }),
             Word::Nic { .. }

@@ -105,19 +105,18 @@ impl<F: Futex + Copy> HostMirror<F> {
     }
 
     /// Makes visible all that came, and sends all that is due; returns whether there was any
-    /// record.
+    /// record, either way.
     ///
     /// # Errors
     /// If a ring is broken.
     pub fn step(&mut self, now: u64, send: &mut impl FnMut(&[u8]) -> bool) -> Result<bool, Broken> {
         let Self { end, cut, side, .. } = self;
-        side.show();
-        let mut any = false;
+        let mut any = side.show();
         if end.is_open() {
             if cut.is_sent() {
                 side.take(cut)?;
             }
-            any = cut.send(end);
+            any |= cut.send(end);
         }
         end.transmit(side, now, send);
         Ok(any)
@@ -131,6 +130,26 @@ impl<F: Futex + Copy> HostMirror<F> {
     /// Takes the card's answer to such a question.
     pub const fn answer(&mut self) -> Option<(Build, bool)> {
         self.side.answer.take()
+    }
+
+    /// Whether the host has yet to take records, or has just done so: it rings for neither.
+    pub fn is_awaited(&self) -> bool {
+        self.side.ends.are_awaited()
+    }
+
+    /// Whether the host has said nothing that can be sent now: asked once more before a sleep.
+    ///
+    /// # Errors
+    /// If a ring is broken.
+    pub fn has_nothing(&mut self) -> Result<bool, Broken> {
+        let Self { end, cut, side, .. } = self;
+        // What the link has no room for waits for its frames.
+        if !end.is_open() || !cut.is_sent() {
+            return Ok(true);
+        }
+        let serves = side.stage == Stage::Serves;
+        let is_followed = generation::is_followed(side.file, side.ends.generation());
+        Ok(!(serves && is_followed) && side.ends.are_empty(serves)?)
     }
 
     /// How far the session is.
@@ -187,9 +206,14 @@ impl<F: Futex + Copy> Side<F> {
         Ok(())
     }
 
-    fn show(&mut self) {
-        self.ends.publish();
-        wake(&self.region.host_bell(self.futex));
+    /// Returns whether there was news for the host half. Without any it sleeps on: it would ring
+    /// back.
+    fn show(&mut self) -> bool {
+        let any = self.ends.publish();
+        if any {
+            wake(&self.region.host_bell(self.futex));
+        }
+        any
     }
 
     /// The card has left the old region, and all that it said there is here.

@@ -4,7 +4,9 @@ use std::collections::VecDeque;
 
 use cora_runtime::link::message::MAX_MESSAGE;
 use cora_runtime::link::region::Rings;
-use cora_runtime::link::ring::{Consumer, Popped, Producer, RingMemory as _, SharedMemory};
+use cora_runtime::link::ring::{
+    Consumer, Popped, Producer, RingError, RingMemory as _, SharedMemory,
+};
 
 use super::Broken;
 use super::word::{WIRE, Word};
@@ -27,6 +29,8 @@ pub(super) struct Ends {
     generation: u64,
     /// The positions that were told last.
     told: [u64; 2],
+    /// There is something for this side's halves since the last look: records, or room for theirs.
+    is_news: bool,
 }
 
 impl Ends {
@@ -50,6 +54,7 @@ impl Ends {
             read_here: read,
             generation,
             told: read.map(|ring| ring.tail()),
+            is_news: true,
         }
     }
 
@@ -73,6 +78,7 @@ impl Ends {
         generation: u64,
         (peer, wire): (u64, u64),
     ) -> Result<(), Broken> {
+        self.is_news = true;
         let is_taken = generation != self.generation
             || (self.peer.release_to(peer) && self.wire.release_to(wire));
         if is_taken {
@@ -84,19 +90,34 @@ impl Ends {
 
     /// Puts a record from the link into its ring.
     pub(super) fn put(&mut self, kind: u16, record: &[u8]) -> Result<(), Broken> {
+        self.is_news = true;
         let ring = if kind & WIRE == 0 { &mut self.from_peer } else { &mut self.from_wire };
         // There is room for all that was sent: the peer has the positions of this side's consumers.
         let pushed = ring.push_apart(kind & !WIRE, &[record]);
         pushed.map_err(|_| Broken::Nonsense("a ring has no room for a record"))
     }
 
-    /// Makes all that came visible to this side. The rings' indices, too: a half that dies is
-    /// followed by one that begins at them.
-    pub(super) fn publish(&mut self) {
+    /// Whether this side's halves have written nothing that is not taken yet: to the peer half, and
+    /// to the wire if that is asked for.
+    pub(super) fn are_empty(&mut self, with_wire: bool) -> Result<bool, RingError> {
+        Ok(self.peer.is_empty_indeed()? && (!with_wire || self.wire.is_empty_indeed()?))
+    }
+
+    /// Whether this side's halves have records to take, or took some of which the peer has not
+    /// heard. They ring for nothing of that.
+    pub(super) fn are_awaited(&self) -> bool {
+        let now = self.read_here.map(|ring| ring.tail());
+        now != self.told || now != self.read_here.map(|ring| ring.head())
+    }
+
+    /// Makes all that came visible to this side; returns whether there is news for its halves. The
+    /// rings' indices, too: a half that dies is followed by one that begins at them.
+    pub(super) fn publish(&mut self) -> bool {
         for ring in [&mut self.from_peer, &mut self.from_wire] {
             ring.publish();
             ring.rest();
         }
+        std::mem::take(&mut self.is_news)
     }
 }
 
@@ -184,7 +205,7 @@ impl Cut {
         self.there
     }
 
-    /// Sends as much as the link takes; returns whether there was any.
+    /// Sends as much as the link takes; returns whether there was any record.
     pub(super) fn send(&mut self, end: &mut End) -> bool {
         let any = self.send_on(end);
         if self.is_sent() && self.said < self.number {
@@ -199,15 +220,14 @@ impl Cut {
     }
 
     fn send_on(&mut self, end: &mut End) -> bool {
-        let mut any = false;
         while let Some(word) = self.words.front() {
             let (kind, bytes) = word.encode();
             if end.push(kind, &[&bytes]).is_err() {
-                return any;
+                return false;
             }
-            any = true;
             self.words.pop_front();
         }
+        let mut any = false;
         let Self { peer, wire, wire_first, .. } = self;
         let [first, second] = if *wire_first { [wire, peer] } else { [peer, wire] };
         for records in [first, second] {

@@ -68,6 +68,13 @@ impl<F: Futex> Bell<F> {
     }
 }
 
+/// Two are one if they are the same word.
+impl<F> PartialEq for Bell<F> {
+    fn eq(&self, other: &Self) -> bool {
+        core::ptr::eq(self.word, other.word)
+    }
+}
+
 impl<F: Futex> BellWord for Bell<F> {
     #[inline]
     fn load(&self) -> u32 {
