@@ -1,7 +1,8 @@
 //! The exploration of all states.
 //!
-//! 1. From a state, each of its choices leads to a next one. A state that can't be copied is rebuilt
-//!    along its path from the beginning; only the first choice continues from the current state.
+//! 1. From a state, each of its choices leads to a next one. A state that can't be copied is
+//!    rebuilt along its path from the beginning; only the first choice continues from the current
+//!    state.
 //! 2. A digest of 128 bits distinguishes states. A state that was met before is not explored again.
 //! 3. In each state the invariants are checked. A violation is reported with the path to it.
 

@@ -3,7 +3,7 @@
 //! | module | concept |
 //! | --- | --- |
 //! | `explorer` | all states that can be reached by choices, and the conditions in each |
-//! | `world`, `invariants`, `killed` | two flows between two halves, either of which may be killed |
+//! | `world`, `invariants`, `killed` | two flows between two halves; either may be killed |
 //! | [`link`] | two ends of the link between host and card, on a network that does anything |
 
 mod explorer;
