@@ -167,3 +167,62 @@ impl BellWord for Rest<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::net::UnixDatagram;
+    use std::time::Instant;
+
+    use cora_runtime::link::region::{
+        HashSeed, Identity, Region, RegionLayout, Woken, sleep, wake,
+    };
+
+    use super::*;
+    use crate::memory::map::shared_memory;
+
+    /// Longer than any sleep here lasts, unless it is not ended.
+    const LONG: Duration = Duration::from_mins(1);
+
+    fn region() -> Region {
+        let layout = RegionLayout::new([4096; 4]).expect("possible sizes");
+        let (_, words) = shared_memory(layout.bytes()).expect("memory");
+        let seed = HashSeed(1);
+        let identity = Identity { plan: 1, generation: 1, seed, resident: false, afresh: false };
+        Region::create(words, &layout, identity).expect("long enough")
+    }
+
+    #[test]
+    fn a_rest_ends_by_a_frame_by_a_ring_of_the_present_bell_or_by_itself() {
+        let (own, other) = UnixDatagram::pair().expect("sockets");
+        let mut wire = Wire::to_emulated(own.into()).expect("a wire");
+        let watch = Watch::over(&wire).expect("files");
+        let nothing = || Ok::<_, RunError>(true);
+        let begun = Instant::now();
+        for region in [region(), region()] {
+            let bell = region.host_bell(SharedFutex);
+            let rest = || watch.rest(Some(bell));
+            for _ in 0..3 {
+                std::thread::scope(|scope| {
+                    scope.spawn(|| {
+                        while bell.load() == 0 {
+                            std::thread::yield_now();
+                        }
+                        std::thread::sleep(Duration::from_millis(1));
+                        wake(&bell);
+                    });
+                    assert_eq!(sleep(&rest(), LONG, nothing).ok(), Some(Woken::Bell));
+                });
+                other.send(&[7; 60]).expect("room");
+                assert_eq!(sleep(&rest(), LONG, nothing).ok(), Some(Woken::Time));
+                assert_eq!(wire.receive(&mut |_| ()).expect("it is there"), 1);
+                let short = Duration::from_millis(1);
+                assert_eq!(sleep(&rest(), short, nothing).ok(), Some(Woken::Time));
+            }
+        }
+        assert_eq!(
+            sleep(&watch.rest(None), Duration::from_millis(1), nothing).ok(),
+            Some(Woken::Time)
+        );
+        assert!(begun.elapsed() < LONG, "a sleep was not ended");
+    }
+}
