@@ -116,6 +116,8 @@ struct World {
     session: u64,
     /// Sessions that cards took part in: each gets another number.
     accepted: u64,
+    /// A card began anew.
+    has_restarted: bool,
     now: u64,
     /// The highest number of a frame that arrived at each side, and its session.
     highest: [Option<(u64, u64)>; 2],
@@ -143,6 +145,7 @@ impl World {
             ways: [Vec::new(), Vec::new()],
             session: 0,
             accepted: 0,
+            has_restarted: false,
             // A caller calls at once.
             now: PASSES,
             highest: [None; 2],
@@ -163,6 +166,7 @@ impl World {
     }
 
     fn restart(&mut self) {
+        self.has_restarted = true;
         self.ends[1] = End::answerer(CARD, settings());
         self.begin(1, 0);
     }
@@ -235,7 +239,8 @@ impl World {
         true
     }
 
-    /// From here on the network is kind, and the host calls if it must: everything arrives.
+    /// From here on the network is kind: everything arrives. If a card began anew, the host may have
+    /// to call.
     fn settles(&self) -> Result<(), String> {
         let mut world = self.clone();
         for _ in 0..KIND {
@@ -243,7 +248,8 @@ impl World {
             if card.is_lost(world.now) {
                 card.leave();
             }
-            if host.is_lost(world.now) || host.due() == u64::MAX {
+            let is_over = host.is_lost(world.now) || host.due() == u64::MAX;
+            if self.has_restarted && is_over {
                 world.call();
             }
             for side in [0, 1] {
