@@ -239,8 +239,8 @@ impl World {
         true
     }
 
-    /// From here on the network is kind: everything arrives. If a card began anew, the host may have
-    /// to call.
+    /// From here on the network is kind: everything arrives. If a card began anew, the host may
+    /// have to call.
     fn settles(&self) -> Result<(), String> {
         let mut world = self.clone();
         for _ in 0..KIND {
