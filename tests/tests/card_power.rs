@@ -7,16 +7,17 @@
 #![expect(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
 
 use std::net::TcpStream;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use cora_tests::control::ask;
 use cora_tests::conversations::Conversations;
 use cora_tests::draw::Draw;
 use cora_tests::process::{emulator_of, send};
 use cora_tests::site::Site;
 use cora_tests::tell;
 use cora_tests::watch::Watch;
-use cora_tests::workshop::{card, is_full, program, variable};
+use cora_tests::workshop::{card, is_full, program, room, variable};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
@@ -34,17 +35,20 @@ struct Busy {
     joint: &'static str,
     site: Site,
     watch: Watch,
+    socket: PathBuf,
 }
 
 impl Busy {
     /// The error names a facility that this machine lacks.
     fn build(label: &str, joint: &'static str, card: &Path) -> Result<Self, String> {
-        let card = card.display().to_string();
-        let words = ["--nic", joint, "--card-program", &card, "--patience", "5"];
+        let (card, socket) = (card.display().to_string(), room(label).join("control"));
+        let control = socket.display().to_string();
+        let words =
+            ["--nic", joint, "--card-program", &card, "--patience", "5", "--control", &control];
         let site = Site::build_with(label, program("nat"), &words)?;
         let (Site { inside, outside, .. }, address) = (&site, SERVER.parse().unwrap());
         let talks = Conversations::open_patient(inside, outside, address, CONNECTIONS, PATIENCE);
-        Ok(Self { joint, watch: Watch::over(talks, PATIENCE), site })
+        Ok(Self { joint, watch: Watch::over(talks, PATIENCE), site, socket })
     }
 
     fn begin(&mut self) {
@@ -144,10 +148,12 @@ fn packets_pass_by_a_card_that_stands_still() {
     // The patience, and a while by the bypass.
     busy.watch.pass(Duration::from_secs(8));
     let stuck = busy.watch.stuck(20);
+    let refused = ask(&busy.socket, "upgrade").unwrap_or_default()["error"].to_string();
     busy.signal(Signal::CONT);
     busy.watch.pass(Duration::from_secs(4));
     let told = busy.end();
     assert_eq!(stuck, 0, "while the card stands still: {told:#}");
+    assert!(refused.contains("the card is away, and packets take the bypass"), "{refused}");
     let report = &told["report"];
     assert_eq!((&report["bypasses"], &report["stood_still"]["NIC"]), (&json!(1), &json!(1)));
     assert!(report["sides"]["nic"]["packets"].as_u64() > Some(0), "{told:#}");

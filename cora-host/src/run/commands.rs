@@ -103,7 +103,13 @@ impl Operator<'_> {
         // A card that is away has no session to ask in, and none to lose.
         let card =
             self.common.inquiry.as_ref().filter(|_| live.shards.iter().all(Shard::nic_works));
-        let stays = live.cable.stays();
+        let stays =
+            live.cable.stays().map(|port| format!("{port} would begin anew under another program"));
+        // Another program begins with its card, and packets would wait for that.
+        let away = live.shards.iter().any(Shard::takes_bypass).then(|| {
+            "the card is away, and packets take the bypass: upgrade when it is back".to_owned()
+        });
+        let stays = stays.or(away);
         let look = |wants: &Wants| {
             let program = match wants {
                 Some(Asked::Check(program)) => program.clone(),
@@ -111,7 +117,7 @@ impl Operator<'_> {
             };
             let (entries, card) = (entries.clone(), card.map(Inquiry::asker));
             beside::begin(move || match stays {
-                Some(port) => Err(format!("{port} would begin anew under another program")),
+                Some(why) => Err(why),
                 None => upgrade::check(&program, &entries, card),
             })
         };

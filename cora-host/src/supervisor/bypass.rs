@@ -146,6 +146,11 @@ impl Drop for Bypass {
 }
 
 impl Shard<'_> {
+    /// Whether its packets go by a card that is away.
+    pub(crate) const fn takes_bypass(&self) -> bool {
+        self.bypass.is_taken()
+    }
+
     /// Looks after the card behind a wire: an emulated one may have ended. While it is away, asks
     /// whether it would serve; if so, ends the one that stands in.
     pub(super) fn look_for_card(&mut self) -> Result<(), RunError> {
