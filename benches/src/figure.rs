@@ -55,14 +55,17 @@ impl Figure {
 
     /// Converts times to rates: more is better.
     pub(crate) fn into_rates(self) -> Self {
-        let rate = |ns: f64| 1e3 / ns;
-        Self { cora: rate(self.cora), baseline: rate(self.baseline), unit: "M/s", ..self }
+        self.per(1e3, "M/s")
     }
 
     /// Converts times to rates in thousands a second: more is better.
     pub(crate) fn into_thousands(self) -> Self {
-        let rate = |ns: f64| 1e6 / ns;
-        Self { cora: rate(self.cora), baseline: rate(self.baseline), unit: "k/s", ..self }
+        self.per(1e6, "k/s")
+    }
+
+    /// Converts times to numbers in so many nanoseconds.
+    fn per(self, ns: f64, unit: &'static str) -> Self {
+        Self { cora: ns / self.cora, baseline: ns / self.baseline, unit, ..self }
     }
 
     /// Makes a figure of counts per operation, which are equal in every turn: less is better.

@@ -55,7 +55,7 @@ mod pack;
 mod settings;
 mod window;
 
-pub use destination::Destination;
+pub use destination::{Destination, Nowhere};
 pub use end::{Counts, End, Full, Heard};
 pub use fault::Fault;
 pub use frame::{Addresses, ETHERTYPE, HEADER, LONGEST_CALL};

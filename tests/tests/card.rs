@@ -9,6 +9,7 @@ use std::process::Command;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use cora_tests::accounts::accounts;
 use cora_tests::conversations::Conversations;
 use cora_tests::process::{emulator_of, run, start_fed};
 use cora_tests::site::Site;
@@ -98,9 +99,7 @@ fn lose_power(joint: &str, card: &std::path::Path) {
     assert!(killed.success(), "the card had ended");
     let report = running.end(LIMIT).well("a run whose card lost power").json();
     assert_eq!(report["restarts"]["NIC"], 1, "{report:#}");
-    let outcomes = report["outcomes"].as_object().into_iter().flatten();
-    let sum: u64 = outcomes.filter_map(|(_, count)| count.as_u64()).sum();
-    assert_eq!(sum, report["packets_in"].as_u64().unwrap_or(0), "{report:#}");
+    accounts(&report);
 }
 
 /// The new program boots another card, with the program that is then in its place. Before, the

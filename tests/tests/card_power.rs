@@ -10,6 +10,7 @@ use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use cora_tests::accounts::accounts;
 use cora_tests::control::ask;
 use cora_tests::conversations::Conversations;
 use cora_tests::draw::Draw;
@@ -84,9 +85,7 @@ impl Busy {
         assert!(broken.is_empty() && stuck == 0, "{stuck} stand still, {broken:?}: {told:#}");
         assert!(opened.is_ok(), "{opened:?}: {told:#}");
         let report = &told["report"];
-        let outcomes = report["outcomes"].as_object().into_iter().flatten();
-        let sum: u64 = outcomes.filter_map(|(_, count)| count.as_u64()).sum();
-        assert_eq!(sum, report["packets_in"].as_u64().unwrap_or(0), "{told:#}");
+        accounts(report);
         assert_eq!(report["restarts"]["host"], 0, "{told:#}");
         tell(&told.to_string());
         told

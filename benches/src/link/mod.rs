@@ -189,25 +189,37 @@ fn round_trips(
     let (rounds, count) = if quick { (3, 300) } else { (9, 1_000) };
     let way = pair.way;
     for (bytes, frame) in [(SMALL, ALONE), (LARGE, LONGEST)] {
-        let mut raw_and_link = [(); 2].map(|()| [vec![], vec![]]);
+        let mut latencies = Latencies::default();
         for _ in 0..rounds {
-            let times = [
-                raw::round_trips(pair, frame, count)?,
-                records::round_trips(pair, number, bytes, count)?,
-            ];
-            for (all, times) in raw_and_link.iter_mut().zip(times) {
-                for (all, time) in all.iter_mut().zip(median_and_p99(times)) {
-                    all.push(time);
-                }
-            }
+            let raw = raw::round_trips(pair, frame, count)?;
+            latencies.add([records::round_trips(pair, number, bytes, count)?, raw]);
         }
-        let [raw, link] = raw_and_link.map(|all| all.map(Turns::new));
-        for (at, part) in ["median", "p99"].into_iter().enumerate() {
-            let name = format!("link/{way}/round trip of {bytes} bytes, {part}");
-            tell(Figure::of_times(name, &link[at], &raw[at], "a raw frame", 0.0));
-        }
+        latencies.tell(&format!("link/{way}/round trip of {bytes} bytes"), "a raw frame", tell);
     }
     Ok(())
+}
+
+/// Medians and 99th percentiles of two contestants, round by round: the first one's figure is told
+/// beside the second one's.
+#[derive(Debug, Default)]
+struct Latencies([[Vec<f64>; 2]; 2]);
+
+impl Latencies {
+    /// Adds the times of a round.
+    fn add(&mut self, times: [Vec<f64>; 2]) {
+        for (all, times) in self.0.iter_mut().zip(times) {
+            for (all, time) in all.iter_mut().zip(median_and_p99(times)) {
+                all.push(time);
+            }
+        }
+    }
+
+    fn tell(self, name: &str, baseline_name: &'static str, tell: &mut dyn FnMut(Figure)) {
+        let [first, second] = self.0.map(|all| all.map(Turns::new));
+        for ((first, second), part) in first.iter().zip(&second).zip(["median", "p99"]) {
+            tell(Figure::of_times(format!("{name}, {part}"), first, second, baseline_name, 0.0));
+        }
+    }
 }
 
 /// The median and the 99th percentile.

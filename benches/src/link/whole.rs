@@ -11,7 +11,7 @@ use cora_port::Port;
 use cora_traffic::namespace::Namespace;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use super::median_and_p99;
+use super::Latencies;
 use super::veth::{WAYS, set_up};
 use crate::figure::Figure;
 use crate::traffic::{FRAME, opening};
@@ -242,7 +242,7 @@ fn packets(site: &mut Site, way: &str, quick: bool, tell: &mut dyn FnMut(Figure)
     for (pause, when, count) in
         [(None, "one after the other", count), (Some(SILENCE), "after silence", count / 10)]
     {
-        let mut both = [(); 2].map(|()| [vec![], vec![]]);
+        let mut latencies = Latencies::default();
         for _ in 0..rounds {
             let mut times = [vec![], vec![]];
             for _ in 0..count {
@@ -251,17 +251,9 @@ fn packets(site: &mut Site, way: &str, quick: bool, tell: &mut dyn FnMut(Figure)
                     times.push(site.time(is_new)?);
                 }
             }
-            for (all, times) in both.iter_mut().zip(times) {
-                for (all, time) in all.iter_mut().zip(median_and_p99(times)) {
-                    all.push(time);
-                }
-            }
+            latencies.add(times);
         }
-        let [punted, stays] = both.map(|all| all.map(Turns::new));
-        for (at, part) in ["median", "p99"].into_iter().enumerate() {
-            let name = format!("link/{way}/punted packet, {when}, {part}");
-            tell(Figure::of_times(name, &punted[at], &stays[at], "a packet that stays", 0.0));
-        }
+        latencies.tell(&format!("link/{way}/punted packet, {when}"), "a packet that stays", tell);
     }
     Ok(())
 }

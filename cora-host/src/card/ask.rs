@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use cora_core::app::App;
 use cora_link::mirror::hello::{Hello, Refusal};
-use cora_link::{Destination, End, Heard};
+use cora_link::{End, Heard, Nowhere};
 use cora_runtime::link::region::{Region, generation};
 
 use crate::RunError;
@@ -69,14 +69,14 @@ struct Asker {
 impl Party for Asker {
     fn hear(&mut self, frame: &[u8], now: u64) -> Result<(), RunError> {
         // A frame of another session is none of this end's business.
-        if let Ok(Heard::Refusal(code)) = self.end.receive(frame, &mut Nothing, now) {
+        if let Ok(Heard::Refusal(code)) = self.end.receive(frame, &mut Nowhere, now) {
             self.answer = Some(Refusal::of_code(code));
         }
         Ok(())
     }
 
     fn step(&mut self, now: u64, send: &mut dyn FnMut(&[u8]) -> bool) -> Result<bool, RunError> {
-        self.end.transmit(&mut Nothing, now, &mut |frame| send(frame));
+        self.end.transmit(&mut Nowhere, now, &mut |frame| send(frame));
         Ok(false)
     }
 
@@ -87,15 +87,4 @@ impl Party for Asker {
     fn has_nothing(&mut self) -> Result<bool, RunError> {
         Ok(true)
     }
-}
-
-/// Where no record arrives: there is no session.
-struct Nothing;
-
-impl Destination for Nothing {
-    fn frames(&mut self, _: usize) -> u64 {
-        0
-    }
-
-    fn take(&mut self, _: u16, _: &[u8]) {}
 }

@@ -11,7 +11,7 @@ use super::hello::{Build, Hello};
 use super::receives::Receives;
 use super::rings::{Cut, Ends};
 use super::word::Word;
-use crate::{Destination, End, Heard};
+use crate::{End, Heard, Nowhere};
 
 /// The card's mirror: its end of the link, and a region while there is a session.
 #[derive(Debug)]
@@ -382,15 +382,4 @@ impl<F: Futex + Copy> Receives for Side<F> {
         }
         Ok(())
     }
-}
-
-/// Where records of no session would arrive.
-struct Nowhere;
-
-impl Destination for Nowhere {
-    fn frames(&mut self, _: usize) -> u64 {
-        0
-    }
-
-    fn take(&mut self, _: u16, _: &[u8]) {}
 }
