@@ -25,7 +25,8 @@
 //! | [`config`] | configuration files, as states read them |
 //! | [`state`] | tables, singletons, commutative and read-mostly states |
 //! | [`sentence`] | fatal errors as text, without `core::fmt` |
-//! | [`outbox`] | packets that handlers send besides the one that they handle |
+//! | [`message`] | messages, which handlers take and send |
+//! | [`outbox`] | what handlers send besides the packet that they handle |
 //! | [`outcome`] | one named outcome per packet |
 //! | [`prefetch`] | prefetch of cache lines |
 //! | [`app`] | a whole program, as the runtimes see it |
@@ -41,6 +42,7 @@ pub mod config;
 pub mod conntrack;
 pub mod hash;
 pub mod key;
+pub mod message;
 pub mod outbox;
 pub mod outcome;
 pub mod packet;

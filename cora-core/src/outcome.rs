@@ -14,6 +14,7 @@ pub struct Outcomes {
     transmit: u64,
     pass: u64,
     redirect: u64,
+    done: u64,
     drops: heapless::Vec<(Reason, u64), NAMES>,
     other: u64,
 }
@@ -22,7 +23,14 @@ impl Outcomes {
     /// None yet.
     #[must_use]
     pub const fn new() -> Self {
-        Self { transmit: 0, pass: 0, redirect: 0, drops: heapless::Vec::new(), other: 0 }
+        Self {
+            transmit: 0,
+            pass: 0,
+            redirect: 0,
+            done: 0,
+            drops: heapless::Vec::new(),
+            other: 0,
+        }
     }
 
     /// Counts a forwarded packet.
@@ -32,6 +40,7 @@ impl Outcomes {
             Forward::Transmit => self.transmit += 1,
             Forward::Pass => self.pass += 1,
             Forward::Redirect(_) => self.redirect += 1,
+            Forward::Done => self.done += 1,
         }
     }
 
@@ -51,6 +60,7 @@ impl Outcomes {
             ("transmit", self.transmit),
             ("pass", self.pass),
             ("redirect", self.redirect),
+            ("done", self.done),
             (OTHER, self.other),
         ];
         for (name, count) in fixed.into_iter().filter(|(_, count)| *count > 0) {

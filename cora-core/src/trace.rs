@@ -53,6 +53,8 @@ pub enum Ending {
     Pass,
     /// The packet leaves at a port that the handler chose.
     Redirect,
+    /// The packet, or the message, ends here.
+    Done,
     /// The packet is dropped.
     Drop,
     /// The packet goes to the other side; never at a host.
@@ -155,7 +157,8 @@ impl Note {
 
 impl Ending {
     /// Every ending.
-    pub const ALL: [Self; 5] = [Self::Transmit, Self::Pass, Self::Redirect, Self::Drop, Self::Punt];
+    pub const ALL: [Self; 6] =
+        [Self::Transmit, Self::Pass, Self::Redirect, Self::Done, Self::Drop, Self::Punt];
 
     /// The ending for this verdict of a handler.
     pub const fn of(verdict: Verdict) -> Self {
@@ -163,6 +166,7 @@ impl Ending {
             Ok(Forward::Transmit) => Self::Transmit,
             Ok(Forward::Pass) => Self::Pass,
             Ok(Forward::Redirect(_)) => Self::Redirect,
+            Ok(Forward::Done) => Self::Done,
             Err(stop) if stop.reason().is_some() => Self::Drop,
             Err(_) => Self::Punt,
         }

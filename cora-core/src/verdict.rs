@@ -20,6 +20,8 @@ pub enum Forward {
     Pass,
     /// Leaves at a port that the handler chose.
     Redirect(Port),
+    /// Ends here: the handler has done what was asked for.
+    Done,
 }
 
 /// The packet leaves at the [opposite](Port::opposite) of the port where it came in.
@@ -29,6 +31,10 @@ pub const Transmit: Verdict = Ok(Forward::Transmit);
 /// The packet goes to the local network stack.
 #[expect(non_upper_case_globals, reason = "reads as the verdict it is: `Pass`")]
 pub const Pass: Verdict = Ok(Forward::Pass);
+
+/// The message, or the packet, ends here: the handler has done what was asked for.
+#[expect(non_upper_case_globals, reason = "reads as the verdict it is: `Done`")]
+pub const Done: Verdict = Ok(Forward::Done);
 
 /// The packet leaves at `port`. In a run without that port it is dropped as `no-port`.
 #[expect(non_snake_case, reason = "reads as the verdict it is: `Redirect(port)`")]

@@ -136,6 +136,8 @@ pub enum Exit {
     Pass,
     /// `Redirect`.
     Redirect,
+    /// `Done`.
+    Done,
     /// A value that the source does not show.
     Unseen,
 }

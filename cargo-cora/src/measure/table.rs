@@ -126,6 +126,7 @@ fn shown(path: &Path) -> String {
             Exit::Drop => "drop",
             Exit::Pass => "pass",
             Exit::Redirect => "redirect",
+            Exit::Done => "done",
             Exit::Unseen => "?",
         }
         .to_owned(),

@@ -58,13 +58,13 @@ macro_rules! by_hand {
             #[inline(always)]
             fn prefetch_index(&mut self, number: u8, packet: &$crate::packet::Packet<'_>) {
                 let _ = (number, packet);
-                $($crate::state::Home::prefetch_index(&mut self.$field, number, packet);)*
+                $($crate::state::Announced::prefetch_index(&mut self.$field, number, packet);)*
             }
 
             #[inline(always)]
             fn prefetch_entry(&mut self, number: u8, packet: &$crate::packet::Packet<'_>) -> bool {
                 let _ = (number, packet);
-                true $(& $crate::state::Home::prefetch_entry(&mut self.$field, number, packet))*
+                true $(& $crate::state::Announced::prefetch_entry(&mut self.$field, number, packet))*
             }
 
             #[inline(always)]

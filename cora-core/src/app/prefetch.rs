@@ -9,30 +9,30 @@ pub trait Prefetch: States {
     /// these packets prefetch from them.
     const FURTHER: bool = false;
 
-    /// Calls [`Home::prefetch_index`](crate::state::Home::prefetch_index) of every state that isn't
+    /// Calls [`Announced::prefetch_index`](crate::state::Announced::prefetch_index) of every state that isn't
     /// further.
     #[inline]
     fn prefetch_index(&mut self, number: u8, packet: &Packet<'_>) {
-        (0..Self::STATES).for_each(|state| self.state(state).prefetch_index(number, packet));
+        let _ = (number, packet);
     }
 
-    /// Calls [`Home::prefetch_entry`](crate::state::Home::prefetch_entry) of every state that isn't
+    /// Calls [`Announced::prefetch_entry`](crate::state::Announced::prefetch_entry) of every state that isn't
     /// further. Returns `false` if one of them missed an entry.
     #[inline]
     fn prefetch_entry(&mut self, number: u8, packet: &Packet<'_>) -> bool {
-        (0..Self::STATES)
-            .fold(true, |known, state| self.state(state).prefetch_entry(number, packet) & known)
+        let _ = (number, packet);
+        true
     }
 
     /// Calls [`Home::forget`](crate::state::Home::forget) of every further state.
     fn drop_further(&mut self) {}
 
-    /// Calls [`Home::prefetch_index`](crate::state::Home::prefetch_index) of every further state.
+    /// Calls [`Announced::prefetch_index`](crate::state::Announced::prefetch_index) of every further state.
     fn prefetch_further_index(&mut self, number: u8, packet: &Packet<'_>) {
         let _ = (number, packet);
     }
 
-    /// Calls [`Home::prefetch_entry`](crate::state::Home::prefetch_entry) of every further state.
+    /// Calls [`Announced::prefetch_entry`](crate::state::Announced::prefetch_entry) of every further state.
     fn prefetch_further_entry(&mut self, number: u8, packet: &Packet<'_>) {
         let _ = (number, packet);
     }

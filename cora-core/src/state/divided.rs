@@ -14,7 +14,7 @@ use super::Stored;
 use super::kept::{BLOCK, Changed, Kept};
 use super::memory::bytes_for;
 use super::{
-    DescribeItem, Described, EntryLayout, Home, Kind, Malformed, Memory, OutOfMemory, PerBucket,
+    Announced, DescribeItem, Described, EntryLayout, Home, Kind, Malformed, Memory, OutOfMemory, PerBucket,
     Visit,
 };
 use crate::bucket::{Bucket, Mark};
@@ -142,6 +142,8 @@ fn split(piece: &[u8]) -> Result<(usize, &[u8]), Malformed> {
     let (offset, bytes) = piece.split_first_chunk().ok_or(Malformed)?;
     Ok((u32::from_le_bytes(*offset) as usize, bytes))
 }
+
+impl<S: PerBucket> Announced for Divided<S> {}
 
 impl<S: PerBucket> Home for Divided<S> {
     fn kind(&self) -> Kind {

@@ -28,7 +28,7 @@ pub use table::Table;
 pub use tracked::Tracked;
 
 use crate::bucket::{Bucket, BucketsBy, Mark};
-use crate::key::{Address, Endpoint, PacketKey};
+use crate::key::{Address, Endpoint, Key};
 use crate::packet::Packet;
 use crate::plain::{Describe, Plain};
 
@@ -151,7 +151,7 @@ pub struct Visit {
     pub undo: bool,
     /// The flow of new entries; [`NO_FLOW`] if nothing ever moves.
     pub flow: u32,
-    /// The packet's number in its burst, if [`Home::prefetch_index`] announced it;
+    /// The packet's number in its burst, if [`Announced::prefetch_index`] announced it;
     /// [`ALONE`](table::prefetch::ALONE) otherwise.
     pub ahead: u8,
 }
@@ -171,18 +171,6 @@ pub trait Home {
     /// The kind of the state.
     fn kind(&self) -> Kind;
 
-    /// Announces packet `number` of a burst: prefetches the index line of its key.
-    fn prefetch_index(&mut self, number: u8, packet: &Packet<'_>) {
-        let _ = (number, packet);
-    }
-
-    /// Second prefetch stage, once [`Self::prefetch_index`] announced all packets of the burst,
-    /// with the same packets. `false` if the packet has a key that probably has no entry.
-    fn prefetch_entry(&mut self, number: u8, packet: &Packet<'_>) -> bool {
-        let _ = (number, packet);
-        true
-    }
-
     // The following are called by name only: a vtable would link their code into the NIC half,
     // which never calls some of them.
 
@@ -194,7 +182,7 @@ pub trait Home {
     }
 
     /// Prefetches the owner of the entry that packet `number` of a burst probably finds
-    /// ([`Self::prefetch_entry`]).
+    /// ([`Announced::prefetch_entry`]).
     fn prefetch_owner(&self, number: u8)
     where
         Self: Sized,
@@ -284,6 +272,23 @@ pub trait Home {
     fn entries(&self, now: u64) -> u64;
 }
 
+/// A stored state that packets find: what comes before a packet's turn.
+pub trait Announced: Home {
+    /// Announces packet `number` of a burst: prefetches the index line of its key.
+    #[inline(always)]
+    fn prefetch_index(&mut self, number: u8, packet: &Packet<'_>) {
+        let _ = (number, packet);
+    }
+
+    /// Second prefetch stage, once [`Self::prefetch_index`] announced all packets of the burst,
+    /// with the same packets. `false` if the packet has a key that probably has no entry.
+    #[inline(always)]
+    fn prefetch_entry(&mut self, number: u8, packet: &Packet<'_>) -> bool {
+        let _ = (number, packet);
+        true
+    }
+}
+
 /// A stored state, as a report reads it. Separate from [`Home`], since only the host reports:
 /// formatting code is not linked into the NIC half.
 pub trait Described: Home {
@@ -363,7 +368,7 @@ pub struct Malformed;
 /// A keyed state, as declared by `#[state(key = …)]`.
 pub trait Keyed: Plain {
     /// The type of its key.
-    type Key: PacketKey;
+    type Key: Key;
     /// The scope of its keys: [`Everywhere`](table::scope::Everywhere), or the groups that the
     /// declaration names.
     type Scope: table::scope::Scope<Self::Key>;

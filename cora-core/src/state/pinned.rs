@@ -15,7 +15,7 @@ use super::Stored;
 use super::kept::{BLOCK, Changed, Kept};
 use super::memory::bytes_for;
 use super::{
-    DescribeItem, Described, EntryLayout, Generation, Home, Kind, Malformed, Memory, OutOfMemory,
+    Announced, DescribeItem, Described, EntryLayout, Generation, Home, Kind, Malformed, Memory, OutOfMemory,
     ReadMostly, Singleton, Visit,
 };
 #[cfg(not(target_os = "none"))]
@@ -193,6 +193,8 @@ macro_rules! home_of_one_value {
                 self.whole.touched = true;
             }
         }
+
+        impl<S: $kind> Announced for $home<S> {}
 
         impl<S: $kind> Home for $home<S> {
             fn kind(&self) -> Kind {

@@ -192,6 +192,7 @@ fn steps(notes: &[Note], states: &[(&'static str, cora_core::state::Place)]) -> 
                     Ending::Transmit => "transmit",
                     Ending::Pass => "pass",
                     Ending::Redirect => "redirect",
+                    Ending::Done => "done",
                     Ending::Drop => "drop",
                     // A host reaches every state.
                     Ending::Punt => "unseen",

@@ -138,15 +138,18 @@ impl<S: FlowRecord> Wrapped<S> {
 
 type Item<'a> = dyn FnMut(&[u8], &mut dyn FnMut(&mut dyn Describe)) + 'a;
 
-impl<S: Keyed> Home for Wrapped<S> {
-    fn kind(&self) -> Kind {
-        Kind::Keyed
-    }
+impl<S: Keyed<Key: PacketKey, Scope: PacketScope<S::Key>>> Announced for Wrapped<S> {
     fn prefetch_index(&mut self, number: u8, packet: &Packet<'_>) {
         self.table().prefetch_index(number, packet);
     }
     fn prefetch_entry(&mut self, number: u8, packet: &Packet<'_>) -> bool {
         self.table().prefetch_entry(number, packet)
+    }
+}
+
+impl<S: Keyed> Home for Wrapped<S> {
+    fn kind(&self) -> Kind {
+        Kind::Keyed
     }
     fn prefetch_owner(&self, number: u8) {
         self.table.borrow().prefetch_owner(number);

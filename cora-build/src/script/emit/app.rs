@@ -7,7 +7,7 @@ use cora_plan::plan::FlowTableFacts;
 use cora_plan::vocabulary::{BucketsBy, Kind, Sides};
 use cora_plan::{Graph, Plan};
 
-use super::{KEY_OF, Lines, hidden};
+use super::{Lines, TOLD, hidden};
 
 pub(super) fn emit(out: &mut Lines, graph: &Graph, plan: &Plan) -> fmt::Result {
     out.block("impl App for Program", |out| {
@@ -34,7 +34,7 @@ fn reads(out: &mut Lines, graph: &Graph) -> fmt::Result {
             format!("!<{} as Handler>::READS_PAYLOAD", hidden(&handler.path))
         };
         let keyed = graph.states.iter().enumerate().filter(|(_, state)| state.keyed.is_some());
-        let keys = keyed.map(|(number, _)| format!("!<S{number} as {KEY_OF}>::READS_PAYLOAD"));
+        let keys = keyed.map(|(number, _)| format!("!<S{number} as {TOLD}>::READS_PAYLOAD"));
         let all: Vec<String> = graph.chain.iter().map(heads).chain(keys).collect();
         out.line(format_args!("const HEADS: bool = {};", all.join(" && ")))?;
         if graph.chain.iter().chain(graph.timed()).any(|handler| handler.sends) {

@@ -109,12 +109,15 @@ const BUCKETS: &str = "::cora::__private::core::bucket::BucketSet";
 /// The trait that names the keys of a table.
 const KEY_OF: &str = "::cora::__private::core::state::table::KeyOf";
 
+/// The trait that says what packets' keys are made of.
+const TOLD: &str = "::cora::__private::core::state::table::Told";
+
 const USES: [&str; 7] = [
     "app::{App, FlowTableFacts, Handler, Hook, Lifecycle, Nth, PlanFacts, Prefetch, Timer}",
     "app::{Sides, States, Transaction, Transfer}",
     "outbox::Outbox",
     "packet::Packet",
-    "state::{Described, Home, Memory, OutOfMemory, Place, Reach, Stored, Touched, Visit}",
+    "state::{Announced, Described, Home, Memory, OutOfMemory, Place, Reach, Stored, Touched, Visit}",
     "trace",
     "verdict::{Forward, Verdict}",
 ];

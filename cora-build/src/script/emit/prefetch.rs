@@ -20,7 +20,7 @@ fn stages(out: &mut Lines, graph: &Graph, plan: &Plan) -> fmt::Result {
     let with = |wanted: bool| numbers(&further, |further| *further == wanted);
     let packet = "number: u8, packet: &Packet<'_>";
     let named = |method: &'static str| {
-        move |state| format!("Home::{method}(&mut self.s{state}, number, packet)")
+        move |state| format!("Announced::{method}(&mut self.s{state}, number, packet)")
     };
     let first = with(false);
     let head = format!("fn prefetch_index(&mut self, {packet})");

@@ -186,6 +186,8 @@ impl<S: ReadMerged> Stored for Merged<S> {
     }
 }
 
+impl<S: ReadMerged> Announced for Merged<S> {}
+
 impl<S: ReadMerged> Home for Merged<S> {
     fn kind(&self) -> Kind {
         Kind::Commutative

@@ -25,7 +25,7 @@ pub use sum::Sum;
 pub use top_k::TopK;
 
 use super::memory::bytes_for;
-use super::{DescribeItem, Described, Home, Kind, Malformed, Memory, OutOfMemory, Visit};
+use super::{Announced, DescribeItem, Described, Home, Kind, Malformed, Memory, OutOfMemory, Visit};
 use crate::plain::Describe;
 
 /// A replica of a commutative state: an array of units that are exported and merged one by one.
@@ -165,6 +165,8 @@ fn merge<S: Replica>(replica: &mut S, piece: &[u8]) -> Result<(), Malformed> {
     }
     Ok(())
 }
+
+impl<S: Commutative> Announced for Replicated<S> {}
 
 impl<S: Commutative> Home for Replicated<S> {
     fn kind(&self) -> Kind {

@@ -30,7 +30,7 @@ pub use prefixes::Prefixes;
 use version::Version;
 
 use super::{
-    DescribeItem, Described, Generation, Home, Kind, MAX_PIECE, Malformed, Memory, OutOfMemory,
+    Announced, DescribeItem, Described, Generation, Home, Kind, MAX_PIECE, Malformed, Memory, OutOfMemory,
     Stored, Visit,
 };
 use core::fmt;
@@ -256,6 +256,8 @@ impl<S: Row> Stored for Configured<S> {
         home
     }
 }
+
+impl<S: Row> Announced for Configured<S> {}
 
 impl<S: Row> Home for Configured<S> {
     fn kind(&self) -> Kind {

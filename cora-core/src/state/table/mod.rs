@@ -68,17 +68,17 @@ pub use hooked::{Ended, Hooked, Waiting};
 pub use transfer::Travelling;
 
 use super::{
-    DescribeItem, Described, EntryLayout, Home, Keyed, Kind, Malformed, Memory, OutOfMemory,
+    Announced, DescribeItem, Described, EntryLayout, Home, Keyed, Kind, Malformed, Memory, OutOfMemory,
     Stored, Visit,
 };
 use crate::bucket::Mark;
-use crate::key::{Address, Answer, EntryKey, FiveTuple, PacketKey};
+use crate::key::{Address, Answer, EntryKey, FiveTuple, Key, PacketKey};
 use crate::packet::Packet;
 use crate::plain::Plain;
 use crate::trace::{Asked, asked};
 use crate::verdict::{Reason, Stop, reasons};
 use raw::{RawTable, Shape};
-use scope::Scope;
+use scope::{PacketScope, Scope};
 
 /// The kind of key that found an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -281,28 +281,32 @@ impl<S: Keyed> Stored for Table<S> {
     }
 }
 
+/// The keys of a table that packets find, for generated code.
+pub trait Told {
+    /// Whether the payload of a packet may decide which entries it finds.
+    const READS_PAYLOAD: bool;
+}
+
+impl<S: Keyed<Key: PacketKey, Scope: Scope<S::Key, Group: PacketKey>>> Told for Table<S> {
+    const READS_PAYLOAD: bool = S::Key::READS_PAYLOAD
+        || <<S::Scope as Scope<S::Key>>::Group as PacketKey>::READS_PAYLOAD;
+}
+
 /// The keys of a table, for generated code.
 pub trait KeyOf {
     /// The key of the group that an entry travels with: the table's key, or the group that the
     /// declaration names.
-    type Group: PacketKey;
-    /// Whether the payload of a packet may decide which entries it finds.
-    const READS_PAYLOAD: bool;
+    type Group: Key;
     /// Maximum number of entries.
     const CAPACITY: u32;
 }
 
 impl<S: Keyed> KeyOf for Table<S> {
     type Group = <S::Scope as Scope<S::Key>>::Group;
-    const READS_PAYLOAD: bool = S::Key::READS_PAYLOAD || Self::Group::READS_PAYLOAD;
     const CAPACITY: u32 = S::CAPACITY;
 }
 
-impl<S: Keyed> Home for Table<S> {
-    fn kind(&self) -> Kind {
-        Kind::Keyed
-    }
-
+impl<S: Keyed<Key: PacketKey, Scope: PacketScope<S::Key>>> Announced for Table<S> {
     #[inline(always)]
     fn prefetch_index(&mut self, number: u8, packet: &Packet<'_>) {
         self.raw.prefetch_index_by(number, |hasher, undirected| {
@@ -313,6 +317,12 @@ impl<S: Keyed> Home for Table<S> {
     #[inline(always)]
     fn prefetch_entry(&mut self, number: u8, packet: &Packet<'_>) -> bool {
         self.raw.prefetch_entry(number, || S::Scope::of_packet(packet))
+    }
+}
+
+impl<S: Keyed> Home for Table<S> {
+    fn kind(&self) -> Kind {
+        Kind::Keyed
     }
 
     #[inline]

@@ -8,13 +8,13 @@
 use core::fmt;
 
 use crate::hash::FlowHasher;
-use crate::key::{EntryKey, PacketKey, Within};
+use crate::key::{EntryKey, Key, PacketKey, Within};
 use crate::packet::Packet;
 
 /// The scope of keys of type `K`.
-pub trait Scope<K: PacketKey>: fmt::Debug + 'static {
+pub trait Scope<K: Key>: fmt::Debug + 'static {
     /// The group of all entries that one packet may find.
-    type Group: PacketKey;
+    type Group: Key;
     /// A key as entries store it.
     type Entry: EntryKey;
     /// The note of a table about the packet that is handled.
@@ -32,7 +32,10 @@ pub trait Scope<K: PacketKey>: fmt::Debug + 'static {
 
     /// The key as handlers name it.
     fn key(entry: &Self::Entry) -> &K;
+}
 
+/// A scope of keys that packets carry.
+pub trait PacketScope<K: PacketKey>: Scope<K> {
     /// The packet's own key as entries store it.
     fn of_packet(packet: &Packet<'_>) -> Option<Self::Entry>;
 
@@ -44,7 +47,7 @@ pub trait Scope<K: PacketKey>: fmt::Debug + 'static {
 #[derive(Clone, Copy, Debug)]
 pub enum Everywhere {}
 
-impl<K: PacketKey> Scope<K> for Everywhere {
+impl<K: Key> Scope<K> for Everywhere {
     type Group = K;
     type Entry = K;
     type Current = ();
@@ -63,7 +66,9 @@ impl<K: PacketKey> Scope<K> for Everywhere {
     fn key(entry: &K) -> &K {
         entry
     }
+}
 
+impl<K: PacketKey> PacketScope<K> for Everywhere {
     #[inline(always)]
     fn of_packet(packet: &Packet<'_>) -> Option<K> {
         K::of_packet(packet).ok()
@@ -79,7 +84,7 @@ impl<K: PacketKey> Scope<K> for Everywhere {
 #[derive(Clone, Copy, Debug)]
 pub struct Each<G>(core::marker::PhantomData<G>);
 
-impl<G: PacketKey + Send, K: PacketKey> Scope<K> for Each<G> {
+impl<G: Key + Send, K: Key> Scope<K> for Each<G> {
     type Group = G;
     type Entry = Within<G, K>;
     type Current = Option<G>;
@@ -100,7 +105,9 @@ impl<G: PacketKey + Send, K: PacketKey> Scope<K> for Each<G> {
     fn key(entry: &Within<G, K>) -> &K {
         &entry.key
     }
+}
 
+impl<G: PacketKey + Send, K: PacketKey> PacketScope<K> for Each<G> {
     #[inline]
     fn of_packet(packet: &Packet<'_>) -> Option<Within<G, K>> {
         let group = G::of_packet(packet).ok()?;

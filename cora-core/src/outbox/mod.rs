@@ -1,13 +1,22 @@
-//! Packets that a handler sends besides the one that it handles: a reset to both ends, an ICMP
-//! error, a copy for an analyser.
+//! What handlers send besides the packet that they handle: packets, such as a reset to both ends or
+//! a copy for an analyser, and [messages](crate::message).
 //!
-//! They are part of the handled packet's transaction. If it punts, nothing was sent, and its other
-//! side sends them. Otherwise they leave before it, in the order of the calls.
+//! It is part of the run's transaction. If the run punts, nothing was sent, and its other side sends
+//! it. Otherwise it leaves before the handled packet, in the order of the calls.
 
+mod sends;
+
+use core::cell::RefCell;
 use core::fmt;
+use core::marker::PhantomData;
+use core::time::Duration;
 
+pub use sends::Sent;
+use sends::Sends;
+
+use crate::message::{self, Destination, Envelope, Message, SENT, Taken, Wired};
 use crate::packet::{MAX_FRAME, Packet, Port};
-use crate::state::{Memory, OutOfMemory, bytes_for};
+use crate::state::{Line, Memory, OutOfMemory};
 use crate::verdict::Reason;
 use crate::verdict::reasons::{NoFlow, TooLong};
 
@@ -15,22 +24,28 @@ use crate::verdict::reasons::{NoFlow, TooLong};
 #[expect(non_upper_case_globals, reason = "reads as the reason it is: `Drop(OutboxFull)`")]
 pub const OutboxFull: Reason = Reason::new("outbox-full");
 
+/// The handler has sent as many messages, or as many bytes, as it may for one message.
+#[expect(non_upper_case_globals, reason = "reads as the reason it is: `Drop(TooManySends)`")]
+pub const TooManySends: Reason = Reason::new("too-many-sends");
+
 /// Maximum number of packets that are sent for one packet, by all handlers of the chain.
 const MOST: usize = 8;
 /// Bytes of memory for them: a copy of the longest frame, and some short ones.
 const BYTES: usize = MAX_FRAME.next_multiple_of(64) + 16_384;
+/// Maximum number of packets and messages that are sent for one of either, in programs with
+/// messages.
+const MOST_MESSAGES: usize = 256;
+/// Bytes of memory for them.
+const MESSAGE_BYTES: usize = BYTES + MOST_MESSAGES * 512;
 
-/// One packet to be sent.
+/// An [`Outbox`] takes packets.
 #[derive(Clone, Copy, Debug)]
-struct Sent {
-    port: Port,
-    from: usize,
-    to: usize,
-}
+pub enum Packets {}
 
-/// The packets that handlers send besides the one that they handle.
+/// What handlers send besides the packet that they handle: packets, or messages `M`.
 ///
-/// A handler takes it as `out: &mut Outbox`, at any place behind the packet.
+/// A handler takes one for packets as `out: &mut Outbox`, and one for each type of message as
+/// `questions: &mut Outbox<Question>`, at any place behind its packet or message.
 ///
 /// ```
 /// # use cora_core::outbox::Outbox;
@@ -42,25 +57,131 @@ struct Sent {
 ///     Transmit
 /// }
 /// ```
-#[derive(Default)]
-pub struct Outbox {
-    memory: &'static mut [u64],
-    sent: heapless::Vec<Sent, MOST>,
+pub struct Outbox<M = Packets> {
+    /// Shared by the outboxes of a run, so that the order of the calls is one.
+    sends: Option<&'static RefCell<Sends>>,
+    of: PhantomData<fn(M)>,
+}
+
+impl<M> Default for Outbox<M> {
+    fn default() -> Self {
+        Self { sends: None, of: PhantomData }
+    }
+}
+
+impl<M> Outbox<M> {
+    /// Adds what `write` makes.
+    #[inline]
+    fn add(
+        &self,
+        to: (Port, u64),
+        full: Reason,
+        write: impl FnOnce(&Envelope, &mut [u8]) -> Result<usize, Reason>,
+    ) -> Result<(), Reason> {
+        // Nobody else borrows it amid a call.
+        let mut sends = self.sends.and_then(|sends| sends.try_borrow_mut().ok()).ok_or(full)?;
+        sends.add(to, full, write)
+    }
+}
+
+impl<M: Taken> Outbox<M> {
+    /// Sends the message to the handler that takes it. It is handled once, behind what its flow got
+    /// before.
+    ///
+    /// Refused with [`TooManySends`] beyond 256 messages or 208 KB for one message, and with
+    /// [`TooManyHops`](crate::message::TooManyHops) if it would be the 65th of a row of which each
+    /// was sent because of the one before.
+    #[inline]
+    pub fn send(&mut self, message: M) -> Result<(), Reason> {
+        self.after(Duration::ZERO, message)
+    }
+
+    /// As [`Self::send`], but the message is handled when so much time has passed: before the first
+    /// packet from then on.
+    #[inline]
+    pub fn after(&mut self, time: Duration, message: M) -> Result<(), Reason> {
+        let after = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        self.add((SENT, after), TooManySends, |envelope, out| {
+            message::frame(&message, envelope, out)
+        })
+    }
+}
+
+impl<M: Wired> Outbox<M> {
+    /// Sends the message in a datagram to whoever asks: the sender of the datagram that the handled
+    /// message came in, or that it was sent because of.
+    ///
+    /// Refused as [`Self::send_to`].
+    #[inline]
+    pub fn reply(&mut self, message: M) -> Result<(), Reason> {
+        let sends = self.sends.and_then(|sends| sends.try_borrow().ok()).ok_or(TooManySends)?;
+        let peer = sends.envelope.asker();
+        drop(sends);
+        self.send_to(peer, message)
+    }
+
+    /// Sends the message in a datagram: to a [`Peer`](crate::message::Peer), such as one that asked
+    /// earlier, or to an [`Endpoint`](crate::key::Endpoint), on the way of an answer to whoever
+    /// asks.
+    ///
+    /// Refused with [`TooManySends`] beyond 256 datagrams or 208 KB for one message, with `too-long`
+    /// beyond the longest datagram, and with
+    /// [`NobodyAsked`](crate::message::NobodyAsked) if there is nobody to send it to.
+    #[inline]
+    pub fn send_to(&mut self, to: impl Destination, message: M) -> Result<(), Reason> {
+        let sends = self.sends.and_then(|sends| sends.try_borrow().ok()).ok_or(TooManySends)?;
+        let peer = to.peer(&sends.envelope.asker());
+        drop(sends);
+        self.add((peer.port(), 0), TooManySends, |_, out| {
+            message::datagram(&peer, |out| message.write(out), out)
+        })
+    }
 }
 
 impl Outbox {
     /// Bytes of [`Memory`] that one with room takes.
-    pub const BYTES: usize = bytes_for::<u64>(BYTES / 8);
+    pub const BYTES: usize = Sends::bytes(MOST, BYTES) + Self::CELL;
+    /// The same with room for messages.
+    pub const BYTES_WITH_MESSAGES: usize = Sends::bytes(MOST_MESSAGES, MESSAGE_BYTES) + Self::CELL;
+    const CELL: usize = size_of::<RefCell<Sends>>().next_multiple_of(Line::BYTES);
 
     /// Without room, for programs that send nothing.
     #[must_use]
     pub const fn none() -> Self {
-        Self { memory: &mut [], sent: heapless::Vec::new() }
+        Self { sends: None, of: PhantomData }
     }
 
     /// With room, in `memory`.
     pub fn create(memory: &mut Memory) -> Result<Self, OutOfMemory> {
-        Ok(Self { memory: memory.take_u64(BYTES / 8)?, sent: heapless::Vec::new() })
+        Self::of(Sends::create(memory, MOST, BYTES)?, memory)
+    }
+
+    /// With room for messages, too.
+    pub fn create_with_messages(memory: &mut Memory) -> Result<Self, OutOfMemory> {
+        Self::of(Sends::create(memory, MOST_MESSAGES, MESSAGE_BYTES)?, memory)
+    }
+
+    fn of(sends: Sends, memory: &mut Memory) -> Result<Self, OutOfMemory> {
+        let places = memory.take(1)?;
+        let sends = places.first_mut().map(|place| &*place.write(RefCell::new(sends)));
+        Ok(Self { sends, of: PhantomData })
+    }
+
+    /// The outbox for messages `M` of the same run, for generated code.
+    #[doc(hidden)]
+    #[inline]
+    #[must_use]
+    pub const fn messages<M: Message>(&self) -> Outbox<M> {
+        Outbox { sends: self.sends, of: PhantomData }
+    }
+
+    /// A message with this envelope is handled now, for generated code.
+    #[doc(hidden)]
+    #[inline]
+    pub fn begin(&mut self, envelope: &Envelope) {
+        if let Some(mut sends) = self.sends.and_then(|sends| sends.try_borrow_mut().ok()) {
+            sends.envelope = *envelope;
+        }
     }
 
     /// Sends a copy of the packet, as it is now, at this port. The packet itself goes on as the
@@ -77,13 +198,12 @@ impl Outbox {
         if frame.len() > MAX_FRAME {
             return Err(TooLong);
         }
-        let from = self.sent.last().map_or(0, |last| last.to.next_multiple_of(8));
-        let to = from + frame.len();
-        let bytes = zerocopy::IntoBytes::as_mut_bytes(&mut *self.memory);
-        let place = bytes.get_mut(from..to).filter(|_| !self.sent.is_full()).ok_or(OutboxFull)?;
-        place.copy_from_slice(frame);
-        let _ = self.sent.push(Sent { port: port.in_seven_bits(), from, to });
-        Ok(())
+        // Nobody outside makes a message of a frame.
+        let port = if port == SENT { Port(0x7f) } else { port };
+        self.add((port, 0), OutboxFull, |_, out| {
+            out.get_mut(..frame.len()).ok_or(OutboxFull)?.copy_from_slice(frame);
+            Ok(frame.len())
+        })
     }
 
     /// Sends a reset to both ends of the packet's TCP connection: one that goes on in the packet's
@@ -107,35 +227,38 @@ impl Outbox {
         self.send(packet, port)
     }
 
-    /// Number of packets.
+    /// Number of packets and messages.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.sent.len()
+        self.sends.and_then(|sends| sends.try_borrow().ok()).map_or(0, |sends| sends.len())
     }
 
     /// Whether nothing was sent.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.sent.is_empty()
+        self.len() == 0
     }
 
-    /// Visits the packets in order.
-    pub fn each(&self, mut visit: impl FnMut(Port, &[u8])) {
-        let bytes = zerocopy::IntoBytes::as_bytes(&*self.memory);
-        for Sent { port, from, to } in &self.sent {
-            visit(*port, bytes.get(*from..*to).unwrap_or_default());
+    /// Visits what was sent, in order.
+    #[inline]
+    pub fn each(&self, visit: impl FnMut(Sent<'_>)) {
+        if let Some(sends) = self.sends.and_then(|sends| sends.try_borrow().ok()) {
+            sends.each(visit);
         }
     }
 
-    /// Forgets all packets.
+    /// Forgets all that was sent.
+    #[inline]
     pub fn clear(&mut self) {
-        self.sent.clear();
+        if let Some(mut sends) = self.sends.and_then(|sends| sends.try_borrow_mut().ok()) {
+            sends.clear();
+        }
     }
 }
 
-impl fmt::Debug for Outbox {
+impl<M> fmt::Debug for Outbox<M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Outbox").field("sent", &self.sent).finish_non_exhaustive()
+        f.debug_struct("Outbox").finish_non_exhaustive()
     }
 }
 
@@ -147,7 +270,7 @@ mod tests {
 
     fn frames(out: &Outbox) -> Vec<(u8, Vec<u8>)> {
         let mut all = Vec::new();
-        out.each(|port, frame| all.push((port.0, frame.to_vec())));
+        out.each(|Sent { port, frame, .. }| all.push((port.0, frame.to_vec())));
         all
     }
 

@@ -1,0 +1,75 @@
+//! The frame of a message that a handler sends.
+//!
+//! ```text
+//! 0      4     5        12      14      14 + Peer::SIZE
+//! id     hops  zeroes   0x88b5  peer    message, in the short form
+//! ```
+//!
+//! The Ethernet type is one for local experiments (IEEE 802), so that whoever parses the frame finds
+//! no headers. What makes it a message is its port: frames from outside never have that.
+
+use super::{Envelope, Message, Peer};
+use crate::packet::{Packet, Port};
+use crate::plain::Plain as _;
+use crate::short::{ShortReader, ShortWriter};
+use crate::verdict::Reason;
+use crate::verdict::reasons::{Malformed, TooLong};
+
+/// The port of messages that handlers sent. A run has no such port, and no packet comes in there.
+pub const SENT: Port = Port(0x7e);
+
+/// Most messages in a row of which each was sent because of the one before.
+pub const MOST_HOPS: u8 = 64;
+
+/// The message would be the 65th of a row in which each was sent because of the one before.
+#[expect(non_upper_case_globals, reason = "reads as the reason it is: `Drop(TooManyHops)`")]
+pub const TooManyHops: Reason = Reason::new("too-many-hops");
+
+const HOPS: usize = 4;
+const TYPE: usize = 12;
+const ETHER_TYPE: [u8; 2] = [0x88, 0xb5];
+const PEER: usize = 14;
+const BODY: usize = PEER + Peer::SIZE;
+
+/// Writes the frame of a message that is sent with this envelope. Returns its length.
+#[inline]
+pub(crate) fn frame<M: Message>(
+    message: &M,
+    envelope: &Envelope,
+    out: &mut [u8],
+) -> Result<usize, Reason> {
+    if envelope.hops >= MOST_HOPS {
+        return Err(TooManyHops);
+    }
+    let (head, body) = out.split_at_mut_checked(BODY).ok_or(TooLong)?;
+    head.fill(0);
+    M::ID.put(head);
+    if let Some(hops) = head.get_mut(HOPS) {
+        *hops = envelope.hops + 1;
+    }
+    ETHER_TYPE.put(head.get_mut(TYPE..).unwrap_or_default());
+    envelope.peer.put(head.get_mut(PEER..).unwrap_or_default());
+    let mut body = ShortWriter::new(body);
+    message.put_short(&mut body);
+    Ok(BODY + body.finish().ok_or(TooLong)?)
+}
+
+/// The message in such a frame.
+#[inline]
+pub(super) fn body<M: Message>(frame: &[u8]) -> Result<M, Reason> {
+    let mut from = ShortReader::new(frame.get(BODY..).unwrap_or_default());
+    M::get_short(&mut from).filter(|_| from.is_at_end()).ok_or(Malformed)
+}
+
+/// The [id](Message::ID) of the message that a packet is; `None` if it came in at a wire.
+#[inline]
+#[must_use]
+pub fn sent_id(packet: &Packet<'_>) -> Option<u32> {
+    (packet.port() == SENT).then(|| u32::get(packet.frame()))?
+}
+
+/// Hops and peer of the message that a packet is.
+#[inline]
+pub(super) fn hops_and_peer(frame: &[u8]) -> Option<(u8, Peer)> {
+    Some((*frame.get(HOPS)?, Peer::get(frame.get(PEER..)?)?))
+}

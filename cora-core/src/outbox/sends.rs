@@ -1,0 +1,99 @@
+//! What one run sends, in supplied memory: one behind the other, each with its port and its time.
+
+use crate::message::Envelope;
+use crate::packet::Port;
+use crate::state::{Memory, OutOfMemory, bytes_for};
+use crate::verdict::Reason;
+
+/// Words in front of the bytes of what is sent: length and port, and the time to wait.
+const HEAD: usize = 2;
+
+/// What a run sends.
+#[derive(Debug)]
+pub(super) struct Sends {
+    memory: &'static mut [u64],
+    /// Words in use.
+    filled: usize,
+    count: usize,
+    /// The most that a run sends.
+    most: usize,
+    /// What accompanies the message that is handled.
+    pub(super) envelope: Envelope,
+}
+
+/// One of the things that are sent.
+#[derive(Clone, Copy, Debug)]
+pub struct Sent<'a> {
+    /// Where it leaves; [`SENT`](crate::message::SENT) if it stays inside, as a message.
+    pub port: Port,
+    /// Nanoseconds until it is handled.
+    pub after: u64,
+    /// The frame.
+    pub frame: &'a [u8],
+}
+
+impl Sends {
+    /// Bytes of [`Memory`] for so many things of so many bytes in all.
+    pub(super) const fn bytes(most: usize, bytes: usize) -> usize {
+        bytes_for::<u64>(Self::words(most, bytes))
+    }
+
+    const fn words(most: usize, bytes: usize) -> usize {
+        bytes.div_ceil(8) + most * HEAD
+    }
+
+    pub(super) fn create(
+        memory: &mut Memory,
+        most: usize,
+        bytes: usize,
+    ) -> Result<Self, OutOfMemory> {
+        let memory = memory.take_u64(Self::words(most, bytes))?;
+        Ok(Self { memory, filled: 0, count: 0, most, envelope: Envelope::NOBODY })
+    }
+
+    pub(super) const fn len(&self) -> usize {
+        self.count
+    }
+
+    pub(super) const fn clear(&mut self) {
+        (self.filled, self.count) = (0, 0);
+    }
+
+    /// Adds what `write` makes of the room that is left, whose length it returns; `full` if there
+    /// are as many as there may be.
+    #[inline]
+    pub(super) fn add(
+        &mut self,
+        (port, after): (Port, u64),
+        full: Reason,
+        write: impl FnOnce(&Envelope, &mut [u8]) -> Result<usize, Reason>,
+    ) -> Result<(), Reason> {
+        let room = self.memory.get_mut(self.filled..).unwrap_or_default();
+        let (head, rest) = room.split_at_mut_checked(HEAD).ok_or(full)?;
+        if self.count >= self.most {
+            return Err(full);
+        }
+        let length = write(&self.envelope, zerocopy::IntoBytes::as_mut_bytes(rest))?;
+        if let [first, second] = head {
+            *first = length as u64 | u64::from(port.in_seven_bits().0) << 32;
+            *second = after;
+        }
+        self.filled += HEAD + length.div_ceil(8);
+        self.count += 1;
+        Ok(())
+    }
+
+    /// Visits them in the order of the calls.
+    #[inline]
+    pub(super) fn each(&self, mut visit: impl FnMut(Sent<'_>)) {
+        let mut rest = self.memory.get(..self.filled).unwrap_or_default();
+        while let Some(([first, after], behind)) = rest.split_first_chunk::<HEAD>() {
+            let (length, port) = (*first as u32 as usize, Port((first >> 32) as u8));
+            let words = length.div_ceil(8).min(behind.len());
+            let (words, others) = behind.split_at(words);
+            let frame = zerocopy::IntoBytes::as_bytes(words).get(..length).unwrap_or_default();
+            visit(Sent { port, after: *after, frame });
+            rest = others;
+        }
+    }
+}
