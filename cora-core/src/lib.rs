@@ -21,6 +21,8 @@
 //! | [`conntrack`] | the states of a TCP connection, as a middlebox sees them |
 //! | [`timeouts`] | idle times of connections, by protocol and state |
 //! | [`plain`] | plain data, which may be stored in a state |
+//! | [`short`] | its short form, for the wire |
+//! | [`bytes`] | text or bytes of varying length, as plain data |
 //! | [`record`] | records of ended entries |
 //! | [`config`] | configuration files, as states read them |
 //! | [`state`] | tables, singletons, commutative and read-mostly states |
@@ -38,6 +40,7 @@ extern crate alloc;
 
 pub mod app;
 pub mod bucket;
+pub mod bytes;
 pub mod config;
 pub mod conntrack;
 pub mod hash;
@@ -50,6 +53,7 @@ pub mod plain;
 pub mod prefetch;
 pub mod record;
 pub mod sentence;
+pub mod short;
 pub mod state;
 pub mod timeouts;
 pub mod timer;

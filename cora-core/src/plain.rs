@@ -7,11 +7,12 @@
 use core::time::Duration;
 
 use crate::bucket::Bucket;
+use crate::short::{ShortReader, ShortWriter};
 use crate::state::{Changed, Generation};
 
 /// Data of fixed width without pointers.
 ///
-/// Derived for structs and field-less enums by `#[derive(Plain)]`, and implied by `#[state]`.
+/// Derived for structs and enums by `#[derive(Plain)]`, and implied by `#[state]`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` can't stand in a state: it is not plain data",
     label = "not plain data",
@@ -129,6 +130,23 @@ pub trait Plain: Copy + 'static {
             *self = value;
         }
         read.is_some()
+    }
+
+    /// Whether the [short form](Self::put_short) may be shorter than the encoding.
+    const SHORTENS: bool = false;
+
+    /// Writes the short form, for the wire: the encoding without what this value doesn't use.
+    #[inline]
+    fn put_short(&self, to: &mut ShortWriter<'_>) {
+        if let Some(place) = to.place(Self::SIZE) {
+            self.put(place);
+        }
+    }
+
+    /// Decodes a value from its short form; `None` if the next bytes are invalid, or too few.
+    #[inline]
+    fn get_short(from: &mut ShortReader<'_>) -> Option<Self> {
+        Self::get(from.take(Self::SIZE)?)
     }
 
     /// The idle time of an entry with this value, if that [varies](Self::IDLE_VARIES); at most the
@@ -251,8 +269,15 @@ impl Plain for Bucket {
     }
 }
 
+/// The array without items, for an `N` of 0: there is no first one to begin with.
+#[inline]
+fn no_items<T: Copy, const N: usize>() -> Option<[T; N]> {
+    <[T; N]>::try_from(&[][..]).ok()
+}
+
 impl<T: Plain, const N: usize> Plain for [T; N] {
     const SIZE: usize = T::SIZE * N;
+    const SHORTENS: bool = T::SHORTENS;
     fn put(&self, out: &mut [u8]) {
         for (item, place) in self.iter().zip(out.chunks_exact_mut(T::SIZE.max(1))) {
             item.put(place);
@@ -266,6 +291,9 @@ impl<T: Plain, const N: usize> Plain for [T; N] {
         T::put_all_changed(self, kept, at, changed);
     }
     fn get(bytes: &[u8]) -> Option<Self> {
+        if N == 0 {
+            return no_items();
+        }
         let bytes = bytes.get(..Self::SIZE)?;
         let first = T::get(bytes.get(..T::SIZE)?)?;
         let mut items = [first; N];
@@ -278,6 +306,30 @@ impl<T: Plain, const N: usize> Plain for [T; N] {
         let Some(bytes) = bytes.get(..Self::SIZE) else { return false };
         let mut places = bytes.chunks_exact(T::SIZE.max(1));
         self.iter_mut().all(|item| item.read(places.next().unwrap_or_default()))
+    }
+    #[inline]
+    fn put_short(&self, to: &mut ShortWriter<'_>) {
+        if T::SHORTENS {
+            for item in self {
+                item.put_short(to);
+            }
+        } else if let Some(place) = to.place(Self::SIZE) {
+            self.put(place);
+        }
+    }
+    #[inline]
+    fn get_short(from: &mut ShortReader<'_>) -> Option<Self> {
+        if !T::SHORTENS {
+            return Self::get(from.take(Self::SIZE)?);
+        }
+        if N == 0 {
+            return no_items();
+        }
+        let mut items = [T::get_short(from)?; N];
+        for item in items.iter_mut().skip(1) {
+            *item = T::get_short(from)?;
+        }
+        Some(items)
     }
     fn describe(&self, to: &mut dyn Describe) {
         to.open_list();
