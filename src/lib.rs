@@ -46,11 +46,11 @@
 #[cfg(feature = "build")]
 pub use cora_build::script::build;
 pub use cora_core::config;
-pub use cora_macros::{Key, Plain, every, flow_handler, host_only, on_expire, state};
+pub use cora_macros::{Key, Plain, every, flow_handler, host_only, message, on_expire, state};
 
 /// The names that a program uses.
 pub mod prelude {
-    pub use crate::{Key, Plain, every, flow_handler, host_only, on_expire, state};
+    pub use crate::{Key, Plain, every, flow_handler, host_only, message, on_expire, state};
     pub use cora_core::bucket::{Bucket, BucketPort};
     pub use cora_core::config::FromColumns;
     pub use cora_core::conntrack::TcpState;
@@ -59,7 +59,10 @@ pub mod prelude {
         Address, Answer, DestinationAddress, Endpoint, FiveTuple, HeaderKey, InsideAddress, Key,
         Mac, MacPair, PacketKey, Prefix, SourceAddress, protocol,
     };
-    pub use cora_core::outbox::{Outbox, OutboxFull};
+    pub use cora_core::message::{
+        Compose, Destination, Envelope, Message, NobodyAsked, Parse, Peer, Text, TooManyHops,
+    };
+    pub use cora_core::outbox::{Outbox, OutboxFull, TooManySends};
     pub use cora_core::packet::{
         BadChecksum, Datagrams, Encapsulation, Headers, IcmpError, Inner, IpFragment, Meta, NoRoom,
         NotAnswered, NotTranslated, NotTunnelled, Offsets, Outer, Packet, Port, Query, ROOM, Roomy,
@@ -76,7 +79,7 @@ pub mod prelude {
     pub use cora_core::timeouts::Timeouts;
     pub use cora_core::timer::Tick;
     pub use cora_core::verdict::reasons::{self, *};
-    pub use cora_core::verdict::{Drop, Pass, Reason, Redirect, Transmit, Verdict};
+    pub use cora_core::verdict::{Done, Drop, Pass, Reason, Redirect, Transmit, Verdict};
 }
 
 /// Makes a program of handlers, in the order in which a packet from inside meets them.

@@ -3,7 +3,7 @@
 use proc_macro2::TokenStream;
 
 use crate::diag::{Diagnostics, Reader};
-use crate::syntax::{HandlerDecl, Mark, StateDecl};
+use crate::syntax::{HandlerDecl, Mark, MessageDecl, StateDecl};
 use crate::{check, syntax};
 
 /// Reads a type with `#[state(args)]`; `None` after a fault, which is in `diagnostics`.
@@ -41,4 +41,15 @@ pub fn parse_handler(
     diagnostics: &mut Diagnostics,
 ) -> Option<HandlerDecl> {
     parse_function(Mark::Handler, args, item, reader, diagnostics)
+}
+
+/// Reads a type with `#[message(args)]`; `None` after a fault, which is in `diagnostics`.
+pub fn parse_message(
+    args: TokenStream,
+    item: TokenStream,
+    reader: Reader,
+    diagnostics: &mut Diagnostics,
+) -> Option<MessageDecl> {
+    let shape = syntax::message::run(args, item, reader, diagnostics)?;
+    check::message::run(shape, diagnostics)
 }

@@ -23,14 +23,7 @@ impl Outcomes {
     /// None yet.
     #[must_use]
     pub const fn new() -> Self {
-        Self {
-            transmit: 0,
-            pass: 0,
-            redirect: 0,
-            done: 0,
-            drops: heapless::Vec::new(),
-            other: 0,
-        }
+        Self { transmit: 0, pass: 0, redirect: 0, done: 0, drops: heapless::Vec::new(), other: 0 }
     }
 
     /// Counts a forwarded packet.

@@ -22,6 +22,9 @@ pub struct Graph {
     pub chain: Vec<HandlerNode>,
     /// States that the chain uses, sorted by name.
     pub states: Vec<StateNode>,
+    /// Messages that handlers take or send, sorted by name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub messages: Vec<MessageNode>,
     /// Accesses, in the order of the chain and of each handler's parameters; those of hooks last.
     pub edges: Vec<Edge>,
     /// The hooks of states' entries, in source order.
@@ -30,6 +33,33 @@ pub struct Graph {
     /// The timers, in source order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub timers: Vec<TimerNode>,
+}
+
+/// A message.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MessageNode {
+    /// Name of its type.
+    pub name: String,
+    /// Path of its type.
+    pub path: String,
+    /// Place of its declaration.
+    pub at: SourcePlace,
+    /// Type of its key: the last word of its path; `None` if each message is a flow of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
+    /// Its wire form, if it comes or leaves in datagrams.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wire: Option<WireForm>,
+}
+
+/// How a message stands in a datagram.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WireForm {
+    /// The program reads and writes it itself.
+    pub parse: bool,
+    /// The port that its datagrams are for; any port without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub port: Option<u16>,
 }
 
 /// A timer. It runs where hooks run.
@@ -71,6 +101,12 @@ pub struct HandlerNode {
     /// It may send packets besides the one that it handles.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub sends: bool,
+    /// The message that it takes in place of a packet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub takes: Option<String>,
+    /// The messages that it may send, in the order of its outboxes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub outboxes: Vec<String>,
     /// States of its parameters after the packet, in order.
     pub parameters: Vec<Parameter>,
     /// The paths through it that differ in their accesses to states, in source order. Never empty.

@@ -19,7 +19,7 @@ pub(crate) fn run(shape: HandlerShape, diagnostics: &mut Diagnostics) -> Option<
     let (packet, occasion) = match shape.mark {
         Mark::Handler => {
             check_return(signature, diagnostics);
-            (parameter::packet(signature, diagnostics), Some(Occasion::Packet))
+            parameter::first(signature, diagnostics).unzip()
         }
         Mark::Hook => {
             hook::returns(shape.mark, signature, diagnostics);
@@ -32,7 +32,8 @@ pub(crate) fn run(shape: HandlerShape, diagnostics: &mut Diagnostics) -> Option<
             (timer::tick(signature, diagnostics), period.map(|period| Occasion::Tick { period }))
         }
     };
-    let (parameters, outbox) = parameter::states(signature, packet.as_ref(), diagnostics);
+    let (parameters, others) =
+        parameter::states(shape.mark, signature, packet.as_ref(), diagnostics);
     if shape.mark != Mark::Handler {
         hook::states(shape.mark, &parameters, diagnostics);
     }
@@ -44,7 +45,7 @@ pub(crate) fn run(shape: HandlerShape, diagnostics: &mut Diagnostics) -> Option<
         packet: packet?,
         occasion: occasion?,
         parameters,
-        outbox,
+        others,
         transparent: shape.transparent,
         item: shape.item,
     };
@@ -160,7 +161,7 @@ fn check_return(signature: &Signature, diagnostics: &mut Diagnostics) {
             format!("a handler returns `Verdict`, and `{}` returns {found}", signature.ident),
         )
         .help(
-            "write `-> Verdict`, and end in `Transmit`, `Drop(reason)`, `Pass` or `Redirect(port)`",
+            "write `-> Verdict`, and end in `Transmit`, `Drop(reason)`, `Pass`, `Redirect(port)` or `Done`",
         );
 }
 

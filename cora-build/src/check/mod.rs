@@ -8,6 +8,7 @@ pub(crate) mod fields;
 pub(crate) mod handler;
 mod hook;
 mod key;
+pub(crate) mod message;
 pub(crate) mod number;
 pub(crate) mod parameter;
 pub(crate) mod state;

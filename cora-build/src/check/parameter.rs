@@ -11,7 +11,9 @@ use syn::{
 
 use crate::diag::{Diagnostics, Place, codes};
 use crate::syntax::names::{HEADERS, last_segment, shown};
-use crate::syntax::{Parameter, ParameterAccess, RowForm, is_attribute};
+use crate::syntax::{
+    Mark, Occasion, Other, OtherKind, Parameter, ParameterAccess, RowForm, Takes, is_attribute,
+};
 
 /// Maximum number of states of a handler, limited by the runtime's tuples.
 const MOST_STATES: usize = 8;
@@ -24,8 +26,12 @@ const STATE_HELP: &str = "take `&mut Table<S>` for a keyed state, `&mut S` for a
                           read-mostly one; `&Map<S>`, `&Prefixes<S>` \
                           or `&Acl<S>` for a configured table";
 
-/// The name of the packet parameter; `None` after a fault.
-pub(super) fn packet(signature: &Signature, diagnostics: &mut Diagnostics) -> Option<Ident> {
+/// The first parameter: its name, and when the handler runs, once per packet or per message; `None`
+/// after a fault.
+pub(super) fn first(
+    signature: &Signature,
+    diagnostics: &mut Diagnostics,
+) -> Option<(Ident, Occasion)> {
     let first = match signature.inputs.first() {
         Some(FnArg::Typed(first)) => first,
         Some(FnArg::Receiver(_)) => return None,
@@ -41,6 +47,9 @@ pub(super) fn packet(signature: &Signature, diagnostics: &mut Diagnostics) -> Op
         }
     };
     check_attributes(first, diagnostics);
+    if let Some(takes) = message(&first.ty) {
+        return Some((name(first, diagnostics)?, Occasion::Message(Box::new(takes))));
+    }
     let Type::Reference(reference) = &*first.ty else {
         first_parameter(first, diagnostics);
         return None;
@@ -50,7 +59,20 @@ pub(super) fn packet(signature: &Signature, diagnostics: &mut Diagnostics) -> Op
         return None;
     }
     check_lifetime(reference, diagnostics);
-    name(first, diagnostics)
+    Some((name(first, diagnostics)?, Occasion::Packet))
+}
+
+/// The message in the type of a first parameter that is taken by value: a type of the program, by
+/// its name.
+fn message(ty: &Type) -> Option<Takes> {
+    let Type::Path(path) = unwrapped(ty) else { return None };
+    let last = path.path.segments.last()?;
+    let name = last.ident.unraw().to_string();
+    let is_its_own = path.qself.is_none()
+        && last.arguments.is_none()
+        && !PACKETS.contains(&name.as_str())
+        && name.starts_with(char::is_uppercase);
+    is_its_own.then(|| Takes { name, ty: unwrapped(ty).clone() })
 }
 
 fn first_parameter(first: &PatType, diagnostics: &mut Diagnostics) {
@@ -63,31 +85,33 @@ fn first_parameter(first: &PatType, diagnostics: &mut Diagnostics) {
                 shown(&first.ty)
             ),
         )
-        .help("begin the parameters with `packet: &mut Packet`, or `&mut Headers` if it does not read the payload");
+        .help("begin the parameters with `packet: &mut Packet`, with `&mut Headers` if it does not read the payload, or with a message by its type");
 }
 
-/// The states, in order, without faulty ones; and the outbox, with the number of states before it.
-/// A packet among them is reported only if there is also one in the right place.
+/// The states, in order, without faulty ones; and the other parameters behind the first. A packet
+/// among them is reported only if there is also one in the right place.
 pub(super) fn states(
+    mark: Mark,
     signature: &Signature,
-    packet: Option<&Ident>,
+    first: Option<&Ident>,
     diagnostics: &mut Diagnostics,
-) -> (Vec<Parameter>, Option<(usize, Ident)>) {
+) -> (Vec<Parameter>, Vec<Other>) {
     let mut states: Vec<Parameter> = Vec::new();
-    let mut outbox = None;
+    let mut others: Vec<Other> = Vec::new();
     let mut seen: BTreeMap<String, Ident> = BTreeMap::new();
     // The packet is the first after `self`, which another check refuses.
     let before = 1 + usize::from(signature.receiver().is_some());
     for input in signature.inputs.iter().skip(before) {
         let FnArg::Typed(input) = input else { continue };
-        if packet.is_none() && is_packet(&input.ty) {
+        if first.is_none() && is_packet(&input.ty) {
             continue;
         }
         check_attributes(input, diagnostics);
-        if is_outbox(&input.ty) {
+        if let Some(kind) = other(&input.ty, diagnostics) {
             let ident = name(input, diagnostics);
-            check_outbox(input, outbox.is_some(), diagnostics);
-            outbox = ident.map(|ident| (states.len(), ident)).or(outbox);
+            check_other(mark, input, &kind, &others, diagnostics);
+            let at = states.len() + others.len();
+            others.extend(ident.map(|ident| Other { at, ident, kind }));
             continue;
         }
         let (Some(ident), Some(parameter)) = (name(input, diagnostics), state(input, diagnostics))
@@ -116,31 +140,96 @@ pub(super) fn states(
             )
             .help("split it into handlers that the app chains, or put related data into one state");
     }
-    (states, outbox)
+    (states, others)
 }
 
-/// Whether the type is the outbox, or a reference to it.
-fn is_outbox(ty: &Type) -> bool {
-    match ty {
-        Type::Reference(reference) => is_outbox(&reference.elem),
-        other => last_segment(other).is_some_and(|name| name == "Outbox"),
+/// What a type is, if it is an outbox or the envelope, or a reference to one.
+fn other(ty: &Type, diagnostics: &mut Diagnostics) -> Option<OtherKind> {
+    let Type::Path(path) = unwrapped(ty) else {
+        let Type::Reference(reference) = unwrapped(ty) else { return None };
+        return other(&reference.elem, diagnostics);
+    };
+    let last = path.path.segments.last()?;
+    if last.ident == "Envelope" && last.arguments.is_none() {
+        return Some(OtherKind::Envelope);
     }
+    if last.ident != "Outbox" {
+        return None;
+    }
+    let PathArguments::AngleBracketed(list) = &last.arguments else {
+        return Some(OtherKind::Packets);
+    };
+    let types: Vec<&Type> = list
+        .args
+        .iter()
+        .filter_map(|argument| match argument {
+            GenericArgument::Type(ty) => Some(ty),
+            _ => None,
+        })
+        .collect();
+    let [ty] = types[..] else { return Some(OtherKind::Packets) };
+    let takes = message(ty);
+    if takes.is_none() {
+        diagnostics
+            .error(
+                codes::OUTBOX_PARAMETER,
+                Place::of(ty),
+                format!("`{}` is not a message: an outbox is for one type of them", shown(ty)),
+            )
+            .help("write `&mut Outbox<M>`, where `M` is a type with `#[message]`");
+    }
+    Some(takes.map_or(OtherKind::Packets, OtherKind::Messages))
 }
 
-/// Checks the outbox: borrowed mutably, once.
-fn check_outbox(input: &PatType, is_second: bool, diagnostics: &mut Diagnostics) {
+/// Checks how an outbox or the envelope is borrowed, and that each is taken once.
+fn check_other(
+    mark: Mark,
+    input: &PatType,
+    kind: &OtherKind,
+    earlier: &[Other],
+    diagnostics: &mut Diagnostics,
+) {
+    let is_second = earlier.iter().any(|other| match (&other.kind, kind) {
+        (OtherKind::Messages(one), OtherKind::Messages(two)) => one.name == two.name,
+        (OtherKind::Packets, OtherKind::Packets) | (OtherKind::Envelope, OtherKind::Envelope) => {
+            true
+        }
+        _ => false,
+    });
+    if let OtherKind::Envelope = kind {
+        return check_envelope(mark, input, is_second, diagnostics);
+    }
     let refused = match &*input.ty {
-        _ if is_second => Some("there is one outbox for all packets that a handler sends"),
+        _ if is_second => Some("there is one outbox for all that a handler sends of a kind"),
         Type::Reference(reference) if reference.mutability.is_some() => {
             check_lifetime(reference, diagnostics);
             None
         }
-        _ => Some("packets are put into the outbox, so it is lent mutably"),
+        _ => Some("packets and messages are put into the outbox, so it is lent mutably"),
     };
     if let Some(why) = refused {
-        let help = if is_second { "take one of them away" } else { "write `out: &mut Outbox`" };
+        let help = match kind {
+            _ if is_second => "take one of them away".to_owned(),
+            OtherKind::Messages(message) => format!("write `out: &mut Outbox<{}>`", message.name),
+            _ => "write `out: &mut Outbox`".to_owned(),
+        };
         diagnostics.error(codes::OUTBOX_PARAMETER, Place::of(&input.ty), why).help(help);
     }
+}
+
+fn check_envelope(mark: Mark, input: &PatType, is_second: bool, diagnostics: &mut Diagnostics) {
+    let (why, help) = match &*input.ty {
+        _ if mark != Mark::Handler => (
+            "a hook or a timer runs without a message, so there is no envelope",
+            "take it away; the time is that of the first parameter",
+        ),
+        _ if is_second => ("a message has one envelope", "take one of them away"),
+        Type::Reference(reference) if reference.mutability.is_none() => {
+            return check_lifetime(reference, diagnostics);
+        }
+        _ => ("an envelope is read, not changed", "write `envelope: &Envelope`"),
+    };
+    diagnostics.error(codes::ENVELOPE_PARAMETER, Place::of(&input.ty), why).help(help);
 }
 
 /// The parameter's name; `None` for a pattern.

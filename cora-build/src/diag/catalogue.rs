@@ -4,7 +4,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::{catalogue_handler, catalogue_program, catalogue_state};
+use super::{catalogue_handler, catalogue_message, catalogue_program, catalogue_state};
 
 /// The number of a fault; shown as `CORA0001`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -94,6 +94,7 @@ pub fn entries() -> impl Iterator<Item = &'static Entry> {
     catalogue_handler::ENTRIES
         .iter()
         .chain(catalogue_state::ENTRIES)
+        .chain(catalogue_message::ENTRIES)
         .chain(catalogue_program::ENTRIES)
 }
 

@@ -318,4 +318,56 @@ catalogue! {
                   #[state(per = Bucket, durable)]\nstruct Pool { free: u16 }\n\n#[on_expire]\nfn refill(probe: &Ended<Probe>, \
                   pool: &mut Pool) { pool.free += probe.entry.sent; }",
     }
+    MESSAGE_NOT_DECLARED = 155 {
+        title: "a handler takes or sends a message that the program does not declare",
+        cause: "A type that a handler takes by value, or names in `Outbox<M>`, is a message.",
+        cure: "Put `#[message]` on the type.",
+        example: "struct Ask { row: u64 }\n\n#[flow_handler]\nfn count(ask: Ask) -> Verdict { Done }",
+    }
+    MESSAGE_TWICE = 156 {
+        title: "two messages of one name",
+        cause: "The plan, the reports and the messages themselves tell types apart by their names.",
+        cure: "Rename one of them.",
+        example: "mod a {\n    #[message]\n    pub struct Ask { #[key] pub row: u64 }\n}\nmod b {\n    #[message]\n    pub struct \
+                  Ask { #[key] pub row: u64 }\n}",
+    }
+    MESSAGE_TAKEN_TWICE = 157 {
+        title: "two handlers take the same message",
+        cause: "A message is handled once.",
+        cure: "Let one handler take it, and send another message to the other.",
+        example: "#[flow_handler]\nfn one(ask: Ask) -> Verdict { Done }\n\n#[flow_handler]\nfn two(ask: Ask) -> Verdict { Done }",
+    }
+    MESSAGE_TO_NOBODY = 158 {
+        title: "an outbox for a message that nobody takes and that can't leave",
+        cause: "What is put into an outbox goes to the handler that takes the message, or leaves in a datagram.",
+        cure: "Write a handler that takes it and name it in `app!`, or declare the message with `udp`.",
+        example: "#[message]\nstruct Count { #[key] word: u64 }\n\n#[flow_handler]\nfn filter(ask: Ask, counts: &mut \
+                  Outbox<Count>) -> Verdict { Done }",
+    }
+    MESSAGE_PORT = 159 {
+        title: "datagrams that may be one message or another",
+        cause: "Nothing in a datagram tells of which type it is. So a program that takes several types in datagrams gives each a \
+                port of its own.",
+        cure: "Write `#[message(udp, port = 7000)]` with another port for each, or make one enum of them.",
+        example: "#[message(udp)]\nstruct Ask { #[key] row: u64 }\n\n#[message(udp)]\nstruct Tell { #[key] row: u64 }\n\n#[flow_handler]\nfn \
+                  ask(ask: Ask) -> Verdict { Done }\n\n#[flow_handler]\nfn tell(tell: Tell) -> Verdict { Done }",
+    }
+    MESSAGE_FLOW = 160 {
+        title: "a message's handler takes a state of other flows",
+        cause: "The entries of a flow are where its messages are handled, and those of another flow may be elsewhere. So a \
+                handler finds entries under the key of its message, or within it.",
+        cure: "Declare the state with the key of the message, or with `within = …` and that type: then its keys are told apart \
+               within the flow, and the entries go where their flow goes.",
+        example: "#[message]\nstruct Ask { #[key] group: u32, slot: u64 }\n\n#[state(key = u64, capacity = 1_000, idle = \
+                  \"1h\")]\nstruct Slot { ballot: u64 }\n\n#[flow_handler]\nfn acceptor(ask: Ask, slots: &mut Table<Slot>) -> Verdict { \
+                  Done }",
+    }
+    MESSAGE_BESIDE_PACKETS = 161 {
+        title: "a packet's handler takes a keyed state, beside handlers of messages",
+        cause: "In a program that takes messages a flow is the messages with one key, and packets belong to none.",
+        cure: "Keep what a packet's handler needs in a commutative state or a singleton, or send it as a message to a handler \
+               with the table.",
+        example: "#[flow_handler]\nfn watch(packet: &mut Headers, flows: &mut Table<Flow>, alerts: &mut Outbox<Alert>) -> Verdict \
+                  { Transmit }\n\n#[flow_handler]\nfn count(alert: Alert) -> Verdict { Done }",
+    }
 }

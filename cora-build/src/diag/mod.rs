@@ -6,6 +6,7 @@
 
 mod catalogue;
 pub mod catalogue_handler;
+pub mod catalogue_message;
 pub mod catalogue_program;
 pub mod catalogue_state;
 pub mod fault;
@@ -20,6 +21,7 @@ pub use catalogue::{Code, Entry, entries, lookup};
 /// The codes, by their names.
 pub mod codes {
     pub use super::catalogue_handler::codes::*;
+    pub use super::catalogue_message::codes::*;
     pub use super::catalogue_program::codes::*;
     pub use super::catalogue_state::codes::*;
 }

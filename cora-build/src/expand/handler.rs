@@ -7,7 +7,7 @@ use syn::{Attribute, FnArg, Meta, Pat, PathArguments, Signature, Type, Visibilit
 
 use super::{core, guard};
 use crate::check::parameter::PACKETS;
-use crate::syntax::{HandlerDecl, ParameterAccess, depth};
+use crate::syntax::{HandlerDecl, Mark, OtherKind, ParameterAccess, depth};
 
 pub(super) fn run(decl: &HandlerDecl) -> TokenStream {
     let core = core();
@@ -17,6 +17,7 @@ pub(super) fn run(decl: &HandlerDecl) -> TokenStream {
     let declared = hidden_type(decl, &hidden);
     let body = body(decl);
     let handler = handler(decl, &own);
+    let takes = takes(decl, &hidden);
     quote! {
         #function
 
@@ -30,7 +31,23 @@ pub(super) fn run(decl: &HandlerDecl) -> TokenStream {
         impl #core::app::Handler for #hidden {
             #handler
         }
+
+        #takes
     }
+}
+
+/// That a message is taken, and by which handler.
+fn takes(decl: &HandlerDecl, hidden: &Ident) -> Option<TokenStream> {
+    let (core, ty) = (core(), &decl.takes()?.ty);
+    Some(quote! {
+        #[automatically_derived]
+        impl #core::message::Taken for #ty {}
+
+        #[automatically_derived]
+        impl #core::message::Takes for #hidden {
+            type Message = #ty;
+        }
+    })
 }
 
 /// The function after a fault: unchanged except for parts that would cause further compiler errors.
@@ -120,8 +137,8 @@ fn function(decl: &HandlerDecl, hidden: &TokenStream) -> TokenStream {
 fn fresh_names(decl: &HandlerDecl) -> Vec<Ident> {
     let states = decl.parameters.iter().map(|parameter| &parameter.ident);
     let mut names: Vec<&Ident> = [&decl.packet].into_iter().chain(states).collect();
-    if let Some((before, outbox)) = &decl.outbox {
-        names.insert(1 + before, outbox);
+    for other in &decl.others {
+        names.insert(1 + other.at, &other.ident);
     }
     names.into_iter().map(fresh).collect()
 }
@@ -171,14 +188,14 @@ fn handler(decl: &HandlerDecl, hidden: &TokenStream) -> TokenStream {
     let references = references(decl);
     let names: Vec<Ident> =
         (0..decl.parameters.len()).map(|number| format_ident!("state_{number}")).collect();
-    let (outbox, arguments) = arguments(decl, &names);
-    let sends = decl.outbox.is_some().then(|| {
+    let Call { outbox, before, arguments } = call(decl, &names);
+    let sends = (decl.sends_packets() || decl.sends().next().is_some()).then(|| {
         quote!(
             const SENDS: bool = true;
         )
     });
     let reach = guard::reach();
-    let reads_no_packet = (!guard::names_packet(decl)).then(|| {
+    let reads_no_packet = (decl.takes().is_none() && !guard::names_packet(decl)).then(|| {
         quote!(
             const READS_PACKET: bool = false;
         )
@@ -195,6 +212,19 @@ fn handler(decl: &HandlerDecl, hidden: &TokenStream) -> TokenStream {
             let packet: &mut #core::packet::Headers<'_> = packet;
         )
     });
+    let (received, about) = match decl.takes() {
+        None => (TokenStream::new(), quote!(packet)),
+        Some(message) => {
+            let ty = &message.ty;
+            let received = quote! {
+                let message = match #core::message::receive::<#ty>(packet) {
+                    ::core::result::Result::Ok(message) => message,
+                    ::core::result::Result::Err(verdict) => return verdict,
+                };
+            };
+            (received, quote!(message))
+        }
+    };
     quote! {
         const NAME: &'static str = #name;
         #reads_no_packet
@@ -212,18 +242,56 @@ fn handler(decl: &HandlerDecl, hidden: &TokenStream) -> TokenStream {
             #outbox: &mut #core::outbox::Outbox,
         ) -> #core::verdict::Verdict {
             #coerced
-            #hidden::body::<#reach>(touched, packet, #(#arguments),*)
+            #received
+            #before
+            #hidden::body::<#reach>(touched, #about, #(#arguments),*)
         }
     }
 }
 
-/// The name of the outbox, and the arguments of a call: the states with these names, and the
-/// outbox, if it is taken.
-pub(super) fn arguments(decl: &HandlerDecl, states: &[Ident]) -> (TokenStream, Vec<Ident>) {
-    let mut arguments = states.to_vec();
-    let Some((before, _)) = &decl.outbox else { return (quote!(_), arguments) };
-    arguments.insert(*before, format_ident!("out"));
-    (quote!(out), arguments)
+/// How the runtime's function calls the user's.
+pub(super) struct Call {
+    /// The name of the runtime's outbox.
+    pub(super) outbox: TokenStream,
+    /// What stands before the call: the envelope, and the outboxes for messages.
+    pub(super) before: TokenStream,
+    /// The arguments behind the first one.
+    pub(super) arguments: Vec<TokenStream>,
+}
+
+/// The call with these names of the states.
+pub(super) fn call(decl: &HandlerDecl, states: &[Ident]) -> Call {
+    let core = core();
+    let mut arguments: Vec<TokenStream> = states.iter().map(|state| quote!(#state)).collect();
+    let mut outboxes = TokenStream::new();
+    let mut has_envelope = false;
+    for other in &decl.others {
+        let argument = match &other.kind {
+            OtherKind::Packets => quote!(out),
+            OtherKind::Envelope => {
+                has_envelope = true;
+                quote!(&envelope)
+            }
+            OtherKind::Messages(message) => {
+                let (ty, name) = (&message.ty, format_ident!("outbox_{}", other.at));
+                outboxes.extend(quote!(let mut #name = out.messages::<#ty>();));
+                quote!(&mut #name)
+            }
+        };
+        arguments.insert(other.at, argument);
+    }
+    let sends = !outboxes.is_empty();
+    let envelope = (sends || has_envelope).then(|| {
+        let of = match decl.mark() {
+            Mark::Handler => quote!(of(packet)),
+            Mark::Hook | Mark::Timer => quote!(of_nobody()),
+        };
+        quote!(let envelope = #core::message::Envelope::#of;)
+    });
+    let begin = sends.then(|| quote!(out.begin(&envelope);));
+    let takes_outbox = sends || decl.sends_packets();
+    let outbox = if takes_outbox { quote!(out) } else { quote!(_) };
+    Call { outbox, before: quote!(#envelope #begin #outboxes), arguments }
 }
 
 /// The types of the parameters that are states: references.

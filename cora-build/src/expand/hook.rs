@@ -26,7 +26,7 @@ pub(super) fn run(decl: &HandlerDecl) -> TokenStream {
             );
             (quote!(Timer), quote!(#core::timer::Tick), of)
         }
-        Occasion::Packet => return quote!(#item),
+        Occasion::Packet | Occasion::Message(_) => return quote!(#item),
     };
     let function = function(decl, &about);
     quote! {
@@ -57,7 +57,7 @@ fn function(decl: &HandlerDecl, about: &TokenStream) -> TokenStream {
     let references = handler::references(decl);
     let names: Vec<Ident> =
         (0..decl.parameters.len()).map(|number| format_ident!("state_{number}")).collect();
-    let (outbox, arguments) = handler::arguments(decl, &names);
+    let handler::Call { outbox, before, arguments } = handler::call(decl, &names);
     quote! {
         const NAME: &'static str = #name;
         type States = (#(#referents,)*);
@@ -70,6 +70,7 @@ fn function(decl: &HandlerDecl, about: &TokenStream) -> TokenStream {
             (#(#names,)*): Self::Parameters<'_>,
             #outbox: &mut #core::outbox::Outbox,
         ) {
+            #before
             #ident(about, #(#arguments),*);
         }
     }

@@ -11,6 +11,7 @@ mod handler;
 mod hook;
 mod key;
 mod keyed;
+mod message;
 mod plain;
 mod plain_enum;
 mod read_mostly;
@@ -33,6 +34,18 @@ pub fn state(args: TokenStream, item: TokenStream) -> TokenStream {
     let kept = match recovered {
         Some(recovered) if recovered.item_sound => kind(&recovered.decl),
         _ => item,
+    };
+    let errors = diagnostics.to_compile_errors();
+    quote!(#kept #errors)
+}
+
+/// Expands `#[message(args)]`.
+pub fn message(args: TokenStream, item: TokenStream) -> TokenStream {
+    let mut diagnostics = Diagnostics::new();
+    let decl = item::parse_message(args, item.clone(), Reader::Macro, &mut diagnostics);
+    let kept = match decl {
+        Some(decl) => message::run(&decl, &mut diagnostics),
+        None => message::kept(item),
     };
     let errors = diagnostics.to_compile_errors();
     quote!(#kept #errors)

@@ -2,15 +2,15 @@
 
 use cora_plan::Graph;
 use cora_plan::graph::{
-    Access, Edge, Field, HandlerNode, HookNode, Keyed, Opaque, Parameter, Path, Rows, SCHEMA,
-    SourcePlace, StateNode, TimerNode,
+    Access, Edge, Field, HandlerNode, HookNode, Keyed, MessageNode, Opaque, Parameter, Path, Rows,
+    SCHEMA, SourcePlace, StateNode, TimerNode, WireForm,
 };
 use cora_plan::vocabulary::{BucketsBy, Kind, Replies};
 use proc_macro2::Span;
 use quote::ToTokens as _;
 use syn::ext::IdentExt as _;
 
-use super::program::{ChosenReplies, Handler, Program, State, path};
+use super::program::{ChosenReplies, Handler, Message, Program, State, path};
 use super::source::Source;
 use crate::analyse::{self, Effect, Found, Home, MOST_PATHS};
 use crate::diag::codes;
@@ -45,13 +45,15 @@ pub fn run(app: &str, program: &Program, source: &Source) -> (Graph, Vec<String>
                 graph.hooks.push(HookNode { state: expires.state.clone(), node });
             }
             Occasion::Tick { period } => graph.timers.push(TimerNode { period_ns: *period, node }),
-            Occasion::Packet => {}
+            Occasion::Packet | Occasion::Message(_) => {}
         }
     }
     let used = program
         .states
         .values()
         .filter(|state| users(program, state).chain(takers(program, state)).next().is_some());
+    graph.messages =
+        program.messages.values().map(|message| message_node(message, source)).collect();
     graph.states = used.map(|state| state_node(program, state, source)).collect();
     (graph, bounded)
 }
@@ -163,7 +165,9 @@ fn node(handler: &Handler, found: &Found, source: &Source) -> HandlerNode {
         path: path(&handler.module, &handler.decl.name),
         at: place(source, handler.file, handler.decl.ident.span()),
         headers: handler.decl.takes_headers(),
-        sends: handler.decl.outbox.is_some(),
+        sends: handler.decl.sends_packets(),
+        takes: handler.decl.takes().map(|message| message.name.clone()),
+        outboxes: handler.decl.sends().map(|message| message.name.clone()).collect(),
         parameters,
         paths: found.paths.iter().map(|path| way(path, declared, source)).collect(),
         opaque: opaque.collect(),
@@ -191,6 +195,17 @@ fn edge(handler: &Handler, parameter: &syntax::Parameter, effect: Effect) -> Edg
         writes: effect.writes,
         inserts: effect.inserts,
         removes: effect.removes,
+    }
+}
+
+fn message_node(message: &Message, source: &Source) -> MessageNode {
+    let decl = &message.decl;
+    MessageNode {
+        name: decl.name.clone(),
+        path: path(&message.module, &decl.name),
+        at: place(source, message.file, decl.ident.span()),
+        key: decl.key.name().map(str::to_owned),
+        wire: decl.wire.map(|wire| WireForm { parse: wire.parse, port: wire.port }),
     }
 }
 

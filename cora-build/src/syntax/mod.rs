@@ -5,7 +5,7 @@
 //!
 //! | module | contents |
 //! | --- | --- |
-//! | `state`, `handler` | the shape of an item |
+//! | `state`, `message`, `handler` | the shape of an item |
 //! | `arguments` | the arguments of an attribute |
 //! | `names` | names of types and attributes |
 //! | [`depth`] | how deep source may nest |
@@ -13,6 +13,7 @@
 pub(crate) mod arguments;
 pub mod depth;
 pub(crate) mod handler;
+pub(crate) mod message;
 pub(crate) mod names;
 pub(crate) mod state;
 
@@ -176,10 +177,67 @@ pub struct KeyedArgs {
     pub bucket: Option<(BucketEnd, Ident)>,
 }
 
+/// A type with `#[message(…)]`.
+#[derive(Clone, Debug)]
+pub struct MessageDecl {
+    /// Its name: the type's.
+    pub name: String,
+    /// The same, with its place in the source.
+    pub ident: Ident,
+    /// Its wire form, if it comes or leaves in datagrams.
+    pub wire: Option<WireForm>,
+    /// Its key.
+    pub key: MessageKey,
+    /// The item, without `#[message]` and `#[key]`.
+    pub item: syn::DeriveInput,
+}
+
+/// How a message stands in a datagram.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WireForm {
+    /// The program reads and writes it itself.
+    pub parse: bool,
+    /// The port that its datagrams are for; any port without one.
+    pub port: Option<u16>,
+}
+
+/// The key of a message.
+#[derive(Clone, Debug)]
+pub enum MessageKey {
+    /// Each message is a flow of its own.
+    None,
+    /// All messages of the type are one flow.
+    One,
+    /// The field with `#[key]`: one, or one of each variant, all of one type.
+    Fields(Vec<KeyField>),
+}
+
+impl MessageKey {
+    /// The last path segment of its type.
+    pub fn name(&self) -> Option<&str> {
+        match self {
+            Self::None => None,
+            Self::One => Some("One"),
+            Self::Fields(fields) => fields.first().map(|field| field.name.as_str()),
+        }
+    }
+}
+
+/// The field that is the key of a message.
+#[derive(Clone, Debug)]
+pub struct KeyField {
+    /// Its name or number.
+    pub member: syn::Member,
+    /// Its type, as written.
+    pub ty: syn::Type,
+    /// The last path segment of that.
+    pub name: String,
+}
+
 /// The mark of a function that the runtime calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mark {
-    /// `#[flow_handler]`: it runs once per packet.
+    /// `#[flow_handler]`: it runs once per packet, or per message.
     Handler,
     /// `#[on_expire]`: it runs when an entry expires.
     Hook,
@@ -226,14 +284,15 @@ pub struct HandlerDecl {
     pub name: String,
     /// The same, with its place in the source.
     pub ident: Ident,
-    /// The name of the first parameter: the packet, a hook's ended entry, or a timer's tick.
+    /// The name of the first parameter: the packet, the message, a hook's ended entry, or a timer's
+    /// tick.
     pub packet: Ident,
     /// When it runs.
     pub occasion: Occasion,
     /// The states it takes, in order.
     pub parameters: Vec<Parameter>,
-    /// The outbox it takes, and the number of states before it.
-    pub outbox: Option<(usize, Ident)>,
+    /// What else it takes, in order.
+    pub others: Vec<Other>,
     /// Whether it passes everything that it does not understand.
     pub transparent: bool,
     /// The item, without `#[flow_handler]`.
@@ -245,6 +304,8 @@ pub struct HandlerDecl {
 pub enum Occasion {
     /// Once per packet.
     Packet,
+    /// Once per message of this type.
+    Message(Box<Takes>),
     /// When an entry of this state expires.
     Expiry(Box<Expires>),
     /// At intervals.
@@ -252,6 +313,37 @@ pub enum Occasion {
         /// Nanoseconds of packet time.
         period: u64,
     },
+}
+
+/// A type of message, as a handler names it.
+#[derive(Clone, Debug)]
+pub struct Takes {
+    /// The message's name: the last path segment of its type.
+    pub name: String,
+    /// Its type.
+    pub ty: syn::Type,
+}
+
+/// A parameter of a handler behind its first one that is no state.
+#[derive(Clone, Debug)]
+pub struct Other {
+    /// Its place among all parameters behind the first one.
+    pub at: usize,
+    /// The handler's name for it.
+    pub ident: Ident,
+    /// What it is.
+    pub kind: OtherKind,
+}
+
+/// What a parameter of a handler is, if it is no state.
+#[derive(Clone, Debug)]
+pub enum OtherKind {
+    /// `&mut Outbox`: the outbox for packets.
+    Packets,
+    /// `&mut Outbox<M>`: the outbox for messages of this type.
+    Messages(Takes),
+    /// `&Envelope`: what accompanies the message.
+    Envelope,
 }
 
 /// The state of a hook: `S` in its first parameter `&Ended<S>`.
@@ -267,10 +359,31 @@ impl HandlerDecl {
     /// Its mark.
     pub const fn mark(&self) -> Mark {
         match self.occasion {
-            Occasion::Packet => Mark::Handler,
+            Occasion::Packet | Occasion::Message(_) => Mark::Handler,
             Occasion::Expiry(_) => Mark::Hook,
             Occasion::Tick { .. } => Mark::Timer,
         }
+    }
+
+    /// Of a message's handler, the message that it takes.
+    pub fn takes(&self) -> Option<&Takes> {
+        match &self.occasion {
+            Occasion::Message(takes) => Some(takes),
+            _ => None,
+        }
+    }
+
+    /// The messages that it may send, by the types of its outboxes.
+    pub fn sends(&self) -> impl Iterator<Item = &Takes> {
+        self.others.iter().filter_map(|other| match &other.kind {
+            OtherKind::Messages(message) => Some(message),
+            _ => None,
+        })
+    }
+
+    /// Whether it has an outbox for packets.
+    pub fn sends_packets(&self) -> bool {
+        self.others.iter().any(|other| matches!(other.kind, OtherKind::Packets))
     }
 
     /// Of a hook, the state whose entries it is about.

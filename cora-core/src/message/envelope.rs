@@ -17,6 +17,12 @@ impl Envelope {
     /// Before the first message, and in hooks and timers: nobody asks.
     pub(crate) const NOBODY: Self = Self { now: 0, hops: 0, peer: Peer::NOBODY };
 
+    /// The envelope in a hook or a timer, for generated code.
+    #[must_use]
+    pub const fn of_nobody() -> Self {
+        Self::NOBODY
+    }
+
     /// The envelope of a packet, for generated code.
     #[inline]
     #[must_use]

@@ -10,17 +10,20 @@
 //! | `envelope` | what accompanies a message: the time, and who asks |
 //! | `peer` | the two ends of a datagram, and the frame of one |
 //! | `sent` | the frame of a message that a handler sends |
+//! | `text` | protocols that a program reads and writes itself |
 //! | `flow` | the key of a program's flows, if it takes messages |
 
 mod envelope;
 mod flow;
 mod peer;
 mod sent;
+mod text;
 
 pub use envelope::Envelope;
 pub use flow::{FlowOf, Flows};
 pub use peer::{Destination, NobodyAsked, Peer};
 pub use sent::{MOST_HOPS, SENT, TooManyHops, sent_id};
+pub use text::{Compose, Parse, Text};
 
 pub(crate) use peer::datagram;
 pub(crate) use sent::frame;
@@ -29,7 +32,8 @@ use crate::key::{Key, protocol};
 use crate::packet::Packet;
 use crate::plain::Plain;
 use crate::short::{ShortReader, ShortWriter};
-use crate::verdict::{Reason, fnv1a, reasons::Malformed};
+use crate::verdict::reasons::Malformed;
+use crate::verdict::{Drop, Reason, Verdict, fnv1a};
 
 /// A message, as declared by `#[message]`.
 #[diagnostic::on_unimplemented(
@@ -47,6 +51,9 @@ pub trait Message: Plain {
     /// What sent messages are told apart by: a number made of the name.
     const ID: u32 = fnv1a(Self::NAME.as_bytes());
 
+    /// The verdict on a datagram that can't be read.
+    const UNREAD: Verdict = Drop(Malformed);
+
     /// Its key.
     fn key(&self) -> Self::Key;
 
@@ -55,7 +62,7 @@ pub trait Message: Plain {
     /// # Errors
     /// The reason that the datagram is no such message.
     #[inline]
-    fn read(datagram: &[u8]) -> Result<Self, Reason> {
+    fn of_datagram(datagram: &[u8]) -> Result<Self, Reason> {
         let _ = datagram;
         Err(Malformed)
     }
@@ -80,6 +87,12 @@ pub trait Wired: Message {
 )]
 pub trait Taken: Message {}
 
+/// A handler that takes a message, for generated code.
+pub trait Takes {
+    /// The message.
+    type Message: Message;
+}
+
 /// The message of a datagram in Cora's wire form: the short form, and nothing behind it.
 ///
 /// # Errors
@@ -93,10 +106,31 @@ pub fn read_short<M: Plain>(datagram: &[u8]) -> Result<M, Reason> {
 /// The message that a packet is or carries, for generated code.
 ///
 /// # Errors
-/// The reason that it is no such message.
+/// The verdict on a datagram that is no such message.
 #[inline]
-pub fn receive<M: Message>(packet: &Packet<'_>) -> Result<M, Reason> {
-    if packet.port() == SENT { sent::body(packet.frame()) } else { M::read(packet.payload()) }
+pub fn receive<M: Message>(packet: &Packet<'_>) -> Result<M, Verdict> {
+    message_of(packet).map_err(|_| M::UNREAD)
+}
+
+/// The same, with the reason.
+#[inline]
+fn message_of<M: Message>(packet: &Packet<'_>) -> Result<M, Reason> {
+    if packet.port() == SENT {
+        sent::body(packet.frame())
+    } else {
+        M::of_datagram(packet.payload())
+    }
+}
+
+/// The key of the message that a packet is or carries, for generated code; `None` if it is no such
+/// message, or one without a key.
+#[inline]
+#[must_use]
+pub fn key_of<M: Message>(packet: &Packet<'_>) -> Option<M::Key> {
+    if const { !M::KEYED } {
+        return None;
+    }
+    message_of::<M>(packet).ok().map(|message| message.key())
 }
 
 /// The port that the datagram of a packet is for; `None` if it is no whole UDP datagram.

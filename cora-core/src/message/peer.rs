@@ -58,7 +58,8 @@ impl Peer {
     pub(crate) fn of(packet: &Packet<'_>) -> Self {
         let ends = (packet.flow(), packet.mac_source(), packet.mac_destination());
         let (Ok(flow), Ok(their_mac), Ok(our_mac)) = ends else { return Self::NOBODY };
-        let is_group = flow.source.is_group() || flow.destination.is_group() || their_mac[0] & 1 == 1;
+        let is_group =
+            flow.source.is_group() || flow.destination.is_group() || their_mac[0] & 1 == 1;
         if is_group {
             return Self::NOBODY;
         }
@@ -252,7 +253,11 @@ mod tests {
     /// A datagram with 4 bytes from port 4000 to port 7, in this version of IP.
     fn question(v4: bool, tag: bool) -> Vec<u8> {
         let at = |last: u8| {
-            if v4 { Address::v4([10, 0, 0, last]) } else { Address::v6([0x20, 1, 0xd, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, last]) }
+            if v4 {
+                Address::v4([10, 0, 0, last])
+            } else {
+                Address::v6([0x20, 1, 0xd, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, last])
+            }
         };
         let peer = Peer {
             theirs: at(2),

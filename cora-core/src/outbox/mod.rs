@@ -11,8 +11,8 @@ use core::fmt;
 use core::marker::PhantomData;
 use core::time::Duration;
 
-pub use sends::Sent;
 use sends::Sends;
+pub use sends::Sent;
 
 use crate::message::{self, Destination, Envelope, Message, SENT, Taken, Wired};
 use crate::packet::{MAX_FRAME, Packet, Port};

@@ -14,8 +14,8 @@ use super::Stored;
 use super::kept::{BLOCK, Changed, Kept};
 use super::memory::bytes_for;
 use super::{
-    Announced, DescribeItem, Described, EntryLayout, Home, Kind, Malformed, Memory, OutOfMemory, PerBucket,
-    Visit,
+    Announced, DescribeItem, Described, EntryLayout, Home, Kind, Malformed, Memory, OutOfMemory,
+    PerBucket, Visit,
 };
 use crate::bucket::{Bucket, Mark};
 use crate::plain::{Describe, Plain};

@@ -15,8 +15,8 @@ use super::Stored;
 use super::kept::{BLOCK, Changed, Kept};
 use super::memory::bytes_for;
 use super::{
-    Announced, DescribeItem, Described, EntryLayout, Generation, Home, Kind, Malformed, Memory, OutOfMemory,
-    ReadMostly, Singleton, Visit,
+    Announced, DescribeItem, Described, EntryLayout, Generation, Home, Kind, Malformed, Memory,
+    OutOfMemory, ReadMostly, Singleton, Visit,
 };
 #[cfg(not(target_os = "none"))]
 use crate::config;

@@ -5,7 +5,7 @@
 //! 3. Names of states, handlers and parameters are checked against each other (`names`).
 //! 4. The chain is read from `app!` (`chain`), and what it does not use of other crates is left out
 //!    (`others`).
-//! 5. Hooks and their states are checked against each other (`hooks`), and so are values per bucket
+//! 5. Messages are checked against the handlers that take and send them (`messages`). Hooks and their states are checked against each other (`hooks`), and so are values per bucket
 //!    and the reply keys that handlers choose (`buckets`, `replies`).
 //! 6. Items that handlers reach besides their parameters are checked (`reach`), and so are drops of
 //!    transparent handlers in called functions (`transparent`).
@@ -17,6 +17,7 @@ mod buckets;
 mod chain;
 mod constants;
 mod hooks;
+mod messages;
 mod names;
 mod others;
 mod reach;
@@ -35,13 +36,15 @@ use crate::analyse::library_of;
 use crate::diag::Diagnostics;
 use crate::diag::findings::Findings;
 use crate::item;
-use crate::syntax::{HandlerDecl, Mark, Reader, StateDecl};
+use crate::syntax::{HandlerDecl, Mark, MessageDecl, Reader, StateDecl};
 
 /// A consistent program.
 #[derive(Clone, Debug)]
 pub struct Program {
     /// Its states, by name, including those outside the chain.
     pub states: BTreeMap<String, State>,
+    /// The messages that handlers of the chain take, hooks and timers included, or send, by name.
+    pub messages: BTreeMap<String, Message>,
     /// The handlers of the chain, in order.
     pub chain: Vec<Handler>,
     /// The hooks of its states, and its timers.
@@ -61,6 +64,17 @@ pub struct State {
     pub module: Vec<String>,
     /// Whether it is `pub`.
     pub public: bool,
+}
+
+/// A message and its location.
+#[derive(Clone, Debug)]
+pub struct Message {
+    /// The declaration.
+    pub decl: MessageDecl,
+    /// Number of its file.
+    pub file: usize,
+    /// Its modules.
+    pub module: Vec<String>,
 }
 
 /// A handler, a hook or a timer, and its location.
@@ -88,6 +102,7 @@ pub struct ChosenReplies {
 /// The annotated items of a program, each valid by itself.
 struct Parts {
     states: Vec<State>,
+    messages: Vec<Message>,
     handlers: Vec<Handler>,
     /// Hooks and timers.
     timed: Vec<Handler>,
@@ -114,6 +129,7 @@ pub fn run(source: &Source, cfg: &Cfg, findings: &mut Findings) -> Option<Progra
     let parts = others::without_unused(parts, &mut chain);
     others::visible(&parts, findings);
     names::run(&parts, findings);
+    messages::run(&parts, &chain, findings);
     hooks::run(&parts, findings);
     buckets::run(source, &parts, findings);
     reach::run(source, &parts, findings);
@@ -123,13 +139,19 @@ pub fn run(source: &Source, cfg: &Cfg, findings: &mut Findings) -> Option<Progra
     }
     names::unused(&parts, &chain, findings);
     let replies = replies::run(source, &parts);
-    let chain = chain.into_iter().map(|at| parts.handlers[at].clone()).collect();
+    let chain: Vec<Handler> = chain.into_iter().map(|at| parts.handlers[at].clone()).collect();
     let states = parts.states.into_iter().map(|state| (state.decl.name.clone(), state)).collect();
-    Some(Program { states, chain, timed: parts.timed, replies })
+    let messages = messages::used(parts.messages, &chain, &parts.timed);
+    Some(Program { states, messages, chain, timed: parts.timed, replies })
 }
 
 fn parts(source: &Source, findings: &mut Findings) -> Parts {
-    let mut parts = Parts { states: Vec::new(), handlers: Vec::new(), timed: Vec::new() };
+    let mut parts = Parts {
+        states: Vec::new(),
+        messages: Vec::new(),
+        handlers: Vec::new(),
+        timed: Vec::new(),
+    };
     for item in &source.items {
         let sink = findings.of_item(item.file);
         let Annotated { file, ref module, public, .. } = *item;
@@ -138,6 +160,10 @@ fn parts(source: &Source, findings: &mut Findings) -> Parts {
             Annotation::State => {
                 let decl = read(item, sink, item::parse_state);
                 parts.states.extend(decl.map(|decl| State { decl, file, module, public }));
+            }
+            Annotation::Message => {
+                let decl = read(item, sink, item::parse_message);
+                parts.messages.extend(decl.map(|decl| Message { decl, file, module }));
             }
             Annotation::Function(mark) => {
                 let hidden = item.hidden.clone();

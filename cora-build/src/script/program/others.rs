@@ -10,7 +10,7 @@ use crate::diag::findings::Findings;
 
 /// The parts without what the program does not use of other crates; `chain` is changed with them.
 pub(super) fn without_unused(parts: Parts, chain: &mut [usize]) -> Parts {
-    let Parts { states, handlers, timed } = parts;
+    let Parts { states, messages, handlers, timed } = parts;
     let mut places = vec![0; handlers.len()];
     let mut kept = Vec::new();
     for (at, handler) in handlers.into_iter().enumerate() {
@@ -57,7 +57,7 @@ pub(super) fn without_unused(parts: Parts, chain: &mut [usize]) -> Parts {
     let mut states = states;
     let mut next = taken.iter();
     states.retain(|_| next.next().is_none_or(|taken| *taken));
-    Parts { states, handlers: kept, timed }
+    Parts { states, messages, handlers: kept, timed }
 }
 
 /// Refuses states of other crates that are not `pub`.

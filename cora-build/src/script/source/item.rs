@@ -29,6 +29,8 @@ pub(super) fn annotated(item: &Item) -> Option<(Annotation, &Attribute)> {
         let mark = || Mark::ALL.into_iter().find(|mark| is_attribute(attribute, mark.attribute()));
         let annotation = if is_attribute(attribute, "state") {
             Annotation::State
+        } else if is_attribute(attribute, "message") {
+            Annotation::Message
         } else {
             Annotation::Function(mark()?)
         };
@@ -81,6 +83,7 @@ pub(super) fn is_public(item: &Item) -> bool {
     let visibility = match item {
         Item::Fn(item) => &item.vis,
         Item::Struct(item) => &item.vis,
+        Item::Enum(item) => &item.vis,
         _ => return false,
     };
     matches!(visibility, Visibility::Public(_))

@@ -40,7 +40,7 @@ pub use scan::mentions;
 pub struct Source {
     /// Files, in order of discovery; the root first, and those of libraries last.
     pub files: Vec<File>,
-    /// Items with `#[state]` or `#[flow_handler]`, in source order.
+    /// Items with `#[state]`, `#[message]` or the mark of a function, in source order.
     pub items: Vec<Annotated>,
     /// Calls of `app!`.
     pub calls: Vec<Call>,
@@ -85,6 +85,8 @@ pub struct File {
 pub enum Annotation {
     /// `#[state]`.
     State,
+    /// `#[message]`.
+    Message,
     /// The mark of a function.
     Function(Mark),
 }

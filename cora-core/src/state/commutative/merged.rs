@@ -12,7 +12,7 @@ use super::{Commutative, export, merge};
 use crate::plain::Describe;
 use crate::state::memory::bytes_for;
 use crate::state::{
-    DescribeItem, Described, Home, Kind, Malformed, Memory, OutOfMemory, Stored, Visit,
+    Announced, DescribeItem, Described, Home, Kind, Malformed, Memory, OutOfMemory, Stored, Visit,
 };
 
 /// Nanoseconds of packet time between two merges.

@@ -25,7 +25,9 @@ pub use sum::Sum;
 pub use top_k::TopK;
 
 use super::memory::bytes_for;
-use super::{Announced, DescribeItem, Described, Home, Kind, Malformed, Memory, OutOfMemory, Visit};
+use super::{
+    Announced, DescribeItem, Described, Home, Kind, Malformed, Memory, OutOfMemory, Visit,
+};
 use crate::plain::Describe;
 
 /// A replica of a commutative state: an array of units that are exported and merged one by one.

@@ -30,8 +30,8 @@ pub use prefixes::Prefixes;
 use version::Version;
 
 use super::{
-    Announced, DescribeItem, Described, Generation, Home, Kind, MAX_PIECE, Malformed, Memory, OutOfMemory,
-    Stored, Visit,
+    Announced, DescribeItem, Described, Generation, Home, Kind, MAX_PIECE, Malformed, Memory,
+    OutOfMemory, Stored, Visit,
 };
 use core::fmt;
 

@@ -68,8 +68,8 @@ pub use hooked::{Ended, Hooked, Waiting};
 pub use transfer::Travelling;
 
 use super::{
-    Announced, DescribeItem, Described, EntryLayout, Home, Keyed, Kind, Malformed, Memory, OutOfMemory,
-    Stored, Visit,
+    Announced, DescribeItem, Described, EntryLayout, Home, Keyed, Kind, Malformed, Memory,
+    OutOfMemory, Stored, Visit,
 };
 use crate::bucket::Mark;
 use crate::key::{Address, Answer, EntryKey, FiveTuple, Key, PacketKey};
@@ -288,8 +288,8 @@ pub trait Told {
 }
 
 impl<S: Keyed<Key: PacketKey, Scope: Scope<S::Key, Group: PacketKey>>> Told for Table<S> {
-    const READS_PAYLOAD: bool = S::Key::READS_PAYLOAD
-        || <<S::Scope as Scope<S::Key>>::Group as PacketKey>::READS_PAYLOAD;
+    const READS_PAYLOAD: bool =
+        S::Key::READS_PAYLOAD || <<S::Scope as Scope<S::Key>>::Group as PacketKey>::READS_PAYLOAD;
 }
 
 /// The keys of a table, for generated code.

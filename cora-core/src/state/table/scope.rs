@@ -116,7 +116,7 @@ impl<G: PacketKey + Send, K: PacketKey> PacketScope<K> for Each<G> {
 
     #[inline]
     fn hash_of_packet(packet: &Packet<'_>, hasher: &FlowHasher, undirected: bool) -> Option<u64> {
-        let own: Within<G, K> = <Self as Scope<K>>::of_packet(packet)?;
+        let own: Within<G, K> = <Self as PacketScope<K>>::of_packet(packet)?;
         Some(own.hash(hasher, undirected))
     }
 }
