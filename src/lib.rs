@@ -52,12 +52,13 @@ pub use cora_macros::{Key, Plain, every, flow_handler, host_only, on_expire, sta
 pub mod prelude {
     pub use crate::{Key, Plain, every, flow_handler, host_only, on_expire, state};
     pub use cora_core::bucket::{Bucket, BucketPort};
+    pub use cora_core::bytes::Bytes;
     pub use cora_core::config::FromColumns;
     pub use cora_core::conntrack::TcpState;
     pub use cora_core::hash::sip_hash;
     pub use cora_core::key::{
         Address, Answer, DestinationAddress, Endpoint, FiveTuple, HeaderKey, InsideAddress, Key,
-        Mac, MacPair, PacketKey, Prefix, SourceAddress, protocol,
+        Mac, MacPair, One, PacketKey, Prefix, SourceAddress, protocol,
     };
     pub use cora_core::outbox::{Outbox, OutboxFull};
     pub use cora_core::packet::{
