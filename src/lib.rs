@@ -52,12 +52,13 @@ pub use cora_macros::{Key, Plain, every, flow_handler, host_only, message, on_ex
 pub mod prelude {
     pub use crate::{Key, Plain, every, flow_handler, host_only, message, on_expire, state};
     pub use cora_core::bucket::{Bucket, BucketPort};
+    pub use cora_core::bytes::Bytes;
     pub use cora_core::config::FromColumns;
     pub use cora_core::conntrack::TcpState;
     pub use cora_core::hash::sip_hash;
     pub use cora_core::key::{
         Address, Answer, DestinationAddress, Endpoint, FiveTuple, HeaderKey, InsideAddress, Key,
-        Mac, MacPair, PacketKey, Prefix, SourceAddress, protocol,
+        Mac, MacPair, One, PacketKey, Prefix, SourceAddress, protocol,
     };
     pub use cora_core::message::{
         Compose, Destination, Envelope, Message, NobodyAsked, Parse, Peer, Text, TooManyHops,

@@ -283,6 +283,26 @@ mod tests {
     }
 
     #[test]
+    fn of_any_bytes_it_reads_one_value_or_none() {
+        let (mut seed, mut values) = (1_u64, 0);
+        for _ in 0..20_000 {
+            let bytes: [u8; 6] = core::array::from_fn(|_| {
+                seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                // Mostly zeros, and few others.
+                [0, 0, 0, 1, 2, 3, 4, 5][(seed >> 61) as usize]
+            });
+            if let Some(value) = Bytes::<4>::get(&bytes) {
+                values += 1;
+                assert_eq!(encoding(&value), bytes);
+            }
+            if let Some(value) = of_short::<Bytes<4>>(&bytes) {
+                assert_eq!(short(&value), bytes);
+            }
+        }
+        assert!((1_000..10_000).contains(&values), "{values}");
+    }
+
+    #[test]
     fn tells_what_changed() {
         let mut blocks = [0; 1];
         let [old, mut new] = [80, 81].map(|length| Bytes::<90>::of(&[1; 90][..length]).unwrap());

@@ -1,9 +1,9 @@
-//! The short form of [`Plain`](crate::plain::Plain) data, for the wire: what a value does not use is
-//! left out.
+//! The short form of [`Plain`](crate::plain::Plain) data, for the wire: what a value does not use
+//! is left out.
 //!
-//! An entry's encoding has one width, so that it has a place. A message has none: of text it carries
-//! the bytes that are there, of an enum the fields of its variant. A value is as long as it says by
-//! itself, so several are read one behind the other, and whoever reads the last one asks whether
+//! An entry's encoding has one width, so that it has a place. A message needs none: of text it
+//! carries the bytes that are there, of an enum the fields of its variant. A value says its own
+//! length, so several are read one behind the other, and whoever reads the last one asks whether
 //! anything is left.
 //!
 //! ```

@@ -127,9 +127,11 @@ pub fn key(item: TokenStream) -> TokenStream {
     cora_build::expand::derive_key(item.into()).into()
 }
 
-/// Makes a struct, or an enum without fields, plain data, which may stand in a state.
+/// Makes a struct or an enum plain data, which may stand in a state.
 ///
-/// The type must be `Copy`. An enum is encoded as one byte, the number of its variant.
+/// The type must be `Copy`, and its fields plain data. An enum is encoded as one byte, the number
+/// of its variant. If variants have fields, those of the value's variant follow, and zeros up to
+/// the size of the largest.
 #[proc_macro_derive(Plain)]
 pub fn plain(item: TokenStream) -> TokenStream {
     cora_build::expand::derive_plain(item.into()).into()

@@ -214,7 +214,8 @@ catalogue! {
     KEY_TOO_LONG = 135 {
         title: "a key of more than 39 bytes",
         cause: "A key crosses between the sides and is hashed as five words of eight bytes, of which one byte is Cora's.",
-        cure: "Leave out what the rest implies, or keep a hash of the longest field: `sip_hash` makes one.",
+        cure: "Leave out what the rest implies, or keep a hash of the longest field: `sip_hash` makes one. `Bytes<N>` \
+               as a key by itself has at most 38 bytes and its length.",
         example: "#[derive(Clone, Copy, PartialEq, Eq, Debug, Plain, Key)]\nstruct Name { text: [u8; 64] }",
     }
     CRATE_UNKNOWN = 136 {

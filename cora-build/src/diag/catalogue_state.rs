@@ -304,10 +304,10 @@ catalogue! {
         example: "#[on_expire]\nfn forget(ended: &Ended<Session>, quotas: &mut Table<Quota>) {}",
     }
     PLAIN_ITEM = 80 {
-        title: "`#[derive(Plain)]` on a union, or on an enum with fields in its variants",
-        cause: "Such a value has no encoding of fixed width that both machines share.",
-        cure: "Use a struct with a field-less enum beside the values.",
-        example: "#[derive(Clone, Copy, Plain)]\nenum Action { Accept, Limit(u32) }",
+        title: "`#[derive(Plain)]` on a union",
+        cause: "Nobody can tell which of its fields a value means, so it has no encoding.",
+        cure: "Use an enum, whose variants may hold fields.",
+        example: "#[derive(Clone, Copy, Plain)]\nunion Amount { packets: u32, bytes: u64 }",
     }
     PLAIN_GENERIC = 81 {
         title: "`#[derive(Plain)]` on a type with generic parameters",
@@ -317,7 +317,7 @@ catalogue! {
     }
     PLAIN_DISCRIMINANT = 82 {
         title: "a variant's number doesn't fit a byte",
-        cause: "`#[derive(Plain)]` encodes an enum as one byte.",
+        cause: "`#[derive(Plain)]` encodes the variant of an enum as one byte.",
         cure: "Number the variants from 0 to 255, with whole numbers written out, or leave the numbers away.",
         example: "#[derive(Clone, Copy, Plain)]\nenum Mode { On = 256 }",
     }

@@ -76,6 +76,7 @@ pub(super) fn implementation_with(
     let members: Vec<Member> = fields.members().collect();
     let labels: Vec<String> = members.iter().map(label).collect();
     let mutable = (!fields.is_empty()).then(|| quote!(mut));
+    let short = short(&types, &members);
     quote! {
         #[automatically_derived]
         impl #plain for #name {
@@ -83,6 +84,7 @@ pub(super) fn implementation_with(
             const FIELDS: &'static [(&'static str, usize)] =
                 &[#((#labels, <#types as #plain>::SIZE)),*];
             #further
+            #short
 
             #[inline]
             fn put(&self, out: &mut [u8]) {
@@ -136,6 +138,31 @@ pub(super) fn implementation_with(
     }
 }
 
+/// The short form, field by field.
+fn short(types: &[&Type], members: &[Member]) -> TokenStream {
+    let core = core();
+    let plain = quote!(#core::plain::Plain);
+    quote! {
+        const SHORTENS: bool = false #(|| <#types as #plain>::SHORTENS)*;
+
+        #[inline]
+        fn put_short(&self, to: &mut #core::short::ShortWriter<'_>) {
+            #(<#types as #plain>::put_short(&self.#members, to);)*
+            let _ = to;
+        }
+
+        #[inline]
+        fn get_short(
+            from: &mut #core::short::ShortReader<'_>,
+        ) -> ::core::option::Option<Self> {
+            let _ = &from;
+            ::core::option::Option::Some(Self {
+                #(#members: <#types as #plain>::get_short(from)?,)*
+            })
+        }
+    }
+}
+
 /// The name of a field in reports.
 pub(super) fn label(member: &Member) -> String {
     use syn::ext::IdentExt as _;
@@ -167,7 +194,7 @@ pub(super) fn derive(input: &DeriveInput, diagnostics: &mut Diagnostics) -> Toke
                     "`{}` is a union, and nobody can tell which of its fields is meant",
                     input.ident
                 ),
-                "make it a struct, with a field-less enum for the variant",
+                "make it an enum, whose variants hold the fields",
                 diagnostics,
             );
             None

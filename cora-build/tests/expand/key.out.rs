@@ -25,6 +25,22 @@ impl ::cora::__private::core::plain::Plain for Tenant {
         from += <u32 as ::cora::__private::core::plain::Plain>::SIZE;
         let _ = (from, kept, at, changed);
     }
+    const SHORTENS: bool = false
+        || <u32 as ::cora::__private::core::plain::Plain>::SHORTENS;
+    #[inline]
+    fn put_short(&self, to: &mut ::cora::__private::core::short::ShortWriter<'_>) {
+        <u32 as ::cora::__private::core::plain::Plain>::put_short(&self.number, to);
+        let _ = to;
+    }
+    #[inline]
+    fn get_short(
+        from: &mut ::cora::__private::core::short::ShortReader<'_>,
+    ) -> ::core::option::Option<Self> {
+        let _ = &from;
+        ::core::option::Option::Some(Self {
+            number: <u32 as ::cora::__private::core::plain::Plain>::get_short(from)?,
+        })
+    }
     #[inline]
     fn put(&self, out: &mut [u8]) {
         let mut at = 0usize;
@@ -136,6 +152,25 @@ impl ::cora::__private::core::plain::Plain for Pair {
         );
         from += <u16 as ::cora::__private::core::plain::Plain>::SIZE;
         let _ = (from, kept, at, changed);
+    }
+    const SHORTENS: bool = false
+        || <u16 as ::cora::__private::core::plain::Plain>::SHORTENS
+        || <u16 as ::cora::__private::core::plain::Plain>::SHORTENS;
+    #[inline]
+    fn put_short(&self, to: &mut ::cora::__private::core::short::ShortWriter<'_>) {
+        <u16 as ::cora::__private::core::plain::Plain>::put_short(&self.from, to);
+        <u16 as ::cora::__private::core::plain::Plain>::put_short(&self.to, to);
+        let _ = to;
+    }
+    #[inline]
+    fn get_short(
+        from: &mut ::cora::__private::core::short::ShortReader<'_>,
+    ) -> ::core::option::Option<Self> {
+        let _ = &from;
+        ::core::option::Option::Some(Self {
+            from: <u16 as ::cora::__private::core::plain::Plain>::get_short(from)?,
+            to: <u16 as ::cora::__private::core::plain::Plain>::get_short(from)?,
+        })
     }
     #[inline]
     fn put(&self, out: &mut [u8]) {
@@ -269,6 +304,25 @@ impl ::cora::__private::core::plain::Plain for Tunnel {
         );
         from += <u32 as ::cora::__private::core::plain::Plain>::SIZE;
         let _ = (from, kept, at, changed);
+    }
+    const SHORTENS: bool = false
+        || <Address as ::cora::__private::core::plain::Plain>::SHORTENS
+        || <u32 as ::cora::__private::core::plain::Plain>::SHORTENS;
+    #[inline]
+    fn put_short(&self, to: &mut ::cora::__private::core::short::ShortWriter<'_>) {
+        <Address as ::cora::__private::core::plain::Plain>::put_short(&self.0, to);
+        <u32 as ::cora::__private::core::plain::Plain>::put_short(&self.1, to);
+        let _ = to;
+    }
+    #[inline]
+    fn get_short(
+        from: &mut ::cora::__private::core::short::ShortReader<'_>,
+    ) -> ::core::option::Option<Self> {
+        let _ = &from;
+        ::core::option::Option::Some(Self {
+            0: <Address as ::cora::__private::core::plain::Plain>::get_short(from)?,
+            1: <u32 as ::cora::__private::core::plain::Plain>::get_short(from)?,
+        })
     }
     #[inline]
     fn put(&self, out: &mut [u8]) {

@@ -19,6 +19,28 @@ impl ::cora::__private::core::plain::Plain for Connection {
         ("packets", <u64 as ::cora::__private::core::plain::Plain>::SIZE),
         ("type", <[u8; 4] as ::cora::__private::core::plain::Plain>::SIZE),
     ];
+    const SHORTENS: bool = false
+        || <TcpState as ::cora::__private::core::plain::Plain>::SHORTENS
+        || <u64 as ::cora::__private::core::plain::Plain>::SHORTENS
+        || <[u8; 4] as ::cora::__private::core::plain::Plain>::SHORTENS;
+    #[inline]
+    fn put_short(&self, to: &mut ::cora::__private::core::short::ShortWriter<'_>) {
+        <TcpState as ::cora::__private::core::plain::Plain>::put_short(&self.tcp, to);
+        <u64 as ::cora::__private::core::plain::Plain>::put_short(&self.packets, to);
+        <[u8; 4] as ::cora::__private::core::plain::Plain>::put_short(&self.r#type, to);
+        let _ = to;
+    }
+    #[inline]
+    fn get_short(
+        from: &mut ::cora::__private::core::short::ShortReader<'_>,
+    ) -> ::core::option::Option<Self> {
+        let _ = &from;
+        ::core::option::Option::Some(Self {
+            tcp: <TcpState as ::cora::__private::core::plain::Plain>::get_short(from)?,
+            packets: <u64 as ::cora::__private::core::plain::Plain>::get_short(from)?,
+            r#type: <[u8; 4] as ::cora::__private::core::plain::Plain>::get_short(from)?,
+        })
+    }
     #[inline]
     fn put(&self, out: &mut [u8]) {
         let mut at = 0usize;
@@ -128,6 +150,22 @@ impl ::cora::__private::core::plain::Plain for Talk {
     const FIELDS: &'static [(&'static str, usize)] = &[
         ("packets", <u64 as ::cora::__private::core::plain::Plain>::SIZE),
     ];
+    const SHORTENS: bool = false
+        || <u64 as ::cora::__private::core::plain::Plain>::SHORTENS;
+    #[inline]
+    fn put_short(&self, to: &mut ::cora::__private::core::short::ShortWriter<'_>) {
+        <u64 as ::cora::__private::core::plain::Plain>::put_short(&self.packets, to);
+        let _ = to;
+    }
+    #[inline]
+    fn get_short(
+        from: &mut ::cora::__private::core::short::ShortReader<'_>,
+    ) -> ::core::option::Option<Self> {
+        let _ = &from;
+        ::core::option::Option::Some(Self {
+            packets: <u64 as ::cora::__private::core::plain::Plain>::get_short(from)?,
+        })
+    }
     #[inline]
     fn put(&self, out: &mut [u8]) {
         let mut at = 0usize;
@@ -192,6 +230,18 @@ struct Seen {}
 impl ::cora::__private::core::plain::Plain for Seen {
     const SIZE: usize = 0;
     const FIELDS: &'static [(&'static str, usize)] = &[];
+    const SHORTENS: bool = false;
+    #[inline]
+    fn put_short(&self, to: &mut ::cora::__private::core::short::ShortWriter<'_>) {
+        let _ = to;
+    }
+    #[inline]
+    fn get_short(
+        from: &mut ::cora::__private::core::short::ShortReader<'_>,
+    ) -> ::core::option::Option<Self> {
+        let _ = &from;
+        ::core::option::Option::Some(Self {})
+    }
     #[inline]
     fn put(&self, out: &mut [u8]) {
         let at = 0usize;
@@ -238,6 +288,22 @@ impl ::cora::__private::core::plain::Plain for Session {
         ("packets", <u64 as ::cora::__private::core::plain::Plain>::SIZE),
     ];
     const DURABLE: bool = true;
+    const SHORTENS: bool = false
+        || <u64 as ::cora::__private::core::plain::Plain>::SHORTENS;
+    #[inline]
+    fn put_short(&self, to: &mut ::cora::__private::core::short::ShortWriter<'_>) {
+        <u64 as ::cora::__private::core::plain::Plain>::put_short(&self.packets, to);
+        let _ = to;
+    }
+    #[inline]
+    fn get_short(
+        from: &mut ::cora::__private::core::short::ShortReader<'_>,
+    ) -> ::core::option::Option<Self> {
+        let _ = &from;
+        ::core::option::Option::Some(Self {
+            packets: <u64 as ::cora::__private::core::plain::Plain>::get_short(from)?,
+        })
+    }
     #[inline]
     fn put(&self, out: &mut [u8]) {
         let mut at = 0usize;
@@ -314,6 +380,22 @@ impl ::cora::__private::core::plain::Plain for Exchange {
     #[inline]
     fn is_assured(&self) -> bool {
         Self::is_over(self)
+    }
+    const SHORTENS: bool = false
+        || <bool as ::cora::__private::core::plain::Plain>::SHORTENS;
+    #[inline]
+    fn put_short(&self, to: &mut ::cora::__private::core::short::ShortWriter<'_>) {
+        <bool as ::cora::__private::core::plain::Plain>::put_short(&self.is_over, to);
+        let _ = to;
+    }
+    #[inline]
+    fn get_short(
+        from: &mut ::cora::__private::core::short::ShortReader<'_>,
+    ) -> ::core::option::Option<Self> {
+        let _ = &from;
+        ::core::option::Option::Some(Self {
+            is_over: <bool as ::cora::__private::core::plain::Plain>::get_short(from)?,
+        })
     }
     #[inline]
     fn put(&self, out: &mut [u8]) {

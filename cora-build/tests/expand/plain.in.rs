@@ -13,3 +13,11 @@ enum Mode {
     Slow = 1 << 4,
     Fast,
 }
+
+#[derive(Clone, Copy, Plain)]
+enum Event {
+    Ended,
+    Grant { to: u32, count: u16 } = 4,
+    Note(Bytes<16>),
+    Pair(u8, bool),
+}

@@ -34,6 +34,25 @@ impl ::cora::__private::core::plain::Plain for Range {
         from += <u16 as ::cora::__private::core::plain::Plain>::SIZE;
         let _ = (from, kept, at, changed);
     }
+    const SHORTENS: bool = false
+        || <u16 as ::cora::__private::core::plain::Plain>::SHORTENS
+        || <u16 as ::cora::__private::core::plain::Plain>::SHORTENS;
+    #[inline]
+    fn put_short(&self, to: &mut ::cora::__private::core::short::ShortWriter<'_>) {
+        <u16 as ::cora::__private::core::plain::Plain>::put_short(&self.first, to);
+        <u16 as ::cora::__private::core::plain::Plain>::put_short(&self.last, to);
+        let _ = to;
+    }
+    #[inline]
+    fn get_short(
+        from: &mut ::cora::__private::core::short::ShortReader<'_>,
+    ) -> ::core::option::Option<Self> {
+        let _ = &from;
+        ::core::option::Option::Some(Self {
+            first: <u16 as ::cora::__private::core::plain::Plain>::get_short(from)?,
+            last: <u16 as ::cora::__private::core::plain::Plain>::get_short(from)?,
+        })
+    }
     #[inline]
     fn put(&self, out: &mut [u8]) {
         let mut at = 0usize;
@@ -132,6 +151,25 @@ impl ::cora::__private::core::plain::Plain for Mark {
         );
         from += <bool as ::cora::__private::core::plain::Plain>::SIZE;
         let _ = (from, kept, at, changed);
+    }
+    const SHORTENS: bool = false
+        || <u32 as ::cora::__private::core::plain::Plain>::SHORTENS
+        || <bool as ::cora::__private::core::plain::Plain>::SHORTENS;
+    #[inline]
+    fn put_short(&self, to: &mut ::cora::__private::core::short::ShortWriter<'_>) {
+        <u32 as ::cora::__private::core::plain::Plain>::put_short(&self.0, to);
+        <bool as ::cora::__private::core::plain::Plain>::put_short(&self.1, to);
+        let _ = to;
+    }
+    #[inline]
+    fn get_short(
+        from: &mut ::cora::__private::core::short::ShortReader<'_>,
+    ) -> ::core::option::Option<Self> {
+        let _ = &from;
+        ::core::option::Option::Some(Self {
+            0: <u32 as ::cora::__private::core::plain::Plain>::get_short(from)?,
+            1: <bool as ::cora::__private::core::plain::Plain>::get_short(from)?,
+        })
     }
     #[inline]
     fn put(&self, out: &mut [u8]) {
@@ -232,6 +270,243 @@ impl ::cora::__private::core::plain::Plain for Mode {
             Self::Off => to.text(&"Off"),
             Self::Slow => to.text(&"Slow"),
             Self::Fast => to.text(&"Fast"),
+        }
+    }
+}
+#[derive(Clone, Copy, Plain)]
+enum Event {
+    Ended,
+    Grant { to: u32, count: u16 } = 4,
+    Note(Bytes<16>),
+    Pair(u8, bool),
+}
+#[automatically_derived]
+impl ::cora::__private::core::plain::Plain for Event {
+    const SIZE: usize = {
+        let (sizes, mut most, mut at) = (
+            [
+                0,
+                0 + <u32 as ::cora::__private::core::plain::Plain>::SIZE
+                    + <u16 as ::cora::__private::core::plain::Plain>::SIZE,
+                0 + <Bytes<16> as ::cora::__private::core::plain::Plain>::SIZE,
+                0 + <u8 as ::cora::__private::core::plain::Plain>::SIZE
+                    + <bool as ::cora::__private::core::plain::Plain>::SIZE,
+            ],
+            0usize,
+            0usize,
+        );
+        while at < sizes.len() {
+            if sizes[at] > most {
+                most = sizes[at];
+            }
+            at += 1;
+        }
+        1 + most
+    };
+    const SHORTENS: bool = true;
+    #[inline]
+    fn put(&self, out: &mut [u8]) {
+        let mut at = 1usize;
+        match self {
+            Self::Ended {} => {
+                ::cora::__private::core::plain::Plain::put(&0u8, out);
+            }
+            Self::Grant { to: field_0, count: field_1 } => {
+                ::cora::__private::core::plain::Plain::put(&4u8, out);
+                <u32 as ::cora::__private::core::plain::Plain>::put(
+                    field_0,
+                    out.get_mut(at..).unwrap_or_default(),
+                );
+                at += <u32 as ::cora::__private::core::plain::Plain>::SIZE;
+                <u16 as ::cora::__private::core::plain::Plain>::put(
+                    field_1,
+                    out.get_mut(at..).unwrap_or_default(),
+                );
+                at += <u16 as ::cora::__private::core::plain::Plain>::SIZE;
+            }
+            Self::Note { 0: field_0 } => {
+                ::cora::__private::core::plain::Plain::put(&5u8, out);
+                <Bytes<
+                    16,
+                > as ::cora::__private::core::plain::Plain>::put(
+                    field_0,
+                    out.get_mut(at..).unwrap_or_default(),
+                );
+                at += <Bytes<16> as ::cora::__private::core::plain::Plain>::SIZE;
+            }
+            Self::Pair { 0: field_0, 1: field_1 } => {
+                ::cora::__private::core::plain::Plain::put(&6u8, out);
+                <u8 as ::cora::__private::core::plain::Plain>::put(
+                    field_0,
+                    out.get_mut(at..).unwrap_or_default(),
+                );
+                at += <u8 as ::cora::__private::core::plain::Plain>::SIZE;
+                <bool as ::cora::__private::core::plain::Plain>::put(
+                    field_1,
+                    out.get_mut(at..).unwrap_or_default(),
+                );
+                at += <bool as ::cora::__private::core::plain::Plain>::SIZE;
+            }
+        }
+        if let ::core::option::Option::Some(behind) = out.get_mut(at..Self::SIZE) {
+            behind.fill(0);
+        }
+    }
+    #[inline]
+    fn get(bytes: &[u8]) -> ::core::option::Option<Self> {
+        let bytes = bytes.get(..Self::SIZE)?;
+        let mut at = 1usize;
+        let value = match *bytes.first()? {
+            0u8 => Self::Ended {},
+            4u8 => {
+                Self::Grant {
+                    to: {
+                        let field = <u32 as ::cora::__private::core::plain::Plain>::get(
+                            bytes.get(at..)?,
+                        )?;
+                        at += <u32 as ::cora::__private::core::plain::Plain>::SIZE;
+                        field
+                    },
+                    count: {
+                        let field = <u16 as ::cora::__private::core::plain::Plain>::get(
+                            bytes.get(at..)?,
+                        )?;
+                        at += <u16 as ::cora::__private::core::plain::Plain>::SIZE;
+                        field
+                    },
+                }
+            }
+            5u8 => {
+                Self::Note {
+                    0: {
+                        let field = <Bytes<
+                            16,
+                        > as ::cora::__private::core::plain::Plain>::get(
+                            bytes.get(at..)?,
+                        )?;
+                        at += <Bytes<16> as ::cora::__private::core::plain::Plain>::SIZE;
+                        field
+                    },
+                }
+            }
+            6u8 => {
+                Self::Pair {
+                    0: {
+                        let field = <u8 as ::cora::__private::core::plain::Plain>::get(
+                            bytes.get(at..)?,
+                        )?;
+                        at += <u8 as ::cora::__private::core::plain::Plain>::SIZE;
+                        field
+                    },
+                    1: {
+                        let field = <bool as ::cora::__private::core::plain::Plain>::get(
+                            bytes.get(at..)?,
+                        )?;
+                        at += <bool as ::cora::__private::core::plain::Plain>::SIZE;
+                        field
+                    },
+                }
+            }
+            _ => return ::core::option::Option::None,
+        };
+        if bytes.get(at..)?.iter().any(|byte| *byte != 0) {
+            return ::core::option::Option::None;
+        }
+        ::core::option::Option::Some(value)
+    }
+    #[inline]
+    fn put_short(&self, to: &mut ::cora::__private::core::short::ShortWriter<'_>) {
+        match self {
+            Self::Ended {} => {
+                ::cora::__private::core::plain::Plain::put_short(&0u8, to);
+            }
+            Self::Grant { to: field_0, count: field_1 } => {
+                ::cora::__private::core::plain::Plain::put_short(&4u8, to);
+                <u32 as ::cora::__private::core::plain::Plain>::put_short(field_0, to);
+                <u16 as ::cora::__private::core::plain::Plain>::put_short(field_1, to);
+            }
+            Self::Note { 0: field_0 } => {
+                ::cora::__private::core::plain::Plain::put_short(&5u8, to);
+                <Bytes<
+                    16,
+                > as ::cora::__private::core::plain::Plain>::put_short(field_0, to);
+            }
+            Self::Pair { 0: field_0, 1: field_1 } => {
+                ::cora::__private::core::plain::Plain::put_short(&6u8, to);
+                <u8 as ::cora::__private::core::plain::Plain>::put_short(field_0, to);
+                <bool as ::cora::__private::core::plain::Plain>::put_short(field_1, to);
+            }
+        }
+    }
+    #[inline]
+    fn get_short(
+        from: &mut ::cora::__private::core::short::ShortReader<'_>,
+    ) -> ::core::option::Option<Self> {
+        ::core::option::Option::Some(
+            match <u8 as ::cora::__private::core::plain::Plain>::get_short(from)? {
+                0u8 => Self::Ended {},
+                4u8 => {
+                    Self::Grant {
+                        to: <u32 as ::cora::__private::core::plain::Plain>::get_short(
+                            from,
+                        )?,
+                        count: <u16 as ::cora::__private::core::plain::Plain>::get_short(
+                            from,
+                        )?,
+                    }
+                }
+                5u8 => {
+                    Self::Note {
+                        0: <Bytes<
+                            16,
+                        > as ::cora::__private::core::plain::Plain>::get_short(from)?,
+                    }
+                }
+                6u8 => {
+                    Self::Pair {
+                        0: <u8 as ::cora::__private::core::plain::Plain>::get_short(
+                            from,
+                        )?,
+                        1: <bool as ::cora::__private::core::plain::Plain>::get_short(
+                            from,
+                        )?,
+                    }
+                }
+                _ => return ::core::option::Option::None,
+            },
+        )
+    }
+    fn describe(&self, to: &mut dyn ::cora::__private::core::plain::Describe) {
+        match self {
+            Self::Ended {} => to.text(&"Ended"),
+            Self::Grant { to: field_0, count: field_1 } => {
+                to.open();
+                to.field("Grant");
+                to.open();
+                to.field("to");
+                <u32 as ::cora::__private::core::plain::Plain>::describe(field_0, to);
+                to.field("count");
+                <u16 as ::cora::__private::core::plain::Plain>::describe(field_1, to);
+                to.close();
+                to.close();
+            }
+            Self::Note { 0: field_0 } => {
+                to.open();
+                to.field("Note");
+                <Bytes<
+                    16,
+                > as ::cora::__private::core::plain::Plain>::describe(field_0, to);
+                to.close();
+            }
+            Self::Pair { 0: field_0, 1: field_1 } => {
+                to.open();
+                to.field("Pair");
+                to.open_list();
+                <u8 as ::cora::__private::core::plain::Plain>::describe(field_0, to);
+                <bool as ::cora::__private::core::plain::Plain>::describe(field_1, to);
+                to.close_list();
+                to.close();
+            }
         }
     }
 }

@@ -28,6 +28,30 @@ impl ::cora::__private::core::plain::Plain for Backends {
         );
         let _ = generation;
     }
+    const SHORTENS: bool = false
+        || <u8 as ::cora::__private::core::plain::Plain>::SHORTENS
+        || <[Address; 16] as ::cora::__private::core::plain::Plain>::SHORTENS;
+    #[inline]
+    fn put_short(&self, to: &mut ::cora::__private::core::short::ShortWriter<'_>) {
+        <u8 as ::cora::__private::core::plain::Plain>::put_short(&self.count, to);
+        <[Address; 16] as ::cora::__private::core::plain::Plain>::put_short(
+            &self.addresses,
+            to,
+        );
+        let _ = to;
+    }
+    #[inline]
+    fn get_short(
+        from: &mut ::cora::__private::core::short::ShortReader<'_>,
+    ) -> ::core::option::Option<Self> {
+        let _ = &from;
+        ::core::option::Option::Some(Self {
+            count: <u8 as ::cora::__private::core::plain::Plain>::get_short(from)?,
+            addresses: <[Address; 16] as ::cora::__private::core::plain::Plain>::get_short(
+                from,
+            )?,
+        })
+    }
     #[inline]
     fn put(&self, out: &mut [u8]) {
         let mut at = 0usize;

@@ -14,6 +14,25 @@ impl ::cora::__private::core::plain::Plain for Quota {
         ("packets", <u32 as ::cora::__private::core::plain::Plain>::SIZE),
         ("final", <bool as ::cora::__private::core::plain::Plain>::SIZE),
     ];
+    const SHORTENS: bool = false
+        || <u32 as ::cora::__private::core::plain::Plain>::SHORTENS
+        || <bool as ::cora::__private::core::plain::Plain>::SHORTENS;
+    #[inline]
+    fn put_short(&self, to: &mut ::cora::__private::core::short::ShortWriter<'_>) {
+        <u32 as ::cora::__private::core::plain::Plain>::put_short(&self.packets, to);
+        <bool as ::cora::__private::core::plain::Plain>::put_short(&self.r#final, to);
+        let _ = to;
+    }
+    #[inline]
+    fn get_short(
+        from: &mut ::cora::__private::core::short::ShortReader<'_>,
+    ) -> ::core::option::Option<Self> {
+        let _ = &from;
+        ::core::option::Option::Some(Self {
+            packets: <u32 as ::cora::__private::core::plain::Plain>::get_short(from)?,
+            r#final: <bool as ::cora::__private::core::plain::Plain>::get_short(from)?,
+        })
+    }
     #[inline]
     fn put(&self, out: &mut [u8]) {
         let mut at = 0usize;
@@ -122,6 +141,22 @@ impl ::cora::__private::core::plain::Plain for Route {
     const FIELDS: &'static [(&'static str, usize)] = &[
         ("port", <u8 as ::cora::__private::core::plain::Plain>::SIZE),
     ];
+    const SHORTENS: bool = false
+        || <u8 as ::cora::__private::core::plain::Plain>::SHORTENS;
+    #[inline]
+    fn put_short(&self, to: &mut ::cora::__private::core::short::ShortWriter<'_>) {
+        <u8 as ::cora::__private::core::plain::Plain>::put_short(&self.port, to);
+        let _ = to;
+    }
+    #[inline]
+    fn get_short(
+        from: &mut ::cora::__private::core::short::ShortReader<'_>,
+    ) -> ::core::option::Option<Self> {
+        let _ = &from;
+        ::core::option::Option::Some(Self {
+            port: <u8 as ::cora::__private::core::plain::Plain>::get_short(from)?,
+        })
+    }
     #[inline]
     fn put(&self, out: &mut [u8]) {
         let mut at = 0usize;
@@ -198,6 +233,22 @@ impl ::cora::__private::core::plain::Plain for Rule {
     const FIELDS: &'static [(&'static str, usize)] = &[
         ("allow", <bool as ::cora::__private::core::plain::Plain>::SIZE),
     ];
+    const SHORTENS: bool = false
+        || <bool as ::cora::__private::core::plain::Plain>::SHORTENS;
+    #[inline]
+    fn put_short(&self, to: &mut ::cora::__private::core::short::ShortWriter<'_>) {
+        <bool as ::cora::__private::core::plain::Plain>::put_short(&self.allow, to);
+        let _ = to;
+    }
+    #[inline]
+    fn get_short(
+        from: &mut ::cora::__private::core::short::ShortReader<'_>,
+    ) -> ::core::option::Option<Self> {
+        let _ = &from;
+        ::core::option::Option::Some(Self {
+            allow: <bool as ::cora::__private::core::plain::Plain>::get_short(from)?,
+        })
+    }
     #[inline]
     fn put(&self, out: &mut [u8]) {
         let mut at = 0usize;

@@ -14,6 +14,25 @@ impl ::cora::__private::core::plain::Plain for PortPool {
         ("next", <u16 as ::cora::__private::core::plain::Plain>::SIZE),
         ("free", <[u16; 64] as ::cora::__private::core::plain::Plain>::SIZE),
     ];
+    const SHORTENS: bool = false
+        || <u16 as ::cora::__private::core::plain::Plain>::SHORTENS
+        || <[u16; 64] as ::cora::__private::core::plain::Plain>::SHORTENS;
+    #[inline]
+    fn put_short(&self, to: &mut ::cora::__private::core::short::ShortWriter<'_>) {
+        <u16 as ::cora::__private::core::plain::Plain>::put_short(&self.next, to);
+        <[u16; 64] as ::cora::__private::core::plain::Plain>::put_short(&self.free, to);
+        let _ = to;
+    }
+    #[inline]
+    fn get_short(
+        from: &mut ::cora::__private::core::short::ShortReader<'_>,
+    ) -> ::core::option::Option<Self> {
+        let _ = &from;
+        ::core::option::Option::Some(Self {
+            next: <u16 as ::cora::__private::core::plain::Plain>::get_short(from)?,
+            free: <[u16; 64] as ::cora::__private::core::plain::Plain>::get_short(from)?,
+        })
+    }
     #[inline]
     fn put(&self, out: &mut [u8]) {
         let mut at = 0usize;
@@ -143,6 +162,30 @@ impl ::cora::__private::core::plain::Plain for Blocks {
         );
         from += <[u32; 4096] as ::cora::__private::core::plain::Plain>::SIZE;
         let _ = (from, kept, at, changed);
+    }
+    const SHORTENS: bool = false
+        || <u16 as ::cora::__private::core::plain::Plain>::SHORTENS
+        || <[u32; 4096] as ::cora::__private::core::plain::Plain>::SHORTENS;
+    #[inline]
+    fn put_short(&self, to: &mut ::cora::__private::core::short::ShortWriter<'_>) {
+        <u16 as ::cora::__private::core::plain::Plain>::put_short(&self.next, to);
+        <[u32; 4096] as ::cora::__private::core::plain::Plain>::put_short(
+            &self.leased,
+            to,
+        );
+        let _ = to;
+    }
+    #[inline]
+    fn get_short(
+        from: &mut ::cora::__private::core::short::ShortReader<'_>,
+    ) -> ::core::option::Option<Self> {
+        let _ = &from;
+        ::core::option::Option::Some(Self {
+            next: <u16 as ::cora::__private::core::plain::Plain>::get_short(from)?,
+            leased: <[u32; 4096] as ::cora::__private::core::plain::Plain>::get_short(
+                from,
+            )?,
+        })
     }
     #[inline]
     fn put(&self, out: &mut [u8]) {

@@ -2,7 +2,8 @@
 //! that are one address; [`Address`] is in `address`, the default key [`FiveTuple`] in
 //! `five_tuple`, the pair of Ethernet addresses in `mac_pair`, one of them in `mac`,
 //! a prefix of addresses in `prefix`, a flow in its bucket in `in_bucket`, keys
-//! of replies in `answer`, an end of a connection in `endpoint`.
+//! of replies in `answer`, an end of a connection in `endpoint`, keys that no packet carries in
+//! `one`.
 
 mod address;
 mod answer;
@@ -12,6 +13,7 @@ mod five_tuple;
 mod in_bucket;
 mod mac;
 mod mac_pair;
+mod one;
 mod prefix;
 
 use core::any::{Any, TypeId};
@@ -25,6 +27,7 @@ pub use five_tuple::{FiveTuple, PackedFiveTuple};
 pub use in_bucket::{InBucket, PackedInBucket};
 pub use mac::{Mac, NotMac};
 pub use mac_pair::MacPair;
+pub use one::One;
 pub use prefix::{Prefix, PrefixError};
 
 use crate::bucket::{Bucket, End};

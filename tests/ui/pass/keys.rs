@@ -79,6 +79,10 @@ fn main() {
     assert_ne!(ends.words(), ends.reversed().words());
     assert_eq!(Tunnel { number: [1; 4] }.reply(), None);
 
+    // Keys that no packet carries.
+    assert_eq!((7_u32.words(), One.words()), ([7, 0, 0, 0, 0], [0; 5]));
+    assert_ne!(Bytes::<38>::EMPTY.words(), Bytes::<38>::of(&[0]).unwrap().words());
+
     let mut frame = cora::testing::udp(([10, 0, 0, 1], 5), ([192, 0, 2, 1], 6), &[1, 2, 3, 4, 5]);
     let mut packet = Packet::new(&mut frame, Meta::default());
     assert_eq!(Tunnel::of_packet(&packet), Ok(Tunnel { number: [1, 2, 3, 4] }));

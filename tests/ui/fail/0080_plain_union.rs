@@ -3,9 +3,9 @@
 use cora::prelude::*;
 
 #[derive(Clone, Copy, Plain)]
-enum Action {
-    Accept,
-    Limit(u32),
+union Amount {
+    packets: u32,
+    bytes: u64,
 }
 
 fn main() {}

@@ -1,0 +1,7 @@
+#![allow(unused)]
+
+use cora::prelude::*;
+
+fn main() {
+    Bytes::<39>::EMPTY.words();
+}
