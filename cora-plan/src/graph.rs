@@ -329,7 +329,31 @@ impl Graph {
             edges: Vec::new(),
             hooks: Vec::new(),
             timers: Vec::new(),
+            messages: Vec::new(),
         }
+    }
+
+    /// The handlers that take a message, each with it, in the order of the chain.
+    pub fn takers(&self) -> impl Iterator<Item = (&HandlerNode, &MessageNode)> {
+        self.chain.iter().filter_map(|handler| Some((handler, self.message(handler.takes.as_ref()?)?)))
+    }
+
+    /// Whether the program takes messages.
+    pub fn takes_messages(&self) -> bool {
+        self.takers().next().is_some()
+    }
+
+    /// The message with this name.
+    pub fn message(&self, name: &str) -> Option<&MessageNode> {
+        self.messages.iter().find(|message| message.name == name)
+    }
+
+    /// The types of the keys of messages that handlers take, sorted: a flow is told by its place
+    /// here, and by its key.
+    pub fn flow_keys(&self) -> Vec<&str> {
+        let keys: BTreeSet<&str> =
+            self.takers().filter_map(|(_, message)| message.key.as_deref()).collect();
+        keys.into_iter().collect()
     }
 
     /// The functions of hooks and timers.

@@ -9,6 +9,7 @@
 //! | --- | --- |
 //! | [`link`] | rings between processes that don't trust each other, and their messages |
 //! | [`exec`] | runs packets through handlers, burst by burst |
+//! | `cascade` | messages that handlers send, and what they bring about |
 //! | [`ownership`] | who owns a flow, and how that changes |
 //! | [`dealing`] | buckets that move between shards |
 //! | [`durability`] | replicas that outlive the owner of the state |
@@ -21,6 +22,7 @@
 //! | [`steering`] | choice of the pair of NIC core and host worker for a packet |
 #![cfg_attr(not(test), no_std)]
 
+mod cascade;
 pub mod channel;
 pub mod dealing;
 pub mod durability;

@@ -107,6 +107,9 @@ impl<'a> Reader<'a> {
     fn of_state(&mut self, lent: Lent, call: &'a ExprMethodCall, ways: Ways) -> Ways {
         let method = written::name(&call.method);
         match self.access(lent) {
+            ParameterAccess::Table { .. } if method == "get_or_insert" => {
+                self.look_up_or_insert(lent, call, ways)
+            }
             ParameterAccess::Table { .. } => match of_table(&method) {
                 Some((does, effect)) => self.table_access(lent, (does, effect), call, ways),
                 None => self.own_method(lent, self.surroundings.table_method(&method), call, ways),
@@ -119,6 +122,23 @@ impl<'a> Reader<'a> {
                 self.own_method(lent, own, call, ways)
             }
         }
+    }
+
+    /// A look-up that makes the entry if there is none: two ways from here.
+    fn look_up_or_insert(&mut self, lent: Lent, call: &'a ExprMethodCall, ways: Ways) -> Ways {
+        let key = call.args.first().map(|key| (key, plain_words(key)));
+        let span = call.method.span();
+        let ways = self.each(ways, |reader, mut found| {
+            let words = |way: &Way| key.as_ref().map(|(key, plain)| words_of(key, plain, way));
+            let told = words(&found);
+            reader.touch(&mut found, lent, Does::Write, Effect::LOOK_UP, told, span);
+            let mut made = found.clone();
+            let told = words(&made);
+            reader.touch(&mut made, lent, Does::Insert, Effect::INSERT, told, span);
+            vec![found, made]
+        });
+        let ways = self.surrender(&call.args, ways);
+        valued(ways, &Value::Unknown)
     }
 
     fn table_access(

@@ -52,17 +52,28 @@ pub trait App: Prefetch + Transaction + Transfer + Lifecycle {
     /// Whether no handler reads more of a packet than its [headers](crate::packet::Headers). The
     /// host may then get only the heads of long frames.
     const HEADS: bool = false;
-    /// Whether any handler may send packets besides the one that it handles.
+    /// Whether any handler may send packets besides the one that it handles, or messages.
     const SENDS: bool = false;
+    /// Whether any handler takes messages.
+    const MESSAGES: bool = false;
     /// What decides the bucket of a packet. Where the port at one end does, and that end is a
     /// [service](crate::state::Row::services), the other end does: whoever opened the connection.
     const BUCKETS_BY: BucketsBy = BucketsBy::Group;
     /// Whether packets need their [mark](crate::packet::Meta::mark): ports decide buckets, or a
     /// state is divided by bucket.
     const MARKED: bool = false;
+    /// Whether the packet is a message that is handled where it comes, at either side: its handler
+    /// reaches no entry of a flow.
+    #[inline(always)]
+    fn is_anywhere(packet: &Packet<'_>) -> bool {
+        let _ = packet;
+        false
+    }
+
     /// Runs the chain of handlers once, as if they were devices cabled in a row: from first to last
     /// for a packet from inside, from last to first for one from outside. It continues while each
-    /// handler returns [`Transmit`](crate::verdict::Transmit).
+    /// handler returns [`Transmit`](crate::verdict::Transmit). A message is handled by the handler
+    /// that takes it, alone.
     /// What handlers send besides goes to `out`.
     fn chain<R: Reach>(&mut self, packet: &mut Packet<'_>, out: &mut Outbox) -> Verdict;
 }

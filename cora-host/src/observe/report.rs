@@ -230,9 +230,10 @@ impl RunReport {
     #[must_use]
     pub fn audited(mut self) -> Self {
         let total = self.outcomes.values().fold(0, |sum: u64, count| sum.saturating_add(*count));
-        if total != self.packets_in {
-            let came = self.packets_in;
-            self.faults.push(format!("{came} packets came in, but {total} have an outcome"));
+        let (came, messages) = (self.packets_in, self.messages());
+        if total != came.saturating_add(messages) {
+            let and = if messages > 0 { format!(" and {messages} messages were sent") } else { String::new() };
+            self.faults.push(format!("{came} packets came in{and}, but {total} have an outcome"));
         }
         let left = self.packets_out.saturating_add(self.not_taken());
         let sent = ["transmit", "redirect"].iter().filter_map(|name| self.outcomes.get(*name));
@@ -245,6 +246,11 @@ impl RunReport {
         }
         self.faults.extend(self.capture.ends_early.clone());
         self
+    }
+
+    /// Messages that handlers sent, on both sides. Each has an outcome, too.
+    pub(super) fn messages(&self) -> u64 {
+        self.sides.nic.messages.saturating_add(self.sides.host.messages)
     }
 
     /// Output frames that the ports dropped.

@@ -176,6 +176,9 @@ impl RunReport {
         if nic.made + host.made > 0 {
             row(f, "sent besides", nic.made, Some(host.made))?;
         }
+        if nic.messages + host.messages > 0 {
+            row(f, "messages sent", nic.messages, Some(host.messages))?;
+        }
         row(f, "rolled back and punted", nic.punts, None)?;
         row(f, "forwarded to host", nic.passed_on, None)?;
         row(f, "held during migration", nic.held, None)?;
@@ -193,8 +196,12 @@ impl RunReport {
             writeln!(f, "  {name:<24}{:>14}", grouped(*count))?;
         }
         let total = self.outcomes.values().fold(0, |sum: u64, count| sum.saturating_add(*count));
-        let check = if total == self.packets_in { "= packets in" } else { "≠ packets in!" };
-        writeln!(f, "  {:<24}{:>14}  {check} ({})", "sum", grouped(total), grouped(self.packets_in))
+        let messages = self.messages();
+        let all = self.packets_in.saturating_add(messages);
+        let sign = if total == all { "=" } else { "≠" };
+        let what = if messages == 0 { "packets in" } else { "packets in and messages sent" };
+        let end = if total == all { "" } else { "!" };
+        writeln!(f, "  {:<24}{:>14}  {sign} {what}{end} ({})", "sum", grouped(total), grouped(all))
     }
 
     /// Records of ended entries, if they were exported.

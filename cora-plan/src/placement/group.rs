@@ -23,6 +23,8 @@ pub struct Group {
     pub state: Option<String>,
 }
 
+/// In place of a key's type, in a program that takes messages: the key of each.
+pub const MESSAGE: &str = "message";
 const FLOW: &str = "FiveTuple";
 const SOURCE: &str = "SourceAddress";
 const DESTINATION: &str = "DestinationAddress";
@@ -47,6 +49,10 @@ pub(super) fn run(
     sides: Sides,
     errors: &mut Vec<PlanError>,
 ) -> Group {
+    if graph.takes_messages() {
+        // The build has checked that each state's key is that of the messages that reach it.
+        return Group { key: MESSAGE.to_owned(), state: None };
+    }
     let mut travellers: Vec<Traveller<'_>> = graph
         .states
         .iter()
@@ -84,6 +90,9 @@ pub(super) fn run(
 /// an entry of any keyed state share this key. It is an address, or a group that `within` names.
 /// `None` if some don't share it, or if every key is a flow's.
 pub(super) fn of_program(graph: &Graph) -> Option<&StateNode> {
+    if graph.takes_messages() {
+        return None;
+    }
     let keyed = || graph.states.iter().filter_map(traveller);
     graph.states.iter().find(|state| {
         let Some(Traveller { key, within, .. }) = traveller(state) else { return false };

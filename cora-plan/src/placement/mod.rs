@@ -253,6 +253,8 @@ pub fn group_of_program(graph: &Graph) -> Option<&StateNode> {
     group::of_program(graph)
 }
 
+pub use group::MESSAGE;
+
 /// Whether results depend on the order in which packets of different flows reach the host.
 fn order_shows(state: &StateNode, place: Option<Place>) -> bool {
     match place {

@@ -30,7 +30,15 @@ pub(super) fn run(graph: &Graph, group: &Group, sides: Sides) -> BTreeMap<String
     // Where a half knows the buckets of its shard, it knows whether a timer is its own.
     let at_nic = sides == Sides::NicOnly;
     let timers = graph.timers.iter().filter(|_| at_nic);
-    reasons.chain(timers.map(|timer| (timer.node.name.clone(), timed()))).collect()
+    let sends = graph.takers().map(|(handler, _)| (handler.name.clone(), sends()));
+    let timers = timers.map(|timer| (timer.node.name.clone(), timed()));
+    reasons.chain(timers).chain(sends).collect()
+}
+
+fn sends() -> String {
+    "it takes messages, which go to flows of any shard, and no message goes from one shard to another \
+     yet"
+        .to_owned()
 }
 
 fn timed() -> String {

@@ -3,7 +3,8 @@
 use core::marker::PhantomData;
 
 use cora_core::app::{App, Sides};
-use cora_core::outbox::Outbox;
+use cora_core::message::SENT;
+use cora_core::outbox::{Outbox, Sent};
 use cora_core::outcome::Outcomes;
 use cora_core::packet::{Packet, Port};
 use cora_core::state::{Memory, NO_FLOW, OutOfMemory, Place, Reach, Visit};
@@ -60,12 +61,20 @@ impl Ran {
 
 impl<A: App> Engine<A> {
     /// Bytes of [`Memory`] in addition to those of the program's states.
-    pub const BYTES: usize = if A::SENDS { Outbox::BYTES + 64 } else { 0 };
+    pub const BYTES: usize = match (A::MESSAGES, A::SENDS) {
+        (true, _) => Outbox::BYTES_WITH_MESSAGES + 64,
+        (false, true) => Outbox::BYTES + 64,
+        (false, false) => 0,
+    };
 
     /// The outbox of the program's handlers, with room if they send anything.
     #[inline(always)]
     pub(crate) fn outbox(memory: &mut Memory) -> Result<Outbox, OutOfMemory> {
-        if const { A::SENDS } { Outbox::create(memory) } else { Ok(Outbox::none()) }
+        match const { (A::MESSAGES, A::SENDS) } {
+            (true, _) => Outbox::create_with_messages(memory),
+            (false, true) => Outbox::create(memory),
+            (false, false) => Ok(Outbox::none()),
+        }
     }
 
     /// An engine around the program's states.
@@ -85,8 +94,25 @@ impl<A: App> Engine<A> {
         if const { !A::SENDS } {
             return 0;
         }
-        self.outbox.each(|egress, frame| send(&stamp.of_made(egress), frame));
-        self.outbox.len() as u64
+        let mut packets = 0;
+        self.outbox.each(|Sent { port, frame, .. }| {
+            if A::MESSAGES && port == SENT {
+                return;
+            }
+            send(&stamp.of_made(port), frame);
+            packets += 1;
+        });
+        packets
+    }
+
+    /// Visits the messages that the last packet's handlers sent, in order.
+    #[inline]
+    pub(crate) fn messages(&self, mut visit: impl FnMut(&[u8])) {
+        self.outbox.each(|Sent { port, frame, .. }| {
+            if port == SENT {
+                visit(frame);
+            }
+        });
     }
 
     /// The program.
@@ -126,6 +152,8 @@ impl<A: App> Engine<A> {
         let overflowed = visit.undo && self.app.overflowed();
         let ran = match verdict {
             _ if overflowed => Ran::Punted,
+            // No datagram is there that could go on.
+            Ok(_) if A::MESSAGES && packet.port() == SENT => Ran::Forward(Forward::Done),
             Ok(forward) => Ran::Forward(forward),
             Err(stop) => stop.reason().map_or(Ran::Punted, Ran::Dropped),
         };
@@ -134,8 +162,8 @@ impl<A: App> Engine<A> {
     }
 
     /// No packet before the time of this stamp is to come: runs the hooks and timers that are due.
-    /// Calls `send` with each packet that they send, with a stamp of its own. Returns the number of
-    /// these packets.
+    /// Calls `send` with each packet and message that they send, with a stamp of its own. Returns the
+    /// number of the packets.
     #[inline(always)]
     pub(crate) fn pass_time(
         &mut self,
@@ -154,8 +182,10 @@ impl<A: App> Engine<A> {
         self.outbox.clear();
         self.app.run_due(now, &mut self.outbox, &mut |outbox| {
             if const { A::SENDS } {
-                outbox.each(|egress, frame| send(&stamp.of_made(egress), frame));
-                made += outbox.len() as u64;
+                outbox.each(|Sent { port, frame, .. }| {
+                    send(&stamp.of_made(port), frame);
+                    made += u64::from(port != SENT);
+                });
                 outbox.clear();
             }
         });

@@ -13,6 +13,7 @@ impl<A: App> HostHalf<A> {
     #[cold]
     pub fn nic_lost(&mut self, store: &mut dyn ReplicaStore) -> Reclaimed {
         self.turns.forget();
+        self.messages_lost();
         let Self { replication, ownership, engine, clock, .. } = self;
         replication.nic_lost(ownership, engine.app(), *clock, store)
     }

@@ -1,6 +1,7 @@
 //! The host's half of the protocol: it handles packets that the NIC passes on, and offers flows to
 //! the NIC.
 
+mod cascade;
 mod dealt;
 mod failover;
 mod merged;
@@ -11,6 +12,7 @@ use cora_core::packet::Port;
 use cora_core::state::table::Ending;
 use cora_core::state::{EveryState, Memory, OutOfMemory, Visit};
 
+use crate::cascade::{Cascade, UnderWay};
 use crate::channel::{PeerOutbox, ProtocolError};
 use crate::dealing::Dealing;
 use crate::durability::{Reclaimed, ReplicaStore, Replication};
@@ -53,6 +55,9 @@ pub struct HostHalf<A: App> {
     engine: Engine<A>,
     ownership: HostOwnership<A>,
     replication: Replication<A>,
+    /// The messages that wait, and those that went to the NIC.
+    cascade: Cascade,
+    under_way: UnderWay,
     watch: Watch<A::Group>,
     clock: Clock,
     /// The latest packet, for a program with hooks or timers.
@@ -81,7 +86,8 @@ macro_rules! side {
 impl<A: App> HostHalf<A> {
     /// Bytes of [`Memory`] in addition to those of the program's states.
     pub fn bytes(app: &mut A) -> usize {
-        Engine::<A>::BYTES + HostOwnership::bytes(app) + Held::bytes::<A>()
+        let messages = Cascade::bytes::<A>() + UnderWay::bytes::<A>();
+        Engine::<A>::BYTES + HostOwnership::bytes(app) + Held::bytes::<A>() + messages
     }
 
     /// A half that owns every flow. Without a NIC (`nic` is `false`) it handles all packets itself.
@@ -91,6 +97,8 @@ impl<A: App> HostHalf<A> {
             ownership: HostOwnership::create(memory, &mut app, nic)?,
             engine: Engine::new(app, outbox),
             replication: Replication::new(),
+            cascade: Cascade::create::<A>(memory)?,
+            under_way: UnderWay::create::<A>(memory)?,
             watch: Watch::new(),
             clock: Clock::default(),
             last: Stamp::BEFORE,
@@ -120,7 +128,7 @@ impl<A: App> HostHalf<A> {
 
     /// Whether no offer is pending and no flow is in transit.
     pub const fn is_drained(&self) -> bool {
-        self.ownership.is_settled() && self.dealing.is_settled()
+        self.ownership.is_settled() && self.dealing.is_settled() && self.under_way.is_empty()
     }
 
     /// Whether [`Self::hand_over`] has work.
@@ -196,6 +204,7 @@ impl<A: App> HostHalf<A> {
         hooks::hash(self.engine.app(), say);
         self.turns.hash(say);
         self.dealing.hash(say);
+        say_words(say, &self.under_way.words());
     }
 }
 
@@ -239,12 +248,13 @@ impl<A: App> HostHalf<A> {
             } else {
                 self.run_other::<FLOWS>(arrival, number, alone, out);
             }
+            self.cascade::<FLOWS>(out);
         }
         if !FLOWS && let Some(last) = burst.arrivals().last() {
             self.reach(&last.stamp());
         }
         if !Self::IS_DEALT {
-            self.report.packets += burst.len() as u64;
+            self.count_packets(burst);
         }
     }
 
@@ -288,6 +298,9 @@ impl<A: App> HostHalf<A> {
             self.reach(stamp);
         }
         self.time_comes(stamp, out);
+        if const { A::TIMED } {
+            self.cascade::<FLOWS>(out);
+        }
         let found = FLOWS.then(|| self.ownership.find(self.engine.app(), packet, clock, ahead));
         let no_flow = || Dealing::flow::<A>(stamp.meta.mark.bucket);
         let flow = found.as_ref().map_or_else(no_flow, Found::for_entries);
@@ -301,6 +314,9 @@ impl<A: App> HostHalf<A> {
             found.as_ref().and_then(|found| self.ownership.settle_new(self.engine.app(), found));
         self.report.made +=
             self.engine.send(stamp, |stamp, frame| out.leave(stamp, stamp.egress, frame));
+        if const { A::MESSAGES } {
+            self.cascade.take_in(&mut self.engine, stamp, &mut self.report);
+        }
         if let Some(egress) = ran.egress(stamp.meta.port) {
             out.leave(stamp, egress, packet.frame());
             if alone {
@@ -326,6 +342,7 @@ impl<A: App> HostHalf<A> {
     ) -> Result<(), ProtocolError> {
         match *message {
             Message::Ownership(message) => self.ownership_message(message, out),
+            Message::Frames(Frames::Handled { messages }) => self.are_handled(messages),
             Message::Durability(message) if const { A::DURABLE } => {
                 let Self { replication, ownership, .. } = self;
                 replication.message(message, ownership, side!(self), out.replicas())?;

@@ -2,6 +2,7 @@
 //! begin.
 
 use cora_core::app::App;
+use cora_core::message::SENT;
 
 use super::{HostHalf, HostOutbox};
 use crate::channel::ProtocolError;
@@ -55,6 +56,11 @@ impl<A: App> HostHalf<A> {
         self.clock.now = self.clock.now.max(now);
         self.clock.horizon = self.clock.horizon.max(now);
         self.pass_time_before(&self.last.later(now), out);
+        if self.ownership.knows_flows() {
+            self.cascade::<true>(out);
+        } else {
+            self.cascade::<false>(out);
+        }
         self.tell_changes(out);
     }
 
@@ -66,8 +72,16 @@ impl<A: App> HostHalf<A> {
         }
         self.last = *stamp;
         let horizon = self.dealing.horizon::<A>(stamp.meta.now);
-        self.report.made += self.engine.pass_time(stamp, horizon, &mut |stamp, frame| {
-            out.leave(stamp, stamp.egress, frame);
+        let Self { engine, cascade, report, .. } = self;
+        let mut messages = 0;
+        report.made += engine.pass_time(stamp, horizon, &mut |stamp, frame| {
+            if A::MESSAGES && stamp.leaves_at() == SENT {
+                messages += 1;
+                cascade.push(stamp, frame);
+            } else {
+                out.leave(stamp, stamp.egress, frame);
+            }
         });
+        report.messages += messages;
     }
 }

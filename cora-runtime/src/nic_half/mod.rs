@@ -1,14 +1,17 @@
 //! The NIC's half of the protocol: every packet enters here, or those of its own buckets.
 
+mod cascade;
 mod dealt;
 mod load;
 mod merged;
 mod timed;
 
 use cora_core::app::{App, Sides};
-use cora_core::packet::{MAX_FRAME, Packet, ROOM, Roomy};
+use cora_core::message::SENT;
+use cora_core::packet::{MAX_FRAME, Meta, Packet, ROOM, Roomy};
 use cora_core::state::{Memory, NO_FLOW, OutOfMemory, Visit};
 
+use crate::cascade::{Cascade, refuse};
 use crate::channel::{PeerOutbox, ProtocolError};
 use crate::dealing::Dealing;
 use crate::durability;
@@ -48,6 +51,9 @@ pub struct NicHalf<A: App> {
     engine: Engine<A>,
     ownership: NicOwnership<A>,
     hold: HoldQueue,
+    /// The messages that wait, and how many the host has sent.
+    cascade: Cascade,
+    from_host: u64,
     watch: Watch<A::Group>,
     /// Time of the latest packet.
     now: u64,
@@ -93,7 +99,8 @@ impl<A: App> NicHalf<A> {
     /// The same, for a hold queue of `bytes` bytes.
     pub fn bytes_to_hold(app: &mut A, bytes: usize) -> usize {
         let frames = 2 * (MAX_FRAME + ROOM + 128);
-        Engine::<A>::BYTES + NicOwnership::bytes(app) + bytes.max(HELD_BURST) + frames
+        let messages = Cascade::bytes::<A>();
+        Engine::<A>::BYTES + NicOwnership::bytes(app) + bytes.max(HELD_BURST) + frames + messages
     }
 
     /// A half that owns no flow.
@@ -115,6 +122,8 @@ impl<A: App> NicHalf<A> {
             hold: HoldQueue::create(memory, bytes.max(HELD_BURST))?,
             original: memory.take_u64(MAX_FRAME.div_ceil(8))?,
             held: memory.take_u64((MAX_FRAME + ROOM).div_ceil(8))?,
+            cascade: Cascade::create::<A>(memory)?,
+            from_host: 0,
             engine: Engine::new(app, outbox),
             watch: Watch::new(),
             now: 0,
@@ -229,6 +238,7 @@ impl<A: App> NicHalf<A> {
         self.watch.burst(burst.len(), |at| burst.group(at, parsed));
         for (number, arrival) in burst.numbered_mut() {
             self.one(&arrival.stamp(), &mut arrival.packet, number, io);
+            self.cascade(io);
         }
         io.runs(None);
         // Nothing reads the time amid a burst, so the last packet's is enough.
@@ -256,6 +266,9 @@ impl<A: App> NicHalf<A> {
                 let now = stamp.meta.now;
                 let visit = Visit { now, horizon: now, undo: false, flow: NO_FLOW, ahead };
                 self.time_comes(stamp, io);
+                if const { Self::RUNS_TIMED } {
+                    self.cascade(io);
+                }
                 io.runs(Some(stamp.number));
                 let ran = self.engine.run::<NicReach<A>>(packet, visit);
                 self.finish(ran, stamp, packet.frame(), io);
@@ -298,6 +311,7 @@ impl<A: App> NicHalf<A> {
             Dispatch::Run(Match { flow, .. }) | Dispatch::Wait(flow) => {
                 self.queue(Some(flow), stamp, packet.frame());
             }
+            Dispatch::Host if !must_wait && self.runs_here(stamp, packet, io) => {}
             Dispatch::Host if must_wait || self.host_must_queue(now) => {
                 self.queue(None, stamp, packet.frame());
             }
@@ -307,6 +321,10 @@ impl<A: App> NicHalf<A> {
 
     #[inline(never)]
     fn queue(&mut self, flow: Option<u32>, stamp: &Stamp, frame: &[u8]) {
+        // The wire waits while a burst may find no room; messages come without asking.
+        if A::MESSAGES && !self.hold.has_room(HoldQueue::bytes_for(1, frame.len())) {
+            return refuse(&mut self.engine);
+        }
         self.hold.push(stamp, frame);
         self.report.held += 1;
         self.ownership.queued(flow, &mut self.hold);
@@ -347,6 +365,7 @@ impl<A: App> NicHalf<A> {
                         copy_words(self.original, packet.frame_of(length));
                         self.release(found.flow, &stamp, packet.frame(), io);
                     }
+                    self.cascade(io);
                     // The queue may be long, and the wire's ring may be published amid it.
                     self.tell_changes(io);
                 }
@@ -381,7 +400,7 @@ impl<A: App> NicHalf<A> {
             self.report.punts += 1;
             return false;
         }
-        self.report.packets += 1;
+        self.count_packet(stamp);
         self.ownership.settle(flow, self.engine.app(), &mut self.hold);
         if const { Engine::<A>::TELLS_EACH } {
             self.tell_changes(io);
@@ -392,6 +411,9 @@ impl<A: App> NicHalf<A> {
 
     fn finish(&mut self, ran: Ran, stamp: &Stamp, frame: &[u8], wire: &mut impl Wire) {
         self.report.made += self.engine.send(stamp, |stamp, frame| wire.transmit(stamp, frame));
+        if const { A::MESSAGES } {
+            self.cascade.take_in(&mut self.engine, stamp, &mut self.report);
+        }
         if let Some(egress) = ran.egress(stamp.meta.port) {
             wire.transmit(&Stamp { egress, ..*stamp }, frame);
         }
@@ -441,6 +463,7 @@ impl<A: App> NicHalf<A> {
             Message::Ownership(message) => {
                 self.ownership.message(message, side!(self), io)?;
                 self.go_on(io);
+                self.cascade(io);
             }
             Message::Merges(message) if const { A::MERGED } => self.merges(message, io)?,
             Message::Control(Control::Piece { state, piece }) => self.version(state, piece)?,
@@ -462,8 +485,13 @@ impl<A: App> NicHalf<A> {
         &mut self,
         stamp: &Stamp,
         frame: &[u8],
-        wire: &mut impl Wire,
+        wire: &mut (impl PeerOutbox + Wire),
     ) -> Result<(), ProtocolError> {
+        if A::MESSAGES && stamp.leaves_at() == SENT {
+            let meta = Meta { port: SENT, ..stamp.meta };
+            self.message_from_host(&Stamp { meta, ..*stamp }, frame, wire);
+            return Ok(());
+        }
         if const { A::HEADS } && stamp.parked.is_some() {
             // No packet is running, so the saved original is not needed.
             let buffer = zerocopy::IntoBytes::as_mut_bytes(&mut *self.original);
@@ -482,6 +510,7 @@ impl<A: App> NicHalf<A> {
         }
         self.ownership.hand_over(most, side!(self), io);
         self.go_on(io);
+        self.cascade(io);
     }
 
     /// Merges a part of a read-mostly state's version. Its last part puts the version in force.

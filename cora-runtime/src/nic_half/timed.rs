@@ -2,6 +2,7 @@
 //! time under a split.
 
 use cora_core::app::{App, Sides};
+use cora_core::message::SENT;
 
 use super::NicHalf;
 use crate::channel::PeerOutbox;
@@ -80,6 +81,7 @@ impl<A: App> NicHalf<A> {
     pub fn end_hooks(&mut self, now: u64, out: &mut (impl PeerOutbox + Wire)) {
         if const { Self::RUNS_TIMED } {
             self.pass_time_before(&self.last.later(now), out);
+            self.cascade(out);
         }
         self.tell_ends(now, out);
     }
@@ -88,8 +90,17 @@ impl<A: App> NicHalf<A> {
     pub(super) fn pass_time_before(&mut self, stamp: &Stamp, wire: &mut impl Wire) {
         self.last = *stamp;
         let horizon = self.dealing.horizon::<A>(stamp.meta.now);
-        self.report.made +=
-            self.engine.pass_time(stamp, horizon, &mut |stamp, frame| wire.transmit(stamp, frame));
+        let Self { engine, cascade, report, .. } = self;
+        let mut messages = 0;
+        report.made += engine.pass_time(stamp, horizon, &mut |stamp, frame| {
+            if A::MESSAGES && stamp.leaves_at() == SENT {
+                messages += 1;
+                cascade.push(stamp, frame);
+            } else {
+                wire.transmit(stamp, frame);
+            }
+        });
+        report.messages += messages;
     }
 
     /// Time passes without packets: nothing older than `now` comes at the wire.
@@ -100,7 +111,10 @@ impl<A: App> NicHalf<A> {
         match A::PLAN.sides {
             _ if const { !A::TIMED } => {}
             Sides::HostOnly => io.send(&Hooks::Reached { now }.into()),
-            Sides::NicOnly | Sides::Dealt => self.pass_time_before(&self.last.later(now), io),
+            Sides::NicOnly | Sides::Dealt => {
+                self.pass_time_before(&self.last.later(now), io);
+                self.cascade(io);
+            }
             Sides::Split => self.tick(io),
         }
     }

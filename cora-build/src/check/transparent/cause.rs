@@ -34,7 +34,8 @@ const SETTLES: [&str; 15] = [
 ];
 
 /// Methods of a table that fail if it is full.
-const INSERTS: [&str; 4] = ["insert", "insert_with_reply", "insert_answered", "insert_answered_by"];
+const INSERTS: [&str; 5] =
+    ["insert", "get_or_insert", "insert_with_reply", "insert_answered", "insert_answered_by"];
 
 /// The names of the packet's and the tables' types.
 const OWNERS: [&str; 3] = ["Packet", "Headers", "Table"];

@@ -7,7 +7,7 @@ use cora_plan::plan::FlowTableFacts;
 use cora_plan::vocabulary::{BucketsBy, Kind, Sides};
 use cora_plan::{Graph, Plan};
 
-use super::{Lines, TOLD, hidden};
+use super::{Lines, TOLD, hidden, messages};
 
 pub(super) fn emit(out: &mut Lines, graph: &Graph, plan: &Plan) -> fmt::Result {
     out.block("impl App for Program", |out| {
@@ -16,12 +16,16 @@ pub(super) fn emit(out: &mut Lines, graph: &Graph, plan: &Plan) -> fmt::Result {
         reads(out, graph)?;
         buckets(out, graph, plan)?;
         out.text.push('\n');
-        chain(out, graph)
+        chain(out, graph, plan)
     })
 }
 
 /// How much of a packet the handlers read.
 fn reads(out: &mut Lines, graph: &Graph) -> fmt::Result {
+    if graph.takes_messages() {
+        out.line("const MESSAGES: bool = true;")?;
+        return out.line("const SENDS: bool = true;");
+    }
     if graph.states.iter().all(|state| state.keyed.is_none()) {
         let reads =
             |handler: &HandlerNode| format!("<{} as Handler>::READS_PACKET", hidden(&handler.path));
@@ -91,11 +95,18 @@ fn flow_table(out: &mut Lines, plan: &Plan) -> fmt::Result {
     out.line("    },")
 }
 
-fn chain(out: &mut Lines, graph: &Graph) -> fmt::Result {
+fn chain(out: &mut Lines, graph: &Graph, plan: &Plan) -> fmt::Result {
     let head =
         "fn chain<R: Reach>(&mut self, packet: &mut Packet<'_>, out: &mut Outbox) -> Verdict";
     let forward: Vec<usize> = (0..graph.chain.len()).collect();
     let backward: Vec<usize> = forward.iter().rev().copied().collect();
+    if graph.takes_messages() {
+        messages::anywhere(out, graph, plan)?;
+        out.line("#[inline(always)]")?;
+        out.block(head, |out| messages::chain(out, graph))?;
+        out.text.push('\n');
+        return Ok(());
+    }
     out.line("#[inline(always)]")?;
     out.block(head, |out| {
         // With one handler both directions are the same.
@@ -117,7 +128,7 @@ fn chain(out: &mut Lines, graph: &Graph) -> fmt::Result {
 }
 
 /// Runs handlers in order while they transmit; the last verdict is the chain's.
-fn in_order(out: &mut Lines, handlers: &[usize]) -> fmt::Result {
+pub(super) fn in_order(out: &mut Lines, handlers: &[usize]) -> fmt::Result {
     let Some((last, before)) = handlers.split_last() else {
         return out.line("Ok(Forward::Transmit)");
     };

@@ -6,6 +6,7 @@
 mod app;
 mod handlers;
 mod lifecycle;
+mod messages;
 mod prefetch;
 mod states;
 mod transaction;
@@ -131,6 +132,7 @@ fn file(out: &mut Lines, graph: &Graph, plan: &Plan, nic_image: bool) -> fmt::Re
         }
         out.text.push('\n');
         types(out, graph)?;
+        messages::types(out, graph)?;
         if graph.states.is_empty() && graph.timers.is_empty() {
             out.line("pub(crate) struct Program {}")?;
         } else {
@@ -154,6 +156,7 @@ fn file(out: &mut Lines, graph: &Graph, plan: &Plan, nic_image: bool) -> fmt::Re
             })?;
             out.text.push('\n');
         }
+        messages::emit(out, graph, plan)?;
         states::emit(out, graph, plan)?;
         out.text.push('\n');
         lifecycle::emit(out, graph, plan.placement.sides)?;

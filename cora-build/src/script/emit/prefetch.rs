@@ -9,7 +9,8 @@ use super::Lines;
 
 /// Emits the look-ups of first tables, of further tables, and of the owner of travelling entries.
 pub(super) fn emit(out: &mut Lines, graph: &Graph, plan: &Plan) -> fmt::Result {
-    if graph.states.is_empty() {
+    // Messages are handled one by one, each with its cascade.
+    if graph.states.is_empty() || graph.takes_messages() {
         return out.line("impl Prefetch for Program {}");
     }
     out.block("impl Prefetch for Program", |out| stages(out, graph, plan))

@@ -9,7 +9,7 @@ use cora_plan::vocabulary::Kind;
 use cora_plan::{Graph, Plan};
 
 use super::transfer::FLOW;
-use super::{KEY_OF, Lines, number_of};
+use super::{KEY_OF, Lines, messages, number_of};
 
 pub(super) fn emit(out: &mut Lines, graph: &Graph, plan: &Plan) -> fmt::Result {
     if graph.states.is_empty() {
@@ -52,6 +52,9 @@ fn each_state(out: &mut Lines, graph: &Graph, plan: &Plan) -> fmt::Result {
 /// Emits that a key groups all flows, if one does, and a method that passes the packet's group to
 /// every table.
 fn enter(out: &mut Lines, graph: &Graph, plan: &Plan) -> fmt::Result {
+    if graph.takes_messages() {
+        return messages::enter(out, graph);
+    }
     let marked = marked(graph, plan);
     let all = graph.states.iter().enumerate();
     let tables = all.filter_map(|(number, state)| Some((number, state.keyed.as_ref()?)));

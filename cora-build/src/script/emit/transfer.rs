@@ -24,6 +24,7 @@ fn group(out: &mut Lines, graph: &Graph, plan: &Plan) -> fmt::Result {
     let group = plan.placement.group_of.as_ref().and_then(|name| number_of(graph, name));
     let by_port = plan.placement.buckets_by.is_port() && plan.placement.group == FLOW;
     let group = match group {
+        _ if graph.takes_messages() => "::cora::__private::core::message::FlowOf<Self>".to_owned(),
         _ if by_port => "::cora::__private::core::key::InBucket".to_owned(),
         Some(number) => {
             format!("<S{number} as {KEY_OF}>::Group")

@@ -195,6 +195,19 @@ impl<S: Keyed> Table<S> {
         S::Scope::with(self.current, key, |key| self.raw.find_mut(key)).flatten()
     }
 
+    /// The entry with this key (or reply key), mutable; without one, this value is inserted.
+    #[inline]
+    pub fn get_or_insert(&mut self, key: S::Key, value: S) -> Result<&mut S, InsertError> {
+        // Asked for twice, since the borrow checker does not see that a found entry is returned.
+        if self.find_mut(&key).is_none() {
+            self.insert(key, value)?;
+        }
+        S::Scope::with(self.current, &key, |key| self.raw.find_mut(key))
+            .flatten()
+            .map(|(_, value)| value)
+            .ok_or(InsertError::Full)
+    }
+
     /// Inserts an entry; an existing entry with this key is overwritten. If the state has `reply`,
     /// the reply direction's key finds it too.
     #[inline]

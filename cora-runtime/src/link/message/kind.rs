@@ -94,13 +94,18 @@ protocols! {
             frame: &'a [u8] as rest,
         } read by host,
         /// A packet that the host handled, for the wire, and then on the wire. If the host got its
-        /// head alone, so does the NIC.
+        /// head alone, so does the NIC. At the port of messages: one for the NIC to handle.
         11 Send {
             /// Its stamp.
             stamp: Stamp,
             /// Its bytes.
             frame: &'a [u8] as rest,
         } read by both,
+        /// The NIC has handled messages that the host sent it, or passed them on.
+        55 Handled {
+            /// How many in all.
+            messages: u64,
+        } read by host,
         /// A packet ends at the host, which got its head alone: the rest of its frame is free.
         32 Ended {
             /// The rest.

@@ -10,6 +10,8 @@ macro_rules! side_counts {
             packets,
             /// Packets that handlers sent here besides those that they handled.
             made,
+            /// Messages that handlers sent here.
+            messages,
             /// Packets taken back here after a handler began, and sent to the other side.
             punts,
             /// Packets passed on to the other side, which owns their flow.

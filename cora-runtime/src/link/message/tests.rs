@@ -31,6 +31,7 @@ fn messages() -> Vec<Message<'static>> {
         Frames::Send { stamp: STAMP, frame: b"frame" },
         Frames::Send { stamp: Stamp { parked: PARKED, ..STAMP }, frame: b"head" },
         Frames::Ended { parked: PARKED },
+        Frames::Handled { messages: 12 },
     ];
     let ownership = [
         Ownership::Release { punts: 7, entries: 2, group: b"group" },

@@ -20,6 +20,7 @@ use cora_core::packet::Packet;
 use cora_core::state::{Memory, NO_FLOW, OutOfMemory};
 
 use crate::channel::TICKETS;
+use crate::exec::burst::ALONE;
 use crate::link::message::Report;
 use crate::ownership::entries;
 use crate::ownership::leaving::Leaving;
@@ -215,6 +216,28 @@ impl<A: App> HostOwnership<A> {
     /// Stops offering flows.
     pub(crate) const fn close(&mut self) {
         self.moving = false;
+    }
+
+    /// Whether there is a NIC that may own flows.
+    #[inline(always)]
+    pub(crate) const fn has_nic(&self) -> bool {
+        self.moving || self.at_nic > 0
+    }
+
+    /// Whether the flow of a packet may be at the NIC, or on its way there: the host has no record
+    /// of it, or its entries are leaving.
+    pub(crate) fn may_be_at_nic(
+        &mut self,
+        app: &mut A,
+        packet: &Packet<'_>,
+        now: u64,
+        horizon: u64,
+    ) -> bool {
+        let Ok(group) = A::Group::of_packet(packet) else { return false };
+        self.flows.begin(now, horizon, ALONE);
+        let found = self.flows.find(app, &group, now, 0, || None);
+        let record = found.and_then(|found| self.flows.record(found.flow));
+        record.is_none_or(|record| record.stage == Stage::Leaving)
     }
 
     /// The flow of a packet: a known one, or the number for a new one.

@@ -1,0 +1,203 @@
+//! Messages: what a packet is, whose flow it is of, and the handler that takes it.
+
+use std::fmt;
+
+use cora_plan::graph::{HandlerNode, StateNode};
+use cora_plan::vocabulary::Sides;
+use cora_plan::{Graph, Place, Plan};
+
+use super::{KEY_OF, Lines, app, hidden};
+
+/// The module of messages.
+const MESSAGE: &str = "::cora::__private::core::message";
+
+/// An alias for each message that a handler takes, in the order of the chain: `M0` for the first.
+pub(super) fn types(out: &mut Lines, graph: &Graph) -> fmt::Result {
+    let takers: Vec<&HandlerNode> = graph.takers().map(|(handler, _)| handler).collect();
+    for (number, handler) in takers.iter().enumerate() {
+        let name = handler.takes.as_deref().unwrap_or_default();
+        out.line(format_args!("/// `{name}`."))?;
+        let hidden = hidden(&handler.path);
+        out.line(format_args!("type M{number} = <{hidden} as {MESSAGE}::Takes>::Message;"))?;
+    }
+    for second in 1..takers.len() {
+        for first in 0..second {
+            let id = |number: usize| format!("<M{number} as {MESSAGE}::Message>::ID");
+            let why = "two messages have names that can't be told apart: rename one";
+            out.line(format_args!(
+                "const _: () = assert!({} != {}, {why:?});",
+                id(first),
+                id(second)
+            ))?;
+        }
+    }
+    if !takers.is_empty() {
+        out.text.push('\n');
+    }
+    Ok(())
+}
+
+/// The functions that say which message a packet is, and whose flow it is of.
+pub(super) fn emit(out: &mut Lines, graph: &Graph, _: &Plan) -> fmt::Result {
+    if !graph.takes_messages() {
+        return Ok(());
+    }
+    out.block("impl Program", |out| number(out, graph))?;
+    out.text.push('\n');
+    out.block(format_args!("impl {MESSAGE}::Flows for Program"), |out| flow(out, graph))?;
+    out.text.push('\n');
+    Ok(())
+}
+
+fn number(out: &mut Lines, graph: &Graph) -> fmt::Result {
+    out.line("/// The number of the message that a packet is or carries.")?;
+    out.line("#[inline(always)]")?;
+    out.block("fn message(packet: &Packet<'_>) -> Option<u8>", |out| {
+        for (number, _) in graph.takers().enumerate() {
+            out.line(format_args!(
+                "const ID{number}: u32 = <M{number} as {MESSAGE}::Message>::ID;"
+            ))?;
+        }
+        let sent = format!("if packet.port() == {MESSAGE}::SENT");
+        out.block(sent, |out| {
+            out.block(format_args!("return match {MESSAGE}::sent_id(packet)?"), |out| {
+                for (number, _) in graph.takers().enumerate() {
+                    out.line(format_args!("ID{number} => Some({number}),"))?;
+                }
+                out.line("_ => None,")
+            })?;
+            out.line(";")
+        })?;
+        let wired = graph.takers().enumerate();
+        let wired: Vec<(usize, Option<u16>)> = wired
+            .filter_map(|(number, (_, message))| Some((number, message.wire?.port)))
+            .collect();
+        if wired.is_empty() {
+            return out.line("None");
+        }
+        out.block(format_args!("match {MESSAGE}::datagram_port(packet)?"), |out| {
+            for (number, port) in &wired {
+                match port {
+                    Some(port) => out.line(format_args!("{port} => Some({number}),"))?,
+                    None => return out.line(format_args!("_ => Some({number}),")),
+                }
+            }
+            out.line("_ => None,")
+        })
+    })
+}
+
+fn flow(out: &mut Lines, graph: &Graph) -> fmt::Result {
+    let keys = graph.flow_keys();
+    out.line("#[inline]")?;
+    out.block("fn flow(packet: &Packet<'_>) -> Option<(u8, [u64; 5])>", |out| {
+        out.line("use ::cora::__private::core::key::Key;")?;
+        out.block("match Self::message(packet)?", |out| {
+            for (number, (_, message)) in graph.takers().enumerate() {
+                let Some(key) = &message.key else { continue };
+                let kind = keys.iter().position(|it| it == key).unwrap_or_default();
+                out.line(format_args!(
+                    "{number} => Some(({kind}, {MESSAGE}::key_of::<M{number}>(packet)?.words())),"
+                ))?;
+            }
+            out.line("_ => None,")
+        })
+    })
+}
+
+/// The keyed states that a handler takes.
+fn tables<'a>(
+    graph: &'a Graph,
+    handler: &'a HandlerNode,
+) -> impl Iterator<Item = (usize, &'a StateNode)> {
+    let takes = |state: &StateNode| handler.parameters.iter().any(|it| it.state == state.name);
+    let all = graph.states.iter().enumerate();
+    all.filter(move |(_, state)| state.keyed.is_some() && takes(state))
+}
+
+/// The method that shows a message's handler the entries of its own flow alone.
+pub(super) fn enter(out: &mut Lines, graph: &Graph) -> fmt::Result {
+    out.line("const GROUPED: bool = true;\n")?;
+    out.line("#[inline(always)]")?;
+    out.block("fn enter(&mut self, packet: Option<&Packet<'_>>)", |out| {
+        out.line("use ::cora::__private::core::key::Key;")?;
+        out.line("let Some(packet) = packet else { return };")?;
+        out.block("match Self::message(packet)", |out| {
+            for (number, (handler, _)) in graph.takers().enumerate() {
+                if tables(graph, handler).next().is_none() {
+                    continue;
+                }
+                out.block(format_args!("Some({number}) =>"), |out| {
+                    out.line(format_args!("let key = {MESSAGE}::key_of::<M{number}>(packet);"))?;
+                    tables(graph, handler).try_for_each(|(state, node)| enter_one(out, state, node))
+                })?;
+            }
+            out.line("_ => {}")
+        })
+    })?;
+    out.text.push('\n');
+    Ok(())
+}
+
+fn enter_one(out: &mut Lines, number: usize, state: &StateNode) -> fmt::Result {
+    // The compiler checks that the types are one, which have one name.
+    out.line(format_args!("let key: Option<<S{number} as {KEY_OF}>::Group> = key;"))?;
+    let within = state.keyed.as_ref().is_some_and(|keyed| keyed.within.is_some());
+    if within {
+        out.line(format_args!("self.s{number}.enter_scope(key);"))
+    } else {
+        out.line(format_args!(
+            "Home::enter_named(&mut self.s{number}, key.map(|key| key.words()));"
+        ))
+    }
+}
+
+/// The function that says whether a packet is handled where it comes: its handler reaches no entry
+/// of a flow.
+pub(super) fn anywhere(out: &mut Lines, graph: &Graph, plan: &Plan) -> fmt::Result {
+    let travels = |name: &String| plan.placement.places.get(name) == Some(&Place::Travels);
+    let free: Vec<String> = graph
+        .takers()
+        .enumerate()
+        .filter(|(_, (handler, _))| {
+            let at_host = plan.placement.host_handlers.contains(&handler.name);
+            let moves = plan.placement.sides == Sides::Split;
+            moves && !at_host && !handler.parameters.iter().any(|it| travels(&it.state))
+        })
+        .map(|(number, _)| format!("Some({number})"))
+        .collect();
+    if free.is_empty() {
+        return Ok(());
+    }
+    out.line("#[inline(always)]")?;
+    out.block("fn is_anywhere(packet: &Packet<'_>) -> bool", |out| {
+        out.line(format_args!("matches!(Self::message(packet), {})", free.join(" | ")))
+    })?;
+    out.text.push('\n');
+    Ok(())
+}
+
+/// The handler that takes the message. Other packets meet the handlers of packets; without any they
+/// pass.
+pub(super) fn chain(out: &mut Lines, graph: &Graph) -> fmt::Result {
+    let of_packets: Vec<usize> = graph
+        .chain
+        .iter()
+        .enumerate()
+        .filter(|(_, handler)| handler.takes.is_none())
+        .map(|(at, _)| at)
+        .collect();
+    let at = |wanted: &HandlerNode| graph.chain.iter().position(|it| it.name == wanted.name);
+    out.block("match Self::message(packet)", |out| {
+        for (number, (handler, _)) in graph.takers().enumerate() {
+            let at = at(handler).unwrap_or_default();
+            out.line(format_args!("Some({number}) => self.h{at}::<R>(packet, out),"))?;
+        }
+        if of_packets.is_empty() {
+            return out.line("_ => Ok(Forward::Pass),");
+        }
+        let backward: Vec<usize> = of_packets.iter().rev().copied().collect();
+        out.block("_ if packet.from_inside() =>", |out| app::in_order(out, &of_packets))?;
+        out.block("_ =>", |out| app::in_order(out, &backward))
+    })
+}

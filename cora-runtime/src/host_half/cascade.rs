@@ -1,0 +1,79 @@
+//! Messages at the host: those that runs here sent, for flows of this side or of the other.
+
+use cora_core::app::{App, Sides};
+use cora_core::message::SENT;
+use cora_core::packet::Packet;
+use cora_core::verdict::Reason;
+
+use super::{HostHalf, HostOutbox};
+use crate::cascade::is_message;
+use crate::channel::ProtocolError;
+use crate::exec::burst::{ALONE, Burst};
+use crate::link::message::{Kind, Stamp};
+
+/// The message was under way to a NIC half that ended.
+const LOST: Reason = Reason::new("lost-with-nic");
+
+impl<A: App> HostHalf<A> {
+    /// Handles all messages that wait, with those that they cause.
+    #[inline(always)]
+    pub(super) fn cascade<const FLOWS: bool>(&mut self, out: &mut impl HostOutbox) {
+        if const { A::MESSAGES } {
+            self.handle_messages::<FLOWS>(out);
+        }
+    }
+
+    #[inline(never)]
+    fn handle_messages<const FLOWS: bool>(&mut self, out: &mut impl HostOutbox) {
+        let buffer = self.cascade.buffer();
+        while let Some((stamp, frame)) = self.cascade.next(buffer) {
+            let mut burst = Burst::new();
+            // There is room for one.
+            burst.push_roomy(stamp, frame);
+            burst.parse();
+            for (_, arrival) in burst.numbered_mut() {
+                if FLOWS && self.is_for_nic(&stamp, &arrival.packet) {
+                    self.under_way.goes::<A>(&arrival.packet);
+                    out.leave(&stamp, SENT, arrival.packet.frame());
+                } else {
+                    self.run::<FLOWS>(arrival, ALONE, false, out);
+                }
+            }
+        }
+        self.cascade.put_back(buffer);
+    }
+
+    /// Whether a message goes to the NIC, which may own its flow.
+    fn is_for_nic(&mut self, stamp: &Stamp, packet: &Packet<'_>) -> bool {
+        if A::PLAN.sides != Sides::Split || !self.ownership.has_nic() || A::is_anywhere(packet) {
+            return false;
+        }
+        self.under_way.has::<A>(packet)
+            || self.ownership.may_be_at_nic(
+                self.engine.app(),
+                packet,
+                stamp.meta.now.max(self.clock.now),
+                self.clock.horizon,
+            )
+    }
+
+    /// The NIC ended, and the messages under way with it.
+    pub(super) fn messages_lost(&mut self) {
+        for _ in 0..self.under_way.end() {
+            self.engine.outcomes.dropped(LOST);
+        }
+    }
+
+    /// The NIC has handled so many messages.
+    pub(super) fn are_handled(&mut self, messages: u64) -> Result<(), ProtocolError> {
+        let is_right = A::MESSAGES && self.under_way.are_handled(messages);
+        if is_right { Ok(()) } else { Err(ProtocolError::Unexpected(Kind::Handled)) }
+    }
+
+    /// Counts what ran here.
+    #[inline(always)]
+    pub(super) fn count_packets(&mut self, burst: &Burst<'_>) {
+        let packets = burst.arrivals().iter().filter(|it| !is_message::<A>(&it.stamp())).count();
+        self.report.packets += if A::MESSAGES { packets } else { burst.len() } as u64;
+    }
+}

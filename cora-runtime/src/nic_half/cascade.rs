@@ -1,0 +1,97 @@
+//! Messages at the NIC: those that runs here sent, and those that the host sends it.
+
+use cora_core::app::App;
+use cora_core::message::SENT;
+use cora_core::packet::Packet;
+use cora_core::state::{NO_FLOW, Visit};
+
+use super::NicHalf;
+use crate::cascade::refuse;
+use crate::channel::PeerOutbox;
+use crate::exec::burst::ALONE;
+use crate::exec::egress::Wire;
+use crate::exec::engine::{NicReach, Ran, copy_words, keep_words};
+use crate::link::message::{Frames, Stamp};
+
+impl<A: App> NicHalf<A> {
+    /// Handles all messages that wait, with those that they cause.
+    #[inline(always)]
+    pub(super) fn cascade(&mut self, io: &mut (impl PeerOutbox + Wire)) {
+        if const { A::MESSAGES } {
+            self.handle_messages(io);
+        }
+    }
+
+    #[inline(never)]
+    fn handle_messages(&mut self, io: &mut (impl PeerOutbox + Wire)) {
+        let buffer = self.cascade.buffer();
+        while let Some((stamp, frame)) = self.cascade.next(buffer) {
+            let mut packet = Packet::in_room(frame, stamp.meta);
+            self.one(&stamp, &mut packet, ALONE, io);
+        }
+        self.cascade.put_back(buffer);
+    }
+
+    /// A message from the host.
+    #[inline(never)]
+    pub(super) fn message_from_host(
+        &mut self,
+        stamp: &Stamp,
+        frame: &[u8],
+        io: &mut (impl PeerOutbox + Wire),
+    ) {
+        self.from_host += 1;
+        if self.cascade.push(stamp, frame) {
+            self.handle_messages(io);
+            io.runs(None);
+            self.tell_changes(io);
+        } else {
+            refuse(&mut self.engine);
+        }
+        // Behind all that it caused for the host.
+        io.send(&Frames::Handled { messages: self.from_host }.into());
+    }
+
+    /// Handles a message that is handled where it comes. `false`: it is none, or it needs a state that
+    /// is not here; then it is as it was.
+    #[inline(always)]
+    pub(super) fn runs_here(
+        &mut self,
+        stamp: &Stamp,
+        packet: &mut Packet<'_>,
+        io: &mut (impl PeerOutbox + Wire),
+    ) -> bool {
+        A::MESSAGES && A::is_anywhere(packet) && self.run_here(stamp, packet, io)
+    }
+
+    #[inline(never)]
+    fn run_here(
+        &mut self,
+        stamp: &Stamp,
+        packet: &mut Packet<'_>,
+        io: &mut (impl PeerOutbox + Wire),
+    ) -> bool {
+        let length = packet.len();
+        keep_words(self.original, packet.frame());
+        io.runs(Some(stamp.number));
+        let (now, horizon) = (stamp.meta.now, stamp.horizon);
+        let visit = Visit { now, horizon, undo: true, flow: NO_FLOW, ahead: ALONE };
+        let ran = self.engine.run::<NicReach<A>>(packet, visit);
+        if matches!(ran, Ran::Punted) {
+            self.report.punts += 1;
+            copy_words(self.original, packet.frame_of(length));
+            return false;
+        }
+        self.count_packet(stamp);
+        self.finish(ran, stamp, packet.frame(), io);
+        true
+    }
+
+    /// Counts what ran to its end here.
+    #[inline(always)]
+    pub(super) const fn count_packet(&mut self, stamp: &Stamp) {
+        if !(A::MESSAGES && stamp.meta.port.0 == SENT.0) {
+            self.report.packets += 1;
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! # transactions: who has the rows
+//!
+//! A participant of optimistic transactions over two-phase commit, as in iPipe's distributed
+//! transactions: a coordinator reads rows with their versions, locks those that it will change if
+//! they still have these versions, and commits or aborts. Every step may come twice: the answer may
+//! have been lost. The log is what `durable` keeps.
+#![cfg_attr(target_os = "none", no_std)]
+
+use cora::prelude::*;
+
+/// What a coordinator asks of whoever has the row.
+#[message(udp)]
+struct Ask {
+    #[key]
+    row: u64,
+    /// Number of the transaction; 0 is none.
+    transaction: u64,
+    step: Step,
+}
+
+/// A step of a transaction.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Plain)]
+enum Step {
+    Read,
+    Lock { version: u32 },
+    Commit { value: [u8; 40] },
+    Abort,
+}
+
+/// The answer to a step.
+#[message(udp)]
+#[derive(PartialEq, Eq, Debug)]
+enum Vote {
+    Is { version: u32, value: [u8; 40] },
+    Granted,
+    Refused,
+    Settled,
+}
+
+/// A row; `lock` is the transaction that may change it.
+#[state(key = u64, capacity = 1_048_576, idle = "1h", durable)]
+struct Row {
+    version: u32,
+    lock: u64,
+    value: [u8; 40],
+}
+
+/// Takes a step for one row.
+#[flow_handler]
+fn participant(ask: Ask, rows: &mut Table<Row>, votes: &mut Outbox<Vote>) -> Verdict {
+    let row = rows.get_or_insert(ask.row, Row { version: 0, lock: 0, value: [0; 40] })?;
+    let holds = row.lock == ask.transaction;
+    votes.reply(match ask.step {
+        Step::Read => Vote::Is { version: row.version, value: row.value },
+        Step::Lock { version } if holds || row.lock == 0 && row.version == version => {
+            row.lock = ask.transaction;
+            Vote::Granted
+        }
+        Step::Lock { .. } => Vote::Refused,
+        Step::Commit { value } => {
+            if holds {
+                *row = Row { version: row.version + 1, lock: 0, value };
+            }
+            Vote::Settled
+        }
+        Step::Abort => {
+            if holds {
+                row.lock = 0;
+            }
+            Vote::Settled
+        }
+    })?;
+    Done
+}
+
+cora::app!(participant);
