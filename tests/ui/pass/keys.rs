@@ -58,6 +58,14 @@ struct Mast {
     height: u8,
 }
 
+/// Sketches take keys that no packet carries.
+#[state(commutative)]
+struct Seen {
+    lengths: TopK<u32, 4>,
+    names: Latest<Bytes<8>, u64, 4>,
+    last: Latest<One, u64, 1>,
+}
+
 const TALKS: u32 = 1 << 4;
 
 #[state(key = FiveTuple, within = Tenant, capacity = TALKS * 2, idle = "5m")]
@@ -82,6 +90,13 @@ fn main() {
     // Keys that no packet carries.
     assert_eq!((7_u32.words(), One.words()), ([7, 0, 0, 0, 0], [0; 5]));
     assert_ne!(Bytes::<38>::EMPTY.words(), Bytes::<38>::of(&[0]).unwrap().words());
+
+    let mut seen = <Seen as cora::__private::core::state::Replica>::EMPTY;
+    let name = Bytes::of(b"name").unwrap();
+    seen.lengths.raise(60, 1);
+    seen.names.renew(&name, 2, 0);
+    seen.last.renew(&One, 3, 0);
+    assert_eq!(seen.lengths.iter().map(|(key, _)| key).collect::<Vec<u32>>(), [60]);
 
     let mut frame = cora::testing::udp(([10, 0, 0, 1], 5), ([192, 0, 2, 1], 6), &[1, 2, 3, 4, 5]);
     let mut packet = Packet::new(&mut frame, Meta::default());
