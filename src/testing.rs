@@ -28,7 +28,7 @@ use std::vec::Vec;
 
 use cora_core::bucket::Bucket;
 use cora_core::config::File as _;
-use cora_core::key::{PacketKey as _, protocol};
+use cora_core::key::{PacketKey, protocol};
 use cora_core::outbox::Outbox;
 use cora_core::packet::{Meta, Packet, Port, ROOM, Roomy, TcpSegment, checksum};
 use cora_core::record::{Element, End, Fields, FlowRecord, Record};
@@ -36,19 +36,20 @@ use cora_core::state::commutative::{Merged, Merging as _, ReadMerged};
 use cora_core::state::configured::Configured;
 use cora_core::state::table::hooked::DELAY;
 use cora_core::state::table::prefetch::ALONE;
+use cora_core::state::table::scope::Scope;
 use cora_core::state::table::{Ended, KeyOf};
 use cora_core::state::{
     Commutative, Described as _, Generation, Home as _, Keyed, NO_FLOW, PerBucket, Row, Table,
     Visit,
 };
-use cora_host::parts::{GivenBack, Rows};
+use cora_host::parts::{GivenBack, LentOutbox, Rows};
 
 /// A table of a test. It goes where a handler asks for `&mut Table<S>`, and its memory ends with
 /// it.
 pub type TestTable<S> = GivenBack<Table<S>>;
 
 /// An outbox of a test, whose memory ends with it.
-pub type TestOutbox = GivenBack<Outbox>;
+pub type TestOutbox = LentOutbox;
 
 /// An empty table, at time 0. Memory is only taken where entries stand: an empty table costs next
 /// to nothing.
@@ -232,7 +233,7 @@ pub fn ended<S: Keyed>(table: &mut Table<S>, now: u64) -> Vec<Ended<S>> {
 
 /// The packet is handled from now on: it decides which entries are found in a table with keys
 /// `within` a group. Other tables don't change.
-pub fn on<S: Keyed>(table: &mut Table<S>, packet: &Packet<'_>) {
+pub fn on<S: Keyed<Scope: Scope<S::Key, Group: PacketKey>>>(table: &mut Table<S>, packet: &Packet<'_>) {
     table.enter_scope(<Table<S> as KeyOf>::Group::of_packet(packet).ok());
 }
 
@@ -242,7 +243,7 @@ pub fn on<S: Keyed>(table: &mut Table<S>, packet: &Packet<'_>) {
 /// When the machine has no memory.
 #[must_use]
 pub fn outbox() -> TestOutbox {
-    GivenBack::outbox().expect("memory for an outbox")
+    LentOutbox::new().expect("memory for an outbox")
 }
 
 /// Handles a frame that may grow, as in a run: with [`ROOM`] behind it. The frame is then what
@@ -274,7 +275,7 @@ pub fn in_room<R>(frame: &mut Vec<u8>, meta: Meta, handle: impl FnOnce(&mut Pack
 #[must_use]
 pub fn sent(outbox: &Outbox) -> Vec<(Port, Vec<u8>)> {
     let mut sent = Vec::new();
-    outbox.each(|port, frame| sent.push((port, frame.to_vec())));
+    outbox.each(|it| sent.push((it.port, it.frame.to_vec())));
     sent
 }
 

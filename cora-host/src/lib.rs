@@ -74,6 +74,7 @@ pub mod parts {
     pub use crate::ingress::rows::Rows;
     pub use crate::memory::cache_padded::{Apart, Bytes, bytes as bytes_apart};
     pub use crate::memory::given_back::GivenBack;
+    pub use crate::memory::lent_outbox::LentOutbox;
     pub use crate::memory::pages::Pages;
     pub use crate::memory::supply::Supply;
     pub use crate::node::back::{Back, RING_BYTES};

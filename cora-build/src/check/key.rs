@@ -5,6 +5,7 @@ use syn::Type;
 use syn::ext::IdentExt as _;
 
 use crate::diag::{Diagnostics, Place, codes};
+use crate::syntax::names::whole_segment;
 
 /// Cora's keys without a separate key for the reply direction.
 const WITHOUT_REPLY: [(&str, &str); 3] = [
@@ -16,11 +17,14 @@ const WITHOUT_REPLY: [(&str, &str); 3] = [
     ("InsideAddress", "both directions of a flow carry the same `InsideAddress` already"),
 ];
 
-/// Types that users might try, but that no packet carries as a key.
-const NO_KEYS: [&str; 20] = [
-    "u8", "u16", "u32", "u64", "u128", "usize", "i8", "i16", "i32", "i64", "i128", "isize", "f32",
-    "f64", "bool", "char", "String", "str", "Vec", "Packet",
+/// Types that users might try, but that neither a packet nor a message carries as a key.
+const NO_KEYS: [&str; 15] = [
+    "usize", "i8", "i16", "i32", "i64", "i128", "isize", "f32", "f64", "bool", "char", "String",
+    "str", "Vec", "Packet",
 ];
+
+/// A generic key: text of so many bytes at most.
+const TEXT: &str = "Bytes";
 
 /// The key's last path segment; `None` if the type can't be a key.
 pub(super) fn run(ty: &Type, diagnostics: &mut Diagnostics) -> Option<String> {
@@ -30,7 +34,7 @@ pub(super) fn run(ty: &Type, diagnostics: &mut Diagnostics) -> Option<String> {
             .label("not a key")
             .help(
                 "use `FiveTuple`, `SourceAddress`, `DestinationAddress`, `InsideAddress` or `MacPair`, \
-                 or a type of yours that implements `Key`",
+                 or a type of yours that implements `Key`; messages also carry `u32`, `u64`, `Bytes<N>` and `One`",
             );
         None
     };
@@ -45,10 +49,11 @@ pub(super) fn run(ty: &Type, diagnostics: &mut Diagnostics) -> Option<String> {
                     "`{name}`: a packet doesn't say which of its values is meant"
                 ));
             }
-            if !last.arguments.is_none() || path.qself.is_some() {
+            let is_generic = !last.arguments.is_none() && name != TEXT;
+            if is_generic || path.qself.is_some() {
                 return refuse("generic: it is one type, named by its path");
             }
-            Some(name)
+            whole_segment(ty)
         }
         Type::Reference(_) | Type::Ptr(_) => refuse("a reference: it crosses between two machines"),
         Type::Tuple(_) => refuse("a tuple: no packet says how to fill it"),

@@ -9,7 +9,7 @@ use super::fields;
 use crate::diag::{Diagnostics, Place, codes};
 use crate::syntax::is_attribute;
 use crate::syntax::message::MessageShape;
-use crate::syntax::names::{last_segment, shown};
+use crate::syntax::names::{shown, whole_segment};
 use crate::syntax::{KeyField, MessageDecl, MessageKey, WireForm};
 
 /// Checks a message; `None` after a fault.
@@ -91,7 +91,7 @@ fn key_fields(data: &mut Data, diagnostics: &mut Diagnostics) -> Vec<Option<KeyF
                     .help("make a struct with `#[derive(Clone, Copy, PartialEq, Eq, Debug, Plain, Key)]` of both");
                 continue;
             }
-            let name = last_segment(&field.ty).unwrap_or_default();
+            let name = whole_segment(&field.ty).unwrap_or_default();
             found = Some(KeyField { member, ty: field.ty.clone(), name });
         }
         found

@@ -2,7 +2,8 @@
 //! type for the runtimes, with a body that is generic over the states in reach.
 
 use proc_macro2::{Ident, Span, TokenStream};
-use quote::{format_ident, quote};
+use quote::{format_ident, quote, quote_spanned};
+use syn::spanned::Spanned as _;
 use syn::{Attribute, FnArg, Meta, Pat, PathArguments, Signature, Type, Visibility};
 
 use super::{core, guard};
@@ -17,7 +18,7 @@ pub(super) fn run(decl: &HandlerDecl) -> TokenStream {
     let declared = hidden_type(decl, &hidden);
     let body = body(decl);
     let handler = handler(decl, &own);
-    let takes = takes(decl, &hidden);
+    let (takes, told) = (takes(decl, &hidden), told(decl));
     quote! {
         #function
 
@@ -33,7 +34,27 @@ pub(super) fn run(decl: &HandlerDecl) -> TokenStream {
         }
 
         #takes
+
+        #told
     }
+}
+
+/// That packets carry the keys of the tables that a packet's handler takes.
+fn told(decl: &HandlerDecl) -> Option<TokenStream> {
+    if decl.takes().is_some() {
+        return None;
+    }
+    let core = core();
+    let tables = decl.parameters.iter().filter(|it| {
+        matches!(it.access, ParameterAccess::Table { .. })
+    });
+    let checks: Vec<TokenStream> = tables
+        .map(|table| {
+            let referent = &table.referent;
+            quote_spanned!(referent.span() => #core::state::table::told::<#referent>();)
+        })
+        .collect();
+    (!checks.is_empty()).then(|| quote!(const _: () = { #(#checks)* };))
 }
 
 /// That a message is taken, and by which handler.

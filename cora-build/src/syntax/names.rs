@@ -33,3 +33,17 @@ pub(crate) fn last_segment(ty: &Type) -> Option<String> {
 pub fn is_attribute(attribute: &syn::Attribute, name: &str) -> bool {
     attribute.path().segments.last().is_some_and(|segment| segment.ident == name)
 }
+
+/// The last segment of a type's path with its arguments: `Bytes<23>`.
+pub(crate) fn whole_segment(ty: &Type) -> Option<String> {
+    match ty {
+        Type::Paren(inner) => whole_segment(&inner.elem),
+        Type::Group(inner) => whole_segment(&inner.elem),
+        Type::Path(path) => {
+            let last = path.path.segments.last()?;
+            let arguments = last.arguments.to_token_stream().to_string().replace(' ', "");
+            Some(format!("{}{arguments}", last.ident.unraw()))
+        }
+        _ => None,
+    }
+}

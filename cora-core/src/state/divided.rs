@@ -347,6 +347,8 @@ impl Describe for Digest {
     }
     fn field(&mut self, name: &'static str) {
         self.word(name.len() as u64);
+        // A variant is told by its name alone.
+        name.bytes().for_each(|byte| self.word(byte.into()));
     }
     fn close(&mut self) {
         self.word(2);

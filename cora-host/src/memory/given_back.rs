@@ -6,7 +6,6 @@ use std::fmt;
 use std::mem::ManuallyDrop;
 use std::ops::{Deref, DerefMut};
 
-use cora_core::outbox::Outbox;
 use cora_core::state::commutative::{Merged, ReadMerged};
 use cora_core::state::configured::Configured;
 use cora_core::state::{Keyed, Memory, OutOfMemory, Row, Stored as _, Table};
@@ -15,7 +14,7 @@ use crate::RunError;
 use crate::memory::map::state_memory;
 use crate::memory::pages::Pages;
 
-/// A table or an outbox, in memory that is given back with it.
+/// A table, in memory that is given back with it.
 pub struct GivenBack<T> {
     // Invariant: nobody else has a reference into the mapping.
     value: ManuallyDrop<T>,
@@ -53,17 +52,6 @@ impl<S: ReadMerged> GivenBack<Merged<S>> {
     pub fn merged() -> Result<Self, RunError> {
         // So does such a state.
         Self::make(Merged::<S>::BYTES, Merged::create)
-    }
-}
-
-impl GivenBack<Outbox> {
-    /// An empty outbox.
-    ///
-    /// # Errors
-    /// If the kernel has no memory.
-    pub fn outbox() -> Result<Self, RunError> {
-        // So does an outbox.
-        Self::make(Outbox::BYTES, Outbox::create)
     }
 }
 
@@ -116,7 +104,35 @@ impl<T: fmt::Debug> fmt::Debug for GivenBack<T> {
 
 #[cfg(test)]
 mod tests {
+    use cora_core::plain::{Describe, Plain};
+    use cora_core::state::table::scope::Everywhere;
+
     use super::*;
+
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    struct Seen(u64);
+
+    impl Plain for Seen {
+        const SIZE: usize = 8;
+        fn put(&self, out: &mut [u8]) {
+            self.0.put(out);
+        }
+        fn get(bytes: &[u8]) -> Option<Self> {
+            u64::get(bytes).map(Self)
+        }
+        fn describe(&self, to: &mut dyn Describe) {
+            self.0.describe(to);
+        }
+    }
+
+    impl Keyed for Seen {
+        type Key = u64;
+        type Scope = Everywhere;
+        const NAME: &'static str = "Seen";
+        const CAPACITY: u32 = 1024;
+        const IDLE: u64 = 1_000_000_000;
+        const REPLY: bool = false;
+    }
 
     #[test]
     fn memory_is_given_back() {
@@ -126,11 +142,11 @@ mod tests {
         };
         let before = mapped().expect("a number");
         for _ in 0..10_000 {
-            let mut outbox = GivenBack::outbox().expect("memory");
-            outbox.send_frame(&[1; 60], cora_core::packet::Port(0)).expect("room");
-            assert_eq!(outbox.len(), 1);
+            let mut table = GivenBack::<Table<Seen>>::table().expect("memory");
+            table.insert(7, Seen(1)).expect("room");
+            assert_eq!(table.get(&7), Some(&Seen(1)));
         }
-        // Ten thousand outboxes are 800 MB.
+        // Ten thousand tables are more than 500 MB.
         let after = mapped().expect("a number");
         assert!(after < before + 25_000, "{before} pages before, {after} after");
     }

@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | `cache_padded` | cache padding for data of different shards |
 //! | `futex` | waiting for the NIC, asleep |
+//! | `lent_outbox` | outboxes for tests |
 //! | `given_back` | a state whose memory ends with it, for tests |
 //! | `map` | memory from the kernel, private or shared |
 //! | `pages` | the page sizes of that memory |
@@ -13,6 +14,7 @@
 pub(crate) mod cache_padded;
 pub(crate) mod futex;
 pub(crate) mod given_back;
+pub(crate) mod lent_outbox;
 pub(crate) mod map;
 pub(crate) mod pages;
 pub(crate) mod room;

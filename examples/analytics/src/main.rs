@@ -11,7 +11,7 @@
 //!
 //! Expect:  texts are taken apart where they come in; a word's window is at the side that owns the
 //! word's flow; the ranking is one flow of its own, at one side.
-#![cfg_attr(target_os = "none", no_std)]
+#![cfg_attr(all(feature = "nic", target_os = "none"), no_std, no_main)]
 
 use cora::prelude::*;
 

@@ -4,7 +4,7 @@
 //! transactions: a coordinator reads rows with their versions, locks those that it will change if
 //! they still have these versions, and commits or aborts. Every step may come twice: the answer may
 //! have been lost. The log is what `durable` keeps.
-#![cfg_attr(target_os = "none", no_std)]
+#![cfg_attr(all(feature = "nic", target_os = "none"), no_std, no_main)]
 
 use cora::prelude::*;
 

@@ -305,6 +305,10 @@ impl<S: Keyed<Key: PacketKey, Scope: Scope<S::Key, Group: PacketKey>>> Told for 
         S::Key::READS_PAYLOAD || <<S::Scope as Scope<S::Key>>::Group as PacketKey>::READS_PAYLOAD;
 }
 
+/// Checks that packets find a table's entries, for generated code.
+#[doc(hidden)]
+pub const fn told<T: Told>() {}
+
 /// The keys of a table, for generated code.
 pub trait KeyOf {
     /// The key of the group that an entry travels with: the table's key, or the group that the
