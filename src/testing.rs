@@ -233,7 +233,10 @@ pub fn ended<S: Keyed>(table: &mut Table<S>, now: u64) -> Vec<Ended<S>> {
 
 /// The packet is handled from now on: it decides which entries are found in a table with keys
 /// `within` a group. Other tables don't change.
-pub fn on<S: Keyed<Scope: Scope<S::Key, Group: PacketKey>>>(table: &mut Table<S>, packet: &Packet<'_>) {
+pub fn on<S: Keyed<Scope: Scope<S::Key, Group: PacketKey>>>(
+    table: &mut Table<S>,
+    packet: &Packet<'_>,
+) {
     table.enter_scope(<Table<S> as KeyOf>::Group::of_packet(packet).ok());
 }
 

@@ -81,6 +81,7 @@ fn shown(path: &Path) -> String {
         Exit::Drop => "drop",
         Exit::Pass => "pass",
         Exit::Redirect => "redirect",
+        Exit::Done => "done",
         Exit::Unseen => "unseen",
     };
     format!("{}> {exit}", path.touches.iter().map(touch).collect::<String>())

@@ -31,9 +31,8 @@ use crate::traffic::{Traffic, reading};
 /// Always the same: the same work in every run.
 const SEED: u64 = 1;
 
-/// One shard's host half and its part of the traffic.
-struct Part<A: App> {
-    half: Box<Apart<HostHalf<A>>>,
+/// One shard's part of the traffic.
+struct Part {
     traffic: Traffic,
     warm: usize,
 }
@@ -80,22 +79,24 @@ pub(crate) fn scale<A: App + Send>(
             if A::MARKED { packet.meta().mark } else { steering.mark::<A>(packet, |_| false) };
         deal.shard_of(mark.bucket)
     });
-    let parts: Result<Vec<Part<A>>, RunError> = parts
-        .into_iter()
-        .map(|(traffic, warm)| Ok(Part { half: half(configurations, pages)?, traffic, warm }))
-        .collect();
-    let parts = parts?;
+    let parts: Vec<Part> =
+        parts.into_iter().map(|(traffic, warm)| Part { traffic, warm }).collect();
     let board = if A::MERGED && shards > 1 { Some(board::<A>(shards)?) } else { None };
     let packets: Vec<usize> = parts.iter().map(|part| part.traffic.len() - part.warm).collect();
     let cores = &Cores::of_this_process();
     scope(|scope| {
-        let start = |(shard, part): (u16, Part<A>)| {
+        let start = |(shard, part): (u16, Part)| {
             let (go, begins) = channel();
             let (done, ends) = channel();
             let exchange = board.map(|board| Exchange::new(board, shard, shards));
             scope.spawn(move || {
                 cores.stay_on(shard.into());
-                part.work(exchange, &begins, &done);
+                // A half stays in its thread.
+                match half::<A>(configurations, pages) {
+                    Ok(mut half) => part.work(&mut half.0, exchange, &begins, &done),
+                    // Whoever waits for the first pass hears of it.
+                    Err(error) => drop(done.send(Err(error))),
+                }
             });
             (go, ends)
         };
@@ -166,10 +167,11 @@ fn together(
     threads.iter().map(|(_, ends)| ends.recv().map_err(|_| RunError::Abandoned)?).collect()
 }
 
-impl<A: App> Part<A> {
+impl Part {
     /// Follows orders: the first pass is over everything, all others are after the warm-up.
-    fn work(
+    fn work<A: App>(
         mut self,
+        half: &mut HostHalf<A>,
         mut exchange: Option<Exchange>,
         begins: &Receiver<Order>,
         done: &Sender<Pass>,
@@ -177,7 +179,7 @@ impl<A: App> Part<A> {
         let mut buffer = bytes_apart::<BURST_BYTES>();
         let mut left = 0;
         if exchange.is_some() {
-            self.half.0.join_shards();
+            half.join_shards();
         }
         let mut from = 0;
         while let Ok(order) = begins.recv() {
@@ -188,7 +190,6 @@ impl<A: App> Part<A> {
                     Ok(())
                 }
                 Order::Pass => {
-                    let half = &mut self.half.0;
                     left = 0;
                     let mut out = Direct::new(|_: &Stamp, _: Port, _: &[u8]| left += 1);
                     let passed = self.traffic.replay(from, &mut buffer.0, |burst| {

@@ -335,7 +335,9 @@ impl Graph {
 
     /// The handlers that take a message, each with it, in the order of the chain.
     pub fn takers(&self) -> impl Iterator<Item = (&HandlerNode, &MessageNode)> {
-        self.chain.iter().filter_map(|handler| Some((handler, self.message(handler.takes.as_ref()?)?)))
+        self.chain
+            .iter()
+            .filter_map(|handler| Some((handler, self.message(handler.takes.as_ref()?)?)))
     }
 
     /// Whether the program takes messages.
@@ -548,6 +550,8 @@ mod tests {
             at: at(),
             headers: false,
             sends: false,
+            takes: None,
+            outboxes: Vec::new(),
             parameters: Vec::new(),
             paths: vec![path(accesses), path(Vec::new())],
             opaque: Vec::new(),

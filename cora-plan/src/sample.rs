@@ -70,6 +70,8 @@ pub(crate) fn nat() -> Graph {
         at: at(),
         headers: false,
         sends: false,
+        takes: None,
+        outboxes: Vec::new(),
         parameters: vec![parameter("sessions", "Session"), parameter("ports", "PortPool")],
         paths: vec![
             path(&[], Exit::Drop),

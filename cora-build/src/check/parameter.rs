@@ -178,7 +178,7 @@ fn other(ty: &Type, diagnostics: &mut Diagnostics) -> Option<OtherKind> {
             )
             .help("write `&mut Outbox<M>`, where `M` is a type with `#[message]`");
     }
-    Some(takes.map_or(OtherKind::Packets, OtherKind::Messages))
+    Some(takes.map_or(OtherKind::Packets, |it| OtherKind::Messages(Box::new(it))))
 }
 
 /// Checks how an outbox or the envelope is borrowed, and that each is taken once.

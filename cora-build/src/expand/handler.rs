@@ -45,9 +45,8 @@ fn told(decl: &HandlerDecl) -> Option<TokenStream> {
         return None;
     }
     let core = core();
-    let tables = decl.parameters.iter().filter(|it| {
-        matches!(it.access, ParameterAccess::Table { .. })
-    });
+    let tables =
+        decl.parameters.iter().filter(|it| matches!(it.access, ParameterAccess::Table { .. }));
     let checks: Vec<TokenStream> = tables
         .map(|table| {
             let referent = &table.referent;

@@ -19,7 +19,7 @@ pub(super) fn run(decl: &MessageDecl, diagnostics: &mut Diagnostics) -> TokenStr
         Data::Union(_) => None,
     };
     let key = key(decl);
-    let (of_datagram, wired) = decl.wire.as_ref().map(|wire| wire_form(ident, wire)).unzip();
+    let (of_datagram, wired) = decl.wire.map(|wire| wire_form(ident, wire)).unzip();
     quote! {
         #item
         #plain
@@ -73,15 +73,14 @@ fn key(decl: &MessageDecl) -> TokenStream {
         MessageKey::Fields(fields) => {
             let ty: Option<&Type> = fields.first().map(|field| &field.ty);
             let members: Vec<&Member> = fields.iter().map(|field| &field.member).collect();
-            let body = match &decl.item.data {
-                Data::Enum(data) => {
-                    let variants: Vec<&Ident> =
-                        data.variants.iter().map(|variant| &variant.ident).collect();
-                    quote!(match self {
-                        #(Self::#variants { #members: key, .. } => *key,)*
-                    })
-                }
-                _ => quote!(self.#(#members)*),
+            let body = if let Data::Enum(data) = &decl.item.data {
+                let variants: Vec<&Ident> =
+                    data.variants.iter().map(|variant| &variant.ident).collect();
+                quote!(match self {
+                    #(Self::#variants { #members: key, .. } => *key,)*
+                })
+            } else {
+                quote!(self.#(#members)*)
             };
             (quote!(#ty), true, body)
         }
@@ -98,7 +97,7 @@ fn key(decl: &MessageDecl) -> TokenStream {
 }
 
 /// How a message is read from a datagram, and how it is written to one.
-fn wire_form(ident: &Ident, wire: &WireForm) -> (TokenStream, TokenStream) {
+fn wire_form(ident: &Ident, wire: WireForm) -> (TokenStream, TokenStream) {
     let core = core();
     let (read, write, unread) = if wire.parse {
         (

@@ -43,9 +43,10 @@ pub(crate) fn run(
 
 /// Parses the item as a struct or an enum.
 fn item_of(item: TokenStream, diagnostics: &mut Diagnostics) -> Option<syn::DeriveInput> {
-    let first = item.clone().into_iter().find(|token| {
-        !matches!(token, TokenTree::Punct(_) | TokenTree::Group(_))
-    });
+    let first = item
+        .clone()
+        .into_iter()
+        .find(|token| !matches!(token, TokenTree::Punct(_) | TokenTree::Group(_)));
     let (place, message) = match syn::parse2::<syn::DeriveInput>(item) {
         Ok(item) if !matches!(item.data, syn::Data::Union(_)) => return Some(item),
         Ok(item) => {
@@ -100,21 +101,16 @@ fn read(args: TokenStream, diagnostics: &mut Diagnostics) -> Vec<(Ident, Option<
         }
         Ok(all)
     };
-    match parser.parse2(args) {
-        Ok(all) => {
-            for (name, _) in all.iter().filter(|(name, _)| !ARGUMENTS.contains(&&*name.to_string()))
-            {
-                unknown(name, diagnostics);
-            }
-            all
-        }
-        Err(_) => {
-            diagnostics
-                .error(codes::MESSAGE_ARGUMENT, place, "these are no arguments of `#[message]`")
-                .help(HELP);
-            Vec::new()
-        }
+    let Ok(all) = parser.parse2(args) else {
+        diagnostics
+            .error(codes::MESSAGE_ARGUMENT, place, "these are no arguments of `#[message]`")
+            .help(HELP);
+        return Vec::new();
+    };
+    for (name, _) in all.iter().filter(|(name, _)| !ARGUMENTS.contains(&&*name.to_string())) {
+        unknown(name, diagnostics);
     }
+    all
 }
 
 /// The tokens up to the next comma.

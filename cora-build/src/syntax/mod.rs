@@ -341,7 +341,7 @@ pub enum OtherKind {
     /// `&mut Outbox`: the outbox for packets.
     Packets,
     /// `&mut Outbox<M>`: the outbox for messages of this type.
-    Messages(Takes),
+    Messages(Box<Takes>),
     /// `&Envelope`: what accompanies the message.
     Envelope,
 }
@@ -376,7 +376,7 @@ impl HandlerDecl {
     /// The messages that it may send, by the types of its outboxes.
     pub fn sends(&self) -> impl Iterator<Item = &Takes> {
         self.others.iter().filter_map(|other| match &other.kind {
-            OtherKind::Messages(message) => Some(message),
+            OtherKind::Messages(message) => Some(&**message),
             _ => None,
         })
     }

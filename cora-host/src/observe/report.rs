@@ -232,7 +232,11 @@ impl RunReport {
         let total = self.outcomes.values().fold(0, |sum: u64, count| sum.saturating_add(*count));
         let (came, messages) = (self.packets_in, self.messages());
         if total != came.saturating_add(messages) {
-            let and = if messages > 0 { format!(" and {messages} messages were sent") } else { String::new() };
+            let and = if messages > 0 {
+                format!(" and {messages} messages were sent")
+            } else {
+                String::new()
+            };
             self.faults.push(format!("{came} packets came in{and}, but {total} have an outcome"));
         }
         let left = self.packets_out.saturating_add(self.not_taken());

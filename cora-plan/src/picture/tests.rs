@@ -28,6 +28,8 @@ fn handler(name: &str, line: usize, states: &[&str]) -> HandlerNode {
         at: at(line),
         headers: false,
         sends: false,
+        takes: None,
+        outboxes: Vec::new(),
         parameters,
         paths: Vec::new(),
         opaque,

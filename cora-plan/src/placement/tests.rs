@@ -56,6 +56,8 @@ fn program(states: impl IntoIterator<Item = StateNode>) -> Graph {
         at,
         headers: false,
         sends: false,
+        takes: None,
+        outboxes: Vec::new(),
         parameters,
         paths: Vec::new(),
         opaque: Vec::new(),

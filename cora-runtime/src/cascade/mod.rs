@@ -51,10 +51,7 @@ impl Cascade {
     /// An empty one; without room if the program takes no messages.
     pub(crate) fn create<A: App>(memory: &mut Memory) -> Result<Self, OutOfMemory> {
         let (bytes, words) = if A::MESSAGES { (BYTES, WORDS) } else { (0, 0) };
-        Ok(Self {
-            waiting: HoldQueue::create(memory, bytes)?,
-            handled: memory.take_u64(words)?,
-        })
+        Ok(Self { waiting: HoldQueue::create(memory, bytes)?, handled: memory.take_u64(words)? })
     }
 
     /// Takes in what the last run sent, which the stamp is of.

@@ -4,16 +4,16 @@ use std::any::{Any, TypeId};
 use std::cell::RefCell;
 
 use cora_core::bucket::{Bucket, Mark};
-use cora_core::key::{Key, PacketKey as _};
+use cora_core::key::{Key, PacketKey};
 use cora_core::packet::Packet;
 use cora_core::plain::Describe;
 use cora_core::record::{FlowRecord, Recorded as _};
 use cora_core::state::table::hooked::DELAY;
-use cora_core::state::table::scope::Scope;
+use cora_core::state::table::scope::{PacketScope, Scope};
 use cora_core::state::table::transfer::ImportError;
 use cora_core::state::table::{Durable, Ended, Ending, Hooked, InsertError, Travelling};
 use cora_core::state::{
-    Described, Home, Keyed, Kind, Malformed, Memory, OutOfMemory, Stored, Table, Visit,
+    Announced, Described, Home, Keyed, Kind, Malformed, Memory, OutOfMemory, Stored, Table, Visit,
 };
 
 use super::Variant;
@@ -81,29 +81,6 @@ impl<S: Keyed> Wrapped<S> {
         self.table.get_mut()
     }
 
-    /// Enters the packet's group, as the build script generates it: by the declaration of the keys,
-    /// `within` a named group, or by an address.
-    pub fn enter_group<G: Key>(
-        &mut self,
-        packet: Option<&Packet<'_>>,
-        group: Option<G>,
-        within: bool,
-    ) {
-        if !self.keeps_apart {
-            return;
-        }
-        if <S::Scope as Scope<S::Key>>::NAMED {
-            let group = |packet| {
-                <Table<S> as cora_core::state::table::KeyOf>::Group::of_packet(packet).ok()
-            };
-            self.table().enter_scope(packet.and_then(group));
-        } else if within {
-            self.table().enter_named(group.map(|group| group.words()));
-        } else {
-            self.table().enter(group.and_then(|group| group.group_address(false)));
-        }
-    }
-
     /// The end of the entry whose hook is next.
     pub fn next_end(&self) -> u64 {
         self.table.borrow().next_end()
@@ -126,6 +103,31 @@ impl<S: Keyed> Wrapped<S> {
 
     fn travelling<T>(&self, act: impl FnOnce(&mut dyn Travelling) -> T) -> T {
         act(self.table.borrow_mut().as_travelling().expect("it is keyed"))
+    }
+}
+
+impl<S: Keyed<Scope: Scope<S::Key, Group: PacketKey>>> Wrapped<S> {
+    /// Enters the packet's group, as the build script generates it: by the declaration of the keys,
+    /// `within` a named group, or by an address.
+    pub fn enter_group<G: Key>(
+        &mut self,
+        packet: Option<&Packet<'_>>,
+        group: Option<G>,
+        within: bool,
+    ) {
+        if !self.keeps_apart {
+            return;
+        }
+        if <S::Scope as Scope<S::Key>>::NAMED {
+            let group = |packet| {
+                <Table<S> as cora_core::state::table::KeyOf>::Group::of_packet(packet).ok()
+            };
+            self.table().enter_scope(packet.and_then(group));
+        } else if within {
+            self.table().enter_named(group.map(|group| group.words()));
+        } else {
+            self.table().enter(group.and_then(|group| group.group_address(false)));
+        }
     }
 }
 

@@ -87,7 +87,8 @@ impl Configure for Wanted {
         for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
             match line.split_once(char::is_whitespace) {
                 Some(("common", word)) => {
-                    let word = Word::of(word.trim().as_bytes()).map_err(|_| "more than 23 bytes")?;
+                    let word =
+                        Word::of(word.trim().as_bytes()).map_err(|_| "more than 23 bytes")?;
                     *words.next().ok_or("more than 64 common words")? = word;
                 }
                 Some(("listener", listener)) => {

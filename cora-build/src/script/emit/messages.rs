@@ -69,9 +69,8 @@ fn number(out: &mut Lines, graph: &Graph) -> fmt::Result {
             out.line(";")
         })?;
         let wired = graph.takers().enumerate();
-        let wired: Vec<(usize, Option<u16>)> = wired
-            .filter_map(|(number, (_, message))| Some((number, message.wire?.port)))
-            .collect();
+        let wired: Vec<(usize, Option<u16>)> =
+            wired.filter_map(|(number, (_, message))| Some((number, message.wire?.port))).collect();
         if wired.is_empty() {
             return out.line("None");
         }

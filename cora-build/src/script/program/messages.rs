@@ -171,14 +171,18 @@ fn flows(parts: &Parts, chain: &[&Handler], declared: &Declared<'_>, findings: &
         let message = handler.decl.takes().map(|takes| declared.get(takes.name.as_str()));
         for parameter in &handler.decl.parameters {
             let state = parts.states.iter().find(|state| state.decl.name == parameter.state);
-            let Some(StateKind::Keyed(args)) = state.map(|state| &state.decl.kind) else { continue };
+            let Some(StateKind::Keyed(args)) = state.map(|state| &state.decl.kind) else {
+                continue;
+            };
             let (message, within) = match message {
                 None if has_messages => {
                     beside_packets(handler, Place::of(&parameter.referent), findings);
                     continue;
                 }
                 None | Some(None) => continue,
-                Some(Some(message)) => (message, args.within.as_ref().map(|(_, name)| name.as_str())),
+                Some(Some(message)) => {
+                    (message, args.within.as_ref().map(|(_, name)| name.as_str()))
+                }
             };
             let key = message.decl.key.name();
             let travels_by = within.unwrap_or(&args.key_name);
@@ -189,7 +193,9 @@ fn flows(parts: &Parts, chain: &[&Handler], declared: &Declared<'_>, findings: &
             let (why, help) = match (&message.decl.key, key) {
                 (MessageKey::None, _) | (_, None) => (
                     format!("a `{name}` has no key, so no entry of `{state}` is its own"),
-                    format!("put `#[key]` on the field of `{name}` that tells the flow, or write `key = One`"),
+                    format!(
+                        "put `#[key]` on the field of `{name}` that tells the flow, or write `key = One`"
+                    ),
                 ),
                 (_, Some(key)) => (
                     format!(

@@ -146,12 +146,8 @@ pub fn run(source: &Source, cfg: &Cfg, findings: &mut Findings) -> Option<Progra
 }
 
 fn parts(source: &Source, findings: &mut Findings) -> Parts {
-    let mut parts = Parts {
-        states: Vec::new(),
-        messages: Vec::new(),
-        handlers: Vec::new(),
-        timed: Vec::new(),
-    };
+    let mut parts =
+        Parts { states: Vec::new(), messages: Vec::new(), handlers: Vec::new(), timed: Vec::new() };
     for item in &source.items {
         let sink = findings.of_item(item.file);
         let Annotated { file, ref module, public, .. } = *item;

@@ -285,7 +285,10 @@ impl<'a> Walk<'a> {
                 let Some(name) = meta.path().segments.last().map(|s| s.ident.to_string()) else {
                     continue;
                 };
-                if name == "state" || name == "message" || Mark::ALL.iter().any(|mark| name == mark.attribute()) {
+                if name == "state"
+                    || name == "message"
+                    || Mark::ALL.iter().any(|mark| name == mark.attribute())
+                {
                     self.findings
                         .at(here.file)
                         .error(
