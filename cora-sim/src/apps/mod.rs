@@ -132,6 +132,7 @@ macro_rules! keyed {
         impl cora_core::state::Keyed for $name {
             type Key = $key;
             type Scope = $scope;
+            type Held = Self;
             const NAME: &'static str = stringify!($name);
             const CAPACITY: u32 = $capacity;
             const IDLE: u64 = $crate::apps::keyed!(@idle $($idle)?);
