@@ -5,9 +5,9 @@
 //! per entry: when the entry expired, when a packet removed it, or at the end of the run.
 
 use crate::key::{Address, FiveTuple, protocol};
-use crate::state::table::scope::Scope as _;
 use crate::plain::Plain as _;
 use crate::state::table::lived::Holds as _;
+use crate::state::table::scope::Scope as _;
 use crate::state::table::{Ending, RawOf};
 use crate::state::{Keyed, Malformed, Table};
 
@@ -244,7 +244,7 @@ impl<S: FlowRecord> Recorded for Table<S> {
 
     fn tell_record(piece: &[u8], when: When, to: &mut dyn Fields) -> Result<u64, Malformed> {
         let entry = RawOf::<S>::decode(piece).ok_or(Malformed)?;
-        let idle = RawOf::<S>::idle_of(Table::<S>::SHAPE.idle, &entry.value);
+        let idle = RawOf::<S>::idle_of(Self::SHAPE.idle, &entry.value);
         // Where both times end at once, the idle time counts.
         let is_idle = entry.used.saturating_add(idle) <= entry.value.dies();
         let expired = if is_idle { End::Idle } else { End::LifeOver };
@@ -252,7 +252,7 @@ impl<S: FlowRecord> Recorded for Table<S> {
             When::Expired => expired,
             When::Removed => End::Removed,
             When::Evicted => End::Evicted,
-            When::Left(now) if RawOf::<S>::has_ended(Table::<S>::SHAPE.idle, &entry, now) => expired,
+            When::Left(now) if RawOf::<S>::has_ended(Self::SHAPE.idle, &entry, now) => expired,
             When::Left(_) => End::RunOver,
         };
         entry.value.value().record(S::Scope::key(&entry.key), end, &mut Record::new(to));

@@ -332,9 +332,15 @@ impl<const VARIES: bool, const LIVES: bool> Pair<VARIES, LIVES> {
         prop_assert_eq!(self.model.alive().len(), 0);
         for number in 0..self.model.shape.capacity {
             let key = Small(number as u8);
-            prop_assert_eq!(self.table.insert(key, Some(Small(key.0 + 128)), Value(0, self.model.now)), Ok(()));
+            prop_assert_eq!(
+                self.table.insert(key, Some(Small(key.0 + 128)), Value(0, self.model.now)),
+                Ok(())
+            );
         }
-        prop_assert_eq!(self.table.insert(Small(127), None, Value(0, self.model.now)), Err(InsertError::Full));
+        prop_assert_eq!(
+            self.table.insert(Small(127), None, Value(0, self.model.now)),
+            Err(InsertError::Full)
+        );
         prop_assert_eq!(self.table.len(), self.model.shape.capacity);
         Ok(())
     }
@@ -438,7 +444,10 @@ fn more_writes_than_can_be_taken_back_are_told_and_taken_back() {
                     changed += 1;
                 }
             }
-            _ => changed += u32::from(table.insert(Small(key), Some(Small(230)), Value(0, 0)).is_ok()),
+            _ => {
+                changed +=
+                    u32::from(table.insert(Small(key), Some(Small(230)), Value(0, 0)).is_ok());
+            }
         }
     }
     assert!(table.overflowed());
@@ -469,7 +478,8 @@ fn what_comes_back_finds_room_in_a_full_table() {
     }
     assert_eq!(table.insert(Small(3), None, Value(0, 0)), Err(InsertError::Full));
     for key in 10..13 {
-        let entry = Entry { key: Small(key), reply: Small(key), used: 9, inserted: 9, value: 1, flow: 1 };
+        let entry =
+            Entry { key: Small(key), reply: Small(key), used: 9, inserted: 9, value: 1, flow: 1 };
         assert!(matches!(
             table.import_entry(&entry.encode(false), 1, 3),
             Err(ImportError::Refused(InsertError::Full))
@@ -486,7 +496,8 @@ fn a_late_arrival_is_freed_as_soon_as_one_that_was_always_here() {
     let shape = Shape { capacity: 1, spare: 0, ..SHAPE };
     let mut table = table::<false, false>(shape);
     table.begin(Visit { now: 100_000, horizon: 95_000, undo: false, flow: 0, ahead: ALONE });
-    let entry = Entry { key: Small(1), reply: Small(1), used: 90_000, inserted: 0, value: 1, flow: 0 };
+    let entry =
+        Entry { key: Small(1), reply: Small(1), used: 90_000, inserted: 0, value: 1, flow: 0 };
     assert_eq!(table.import_entry(&entry.encode(false), 0, 1), Ok(90_000));
     table.begin(Visit { now: 100_100, horizon: 100_100, undo: false, flow: 0, ahead: ALONE });
     assert_eq!(table.insert(Small(2), None, Value(0, 0)), Ok(()));

@@ -468,8 +468,7 @@ impl Keyed {
         let recorded = if self.recorded { ", recorded" } else { "" };
         let hook =
             self.on_expire.as_ref().map_or_else(String::new, |hook| format!(", then {hook}"));
-        let life =
-            self.life_ns.map_or_else(String::new, |ns| format!(", life {}", duration(ns)));
+        let life = self.life_ns.map_or_else(String::new, |ns| format!(", life {}", duration(ns)));
         let within =
             self.within.as_ref().map_or_else(String::new, |group| format!(" within {group}"));
         format!(
@@ -519,7 +518,7 @@ mod tests {
     fn times_of_entries_are_written_and_read() {
         let mut keyed = crate::sample::nat().states[1].keyed.clone().unwrap();
         let plain = serde_json::to_string(&keyed).unwrap();
-        assert!(plain.contains("\"idle_ns\":300000000000") && !plain.contains("life"), "{plain}");
+        assert!(plain.contains("\"idle_ns\":500000000") && !plain.contains("life"), "{plain}");
         assert!(!keyed.stays());
         keyed.idle_ns = NEVER;
         assert!(keyed.stays());

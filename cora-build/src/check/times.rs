@@ -13,10 +13,7 @@ const ENDLESS: [&str; 9] =
     ["never", "forever", "none", "no", "off", "infinite", "infinity", "unlimited", "always"];
 
 /// `idle` and `life` of a keyed state, in nanoseconds, as far as they are given and in range.
-pub(super) fn of(
-    shape: &StateShape,
-    diagnostics: &mut Diagnostics,
-) -> (Option<u64>, Option<u64>) {
+pub(super) fn of(shape: &StateShape, diagnostics: &mut Diagnostics) -> (Option<u64>, Option<u64>) {
     let find = |name| shape.arguments.iter().find(|argument| argument.name == name);
     let (idle, life) = (find(Name::Idle), find(Name::Life));
     let idle_ns = idle.and_then(|given| time(given, diagnostics));
@@ -93,7 +90,8 @@ fn time(argument: &Argument, diagnostics: &mut Diagnostics) -> Option<u64> {
     if is_life && is_endless(&text) {
         return refuse(
             codes::LIFE_NEVER,
-            "`life` says when an entry ends at the latest, and this says that it does not".to_owned(),
+            "`life` says when an entry ends at the latest, and this says that it does not"
+                .to_owned(),
             "take `life` away",
         );
     }

@@ -23,11 +23,10 @@ pub(super) fn run(decl: &StateDecl, args: &KeyedArgs) -> TokenStream {
         || quote_spanned!(key.span() => #core::state::table::scope::Everywhere),
         |(group, _)| quote!(#core::state::table::scope::Each<#group>),
     );
-    let held = match life_ns {
-        Some(_) => quote!(#core::state::table::Lived<Self>),
-        None => quote!(Self),
-    };
-    let idle = if *idle_ns == NEVER { quote!(#core::state::table::NEVER) } else { quote!(#idle_ns) };
+    let held =
+        if life_ns.is_some() { quote!(#core::state::table::Lived<Self>) } else { quote!(Self) };
+    let idle =
+        if *idle_ns == NEVER { quote!(#core::state::table::NEVER) } else { quote!(#idle_ns) };
     let life = life_ns.map(|ns| {
         quote!(
             const LIFE: u64 = #ns;

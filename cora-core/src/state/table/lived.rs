@@ -413,7 +413,10 @@ mod tests {
     #[test]
     fn other_tables_keep_bare_values() {
         type Bare = RawTable<SourceAddress, Value<ENDLESS>>;
-        assert_eq!(<Table<Value<ENDLESS>> as Stored>::BYTES, Bare::bytes(Table::<Value<ENDLESS>>::SHAPE));
+        assert_eq!(
+            <Table<Value<ENDLESS>> as Stored>::BYTES,
+            Bare::bytes(Table::<Value<ENDLESS>>::SHAPE)
+        );
         assert_eq!(RawOf::<Value<ANSWER>>::PIECE, Bare::PIECE + 8);
         assert_eq!(size_of::<Lived<Value<ANSWER>>>(), size_of::<Value<ANSWER>>() + 8);
     }
