@@ -3,6 +3,7 @@
 use cora::prelude::*;
 
 #[state(singleton, life = "1s")]
+#[derive(Default)]
 struct Answer {
     code: u16,
 }

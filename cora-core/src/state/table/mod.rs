@@ -214,8 +214,8 @@ impl<S: Keyed> Table<S> {
         found.map(|(direction, held)| (direction, held.value_mut()))
     }
 
-    /// Inserts an entry; an existing entry with this key is overwritten, and its life begins anew. If the state has `reply`,
-    /// the reply direction's key finds it too.
+    /// Inserts an entry; an existing entry with this key is overwritten, and its life begins anew.
+    /// If the state has `reply`, the reply direction's key finds it too.
     #[inline]
     pub fn insert(&mut self, key: S::Key, value: S) -> Result<(), InsertError> {
         asked(S::NAME, Asked::Insert);
