@@ -224,7 +224,8 @@ impl<K: EntryKey, V: Plain> RawTable<K, V> {
         unused.is_some_and(|unused| unused >= Self::idle_of(self.shape.idle, &entry.value))
     }
 
-    /// Whether an entry outside of the table has ended at `now`; `longest` is the longest idle time.
+    /// Whether an entry outside of the table has ended at `now`; `longest` is the longest idle
+    /// time.
     #[inline(always)]
     pub(crate) fn has_ended(longest: u64, whole: &Whole<K, V>, now: u64) -> bool {
         let unused = now.saturating_sub(whole.used);
