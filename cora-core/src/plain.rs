@@ -30,6 +30,15 @@ pub trait Plain: Copy + 'static {
     /// `#[state(idle_by = …)]`.
     const IDLE_VARIES: bool = false;
 
+    /// Whether entries of a keyed state of this type stay however long they are unused, unless they
+    /// have [idle times of their own](Self::IDLE_VARIES): `#[state(idle = "never")]` without
+    /// `life`.
+    const FOREVER: bool = false;
+
+    /// Whether table entries with this value end at a time that their insertion decides, used or
+    /// not: `#[state(life = …)]`.
+    const LIVES: bool = false;
+
     /// Whether table entries with this value are found by their key and its
     /// [reply](crate::key::Key::reply) alike. Both keys then have one hash, and an entry never has
     /// a second key of its own.
@@ -154,6 +163,13 @@ pub trait Plain: Copy + 'static {
     #[inline]
     fn idle_time(&self) -> Duration {
         Duration::MAX
+    }
+
+    /// When an entry with this value ends, used or not (ns of packet time), if its insertion
+    /// [decides that](Self::LIVES). An insertion alone changes it, and never to an earlier time.
+    #[inline]
+    fn dies(&self) -> u64 {
+        u64::MAX
     }
 
     /// Whether an entry with this value must not be [evicted](Self::EVICTS) from a full table.

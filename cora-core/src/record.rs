@@ -5,9 +5,10 @@
 //! per entry: when the entry expired, when a packet removed it, or at the end of the run.
 
 use crate::key::{Address, FiveTuple, protocol};
-use crate::state::table::raw::RawTable;
+use crate::plain::Plain as _;
+use crate::state::table::lived::Holds as _;
 use crate::state::table::scope::Scope as _;
-use crate::state::table::{Ending, KeyIn};
+use crate::state::table::{Ending, RawOf};
 use crate::state::{Keyed, Malformed, Table};
 
 /// A keyed state with entries that become records when they end: `#[state(recorded)]`.
@@ -31,6 +32,8 @@ pub enum End {
     Removed,
     /// It was evicted for another one from a full table.
     Evicted,
+    /// Its life was over: it was inserted so long ago.
+    LifeOver,
     /// It was alive at the end of the run.
     RunOver,
 }
@@ -240,16 +243,19 @@ impl<S: FlowRecord> Recorded for Table<S> {
     }
 
     fn tell_record(piece: &[u8], when: When, to: &mut dyn Fields) -> Result<u64, Malformed> {
-        let entry = RawTable::<KeyIn<S>, S>::decode(piece).ok_or(Malformed)?;
-        let idle = RawTable::<KeyIn<S>, S>::idle_of(S::IDLE, &entry.value);
+        let entry = RawOf::<S>::decode(piece).ok_or(Malformed)?;
+        let idle = RawOf::<S>::idle_of(Self::SHAPE.idle, &entry.value);
+        // Where both times end at once, the idle time counts.
+        let is_idle = entry.used.saturating_add(idle) <= entry.value.dies();
+        let expired = if is_idle { End::Idle } else { End::LifeOver };
         let end = match when {
-            When::Expired => End::Idle,
+            When::Expired => expired,
             When::Removed => End::Removed,
             When::Evicted => End::Evicted,
-            When::Left(now) if now.saturating_sub(entry.used) >= idle => End::Idle,
+            When::Left(now) if RawOf::<S>::has_ended(Self::SHAPE.idle, &entry, now) => expired,
             When::Left(_) => End::RunOver,
         };
-        entry.value.record(S::Scope::key(&entry.key), end, &mut Record::new(to));
+        entry.value.value().record(S::Scope::key(&entry.key), end, &mut Record::new(to));
         Ok(entry.used)
     }
 }

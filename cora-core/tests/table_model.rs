@@ -11,7 +11,7 @@ use cora_core::state::table::raw::Shape;
 use cora_core::state::table::transfer::ImportError;
 use cora_core::state::table::{InsertError, Travelling};
 use proptest::prelude::*;
-use table_support::{Entry, FLOWS, LONGEST, Model, Small, Subject, Value, table};
+use table_support::{Entry, FLOWS, LIFE, LONGEST, Model, Small, Subject, Value, table};
 
 /// One step.
 #[derive(Clone, Debug)]
@@ -97,8 +97,8 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 /// A table and its model, side by side.
-struct Pair<const VARIES: bool> {
-    table: Subject<VARIES>,
+struct Pair<const VARIES: bool, const LIVES: bool> {
+    table: Subject<VARIES, LIVES>,
     model: Model,
     /// The model before the packet, if the packet has undo.
     before: Option<Model>,
@@ -106,11 +106,12 @@ struct Pair<const VARIES: bool> {
     packet: u8,
 }
 
-impl<const VARIES: bool> Pair<VARIES> {
+impl<const VARIES: bool, const LIVES: bool> Pair<VARIES, LIVES> {
     fn new(shape: Shape) -> Self {
         let model = Model {
             shape,
             varies: VARIES,
+            lives: LIVES,
             entries: Vec::new(),
             touched: Vec::new(),
             made: Vec::new(),
@@ -165,7 +166,7 @@ impl<const VARIES: bool> Pair<VARIES> {
 
     fn insert(&mut self, key: Small, reply: Small, value: u32) -> Result<(), TestCaseError> {
         let may_be_full = self.may_be_full();
-        let found = self.table.insert(key, Some(reply), Value(value));
+        let found = self.table.insert(key, Some(reply), Value(value, self.model.now));
         let full = found == Err(InsertError::Full);
         if full && self.before.is_some() {
             // It is uncertain, so the packet is rolled back regardless of its verdict.
@@ -192,10 +193,11 @@ impl<const VARIES: bool> Pair<VARIES> {
         // Between packets only.
         self.end_packet(true);
         let used = self.model.now.saturating_sub(ago);
-        let entry = Entry { key, reply, used, value: 7, flow };
+        let inserted = used.saturating_sub(ago % 7);
+        let entry = Entry { key, reply, used, inserted, value: 7, flow };
         let most = self.model.shape.capacity;
         let may_be_full = self.may_be_full();
-        let found = self.table.import_entry(&entry.encode(), flow, most);
+        let found = self.table.import_entry(&entry.encode(LIVES), flow, most);
         let full = found == Err(ImportError::Refused(InsertError::Full));
         prop_assert!(!full || may_be_full);
         let wanted = self.model.import(entry, full);
@@ -305,7 +307,7 @@ impl<const VARIES: bool> Pair<VARIES> {
     fn take_out(&mut self, flow: u32) -> Result<(), TestCaseError> {
         let alive = self.model.alive();
         let of_flow = alive.iter().filter(|entry| entry.flow == flow);
-        let mut wanted: Vec<Vec<u8>> = of_flow.map(Entry::encode).collect();
+        let mut wanted: Vec<Vec<u8>> = of_flow.map(|entry| entry.encode(LIVES)).collect();
         let (mut found, now) = (Vec::new(), self.model.now);
         loop {
             let before = found.len();
@@ -330,9 +332,15 @@ impl<const VARIES: bool> Pair<VARIES> {
         prop_assert_eq!(self.model.alive().len(), 0);
         for number in 0..self.model.shape.capacity {
             let key = Small(number as u8);
-            prop_assert_eq!(self.table.insert(key, Some(Small(key.0 + 128)), Value(0)), Ok(()));
+            prop_assert_eq!(
+                self.table.insert(key, Some(Small(key.0 + 128)), Value(0, self.model.now)),
+                Ok(())
+            );
         }
-        prop_assert_eq!(self.table.insert(Small(127), None, Value(0)), Err(InsertError::Full));
+        prop_assert_eq!(
+            self.table.insert(Small(127), None, Value(0, self.model.now)),
+            Err(InsertError::Full)
+        );
         prop_assert_eq!(self.table.len(), self.model.shape.capacity);
         Ok(())
     }
@@ -361,7 +369,7 @@ proptest! {
         shape in shape(),
         steps in prop::collection::vec(step(), 1..if cfg!(miri) { 40 } else { 160 }),
     ) {
-        let mut pair = Pair::<false>::new(shape);
+        let mut pair = Pair::<false, false>::new(shape);
         for step in &steps {
             pair.step(step)?;
         }
@@ -373,7 +381,33 @@ proptest! {
         shape in shape(),
         steps in prop::collection::vec(step(), 1..if cfg!(miri) { 40 } else { 160 }),
     ) {
-        let mut pair = Pair::<true>::new(shape);
+        let mut pair = Pair::<true, false>::new(shape);
+        for step in &steps {
+            pair.step(step)?;
+        }
+        pair.nothing_leaks()?;
+    }
+
+    #[test]
+    fn agrees_with_the_model_where_insertions_decide_how_long_entries_live(
+        shape in shape(),
+        steps in prop::collection::vec(step(), 1..if cfg!(miri) { 40 } else { 160 }),
+    ) {
+        // As `Table` has it: no entry is unused for longer than it lives.
+        let shape = Shape { idle: shape.idle.min(LIFE), ..shape };
+        let mut pair = Pair::<false, true>::new(shape);
+        for step in &steps {
+            pair.step(step)?;
+        }
+        pair.nothing_leaks()?;
+    }
+
+    #[test]
+    fn agrees_with_the_model_where_both_decide(
+        shape in shape(),
+        steps in prop::collection::vec(step(), 1..if cfg!(miri) { 40 } else { 160 }),
+    ) {
+        let mut pair = Pair::<true, true>::new(Shape { idle: shape.idle.min(LIFE), ..shape });
         for step in &steps {
             pair.step(step)?;
         }
@@ -385,11 +419,11 @@ const SHAPE: Shape = Shape { capacity: 200, spare: 200, idle: 6400, reply: true 
 
 #[test]
 fn more_writes_than_can_be_taken_back_are_told_and_taken_back() {
-    let mut table = table::<false>(SHAPE);
+    let mut table = table::<false, false>(SHAPE);
     let visit = |now, undo| Visit { now, horizon: now, undo, flow: 0, ahead: ALONE };
     table.begin(visit(1, false));
     for key in 0..100 {
-        table.insert(Small(key), Some(Small(key + 100)), Value(u32::from(key))).unwrap();
+        table.insert(Small(key), Some(Small(key + 100)), Value(u32::from(key), 0)).unwrap();
     }
     table.commit();
     let contents = |table: &Subject<false>| {
@@ -406,11 +440,14 @@ fn more_writes_than_can_be_taken_back_are_told_and_taken_back() {
             0 => changed += u32::from(table.remove(&Small(key)).is_some()),
             1 => {
                 if let Some((_, value)) = table.find_mut(&Small(key)) {
-                    *value = Value(0);
+                    *value = Value(0, 0);
                     changed += 1;
                 }
             }
-            _ => changed += u32::from(table.insert(Small(key), Some(Small(230)), Value(0)).is_ok()),
+            _ => {
+                changed +=
+                    u32::from(table.insert(Small(key), Some(Small(230)), Value(0, 0)).is_ok());
+            }
         }
     }
     assert!(table.overflowed());
@@ -423,45 +460,47 @@ fn more_writes_than_can_be_taken_back_are_told_and_taken_back() {
 
 #[test]
 fn an_insertion_that_fails_changes_nothing() {
-    let mut table = table::<false>(SHAPE);
+    let mut table = table::<false, false>(SHAPE);
     table.begin(Visit { now: 1, horizon: 1, undo: false, flow: 0, ahead: ALONE });
-    table.insert(Small(1), Some(Small(11)), Value(1)).unwrap();
-    table.insert(Small(2), Some(Small(12)), Value(2)).unwrap();
-    assert_eq!(table.insert(Small(1), Some(Small(12)), Value(3)), Err(InsertError::KeyTaken));
-    assert_eq!(table.get(&Small(11)), Some(&Value(1)));
+    table.insert(Small(1), Some(Small(11)), Value(1, 0)).unwrap();
+    table.insert(Small(2), Some(Small(12)), Value(2, 0)).unwrap();
+    assert_eq!(table.insert(Small(1), Some(Small(12)), Value(3, 0)), Err(InsertError::KeyTaken));
+    assert_eq!(table.get(&Small(11)), Some(&Value(1, 0)));
 }
 
 #[test]
 fn what_comes_back_finds_room_in_a_full_table() {
     let shape = Shape { capacity: 3, spare: 3, ..SHAPE };
-    let mut table = table::<false>(shape);
+    let mut table = table::<false, false>(shape);
     table.begin(Visit { now: 10, horizon: 10, undo: false, flow: 0, ahead: ALONE });
     for key in 0..3 {
-        table.insert(Small(key), None, Value(0)).unwrap();
+        table.insert(Small(key), None, Value(0, 0)).unwrap();
     }
-    assert_eq!(table.insert(Small(3), None, Value(0)), Err(InsertError::Full));
+    assert_eq!(table.insert(Small(3), None, Value(0, 0)), Err(InsertError::Full));
     for key in 10..13 {
-        let entry = Entry { key: Small(key), reply: Small(key), used: 9, value: 1, flow: 1 };
+        let entry =
+            Entry { key: Small(key), reply: Small(key), used: 9, inserted: 9, value: 1, flow: 1 };
         assert!(matches!(
-            table.import_entry(&entry.encode(), 1, 3),
+            table.import_entry(&entry.encode(false), 1, 3),
             Err(ImportError::Refused(InsertError::Full))
         ));
-        assert_eq!(table.import_entry(&entry.encode(), 1, u32::MAX), Ok(9));
+        assert_eq!(table.import_entry(&entry.encode(false), 1, u32::MAX), Ok(9));
     }
     assert_eq!(table.len(), 6);
-    assert_eq!(table.insert(Small(11), Some(Small(50)), Value(2)), Ok(()), "one for one");
-    assert_eq!(table.insert(Small(3), None, Value(0)), Err(InsertError::Full));
+    assert_eq!(table.insert(Small(11), Some(Small(50)), Value(2, 0)), Ok(()), "one for one");
+    assert_eq!(table.insert(Small(3), None, Value(0, 0)), Err(InsertError::Full));
 }
 
 #[test]
 fn a_late_arrival_is_freed_as_soon_as_one_that_was_always_here() {
     let shape = Shape { capacity: 1, spare: 0, ..SHAPE };
-    let mut table = table::<false>(shape);
+    let mut table = table::<false, false>(shape);
     table.begin(Visit { now: 100_000, horizon: 95_000, undo: false, flow: 0, ahead: ALONE });
-    let entry = Entry { key: Small(1), reply: Small(1), used: 90_000, value: 1, flow: 0 };
-    assert_eq!(table.import_entry(&entry.encode(), 0, 1), Ok(90_000));
+    let entry =
+        Entry { key: Small(1), reply: Small(1), used: 90_000, inserted: 0, value: 1, flow: 0 };
+    assert_eq!(table.import_entry(&entry.encode(false), 0, 1), Ok(90_000));
     table.begin(Visit { now: 100_100, horizon: 100_100, undo: false, flow: 0, ahead: ALONE });
-    assert_eq!(table.insert(Small(2), None, Value(0)), Ok(()));
+    assert_eq!(table.insert(Small(2), None, Value(0, 0)), Ok(()));
 }
 
 /// An entry with an idle time shortened by a packet frees its place after that, though its wheel
@@ -470,11 +509,11 @@ fn a_late_arrival_is_freed_as_soon_as_one_that_was_always_here() {
 fn what_was_closed_makes_room_soon() {
     let shape = Shape { capacity: 2, spare: 0, ..SHAPE };
     for undo in [false, true] {
-        let mut table = table::<true>(shape);
+        let mut table = table::<true, false>(shape);
         let visit = |now| Visit { now, horizon: now, undo, flow: 0, ahead: ALONE };
         table.begin(visit(1000));
         for key in [1, 2] {
-            table.insert(Small(key), None, Value(0)).unwrap();
+            table.insert(Small(key), None, Value(0, 0)).unwrap();
         }
         table.commit();
         table.begin(visit(1100));
@@ -483,12 +522,12 @@ fn what_was_closed_makes_room_soon() {
         table.commit();
         let soon = 1100 + LONGEST / 16;
         table.begin(visit(soon - 1));
-        assert_eq!(table.insert(Small(3), None, Value(0)), Err(InsertError::Full));
+        assert_eq!(table.insert(Small(3), None, Value(0, 0)), Err(InsertError::Full));
         table.rollback();
         table.begin(visit(soon));
         assert!(table.get(&Small(1)).is_none());
         table.begin(visit(soon + LONGEST / 64));
-        assert_eq!(table.insert(Small(3), None, Value(0)), Ok(()));
+        assert_eq!(table.insert(Small(3), None, Value(0, 0)), Ok(()));
         assert!(table.get(&Small(2)).is_some());
     }
 }

@@ -250,6 +250,39 @@ pub struct Rows {
     pub capacity: u64,
 }
 
+/// In place of an idle time-out in nanoseconds: there is none.
+pub const NEVER: u64 = u64::MAX;
+
+/// An idle time-out as it is written: a number, or `never`.
+mod idle_ns {
+    use serde::de::Error as _;
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    use super::NEVER;
+
+    const WORD: &str = "never";
+
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Written {
+        Number(u64),
+        Word(String),
+    }
+
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes fields so")]
+    pub(super) fn serialize<S: Serializer>(ns: &u64, to: S) -> Result<S::Ok, S::Error> {
+        if *ns == NEVER { to.serialize_str(WORD) } else { to.serialize_u64(*ns) }
+    }
+
+    pub(super) fn deserialize<'a, D: Deserializer<'a>>(from: D) -> Result<u64, D::Error> {
+        match Written::deserialize(from)? {
+            Written::Number(ns) => Ok(ns),
+            Written::Word(word) if word == WORD => Ok(NEVER),
+            Written::Word(word) => Err(D::Error::custom(format!("`{word}` is no idle time-out"))),
+        }
+    }
+}
+
 /// The declarations of a keyed state.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Keyed {
@@ -263,8 +296,13 @@ pub struct Keyed {
     pub reply: bool,
     /// Maximum number of entries.
     pub capacity: u64,
-    /// Idle time-out of an entry, in nanoseconds.
+    /// Idle time-out of an entry, in nanoseconds. [`NEVER`] if it has none, which is written as the
+    /// text `never`.
+    #[serde(with = "idle_ns")]
     pub idle_ns: u64,
+    /// Time from an entry's insertion to its end, used or not, in nanoseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub life_ns: Option<u64>,
     /// The reply keys of its entries. A handler may choose them, as NAT does: then reply packets
     /// have other addresses than the packets that they answer.
     #[serde(default, skip_serializing_if = "is_default")]
@@ -482,6 +520,11 @@ impl Keyed {
         self.within.as_ref().unwrap_or(&self.key)
     }
 
+    /// Whether nothing but a handler, or a full table, ends its entries.
+    pub const fn stays(&self) -> bool {
+        self.idle_ns == NEVER && self.life_ns.is_none() && !self.idle_by
+    }
+
     /// Its declaration in one line: `by FiveTuple + reply, 65,536 entries, idle 5m`.
     pub fn summary(&self) -> String {
         let reply = if self.reply { " + reply" } else { "" };
@@ -489,10 +532,11 @@ impl Keyed {
         let recorded = if self.recorded { ", recorded" } else { "" };
         let hook =
             self.on_expire.as_ref().map_or_else(String::new, |hook| format!(", then {hook}"));
+        let life = self.life_ns.map_or_else(String::new, |ns| format!(", life {}", duration(ns)));
         let within =
             self.within.as_ref().map_or_else(String::new, |group| format!(" within {group}"));
         format!(
-            "by {}{within}{reply}, {} entries, idle {}{durable}{recorded}{hook}",
+            "by {}{within}{reply}, {} entries, idle {}{life}{durable}{recorded}{hook}",
             self.key,
             grouped(self.capacity),
             duration(self.idle_ns)
@@ -500,8 +544,11 @@ impl Keyed {
     }
 }
 
-/// Nanoseconds in the coarsest unit that is exact.
+/// Nanoseconds in the coarsest unit that is exact, or `never`.
 pub(crate) fn duration(ns: u64) -> String {
+    if ns == NEVER {
+        return "never".to_owned();
+    }
     const UNITS: [(u64, &str); 6] = [
         (86_400_000_000_000, "d"),
         (3_600_000_000_000, "h"),
@@ -528,6 +575,26 @@ mod tests {
         assert_eq!(duration(90_000_000_000), "90s");
         assert_eq!(duration(1_500), "1500ns");
         assert_eq!(duration(0), "0ns");
+        assert_eq!(duration(NEVER), "never");
+    }
+
+    #[test]
+    fn times_of_entries_are_written_and_read() {
+        let mut keyed = crate::sample::nat().states[1].keyed.clone().unwrap();
+        let plain = serde_json::to_string(&keyed).unwrap();
+        assert!(plain.contains("\"idle_ns\":500000000") && !plain.contains("life"), "{plain}");
+        assert!(!keyed.stays());
+        keyed.idle_ns = NEVER;
+        assert!(keyed.stays());
+        assert!(keyed.summary().contains("idle never"), "{}", keyed.summary());
+        keyed.life_ns = Some(1_000_000_000);
+        assert!(!keyed.stays());
+        assert!(keyed.summary().contains("idle never, life 1s"), "{}", keyed.summary());
+        let written = serde_json::to_string(&keyed).unwrap();
+        assert!(written.contains("\"idle_ns\":\"never\",\"life_ns\":1000000000"), "{written}");
+        assert_eq!(serde_json::from_str::<Keyed>(&written).unwrap(), keyed);
+        let wrong = written.replace("never", "soon");
+        assert!(serde_json::from_str::<Keyed>(&wrong).is_err());
     }
 
     #[test]

@@ -33,6 +33,7 @@ pub(crate) fn state(name: &str, kind: Kind, key: Option<&str>, field: &str) -> S
             reply: true,
             capacity: 65_536,
             idle_ns: 300_000_000_000,
+            life_ns: None,
             replies: Replies::Reversed,
             bucket: None,
             idle_by: false,

@@ -45,6 +45,7 @@ impl Plain for Count {
 impl Keyed for Count {
     type Key = FiveTuple;
     type Scope = cora_core::state::table::scope::Everywhere;
+    type Held = Self;
     const NAME: &'static str = "Count";
     const CAPACITY: u32 = 512;
     const IDLE: u64 = IDLE;

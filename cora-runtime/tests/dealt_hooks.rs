@@ -51,6 +51,7 @@ impl Plain for Held {
 impl Keyed for Held {
     type Key = FiveTuple;
     type Scope = cora_core::state::table::scope::Everywhere;
+    type Held = Self;
     const NAME: &'static str = "Held";
     const CAPACITY: u32 = 64;
     const IDLE: u64 = IDLE;

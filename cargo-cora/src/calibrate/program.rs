@@ -155,6 +155,7 @@ impl Plain for Flow {
 impl Keyed for Flow {
     type Key = FiveTuple;
     type Scope = cora_core::state::table::scope::Everywhere;
+    type Held = Self;
     const NAME: &'static str = "Flow";
     const CAPACITY: u32 = CAPACITY;
     const IDLE: u64 = 300_000_000_000;

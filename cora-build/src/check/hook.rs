@@ -9,24 +9,24 @@ use crate::syntax::arguments::Argument;
 use crate::syntax::names::{last_segment, shown};
 use crate::syntax::{Expires, Mark, Parameter, ParameterAccess};
 
-/// The shortest idle time of entries with a hook (ns): `cora_core`'s `SHORTEST`.
+/// The shortest idle time and life of entries with a hook (ns): `cora_core`'s `SHORTEST`.
 const SHORTEST: u64 = 2_000_000_000;
 
-/// Checks the arguments of a state with a hook.
+/// Checks the arguments of a state with a hook; `times` are when its entries end.
 pub(super) fn state(
     hook: &Argument,
-    idle: Option<(&Argument, u64)>,
+    times: [Option<(&Argument, u64)>; 2],
     assured_by: Option<&Argument>,
     diagnostics: &mut Diagnostics,
 ) {
-    if let Some((idle, _)) = idle.filter(|(_, ns)| *ns < SHORTEST) {
+    for (time, _) in times.into_iter().flatten().filter(|(_, ns)| *ns < SHORTEST) {
         diagnostics
             .error(
                 codes::HOOK_IDLE,
-                idle.place(),
+                time.place(),
                 "entries with a hook live at least two seconds: a hook runs one second after its entry's end",
             )
-            .help("write `idle = \"2s\"` or more, or take `on_expire` away");
+            .help(format!("write `{} = \"2s\"` or more, or take `on_expire` away", time.name.text()));
     }
     if assured_by.is_some() {
         diagnostics

@@ -13,5 +13,6 @@ pub(crate) mod number;
 pub(crate) mod parameter;
 pub(crate) mod state;
 mod timer;
+mod times;
 pub(crate) mod transparent;
 pub(crate) mod value;

@@ -5,8 +5,8 @@ use quote::quote;
 use syn::ext::IdentExt as _;
 
 use super::bucket::{bucket_end, not_services, per_bucket};
-use super::value::{before, entries, function, lifetime, wrong_value};
-use super::{fields, hook, key};
+use super::value::{before, entries, function, wrong_value};
+use super::{fields, key, times};
 use crate::diag::{Diagnostics, codes};
 use crate::syntax::arguments::{Argument, Name};
 use crate::syntax::state::StateShape;
@@ -88,6 +88,7 @@ fn kind(shape: &StateShape, diagnostics: &mut Diagnostics) -> StateKind {
                 Name::Within
                     | Name::Reply
                     | Name::Idle
+                    | Name::Life
                     | Name::IdleBy
                     | Name::AssuredBy
                     | Name::Recorded
@@ -242,10 +243,7 @@ fn keyed(shape: &StateShape, diagnostics: &mut Diagnostics) -> KeyedArgs {
     }
     let within = find(Name::Within).and_then(|given| group_type(given, &key_name, diagnostics));
     let capacity = capacity.and_then(|given| entries(given, diagnostics));
-    let idle_ns = idle.and_then(|given| lifetime(given, diagnostics));
-    if let Some(hook) = find(Name::OnExpire) {
-        hook::state(hook, idle.zip(idle_ns), find(Name::AssuredBy), diagnostics);
-    }
+    let (idle_ns, life_ns) = times::of(shape, diagnostics);
     KeyedArgs {
         key: ty,
         key_name,
@@ -256,6 +254,7 @@ fn keyed(shape: &StateShape, diagnostics: &mut Diagnostics) -> KeyedArgs {
         on_expire: find(Name::OnExpire).is_some(),
         capacity: capacity.unwrap_or(Capacity { number: 1, named: None }),
         idle_ns: idle_ns.unwrap_or(1),
+        life_ns,
         idle_by: find(Name::IdleBy)
             .and_then(|given| function(given, "idle(&self) -> Duration", diagnostics)),
         assured_by: find(Name::AssuredBy)

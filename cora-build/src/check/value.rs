@@ -1,6 +1,5 @@
 //! The values of a state's arguments: numbers, durations, functions, types.
 
-use super::duration::{self, DurationError};
 use super::number::{self, NumberError};
 use crate::diag::{Code, Diagnostics, Place, codes};
 use crate::syntax::Capacity;
@@ -110,41 +109,4 @@ pub(super) fn before(
         wrong_value(argument, "a type", help.to_owned(), diagnostics);
     }
     ty
-}
-
-/// `idle` in nanoseconds, if it is in range.
-pub(super) fn lifetime(argument: &Argument, diagnostics: &mut Diagnostics) -> Option<u64> {
-    let written = argument.value.clone().unwrap_or_default();
-    let Ok(text) = syn::parse2::<syn::LitStr>(written.clone()) else {
-        let number = syn::parse2::<syn::LitInt>(written).map(|number| number.to_string());
-        let help = format!("write `idle = \"{}s\"`", number.as_deref().unwrap_or("300"));
-        wrong_value(argument, "a duration in quotes", help, diagnostics);
-        return None;
-    };
-    let mut refuse = |code: Code, message: String, help: &str| {
-        diagnostics.error(code, argument.place(), message).help(help);
-        None
-    };
-    let text = text.value();
-    match duration::nanoseconds(&text) {
-        Ok(0) => refuse(
-            codes::IDLE_ZERO,
-            "an entry that lives for no time is gone before the next packet".to_owned(),
-            "say how long an entry lives unused: `\"5m\"`",
-        ),
-        Ok(time) if time <= duration::LONGEST => Some(time),
-        Ok(_) | Err(DurationError::TooLong) => refuse(
-            codes::IDLE_TOO_LONG,
-            "an entry lives unused for a year at most".to_owned(),
-            "say at most `\"365d\"`",
-        ),
-        Err(DurationError::Unreadable(meant)) => refuse(
-            codes::IDLE_UNREADABLE,
-            format!("`{text}` is not a readable duration"),
-            &meant.map_or_else(
-                || "write whole numbers with a unit: `\"30s\"`, `\"5m\"`, `\"1h30m\"`".to_owned(),
-                |meant| format!("did you mean `\"{meant}\"`?"),
-            ),
-        ),
-    }
 }

@@ -59,13 +59,13 @@ catalogue! {
     }
     ARGUMENT_UNKNOWN = 39 {
         title: "`#[state]` takes no argument of this name",
-        cause: "It takes `key`, `reply`, `capacity`, `idle`, `idle_by`, `assured_by`, `durable`, `recorded`, `from`, `singleton`, `commutative`, `read_mostly`, `map`, `prefixes` and `acl`.",
+        cause: "It takes `key`, `reply`, `capacity`, `idle`, `life`, `idle_by`, `assured_by`, `durable`, `recorded`, `from`, `singleton`, `commutative`, `read_mostly`, `map`, `prefixes` and `acl`.",
         cure: "Use the one that is meant.",
         example: "#[state(key = FiveTuple, capcity = 10, idle = \"5m\")]\nstruct Session { packets: u64 }",
     }
     ARGUMENT_VALUE = 40 {
         title: "an argument has another sort of value",
-        cause: "`key` takes a type, `capacity` a number, `idle` a duration in quotes, `idle_by` and `assured_by` the path of a function, `from` a type, and the others no value.",
+        cause: "`key` takes a type, `capacity` a number, `idle` and `life` a duration in quotes, `idle_by` and `assured_by` the path of a function, `from` a type, and the others no value.",
         cure: "Write the value as the argument wants it.",
         example: "#[state(key = \"FiveTuple\", capacity = 10, idle = \"5m\")]\nstruct Session { packets: u64 }",
     }
@@ -77,7 +77,7 @@ catalogue! {
     }
     ARGUMENT_OF_KEYED = 42 {
         title: "an argument that only keyed states take, or only durable ones",
-        cause: "`reply`, `capacity`, `idle`, `idle_by` and `assured_by` are about entries, and only a state with a key has entries. `from` is about those that outlive their program.",
+        cause: "`reply`, `capacity`, `idle`, `life`, `idle_by` and `assured_by` are about entries, and only a state with a key has entries. `from` is about those that outlive their program.",
         cure: "Take the argument away, or give the state a `key`; beside `from`, say `durable`.",
         example: "#[state(singleton, capacity = 10)]\nstruct Ports { next: u16 }",
     }
@@ -126,25 +126,25 @@ catalogue! {
     IDLE_MISSING = 50 {
         title: "a keyed state without `idle`",
         cause: "Without a time-out the table fills with flows that ended long ago.",
-        cure: "Add `idle = \"5m\"`: how long an entry lives unused.",
+        cure: "Add `idle = \"5m\"`: how long an entry lives unused. Where handlers remove every entry, or each ends after its `life`, write `idle = \"never\"`.",
         example: "#[state(key = FiveTuple, capacity = 10)]\nstruct Session { packets: u64 }",
     }
     IDLE_ZERO = 51 {
-        title: "`idle` is nothing",
+        title: "`idle` or `life` is nothing",
         cause: "An entry that lives for no time is gone before the next packet.",
-        cure: "Say how long an entry lives unused.",
+        cure: "Say how long an entry lives unused; with `life`, how long it lives at all.",
         example: "#[state(key = FiveTuple, capacity = 10, idle = \"0s\")]\nstruct Session { packets: u64 }",
     }
     IDLE_UNREADABLE = 52 {
-        title: "`idle` is not a duration",
+        title: "`idle` or `life` is not a duration",
         cause: "A duration is a whole number with one of the units ns, us, ms, s, m, h, d, or several of these: `1h30m`.",
-        cure: "Write it so.",
+        cure: "Write it so. An entry that stays however long it is unused has `idle = \"never\"`.",
         example: "#[state(key = FiveTuple, capacity = 10, idle = \"5 minutes\")]\nstruct Session { packets: u64 }",
     }
     IDLE_TOO_LONG = 53 {
-        title: "`idle` is over a year",
+        title: "`idle` or `life` is over a year",
         cause: "No connection is silent for so long; the entry would only take room.",
-        cure: "Say at most `365d`.",
+        cure: "Say at most `365d`, or `idle = \"never\"`.",
         example: "#[state(key = FiveTuple, capacity = 10, idle = \"400d\")]\nstruct Session { packets: u64 }",
     }
     FIELD_REFERENCE = 54 {
@@ -282,7 +282,7 @@ catalogue! {
     HOOK_IDLE = 76 {
         title: "entries with a hook that live less than two seconds",
         cause: "A hook runs one second after its entry's end, and in the order of the ends under every plan. There is room for the entries that end meanwhile if all of them lived at one moment.",
-        cure: "Write `idle = \"2s\"` or more, or take `on_expire` away. Shorter times that `idle_by` gives count as two seconds.",
+        cure: "Write `idle = \"2s\"` or more, and `life` likewise, or take `on_expire` away. Shorter times that `idle_by` gives count as two seconds.",
         example: "#[state(key = FiveTuple, capacity = 1_000, idle = \"500ms\", on_expire)]\nstruct Probe { sent: u64 }",
     }
     HOOK_EVICTS = 77 {
@@ -370,5 +370,24 @@ catalogue! {
                 one bucket: so the key has ports, and replies find the entry.",
         cure: "Use `key = FiveTuple` with `reply`, or take `bucket` away: then a hash of the key decides.",
         example: "#[state(key = SourceAddress, capacity = 1_000, idle = \"5m\", bucket = InsidePort)]\nstruct Client { packets: u64 }",
+    }
+    HOOK_NEVER = 91 {
+        title: "`on_expire` on entries that never expire",
+        cause: "A hook runs when an entry ends by itself: after its idle time, or when its life is over. With `idle = \"never\"` alone \
+                entries end when a handler removes them, and that has them in hand.",
+        cure: "Give `idle` a time, add `life` or `idle_by`, or take `on_expire` away.",
+        example: "#[state(key = FiveTuple, capacity = 1_000, idle = \"never\", on_expire)]\nstruct Lease { port: u16 }",
+    }
+    LIFE_NEVER = 92 {
+        title: "`life` that never ends",
+        cause: "`life` says how long after its insertion an entry ends at the latest.",
+        cure: "Take `life` away. `idle = \"never\"` is for entries that stay however long they are unused.",
+        example: "#[state(key = FiveTuple, capacity = 1_000, idle = \"5m\", life = \"never\")]\nstruct Session { packets: u64 }",
+    }
+    IDLE_BEYOND_LIFE = 93 {
+        title: "`idle` that is no shorter than `life`",
+        cause: "An entry is used from its insertion on, so it never is unused for longer than it lives: `life` alone decides.",
+        cure: "Write `idle = \"never\"`, or a time shorter than `life`.",
+        example: "#[state(key = FiveTuple, capacity = 1_000, idle = \"5m\", life = \"1s\")]\nstruct Answer { code: u16 }",
     }
 }

@@ -5,12 +5,12 @@ use quote::{format_ident, quote, quote_spanned};
 use syn::spanned::Spanned as _;
 
 use super::{core, plain};
-use crate::syntax::{KeyedArgs, StateDecl};
+use crate::syntax::{KeyedArgs, NEVER, StateDecl};
 
 pub(super) fn run(decl: &StateDecl, args: &KeyedArgs) -> TokenStream {
     let core = core();
     let (ident, name) = (&decl.ident, &decl.name);
-    let KeyedArgs { key, within, reply, capacity, idle_ns, bucket, .. } = args;
+    let KeyedArgs { key, within, reply, capacity, idle_ns, life_ns, bucket, .. } = args;
     let buckets_by = bucket.as_ref().map(|(end, _)| {
         let by = format_ident!("{}", end.word());
         quote!(
@@ -23,6 +23,15 @@ pub(super) fn run(decl: &StateDecl, args: &KeyedArgs) -> TokenStream {
         || quote_spanned!(key.span() => #core::state::table::scope::Everywhere),
         |(group, _)| quote!(#core::state::table::scope::Each<#group>),
     );
+    let held =
+        if life_ns.is_some() { quote!(#core::state::table::Lived<Self>) } else { quote!(Self) };
+    let idle =
+        if *idle_ns == NEVER { quote!(#core::state::table::NEVER) } else { quote!(#idle_ns) };
+    let life = life_ns.map(|ns| {
+        quote!(
+            const LIFE: u64 = #ns;
+        )
+    });
     let capacity = super::capacity(capacity);
     let plain = plain::implementation_with(ident, &decl.item.fields, &of_entries(args));
     quote! {
@@ -33,9 +42,11 @@ pub(super) fn run(decl: &StateDecl, args: &KeyedArgs) -> TokenStream {
         impl #core::state::Keyed for #ident {
             type Key = #key;
             type Scope = #scope;
+            type Held = #held;
             const NAME: &'static str = #name;
             const CAPACITY: u32 = #capacity;
-            const IDLE: u64 = #idle_ns;
+            const IDLE: u64 = #idle;
+            #life
             const REPLY: bool = #reply;
             #buckets_by
         }
@@ -59,6 +70,11 @@ fn of_entries(args: &KeyedArgs) -> TokenStream {
     let on_expire = on_expire.then(|| {
         quote!(
             const HOOKED: bool = true;
+        )
+    });
+    let forever = (args.idle_ns == NEVER && args.life_ns.is_none()).then(|| {
+        quote!(
+            const FOREVER: bool = true;
         )
     });
     let idle_by = idle_by.as_ref().map(|path| {
@@ -88,5 +104,5 @@ fn of_entries(args: &KeyedArgs) -> TokenStream {
             }
         )
     });
-    quote!(#durable #recorded #on_expire #idle_by #assured_by #from)
+    quote!(#durable #recorded #on_expire #forever #idle_by #assured_by #from)
 }

@@ -264,6 +264,7 @@ fn keyed(program: &Program, state: &State, args: &KeyedArgs) -> Keyed {
         reply: args.reply,
         capacity: args.capacity.number.into(),
         idle_ns: args.idle_ns,
+        life_ns: args.life_ns,
         replies: if args.reply { chosen } else { Replies::Reversed },
         bucket: args.bucket.as_ref().map(|(end, _)| match end {
             BucketEnd::Inside => BucketsBy::InsidePort,

@@ -42,6 +42,8 @@ pub(crate) enum Name {
     Capacity,
     /// `idle = "duration"`
     Idle,
+    /// `life = "duration"`
+    Life,
     /// `idle_by = path of a function`
     IdleBy,
     /// `assured_by = path of a function`
@@ -77,12 +79,13 @@ pub(crate) enum Name {
 }
 
 /// Every argument with its spelling and its common aliases.
-const NAMES: [(Name, &str, &[&str]); 21] = [
+const NAMES: [(Name, &str, &[&str]); 22] = [
     (Name::Key, "key", &["keyed", "by", "flow"]),
     (Name::Within, "within", &["group", "group_by", "grouped_by", "scope", "namespace", "under"]),
     (Name::Reply, "reply", &["reverse", "bidirectional", "both"]),
     (Name::Capacity, "capacity", &["size", "max", "limit", "entries", "max_entries", "cap"]),
-    (Name::Idle, "idle", &["timeout", "idle_timeout", "ttl", "expiry", "expires", "lifetime"]),
+    (Name::Idle, "idle", &["timeout", "idle_timeout", "expiry", "expires"]),
+    (Name::Life, "life", &["ttl", "lifetime", "lives", "max_age", "age", "valid_for"]),
     (Name::IdleBy, "idle_by", &["timeout_by", "idle_fn", "idle_of"]),
     (
         Name::AssuredBy,
@@ -127,6 +130,7 @@ impl Name {
                 | Self::Within
                 | Self::Capacity
                 | Self::Idle
+                | Self::Life
                 | Self::IdleBy
                 | Self::AssuredBy
                 | Self::From
@@ -254,7 +258,7 @@ fn known(
     match Name::meant(&text) {
         Some(meant) => found.label("not an argument").help(format!("did you mean `{meant}`?")),
         None => found.help(
-            "it takes `key`, `within`, `reply`, `capacity`, `idle`, `idle_by`, `assured_by`, `durable`, `recorded`, `on_expire`, `from`, `bucket`, \
+            "it takes `key`, `within`, `reply`, `capacity`, `idle`, `life`, `idle_by`, `assured_by`, `durable`, `recorded`, `on_expire`, `from`, `bucket`, \
              `singleton`, `per`, `commutative`, `merged`, `read_mostly`, `map`, `services`, `prefixes` and `acl`",
         ),
     };
@@ -297,6 +301,7 @@ mod tests {
         for (written, meant) in [
             ("capcity", Some("capacity")),
             ("timeout", Some("idle")),
+            ("ttl", Some("life")),
             ("readmostly", Some("read_mostly")),
             ("Singleton", Some("singleton")),
             ("keys", Some("key")),

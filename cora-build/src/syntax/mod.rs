@@ -145,6 +145,9 @@ pub struct Capacity {
     pub named: Option<syn::Expr>,
 }
 
+/// In place of a time-out in nanoseconds: there is none.
+pub const NEVER: u64 = u64::MAX;
+
 /// The arguments of `#[state(key = …)]`.
 #[derive(Clone, Debug)]
 pub struct KeyedArgs {
@@ -164,8 +167,11 @@ pub struct KeyedArgs {
     pub on_expire: bool,
     /// Maximum number of entries.
     pub capacity: Capacity,
-    /// Idle time-out of an entry, in nanoseconds; a maximum if the entry has its own.
+    /// Idle time-out of an entry, in nanoseconds; a maximum if the entry has its own. [`NEVER`] if
+    /// it has none.
     pub idle_ns: u64,
+    /// Time from an entry's insertion to its end, in nanoseconds.
+    pub life_ns: Option<u64>,
     /// The function for an entry's own idle time-out: `fn(&State) -> Duration`.
     pub idle_by: Option<syn::Path>,
     /// The function that says whether an entry stays when a full table evicts: `fn(&State) ->

@@ -30,3 +30,15 @@ struct Session {
 struct Exchange {
     is_over: bool,
 }
+
+/// An answer is of use for a while.
+#[state(key = FiveTuple, capacity = 10, idle = "never", life = "30s")]
+struct Answer {
+    code: u8,
+}
+
+/// Handlers alone end what is leased.
+#[state(key = FiveTuple, capacity = 10, idle = "never")]
+struct Lease {
+    port: u16,
+}

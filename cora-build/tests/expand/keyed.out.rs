@@ -132,6 +132,7 @@ impl ::cora::__private::core::plain::Plain for Connection {
 impl ::cora::__private::core::state::Keyed for Connection {
     type Key = FiveTuple;
     type Scope = ::cora::__private::core::state::table::scope::Everywhere;
+    type Held = Self;
     const NAME: &'static str = "Connection";
     const CAPACITY: u32 = 1048576u32;
     const IDLE: u64 = 300000000000u64;
@@ -215,6 +216,7 @@ impl ::cora::__private::core::plain::Plain for Talk {
 impl ::cora::__private::core::state::Keyed for Talk {
     type Key = FiveTuple;
     type Scope = ::cora::__private::core::state::table::scope::Each<Tenant>;
+    type Held = Self;
     const NAME: &'static str = "Talk";
     const CAPACITY: u32 = ::cora::__private::core::state::table::capacity(
         (limits::FLOWS * 2) as u64,
@@ -269,6 +271,7 @@ impl ::cora::__private::core::plain::Plain for Seen {
 impl ::cora::__private::core::state::Keyed for Seen {
     type Key = cora::keys::SourceAddress;
     type Scope = ::cora::__private::core::state::table::scope::Everywhere;
+    type Held = Self;
     const NAME: &'static str = "Seen";
     const CAPACITY: u32 = 1000u32;
     const IDLE: u64 = 5400000000000u64;
@@ -353,6 +356,7 @@ impl ::cora::__private::core::plain::Plain for Session {
 impl ::cora::__private::core::state::Keyed for Session {
     type Key = FiveTuple;
     type Scope = ::cora::__private::core::state::table::scope::Everywhere;
+    type Held = Self;
     const NAME: &'static str = "Session";
     const CAPACITY: u32 = 10u32;
     const IDLE: u64 = 300000000000u64;
@@ -446,8 +450,147 @@ impl ::cora::__private::core::plain::Plain for Exchange {
 impl ::cora::__private::core::state::Keyed for Exchange {
     type Key = FiveTuple;
     type Scope = ::cora::__private::core::state::table::scope::Everywhere;
+    type Held = Self;
     const NAME: &'static str = "Exchange";
     const CAPACITY: u32 = 10u32;
     const IDLE: u64 = 7200000000000u64;
+    const REPLY: bool = false;
+}
+#[derive(::core::clone::Clone)]
+#[derive(::core::marker::Copy)]
+#[repr(C)]
+/// An answer is of use for a while.
+struct Answer {
+    code: u8,
+}
+#[automatically_derived]
+impl ::cora::__private::core::plain::Plain for Answer {
+    const SIZE: usize = 0 + <u8 as ::cora::__private::core::plain::Plain>::SIZE;
+    const FIELDS: &'static [(&'static str, usize)] = &[
+        ("code", <u8 as ::cora::__private::core::plain::Plain>::SIZE),
+    ];
+    #[inline]
+    fn put(&self, out: &mut [u8]) {
+        let mut at = 0usize;
+        <u8 as ::cora::__private::core::plain::Plain>::put(
+            &self.code,
+            out.get_mut(at..).unwrap_or_default(),
+        );
+        at += <u8 as ::cora::__private::core::plain::Plain>::SIZE;
+        let _ = (at, out);
+    }
+    #[inline]
+    fn get(bytes: &[u8]) -> ::core::option::Option<Self> {
+        let mut at = 0usize;
+        let value = Self {
+            code: {
+                let field = <u8 as ::cora::__private::core::plain::Plain>::get(
+                    bytes.get(at..)?,
+                )?;
+                at += <u8 as ::cora::__private::core::plain::Plain>::SIZE;
+                field
+            },
+        };
+        let _ = (at, bytes);
+        ::core::option::Option::Some(value)
+    }
+    #[inline]
+    fn read(&mut self, bytes: &[u8]) -> bool {
+        let mut at = 0usize;
+        if !<u8 as ::cora::__private::core::plain::Plain>::read(
+            &mut self.code,
+            bytes.get(at..).unwrap_or_default(),
+        ) {
+            return false;
+        }
+        at += <u8 as ::cora::__private::core::plain::Plain>::SIZE;
+        let _ = (at, bytes);
+        true
+    }
+    fn describe(&self, to: &mut dyn ::cora::__private::core::plain::Describe) {
+        to.open();
+        to.field("code");
+        <u8 as ::cora::__private::core::plain::Plain>::describe(&self.code, to);
+        to.close();
+    }
+}
+#[automatically_derived]
+impl ::cora::__private::core::state::Keyed for Answer {
+    type Key = FiveTuple;
+    type Scope = ::cora::__private::core::state::table::scope::Everywhere;
+    type Held = ::cora::__private::core::state::table::Lived<Self>;
+    const NAME: &'static str = "Answer";
+    const CAPACITY: u32 = 10u32;
+    const IDLE: u64 = ::cora::__private::core::state::table::NEVER;
+    const LIFE: u64 = 30000000000u64;
+    const REPLY: bool = false;
+}
+#[derive(::core::clone::Clone)]
+#[derive(::core::marker::Copy)]
+#[repr(C)]
+/// Handlers alone end what is leased.
+struct Lease {
+    port: u16,
+}
+#[automatically_derived]
+impl ::cora::__private::core::plain::Plain for Lease {
+    const SIZE: usize = 0 + <u16 as ::cora::__private::core::plain::Plain>::SIZE;
+    const FIELDS: &'static [(&'static str, usize)] = &[
+        ("port", <u16 as ::cora::__private::core::plain::Plain>::SIZE),
+    ];
+    const FOREVER: bool = true;
+    #[inline]
+    fn put(&self, out: &mut [u8]) {
+        let mut at = 0usize;
+        <u16 as ::cora::__private::core::plain::Plain>::put(
+            &self.port,
+            out.get_mut(at..).unwrap_or_default(),
+        );
+        at += <u16 as ::cora::__private::core::plain::Plain>::SIZE;
+        let _ = (at, out);
+    }
+    #[inline]
+    fn get(bytes: &[u8]) -> ::core::option::Option<Self> {
+        let mut at = 0usize;
+        let value = Self {
+            port: {
+                let field = <u16 as ::cora::__private::core::plain::Plain>::get(
+                    bytes.get(at..)?,
+                )?;
+                at += <u16 as ::cora::__private::core::plain::Plain>::SIZE;
+                field
+            },
+        };
+        let _ = (at, bytes);
+        ::core::option::Option::Some(value)
+    }
+    #[inline]
+    fn read(&mut self, bytes: &[u8]) -> bool {
+        let mut at = 0usize;
+        if !<u16 as ::cora::__private::core::plain::Plain>::read(
+            &mut self.port,
+            bytes.get(at..).unwrap_or_default(),
+        ) {
+            return false;
+        }
+        at += <u16 as ::cora::__private::core::plain::Plain>::SIZE;
+        let _ = (at, bytes);
+        true
+    }
+    fn describe(&self, to: &mut dyn ::cora::__private::core::plain::Describe) {
+        to.open();
+        to.field("port");
+        <u16 as ::cora::__private::core::plain::Plain>::describe(&self.port, to);
+        to.close();
+    }
+}
+#[automatically_derived]
+impl ::cora::__private::core::state::Keyed for Lease {
+    type Key = FiveTuple;
+    type Scope = ::cora::__private::core::state::table::scope::Everywhere;
+    type Held = Self;
+    const NAME: &'static str = "Lease";
+    const CAPACITY: u32 = 10u32;
+    const IDLE: u64 = ::cora::__private::core::state::table::NEVER;
     const REPLY: bool = false;
 }

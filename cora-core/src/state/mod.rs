@@ -376,9 +376,16 @@ pub trait Keyed: Plain {
     const NAME: &'static str;
     /// Maximum number of entries.
     const CAPACITY: u32;
+    /// What its table keeps of a value: the value itself, or with `life` also the time of the
+    /// insertion ([`Lived`](table::Lived)).
+    type Held: table::Holds<Self>;
     /// The idle time of an entry, in nanoseconds of packet time; the maximum if entries have their
-    /// own ([`Plain::IDLE_VARIES`]).
+    /// own ([`Plain::IDLE_VARIES`]). [`NEVER`](table::NEVER) if entries stay however long they are
+    /// unused.
     const IDLE: u64;
+    /// The time from an entry's insertion to its end, used or not (ns of packet time);
+    /// [`NEVER`](table::NEVER) if there is no such time.
+    const LIFE: u64 = table::NEVER;
     /// Whether an entry is also found by the key of the reply direction.
     const REPLY: bool;
     /// The port that decides the buckets of its packets, if the declaration says so.

@@ -42,9 +42,12 @@ impl Key for Small {
     }
 }
 
-/// A value, which may have its own idle time.
+/// A value, which may have its own idle time, and the time of its insertion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Value<const VARIES: bool>(pub u32);
+pub struct Value<const VARIES: bool, const LIVES: bool = false>(pub u32, pub u64);
+
+/// The life of entries that have one (ns).
+pub const LIFE: u64 = 500;
 
 /// The longest individual idle time of entries (ns).
 pub const LONGEST: u64 = 6400;
@@ -59,44 +62,54 @@ pub const fn said(value: u32) -> u64 {
     }
 }
 
-impl<const VARIES: bool> Plain for Value<VARIES> {
-    const SIZE: usize = 4;
+impl<const VARIES: bool, const LIVES: bool> Plain for Value<VARIES, LIVES> {
+    const SIZE: usize = if LIVES { 12 } else { 4 };
     const IDLE_VARIES: bool = VARIES;
+    const LIVES: bool = LIVES;
+    fn dies(&self) -> u64 {
+        self.1 + LIFE
+    }
     fn idle_time(&self) -> Duration {
         Duration::from_nanos(said(self.0))
     }
     fn put(&self, out: &mut [u8]) {
         self.0.put(out);
+        if LIVES {
+            self.1.put(&mut out[4..]);
+        }
     }
     fn get(bytes: &[u8]) -> Option<Self> {
-        u32::get(bytes).map(Self)
+        let inserted = if LIVES { u64::get(bytes.get(4..)?)? } else { 0 };
+        u32::get(bytes).map(|number| Self(number, inserted))
     }
     fn describe(&self, to: &mut dyn Describe) {
         to.number(u128::from(self.0));
     }
 }
 
-pub type Subject<const VARIES: bool> = RawTable<Small, Value<VARIES>>;
+pub type Subject<const VARIES: bool, const LIVES: bool = false> =
+    RawTable<Small, Value<VARIES, LIVES>>;
 
 /// Number of flows that entries may belong to.
 pub const FLOWS: u32 = 4;
 
-pub fn table<const VARIES: bool>(shape: Shape) -> Subject<VARIES> {
+pub fn table<const VARIES: bool, const LIVES: bool>(shape: Shape) -> Subject<VARIES, LIVES> {
     let entries = (shape.capacity + shape.spare) as usize;
-    let bytes = Subject::<VARIES>::bytes(shape) + 12 * entries + 1024;
+    let bytes = Subject::<VARIES, LIVES>::bytes(shape) + 12 * entries + 1024;
     let lines = vec![Line::ZERO; bytes.div_ceil(Line::BYTES)].leak();
     let mut memory = Memory::new(lines).with_seed(9);
-    let mut table = Subject::<VARIES>::create(&mut memory, shape).expect("there is memory");
+    let mut table = Subject::<VARIES, LIVES>::create(&mut memory, shape).expect("there is memory");
     table.attach(&mut memory, FLOWS).expect("there is memory");
     table
 }
 
-/// An entry: key, reply key, last use, value, flow.
+/// An entry: key, reply key, last use, insertion, value, flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Entry {
     pub key: Small,
     pub reply: Small,
     pub used: u64,
+    pub inserted: u64,
     pub value: u32,
     pub flow: u32,
 }
@@ -107,10 +120,13 @@ impl Entry {
     }
 
     /// The encoding by the other side.
-    pub fn encode(&self) -> Vec<u8> {
+    pub fn encode(&self, lives: bool) -> Vec<u8> {
         let mut bytes = vec![self.key.0, 0, self.reply.0];
         bytes.extend(self.used.to_le_bytes());
         bytes.extend(self.value.to_le_bytes());
+        if lives {
+            bytes.extend(self.inserted.to_le_bytes());
+        }
         bytes
     }
 }
@@ -121,6 +137,8 @@ pub struct Model {
     pub shape: Shape,
     /// Whether entries have individual idle times.
     pub varies: bool,
+    /// Whether entries end some time after their insertion.
+    pub lives: bool,
     pub entries: Vec<Entry>,
     /// Keys of the entries that the packet found, among those older than the packet.
     pub touched: Vec<(Small, Small)>,
@@ -133,7 +151,13 @@ pub struct Model {
 
 impl Model {
     pub fn is_alive(&self, entry: &Entry) -> bool {
-        self.now.saturating_sub(entry.used) < self.idle_of(entry)
+        self.now < self.end_of(entry)
+    }
+
+    /// When an entry ends if it is not used again.
+    fn end_of(&self, entry: &Entry) -> u64 {
+        let idle = entry.used.saturating_add(self.idle_of(entry));
+        if self.lives { idle.min(entry.inserted + LIFE) } else { idle }
     }
 
     /// The idle time of an entry.
@@ -152,9 +176,7 @@ impl Model {
     /// examined them.
     pub fn held(&self) -> usize {
         let late = (self.shape.idle / 64).max(1);
-        let held = |entry: &&Entry| {
-            self.horizon.saturating_sub(entry.used) < self.idle_of(entry).saturating_add(late)
-        };
+        let held = |entry: &&Entry| self.horizon < self.end_of(entry).saturating_add(late);
         self.entries.iter().filter(held).count()
     }
 
@@ -199,7 +221,7 @@ impl Model {
         if let Some(at) = old {
             let entry = &mut self.entries[at];
             if [(key, reply), (reply, key)].contains(&(entry.key, entry.reply)) {
-                (entry.value, entry.used) = (value, self.now);
+                (entry.value, entry.used, entry.inserted) = (value, self.now, self.now);
                 if !self.made.contains(&(entry.key, entry.reply)) {
                     self.touched.push((entry.key, entry.reply));
                 }
@@ -215,13 +237,14 @@ impl Model {
         if let Some(at) = old {
             self.entries.remove(at);
         }
-        self.entries.push(Entry { key, reply, used: self.now, value, flow: self.flow });
+        let (used, inserted) = (self.now, self.now);
+        self.entries.push(Entry { key, reply, used, inserted, value, flow: self.flow });
         self.made.push((key, reply));
         Ok(())
     }
 
     pub fn import(&mut self, entry: Entry, full: bool) -> Result<(), InsertError> {
-        if self.horizon.saturating_sub(entry.used) >= self.idle_of(&entry) {
+        if self.horizon >= self.end_of(&entry) {
             return Ok(());
         }
         for key in [entry.key, entry.reply] {

@@ -14,6 +14,9 @@ use cora_core::plain::Plain;
 use cora_runtime::durability;
 use serde::{Deserialize, Serialize};
 
+/// Bytes of a time in an entry.
+const TIME: usize = size_of::<u64>();
+
 /// The durable states of a program.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Layout {
@@ -55,8 +58,8 @@ pub(crate) struct Conversion {
 #[derive(Clone, Debug)]
 struct StateConversion {
     number: u16,
-    /// Bytes before the value, equal in both builds.
-    head: usize,
+    /// Bytes before the value, in the former build and in this one.
+    heads: [usize; 2],
     from: usize,
     to: usize,
     value: ValueConversion,
@@ -194,10 +197,10 @@ impl StateLayout {
                 from.key, self.key
             ));
         }
-        let head = self.entry.saturating_sub(self.value);
+        let heads = [from, self].map(|layout| layout.entry.saturating_sub(layout.value));
         let (number, sizes) = (self.number, (from.entry, self.entry));
         let conversion =
-            |value| StateConversion { number, head, from: sizes.0, to: sizes.1, value };
+            |value| StateConversion { number, heads, from: sizes.0, to: sizes.1, value };
         if self.fields != from.fields && !self.before.is_empty() && self.before == from.fields {
             return Ok(conversion(ValueConversion::Made));
         }
@@ -231,6 +234,21 @@ impl StateLayout {
     }
 }
 
+/// The bytes before the value as a build has them in which entries have a `life`, if they did not,
+/// or the other way round. They end with the time of the last use, and with a life that of the
+/// insertion is behind it. When an entry without a life was inserted, nobody knows: it counts as
+/// inserted at its last use.
+fn with_life(head: &[u8], to: usize) -> Vec<u8> {
+    let mut head = head.to_vec();
+    if to == head.len() + TIME
+        && let Some(used) = head.last_chunk::<TIME>().copied()
+    {
+        head.extend(used);
+    }
+    head.truncate(to);
+    head
+}
+
 impl Conversion {
     /// The entry in the new program's encoding, and its state's number there. `None` if it is
     /// invalid, or its state refuses it. Calls `convert` for the state's `From`, with the state's
@@ -241,12 +259,13 @@ impl Conversion {
         piece: &[u8],
         convert: impl FnOnce(u16, &[u8], &mut [u8]) -> bool,
     ) -> Option<(u16, Vec<u8>)> {
-        let StateConversion { number, head, from, to, value: how } = self.states.get(&state)?;
-        let (shared, value) = piece.split_at_checked(*head)?;
+        let StateConversion { number, heads, from, to, value: how } = self.states.get(&state)?;
+        let (shared, value) = piece.split_at_checked(heads[0])?;
         if piece.len() != *from {
             return None;
         }
-        let mut entry = shared.to_vec();
+        let head = &heads[1];
+        let mut entry = with_life(shared, *head);
         entry.resize(*to, 0);
         match how {
             ValueConversion::Copied(copied) => {
@@ -304,6 +323,25 @@ mod tests {
         assert_eq!(conversion.entry(0, &entry[1..], never), None, "no entry of it");
         let text = serde_json::to_string(&old).expect("JSON");
         assert_eq!(serde_json::from_str::<Layout>(&text).expect("JSON"), old);
+    }
+
+    #[test]
+    fn an_entry_gets_a_life_and_loses_it() {
+        let old = layout(0, &[("tcp", 1)]);
+        let mut new = layout(0, &[("packets", 2), ("tcp", 1)]);
+        new.states[0].entry += TIME;
+        let never = |_: u16, _: &[u8], _: &mut [u8]| unreachable!("fields are copied");
+        let (name, used, inserted) = ([7; 8], [1, 2, 3, 4, 5, 6, 7, 8], [9; 8]);
+        let entry = [&name[..], &used, &[5]].concat();
+        let with = [&name[..], &used, &used, &[0, 0, 5]].concat();
+        let conversion = new.conversion(&old).expect("it fits");
+        assert_eq!(conversion.entry(0, &entry, never), Some((0, with)));
+        let with = [&name[..], &used, &inserted, &[4, 4, 5]].concat();
+        let conversion = old.conversion(&new).expect("it fits");
+        assert_eq!(conversion.entry(0, &with, never), Some((0, entry)));
+        // In both builds, the time is kept.
+        let same = new.conversion(&new).expect("the same").entry(0, &with, never);
+        assert_eq!(same, Some((0, with)));
     }
 
     #[test]

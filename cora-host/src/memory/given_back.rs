@@ -128,6 +128,7 @@ mod tests {
     impl Keyed for Seen {
         type Key = u64;
         type Scope = Everywhere;
+        type Held = Self;
         const NAME: &'static str = "Seen";
         const CAPACITY: u32 = 1024;
         const IDLE: u64 = 1_000_000_000;

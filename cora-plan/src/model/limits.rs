@@ -20,7 +20,9 @@ pub(crate) fn limits(setting: &Setting<'_>) -> Vec<Limit> {
         _ => true,
     });
     let tables = setting.graph.states.iter().enumerate();
-    let tables = tables.filter(|(_, state)| state.keyed.is_some());
+    // One whose entries never expire fills at any rate, so its places limit none.
+    let tables =
+        tables.filter(|(_, state)| state.keyed.as_ref().is_some_and(|keyed| !keyed.stays()));
     // A table has its capacity at each side.
     let tables = tables.flat_map(|(state, _)| [(state, Side::Nic), (state, Side::Host)]);
     plain

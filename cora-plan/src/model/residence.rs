@@ -9,7 +9,7 @@
 use super::limits::Limit;
 use super::terms::{At, follows_flows};
 use super::{Resource, Setting, Side, size};
-use crate::graph::{Keyed, StateNode};
+use crate::graph::{Keyed, NEVER, StateNode};
 use crate::number::grouped;
 use crate::search::{RouteTerms, Terms};
 use crate::traffic::Class;
@@ -21,10 +21,25 @@ use crate::vocabulary::{Kind, Sides};
 /// flows are closed before that (in `campus` 54 % of the flows are TCP, 43 % UDP).
 pub const MEAN_IDLE: f64 = 300.0;
 
-/// Mean seconds after its last use for which an entry stands.
+/// Seconds of a run, for entries that never expire: they stay until its end, or until their table
+/// is full. No profile says how long a run is.
+const WHOLE_RUN: f64 = 86_400.0;
+
+/// Mean seconds after its last use for which an entry stands. One whose life ends is made again by
+/// the next packet, so of an entry with a `life` this is the longest time.
 pub fn idle(keyed: &Keyed) -> f64 {
-    let longest = keyed.idle_ns as f64 / 1e9;
+    if keyed.stays() {
+        return WHOLE_RUN;
+    }
+    let seconds = |ns: u64| ns as f64 / 1e9;
+    let longest = seconds(keyed.idle_ns.min(keyed.life_ns.unwrap_or(NEVER)));
     if keyed.idle_by { longest.min(MEAN_IDLE) } else { longest }
+}
+
+/// Entries that stand of those that `want` a place, for a class with this share: where nothing
+/// expires, the table fills, and the rest finds it full.
+pub(super) fn with_place(keyed: &Keyed, share: f64, want: f64) -> f64 {
+    if keyed.stays() { want.min(keyed.capacity as f64 * share) } else { want }
 }
 
 /// Entries of a class's flows in a keyed state, at a rate.
@@ -40,9 +55,10 @@ pub(super) fn entries(setting: &Setting<'_>, state: usize, class: usize, mpps: f
         }
     };
     if keyed.key == setting.group {
-        return standing(own);
+        return with_place(keyed, own.share, standing(own));
     }
-    traffic.classes(&keyed.key).iter().map(standing).sum::<f64>() * own.share
+    let all = traffic.classes(&keyed.key).iter().map(standing).sum::<f64>();
+    with_place(keyed, own.share, all * own.share)
 }
 
 /// Entries and bytes of one class's part of a state.
@@ -298,6 +314,29 @@ mod tests {
             let flows = campus.flows("FiveTuple", mpps);
             assert!((entries(mpps) / flows - 1.0).abs() < 1e-6, "{}", entries(mpps));
         }
+    }
+
+    #[test]
+    fn entries_that_never_expire_fill_their_table_and_refuse_no_plan() {
+        let campus = Traffic::load("campus").unwrap();
+        let (sides, share) = (Sides::HostOnly, 0.0);
+        let bytes = |graph: &Graph| {
+            let predicted = predicted(sides, share, graph, &campus, 1.0);
+            predicted.utilisation[&Resource::HostMemory]
+        };
+        let mut graph = nat(1 << 16, 1_000);
+        graph.states[1].keyed.as_mut().unwrap().idle_ns = NEVER;
+        let (small, session) = (bytes(&graph), graph.states[1].keyed.as_mut().unwrap());
+        session.capacity *= 4;
+        let large = bytes(&graph);
+        assert!(small.is_finite() && small > 0.0, "{small}");
+        assert!(small < large && large < 4.1 * small, "{small} {large}");
+        let session = graph.states[1].keyed.as_mut().unwrap();
+        session.life_ns = Some(2_000_000_000);
+        assert!((idle(session) - 2.0).abs() < 1e-9, "a life ends it");
+        session.idle_by = true;
+        session.life_ns = None;
+        assert!((idle(session) - MEAN_IDLE).abs() < 1e-9, "as entries say");
     }
 
     #[test]

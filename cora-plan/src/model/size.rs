@@ -17,6 +17,9 @@ pub const UNKNOWN_ELEMENTS: f64 = 1024.0;
 /// list (`cora-core/src/state/table/entry.rs`: a five-tuple and a value of 17 bytes are one line).
 const ENTRY_OVERHEAD: f64 = 10.0;
 
+/// Bytes of the time of an entry's insertion, which stands before its value if it has a `life`.
+const INSERTED: f64 = 8.0;
+
 /// Keys in a line of the index at the stated capacity: ten slots, 0.85 full
 /// (`cora-core/src/state/table/index.rs`).
 const KEYS_PER_LINE: f64 = 8.5;
@@ -90,7 +93,9 @@ pub fn unknown(state: &StateNode) -> Vec<&str> {
 }
 
 fn value(state: &StateNode) -> f64 {
-    state.fields.iter().map(|field| of_type(&field.type_text).unwrap_or(UNKNOWN)).sum()
+    let has_life = state.keyed.as_ref().is_some_and(|keyed| keyed.life_ns.is_some());
+    let fields = state.fields.iter().map(|field| of_type(&field.type_text).unwrap_or(UNKNOWN));
+    fields.sum::<f64>() + if has_life { INSERTED } else { 0.0 }
 }
 
 /// Bytes of a type as written; `None` if a part of it is unknown.

@@ -4,7 +4,7 @@
 use super::cost::Costs;
 use super::latency::Latencies;
 use super::limits::{Limit, amount, limits};
-use super::residence::{Residence, idle};
+use super::residence::{Residence, idle, with_place};
 use super::{NIC_CORE, Resource, Setting, Side, size};
 use crate::graph::StateNode;
 use crate::nic::Port;
@@ -350,8 +350,9 @@ impl At<'_> {
         }
         let keyed = setting.graph.states.iter().filter_map(|state| state.keyed.as_ref());
         let own = keyed.filter(|keyed| keyed.key == setting.group);
-        let idle = own.map(idle).fold(0.0, f64::max);
-        for_all + part * setting.traffic.standing(of, self.mpps, idle)
+        let standing = |seconds| setting.traffic.standing(of, self.mpps, seconds);
+        let own = own.map(|keyed| with_place(keyed, of.share, standing(idle(keyed))));
+        for_all + part * own.fold(standing(0.0), f64::max)
     }
 
     /// Resource use of `packets` million such packets a second.

@@ -42,6 +42,7 @@ fn state(name: &str, kind: Kind, key: Option<(&str, bool)>) -> StateNode {
         reply,
         capacity: 65_536,
         idle_ns: 300_000_000_000,
+        life_ns: None,
         replies: Replies::Reversed,
         bucket: None,
         idle_by: false,

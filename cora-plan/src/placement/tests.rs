@@ -10,6 +10,7 @@ fn keyed(name: &str, key: &str, reply: bool) -> StateNode {
         reply,
         capacity: 16,
         idle_ns: 1,
+        life_ns: None,
         replies: Replies::Reversed,
         bucket: None,
         idle_by: false,

@@ -23,6 +23,10 @@ pub(super) fn sized(case: &Case, mpps: f64) -> (Case, Vec<Sized>) {
     let traffic = &case.traffic;
     for state in &mut case.graph.states {
         let Some(keyed) = &mut state.keyed else { continue };
+        if keyed.stays() {
+            // No number of places is enough for all.
+            continue;
+        }
         let seconds = idle(keyed);
         let known = traffic.by_key.contains_key(&keyed.key);
         let standing = traffic.classes(&keyed.key).iter().map(|class| {

@@ -99,6 +99,7 @@ number!(Desk);
 impl Keyed for Known {
     type Key = FiveTuple;
     type Scope = cora_core::state::table::scope::Everywhere;
+    type Held = Self;
     const NAME: &'static str = "Known";
     const CAPACITY: u32 = 64;
     const IDLE: u64 = 3_600_000_000_000;

@@ -7,7 +7,7 @@ use cora_core::bucket::Bucket;
 use cora_core::plain::{Describe, Plain};
 use cora_core::state::table::raw::{RawTable, Shape};
 use cora_core::state::table::transfer::ImportError;
-use cora_core::state::table::{Entry, Travelling};
+use cora_core::state::table::{Entry, NEVER, Travelling};
 use cora_core::state::{MAX_PIECE, Memory, OutOfMemory};
 
 use crate::channel::ProtocolError;
@@ -19,6 +19,9 @@ use crate::state_hash::{Say, say_words};
 const STATELESS_FLOWS: u32 = 65_536;
 /// Idle time-out of a flow if no state travels (ns).
 const STATELESS_IDLE: u64 = 60_000_000_000;
+
+/// Records that a search for one without entries examines.
+const LOOKS: u32 = 16;
 
 /// A side's record of a flow.
 pub(crate) trait FlowRecord: Copy + Debug + Send + 'static {
@@ -57,6 +60,8 @@ pub(crate) struct Flows<A: App, R: FlowRecord> {
     /// Whether an entry has another key than its flow's group key or the reply to that. If so, flow
     /// lookup also searches entries.
     pub(super) other_keys: bool,
+    /// Clock hand: where the next search for a flow without entries begins.
+    empty_hand: u32,
     /// Packets of the burst without a record for their group key, a bit each. Cleared when another
     /// record is made.
     pub(super) unknown: u64,
@@ -110,7 +115,7 @@ impl<A: App, R: FlowRecord> Flows<A, R> {
         }
         let taken = Taken::create(memory, shape.capacity)?;
         let records = RawTable::create(memory, shape)?;
-        Ok(Self { records, idle: shape.idle, taken, other_keys: false, unknown: 0 })
+        Ok(Self { records, idle: shape.idle, taken, other_keys: false, empty_hand: 0, unknown: 0 })
     }
 
     /// Number of known flows.
@@ -143,17 +148,44 @@ impl<A: App, R: FlowRecord> Flows<A, R> {
         self.records.set_used(flow, now);
     }
 
-    /// The number that a new flow with this group key gets next. Nothing is linked to it.
+    /// The number that a new flow with this group key gets next. Nothing is linked to it. `left` is
+    /// the number of packets that ever left the hold queue.
     #[inline(never)]
-    pub(crate) fn reserve(&mut self, app: &mut A, group: &A::Group) -> Option<u32> {
+    pub(crate) fn reserve(&mut self, app: &mut A, group: &A::Group, left: u64) -> Option<u32> {
         // Frees an expired record of the same flow; its number may then be the next.
         while let Some(number) = self.records.number_of(group) {
             self.remove(app, number);
         }
-        let number = self.records.next_number()?;
+        let mut number = self.records.next_number();
+        if number.is_none() && self.idle == NEVER {
+            core::hint::cold_path();
+            self.forget_empty(app, left);
+            number = self.records.next_number();
+        }
+        let number = number?;
         // An expired record may have left entries behind, which expired before it.
         each_travelling(app, &mut |_, table| table.remove_flow(number));
         Some(number)
+    }
+
+    /// Removes flows without entries among the next records. Where some entries never expire, no
+    /// record does, and those of flows whose entries were evicted, or did expire, would stay. After
+    /// a packet, [`Self::remove`] sees to that.
+    #[cold]
+    #[inline(never)]
+    fn forget_empty(&mut self, app: &mut A, left: u64) {
+        let made = self.made();
+        for _ in 0..LOOKS.min(made) {
+            let flow = self.empty_hand;
+            self.empty_hand = if flow + 1 < made { flow + 1 } else { 0 };
+            let free = self.records.entry(flow).is_some_and(|record| {
+                let is_pinned = record.used.get() == u64::MAX;
+                !is_pinned && !record.value.0.is_held(left)
+            });
+            if free && !entries::look_back(app, flow).0 {
+                self.remove(app, flow);
+            }
+        }
     }
 
     /// Makes a record; it gets the number that [`Self::reserve`] returned.
@@ -241,7 +273,8 @@ impl<A: App, R: FlowRecord> Flows<A, R> {
             say_words(say, &[state as u64]);
             app.state(state).export(0, say);
         }
-        say_words(say, &[self.records.next_number().map_or(u64::MAX, u64::from)]);
+        let next = self.records.next_number().map_or(u64::MAX, u64::from);
+        say_words(say, &[next, self.empty_hand.into()]);
         for flow in 0..Travelling::capacity(&self.records) {
             let Some(entry) = self.records.entry(flow) else { continue };
             let mut bytes = [0; 64];

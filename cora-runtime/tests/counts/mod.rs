@@ -40,6 +40,7 @@ impl<const DURABLE: bool> Plain for Count<DURABLE> {
 impl<const DURABLE: bool> Keyed for Count<DURABLE> {
     type Key = FiveTuple;
     type Scope = cora_core::state::table::scope::Everywhere;
+    type Held = Self;
     const NAME: &'static str = "Count";
     const CAPACITY: u32 = 16;
     const IDLE: u64 = IDLE;

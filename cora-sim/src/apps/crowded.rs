@@ -53,6 +53,7 @@ plain! {
 impl Keyed for Glimpse {
     type Key = FiveTuple;
     type Scope = cora_core::state::table::scope::Everywhere;
+    type Held = Self;
     const NAME: &'static str = "Glimpse";
     const CAPACITY: u32 = 4;
     const IDLE: u64 = 1;

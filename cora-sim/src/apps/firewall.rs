@@ -8,7 +8,7 @@ use cora_core::state::Table;
 use cora_core::verdict::{Drop, Transmit, Verdict, reasons};
 
 use super::wrapped::Wrapped;
-use super::{SimApp, Variant, keyed, plain, program};
+use super::{IDLE, SimApp, Variant, keyed, plain, program};
 use crate::frames::{op, op_of};
 use crate::traffic::Wishes;
 
@@ -26,7 +26,8 @@ plain! {
         order: u64,
     }
 }
-keyed!(Meter, FiveTuple, 128, false);
+// However busy, a meter begins anew now and then.
+keyed!(Meter, FiveTuple, 128, false, life 2 * IDLE);
 
 fn handle(packet: &Packet<'_>, connections: &mut Table<Connection>) -> Verdict {
     let flow = packet.five_tuple()?;

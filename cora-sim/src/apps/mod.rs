@@ -128,13 +128,16 @@ pub(crate) use plain;
 
 /// Implements `Keyed` for a table's state.
 macro_rules! keyed {
-    (@scope $name:ident, $key:ty, $scope:ty, $capacity:expr, $reply:expr $(, $idle:expr)?) => {
+    (@scope $name:ident, $key:ty, $scope:ty, $capacity:expr, $reply:expr
+        $(, idle $idle:expr)? $(, life $life:expr)?) => {
         impl cora_core::state::Keyed for $name {
             type Key = $key;
             type Scope = $scope;
+            type Held = $crate::apps::keyed!(@held $($life)?);
             const NAME: &'static str = stringify!($name);
             const CAPACITY: u32 = $capacity;
             const IDLE: u64 = $crate::apps::keyed!(@idle $($idle)?);
+            $(const LIFE: u64 = $life;)?
             const REPLY: bool = $reply;
         }
     };
@@ -143,12 +146,15 @@ macro_rules! keyed {
             @scope $name, $key, cora_core::state::table::scope::Each<$group>, $capacity, $reply
         }
     };
+    (@held) => { Self };
+    (@held $life:expr) => { cora_core::state::table::Lived<Self> };
     (@idle) => { $crate::apps::IDLE };
     (@idle $idle:expr) => { $idle };
-    ($name:ident, $key:ty, $capacity:expr, $reply:expr $(, idle $idle:expr)?) => {
+    ($name:ident, $key:ty, $capacity:expr, $reply:expr
+        $(, idle $idle:expr)? $(, life $life:expr)?) => {
         $crate::apps::keyed! {
             @scope $name, $key, cora_core::state::table::scope::Everywhere, $capacity, $reply
-                $(, $idle)?
+                $(, idle $idle)? $(, life $life)?
         }
     };
 }

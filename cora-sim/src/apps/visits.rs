@@ -21,6 +21,7 @@ plain! {
 impl Keyed for Visits {
     type Key = FiveTuple;
     type Scope = cora_core::state::table::scope::Everywhere;
+    type Held = Self;
     const NAME: &'static str = "Visits";
     const CAPACITY: u32 = 256;
     const IDLE: u64 = 3_600_000_000_000;

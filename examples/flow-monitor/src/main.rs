@@ -151,6 +151,7 @@ impl FlowRecord for Flow {
         let reason: u8 = match end {
             _ if self.is_over() => 3,
             End::Idle => 1,
+            End::LifeOver => 2,
             End::Removed => 2,
             End::RunOver => 4,
             End::Evicted => 5,

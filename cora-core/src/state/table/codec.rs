@@ -119,8 +119,7 @@ impl<K: EntryKey, V: Plain> RawTable<K, V> {
     /// Whether an entry from the other side expired during its transfer. Nobody will find it, and
     /// other entries may have its keys by now.
     pub(super) fn comes_late(&mut self, whole: &Whole<K, V>, flow: u32) -> bool {
-        let unused = self.horizon().saturating_sub(whole.used);
-        let late = unused >= Self::idle_of(self.shape.idle, &whole.value);
+        let late = Self::has_ended(self.shape.idle, whole, self.horizon());
         if late {
             self.note_late(whole, flow);
         }

@@ -1,6 +1,7 @@
 //! Expired entries of a state with a hook (`#[on_expire]`), until the hook has run.
 //!
-//! An entry ends at a time that every plan agrees on: its last use plus its idle time. Which side
+//! An entry ends at a time that every plan agrees on: its last use plus its idle time, or its
+//! insertion plus its life. Which side
 //! notices that, and when, depends on the plan. So the hook does not run at the end but [`DELAY`]
 //! later in packet time, and before the first packet from then on. Until then, the side that runs
 //! hooks has heard of every entry that ended. Hooks run in the order of the ends, and of the keys
@@ -16,6 +17,7 @@ use super::super::memory::Arena;
 use super::super::{Keyed, Malformed, Memory, OutOfMemory, Table};
 use super::apart::Apart;
 use super::entry::{NONE, Whole};
+use super::lived::Holds as _;
 use super::raw::{RawTable, Shape};
 use super::scope::Scope as _;
 use crate::bucket::Mark;
@@ -47,7 +49,8 @@ pub struct Ended<S: Keyed> {
     pub key: S::Key,
     /// Its value.
     pub entry: S,
-    /// When it ended (ns of packet time): its last use plus its idle time.
+    /// When it ended (ns of packet time): its last use plus its idle time, or its insertion plus
+    /// its life, whichever was first.
     pub at: u64,
 }
 
@@ -273,7 +276,8 @@ impl<K: EntryKey, V: Plain> RawTable<K, V> {
     }
 
     pub(super) fn end_of(&self, whole: &Whole<K, V>) -> u64 {
-        whole.used.saturating_add(Self::idle_of(self.shape.idle, &whole.value))
+        let unused = whole.used.saturating_add(Self::idle_of(self.shape.idle, &whole.value));
+        if const { V::LIVES } { unused.min(whole.value.dies()) } else { unused }
     }
 
     /// The end of the entry whose hook is next; the maximum if there is none.
@@ -423,7 +427,7 @@ impl<S: Keyed> Table<S> {
     #[must_use]
     pub fn take_ended(&mut self) -> Option<Ended<S>> {
         let (at, whole) = self.raw.expired.take_first()?;
-        Some(Ended { key: *S::Scope::key(&whole.key), entry: whole.value, at })
+        Some(Ended { key: *S::Scope::key(&whole.key), entry: *whole.value.value(), at })
     }
 }
 

@@ -8,13 +8,16 @@
 //! branch, for every packet.
 
 use super::Direction;
-use super::entry::{Entry, Facts};
+use super::entry::{Entry, Facts, Whole};
 use super::hooked::SHORTEST;
 use super::raw::RawTable;
 use crate::key::EntryKey;
 use crate::plain::Plain;
 
 impl<K: EntryKey, V: Plain> RawTable<K, V> {
+    /// Whether entries may expire by themselves.
+    pub(super) const EXPIRES: bool = !V::FOREVER || V::IDLE_VARIES;
+
     /// The value with this key.
     #[inline(always)]
     pub fn get(&self, key: &K) -> Option<&V> {
@@ -211,8 +214,23 @@ impl<K: EntryKey, V: Plain> RawTable<K, V> {
     /// Whether the entry is invisible at `now`.
     #[inline]
     pub(super) fn expired_at(&self, entry: &Entry<K, V>, now: u64) -> bool {
+        if const { !Self::EXPIRES } {
+            return false;
+        }
+        if const { V::LIVES } && now >= entry.value.dies() {
+            return true;
+        }
         let unused = now.checked_sub(entry.used.get());
         unused.is_some_and(|unused| unused >= Self::idle_of(self.shape.idle, &entry.value))
+    }
+
+    /// Whether an entry outside of the table has ended at `now`; `longest` is the longest idle
+    /// time.
+    #[inline(always)]
+    pub(crate) fn has_ended(longest: u64, whole: &Whole<K, V>, now: u64) -> bool {
+        let unused = now.saturating_sub(whole.used);
+        let is_over = const { V::LIVES } && now >= whole.value.dies();
+        is_over || unused >= Self::idle_of(longest, &whole.value)
     }
 
     /// The idle time (ns) of an entry with this value; `longest` is the table's maximum. Never

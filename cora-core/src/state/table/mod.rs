@@ -14,6 +14,7 @@
 //! | --- | --- |
 //! | [`raw`] | the table itself, generic over key and value: insert, remove |
 //! | `lookup` | look-up of entries by key |
+//! | [`lived`] | values with the time of their insertion, for entries with a `life` |
 //! | `index` | keys to entry numbers |
 //! | `simd` | ten comparisons at once |
 //! | `entry` | one entry, and its links to others |
@@ -50,6 +51,7 @@ mod hook_order;
 pub mod hooked;
 mod index;
 mod journal;
+pub mod lived;
 mod lookup;
 mod numbered;
 pub mod prefetch;
@@ -65,7 +67,10 @@ pub use dirty::{Change, Durable, Moved};
 pub use ended::{Ending, Why};
 pub use entry::{Entry, Whole};
 pub use hooked::{Ended, Hooked, Waiting};
+pub use lived::{Holds, Lived, NEVER};
 pub use transfer::Travelling;
+
+use core::fmt;
 
 use super::{
     Announced, DescribeItem, Described, EntryLayout, Home, Keyed, Kind, Malformed, Memory,
@@ -138,28 +143,41 @@ impl From<InsertError> for Stop {
 /// The keys of a state's entries, as entries store them.
 pub(crate) type KeyIn<S> = <<S as Keyed>::Scope as Scope<<S as Keyed>::Key>>::Entry;
 
+/// The table of a state.
+pub(crate) type RawOf<S> = RawTable<KeyIn<S>, <S as Keyed>::Held>;
+
 /// A keyed state, as a handler uses it.
 ///
 /// An entry lives until it is removed or was unused for its idle time (the state's, or with
-/// `idle_by` its own). Any method here that finds it counts as use. A handler's keys must come from
+/// `idle_by` its own), and with `life` until its insertion is so long ago. Any method here that
+/// finds it counts as use. A handler's keys must come from
 /// its packet: an entry of another flow may be at the other side. If all keys of a program contain
 /// one address, or the state is declared `within` a group, a packet finds only the entries of its
 /// own group.
-#[derive(Debug)]
 pub struct Table<S: Keyed> {
-    pub(crate) raw: RawTable<KeyIn<S>, S>,
+    pub(crate) raw: RawOf<S>,
     /// The group of the packet that is handled.
     current: <S::Scope as Scope<S::Key>>::Current,
 }
 
+impl<S: Keyed> fmt::Debug for Table<S> {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        to.debug_struct(S::NAME).field("entries", &self.raw.len()).finish_non_exhaustive()
+    }
+}
+
 impl<S: Keyed> Table<S> {
-    /// Both sides hold up to `CAPACITY` entries, and all of them may move to one side.
-    const SHAPE: Shape =
-        Shape { capacity: S::CAPACITY, spare: S::CAPACITY, idle: S::IDLE, reply: S::REPLY };
+    /// Both sides hold up to `CAPACITY` entries, and all of them may move to one side. No entry is
+    /// used before its insertion, so none outlives its last use by more than its life.
+    pub(crate) const SHAPE: Shape = Shape {
+        capacity: S::CAPACITY,
+        spare: S::CAPACITY,
+        idle: if S::LIFE < S::IDLE { S::LIFE } else { S::IDLE },
+        reply: S::REPLY,
+    };
 
     /// Bytes per entry, including its share of the index.
-    pub const ENTRY_BYTES: usize =
-        RawTable::<KeyIn<S>, S>::bytes(Self::SHAPE) / S::CAPACITY as usize;
+    pub const ENTRY_BYTES: usize = RawOf::<S>::bytes(Self::SHAPE) / S::CAPACITY as usize;
 
     /// The packet belongs to this group, or to none, and finds only entries of that group. Tables
     /// with keys that are not `within` a group don't change.
@@ -173,7 +191,7 @@ impl<S: Keyed> Table<S> {
     #[inline(always)]
     pub fn get(&self, key: &S::Key) -> Option<&S> {
         asked(S::NAME, Asked::Read);
-        S::Scope::with(self.current, key, |key| self.raw.get(key)).flatten()
+        S::Scope::with(self.current, key, |key| self.raw.get(key)).flatten().map(S::Held::value)
     }
 
     /// Whether there is an entry with this key (or reply key).
@@ -192,7 +210,8 @@ impl<S: Keyed> Table<S> {
     #[inline(always)]
     pub fn find_mut(&mut self, key: &S::Key) -> Option<(Direction, &mut S)> {
         asked(S::NAME, Asked::Write);
-        S::Scope::with(self.current, key, |key| self.raw.find_mut(key)).flatten()
+        let found = S::Scope::with(self.current, key, |key| self.raw.find_mut(key)).flatten();
+        found.map(|(direction, held)| (direction, held.value_mut()))
     }
 
     /// The entry with this key (or reply key), mutable; without one, this value is inserted.
@@ -204,18 +223,18 @@ impl<S: Keyed> Table<S> {
         }
         S::Scope::with(self.current, &key, |key| self.raw.find_mut(key))
             .flatten()
-            .map(|(_, value)| value)
+            .map(|(_, held)| held.value_mut())
             .ok_or(InsertError::Full)
     }
 
-    /// Inserts an entry; an existing entry with this key is overwritten. If the state has `reply`,
-    /// the reply direction's key finds it too.
+    /// Inserts an entry; an existing entry with this key is overwritten, and its life begins anew.
+    /// If the state has `reply`, the reply direction's key finds it too.
     #[inline]
     pub fn insert(&mut self, key: S::Key, value: S) -> Result<(), InsertError> {
         asked(S::NAME, Asked::Insert);
         let inserted = S::Scope::with(self.current, &key, |key| {
             let reply = if S::REPLY { key.reply() } else { None };
-            self.raw.insert(*key, reply, value)
+            self.raw.insert(*key, reply, S::Held::begin(value, self.raw.now()))
         });
         inserted.unwrap_or(Err(InsertError::ForeignKey))
     }
@@ -232,7 +251,9 @@ impl<S: Keyed> Table<S> {
         const { assert!(S::REPLY, "declare the state with `reply` to give its entries a second key") };
         asked(S::NAME, Asked::Insert);
         let inserted = S::Scope::with(self.current, &key, |key| {
-            S::Scope::with(self.current, &reply, |reply| self.raw.insert(*key, Some(*reply), value))
+            S::Scope::with(self.current, &reply, |reply| {
+                self.raw.insert(*key, Some(*reply), S::Held::begin(value, self.raw.now()))
+            })
         });
         inserted.flatten().unwrap_or(Err(InsertError::ForeignKey))
     }
@@ -241,7 +262,8 @@ impl<S: Keyed> Table<S> {
     #[inline]
     pub fn remove(&mut self, key: &S::Key) -> Option<S> {
         asked(S::NAME, Asked::Remove);
-        S::Scope::with(self.current, key, |key| self.raw.remove(key)).flatten()
+        let removed = S::Scope::with(self.current, key, |key| self.raw.remove(key)).flatten();
+        removed.map(|held| *held.value())
     }
 }
 
@@ -281,7 +303,7 @@ impl<S: Keyed<Key = FiveTuple>> Table<S> {
 impl<S: Keyed> Stored for Table<S> {
     const NAME: &'static str = S::NAME;
     const KIND: Kind = Kind::Keyed;
-    const BYTES: usize = RawTable::<KeyIn<S>, S>::bytes(Self::SHAPE);
+    const BYTES: usize = RawOf::<S>::bytes(Self::SHAPE);
     type Home = Self;
 
     fn create(memory: &mut Memory) -> Result<Self, OutOfMemory> {
@@ -414,13 +436,13 @@ impl<S: Keyed> Home for Table<S> {
 
 impl<S: Keyed> Described for Table<S> {
     fn describe(&self, now: u64, item: &mut DescribeItem<'_>) {
-        self.raw.each_alive(now, &mut |entry| describe_entry(entry, item));
+        self.raw.each_alive(now, &mut |entry| describe_entry::<S>(entry, item));
     }
 
     fn layout(&self) -> Option<EntryLayout> {
         Some(EntryLayout {
-            key: RawTable::<KeyIn<S>, S>::NAME,
-            entry: RawTable::<KeyIn<S>, S>::PIECE,
+            key: RawOf::<S>::NAME,
+            entry: RawOf::<S>::PIECE,
             value: S::SIZE,
             fields: S::FIELDS,
             before: S::BEFORE,
@@ -441,19 +463,18 @@ impl<S: Keyed> Described for Table<S> {
         now: u64,
         item: &mut DescribeItem<'_>,
     ) -> Result<(), Malformed> {
-        let entry = RawTable::<KeyIn<S>, S>::decode(piece).ok_or(Malformed)?;
-        if now.saturating_sub(entry.used) < RawTable::<KeyIn<S>, S>::idle_of(S::IDLE, &entry.value)
-        {
-            describe_entry(&entry, item);
+        let entry = RawOf::<S>::decode(piece).ok_or(Malformed)?;
+        if !RawOf::<S>::has_ended(Self::SHAPE.idle, &entry, now) {
+            describe_entry::<S>(&entry, item);
         }
         Ok(())
     }
 }
 
-fn describe_entry<K: EntryKey, V: Plain>(entry: &Whole<K, V>, item: &mut DescribeItem<'_>) {
+fn describe_entry<S: Keyed>(entry: &Whole<KeyIn<S>, S::Held>, item: &mut DescribeItem<'_>) {
     let mut name = [0; codec::MOST_NAME];
-    RawTable::<K, V>::put_name(&entry.key, entry.of_second, &mut name);
-    item(&name[..RawTable::<K, V>::NAME], &mut |to| {
+    RawOf::<S>::put_name(&entry.key, entry.of_second, &mut name);
+    item(&name[..RawOf::<S>::NAME], &mut |to| {
         to.open();
         to.field("key");
         entry.key.describe(to);
@@ -463,8 +484,12 @@ fn describe_entry<K: EntryKey, V: Plain>(entry: &Whole<K, V>, item: &mut Describ
         }
         to.field("used");
         to.number(u128::from(entry.used));
+        if let Some(inserted) = entry.value.inserted() {
+            to.field("inserted");
+            to.number(u128::from(inserted));
+        }
         to.field("value");
-        entry.value.describe(to);
+        entry.value.value().describe(to);
         to.close();
     });
 }

@@ -84,6 +84,11 @@ impl<K: EntryKey, V: Plain> RawTable<K, V> {
                     if let Some(entry) = self.entries.get_mut(entry) {
                         entry.value = before;
                     }
+                    if const { V::LIVES } {
+                        // It ends sooner than what the packet inserted over it, and may have been
+                        // examined meanwhile.
+                        self.schedule_again(entry);
+                    }
                 }
                 None => {}
             }

@@ -24,12 +24,15 @@
 //! entry with a shorter time moves to an earlier slot ([`RawTable::reschedule_touched`]). Other
 //! tables skip this.
 //!
+//! Entries that never expire are in no slot.
+//!
 //! The wheel addresses entries by number, so that one copy of its code serves tables of all types.
 
 use super::super::memory::{Arena, bytes_for};
 use super::super::{Memory, OutOfMemory};
 use super::entry::{Facts, Links, NONE};
 use super::hooked::DELAY;
+use super::lived::NEVER;
 use super::raw::{RawTable, Shape};
 use crate::key::EntryKey;
 use crate::plain::Plain;
@@ -38,6 +41,9 @@ use crate::plain::Plain;
 /// entry at its tick.
 const SLOTS: usize = 256;
 const TICKS_PER_IDLE: u64 = 64;
+/// The idle time (ns) that ticks are for if the longest is unknown: that of UDP after RFC 4787
+/// (REQ-5). An entry with a longer one is examined once per turn, which is four times that.
+const USUAL: u64 = 300_000_000_000;
 /// Entries that one packet examines.
 const LOOKS_PER_PACKET: u32 = 4;
 /// The same for a wheel with a lag of more than [`MAX_LAG`] ticks.
@@ -244,7 +250,9 @@ impl<K: EntryKey, V: Plain> RawTable<K, V> {
     /// hook, that is well before the hook's time.
     #[inline(always)]
     pub(super) const fn tick(shape: Shape) -> u64 {
-        let tick = shape.idle / TICKS_PER_IDLE;
+        // Of entries with idle times of their own, the longest may be unknown.
+        let longest = if V::IDLE_VARIES && shape.idle == NEVER { USUAL } else { shape.idle };
+        let tick = longest / TICKS_PER_IDLE;
         if V::HOOKED && tick > DELAY / 4 { DELAY / 4 } else { tick }
     }
 
@@ -278,9 +286,18 @@ impl<K: EntryKey, V: Plain> RawTable<K, V> {
     /// Links the entry into the wheel, unless its slot is examined in time.
     #[cfg_attr(not(target_arch = "x86_64"), inline(never))]
     pub(super) fn schedule(&mut self, number: u32, used: u64) {
+        if const { !Self::EXPIRES } {
+            return;
+        }
         let Some(entry) = self.entries.get_mut(number) else { return };
         let linked = entry.facts.has(Facts::SCHEDULED).then_some(entry.wheel_slot);
-        let idle = Self::idle_of(self.shape.idle, &entry.value);
+        let mut idle = Self::idle_of(self.shape.idle, &entry.value);
+        if const { V::LIVES } {
+            idle = idle.min(entry.value.dies().saturating_sub(used));
+        }
+        if const { V::FOREVER } && idle == NEVER {
+            return;
+        }
         entry.wheel_slot = self.wheel.schedule(number, linked, used, idle);
         entry.facts = entry.facts.with(Facts::SCHEDULED);
     }
@@ -315,6 +332,11 @@ impl<K: EntryKey, V: Plain> RawTable<K, V> {
     #[cold]
     #[inline(never)]
     fn schedule_sooner(&mut self, number: u32) {
+        self.schedule_again(number);
+    }
+
+    /// Moves the entry to an earlier slot, if it ends before its slot's tick.
+    pub(super) fn schedule_again(&mut self, number: u32) {
         if let Some(used) = self.entry(number).map(|entry| entry.used.get()) {
             self.schedule(number, used);
         }

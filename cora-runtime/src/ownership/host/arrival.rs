@@ -45,7 +45,7 @@ impl<A: App> HostOwnership<A> {
         self.at_nic = self.at_nic.saturating_sub(1);
         self.asked_for = ASKED_AGAIN[0];
         side.report.released += 1;
-        self.flows.reserve(side.app, &group);
+        self.flows.reserve(side.app, &group, 0);
         let record = HostRecord { punts, came: now.max(1), ..HostRecord::OWNED };
         let flow = self.add(side.app, group, record);
         if let Some(flow) = flow {

@@ -51,7 +51,7 @@ impl<A: App> HostOwnership<A> {
         if let Some(found) = self.flows.find(app, &group, now, 0, || None) {
             return found.flow;
         }
-        if self.flows.reserve(app, &group).is_none() {
+        if self.flows.reserve(app, &group, 0).is_none() {
             return NO_FLOW;
         }
         let record = HostRecord { came: now.max(1), ..HostRecord::OWNED };

@@ -254,7 +254,7 @@ impl<A: App> HostOwnership<A> {
             self.flows.begin(now, horizon, ahead);
             Some(self.flows.find(app, &group, now, 0, || None)?.flow)
         });
-        let number = known.or_else(|| self.flows.reserve(app, &group?));
+        let number = known.or_else(|| self.flows.reserve(app, &group?, 0));
         Found { group, is_known: known.is_some(), number }
     }
 

@@ -4,13 +4,14 @@ use cora_core::app::{States as _, Transaction as _};
 use cora_core::key::FiveTuple;
 use cora_core::packet::{Meta, Packet};
 use cora_core::state::Visit;
+use cora_core::state::table::NEVER;
 use cora_core::state::table::prefetch::ALONE;
 
 use super::admission::{ASKED_AGAIN, Admission, Order};
 use super::{Clock, HostOwnership, HostSide};
 use crate::channel::{ProtocolError, TICKETS};
 use crate::link::message::{Kind, Report};
-use crate::ownership::counts::{Count, Counts, app};
+use crate::ownership::counts::{Count, Counts, IDLE, app};
 use crate::ownership::halves_support::{flow, frame, memory};
 use crate::ownership::said::{Said, entry, group};
 
@@ -304,4 +305,33 @@ fn a_lost_nic_leaves_no_flow_in_transit() {
     assert!(host.flows.is_settled());
     assert_eq!((host.known(), host.entries()), (2, 2), "the flow that was leaving is gone");
     assert_eq!(host.packet(11), [Kind::Offer], "its offer was void");
+}
+
+#[test]
+fn where_entries_never_expire_a_flow_without_entries_makes_room_for_another() {
+    for idle in [IDLE, NEVER] {
+        let mut host = Host::new();
+        host.flows.flows.idle = idle;
+        // A record stays when the flow's entries end without a packet of it.
+        for port in 0..32 {
+            host.makes(port, &[port]);
+            if port != 31 {
+                host.app.counts.remove(&flow(port));
+            }
+        }
+        assert_eq!((host.known(), host.entries(), host.flows.flows.room()), (32, 1, 0));
+        host.makes(40, &[40]);
+        let found = host.flows.flows.find(&mut host.app, &flow(40), 1, 0, || None);
+        assert_eq!(found.is_some(), idle == NEVER);
+        assert_eq!(host.entries(), 2, "no entry ended");
+        // Pinned flows stay.
+        for number in 0..32 {
+            host.flows.flows.pin(number);
+        }
+        let all = host.known();
+        for port in 50..90 {
+            host.makes(port, &[]);
+        }
+        assert_eq!(host.known(), all);
+    }
 }

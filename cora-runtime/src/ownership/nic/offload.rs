@@ -61,7 +61,7 @@ impl<A: App> NicOwnership<A> {
         if full || !room || self.find(app, &group, *now, hold.left()).is_some() {
             return None;
         }
-        self.flows.reserve(*app, &group)?;
+        self.flows.reserve(*app, &group, hold.left())?;
         // Held packets for the host may be this flow's, so its next ones stay behind them.
         let queued_until = hold.joined();
         let record = NicRecord { stage: Stage::Offered, punts, newest: 0, queued_until, passed: 0 };
