@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use cora_build::diag::{Code, Diagnostics, entries};
 use cora_build::expand;
-use cora_build::item::{parse_function, parse_state};
+use cora_build::item::{parse_function, parse_message, parse_state};
 use cora_build::syntax::{Mark, Reader, is_attribute};
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -33,7 +33,7 @@ impl Annotated {
         let (mut attributes, rest) = syn::parse::Parser::parse2(split, whole.clone()).ok()?;
         let at = attributes.iter().position(|attribute| {
             let marks = Mark::ALL.map(Mark::attribute);
-            let names = ["state", "derive"].into_iter().chain(marks);
+            let names = ["state", "message", "derive"].into_iter().chain(marks);
             names.into_iter().any(|name| is_attribute(attribute, name))
         })?;
         let attribute = attributes.remove(at);
@@ -75,6 +75,8 @@ fn codes_of_script(file: &syn::File) -> Vec<Code> {
     for item in annotated(file) {
         if item.is("state") {
             parse_state(item.args(), item.whole, Reader::BuildScript, &mut diagnostics);
+        } else if item.is("message") {
+            parse_message(item.args(), item.whole, Reader::BuildScript, &mut diagnostics);
         } else if let Some(mark) = item.mark() {
             let (args, whole) = (item.args(), item.whole);
             parse_function(mark, args, whole, Reader::BuildScript, &mut diagnostics);
@@ -88,6 +90,8 @@ fn codes_of_macros(file: &syn::File) -> Vec<Code> {
     let expand = |item: Annotated| {
         if item.is("state") {
             expand::state(item.args(), item.rest)
+        } else if item.is("message") {
+            expand::message(item.args(), item.rest)
         } else if let Some(mark) = item.mark() {
             expand::function(mark, item.args(), item.rest)
         } else if item.args().to_string().contains("Key") {

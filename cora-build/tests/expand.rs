@@ -23,7 +23,7 @@ fn expand(item: &syn::Item) -> TokenStream {
     };
     let is_mine = |attribute: &syn::Attribute| {
         let marks = Mark::ALL.map(Mark::attribute);
-        ["state"].into_iter().chain(marks).any(|name| attribute.path().is_ident(name))
+        ["state", "message"].into_iter().chain(marks).any(|name| attribute.path().is_ident(name))
     };
     if let Some(at) = attributes.iter().position(is_mine) {
         let mine = attributes.remove(at);
@@ -35,6 +35,7 @@ fn expand(item: &syn::Item) -> TokenStream {
         let item = item.into_token_stream();
         return match mark {
             Some(mark) => cora_build::expand::function(mark, args, item),
+            None if mine.path().is_ident("message") => cora_build::expand::message(args, item),
             None => cora_build::expand::state(args, item),
         };
     }

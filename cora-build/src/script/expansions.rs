@@ -71,6 +71,9 @@ fn expanded(item: &Item) -> Option<(proc_macro2::Ident, TokenStream)> {
     if let Some((arguments, rest)) = without(item, "state") {
         return Some((name, expand::state(arguments, rest)));
     }
+    if let Some((arguments, rest)) = without(item, "message") {
+        return Some((name, expand::message(arguments, rest)));
+    }
     for mark in Mark::ALL {
         if let Some((arguments, rest)) = without(item, mark.attribute()) {
             return Some((name, expand::function(mark, arguments, rest)));

@@ -163,6 +163,10 @@ impl ::cora::__private::core::app::Handler for __cora_nat {
         >(touched, packet, state_0, state_1, state_2, state_3)
     }
 }
+const _: () = {
+    ::cora::__private::core::state::table::told::<Table<Session>>();
+    ::cora::__private::core::state::table::told::<Table<Seen>>();
+};
 /// What a macro makes may name the packet.
 #[allow(
     dead_code,
@@ -406,3 +410,6 @@ impl ::cora::__private::core::app::Handler for __cora_mirror {
         __cora_mirror::body::<__CoraReach>(touched, packet, state_0, out, state_1)
     }
 }
+const _: () = {
+    ::cora::__private::core::state::table::told::<Table<A>>();
+};

@@ -469,6 +469,22 @@ impl ::cora::__private::core::plain::Plain for Answer {
     const FIELDS: &'static [(&'static str, usize)] = &[
         ("code", <u8 as ::cora::__private::core::plain::Plain>::SIZE),
     ];
+    const SHORTENS: bool = false
+        || <u8 as ::cora::__private::core::plain::Plain>::SHORTENS;
+    #[inline]
+    fn put_short(&self, to: &mut ::cora::__private::core::short::ShortWriter<'_>) {
+        <u8 as ::cora::__private::core::plain::Plain>::put_short(&self.code, to);
+        let _ = to;
+    }
+    #[inline]
+    fn get_short(
+        from: &mut ::cora::__private::core::short::ShortReader<'_>,
+    ) -> ::core::option::Option<Self> {
+        let _ = &from;
+        ::core::option::Option::Some(Self {
+            code: <u8 as ::cora::__private::core::plain::Plain>::get_short(from)?,
+        })
+    }
     #[inline]
     fn put(&self, out: &mut [u8]) {
         let mut at = 0usize;
@@ -539,6 +555,22 @@ impl ::cora::__private::core::plain::Plain for Lease {
         ("port", <u16 as ::cora::__private::core::plain::Plain>::SIZE),
     ];
     const FOREVER: bool = true;
+    const SHORTENS: bool = false
+        || <u16 as ::cora::__private::core::plain::Plain>::SHORTENS;
+    #[inline]
+    fn put_short(&self, to: &mut ::cora::__private::core::short::ShortWriter<'_>) {
+        <u16 as ::cora::__private::core::plain::Plain>::put_short(&self.port, to);
+        let _ = to;
+    }
+    #[inline]
+    fn get_short(
+        from: &mut ::cora::__private::core::short::ShortReader<'_>,
+    ) -> ::core::option::Option<Self> {
+        let _ = &from;
+        ::core::option::Option::Some(Self {
+            port: <u16 as ::cora::__private::core::plain::Plain>::get_short(from)?,
+        })
+    }
     #[inline]
     fn put(&self, out: &mut [u8]) {
         let mut at = 0usize;

@@ -84,7 +84,7 @@ impl<M> Outbox<M> {
     }
 }
 
-impl<M: Taken> Outbox<M> {
+impl<M: Message> Outbox<M> {
     /// Sends the message to the handler that takes it. It is handled once, behind what its flow got
     /// before.
     ///
@@ -92,28 +92,34 @@ impl<M: Taken> Outbox<M> {
     /// [`TooManyHops`](crate::message::TooManyHops) if it would be the 65th of a row of which each
     /// was sent because of the one before.
     #[inline]
-    pub fn send(&mut self, message: M) -> Result<(), Reason> {
+    pub fn send(&mut self, message: M) -> Result<(), Reason>
+    where
+        M: Taken,
+    {
         self.after(Duration::ZERO, message)
     }
 
     /// As [`Self::send`], but the message is handled when so much time has passed: before the first
     /// packet from then on.
     #[inline]
-    pub fn after(&mut self, time: Duration, message: M) -> Result<(), Reason> {
+    pub fn after(&mut self, time: Duration, message: M) -> Result<(), Reason>
+    where
+        M: Taken,
+    {
         let after = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         self.add((SENT, after), TooManySends, |envelope, out| {
             message::frame(&message, envelope, out)
         })
     }
-}
-
-impl<M: Wired> Outbox<M> {
     /// Sends the message in a datagram to whoever asks: the sender of the datagram that the handled
     /// message came in, or that it was sent because of.
     ///
     /// Refused as [`Self::send_to`].
     #[inline]
-    pub fn reply(&mut self, message: M) -> Result<(), Reason> {
+    pub fn reply(&mut self, message: M) -> Result<(), Reason>
+    where
+        M: Wired,
+    {
         let sends = self.sends.and_then(|sends| sends.try_borrow().ok()).ok_or(TooManySends)?;
         let peer = sends.envelope.asker();
         drop(sends);
@@ -128,7 +134,10 @@ impl<M: Wired> Outbox<M> {
     /// beyond the longest datagram, and with
     /// [`NobodyAsked`](crate::message::NobodyAsked) if there is nobody to send it to.
     #[inline]
-    pub fn send_to(&mut self, to: impl Destination, message: M) -> Result<(), Reason> {
+    pub fn send_to(&mut self, to: impl Destination, message: M) -> Result<(), Reason>
+    where
+        M: Wired,
+    {
         let sends = self.sends.and_then(|sends| sends.try_borrow().ok()).ok_or(TooManySends)?;
         let peer = to.peer(&sends.envelope.asker());
         drop(sends);
@@ -167,16 +176,14 @@ impl Outbox {
         Ok(Self { sends, of: PhantomData })
     }
 
-    /// The outbox for messages `M` of the same run, for generated code.
-    #[doc(hidden)]
+    /// The outbox for messages `M` of the same run, for generated code and for tests.
     #[inline]
     #[must_use]
     pub const fn messages<M: Message>(&self) -> Outbox<M> {
         Outbox { sends: self.sends, of: PhantomData }
     }
 
-    /// A message with this envelope is handled now, for generated code.
-    #[doc(hidden)]
+    /// A message with this envelope is handled now, for generated code and for tests.
     #[inline]
     pub fn begin(&mut self, envelope: &Envelope) {
         if let Some(mut sends) = self.sends.and_then(|sends| sends.try_borrow_mut().ok()) {

@@ -2,7 +2,7 @@
 
 use cora::prelude::*;
 
-#[state(key = FiveTuple, within = u32, capacity = 10, idle = "5m")]
+#[state(key = FiveTuple, within = usize, capacity = 10, idle = "5m")]
 struct Quota {
     bytes: u64,
 }

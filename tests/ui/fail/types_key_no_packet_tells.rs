@@ -12,4 +12,10 @@ struct Quota {
     bytes: u64,
 }
 
+#[flow_handler]
+fn limit(packet: &mut Packet, quotas: &mut Table<Quota>) -> Verdict {
+    Transmit
+}
+
 fn main() {}
+

@@ -206,13 +206,13 @@ impl<K: EntryKey, V: Plain> RawTable<K, V> {
         self.predicted(key).or_else(|| self.find_unexpired(self.hash(&key.pack()), key))
     }
 
-    #[inline]
+    #[inline(always)]
     fn expired(&self, entry: &Entry<K, V>) -> bool {
         self.expired_at(entry, self.visit.now)
     }
 
     /// Whether the entry is invisible at `now`.
-    #[inline]
+    #[inline(always)]
     pub(super) fn expired_at(&self, entry: &Entry<K, V>, now: u64) -> bool {
         if const { !Self::EXPIRES } {
             return false;

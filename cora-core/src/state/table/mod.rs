@@ -191,7 +191,7 @@ impl<S: Keyed> Table<S> {
     #[inline(always)]
     pub fn get(&self, key: &S::Key) -> Option<&S> {
         asked(S::NAME, Asked::Read);
-        S::Scope::with(self.current, key, |key| self.raw.get(key)).flatten().map(S::Held::value)
+        Some(self.raw.get(&S::Scope::stored(self.current, key)?)?.value())
     }
 
     /// Whether there is an entry with this key (or reply key).
@@ -210,8 +210,8 @@ impl<S: Keyed> Table<S> {
     #[inline(always)]
     pub fn find_mut(&mut self, key: &S::Key) -> Option<(Direction, &mut S)> {
         asked(S::NAME, Asked::Write);
-        let found = S::Scope::with(self.current, key, |key| self.raw.find_mut(key)).flatten();
-        found.map(|(direction, held)| (direction, held.value_mut()))
+        let (direction, held) = self.raw.find_mut(&S::Scope::stored(self.current, key)?)?;
+        Some((direction, held.value_mut()))
     }
 
     /// The entry with this key (or reply key), mutable; without one, this value is inserted.

@@ -27,6 +27,10 @@ pub trait Scope<K: Key>: fmt::Debug + 'static {
     /// The note of a table about a packet of this group.
     fn current(group: Option<Self::Group>) -> Self::Current;
 
+    /// The key as entries store it; `None` if the packet has no group. Look-ups take it so: a
+    /// closure might not be inlined into the handler.
+    fn stored(current: Self::Current, key: &K) -> Option<Self::Entry>;
+
     /// Calls `then` with the key as entries store it; `None` if the packet has no group.
     fn with<R>(current: Self::Current, key: &K, then: impl FnOnce(&Self::Entry) -> R) -> Option<R>;
 
@@ -56,6 +60,11 @@ impl<K: Key> Scope<K> for Everywhere {
 
     #[inline(always)]
     fn current(_: Option<K>) {}
+
+    #[inline(always)]
+    fn stored((): (), key: &K) -> Option<K> {
+        Some(*key)
+    }
 
     #[inline(always)]
     fn with<R>((): (), key: &K, then: impl FnOnce(&K) -> R) -> Option<R> {
@@ -94,6 +103,11 @@ impl<G: Key + Send, K: Key> Scope<K> for Each<G> {
     #[inline]
     fn current(group: Option<G>) -> Option<G> {
         group
+    }
+
+    #[inline(always)]
+    fn stored(current: Option<G>, key: &K) -> Option<Within<G, K>> {
+        current.map(|group| Within { group, key: *key })
     }
 
     #[inline]

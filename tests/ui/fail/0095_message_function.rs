@@ -1,0 +1,8 @@
+#![allow(unused)]
+
+use cora::prelude::*;
+
+#[message]
+fn ask() {}
+
+fn main() {}

@@ -1,0 +1,10 @@
+#![allow(unused)]
+
+use cora::prelude::*;
+
+#[message]
+struct Ask<T> {
+    row: T,
+}
+
+fn main() {}

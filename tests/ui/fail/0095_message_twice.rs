@@ -1,0 +1,11 @@
+#![allow(unused)]
+
+use cora::prelude::*;
+
+#[message]
+#[message(udp)]
+struct Ask {
+    row: u64,
+}
+
+fn main() {}
