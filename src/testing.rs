@@ -22,6 +22,8 @@
 
 extern crate std;
 
+mod messages;
+
 use core::net::SocketAddr;
 use core::ops::{Index, IndexMut};
 use std::vec::Vec;
@@ -29,7 +31,6 @@ use std::vec::Vec;
 use cora_core::bucket::Bucket;
 use cora_core::config::File as _;
 use cora_core::key::{PacketKey, protocol};
-use cora_core::message::{Message, receive, sent_id};
 use cora_core::outbox::Outbox;
 use cora_core::packet::{Meta, Packet, Port, ROOM, Roomy, TcpSegment, checksum};
 use cora_core::record::{Element, End, Fields, FlowRecord, Record};
@@ -44,6 +45,8 @@ use cora_core::state::{
     Visit,
 };
 use cora_host::parts::{GivenBack, LentOutbox, Rows};
+
+pub use messages::message;
 
 /// A table of a test. It goes where a handler asks for `&mut Table<S>`, and its memory ends with
 /// it.
@@ -273,37 +276,6 @@ pub fn in_room<R>(frame: &mut Vec<u8>, meta: Meta, handle: impl FnOnce(&mut Pack
     let length = packet.len();
     frame.truncate(length);
     result
-}
-
-/// The message that a frame of [`sent`] is or carries, if it is of this type.
-///
-/// ```
-/// use cora::prelude::*;
-/// use cora::testing;
-///
-/// #[message(udp)]
-/// #[derive(PartialEq, Debug)]
-/// struct Answer {
-///     value: u32,
-/// }
-///
-/// let mut question = testing::udp(([10, 0, 0, 1], 5_000), ([192, 0, 2, 1], 7_000), b"");
-/// let mut out = testing::outbox();
-/// out.begin(&Envelope::of(&Packet::new(&mut question, Meta::default())));
-/// // A handler gets it as `answers: &mut Outbox<Answer>`.
-/// let mut answers = out.messages::<Answer>();
-/// answers.reply(Answer { value: 7 })?;
-/// let sent = testing::sent(&out);
-/// assert_eq!(testing::message(&sent[0]), Some(Answer { value: 7 }));
-/// # Ok::<(), Reason>(())
-/// ```
-#[must_use]
-pub fn message<M: Message>((port, frame): &(Port, Vec<u8>)) -> Option<M> {
-    let mut frame = frame.clone();
-    let meta = Meta { port: *port, ..Meta::default() };
-    let packet = Packet::new(&mut frame, meta);
-    let is_other = sent_id(&packet).is_some_and(|id| id != M::ID);
-    if is_other { None } else { receive(&packet).ok() }
 }
 
 /// The frames in an outbox in their order, each with its port.

@@ -1,9 +1,13 @@
 //! The state-flow graph: the handlers of a program in chain order, its states, and the accesses of
 //! handlers to states (read, write, insert, remove).
 
+mod message;
+
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
+
+pub use message::{MessageNode, WireForm};
 
 use crate::number::grouped;
 use crate::vocabulary::{BucketsBy, Kind, Replies};
@@ -33,33 +37,6 @@ pub struct Graph {
     /// The timers, in source order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub timers: Vec<TimerNode>,
-}
-
-/// A message.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct MessageNode {
-    /// Name of its type.
-    pub name: String,
-    /// Path of its type.
-    pub path: String,
-    /// Place of its declaration.
-    pub at: SourcePlace,
-    /// Type of its key: the last word of its path; `None` if each message is a flow of its own.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub key: Option<String>,
-    /// Its wire form, if it comes or leaves in datagrams.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub wire: Option<WireForm>,
-}
-
-/// How a message stands in a datagram.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct WireForm {
-    /// The program reads and writes it itself.
-    pub parse: bool,
-    /// The port that its datagrams are for; any port without one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub port: Option<u16>,
 }
 
 /// A timer. It runs where hooks run.
@@ -369,31 +346,6 @@ impl Graph {
             timers: Vec::new(),
             messages: Vec::new(),
         }
-    }
-
-    /// The handlers that take a message, each with it, in the order of the chain.
-    pub fn takers(&self) -> impl Iterator<Item = (&HandlerNode, &MessageNode)> {
-        self.chain
-            .iter()
-            .filter_map(|handler| Some((handler, self.message(handler.takes.as_ref()?)?)))
-    }
-
-    /// Whether the program takes messages.
-    pub fn takes_messages(&self) -> bool {
-        self.takers().next().is_some()
-    }
-
-    /// The message with this name.
-    pub fn message(&self, name: &str) -> Option<&MessageNode> {
-        self.messages.iter().find(|message| message.name == name)
-    }
-
-    /// The types of the keys of messages that handlers take, sorted: a flow is told by its place
-    /// here, and by its key.
-    pub fn flow_keys(&self) -> Vec<&str> {
-        let keys: BTreeSet<&str> =
-            self.takers().filter_map(|(_, message)| message.key.as_deref()).collect();
-        keys.into_iter().collect()
     }
 
     /// The functions of hooks and timers.

@@ -45,6 +45,9 @@ pub const EXAMPLES: [&str; 20] = [
     "ids",
 ];
 
+/// The examples that take messages in place of packets.
+pub const OF_MESSAGES: [&str; 2] = ["transactions", "analytics"];
+
 /// The examples with counts of instructions, beside equivalent loops by hand.
 pub const FIRST: [&str; 4] = ["firewall", "nat", "heavy-hitter", "balancer"];
 
@@ -209,7 +212,8 @@ pub fn programs(words: &[&str], plan: Option<&Path>, shelf: &str) -> Programs {
 pub fn program(name: &str) -> &'static Path {
     static BUILT: OnceLock<Programs> = OnceLock::new();
     let built = BUILT.get_or_init(|| {
-        let names = EXAMPLES.into_iter().chain(WRITTEN_FOR_TESTS).chain([COMMAND]);
+        let names =
+            EXAMPLES.into_iter().chain(OF_MESSAGES).chain(WRITTEN_FOR_TESTS).chain([COMMAND]);
         once_in_a_run("stated", &names.collect::<Vec<_>>(), |missing| {
             shelve(&mut with_nic_halves(missing), "stated");
         })

@@ -1,0 +1,89 @@
+//! Programs that take messages: outcomes, answers and states are the same under every plan, while flows
+//! move, too. Where a flow hears from several, the order of what it hears is free; then what that
+//! order does not touch is compared.
+
+use std::net::{Ipv4Addr, SocketAddr};
+
+use cora::testing::{tcp, udp};
+use cora_tests::cases::{Case, Left, Traffic};
+use cora_tests::draw::Draw;
+
+/// Whoever asks, of so many.
+fn asker(draw: &mut Draw) -> SocketAddr {
+    let host = Ipv4Addr::from(0x0a00_0100 + draw.below(50) as u32);
+    (host, 40_000 + draw.below(100) as u16).into()
+}
+
+/// The program.
+fn node() -> SocketAddr {
+    (Ipv4Addr::new(10, 0, 1, 1), 7_000).into()
+}
+
+/// A step of a transaction, in Cora's wire form.
+fn ask(row: u64, transaction: u64, draw: &mut Draw) -> Vec<u8> {
+    let mut bytes = [row.to_le_bytes(), transaction.to_le_bytes()].concat();
+    match draw.below(4) {
+        0 => bytes.push(0),
+        1 => {
+            bytes.push(1);
+            bytes.extend((draw.below(3) as u32).to_le_bytes());
+        }
+        2 => {
+            bytes.push(2);
+            bytes.extend([draw.below(256) as u8; 40]);
+        }
+        _ => bytes.push(3),
+    }
+    bytes
+}
+
+#[test]
+fn rows_are_changed_by_who_has_locked_them() {
+    let mut traffic = Traffic::default();
+    let mut draw = Draw(42);
+    for number in 0..6_000 {
+        let whole = ask(draw.below(120), 1 + draw.below(6), &mut draw);
+        let from = asker(&mut draw);
+        match number % 40 {
+            // Too short, with more behind it, and a step that there is not.
+            7 => traffic.add(udp(from, node(), &whole[..whole.len() - 1]), "malformed"),
+            17 => traffic.add(udp(from, node(), &[&whole[..], &[0]].concat()), "malformed"),
+            27 => traffic.add(udp(from, node(), &[&whole[..16], &[4]].concat()), "malformed"),
+            // No message at all.
+            37 => traffic.add(tcp(from, node(), &cora::prelude::TcpSegment::default()), "pass"),
+            _ => traffic.add(udp(from, node(), &whole), "done"),
+        }
+    }
+    let left = Case::new("transactions", &[], traffic).on_one_shard().holds();
+    let answers = left.outcomes["done"];
+    assert_eq!(left.frames.len() as u64, answers, "an answer for each question");
+    let kinds: std::collections::BTreeSet<u8> = left.frames.iter().map(|it| it[42]).collect();
+    assert_eq!(kinds.len(), 4, "each kind of vote: {kinds:?}");
+    assert_eq!(left.state["states"]["Row"].as_array().map(Vec::len), Some(120));
+}
+
+#[test]
+fn words_are_counted_whoever_counts_them() {
+    let mut traffic = Traffic::default();
+    let mut draw = Draw(7);
+    for _ in 0..1_500 {
+        let words: Vec<String> = (0..1 + draw.below(8))
+            .map(|_| format!("w{}", draw.below(60) * draw.below(60) % 97))
+            .collect();
+        let text = words.join(" ");
+        let length = u16::try_from(text.len()).expect("it is short").to_le_bytes();
+        let text = [&length[..], text.as_bytes()].concat();
+        // The text, and for each of its words that it came and that it was counted.
+        traffic.add(udp(asker(&mut draw), node(), &text), "done");
+        (0..2 * words.len()).for_each(|_| traffic.expect("done"));
+    }
+    let case = Case::new("analytics", &[], traffic).on_one_shard();
+    let same = |left: &Left, expected: &Left, of: &str| {
+        assert_eq!(left.outcomes, expected.outcomes, "{of}");
+        let windows = |left: &Left| left.state["states"]["Window"].clone();
+        assert_eq!(windows(left), windows(expected), "{of}: the windows differ");
+        assert!(!left.frames.is_empty(), "{of}: nobody heard of a ranking");
+    };
+    let left = case.holds_by(&same);
+    assert!(left.frames.iter().all(|frame| frame[30..34] == [192, 0, 2, 9]), "to the listener");
+}
