@@ -39,18 +39,18 @@ pub fn state(args: TokenStream, item: TokenStream) -> TokenStream {
     cora_build::expand::state(args.into(), item.into()).into()
 }
 
-/// Declares a message: a typed value that a handler takes in place of a packet, and that handlers send
-/// to one another.
+/// Declares a message: a typed value that a handler takes in place of a packet, and that handlers
+/// send to one another.
 ///
-/// It stands on a struct, or on an enum with a variant for each kind of message. The fields are plain
-/// data. Messages with one key are a flow, and handled in order, one at a time.
+/// It stands on a struct, or on an enum with a variant for each kind of message. The fields are
+/// plain data. Messages with one key are a flow, and handled in order, one at a time.
 ///
 /// - `#[key]` on a field (in an enum: on one of each variant): the key,
 /// - `key = One`: all messages of the type are one flow,
 /// - with neither, each message is a flow of its own: in no order, at any place,
 /// - `udp`: it comes in UDP datagrams, and may leave in them,
-/// - `port = 7000` beside `udp`: datagrams for this port alone; needed where a program takes several
-///   such types,
+/// - `port = 7000` beside `udp`: datagrams for this port alone; needed where a program takes
+///   several such types,
 /// - `parse` beside `udp`: the program reads and writes it by `impl Parse` and `impl Compose`. A
 ///   datagram that it can't read passes unread. Without `parse` the wire form is Cora's own: field
 ///   by field, little-endian, of an enum the variant's number and its fields, of `Bytes` the length

@@ -1,6 +1,6 @@
-//! Programs that take messages: outcomes, answers and states are the same under every plan, while flows
-//! move, too. Where a flow hears from several, the order of what it hears is free; then what that
-//! order does not touch is compared.
+//! Programs that take messages: outcomes, answers and states are the same under every plan, while
+//! flows move, too. Where a flow hears from several, the order of what it hears is free; then what
+//! that order does not touch is compared.
 
 use std::net::{Ipv4Addr, SocketAddr};
 

@@ -9,15 +9,15 @@ pub trait Prefetch: States {
     /// these packets prefetch from them.
     const FURTHER: bool = false;
 
-    /// Calls [`Announced::prefetch_index`](crate::state::Announced::prefetch_index) of every state that isn't
-    /// further.
+    /// Calls [`Announced::prefetch_index`](crate::state::Announced::prefetch_index) of every state
+    /// that isn't further.
     #[inline]
     fn prefetch_index(&mut self, number: u8, packet: &Packet<'_>) {
         let _ = (number, packet);
     }
 
-    /// Calls [`Announced::prefetch_entry`](crate::state::Announced::prefetch_entry) of every state that isn't
-    /// further. Returns `false` if one of them missed an entry.
+    /// Calls [`Announced::prefetch_entry`](crate::state::Announced::prefetch_entry) of every state
+    /// that isn't further. Returns `false` if one of them missed an entry.
     #[inline]
     fn prefetch_entry(&mut self, number: u8, packet: &Packet<'_>) -> bool {
         let _ = (number, packet);
@@ -27,12 +27,14 @@ pub trait Prefetch: States {
     /// Calls [`Home::forget`](crate::state::Home::forget) of every further state.
     fn drop_further(&mut self) {}
 
-    /// Calls [`Announced::prefetch_index`](crate::state::Announced::prefetch_index) of every further state.
+    /// Calls [`Announced::prefetch_index`](crate::state::Announced::prefetch_index) of every
+    /// further state.
     fn prefetch_further_index(&mut self, number: u8, packet: &Packet<'_>) {
         let _ = (number, packet);
     }
 
-    /// Calls [`Announced::prefetch_entry`](crate::state::Announced::prefetch_entry) of every further state.
+    /// Calls [`Announced::prefetch_entry`](crate::state::Announced::prefetch_entry) of every
+    /// further state.
     fn prefetch_further_entry(&mut self, number: u8, packet: &Packet<'_>) {
         let _ = (number, packet);
     }

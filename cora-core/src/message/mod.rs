@@ -1,9 +1,9 @@
 //! Messages: typed values that handlers take in place of a packet, and send to one another.
 //!
 //! A message comes in a UDP datagram, or a handler sends it. Messages with one key are a flow: they
-//! are handled one at a time, in order, where the flow's entries are. Inside Cora, a sent message is
-//! a frame like any other, at a [port](SENT) that no run has. So rings, queues and
-//! moves treat both alike.
+//! are handled one at a time, in order, where the flow's entries are. Inside Cora, a sent message
+//! is a frame like any other, at a [port](SENT) that no run has. So rings, queues and moves treat
+//! both alike.
 //!
 //! | module | contents |
 //! | --- | --- |

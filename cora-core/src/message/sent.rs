@@ -5,8 +5,8 @@
 //! id     hops  zeroes   0x88b5  peer    message, in the short form
 //! ```
 //!
-//! The Ethernet type is one for local experiments (IEEE 802), so that whoever parses the frame finds
-//! no headers. What makes it a message is its port: frames from outside never have that.
+//! The Ethernet type is one for local experiments (IEEE 802), so that whoever parses the frame
+//! finds no headers. What makes it a message is its port: frames from outside never have that.
 
 use super::{Envelope, Message, Peer};
 use crate::packet::{Packet, Port};

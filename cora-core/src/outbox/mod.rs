@@ -1,15 +1,14 @@
 //! What handlers send besides the packet that they handle: packets, such as a reset to both ends or
 //! a copy for an analyser, and [messages](crate::message).
 //!
-//! It is part of the run's transaction. If the run punts, nothing was sent, and its other side sends
-//! it. Otherwise it leaves before the handled packet, in the order of the calls.
+//! It is part of the run's transaction. If the run punts, nothing was sent, and its other side
+//! sends it. Otherwise it leaves before the handled packet, in the order of the calls.
 
 mod sends;
 
 use core::cell::RefCell;
 use core::fmt;
 use core::marker::PhantomData;
-use core::time::Duration;
 
 use sends::Sends;
 pub use sends::Sent;
@@ -74,13 +73,13 @@ impl<M> Outbox<M> {
     #[inline]
     fn add(
         &self,
-        to: (Port, u64),
+        port: Port,
         full: Reason,
         write: impl FnOnce(&Envelope, &mut [u8]) -> Result<usize, Reason>,
     ) -> Result<(), Reason> {
         // Nobody else borrows it amid a call.
         let mut sends = self.sends.and_then(|sends| sends.try_borrow_mut().ok()).ok_or(full)?;
-        sends.add(to, full, write)
+        sends.add(port, full, write)
     }
 }
 
@@ -96,21 +95,9 @@ impl<M: Message> Outbox<M> {
     where
         M: Taken,
     {
-        self.after(Duration::ZERO, message)
+        self.add(SENT, TooManySends, |envelope, out| message::frame(&message, envelope, out))
     }
 
-    /// As [`Self::send`], but the message is handled when so much time has passed: before the first
-    /// packet from then on.
-    #[inline]
-    pub fn after(&mut self, time: Duration, message: M) -> Result<(), Reason>
-    where
-        M: Taken,
-    {
-        let after = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
-        self.add((SENT, after), TooManySends, |envelope, out| {
-            message::frame(&message, envelope, out)
-        })
-    }
     /// Sends the message in a datagram to whoever asks: the sender of the datagram that the handled
     /// message came in, or that it was sent because of.
     ///
@@ -130,8 +117,8 @@ impl<M: Message> Outbox<M> {
     /// earlier, or to an [`Endpoint`](crate::key::Endpoint), on the way of an answer to whoever
     /// asks.
     ///
-    /// Refused with [`TooManySends`] beyond 256 datagrams or 208 KB for one message, with `too-long`
-    /// beyond the longest datagram, and with
+    /// Refused with [`TooManySends`] beyond 256 datagrams or 208 KB for one message, with
+    /// `too-long` beyond the longest datagram, and with
     /// [`NobodyAsked`](crate::message::NobodyAsked) if there is nobody to send it to.
     #[inline]
     pub fn send_to(&mut self, to: impl Destination, message: M) -> Result<(), Reason>
@@ -141,7 +128,7 @@ impl<M: Message> Outbox<M> {
         let sends = self.sends.and_then(|sends| sends.try_borrow().ok()).ok_or(TooManySends)?;
         let peer = to.peer(&sends.envelope.asker());
         drop(sends);
-        self.add((peer.port(), 0), TooManySends, |_, out| {
+        self.add(peer.port(), TooManySends, |_, out| {
             message::datagram(&peer, |out| message.write(out), out)
         })
     }
@@ -207,7 +194,7 @@ impl Outbox {
         }
         // Nobody outside makes a message of a frame.
         let port = if port == SENT { Port(0x7f) } else { port };
-        self.add((port, 0), OutboxFull, |_, out| {
+        self.add(port, OutboxFull, |_, out| {
             out.get_mut(..frame.len()).ok_or(OutboxFull)?.copy_from_slice(frame);
             Ok(frame.len())
         })

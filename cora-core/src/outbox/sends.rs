@@ -1,12 +1,12 @@
-//! What one run sends, in supplied memory: one behind the other, each with its port and its time.
+//! What one run sends, in supplied memory: one behind the other, each with its port.
 
 use crate::message::Envelope;
 use crate::packet::Port;
 use crate::state::{Memory, OutOfMemory, bytes_for};
 use crate::verdict::Reason;
 
-/// Words in front of the bytes of what is sent: length and port, and the time to wait.
-const HEAD: usize = 2;
+/// Words in front of the bytes of what is sent: length and port.
+const HEAD: usize = 1;
 
 /// What a run sends.
 #[derive(Debug)]
@@ -26,8 +26,6 @@ pub(super) struct Sends {
 pub struct Sent<'a> {
     /// Where it leaves; [`SENT`](crate::message::SENT) if it stays inside, as a message.
     pub port: Port,
-    /// Nanoseconds until it is handled.
-    pub after: u64,
     /// The frame.
     pub frame: &'a [u8],
 }
@@ -64,7 +62,7 @@ impl Sends {
     #[inline]
     pub(super) fn add(
         &mut self,
-        (port, after): (Port, u64),
+        port: Port,
         full: Reason,
         write: impl FnOnce(&Envelope, &mut [u8]) -> Result<usize, Reason>,
     ) -> Result<(), Reason> {
@@ -74,9 +72,8 @@ impl Sends {
             return Err(full);
         }
         let length = write(&self.envelope, zerocopy::IntoBytes::as_mut_bytes(rest))?;
-        if let [first, second] = head {
-            *first = length as u64 | u64::from(port.in_seven_bits().0) << 32;
-            *second = after;
+        if let [head] = head {
+            *head = length as u64 | u64::from(port.in_seven_bits().0) << 32;
         }
         self.filled += HEAD + length.div_ceil(8);
         self.count += 1;
@@ -87,12 +84,12 @@ impl Sends {
     #[inline]
     pub(super) fn each(&self, mut visit: impl FnMut(Sent<'_>)) {
         let mut rest = self.memory.get(..self.filled).unwrap_or_default();
-        while let Some(([first, after], behind)) = rest.split_first_chunk::<HEAD>() {
-            let (length, port) = (*first as u32 as usize, Port((first >> 32) as u8));
+        while let Some((head, behind)) = rest.split_first() {
+            let (length, port) = (*head as u32 as usize, Port((head >> 32) as u8));
             let words = length.div_ceil(8).min(behind.len());
             let (words, others) = behind.split_at(words);
             let frame = zerocopy::IntoBytes::as_bytes(words).get(..length).unwrap_or_default();
-            visit(Sent { port, after: *after, frame });
+            visit(Sent { port, frame });
             rest = others;
         }
     }

@@ -1,5 +1,5 @@
-//! Outboxes for tests of handlers. Their memory is used again, and never given back: an outbox hands
-//! out others that share it.
+//! Outboxes for tests of handlers. Their memory is used again, and never given back: an outbox
+//! hands out others that share it.
 
 use std::cell::RefCell;
 use std::ops::{Deref, DerefMut};

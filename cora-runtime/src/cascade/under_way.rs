@@ -68,8 +68,8 @@ impl UnderWay {
         self.handled == self.sent
     }
 
-    /// The NIC ended, and what was under way with it: they count as handled. Another NIC counts from
-    /// nothing. Returns their number.
+    /// The NIC ended, and what was under way with it: they count as handled. Another NIC counts
+    /// from nothing. Returns their number.
     pub(crate) fn end(&mut self) -> u64 {
         let lost = self.sent - self.handled;
         (self.sent, self.handled) = (0, 0);

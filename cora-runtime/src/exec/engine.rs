@@ -162,8 +162,8 @@ impl<A: App> Engine<A> {
     }
 
     /// No packet before the time of this stamp is to come: runs the hooks and timers that are due.
-    /// Calls `send` with each packet and message that they send, with a stamp of its own. Returns the
-    /// number of the packets.
+    /// Calls `send` with each packet and message that they send, with a stamp of its own. Returns
+    /// the number of the packets.
     #[inline(always)]
     pub(crate) fn pass_time(
         &mut self,

@@ -52,8 +52,8 @@ impl<A: App> NicHalf<A> {
         io.send(&Frames::Handled { messages: self.from_host }.into());
     }
 
-    /// Handles a message that is handled where it comes. `false`: it is none, or it needs a state that
-    /// is not here; then it is as it was.
+    /// Handles a message that is handled where it comes. `false`: it is none, or it needs a state
+    /// that is not here; then it is as it was.
     #[inline(always)]
     pub(super) fn runs_here(
         &mut self,

@@ -1,8 +1,8 @@
 //! # analytics: the most frequent words of the last eight seconds
 //!
-//! Three actors, as in iPipe's real-time analytics: a filter takes texts apart and leaves out words
-//! that nobody wants to hear of, a counter for each word counts it in a window of eight seconds, and
-//! one ranker keeps the sixteen most frequent words and tells the listener whenever they change.
+//! Three actors, as in iPipe's real-time analytics: a filter takes texts apart and leaves out
+//! common words, a counter for each word has a window of eight seconds, and one ranker keeps the
+//! sixteen most frequent words and tells the listener whenever the ranking changes.
 //!
 //! A text is a UDP datagram with the text's length in two bytes, little-endian, and its bytes.
 //!
@@ -58,7 +58,7 @@ impl Place {
     const EMPTY: Self = Self { word: Word::EMPTY, count: 0 };
 }
 
-/// Words that nobody wants to hear of, and who listens.
+/// Common words, which are not counted, and the listener.
 #[state(read_mostly)]
 struct Wanted {
     common: [Word; 64],

@@ -1,14 +1,18 @@
-//! # transactions: who has the rows
+//! # transactions: a participant of two-phase commit
 //!
-//! A participant of optimistic transactions over two-phase commit, as in iPipe's distributed
-//! transactions: a coordinator reads rows with their versions, locks those that it will change if
-//! they still have these versions, and commits or aborts. Every step may come twice: the answer may
-//! have been lost. The log is what `durable` keeps.
+//! Optimistic transactions, as iPipe has them: a coordinator reads rows with their versions, locks
+//! the rows that will change if the versions are still the same, and commits or aborts. Every step
+//! may come twice, since an answer may have been lost. The log is the copy of each row that
+//! `durable` keeps.
+//!
+//! Try it:  `cargo cora run transactions --nic native --in steps.pcap --out votes.pcap`
+//!
+//! Expect:  a row's entry is at one side at a time, and moves with the row's flow.
 #![cfg_attr(all(feature = "nic", target_os = "none"), no_std, no_main)]
 
 use cora::prelude::*;
 
-/// What a coordinator asks of whoever has the row.
+/// A step of a transaction for one row.
 #[message(udp)]
 struct Ask {
     #[key]
@@ -18,7 +22,7 @@ struct Ask {
     step: Step,
 }
 
-/// A step of a transaction.
+/// The kinds of steps.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Plain)]
 enum Step {
     Read,
@@ -37,7 +41,7 @@ enum Vote {
     Settled,
 }
 
-/// A row; `lock` is the transaction that may change it.
+/// A row; `lock` is the transaction with the right to change the row.
 #[state(key = u64, capacity = 1_048_576, idle = "1h", durable)]
 struct Row {
     version: u32,

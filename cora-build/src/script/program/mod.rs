@@ -5,8 +5,9 @@
 //! 3. Names of states, handlers and parameters are checked against each other (`names`).
 //! 4. The chain is read from `app!` (`chain`), and what it does not use of other crates is left out
 //!    (`others`).
-//! 5. Messages are checked against the handlers that take and send them (`messages`). Hooks and their states are checked against each other (`hooks`), and so are values per bucket
-//!    and the reply keys that handlers choose (`buckets`, `replies`).
+//! 5. Messages are checked against the handlers that take and send them (`messages`), hooks and
+//!    their states against each other (`hooks`), and so are values per bucket and the reply keys
+//!    that handlers choose (`buckets`, `replies`).
 //! 6. Items that handlers reach besides their parameters are checked (`reach`), and so are drops of
 //!    transparent handlers in called functions (`transparent`).
 //! 7. Code of both halves may use only `core` (`std_use`).

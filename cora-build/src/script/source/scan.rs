@@ -6,8 +6,8 @@ use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
 
 use crate::syntax::Mark;
 
-/// Places of `#[state…]`, `#[message…]`, `#[flow_handler…]`, `#[on_expire…]` and `#[every…]` anywhere
-/// within the tokens.
+/// Places of `#[state…]`, `#[message…]`, `#[flow_handler…]`, `#[on_expire…]` and `#[every…]`
+/// anywhere within the tokens.
 pub(super) fn annotations(tokens: &TokenStream) -> Vec<(Span, &'static str)> {
     let mut found = Vec::new();
     search(tokens.clone(), &mut found);

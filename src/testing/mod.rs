@@ -22,7 +22,7 @@
 
 extern crate std;
 
-mod messages;
+mod sent;
 
 use core::net::SocketAddr;
 use core::ops::{Index, IndexMut};
@@ -31,8 +31,7 @@ use std::vec::Vec;
 use cora_core::bucket::Bucket;
 use cora_core::config::File as _;
 use cora_core::key::{PacketKey, protocol};
-use cora_core::outbox::Outbox;
-use cora_core::packet::{Meta, Packet, Port, ROOM, Roomy, TcpSegment, checksum};
+use cora_core::packet::{Meta, Packet, ROOM, Roomy, TcpSegment, checksum};
 use cora_core::record::{Element, End, Fields, FlowRecord, Record};
 use cora_core::state::commutative::{Merged, Merging as _, ReadMerged};
 use cora_core::state::configured::Configured;
@@ -46,7 +45,7 @@ use cora_core::state::{
 };
 use cora_host::parts::{GivenBack, LentOutbox, Rows};
 
-pub use messages::message;
+pub use sent::{message, sent};
 
 /// A table of a test. It goes where a handler asks for `&mut Table<S>`, and its memory ends with
 /// it.
@@ -276,14 +275,6 @@ pub fn in_room<R>(frame: &mut Vec<u8>, meta: Meta, handle: impl FnOnce(&mut Pack
     let length = packet.len();
     frame.truncate(length);
     result
-}
-
-/// The frames in an outbox in their order, each with its port.
-#[must_use]
-pub fn sent(outbox: &Outbox) -> Vec<(Port, Vec<u8>)> {
-    let mut sent = Vec::new();
-    outbox.each(|it| sent.push((it.port, it.frame.to_vec())));
-    sent
 }
 
 /// The bytes of an Ethernet frame with an IPv4 packet. The checksum of its header is right, and the

@@ -1,13 +1,14 @@
-//! Messages that handlers sent.
+//! What handlers sent.
 
 extern crate std;
 
 use std::vec::Vec;
 
 use cora_core::message::{Message, receive, sent_id};
+use cora_core::outbox::Outbox;
 use cora_core::packet::{Meta, Packet, Port};
 
-/// The message that a frame of [`sent`](super::sent) is or carries, if it is of this type.
+/// The message that a frame of [`sent`] is or carries, if it is of this type.
 ///
 /// ```
 /// use cora::prelude::*;
@@ -36,4 +37,12 @@ pub fn message<M: Message>((port, frame): &(Port, Vec<u8>)) -> Option<M> {
     let packet = Packet::new(&mut frame, meta);
     let is_other = sent_id(&packet).is_some_and(|id| id != M::ID);
     if is_other { None } else { receive(&packet).ok() }
+}
+
+/// The frames in an outbox in their order, each with its port.
+#[must_use]
+pub fn sent(outbox: &Outbox) -> Vec<(Port, Vec<u8>)> {
+    let mut sent = Vec::new();
+    outbox.each(|it| sent.push((it.port, it.frame.to_vec())));
+    sent
 }

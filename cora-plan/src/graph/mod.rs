@@ -2,12 +2,14 @@
 //! handlers to states (read, write, insert, remove).
 
 mod message;
+mod timed;
 
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
 pub use message::{MessageNode, WireForm};
+pub use timed::{HookNode, TimerNode};
 
 use crate::number::grouped;
 use crate::vocabulary::{BucketsBy, Kind, Replies};
@@ -37,27 +39,6 @@ pub struct Graph {
     /// The timers, in source order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub timers: Vec<TimerNode>,
-}
-
-/// A timer. It runs where hooks run.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TimerNode {
-    /// Nanoseconds of packet time between two runs.
-    pub period_ns: u64,
-    /// Its function, with the states of its parameters after the tick.
-    #[serde(flatten)]
-    pub node: HandlerNode,
-}
-
-/// The hook that runs when an entry of a state expires. It runs where all states are: at the host,
-/// unless the NIC runs everything.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct HookNode {
-    /// The state whose entries it is about.
-    pub state: String,
-    /// Its function, with the states of its parameters after the entry.
-    #[serde(flatten)]
-    pub node: HandlerNode,
 }
 
 /// One handler.
@@ -346,12 +327,6 @@ impl Graph {
             timers: Vec::new(),
             messages: Vec::new(),
         }
-    }
-
-    /// The functions of hooks and timers.
-    pub fn timed(&self) -> impl Iterator<Item = &HandlerNode> {
-        let hooks = self.hooks.iter().map(|hook| &hook.node);
-        hooks.chain(self.timers.iter().map(|timer| &timer.node))
     }
 
     /// The state of this name.
