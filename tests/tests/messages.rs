@@ -67,7 +67,7 @@ fn words_are_counted_whoever_counts_them() {
     let mut traffic = Traffic::default();
     let mut draw = Draw(7);
     for _ in 0..1_500 {
-        let words: Vec<String> = (0..1 + draw.below(8))
+        let words: Vec<String> = (0..=draw.below(8))
             .map(|_| format!("w{}", draw.below(60) * draw.below(60) % 97))
             .collect();
         let text = words.join(" ");
