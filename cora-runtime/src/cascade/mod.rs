@@ -8,7 +8,8 @@
 //! The host does not know which flows are at the NIC. It handles messages of its own flows, and
 //! sends those of others to the NIC, which handles them or passes them on as it does with packets.
 //! A flow may become the host's own while a message of it is [under way](UnderWay): later messages
-//! go the same way until the NIC has handled that one, or they would overtake it.
+//! go the same way until the NIC has handled that one, or they would overtake it. While messages
+//! wait at the NIC for flows that move, all go there.
 
 mod under_way;
 

@@ -16,6 +16,8 @@ pub(crate) struct UnderWay {
     last: &'static mut [u64],
     sent: u64,
     handled: u64,
+    /// Messages wait at the NIC for flows that move.
+    wait: bool,
 }
 
 impl UnderWay {
@@ -27,7 +29,7 @@ impl UnderWay {
     /// None.
     pub(crate) fn create<A: App>(memory: &mut Memory) -> Result<Self, OutOfMemory> {
         let places = if A::MESSAGES { PLACES } else { 0 };
-        Ok(Self { last: memory.take_u64(places)?, sent: 0, handled: 0 })
+        Ok(Self { last: memory.take_u64(places)?, sent: 0, handled: 0, wait: false })
     }
 
     /// The place of the packet's flow.
@@ -39,8 +41,17 @@ impl UnderWay {
         Some(mixed as usize % PLACES)
     }
 
+    /// Whether messages wait at the NIC for flows that move. Meanwhile every message goes there:
+    /// the flow that sent one of them may be the host's by now.
+    pub(crate) const fn wait_at_nic(&mut self, whether: bool) {
+        self.wait = whether;
+    }
+
     /// Whether a message of this flow may be under way.
     pub(crate) fn has<A: App>(&self, packet: &Packet<'_>) -> bool {
+        if self.wait {
+            return true;
+        }
         let last = Self::place::<A>(packet).and_then(|place| self.last.get(place));
         last.is_some_and(|last| *last > self.handled)
     }
@@ -72,13 +83,13 @@ impl UnderWay {
     /// from nothing. Returns their number.
     pub(crate) fn end(&mut self) -> u64 {
         let lost = self.sent - self.handled;
-        (self.sent, self.handled) = (0, 0);
+        (self.sent, self.handled, self.wait) = (0, 0, false);
         self.last.fill(0);
         lost
     }
 
     /// Everything that decides where later messages go.
-    pub(crate) const fn words(&self) -> [u64; 2] {
-        [self.sent, self.handled]
+    pub(crate) const fn words(&self) -> [u64; 3] {
+        [self.sent, self.handled, self.wait as u64]
     }
 }

@@ -343,6 +343,10 @@ impl<A: App> HostHalf<A> {
         match *message {
             Message::Ownership(message) => self.ownership_message(message, out),
             Message::Frames(Frames::Handled { messages }) => self.are_handled(messages),
+            Message::Frames(Frames::Holds { messages }) if const { A::MESSAGES } => {
+                self.under_way.wait_at_nic(messages > 0);
+                Ok(())
+            }
             Message::Durability(message) if const { A::DURABLE } => {
                 let Self { replication, ownership, .. } = self;
                 replication.message(message, ownership, side!(self), out.replicas())?;

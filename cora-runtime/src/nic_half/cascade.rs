@@ -6,7 +6,7 @@ use cora_core::packet::Packet;
 use cora_core::state::{NO_FLOW, Visit};
 
 use super::NicHalf;
-use crate::cascade::refuse;
+use crate::cascade::{is_message, refuse};
 use crate::channel::PeerOutbox;
 use crate::exec::burst::ALONE;
 use crate::exec::egress::Wire;
@@ -85,6 +85,38 @@ impl<A: App> NicHalf<A> {
         self.count_packet(stamp);
         self.finish(ran, stamp, packet.frame(), io);
         true
+    }
+
+    /// A message is about to wait for a flow that moves. The host hears of the first one: a flow
+    /// that sent it may move there meanwhile, and its later messages must not overtake it.
+    #[inline]
+    pub(super) fn message_waits(&mut self, stamp: &Stamp, out: &mut impl PeerOutbox) {
+        if is_message::<A>(stamp) {
+            self.held_messages += 1;
+            if self.held_messages == 1 {
+                out.send(&Frames::Holds { messages: 1 }.into());
+            }
+        }
+    }
+
+    /// A message that waited was handled, or went to the host. The host hears of the last one,
+    /// behind all that it caused.
+    #[inline]
+    pub(super) fn message_went_on(&mut self, stamp: &Stamp, out: &mut impl PeerOutbox) {
+        if is_message::<A>(stamp) {
+            self.held_messages = self.held_messages.saturating_sub(1);
+            if self.held_messages == 0 {
+                out.send(&Frames::Holds { messages: 0 }.into());
+            }
+        }
+    }
+
+    /// Another host follows: it hears whether messages wait here.
+    pub(super) fn tell_anew(&mut self, out: &mut impl PeerOutbox) {
+        self.from_host = 0;
+        if A::MESSAGES && self.held_messages > 0 {
+            out.send(&Frames::Holds { messages: 1 }.into());
+        }
     }
 
     /// Counts what ran to its end here.

@@ -29,7 +29,7 @@ impl<A: App> NicHalf<A> {
             durability::retell(self.engine.app());
             self.tell_changes(io);
         }
-        self.from_host = 0;
+        self.tell_anew(io);
         self.turns.begin_anew();
         self.ownership.report_owned(io);
         self.drain(io);

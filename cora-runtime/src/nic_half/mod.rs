@@ -53,6 +53,8 @@ pub struct NicHalf<A: App> {
     /// The messages that wait, and how many the host has sent.
     cascade: Cascade,
     from_host: u64,
+    /// Messages in the hold queue.
+    held_messages: u64,
     watch: Watch<A::Group>,
     /// Time of the latest packet.
     now: u64,
@@ -124,6 +126,7 @@ impl<A: App> NicHalf<A> {
             held: memory.take_u64((MAX_FRAME + ROOM).div_ceil(8))?,
             cascade: Cascade::create::<A>(memory)?,
             from_host: 0,
+            held_messages: 0,
             engine: Engine::new(app, outbox),
             watch: Watch::new(),
             now: 0,
@@ -302,29 +305,30 @@ impl<A: App> NicHalf<A> {
                 let frame = packet.frame_of(length);
                 copy_words(self.original, frame);
                 if A::PLAN.host_ordered && (!self.hold.is_empty() || self.ownership.is_late(now)) {
-                    self.queue(Some(flow), stamp, frame);
+                    self.queue(Some(flow), stamp, frame, io);
                 } else {
                     self.release(flow, stamp, frame, io);
                     self.go_on(io);
                 }
             }
             Dispatch::Run(Match { flow, .. }) | Dispatch::Wait(flow) => {
-                self.queue(Some(flow), stamp, packet.frame());
+                self.queue(Some(flow), stamp, packet.frame(), io);
             }
             Dispatch::Host if !must_wait && self.runs_here(stamp, packet, io) => {}
             Dispatch::Host if must_wait || self.host_must_queue(now) => {
-                self.queue(None, stamp, packet.frame());
+                self.queue(None, stamp, packet.frame(), io);
             }
             Dispatch::Host => self.pass_on(stamp, packet.frame(), io),
         }
     }
 
     #[inline(never)]
-    fn queue(&mut self, flow: Option<u32>, stamp: &Stamp, frame: &[u8]) {
+    fn queue(&mut self, flow: Option<u32>, stamp: &Stamp, frame: &[u8], io: &mut impl PeerOutbox) {
         // The wire waits while a burst may find no room; messages come without asking.
         if A::MESSAGES && !self.hold.has_room(HoldQueue::bytes_for(1, frame.len())) {
             return refuse(&mut self.engine);
         }
+        self.message_waits(stamp, io);
         self.hold.push(stamp, frame);
         self.report.held += 1;
         self.ownership.queued(flow, &mut self.hold);
@@ -366,12 +370,14 @@ impl<A: App> NicHalf<A> {
                         self.release(found.flow, &stamp, packet.frame(), io);
                     }
                     self.cascade(io);
+                    self.message_went_on(&stamp, io);
                     // The queue may be long, and the wire's ring may be published amid it.
                     self.tell_changes(io);
                 }
                 Dispatch::Run(_) | Dispatch::Host => {
                     self.hold.pop();
                     self.pass_on(&stamp, packet.frame(), io);
+                    self.message_went_on(&stamp, io);
                 }
             }
         }

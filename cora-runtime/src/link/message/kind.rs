@@ -106,6 +106,11 @@ protocols! {
             /// How many in all.
             messages: u64,
         } read by host,
+        /// Messages wait at the NIC for flows that move, or none does any more.
+        57 Holds {
+            /// 0, or more.
+            messages: u64,
+        } read by host,
         /// A packet ends at the host, which got its head alone: the rest of its frame is free.
         32 Ended {
             /// The rest.

@@ -32,6 +32,7 @@ fn messages() -> Vec<Message<'static>> {
         Frames::Send { stamp: Stamp { parked: PARKED, ..STAMP }, frame: b"head" },
         Frames::Ended { parked: PARKED },
         Frames::Handled { messages: 12 },
+        Frames::Holds { messages: 1 },
     ];
     let ownership = [
         Ownership::Release { punts: 7, entries: 2, group: b"group" },
