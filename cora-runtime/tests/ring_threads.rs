@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::thread;
 
 use cora_runtime::link::region::{
-    AttachError, HashSeed, Identity, NicStatus, Region, RegionLayout,
+    AttachError, HashSeed, Identity, LAYOUT_VERSION, NicStatus, Region, RegionLayout,
 };
 use cora_runtime::link::ring::{Consumer, Producer, PushError, SharedMemory};
 
@@ -211,8 +211,10 @@ fn region_refuses_in_sentences() {
     words[1].store(77, Relaxed);
     is(
         attach(words),
-        "the shared region has layout version 77, but this program was built with version 21: \
-         build both halves with one version of Cora",
+        &format!(
+            "the shared region has layout version 77, but this program was built with version \
+             {LAYOUT_VERSION}: build both halves with one version of Cora"
+        ),
     );
 }
 
