@@ -10,7 +10,7 @@ use std::io::{BufRead as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU64;
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::thread::scope;
+use std::thread::{Builder, scope};
 use std::time::Instant;
 
 use cora_core::app::App;
@@ -18,7 +18,7 @@ use cora_core::packet::Port;
 use cora_host::parts::{
     Apart, Board, Direct, Exchange, Pages, Supply, board_bytes, bytes_apart, configure,
 };
-use cora_host::{Inside, RunError};
+use cora_host::{Inside, RunError, stack_for};
 use cora_runtime::exec::burst::BURST_BYTES;
 use cora_runtime::host_half::HostHalf;
 use cora_runtime::link::message::Stamp;
@@ -89,7 +89,7 @@ pub(crate) fn scale<A: App + Send>(
             let (go, begins) = channel();
             let (done, ends) = channel();
             let exchange = board.map(|board| Exchange::new(board, shard, shards));
-            scope.spawn(move || {
+            let work = move || {
                 cores.stay_on(shard.into());
                 // A half stays in its thread.
                 match half::<A>(configurations, pages) {
@@ -97,11 +97,13 @@ pub(crate) fn scale<A: App + Send>(
                     // Whoever waits for the first pass hears of it.
                     Err(error) => drop(done.send(Err(error))),
                 }
-            });
-            (go, ends)
+            };
+            let thread = Builder::new().stack_size(stack_for(A::VALUE)).spawn_scoped(scope, work);
+            thread.map_err(|cause| RunError::System { what: "a thread for a shard", cause })?;
+            Ok((go, ends))
         };
-        let threads: Vec<_> = (0..).zip(parts).map(start).collect();
-        lead(&threads, &packets, lasts)
+        let threads: Result<Vec<_>, RunError> = (0..).zip(parts).map(start).collect();
+        lead(&threads?, &packets, lasts)
     })
 }
 

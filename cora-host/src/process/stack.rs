@@ -17,6 +17,12 @@ const BESIDE: usize = 8 << 20;
 /// Values up to this size fit any stack.
 const SMALL: usize = 64 << 10;
 
+/// Bytes of a stack with space for values of this many bytes. Untouched pages of it cost nothing.
+#[must_use]
+pub const fn stack_for(bytes: usize) -> usize {
+    bytes.saturating_mul(COPIES) + BESIDE
+}
+
 /// Runs `main` on a stack with space for values of this many bytes.
 ///
 /// The thread lives as long as the process: children that end with their parent end with the thread
@@ -25,8 +31,7 @@ pub fn with_room_for(bytes: usize, main: impl FnOnce() -> ExitCode + Send) -> Ex
     if bytes <= SMALL {
         return main();
     }
-    // Untouched pages of it cost nothing.
-    let builder = std::thread::Builder::new().stack_size(bytes.saturating_mul(COPIES) + BESIDE);
+    let builder = std::thread::Builder::new().stack_size(stack_for(bytes));
     let mask = signals::leave_to_next_thread();
     let main = move || {
         mask.take_up();
