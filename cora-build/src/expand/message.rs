@@ -5,14 +5,13 @@ use quote::quote;
 use syn::{Data, DeriveInput, Ident, Member, Type};
 
 use super::{core, plain, plain_enum};
-use crate::check::fields;
 use crate::diag::Diagnostics;
 use crate::syntax::{MessageDecl, MessageKey, WireForm};
 
 pub(super) fn run(decl: &MessageDecl, diagnostics: &mut Diagnostics) -> TokenStream {
     let core = core();
     let (ident, name) = (&decl.ident, &decl.name);
-    let item = item(&decl.item);
+    let (derives, item) = (plain::missing_derives(&decl.item.attrs), &decl.item);
     let plain = match &decl.item.data {
         Data::Struct(data) => Some(plain::implementation(ident, &data.fields)),
         Data::Enum(data) => plain_enum::run(ident, data, diagnostics),
@@ -21,6 +20,7 @@ pub(super) fn run(decl: &MessageDecl, diagnostics: &mut Diagnostics) -> TokenStr
     let key = key(decl);
     let (of_datagram, wired) = decl.wire.map(|wire| wire_form(ident, wire)).unzip();
     quote! {
+        #derives
         #item
         #plain
 
@@ -49,19 +49,6 @@ pub(super) fn kept(item: TokenStream) -> TokenStream {
         Data::Union(_) => {}
     }
     quote!(#input)
-}
-
-/// The item, with the derives that `Plain` requires.
-fn item(item: &DeriveInput) -> TokenStream {
-    let derived: Vec<syn::Path> = item.attrs.iter().flat_map(fields::derives).collect();
-    let missing = |name: &str| !derived.iter().any(|path| fields::ends(path, name));
-    let clone = missing("Clone").then(|| quote!(#[derive(::core::clone::Clone)]));
-    let copy = missing("Copy").then(|| quote!(#[derive(::core::marker::Copy)]));
-    quote! {
-        #clone
-        #copy
-        #item
-    }
 }
 
 /// Type of the key, and how a message tells it.

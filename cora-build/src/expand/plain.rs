@@ -11,18 +11,23 @@ use crate::diag::{Code, Diagnostics, Place, codes};
 
 /// The item of a plain-data state, with the derives that `Plain` requires.
 pub(super) fn item(item: &ItemStruct) -> TokenStream {
-    let derived: Vec<syn::Path> = item.attrs.iter().flat_map(fields::derives).collect();
-    let missing = |name: &str| !derived.iter().any(|path| fields::ends(path, name));
-    let clone = missing("Clone").then(|| quote!(#[derive(::core::clone::Clone)]));
+    let derives = missing_derives(&item.attrs);
     let mut item = item.clone();
     item.attrs.iter_mut().for_each(without_plain);
-    let copy = missing("Copy").then(|| quote!(#[derive(::core::marker::Copy)]));
     quote! {
-        #clone
-        #copy
+        #derives
         #[repr(C)]
         #item
     }
+}
+
+/// The derives that `Plain` requires and that an item with these attributes lacks.
+pub(super) fn missing_derives(attributes: &[syn::Attribute]) -> TokenStream {
+    let derived: Vec<syn::Path> = attributes.iter().flat_map(fields::derives).collect();
+    let missing = |name: &str| !derived.iter().any(|path| fields::ends(path, name));
+    let clone = missing("Clone").then(|| quote!(#[derive(::core::clone::Clone)]));
+    let copy = missing("Copy").then(|| quote!(#[derive(::core::marker::Copy)]));
+    quote!(#clone #copy)
 }
 
 /// Removes `Plain` from a `derive`: naming it is a fault, but it is implied.

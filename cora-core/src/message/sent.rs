@@ -8,12 +8,12 @@
 //! The Ethernet type is one for local experiments (IEEE 802), so that whoever parses the frame
 //! finds no headers. What makes it a message is its port: frames from outside never have that.
 
-use super::{Envelope, Message, Peer};
+use super::{Envelope, Message, Peer, read_short};
 use crate::packet::{Packet, Port};
 use crate::plain::Plain as _;
-use crate::short::{ShortReader, ShortWriter};
+use crate::short::ShortWriter;
 use crate::verdict::Reason;
-use crate::verdict::reasons::{Malformed, TooLong};
+use crate::verdict::reasons::TooLong;
 
 /// The port of messages that handlers sent. A run has no such port, and no packet comes in there.
 pub const SENT: Port = Port(0x7e);
@@ -57,8 +57,7 @@ pub(crate) fn frame<M: Message>(
 /// The message in such a frame.
 #[inline]
 pub(super) fn body<M: Message>(frame: &[u8]) -> Result<M, Reason> {
-    let mut from = ShortReader::new(frame.get(BODY..).unwrap_or_default());
-    M::get_short(&mut from).filter(|_| from.is_at_end()).ok_or(Malformed)
+    read_short(frame.get(BODY..).unwrap_or_default())
 }
 
 /// The [id](Message::ID) of the message that a packet is; `None` if it came in at a wire.

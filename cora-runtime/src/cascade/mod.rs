@@ -63,14 +63,24 @@ impl Cascade {
         stamp: &Stamp,
         report: &mut Report,
     ) {
-        let mut refused = 0;
-        engine.messages(|frame| {
-            report.messages += 1;
-            refused += u64::from(!self.push(&of_message(stamp), frame));
-        });
-        for _ in 0..refused {
-            engine.outcomes.dropped(TOO_MANY_MESSAGES);
+        let mut sent = SentHere::default();
+        engine.messages(|frame| sent.note(self.push(&of_message(stamp), frame)));
+        sent.account(engine, report);
+    }
+
+    /// Takes a frame in if a hook or a timer sent it as a message. `false`: it is a packet.
+    #[inline(always)]
+    pub(crate) fn takes<A: App>(
+        &mut self,
+        stamp: &Stamp,
+        frame: &[u8],
+        sent: &mut SentHere,
+    ) -> bool {
+        let is_message = A::MESSAGES && stamp.leaves_at() == SENT;
+        if is_message {
+            sent.note(self.push(&of_message(stamp), frame));
         }
+        is_message
     }
 
     /// Adds a message. `false`: there is no room.
@@ -99,6 +109,32 @@ impl Cascade {
         let (stamp, length) = self.waiting.peek(bytes)?;
         self.waiting.pop();
         Some((of_message(&stamp), Roomy::new(bytes, length)))
+    }
+}
+
+/// How many messages were sent, and how many of them found no room.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct SentHere {
+    all: u64,
+    refused: u64,
+}
+
+impl SentHere {
+    #[inline]
+    fn note(&mut self, had_room: bool) {
+        self.all += 1;
+        self.refused += u64::from(!had_room);
+    }
+
+    /// Counts them: each has an outcome, sooner or later.
+    #[inline(always)]
+    pub(crate) fn account<A: App>(self, engine: &mut Engine<A>, report: &mut Report) {
+        if const { A::MESSAGES } {
+            report.messages += self.all;
+            for _ in 0..self.refused {
+                refuse(engine);
+            }
+        }
     }
 }
 

@@ -2,9 +2,9 @@
 //! begin.
 
 use cora_core::app::App;
-use cora_core::message::SENT;
 
 use super::{HostHalf, HostOutbox};
+use crate::cascade::SentHere;
 use crate::channel::ProtocolError;
 use crate::durability::Replication;
 use crate::link::message::{Hooks, Stamp};
@@ -73,15 +73,12 @@ impl<A: App> HostHalf<A> {
         self.last = *stamp;
         let horizon = self.dealing.horizon::<A>(stamp.meta.now);
         let Self { engine, cascade, report, .. } = self;
-        let mut messages = 0;
+        let mut sent = SentHere::default();
         report.made += engine.pass_time(stamp, horizon, &mut |stamp, frame| {
-            if A::MESSAGES && stamp.leaves_at() == SENT {
-                messages += 1;
-                cascade.push(stamp, frame);
-            } else {
+            if !cascade.takes::<A>(stamp, frame, &mut sent) {
                 out.leave(stamp, stamp.egress, frame);
             }
         });
-        report.messages += messages;
+        sent.account(engine, report);
     }
 }

@@ -2,9 +2,9 @@
 //! time under a split.
 
 use cora_core::app::{App, Sides};
-use cora_core::message::SENT;
 
 use super::NicHalf;
+use crate::cascade::SentHere;
 use crate::channel::PeerOutbox;
 use crate::exec::egress::Wire;
 use crate::hooks;
@@ -91,16 +91,13 @@ impl<A: App> NicHalf<A> {
         self.last = *stamp;
         let horizon = self.dealing.horizon::<A>(stamp.meta.now);
         let Self { engine, cascade, report, .. } = self;
-        let mut messages = 0;
+        let mut sent = SentHere::default();
         report.made += engine.pass_time(stamp, horizon, &mut |stamp, frame| {
-            if A::MESSAGES && stamp.leaves_at() == SENT {
-                messages += 1;
-                cascade.push(stamp, frame);
-            } else {
+            if !cascade.takes::<A>(stamp, frame, &mut sent) {
                 wire.transmit(stamp, frame);
             }
         });
-        report.messages += messages;
+        sent.account(engine, report);
     }
 
     /// Time passes without packets: nothing older than `now` comes at the wire.
