@@ -154,6 +154,14 @@ fn packets_pass_by_a_card_that_stands_still() {
     assert_eq!(stuck, 0, "while the card stands still: {told:#}");
     assert!(refused.contains("the card is away, and packets take the bypass"), "{refused}");
     let report = &told["report"];
-    assert_eq!((&report["bypasses"], &report["stood_still"]["NIC"]), (&json!(1), &json!(1)));
+    assert_eq!(report["bypasses"], json!(1), "{told:#}");
+    // The supervisor misses heartbeats of the NIC half, the relay misses the card's frames.
+    // Whichever runs out of patience first ends the session. A busy machine decides which.
+    let log = told["log"].as_str().unwrap_or_default();
+    assert!(
+        report["stood_still"]["NIC"] == json!(1)
+            || log.contains("the card has been silent for too long"),
+        "{told:#}"
+    );
     assert!(report["sides"]["nic"]["packets"].as_u64() > Some(0), "{told:#}");
 }
