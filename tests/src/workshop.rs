@@ -52,7 +52,8 @@ pub const OF_MESSAGES: [&str; 2] = ["transactions", "analytics"];
 pub const FIRST: [&str; 4] = ["firewall", "nat", "heavy-hitter", "balancer"];
 
 /// Programs that are no examples: `tests/programs` and two of `benches/programs`.
-pub const WRITTEN_FOR_TESTS: [&str; 21] = [
+pub const WRITTEN_FOR_TESTS: [&str; 22] = [
+    "alarms",
     "crowd",
     "meters",
     "ledger",

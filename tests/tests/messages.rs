@@ -87,3 +87,44 @@ fn words_are_counted_whoever_counts_them() {
     let left = case.holds_by(&same);
     assert!(left.frames.iter().all(|frame| frame[30..34] == [192, 0, 2, 9]), "to the listener");
 }
+
+/// An alarm, in Cora's wire form.
+fn alarm(id: u32, every: u32, times: u16) -> Vec<u8> {
+    [&id.to_le_bytes()[..], &every.to_le_bytes(), &times.to_le_bytes()].concat()
+}
+
+#[test]
+fn alarms_ring_when_they_are_due_wherever_they_wait() {
+    const MILLISECOND: u64 = 1_000_000;
+    let (mut traffic, mut draw) = (Traffic::default(), Draw(3));
+    let end = 1_500;
+    for at in 0..end {
+        let (id, every) = (draw.below(200) as u32, 1 + draw.below(9) as u32);
+        // A row of more messages than there may be hops at once.
+        let times = if at % 100 == 0 { 100 } else { 1 + draw.below(3) as u16 };
+        let asker = SocketAddr::from(([10, 0, 2, 1], 40_000 + (at % 50) as u16));
+        traffic.at(at * MILLISECOND, udp(asker, node(), &alarm(id, every, times)), "done");
+        for ring in 1..=u64::from(times) {
+            let due = at + ring * u64::from(every);
+            traffic.expect(if due < end { "done" } else { "not-yet-due" });
+            if due >= end {
+                break;
+            }
+        }
+    }
+    let case = Case::new("alarms", &[], traffic).on_one_shard();
+    // Where the host has the time from the NIC, an alarm may ring a little later.
+    let told = |frame: &[u8]| frame[42..48].to_vec();
+    let same = |left: &Left, expected: &Left, of: &str| {
+        assert_eq!(left.outcomes, expected.outcomes, "{of}");
+        assert_eq!(left.state, expected.state, "{of}");
+        let sorted = |left: &Left| {
+            let mut rings: Vec<_> = left.frames.iter().map(|frame| told(frame)).collect();
+            rings.sort();
+            rings
+        };
+        assert_eq!(sorted(left), sorted(expected), "{of}: the rings differ");
+    };
+    let left = case.holds_by(&same);
+    assert!(left.frames.len() > 3_000, "{} rings", left.frames.len());
+}

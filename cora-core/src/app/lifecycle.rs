@@ -25,8 +25,10 @@ pub trait Lifecycle: States {
 
     /// The numbers of its states whose entries have a hook.
     const HOOKED: &'static [usize] = &[];
-    /// Whether anything runs at its time: hooks, or timers.
-    const TIMED: bool = !Self::HOOKED.is_empty() || Self::TIMERS;
+    /// Whether anything runs at its time: hooks, timers, or handlers of delayed messages.
+    const TIMED: bool = !Self::HOOKED.is_empty() || Self::TIMERS || Self::DELAYS;
+    /// Whether it may send itself messages, and so delayed ones, too.
+    const DELAYS: bool = false;
 
     /// The periods of its timers (ns).
     const PERIODS: &'static [u64] = &[];
@@ -78,7 +80,7 @@ pub trait Lifecycle: States {
     #[inline]
     fn is_due(&self, now: u64) -> bool {
         let _ = now;
-        Self::TIMED
+        !Self::HOOKED.is_empty() || Self::TIMERS
     }
 
     /// Runs the hooks and timers that are due at `now`, in the order of their times. Every entry

@@ -22,11 +22,11 @@ mod text;
 pub use envelope::Envelope;
 pub use flow::{FlowOf, Flows};
 pub use peer::{Destination, NobodyAsked, Peer};
-pub use sent::{MOST_HOPS, SENT, TooManyHops, sent_id};
+pub use sent::{MOST_HOPS, SENT, TooManyHops, delay_of, sent_id};
 pub use text::{Compose, Parse, Text};
 
 pub(crate) use peer::datagram;
-pub(crate) use sent::frame;
+pub(crate) use sent::{MOST_DELAY, frame};
 
 use crate::key::{Key, protocol};
 use crate::packet::Packet;

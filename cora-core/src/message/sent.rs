@@ -2,8 +2,10 @@
 //!
 //! ```text
 //! 0      4     5        12      14      14 + Peer::SIZE
-//! id     hops  zeroes   0x88b5  peer    message, in the short form
+//! id     hops  delay    0x88b5  peer    message, in the short form
 //! ```
+//!
+//! The delay (ns) is zero if the message is sent at once.
 //!
 //! The Ethernet type is one for local experiments (IEEE 802), so that whoever parses the frame
 //! finds no headers. What makes it a message is its port: frames from outside never have that.
@@ -25,27 +27,39 @@ pub const MOST_HOPS: u8 = 64;
 #[expect(non_upper_case_globals, reason = "reads as the reason it is: `Drop(TooManyHops)`")]
 pub const TooManyHops: Reason = Reason::new("too-many-hops");
 
+/// Longest delay of a message, in nanoseconds: some 834 days.
+pub(crate) const MOST_DELAY: u64 = (1 << 56) - 1;
+
 const HOPS: usize = 4;
+const DELAY: usize = 5;
 const TYPE: usize = 12;
 const ETHER_TYPE: [u8; 2] = [0x88, 0xb5];
 const PEER: usize = 14;
 const BODY: usize = PEER + Peer::SIZE;
 
-/// Writes the frame of a message that is sent with this envelope. Returns its length.
+/// Writes the frame of a message that is sent with this envelope, and is due after a delay (ns, at
+/// most [`MOST_DELAY`]). Returns its length.
+///
+/// A delayed message is the first of a row: time passes between it and the one before.
 #[inline]
 pub(crate) fn frame<M: Message>(
     message: &M,
     envelope: &Envelope,
+    delay: u64,
     out: &mut [u8],
 ) -> Result<usize, Reason> {
-    if envelope.hops >= MOST_HOPS {
+    let before = if delay == 0 { envelope.hops } else { 0 };
+    if before >= MOST_HOPS {
         return Err(TooManyHops);
     }
     let (head, body) = out.split_at_mut_checked(BODY).ok_or(TooLong)?;
     head.fill(0);
     M::ID.put(head);
     if let Some(hops) = head.get_mut(HOPS) {
-        *hops = envelope.hops + 1;
+        *hops = before + 1;
+    }
+    if let Some(place) = head.get_mut(DELAY..TYPE) {
+        place.copy_from_slice(delay.to_le_bytes().first_chunk::<7>().unwrap_or(&[0; 7]));
     }
     ETHER_TYPE.put(head.get_mut(TYPE..).unwrap_or_default());
     envelope.peer.put(head.get_mut(PEER..).unwrap_or_default());
@@ -65,6 +79,17 @@ pub(super) fn body<M: Message>(frame: &[u8]) -> Result<M, Reason> {
 #[must_use]
 pub fn sent_id(packet: &Packet<'_>) -> Option<u32> {
     (packet.port() == SENT).then(|| u32::get(packet.frame()))?
+}
+
+/// How long after its run the message is due that this frame is (ns): 0 if at once.
+#[inline]
+#[must_use]
+pub fn delay_of(frame: &[u8]) -> u64 {
+    let mut bytes = [0; 8];
+    if let (Some(delay), Some(to)) = (frame.get(DELAY..TYPE), bytes.get_mut(..TYPE - DELAY)) {
+        to.copy_from_slice(delay);
+    }
+    u64::from_le_bytes(bytes)
 }
 
 /// Hops and peer of the message that a packet is.

@@ -9,6 +9,7 @@ mod sends;
 use core::cell::RefCell;
 use core::fmt;
 use core::marker::PhantomData;
+use core::time::Duration;
 
 use sends::Sends;
 pub use sends::Sent;
@@ -26,6 +27,10 @@ pub const OutboxFull: Reason = Reason::new("outbox-full");
 /// The handler has sent as many messages, or as many bytes, as it may for one message.
 #[expect(non_upper_case_globals, reason = "reads as the reason it is: `Drop(TooManySends)`")]
 pub const TooManySends: Reason = Reason::new("too-many-sends");
+
+/// Shortest delay of a message (ns): a flow that sends itself one at each comes to an end of what
+/// is due.
+const LEAST_DELAY: u64 = 1000;
 
 /// Maximum number of packets that are sent for one packet, by all handlers of the chain.
 const MOST: usize = 8;
@@ -95,7 +100,27 @@ impl<M: Message> Outbox<M> {
     where
         M: Taken,
     {
-        self.add(SENT, TooManySends, |envelope, out| message::frame(&message, envelope, out))
+        self.add(SENT, TooManySends, |envelope, out| message::frame(&message, envelope, 0, out))
+    }
+
+    /// Sends the message to the handler that takes it when this much of the run's time has passed,
+    /// for instance to ask again if no answer has come. It waits at the side that sends it, and
+    /// comes to its flow wherever that is by then. It can't be taken back: what makes it needless
+    /// stands in a state.
+    ///
+    /// A delay under a microsecond counts as one, and one over two years as two years. A message
+    /// that is not due before the run ends is counted as `not-yet-due`, and one that finds no room
+    /// to wait as `too-many-messages`.
+    ///
+    /// Refused as [`Self::send`], but for the row: a delayed message begins another one.
+    #[inline]
+    pub fn after(&mut self, delay: Duration, message: M) -> Result<(), Reason>
+    where
+        M: Taken,
+    {
+        let delay = u64::try_from(delay.as_nanos()).unwrap_or(u64::MAX);
+        let delay = delay.clamp(LEAST_DELAY, message::MOST_DELAY);
+        self.add(SENT, TooManySends, |envelope, out| message::frame(&message, envelope, delay, out))
     }
 
     /// Sends the message in a datagram to whoever asks: the sender of the datagram that the handled

@@ -164,8 +164,8 @@ impl Takes for CardWire {
         Ok(self.end.offers.did_not_take(is_open, self.works, is_alone))
     }
 
-    fn feed_silence(&mut self, now: u64) -> Result<bool, RunError> {
-        if self.is_leaving || !self.works { Ok(false) } else { self.end.feed_silence(now) }
+    fn feed_silence(&mut self, now: u64, every: u64) -> Result<bool, RunError> {
+        if self.is_leaving || !self.works { Ok(false) } else { self.end.feed_silence(now, every) }
     }
 
     fn epoch_begins(&mut self, ends: u64) {

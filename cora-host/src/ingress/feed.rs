@@ -23,8 +23,6 @@ use crate::memory::cache_padded::Bytes;
 
 /// Frames moved over a wire ring before the others are polled.
 const BURST: usize = 64;
-/// A silence of the wire is told at this interval (ns).
-const SILENCE: u64 = 100_000_000;
 
 /// So many records wait for a NIC before epochs are left out.
 const MOST_EPOCHS: usize = 1 << 12;
@@ -338,9 +336,9 @@ impl WireEnd {
         Ok(true)
     }
 
-    /// Tells the NIC at intervals that time passes, while no frame comes.
-    pub(crate) fn feed_silence(&mut self, now: u64) -> Result<bool, RunError> {
-        if now < self.told.saturating_add(SILENCE) {
+    /// Tells the NIC that time passes, while no frame comes, if it heard nothing for `every` (ns).
+    pub(crate) fn feed_silence(&mut self, now: u64, every: u64) -> Result<bool, RunError> {
+        if now < self.told.saturating_add(every) {
             return Ok(false);
         }
         let fed = self.push(&Hooks::Reached { now }.into())?;

@@ -12,6 +12,10 @@ use crate::ingress::offers::Offered;
 
 /// Frames fed to each shard before their output is sent.
 const BURST: usize = 64;
+/// A silence of the wire is told at this interval (ns).
+const SILENCE: u64 = 100_000_000;
+/// The same for a program whose messages are due soon after others.
+const SHORT_SILENCE: u64 = 1_000_000;
 
 /// What frames are fed to.
 pub(crate) trait Takes {
@@ -23,8 +27,9 @@ pub(crate) trait Takes {
         is_alone: bool,
     ) -> Result<Offered, RunError>;
 
-    /// Tells that time passes without frames; returns whether it did now.
-    fn feed_silence(&mut self, now: u64) -> Result<bool, RunError>;
+    /// Tells that time passes without frames, if none came for `every` (ns); returns whether it did
+    /// now.
+    fn feed_silence(&mut self, now: u64, every: u64) -> Result<bool, RunError>;
 
     /// An epoch begins for all shards, which ends then (ns).
     fn epoch_begins(&mut self, ends: u64);
@@ -81,8 +86,9 @@ impl Intake {
                         && let Some(now) = cable.silent_until()
                         && dealer.as_ref().is_none_or(|dealer| dealer.may_tell(now))
                     {
+                        let every = if A::DELAYS { SHORT_SILENCE } else { SILENCE };
                         for shard in shards.iter_mut() {
-                            fed |= shard.feed_silence(now)?;
+                            fed |= shard.feed_silence(now, every)?;
                         }
                     }
                     break;

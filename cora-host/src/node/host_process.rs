@@ -413,6 +413,7 @@ pub(crate) fn account_of<A: App>(
     now: u64,
     elsewhere: impl Fn(u16) -> Option<u64>,
 ) -> Account {
+    half.end_messages();
     let mut outcomes = BTreeMap::new();
     half.engine().outcomes.each(&mut |name, count| {
         outcomes.insert(name.to_owned(), count);

@@ -327,11 +327,11 @@ impl Takes for Shard<'_> {
         Ok(self.wire.offers.did_not_take(is_open, self.nic_works(), is_alone))
     }
 
-    fn feed_silence(&mut self, now: u64) -> Result<bool, RunError> {
+    fn feed_silence(&mut self, now: u64, every: u64) -> Result<bool, RunError> {
         if self.leaving || !self.nic_works() {
             return Ok(false);
         }
-        self.of_nic(|wire| wire.feed_silence(now))
+        self.of_nic(|wire| wire.feed_silence(now, every))
     }
 
     fn epoch_begins(&mut self, ends: u64) {

@@ -46,6 +46,17 @@ impl Graph {
         self.takers().next().is_some()
     }
 
+    /// Whether a handler, hook or timer may send a message that a handler takes.
+    pub fn sends_itself(&self) -> bool {
+        let mut functions = self.chain.iter().chain(self.timed());
+        functions.any(|function| function.outboxes.iter().any(|sent| self.taker(sent).is_some()))
+    }
+
+    /// The handler that takes the message with this name.
+    fn taker(&self, message: &str) -> Option<&HandlerNode> {
+        self.chain.iter().find(|handler| handler.takes.as_deref() == Some(message))
+    }
+
     /// The message with this name.
     pub fn message(&self, name: &str) -> Option<&MessageNode> {
         self.messages.iter().find(|message| message.name == name)

@@ -10,12 +10,17 @@
 //! A flow may become the host's own while a message of it is [under way](UnderWay): later messages
 //! go the same way until the NIC has handled that one, or they would overtake it. While messages
 //! wait at the NIC for flows that move, all go there.
+//!
+//! A message that is due later waits at the side that sent it. When its time comes it is handled as
+//! one that is sent then, before arrivals of that time. The NIC does not know what waits at the
+//! host, which so tells it when it wants to hear the time.
 
+mod delayed;
 mod under_way;
 
 use cora_core::app::App;
 use cora_core::bucket::Mark;
-use cora_core::message::SENT;
+use cora_core::message::{SENT, delay_of};
 use cora_core::packet::{MAX_FRAME, Meta, ROOM, Roomy};
 use cora_core::state::{Memory, OutOfMemory};
 use cora_core::verdict::Reason;
@@ -24,21 +29,28 @@ use zerocopy::IntoBytes as _;
 use crate::exec::engine::Engine;
 use crate::link::message::{Report, Stamp};
 use crate::link::payload::Parked;
+use crate::state_hash::Say;
 use crate::ownership::hold::HoldQueue;
+use delayed::Delayed;
 pub(crate) use under_way::UnderWay;
 
 /// More messages wait at this side than there is room for: the program sends more than it handles.
 const TOO_MANY_MESSAGES: Reason = Reason::new("too-many-messages");
+
+/// The message was not due before the run ended.
+const NOT_YET_DUE: Reason = Reason::new("not-yet-due");
 
 /// Bytes of the messages that may wait at a side.
 const BYTES: usize = 1 << 20;
 /// Words of the message that is handled, with its tailroom.
 const WORDS: usize = (MAX_FRAME + ROOM).div_ceil(8);
 
-/// The messages that wait at this side; empty between two arrivals.
+/// The messages that wait at this side.
 #[derive(Debug)]
 pub(crate) struct Cascade {
+    /// Those that are due; empty between two arrivals.
     waiting: HoldQueue,
+    delayed: Delayed,
     /// The message that is handled.
     handled: &'static mut [u64],
 }
@@ -46,13 +58,18 @@ pub(crate) struct Cascade {
 impl Cascade {
     /// Bytes of [`Memory`] that [`Self::create`] takes.
     pub(crate) const fn bytes<A: App>() -> usize {
-        if A::MESSAGES { BYTES + WORDS * 8 + 128 } else { 0 }
+        let delayed = if A::DELAYS { Delayed::BYTES } else { 0 };
+        delayed + if A::MESSAGES { BYTES + WORDS * 8 + 128 } else { 0 }
     }
 
     /// An empty one; without room if the program takes no messages.
     pub(crate) fn create<A: App>(memory: &mut Memory) -> Result<Self, OutOfMemory> {
         let (bytes, words) = if A::MESSAGES { (BYTES, WORDS) } else { (0, 0) };
-        Ok(Self { waiting: HoldQueue::create(memory, bytes)?, handled: memory.take_u64(words)? })
+        Ok(Self {
+            waiting: HoldQueue::create(memory, bytes)?,
+            delayed: Delayed::create(memory, A::DELAYS)?,
+            handled: memory.take_u64(words)?,
+        })
     }
 
     /// Takes in what the last run sent, which the stamp is of.
@@ -64,7 +81,7 @@ impl Cascade {
         report: &mut Report,
     ) {
         let mut sent = SentHere::default();
-        engine.messages(|frame| sent.note(self.push(&of_message(stamp), frame)));
+        engine.messages(|frame| sent.note(self.take(stamp, frame)));
         sent.account(engine, report);
     }
 
@@ -78,9 +95,50 @@ impl Cascade {
     ) -> bool {
         let is_message = A::MESSAGES && stamp.leaves_at() == SENT;
         if is_message {
-            sent.note(self.push(&of_message(stamp), frame));
+            sent.note(self.take(stamp, frame));
         }
         is_message
+    }
+
+    /// Takes in a message that a run with this stamp sent. `false`: there is no room.
+    #[inline]
+    fn take(&mut self, stamp: &Stamp, frame: &[u8]) -> bool {
+        match delay_of(frame) {
+            0 => self.push(&of_message(stamp), frame),
+            delay => self.delayed.push(stamp.meta.now.saturating_add(delay), frame),
+        }
+    }
+
+    /// When the next delayed message is due (ns); never if none waits.
+    #[inline(always)]
+    pub(crate) fn next_due(&self) -> u64 {
+        self.delayed.next_due()
+    }
+
+    /// Takes the next delayed message to those that are handled now, if it is due by the stamp's
+    /// time; the stamp is that of its run.
+    pub(crate) fn comes_due(&mut self, stamp: &Stamp) {
+        let Self { waiting, delayed, handled } = self;
+        if waiting.has_room(HoldQueue::bytes_for(1, MAX_FRAME))
+            && let Some(length) = delayed.pop(stamp.meta.now, handled)
+        {
+            let frame = handled.as_bytes().get(..length).unwrap_or_default();
+            waiting.push(&of_message(stamp), frame);
+        }
+    }
+
+    /// The run ends: delayed messages don't come due any more, and are counted.
+    #[cold]
+    pub(crate) fn end<A: App>(&mut self, engine: &mut Engine<A>) {
+        for _ in 0..self.delayed.len() {
+            engine.outcomes.dropped(NOT_YET_DUE);
+        }
+        self.delayed.clear();
+    }
+
+    /// Gives what waits to `say`, for an explorer of all schedules.
+    pub(crate) fn hash(&self, say: &mut Say<'_>) {
+        self.delayed.hash(say);
     }
 
     /// Adds a message. `false`: there is no room.

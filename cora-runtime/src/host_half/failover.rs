@@ -14,6 +14,7 @@ impl<A: App> HostHalf<A> {
     pub fn nic_lost(&mut self, store: &mut dyn ReplicaStore) -> Reclaimed {
         self.turns.forget();
         self.messages_lost();
+        self.asked_for = u64::MAX;
         let Self { replication, ownership, engine, clock, .. } = self;
         replication.nic_lost(ownership, engine.app(), *clock, store)
     }

@@ -3,6 +3,7 @@
 
 mod cascade;
 mod dealt;
+mod delayed;
 mod failover;
 mod merged;
 mod timed;
@@ -58,6 +59,8 @@ pub struct HostHalf<A: App> {
     /// The messages that wait, and those that went to the NIC.
     cascade: Cascade,
     under_way: UnderWay,
+    /// When the NIC will tell the time, for a message that is due then.
+    asked_for: u64,
     watch: Watch<A::Group>,
     clock: Clock,
     /// The latest packet, for a program with hooks or timers.
@@ -99,6 +102,7 @@ impl<A: App> HostHalf<A> {
             replication: Replication::new(),
             cascade: Cascade::create::<A>(memory)?,
             under_way: UnderWay::create::<A>(memory)?,
+            asked_for: u64::MAX,
             watch: Watch::new(),
             clock: Clock::default(),
             last: Stamp::BEFORE,
@@ -205,6 +209,7 @@ impl<A: App> HostHalf<A> {
         self.turns.hash(say);
         self.dealing.hash(say);
         say_words(say, &self.under_way.words());
+        self.cascade.hash(say);
     }
 }
 
@@ -244,15 +249,16 @@ impl<A: App> HostHalf<A> {
         for (number, arrival) in burst.numbered_mut() {
             // Tested once here, so that field accesses in the handlers need no test.
             if !parsed || arrival.packet.takes_fast_path() {
-                self.run::<FLOWS>(arrival, number, alone, out);
+                self.arrives::<FLOWS>(arrival, number, alone, out);
             } else {
-                self.run_other::<FLOWS>(arrival, number, alone, out);
+                self.arrives_slowly::<FLOWS>(arrival, number, alone, out);
             }
             self.cascade::<FLOWS>(out);
         }
         if !FLOWS && let Some(last) = burst.arrivals().last() {
             self.reach(&last.stamp());
         }
+        self.ask_for_time(out);
         if !Self::IS_DEALT {
             self.count_packets(burst);
         }
@@ -261,14 +267,40 @@ impl<A: App> HostHalf<A> {
     /// Runs a packet that is off the fast path.
     #[cold]
     #[inline(never)]
-    fn run_other<const FLOWS: bool>(
+    fn arrives_slowly<const FLOWS: bool>(
         &mut self,
         arrival: &mut Arrival<'_>,
         number: u8,
         alone: bool,
         out: &mut impl HostOutbox,
     ) {
-        self.run::<FLOWS>(arrival, number, alone, out);
+        self.arrives::<FLOWS>(arrival, number, alone, out);
+    }
+
+    /// A packet came: what its time brings about happens before it is handled.
+    #[inline(always)]
+    fn arrives<const FLOWS: bool>(
+        &mut self,
+        arrival: &mut Arrival<'_>,
+        ahead: u8,
+        alone: bool,
+        out: &mut impl HostOutbox,
+    ) {
+        let stamp = &arrival.stamp();
+        if Self::IS_DEALT && !self.is_own(stamp, arrival.packet.frame(), out) {
+            return;
+        }
+        // Without flows nothing reads the time amid a burst: `run_all` advances it to the last
+        // packet's.
+        if FLOWS {
+            self.reach(stamp);
+        }
+        self.handle_due::<FLOWS>(stamp.meta.now, out);
+        self.run_due(stamp, out);
+        if const { A::TIMED } {
+            self.cascade::<FLOWS>(out);
+        }
+        self.run::<FLOWS>(arrival, ahead, alone, out);
     }
 
     /// Advances the time and the low watermark to this packet's.
@@ -288,19 +320,7 @@ impl<A: App> HostHalf<A> {
     ) {
         let stamp = &arrival.stamp();
         let packet = &mut arrival.packet;
-        if Self::IS_DEALT && !self.is_own(stamp, packet.frame(), out) {
-            return;
-        }
         let clock = Clock { now: stamp.meta.now, horizon: stamp.horizon };
-        // Without flows nothing reads the time amid a burst: `run_all` advances it to the last
-        // packet's.
-        if FLOWS {
-            self.reach(stamp);
-        }
-        self.time_comes(stamp, out);
-        if const { A::TIMED } {
-            self.cascade::<FLOWS>(out);
-        }
         let found = FLOWS.then(|| self.ownership.find(self.engine.app(), packet, clock, ahead));
         let no_flow = || Dealing::flow::<A>(stamp.meta.mark.bucket);
         let flow = found.as_ref().map_or_else(no_flow, Found::for_entries);

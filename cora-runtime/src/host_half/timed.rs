@@ -10,9 +10,9 @@ use crate::durability::Replication;
 use crate::link::message::{Hooks, Stamp};
 
 impl<A: App> HostHalf<A> {
-    /// A packet is about to run: what its time brings about happens before.
+    /// A packet is about to run: hooks and timers that are due run before.
     #[inline(always)]
-    pub(super) fn time_comes(&mut self, stamp: &Stamp, out: &mut impl HostOutbox) {
+    pub(super) fn run_due(&mut self, stamp: &Stamp, out: &mut impl HostOutbox) {
         // Without a NIC; otherwise the NIC tells the epoch in front of its first packet.
         if const { A::MERGED } && !self.turns.may_run(stamp.meta.now) {
             self.turn_alone(stamp.meta.now, out);
@@ -33,6 +33,7 @@ impl<A: App> HostHalf<A> {
                 return self.replication.ended(state, piece, self.engine.app(), out.replicas());
             }
             Hooks::Reached { now } => self.pass_time(now, out),
+            Hooks::WakeAt { .. } => return Err(ProtocolError::unexpected(&message.into())),
         }
         Ok(())
     }
@@ -55,13 +56,23 @@ impl<A: App> HostHalf<A> {
         }
         self.clock.now = self.clock.now.max(now);
         self.clock.horizon = self.clock.horizon.max(now);
-        self.pass_time_before(&self.last.later(now), out);
         if self.ownership.knows_flows() {
-            self.cascade::<true>(out);
+            self.pass_time_to::<true>(now, out);
         } else {
-            self.cascade::<false>(out);
+            self.pass_time_to::<false>(now, out);
         }
         self.tell_changes(out);
+    }
+
+    fn pass_time_to<const FLOWS: bool>(&mut self, now: u64, out: &mut impl HostOutbox) {
+        self.handle_due::<FLOWS>(now, out);
+        self.pass_time_before(&self.last.later(now), out);
+        self.cascade::<FLOWS>(out);
+        if const { A::DELAYS } {
+            out.runs(None);
+            self.asked_for = u64::MAX;
+            self.ask_for_time(out);
+        }
     }
 
     /// Runs the hooks and timers that are due before this packet.

@@ -55,7 +55,7 @@ impl<A: App> NicHalf<A> {
         let flow = Dealing::flow::<A>(stamp.meta.mark.bucket);
         let visit =
             Visit { now, horizon: self.dealing.horizon::<A>(now), undo: false, flow, ahead };
-        self.time_comes(stamp, io);
+        self.run_due(stamp, io);
         io.runs(Some(stamp.number));
         let ran = self.engine.run::<NicReach<A>>(packet, visit);
         self.report.packets += 1;

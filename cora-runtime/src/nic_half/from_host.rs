@@ -8,7 +8,7 @@ use super::{Event, NicHalf};
 use crate::channel::{PeerOutbox, ProtocolError};
 use crate::exec::egress::Wire;
 use crate::exec::header_split;
-use crate::link::message::{Control, Frames, Message, Stamp, Telemetry};
+use crate::link::message::{Control, Frames, Hooks, Message, Stamp, Telemetry};
 use crate::ownership::nic::NicSide;
 
 impl<A: App> NicHalf<A> {
@@ -27,6 +27,9 @@ impl<A: App> NicHalf<A> {
                 self.ownership.message(message, side!(self), io)?;
                 self.go_on(io);
                 self.cascade(io);
+            }
+            Message::Hooks(Hooks::WakeAt { until }) if const { A::DELAYS } => {
+                self.host_waits_for(until);
             }
             Message::Merges(message) if const { A::MERGED } => self.merges(message, io)?,
             Message::Control(Control::Piece { state, piece }) => self.version(state, piece)?,

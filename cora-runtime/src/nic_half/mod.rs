@@ -2,6 +2,7 @@
 
 mod cascade;
 mod dealt;
+mod delayed;
 mod load;
 mod merged;
 mod timed;
@@ -60,6 +61,8 @@ pub struct NicHalf<A: App> {
     now: u64,
     /// The time that the host was last told, for a program with hooks or timers.
     told: u64,
+    /// When a message is due that waits at the host.
+    host_due: u64,
     /// The latest packet, for the same.
     last: Stamp,
     /// The epochs of states that are read as of a merge.
@@ -131,6 +134,7 @@ impl<A: App> NicHalf<A> {
             watch: Watch::new(),
             now: 0,
             told: 0,
+            host_due: u64::MAX,
             last: Stamp::BEFORE,
             turns: Turns::BEFORE,
             dealing: Dealing::all(),
@@ -213,6 +217,7 @@ impl<A: App> NicHalf<A> {
         self.ownership.hash(self.engine.app(), &self.hold, say);
         let waits = self.hold.host_waits_until().saturating_sub(self.hold.left());
         say_words(say, &[waits, self.now, self.told]);
+        self.cascade.hash(say);
         hooks::hash(self.engine.app(), say);
         self.turns.hash(say);
         self.dealing.hash(say);
@@ -240,7 +245,9 @@ impl<A: App> NicHalf<A> {
         }
         self.watch.burst(burst.len(), |at| burst.group(at, parsed));
         for (number, arrival) in burst.numbered_mut() {
-            self.one(&arrival.stamp(), &mut arrival.packet, number, io);
+            let stamp = &arrival.stamp();
+            self.time_comes(stamp, io);
+            self.one(stamp, &mut arrival.packet, number, io);
             self.cascade(io);
         }
         io.runs(None);
@@ -268,10 +275,6 @@ impl<A: App> NicHalf<A> {
             Sides::NicOnly => {
                 let now = stamp.meta.now;
                 let visit = Visit { now, horizon: now, undo: false, flow: NO_FLOW, ahead };
-                self.time_comes(stamp, io);
-                if const { Self::RUNS_TIMED } {
-                    self.cascade(io);
-                }
                 io.runs(Some(stamp.number));
                 let ran = self.engine.run::<NicReach<A>>(packet, visit);
                 self.finish(ran, stamp, packet.frame(), io);

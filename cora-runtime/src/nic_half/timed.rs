@@ -17,9 +17,25 @@ impl<A: App> NicHalf<A> {
     /// Whether the host runs hooks of entries that end here, or timers.
     pub(super) const TELLS_ENDS: bool = A::TIMED && matches!(A::PLAN.sides, Sides::Split);
 
-    /// A packet is about to run under nic-only: what its time brings about happens before.
+    /// A packet came: what its time brings about happens before it is handled.
     #[inline(always)]
-    pub(super) fn time_comes(&mut self, stamp: &Stamp, wire: &mut impl Wire) {
+    pub(super) fn time_comes(&mut self, stamp: &Stamp, io: &mut (impl PeerOutbox + Wire)) {
+        if const { A::DELAYS } {
+            self.handle_due(stamp.meta.now, io);
+            self.last = *stamp;
+        }
+        if matches!(A::PLAN.sides, Sides::NicOnly) {
+            self.run_due(stamp, io);
+            if const { Self::RUNS_TIMED } {
+                self.cascade(io);
+            }
+        }
+    }
+
+    /// A packet is about to run where the NIC has all states: hooks and timers that are due run
+    /// before.
+    #[inline(always)]
+    pub(super) fn run_due(&mut self, stamp: &Stamp, wire: &mut impl Wire) {
         if const { A::MERGED } && !self.turns.may_run(stamp.meta.now) {
             self.turn_alone(stamp.meta.now, wire);
         }
@@ -54,7 +70,8 @@ impl<A: App> NicHalf<A> {
     /// Tells the host the time at intervals.
     pub(super) fn tick(&mut self, out: &mut impl PeerOutbox) {
         let now = self.hold.oldest().unwrap_or(self.now);
-        let is_due = now >= self.told.saturating_add(hooks::TICK) && now <= self.hooks_until();
+        let is_due = now >= self.host_due.min(self.told.saturating_add(hooks::TICK))
+            && now <= self.hooks_until();
         if is_due && !self.ownership.is_late(now) {
             self.tell_time(now, out);
         }
@@ -64,7 +81,7 @@ impl<A: App> NicHalf<A> {
     /// been on its way here for too long.
     #[inline(never)]
     fn tell_time(&mut self, now: u64, out: &mut impl PeerOutbox) {
-        self.told = now;
+        (self.told, self.host_due) = (now, u64::MAX);
         self.tell_ends(now, out);
         out.send(&Hooks::Reached { now }.into());
     }
@@ -79,6 +96,7 @@ impl<A: App> NicHalf<A> {
 
     /// The run ends at this time: what has ended by then is known where hooks run.
     pub fn end_hooks(&mut self, now: u64, out: &mut (impl PeerOutbox + Wire)) {
+        self.handle_due(now, out);
         if const { Self::RUNS_TIMED } {
             self.pass_time_before(&self.last.later(now), out);
             self.cascade(out);
@@ -105,6 +123,7 @@ impl<A: App> NicHalf<A> {
     #[inline(never)]
     pub fn silence(&mut self, now: u64, io: &mut (impl PeerOutbox + Wire)) {
         self.now = self.now.max(now);
+        self.handle_due(now, io);
         match A::PLAN.sides {
             _ if const { !A::TIMED } => {}
             Sides::HostOnly => io.send(&Hooks::Reached { now }.into()),

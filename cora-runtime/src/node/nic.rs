@@ -330,6 +330,7 @@ impl<A: App> NicLoop<A> {
                 });
             }
         }
+        half.end_messages();
         half.engine().outcomes.each(&mut |name, count| {
             out.send(&Telemetry::Outcome { count, name: Name(name.as_bytes()) }.into());
         });

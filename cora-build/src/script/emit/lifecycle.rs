@@ -23,6 +23,9 @@ pub(super) fn emit(out: &mut Lines, graph: &Graph, sides: Sides) -> fmt::Result 
             let periods: Vec<u64> = graph.timers.iter().map(|timer| timer.period_ns).collect();
             out.line(format_args!("const PERIODS: &'static [u64] = &{periods:?};"))?;
         }
+        if graph.sends_itself() {
+            out.line("const DELAYS: bool = true;")?;
+        }
         if graph.states.iter().any(|state| state.merged) {
             out.line("const MERGED: bool = true;")?;
         }

@@ -270,6 +270,11 @@ protocols! {
             /// The time (ns).
             now: u64,
         } read by both,
+        /// A message waits at the host, which wants to hear that this much time has passed.
+        58 WakeAt {
+            /// When it is due (ns).
+            until: u64,
+        } read by nic,
     }
 
     /// For states that handlers read as of the last merge.

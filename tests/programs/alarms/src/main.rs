@@ -1,0 +1,69 @@
+//! Whoever sets an alarm hears it ring, once or at intervals: messages that are due later.
+#![cfg_attr(all(feature = "nic", target_os = "none"), no_std, no_main)]
+
+use core::time::Duration;
+
+use cora::prelude::*;
+
+/// Sets an alarm.
+#[message(udp)]
+struct Set {
+    #[key]
+    id: u32,
+    /// Milliseconds from one ring to the next.
+    every: u32,
+    times: u16,
+}
+
+/// It is time for an alarm to ring.
+#[message]
+struct Due {
+    #[key]
+    id: u32,
+    every: u32,
+    /// How often it rang, and rings in all.
+    rang: u16,
+    times: u16,
+}
+
+/// An alarm rings.
+#[message(udp)]
+struct Ring {
+    id: u32,
+    rang: u16,
+    at: u64,
+}
+
+/// How often an alarm was set, and rang.
+#[state(key = u32, capacity = 4096, idle = "never")]
+struct Alarm {
+    set: u32,
+    rang: u32,
+}
+
+#[flow_handler]
+fn set(set: Set, alarms: &mut Table<Alarm>, dues: &mut Outbox<Due>) -> Verdict {
+    let Set { id, every, times } = set;
+    alarms.get_or_insert(id, Alarm { set: 0, rang: 0 })?.set += 1;
+    dues.after(Duration::from_millis(every.into()), Due { id, every, rang: 0, times })?;
+    Done
+}
+
+#[flow_handler]
+fn ring(
+    due: Due,
+    envelope: &Envelope,
+    alarms: &mut Table<Alarm>,
+    dues: &mut Outbox<Due>,
+    rings: &mut Outbox<Ring>,
+) -> Verdict {
+    alarms.get_or_insert(due.id, Alarm { set: 0, rang: 0 })?.rang += 1;
+    let rang = due.rang + 1;
+    rings.reply(Ring { id: due.id, rang, at: envelope.now() })?;
+    if rang < due.times {
+        dues.after(Duration::from_millis(due.every.into()), Due { rang, ..due })?;
+    }
+    Done
+}
+
+cora::app!(set, ring);
