@@ -70,6 +70,7 @@ pub(crate) fn nat() -> Graph {
         path: "crate::nat".to_owned(),
         at: at(),
         headers: false,
+        at_host: false,
         sends: false,
         takes: None,
         outboxes: Vec::new(),

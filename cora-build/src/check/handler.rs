@@ -46,7 +46,8 @@ pub(crate) fn run(shape: HandlerShape, diagnostics: &mut Diagnostics) -> Option<
         occasion: occasion?,
         parameters,
         others,
-        transparent: shape.transparent,
+        transparent: shape.says.transparent,
+        at_host: shape.says.at_host,
         item: shape.item,
     };
     if decl.transparent {

@@ -19,11 +19,15 @@ pub(super) fn run(decl: &HandlerDecl) -> TokenStream {
     let body = body(decl);
     let handler = handler(decl, &own);
     let (takes, told) = (takes(decl, &hidden), told(decl));
+    // A handler that stays at the host may use what bare metal lacks.
+    let has_code = decl.at_host.then(|| quote!(#[cfg(not(target_os = "none"))]));
     quote! {
+        #has_code
         #function
 
         #declared
 
+        #has_code
         impl #hidden {
             #body
         }
@@ -245,6 +249,19 @@ fn handler(decl: &HandlerDecl, hidden: &TokenStream) -> TokenStream {
             (received, quote!(message))
         }
     };
+    let run = quote! {
+        #coerced
+        #received
+        #before
+        #hidden::body::<#reach>(touched, #about, #(#arguments),*)
+    };
+    let run = if decl.at_host {
+        let outbox = sends.is_some().then(|| quote!(, #outbox));
+        let unused = quote!(packet, touched #(, #names)* #outbox);
+        only_at_host(&run, &unused)
+    } else {
+        run
+    };
     quote! {
         const NAME: &'static str = #name;
         #reads_no_packet
@@ -261,10 +278,23 @@ fn handler(decl: &HandlerDecl, hidden: &TokenStream) -> TokenStream {
             touched: &#core::state::Touched,
             #outbox: &mut #core::outbox::Outbox,
         ) -> #core::verdict::Verdict {
-            #coerced
-            #received
-            #before
-            #hidden::body::<#reach>(touched, #about, #(#arguments),*)
+            #run
+        }
+    }
+}
+
+/// What runs at the host alone; bare metal has none of it, and gives the packet to the host.
+fn only_at_host(run: &TokenStream, unused: &TokenStream) -> TokenStream {
+    let core = core();
+    quote! {
+        #[cfg(target_os = "none")]
+        {
+            let _ = (#unused);
+            ::core::result::Result::Err(#core::verdict::Stop::punt())
+        }
+        #[cfg(not(target_os = "none"))]
+        {
+            #run
         }
     }
 }

@@ -165,6 +165,7 @@ fn node(handler: &Handler, found: &Found, source: &Source) -> HandlerNode {
         path: path(&handler.module, &handler.decl.name),
         at: place(source, handler.file, handler.decl.ident.span()),
         headers: handler.decl.takes_headers(),
+        at_host: handler.decl.at_host,
         sends: handler.decl.sends_packets(),
         takes: handler.decl.takes().map(|message| message.name.clone()),
         outboxes: handler.decl.sends().map(|message| message.name.clone()).collect(),

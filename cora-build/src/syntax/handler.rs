@@ -14,8 +14,8 @@ pub(crate) struct HandlerShape {
     pub(crate) mark: Mark,
     /// The item, without its mark.
     pub(crate) item: syn::ItemFn,
-    /// Whether the attribute contains `transparent`.
-    pub(crate) transparent: bool,
+    /// What the attribute says.
+    pub(crate) says: Says,
     /// The attribute's arguments.
     pub(crate) args: TokenStream,
     /// Whether attribute and item have no fault so far.
@@ -34,50 +34,75 @@ pub(crate) fn run(
         return None;
     }
     let before = diagnostics.errors();
-    let transparent = argument(mark, args, diagnostics);
+    let says = arguments(mark, args, diagnostics);
     let mut item = item_fn(mark, item, diagnostics)?;
     once(mark, &mut item, reader, diagnostics);
     let args = args.clone();
-    Some(HandlerShape { mark, args, item, transparent, sound: diagnostics.errors() == before })
+    Some(HandlerShape { mark, args, item, says, sound: diagnostics.errors() == before })
 }
 
-/// Whether the attribute contains `transparent`, the only valid argument of a handler's. A hook's
-/// has none, and a timer's is read later.
-fn argument(mark: Mark, args: &TokenStream, diagnostics: &mut Diagnostics) -> bool {
+/// What the attribute of a handler says.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Says {
+    /// `transparent`.
+    pub(crate) transparent: bool,
+    /// `at = host`.
+    pub(crate) at_host: bool,
+}
+
+/// Whether these arguments of a handler's attribute keep it at the host.
+pub(crate) fn is_at_host(args: &TokenStream) -> bool {
+    arguments(Mark::Handler, args, &mut Diagnostics::new()).at_host
+}
+
+/// Reads the arguments of a handler's attribute. A hook's has none, and a timer's is read later.
+fn arguments(mark: Mark, args: &TokenStream, diagnostics: &mut Diagnostics) -> Says {
+    let mut says = Says::default();
+    if mark == Mark::Hook && !args.is_empty() {
+        diagnostics
+            .error(codes::HANDLER_ARGUMENTS, Place::of(args), "`#[on_expire]` takes no argument")
+            .help("its first parameter says of which state: `ended: &Ended<S>`");
+    }
     if mark != Mark::Handler {
-        if mark == Mark::Hook && !args.is_empty() {
-            diagnostics
-                .error(
-                    codes::HANDLER_ARGUMENTS,
-                    Place::of(args),
-                    "`#[on_expire]` takes no argument",
-                )
-                .help("its first parameter says of which state: `ended: &Ended<S>`");
-        }
-        return false;
+        return says;
     }
-    let mut words = args.clone().into_iter();
-    let first = words.next();
-    let transparent = matches!(&first, Some(TokenTree::Ident(word)) if word == "transparent");
-    if first.is_some() && !(transparent && words.next().is_none()) {
-        let found = diagnostics.error(
-            codes::HANDLER_ARGUMENTS,
-            Place::of(args),
-            "`#[flow_handler]` takes no argument but `transparent`",
-        );
-        let near = match &first {
-            Some(TokenTree::Ident(word)) => nearest(&word.to_string(), ["transparent"]),
-            _ => None,
-        };
-        found.help(match near {
-            Some(near) => format!("did you mean `{near}`?"),
-            None => {
-                "the plan says where a handler runs, and its parameters say which states it uses"
-                    .to_owned()
+    let all: Vec<TokenTree> = args.clone().into_iter().collect();
+    let is_comma = |token: &TokenTree| matches!(token, TokenTree::Punct(it) if it.as_char() == ',');
+    for argument in all.split(is_comma).filter(|argument| !argument.is_empty()) {
+        let words: Vec<String> = argument.iter().map(ToString::to_string).collect();
+        let place = match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+            ["transparent"] if !says.transparent => &mut says.transparent,
+            ["at", "=", "host"] if !says.at_host => &mut says.at_host,
+            _ => {
+                unknown(argument, &words, diagnostics);
+                continue;
             }
-        });
+        };
+        *place = true;
     }
-    transparent
+    says
+}
+
+/// Reports an argument that a handler does not take, or takes once.
+fn unknown(argument: &[TokenTree], words: &[String], diagnostics: &mut Diagnostics) {
+    let tokens: TokenStream = argument.iter().cloned().collect();
+    let found = diagnostics.error(
+        codes::HANDLER_ARGUMENTS,
+        Place::of(&tokens),
+        "`#[flow_handler]` takes no argument but `transparent` and `at = host`, each once",
+    );
+    let [first, rest @ ..] = words else { return };
+    let near = nearest(first, ["transparent", "at"]);
+    found.help(match (first.as_str(), near) {
+        ("at", _) if rest.first().is_some_and(|sign| sign == "=") => {
+            "`at = host` keeps a handler at the host; where any other handler runs, the plan says"
+                .to_owned()
+        }
+        (_, Some("at")) => "did you mean `at = host`?".to_owned(),
+        (_, Some(near)) if near != first => format!("did you mean `{near}`?"),
+        _ => "the plan says where a handler runs, and its parameters say which states it uses"
+            .to_owned(),
+    });
 }
 
 /// Removes the attribute from the item. A macro gets its item without it.

@@ -301,6 +301,8 @@ pub struct HandlerDecl {
     pub others: Vec<Other>,
     /// Whether it passes everything that it does not understand.
     pub transparent: bool,
+    /// Whether it runs at the host alone, and may use `std`.
+    pub at_host: bool,
     /// The item, without `#[flow_handler]`.
     pub item: syn::ItemFn,
 }

@@ -56,6 +56,9 @@ pub struct HandlerNode {
     /// the whole packet, as in graphs before the flag existed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub headers: bool,
+    /// It runs at the host alone, whatever the plan: `at = host`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub at_host: bool,
     /// It may send packets besides the one that it handles.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub sends: bool,
@@ -315,6 +318,11 @@ pub struct Edge {
 }
 
 impl Graph {
+    /// Whether a handler runs at the host alone.
+    pub fn needs_host(&self) -> bool {
+        self.chain.iter().any(|handler| handler.at_host)
+    }
+
     /// A program without handlers.
     pub fn new(app: impl Into<String>) -> Self {
         Self {
@@ -543,6 +551,7 @@ mod tests {
             path: "crate::nat".to_owned(),
             at: at(),
             headers: false,
+            at_host: false,
             sends: false,
             takes: None,
             outboxes: Vec::new(),

@@ -154,7 +154,9 @@ fn problem(
     let no_places = matches!(freedom, Freedom::Flows | Freedom::FlowsThatPunt);
     let place = |switch: usize| {
         let Some(state) = graph.states.get(switch) else {
-            return no_places.then_some(true);
+            let handler = graph.chain.get(switch - graph.states.len());
+            let at_host = handler.is_some_and(|handler| handler.at_host).then_some(false);
+            return at_host.or(no_places.then_some(true));
         };
         let pinned = candidate.pinned.get(&state.name).map(|place| is_at_nic(*place));
         let alike = no_places && !matches!(state.kind, Kind::Singleton | Kind::PerBucket);

@@ -90,8 +90,9 @@ fn search(inputs: &Inputs<'_>, sides: Sides, freedom: Freedom, mpps: f64) -> Opt
 
 /// A plan that can't meet the rate; its figures show its highest rate.
 fn infeasible(inputs: &Inputs<'_>, baseline: Baseline, sides: Sides, mpps: f64) -> BaselinePlan {
-    // An infeasible split is host-only, which was tried.
-    let sides = if sides == Sides::Split { Sides::HostOnly } else { sides };
+    // An infeasible split is host-only, which was tried, and a handler may need the host.
+    let is_host_only = sides == Sides::Split || inputs.graph.needs_host();
+    let sides = if is_host_only { Sides::HostOnly } else { sides };
     let candidate = &of(inputs, sides)[0];
     let setting = candidate.setting(inputs);
     let allocation = Allocation {

@@ -101,6 +101,7 @@ pub(super) fn all(inputs: &Inputs<'_>) -> Vec<Candidate> {
 /// The candidates with these sides.
 pub(super) fn of(inputs: &Inputs<'_>, sides: Sides) -> Vec<Candidate> {
     let keys = match sides {
+        Sides::NicOnly | Sides::Dealt if inputs.graph.needs_host() => Vec::new(),
         Sides::Split => keys(inputs.graph),
         Sides::HostOnly | Sides::NicOnly => vec![coarsest(inputs.graph)],
         Sides::Dealt => {

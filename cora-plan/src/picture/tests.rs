@@ -27,6 +27,7 @@ fn handler(name: &str, line: usize, states: &[&str]) -> HandlerNode {
         path: format!("crate::{name}"),
         at: at(line),
         headers: false,
+        at_host: false,
         sends: false,
         takes: None,
         outboxes: Vec::new(),

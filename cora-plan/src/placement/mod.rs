@@ -14,6 +14,7 @@
 mod buckets;
 mod dealt;
 mod group;
+mod host_handlers;
 mod one_shard;
 mod places;
 mod reasons;
@@ -143,6 +144,16 @@ pub enum PlanError {
         /// The reason and the remedy.
         because: String,
     },
+    /// A handler that runs at the host alone, under a plan without a host for it.
+    #[error("`{handler}` runs at the host alone (`at = host`), and under `{sides}` {because}")]
+    NeedsHost {
+        /// The handler.
+        handler: String,
+        /// The sides that run packets.
+        sides: Sides,
+        /// The reason that it can't.
+        because: &'static str,
+    },
 }
 
 impl PlanError {
@@ -153,7 +164,7 @@ impl PlanError {
             | Self::PinnedToNic { line, .. }
             | Self::NotItsPlace { line, .. }
             | Self::NothingToState { line, .. } => Some(*line),
-            Self::NoCommonGroup { .. } | Self::NotByBucket { .. } => None,
+            Self::NoCommonGroup { .. } | Self::NotByBucket { .. } | Self::NeedsHost { .. } => None,
         }
     }
 
@@ -180,6 +191,10 @@ impl PlanError {
                 format!("write `{}`, or remove the line", allowed.join("` or `"))
             }
             Self::NothingToState { .. } => "remove the line, or write `use = \"split\"`".to_owned(),
+            Self::NeedsHost { handler, .. } => format!(
+                "plan with `use = \"split\"` or `use = \"host-only\"`, or take `at = host` away from \
+                 `{handler}`"
+            ),
             Self::NotByBucket { .. } => {
                 "or plan with `use = \"split\"`, which keeps it at the host".to_owned()
             }
@@ -201,6 +216,7 @@ pub fn run(graph: &Graph, statement: &Statement) -> Result<Placement, Vec<PlanEr
     if statement.sides == Sides::Dealt {
         dealt::check(graph, &group, &mut errors);
     }
+    host_handlers::check(graph, statement.sides, &mut errors);
     if !errors.is_empty() {
         return Err(errors);
     }
@@ -219,7 +235,7 @@ pub fn run(graph: &Graph, statement: &Statement) -> Result<Placement, Vec<PlanEr
         one_shard: one_shard::run(graph, &group, statement.sides),
         buckets_by: buckets::run(graph, &group),
         offer_after: statement.offer_after.max(1),
-        host_handlers: statement.host_handlers.clone(),
+        host_handlers: host_handlers::run(graph, statement),
         nic_share,
         nic_buckets: dealt::buckets(statement),
         group: group.key,

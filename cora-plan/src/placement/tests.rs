@@ -56,6 +56,7 @@ fn program(states: impl IntoIterator<Item = StateNode>) -> Graph {
         path: "crate::nf".to_owned(),
         at,
         headers: false,
+        at_host: false,
         sends: false,
         takes: None,
         outboxes: Vec::new(),

@@ -131,6 +131,9 @@ pub fn handler(report: &Report<'_>, node: &HandlerNode) -> String {
     if allocation.sides == Sides::Dealt {
         return "each side runs the packets of its own buckets, new flows too".to_owned();
     }
+    if node.at_host {
+        return "the source says so: `at = host`; what reaches it goes to the host".to_owned();
+    }
     if allocation.host_handlers.contains(&node.name) {
         return "the search found no better plan that runs it at the NIC; packets that reach it go to the host"
             .to_owned();

@@ -13,7 +13,8 @@ use crate::analyse::library;
 use crate::diag::findings::Findings;
 use crate::diag::{Place, codes};
 use crate::script::source::cfg::{Cfg, Condition, Truth, conditional};
-use crate::syntax::{Mark, depth};
+use crate::syntax::handler::is_at_host;
+use crate::syntax::{Mark, depth, is_attribute};
 
 pub(super) struct Walk<'a> {
     directory: &'a Path,
@@ -50,6 +51,14 @@ struct Entry {
     hidden: Option<String>,
     side: Option<String>,
     at_nic: bool,
+}
+
+/// Whether the item is a handler that is kept at the host.
+fn stays_at_host(item: &Item) -> bool {
+    annotated(item).is_some_and(|(_, attribute)| {
+        let is_handler = is_attribute(attribute, Mark::Handler.attribute());
+        is_handler && attribute.meta.require_list().is_ok_and(|list| is_at_host(&list.tokens))
+    })
 }
 
 impl<'a> Walk<'a> {
@@ -180,7 +189,7 @@ impl<'a> Walk<'a> {
     /// Records the halves of an item.
     fn by_half(&mut self, item: &Item, here: &Here) {
         let (file, module) = (here.file, here.module.clone());
-        if here.at_nic {
+        if here.at_nic && !stays_at_host(item) {
             if let Some(path) = named(item, &module) {
                 self.source.host_only.remove(&path);
             }
