@@ -97,11 +97,11 @@ fn alarm(id: u32, every: u32, times: u16) -> Vec<u8> {
 fn alarms_ring_when_they_are_due_wherever_they_wait() {
     const MILLISECOND: u64 = 1_000_000;
     let (mut traffic, mut draw) = (Traffic::default(), Draw(3));
-    let end = 1_500;
+    let end = 800;
     for at in 0..end {
         let (id, every) = (draw.below(200) as u32, 1 + draw.below(9) as u32);
         // A row of more messages than there may be hops at once.
-        let times = if at % 100 == 0 { 100 } else { 1 + draw.below(3) as u16 };
+        let times = if at % 200 == 0 { 80 } else { 1 + draw.below(3) as u16 };
         let asker = SocketAddr::from(([10, 0, 2, 1], 40_000 + (at % 50) as u16));
         traffic.at(at * MILLISECOND, udp(asker, node(), &alarm(id, every, times)), "done");
         for ring in 1..=u64::from(times) {
@@ -126,5 +126,5 @@ fn alarms_ring_when_they_are_due_wherever_they_wait() {
         assert_eq!(sorted(left), sorted(expected), "{of}: the rings differ");
     };
     let left = case.holds_by(&same);
-    assert!(left.frames.len() > 3_000, "{} rings", left.frames.len());
+    assert!(left.frames.len() > 1_500, "{} rings", left.frames.len());
 }

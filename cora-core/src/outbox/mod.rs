@@ -320,6 +320,63 @@ mod tests {
     }
 
     #[test]
+    fn a_delayed_message_begins_a_row() {
+        #[derive(Clone, Copy)]
+        struct Word(u64);
+        impl crate::plain::Plain for Word {
+            const SIZE: usize = 8;
+            fn put(&self, out: &mut [u8]) {
+                self.0.put(out);
+            }
+            fn get(bytes: &[u8]) -> Option<Self> {
+                u64::get(bytes).map(Self)
+            }
+            fn describe(&self, to: &mut dyn crate::plain::Describe) {
+                self.0.describe(to);
+            }
+        }
+        impl Message for Word {
+            const NAME: &'static str = "Word";
+            type Key = u64;
+            const KEYED: bool = true;
+            fn key(&self) -> u64 {
+                self.0
+            }
+            fn of_datagram(datagram: &[u8]) -> Result<Self, Reason> {
+                message::read_short(datagram)
+            }
+        }
+        impl Taken for Word {}
+        let bytes = Outbox::BYTES_WITH_MESSAGES;
+        let mut out = Outbox::create_with_messages(&mut memory_for_tests(bytes)).unwrap();
+        let mut hops = 0;
+        // Each is sent because of the one before, until there are too many.
+        let end = loop {
+            if let Err(reason) = out.messages::<Word>().send(Word(7)) {
+                break reason;
+            }
+            let mut sent = frames(&out).pop().unwrap().1;
+            out.clear();
+            let meta = Meta { port: SENT, ..Meta::default() };
+            out.begin(&Envelope::of(&Packet::new(&mut sent, meta)));
+            hops += 1;
+        };
+        assert_eq!((end, hops), (message::TooManyHops, message::MOST_HOPS));
+        for delay in [Duration::ZERO, Duration::from_millis(3), Duration::MAX] {
+            out.messages::<Word>().after(delay, Word(7)).unwrap();
+        }
+        let delays: Vec<u64> =
+            frames(&out).iter().map(|(_, frame)| message::delay_of(frame)).collect();
+        assert_eq!(delays, [LEAST_DELAY, 3_000_000, message::MOST_DELAY]);
+        let mut sent = frames(&out).pop().unwrap().1;
+        let meta = Meta { port: SENT, ..Meta::default() };
+        out.begin(&Envelope::of(&Packet::new(&mut sent, meta)));
+        assert_eq!(out.messages::<Word>().send(Word(7)), Ok(()));
+        let now = frames(&out).pop().unwrap().1;
+        assert_eq!(message::delay_of(&now), 0);
+    }
+
+    #[test]
     fn without_room_nothing_is_sent() {
         let mut out = Outbox::none();
         assert_eq!(out.send_frame(&[1], Port(0)), Err(OutboxFull));

@@ -225,8 +225,13 @@ impl<A: App> Worker<A> {
         if !self.half.is_drained() {
             return false;
         }
-        self.received.answered = true;
+        // What is due by then may bring about messages for the NIC.
         self.half.pass_time(self.now(), &mut self.back);
+        if !self.half.is_drained() {
+            self.back.flush();
+            return false;
+        }
+        self.received.answered = true;
         self.back.send(&Control::Drained { now: self.half.now() }.into());
         self.back.flush();
         true

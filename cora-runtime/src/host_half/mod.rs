@@ -258,6 +258,7 @@ impl<A: App> HostHalf<A> {
         if !FLOWS && let Some(last) = burst.arrivals().last() {
             self.reach(&last.stamp());
         }
+        self.handle_due::<FLOWS>(self.clock.now, out);
         self.ask_for_time(out);
         if !Self::IS_DEALT {
             self.count_packets(burst);

@@ -23,13 +23,15 @@ impl<A: App> NicHalf<A> {
             if due > now {
                 break;
             }
-            // What was sent long ago may be due before what has happened meanwhile.
-            let stamp = self.last.later(due.max(self.last.meta.now));
-            if matches!(A::PLAN.sides, Sides::NicOnly) {
-                self.run_due(&stamp, io);
-                self.cascade(io);
+            // If a message of the host's brought it about, it may be before the latest packet.
+            let stamp = self.last.later(due);
+            if due > self.last.meta.now {
+                if matches!(A::PLAN.sides, Sides::NicOnly) {
+                    self.run_due(&stamp, io);
+                    self.cascade(io);
+                }
+                self.last = stamp;
             }
-            self.last = stamp;
             self.cascade.comes_due(&stamp);
             self.cascade(io);
         }

@@ -27,6 +27,7 @@ impl<A: App> NicHalf<A> {
                 self.ownership.message(message, side!(self), io)?;
                 self.go_on(io);
                 self.cascade(io);
+                self.handle_due(self.now, io);
             }
             Message::Hooks(Hooks::WakeAt { until }) if const { A::DELAYS } => {
                 self.host_waits_for(until);
@@ -77,6 +78,7 @@ impl<A: App> NicHalf<A> {
         self.ownership.hand_over(most, side!(self), io);
         self.go_on(io);
         self.cascade(io);
+        self.handle_due(self.now, io);
     }
 
     /// Merges a part of a read-mostly state's version. Its last part puts the version in force.

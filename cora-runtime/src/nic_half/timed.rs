@@ -96,6 +96,7 @@ impl<A: App> NicHalf<A> {
 
     /// The run ends at this time: what has ended by then is known where hooks run.
     pub fn end_hooks(&mut self, now: u64, out: &mut (impl PeerOutbox + Wire)) {
+        self.now = self.now.max(now);
         self.handle_due(now, out);
         if const { Self::RUNS_TIMED } {
             self.pass_time_before(&self.last.later(now), out);

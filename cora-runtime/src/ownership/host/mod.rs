@@ -129,7 +129,9 @@ pub(crate) struct HostOwnership<A: App> {
     leaving: Option<Leaving>,
     /// Tickets that the NIC fenced meanwhile, a bit each: their flows go after that one.
     fenced: u64,
-    /// Whether flows may move: the plan is split, there is a NIC, and the half is not closed.
+    /// Whether there is a NIC half with flows of its own.
+    nic: bool,
+    /// Whether flows may move: there is such a half, and this one is not closed.
     moving: bool,
     /// Whether the NIC half takes flows: one that stands in for another takes none.
     nic_takes: bool,
@@ -160,6 +162,7 @@ impl<A: App> HostOwnership<A> {
             incoming: None,
             leaving: None,
             fenced: 0,
+            nic: nic && A::PLAN.sides == Sides::Split,
             moving: nic && A::PLAN.sides == Sides::Split,
             nic_takes: true,
             admission: Admission::of_plan(&A::PLAN),
@@ -182,10 +185,10 @@ impl<A: App> HostOwnership<A> {
     }
 
     /// Whether packets are looked up in flows. While this is `false`, only messages can make a flow
-    /// known.
+    /// known. A message that a handler sends may be for a flow that is at the NIC to the end.
     #[inline(always)]
     pub(crate) const fn knows_flows(&self) -> bool {
-        self.moving || !self.flows.is_empty()
+        self.moving || !self.flows.is_empty() || (A::MESSAGES && self.nic)
     }
 
     /// Whether no offer is pending and no flow is in transit.
@@ -221,7 +224,7 @@ impl<A: App> HostOwnership<A> {
     /// Whether there is a NIC that may own flows.
     #[inline(always)]
     pub(crate) const fn has_nic(&self) -> bool {
-        self.moving || self.at_nic > 0
+        self.nic
     }
 
     /// Whether the flow of a packet may be at the NIC, or on its way there: the host has no record
