@@ -20,7 +20,8 @@ pub(super) fn run(source: &Source, parts: &Parts, findings: &mut Findings) {
         return;
     }
     let functions = functions(source);
-    for handler in parts.functions() {
+    // One that stays at the host may have a file or a connection there.
+    for handler in parts.functions().filter(|handler| !handler.decl.at_host) {
         for (word, at) in mentions(&handler.decl.item.block.to_token_stream()) {
             if let Some(found) = statics.get(word.as_str()) {
                 refuse(handler, at, found, None, findings);

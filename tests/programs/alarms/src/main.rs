@@ -1,4 +1,5 @@
-//! Whoever sets an alarm hears it ring, once or at intervals: messages that are due later.
+//! Whoever sets an alarm hears it ring, once or at intervals: messages that are due later. Each tenth
+//! ring is told in words, which takes the host.
 #![cfg_attr(all(feature = "nic", target_os = "none"), no_std, no_main)]
 
 use core::time::Duration;
@@ -34,6 +35,19 @@ struct Ring {
     at: u64,
 }
 
+/// To be told in words.
+#[message]
+struct Tell {
+    id: u32,
+    rang: u16,
+}
+
+/// In words.
+#[message(udp)]
+struct Words {
+    text: Bytes<40>,
+}
+
 /// How often an alarm was set, and rang.
 #[state(key = u32, capacity = 4096, idle = "never")]
 struct Alarm {
@@ -56,14 +70,25 @@ fn ring(
     alarms: &mut Table<Alarm>,
     dues: &mut Outbox<Due>,
     rings: &mut Outbox<Ring>,
+    tells: &mut Outbox<Tell>,
 ) -> Verdict {
     alarms.get_or_insert(due.id, Alarm { set: 0, rang: 0 })?.rang += 1;
     let rang = due.rang + 1;
     rings.reply(Ring { id: due.id, rang, at: envelope.now() })?;
+    if rang.is_multiple_of(10) {
+        tells.send(Tell { id: due.id, rang })?;
+    }
     if rang < due.times {
         dues.after(Duration::from_millis(due.every.into()), Due { rang, ..due })?;
     }
     Done
 }
 
-cora::app!(set, ring);
+#[flow_handler(at = host)]
+fn tell(tell: Tell, words: &mut Outbox<Words>) -> Verdict {
+    let text = format!("alarm {} rang {} times", tell.id, tell.rang);
+    words.reply(Words { text: Bytes::of(text.as_bytes())? })?;
+    Done
+}
+
+cora::app!(set, ring, tell);
