@@ -232,7 +232,7 @@ mod tests {
             many: *many,
             ..model.clone()
         });
-        let path = Path { accesses: accesses.collect(), exit };
+        let path = Path { accesses: accesses.collect(), sends: Vec::new(), exit };
         handler.paths = vec![handler.paths[1].clone(), path];
         graph
     }

@@ -33,6 +33,59 @@ pub struct WireForm {
     pub port: Option<u16>,
 }
 
+/// A message that a path sends.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sent {
+    /// Its type.
+    pub message: String,
+    /// Where it goes.
+    pub how: How,
+    /// Any number of them: it is in a loop or closure, or paths were merged.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub many: bool,
+    /// The source shows that its key is that of the message that the handler takes.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub own_key: bool,
+    /// Its place.
+    pub at: SourcePlace,
+}
+
+/// Where a sent message goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum How {
+    /// `send`: to the handler that takes it.
+    Send,
+    /// `reply`: in a datagram to whoever asks.
+    Reply,
+    /// `send_to`: in a datagram to someone else.
+    SendTo,
+    /// The outbox is handed on: any of these.
+    Unseen,
+}
+
+impl How {
+    /// As an edge of the graph.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Send => "sends",
+            Self::Reply => "replies",
+            Self::SendTo => "sends to",
+            Self::Unseen => "may send",
+        }
+    }
+
+    /// Whether the message may stay inside.
+    pub const fn stays(self) -> bool {
+        matches!(self, Self::Send | Self::Unseen)
+    }
+
+    /// Whether the message may leave in a datagram.
+    pub const fn leaves(self) -> bool {
+        !matches!(self, Self::Send)
+    }
+}
+
 impl Graph {
     /// The handlers that take a message, each with it, in the order of the chain.
     pub fn takers(&self) -> impl Iterator<Item = (&HandlerNode, &MessageNode)> {
