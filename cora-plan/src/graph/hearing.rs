@@ -12,7 +12,8 @@
 use std::collections::BTreeSet;
 
 use super::{Graph, HandlerNode, How, MessageNode};
-use crate::vocabulary::{Kind, Sides};
+use crate::placement::Placement;
+use crate::vocabulary::{Kind, Place, Sides};
 
 /// From whom the flows of one message hear.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,6 +71,43 @@ pub enum Cause<'a> {
     Timed(&'a str),
 }
 
+/// Whether the results of a program are those of a host alone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Settled<'a> {
+    /// Under every plan.
+    Always,
+    /// Under this plan: one side runs everything.
+    OneSide(&'static str),
+    /// Under this plan: messages cross to the host only, in the order of arrival.
+    OneWay,
+    /// They are those of some run one by one; these messages come from several.
+    Not(Vec<Hearing<'a>>),
+}
+
+impl Settled<'_> {
+    /// In a few words.
+    pub fn verdict(&self) -> String {
+        match self {
+            Self::Always => "settled: every plan has the results of a host alone".to_owned(),
+            Self::OneSide(side) => {
+                format!("settled under this plan: {side} runs every message, in the order of arrival")
+            }
+            Self::OneWay => "settled under this plan: messages cross to the host only, in the order \
+                             of arrival"
+                .to_owned(),
+            Self::Not(_) => "not settled: results are those of some run one by one, and another \
+                             plan may have another"
+                .to_owned(),
+        }
+    }
+
+    /// The reasons that it is not, one for each message at fault.
+    pub fn reasons(&self) -> Vec<String> {
+        let Self::Not(several) = self else { return Vec::new() };
+        several.iter().map(|it| format!("{}: {}", it.message.name, it.why())).collect()
+    }
+}
+
 impl Order<'_> {
     /// Whether it is the same under every plan.
     pub const fn is_settled(self) -> bool {
@@ -89,15 +127,37 @@ impl Graph {
             .collect()
     }
 
-    /// Whether every plan has the results of a host alone; [`None`] if it takes no messages.
-    pub fn is_settled(&self) -> Option<bool> {
+    /// Whether the results are those of a host alone, under any plan or under this one; [`None`] if
+    /// it takes no messages.
+    pub fn settled(&self, placement: Option<&Placement>) -> Option<Settled<'_>> {
         let hearings = self.hearings();
-        (!hearings.is_empty()).then(|| hearings.iter().all(|hearing| hearing.order.is_settled()))
+        let several: Vec<Hearing<'_>> =
+            hearings.iter().filter(|it| !it.order.is_settled()).cloned().collect();
+        Some(match placement {
+            _ if hearings.is_empty() => return None,
+            _ if several.is_empty() => Settled::Always,
+            Some(Placement { sides: Sides::HostOnly, .. }) => Settled::OneSide("the host"),
+            Some(Placement { sides: Sides::NicOnly, .. }) => Settled::OneSide("the NIC"),
+            Some(placement) if self.goes_one_way(&hearings, placement) => Settled::OneWay,
+            _ => Settled::Not(several),
+        })
     }
 
-    /// Whether these sides settle any program: one side runs everything.
-    pub const fn is_settled_by(sides: Sides) -> bool {
-        matches!(sides, Sides::HostOnly | Sides::NicOnly)
+    /// Whether messages cross to the host only, in order: all that handlers send is for handlers
+    /// at the host.
+    fn goes_one_way(&self, hearings: &[Hearing<'_>], placement: &Placement) -> bool {
+        let at_host = |node: &HandlerNode| {
+            let pinned = |state: &str| placement.places.get(state) == Some(&Place::Host);
+            let reaches = |path: &super::Path| path.accesses.iter().any(|it| pinned(&it.state));
+            placement.host_handlers.contains(&node.name)
+                || !node.paths.is_empty() && node.paths.iter().all(reaches)
+        };
+        let is_sent = |hearing: &Hearing<'_>| hearing.sources.iter().any(|it| *it != Source::Wire);
+        let mut sent = hearings.iter().filter(|hearing| is_sent(hearing));
+        placement.sides == Sides::Split
+            && placement.host_ordered
+            && self.timed().next().is_none()
+            && sent.all(|hearing| at_host(hearing.taker))
     }
 
     fn sources(&self, message: &MessageNode) -> Vec<Source<'_>> {

@@ -70,7 +70,7 @@ impl How {
         match self {
             Self::Send => "sends",
             Self::Reply => "replies",
-            Self::SendTo => "sends to",
+            Self::SendTo => "sends out",
             Self::Unseen => "may send",
         }
     }
@@ -92,6 +92,27 @@ impl Graph {
         self.chain
             .iter()
             .filter_map(|handler| Some((handler, self.message(handler.takes.as_ref()?)?)))
+    }
+
+    /// The handlers that take packets.
+    pub fn of_packets(&self) -> impl Iterator<Item = &HandlerNode> {
+        self.chain.iter().filter(|handler| handler.takes.is_none())
+    }
+
+    /// Whether packets go through a chain of handlers, be it an empty one.
+    pub fn has_chain(&self) -> bool {
+        self.messages.is_empty() || self.of_packets().next().is_some()
+    }
+
+    /// Whether a message comes in datagrams.
+    pub fn comes_in(&self, message: &MessageNode) -> bool {
+        message.wire.is_some() && self.takers().any(|(_, taken)| taken.name == message.name)
+    }
+
+    /// Whether a message may leave in datagrams.
+    pub fn goes_out(&self, message: &MessageNode) -> bool {
+        message.wire.is_some()
+            && self.sendings().iter().any(|it| it.message == message.name && it.leaves())
     }
 
     /// Whether the program takes messages.
