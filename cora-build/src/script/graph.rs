@@ -230,6 +230,27 @@ fn message_node(message: &Message, source: &Source) -> MessageNode {
         at: place(source, message.file, decl.ident.span()),
         key: decl.key.name().map(str::to_owned),
         wire: decl.wire.map(|wire| WireForm { parse: wire.parse, port: wire.port }),
+        fields: message_fields(&decl.item.data),
+    }
+}
+
+/// The fields of a message; those of an enum with the variant in front.
+fn message_fields(data: &syn::Data) -> Vec<Field> {
+    let of = |variant: &str, fields: &syn::Fields| -> Vec<Field> {
+        let fields = fields.iter().enumerate();
+        let named = fields.map(|(at, field)| {
+            let name = field.ident.as_ref().map_or_else(|| at.to_string(), ToString::to_string);
+            Field { name: format!("{variant}{name}"), type_text: text(&field.ty) }
+        });
+        named.collect()
+    };
+    match data {
+        syn::Data::Struct(data) => of("", &data.fields),
+        syn::Data::Enum(data) => {
+            let variants = data.variants.iter();
+            variants.flat_map(|it| of(&format!("{}::", it.ident), &it.fields)).collect()
+        }
+        syn::Data::Union(_) => Vec::new(),
     }
 }
 

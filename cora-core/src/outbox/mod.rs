@@ -13,9 +13,10 @@ use core::marker::PhantomData;
 use sends::Sends;
 pub use sends::Sent;
 
-use crate::message::{self, Destination, Envelope, Message, SENT, Taken, Wired};
+use crate::message::{self, Destination, Envelope, Message, Peer, SENT, Taken, Wired};
 use crate::packet::{MAX_FRAME, Packet, Port};
 use crate::state::{Line, Memory, OutOfMemory};
+use crate::trace::{self, Sending};
 use crate::verdict::Reason;
 use crate::verdict::reasons::{NoFlow, TooLong};
 
@@ -95,7 +96,9 @@ impl<M: Message> Outbox<M> {
     where
         M: Taken,
     {
-        self.add(SENT, TooManySends, |envelope, out| message::frame(&message, envelope, out))
+        let added =
+            self.add(SENT, TooManySends, |envelope, out| message::frame(&message, envelope, out));
+        trace::sent(M::ID, Sending::Send, added)
     }
 
     /// Sends the message in a datagram to whoever asks: the sender of the datagram that the handled
@@ -110,7 +113,7 @@ impl<M: Message> Outbox<M> {
         let sends = self.sends.and_then(|sends| sends.try_borrow().ok()).ok_or(TooManySends)?;
         let peer = sends.envelope.asker();
         drop(sends);
-        self.send_to(peer, message)
+        trace::sent(M::ID, Sending::Reply, self.datagram(&peer, &message))
     }
 
     /// Sends the message in a datagram: to a [`Peer`](crate::message::Peer), such as one that asked
@@ -128,8 +131,17 @@ impl<M: Message> Outbox<M> {
         let sends = self.sends.and_then(|sends| sends.try_borrow().ok()).ok_or(TooManySends)?;
         let peer = to.peer(&sends.envelope.asker());
         drop(sends);
+        trace::sent(M::ID, Sending::SendTo, self.datagram(&peer, &message))
+    }
+
+    /// Adds the message in a datagram to this peer.
+    #[inline]
+    fn datagram(&self, peer: &Peer, message: &M) -> Result<(), Reason>
+    where
+        M: Wired,
+    {
         self.add(peer.port(), TooManySends, |_, out| {
-            message::datagram(&peer, |out| message.write(out), out)
+            message::datagram(peer, |out| message.write(out), out)
         })
     }
 }

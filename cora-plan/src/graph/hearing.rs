@@ -9,10 +9,9 @@
 //!
 //! What is told here is proven from the graph, and all else counts as several.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Graph, HandlerNode, How, MessageNode};
-use crate::placement::Placement;
 use crate::vocabulary::{Kind, Place, Sides};
 
 /// From whom the flows of one message hear.
@@ -69,6 +68,19 @@ pub enum Cause<'a> {
     Flows(&'a str),
     /// This hook or timer runs besides the flows.
     Timed(&'a str),
+}
+
+/// What a plan decides, as far as the order of messages depends on it.
+#[derive(Clone, Copy, Debug)]
+pub struct Under<'a> {
+    /// The sides that run messages.
+    pub sides: Sides,
+    /// Place of each state.
+    pub places: &'a BTreeMap<String, Place>,
+    /// Handlers that run at the host only.
+    pub host_handlers: &'a [String],
+    /// Arrivals reach the host in their order, even across flows.
+    pub host_ordered: bool,
 }
 
 /// Whether the results of a program are those of a host alone.
@@ -129,33 +141,33 @@ impl Graph {
 
     /// Whether the results are those of a host alone, under any plan or under this one; [`None`] if
     /// it takes no messages.
-    pub fn settled(&self, placement: Option<&Placement>) -> Option<Settled<'_>> {
+    pub fn settled(&self, under: Option<&Under<'_>>) -> Option<Settled<'_>> {
         let hearings = self.hearings();
         let several: Vec<Hearing<'_>> =
             hearings.iter().filter(|it| !it.order.is_settled()).cloned().collect();
-        Some(match placement {
+        Some(match under {
             _ if hearings.is_empty() => return None,
             _ if several.is_empty() => Settled::Always,
-            Some(Placement { sides: Sides::HostOnly, .. }) => Settled::OneSide("the host"),
-            Some(Placement { sides: Sides::NicOnly, .. }) => Settled::OneSide("the NIC"),
-            Some(placement) if self.goes_one_way(&hearings, placement) => Settled::OneWay,
+            Some(Under { sides: Sides::HostOnly, .. }) => Settled::OneSide("the host"),
+            Some(Under { sides: Sides::NicOnly, .. }) => Settled::OneSide("the NIC"),
+            Some(under) if self.goes_one_way(&hearings, under) => Settled::OneWay,
             _ => Settled::Not(several),
         })
     }
 
     /// Whether messages cross to the host only, in order: all that handlers send is for handlers
     /// at the host.
-    fn goes_one_way(&self, hearings: &[Hearing<'_>], placement: &Placement) -> bool {
+    fn goes_one_way(&self, hearings: &[Hearing<'_>], under: &Under<'_>) -> bool {
         let at_host = |node: &HandlerNode| {
-            let pinned = |state: &str| placement.places.get(state) == Some(&Place::Host);
+            let pinned = |state: &str| under.places.get(state) == Some(&Place::Host);
             let reaches = |path: &super::Path| path.accesses.iter().any(|it| pinned(&it.state));
-            placement.host_handlers.contains(&node.name)
+            under.host_handlers.contains(&node.name)
                 || !node.paths.is_empty() && node.paths.iter().all(reaches)
         };
         let is_sent = |hearing: &Hearing<'_>| hearing.sources.iter().any(|it| *it != Source::Wire);
         let mut sent = hearings.iter().filter(|hearing| is_sent(hearing));
-        placement.sides == Sides::Split
-            && placement.host_ordered
+        under.sides == Sides::Split
+            && under.host_ordered
             && self.timed().next().is_none()
             && sent.all(|hearing| at_host(hearing.taker))
     }

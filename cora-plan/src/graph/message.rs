@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Graph, HandlerNode, SourcePlace};
+use super::{Field, Graph, HandlerNode, SourcePlace};
 
 /// A message.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -21,6 +21,9 @@ pub struct MessageNode {
     /// Its wire form, if it comes or leaves in datagrams.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wire: Option<WireForm>,
+    /// Its fields, in order; those of an enum with the variant in front: `Add::by`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fields: Vec<Field>,
 }
 
 /// How a message stands in a datagram.

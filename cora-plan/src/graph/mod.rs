@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-pub use hearing::{Cause, Hearing, Order, Settled, Source};
+pub use hearing::{Cause, Hearing, Order, Settled, Source, Under};
 pub use message::{How, MessageNode, Sent, WireForm};
 pub use sending::{Sending, Times};
 pub use timed::{HookNode, TimerNode};

@@ -15,7 +15,7 @@ pub mod text;
 
 use std::collections::BTreeMap;
 
-use crate::graph::{Graph, HandlerNode, MessageNode, Rows, StateNode, TimerNode, duration};
+use crate::graph::{Graph, HandlerNode, MessageNode, Rows, StateNode, TimerNode, Under, duration};
 use crate::model::Allocation;
 use crate::placement::Placement;
 use crate::plan::Plan;
@@ -118,7 +118,8 @@ fn message_lines(graph: &Graph, message: &MessageNode) -> Vec<String> {
 
 /// Whether a program with messages is settled, and the reasons if it is not.
 fn settled_lines(graph: &Graph, placement: Option<&Placement>) -> Vec<String> {
-    let Some(settled) = graph.settled(placement) else { return Vec::new() };
+    let under = placement.map(Under::from);
+    let Some(settled) = graph.settled(under.as_ref()) else { return Vec::new() };
     std::iter::once(settled.verdict()).chain(settled.reasons()).collect()
 }
 
