@@ -76,3 +76,69 @@ fn caused(graph: &Graph, paths: &[Vec<f64>], runs: &[f64]) -> Vec<f64> {
     }
     caused
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::{Exit, MessageNode, Path, Sent, WireForm};
+    use crate::sample;
+
+    fn sent(message: &str, many: bool) -> Sent {
+        let at = sample::nat().chain[0].at.clone();
+        Sent { message: message.to_owned(), how: How::Send, many, own_key: false, at }
+    }
+
+    /// `split` takes texts and sends words in a loop, `count` sends one rank for each word, and
+    /// `rank` sends itself a rank in every second run.
+    fn words() -> Graph {
+        let mut graph = sample::nat();
+        let at = graph.chain[0].at.clone();
+        let path = |sends: &[Sent]| Path {
+            accesses: Vec::new(),
+            sends: sends.to_vec(),
+            exit: Exit::Done,
+        };
+        let message = |name: &str, udp: bool| MessageNode {
+            name: name.to_owned(),
+            path: name.to_owned(),
+            at: at.clone(),
+            key: None,
+            wire: udp.then_some(WireForm { parse: false, port: None }),
+            fields: Vec::new(),
+        };
+        graph.messages = vec![message("Rank", false), message("Text", true), message("Word", false)];
+        let model = graph.chain.remove(0);
+        let handler = |name: &str, takes: &str, paths: Vec<Path>| crate::graph::HandlerNode {
+            name: name.to_owned(),
+            takes: Some(takes.to_owned()),
+            paths,
+            ..model.clone()
+        };
+        graph.chain = vec![
+            handler("split", "Text", vec![path(&[sent("Word", true)])]),
+            handler("count", "Word", vec![path(&[sent("Rank", false)])]),
+            handler("rank", "Rank", vec![path(&[sent("Rank", false)]), path(&[])]),
+        ];
+        graph
+    }
+
+    #[test]
+    fn a_datagram_causes_the_runs_of_all_that_is_sent_because_of_it() {
+        let graph = words();
+        let class = sample::class("all", 100.0, 1.0, 0.01);
+        let demand = super::super::estimate(&graph, std::slice::from_ref(&class));
+        let runs = |handler: usize, inside: bool| -> f64 {
+            let routes = demand.routes.iter().zip(&demand.weights[0]);
+            let own = routes.filter(|(it, _)| it.steps[0].0 == handler && it.inside == inside);
+            own.map(|(_, weight)| weight).sum()
+        };
+        assert!((runs(0, false) - 1.0).abs() < 1e-9, "a text is a datagram");
+        assert!((runs(1, true) - LOOP).abs() < 1e-9 && runs(1, false) == 0.0, "{}", runs(1, true));
+        // Each rank is followed by a half, a quarter and so on, up to the bound on hops.
+        assert!((LOOP..=2.0 * LOOP).contains(&runs(2, true)), "{}", runs(2, true));
+        assert!(runs(2, true) > 1.9 * LOOP, "{}", runs(2, true));
+        let rank = |inside| demand.routes.iter().find(|it| it.steps[0].0 == 2 && it.inside == inside);
+        let (inside, outside) = (rank(true).unwrap(), rank(false).unwrap());
+        assert!(inside.host.instructions < outside.host.instructions, "nothing is received");
+    }
+}
