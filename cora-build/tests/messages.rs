@@ -13,7 +13,7 @@ fn read(source: &str, plan: Option<&str>) -> (Graph, Plan) {
     let directory = tempfile::tempdir().unwrap();
     std::fs::create_dir_all(directory.path().join("src")).unwrap();
     std::fs::write(directory.path().join("src/main.rs"), source).unwrap();
-    let reading = script::read(directory.path(), "case", Cfg::default(), plan);
+    let reading = script::read(directory.path(), "case", &Cfg::default(), plan);
     reading.result.unwrap_or_else(|faults| panic!("{faults}"))
 }
 
