@@ -53,7 +53,8 @@ fn executed(of: Executed) -> String {
 
 /// Runs of each handler per packet of the capture, and the messages of a run.
 fn runs(graph: &Graph, observed: &Observed) -> String {
-    let mut text = format!("\n{:<22}{:>12}{:>12}   sent in a run\n", "handler", "runs", "per packet");
+    let mut text =
+        format!("\n{:<22}{:>12}{:>12}   sent in a run\n", "handler", "runs", "per packet");
     for of in handler_runs(graph, observed) {
         let sent = of.sent.iter().map(|(message, how, count)| {
             format!("{} {:.2} {message}", how.word(), per(*count, of.runs))

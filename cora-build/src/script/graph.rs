@@ -10,8 +10,8 @@ use proc_macro2::Span;
 use quote::ToTokens as _;
 use syn::ext::IdentExt as _;
 
-use super::sends::{Sends, once};
 use super::program::{ChosenReplies, Handler, Message, Program, State, path};
+use super::sends::{Sends, once};
 use super::source::Source;
 use crate::analyse::{self, Act, Effect, Found, Home, MOST_PATHS};
 use crate::diag::codes;

@@ -343,7 +343,8 @@ mod tests {
             Note::Leave(Ending::Done),
         ];
         let graph = r#"{"messages":[{"name":"Count"},{"name":"Vote"}]}"#;
-        let sent = |message: &str, how, count| Did::Sent { message: message.to_owned(), how, count };
+        let sent =
+            |message: &str, how, count| Did::Sent { message: message.to_owned(), how, count };
         let steps = steps(&Run::of(true, &notes), &[], graph);
         let [Step { handler: 0, inside: true, did, exit: "done" }] = &steps[..] else {
             panic!("{steps:?}")

@@ -67,7 +67,8 @@ fn caused(graph: &Graph, paths: &[Vec<f64>], runs: &[f64]) -> Vec<f64> {
     for ((handler, paths), runs) in graph.chain.iter().zip(paths).zip(runs) {
         for (path, share) in handler.paths.iter().zip(paths) {
             for sent in path.sends.iter().filter(|sent| sent.how == How::Send) {
-                let taker = graph.chain.iter().position(|it| it.takes.as_ref() == Some(&sent.message));
+                let taker =
+                    graph.chain.iter().position(|it| it.takes.as_ref() == Some(&sent.message));
                 if let Some(taker) = taker {
                     caused[taker] += runs * share * if sent.many { LOOP } else { 1.0 };
                 }
@@ -93,11 +94,8 @@ mod tests {
     fn words() -> Graph {
         let mut graph = sample::nat();
         let at = graph.chain[0].at.clone();
-        let path = |sends: &[Sent]| Path {
-            accesses: Vec::new(),
-            sends: sends.to_vec(),
-            exit: Exit::Done,
-        };
+        let path =
+            |sends: &[Sent]| Path { accesses: Vec::new(), sends: sends.to_vec(), exit: Exit::Done };
         let message = |name: &str, udp: bool| MessageNode {
             name: name.to_owned(),
             path: name.to_owned(),
@@ -106,7 +104,8 @@ mod tests {
             wire: udp.then_some(WireForm { parse: false, port: None }),
             fields: Vec::new(),
         };
-        graph.messages = vec![message("Rank", false), message("Text", true), message("Word", false)];
+        graph.messages =
+            vec![message("Rank", false), message("Text", true), message("Word", false)];
         let model = graph.chain.remove(0);
         let handler = |name: &str, takes: &str, paths: Vec<Path>| crate::graph::HandlerNode {
             name: name.to_owned(),
@@ -137,7 +136,8 @@ mod tests {
         // Each rank is followed by a half, a quarter and so on, up to the bound on hops.
         assert!((LOOP..=2.0 * LOOP).contains(&runs(2, true)), "{}", runs(2, true));
         assert!(runs(2, true) > 1.9 * LOOP, "{}", runs(2, true));
-        let rank = |inside| demand.routes.iter().find(|it| it.steps[0].0 == 2 && it.inside == inside);
+        let rank =
+            |inside| demand.routes.iter().find(|it| it.steps[0].0 == 2 && it.inside == inside);
         let (inside, outside) = (rank(true).unwrap(), rank(false).unwrap());
         assert!(inside.host.instructions < outside.host.instructions, "nothing is received");
     }

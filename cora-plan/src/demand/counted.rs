@@ -198,7 +198,8 @@ mod tests {
     fn counts_of_other_packets_are_refused() {
         let alone = marks(&[500, 500], &[1, 1]);
         let once = vec![0];
-        let refusal = Counted::of(std::slice::from_ref(&once), 1, &alone, &marks(&[900], &[2])).unwrap_err();
+        let refusal =
+            Counted::of(std::slice::from_ref(&once), 1, &alone, &marks(&[900], &[2])).unwrap_err();
         assert!(
             refusal.contains("2 packets are counted alone, 2 in bursts, and 1 ran"),
             "{refusal}"

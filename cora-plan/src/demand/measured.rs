@@ -148,9 +148,8 @@ impl Measured {
     /// Fills in instruction counts. Without `nic`, the host's counts are used; without `host` too,
     /// the estimate. A route without a counted packet gets the mean of all packets.
     pub fn count(&mut self, graph: &Graph, host: Option<&Counted>, nic: Option<&Counted>) {
-        let estimated = |route: &Route| {
-            super::estimate::executed_inside(graph, &route.steps, route.inside)
-        };
+        let estimated =
+            |route: &Route| super::estimate::executed_inside(graph, &route.steps, route.inside);
         let of = |counted: &Counted, number: usize| {
             counted.per_route.get(number).copied().flatten().unwrap_or(counted.mean)
         };

@@ -295,7 +295,13 @@ mod tests {
         let graph = with(&[("Session", Does::Write, false)], Exit::Transmit);
         let write = vec![asked("Session", Does::Write)];
         assert_eq!(found(&graph, write, Exit::Transmit), (0, Fit::Exact, true));
-        assert_eq!(nearest_path(&graph, &Step { handler: 7, inside: false, did: vec![], exit: Exit::Drop }), None);
+        assert_eq!(
+            nearest_path(
+                &graph,
+                &Step { handler: 7, inside: false, did: vec![], exit: Exit::Drop }
+            ),
+            None
+        );
     }
 
     #[test]

@@ -112,7 +112,10 @@ mod tests {
         let observed = Observed::from_json(TOLD).unwrap();
         let asked = |does| Did::Asked { state: "Session".to_owned(), does };
         let did = vec![asked(Does::Write), Did::Named { parameter: 1 }, asked(Does::Insert)];
-        assert_eq!(observed.ways[0], [Step { handler: 0, inside: false, did, exit: Exit::Transmit }]);
+        assert_eq!(
+            observed.ways[0],
+            [Step { handler: 0, inside: false, did, exit: Exit::Transmit }]
+        );
         assert_eq!(observed.per_way(), [1, 3]);
         let refusal = Observed::from_json("{\"app\":1}").unwrap_err();
         assert!(refusal.starts_with("not the output of a traced run: "), "{refusal}");

@@ -57,11 +57,8 @@ mod tests {
         let at = graph.chain[0].at.clone();
         let sent =
             Sent { message: "Word".to_owned(), how: How::Send, many: true, own_key: false, at };
-        let path = |sends: &[Sent]| Path {
-            accesses: Vec::new(),
-            sends: sends.to_vec(),
-            exit: Exit::Done,
-        };
+        let path =
+            |sends: &[Sent]| Path { accesses: Vec::new(), sends: sends.to_vec(), exit: Exit::Done };
         graph.chain[0].outboxes = vec!["Word".to_owned()];
         graph.chain[0].paths = vec![path(&[]), path(&[sent])];
         graph

@@ -102,11 +102,15 @@ impl Settled<'_> {
         match self {
             Self::Always => "settled: every plan has the results of a host alone".to_owned(),
             Self::OneSide(side) => {
-                format!("settled under this plan: {side} runs every message, in the order of arrival")
+                format!(
+                    "settled under this plan: {side} runs every message, in the order of arrival"
+                )
             }
-            Self::OneWay => "settled under this plan: messages cross to the host only, in the order \
+            Self::OneWay => {
+                "settled under this plan: messages cross to the host only, in the order \
                              of arrival"
-                .to_owned(),
+                    .to_owned()
+            }
             Self::Not(_) => "not settled: results are those of some run one by one, and another \
                              plan may have another"
                 .to_owned(),
@@ -206,14 +210,14 @@ impl Graph {
         match others[..] {
             [] => Order::SameKey(sources[0].name()),
             [Source::Wire] => Order::Wire,
-            [Source::Handler(name)] => self.from_handler(name, message),
+            [Source::Handler(name)] => self.of_one_handler(name, message),
             [Source::Timed(name)] => Order::Several(Cause::Timed(name)),
             _ => Order::Several(Cause::Sources),
         }
     }
 
     /// The order of messages of which all come from one handler.
-    fn from_handler<'a>(&'a self, name: &'a str, message: &MessageNode) -> Order<'a> {
+    fn of_one_handler<'a>(&'a self, name: &'a str, message: &MessageNode) -> Order<'a> {
         let node = self.chain.iter().find(|node| node.name == name);
         let taken = node.and_then(|node| self.message(node.takes.as_ref()?));
         match (node, taken.and_then(|taken| taken.key.as_deref())) {

@@ -85,11 +85,13 @@ impl HandlerNode {
     /// How many such messages a run sends that does not drop, if all runs do; [`None`] if no path
     /// sends one.
     fn times(&self, message: &str, how: How) -> Option<Times> {
-        let sends = |path: &Path| path.sends.iter().any(|it| it.message == message && it.how == how);
+        let sends =
+            |path: &Path| path.sends.iter().any(|it| it.message == message && it.how == how);
         if !self.paths.iter().any(sends) {
             return None;
         }
-        let paths = |drops: bool| self.paths.iter().filter(move |it| drops || it.exit != Exit::Drop);
+        let paths =
+            |drops: bool| self.paths.iter().filter(move |it| drops || it.exit != Exit::Drop);
         let drops = paths(false).next().is_none();
         paths(drops).map(|path| path.times(message, how)).reduce(Times::or)
     }

@@ -297,8 +297,7 @@ impl At<'_> {
 
     pub(super) fn local(&self, class: usize, route: usize) -> Packet {
         let costs = &self.costs;
-        let received =
-            if costs.is_inside(route) { 0.0 } else { costs.packet(Side::Nic, class) };
+        let received = if costs.is_inside(route) { 0.0 } else { costs.packet(Side::Nic, class) };
         let nic = received + self.owner(class) + costs.route(Side::Nic, class, route);
         Packet { nic, ..Packet::default() }
     }

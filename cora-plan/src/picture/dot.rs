@@ -2,7 +2,9 @@
 
 use std::fmt::Write as _;
 
-use super::{colours, every, handler_notes, message_lines, place, settled_lines, state_lines, title};
+use super::{
+    colours, every, handler_notes, message_lines, place, settled_lines, state_lines, title,
+};
 use crate::graph::{Graph, HandlerNode, MessageNode};
 use crate::plan::Plan;
 use crate::vocabulary::Kind;
@@ -120,7 +122,13 @@ fn messages(out: &mut String, graph: &Graph) -> std::fmt::Result {
     for sending in graph.sendings() {
         let (from, to) =
             (format!("handler {}", sending.handler), format!("message {}", sending.message));
-        writeln!(out, "  {} -> {} [label={}];", quoted(&from), quoted(&to), quoted(&sending.label()))?;
+        writeln!(
+            out,
+            "  {} -> {} [label={}];",
+            quoted(&from),
+            quoted(&to),
+            quoted(&sending.label())
+        )?;
     }
     Ok(())
 }

@@ -2,7 +2,9 @@
 
 use std::fmt::Write as _;
 
-use super::{colours, every, handler_notes, message_lines, place, settled_lines, state_lines, title};
+use super::{
+    colours, every, handler_notes, message_lines, place, settled_lines, state_lines, title,
+};
 use crate::graph::Graph;
 use crate::plan::Plan;
 use crate::vocabulary::{Kind, Place};
@@ -86,7 +88,8 @@ fn write(out: &mut String, graph: &Graph, plan: Option<&Plan>) -> std::fmt::Resu
 /// Messages, and their ways: from the wire or a sender, to the handler that takes them or the wire.
 fn messages(out: &mut String, graph: &Graph, plan: Option<&Plan>) -> std::fmt::Result {
     for (number, message) in graph.messages.iter().enumerate() {
-        let label = std::iter::once(format!("<b>{}</b>", message.name)).chain(message_lines(graph, message));
+        let label = std::iter::once(format!("<b>{}</b>", message.name))
+            .chain(message_lines(graph, message));
         let label = quoted(&label.collect::<Vec<_>>().join("<br/>"));
         writeln!(out, "  m{number}[/{label}/]")?;
     }

@@ -154,7 +154,8 @@ pub(crate) fn orders() -> Graph {
         own_key: message == "Step",
         at: at(1),
     };
-    let path = |sends: &[Sent], exit| graph::Path { accesses: Vec::new(), sends: sends.to_vec(), exit };
+    let path =
+        |sends: &[Sent], exit| graph::Path { accesses: Vec::new(), sends: sends.to_vec(), exit };
     let taking = |name: &str, takes: &str, states: &[&str], outboxes: &[&str]| HandlerNode {
         takes: Some(takes.to_owned()),
         outboxes: outboxes.iter().map(|it| (*it).to_owned()).collect(),

@@ -13,9 +13,7 @@ pub fn of(report: &Report<'_>, subject: &Subject) -> Vec<String> {
         return Vec::new();
     }
     match subject {
-        Subject::Handler(name) => {
-            handler(graph, name).into_iter().chain(settled(report)).collect()
-        }
+        Subject::Handler(name) => handler(graph, name).into_iter().chain(settled(report)).collect(),
         Subject::State(_) | Subject::Class(..) => settled(report),
     }
 }

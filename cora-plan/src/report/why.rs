@@ -178,10 +178,13 @@ pub fn handler(report: &Report<'_>, node: &HandlerNode) -> String {
 /// The reason that a message's handler, which needs no state of the host, runs at either side.
 fn messages_flow(key: Option<&str>) -> String {
     match key {
-        None => "each of its messages is a flow of its own, and is handled where it comes or is sent"
-            .to_owned(),
-        Some("One") => "its messages are one flow, and all of its states can be where that flow is"
-            .to_owned(),
+        None => {
+            "each of its messages is a flow of its own, and is handled where it comes or is sent"
+                .to_owned()
+        }
+        Some("One") => {
+            "its messages are one flow, and all of its states can be where that flow is".to_owned()
+        }
         Some(key) => format!(
             "a message is handled where its flow is, which its `{key}` tells, and all of its states can be there"
         ),

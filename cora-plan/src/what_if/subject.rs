@@ -108,7 +108,9 @@ impl Subject {
             (Standing::EitherSide, Some(Some("One"))) => {
                 "runs at the side that owns the one flow of its messages"
             }
-            (Standing::EitherSide, Some(Some(_))) => "runs at the side that owns its message's flow",
+            (Standing::EitherSide, Some(Some(_))) => {
+                "runs at the side that owns its message's flow"
+            }
             _ => standing.words(),
         }
     }

@@ -86,13 +86,8 @@ fn lanes_of(row: &Row<'_>) -> i32 {
 /// The rows from `top` on.
 fn rows(graph: &Graph, top: i32) -> Vec<Row<'_>> {
     let taken = |name: &str| graph.takers().any(|(_, message)| message.name == name);
-    let row = |message, handler, occasion| Row {
-        message,
-        handler,
-        occasion,
-        lanes: Vec::new(),
-        top: 0,
-    };
+    let row =
+        |message, handler, occasion| Row { message, handler, occasion, lanes: Vec::new(), top: 0 };
     let occasions = graph.hooks.iter().map(|hook| format!("{} expires", hook.state));
     let occasions: Vec<String> = occasions.chain(graph.timers.iter().map(every)).collect();
     let timed = graph.timed().zip(occasions);
@@ -131,9 +126,8 @@ fn columns(graph: &Graph, shown: &Shown<'_>, rows: &[Row<'_>]) -> Columns {
         let lines = message_lines(graph, message).join(", ");
         width(&message.name, 16).max(width(&lines, 13)) + 2 * FOLD + 16
     };
-    let of_handler = |node: &HandlerNode| {
-        width(&node.name, 16).max(width(&below(shown, node), 13)) + 40
-    };
+    let of_handler =
+        |node: &HandlerNode| width(&node.name, 16).max(width(&below(shown, node), 13)) + 40;
     let messages = rows.iter().filter_map(|row| row.message).map(of_message).max().unwrap_or(0);
     let handlers = rows.iter().filter_map(|row| row.handler).map(of_handler).max().unwrap_or(0);
     let handlers = handlers.max(130);
@@ -152,12 +146,7 @@ fn below(shown: &Shown<'_>, node: &HandlerNode) -> String {
     side.into_iter().chain(handler_notes(node)).collect::<Vec<_>>().join(", ")
 }
 
-fn states<'a>(
-    graph: &'a Graph,
-    shown: &Shown<'_>,
-    rows: &[Row<'_>],
-    x: i32,
-) -> Vec<StateBox<'a>> {
+fn states<'a>(graph: &'a Graph, shown: &Shown<'_>, rows: &[Row<'_>], x: i32) -> Vec<StateBox<'a>> {
     let mut boxes: Vec<StateBox<'a>> = graph
         .states
         .iter()
@@ -166,8 +155,7 @@ fn states<'a>(
             let lines = state_lines(state, place);
             let widest = lines.iter().map(|line| width(line, 13)).max().unwrap_or(0);
             let width = widest.max(width(&state.name, 16)) + 36;
-            let height =
-                text_top(state.kind) + i32::try_from(lines.len()).unwrap_or(0) * LINE + 14;
+            let height = text_top(state.kind) + i32::try_from(lines.len()).unwrap_or(0) * LINE + 14;
             let y = wish(graph, rows, &state.name) - height / 2;
             StateBox { name: &state.name, kind: state.kind, place, lines, x, y, width, height }
         })
@@ -274,10 +262,7 @@ fn ways(out: &mut String, graph: &Graph, row: &Row<'_>, columns: &Columns) -> st
     }
     let start = MARGIN + WORDS;
     let line = |out: &mut String, from: i32, to: i32, ends: &str| {
-        writeln!(
-            out,
-            "<path d=\"M{from} {y}H{to}\" stroke=\"#3f3f46\" stroke-width=\"2\" {ends}/>"
-        )
+        writeln!(out, "<path d=\"M{from} {y}H{to}\" stroke=\"#3f3f46\" stroke-width=\"2\" {ends}/>")
     };
     let (into, back) = ("marker-end=\"url(#packet)\"", "marker-start=\"url(#packet)\"");
     match (comes, goes) {
@@ -370,9 +355,8 @@ fn accesses(
     columns: &Columns,
     states: &[StateBox<'_>],
 ) -> std::fmt::Result {
-    let row_of = |name: &str| {
-        rows.iter().position(|row| row.handler.is_some_and(|node| node.name == name))
-    };
+    let row_of =
+        |name: &str| rows.iter().position(|row| row.handler.is_some_and(|node| node.name == name));
     let state_of = |name: &str| states.iter().position(|state| state.name == name);
     let mut ends: Vec<(usize, usize, String)> = graph
         .edges
@@ -393,10 +377,8 @@ fn accesses(
         let nth = out_of.iter().position(|it| it.1 == *to).unwrap_or(0);
         let mth = into.iter().position(|it| it.0 == *from).unwrap_or(0);
         let (row, state) = (&rows[*from], &states[*to]);
-        let (y1, y2) = (
-            along(row.top, ROW, nth, out_of.len()),
-            along(state.y, state.height, mth, into.len()),
-        );
+        let (y1, y2) =
+            (along(row.top, ROW, nth, out_of.len()), along(state.y, state.height, mth, into.len()));
         let x2 = state.x - 2;
         let middle = i32::midpoint(x1, x2);
         writeln!(
