@@ -3,11 +3,11 @@
 //! One packet after the other runs through the host half, without a NIC; [`cora_core::trace`] notes
 //! its steps. Equal notes are one way. Each way is counted per number of packets of the flow that a
 //! packet belongs to. A class of flows is a range of such numbers, so a later choice of classes can
-//! add up. `--each` also writes the ways of each packet to a file: their number and each of them, as
-//! little-endian `u32`.
+//! add up. `--each` also writes the ways of each packet to a file: their number and each of them,
+//! as little-endian `u32`.
 //!
-//! In a program with messages each run of a handler is a way of its own, of the datagram that caused
-//! it. Its accesses to states that are no tables are noted once, and its messages by number.
+//! In a program with messages each run of a handler is a way of its own, of the datagram that
+//! caused it. Its accesses to states that are no tables are noted once, and its messages by number.
 
 mod flows;
 

@@ -173,7 +173,7 @@ pub(super) fn paths_of(graph: &Graph, handler: usize, class: &Class) -> Vec<f64>
     weights.into_iter().map(|weight| if sum > 0.0 { weight / sum } else { 0.0 }).collect()
 }
 
-/// Execution of a run that takes these paths; of a message that a handler sent, nothing is received.
+/// Execution of a run that takes these paths. A message that a handler sent is not received.
 pub(super) fn executed_inside(graph: &Graph, steps: &[(usize, usize)], inside: bool) -> Executed {
     let sends: usize = steps
         .iter()

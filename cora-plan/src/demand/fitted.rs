@@ -8,8 +8,8 @@ use super::executed::Executed;
 /// Weight of the addition, relative to the mean of the diagonal.
 const RIDGE: f64 = 1e-6;
 
-/// The cost of one run of each route; `None` for routes that no packet took. `bursts` is the execution
-/// of the same packets in bursts: all costs are scaled to it.
+/// The cost of one run of each route; `None` for routes that no packet took. `bursts` is the
+/// execution of the same packets in bursts: all costs are scaled to it.
 pub(super) fn costs(
     taken: &[Vec<usize>],
     routes: usize,
@@ -60,8 +60,7 @@ fn solved(counts: &[Vec<f64>], wanted: &[f64], routes: usize) -> Vec<f64> {
         let best = (column..routes).max_by(|a, b| size(a).total_cmp(&size(b))).unwrap_or(column);
         rows.swap(column, best);
         let pivot = rows[column].clone();
-        for (at, row) in rows.iter_mut().enumerate().filter(|(at, _)| *at != column) {
-            let _ = at;
+        for (_, row) in rows.iter_mut().enumerate().filter(|(at, _)| *at != column) {
             let factor = row[column] / pivot[column];
             row.iter_mut().zip(&pivot).for_each(|(value, of)| *value -= factor * of);
         }

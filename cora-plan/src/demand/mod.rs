@@ -33,8 +33,8 @@ pub struct Demand {
     /// Routes of packets through the chain.
     pub routes: Vec<Route>,
     /// Per class of flows and per route: the share of the class's packets on the route. A class's
-    /// shares add up to 1. In a program with messages the runs of messages that handlers sent come on
-    /// top of that.
+    /// shares add up to 1. In a program with messages the runs of messages that handlers sent
+    /// come on top of that.
     pub weights: Vec<Vec<f64>>,
     /// Origin of the weights.
     pub weighed: Origin,

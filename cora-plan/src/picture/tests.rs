@@ -188,7 +188,7 @@ pub(crate) fn orders() -> Graph {
     let mut tick = handler("tick", 9, &[]);
     tick.outboxes = vec!["Note".to_owned()];
     tick.paths = vec![path(&[sent("Note", How::Send, false)], graph::Exit::Unseen)];
-    graph.timers = vec![graph::TimerNode { period_ns: 1_000_000_000, node: tick }];
+    graph.timers = vec![TimerNode { period_ns: 1_000_000_000, node: tick }];
     graph.states = vec![
         state("Account", Kind::Keyed, Some(("u64", false))),
         state("Totals", Kind::Keyed, Some(("One", false))),

@@ -2,10 +2,11 @@
 //!
 //! 1. Each handler has a row: at the left its message, which comes from the wire or from a handler,
 //!    then the handler. A message that nobody takes has a row of its own below its first sender.
-//! 2. A send goes down from its handler into a lane below the row, to the left, and into the message:
-//!    from above if its row is further down, else from below. Each has its own lane, with its label.
-//! 3. States stand at the right, each preferably beside the middle of its users, and are pushed down
-//!    until they don't overlap.
+//! 2. A send goes down from its handler into a lane below the row, to the left, and into the
+//!    message: from above if its row is further down, else from below. Each has its own lane, with
+//!    its label.
+//! 3. States stand at the right, each preferably beside the middle of its users, and are pushed
+//!    down until they don't overlap.
 
 use std::fmt::Write as _;
 

@@ -1,8 +1,8 @@
 //! A self-contained drawing: no script, no font, no link.
 //!
 //! Handlers form a row between the two ports. Their states form a row below, each under its
-//! handlers as far as space allows. A program with messages has a drawing of its own (`messages`). A table of widths measures the text, because there is no font
-//! to measure.
+//! handlers as far as space allows. A program with messages has a drawing of its own (`messages`).
+//! A table of widths measures the text, because there is no font to measure.
 
 mod label;
 mod layout;
