@@ -185,6 +185,8 @@ pub(crate) struct Expand {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
+    /// Words, for a terminal
+    Text,
     /// The graph as data
     Json,
     /// For Graphviz

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use cora_build::script;
-use cora_plan::picture::{dot, mermaid, svg};
+use cora_plan::picture::{dot, mermaid, svg, text};
 
 use crate::arguments::{Format, Graph};
 use crate::failure::{Failure, Outcome};
@@ -18,6 +18,7 @@ pub(crate) fn run(arguments: &Graph) -> Outcome {
         Format::Json => graph.to_json(),
         Format::Dot => dot::draw(&graph, Some(&plan)),
         Format::Mermaid => mermaid::draw(&graph, Some(&plan)),
+        Format::Text => text::draw(&graph, Some(&plan)),
         Format::Svg => svg::draw(&graph, Some(&plan)),
     };
     tell_line(text.trim_end())?;

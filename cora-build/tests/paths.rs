@@ -1,7 +1,7 @@
 //! The front end's view of a handler's accesses, path by path, and its opaque accesses.
 #![cfg(feature = "script")]
 
-use cora_build::analyse::{self, Found, Home, Path, Surroundings, Touch};
+use cora_build::analyse::{self, Act, Found, Home, Path, Surroundings, Touch};
 use cora_build::diag::Diagnostics;
 use cora_build::item::parse_handler;
 use cora_build::syntax::{HandlerDecl, Reader};
@@ -64,12 +64,13 @@ fn seen(body: &str) -> String {
 /// times.
 fn shown(path: &Path) -> String {
     let touch = |touch: &Touch| {
-        let does = match touch.does {
-            Does::Read => "read",
-            Does::Write => "write",
-            Does::Insert => "insert",
-            Does::Remove => "remove",
-            Does::Anything => "any",
+        let does = match touch.act {
+            Act::Access(Does::Read) => "read",
+            Act::Access(Does::Write) => "write",
+            Act::Access(Does::Insert) => "insert",
+            Act::Access(Does::Remove) => "remove",
+            Act::Access(Does::Anything) => "any",
+            Act::Send(how) => how.word(),
         };
         let key = touch.key.as_ref().map(|key| format!("({key})")).unwrap_or_default();
         let after = if touch.after_write { "'" } else { "" };

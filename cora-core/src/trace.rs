@@ -14,8 +14,9 @@ use crate::verdict::{Forward, Verdict, fnv1a};
 /// Whether this build traces.
 pub const ON: bool = cfg!(feature = "trace");
 
-/// Maximum number of notes per packet. Further ones are lost, which [`take`] reports.
-pub const ROOM: usize = 512;
+/// Maximum number of notes per packet, with all messages that it causes. Further ones are lost,
+/// which [`take`] reports.
+pub const ROOM: usize = 16_384;
 
 /// One action of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -27,8 +28,23 @@ pub enum Note {
     Names(u8),
     /// A table was accessed: the [`id`] of its state's name, and the kind of access.
     Asked(u32, Asked),
+    /// A message was put into an outbox: the [`id`] of its type's name, and where it goes.
+    Sent(u32, Sending),
     /// The handler ended.
     Leave(Ending),
+}
+
+/// Where a message goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Sending {
+    /// To the handler that takes it, at once.
+    Send,
+    /// In a datagram to whoever asks.
+    Reply,
+    /// In a datagram to someone else.
+    SendTo,
+    /// To the handler that takes it, later.
+    After,
 }
 
 /// The kind of access to a table.
@@ -96,6 +112,15 @@ pub(crate) fn asked(state: &'static str, what: Asked) {
     }
 }
 
+/// Notes that a message of this type was put into an outbox, if it was.
+#[inline(always)]
+pub(crate) fn sent<E>(message: u32, how: Sending, result: Result<(), E>) -> Result<(), E> {
+    if ON && result.is_ok() {
+        note(Note::Sent(message, how));
+    }
+    result
+}
+
 /// Notes that the handler ends with this verdict, and returns it.
 #[inline(always)]
 pub fn leave(verdict: Verdict) -> Verdict {
@@ -105,7 +130,8 @@ pub fn leave(verdict: Verdict) -> Verdict {
     verdict
 }
 
-/// Reports the notes since the last call, in order. Equal consecutive notes are stored once.
+/// Reports the notes since the last call, in order. Equal consecutive notes are stored once, but
+/// for messages.
 /// `false` if some were lost.
 pub fn take(mut each: impl FnMut(Note)) -> bool {
     let count = COUNT.swap(0, Ordering::Relaxed);
@@ -122,7 +148,8 @@ pub fn take(mut each: impl FnMut(Note)) -> bool {
 fn note(note: Note) {
     let (count, packed) = (COUNT.load(Ordering::Relaxed), note.pack());
     let last = count.checked_sub(1).and_then(|last| NOTES.get(last));
-    if last.is_some_and(|last| last.load(Ordering::Relaxed) == packed) {
+    let counts = matches!(note, Note::Sent(..));
+    if !counts && last.is_some_and(|last| last.load(Ordering::Relaxed) == packed) {
         return;
     }
     if let Some(place) = NOTES.get(count) {
@@ -139,14 +166,18 @@ impl Note {
             Self::Names(parameter) => (2, parameter as u64),
             Self::Leave(ending) => (3, ending as u64),
             Self::Asked(state, what) => (4 + what as u64, state as u64),
+            Self::Sent(message, how) => (8 + how as u64, message as u64),
         };
         what << 32 | of
     }
 
     fn unpack(word: u64) -> Option<Self> {
         const ASKED: [Asked; 4] = [Asked::Read, Asked::Write, Asked::Insert, Asked::Remove];
+        const SENT: [Sending; 4] =
+            [Sending::Send, Sending::Reply, Sending::SendTo, Sending::After];
         let of = word as u32;
         Some(match word >> 32 {
+            how @ 8.. => Self::Sent(of, *SENT.get(how.checked_sub(8)? as usize)?),
             1 => Self::Enter(of as u8),
             2 => Self::Names(of as u8),
             3 => Self::Leave(*Ending::ALL.get(of as usize)?),
@@ -185,7 +216,11 @@ mod tests {
         let notes = [Note::Enter(0), Note::Enter(7), Note::Names(0), Note::Names(255)]
             .into_iter()
             .chain(Ending::ALL.map(Note::Leave))
-            .chain(asked.map(|what| Note::Asked(id("Session"), what)));
+            .chain(asked.map(|what| Note::Asked(id("Session"), what)))
+            .chain(
+                [Sending::Send, Sending::Reply, Sending::SendTo, Sending::After]
+                    .map(|how| Note::Sent(id("Vote"), how)),
+            );
         for note in notes {
             assert_ne!(note.pack(), 0);
             assert_eq!(Note::unpack(note.pack()), Some(note));

@@ -40,7 +40,7 @@ enum Instrument {
     Trace {
         #[command(flatten)]
         traffic: TrafficArguments,
-        /// Where to write the way of each packet, as a little-endian `u32`.
+        /// Where to write the ways of each packet: their number, and each, as little-endian `u32`.
         #[arg(long, value_name = "FILE")]
         each: Option<PathBuf>,
     },
@@ -104,13 +104,13 @@ pub fn main_with<A: App + Send>(
         Ok(instrument) => instrument,
         Err(error) => error.exit(),
     };
-    match measure::<A>(instrument) {
+    match measure::<A>(instrument, program.graph_json) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => fail(&error.to_string()),
     }
 }
 
-fn measure<A: App + Send>(instrument: Instrument) -> Result<(), MeasureError> {
+fn measure<A: App + Send>(instrument: Instrument, graph: &str) -> Result<(), MeasureError> {
     match instrument {
         Instrument::Bench { traffic, warm, half, shards, pages } => {
             let TrafficArguments { input, configurations, inside } = traffic;
@@ -123,7 +123,7 @@ fn measure<A: App + Send>(instrument: Instrument) -> Result<(), MeasureError> {
         Instrument::Trace { traffic, each } => {
             let TrafficArguments { input, configurations, inside } = traffic;
             let inside = inside.unwrap_or_default();
-            trace::<A>(&input, inside, &configurations, each.as_deref())?;
+            trace::<A>(&input, inside, &configurations, each.as_deref(), graph)?;
         }
         Instrument::Count { traffic, half, burst, packets } => {
             let TrafficArguments { input, configurations, inside } = traffic;

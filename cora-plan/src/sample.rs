@@ -18,7 +18,8 @@ fn access(state: &str, does: Does) -> Access {
 }
 
 fn path(accesses: &[(&str, Does)], exit: Exit) -> Path {
-    Path { accesses: accesses.iter().map(|(state, does)| access(state, *does)).collect(), exit }
+    let accesses = accesses.iter().map(|(state, does)| access(state, *does)).collect();
+    Path { accesses, sends: Vec::new(), exit }
 }
 
 /// A state with one field.

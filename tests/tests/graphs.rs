@@ -2,10 +2,10 @@
 //! a place.
 
 use cora_build::script::graph_of;
-use cora_plan::picture::{dot, mermaid, svg};
+use cora_plan::picture::{dot, mermaid, svg, text};
 use cora_tests::golden::check;
 use cora_tests::well_formed::well_formed;
-use cora_tests::workshop::{EXAMPLES, root};
+use cora_tests::workshop::{EXAMPLES, OF_MESSAGES, root};
 
 /// Removes the plan's hash: it covers every source text, so every comment changes it.
 fn without_hash(text: &str, hash: &str) -> String {
@@ -30,6 +30,28 @@ fn are_as_kept() {
             (format!("graphs/{example}.mmd"), mermaid),
             (format!("graphs/{example}.json"), without_lines(&graph.to_json())),
             (format!("graphs/{example}.plan.json"), without_hash(&plan.to_json(), &plan.hash)),
+        ];
+        wrong.extend(pieces.iter().filter_map(|(name, text)| check(name, text).err()));
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// The same for examples that take messages: pictures, and words for a terminal.
+#[test]
+fn those_of_messages_are_as_kept() {
+    let mut wrong = Vec::new();
+    for example in OF_MESSAGES {
+        let (graph, plan) =
+            graph_of(&root().join("examples").join(example), Some("split")).unwrap();
+        let drawn = |draw: fn(&cora_plan::Graph, Option<&cora_plan::Plan>) -> String| {
+            without_hash(&draw(&graph, Some(&plan)), &plan.hash)
+        };
+        let pieces = [
+            (format!("graphs/{example}.mmd"), drawn(mermaid::draw)),
+            (format!("graphs/{example}.dot"), drawn(dot::draw)),
+            (format!("graphs/{example}.svg"), drawn(svg::draw)),
+            (format!("graphs/{example}.txt"), drawn(text::draw)),
+            (format!("graphs/{example}.json"), without_lines(&graph.to_json())),
         ];
         wrong.extend(pieces.iter().filter_map(|(name, text)| check(name, text).err()));
     }
@@ -91,7 +113,7 @@ fn come_out_the_same_twice() {
 
 #[test]
 fn svg_is_well_formed() {
-    for example in EXAMPLES {
+    for example in EXAMPLES.into_iter().chain(OF_MESSAGES) {
         let (graph, plan) = graph_of(&root().join("examples").join(example), None).unwrap();
         let elements = well_formed(&svg::draw(&graph, Some(&plan)));
         assert!(matches!(elements, Ok(11..)), "{example}: {elements:?}");
@@ -111,7 +133,7 @@ fn knows_what_is_not_well_formed() {
 /// A page with a graph shows the kept one.
 #[test]
 fn are_those_of_the_pages() {
-    for example in EXAMPLES {
+    for example in EXAMPLES.into_iter().chain(OF_MESSAGES) {
         let page = root().join("examples").join(example).join("README.md");
         let Ok(page) = std::fs::read_to_string(page) else { continue };
         let golden = root().join(format!("tests/golden/graphs/{example}.mmd"));

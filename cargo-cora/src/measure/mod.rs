@@ -43,8 +43,10 @@ pub(crate) fn run(arguments: &Measure) -> Outcome {
     let (observed, ways) = observe(&traced, &programs, arguments)?;
     let mut measured = measured(&graph, &observed, &classes.borders, &classes.traffic.name)
         .map_err(Failure::Failed)?;
-    let taken: Vec<usize> =
-        ways.iter().filter_map(|way| measured.route_of.get(*way).copied()).collect();
+    let routes = |ways: &Vec<usize>| {
+        ways.iter().filter_map(|way| measured.route_of.get(*way).copied()).collect()
+    };
+    let taken: Vec<Vec<usize>> = ways.iter().map(routes).collect();
     let counts = Counts::of(&programs, arguments, &measured, &taken);
     measured.count(&graph, counts.host.as_ref().ok(), counts.nic.as_ref().ok());
     write(&out, &measured.measurement.to_json())?;
@@ -67,7 +69,7 @@ impl Counts {
         programs: &Programs<'_>,
         arguments: &Measure,
         measured: &Measured,
-        taken: &[usize],
+        taken: &[Vec<usize>],
     ) -> Self {
         let routes = measured.measurement.routes.len();
         let counter = Counter::find(programs, arguments);
@@ -99,20 +101,25 @@ fn graph_of(program: &Path) -> Result<Graph, Failure> {
     Graph::from_json(&told).map_err(Failure::Failed)
 }
 
-/// Runs the program that notes; its output, and the path of each packet.
+/// Runs the program that notes; its output, and the ways of each packet.
 fn observe(
     program: &Path,
     programs: &Programs<'_>,
     arguments: &Measure,
-) -> Result<(Observed, Vec<usize>), Failure> {
+) -> Result<(Observed, Vec<Vec<usize>>), Failure> {
     let each = programs.room().join("ways");
     let mut command = Command::new(program);
     command.arg("trace").args(traffic_words(arguments)).arg("--each").arg(&each);
     let observed = Observed::from_json(&told(&mut command)?).map_err(Failure::Failed)?;
     let bytes = std::fs::read(&each)
         .map_err(|error| Failure::Failed(format!("`{}`: {error}", each.display())))?;
-    let word = |bytes: &[u8]| bytes.try_into().map_or(u32::MAX, u32::from_le_bytes);
-    Ok((observed, bytes.chunks(4).map(|bytes| word(bytes) as usize).collect()))
+    let word = |bytes: &[u8]| bytes.try_into().map_or(u32::MAX, u32::from_le_bytes) as usize;
+    let mut words = bytes.chunks(4).map(word);
+    let mut ways = Vec::new();
+    while let Some(count) = words.next() {
+        ways.push(words.by_ref().take(count).collect());
+    }
+    Ok((observed, ways))
 }
 
 /// The standard output of a command.

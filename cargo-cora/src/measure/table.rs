@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use cora_plan::Graph;
-use cora_plan::demand::{Counted, Executed, Measured, Observed, Route};
+use cora_plan::demand::{Counted, Executed, Measured, Observed, Route, handler_runs};
 use cora_plan::graph::{Access, Does, Exit, Path};
 use cora_plan::traffic::Traffic;
 
@@ -36,6 +36,9 @@ pub(super) fn text(
     text.push_str(
         "(instructions of one packet, all told / branches of it that are foretold wrongly)\n",
     );
+    if graph.takes_messages() {
+        text.push_str(&runs(graph, observed));
+    }
     for (key, classes) in &measured.measurement.counts {
         text.push_str(&by_class(key, classes, traffic));
     }
@@ -46,6 +49,32 @@ pub(super) fn text(
 
 fn executed(of: Executed) -> String {
     format!("{:.0} / {:.2}", of.instructions, of.mispredictions)
+}
+
+/// Runs of each handler per packet of the capture, and the messages of a run.
+fn runs(graph: &Graph, observed: &Observed) -> String {
+    let mut text =
+        format!("\n{:<22}{:>12}{:>12}   sent in a run\n", "handler", "runs", "per packet");
+    for of in handler_runs(graph, observed) {
+        let sent = of.sent.iter().map(|(message, how, count)| {
+            format!("{} {:.2} {message}", how.word(), per(*count, of.runs))
+        });
+        let sent: Vec<String> = sent.collect();
+        let _infallible = writeln!(
+            text,
+            "{:<22}{:>12}{:>12.3}   {}",
+            of.handler,
+            of.runs,
+            per(of.runs, observed.packets),
+            sent.join(", ")
+        );
+    }
+    text
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts of packets are far below 2^53")]
+fn per(part: u64, whole: u64) -> f64 {
+    part as f64 / whole.max(1) as f64
 }
 
 /// Shares of routes within each class.
@@ -114,7 +143,8 @@ fn way(graph: &Graph, route: &Route) -> String {
         Some(format!("{} {}", handler.name, shown(handler.paths.get(*path)?)))
     };
     let steps: Vec<String> = route.steps.iter().filter_map(step).collect();
-    steps.join(", ")
+    let inside = if route.inside { "sent to " } else { "" };
+    format!("{inside}{}", steps.join(", "))
 }
 
 fn shown(path: &Path) -> String {

@@ -127,6 +127,9 @@ impl<'a> Reader<'a> {
                         reader.unseen(way, lent, *span, HANDED_ON);
                     }
                 }
+                if let Value::Outbox(outbox) = value {
+                    ways = reader.sends_unseen(outbox, ways, *span);
+                }
                 if let Some(closure) = value.closure() {
                     ways = reader.repeat(&closure.clone(), ways);
                     lazy = Value::Lazy(closure.clone());
@@ -260,7 +263,7 @@ impl<'a> Reader<'a> {
             let matters = |binding: &Binding| {
                 binding.value.lent().is_some()
                     || binding.value.closure().is_some()
-                    || matches!(binding.value, Value::Function(_))
+                    || matches!(binding.value, Value::Function(_) | Value::Outbox(_))
             };
             way.value = if named.iter().filter_map(|name| way.named(name)).any(matters) {
                 let mut env = way.env.clone();

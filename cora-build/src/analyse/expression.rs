@@ -113,6 +113,9 @@ impl<'a> Reader<'a> {
             "Pass" if forward => Value::Forward(Exit::Pass),
             "Transmit" => Value::Succeeds(Some(Exit::Transmit)),
             "Pass" => Value::Succeeds(Some(Exit::Pass)),
+            "Done" if forward => Value::Forward(Exit::Done),
+            // With a type before it, it is rather a variant of the program's.
+            "Done" if words.len() == 1 => Value::Succeeds(Some(Exit::Done)),
             "None" => Value::Fails,
             _ => Value::Unknown,
         }

@@ -82,6 +82,7 @@ impl<'a> Reader<'a> {
                 },
                 Value::Whole(lent) => reader.of_state(lent, call, ways),
                 Value::Part(lent) => reader.of_part(lent, call, ways),
+                Value::Outbox(outbox) => reader.of_outbox(outbox, call, ways),
                 other => reader.of_other(&other, call, ways),
             };
             for way in &mut ways {

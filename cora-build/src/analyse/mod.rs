@@ -14,6 +14,9 @@
 //!    single access that reads or writes like its body.
 //! 4. An opaque access is [`Does::Anything`], and is reported with its place and a reason.
 //!
+//! 5. A message put into an outbox is noted as an access is. A send may be refused, which is a way
+//!    of its own.
+//!
 //! Ways that panic are not paths: they end the run, not the packet.
 
 mod bound;
@@ -25,6 +28,7 @@ mod gather;
 mod loops;
 mod macros;
 mod method;
+mod outbox;
 mod pattern;
 mod reader;
 mod surroundings;
@@ -46,7 +50,7 @@ use cora_plan::graph::Does;
 
 pub use bound::MOST_PATHS;
 pub use surroundings::{Import, Routine, Surroundings, library, library_of};
-pub use way::{At, Touch};
+pub use way::{Act, At, Touch};
 
 /// The result for a handler.
 #[derive(Clone, Debug)]
@@ -66,7 +70,7 @@ pub struct Found {
 /// One path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Path {
-    /// Its accesses, in order.
+    /// Its accesses and the messages that it sends, in order.
     pub touches: Vec<Touch>,
     /// Its exit.
     pub exit: Exit,
@@ -113,6 +117,9 @@ pub fn run(handler: &HandlerDecl, home: Home<'_>, surroundings: &Surroundings) -
     for (state, parameter) in handler.parameters.iter().enumerate() {
         let lent = Lent { state, mutable: is_mutable(parameter) };
         start.bind(&written::name(&parameter.ident), Value::State(lent), false);
+    }
+    for (outbox, name) in handler.message_outboxes().enumerate() {
+        start.bind(&written::name(name), Value::Outbox(outbox), false);
     }
     let ways = reader.body(&handler.item.block, vec![start]);
     let ended = ways.into_iter().map(|way| (way.trace, way.value.exit())).collect();

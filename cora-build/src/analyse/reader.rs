@@ -3,13 +3,14 @@
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-use cora_plan::graph::Does;
+use cora_plan::graph::{Does, How};
 use proc_macro2::Span;
 use syn::{Block, ExprClosure, Signature};
 
+use super::expression::valued;
 use super::surroundings::Surroundings;
 use super::value::{Lent, Value};
-use super::way::{At, Names, Touch, Way, Ways};
+use super::way::{Act, At, Names, Touch, Way, Ways};
 use super::{Effect, Home, Unseen, bound};
 use crate::syntax::{HandlerDecl, Parameter, ParameterAccess};
 
@@ -19,6 +20,8 @@ const MOST_STEPS: usize = 40_000;
 /// Reads one handler.
 pub(super) struct Reader<'a> {
     pub(super) parameters: &'a [Parameter],
+    /// Number of outboxes for messages.
+    outboxes: usize,
     pub(super) surroundings: &'a Surroundings,
     /// Functions that may be called: first those of the program, then those inside bodies.
     pub(super) callable: Vec<Callable<'a>>,
@@ -94,6 +97,7 @@ impl<'a> Reader<'a> {
         });
         Self {
             parameters: &handler.parameters,
+            outboxes: handler.sends().count(),
             surroundings,
             callable: callable.collect(),
             closures: Vec::new(),
@@ -176,7 +180,21 @@ impl<'a> Reader<'a> {
         total.removes |= effect.removes;
         let at = self.at(span);
         let (many, after_write, writes) = (false, false, effect.writes);
-        way.trace.push(Touch { state: lent.state, does, key, many, after_write, writes, at });
+        let act = Act::Access(does);
+        way.trace.push(Touch { state: lent.state, act, key, many, after_write, writes, at });
+    }
+
+    /// A message put into an outbox.
+    pub(super) fn sent(
+        &mut self,
+        outbox: usize,
+        how: How,
+        message: Option<Rc<str>>,
+        span: Span,
+    ) -> Touch {
+        let (many, after_write, writes) = (false, false, false);
+        let (state, act, at) = (self.parameters.len() + outbox, Act::Send(how), self.at(span));
+        Touch { state, act, key: message, many, after_write, writes, at }
     }
 
     /// Records an access that only reads.
@@ -239,6 +257,10 @@ impl<'a> Reader<'a> {
             let why = "the handler has more ways than are followed";
             self.unseen(&mut way, Lent { state, mutable }, span, why);
         }
+        let sent: Vec<Touch> = (0..self.outboxes)
+            .map(|outbox| self.sent(outbox, How::Unseen, None, Span::call_site()))
+            .collect();
+        way.trace.push_many(&sent);
         way.trace.touches().to_vec()
     }
 
@@ -249,7 +271,11 @@ impl<'a> Reader<'a> {
             if let Some(lent) = way.value.lent() {
                 reader.unseen(&mut way, lent, span, HANDED_ON);
             }
-            vec![way.with(Value::Unknown)]
+            let ways = match way.value {
+                Value::Outbox(outbox) => reader.sends_unseen(outbox, vec![way], span),
+                _ => vec![way],
+            };
+            valued(ways, &Value::Unknown)
         })
     }
 }

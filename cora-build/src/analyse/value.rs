@@ -25,6 +25,8 @@ pub(super) enum Value {
     Whole(Lent),
     /// A place within a state: `ports.free[3]`.
     Part(Lent),
+    /// A reference to the outbox for messages with this index.
+    Outbox(usize),
     /// A closure.
     Closure(Rc<Closure>),
     /// A value that may run this closure when it is used: for example a mapping iterator.

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::rc::Rc;
 
-use cora_plan::graph::Does;
+use cora_plan::graph::{Does, How};
 use proc_macro2::Span;
 
 use super::value::Value;
@@ -51,14 +51,23 @@ pub struct At {
     pub span: Span,
 }
 
-/// An access. Equality ignores its place.
+/// The operation of a [`Touch`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Act {
+    /// An access to a state.
+    Access(Does),
+    /// A message is put into an outbox.
+    Send(How),
+}
+
+/// An access to a state, or a message sent. Equality ignores its place.
 #[derive(Clone, Debug)]
 pub struct Touch {
-    /// Index of the state among the handler's parameters.
+    /// Index of the state among the handler's parameters; outboxes for messages follow the states.
     pub state: usize,
     /// The operation.
-    pub does: Does,
-    /// Its key, as written in the source.
+    pub act: Act,
+    /// Its key, as written in the source; of a message the whole message.
     pub key: Option<Rc<str>>,
     /// It happens any number of times.
     pub many: bool,
@@ -81,8 +90,13 @@ pub(super) struct Trace {
 
 impl Touch {
     /// The operation without its multiplicity and history.
-    fn deed(&self) -> (usize, Does, Option<&str>) {
-        (self.state, self.does, self.key.as_deref())
+    fn deed(&self) -> (usize, Act, Option<&str>) {
+        (self.state, self.act, self.key.as_deref())
+    }
+
+    /// Whether it is an access to a state.
+    const fn is_access(&self) -> bool {
+        matches!(self.act, Act::Access(_))
     }
 
     /// Whether it is the same operation as another, ignoring multiplicity and history.
@@ -149,13 +163,15 @@ impl Trace {
         &self.touches
     }
 
-    /// Adds a single access; a repeated access in a row appears once.
+    /// Adds a single access; a repeated access in a row appears once. Each message counts.
     pub(super) fn push(&mut self, mut touch: Touch) {
-        let again = self.touches.last().is_some_and(|last| !last.many && last.repeats(&touch));
-        if again {
-            return;
+        if touch.is_access() {
+            let last = self.touches.iter().rev().find(|last| last.is_access());
+            if last.is_some_and(|last| !last.many && last.repeats(&touch)) {
+                return;
+            }
+            touch.after_write = self.written;
         }
-        touch.after_write = self.written;
         self.written |= touch.writes;
         self.print = printed(self.print, &touch);
         Rc::make_mut(&mut self.touches).push(touch);
@@ -173,14 +189,15 @@ impl Trace {
         }
         let (before, group) = touches.split_at_mut(begin);
         let written = before.iter().any(|touch| touch.writes);
-        let writes = group.len() > 1 && group.iter().any(|touch| touch.writes);
-        for touch in group {
+        let accesses = group.iter().filter(|touch| touch.is_access()).count();
+        let writes = accesses > 1 && group.iter().any(|touch| touch.writes);
+        for touch in group.iter_mut().filter(|touch| touch.is_access()) {
             touch.after_write = written || writes;
         }
         *self = Self::of(touches);
     }
 
-    /// The states touched, as bits.
+    /// The states touched, and the outboxes behind them, as bits.
     pub(super) fn states(&self) -> u64 {
         self.touches.iter().fold(0, |states, touch| states | 1 << touch.state)
     }
@@ -190,7 +207,11 @@ impl Trace {
 fn printed(print: u64, touch: &Touch) -> u64 {
     let turn = |print: u64, word: u64| (print ^ word).wrapping_mul(0x0100_0000_01b3);
     let flags = u64::from(touch.many) << 1 | u64::from(touch.after_write);
-    let deed = (touch.state as u64) << 8 | (touch.does as u64) << 2 | flags;
+    let act = match touch.act {
+        Act::Access(does) => does as u64,
+        Act::Send(how) => 0x20 | how as u64,
+    };
+    let deed = (touch.state as u64) << 8 | act << 2 | flags;
     let print = turn(print ^ 0xcbf2_9ce4_8422_2325, deed);
     let key = touch.key.as_deref().unwrap_or_default();
     key.bytes().fold(print, |print, byte| turn(print, u64::from(byte)))

@@ -11,8 +11,9 @@ use quote::ToTokens as _;
 use syn::ext::IdentExt as _;
 
 use super::program::{ChosenReplies, Handler, Message, Program, State, path};
+use super::sends::{Sends, once};
 use super::source::Source;
-use crate::analyse::{self, Effect, Found, Home, MOST_PATHS};
+use crate::analyse::{self, Act, Effect, Found, Home, MOST_PATHS};
 use crate::diag::codes;
 use crate::syntax::{self, BucketEnd, KeyedArgs, Mark, Occasion, ParameterAccess, StateKind};
 
@@ -26,7 +27,7 @@ pub fn run(app: &str, program: &Program, source: &Source) -> (Graph, Vec<String>
         let found = analyse::run(&handler.decl, home, &source.surroundings);
         let edges = handler.decl.parameters.iter().zip(&found.effects);
         graph.edges.extend(edges.map(|(parameter, effect)| edge(handler, parameter, *effect)));
-        let node = node(handler, &found, source);
+        let node = node(program, handler, &found, source);
         if found.merged {
             bounded.push(merged(&node));
         }
@@ -38,7 +39,7 @@ pub fn run(app: &str, program: &Program, source: &Source) -> (Graph, Vec<String>
         let found = analyse::run(&timed.decl, home, &source.surroundings);
         let edges = timed.decl.parameters.iter().zip(&found.effects);
         graph.edges.extend(edges.map(|(parameter, effect)| edge(timed, parameter, *effect)));
-        let node = node(timed, &found, source);
+        let node = node(program, timed, &found, source);
         bounded.extend(replica_reads(program, timed, &node, &found));
         match &timed.decl.occasion {
             Occasion::Expiry(expires) => {
@@ -140,7 +141,7 @@ fn takes(handler: &Handler, state: &State) -> bool {
     handler.decl.parameters.iter().any(|parameter| parameter.state == state.decl.name)
 }
 
-fn node(handler: &Handler, found: &Found, source: &Source) -> HandlerNode {
+fn node(program: &Program, handler: &Handler, found: &Found, source: &Source) -> HandlerNode {
     let declared = &handler.decl.parameters;
     let parameters = declared
         .iter()
@@ -155,6 +156,14 @@ fn node(handler: &Handler, found: &Found, source: &Source) -> HandlerNode {
             ),
         })
         .collect();
+    let outboxes: Vec<&Message> =
+        handler.decl.sends().filter_map(|sent| program.messages.get(&sent.name)).collect();
+    let reading = Sends { program, handler, outboxes };
+    let mut paths: Vec<Path> =
+        found.paths.iter().map(|path| way(path, declared, &reading, source)).collect();
+    if !reading.outboxes.is_empty() {
+        once(&mut paths);
+    }
     let opaque = found.opaque.iter().map(|unseen| Opaque {
         at: place(source, unseen.at.file, unseen.at.span),
         state: declared[unseen.state].state.clone(),
@@ -170,22 +179,37 @@ fn node(handler: &Handler, found: &Found, source: &Source) -> HandlerNode {
         takes: handler.decl.takes().map(|message| message.name.clone()),
         outboxes: handler.decl.sends().map(|message| message.name.clone()).collect(),
         parameters,
-        paths: found.paths.iter().map(|path| way(path, declared, source)).collect(),
+        paths,
         opaque: opaque.collect(),
     }
 }
 
 /// A path in the graph's form.
-fn way(path: &analyse::Path, declared: &[syntax::Parameter], source: &Source) -> Path {
-    let accesses = path.touches.iter().map(|touch| Access {
-        state: declared[touch.state].state.clone(),
-        does: touch.does,
-        key: touch.key.as_deref().map(str::to_owned),
-        many: touch.many,
-        after_write: touch.after_write,
-        at: place(source, touch.at.file, touch.at.span),
-    });
-    Path { accesses: accesses.collect(), exit: path.exit }
+fn way(
+    path: &analyse::Path,
+    declared: &[syntax::Parameter],
+    reading: &Sends<'_>,
+    source: &Source,
+) -> Path {
+    let mut way = Path { accesses: Vec::new(), sends: Vec::new(), exit: path.exit };
+    for touch in &path.touches {
+        let at = place(source, touch.at.file, touch.at.span);
+        match touch.act {
+            Act::Access(does) => way.accesses.push(Access {
+                state: declared[touch.state].state.clone(),
+                does,
+                key: touch.key.as_deref().map(str::to_owned),
+                many: touch.many,
+                after_write: touch.after_write,
+                at,
+            }),
+            Act::Send(how) => {
+                let outbox = touch.state - declared.len();
+                way.sends.extend(reading.sent(outbox, how, touch, at));
+            }
+        }
+    }
+    way
 }
 
 fn edge(handler: &Handler, parameter: &syntax::Parameter, effect: Effect) -> Edge {
@@ -207,6 +231,27 @@ fn message_node(message: &Message, source: &Source) -> MessageNode {
         at: place(source, message.file, decl.ident.span()),
         key: decl.key.name().map(str::to_owned),
         wire: decl.wire.map(|wire| WireForm { parse: wire.parse, port: wire.port }),
+        fields: message_fields(&decl.item.data),
+    }
+}
+
+/// The fields of a message; those of an enum with the variant in front.
+fn message_fields(data: &syn::Data) -> Vec<Field> {
+    let of = |variant: &str, fields: &syn::Fields| -> Vec<Field> {
+        let fields = fields.iter().enumerate();
+        let named = fields.map(|(at, field)| {
+            let name = field.ident.as_ref().map_or_else(|| at.to_string(), ToString::to_string);
+            Field { name: format!("{variant}{name}"), type_text: text(&field.ty) }
+        });
+        named.collect()
+    };
+    match data {
+        syn::Data::Struct(data) => of("", &data.fields),
+        syn::Data::Enum(data) => {
+            let variants = data.variants.iter();
+            variants.flat_map(|it| of(&format!("{}::", it.ident), &it.fields)).collect()
+        }
+        syn::Data::Union(_) => Vec::new(),
     }
 }
 

@@ -28,6 +28,7 @@ pub mod nested;
 pub mod plan;
 pub mod program;
 pub mod reading;
+mod sends;
 pub mod source;
 
 use std::collections::BTreeSet;

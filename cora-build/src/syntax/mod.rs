@@ -389,6 +389,12 @@ impl HandlerDecl {
         })
     }
 
+    /// Its names for the outboxes for messages, in the order of [`Self::sends`].
+    pub fn message_outboxes(&self) -> impl Iterator<Item = &Ident> {
+        let is_one = |other: &&Other| matches!(other.kind, OtherKind::Messages(_));
+        self.others.iter().filter(is_one).map(|other| &other.ident)
+    }
+
     /// Whether it has an outbox for packets.
     pub fn sends_packets(&self) -> bool {
         self.others.iter().any(|other| matches!(other.kind, OtherKind::Packets))

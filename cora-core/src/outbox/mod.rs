@@ -14,9 +14,10 @@ use core::time::Duration;
 use sends::Sends;
 pub use sends::Sent;
 
-use crate::message::{self, Destination, Envelope, Message, SENT, Taken, Wired};
+use crate::message::{self, Destination, Envelope, Message, Peer, SENT, Taken, Wired};
 use crate::packet::{MAX_FRAME, Packet, Port};
 use crate::state::{Line, Memory, OutOfMemory};
+use crate::trace::{self, Sending};
 use crate::verdict::Reason;
 use crate::verdict::reasons::{NoFlow, TooLong};
 
@@ -100,7 +101,7 @@ impl<M: Message> Outbox<M> {
     where
         M: Taken,
     {
-        self.add(SENT, TooManySends, |envelope, out| message::frame(&message, envelope, 0, out))
+        self.put(message, 0, Sending::Send)
     }
 
     /// Sends the message to the handler that takes it when this much of the run's time has passed,
@@ -120,7 +121,7 @@ impl<M: Message> Outbox<M> {
     {
         let delay = u64::try_from(delay.as_nanos()).unwrap_or(u64::MAX);
         let delay = delay.clamp(LEAST_DELAY, message::MOST_DELAY);
-        self.add(SENT, TooManySends, |envelope, out| message::frame(&message, envelope, delay, out))
+        self.put(message, delay, Sending::After)
     }
 
     /// Sends the message in a datagram to whoever asks: the sender of the datagram that the handled
@@ -135,7 +136,7 @@ impl<M: Message> Outbox<M> {
         let sends = self.sends.and_then(|sends| sends.try_borrow().ok()).ok_or(TooManySends)?;
         let peer = sends.envelope.asker();
         drop(sends);
-        self.send_to(peer, message)
+        trace::sent(M::ID, Sending::Reply, self.datagram(&peer, &message))
     }
 
     /// Sends the message in a datagram: to a [`Peer`](crate::message::Peer), such as one that asked
@@ -153,8 +154,29 @@ impl<M: Message> Outbox<M> {
         let sends = self.sends.and_then(|sends| sends.try_borrow().ok()).ok_or(TooManySends)?;
         let peer = to.peer(&sends.envelope.asker());
         drop(sends);
+        trace::sent(M::ID, Sending::SendTo, self.datagram(&peer, &message))
+    }
+
+    /// Adds the message, which is due after a delay (ns).
+    #[inline]
+    fn put(&self, message: M, delay: u64, sending: Sending) -> Result<(), Reason>
+    where
+        M: Taken,
+    {
+        let added = self.add(SENT, TooManySends, |envelope, out| {
+            message::frame(&message, envelope, delay, out)
+        });
+        trace::sent(M::ID, sending, added)
+    }
+
+    /// Adds the message in a datagram to this peer.
+    #[inline]
+    fn datagram(&self, peer: &Peer, message: &M) -> Result<(), Reason>
+    where
+        M: Wired,
+    {
         self.add(peer.port(), TooManySends, |_, out| {
-            message::datagram(&peer, |out| message.write(out), out)
+            message::datagram(peer, |out| message.write(out), out)
         })
     }
 }

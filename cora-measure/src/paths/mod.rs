@@ -3,7 +3,11 @@
 //! One packet after the other runs through the host half, without a NIC; [`cora_core::trace`] notes
 //! its steps. Equal notes are one way. Each way is counted per number of packets of the flow that a
 //! packet belongs to. A class of flows is a range of such numbers, so a later choice of classes can
-//! add up. `--each` also writes the way of each packet to a file, as a little-endian `u32`.
+//! add up. `--each` also writes the ways of each packet to a file: their number and each of them,
+//! as little-endian `u32`.
+//!
+//! In a program with messages each run of a handler is a way of its own, of the datagram that
+//! caused it. Its accesses to states that are no tables are noted once, and its messages by number.
 
 mod flows;
 
@@ -13,7 +17,7 @@ use std::path::{Path, PathBuf};
 
 use cora_core::app::App;
 use cora_core::packet::{Packet, Port};
-use cora_core::trace::{self, Asked, Ending, Note};
+use cora_core::trace::{self, Asked, Ending, Note, Sending};
 use cora_host::parts::{Direct, Door, Pages, Services, Source, Supply, configure};
 use cora_host::{Inside, RunError};
 use cora_runtime::exec::Burst;
@@ -44,6 +48,9 @@ struct Told {
 #[derive(Debug, PartialEq, Eq, Serialize)]
 struct Step {
     handler: u8,
+    /// A message that a handler sent was handled.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    inside: bool,
     did: Vec<Did>,
     exit: &'static str,
 }
@@ -55,6 +62,17 @@ enum Did {
     Asked { state: &'static str, does: &'static str },
     /// A statement that names the state behind this parameter, counted after the packet.
     Named { parameter: u8 },
+    /// Messages were sent.
+    Sent { message: String, how: &'static str, count: u32 },
+}
+
+/// One run of handlers: whether it was of a message that a handler sent, what it did, and how many
+/// messages of which type it sent.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+struct Run {
+    inside: bool,
+    notes: Vec<Note>,
+    sent: BTreeMap<(u32, Sending), u32>,
 }
 
 /// Cause of a missing result.
@@ -74,11 +92,12 @@ pub(crate) fn trace<A: App>(
     inside: Inside,
     configurations: &[(String, PathBuf)],
     each: Option<&Path>,
+    graph: &str,
 ) -> Result<(), TraceError> {
     if !trace::ON {
         return Err(TraceError::NotTraced);
     }
-    Ok(observe::<A>(input, inside, configurations, each)?)
+    Ok(observe::<A>(input, inside, configurations, each, graph)?)
 }
 
 fn observe<A: App>(
@@ -86,6 +105,7 @@ fn observe<A: App>(
     inside: Inside,
     configurations: &[(String, PathBuf)],
     each: Option<&Path>,
+    graph: &str,
 ) -> Result<(), RunError> {
     let mut ways = Ways::default();
     let mut flows = Flows::of_all_keys();
@@ -111,20 +131,22 @@ fn observe<A: App>(
         let mut burst = Burst::new();
         burst.push_roomy(stamp, frame);
         half.burst(&mut burst, &mut Direct::new(|_: &Stamp, _: Port, _: &[u8]| {}))?;
-        let way = ways.take();
-        flows.count(keys, way);
+        let taken = ways.take::<A>();
+        for way in taken {
+            flows.count(keys, *way);
+        }
         if let Some(numbers) = &mut numbers {
-            numbers.put(way)?;
+            numbers.put(taken)?;
         }
     }
     if let Some(numbers) = numbers {
         numbers.finish()?;
     }
-    tell::<A>(&ways, &flows)
+    tell::<A>(&ways, &flows, graph)
 }
 
-fn tell<A: App>(ways: &Ways, flows: &Flows) -> Result<(), RunError> {
-    let steps = ways.seen.iter().map(|notes| steps(notes, A::PLACES)).collect();
+fn tell<A: App>(ways: &Ways, flows: &Flows, graph: &str) -> Result<(), RunError> {
+    let steps = ways.seen.iter().map(|run| steps(run, A::PLACES, graph)).collect();
     let (by_size, keyless) = flows.tell();
     let told = Told {
         app: A::NAME,
@@ -142,39 +164,78 @@ fn tell<A: App>(ways: &Ways, flows: &Flows) -> Result<(), RunError> {
 /// The ways that were seen, numbered in the order of their first packets.
 #[derive(Default)]
 struct Ways {
-    numbers: BTreeMap<Vec<Note>, u32>,
-    seen: Vec<Vec<Note>>,
-    notes: Vec<Note>,
+    numbers: BTreeMap<Run, u32>,
+    seen: Vec<Run>,
+    /// The ways of the last packet.
+    taken: Vec<u32>,
     packets: u64,
     cut_off: u64,
 }
 
 impl Ways {
-    /// Returns the way of the last packet.
-    fn take(&mut self) -> u32 {
-        self.notes.clear();
-        let notes = &mut self.notes;
+    /// Returns the ways of the last packet: one, or those of all runs that it caused.
+    fn take<A: App>(&mut self) -> &[u32] {
+        let mut notes = Vec::new();
         let whole = trace::take(|note| notes.push(note));
         self.packets += 1;
         self.cut_off += u64::from(!whole);
-        if let Some(number) = self.numbers.get(self.notes.as_slice()) {
-            return *number;
+        self.taken.clear();
+        if !A::MESSAGES {
+            self.add(Run { notes, ..Run::default() });
+            return &self.taken;
         }
-        let number = self.seen.len() as u32;
-        self.numbers.insert(self.notes.clone(), number);
-        self.seen.push(self.notes.clone());
-        number
+        let is_enter = |note: &Note| matches!(note, Note::Enter(_));
+        let begins = notes.iter().enumerate().filter(|(_, note)| is_enter(note));
+        let begins: Vec<usize> = begins.map(|(at, _)| at).collect();
+        let ends = begins.iter().skip(1).copied().chain([notes.len()]);
+        for (number, (begin, end)) in begins.iter().zip(ends).enumerate() {
+            self.add(Run::of(number > 0, &notes[*begin..end]));
+        }
+        &self.taken
+    }
+
+    fn add(&mut self, run: Run) {
+        let next = self.seen.len() as u32;
+        let number = *self.numbers.entry(run.clone()).or_insert(next);
+        if number == next {
+            self.seen.push(run);
+        }
+        self.taken.push(number);
     }
 }
 
-/// Groups the notes of one packet by handler.
-fn steps(notes: &[Note], states: &[(&'static str, cora_core::state::Place)]) -> Vec<Step> {
+impl Run {
+    /// A run of a message's handler.
+    fn of(inside: bool, all: &[Note]) -> Self {
+        let mut run = Self { inside, ..Self::default() };
+        for note in all {
+            match note {
+                Note::Sent(message, how) => *run.sent.entry((*message, *how)).or_default() += 1,
+                // How often a loop names a state tells nothing.
+                Note::Names(_) if run.notes.contains(note) => {}
+                note => run.notes.push(*note),
+            }
+        }
+        run
+    }
+}
+
+/// The name of the message with this number, by the program's graph.
+fn message(graph: &str, number: u32) -> Option<String> {
+    let graph: serde_json::Value = serde_json::from_str(graph).ok()?;
+    let names = graph.get("messages")?.as_array()?.iter().filter_map(|it| it.get("name")?.as_str());
+    names.into_iter().find(|name| trace::id(name) == number).map(str::to_owned)
+}
+
+/// Groups the notes of one run by handler.
+fn steps(run: &Run, states: &[(&'static str, cora_core::state::Place)], graph: &str) -> Vec<Step> {
     let mut steps: Vec<Step> = Vec::new();
-    for note in notes {
+    for note in &run.notes {
         let step = steps.last_mut();
         match (*note, step) {
             (Note::Enter(handler), _) => {
-                steps.push(Step { handler, did: Vec::new(), exit: "unseen" });
+                let inside = run.inside;
+                steps.push(Step { handler, inside, did: Vec::new(), exit: "unseen" });
             }
             (Note::Names(parameter), Some(step)) => step.did.push(Did::Named { parameter }),
             (Note::Asked(id, what), Some(step)) => {
@@ -198,9 +259,20 @@ fn steps(notes: &[Note], states: &[(&'static str, cora_core::state::Place)]) -> 
                     Ending::Punt => "unseen",
                 };
             }
-            // Nothing is noted outside of a handler.
-            (_, None) => {}
+            // Messages are counted, and nothing is noted outside of a handler.
+            (Note::Sent(..), _) | (_, None) => {}
         }
+    }
+    if let Some(step) = steps.last_mut() {
+        step.did.extend(run.sent.iter().filter_map(|((number, how), count)| {
+            let how = match how {
+                Sending::Send => "send",
+                Sending::Reply => "reply",
+                Sending::SendTo => "send-to",
+                Sending::After => "after",
+            };
+            Some(Did::Sent { message: message(graph, *number)?, how, count: *count })
+        }));
     }
     steps
 }
@@ -218,8 +290,10 @@ impl Numbers {
         Ok(Self { file: BufWriter::new(file), path: path.into() })
     }
 
-    fn put(&mut self, way: u32) -> Result<(), RunError> {
-        let written = self.file.write_all(&way.to_le_bytes());
+    fn put(&mut self, ways: &[u32]) -> Result<(), RunError> {
+        let words = [ways.len() as u32].into_iter().chain(ways.iter().copied());
+        let bytes: Vec<u8> = words.flat_map(u32::to_le_bytes).collect();
+        let written = self.file.write_all(&bytes);
         written.map_err(|cause| RunError::File { path: self.path.clone(), cause })
     }
 
@@ -249,11 +323,35 @@ mod tests {
         let asked = |does| Did::Asked { state: "Session", does };
         let first = vec![asked("write"), Did::Named { parameter: 1 }, asked("insert")];
         assert_eq!(
-            steps(&notes, &places),
+            steps(&Run { notes: notes.to_vec(), ..Run::default() }, &places, "{}"),
             [
-                Step { handler: 1, did: first, exit: "transmit" },
-                Step { handler: 0, did: Vec::new(), exit: "drop" },
+                Step { handler: 1, inside: false, did: first, exit: "transmit" },
+                Step { handler: 0, inside: false, did: Vec::new(), exit: "drop" },
             ]
         );
+    }
+
+    #[test]
+    fn a_run_counts_its_messages_by_type() {
+        let count = trace::id("Count");
+        let notes = [
+            Note::Enter(0),
+            Note::Names(0),
+            Note::Sent(count, Sending::Send),
+            Note::Names(0),
+            Note::Sent(count, Sending::Send),
+            Note::Sent(trace::id("Vote"), Sending::Reply),
+            Note::Leave(Ending::Done),
+        ];
+        let graph = r#"{"messages":[{"name":"Count"},{"name":"Vote"}]}"#;
+        let sent =
+            |message: &str, how, count| Did::Sent { message: message.to_owned(), how, count };
+        let steps = steps(&Run::of(true, &notes), &[], graph);
+        let [Step { handler: 0, inside: true, did, exit: "done" }] = &steps[..] else {
+            panic!("{steps:?}")
+        };
+        assert_eq!(did.len(), 3, "{did:?}");
+        assert_eq!(did[0], Did::Named { parameter: 0 });
+        assert!(did.contains(&sent("Count", "send", 2)) && did.contains(&sent("Vote", "reply", 1)));
     }
 }

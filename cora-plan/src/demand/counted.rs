@@ -5,6 +5,9 @@
 //! bursts, which share some work. So the program runs again in whole bursts, and the saving per
 //! packet, the same for every packet, is subtracted. To test this model, the first half of the
 //! bursts predicts the second.
+//!
+//! In a program with messages a packet causes several runs, each of a route. Then the cost of each
+//! route is fitted (`fitted`).
 
 use super::executed::{Executed, number};
 
@@ -76,14 +79,14 @@ impl Marks {
 }
 
 impl Counted {
-    /// Computes the costs from the route of each packet in order, and from the counts of these
+    /// Computes the costs from the routes of each packet in order, and from the counts of these
     /// packets alone and in bursts.
     ///
     /// # Errors
     ///
     /// A sentence, if the two counts are not of the same packets.
     pub fn of(
-        taken: &[usize],
+        taken: &[Vec<usize>],
         routes: usize,
         alone: &Marks,
         bursts: &Marks,
@@ -113,13 +116,16 @@ impl Counted {
 
 /// The mean of each route alone, less the mean saving of a packet in bursts.
 fn costs(
-    taken: &[usize],
+    taken: &[Vec<usize>],
     routes: usize,
     alone: &[Executed],
     bursts: &Marks,
 ) -> Vec<Option<Executed>> {
+    if taken.iter().any(|taken| taken.len() != 1) {
+        return super::fitted::costs(taken, routes, alone, bursts.sum());
+    }
     let mut sums = vec![(0_u64, Executed::default()); routes];
-    for (route, count) in taken.iter().zip(alone) {
+    for (route, count) in taken.iter().flatten().zip(alone) {
         if let Some((packets, sum)) = sums.get_mut(*route) {
             *packets += 1;
             *sum = sum.zip(*count, |sum, count| sum + count);
@@ -136,8 +142,8 @@ fn costs(
 
 /// Relative error of these costs in the instructions of other packets, as a share of the measured
 /// ones.
-fn error(costs: &[Option<Executed>], taken: &[usize], bursts: &Marks) -> f64 {
-    let known = taken.iter().filter_map(|route| costs.get(*route).copied().flatten());
+fn error(costs: &[Option<Executed>], taken: &[Vec<usize>], bursts: &Marks) -> f64 {
+    let known = taken.iter().flatten().filter_map(|route| costs.get(*route).copied().flatten());
     let predicted: f64 = known.map(|executed| executed.instructions).sum();
     let measured = bursts.sum().instructions;
     if measured == 0.0 { 0.0 } else { (predicted - measured) / measured }
@@ -166,8 +172,8 @@ mod tests {
     #[test]
     fn a_route_costs_what_its_packets_cost_less_what_bursts_save() {
         // Route 0 costs 500 alone and route 1 costs 900; a packet in a burst of two costs 100 less.
-        let taken = [0, 1, 0, 0, 1, 0, 0, 1];
-        let alone: Vec<u64> = taken.iter().map(|route| [500, 900][*route]).collect();
+        let taken = [0, 1, 0, 0, 1, 0, 0, 1].map(|route| vec![route]);
+        let alone: Vec<u64> = taken.iter().map(|route| [500, 900][route[0]]).collect();
         let pairs: Vec<u64> = alone.chunks(2).map(|pair| pair.iter().sum::<u64>() - 200).collect();
         let counted =
             Counted::of(&taken, 3, &marks(&alone, &[1; 8]), &marks(&pairs, &[2; 4])).unwrap();
@@ -182,7 +188,7 @@ mod tests {
     #[test]
     fn the_error_is_that_of_packets_that_were_not_learnt_from() {
         // The second half costs a tenth more in bursts than the first half predicts.
-        let taken = [0; 8];
+        let taken = [0; 8].map(|route| vec![route]);
         let bursts = marks(&[1_000, 1_000, 1_100, 1_100], &[2; 4]);
         let counted = Counted::of(&taken, 1, &marks(&[600; 8], &[1; 8]), &bursts).unwrap();
         assert!((counted.error + 1.0 / 11.0).abs() < 1e-9, "{}", counted.error);
@@ -191,12 +197,14 @@ mod tests {
     #[test]
     fn counts_of_other_packets_are_refused() {
         let alone = marks(&[500, 500], &[1, 1]);
-        let refusal = Counted::of(&[0], 1, &alone, &marks(&[900], &[2])).unwrap_err();
+        let once = vec![0];
+        let refusal =
+            Counted::of(std::slice::from_ref(&once), 1, &alone, &marks(&[900], &[2])).unwrap_err();
         assert!(
             refusal.contains("2 packets are counted alone, 2 in bursts, and 1 ran"),
             "{refusal}"
         );
-        assert!(Counted::of(&[0, 0], 1, &alone, &marks(&[900], &[3])).is_err());
+        assert!(Counted::of(&[once.clone(), once], 1, &alone, &marks(&[900], &[3])).is_err());
         let refusal = |marks, sizes| Marks::parse(marks, sizes).unwrap_err();
         assert_eq!(refusal("5 1\n", ""), "the counter left no marks");
         assert_eq!(refusal("5 1\n6 1\n9 2\n", ""), "1 bursts are counted of 0");

@@ -30,6 +30,8 @@ const PER_LOOK_UP: f64 = 250.0;
 const PER_ENTRY: f64 = 400.0;
 /// Instructions of any other access.
 const PER_ACCESS: f64 = 40.0;
+/// Instructions of a message that is sent.
+const PER_SEND: f64 = 60.0;
 /// Branch mispredictions of a packet on any path; the source does not show them. 0.5 is in the
 /// middle of the range of 0.1 to 1.6 that `cargo xtask model` counts for the examples.
 const MISPREDICTIONS: f64 = 0.5;
@@ -51,6 +53,9 @@ const OCCASIONS: [Occasion; 4] =
 
 /// The estimated demand of a program for these classes.
 pub fn estimate(graph: &Graph, classes: &[Class]) -> Demand {
+    if graph.takes_messages() {
+        return super::cascade::estimate(graph, classes);
+    }
     let mut routes = Vec::new();
     let mut occasions = Vec::new();
     for occasion in OCCASIONS {
@@ -153,7 +158,32 @@ fn weigh(occasions: &[(Occasion, f64)], class: &Class) -> Vec<f64> {
 
 fn route(graph: &Graph, steps: Vec<(usize, usize)>) -> Route {
     let executed = executed(graph, &steps);
-    Route { steps, nic: executed, host: executed }
+    Route { steps, inside: false, nic: executed, host: executed }
+}
+
+/// Shares of a handler's paths among its runs in a class.
+pub(super) fn paths_of(graph: &Graph, handler: usize, class: &Class) -> Vec<f64> {
+    let node = &graph.chain[handler];
+    let occasions: Vec<Occasion> = node.paths.iter().map(|path| of(graph, path)).collect();
+    let alike = |occasion| occasions.iter().filter(|it| **it == occasion).count().max(1) as f64;
+    let parts: Vec<(Occasion, f64)> =
+        occasions.iter().map(|occasion| (*occasion, 1.0 / alike(*occasion))).collect();
+    let weights = weigh(&parts, class);
+    let sum: f64 = weights.iter().sum();
+    weights.into_iter().map(|weight| if sum > 0.0 { weight / sum } else { 0.0 }).collect()
+}
+
+/// Execution of a run that takes these paths. A message that a handler sent is not received.
+pub(super) fn executed_inside(graph: &Graph, steps: &[(usize, usize)], inside: bool) -> Executed {
+    let sends: usize = steps
+        .iter()
+        .filter_map(|(handler, path)| graph.chain.get(*handler)?.paths.get(*path))
+        .map(|path| path.sends.len())
+        .sum();
+    let executed = executed(graph, steps);
+    let received = if inside { PER_PACKET } else { 0.0 };
+    let instructions = executed.instructions - received + PER_SEND * sends as f64;
+    Executed { instructions, ..executed }
 }
 
 /// Execution of a packet that takes these paths.

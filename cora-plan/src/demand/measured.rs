@@ -57,6 +57,9 @@ pub fn measured(
     for (way, packets) in observed.ways.iter().zip(packets) {
         steps_of.push(steps(graph, way, packets, &mut fits)?);
     }
+    let inside = |way: &[super::observed::Step]| way.first().is_some_and(|step| step.inside);
+    let steps_of: Vec<(bool, Vec<(usize, usize)>)> =
+        observed.ways.iter().map(|way| inside(way)).zip(steps_of).collect();
     let mut all = steps_of.clone();
     all.sort();
     all.dedup();
@@ -64,7 +67,10 @@ pub fn measured(
         steps_of.iter().filter_map(|steps| all.iter().position(|other| other == steps)).collect();
     let routes: Vec<Route> = all
         .into_iter()
-        .map(|steps| Route { steps, nic: Executed::default(), host: Executed::default() })
+        .map(|(inside, steps)| {
+            let (nic, host) = (Executed::default(), Executed::default());
+            Route { steps, inside, nic, host }
+        })
         .collect();
     let counts = borders.iter().map(|(key, borders)| {
         (key.clone(), per_class(observed, key, borders, &route_of, routes.len()))
@@ -142,7 +148,8 @@ impl Measured {
     /// Fills in instruction counts. Without `nic`, the host's counts are used; without `host` too,
     /// the estimate. A route without a counted packet gets the mean of all packets.
     pub fn count(&mut self, graph: &Graph, host: Option<&Counted>, nic: Option<&Counted>) {
-        let estimated = |route: &Route| super::estimate::executed(graph, &route.steps);
+        let estimated =
+            |route: &Route| super::estimate::executed_inside(graph, &route.steps, route.inside);
         let of = |counted: &Counted, number: usize| {
             counted.per_route.get(number).copied().flatten().unwrap_or(counted.mean)
         };
@@ -176,7 +183,7 @@ mod tests {
     fn observed() -> Observed {
         let write = || Did::Asked { state: "Session".to_owned(), does: Does::Write };
         let insert = Did::Asked { state: "Session".to_owned(), does: Does::Insert };
-        let step = |did, exit| vec![Step { handler: 0, did, exit }];
+        let step = |did, exit| vec![Step { handler: 0, inside: false, did, exit }];
         let ports = Did::Named { parameter: 1 };
         Observed {
             app: "nat".to_owned(),

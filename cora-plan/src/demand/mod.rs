@@ -4,14 +4,17 @@
 //! It is measured if the program was run on the traffic, and estimated from the source otherwise; a
 //! plan says which.
 
+mod cascade;
 pub mod counted;
 mod estimate;
 mod executed;
+mod fitted;
 mod measured;
 mod measurement;
 mod nearest_path;
 pub mod observed;
 mod of;
+mod runs;
 
 use serde::{Deserialize, Serialize};
 
@@ -22,6 +25,7 @@ pub use measured::{Fits, Measured, measured};
 pub use nearest_path::{Fit, Nearest, nearest_path};
 pub use observed::Observed;
 pub use of::demand;
+pub use runs::{HandlerRuns, handler_runs};
 
 /// Routes of packets, and the frequency of each.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,7 +33,8 @@ pub struct Demand {
     /// Routes of packets through the chain.
     pub routes: Vec<Route>,
     /// Per class of flows and per route: the share of the class's packets on the route. A class's
-    /// shares add up to 1.
+    /// shares add up to 1. In a program with messages the runs of messages that handlers sent
+    /// come on top of that.
     pub weights: Vec<Vec<f64>>,
     /// Origin of the weights.
     pub weighed: Origin,
@@ -43,6 +48,10 @@ pub struct Route {
     /// Per handler that ran, in chain order: its index in the chain, and the index of the path
     /// taken among its [paths](crate::graph::HandlerNode::paths).
     pub steps: Vec<(usize, usize)>,
+    /// Its runs are of a message that a handler sent. In a program with messages each route is that
+    /// of one run, and weights are runs per datagram.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub inside: bool,
     /// Execution of one packet on a core of the NIC.
     pub nic: Executed,
     /// Execution of one packet on a core of the host.

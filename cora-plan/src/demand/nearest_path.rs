@@ -7,12 +7,13 @@
 //! 3. Pattern and packet are aligned like strings (Wagner and Fischer, "The String-to-String
 //!    Correction Problem", JACM 21(1), 1974). An access without a partner costs [`TABLE`] if it is
 //!    of a table, and 1 otherwise.
-//! 4. Another exit than the packet's costs [`ENDING`].
-//! 5. The path with the least cost is taken; among equals, the one that leaves least open; among
+//! 4. A message that only one of both sends costs [`TABLE`].
+//! 5. Another exit than the packet's costs [`ENDING`].
+//! 6. The path with the least cost is taken; among equals, the one that leaves least open; among
 //!    these, the first.
 
 use super::observed::{Did, Step};
-use crate::graph::{Access, Does, Exit, Graph, HandlerNode, Path};
+use crate::graph::{Access, Does, Exit, Graph, HandlerNode, How, Path};
 
 /// Cost of a table access without a partner.
 const TABLE: u32 = 100;
@@ -48,7 +49,8 @@ pub fn nearest_path(graph: &Graph, step: &Step) -> Option<Nearest> {
     let seen = seen(handler, step);
     let ranks = handler.paths.iter().map(|path| {
         let items = items(graph, path);
-        (cost(&items, &seen) + ending(path.exit, step.exit), open(&items, path.exit))
+        let cost = cost(&items, &seen) + sent(path, step) + ending(path.exit, step.exit);
+        (cost, open(&items, path.exit))
     });
     let ranks: Vec<(u32, usize)> = ranks.collect();
     let best = *ranks.iter().min()?;
@@ -71,6 +73,7 @@ fn seen<'a>(handler: &'a HandlerNode, step: &'a Step) -> Vec<Seen<'a>> {
         Did::Named { parameter } => {
             Some((handler.parameters.get(*parameter)?.state.as_str(), None))
         }
+        Did::Sent { .. } => None,
     });
     let mut seen: Vec<Seen<'_>> = did.collect();
     seen.dedup();
@@ -165,6 +168,37 @@ fn cost(items: &[Item<'_>], seen: &[Seen<'_>]) -> u32 {
     row.last().copied().unwrap_or(0)
 }
 
+/// The cost of messages that the path sends and the run did not, or the other way round.
+fn sent(path: &Path, step: &Step) -> u32 {
+    if path.sends.iter().any(|it| it.how == How::Unseen) {
+        return 0;
+    }
+    let seen = |message: &str, how: How| {
+        let count = |did: &Did| match did {
+            Did::Sent { message: other, how: way, count } if other == message && *way == how => {
+                *count
+            }
+            _ => 0,
+        };
+        step.did.iter().map(count).sum::<u32>()
+    };
+    let mut kinds: Vec<(&str, How)> =
+        path.sends.iter().map(|it| (it.message.as_str(), it.how)).collect();
+    kinds.extend(step.did.iter().filter_map(|did| match did {
+        Did::Sent { message, how, .. } => Some((message.as_str(), *how)),
+        _ => None,
+    }));
+    kinds.sort_unstable();
+    kinds.dedup();
+    let amiss = kinds.into_iter().map(|(message, how)| {
+        let such = path.sends.iter().filter(|it| it.message == message && it.how == how);
+        let (many, once): (Vec<_>, Vec<_>) = such.partition(|it| it.many);
+        let (once, seen) = (u32::try_from(once.len()).unwrap_or(u32::MAX), seen(message, how));
+        if seen > once && !many.is_empty() { 0 } else { seen.abs_diff(once) }
+    });
+    amiss.sum::<u32>().saturating_mul(TABLE)
+}
+
 fn ending(path: Exit, seen: Exit) -> u32 {
     if path == seen || path == Exit::Unseen || seen == Exit::Unseen { 0 } else { ENDING }
 }
@@ -186,7 +220,7 @@ mod tests {
     }
 
     fn step(did: Vec<Did>, exit: Exit) -> Step {
-        Step { handler: 0, did, exit }
+        Step { handler: 0, inside: false, did, exit }
     }
 
     fn found(graph: &Graph, did: Vec<Did>, exit: Exit) -> (usize, Fit, bool) {
@@ -232,7 +266,7 @@ mod tests {
             many: *many,
             ..model.clone()
         });
-        let path = Path { accesses: accesses.collect(), exit };
+        let path = Path { accesses: accesses.collect(), sends: Vec::new(), exit };
         handler.paths = vec![handler.paths[1].clone(), path];
         graph
     }
@@ -261,7 +295,13 @@ mod tests {
         let graph = with(&[("Session", Does::Write, false)], Exit::Transmit);
         let write = vec![asked("Session", Does::Write)];
         assert_eq!(found(&graph, write, Exit::Transmit), (0, Fit::Exact, true));
-        assert_eq!(nearest_path(&graph, &Step { handler: 7, did: vec![], exit: Exit::Drop }), None);
+        assert_eq!(
+            nearest_path(
+                &graph,
+                &Step { handler: 7, inside: false, did: vec![], exit: Exit::Drop }
+            ),
+            None
+        );
     }
 
     #[test]

@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use crate::graph::{Does, Exit};
+use crate::graph::{Does, Exit, How};
 
-/// Observed ways of packets, and their frequency.
+/// Observed ways of packets, and their frequency. In a program with messages each run of a handler
+/// is a way, of the packet that caused it.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Observed {
@@ -34,6 +35,9 @@ pub type Count = (usize, u64);
 pub struct Step {
     /// Its index in the chain.
     pub handler: usize,
+    /// A message that a handler sent was handled.
+    #[serde(default)]
+    pub inside: bool,
     /// Its operations on states, in order.
     pub did: Vec<Did>,
     /// Its exit.
@@ -56,6 +60,15 @@ pub enum Did {
     Named {
         /// Index of the state among the handler's parameters after the packet.
         parameter: usize,
+    },
+    /// Messages that were sent.
+    Sent {
+        /// Their type.
+        message: String,
+        /// Where they went.
+        how: How,
+        /// Their number.
+        count: u32,
     },
 }
 
@@ -99,7 +112,10 @@ mod tests {
         let observed = Observed::from_json(TOLD).unwrap();
         let asked = |does| Did::Asked { state: "Session".to_owned(), does };
         let did = vec![asked(Does::Write), Did::Named { parameter: 1 }, asked(Does::Insert)];
-        assert_eq!(observed.ways[0], [Step { handler: 0, did, exit: Exit::Transmit }]);
+        assert_eq!(
+            observed.ways[0],
+            [Step { handler: 0, inside: false, did, exit: Exit::Transmit }]
+        );
         assert_eq!(observed.per_way(), [1, 3]);
         let refusal = Observed::from_json("{\"app\":1}").unwrap_err();
         assert!(refusal.starts_with("not the output of a traced run: "), "{refusal}");

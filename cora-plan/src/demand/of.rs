@@ -24,7 +24,9 @@ pub fn demand(
     let same = measured.capture == traffic.name && counts.len() == classes.len();
     let all = sum(counts, measured.routes.len());
     let weights = classes.iter().enumerate().map(|(number, class)| match counts.get(number) {
-        Some(own) if same && own.iter().any(|count| *count > 0) => normal(own),
+        Some(own) if same && own.iter().any(|count| *count > 0) => normal(&measured.routes, own),
+        // How often a key of a message is new is not the traffic's to say.
+        _ if graph.takes_messages() => normal(&measured.routes, &all),
         _ => reopened(graph, &measured.routes, &all, class),
     });
     let weights = weights.collect();
@@ -40,8 +42,10 @@ fn sum(counts: &[Vec<u64>], routes: usize) -> Vec<u64> {
     (0..routes).map(|route| counts.iter().filter_map(|class| class.get(route)).sum()).collect()
 }
 
-fn normal(counts: &[u64]) -> Vec<f64> {
-    let sum: u64 = counts.iter().sum();
+/// Counts per packet, or per datagram that begins a run.
+fn normal(routes: &[Route], counts: &[u64]) -> Vec<f64> {
+    let begun = routes.iter().zip(counts).filter(|(route, _)| !route.inside);
+    let sum: u64 = begun.map(|(_, count)| count).sum();
     counts.iter().map(|count| *count as f64 / sum.max(1) as f64).collect()
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Graph, HandlerNode, SourcePlace};
+use super::{Field, Graph, HandlerNode, SourcePlace};
 
 /// A message.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -21,6 +21,9 @@ pub struct MessageNode {
     /// Its wire form, if it comes or leaves in datagrams.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wire: Option<WireForm>,
+    /// Its fields, in order; those of an enum with the variant in front: `Add::by`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fields: Vec<Field>,
 }
 
 /// How a message stands in a datagram.
@@ -33,12 +36,94 @@ pub struct WireForm {
     pub port: Option<u16>,
 }
 
+/// A message that a path sends.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sent {
+    /// Its type.
+    pub message: String,
+    /// Where it goes.
+    pub how: How,
+    /// Any number of them: it is in a loop or closure, or paths were merged.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub many: bool,
+    /// The source shows that its key is that of the message that the handler takes.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub own_key: bool,
+    /// Its place.
+    pub at: SourcePlace,
+}
+
+/// Where a sent message goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum How {
+    /// `send`: to the handler that takes it, at once.
+    Send,
+    /// `after`: to the handler that takes it, later.
+    After,
+    /// `reply`: in a datagram to whoever asks.
+    Reply,
+    /// `send_to`: in a datagram to someone else.
+    SendTo,
+    /// The outbox is handed on: any of these.
+    Unseen,
+}
+
+impl How {
+    /// As an edge of the graph.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Send => "sends",
+            Self::After => "sends later",
+            Self::Reply => "replies",
+            Self::SendTo => "sends out",
+            Self::Unseen => "may send",
+        }
+    }
+
+    /// Whether it goes to the handler that takes it.
+    pub const fn is_to_taker(self) -> bool {
+        matches!(self, Self::Send | Self::After)
+    }
+
+    /// Whether the message may stay inside.
+    pub const fn stays(self) -> bool {
+        matches!(self, Self::Send | Self::After | Self::Unseen)
+    }
+
+    /// Whether the message may leave in a datagram.
+    pub const fn leaves(self) -> bool {
+        matches!(self, Self::Reply | Self::SendTo | Self::Unseen)
+    }
+}
+
 impl Graph {
     /// The handlers that take a message, each with it, in the order of the chain.
     pub fn takers(&self) -> impl Iterator<Item = (&HandlerNode, &MessageNode)> {
         self.chain
             .iter()
             .filter_map(|handler| Some((handler, self.message(handler.takes.as_ref()?)?)))
+    }
+
+    /// The handlers that take packets.
+    pub fn of_packets(&self) -> impl Iterator<Item = &HandlerNode> {
+        self.chain.iter().filter(|handler| handler.takes.is_none())
+    }
+
+    /// Whether packets go through a chain of handlers, be it an empty one.
+    pub fn has_chain(&self) -> bool {
+        self.messages.is_empty() || self.of_packets().next().is_some()
+    }
+
+    /// Whether a message comes in datagrams.
+    pub fn comes_in(&self, message: &MessageNode) -> bool {
+        message.wire.is_some() && self.takers().any(|(_, taken)| taken.name == message.name)
+    }
+
+    /// Whether a message may leave in datagrams.
+    pub fn goes_out(&self, message: &MessageNode) -> bool {
+        message.wire.is_some()
+            && self.sendings().iter().any(|it| it.message == message.name && it.leaves())
     }
 
     /// Whether the program takes messages.

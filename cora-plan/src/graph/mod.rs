@@ -1,14 +1,18 @@
 //! The state-flow graph: the handlers of a program in chain order, its states, and the accesses of
 //! handlers to states (read, write, insert, remove).
 
+mod hearing;
 mod message;
+mod sending;
 mod timed;
 
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-pub use message::{MessageNode, WireForm};
+pub use hearing::{Cause, Hearing, Order, Settled, Source, Under};
+pub use message::{How, MessageNode, Sent, WireForm};
+pub use sending::{Sending, Times};
 pub use timed::{HookNode, TimerNode};
 
 use crate::number::grouped;
@@ -81,6 +85,9 @@ pub struct HandlerNode {
 pub struct Path {
     /// Its accesses, in order. A repeated access in a row appears once.
     pub accesses: Vec<Access>,
+    /// The messages that it sends, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sends: Vec<Sent>,
     /// Its exit.
     pub exit: Exit,
 }
@@ -544,7 +551,7 @@ mod tests {
             at: at(),
         };
         let accesses = ["Session", "PortPool", "Session"].map(access).to_vec();
-        let path = |accesses| Path { accesses, exit: Exit::Transmit };
+        let path = |accesses| Path { accesses, sends: Vec::new(), exit: Exit::Transmit };
         let mut graph = Graph::new("nat");
         graph.chain.push(HandlerNode {
             name: "nat".to_owned(),

@@ -1,7 +1,7 @@
 //! Nanoseconds of one packet, by side, class and route.
 
 use super::latency::Latencies;
-use super::{Setting, Side};
+use super::{Setting, Side, size};
 use crate::nic::Tier;
 
 /// Costs at given latencies.
@@ -17,6 +17,31 @@ impl Costs<'_> {
             Side::Nic => &self.setting.nic.nic,
             Side::Host => &self.setting.nic.host,
         }
+    }
+
+    /// Whether runs of a route are of a message that a handler sent.
+    pub(super) fn is_inside(&self, route: usize) -> bool {
+        self.setting.demand.routes[route].inside
+    }
+
+    /// Crossing to the other side of a message that a handler sent, at one side.
+    pub(super) fn message(&self, side: Side, route: usize) -> f64 {
+        let link = &self.setting.nic.link;
+        let fixed = match side {
+            Side::Nic => link.nic_ns.value,
+            Side::Host => link.host_ns.value,
+        };
+        // One way; the cost of the profile is that of a packet that returns.
+        0.5 * fixed + self.message_bytes(route) * link.byte_ns.value
+    }
+
+    /// Bytes of the message of a route's runs, as it crosses.
+    pub(super) fn message_bytes(&self, route: usize) -> f64 {
+        let graph = self.setting.graph;
+        let steps = self.setting.demand.routes[route].steps.first();
+        let node = steps.and_then(|(handler, _)| graph.chain.get(*handler));
+        let message = node.and_then(|node| graph.message(node.takes.as_ref()?));
+        message.map_or(0.0, size::message)
     }
 
     /// Receiving, sending and copying a whole packet of this class.

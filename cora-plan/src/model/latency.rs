@@ -199,6 +199,11 @@ fn items(setting: &Setting<'_>, number: usize, parts: &[f64], growth: f64) -> St
         });
         return StateItems { bins: bins.collect() };
     }
+    if keyed.key == "One" {
+        return StateItems {
+            bins: table(None, 1.0 / growth.max(f64::MIN_POSITIVE), rate).to_vec(),
+        };
+    }
     // Another key than the ownership key: its own popularity, thinned evenly.
     let part: f64 = classes().map(|((_, class), part)| class.share * part).sum();
     let own = setting.traffic.by_key.get(&keyed.key);

@@ -23,6 +23,8 @@ pub(crate) fn limits(setting: &Setting<'_>) -> Vec<Limit> {
     // One whose entries never expire fills at any rate, so its places limit none.
     let tables =
         tables.filter(|(_, state)| state.keyed.as_ref().is_some_and(|keyed| !keyed.stays()));
+    // How many keys the messages of a program have is unknown.
+    let tables = tables.filter(|_| !setting.graph.takes_messages());
     // A table has its capacity at each side.
     let tables = tables.flat_map(|(state, _)| [(state, Side::Nic), (state, Side::Host)]);
     plain

@@ -153,7 +153,10 @@ pub(super) fn handled(
                 let shape = &setting.shapes[*route];
                 shape.reaches.iter().chain(&shape.runs).zip(on).all(|(needed, on)| !needed || *on)
             };
-            let local: f64 = (0..weights.len()).filter(runs).map(|route| weights[route]).sum();
+            // With messages these are runs, of which a packet may cause several.
+            let all = weights.iter().sum::<f64>().max(1.0);
+            let local: f64 =
+                (0..weights.len()).filter(runs).map(|route| weights[route]).sum::<f64>() / all;
             let early = (f64::from(after) * class.opens).min(1.0);
             // Under a split alone first packets run at the host.
             let first = if sides == Sides::Split { early } else { 0.0 };

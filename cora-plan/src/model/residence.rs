@@ -46,6 +46,9 @@ pub(super) fn with_place(keyed: &Keyed, share: f64, want: f64) -> f64 {
 pub(super) fn entries(setting: &Setting<'_>, state: usize, class: usize, mpps: f64) -> f64 {
     let Some(keyed) = &setting.graph.states[state].keyed else { return 0.0 };
     let (traffic, own) = (setting.traffic, &setting.classes[class]);
+    if keyed.key == "One" {
+        return own.share;
+    }
     let standing = |class: &Class| {
         if traffic.by_key.contains_key(&keyed.key) {
             traffic.standing(class, mpps, idle(keyed))
@@ -58,6 +61,10 @@ pub(super) fn entries(setting: &Setting<'_>, state: usize, class: usize, mpps: f
         return with_place(keyed, own.share, standing(own));
     }
     let all = traffic.classes(&keyed.key).iter().map(standing).sum::<f64>();
+    if setting.graph.takes_messages() {
+        // How many keys messages have is unknown. Their tables are taken as large enough.
+        return (all * own.share).min(keyed.capacity as f64 * own.share);
+    }
     with_place(keyed, own.share, all * own.share)
 }
 

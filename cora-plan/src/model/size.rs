@@ -4,7 +4,9 @@
 //! and the number types are known by name. Any other type counts as [`UNKNOWN`] bytes, and
 //! [`unknown`] lists it.
 
-use crate::graph::{Keyed, StateNode};
+use std::collections::BTreeMap;
+
+use crate::graph::{Keyed, MessageNode, StateNode};
 use crate::vocabulary::Kind;
 
 /// Bytes of a type with an unknown name.
@@ -23,6 +25,10 @@ const INSERTED: f64 = 8.0;
 /// Keys in a line of the index at the stated capacity: ten slots, 0.85 full
 /// (`cora-core/src/state/table/index.rs`).
 const KEYS_PER_LINE: f64 = 8.5;
+
+/// Bytes before the fields of a message: addresses of nobody, hops, type and asker
+/// (`cora-core/src/message/sent.rs`).
+const MESSAGE_HEAD: f64 = 68.0;
 
 /// Bytes of a cache line.
 pub(super) const LINE: f64 = 64.0;
@@ -80,6 +86,17 @@ pub(super) fn moved_if_keyed(state: &StateNode) -> f64 {
     if state.keyed.is_some() { moved(state) } else { 0.0 }
 }
 
+/// Bytes of a message as it crosses: its fields behind the head that names its type and the asker.
+/// Of an enum, those of the longest variant.
+pub(super) fn message(message: &MessageNode) -> f64 {
+    let mut variants: BTreeMap<&str, f64> = BTreeMap::new();
+    for field in &message.fields {
+        let variant = field.name.split_once("::").map_or("", |(variant, _)| variant);
+        *variants.entry(variant).or_default() += of_type(&field.type_text).unwrap_or(UNKNOWN);
+    }
+    MESSAGE_HEAD + variants.into_values().fold(0.0, f64::max)
+}
+
 /// Bytes of a key as entries store it: with the group that it is within.
 fn key_bytes(keyed: &Keyed) -> f64 {
     let bytes = |name: &String| named(name).unwrap_or(UNKNOWN);
@@ -118,6 +135,8 @@ fn of_type(text: &str) -> Option<f64> {
         ("Latest", [key, value, sets]) => {
             Some(4.0 * (of_type(key)? + of_type(value)? + 8.0) * number(sets)?)
         }
+        // Its length, and its bytes.
+        ("Bytes", [length]) => Some(2.0 + number(length)?),
         ("Option", [inner]) => Some(1.0 + of_type(inner)?),
         (name, []) => named(name),
         _ => None,
@@ -134,6 +153,7 @@ fn named(name: &str) -> Option<f64> {
             16.0
         }
         "FiveTuple" => 37.0,
+        "One" => 0.0,
         _ => return None,
     })
 }
@@ -165,6 +185,7 @@ mod tests {
             ("Latest<SourceAddress, u8, 16>", Some(1_600.0)),
             ("cora::Address", Some(16.0)),
             ("core::net::Ipv4Addr", Some(4.0)),
+            ("Bytes<23>", Some(25.0)),
             ("Mine", None),
             ("Vec<u8>", None),
         ] {

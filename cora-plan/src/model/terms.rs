@@ -168,14 +168,20 @@ impl At<'_> {
         let packets = |weight: f64| self.mpps * setting.classes[class].share * weight;
         let waits = waits(setting.classes[class].opens, self.after);
         let mut away = Packet::default();
+        let (mut messages, mut bytes) = (0.0, 0.0);
         let mut routes = Vec::new();
         for (route, weight) in weights.iter().enumerate().filter(|(_, weight)| **weight > 0.0) {
             let owned_by_host =
                 self.away(class, route).mix(first[route], self.away_first(class, route));
             away.nic += weight * owned_by_host.nic;
             away.host += weight * owned_by_host.host;
-            away.crossings += weight * owned_by_host.crossings;
-            away.direct += weight * owned_by_host.direct;
+            if self.costs.is_inside(route) {
+                messages += weight * owned_by_host.crossings;
+                bytes += weight * owned_by_host.crossings * self.costs.message_bytes(route);
+            } else {
+                away.crossings += weight * owned_by_host.crossings;
+                away.direct += weight * owned_by_host.direct;
+            }
             let opening = self.opening(class, route);
             let (local, punted) = match self.sides {
                 Sides::NicOnly => (self.local(class, route), self.local(class, route)),
@@ -197,12 +203,19 @@ impl At<'_> {
             };
             routes.push(RouteTerms {
                 needs: needs(setting, route),
-                local: self.terms(class, packets(*weight), local, true),
-                punted: self.terms(class, packets(*weight), punted, true),
+                local: self.terms((class, Some(route)), packets(*weight), local, true),
+                punted: self.terms((class, Some(route)), packets(*weight), punted, true),
             });
         }
         let residence = Residence::of(self, self.sides, class, self.mpps);
-        let mut away = self.terms(class, packets(1.0), away, false);
+        let mut away = self.terms((class, None), packets(1.0), away, false);
+        for (uses, row) in away.uses.iter_mut().zip(self.rows) {
+            *uses += match row.resource {
+                Resource::RingPackets => packets(1.0) * messages,
+                Resource::RingBytes => packets(1.0) * bytes * GIGABITS,
+                _ => 0.0,
+            };
+        }
         away.uses.iter_mut().zip(residence.away).for_each(|(uses, more)| *uses += more);
         routes.extend(residence.routes);
         ClassTerms {
@@ -219,6 +232,9 @@ impl At<'_> {
 
     /// A packet of a flow that the host owns.
     pub(super) fn away(&self, class: usize, route: usize) -> Packet {
+        if self.costs.is_inside(route) {
+            return self.message_away(class, route);
+        }
         match (self.costs.setting.steering, self.sides) {
             (Steering::Rules, _) | (_, Sides::Dealt) => self.direct(class, route),
             (Steering::Cores, _) => self.forwarded(class, route),
@@ -227,6 +243,9 @@ impl At<'_> {
 
     /// The first packet of a flow, which always runs at the host. No rule can match it yet.
     fn away_first(&self, class: usize, route: usize) -> Packet {
+        if self.costs.is_inside(route) {
+            return self.message_away(class, route);
+        }
         match (self.costs.setting.steering, self.costs.setting.unmatched, self.sides) {
             (Steering::Rules, Unmatched::Host, _)
             | (Steering::Rules, _, Sides::HostOnly)
@@ -234,6 +253,22 @@ impl At<'_> {
             (Steering::Cores, ..) | (Steering::Rules, Unmatched::Nic, _) => {
                 self.forwarded(class, route)
             }
+        }
+    }
+
+    /// A message that a handler sent, to a flow that the host owns. Under a split it crosses, as the
+    /// arrivals that cause messages come at the NIC; where the host runs everything, none does.
+    fn message_away(&self, class: usize, route: usize) -> Packet {
+        let costs = &self.costs;
+        let host = costs.route(Side::Host, class, route);
+        if self.sides != Sides::Split {
+            return Packet { host, ..Packet::default() };
+        }
+        Packet {
+            nic: self.owner(class) + costs.message(Side::Nic, route),
+            host: host + costs.record(Side::Host, class) + costs.message(Side::Host, route),
+            crossings: 1.0,
+            direct: 0.0,
         }
     }
 
@@ -262,9 +297,8 @@ impl At<'_> {
 
     pub(super) fn local(&self, class: usize, route: usize) -> Packet {
         let costs = &self.costs;
-        let nic = costs.packet(Side::Nic, class)
-            + self.owner(class)
-            + costs.route(Side::Nic, class, route);
+        let received = if costs.is_inside(route) { 0.0 } else { costs.packet(Side::Nic, class) };
+        let nic = received + self.owner(class) + costs.route(Side::Nic, class, route);
         Packet { nic, ..Packet::default() }
     }
 
@@ -284,6 +318,16 @@ impl At<'_> {
     fn punted(&self, class: usize, route: usize) -> Packet {
         let costs = &self.costs;
         let (nic, host) = (Side::Nic, Side::Host);
+        if costs.is_inside(route) {
+            let away = self.message_away(class, route);
+            return Packet {
+                nic: self.local(class, route).nic
+                    + costs.message(nic, route)
+                    + 2.0 * costs.moving(nic),
+                host: away.host + 2.0 * costs.moving(host),
+                ..away
+            };
+        }
         Packet {
             nic: self.local(class, route).nic
                 + costs.crossing(nic, class)
@@ -356,26 +400,37 @@ impl At<'_> {
     }
 
     /// Resource use of `packets` million such packets a second.
-    fn terms(&self, class: usize, packets: f64, packet: Packet, owned: bool) -> Terms {
+    fn terms(
+        &self,
+        (class, route): (usize, Option<usize>),
+        packets: f64,
+        packet: Packet,
+        owned: bool,
+    ) -> Terms {
         let of = &self.costs.setting.classes[class];
+        let inside = route.filter(|route| self.costs.is_inside(*route));
+        // What a handler sent is on no wire.
+        let arrived = if inside.is_some() { 0.0 } else { packets };
+        let bytes = inside.map_or_else(
+            || self.costs.crossing_bytes(class),
+            |route| self.costs.message_bytes(route),
+        );
         let total = self.mpps * of.share;
         // A class's rules are counted once, and distributed over its routes by their packets.
-        let part = if total > 0.0 { packets / total } else { 0.0 };
+        let part = if total > 0.0 { arrived / total } else { 0.0 };
         Terms {
             cost: packets * (packet.host + NIC_CORE * packet.nic) * CORES,
             uses: self.uses(|row| match row.resource {
                 Resource::NicCores => packets * packet.nic * CORES,
                 Resource::HostCores => packets * packet.host * CORES,
                 Resource::RingPackets => packets * packet.crossings,
-                Resource::RingBytes => {
-                    packets * packet.crossings * self.costs.crossing_bytes(class) * GIGABITS
-                }
-                Resource::Wire => packets * Port::on_wire(of.mean_bytes) * GIGABITS,
-                Resource::Switch => packets,
+                Resource::RingBytes => packets * packet.crossings * bytes * GIGABITS,
+                Resource::Wire => arrived * Port::on_wire(of.mean_bytes) * GIGABITS,
+                Resource::Switch => arrived,
                 Resource::Pcie => packets * packet.direct * of.mean_bytes * GIGABITS,
                 Resource::FlowTable => self.rules(class, part, owned),
                 Resource::FlowTableInserts if self.ruled(owned) => {
-                    packets * 1e6 * of.opens * OPERATIONS
+                    arrived * 1e6 * of.opens * OPERATIONS
                 }
                 _ => 0.0,
             }),
@@ -421,12 +476,23 @@ fn first(setting: &Setting<'_>, class: usize) -> Vec<f64> {
     let weights = &setting.demand.weights[class];
     let opens = setting.classes[class].opens;
     let makes = |route: usize| setting.shapes[route].inserts > 0.0;
-    let making: f64 =
-        weights.iter().enumerate().filter(|(route, _)| makes(*route)).map(|(_, w)| w).sum();
+    // Messages that handlers sent are no packets; that their flows are new is left out.
+    let inside = |route: usize| setting.demand.routes[route].inside;
+    let making: f64 = weights
+        .iter()
+        .enumerate()
+        .filter(|(route, _)| makes(*route) && !inside(*route))
+        .map(|(_, w)| w)
+        .sum();
     let (of_makers, of_others) = if making >= opens {
         (if making > 0.0 { opens / making } else { 0.0 }, 0.0)
     } else {
         (1.0, if making < 1.0 { (opens - making) / (1.0 - making) } else { 0.0 })
     };
-    (0..weights.len()).map(|route| if makes(route) { of_makers } else { of_others }).collect()
+    let of = |route: usize| match (inside(route), makes(route)) {
+        (true, _) => 0.0,
+        (false, true) => of_makers,
+        (false, false) => of_others,
+    };
+    (0..weights.len()).map(of).collect()
 }

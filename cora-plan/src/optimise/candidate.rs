@@ -7,7 +7,7 @@ use super::Inputs;
 use crate::demand::{Demand, demand};
 use crate::graph::{Graph, Keyed, StateNode};
 use crate::model::{Punts, Setting, Steering, Unmatched};
-use crate::placement::{can_be_dealt, is_group_for, one_shard};
+use crate::placement::{MESSAGE, can_be_dealt, is_group_for, one_shard};
 use crate::vocabulary::{Kind, Place, Sides};
 
 /// The key of flows.
@@ -121,6 +121,10 @@ pub(super) fn of(inputs: &Inputs<'_>, sides: Sides) -> Vec<Candidate> {
 
 /// Possible ownership keys: those of states, or the five-tuple if no state is keyed.
 fn keys(graph: &Graph) -> Vec<String> {
+    if graph.takes_messages() {
+        // A flow is told by the key of its messages, and has the entries under that key.
+        return vec![MESSAGE.to_owned()];
+    }
     let own = graph.states.iter().filter_map(|state| state.keyed.as_ref());
     let keys: BTreeSet<&str> = own.map(Keyed::travels_by).collect();
     let mut keys: Vec<String> = keys.into_iter().map(str::to_owned).collect();

@@ -2,8 +2,10 @@
 
 use std::fmt::Write as _;
 
-use super::{colours, every, handler_notes, place, state_lines, title};
-use crate::graph::Graph;
+use super::{
+    colours, every, handler_notes, message_lines, place, settled_lines, state_lines, title,
+};
+use crate::graph::{Graph, HandlerNode, MessageNode};
 use crate::plan::Plan;
 use crate::vocabulary::Kind;
 
@@ -17,19 +19,25 @@ pub fn draw(graph: &Graph, plan: Option<&Plan>) -> String {
 
 fn write(out: &mut String, graph: &Graph, plan: Option<&Plan>) -> std::fmt::Result {
     writeln!(out, "digraph {} {{", quoted(&graph.app))?;
-    writeln!(out, "  label={}; labelloc=t; fontname=\"sans-serif\";", quoted(&title(graph, plan)))?;
+    let settled = settled_lines(graph, plan.map(|plan| &plan.placement));
+    let title = std::iter::once(title(graph, plan)).chain(settled).collect::<Vec<_>>().join("\n");
+    writeln!(out, "  label={}; labelloc=t; fontname=\"sans-serif\";", quoted(&title))?;
     writeln!(out, "  node [fontname=\"sans-serif\"]; edge [fontname=\"sans-serif\"];")?;
-    writeln!(out, "  {{ rank=same;")?;
-    writeln!(out, "  \"port inside\" [shape=plaintext, label=\"inside\"];")?;
-    for handler in &graph.chain {
-        let mut label = vec![handler.name.clone()];
-        label.extend(handler_notes(handler));
-        let id = quoted(&format!("handler {}", handler.name));
-        let label = quoted(&label.join("\n"));
-        writeln!(out, "  {id} [shape=box, style=rounded, label={label}];")?;
+    if !graph.messages.is_empty() {
+        writeln!(out, "  rankdir=LR;")?;
     }
-    writeln!(out, "  \"port outside\" [shape=plaintext, label=\"outside\"];")?;
-    writeln!(out, "  }}")?;
+    if graph.has_chain() {
+        writeln!(out, "  {{ rank=same;")?;
+        writeln!(out, "  \"port inside\" [shape=plaintext, label=\"inside\"];")?;
+        for node in graph.of_packets() {
+            handler(out, node)?;
+        }
+        writeln!(out, "  \"port outside\" [shape=plaintext, label=\"outside\"];")?;
+        writeln!(out, "  }}")?;
+    }
+    for (node, _) in graph.takers() {
+        handler(out, node)?;
+    }
     for state in &graph.states {
         let place = place(plan, &state.name);
         let (fill, line) = colours(place);
@@ -43,13 +51,16 @@ fn write(out: &mut String, graph: &Graph, plan: Option<&Plan>) -> std::fmt::Resu
             quoted(&label.join("\n"))
         )?;
     }
-    let mut before = "port inside".to_owned();
-    for handler in &graph.chain {
-        let this = format!("handler {}", handler.name);
-        writeln!(out, "  {} -> {} [dir=both, penwidth=2];", quoted(&before), quoted(&this))?;
-        before = this;
+    if graph.has_chain() {
+        let mut before = "port inside".to_owned();
+        for handler in graph.of_packets() {
+            let this = format!("handler {}", handler.name);
+            writeln!(out, "  {} -> {} [dir=both, penwidth=2];", quoted(&before), quoted(&this))?;
+            before = this;
+        }
+        writeln!(out, "  {} -> \"port outside\" [dir=both, penwidth=2];", quoted(&before))?;
     }
-    writeln!(out, "  {} -> \"port outside\" [dir=both, penwidth=2];", quoted(&before))?;
+    messages(out, graph)?;
     for node in graph.timed() {
         let id = quoted(&format!("handler {}", node.name));
         let mut label = vec![node.name.clone()];
@@ -72,6 +83,54 @@ fn write(out: &mut String, graph: &Graph, plan: Option<&Plan>) -> std::fmt::Resu
         )?;
     }
     writeln!(out, "}}")
+}
+
+fn handler(out: &mut String, node: &HandlerNode) -> std::fmt::Result {
+    let mut label = vec![node.name.clone()];
+    label.extend(handler_notes(node));
+    let id = quoted(&format!("handler {}", node.name));
+    let label = quoted(&label.join("\n"));
+    writeln!(out, "  {id} [shape=box, style=rounded, label={label}];")
+}
+
+/// Messages, and their ways: from the wire or a sender, to the handler that takes them or the wire.
+fn messages(out: &mut String, graph: &Graph) -> std::fmt::Result {
+    let id = |message: &MessageNode| quoted(&format!("message {}", message.name));
+    for message in &graph.messages {
+        let label = std::iter::once(message.name.clone()).chain(message_lines(graph, message));
+        let label = quoted(&label.collect::<Vec<_>>().join("\n"));
+        writeln!(out, "  {} [shape=note, label={label}];", id(message))?;
+    }
+    if graph.messages.iter().any(|message| graph.comes_in(message)) {
+        writeln!(out, "  \"wire in\" [shape=plaintext, label=\"datagrams in\"];")?;
+    }
+    if graph.messages.iter().any(|message| graph.goes_out(message)) {
+        writeln!(out, "  \"wire out\" [shape=plaintext, label=\"datagrams out\"];")?;
+    }
+    for message in &graph.messages {
+        if graph.comes_in(message) {
+            writeln!(out, "  \"wire in\" -> {} [penwidth=2];", id(message))?;
+        }
+        if graph.goes_out(message) {
+            writeln!(out, "  {} -> \"wire out\" [penwidth=2];", id(message))?;
+        }
+    }
+    for (node, message) in graph.takers() {
+        let to = quoted(&format!("handler {}", node.name));
+        writeln!(out, "  {} -> {to} [penwidth=2];", id(message))?;
+    }
+    for sending in graph.sendings() {
+        let (from, to) =
+            (format!("handler {}", sending.handler), format!("message {}", sending.message));
+        writeln!(
+            out,
+            "  {} -> {} [label={}];",
+            quoted(&from),
+            quoted(&to),
+            quoted(&sending.label())
+        )?;
+    }
+    Ok(())
 }
 
 /// A DOT string. Backslashes and quotes are escaped; a line break is `\n`.

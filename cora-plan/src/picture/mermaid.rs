@@ -2,7 +2,9 @@
 
 use std::fmt::Write as _;
 
-use super::{colours, every, handler_notes, place, state_lines, title};
+use super::{
+    colours, every, handler_notes, message_lines, place, settled_lines, state_lines, title,
+};
 use crate::graph::Graph;
 use crate::plan::Plan;
 use crate::vocabulary::{Kind, Place};
@@ -18,13 +20,17 @@ pub fn draw(graph: &Graph, plan: Option<&Plan>) -> String {
 fn write(out: &mut String, graph: &Graph, plan: Option<&Plan>) -> std::fmt::Result {
     writeln!(out, "---\ntitle: {}\n---", quoted(&title(graph, plan)))?;
     writeln!(out, "flowchart LR")?;
-    writeln!(out, "  inside([inside])")?;
+    if graph.has_chain() {
+        writeln!(out, "  inside([inside])")?;
+    }
     for (number, handler) in graph.chain.iter().enumerate() {
         let mut label = vec![handler.name.clone()];
         label.extend(handler_notes(handler));
         writeln!(out, "  h{number}({})", quoted(&label.join("<br/>")))?;
     }
-    writeln!(out, "  outside([outside])")?;
+    if graph.has_chain() {
+        writeln!(out, "  outside([outside])")?;
+    }
     for (number, state) in graph.states.iter().enumerate() {
         let place = place(plan, &state.name);
         let mut label = vec![format!("<b>{}</b>", state.name)];
@@ -36,10 +42,16 @@ fn write(out: &mut String, graph: &Graph, plan: Option<&Plan>) -> std::fmt::Resu
             _ => writeln!(out, "  s{number}[{label}]:::{class}")?,
         }
     }
-    let chain = (0..graph.chain.len()).map(|number| format!("h{number}"));
-    let stops: Vec<String> =
-        std::iter::once("inside".to_owned()).chain(chain).chain(["outside".to_owned()]).collect();
-    writeln!(out, "  {}", stops.join(" <==> "))?;
+    if graph.has_chain() {
+        let packets = graph.chain.iter().enumerate().filter(|(_, node)| node.takes.is_none());
+        let chain = packets.map(|(number, _)| format!("h{number}"));
+        let stops: Vec<String> = std::iter::once("inside".to_owned())
+            .chain(chain)
+            .chain(["outside".to_owned()])
+            .collect();
+        writeln!(out, "  {}", stops.join(" <==> "))?;
+    }
+    messages(out, graph, plan)?;
     for edge in &graph.edges {
         let from = graph.chain.iter().position(|handler| handler.name == edge.handler);
         let to = graph.states.iter().position(|state| state.name == edge.state);
@@ -69,6 +81,43 @@ fn write(out: &mut String, graph: &Graph, plan: Option<&Plan>) -> std::fmt::Resu
         let (fill, line) = colours(place);
         let class = place.map_or("unplaced", Place::word);
         writeln!(out, "  classDef {class} fill:{fill},stroke:{line},color:#18181b")?;
+    }
+    Ok(())
+}
+
+/// Messages, and their ways: from the wire or a sender, to the handler that takes them or the wire.
+fn messages(out: &mut String, graph: &Graph, plan: Option<&Plan>) -> std::fmt::Result {
+    for (number, message) in graph.messages.iter().enumerate() {
+        let label = std::iter::once(format!("<b>{}</b>", message.name))
+            .chain(message_lines(graph, message));
+        let label = quoted(&label.collect::<Vec<_>>().join("<br/>"));
+        writeln!(out, "  m{number}[/{label}/]")?;
+    }
+    for (number, message) in graph.messages.iter().enumerate() {
+        if graph.comes_in(message) {
+            writeln!(out, "  wire([datagrams in]) ==> m{number}")?;
+        }
+        if let Some(to) = graph.chain.iter().position(|it| it.takes.as_ref() == Some(&message.name))
+        {
+            writeln!(out, "  m{number} ==> h{to}")?;
+        }
+        if graph.goes_out(message) {
+            writeln!(out, "  m{number} ==> out([datagrams out])")?;
+        }
+    }
+    for sending in graph.sendings() {
+        let timed = graph.timed().position(|it| it.name == sending.handler);
+        let chain = graph.chain.iter().position(|it| it.name == sending.handler);
+        let from = chain.map(|at| format!("h{at}")).or(timed.map(|at| format!("k{at}")));
+        let to = graph.messages.iter().position(|it| it.name == sending.message);
+        if let (Some(from), Some(to)) = (from, to) {
+            writeln!(out, "  {from} -- {} --> m{to}", quoted(&sending.label()))?;
+        }
+    }
+    let settled = settled_lines(graph, plan.map(|plan| &plan.placement));
+    if !settled.is_empty() {
+        writeln!(out, "  settled[{}]:::words", quoted(&settled.join("<br/>")))?;
+        writeln!(out, "  classDef words fill:none,stroke:none,color:#52525b")?;
     }
     Ok(())
 }

@@ -1,18 +1,23 @@
 //! Pictures of a graph, and of the plan that places it.
 //!
-//! All three formats show the same: handlers in chain order between the inside and the outside
+//! All formats show the same: handlers in chain order between the inside and the outside
 //! port, the packet's path as a solid line, and accesses to states dashed with their operations.
 //! A handler's notes say that it sends packets, and how many of its accesses are opaque.
+//! Messages stand between those who send them, or the wire, and the handler that takes them, or the
+//! wire; a send says how many messages a run sends. A program with messages says whether it is
+//! settled.
 //! With a plan, each state has its place in words and colour.
 
 pub mod dot;
 pub mod mermaid;
 pub mod svg;
+pub mod text;
 
 use std::collections::BTreeMap;
 
-use crate::graph::{Graph, HandlerNode, Rows, StateNode, TimerNode, duration};
+use crate::graph::{Graph, HandlerNode, MessageNode, Rows, StateNode, TimerNode, Under, duration};
 use crate::model::Allocation;
+use crate::placement::Placement;
 use crate::plan::Plan;
 use crate::vocabulary::{Place, Sides};
 
@@ -26,17 +31,21 @@ struct Shown<'a> {
     places: Option<&'a BTreeMap<String, Place>>,
     /// The sides of handlers, if they were planned.
     allocation: Option<&'a Allocation>,
+    /// The plan's decisions, if it is sealed.
+    placement: Option<&'a Placement>,
 }
 
 impl<'a> Shown<'a> {
     fn of_plan(graph: &Graph, plan: Option<&'a Plan>) -> Self {
         let places = plan.map(|plan| &plan.placement.places);
-        Self { title: title(graph, plan), places, allocation: None }
+        let placement = plan.map(|plan| &plan.placement);
+        Self { title: title(graph, plan), places, allocation: None, placement }
     }
 
     fn of_allocation(graph: &Graph, allocation: &'a Allocation, hash: &str) -> Self {
         let title = format!("{} under {}, plan {hash}", graph.app, allocation.sides);
-        Self { title, places: Some(&allocation.places), allocation: Some(allocation) }
+        let places = Some(&allocation.places);
+        Self { title, places, allocation: Some(allocation), placement: None }
     }
 
     fn place(&self, state: &str) -> Option<Place> {
@@ -94,6 +103,24 @@ fn state_lines(state: &StateNode, place: Option<Place>) -> Vec<String> {
     lines.extend(state.rows.as_ref().map(Rows::summary));
     lines.extend(place.map(|place| format!("place: {place}")));
     lines
+}
+
+/// The lines under a message's name: its flows if it is taken, then its wire form.
+fn message_lines(graph: &Graph, message: &MessageNode) -> Vec<String> {
+    let port = |port: Option<u16>| port.map_or_else(String::new, |port| format!(", port {port}"));
+    let wire = message.wire.map(|wire| {
+        let form = if wire.parse { "text" } else { "datagrams" };
+        format!("{form}{}", port(wire.port))
+    });
+    let is_taken = graph.takers().any(|(_, taken)| taken.name == message.name);
+    is_taken.then(|| message.flow()).into_iter().chain(wire).collect()
+}
+
+/// Whether a program with messages is settled, and the reasons if it is not.
+fn settled_lines(graph: &Graph, placement: Option<&Placement>) -> Vec<String> {
+    let under = placement.map(Under::from);
+    let Some(settled) = graph.settled(under.as_ref()) else { return Vec::new() };
+    std::iter::once(settled.verdict()).chain(settled.reasons()).collect()
 }
 
 /// The place of a state in a plan, if there is a plan.

@@ -3,7 +3,10 @@
 use std::path::Path;
 
 use super::*;
-use crate::graph::{Edge, Field, HandlerNode, Keyed, Opaque, Parameter, SourcePlace};
+use crate::graph::{
+    self, Edge, Field, HandlerNode, How, Keyed, MessageNode, Opaque, Parameter, Sent, SourcePlace,
+    WireForm,
+};
 use crate::placement;
 use crate::statement::Statement;
 use crate::vocabulary::{Kind, Replies, Sides};
@@ -132,6 +135,97 @@ fn pictures_are_the_stored_ones() {
     stored("gateway.mmd", &without_hash(&mermaid::draw(&graph, Some(&plan)), &plan));
     stored("gateway.svg", &without_hash(&svg::draw(&graph, Some(&plan)), &plan));
     stored("unplanned.svg", &svg::draw(&graph, None));
+}
+
+/// A program of messages: one that comes in datagrams, one that its handler sends to itself, one
+/// from two handlers, one past a row between, an answer, and a timer that sends.
+pub(crate) fn orders() -> Graph {
+    let message = |name: &str, key: Option<&str>, udp: bool| MessageNode {
+        name: name.to_owned(),
+        path: format!("crate::{name}"),
+        at: at(1),
+        key: key.map(str::to_owned),
+        wire: udp.then_some(WireForm { parse: false, port: None }),
+        fields: Vec::new(),
+    };
+    let sent = |message: &str, how: How, many: bool| Sent {
+        message: message.to_owned(),
+        how,
+        many,
+        own_key: message == "Step",
+        at: at(1),
+    };
+    let path =
+        |sends: &[Sent], exit| graph::Path { accesses: Vec::new(), sends: sends.to_vec(), exit };
+    let taking = |name: &str, takes: &str, states: &[&str], outboxes: &[&str]| HandlerNode {
+        takes: Some(takes.to_owned()),
+        outboxes: outboxes.iter().map(|it| (*it).to_owned()).collect(),
+        ..handler(name, 1, states)
+    };
+    let mut graph = Graph::new("orders");
+    graph.messages = vec![
+        message("Answer", None, true),
+        message("Note", Some("One"), false),
+        message("Order", Some("u64"), true),
+        message("Step", Some("u64"), false),
+    ];
+    graph.chain = vec![
+        taking("order", "Order", &["Account"], &["Answer", "Step", "Note"]),
+        taking("step", "Step", &["Account"], &["Step", "Note"]),
+        taking("note", "Note", &["Totals"], &[]),
+    ];
+    let answer = sent("Answer", How::Reply, false);
+    let (step, notes) = (sent("Step", How::Send, false), sent("Note", How::Send, true));
+    graph.chain[0].paths = vec![
+        path(&[answer.clone(), step.clone()], graph::Exit::Done),
+        path(&[answer, notes.clone()], graph::Exit::Done),
+        path(&[], graph::Exit::Drop),
+    ];
+    graph.chain[1].paths = vec![
+        path(&[step], graph::Exit::Done),
+        path(&[sent("Note", How::Send, false), notes], graph::Exit::Done),
+    ];
+    graph.chain[2].paths = vec![path(&[], graph::Exit::Done)];
+    let mut tick = handler("tick", 9, &[]);
+    tick.outboxes = vec!["Note".to_owned()];
+    tick.paths = vec![path(&[sent("Note", How::Send, false)], graph::Exit::Unseen)];
+    graph.timers = vec![TimerNode { period_ns: 1_000_000_000, node: tick }];
+    graph.states = vec![
+        state("Account", Kind::Keyed, Some(("u64", false))),
+        state("Totals", Kind::Keyed, Some(("One", false))),
+    ];
+    graph.edges = vec![
+        edge("order", "Account", [true, true, true, false]),
+        edge("step", "Account", [true, true, false, false]),
+        edge("note", "Totals", [true, true, true, false]),
+    ];
+    graph
+}
+
+#[test]
+fn pictures_of_messages_are_the_stored_ones() {
+    let graph = orders();
+    let plan = planned(&graph, Sides::Split);
+    stored("orders.dot", &without_hash(&dot::draw(&graph, Some(&plan)), &plan));
+    stored("orders.mmd", &without_hash(&mermaid::draw(&graph, Some(&plan)), &plan));
+    stored("orders.svg", &without_hash(&svg::draw(&graph, Some(&plan)), &plan));
+    stored("orders.txt", &without_hash(&text::draw(&graph, Some(&plan)), &plan));
+}
+
+#[test]
+fn sends_have_their_number_in_runs_that_do_not_drop() {
+    let graph = orders();
+    let labels: Vec<(&str, &str, String)> =
+        graph.sendings().iter().map(|it| (it.handler, it.message, it.label())).collect();
+    let expected = [
+        ("order", "Answer", "replies 1"),
+        ("order", "Step", "sends 0 to 1"),
+        ("order", "Note", "sends 0 or more"),
+        ("step", "Step", "sends 0 to 1"),
+        ("step", "Note", "sends 0 or more"),
+        ("tick", "Note", "sends 1"),
+    ];
+    assert_eq!(labels, expected.map(|(from, what, label)| (from, what, label.to_owned())));
 }
 
 #[test]

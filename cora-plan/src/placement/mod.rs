@@ -27,7 +27,7 @@ use thiserror::Error;
 pub use group::{Group, is_address};
 pub use places::allowed as allowed_places;
 
-use crate::graph::{Graph, Keyed, StateNode};
+use crate::graph::{Graph, Keyed, StateNode, Under};
 use crate::nearest::nearest;
 use crate::statement::Statement;
 use crate::vocabulary::{BucketsBy, Kind, Place, SHARE_OF, Sides};
@@ -67,6 +67,17 @@ pub struct Placement {
     /// the reason and the remedy. If the map is empty, any number of pairs gives the result of one.
     #[serde(default)]
     pub one_shard: BTreeMap<String, String>,
+}
+
+impl<'a> From<&'a Placement> for Under<'a> {
+    fn from(placement: &'a Placement) -> Self {
+        Self {
+            sides: placement.sides,
+            places: &placement.places,
+            host_handlers: &placement.host_handlers,
+            host_ordered: placement.host_ordered,
+        }
+    }
 }
 
 /// A fault of a plan.
@@ -260,7 +271,7 @@ pub(crate) fn can_be_dealt(graph: &Graph, key: &str) -> bool {
 
 /// Whether entries of `state` may travel with flows of owner key `key`.
 pub(crate) fn is_group_for(key: &str, state: &StateNode) -> bool {
-    group::traveller(state).is_none_or(|traveller| group::will_do(key, traveller))
+    key == MESSAGE || group::traveller(state).is_none_or(|traveller| group::will_do(key, traveller))
 }
 
 /// The state with the key that groups all flows of the program under every plan, if there is one:

@@ -23,6 +23,8 @@ pub(super) fn run(graph: &Graph, group: &Group, sides: Sides) -> BTreeMap<String
             Kind::Commutative => reader(graph, state).map(read),
             // Each shard reads the same version, and has the values of its buckets.
             Kind::ReadMostly | Kind::PerBucket => None,
+            // Its flows are those of messages, whose handlers say it below.
+            Kind::Keyed if graph.takes_messages() => None,
             Kind::Keyed => keyed(state, group, by),
         };
         Some((state.name.clone(), why?))

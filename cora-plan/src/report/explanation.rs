@@ -23,7 +23,12 @@ pub fn write(report: &Report<'_>, explanation: &Explanation) -> String {
     let mut out = String::new();
     line(
         &mut out,
-        &format!("{} `{}` {}", capital(subject.kind()), subject.name(), standing.words()),
+        &format!(
+            "{} `{}` {}",
+            capital(subject.kind()),
+            subject.name(),
+            subject.words(report.graph, *standing)
+        ),
     );
     line(
         &mut out,
@@ -37,12 +42,19 @@ pub fn write(report: &Report<'_>, explanation: &Explanation) -> String {
     );
     line(&mut out, "\nWhy");
     item(&mut out, &format!("{}.", capital(&because(report, subject))));
+    let messages = super::messages::of(report, subject);
+    if !messages.is_empty() {
+        line(&mut out, "\nIts messages");
+    }
+    for text in messages {
+        item(&mut out, &text);
+    }
     line(&mut out, "\nThe next best");
     for text in next(report, subject, next_best) {
         item(&mut out, &text);
     }
     line(&mut out, "\nWhat would have to change for it to move");
-    let turns: Vec<String> = turning.iter().filter_map(|it| turn(planned, it)).collect();
+    let turns: Vec<String> = turning.iter().filter_map(|it| turn(report, subject, it)).collect();
     if turns.is_empty() {
         item(&mut out, &format!("Nothing that was tried moves it: {TRIED}."));
     }
@@ -94,7 +106,7 @@ fn next(report: &Report<'_>, subject: &Subject, next: &NextBest) -> Vec<String> 
         NextBest::Refused { standing, over, because } => {
             let mut out = vec![format!(
                 "If `{name}` {}, it does not work out:",
-                conditional(standing.words())
+                conditional(subject.words(report.graph, *standing))
             )];
             out.extend(over.iter().map(|(over, used)| {
                 format!("it would take {} of {}", percent(*used), over.words())
@@ -109,7 +121,10 @@ fn next(report: &Report<'_>, subject: &Subject, next: &NextBest) -> Vec<String> 
                 Rest::FlowsToHost => "and every flow is the host's",
             };
             vec![
-                format!("If `{name}` {} ({all_else}):", conditional(standing.words())),
+                format!(
+                    "If `{name}` {} ({all_else}):",
+                    conditional(subject.words(report.graph, *standing))
+                ),
                 costs(report.planned, *rest, *mpps, predicted),
             ]
         }
@@ -156,7 +171,8 @@ const TRIED: &str = "the ask, the flows at a time and the NIC's memory, each up 
                      more and less";
 
 /// A line about one turning point; `None` if the subject never moves.
-fn turn(planned: &Planned, turning: &Turning) -> Option<String> {
+fn turn(report: &Report<'_>, subject: &Subject, turning: &Turning) -> Option<String> {
+    let planned = report.planned;
     let way = if turning.up { "more" } else { "less" };
     let (name, unit): (&str, fn(f64) -> String) = match (turning.knob, &planned.ask) {
         (Knob::Ask, Ask::Rate(_)) => ("rate", |at| format!("{} Mpps", figure(at))),
@@ -182,7 +198,7 @@ fn turn(planned: &Planned, turning: &Turning) -> Option<String> {
         Turn::Moves { at, to } => {
             let (side, at) = (if turning.up { "from" } else { "at" }, unit(*at));
             let below = if turning.up { " on" } else { " and below" };
-            format!("{start} {side} {at}{below} it {}.", to.words())
+            format!("{start} {side} {at}{below} it {}.", subject.words(report.graph, *to))
         }
         Turn::NoPlan { at, because } => {
             format!("{start} it stays; at {} there is no plan any more: {because}", unit(*at))

@@ -7,6 +7,7 @@
 //! | [`text`] | a page for the terminal, at most 100 columns |
 //! | [`json`] | for scripts |
 //! | [`html`] | a single self-contained file |
+//! | [`messages`] | flows of messages, and whether their order depends on the plan |
 //! | [`explanation`] | the explanation of one subject |
 //! | [`what_if`] | two plans beside each other |
 //! | [`claim`] | many programs in one table |
@@ -21,6 +22,7 @@ pub mod explanation;
 pub mod facts;
 pub mod html;
 pub mod json;
+pub mod messages;
 pub mod numbers;
 pub(crate) mod plot;
 pub(crate) mod table;

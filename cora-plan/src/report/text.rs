@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::numbers::{count, figure, percent};
 use super::table::{Align, columns, wrapped};
 use super::words::LABEL;
-use super::{Report, facts};
+use super::{Report, facts, messages};
 use crate::model::Prediction;
 
 /// Maximum columns of a line.
@@ -20,6 +20,7 @@ pub fn write(report: &Report<'_>) -> String {
     head(&mut out, report);
     seats(&mut out, "Where states live", &facts::states(report));
     seats(&mut out, "Where handlers run", &facts::handlers(report));
+    messages(&mut out, report);
     classes(&mut out, report);
     loads(&mut out, report);
     if report.baselines {
@@ -79,6 +80,17 @@ fn seats(out: &mut String, title: &str, seats: &[facts::Seat]) {
         let start = format!("  {:name$}  {:place$}  ", seat.name, seat.place);
         let indent = start.chars().count().min(WIDTH / 2);
         line(out, &format!("{start}{}", wrapped(&seat.why, WIDTH - indent, indent)));
+    }
+}
+
+/// Whether a program with messages is settled.
+fn messages(out: &mut String, report: &Report<'_>) {
+    let settled = messages::settled(report);
+    if !settled.is_empty() {
+        section(out, "In which order messages are handled");
+    }
+    for text in settled {
+        sentence(out, &text);
     }
 }
 

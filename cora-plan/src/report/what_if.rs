@@ -145,7 +145,9 @@ fn sentences(today: &Report<'_>, other: &Report<'_>) -> Vec<String> {
         seats.chain(today.graph.chain.iter().map(|it| Subject::Handler(it.name.clone()))).collect();
     let moved = seats.iter().filter(|seat| seat.standing(a) != seat.standing(b));
     let mut out: Vec<String> = moved
-        .map(|seat| format!("`{}` {} instead.", seat.name(), seat.standing(b).words()))
+        .map(|seat| {
+            format!("`{}` {} instead.", seat.name(), seat.words(today.graph, seat.standing(b)))
+        })
         .collect();
     if out.is_empty() {
         out.push("Every state and handler stays where it is.".to_owned());

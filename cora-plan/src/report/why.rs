@@ -4,6 +4,7 @@ use super::Report;
 use super::words::listed;
 use crate::graph::{Graph, HandlerNode, StateNode};
 use crate::model::Allocation;
+use crate::placement::MESSAGE;
 use crate::vocabulary::{Kind, Place, Sides};
 
 /// The reason for a state's place.
@@ -34,7 +35,8 @@ fn one_side(report: &Report<'_>) -> Option<String> {
         (true, Sides::NicOnly) => "for no split needs fewer host cores",
         (true, _) => "for no split carries more with these host cores, or needs fewer",
     };
-    Some(format!("{side} runs every packet, {because}"))
+    let what = if report.graph.takes_messages() { "message" } else { "packet" };
+    Some(format!("{side} runs every {what}, {because}"))
 }
 
 /// The use of a state if one side runs everything.
@@ -81,6 +83,7 @@ fn follows(graph: &Graph, allocation: &Allocation, node: &StateNode, place: Plac
     match place {
         Place::Travels
             if allocation.sides == Sides::Split
+                && allocation.group != MESSAGE
                 && node.keyed.as_ref().is_some_and(|keyed| keyed.key != allocation.group) =>
         {
             format!("its entries move with all flows that share a {}", allocation.group)
@@ -100,6 +103,9 @@ fn follows(graph: &Graph, allocation: &Allocation, node: &StateNode, place: Plac
                 graph.users(&node.name).map(|handler| reaching(handler, &node.name)).collect();
             match &users[..] {
                 [] => "no handler reaches it".to_owned(),
+                users if graph.takes_messages() => {
+                    format!("messages on {} go to the host", users.join(" and "))
+                }
                 users => format!("packets on {} go to the host", users.join(" and ")),
             }
         }
@@ -135,8 +141,10 @@ pub fn handler(report: &Report<'_>, node: &HandlerNode) -> String {
         return "the source says so: `at = host`; what reaches it goes to the host".to_owned();
     }
     if allocation.host_handlers.contains(&node.name) {
-        return "the search found no better plan that runs it at the NIC; packets that reach it go to the host"
-            .to_owned();
+        let what = if node.takes.is_some() { "its messages" } else { "packets that reach it" };
+        return format!(
+            "the search found no better plan that runs it at the NIC; {what} go to the host"
+        );
     }
     let pinned: Vec<&str> = node
         .parameters
@@ -144,6 +152,10 @@ pub fn handler(report: &Report<'_>, node: &HandlerNode) -> String {
         .map(|parameter| parameter.state.as_str())
         .filter(|state| allocation.places.get(*state) == Some(&Place::Host))
         .collect();
+    let taken = report.graph.takers().find(|(taker, _)| taker.name == node.name);
+    if let (Some((_, message)), true) = (taken, pinned.is_empty()) {
+        return messages_flow(message.key.as_deref());
+    }
     if pinned.is_empty() {
         return "all of its states can be at the NIC, so packets of the NIC's flows never need the host for it"
             .to_owned();
@@ -163,6 +175,22 @@ pub fn handler(report: &Report<'_>, node: &HandlerNode) -> String {
              the host from their start",
             all - some
         )
+    }
+}
+
+/// The reason that a message's handler, which needs no state of the host, runs at either side.
+fn messages_flow(key: Option<&str>) -> String {
+    match key {
+        None => {
+            "each of its messages is a flow of its own, and is handled where it comes or is sent"
+                .to_owned()
+        }
+        Some("One") => {
+            "its messages are one flow, and all of its states can be where that flow is".to_owned()
+        }
+        Some(key) => format!(
+            "a message is handled where its flow is, which its `{key}` tells, and all of its states can be there"
+        ),
     }
 }
 

@@ -96,6 +96,25 @@ impl Subject {
         }
     }
 
+    /// A standing of it as a predicate. A handler of messages runs at the side of its message's flow,
+    /// if the message has one.
+    pub fn words(&self, graph: &Graph, standing: Standing) -> &'static str {
+        let Self::Handler(name) = self else { return standing.words() };
+        let taken = graph.takers().find(|(node, _)| node.name == *name);
+        match (standing, taken.map(|(_, message)| message.key.as_deref())) {
+            (Standing::EitherSide, Some(None)) => {
+                "runs where its message comes or is sent, as each is a flow of its own"
+            }
+            (Standing::EitherSide, Some(Some("One"))) => {
+                "runs at the side that owns the one flow of its messages"
+            }
+            (Standing::EitherSide, Some(Some(_))) => {
+                "runs at the side that owns its message's flow"
+            }
+            _ => standing.words(),
+        }
+    }
+
     /// Its standing in a plan.
     pub fn standing(&self, planned: &Planned) -> Standing {
         let allocation = &planned.allocation;

@@ -56,6 +56,7 @@ pub(super) struct StateBox<'a> {
     pub(super) place: Option<Place>,
     pub(super) lines: Vec<String>,
     pub(super) x: i32,
+    pub(super) y: i32,
     pub(super) width: i32,
     pub(super) height: i32,
 }
@@ -132,7 +133,8 @@ fn state_boxes<'a>(
             let rows = i32::try_from(lines.len()).unwrap_or(0);
             let height = text_top(state.kind) + rows * LINE + 14;
             let x = wish(graph, handlers, &state.name) - width / 2;
-            StateBox { name: &state.name, kind: state.kind, place, lines, x, width, height }
+            let y = STATES_TOP;
+            StateBox { name: &state.name, kind: state.kind, place, lines, x, y, width, height }
         })
         .collect();
     states.sort_by_key(|state| (state.x + state.width / 2, state.name));

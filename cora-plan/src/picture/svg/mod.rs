@@ -1,11 +1,12 @@
 //! A self-contained drawing: no script, no font, no link.
 //!
 //! Handlers form a row between the two ports. Their states form a row below, each under its
-//! handlers as far as space allows. A table of widths measures the text, because there is no font
-//! to measure.
+//! handlers as far as space allows. A program with messages has a drawing of its own (`messages`).
+//! A table of widths measures the text, because there is no font to measure.
 
 mod label;
 mod layout;
+mod messages;
 mod text;
 
 use std::fmt::Write as _;
@@ -30,6 +31,12 @@ pub fn draw_allocation(graph: &Graph, allocation: &Allocation, hash: &str) -> St
 }
 
 fn shown(graph: &Graph, shown: &Shown<'_>) -> String {
+    if !graph.messages.is_empty() {
+        let mut out = String::new();
+        // Writing to a string does not fail.
+        let _infallible = write_messages(&mut out, graph, shown);
+        return out;
+    }
     let drawing = layout::run(graph, shown);
     let mut out = String::new();
     // Writing to a string does not fail.
@@ -48,7 +55,32 @@ fn write(
     shown: &Shown<'_>,
     drawing: &Drawing<'_>,
 ) -> std::fmt::Result {
-    let (width, height) = (drawing.width, drawing.height);
+    head(out, shown, drawing.width, drawing.height)?;
+    packets(out, drawing)?;
+    accesses(out, graph, drawing)?;
+    for handler in &drawing.handlers {
+        handler_box(out, handler, layout::CHAIN_TOP)?;
+    }
+    for state in &drawing.states {
+        self::state(out, state)?;
+    }
+    legend(out, shown, drawing.height)?;
+    writeln!(out, "</svg>")
+}
+
+/// The same for a program with messages.
+fn write_messages(out: &mut String, graph: &Graph, shown: &Shown<'_>) -> std::fmt::Result {
+    let (drawn, width, bottom) = messages::drawn(graph, shown);
+    let legend = if shown.places.is_some() && !graph.states.is_empty() { 44 } else { 0 };
+    let height = bottom + legend + layout::MARGIN;
+    head(out, shown, width, height)?;
+    out.push_str(&drawn);
+    self::legend(out, shown, height)?;
+    writeln!(out, "</svg>")
+}
+
+/// The beginning of a drawing, up to its title.
+fn head(out: &mut String, shown: &Shown<'_>, width: i32, height: i32) -> std::fmt::Result {
     writeln!(
         out,
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
@@ -60,17 +92,7 @@ fn write(
     marker(out, "packet", 9)?;
     marker(out, "access", 7)?;
     writeln!(out, "</defs>\n<rect width=\"{width}\" height=\"{height}\" fill=\"#fff\"/>")?;
-    writeln!(out, "<text class=\"title\" x=\"{}\" y=\"24\">{title}</text>", layout::MARGIN)?;
-    packets(out, drawing)?;
-    accesses(out, graph, drawing)?;
-    for handler in &drawing.handlers {
-        self::handler(out, handler)?;
-    }
-    for state in &drawing.states {
-        self::state(out, state)?;
-    }
-    legend(out, shown, drawing)?;
-    writeln!(out, "</svg>")
+    writeln!(out, "<text class=\"title\" x=\"{}\" y=\"24\">{title}</text>", layout::MARGIN)
 }
 
 fn marker(out: &mut String, name: &str, size: u32) -> std::fmt::Result {
@@ -130,9 +152,10 @@ fn accesses(out: &mut String, graph: &Graph, drawing: &Drawing<'_>) -> std::fmt:
     Ok(())
 }
 
-fn handler(out: &mut String, handler: &HandlerBox<'_>) -> std::fmt::Result {
+/// A handler whose box has this top.
+fn handler_box(out: &mut String, handler: &HandlerBox<'_>, y: i32) -> std::fmt::Result {
     let (x, width) = (handler.x, handler.width);
-    let (y, height) = (layout::CHAIN_TOP, layout::HANDLER_HEIGHT);
+    let height = layout::HANDLER_HEIGHT;
     let unplanned = ("#fafafa", "#18181b");
     let (fill, line) = handler.place.map_or(unplanned, |place| colours(Some(place)));
     writeln!(
@@ -142,7 +165,7 @@ fn handler(out: &mut String, handler: &HandlerBox<'_>) -> std::fmt::Result {
     )?;
     let (middle, name) = (x + width / 2, escaped(handler.name));
     let below = escaped(&handler.below);
-    let baseline = layout::CHAIN_MIDDLE + if below.is_empty() { 5 } else { -2 };
+    let baseline = y + height / 2 + if below.is_empty() { 5 } else { -2 };
     writeln!(
         out,
         "<text class=\"name\" x=\"{middle}\" y=\"{baseline}\" text-anchor=\"middle\">{name}</text>"
@@ -151,14 +174,14 @@ fn handler(out: &mut String, handler: &HandlerBox<'_>) -> std::fmt::Result {
         writeln!(
             out,
             "<text class=\"line\" x=\"{middle}\" y=\"{}\" text-anchor=\"middle\">{below}</text>",
-            layout::CHAIN_MIDDLE + 16
+            y + height / 2 + 16
         )?;
     }
     Ok(())
 }
 
 fn state(out: &mut String, state: &StateBox<'_>) -> std::fmt::Result {
-    let (x, y, width, height) = (state.x, layout::STATES_TOP, state.width, state.height);
+    let (x, y, width, height) = (state.x, state.y, state.width, state.height);
     let (fill, line) = colours(state.place);
     let paint = format!("fill=\"{fill}\" stroke=\"{line}\" stroke-width=\"1.5\"");
     if state.kind == Kind::Keyed {
@@ -193,10 +216,10 @@ fn state(out: &mut String, state: &StateBox<'_>) -> std::fmt::Result {
 }
 
 /// The legend of the colours in the picture.
-fn legend(out: &mut String, shown: &Shown<'_>, drawing: &Drawing<'_>) -> std::fmt::Result {
+fn legend(out: &mut String, shown: &Shown<'_>, height: i32) -> std::fmt::Result {
     let Some(places) = shown.places else { return Ok(()) };
     let mut x = layout::MARGIN;
-    let y = drawing.height - layout::MARGIN;
+    let y = height - layout::MARGIN;
     for place in Place::ALL.into_iter().filter(|p| places.values().any(|q| q == p)) {
         let (fill, line) = colours(Some(place));
         writeln!(
