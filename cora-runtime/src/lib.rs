@@ -10,6 +10,7 @@
 //! | [`link`] | rings between processes that don't trust each other, and their messages |
 //! | [`exec`] | runs packets through handlers, burst by burst |
 //! | `cascade` | messages that handlers send, and what they bring about |
+//! | [`classes`] | messages whose handler takes long wait behind the bursts |
 //! | [`ownership`] | who owns a flow, and how that changes |
 //! | [`dealing`] | buckets that move between shards |
 //! | [`durability`] | replicas that outlive the owner of the state |
@@ -23,6 +24,7 @@
 #![cfg_attr(not(test), no_std)]
 
 mod cascade;
+pub mod classes;
 pub mod channel;
 pub mod dealing;
 pub mod durability;

@@ -16,43 +16,47 @@ mod under_way;
 use cora_core::app::App;
 use cora_core::bucket::Mark;
 use cora_core::message::SENT;
-use cora_core::packet::{MAX_FRAME, Meta, ROOM, Roomy};
+use cora_core::packet::Meta;
 use cora_core::state::{Memory, OutOfMemory};
 use cora_core::verdict::Reason;
-use zerocopy::IntoBytes as _;
 
+use crate::classes::{Classes, PLACES, Piece, Pieces, Queue, Wanted};
+use crate::exec::burst::BURST;
 use crate::exec::engine::Engine;
 use crate::link::message::{Report, Stamp};
 use crate::link::payload::Parked;
-use crate::ownership::hold::HoldQueue;
 pub(crate) use under_way::UnderWay;
 
 /// More messages wait at this side than there is room for: the program sends more than it handles.
 const TOO_MANY_MESSAGES: Reason = Reason::new("too-many-messages");
 
-/// Bytes of the messages that may wait at a side.
-const BYTES: usize = 1 << 20;
-/// Words of the message that is handled, with its tailroom.
-const WORDS: usize = (MAX_FRAME + ROOM).div_ceil(8);
+/// Messages that a run may send: so many find room before the wire is read.
+const RUN: u32 = 256;
 
-/// The messages that wait at this side; empty between two arrivals.
+/// The messages that wait at this side: those that are handled next, none between two arrivals, and
+/// those in mailboxes.
 #[derive(Debug)]
 pub(crate) struct Cascade {
-    waiting: HoldQueue,
-    /// The message that is handled.
-    handled: &'static mut [u64],
+    pieces: Pieces,
+    waiting: Queue,
+    pub(crate) classes: Classes,
 }
 
 impl Cascade {
-    /// Bytes of [`Memory`] that [`Self::create`] takes.
-    pub(crate) const fn bytes<A: App>() -> usize {
-        if A::MESSAGES { BYTES + WORDS * 8 + 128 } else { 0 }
+    /// Bytes of [`Memory`] that [`Self::create`] takes, for flows with so many places.
+    pub(crate) const fn bytes<A: App>(places: usize) -> usize {
+        if A::MESSAGES { Pieces::BYTES + Classes::bytes(places) } else { 0 }
     }
 
     /// An empty one; without room if the program takes no messages.
-    pub(crate) fn create<A: App>(memory: &mut Memory) -> Result<Self, OutOfMemory> {
-        let (bytes, words) = if A::MESSAGES { (BYTES, WORDS) } else { (0, 0) };
-        Ok(Self { waiting: HoldQueue::create(memory, bytes)?, handled: memory.take_u64(words)? })
+    pub(crate) fn create<A: App>(memory: &mut Memory, places: usize) -> Result<Self, OutOfMemory> {
+        if const { !A::MESSAGES } {
+            let (pieces, classes) = (Pieces::none(), Classes::none());
+            return Ok(Self { pieces, waiting: Queue::EMPTY, classes });
+        }
+        let (pieces, classes) =
+            (Pieces::create(memory)?, Classes::create(memory, places.max(PLACES))?);
+        Ok(Self { pieces, waiting: Queue::EMPTY, classes })
     }
 
     /// Takes in what the last run sent, which the stamp is of.
@@ -84,31 +88,68 @@ impl Cascade {
     }
 
     /// Adds a message. `false`: there is no room.
+    #[inline]
     pub(crate) fn push(&mut self, stamp: &Stamp, frame: &[u8]) -> bool {
-        let has_room = self.waiting.has_room(HoldQueue::bytes_for(1, frame.len()));
-        if has_room {
-            self.waiting.push(stamp, frame);
+        let piece = self.pieces.of(&of_message(stamp), frame);
+        let has_room = piece.is_some();
+        if let Some(piece) = piece {
+            self.pieces.push(&mut self.waiting, piece);
         }
         has_room
     }
 
-    /// The buffer for the message that is handled; [`Self::put_back`] returns it.
-    pub(crate) fn buffer(&mut self) -> &'static mut [u64] {
-        core::mem::take(&mut self.handled)
-    }
-
-    /// Puts the buffer back.
-    pub(crate) fn put_back(&mut self, buffer: &'static mut [u64]) {
-        self.handled = buffer;
-    }
-
-    /// The next message, in the buffer.
+    /// The next message. Whoever gets it gives it back: it is [free](Self::free), or it
+    /// [waits](Self::put).
     #[inline]
-    pub(crate) fn next<'a>(&mut self, buffer: &'a mut [u64]) -> Option<(Stamp, Roomy<'a>)> {
-        let bytes = buffer.as_mut_bytes();
-        let (stamp, length) = self.waiting.peek(bytes)?;
-        self.waiting.pop();
-        Some((of_message(&stamp), Roomy::new(bytes, length)))
+    pub(crate) fn next(&mut self) -> Option<Piece> {
+        self.pieces.pop(&mut self.waiting)
+    }
+
+    /// The message was handled.
+    #[inline]
+    pub(crate) fn free(&mut self, piece: Piece) {
+        self.pieces.free(piece);
+    }
+
+    /// The message waits in a mailbox.
+    pub(crate) fn put(&mut self, piece: Piece, class: u8, to: Wanted) {
+        self.classes.put(&mut self.pieces, piece, class, to);
+    }
+
+    /// A message from a ring waits in a mailbox. `false`: there is no room.
+    pub(crate) fn keep(&mut self, stamp: &Stamp, frame: &[u8], class: u8, to: Wanted) -> bool {
+        let piece = self.pieces.of(stamp, frame);
+        let has_room = piece.is_some();
+        if let Some(piece) = piece {
+            self.put(piece, class, to);
+        }
+        has_room
+    }
+
+    /// The next message of the round that waited, its flow's place, its class, and whether it is
+    /// timed.
+    #[inline]
+    pub(crate) fn next_of_round(&mut self) -> Option<(Piece, u32, u8, bool)> {
+        self.classes.next(&mut self.pieces)
+    }
+
+    /// Takes the messages that wait for the flow at this place, or all, out of the mailboxes.
+    pub(crate) fn take_out(&mut self, place: Option<u32>) -> Queue {
+        match place {
+            Some(place) => self.classes.take_out(&mut self.pieces, place),
+            None => self.classes.take_all(&mut self.pieces),
+        }
+    }
+
+    /// The next of those.
+    pub(crate) fn next_of(&mut self, taken: &mut Queue) -> Option<Piece> {
+        self.pieces.pop(taken)
+    }
+
+    /// Whether a burst, and what one of its runs sends, finds room. Meanwhile the wire waits.
+    #[inline(always)]
+    pub(crate) const fn takes_bursts<A: App>(&self) -> bool {
+        !A::MESSAGES || self.classes.is_empty() || self.pieces.has_room(RUN + BURST as u32)
     }
 }
 
@@ -139,6 +180,7 @@ impl SentHere {
 }
 
 /// A message that finds no room is dropped, and counted.
+#[cold]
 pub(crate) fn refuse<A: App>(engine: &mut Engine<A>) {
     engine.outcomes.dropped(TOO_MANY_MESSAGES);
 }

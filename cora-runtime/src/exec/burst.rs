@@ -24,7 +24,14 @@ pub struct Arrival<'a> {
     missing: u16,
 }
 
-impl Arrival<'_> {
+impl<'a> Arrival<'a> {
+    /// A message of this side, parsed.
+    #[inline]
+    pub(crate) fn of_piece(stamp: &Stamp, frame: Roomy<'a>) -> Self {
+        let Stamp { meta, number, horizon, egress, parked, missing } = *stamp;
+        let packet = Packet::in_room(frame, meta);
+        Self { packet, number, horizon, egress, parked, missing }
+    }
     /// The stamp that came with the frame.
     #[inline(always)]
     pub fn stamp(&self) -> Stamp {

@@ -2,6 +2,7 @@
 //! the NIC.
 
 mod cascade;
+mod classes;
 mod dealt;
 mod failover;
 mod merged;
@@ -14,6 +15,7 @@ use cora_core::state::{EveryState, Memory, OutOfMemory, Visit};
 
 use crate::cascade::{Cascade, UnderWay};
 use crate::channel::{PeerOutbox, ProtocolError};
+use crate::classes::may_wait;
 use crate::dealing::Dealing;
 use crate::durability::{Reclaimed, ReplicaStore, Replication};
 use crate::exec::burst::{Arrival, Burst};
@@ -86,7 +88,7 @@ macro_rules! side {
 impl<A: App> HostHalf<A> {
     /// Bytes of [`Memory`] in addition to those of the program's states.
     pub fn bytes(app: &mut A) -> usize {
-        let messages = Cascade::bytes::<A>() + UnderWay::bytes::<A>();
+        let messages = Cascade::bytes::<A>(0) + UnderWay::bytes::<A>();
         Engine::<A>::BYTES + HostOwnership::bytes(app) + Held::bytes::<A>() + messages
     }
 
@@ -97,7 +99,7 @@ impl<A: App> HostHalf<A> {
             ownership: HostOwnership::create(memory, &mut app, nic)?,
             engine: Engine::new(app, outbox),
             replication: Replication::new(),
-            cascade: Cascade::create::<A>(memory)?,
+            cascade: Cascade::create::<A>(memory, 0)?,
             under_way: UnderWay::create::<A>(memory)?,
             watch: Watch::new(),
             clock: Clock::default(),
@@ -128,7 +130,10 @@ impl<A: App> HostHalf<A> {
 
     /// Whether no offer is pending and no flow is in transit.
     pub const fn is_drained(&self) -> bool {
-        self.ownership.is_settled() && self.dealing.is_settled() && self.under_way.is_empty()
+        self.ownership.is_settled()
+            && self.dealing.is_settled()
+            && self.under_way.is_empty()
+            && !self.has_mail()
     }
 
     /// Whether [`Self::hand_over`] has work.
@@ -144,6 +149,9 @@ impl<A: App> HostHalf<A> {
     /// Stops offering flows.
     pub const fn close(&mut self) {
         self.ownership.close();
+        if const { A::MESSAGES } {
+            self.cascade.classes.close();
+        }
     }
 
     /// Number of offers that can be made now.
@@ -244,11 +252,14 @@ impl<A: App> HostHalf<A> {
         for (number, arrival) in burst.numbered_mut() {
             // Tested once here, so that field accesses in the handlers need no test.
             if !parsed || arrival.packet.takes_fast_path() {
-                self.run::<FLOWS>(arrival, number, alone, out);
+                self.arrives::<FLOWS>(arrival, number, alone, out);
             } else {
                 self.run_other::<FLOWS>(arrival, number, alone, out);
             }
             self.cascade::<FLOWS>(out);
+        }
+        if const { may_wait::<A>() } && self.has_mail() {
+            self.run_round::<FLOWS>(out);
         }
         if !FLOWS && let Some(last) = burst.arrivals().last() {
             self.reach(&last.stamp());
@@ -268,7 +279,7 @@ impl<A: App> HostHalf<A> {
         alone: bool,
         out: &mut impl HostOutbox,
     ) {
-        self.run::<FLOWS>(arrival, number, alone, out);
+        self.arrives::<FLOWS>(arrival, number, alone, out);
     }
 
     /// Advances the time and the low watermark to this packet's.
@@ -291,7 +302,7 @@ impl<A: App> HostHalf<A> {
         if Self::IS_DEALT && !self.is_own(stamp, packet.frame(), out) {
             return;
         }
-        let clock = Clock { now: stamp.meta.now, horizon: stamp.horizon };
+        let clock = Clock { now: stamp.meta.now, horizon: self.waits_since(stamp.horizon) };
         // Without flows nothing reads the time amid a burst: `run_all` advances it to the last
         // packet's.
         if FLOWS {
@@ -304,7 +315,7 @@ impl<A: App> HostHalf<A> {
         let found = FLOWS.then(|| self.ownership.find(self.engine.app(), packet, clock, ahead));
         let no_flow = || Dealing::flow::<A>(stamp.meta.mark.bucket);
         let flow = found.as_ref().map_or_else(no_flow, Found::for_entries);
-        let (now, horizon) = (clock.now, self.dealing.horizon::<A>(stamp.horizon));
+        let (now, horizon) = (clock.now, self.dealing.horizon::<A>(clock.horizon));
         let visit = Visit { now, horizon, undo: false, flow, ahead };
         out.runs(Some(stamp.number));
         let ran = self.engine.run::<EveryState>(packet, visit);
@@ -438,7 +449,8 @@ impl<A: App> HostHalf<A> {
 
     /// Handles a fence: hands the flow over, unless it changed or another one goes.
     fn fence(&mut self, ticket: u32, out: &mut impl HostOutbox) -> Result<(), ProtocolError> {
-        let Some(flow) = self.ownership.fence(ticket, self.engine.app(), out)? else {
+        let waits = A::MESSAGES && self.waits_for(ticket);
+        let Some(flow) = self.ownership.fence(ticket, waits, self.engine.app(), out)? else {
             return Ok(());
         };
         if const { A::DURABLE } {

@@ -24,12 +24,14 @@ impl<A: App> NicHalf<A> {
 
     #[inline(never)]
     fn handle_messages(&mut self, io: &mut (impl PeerOutbox + Wire)) {
-        let buffer = self.cascade.buffer();
-        while let Some((stamp, frame)) = self.cascade.next(buffer) {
-            let mut packet = Packet::in_room(frame, stamp.meta);
-            self.one(&stamp, &mut packet, ALONE, io);
+        while let Some(mut piece) = self.cascade.next() {
+            let stamp = piece.stamp();
+            let mut packet = Packet::in_room(piece.frame(), stamp.meta);
+            match self.by_class(&stamp, &mut packet, ALONE, io) {
+                Some((class, to)) => self.cascade.put(piece, class, to),
+                None => self.cascade.free(piece),
+            }
         }
-        self.cascade.put_back(buffer);
     }
 
     /// A message from the host.

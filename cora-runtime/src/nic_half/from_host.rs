@@ -24,6 +24,9 @@ impl<A: App> NicHalf<A> {
                 header_split::forget(parked, io)?;
             }
             Message::Ownership(message) => {
+                if const { A::MESSAGES } {
+                    self.mail_goes_first(message, io);
+                }
                 self.ownership.message(message, side!(self), io)?;
                 self.go_on(io);
                 self.cascade(io);

@@ -1,6 +1,7 @@
 //! The NIC's half of the protocol: every packet enters here, or those of its own buckets.
 
 mod cascade;
+mod classes;
 mod dealt;
 mod load;
 mod merged;
@@ -12,6 +13,7 @@ use cora_core::state::{Memory, NO_FLOW, OutOfMemory, Visit};
 
 use crate::cascade::{Cascade, refuse};
 use crate::channel::PeerOutbox;
+use crate::classes::NO_PLACE;
 use crate::dealing::Dealing;
 use crate::durability;
 use crate::exec::burst::{ALONE, BURST, BURST_BYTES, Burst};
@@ -101,7 +103,7 @@ impl<A: App> NicHalf<A> {
     /// The same, for a hold queue of `bytes` bytes.
     pub fn bytes_to_hold(app: &mut A, bytes: usize) -> usize {
         let frames = 2 * (MAX_FRAME + ROOM + 128);
-        let messages = Cascade::bytes::<A>();
+        let messages = Cascade::bytes::<A>(NicOwnership::places(app));
         Engine::<A>::BYTES + NicOwnership::bytes(app) + bytes.max(HELD_BURST) + frames + messages
     }
 
@@ -119,12 +121,13 @@ impl<A: App> NicHalf<A> {
         bytes: usize,
     ) -> Result<Self, OutOfMemory> {
         let outbox = Engine::<A>::outbox(memory)?;
+        let places = NicOwnership::places(&mut app);
         Ok(Self {
             ownership: NicOwnership::create(memory, &mut app)?,
             hold: HoldQueue::create(memory, bytes.max(HELD_BURST))?,
             original: memory.take_u64(MAX_FRAME.div_ceil(8))?,
             held: memory.take_u64((MAX_FRAME + ROOM).div_ceil(8))?,
-            cascade: Cascade::create::<A>(memory)?,
+            cascade: Cascade::create::<A>(memory, places)?,
             from_host: 0,
             held_messages: 0,
             engine: Engine::new(app, outbox),
@@ -145,19 +148,21 @@ impl<A: App> NicHalf<A> {
         self.hold.has_room(HELD_BURST)
             && !self.ownership.is_returning()
             && !(A::MERGED && self.waits_for_epoch())
+            && self.cascade.takes_bursts::<A>()
     }
 
     /// Whether nothing of the packets so far is still to happen: none is held, and hooks may run up
     /// to the last one's time.
     #[inline]
     pub const fn holds_none(&self) -> bool {
-        self.hold.is_empty() && !self.ownership.is_late(self.now)
+        self.hold.is_empty() && !self.has_mail() && !self.ownership.is_late(self.now)
     }
 
     /// Whether the hold queue is empty, no flow is in transit, and each epoch that was told has
     /// begun.
     pub fn is_drained(&self) -> bool {
         self.hold.is_empty()
+            && !self.has_mail()
             && self.ownership.is_settled()
             && self.dealing.is_settled()
             && !self.turns.is_due()
@@ -172,6 +177,9 @@ impl<A: App> NicHalf<A> {
     /// Declines offers from now on: there will be no packet for them.
     pub const fn close(&mut self) {
         self.ownership.limit(0);
+        if const { A::MESSAGES } {
+            self.cascade.classes.close();
+        }
     }
 
     /// Declines offers while this many flows are known here.
@@ -240,8 +248,10 @@ impl<A: App> NicHalf<A> {
         }
         self.watch.burst(burst.len(), |at| burst.group(at, parsed));
         for (number, arrival) in burst.numbered_mut() {
-            self.one(&arrival.stamp(), &mut arrival.packet, number, io);
-            self.cascade(io);
+            self.arrives(&arrival.stamp(), &mut arrival.packet, number, io);
+        }
+        if const { A::MESSAGES } {
+            self.round(io);
         }
         io.runs(None);
         // Nothing reads the time amid a burst, so the last packet's is enough.
@@ -265,19 +275,31 @@ impl<A: App> NicHalf<A> {
         match A::PLAN.sides {
             Sides::HostOnly => self.pass_on(stamp, packet.frame(), io),
             Sides::Dealt => self.dealt_packet(stamp, packet, ahead, io),
-            Sides::NicOnly => {
-                let now = stamp.meta.now;
-                let visit = Visit { now, horizon: now, undo: false, flow: NO_FLOW, ahead };
-                self.time_comes(stamp, io);
-                if const { Self::RUNS_TIMED } {
-                    self.cascade(io);
-                }
-                io.runs(Some(stamp.number));
-                let ran = self.engine.run::<NicReach<A>>(packet, visit);
-                self.finish(ran, stamp, packet.frame(), io);
-            }
+            Sides::NicOnly if A::MESSAGES && self.has_to_wait_alone(packet) => {}
+            Sides::NicOnly => self.run_alone(stamp, packet, ahead, io),
             Sides::Split => self.split_packet(stamp, packet, ahead, io),
         }
+    }
+
+    /// Runs a packet where all flows are.
+    #[inline(always)]
+    fn run_alone(
+        &mut self,
+        stamp: &Stamp,
+        packet: &mut Packet<'_>,
+        ahead: u8,
+        io: &mut (impl PeerOutbox + Wire),
+    ) {
+        let now = stamp.meta.now;
+        let horizon = if A::MESSAGES { self.waits_since(now) } else { now };
+        let visit = Visit { now, horizon, undo: false, flow: NO_FLOW, ahead };
+        self.time_comes(stamp, io);
+        if const { Self::RUNS_TIMED } {
+            self.cascade(io);
+        }
+        io.runs(Some(stamp.number));
+        let ran = self.engine.run::<NicReach<A>>(packet, visit);
+        self.finish(ran, stamp, packet.frame(), io);
     }
 
     fn split_packet(
@@ -289,7 +311,7 @@ impl<A: App> NicHalf<A> {
     ) {
         // Held packets are older than incoming ones.
         let (now, left) = (stamp.meta.now, self.hold.left());
-        let horizon = self.hold.oldest().unwrap_or(now);
+        let horizon = self.waits_since(now);
         let stamp = &Stamp { horizon, ..*stamp };
         let must_wait = self.must_wait_for_merge(now, self.hold.is_empty(), io);
         self.ownership.flows_mut().begin(now, horizon, ahead);
@@ -297,6 +319,9 @@ impl<A: App> NicHalf<A> {
         match self.ownership.dispatch_ahead(app, now, left, packet, ahead) {
             Dispatch::Run(it) if !must_wait && !self.ownership.must_queue(it.flow, &self.hold) => {
                 let (flow, length) = (it.flow, packet.len());
+                if A::MESSAGES && it.is_sure && self.has_to_wait(flow) {
+                    return;
+                }
                 self.ownership.passes(flow, &self.hold);
                 if self.run(it, stamp, packet, ahead, io) {
                     return;
@@ -307,12 +332,14 @@ impl<A: App> NicHalf<A> {
                 if A::PLAN.host_ordered && (!self.hold.is_empty() || self.ownership.is_late(now)) {
                     self.queue(Some(flow), stamp, frame, io);
                 } else {
-                    self.release(flow, stamp, frame, io);
-                    self.go_on(io);
+                    self.punt(flow, stamp, frame, io);
                 }
             }
+            Dispatch::Run(Match { flow, .. }) if A::MESSAGES && self.waits_in_mailbox(flow) => {}
             Dispatch::Run(Match { flow, .. }) | Dispatch::Wait(flow) => {
                 self.queue(Some(flow), stamp, packet.frame(), io);
+            }
+            Dispatch::Host if A::MESSAGES && A::is_anywhere(packet) && self.has_to_wait(NO_PLACE) => {
             }
             Dispatch::Host if !must_wait && self.runs_here(stamp, packet, io) => {}
             Dispatch::Host if must_wait || self.host_must_queue(now) => {
@@ -320,6 +347,22 @@ impl<A: App> NicHalf<A> {
             }
             Dispatch::Host => self.pass_on(stamp, packet.frame(), io),
         }
+    }
+
+    /// The flow goes to the host with this packet, and what waits for it behind.
+    #[inline(always)]
+    fn punt(
+        &mut self,
+        flow: u32,
+        stamp: &Stamp,
+        frame: &[u8],
+        io: &mut (impl PeerOutbox + Wire),
+    ) {
+        if const { A::MESSAGES } {
+            self.move_mail(Some(flow), io);
+        }
+        self.release(flow, stamp, frame, io);
+        self.go_on(io);
     }
 
     #[inline(never)]
@@ -353,6 +396,8 @@ impl<A: App> NicHalf<A> {
         let bytes = zerocopy::IntoBytes::as_mut_bytes(buffer);
         while let Some((stamp, length)) = self.hold.peek(bytes) {
             let now = stamp.meta.now;
+            let horizon = if A::MESSAGES { self.waits_since(now) } else { stamp.horizon };
+            let stamp = Stamp { horizon, ..stamp };
             if self.ownership.is_late(now) || self.must_wait_for_merge(now, true, io) {
                 break;
             }
