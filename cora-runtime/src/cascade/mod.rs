@@ -45,6 +45,7 @@ pub(crate) struct Cascade {
 impl Cascade {
     /// Bytes of [`Memory`] that [`Self::create`] takes, for flows with so many places.
     pub(crate) const fn bytes<A: App>(places: usize) -> usize {
+        let places = if places > PLACES { places } else { PLACES };
         if A::MESSAGES { Pieces::BYTES + Classes::bytes(places) } else { 0 }
     }
 

@@ -5,7 +5,7 @@ use cora_core::state::{Memory, OutOfMemory, bytes_for};
 use super::books::Book;
 use super::piece::{NO_PLACE, Piece, Pieces, Queue};
 use super::round::Round;
-use super::{CLASSES, Limits};
+use super::{CLASSES, Limits, Planted};
 
 /// A class: its mailbox, and what its messages cost.
 #[derive(Clone, Copy, Debug)]
@@ -44,6 +44,8 @@ pub(crate) struct Classes {
     oldest: u64,
     /// No class begins to wait any more.
     closed: bool,
+    /// A mistake that a test plants.
+    planted: Option<Planted>,
     /// The class of the message that is handled, whether it runs here, and where it has to wait.
     now: Option<u8>,
     runs: bool,
@@ -77,10 +79,16 @@ impl Classes {
             waiting: 0,
             oldest: u64::MAX,
             closed: false,
+            planted: None,
             now: None,
             runs: false,
             wanted: None,
         }
+    }
+
+    /// Plants a mistake.
+    pub(crate) const fn plant(&mut self, mistake: Planted) {
+        self.planted = Some(mistake);
     }
 
     /// Sets the limits.
@@ -139,6 +147,8 @@ impl Classes {
     #[inline]
     pub(crate) fn must_wait(&mut self, place: u32) -> bool {
         let Some(number) = self.now else { return false };
+        let forgets = self.planted == Some(Planted::ForgetsFlows);
+        let place = if forgets { NO_PLACE } else { place };
         let place_word = self.places.get(place as usize).copied().unwrap_or(0);
         let closed = self.closed;
         let Some(class) = self.class(number) else { return false };
@@ -152,7 +162,8 @@ impl Classes {
     /// Whether messages wait for the flow at this place.
     #[inline]
     pub(crate) fn wait_for(&self, place: u32) -> bool {
-        self.waiting > 0 && self.places.get(place as usize).is_some_and(|word| *word != 0)
+        let stays = self.planted == Some(Planted::LeavesMail);
+        !stays && self.waiting > 0 && self.places.get(place as usize).is_some_and(|word| *word != 0)
     }
 
     /// Puts a message in a mailbox.
@@ -192,7 +203,7 @@ impl Classes {
     pub(crate) fn take_out(&mut self, pieces: &mut Pieces, place: u32) -> Queue {
         let word = self.places.get(place as usize).copied().unwrap_or(0);
         let mut taken = Queue::EMPTY;
-        if word == 0 || place == NO_PLACE {
+        if word == 0 || self.planted == Some(Planted::LeavesMail) {
             return taken;
         }
         self.take_if(pieces, (word >> COUNT) as u8, &mut taken, |waits| waits == place);

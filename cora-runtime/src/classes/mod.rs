@@ -64,6 +64,16 @@ impl Limits {
     pub const NONE: Self = Self { tail: u64::MAX, mean: u64::MAX };
 }
 
+/// Mistakes that tests plant, to see that they would be noticed.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Planted {
+    /// Which flows have messages in mailboxes.
+    ForgetsFlows,
+    /// What waits for a flow that leaves stays where it is.
+    LeavesMail,
+}
+
 /// Whether messages of the program may wait in mailboxes. They may not where the order across flows
 /// or their time counts: hooks and timers, merges, and plans whose host handles packets in order of
 /// arrival.

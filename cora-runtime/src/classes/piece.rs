@@ -12,7 +12,7 @@ use crate::link::payload::Parked;
 const HEAD: usize = 5;
 /// How many pieces there are of each size, and their words. Most messages take two cache lines.
 const SIZES: [(usize, usize); 3] =
-    [(4096, 32), (256, 288), (16, HEAD + MAX_FRAME.div_ceil(8))];
+    [(4096, 32), (256, 288), (8, HEAD + MAX_FRAME.div_ceil(8))];
 const ALL: usize = SIZES[0].0 + SIZES[1].0 + SIZES[2].0;
 
 /// No piece.
@@ -166,10 +166,6 @@ impl Queue {
     #[inline(always)]
     pub(crate) const fn is_empty(&self) -> bool {
         self.length == 0
-    }
-
-    pub(crate) const fn len(&self) -> u32 {
-        self.length
     }
 
     #[inline]

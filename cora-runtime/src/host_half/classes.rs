@@ -5,7 +5,7 @@ use cora_core::packet::Packet;
 
 use super::{HostHalf, HostOutbox};
 use crate::cascade::refuse;
-use crate::classes::{CLASSES, Limits, NO_PLACE, Wanted, may_wait, place_of, place_of_key};
+use crate::classes::{CLASSES, Limits, NO_PLACE, Planted, Wanted, may_wait, place_of, place_of_key};
 use crate::exec::burst::{ALONE, Arrival};
 
 impl<A: App> HostHalf<A> {
@@ -14,6 +14,12 @@ impl<A: App> HostHalf<A> {
         if const { may_wait::<A>() } {
             self.cascade.classes.limit(limits);
         }
+    }
+
+    /// For a test that plants a mistake.
+    #[doc(hidden)]
+    pub const fn plant(&mut self, mistake: Planted) {
+        self.cascade.classes.plant(mistake);
     }
 
     /// Whether messages wait for a round.

@@ -6,7 +6,7 @@ use cora_core::packet::Packet;
 use super::NicHalf;
 use crate::cascade::refuse;
 use crate::channel::PeerOutbox;
-use crate::classes::{CLASSES, Limits, NO_PLACE, Piece, Wanted, may_wait, place_of};
+use crate::classes::{CLASSES, Limits, NO_PLACE, Piece, Planted, Wanted, may_wait, place_of};
 use crate::exec::burst::ALONE;
 use crate::exec::egress::Wire;
 use crate::exec::engine::copy_words;
@@ -19,6 +19,12 @@ impl<A: App> NicHalf<A> {
         if const { may_wait::<A>() && !matches!(A::PLAN.sides, Sides::HostOnly) } {
             self.cascade.classes.limit(limits);
         }
+    }
+
+    /// For a test that plants a mistake.
+    #[doc(hidden)]
+    pub const fn plant(&mut self, mistake: Planted) {
+        self.cascade.classes.plant(mistake);
     }
 
     /// Whether messages wait for a round.
