@@ -36,7 +36,7 @@ const HELD: usize = 1 << 18;
 /// What a light message costs, and a heavy one (ns), and the tail that is not to be passed.
 const LIGHT: u64 = 500;
 const HEAVY: u64 = 20_000;
-const LIMITS: Limits = Limits { tail: 10_000, mean: u64::MAX };
+const LIMITS: Limits = Limits { tail: 10_000, round: 5_000, mean: u64::MAX };
 
 /// What handlers saw, whichever side they ran at.
 #[derive(Debug, Default)]

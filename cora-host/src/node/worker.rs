@@ -164,7 +164,7 @@ impl<A: App> Worker<A> {
         if self.back.is_over_full()? {
             return Ok(false);
         }
-        let handed = self.hand_over()? | self.exchange();
+        let handed = self.hand_over()? | self.exchange() | self.round();
         if self.punt.is_empty()? {
             let anything = self.finish() || handed;
             if !anything {
@@ -198,6 +198,16 @@ impl<A: App> Worker<A> {
         self.back.flush();
         self.half.report.busy_ns += start.elapsed().as_nanos() as u64;
         Ok(true)
+    }
+
+    /// A round over messages that wait, where the NIC sends nothing. Returns whether any waited.
+    fn round(&mut self) -> bool {
+        let any = self.half.has_mail();
+        if any {
+            self.half.round(&mut self.back);
+            self.back.flush();
+        }
+        any
     }
 
     /// Exchanges merges with the other shards. Returns whether there was anything.

@@ -52,8 +52,10 @@ pub(crate) const PLACES: usize = 4096;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// The tail of the messages that are served as they come: a class beyond it waits in its
-    /// mailbox. A round of those that wait takes half of it.
+    /// mailbox.
     pub tail: u64,
+    /// What a round of those that wait may take, which delays the others.
+    pub round: u64,
     /// The mean of a message's time at the NIC, waiting included: beyond it, flows of the class
     /// with the most work go to the host.
     pub mean: u64,
@@ -61,7 +63,7 @@ pub struct Limits {
 
 impl Limits {
     /// All messages are served as they come, wherever their flows are.
-    pub const NONE: Self = Self { tail: u64::MAX, mean: u64::MAX };
+    pub const NONE: Self = Self { tail: u64::MAX, round: 0, mean: u64::MAX };
 }
 
 /// Mistakes that tests plant, to see that they would be noticed.

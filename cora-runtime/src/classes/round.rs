@@ -57,7 +57,7 @@ impl Classes {
     pub(crate) fn begin_round(&mut self) {
         let Round { runnable, .. } = self.round;
         let classes = u64::from(runnable.count_ones()).max(1);
-        let quantum = (self.limits.tail / 2) / classes;
+        let quantum = self.limits.round / classes;
         self.round = Round { runnable, rest: runnable, turn: None, quantum };
     }
 
