@@ -88,7 +88,7 @@ pub(super) fn tokio() -> Peer<UnboundedSender<u64>> {
 }
 
 /// An actor of actix.
-struct Adds(Sum);
+pub(super) struct Adds(Sum);
 
 /// What it adds.
 struct Add(u64);

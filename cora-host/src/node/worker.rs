@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use cora_control::{Ledger, Observation, Seen};
 use cora_core::app::App;
 use cora_runtime::channel::PeerOutbox;
+use cora_runtime::classes::Limits;
 use cora_runtime::durability::ReplicaStore;
 use cora_runtime::exec::burst::{BURST, BURST_BYTES};
 use cora_runtime::exec::reassemble::reassemble;
@@ -240,6 +241,17 @@ impl<A: App> Worker<A> {
         self.back.send(&Control::Drained { now: self.half.now() }.into());
         self.back.flush();
         true
+    }
+
+    /// Sets what messages may cost before their class waits behind the bursts, at both sides. A
+    /// program without messages has no classes.
+    pub fn limit_classes(&mut self, limits: Limits) {
+        if const { A::MESSAGES } {
+            let Limits { tail, round, mean } = limits;
+            self.half.limit_classes(limits);
+            self.back.send(&Telemetry::Limit { tail, round, mean }.into());
+            self.back.flush();
+        }
     }
 
     /// Requests load reports from the NIC with this period.

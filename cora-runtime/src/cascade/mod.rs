@@ -16,7 +16,7 @@ mod under_way;
 use cora_core::app::App;
 use cora_core::bucket::Mark;
 use cora_core::message::SENT;
-use cora_core::packet::Meta;
+use cora_core::packet::{Meta, Packet, Roomy};
 use cora_core::state::{Memory, OutOfMemory};
 use cora_core::verdict::Reason;
 
@@ -184,6 +184,16 @@ impl SentHere {
 #[cold]
 pub(crate) fn refuse<A: App>(engine: &mut Engine<A>) {
     engine.outcomes.dropped(TOO_MANY_MESSAGES);
+}
+
+/// The packet of a message, or of a datagram that waited. A message has no headers to parse.
+#[inline(always)]
+pub(crate) fn packet_of<'a>(stamp: &Stamp, frame: Roomy<'a>) -> Packet<'a> {
+    if stamp.meta.port == SENT {
+        Packet::unparsed(frame, stamp.meta)
+    } else {
+        Packet::in_room(frame, stamp.meta)
+    }
 }
 
 /// Whether a stamp is that of a message.

@@ -4,6 +4,7 @@ use cora_core::state::{Memory, OutOfMemory, bytes_for};
 
 use super::books::Book;
 use super::piece::{NO_PLACE, Piece, Pieces, Queue};
+use super::push::Pushes;
 use super::round::Round;
 use super::{CLASSES, Limits, Planted};
 
@@ -38,6 +39,12 @@ pub(crate) struct Classes {
     places: &'static mut [u32],
     pub(super) limits: Limits,
     pub(super) round: Round,
+    /// Classes of which no flow is kept here.
+    pushes: Option<&'static mut Pushes>,
+    /// At the host: those of which the NIC keeps none.
+    pub(crate) pushed_to: u64,
+    /// When the burst began (ns).
+    pub(crate) began: u64,
     /// Messages in all mailboxes.
     waiting: u32,
     /// Nothing of what waits is older.
@@ -46,8 +53,10 @@ pub(crate) struct Classes {
     closed: bool,
     /// A mistake that a test plants.
     planted: Option<Planted>,
-    /// The class of the message that is handled, whether it runs here, and where it has to wait.
+    /// The class of the message that is handled, whether it runs here, for which flow, and where it
+    /// has to wait.
     now: Option<u8>,
+    place: u32,
     runs: bool,
     wanted: Option<Wanted>,
 }
@@ -58,7 +67,7 @@ const COUNT: u32 = 24;
 impl Classes {
     /// Bytes of [`Memory`] that [`Self::create`] takes.
     pub(crate) const fn bytes(places: usize) -> usize {
-        bytes_for::<[Class; CLASSES]>(1) + bytes_for::<u32>(places)
+        bytes_for::<[Class; CLASSES]>(1) + bytes_for::<Pushes>(1) + bytes_for::<u32>(places)
     }
 
     /// All classes, for flows with so many places.
@@ -66,7 +75,9 @@ impl Classes {
         let classes = memory.take::<[Class; CLASSES]>(1)?;
         let classes = classes.first_mut().map(|all| all.write([Class::NEW; CLASSES]));
         let classes = classes.map_or_else(Default::default, |all| &mut all[..]);
-        Ok(Self { classes, places: memory.take_u32(places)?, ..Self::none() })
+        let pushes = memory.take::<Pushes>(1)?;
+        let pushes = pushes.first_mut().map(|place| place.write(Pushes::NEW));
+        Ok(Self { classes, pushes, places: memory.take_u32(places)?, ..Self::none() })
     }
 
     /// None, for a program without messages.
@@ -76,11 +87,15 @@ impl Classes {
             places: Default::default(),
             limits: Limits::NONE,
             round: Round::NEW,
+            pushes: None,
+            pushed_to: 0,
+            began: 0,
             waiting: 0,
             oldest: u64::MAX,
             closed: false,
             planted: None,
             now: None,
+            place: NO_PLACE,
             runs: false,
             wanted: None,
         }
@@ -122,7 +137,7 @@ impl Classes {
     /// A message of this class is about to be handled. Whether it is timed.
     #[inline(always)]
     pub(crate) fn begin(&mut self, class: u8) -> bool {
-        (self.now, self.runs) = (Some(class), false);
+        (self.now, self.runs, self.place) = (Some(class), false, NO_PLACE);
         self.class(class).is_some_and(|class| class.book.is_timed())
     }
 
@@ -131,6 +146,12 @@ impl Classes {
     pub(crate) const fn end(&mut self) -> (Option<Wanted>, bool) {
         self.now = None;
         (self.wanted.take(), self.runs)
+    }
+
+    /// The flow of the message that ran.
+    #[inline(always)]
+    pub(crate) const fn place(&self) -> u32 {
+        self.place
     }
 
     /// Whether a message is handled that may have to wait. Otherwise nobody need find its flow's
@@ -154,6 +175,7 @@ impl Classes {
         let Some(class) = self.class(number) else { return false };
         let waits = class.waits && !closed || !class.mailbox.is_empty();
         let mailbox = if place_word != 0 { (place_word >> COUNT) as u8 } else { number };
+        self.place = place;
         let has_to = place_word != 0 || waits;
         (self.wanted, self.runs) = (has_to.then_some(Wanted { place, mailbox }), !has_to);
         has_to
@@ -253,6 +275,24 @@ impl Classes {
             class.waits =
                 if class.waits { !class.book.is_under(limit) } else { class.book.is_over(limit) };
         }
+    }
+
+    /// Whether flows are kept here only while there is time for them.
+    #[inline(always)]
+    pub(crate) const fn may_push(&self) -> bool {
+        self.limits.mean != u64::MAX
+    }
+
+    /// Notes that a message of the class ran for `ran` ns until `now`. Whether other classes are
+    /// pushed from now on.
+    pub(crate) fn note_mean(&mut self, class: u8, ran: u64, now: u64) -> bool {
+        let (limit, since) = (self.limits.mean, now.saturating_sub(self.began));
+        self.pushes.as_mut().is_some_and(|pushes| pushes.note(class, ran, since, limit))
+    }
+
+    /// The classes of which no flow is kept here, a bit each.
+    pub(crate) fn pushed(&self) -> u64 {
+        self.pushes.as_ref().map_or(0, |pushes| pushes.pushed())
     }
 
     /// After a round: the oldest message that waits.

@@ -27,10 +27,12 @@
 //! | `books` | what messages of a class cost |
 //! | `mailbox` | the messages of a class that wait, and for which flows |
 //! | `round` | deficit round robin |
+//! | `push` | classes whose flows go to the host, since the NIC has too much to do |
 
 mod books;
 mod mailbox;
 mod piece;
+mod push;
 mod round;
 
 use cora_core::app::{App, Sides};

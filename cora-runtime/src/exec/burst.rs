@@ -25,11 +25,10 @@ pub struct Arrival<'a> {
 }
 
 impl<'a> Arrival<'a> {
-    /// A message of this side, parsed.
+    /// A packet that did not come in a burst.
     #[inline]
-    pub(crate) fn of_piece(stamp: &Stamp, frame: Roomy<'a>) -> Self {
-        let Stamp { meta, number, horizon, egress, parked, missing } = *stamp;
-        let packet = Packet::in_room(frame, meta);
+    pub(crate) const fn alone(stamp: &Stamp, packet: Packet<'a>) -> Self {
+        let Stamp { number, horizon, egress, parked, missing, .. } = *stamp;
         Self { packet, number, horizon, egress, parked, missing }
     }
     /// The stamp that came with the frame.

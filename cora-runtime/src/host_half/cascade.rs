@@ -6,7 +6,7 @@ use cora_core::packet::Packet;
 use cora_core::verdict::Reason;
 
 use super::{HostHalf, HostOutbox};
-use crate::cascade::is_message;
+use crate::cascade::{is_message, packet_of};
 use crate::channel::ProtocolError;
 use crate::exec::burst::{ALONE, Arrival, Burst};
 use crate::link::message::{Kind, Stamp};
@@ -28,7 +28,7 @@ impl<A: App> HostHalf<A> {
         while let Some(mut piece) = self.cascade.next() {
             let stamp = piece.stamp();
             let mut wanted = None;
-            let mut arrival = Arrival::of_piece(&stamp, piece.frame());
+            let mut arrival = Arrival::alone(&stamp, packet_of(&stamp, piece.frame()));
             if FLOWS && self.is_for_nic(&stamp, &arrival.packet) {
                 self.under_way.goes::<A>(&arrival.packet);
                 out.leave(&stamp, SENT, arrival.packet.frame());
@@ -59,6 +59,8 @@ impl<A: App> HostHalf<A> {
 
     /// The NIC ended, and the messages under way with it.
     pub(super) fn messages_lost(&mut self) {
+        // Another NIC has time for all, until it says otherwise.
+        self.cascade.classes.pushed_to = 0;
         for _ in 0..self.under_way.end() {
             self.engine.outcomes.dropped(LOST);
         }

@@ -4,7 +4,7 @@ use cora_core::app::App;
 use cora_core::packet::Packet;
 
 use super::{HostHalf, HostOutbox};
-use crate::cascade::refuse;
+use crate::cascade::{packet_of, refuse};
 use crate::classes::{CLASSES, Limits, NO_PLACE, Planted, Wanted, may_wait, place_of, place_of_key};
 use crate::exec::burst::{ALONE, Arrival};
 
@@ -100,7 +100,8 @@ impl<A: App> HostHalf<A> {
         self.cascade.classes.begin_round();
         while let Some((mut piece, _, class, is_timed)) = self.cascade.next_of_round() {
             let start = if is_timed { out.now_ns() } else { 0 };
-            let mut arrival = Arrival::of_piece(&piece.stamp(), piece.frame());
+            let stamp = piece.stamp();
+            let mut arrival = Arrival::alone(&stamp, packet_of(&stamp, piece.frame()));
             // Its flow can't have gone to the NIC meanwhile.
             self.run::<FLOWS>(&mut arrival, ALONE, false, out);
             self.cascade.free(piece);
@@ -121,5 +122,12 @@ impl<A: App> HostHalf<A> {
     pub(super) fn waits_for(&self, ticket: u32) -> bool {
         let flow = if self.has_mail() { self.ownership.offered_under(ticket) } else { None };
         flow.is_some_and(|flow| self.cascade.classes.wait_for(place_of_key(&flow) as u32))
+    }
+
+    /// Whether the NIC keeps no flow of this message's class for now.
+    #[inline(always)]
+    pub(super) fn is_pushed(&self, packet: &Packet<'_>) -> bool {
+        let pushed = self.cascade.classes.pushed_to;
+        pushed != 0 && A::class(packet).is_some_and(|class| pushed >> class.min(63) & 1 != 0)
     }
 }

@@ -23,7 +23,7 @@ use crate::exec::engine::Engine;
 use crate::exec::prefetch::prefetch_burst;
 use crate::hooks;
 use crate::host_half::dealt::Held;
-use crate::link::message::{Frames, Load, Message, Ownership, Report, Stamp};
+use crate::link::message::{Frames, Load, Message, Ownership, Report, Stamp, Telemetry};
 use crate::merges::Turns;
 use crate::ownership::Order;
 use crate::ownership::host::{Clock, Found, HostOwnership, HostRecord, HostSide};
@@ -337,7 +337,9 @@ impl<A: App> HostHalf<A> {
             out.send(&Frames::Ended { parked: stamp.parked }.into());
         }
         let settled = found.and_then(|found| self.ownership.settle(self.engine.app(), &found));
-        if let Some(flow) = settled.or(added) {
+        if let Some(flow) = settled.or(added)
+            && !(A::MESSAGES && self.is_pushed(packet))
+        {
             self.ownership.consider_offer(self.engine.app(), flow, self.clock.now, out);
         }
     }
@@ -356,6 +358,10 @@ impl<A: App> HostHalf<A> {
             Message::Frames(Frames::Handled { messages }) => self.are_handled(messages),
             Message::Frames(Frames::Holds { messages }) if const { A::MESSAGES } => {
                 self.under_way.wait_at_nic(messages > 0);
+                Ok(())
+            }
+            Message::Telemetry(Telemetry::Pushed { classes }) if const { A::MESSAGES } => {
+                self.cascade.classes.pushed_to = classes;
                 Ok(())
             }
             Message::Durability(message) if const { A::DURABLE } => {

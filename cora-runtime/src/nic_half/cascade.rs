@@ -6,12 +6,12 @@ use cora_core::packet::Packet;
 use cora_core::state::{NO_FLOW, Visit};
 
 use super::NicHalf;
-use crate::cascade::{is_message, refuse};
+use crate::cascade::{is_message, packet_of, refuse};
 use crate::channel::PeerOutbox;
 use crate::exec::burst::ALONE;
 use crate::exec::egress::Wire;
 use crate::exec::engine::{NicReach, Ran, copy_words, keep_words};
-use crate::link::message::{Frames, Stamp};
+use crate::link::message::{Frames, Stamp, Telemetry};
 
 impl<A: App> NicHalf<A> {
     /// Handles all messages that wait, with those that they cause.
@@ -26,7 +26,7 @@ impl<A: App> NicHalf<A> {
     fn handle_messages(&mut self, io: &mut (impl PeerOutbox + Wire)) {
         while let Some(mut piece) = self.cascade.next() {
             let stamp = piece.stamp();
-            let mut packet = Packet::in_room(piece.frame(), stamp.meta);
+            let mut packet = packet_of(&stamp, piece.frame());
             match self.by_class(&stamp, &mut packet, ALONE, io) {
                 Some((class, to)) => self.cascade.put(piece, class, to),
                 None => self.cascade.free(piece),
@@ -118,6 +118,10 @@ impl<A: App> NicHalf<A> {
         self.from_host = 0;
         if A::MESSAGES && self.held_messages > 0 {
             out.send(&Frames::Holds { messages: 1 }.into());
+        }
+        let classes = self.cascade.classes.pushed();
+        if classes != 0 {
+            out.send(&Telemetry::Pushed { classes }.into());
         }
     }
 

@@ -4,14 +4,15 @@ use cora_core::app::{App, Sides};
 use cora_core::packet::Packet;
 
 use super::NicHalf;
-use crate::cascade::refuse;
+use crate::cascade::{packet_of, refuse};
 use crate::channel::PeerOutbox;
 use crate::classes::{CLASSES, Limits, NO_PLACE, Piece, Planted, Wanted, may_wait, place_of};
 use crate::exec::burst::ALONE;
 use crate::exec::egress::Wire;
 use crate::exec::engine::copy_words;
-use crate::link::message::{Ownership, Stamp};
+use crate::link::message::{Ownership, Stamp, Telemetry};
 use crate::ownership::lookup::Match;
+use crate::ownership::nic::NicSide;
 
 impl<A: App> NicHalf<A> {
     /// Sets what messages may cost before their class waits behind the bursts.
@@ -72,8 +73,9 @@ impl<A: App> NicHalf<A> {
         let start = if is_timed { io.now_ns() } else { 0 };
         self.one(stamp, packet, ahead, io);
         let (wanted, ran) = self.cascade.classes.end();
-        if ran && is_timed {
-            self.cascade.classes.took(class, io.now_ns().saturating_sub(start));
+        if ran {
+            let place = self.cascade.classes.place();
+            self.ran(class, place, is_timed.then_some(start), io);
         }
         wanted.map(|wanted| (class, wanted))
     }
@@ -125,10 +127,50 @@ impl<A: App> NicHalf<A> {
             let start = if is_timed { io.now_ns() } else { 0 };
             self.run_waiting(&mut piece, place, io);
             self.cascade.free(piece);
-            if is_timed {
-                self.cascade.classes.took(class, io.now_ns().saturating_sub(start));
-            }
+            self.ran(class, place, is_timed.then_some(start), io);
             self.cascade(io);
+        }
+    }
+
+    /// A message of the class ran, for the flow at this place; since when, if it is timed.
+    #[inline(always)]
+    fn ran(
+        &mut self,
+        class: u8,
+        place: u32,
+        start: Option<u64>,
+        io: &mut (impl PeerOutbox + Wire),
+    ) {
+        let pushes = self.cascade.classes.may_push() && matches!(A::PLAN.sides, Sides::Split);
+        if let Some(start) = start {
+            let now = io.now_ns();
+            let ran = now.saturating_sub(start);
+            self.cascade.classes.took(class, ran);
+            if pushes && self.cascade.classes.note_mean(class, ran, now) {
+                let classes = self.cascade.classes.pushed();
+                io.send(&Telemetry::Pushed { classes }.into());
+            }
+        }
+        if pushes && place != NO_PLACE && self.cascade.classes.pushed() >> class & 1 != 0 {
+            self.push_flow(place, io);
+        }
+    }
+
+    /// The flow goes to the host, as if that had recalled it.
+    #[cold]
+    #[inline(never)]
+    fn push_flow(&mut self, flow: u32, io: &mut (impl PeerOutbox + Wire)) {
+        self.tell_changes(io);
+        self.move_mail(Some(flow), io);
+        self.ownership.send_back(flow, side!(self), io);
+        self.go_on(io);
+    }
+
+    /// A burst begins.
+    #[inline(always)]
+    pub(super) fn burst_begins(&mut self, io: &impl PeerOutbox) {
+        if const { may_wait::<A>() } && self.cascade.classes.may_push() {
+            self.cascade.classes.began = io.now_ns();
         }
     }
 
@@ -141,7 +183,7 @@ impl<A: App> NicHalf<A> {
         io: &mut (impl PeerOutbox + Wire),
     ) {
         let stamp = piece.stamp();
-        let mut packet = Packet::in_room(piece.frame(), stamp.meta);
+        let mut packet = packet_of(&stamp, piece.frame());
         if !matches!(A::PLAN.sides, Sides::Split) {
             return self.run_alone(&stamp, &mut packet, ALONE, io);
         }

@@ -5,6 +5,7 @@ use cora_core::message::SENT;
 use cora_core::packet::Meta;
 
 use super::{Event, NicHalf};
+use crate::classes::Limits;
 use crate::channel::{PeerOutbox, ProtocolError};
 use crate::exec::egress::Wire;
 use crate::exec::header_split;
@@ -38,6 +39,9 @@ impl<A: App> NicHalf<A> {
             Message::Telemetry(Telemetry::Watch { every }) => {
                 self.watch.begin();
                 return Ok(Event::Watch(every));
+            }
+            Message::Telemetry(Telemetry::Limit { tail, round, mean }) if const { A::MESSAGES } => {
+                self.limit_classes(Limits { tail, round, mean });
             }
             _ => return Err(ProtocolError::unexpected(message)),
         }

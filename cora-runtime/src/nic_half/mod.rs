@@ -1,7 +1,6 @@
 //! The NIC's half of the protocol: every packet enters here, or those of its own buckets.
 
 mod cascade;
-mod classes;
 mod dealt;
 mod load;
 mod merged;
@@ -90,6 +89,7 @@ macro_rules! side {
 }
 
 // Behind the macro, which they use.
+mod classes;
 mod from_host;
 mod host_lost;
 
@@ -247,6 +247,9 @@ impl<A: App> NicHalf<A> {
             Sides::Split => prefetch_at_nic(burst, &mut self.engine, self.ownership.flows_mut()),
         }
         self.watch.burst(burst.len(), |at| burst.group(at, parsed));
+        if const { A::MESSAGES } {
+            self.burst_begins(io);
+        }
         for (number, arrival) in burst.numbered_mut() {
             self.arrives(&arrival.stamp(), &mut arrival.packet, number, io);
         }

@@ -34,7 +34,7 @@ impl<A: App> NicOwnership<A> {
     }
 
     /// Hands the flow over to the host, if it is owned here.
-    pub(super) fn send_back(
+    pub(crate) fn send_back(
         &mut self,
         flow: u32,
         side: &mut NicSide<'_, A>,
