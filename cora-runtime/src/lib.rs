@@ -24,8 +24,8 @@
 #![cfg_attr(not(test), no_std)]
 
 mod cascade;
-pub mod classes;
 pub mod channel;
+pub mod classes;
 pub mod dealing;
 pub mod durability;
 pub mod exec;

@@ -8,8 +8,8 @@ use cora_core::app::{App, Lifecycle as _, PlanFacts, Sides};
 use cora_core::by_hand;
 use cora_core::key::{HeaderKey, Key, PacketKey as _};
 use cora_core::message::{
-    Envelope, FlowOf, Flows, Message as Sent, Taken, datagram_port, key_of, read_short,
-    receive, sent_id,
+    Envelope, FlowOf, Flows, Message as Sent, Taken, datagram_port, key_of, read_short, receive,
+    sent_id,
 };
 use cora_core::outbox::Outbox;
 use cora_core::packet::{Headers, Meta, Packet, Port};
@@ -361,13 +361,7 @@ impl Pair {
         let mut host = host.expect("there is memory");
         nic.limit_classes(limits);
         host.limit_classes(limits);
-        Self {
-            nic,
-            host,
-            punt: Ring::default(),
-            back: Ring::default(),
-            now: 0,
-        }
+        Self { nic, host, punt: Ring::default(), back: Ring::default(), now: 0 }
     }
 
     /// A datagram comes in at the wire.
@@ -520,21 +514,24 @@ fn run(seed: u64, limits: Limits, planted: Option<Planted>) -> Outcome {
 }
 
 /// How many runs of a test.
-const RUNS: u64 = if cfg!(miri) { 2 } else { 80 };
+const RUNS: u64 = if cfg!(miri) { 2 } else { 40 };
 
 #[test]
 fn each_message_is_handled_once_and_in_order_whatever_waits_and_moves() {
     let (mut moved, mut waited) = ([0; 2], [0; 2]);
     for (seed, limits) in (1..=RUNS).flat_map(|seed| [(seed, LIMITS), (seed, BUSY)]) {
         let outcome = run(seed, limits, None);
-        assert_eq!((outcome.amiss, outcome.lost, outcome.stuck), (0, 0, false), "seed {seed}: {outcome:?}");
+        assert_eq!(
+            (outcome.amiss, outcome.lost, outcome.stuck),
+            (0, 0, false),
+            "seed {seed}: {outcome:?}"
+        );
         assert_eq!(outcome.came, outcome.sent, "seed {seed}: {outcome:?}");
         moved[usize::from(limits == BUSY)] += outcome.moved;
         waited = [waited[0] + outcome.waited[0], waited[1] + outcome.waited[1]];
     }
-    eprintln!("{moved:?} {waited:?}");
-    assert!(cfg!(miri) || moved.iter().all(|moves| *moves > 5_000), "{moved:?}");
-    assert!(cfg!(miri) || waited.iter().all(|steps| *steps > 2_000), "{waited:?}");
+    assert!(cfg!(miri) || moved[0] > 2_500 && moved[1] > moved[0], "{moved:?}");
+    assert!(cfg!(miri) || waited.iter().all(|steps| *steps > 1_000), "{waited:?}");
 }
 
 #[test]
@@ -542,7 +539,6 @@ fn each_message_is_handled_once_and_in_order_whatever_waits_and_moves() {
 fn mailboxes_that_the_order_of_flows_ignores_are_noticed() {
     for mistake in [Planted::ForgetsFlows, Planted::LeavesMail] {
         let wrong = (1..=RUNS).filter(|seed| run(*seed, LIMITS, Some(mistake)).amiss > 0).count();
-        eprintln!("{mistake:?} {wrong}");
         assert!(wrong > 0, "{mistake:?}");
     }
 }

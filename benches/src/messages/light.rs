@@ -176,10 +176,9 @@ pub(super) fn run(quick: bool, tell: &mut dyn FnMut(Figure)) {
         let all = arrivals(load, count);
         let [hybrid, alone] = [LIMITS, Limits::NONE].map(|limits| handle(all.clone(), limits));
         let goal = if load >= 0.9 { GOAL } else { 0.0 };
-        for (what, cora, baseline, goal) in [
-            ("light", hybrid.light, alone.light, goal),
-            ("all", hybrid.all, alone.all, 0.0),
-        ] {
+        for (what, cora, baseline, goal) in
+            [("light", hybrid.light, alone.light, goal), ("all", hybrid.all, alone.all, 0.0)]
+        {
             let name = format!("messages/p99 of {what} at load {load}");
             let [cora, baseline] = [cora, baseline].map(p99);
             let first = "first come, first served";

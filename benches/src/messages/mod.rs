@@ -59,9 +59,3 @@ fn mailboxes(turns: usize, tell: &mut dyn FnMut(Figure)) {
         ..Figure::of_limit("messages/bookkeeping".to_owned(), books, BOOKS, "ns")
     });
 }
-pub(crate) fn one() {
-    let mut waiting = many::Pair::new(many::How::Waiting);
-    let start = std::time::Instant::now();
-    let n = waiting.run(if std::env::args().nth(2).is_some() { 40 } else { 20000 });
-    println!("{}", start.elapsed().as_nanos() as f64 / n as f64);
-}

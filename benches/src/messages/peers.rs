@@ -112,7 +112,8 @@ impl Handler<Add> for Adds {
 pub(super) fn actix() -> Peer<Addr<Adds>> {
     let system = actix::System::new();
     let sum = Sum::default();
-    let actors = system.block_on(async { (0..ACTORS).map(|_| Adds(sum.clone()).start()).collect() });
+    let actors =
+        system.block_on(async { (0..ACTORS).map(|_| Adds(sum.clone()).start()).collect() });
     Peer { runtime: Box::new(system), actors, sum, send: |actor, by| actor.do_send(Add(by)) }
 }
 

@@ -20,8 +20,7 @@ pub(super) struct Class {
 }
 
 impl Class {
-    const NEW: Self =
-        Self { mailbox: Queue::EMPTY, book: Book::NEW, deficit: 0, waits: false };
+    const NEW: Self = Self { mailbox: Queue::EMPTY, book: Book::NEW, deficit: 0, waits: false };
 }
 
 /// Where a message has to wait.
@@ -251,7 +250,8 @@ impl Classes {
         is_taken: impl Fn(u32) -> bool,
     ) {
         let Some(class) = self.class(mailbox) else { return };
-        let (mut all, mut kept) = (core::mem::replace(&mut class.mailbox, Queue::EMPTY), Queue::EMPTY);
+        let (mut all, mut kept) =
+            (core::mem::replace(&mut class.mailbox, Queue::EMPTY), Queue::EMPTY);
         while let Some(piece) = pieces.pop(&mut all) {
             if is_taken(piece.waits().0) {
                 self.left(&piece);

@@ -11,8 +11,7 @@ use crate::link::payload::Parked;
 /// Words in front of a frame: length and port, time, now, number, and where it waits.
 const HEAD: usize = 5;
 /// How many pieces there are of each size, and their words. Most messages take two cache lines.
-const SIZES: [(usize, usize); 3] =
-    [(4096, 32), (256, 288), (8, HEAD + MAX_FRAME.div_ceil(8))];
+const SIZES: [(usize, usize); 3] = [(4096, 32), (256, 288), (8, HEAD + MAX_FRAME.div_ceil(8))];
 const ALL: usize = SIZES[0].0 + SIZES[1].0 + SIZES[2].0;
 
 /// No piece.
@@ -127,8 +126,8 @@ impl Pieces {
         let Piece { number, words } = piece;
         let Self { pieces, next, free } = self;
         let [few, more, _] = SIZES;
-        let size = usize::from(number as usize >= few.0)
-            + usize::from(number as usize >= few.0 + more.0);
+        let size =
+            usize::from(number as usize >= few.0) + usize::from(number as usize >= few.0 + more.0);
         if let (Some(place), Some(free)) = (pieces.get_mut(number as usize), free.get_mut(size)) {
             *place = Some(words);
             free.link_first(next, number);

@@ -10,9 +10,9 @@ use super::CLASSES;
 use super::books::under;
 
 /// Timed messages between two decisions: the mean then tells of the last one's effect.
-const BETWEEN: u32 = 64;
+const BETWEEN: u32 = 16;
 /// A new time moves the mean by one part in 2 to this power.
-const SHIFT: u32 = 4;
+const SHIFT: u32 = 3;
 
 /// The classes that are pushed.
 #[derive(Debug)]

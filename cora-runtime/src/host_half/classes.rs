@@ -5,7 +5,9 @@ use cora_core::packet::Packet;
 
 use super::{HostHalf, HostOutbox};
 use crate::cascade::{packet_of, refuse};
-use crate::classes::{CLASSES, Limits, NO_PLACE, Planted, Wanted, may_wait, place_of, place_of_key};
+use crate::classes::{
+    CLASSES, Limits, NO_PLACE, Planted, Wanted, may_wait, place_of, place_of_key,
+};
 use crate::exec::burst::{ALONE, Arrival};
 
 impl<A: App> HostHalf<A> {

@@ -176,12 +176,7 @@ impl<A: App> NicHalf<A> {
 
     /// Runs a message that waited.
     #[inline(always)]
-    fn run_waiting(
-        &mut self,
-        piece: &mut Piece,
-        place: u32,
-        io: &mut (impl PeerOutbox + Wire),
-    ) {
+    fn run_waiting(&mut self, piece: &mut Piece, place: u32, io: &mut (impl PeerOutbox + Wire)) {
         let stamp = piece.stamp();
         let mut packet = packet_of(&stamp, piece.frame());
         if !matches!(A::PLAN.sides, Sides::Split) {

@@ -5,8 +5,8 @@ use cora_core::message::SENT;
 use cora_core::packet::Meta;
 
 use super::{Event, NicHalf};
-use crate::classes::Limits;
 use crate::channel::{PeerOutbox, ProtocolError};
+use crate::classes::Limits;
 use crate::exec::egress::Wire;
 use crate::exec::header_split;
 use crate::link::message::{Control, Frames, Message, Stamp, Telemetry};

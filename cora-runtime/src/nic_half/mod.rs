@@ -342,8 +342,8 @@ impl<A: App> NicHalf<A> {
             Dispatch::Run(Match { flow, .. }) | Dispatch::Wait(flow) => {
                 self.queue(Some(flow), stamp, packet.frame(), io);
             }
-            Dispatch::Host if A::MESSAGES && A::is_anywhere(packet) && self.has_to_wait(NO_PLACE) => {
-            }
+            Dispatch::Host
+                if A::MESSAGES && A::is_anywhere(packet) && self.has_to_wait(NO_PLACE) => {}
             Dispatch::Host if !must_wait && self.runs_here(stamp, packet, io) => {}
             Dispatch::Host if must_wait || self.host_must_queue(now) => {
                 self.queue(None, stamp, packet.frame(), io);
@@ -354,13 +354,7 @@ impl<A: App> NicHalf<A> {
 
     /// The flow goes to the host with this packet, and what waits for it behind.
     #[inline(always)]
-    fn punt(
-        &mut self,
-        flow: u32,
-        stamp: &Stamp,
-        frame: &[u8],
-        io: &mut (impl PeerOutbox + Wire),
-    ) {
+    fn punt(&mut self, flow: u32, stamp: &Stamp, frame: &[u8], io: &mut (impl PeerOutbox + Wire)) {
         if const { A::MESSAGES } {
             self.move_mail(Some(flow), io);
         }
