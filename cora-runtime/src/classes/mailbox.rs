@@ -33,7 +33,7 @@ pub(crate) struct Wanted {
 /// All classes of a side.
 #[derive(Debug)]
 pub(crate) struct Classes {
-    pub(super) classes: &'static mut [Class],
+    all: &'static mut [Class],
     /// By a flow's place: how many messages wait for it, and above them in which mailbox.
     places: &'static mut [u32],
     pub(super) limits: Limits,
@@ -71,18 +71,18 @@ impl Classes {
 
     /// All classes, for flows with so many places.
     pub(crate) fn create(memory: &mut Memory, places: usize) -> Result<Self, OutOfMemory> {
-        let classes = memory.take::<[Class; CLASSES]>(1)?;
-        let classes = classes.first_mut().map(|all| all.write([Class::NEW; CLASSES]));
-        let classes = classes.map_or_else(Default::default, |all| &mut all[..]);
+        let all = memory.take::<[Class; CLASSES]>(1)?;
+        let all = all.first_mut().map(|all| all.write([Class::NEW; CLASSES]));
+        let all = all.map_or_else(Default::default, |all| &mut all[..]);
         let pushes = memory.take::<Pushes>(1)?;
         let pushes = pushes.first_mut().map(|place| place.write(Pushes::NEW));
-        Ok(Self { classes, pushes, places: memory.take_u32(places)?, ..Self::none() })
+        Ok(Self { all, pushes, places: memory.take_u32(places)?, ..Self::none() })
     }
 
     /// None, for a program without messages.
     pub(crate) fn none() -> Self {
         Self {
-            classes: Default::default(),
+            all: Default::default(),
             places: Default::default(),
             limits: Limits::NONE,
             round: Round::NEW,
@@ -158,7 +158,7 @@ impl Classes {
     #[inline(always)]
     pub(crate) fn may_wait(&mut self) -> bool {
         self.runs = self.now.is_some();
-        let class = self.now.and_then(|class| self.classes.get(usize::from(class)));
+        let class = self.now.and_then(|class| self.all.get(usize::from(class)));
         class.is_some_and(|class| self.waiting > 0 || class.waits)
     }
 
@@ -193,7 +193,7 @@ impl Classes {
         self.oldest = self.oldest.min(piece.stamp().meta.now);
         piece.waits_as(place, class);
         if let Some(word) = self.places.get_mut(place as usize) {
-            *word = (*word & ((1 << COUNT) - 1)) + 1 | u32::from(mailbox) << COUNT;
+            *word = ((*word & ((1 << COUNT) - 1)) + 1) | (u32::from(mailbox) << COUNT);
         }
         let Some(class) = self.class(mailbox) else { return pieces.free(piece) };
         pieces.push(&mut class.mailbox, piece);
@@ -299,7 +299,7 @@ impl Classes {
     pub(super) fn find_oldest(&mut self, pieces: &Pieces) {
         let mut oldest = u64::MAX;
         for number in self.round.runnable() {
-            if let Some(class) = self.classes.get(usize::from(number)) {
+            if let Some(class) = self.all.get(usize::from(number)) {
                 oldest = oldest.min(pieces.oldest(&class.mailbox).unwrap_or(u64::MAX));
             }
         }
@@ -308,6 +308,6 @@ impl Classes {
 
     #[inline(always)]
     pub(super) fn class(&mut self, class: u8) -> Option<&mut Class> {
-        self.classes.get_mut(usize::from(class))
+        self.all.get_mut(usize::from(class))
     }
 }

@@ -1,7 +1,9 @@
 //! Pieces: the memory of messages that wait, a piece for each. A message is copied into its piece
 //! once, goes from queue to queue by its number alone, and runs where it lies.
+#![expect(unsafe_code, reason = "makes a slice of places that were all written, once, at start")]
 
 use cora_core::packet::{MAX_FRAME, Meta, Roomy};
+use cora_core::prefetch::prefetch;
 use cora_core::state::{Memory, OutOfMemory, bytes_for};
 use zerocopy::IntoBytes as _;
 
@@ -24,7 +26,7 @@ pub(crate) const NO_PLACE: u32 = u32::MAX;
 #[derive(Debug)]
 pub(crate) struct Pieces {
     /// `None` while the message runs.
-    pieces: &'static mut [Option<&'static mut [u64]>],
+    places: &'static mut [Option<&'static mut [u64]>],
     /// The piece behind this one, in its queue.
     next: &'static mut [u32],
     /// The pieces of each size that are free.
@@ -50,7 +52,7 @@ pub(crate) struct Piece {
 impl Pieces {
     /// Bytes of [`Memory`] that [`Self::create`] takes.
     pub(crate) const BYTES: usize = {
-        let of_all = bytes_for::<[Option<&'static mut [u64]>; ALL]>(1) + bytes_for::<u32>(ALL);
+        let of_all = bytes_for::<Option<&'static mut [u64]>>(ALL) + bytes_for::<u32>(ALL);
         let mut bytes = of_all;
         let mut size = 0;
         while size < SIZES.len() {
@@ -62,28 +64,31 @@ impl Pieces {
 
     /// All pieces, free.
     pub(crate) fn create(memory: &mut Memory) -> Result<Self, OutOfMemory> {
-        let pieces = memory.take::<[Option<&'static mut [u64]>; ALL]>(1)?;
-        let pieces = pieces.first_mut().map(|places| places.write([const { None }; ALL]));
-        let pieces = pieces.map_or_else(Default::default, |places| &mut places[..]);
+        let written = memory.take::<Option<&'static mut [u64]>>(ALL)?;
         let next = memory.take_u32(ALL)?;
         let mut free = [Queue::EMPTY; SIZES.len()];
         let mut number = 0;
         for ((count, words), free) in SIZES.into_iter().zip(&mut free) {
             for _ in 0..count {
-                if let Some(place) = pieces.get_mut(number as usize) {
-                    *place = Some(memory.take_u64(words)?);
+                let piece = Some(memory.take_u64(words)?);
+                if let Some(place) = written.get_mut(number as usize) {
+                    place.write(piece);
                 }
                 free.link(next, number);
                 number += 1;
             }
         }
-        Ok(Self { pieces, next, free })
+        let (start, count) = (written.as_mut_ptr().cast(), written.len());
+        // SAFETY: the loops wrote each of the `ALL` places, one for each piece of each size; they
+        // are exclusive and `'static`.
+        let places = unsafe { core::slice::from_raw_parts_mut(start, count) };
+        Ok(Self { places, next, free })
     }
 
     /// None at all, for a program without messages.
     pub(crate) fn none() -> Self {
-        let (pieces, next) = (&mut [], &mut []);
-        Self { pieces, next, free: [Queue::EMPTY; SIZES.len()] }
+        let (places, next) = (&mut [], &mut []);
+        Self { places, next, free: [Queue::EMPTY; SIZES.len()] }
     }
 
     /// Whether so many more messages of the usual size find room.
@@ -114,9 +119,9 @@ impl Pieces {
 
     #[inline]
     fn take_free(&mut self, size: usize) -> Option<Piece> {
-        let Self { pieces, next, free } = self;
+        let Self { places, next, free } = self;
         let number = free.get_mut(size)?.unlink(next)?;
-        let words = pieces.get_mut(number as usize)?.take()?;
+        let words = places.get_mut(number as usize)?.take()?;
         Some(Piece { number, words })
     }
 
@@ -124,11 +129,11 @@ impl Pieces {
     #[inline]
     pub(crate) fn free(&mut self, piece: Piece) {
         let Piece { number, words } = piece;
-        let Self { pieces, next, free } = self;
+        let Self { places, next, free } = self;
         let [few, more, _] = SIZES;
         let size =
             usize::from(number as usize >= few.0) + usize::from(number as usize >= few.0 + more.0);
-        if let (Some(place), Some(free)) = (pieces.get_mut(number as usize), free.get_mut(size)) {
+        if let (Some(place), Some(free)) = (places.get_mut(number as usize), free.get_mut(size)) {
             *place = Some(words);
             free.link_first(next, number);
         }
@@ -138,7 +143,7 @@ impl Pieces {
     #[inline]
     pub(crate) fn push(&mut self, queue: &mut Queue, piece: Piece) {
         let Piece { number, words } = piece;
-        if let Some(place) = self.pieces.get_mut(number as usize) {
+        if let Some(place) = self.places.get_mut(number as usize) {
             *place = Some(words);
             queue.link(self.next, number);
         }
@@ -148,14 +153,23 @@ impl Pieces {
     #[inline]
     pub(crate) fn pop(&mut self, queue: &mut Queue) -> Option<Piece> {
         let number = queue.unlink(self.next)?;
-        let words = self.pieces.get_mut(number as usize)?.take()?;
+        let words = self.places.get_mut(number as usize)?.take()?;
+        // The next one is looked at when this one was handled.
+        if let Some([head, .., at_end]) = self.first(queue).and_then(|words| words.get(..16)) {
+            prefetch(head);
+            prefetch(at_end);
+        }
         Some(Piece { number, words })
+    }
+
+    #[inline(always)]
+    fn first(&self, queue: &Queue) -> Option<&[u64]> {
+        self.places.get(queue.first as usize)?.as_deref()
     }
 
     /// The time of the first message of the queue.
     pub(crate) fn oldest(&self, queue: &Queue) -> Option<u64> {
-        let words = self.pieces.get(queue.first as usize)?.as_deref()?;
-        words.get(2).copied()
+        self.first(queue)?.get(2).copied()
     }
 }
 

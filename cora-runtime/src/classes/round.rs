@@ -67,7 +67,7 @@ impl Classes {
     pub(crate) fn next(&mut self, pieces: &mut Pieces) -> Option<(Piece, u32, u8, bool)> {
         while let Some((number, is_new)) = self.round.turn() {
             let quantum = self.round.quantum;
-            let Some(class) = self.class(number) else { return None };
+            let class = self.class(number)?;
             class.deficit += if is_new { quantum } else { 0 };
             let cost = class.book.cost();
             let affords = class.deficit >= cost && !class.mailbox.is_empty();
