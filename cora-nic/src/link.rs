@@ -132,7 +132,7 @@ impl PeerOutbox for Outgoing {
 
     #[inline]
     fn now_ns(&self) -> u64 {
-        crate::sys::now_ns()
+        sys::now_ns()
     }
 
     #[inline(always)]
