@@ -20,6 +20,7 @@
 //! | `count` | instructions of a program |
 //! | `handler` | cost of an empty chain of handlers |
 //! | `heads` | cost of long frames that the NIC passes on, whole and as heads |
+//! | `messages` | mailboxes of messages against those of actors, and what light messages wait for |
 //! | `punt` | time of a punt's round trip |
 //! | `instructions` | the examples against the loops in instructions, at both sides |
 //! | `examples` | the traffic and configuration of each example |
@@ -51,6 +52,7 @@ mod heads;
 mod instructions;
 mod keys;
 mod link;
+mod messages;
 mod migration;
 mod model;
 mod nf;
@@ -164,6 +166,9 @@ fn main() -> std::io::Result<()> {
     }
     if wanted("ring") || wanted("table") {
         dpdk::run(arguments.quick, &wanted, &mut tell);
+    }
+    if wanted("messages") {
+        messages::run(arguments.quick, &mut tell);
     }
     if let Some(programs) = arguments.programs.as_deref().filter(|_| wanted("nf")) {
         nf::run(programs, arguments.quick, &wanted, &mut tell)?;

@@ -130,6 +130,11 @@ impl PeerOutbox for Outgoing {
         self.punt.publish();
     }
 
+    #[inline]
+    fn now_ns(&self) -> u64 {
+        sys::now_ns()
+    }
+
     #[inline(always)]
     fn runs(&mut self, number: Option<u64>) {
         self.region.nic_runs(number);

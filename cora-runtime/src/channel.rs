@@ -18,6 +18,12 @@ pub trait PeerOutbox {
     #[inline]
     fn show(&mut self) {}
 
+    /// Nanoseconds since any moment, by which messages are timed; without a clock always 0.
+    #[inline(always)]
+    fn now_ns(&self) -> u64 {
+        0
+    }
+
     /// The handlers run the packet with this number now, or none. It is noted where a run may have
     /// to name the packet in which a handler panicked.
     #[inline(always)]

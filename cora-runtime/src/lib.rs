@@ -10,6 +10,7 @@
 //! | [`link`] | rings between processes that don't trust each other, and their messages |
 //! | [`exec`] | runs packets through handlers, burst by burst |
 //! | `cascade` | messages that handlers send, and what they bring about |
+//! | [`classes`] | messages whose handler takes long wait behind the bursts |
 //! | [`ownership`] | who owns a flow, and how that changes |
 //! | [`dealing`] | buckets that move between shards |
 //! | [`durability`] | replicas that outlive the owner of the state |
@@ -24,6 +25,7 @@
 
 mod cascade;
 pub mod channel;
+pub mod classes;
 pub mod dealing;
 pub mod durability;
 pub mod exec;

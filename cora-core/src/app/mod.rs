@@ -70,6 +70,13 @@ pub trait App: Prefetch + Transaction + Transfer + Lifecycle {
         false
     }
 
+    /// The number of the handler that takes the packet as a message; `None` if none does.
+    #[inline(always)]
+    fn class(packet: &Packet<'_>) -> Option<u8> {
+        let _ = packet;
+        None
+    }
+
     /// Runs the chain of handlers once, as if they were devices cabled in a row: from first to last
     /// for a packet from inside, from last to first for one from outside. It continues while each
     /// handler returns [`Transmit`](crate::verdict::Transmit). A message is handled by the handler

@@ -1,5 +1,6 @@
 //! The two ends of a datagram, as seen from here, and the frame of a datagram to the other end.
 
+use super::SENT;
 use crate::key::{Address, Endpoint, protocol};
 use crate::packet::{Packet, Port, Vlan, checksum};
 use crate::plain::{Describe, Plain};
@@ -145,7 +146,10 @@ impl Plain for Peer {
             their_mac: <[u8; 6]>::get(at(36)?)?,
             our_mac: <[u8; 6]>::get(at(42)?)?,
             vlan: u16::get(at(48)?)?,
-            at: Port(u8::get(at(50)?)?).in_seven_bits(),
+            at: Some(Port(u8::get(at(50)?)?).in_seven_bits())
+                // No datagram becomes a message.
+                .filter(|at| *at != SENT)
+                .unwrap_or(Port(0x7f)),
         })
     }
 

@@ -56,7 +56,7 @@ impl Clock {
     }
 }
 
-fn monotonic() -> u64 {
+pub(crate) fn monotonic() -> u64 {
     nanoseconds(ClockId::Monotonic)
 }
 

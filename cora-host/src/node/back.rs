@@ -15,6 +15,7 @@ use cora_runtime::link::region::{Rings, note_packet};
 use cora_runtime::link::ring::{Consumer, Producer, PushError, SharedMemory};
 
 use crate::RunError;
+use crate::ingress::clock::monotonic;
 use crate::node::running::{UNSEEN, Word};
 use crate::observe::ipfix::Exporter;
 
@@ -181,6 +182,10 @@ impl PeerOutbox for Back {
         if self.ledger.is_some() || !self.waiting.is_empty() || !self.push(message) {
             self.note_and_send(message);
         }
+    }
+
+    fn now_ns(&self) -> u64 {
+        monotonic()
     }
 
     #[inline]

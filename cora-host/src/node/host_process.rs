@@ -165,6 +165,9 @@ pub(crate) fn host_half<A: App>(
     take_over(&mut worker, copies, &layout, now, arguments.afresh)?;
     loop {
         worker.begin(&configured);
+        if let Some(limits) = options.limits() {
+            worker.limit_classes(limits);
+        }
         if let Some(control) = &control {
             control.watch(&mut worker);
         }

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use cora_control::{Ledger, Observation, Seen};
 use cora_core::app::App;
 use cora_runtime::channel::PeerOutbox;
+use cora_runtime::classes::Limits;
 use cora_runtime::durability::ReplicaStore;
 use cora_runtime::exec::burst::{BURST, BURST_BYTES};
 use cora_runtime::exec::reassemble::reassemble;
@@ -164,7 +165,7 @@ impl<A: App> Worker<A> {
         if self.back.is_over_full()? {
             return Ok(false);
         }
-        let handed = self.hand_over()? | self.exchange();
+        let handed = self.hand_over()? | self.exchange() | self.round();
         if self.punt.is_empty()? {
             let anything = self.finish() || handed;
             if !anything {
@@ -198,6 +199,16 @@ impl<A: App> Worker<A> {
         self.back.flush();
         self.half.report.busy_ns += start.elapsed().as_nanos() as u64;
         Ok(true)
+    }
+
+    /// A round over messages that wait, where the NIC sends nothing. Returns whether any waited.
+    fn round(&mut self) -> bool {
+        let any = self.half.has_mail();
+        if any {
+            self.half.round(&mut self.back);
+            self.back.flush();
+        }
+        any
     }
 
     /// Exchanges merges with the other shards. Returns whether there was anything.
@@ -235,6 +246,17 @@ impl<A: App> Worker<A> {
         self.back.send(&Control::Drained { now: self.half.now() }.into());
         self.back.flush();
         true
+    }
+
+    /// Sets what messages may cost before their class waits behind the bursts, at both sides. A
+    /// program without messages has no classes.
+    pub fn limit_classes(&mut self, limits: Limits) {
+        if const { A::MESSAGES } {
+            let Limits { tail, round, mean } = limits;
+            self.half.limit_classes(limits);
+            self.back.send(&Telemetry::Limit { tail, round, mean }.into());
+            self.back.flush();
+        }
     }
 
     /// Requests load reports from the NIC with this period.

@@ -23,6 +23,7 @@ use std::time::Duration;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches as _};
 use cora_core::app::App;
+use cora_runtime::classes::Limits;
 
 pub use moves::Moves;
 
@@ -168,6 +169,15 @@ pub struct RunOptions {
     /// run on a capture ends with its NIC [default: 2; 30 as it begins].
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u16).range(1..))]
     patience: Option<u16>,
+    /// The tail that a handler's messages may have, in microseconds: those of a handler with a
+    /// longer one wait behind the bursts, whose rounds take a quarter of it [default: none].
+    #[arg(long, value_name = "MICROSECONDS", value_parser = clap::value_parser!(u32).range(1..))]
+    message_tail: Option<u32>,
+    /// The mean time of a message at the NIC, waiting included, in microseconds: beyond it, flows
+    /// of the handler with the most work go to the host [default: none].
+    #[arg(long, value_name = "MICROSECONDS", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(requires = "message_tail")]
+    message_mean: Option<u32>,
     /// The program for a card, built for aarch64 Linux; `cargo cora run` builds it and says where
     /// it is [default: none].
     #[arg(long, value_name = "FILE")]
@@ -305,6 +315,13 @@ impl RunOptions {
     /// How long a working half may make no progress.
     pub(crate) fn patience(&self) -> Duration {
         Duration::from_secs(self.patience.unwrap_or(PATIENCE).into())
+    }
+
+    /// What messages may cost before their class is treated apart.
+    pub(crate) fn limits(&self) -> Option<Limits> {
+        let ns = |micros: u32| u64::from(micros) * 1_000;
+        let tail = ns(self.message_tail?);
+        Some(Limits { tail, round: tail / 4, mean: self.message_mean.map_or(u64::MAX, ns) })
     }
 
     /// The same for a half that starts or ends.

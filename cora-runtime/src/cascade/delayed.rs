@@ -4,6 +4,7 @@
 //! first. The frames lie in cells of one size, so that no memory is lost between long and short
 //! ones.
 
+use cora_core::packet::MAX_FRAME;
 use cora_core::state::{Memory, OutOfMemory};
 use zerocopy::IntoBytes as _;
 
@@ -15,6 +16,8 @@ const CELL: usize = 8;
 const PIECE: usize = (CELL - 1) * 8;
 /// Words of the heap per message, of which each takes at least one cell.
 const ENTRY: usize = 2;
+/// Words of the longest frame.
+const FRAME: usize = MAX_FRAME.div_ceil(8);
 /// No cell.
 const NONE: u32 = u32::MAX;
 
@@ -30,6 +33,8 @@ pub(super) struct Delayed {
     waiting: usize,
     /// Messages so far.
     sent: u64,
+    /// The frame that came out last.
+    frame: &'static mut [u64],
 }
 
 /// Bits of the number of a cell.
@@ -37,11 +42,11 @@ const CELL_BITS: u32 = CELLS.trailing_zeros();
 
 impl Delayed {
     /// Bytes of [`Memory`] that [`Self::create`] takes.
-    pub(super) const BYTES: usize = CELLS * (CELL + ENTRY) * 8 + 128;
+    pub(super) const BYTES: usize = CELLS * (CELL + ENTRY) * 8 + FRAME * 8 + 192;
 
     /// None waits; without room if `has_room` is `false`.
     pub(super) fn create(memory: &mut Memory, has_room: bool) -> Result<Self, OutOfMemory> {
-        let cells = if has_room { CELLS } else { 0 };
+        let (cells, frame) = if has_room { (CELLS, FRAME) } else { (0, 0) };
         let mut made = Self {
             cells: memory.take_u64(cells * CELL)?,
             free: NONE,
@@ -49,6 +54,7 @@ impl Delayed {
             heap: memory.take_u64(cells * ENTRY)?,
             waiting: 0,
             sent: 0,
+            frame: memory.take_u64(frame)?,
         };
         (0..cells as u32).rev().for_each(|cell| made.give_back(cell));
         Ok(made)
@@ -76,14 +82,10 @@ impl Delayed {
         true
     }
 
-    /// Takes out the next one, if it is due by `now`: its frame goes to `buffer`, its length is
-    /// returned.
-    pub(super) fn pop(&mut self, now: u64, buffer: &mut [u64]) -> Option<usize> {
-        if self.waiting == 0 {
-            return None;
-        }
+    /// Takes out the next one, if it is due by `now`: its frame.
+    pub(super) fn pop(&mut self, now: u64) -> Option<&[u8]> {
         let [due, numbered] = self.entry(0);
-        if due > now {
+        if self.waiting == 0 || due > now {
             return None;
         }
         self.waiting -= 1;
@@ -91,12 +93,13 @@ impl Delayed {
         self.set(0, last);
         self.sink();
         let first = numbered as u32 & (CELLS as u32 - 1);
-        Some(self.take(first, buffer.as_mut_bytes()))
+        let length = self.take(first);
+        self.frame.as_bytes().get(..length)
     }
 
     /// Forgets all.
     pub(super) fn clear(&mut self) {
-        while self.pop(u64::MAX, &mut []).is_some() {}
+        while self.pop(u64::MAX).is_some() {}
     }
 
     /// Gives all to `say`, for an explorer of all schedules.
@@ -130,23 +133,21 @@ impl Delayed {
         }
     }
 
-    /// Copies a frame to `buffer`, as much as has room there, and frees its cells. Returns its
-    /// bytes.
-    fn take(&mut self, first: u32, buffer: &mut [u8]) -> usize {
-        let (mut cell, mut length, mut rest_of_buffer) = (first, 0, buffer);
+    /// Puts a frame together, and frees its cells. Returns its bytes.
+    fn take(&mut self, first: u32) -> usize {
+        let (mut cell, mut length) = (first, 0);
+        let frame = core::mem::take(&mut self.frame);
         while let Some([head, words @ ..]) = self.cell_mut(cell) {
             let (next, rest) = (*head as u32, (*head >> 32) as usize);
             let piece = words.as_bytes().get(..rest.min(PIECE)).unwrap_or_default();
-            if let Some((to, behind)) = rest_of_buffer.split_at_mut_checked(piece.len()) {
+            if let Some(to) = frame.as_mut_bytes().get_mut(length..length + piece.len()) {
                 to.copy_from_slice(piece);
-                rest_of_buffer = behind;
-            } else {
-                rest_of_buffer = &mut [];
             }
             length += piece.len();
             self.give_back(cell);
             cell = next;
         }
+        self.frame = frame;
         length
     }
 
@@ -232,7 +233,7 @@ mod tests {
     fn messages_come_out_when_they_are_due_in_order() {
         let mut delayed = delayed();
         let mut expected = std::collections::BTreeMap::new();
-        let (mut random, mut number, mut buffer) = (1_u64, 0, vec![0; 64]);
+        let (mut random, mut number) = (1_u64, 0);
         for now in 0..20_000 {
             random = random.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(now | 1);
             for _ in 0..random >> 62 {
@@ -242,9 +243,9 @@ mod tests {
                 number += 1;
             }
             assert_eq!(delayed.len(), expected.len());
-            while let Some(length) = delayed.pop(now, &mut buffer) {
+            while let Some(popped) = delayed.pop(now) {
                 let ((due, number), ()) = expected.pop_first().expect("there is one");
-                assert_eq!((due <= now, &buffer.as_bytes()[..length]), (true, &frame(number)[..]));
+                assert_eq!((due <= now, popped), (true, &frame(number)[..]));
             }
             let next = expected.first_key_value().map_or(u64::MAX, |((due, _), ())| *due);
             assert!(next > now && delayed.next_due() == next);
@@ -261,11 +262,11 @@ mod tests {
             assert!(delayed.push(number, &[7; PIECE + 1]));
         }
         assert!(!delayed.push(0, &[]));
-        assert_eq!(delayed.pop(0, &mut [0; 64]), Some(PIECE + 1));
+        assert_eq!(delayed.pop(0), Some(&[7; PIECE + 1][..]));
         assert!(!delayed.push(0, &[1; 2 * PIECE + 1]));
         assert!(delayed.push(0, &[]) && delayed.push(0, &[1]));
         assert!(!delayed.push(0, &[1]));
-        assert_eq!(delayed.pop(0, &mut [0; 64]), Some(0));
+        assert_eq!(delayed.pop(0), Some(&[][..]));
     }
 
     #[test]

@@ -21,16 +21,16 @@ mod under_way;
 use cora_core::app::App;
 use cora_core::bucket::Mark;
 use cora_core::message::{SENT, delay_of};
-use cora_core::packet::{MAX_FRAME, Meta, ROOM, Roomy};
+use cora_core::packet::{Meta, Packet, Roomy};
 use cora_core::state::{Memory, OutOfMemory};
 use cora_core::verdict::Reason;
-use zerocopy::IntoBytes as _;
 
+use crate::classes::{Classes, PLACES, Piece, Pieces, Queue, Wanted};
+use crate::exec::burst::BURST;
 use crate::exec::engine::Engine;
 use crate::link::message::{Report, Stamp};
 use crate::link::payload::Parked;
 use crate::state_hash::Say;
-use crate::ownership::hold::HoldQueue;
 use delayed::Delayed;
 pub(crate) use under_way::UnderWay;
 
@@ -40,36 +40,37 @@ const TOO_MANY_MESSAGES: Reason = Reason::new("too-many-messages");
 /// The message was not due before the run ended.
 const NOT_YET_DUE: Reason = Reason::new("not-yet-due");
 
-/// Bytes of the messages that may wait at a side.
-const BYTES: usize = 1 << 20;
-/// Words of the message that is handled, with its tailroom.
-const WORDS: usize = (MAX_FRAME + ROOM).div_ceil(8);
+/// Messages that a run may send: so many find room before the wire is read.
+const RUN: u32 = 256;
 
-/// The messages that wait at this side.
+/// The messages that wait at this side: those that are handled next, none between two arrivals,
+/// those in mailboxes, and those that are not due yet.
 #[derive(Debug)]
 pub(crate) struct Cascade {
-    /// Those that are due; empty between two arrivals.
-    waiting: HoldQueue,
+    pieces: Pieces,
+    waiting: Queue,
     delayed: Delayed,
-    /// The message that is handled.
-    handled: &'static mut [u64],
+    pub(crate) classes: Classes,
 }
 
 impl Cascade {
-    /// Bytes of [`Memory`] that [`Self::create`] takes.
-    pub(crate) const fn bytes<A: App>() -> usize {
+    /// Bytes of [`Memory`] that [`Self::create`] takes, for flows with so many places.
+    pub(crate) const fn bytes<A: App>(places: usize) -> usize {
+        let places = if places > PLACES { places } else { PLACES };
         let delayed = if A::DELAYS { Delayed::BYTES } else { 0 };
-        delayed + if A::MESSAGES { BYTES + WORDS * 8 + 128 } else { 0 }
+        delayed + if A::MESSAGES { Pieces::BYTES + Classes::bytes(places) } else { 0 }
     }
 
     /// An empty one; without room if the program takes no messages.
-    pub(crate) fn create<A: App>(memory: &mut Memory) -> Result<Self, OutOfMemory> {
-        let (bytes, words) = if A::MESSAGES { (BYTES, WORDS) } else { (0, 0) };
-        Ok(Self {
-            waiting: HoldQueue::create(memory, bytes)?,
-            delayed: Delayed::create(memory, A::DELAYS)?,
-            handled: memory.take_u64(words)?,
-        })
+    pub(crate) fn create<A: App>(memory: &mut Memory, places: usize) -> Result<Self, OutOfMemory> {
+        let delayed = Delayed::create(memory, A::DELAYS)?;
+        if const { !A::MESSAGES } {
+            let (pieces, classes) = (Pieces::none(), Classes::none());
+            return Ok(Self { pieces, waiting: Queue::EMPTY, delayed, classes });
+        }
+        let (pieces, classes) =
+            (Pieces::create(memory)?, Classes::create(memory, places.max(PLACES))?);
+        Ok(Self { pieces, waiting: Queue::EMPTY, delayed, classes })
     }
 
     /// Takes in what the last run sent, which the stamp is of.
@@ -116,15 +117,16 @@ impl Cascade {
     }
 
     /// Takes the next delayed message to those that are handled now, if it is due by the stamp's
-    /// time; the stamp is that of its run.
-    pub(crate) fn comes_due(&mut self, stamp: &Stamp) {
-        let Self { waiting, delayed, handled } = self;
-        if waiting.has_room(HoldQueue::bytes_for(1, MAX_FRAME))
-            && let Some(length) = delayed.pop(stamp.meta.now, handled)
-        {
-            let frame = handled.as_bytes().get(..length).unwrap_or_default();
-            waiting.push(&of_message(stamp), frame);
+    /// time; the stamp is that of its run. `false`: there was no room for it.
+    pub(crate) fn comes_due(&mut self, stamp: &Stamp) -> bool {
+        let Self { pieces, waiting, delayed, .. } = self;
+        let Some(frame) = delayed.pop(stamp.meta.now) else { return true };
+        let piece = pieces.of(&of_message(stamp), frame);
+        let has_room = piece.is_some();
+        if let Some(piece) = piece {
+            pieces.push(waiting, piece);
         }
+        has_room
     }
 
     /// The run ends: delayed messages don't come due any more, and are counted.
@@ -142,31 +144,68 @@ impl Cascade {
     }
 
     /// Adds a message. `false`: there is no room.
+    #[inline]
     pub(crate) fn push(&mut self, stamp: &Stamp, frame: &[u8]) -> bool {
-        let has_room = self.waiting.has_room(HoldQueue::bytes_for(1, frame.len()));
-        if has_room {
-            self.waiting.push(stamp, frame);
+        let piece = self.pieces.of(&of_message(stamp), frame);
+        let has_room = piece.is_some();
+        if let Some(piece) = piece {
+            self.pieces.push(&mut self.waiting, piece);
         }
         has_room
     }
 
-    /// The buffer for the message that is handled; [`Self::put_back`] returns it.
-    pub(crate) fn buffer(&mut self) -> &'static mut [u64] {
-        core::mem::take(&mut self.handled)
-    }
-
-    /// Puts the buffer back.
-    pub(crate) fn put_back(&mut self, buffer: &'static mut [u64]) {
-        self.handled = buffer;
-    }
-
-    /// The next message, in the buffer.
+    /// The next message. Whoever gets it gives it back: it is [free](Self::free), or it
+    /// [waits](Self::put).
     #[inline]
-    pub(crate) fn next<'a>(&mut self, buffer: &'a mut [u64]) -> Option<(Stamp, Roomy<'a>)> {
-        let bytes = buffer.as_mut_bytes();
-        let (stamp, length) = self.waiting.peek(bytes)?;
-        self.waiting.pop();
-        Some((of_message(&stamp), Roomy::new(bytes, length)))
+    pub(crate) fn next(&mut self) -> Option<Piece> {
+        self.pieces.pop(&mut self.waiting)
+    }
+
+    /// The message was handled.
+    #[inline]
+    pub(crate) fn free(&mut self, piece: Piece) {
+        self.pieces.free(piece);
+    }
+
+    /// The message waits in a mailbox.
+    pub(crate) fn put(&mut self, piece: Piece, class: u8, to: Wanted) {
+        self.classes.put(&mut self.pieces, piece, class, to);
+    }
+
+    /// A message from a ring waits in a mailbox. `false`: there is no room.
+    pub(crate) fn keep(&mut self, stamp: &Stamp, frame: &[u8], class: u8, to: Wanted) -> bool {
+        let piece = self.pieces.of(stamp, frame);
+        let has_room = piece.is_some();
+        if let Some(piece) = piece {
+            self.put(piece, class, to);
+        }
+        has_room
+    }
+
+    /// The next message of the round that waited, its flow's place, its class, and whether it is
+    /// timed.
+    #[inline]
+    pub(crate) fn next_of_round(&mut self) -> Option<(Piece, u32, u8, bool)> {
+        self.classes.next(&mut self.pieces)
+    }
+
+    /// Takes the messages that wait for the flow at this place, or all, out of the mailboxes.
+    pub(crate) fn take_out(&mut self, place: Option<u32>) -> Queue {
+        match place {
+            Some(place) => self.classes.take_out(&mut self.pieces, place),
+            None => self.classes.take_all(&mut self.pieces),
+        }
+    }
+
+    /// The next of those.
+    pub(crate) fn next_of(&mut self, taken: &mut Queue) -> Option<Piece> {
+        self.pieces.pop(taken)
+    }
+
+    /// Whether a burst, and what one of its runs sends, finds room. Meanwhile the wire waits.
+    #[inline(always)]
+    pub(crate) const fn takes_bursts<A: App>(&self) -> bool {
+        !A::MESSAGES || self.classes.is_empty() || self.pieces.has_room(RUN + BURST as u32)
     }
 }
 
@@ -197,8 +236,19 @@ impl SentHere {
 }
 
 /// A message that finds no room is dropped, and counted.
+#[cold]
 pub(crate) fn refuse<A: App>(engine: &mut Engine<A>) {
     engine.outcomes.dropped(TOO_MANY_MESSAGES);
+}
+
+/// The packet of a message, or of a datagram that waited. A message has no headers to parse.
+#[inline(always)]
+pub(crate) fn packet_of<'a>(stamp: &Stamp, frame: Roomy<'a>) -> Packet<'a> {
+    if stamp.meta.port == SENT {
+        Packet::unparsed(frame, stamp.meta)
+    } else {
+        Packet::in_room(frame, stamp.meta)
+    }
 }
 
 /// Whether a stamp is that of a message.

@@ -1,18 +1,16 @@
 //! Messages under way from the host to the NIC.
 
 use cora_core::app::App;
-use cora_core::key::{Key as _, PacketKey as _};
 use cora_core::packet::Packet;
 use cora_core::state::{Memory, OutOfMemory};
 
-/// Places for flows with messages under way. Flows that share a place count as one: a message that
-/// goes by the NIC without need is passed on.
-const PLACES: usize = 4096;
+use crate::classes::{PLACES, place_of};
 
 /// The messages that went to the NIC, and those that it has handled.
 #[derive(Debug)]
 pub(crate) struct UnderWay {
-    /// Per place: the number of the last message that went to the NIC.
+    /// Per place: the number of the last message that went to the NIC. Flows that share a place
+    /// count as one: a message that goes by the NIC without need is passed on.
     last: &'static mut [u64],
     sent: u64,
     handled: u64,
@@ -32,15 +30,6 @@ impl UnderWay {
         Ok(Self { last: memory.take_u64(places)?, sent: 0, handled: 0, wait: false })
     }
 
-    /// The place of the packet's flow.
-    fn place<A: App>(packet: &Packet<'_>) -> Option<usize> {
-        let [first, second, third, fourth, fifth] = A::Group::of_packet(packet).ok()?.words();
-        let mixed = [first, second, third, fourth, fifth].iter().fold(0_u64, |mixed, word| {
-            (mixed ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29)
-        });
-        Some(mixed as usize % PLACES)
-    }
-
     /// Whether messages wait at the NIC for flows that move. Meanwhile every message goes there:
     /// the flow that sent one of them may be the host's by now.
     pub(crate) const fn wait_at_nic(&mut self, whether: bool) {
@@ -52,14 +41,14 @@ impl UnderWay {
         if self.wait {
             return true;
         }
-        let last = Self::place::<A>(packet).and_then(|place| self.last.get(place));
+        let last = place_of::<A>(packet).and_then(|place| self.last.get(place));
         last.is_some_and(|last| *last > self.handled)
     }
 
     /// A message goes to the NIC.
     pub(crate) fn goes<A: App>(&mut self, packet: &Packet<'_>) {
         self.sent += 1;
-        if let Some(last) = Self::place::<A>(packet).and_then(|place| self.last.get_mut(place)) {
+        if let Some(last) = place_of::<A>(packet).and_then(|place| self.last.get_mut(place)) {
             *last = self.sent;
         }
     }

@@ -24,7 +24,13 @@ pub struct Arrival<'a> {
     missing: u16,
 }
 
-impl Arrival<'_> {
+impl<'a> Arrival<'a> {
+    /// A packet that did not come in a burst.
+    #[inline]
+    pub(crate) const fn alone(stamp: &Stamp, packet: Packet<'a>) -> Self {
+        let Stamp { number, horizon, egress, parked, missing, .. } = *stamp;
+        Self { packet, number, horizon, egress, parked, missing }
+    }
     /// The stamp that came with the frame.
     #[inline(always)]
     pub fn stamp(&self) -> Stamp {

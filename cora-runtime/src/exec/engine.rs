@@ -154,6 +154,10 @@ impl<A: App> Engine<A> {
             _ if overflowed => Ran::Punted,
             // No datagram is there that could go on.
             Ok(_) if A::MESSAGES && packet.port() == SENT => Ran::Forward(Forward::Done),
+            // No packet becomes a message.
+            Ok(Forward::Redirect(port)) if A::MESSAGES && port == SENT => {
+                Ran::Forward(Forward::Redirect(Port(0x7f)))
+            }
             Ok(forward) => Ran::Forward(forward),
             Err(stop) => stop.reason().map_or(Ran::Punted, Ran::Dropped),
         };

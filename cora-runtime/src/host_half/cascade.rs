@@ -6,9 +6,9 @@ use cora_core::packet::Packet;
 use cora_core::verdict::Reason;
 
 use super::{HostHalf, HostOutbox};
-use crate::cascade::is_message;
+use crate::cascade::{is_message, packet_of};
 use crate::channel::ProtocolError;
-use crate::exec::burst::{ALONE, Burst};
+use crate::exec::burst::{ALONE, Arrival, Burst};
 use crate::link::message::{Kind, Stamp};
 
 /// The message was under way to a NIC half that ended.
@@ -25,22 +25,21 @@ impl<A: App> HostHalf<A> {
 
     #[inline(never)]
     fn handle_messages<const FLOWS: bool>(&mut self, out: &mut impl HostOutbox) {
-        let buffer = self.cascade.buffer();
-        while let Some((stamp, frame)) = self.cascade.next(buffer) {
-            let mut burst = Burst::new();
-            // There is room for one.
-            burst.push_roomy(stamp, frame);
-            burst.parse();
-            for (_, arrival) in burst.numbered_mut() {
-                if FLOWS && self.is_for_nic(&stamp, &arrival.packet) {
-                    self.under_way.goes::<A>(&arrival.packet);
-                    out.leave(&stamp, SENT, arrival.packet.frame());
-                } else {
-                    self.run::<FLOWS>(arrival, ALONE, false, out);
-                }
+        while let Some(mut piece) = self.cascade.next() {
+            let stamp = piece.stamp();
+            let mut wanted = None;
+            let mut arrival = Arrival::alone(&stamp, packet_of(&stamp, piece.frame()));
+            if FLOWS && self.is_for_nic(&stamp, &arrival.packet) {
+                self.under_way.goes::<A>(&arrival.packet);
+                out.leave(&stamp, SENT, arrival.packet.frame());
+            } else {
+                wanted = self.by_class::<FLOWS>(&mut arrival, ALONE, false, out);
+            }
+            match wanted {
+                Some((class, to)) => self.cascade.put(piece, class, to),
+                None => self.cascade.free(piece),
             }
         }
-        self.cascade.put_back(buffer);
     }
 
     /// Whether a message goes to the NIC, which may own its flow.
@@ -48,17 +47,20 @@ impl<A: App> HostHalf<A> {
         if A::PLAN.sides != Sides::Split || !self.ownership.has_nic() || A::is_anywhere(packet) {
             return false;
         }
+        let horizon = self.waits_since(self.clock.horizon);
         self.under_way.has::<A>(packet)
             || self.ownership.may_be_at_nic(
                 self.engine.app(),
                 packet,
                 stamp.meta.now.max(self.clock.now),
-                self.clock.horizon,
+                horizon,
             )
     }
 
     /// The NIC ended, and the messages under way with it.
     pub(super) fn messages_lost(&mut self) {
+        // Another NIC has time for all, until it says otherwise.
+        self.cascade.classes.pushed_to = 0;
         for _ in 0..self.under_way.end() {
             self.engine.outcomes.dropped(LOST);
         }

@@ -3,6 +3,7 @@
 use cora_core::app::{App, Sides};
 
 use super::{HostHalf, HostOutbox};
+use crate::cascade::refuse;
 use crate::link::message::Hooks;
 
 impl<A: App> HostHalf<A> {
@@ -29,7 +30,9 @@ impl<A: App> HostHalf<A> {
                 self.cascade::<FLOWS>(out);
                 self.last = stamp;
             }
-            self.cascade.comes_due(&stamp);
+            if !self.cascade.comes_due(&stamp) {
+                refuse(&mut self.engine);
+            }
             self.cascade::<FLOWS>(out);
         }
     }

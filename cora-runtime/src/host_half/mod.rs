@@ -2,6 +2,7 @@
 //! the NIC.
 
 mod cascade;
+mod classes;
 mod dealt;
 mod delayed;
 mod failover;
@@ -15,6 +16,7 @@ use cora_core::state::{EveryState, Memory, OutOfMemory, Visit};
 
 use crate::cascade::{Cascade, UnderWay};
 use crate::channel::{PeerOutbox, ProtocolError};
+use crate::classes::may_wait;
 use crate::dealing::Dealing;
 use crate::durability::{Reclaimed, ReplicaStore, Replication};
 use crate::exec::burst::{Arrival, Burst};
@@ -22,7 +24,7 @@ use crate::exec::engine::Engine;
 use crate::exec::prefetch::prefetch_burst;
 use crate::hooks;
 use crate::host_half::dealt::Held;
-use crate::link::message::{Frames, Load, Message, Ownership, Report, Stamp};
+use crate::link::message::{Frames, Load, Message, Ownership, Report, Stamp, Telemetry};
 use crate::merges::Turns;
 use crate::ownership::Order;
 use crate::ownership::host::{Clock, Found, HostOwnership, HostRecord, HostSide};
@@ -89,7 +91,7 @@ macro_rules! side {
 impl<A: App> HostHalf<A> {
     /// Bytes of [`Memory`] in addition to those of the program's states.
     pub fn bytes(app: &mut A) -> usize {
-        let messages = Cascade::bytes::<A>() + UnderWay::bytes::<A>();
+        let messages = Cascade::bytes::<A>(0) + UnderWay::bytes::<A>();
         Engine::<A>::BYTES + HostOwnership::bytes(app) + Held::bytes::<A>() + messages
     }
 
@@ -100,7 +102,7 @@ impl<A: App> HostHalf<A> {
             ownership: HostOwnership::create(memory, &mut app, nic)?,
             engine: Engine::new(app, outbox),
             replication: Replication::new(),
-            cascade: Cascade::create::<A>(memory)?,
+            cascade: Cascade::create::<A>(memory, 0)?,
             under_way: UnderWay::create::<A>(memory)?,
             asked_for: u64::MAX,
             watch: Watch::new(),
@@ -132,7 +134,10 @@ impl<A: App> HostHalf<A> {
 
     /// Whether no offer is pending and no flow is in transit.
     pub const fn is_drained(&self) -> bool {
-        self.ownership.is_settled() && self.dealing.is_settled() && self.under_way.is_empty()
+        self.ownership.is_settled()
+            && self.dealing.is_settled()
+            && self.under_way.is_empty()
+            && !self.has_mail()
     }
 
     /// Whether [`Self::hand_over`] has work.
@@ -148,6 +153,9 @@ impl<A: App> HostHalf<A> {
     /// Stops offering flows.
     pub const fn close(&mut self) {
         self.ownership.close();
+        if const { A::MESSAGES } {
+            self.cascade.classes.close();
+        }
     }
 
     /// Number of offers that can be made now.
@@ -249,11 +257,14 @@ impl<A: App> HostHalf<A> {
         for (number, arrival) in burst.numbered_mut() {
             // Tested once here, so that field accesses in the handlers need no test.
             if !parsed || arrival.packet.takes_fast_path() {
-                self.arrives::<FLOWS>(arrival, number, alone, out);
+                self.comes_in::<FLOWS>(arrival, number, alone, out);
             } else {
-                self.arrives_slowly::<FLOWS>(arrival, number, alone, out);
+                self.comes_in_slowly::<FLOWS>(arrival, number, alone, out);
             }
             self.cascade::<FLOWS>(out);
+        }
+        if const { may_wait::<A>() } && self.has_mail() {
+            self.run_round::<FLOWS>(out);
         }
         if !FLOWS && let Some(last) = burst.arrivals().last() {
             self.reach(&last.stamp());
@@ -268,19 +279,19 @@ impl<A: App> HostHalf<A> {
     /// Runs a packet that is off the fast path.
     #[cold]
     #[inline(never)]
-    fn arrives_slowly<const FLOWS: bool>(
+    fn comes_in_slowly<const FLOWS: bool>(
         &mut self,
         arrival: &mut Arrival<'_>,
         number: u8,
         alone: bool,
         out: &mut impl HostOutbox,
     ) {
-        self.arrives::<FLOWS>(arrival, number, alone, out);
+        self.comes_in::<FLOWS>(arrival, number, alone, out);
     }
 
     /// A packet came: what its time brings about happens before it is handled.
     #[inline(always)]
-    fn arrives<const FLOWS: bool>(
+    fn comes_in<const FLOWS: bool>(
         &mut self,
         arrival: &mut Arrival<'_>,
         ahead: u8,
@@ -301,7 +312,7 @@ impl<A: App> HostHalf<A> {
         if const { A::TIMED } {
             self.cascade::<FLOWS>(out);
         }
-        self.run::<FLOWS>(arrival, ahead, alone, out);
+        self.arrives::<FLOWS>(arrival, ahead, alone, out);
     }
 
     /// Advances the time and the low watermark to this packet's.
@@ -321,11 +332,11 @@ impl<A: App> HostHalf<A> {
     ) {
         let stamp = &arrival.stamp();
         let packet = &mut arrival.packet;
-        let clock = Clock { now: stamp.meta.now, horizon: stamp.horizon };
+        let clock = Clock { now: stamp.meta.now, horizon: self.waits_since(stamp.horizon) };
         let found = FLOWS.then(|| self.ownership.find(self.engine.app(), packet, clock, ahead));
         let no_flow = || Dealing::flow::<A>(stamp.meta.mark.bucket);
         let flow = found.as_ref().map_or_else(no_flow, Found::for_entries);
-        let (now, horizon) = (clock.now, self.dealing.horizon::<A>(stamp.horizon));
+        let (now, horizon) = (clock.now, self.dealing.horizon::<A>(clock.horizon));
         let visit = Visit { now, horizon, undo: false, flow, ahead };
         out.runs(Some(stamp.number));
         let ran = self.engine.run::<EveryState>(packet, visit);
@@ -347,7 +358,9 @@ impl<A: App> HostHalf<A> {
             out.send(&Frames::Ended { parked: stamp.parked }.into());
         }
         let settled = found.and_then(|found| self.ownership.settle(self.engine.app(), &found));
-        if let Some(flow) = settled.or(added) {
+        if let Some(flow) = settled.or(added)
+            && !(A::MESSAGES && self.is_pushed(packet))
+        {
             self.ownership.consider_offer(self.engine.app(), flow, self.clock.now, out);
         }
     }
@@ -366,6 +379,10 @@ impl<A: App> HostHalf<A> {
             Message::Frames(Frames::Handled { messages }) => self.are_handled(messages),
             Message::Frames(Frames::Holds { messages }) if const { A::MESSAGES } => {
                 self.under_way.wait_at_nic(messages > 0);
+                Ok(())
+            }
+            Message::Telemetry(Telemetry::Pushed { classes }) if const { A::MESSAGES } => {
+                self.cascade.classes.pushed_to = classes;
                 Ok(())
             }
             Message::Durability(message) if const { A::DURABLE } => {
@@ -459,7 +476,8 @@ impl<A: App> HostHalf<A> {
 
     /// Handles a fence: hands the flow over, unless it changed or another one goes.
     fn fence(&mut self, ticket: u32, out: &mut impl HostOutbox) -> Result<(), ProtocolError> {
-        let Some(flow) = self.ownership.fence(ticket, self.engine.app(), out)? else {
+        let waits = A::MESSAGES && self.waits_for(ticket);
+        let Some(flow) = self.ownership.fence(ticket, waits, self.engine.app(), out)? else {
             return Ok(());
         };
         if const { A::DURABLE } {

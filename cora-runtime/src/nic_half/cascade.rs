@@ -6,12 +6,12 @@ use cora_core::packet::Packet;
 use cora_core::state::{NO_FLOW, Visit};
 
 use super::NicHalf;
-use crate::cascade::{is_message, refuse};
+use crate::cascade::{is_message, packet_of, refuse};
 use crate::channel::PeerOutbox;
 use crate::exec::burst::ALONE;
 use crate::exec::egress::Wire;
 use crate::exec::engine::{NicReach, Ran, copy_words, keep_words};
-use crate::link::message::{Frames, Stamp};
+use crate::link::message::{Frames, Stamp, Telemetry};
 
 impl<A: App> NicHalf<A> {
     /// Handles all messages that wait, with those that they cause.
@@ -24,12 +24,14 @@ impl<A: App> NicHalf<A> {
 
     #[inline(never)]
     fn handle_messages(&mut self, io: &mut (impl PeerOutbox + Wire)) {
-        let buffer = self.cascade.buffer();
-        while let Some((stamp, frame)) = self.cascade.next(buffer) {
-            let mut packet = Packet::in_room(frame, stamp.meta);
-            self.one(&stamp, &mut packet, ALONE, io);
+        while let Some(mut piece) = self.cascade.next() {
+            let stamp = piece.stamp();
+            let mut packet = packet_of(&stamp, piece.frame());
+            match self.by_class(&stamp, &mut packet, ALONE, io) {
+                Some((class, to)) => self.cascade.put(piece, class, to),
+                None => self.cascade.free(piece),
+            }
         }
-        self.cascade.put_back(buffer);
     }
 
     /// A message from the host.
@@ -118,6 +120,10 @@ impl<A: App> NicHalf<A> {
         self.from_host = 0;
         if A::MESSAGES && self.held_messages > 0 {
             out.send(&Frames::Holds { messages: 1 }.into());
+        }
+        let classes = self.cascade.classes.pushed();
+        if classes != 0 {
+            out.send(&Telemetry::Pushed { classes }.into());
         }
     }
 

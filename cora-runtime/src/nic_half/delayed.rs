@@ -3,6 +3,7 @@
 use cora_core::app::{App, Sides};
 
 use super::NicHalf;
+use crate::cascade::refuse;
 use crate::channel::PeerOutbox;
 use crate::exec::egress::Wire;
 
@@ -32,7 +33,9 @@ impl<A: App> NicHalf<A> {
                 }
                 self.last = stamp;
             }
-            self.cascade.comes_due(&stamp);
+            if !self.cascade.comes_due(&stamp) {
+                refuse(&mut self.engine);
+            }
             self.cascade(io);
         }
         io.runs(None);

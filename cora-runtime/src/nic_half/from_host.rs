@@ -6,6 +6,7 @@ use cora_core::packet::Meta;
 
 use super::{Event, NicHalf};
 use crate::channel::{PeerOutbox, ProtocolError};
+use crate::classes::Limits;
 use crate::exec::egress::Wire;
 use crate::exec::header_split;
 use crate::link::message::{Control, Frames, Hooks, Message, Stamp, Telemetry};
@@ -24,6 +25,9 @@ impl<A: App> NicHalf<A> {
                 header_split::forget(parked, io)?;
             }
             Message::Ownership(message) => {
+                if const { A::MESSAGES } {
+                    self.mail_goes_first(message, io);
+                }
                 self.ownership.message(message, side!(self), io)?;
                 self.go_on(io);
                 self.cascade(io);
@@ -39,6 +43,9 @@ impl<A: App> NicHalf<A> {
             Message::Telemetry(Telemetry::Watch { every }) => {
                 self.watch.begin();
                 return Ok(Event::Watch(every));
+            }
+            Message::Telemetry(Telemetry::Limit { tail, round, mean }) if const { A::MESSAGES } => {
+                self.limit_classes(Limits { tail, round, mean });
             }
             _ => return Err(ProtocolError::unexpected(message)),
         }

@@ -16,6 +16,9 @@ impl<A: App> NicHalf<A> {
     #[cold]
     #[inline(never)]
     pub fn host_lost(&mut self, io: &mut (impl PeerOutbox + Wire), afresh: bool) {
+        if const { A::MESSAGES } {
+            self.move_mail(None, io);
+        }
         if let Some(flow) = self.ownership.comes() {
             // At time 0 every entry is alive, so none that came is reported as gone.
             durability::disown(self.engine.app(), flow, 0);

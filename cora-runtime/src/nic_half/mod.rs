@@ -13,6 +13,7 @@ use cora_core::state::{Memory, NO_FLOW, OutOfMemory, Visit};
 
 use crate::cascade::{Cascade, refuse};
 use crate::channel::PeerOutbox;
+use crate::classes::NO_PLACE;
 use crate::dealing::Dealing;
 use crate::durability;
 use crate::exec::burst::{ALONE, BURST, BURST_BYTES, Burst};
@@ -91,6 +92,7 @@ macro_rules! side {
 }
 
 // Behind the macro, which they use.
+mod classes;
 mod from_host;
 mod host_lost;
 
@@ -104,7 +106,7 @@ impl<A: App> NicHalf<A> {
     /// The same, for a hold queue of `bytes` bytes.
     pub fn bytes_to_hold(app: &mut A, bytes: usize) -> usize {
         let frames = 2 * (MAX_FRAME + ROOM + 128);
-        let messages = Cascade::bytes::<A>();
+        let messages = Cascade::bytes::<A>(NicOwnership::places(app));
         Engine::<A>::BYTES + NicOwnership::bytes(app) + bytes.max(HELD_BURST) + frames + messages
     }
 
@@ -122,12 +124,13 @@ impl<A: App> NicHalf<A> {
         bytes: usize,
     ) -> Result<Self, OutOfMemory> {
         let outbox = Engine::<A>::outbox(memory)?;
+        let places = NicOwnership::places(&mut app);
         Ok(Self {
             ownership: NicOwnership::create(memory, &mut app)?,
             hold: HoldQueue::create(memory, bytes.max(HELD_BURST))?,
             original: memory.take_u64(MAX_FRAME.div_ceil(8))?,
             held: memory.take_u64((MAX_FRAME + ROOM).div_ceil(8))?,
-            cascade: Cascade::create::<A>(memory)?,
+            cascade: Cascade::create::<A>(memory, places)?,
             from_host: 0,
             held_messages: 0,
             engine: Engine::new(app, outbox),
@@ -149,19 +152,21 @@ impl<A: App> NicHalf<A> {
         self.hold.has_room(HELD_BURST)
             && !self.ownership.is_returning()
             && !(A::MERGED && self.waits_for_epoch())
+            && self.cascade.takes_bursts::<A>()
     }
 
     /// Whether nothing of the packets so far is still to happen: none is held, and hooks may run up
     /// to the last one's time.
     #[inline]
     pub const fn holds_none(&self) -> bool {
-        self.hold.is_empty() && !self.ownership.is_late(self.now)
+        self.hold.is_empty() && !self.has_mail() && !self.ownership.is_late(self.now)
     }
 
     /// Whether the hold queue is empty, no flow is in transit, and each epoch that was told has
     /// begun.
     pub fn is_drained(&self) -> bool {
         self.hold.is_empty()
+            && !self.has_mail()
             && self.ownership.is_settled()
             && self.dealing.is_settled()
             && !self.turns.is_due()
@@ -176,6 +181,9 @@ impl<A: App> NicHalf<A> {
     /// Declines offers from now on: there will be no packet for them.
     pub const fn close(&mut self) {
         self.ownership.limit(0);
+        if const { A::MESSAGES } {
+            self.cascade.classes.close();
+        }
     }
 
     /// Declines offers while this many flows are known here.
@@ -244,11 +252,16 @@ impl<A: App> NicHalf<A> {
             Sides::Split => prefetch_at_nic(burst, &mut self.engine, self.ownership.flows_mut()),
         }
         self.watch.burst(burst.len(), |at| burst.group(at, parsed));
+        if const { A::MESSAGES } {
+            self.burst_begins(io);
+        }
         for (number, arrival) in burst.numbered_mut() {
             let stamp = &arrival.stamp();
             self.time_comes(stamp, io);
-            self.one(stamp, &mut arrival.packet, number, io);
-            self.cascade(io);
+            self.arrives(stamp, &mut arrival.packet, number, io);
+        }
+        if const { A::MESSAGES } {
+            self.round(io);
         }
         io.runs(None);
         // Nothing reads the time amid a burst, so the last packet's is enough.
@@ -272,15 +285,27 @@ impl<A: App> NicHalf<A> {
         match A::PLAN.sides {
             Sides::HostOnly => self.pass_on(stamp, packet.frame(), io),
             Sides::Dealt => self.dealt_packet(stamp, packet, ahead, io),
-            Sides::NicOnly => {
-                let now = stamp.meta.now;
-                let visit = Visit { now, horizon: now, undo: false, flow: NO_FLOW, ahead };
-                io.runs(Some(stamp.number));
-                let ran = self.engine.run::<NicReach<A>>(packet, visit);
-                self.finish(ran, stamp, packet.frame(), io);
-            }
+            Sides::NicOnly if A::MESSAGES && self.has_to_wait_alone(packet) => {}
+            Sides::NicOnly => self.run_alone(stamp, packet, ahead, io),
             Sides::Split => self.split_packet(stamp, packet, ahead, io),
         }
+    }
+
+    /// Runs a packet where all flows are.
+    #[inline(always)]
+    fn run_alone(
+        &mut self,
+        stamp: &Stamp,
+        packet: &mut Packet<'_>,
+        ahead: u8,
+        io: &mut (impl PeerOutbox + Wire),
+    ) {
+        let now = stamp.meta.now;
+        let horizon = if A::MESSAGES { self.waits_since(now) } else { now };
+        let visit = Visit { now, horizon, undo: false, flow: NO_FLOW, ahead };
+        io.runs(Some(stamp.number));
+        let ran = self.engine.run::<NicReach<A>>(packet, visit);
+        self.finish(ran, stamp, packet.frame(), io);
     }
 
     fn split_packet(
@@ -292,7 +317,7 @@ impl<A: App> NicHalf<A> {
     ) {
         // Held packets are older than incoming ones.
         let (now, left) = (stamp.meta.now, self.hold.left());
-        let horizon = self.hold.oldest().unwrap_or(now);
+        let horizon = self.waits_since(now);
         let stamp = &Stamp { horizon, ..*stamp };
         let must_wait = self.must_wait_for_merge(now, self.hold.is_empty(), io);
         self.ownership.flows_mut().begin(now, horizon, ahead);
@@ -300,6 +325,9 @@ impl<A: App> NicHalf<A> {
         match self.ownership.dispatch_ahead(app, now, left, packet, ahead) {
             Dispatch::Run(it) if !must_wait && !self.ownership.must_queue(it.flow, &self.hold) => {
                 let (flow, length) = (it.flow, packet.len());
+                if A::MESSAGES && it.is_sure && self.has_to_wait(flow) {
+                    return;
+                }
                 self.ownership.passes(flow, &self.hold);
                 if self.run(it, stamp, packet, ahead, io) {
                     return;
@@ -310,19 +338,31 @@ impl<A: App> NicHalf<A> {
                 if A::PLAN.host_ordered && (!self.hold.is_empty() || self.ownership.is_late(now)) {
                     self.queue(Some(flow), stamp, frame, io);
                 } else {
-                    self.release(flow, stamp, frame, io);
-                    self.go_on(io);
+                    self.punt(flow, stamp, frame, io);
                 }
             }
+            Dispatch::Run(Match { flow, .. }) if A::MESSAGES && self.waits_in_mailbox(flow) => {}
             Dispatch::Run(Match { flow, .. }) | Dispatch::Wait(flow) => {
                 self.queue(Some(flow), stamp, packet.frame(), io);
             }
+            Dispatch::Host
+                if A::MESSAGES && A::is_anywhere(packet) && self.has_to_wait(NO_PLACE) => {}
             Dispatch::Host if !must_wait && self.runs_here(stamp, packet, io) => {}
             Dispatch::Host if must_wait || self.host_must_queue(now) => {
                 self.queue(None, stamp, packet.frame(), io);
             }
             Dispatch::Host => self.pass_on(stamp, packet.frame(), io),
         }
+    }
+
+    /// The flow goes to the host with this packet, and what waits for it behind.
+    #[inline(always)]
+    fn punt(&mut self, flow: u32, stamp: &Stamp, frame: &[u8], io: &mut (impl PeerOutbox + Wire)) {
+        if const { A::MESSAGES } {
+            self.move_mail(Some(flow), io);
+        }
+        self.release(flow, stamp, frame, io);
+        self.go_on(io);
     }
 
     #[inline(never)]
@@ -356,6 +396,8 @@ impl<A: App> NicHalf<A> {
         let bytes = zerocopy::IntoBytes::as_mut_bytes(buffer);
         while let Some((stamp, length)) = self.hold.peek(bytes) {
             let now = stamp.meta.now;
+            let horizon = if A::MESSAGES { self.waits_since(now) } else { stamp.horizon };
+            let stamp = Stamp { horizon, ..stamp };
             if self.ownership.is_late(now) || self.must_wait_for_merge(now, true, io) {
                 break;
             }

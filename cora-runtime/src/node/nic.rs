@@ -114,11 +114,15 @@ impl<A: App> NicLoop<A> {
         let wire_open = self.wire_is_open(half, out);
         let anything =
             half.is_handing_over() || !back.is_empty()? || (wire_open && !wire.is_empty()?);
+        let anything = anything || half.has_mail();
         if anything {
             let start = clock.now_ns();
             self.read_back(half, back, out, buffer)?;
             self.hand_over(half, out);
             let full = wire_open && self.read_wire(half, wire, out, buffer)?;
+            if A::MESSAGES && !wire_open {
+                half.round(out);
+            }
             self.pace.read(full);
             out.publish();
             let end = clock.now_ns();

@@ -92,6 +92,11 @@ impl<A: App, R: FlowRecord> Flows<A, R> {
         Shape { capacity: capacity.saturating_mul(2), spare: 0, idle, reply: false }
     }
 
+    /// Most flows that can be known.
+    pub(crate) fn capacity(app: &mut A) -> u32 {
+        Self::shape(app).capacity
+    }
+
     /// Bytes of [`Memory`] that [`Self::create`] takes.
     pub(crate) fn bytes(app: &mut A) -> usize {
         let shape = Self::shape(app);

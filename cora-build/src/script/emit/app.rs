@@ -102,6 +102,7 @@ fn chain(out: &mut Lines, graph: &Graph, plan: &Plan) -> fmt::Result {
     let backward: Vec<usize> = forward.iter().rev().copied().collect();
     if graph.takes_messages() {
         messages::anywhere(out, graph, plan)?;
+        messages::class(out)?;
         out.line("#[inline(always)]")?;
         out.block(head, |out| messages::chain(out, graph))?;
         out.text.push('\n');

@@ -176,6 +176,16 @@ pub(super) fn anywhere(out: &mut Lines, graph: &Graph, plan: &Plan) -> fmt::Resu
     Ok(())
 }
 
+/// The function that says which handler takes a packet as a message.
+pub(super) fn class(out: &mut Lines) -> fmt::Result {
+    out.line("#[inline(always)]")?;
+    out.block("fn class(packet: &Packet<'_>) -> Option<u8>", |out| {
+        out.line("Self::message(packet)")
+    })?;
+    out.text.push('\n');
+    Ok(())
+}
+
 /// The handler that takes the message. Other packets meet the handlers of packets; without any they
 /// pass.
 pub(super) fn chain(out: &mut Lines, graph: &Graph) -> fmt::Result {

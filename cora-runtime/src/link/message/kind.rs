@@ -445,6 +445,20 @@ protocols! {
             /// Every so many nanoseconds of its clock.
             every: u64,
         } read by nic,
+        /// What messages may cost before their class waits behind the bursts (ns).
+        61 Limit {
+            /// The tail of a class.
+            tail: u64,
+            /// A round over those that wait.
+            round: u64,
+            /// The mean of all, waiting included.
+            mean: u64,
+        } read by nic,
+        /// Classes of which the NIC keeps no flow for now, since it has too much to do.
+        62 Pushed {
+            /// A bit for each.
+            classes: u64,
+        } read by host,
         /// The NIC's load so far; its busiest flows follow.
         18 Load {
             /// The load.

@@ -91,6 +91,8 @@ fn messages() -> Vec<Message<'static>> {
         Telemetry::Outcome { count: 5, name: Name(b"not-ip") },
         Telemetry::Report { report },
         Telemetry::Watch { every: 9 },
+        Telemetry::Limit { tail: 50_000, round: 10_000, mean: u64::MAX },
+        Telemetry::Pushed { classes: 1 << 40 | 3 },
         Telemetry::Load { load },
         Telemetry::Talker { count: 7, error: 1, group: b"group" },
     ];

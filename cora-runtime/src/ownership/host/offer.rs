@@ -82,11 +82,18 @@ impl<A: App> HostOwnership<A> {
         }
     }
 
+    /// The group key of the flow that was offered under this ticket.
+    pub(crate) fn offered_under(&self, ticket: u32) -> Option<A::Group> {
+        let offer = self.tickets.get(ticket as usize).copied().flatten()?;
+        self.flows.group(offer.flow)
+    }
+
     /// Handles a fence: all of the flow's earlier packets are handled. Returns the flow if it goes
-    /// now. It does not if it changed, and waits while another one goes.
+    /// now. It does not if it changed or `stays`, and waits while another one goes.
     pub(crate) fn fence(
         &mut self,
         ticket: u32,
+        stays: bool,
         app: &mut A,
         out: &mut impl PeerOutbox,
     ) -> Result<Option<u32>, ProtocolError> {
@@ -99,7 +106,7 @@ impl<A: App> HostOwnership<A> {
             return Ok(None);
         }
         let offer = self.take_ticket(ticket)?;
-        if self.is_as_offered(app, ticket, offer) {
+        if !stays && self.is_as_offered(app, ticket, offer) {
             return Ok(Some(offer.flow));
         }
         if let Some(record) = self.offered_record(ticket, offer) {

@@ -82,7 +82,7 @@ impl Host {
 
     /// The NIC fenced this offer.
     fn fence(&mut self, ticket: u32) -> Result<Vec<Kind>, ProtocolError> {
-        if let Some(flow) = self.flows.fence(ticket, &mut self.app, &mut self.said)? {
+        if let Some(flow) = self.flows.fence(ticket, false, &mut self.app, &mut self.said)? {
             self.flows.transfer(ticket, flow, side!(self), &mut self.said);
         }
         Ok(self.said.take())

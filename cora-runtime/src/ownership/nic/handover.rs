@@ -4,7 +4,7 @@ use cora_core::app::App;
 use cora_core::plain::Plain;
 use cora_core::state::table::Moved;
 
-use super::{NicOwnership, NicSide, Stage};
+use super::{NicOwnership, NicRecord, NicSide, Stage};
 use crate::channel::{PeerOutbox, ProtocolError};
 use crate::hooks;
 use crate::link::message::group::{encoded, room};
@@ -34,7 +34,7 @@ impl<A: App> NicOwnership<A> {
     }
 
     /// Hands the flow over to the host, if it is owned here.
-    pub(super) fn send_back(
+    pub(crate) fn send_back(
         &mut self,
         flow: u32,
         side: &mut NicSide<'_, A>,
@@ -44,6 +44,10 @@ impl<A: App> NicOwnership<A> {
         // earlier packets that are held on their way there: one of these could find an entry that a
         // later packet made. So the flow stays, and the host may ask again.
         if A::PLAN.host_ordered && !side.hold.is_empty() {
+            return;
+        }
+        // What waits for it would come behind its entries.
+        if A::MESSAGES && self.flows.record(flow).is_some_and(NicRecord::is_in_mailbox) {
             return;
         }
         let Some((Stage::Owned, punts)) =

@@ -20,7 +20,8 @@ mod pending_keys;
 mod tests;
 mod transit;
 
-use cora_core::app::App;
+use cora_core::app::{App, Sides};
+use cora_core::plain::Plain as _;
 use cora_core::state::table::hooked::DELAY;
 use cora_core::state::{Memory, OutOfMemory};
 
@@ -62,6 +63,13 @@ pub(crate) struct NicRecord {
     passed: u64,
 }
 
+impl NicRecord {
+    /// Whether messages of the flow wait in a mailbox.
+    const fn is_in_mailbox(&mut self) -> bool {
+        self.queued_until == IN_MAILBOX
+    }
+}
+
 impl FlowRecord for NicRecord {
     fn is_held(&self, left: u64) -> bool {
         self.queued_until > left
@@ -73,6 +81,9 @@ impl FlowRecord for NicRecord {
         [stage as u64, punts.into(), newest, waits[0], waits[1], 0]
     }
 }
+
+/// In the place of the end of the hold queue: packets of the flow wait in a mailbox.
+const IN_MAILBOX: u64 = u64::MAX;
 
 /// A transfer with entries still to come.
 #[derive(Clone, Copy, Debug)]
@@ -117,6 +128,12 @@ impl<A: App> NicOwnership<A> {
     /// Bytes of [`Memory`] that [`Self::create`] takes.
     pub(crate) fn bytes(app: &mut A) -> usize {
         Flows::<A, NicRecord>::bytes(app)
+    }
+
+    /// The end of flows' numbers, where flows are told apart by them.
+    pub(crate) fn places(app: &mut A) -> usize {
+        let has_numbers = A::MESSAGES && A::PLAN.sides == Sides::Split;
+        if has_numbers { Flows::<A, NicRecord>::capacity(app) as usize } else { 0 }
     }
 
     /// Owns no flow.
@@ -252,6 +269,39 @@ impl<A: App> NicOwnership<A> {
             Some(record) => record.queued_until = hold.joined(),
             None => hold.host_waits(),
         }
+    }
+
+    /// Messages of this flow wait in a mailbox: later ones stay behind them, and the flow stays
+    /// known.
+    pub(crate) fn waits_in_mailbox(&mut self, flow: u32) {
+        if let Some(record) = self.flows.record(flow) {
+            record.queued_until = IN_MAILBOX;
+        }
+    }
+
+    /// The last of them left it.
+    pub(crate) fn left_mailbox(&mut self, flow: u32) {
+        if let Some(record) = self.flows.record(flow)
+            && record.queued_until == IN_MAILBOX
+        {
+            record.queued_until = 0;
+        }
+    }
+
+    /// Whether the flow with this number is known.
+    pub(crate) fn knows(&mut self, flow: u32) -> bool {
+        self.flows.record(flow).is_some()
+    }
+
+    /// The number of the flow with this encoded group key, if it is owned here.
+    pub(crate) fn flow_of(
+        &mut self,
+        app: &mut A,
+        group: &[u8],
+        now: u64,
+        left: u64,
+    ) -> Option<u32> {
+        Some(self.find(app, &A::Group::get(group)?, now, left)?.flow)
     }
 
     /// A held packet of the flow ran. It may have made a key that finds other held packets, which
