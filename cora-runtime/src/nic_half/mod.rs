@@ -118,7 +118,7 @@ impl<A: App> NicHalf<A> {
         memory: &mut Memory,
         bytes: usize,
     ) -> Result<Self, OutOfMemory> {
-        let outbox = Engine::<A>::outbox(memory)?;
+        let room = Engine::<A>::room(memory)?;
         Ok(Self {
             ownership: NicOwnership::create(memory, &mut app)?,
             hold: HoldQueue::create(memory, bytes.max(HELD_BURST))?,
@@ -127,7 +127,7 @@ impl<A: App> NicHalf<A> {
             cascade: Cascade::create::<A>(memory)?,
             from_host: 0,
             held_messages: 0,
-            engine: Engine::new(app, outbox),
+            engine: Engine::new(app, room),
             watch: Watch::new(),
             now: 0,
             told: 0,

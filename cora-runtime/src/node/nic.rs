@@ -120,6 +120,7 @@ impl<A: App> NicLoop<A> {
             self.hand_over(half, out);
             let full = wire_open && self.read_wire(half, wire, out, buffer)?;
             self.pace.read(full);
+            Self::tell_took(half, out);
             out.publish();
             let end = clock.now_ns();
             half.report.busy_ns += end.saturating_sub(start);
@@ -163,6 +164,13 @@ impl<A: App> NicLoop<A> {
         let (wire_ring, peer_ring) = (wire.waiting(), out.waiting());
         half.tell(&Load { time, wire_ring, peer_ring, ..Load::default() }, out);
         out.publish();
+    }
+
+    #[inline(always)]
+    fn tell_took(half: &mut NicHalf<A>, out: &mut impl Egress) {
+        if const { A::MESSAGES } {
+            out.took(half.engine().took());
+        }
     }
 
     /// The end of the run's time, when that is known; until then, the time of the latest packet
@@ -291,6 +299,7 @@ impl<A: App> NicLoop<A> {
     #[inline(never)]
     pub fn greet(half: &mut NicHalf<A>, out: &mut impl Egress, afresh: bool) {
         half.host_lost(out, afresh);
+        Self::tell_took(half, out);
         out.publish();
     }
 
@@ -306,6 +315,7 @@ impl<A: App> NicLoop<A> {
         buffer: &mut [u8],
     ) -> Result<(), NodeError> {
         while self.read_back(half, back, out, buffer)? {}
+        Self::tell_took(half, out);
         out.publish();
         Ok(())
     }
