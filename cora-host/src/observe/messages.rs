@@ -129,7 +129,8 @@ mod tests {
         assert_eq!((ask.came, ask.datagrams, ask.answers, ask.sent), (8, 6, 4, 3));
         assert_eq!(messages.by_handler.len(), 2);
         let told = messages.to_string();
-        let row = "  note                               0           3           3           0";
+        let row =
+            "  note                             0           3           3           0           0";
         assert!(told.contains(row), "{told}");
     }
 }

@@ -345,7 +345,7 @@ impl RunOptions {
         let wrong = [
             (
                 !live && self.input.is_none(),
-                "a run needs packets: say --in FILE, --live PORTS, or --messages FILE",
+                "a run needs packets: say --in FILE, or --live PORTS, or --messages WHERE",
             ),
             (live && self.input.is_some(), "--in and --live: say one of them"),
             (
@@ -551,6 +551,10 @@ mod tests {
         assert_eq!(all.lines().count(), 4, "{all}");
         assert_eq!(refused("--in a --control c --seconds 5").lines().count(), 2);
         assert!(refused("--in a --nic off --restarts 2").contains("--restarts is"));
+        assert_eq!(refused("--in a --messages a"), "--messages and --in: say one of them");
+        let both = refused(&format!("{live} --messages udp:127.0.0.1:7000"));
+        assert_eq!(both, "--messages and --live: say one of them");
+        assert!(refused("--messages udp:127.0.0.1:7000 --nic off").contains("--live needs a NIC"));
         let twice = refused("--in a --config A=x --config B=y --config A=z");
         assert_eq!(twice, "--config A is said twice: a state has one file");
         for fine in [
@@ -559,6 +563,20 @@ mod tests {
         ] {
             assert!(Run::read(&given(fine)).is_ok(), "{fine}");
         }
+    }
+
+    #[test]
+    fn messages_come_from_a_capture_or_by_a_socket_as_packets_do() {
+        let capture = Run::read(&given("--messages a.pcap --out b.pcap --json")).unwrap();
+        assert_eq!(capture.options.capture(), Some(Path::new("a.pcap")));
+        let socket = Run::read(&given("--messages udp:[::1]:7000 --seconds 5")).unwrap();
+        let [port] = socket.options.live.as_ref().unwrap().all() else { panic!("one port") };
+        assert_eq!(port.device.to_string(), "udp:[::1]:7000");
+        // The processes of the run read the words once more.
+        let again = parser().try_get_matches_from(&socket.words).unwrap();
+        assert_eq!(RunOptions::from_arg_matches(&again).unwrap().live, socket.options.live);
+        let rehearsal = socket.rehearsal().unwrap().options;
+        assert_eq!(rehearsal.live.unwrap().all().len(), 2);
     }
 
     #[test]
