@@ -10,6 +10,8 @@ use std::io::BufWriter;
 use std::net::{SocketAddr, UdpSocket};
 use std::path::Path;
 use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use cora::testing::udp;
@@ -28,12 +30,23 @@ const LIMIT: Duration = Duration::from_secs(25);
 const AGAIN: Duration = Duration::from_millis(150);
 /// Kills of a run.
 const KILLS: u64 = 6;
+/// Coordinators that ask at once, while halves are killed.
+const ASKERS: u64 = 4;
 
 const READ: u8 = 0;
 const LOCK: u8 = 1;
 const COMMIT: u8 = 2;
 const GRANTED: u8 = 1;
 const SETTLED: u8 = 3;
+
+/// Tells threads to stop when it is dropped, by a test that fails, too.
+struct Stops<'a>(&'a AtomicBool);
+
+impl Drop for Stops<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
 
 /// A step of a transaction, in Cora's wire form.
 fn step(row: u64, transaction: u64, step: u8, rest: &[u8]) -> Vec<u8> {
@@ -123,42 +136,62 @@ fn transactions_are_answered_at_a_socket() {
     }
 }
 
+/// Changes rows of its own, one after the other, until it is told to stop. `keeps`: none may be
+/// lost. Returns what it asked.
+fn change_rows(node: SocketAddr, first: u64, keeps: bool, stop: &AtomicBool) -> Coordinator {
+    let mut coordinator = Coordinator::new(node);
+    let mut draw = Draw(first);
+    let (mut versions, mut transaction) = ([0; 20], first);
+    while !stop.load(Ordering::Relaxed) {
+        let at = draw.below(20) as usize;
+        let row = first + at as u64;
+        transaction += 1;
+        let version = coordinator.version(row);
+        if keeps {
+            assert_eq!(version, versions[at], "row {row}");
+            versions[at] = coordinator.change(row, transaction, version);
+        }
+    }
+    coordinator
+}
+
 #[test]
 fn committed_rows_outlive_both_halves() {
     for plan in PLANS {
         // Under the other plans a half may die with the rows.
         let keeps = plan == "split";
         let mut served = Served::start("transactions", plan, "127.0.0.1", &[]);
-        let mut coordinator = Coordinator::new(served.address);
-        let mut draw = Draw(11);
-        let (mut versions, mut transaction) = ([0; 20], 0);
-        for kill in 0..KILLS {
-            for _ in 0..60 {
-                let row = draw.below(20) as usize;
-                transaction += 1;
-                if keeps {
-                    let version = versions[row];
-                    assert_eq!(coordinator.version(row as u64), version, "{plan}: row {row}");
-                    versions[row] = coordinator.change(row as u64, transaction, version);
-                } else {
-                    coordinator.version(row as u64);
-                }
+        let (node, stop) = (served.address, AtomicBool::new(false));
+        let coordinators: Vec<Coordinator> = thread::scope(|scope| {
+            let stops = Stops(&stop);
+            let change = |at: u64| {
+                let stop = &stop;
+                scope.spawn(move || change_rows(node, at * 1000, keeps, stop))
+            };
+            let threads: Vec<_> = (1..=ASKERS).map(change).collect();
+            let mut draw = Draw(5);
+            for kill in 0..KILLS {
+                thread::sleep(Duration::from_millis(50 + draw.below(200)));
+                served.kill(if kill % 2 == 0 { "__nic" } else { "__host" });
             }
-            served.kill(if kill % 2 == 0 { "__nic" } else { "__host" });
-        }
-        (0..20).for_each(|row| drop(coordinator.version(row)));
-        served.works_again();
+            served.works_again();
+            thread::sleep(Duration::from_millis(100));
+            drop(stops);
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
         let report = served.end();
         conserves(&report);
         let messages = &report["messages"];
+        let again: u64 = coordinators.iter().map(|it| it.again).sum();
+        let answered = coordinators.iter().map(|it| it.asked - it.again).sum::<u64>();
+        // Each asks one question at a time, and may be answered as a half dies.
+        let unsure = ASKERS * KILLS;
         let lost = count(&messages["lost"]);
-        // One question was under way at a time; an answer may be on its way while a half dies.
-        assert!(lost <= coordinator.again + KILLS, "{plan}: {lost} lost, {messages:#}");
+        assert!(lost <= again + unsure, "{plan}: {again} again, {messages:#}");
+        let done = count(&messages["by_handler"]["participant"]["done"]);
+        assert!(done + unsure >= answered, "{plan}: {answered} answered, {messages:#}");
         let killed = ["NIC", "host"].map(|half| count(&report["restarts"][half]));
         assert_eq!(killed, [KILLS / 2; 2], "{plan}");
-        let answered = coordinator.asked - coordinator.again;
-        let of = count(&messages["by_handler"]["participant"]["done"]);
-        assert!(of + KILLS >= answered, "{plan}: {answered} answered, {messages:#}");
     }
 }
 
@@ -175,8 +208,11 @@ fn make_known(word: &str, node: SocketAddr, listener: &UdpSocket) -> u64 {
     let (start, mut buffer, mut texts) = (Instant::now(), [0; 2048], 0);
     loop {
         let _refused = asker.send_to(&text(&many), node);
+        let sent = Instant::now();
         texts += 1;
-        while let Ok(length) = listener.recv(&mut buffer) {
+        while sent.elapsed() < AGAIN
+            && let Ok(length) = listener.recv(&mut buffer)
+        {
             let heard = &buffer[..length];
             if heard.windows(word.len()).any(|part| part == word.as_bytes()) {
                 return texts;
@@ -194,41 +230,72 @@ fn wanted(listener: &UdpSocket, plan: &str) -> String {
 }
 
 #[test]
-fn rankings_are_heard_whichever_half_dies() {
-    for (plan, kills) in
-        [("split", 0), ("host-only", 0), ("nic-only", 0), ("split", KILLS), ("nic-only", 2)]
-    {
+fn rankings_are_heard() {
+    for plan in PLANS {
         let listener = UdpSocket::bind("127.0.0.1:0").unwrap();
         let wanted = wanted(&listener, plan);
-        let mut served = Served::start("analytics", plan, "127.0.0.1", &["--config", &wanted]);
-        let mut texts = 0;
-        for number in 0..=kills.max(5) {
-            texts += make_known(&format!("word{number}"), served.address, &listener);
-            if number < kills {
-                served.kill(if number % 2 == 0 { "__nic" } else { "__host" });
-            }
-        }
-        if kills == 0 {
-            served.wait_for(texts);
-        }
-        served.works_again();
+        let served = Served::start("analytics", plan, "127.0.0.1", &["--config", &wanted]);
+        let known = |number| make_known(&format!("word{number}"), served.address, &listener);
+        let texts: u64 = (0..6).map(known).sum();
+        served.wait_for(texts);
         let report = served.end();
         conserves(&report);
         let messages = &report["messages"];
         let of = |handler: &str, what: &str| count(&messages["by_handler"][handler][what]);
-        if kills == 0 {
-            let words = texts * 20;
-            assert_eq!(count(&messages["in"]), texts);
-            assert_eq!((count(&messages["sent"]), count(&messages["lost"])), (2 * words, 0));
-            let all = ["filter", "counter", "ranker"].map(|it| (of(it, "in"), of(it, "sent")));
-            assert_eq!(all, [(texts, words), (words, words), (words, 0)], "{plan}");
-            assert!(of("ranker", "answers") >= 5);
-        } else {
-            let lost = count(&messages["lost"]);
-            // A text brings 40 messages, and some are under way when a half dies.
-            assert!(lost <= kills * 3 * 41, "{plan}: {messages:#}");
-            assert!(of("ranker", "done") > kills, "{plan}: {messages:#}");
-        }
+        let words = texts * 20;
+        assert_eq!(count(&messages["in"]), texts);
+        assert_eq!((count(&messages["sent"]), count(&messages["lost"])), (2 * words, 0));
+        let all = ["filter", "counter", "ranker"].map(|it| (of(it, "in"), of(it, "sent")));
+        assert_eq!(all, [(texts, words), (words, words), (words, 0)], "{plan}");
+        assert!(of("ranker", "answers") >= 6);
+    }
+}
+
+/// Sends texts of many words until it is told to stop; returns their number.
+fn send_texts(node: SocketAddr, stop: &AtomicBool) -> u64 {
+    let asker = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let (mut draw, mut texts) = (Draw(9), 0);
+    while !stop.load(Ordering::Relaxed) {
+        let words: Vec<String> = (0..20).map(|_| format!("w{}", draw.below(3000))).collect();
+        let _refused = asker.send_to(&text(&words.join(" ")), node);
+        texts += 1;
+        thread::sleep(Duration::from_millis(2));
+    }
+    texts
+}
+
+/// Messages are under way between the halves, in both directions, as one of them dies.
+#[test]
+fn rankings_are_heard_whichever_half_dies() {
+    for plan in ["split", "nic-only"] {
+        let listener = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let wanted = wanted(&listener, plan);
+        let mut served = Served::start("analytics", plan, "127.0.0.1", &["--config", &wanted]);
+        let (node, stop) = (served.address, AtomicBool::new(false));
+        let texts = thread::scope(|scope| {
+            let stops = Stops(&stop);
+            let texts = scope.spawn(|| send_texts(node, &stop));
+            for number in 0..KILLS {
+                make_known(&format!("word{number}"), node, &listener);
+                served.kill(if number % 2 == 0 { "__nic" } else { "__host" });
+            }
+            make_known("last", node, &listener);
+            drop(stops);
+            texts.join().unwrap()
+        });
+        served.works_again();
+        let report = served.end();
+        conserves(&report);
+        let messages = &report["messages"];
+        assert_eq!(count(&report["broke_protocol"]), 0, "{plan}: {report:#}");
+        let [came, sent, lost] = ["in", "sent", "lost"].map(|what| count(&messages[what]));
+        // The socket holds what comes while a half is away.
+        assert!(came >= texts / 2, "{plan}: {messages:#}");
+        let taken =
+            ["filter", "counter", "ranker"].map(|it| count(&messages["by_handler"][it]["in"]));
+        let taken = taken.iter().sum::<u64>() + count(&report["outcomes"]["too-many-messages"]);
+        assert_eq!(came + sent, taken + lost, "{plan}: {messages:#}");
+        assert!(lost < taken, "{plan}: {messages:#}");
     }
 }
 
