@@ -213,3 +213,24 @@ impl HostOutbox for Back {
         self.replicas.as_mut().map(|replicas| replicas.as_mut() as &mut dyn ReplicaStore)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use cora_core::packet::Meta;
+    use cora_runtime::link::payload::Parked;
+
+    use super::*;
+
+    /// Such a message must not reach the NIC half that follows a dead one: it would count it.
+    #[test]
+    fn a_message_for_the_nic_is_told_from_a_packet_that_leaves() {
+        for (egress, expected) in [(SENT, true), (Port(0x80 | SENT.0), true), (Port(1), false)] {
+            let (meta, parked) = (Meta::default(), Parked::NONE);
+            let stamp = Stamp { meta, number: 0, horizon: 0, egress, parked, missing: 0 };
+            let sent = Frames::Send { stamp, frame: &[7; 60] };
+            let (kind, bytes) = Message::from(sent).encode(|kind, parts| (kind, parts.concat()));
+            assert_eq!(is_message(kind, &bytes), expected, "{egress:?}");
+        }
+        assert!(!is_message(0, &[]));
+    }
+}
