@@ -84,7 +84,8 @@ impl<A: App> Worker<A> {
 
     /// Continues with the rings of another region and its NIC, once the previous NIC ended and all
     /// that it published was handled. Finished packets that the old NIC did not take are sent
-    /// through the new one, but for messages, which are lost. Without `old` rings (after a protocol violation), packets that the NIC
+    /// through the new one, but for messages, which are lost. Without `old` rings (after a protocol
+    /// violation), packets that the NIC
     /// may have changed are dropped.
     pub(crate) fn replug(&mut self, old: Option<&Rings>, rings: &Rings) {
         self.back.ring.publish();

@@ -105,7 +105,8 @@ pub struct RunOptions {
     #[arg(long = "in", value_name = "FILE")]
     pub(crate) input: Option<PathBuf>,
     /// Ports in place of a capture, as inside=PORT,outside=PORT, each tap:NAME, packet:IFACE,
-    /// xdp:IFACE, udp:ADDRESS:PORT, pcap:IN+OUT or mem:flows=N;size=BYTES: until ctrl-C. Further ones as 2=PORT to
+    /// xdp:IFACE, udp:ADDRESS:PORT, pcap:IN+OUT or mem:flows=N;size=BYTES: until ctrl-C. Further
+    /// ones as 2=PORT to
     /// 15=PORT, or by names of your own, which get the numbers from 2 on. Either half may die
     /// meanwhile, and is started again. `card`: the ports of the card.
     #[arg(long, value_name = "PORTS")]

@@ -38,7 +38,7 @@ pub(super) fn dropped(socket: BorrowedFd<'_>) -> Result<u32, Errno> {
     Ok(told[DROPS])
 }
 
-/// The arguments of a system call for [`MOST`] datagrams: for each an address, and a part of memory.
+/// The arguments of a system call for [`MOST`] datagrams: for each an address, and its bytes.
 struct Call {
     names: [libc::sockaddr_storage; MOST],
     parts: [libc::iovec; MOST],
