@@ -173,8 +173,7 @@ impl Note {
 
     fn unpack(word: u64) -> Option<Self> {
         const ASKED: [Asked; 4] = [Asked::Read, Asked::Write, Asked::Insert, Asked::Remove];
-        const SENT: [Sending; 4] =
-            [Sending::Send, Sending::Reply, Sending::SendTo, Sending::After];
+        const SENT: [Sending; 4] = [Sending::Send, Sending::Reply, Sending::SendTo, Sending::After];
         let of = word as u32;
         Some(match word >> 32 {
             how @ 8.. => Self::Sent(of, *SENT.get(how.checked_sub(8)? as usize)?),

@@ -35,6 +35,15 @@ pub enum RunError {
         /// The file.
         path: PathBuf,
     },
+    /// Messages are to come, and no handler takes any.
+    #[error(
+        "--messages is for programs that take messages in datagrams, and no handler of `{program}` does: say --in \
+         or --live for packets"
+    )]
+    TakesNoMessages {
+        /// The program's name.
+        program: &'static str,
+    },
     /// A capture would be read from a keyboard, or written to a screen.
     #[error("{option} -: that is a terminal; join it to another program by a pipe, or name a file")]
     Terminal {

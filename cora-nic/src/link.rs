@@ -84,6 +84,10 @@ impl Egress for Outgoing {
         region::wake(&self.host);
     }
 
+    fn took(&mut self, words: &[u64]) {
+        self.region.nic_took(words);
+    }
+
     fn rest(&mut self) {
         self.punt.rest();
         self.wire_out.rest();

@@ -39,6 +39,11 @@ pub(crate) fn finish(frame: &mut [u8], start: usize, offset: usize) -> bool {
     true
 }
 
+/// Returns the sum of a pseudo-header: of these addresses, and of its other words.
+pub(crate) fn of_pseudo(addresses: &[u8], others: u64) -> u16 {
+    fold(sum(addresses) + others)
+}
+
 /// Returns whether a frame's checksum is unfinished.
 pub(crate) fn look(frame: &[u8]) -> Seen {
     match unfinished(frame) {
@@ -95,7 +100,7 @@ fn transport(frame: &[u8]) -> Option<Transport> {
     if length < least || end > frame.len() {
         return None;
     }
-    let pseudo = fold(sum(addresses) + length as u64 + u64::from(protocol));
+    let pseudo = of_pseudo(addresses, length as u64 + u64::from(protocol));
     Some(Transport { start, end, field: start + offset, pseudo, is_udp })
 }
 

@@ -1,6 +1,7 @@
 //! Errors of ports: why one can't be opened or is gone, and the remedy.
 
 use std::io;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use rustix::io::Errno;
@@ -89,6 +90,29 @@ pub enum PortError {
         /// The system's error.
         cause: io::Error,
     },
+    /// The address of a socket is another program's.
+    #[error("udp:{address} is in use: another program has this address. `ss -lunp` tells which")]
+    AddressInUse {
+        /// The address.
+        address: SocketAddr,
+    },
+    /// The address of a socket is none of this machine's.
+    #[error(
+        "udp:{address}: no interface here has this address. `ip address` lists those there are"
+    )]
+    NoAddress {
+        /// The address.
+        address: SocketAddr,
+    },
+    /// The port of a socket is reserved.
+    #[error(
+        "udp:{address}: ports below 1024 are for privileged programs: name another one, run it as root, or type \
+         `setcap cap_net_bind_service+ep PROGRAM`"
+    )]
+    Privileged {
+        /// The address.
+        address: SocketAddr,
+    },
     /// A capture can't be read.
     #[error("{}: {cause}", path.display())]
     Capture {
@@ -118,6 +142,18 @@ pub enum PortError {
 }
 
 impl PortError {
+    /// Returns the error for a socket that can't be opened.
+    pub(crate) fn of_socket(address: SocketAddr, errno: Errno) -> Self {
+        match errno {
+            Errno::ADDRINUSE => Self::AddressInUse { address },
+            Errno::ADDRNOTAVAIL => Self::NoAddress { address },
+            Errno::ACCESS | Errno::PERM => Self::Privileged { address },
+            other => {
+                Self::System { what: "a socket", name: address.to_string(), cause: other.into() }
+            }
+        }
+    }
+
     /// Returns the error for the kernel's refusal.
     pub(crate) fn of(what: &'static str, name: &str, rights: &'static str, errno: Errno) -> Self {
         let name = name.to_owned();

@@ -5,6 +5,7 @@
 //! | `tap:NAME` | a TAP interface, made for the run ([`tap`]) |
 //! | `packet:IFACE` | an interface, by AF_PACKET with mapped rings ([`packet`]) |
 //! | `xdp:IFACE` | an interface, by AF_XDP ([`xdp`]) |
+//! | `udp:ADDRESS:PORT` | a UDP socket: datagrams as frames ([`udp`]) |
 //! | `pcap:IN+OUT` | a capture that is read, and one that is written ([`pcap`]) |
 //! | `mem:flows=N;size=BYTES` | frames made in memory, for measuring ([`memory`]) |
 //!
@@ -28,7 +29,7 @@
 //! | `checksum` | transport checksums that a local sender left to its card |
 //! | `interface` | state of an interface in the kernel: MTU, link, offloads |
 //! | `mapping` | memory that is shared with the kernel |
-//! | `option` | socket options |
+//! | `option` | socket options, and files of a previous program |
 
 pub mod capture;
 mod checksum;
@@ -43,11 +44,13 @@ pub mod pcap;
 pub mod port;
 pub mod probe;
 pub mod tap;
+pub mod udp;
 pub mod xdp;
 
 pub use error::PortError;
 pub use interface::address;
 pub use name::PortName;
+use option::inherited;
 pub use port::{Checksums, Counters, Link, OnReceive, OnTransmit, Port, Upgrade};
 
 /// Opens the port of this name.
@@ -59,6 +62,7 @@ pub fn open(name: &PortName) -> Result<Box<dyn Port>, PortError> {
         PortName::Tap { interface } => Box::new(tap::Tap::open(interface)?),
         PortName::Packet { interface } => Box::new(packet::PacketPort::open(interface)?),
         PortName::Xdp(settings) => Box::new(xdp::XdpPort::open(settings)?),
+        PortName::Udp { address } => Box::new(udp::UdpPort::open(*address)?),
         PortName::Pcap { input, output } => {
             Box::new(pcap::PcapPort::open(input, output.as_deref())?)
         }

@@ -1,6 +1,7 @@
 //! Names of ports, as they are typed: `packet:eth0`, `xdp:eth0?queues=2&mode=copy`.
 
 use std::fmt;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -8,7 +9,8 @@ use crate::memory::MemoryName;
 use crate::xdp::XdpName;
 
 /// The forms of a port's name, for error messages.
-pub const KNOWN: &str = "tap:NAME, packet:IFACE, xdp:IFACE, pcap:IN+OUT or mem:flows=N;size=BYTES";
+pub const KNOWN: &str =
+    "tap:NAME, packet:IFACE, xdp:IFACE, udp:ADDRESS:PORT, pcap:IN+OUT or mem:flows=N;size=BYTES";
 
 /// Longest name of an interface in bytes, as in Linux.
 const LONGEST: usize = 15;
@@ -29,6 +31,11 @@ pub enum PortName {
     /// `xdp:IFACE[?SETTINGS]`, with settings joined by `&`: `queues=N`, `mode=copy|zerocopy|auto`,
     /// `attach=native|generic|auto`, `checksum=finish|leave|auto`.
     Xdp(XdpName),
+    /// `udp:ADDRESS:PORT`.
+    Udp {
+        /// An address of this machine, and a port that is free.
+        address: SocketAddr,
+    },
     /// `pcap:IN` or `pcap:IN+OUT`.
     Pcap {
         /// The capture to read frames from.
@@ -46,7 +53,7 @@ impl PortName {
         match self {
             Self::Tap { interface } | Self::Packet { interface } => Some(interface),
             Self::Xdp(settings) => Some(&settings.interface),
-            Self::Pcap { .. } | Self::Memory(_) => None,
+            Self::Udp { .. } | Self::Pcap { .. } | Self::Memory(_) => None,
         }
     }
 }
@@ -62,6 +69,7 @@ impl FromStr for PortName {
             "tap" => Ok(Self::Tap { interface: interface(rest)? }),
             "packet" => Ok(Self::Packet { interface: interface(rest)? }),
             "xdp" => rest.parse().map(Self::Xdp),
+            "udp" => Ok(Self::Udp { address: socket(rest)? }),
             "pcap" => pcap(rest),
             "mem" => rest.parse().map(Self::Memory),
             _ => Err(format!("`{text}`: no kind of port is called `{kind}`: write {KNOWN}")),
@@ -75,6 +83,7 @@ impl fmt::Display for PortName {
             Self::Tap { interface } => write!(f, "tap:{interface}"),
             Self::Packet { interface } => write!(f, "packet:{interface}"),
             Self::Xdp(settings) => write!(f, "xdp:{settings}"),
+            Self::Udp { address } => write!(f, "udp:{address}"),
             Self::Pcap { input, output: None } => write!(f, "pcap:{}", input.display()),
             Self::Pcap { input, output: Some(output) } => {
                 write!(f, "pcap:{}+{}", input.display(), output.display())
@@ -93,6 +102,23 @@ fn pcap(rest: &str) -> Result<PortName, String> {
         return Err(format!("`pcap:{rest}` lacks a file: write pcap:IN or pcap:IN+OUT"));
     }
     Ok(PortName::Pcap { input: input.into(), output: output.map(PathBuf::from) })
+}
+
+/// Checks that a socket at this address gets datagrams whose receiver is known.
+fn socket(rest: &str) -> Result<SocketAddr, String> {
+    let example = "write udp:ADDRESS:PORT, as in udp:127.0.0.1:7000 or udp:[::1]:7000";
+    let address: SocketAddr = rest
+        .parse()
+        .map_err(|_| format!("`udp:{rest}` is no address and port in numbers: {example}"))?;
+    if address.port() == 0 {
+        return Err(format!("`udp:{rest}`: nobody can ask at port 0: {example}"));
+    }
+    if address.ip().is_unspecified() || address.ip().is_multicast() {
+        return Err(format!(
+            "`udp:{rest}`: answers leave from one address of this machine, so name one: {example}"
+        ));
+    }
+    Ok(address)
 }
 
 /// Checks that Linux accepts the name for an interface.
@@ -133,6 +159,8 @@ mod tests {
             "packet:enp1s0f0np0",
             "xdp:eth0",
             "xdp:eth0?queues=2&mode=copy&attach=generic&checksum=leave",
+            "udp:127.0.0.1:7000",
+            "udp:[2001:db8::1]:53",
             "pcap:in.pcap",
             "pcap:some/in.pcap+out.pcap",
             "mem:flows=16;size=64",
@@ -161,6 +189,13 @@ mod tests {
             ("xdp:a?colour=red", "queues, mode, attach"),
             ("xdp:a?queues", "KEY=VALUE"),
             ("xdp:a?queues=1&queues=2", "twice"),
+            ("udp:", "no address and port in numbers"),
+            ("udp:localhost:7000", "as in udp:127.0.0.1:7000"),
+            ("udp:127.0.0.1", "no address and port"),
+            ("udp:127.0.0.1:0", "nobody can ask at port 0"),
+            ("udp:0.0.0.0:7000", "name one"),
+            ("udp:[::]:7000", "name one"),
+            ("udp:224.0.0.1:7000", "name one"),
             ("pcap:", "lacks a file"),
             ("pcap:a+", "lacks a file"),
             ("mem:flows=0", "from 1 to"),
@@ -174,7 +209,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_is_a_name_or_a_sentence(kind in "(tap|packet|xdp|pcap|mem|):?", rest in ".{0,30}") {
+        fn any_text_is_a_name_or_a_sentence(kind in "(tap|packet|xdp|udp|pcap|mem|):?", rest in ".{0,30}") {
             let text = format!("{kind}{rest}");
             match text.parse::<PortName>() {
                 Ok(name) => prop_assert_eq!(name.to_string().parse::<PortName>(), Ok(name)),

@@ -1,9 +1,12 @@
-//! Socket options that no library offers.
-#![expect(unsafe_code, reason = "hands structures of the kernel's headers to it")]
+//! Socket options that no library offers, and files that a previous program left open.
+#![expect(
+    unsafe_code,
+    reason = "hands structures of the kernel's headers to it, and numbers of files"
+)]
 
 use std::ffi::{c_int, c_void};
 use std::mem::{MaybeUninit, size_of};
-use std::os::fd::{AsRawFd as _, BorrowedFd};
+use std::os::fd::{AsRawFd as _, BorrowedFd, OwnedFd};
 
 use rustix::io::Errno;
 
@@ -16,6 +19,8 @@ pub(crate) unsafe trait Value: Copy {}
 
 // SAFETY: an integer.
 unsafe impl Value for c_int {}
+// SAFETY: integers.
+unsafe impl<const N: usize> Value for [u32; N] {}
 // SAFETY: four integers of 32 bits.
 unsafe impl Value for libc::tpacket_req {}
 // SAFETY: two integers of 32 bits.
@@ -48,6 +53,16 @@ pub(crate) fn get<V: Value>(socket: BorrowedFd<'_>, level: c_int, name: c_int) -
     }
     // SAFETY: every pattern of bits is a value, and it was zeroed.
     Ok(unsafe { value.assume_init() })
+}
+
+/// Returns another number of a file that this process's previous program left open.
+pub(crate) fn inherited(number: i32) -> Result<OwnedFd, Errno> {
+    if number < 0 {
+        return Err(Errno::BADF);
+    }
+    // SAFETY: the number is only used to ask the kernel for another one of the same file.
+    let file = unsafe { BorrowedFd::borrow_raw(number) };
+    rustix::io::fcntl_dupfd_cloexec(file, 0)
 }
 
 /// Returns the error of the last system call.

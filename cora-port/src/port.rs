@@ -114,6 +114,8 @@ pub enum OnReceive {
     /// Finished, and counted as `checksums-finished`, if they match the value that a local sender
     /// leaves; others are unchanged.
     FinishedByLook,
+    /// Right: the port makes the headers of what came, which the kernel had checked.
+    Made,
 }
 
 /// The treatment of checksums in sent frames.
@@ -150,11 +152,13 @@ pub struct Counters {
     pub too_long: u64,
     /// Frames that the kernel refused, or that are too short for Ethernet: dropped.
     pub not_taken: u64,
+    /// Frames to be sent by a socket that are no datagrams from its address: dropped.
+    pub not_a_datagram: u64,
 }
 
 impl Counters {
     /// Returns the counts of dropped frames by name, those of the receive direction first.
-    pub const fn outcomes(&self) -> [(&'static str, u64); 8] {
+    pub const fn outcomes(&self) -> [(&'static str, u64); 9] {
         [
             ("receive-too-long", self.receive_too_long),
             ("receive-ring-full", self.receive_ring_full),
@@ -164,6 +168,7 @@ impl Counters {
             ("transmit-ring-full", self.transmit_ring_full),
             ("too-long", self.too_long),
             ("not-taken", self.not_taken),
+            ("not-a-datagram", self.not_a_datagram),
         ]
     }
 
@@ -185,6 +190,7 @@ impl Counters {
             transmit_ring_full: self.transmit_ring_full.saturating_sub(before.transmit_ring_full),
             too_long: self.too_long.saturating_sub(before.too_long),
             not_taken: self.not_taken.saturating_sub(before.not_taken),
+            not_a_datagram: self.not_a_datagram.saturating_sub(before.not_a_datagram),
         }
     }
 

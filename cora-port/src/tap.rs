@@ -66,12 +66,7 @@ impl Tap {
     /// When there is no such file.
     pub fn inherited(name: &str, number: i32) -> Result<Self, PortError> {
         let failed = |cause: Errno| PortError::Tap { name: name.into(), cause: cause.into() };
-        if number < 0 {
-            return Err(failed(Errno::BADF));
-        }
-        // SAFETY: the number is only used to ask the kernel for another one of the same file.
-        let file = unsafe { BorrowedFd::borrow_raw(number) };
-        let file = rustix::io::fcntl_dupfd_cloexec(file, 0).map_err(failed)?;
+        let file = crate::inherited(number).map_err(failed)?;
         Ok(Self::new(name, file))
     }
 

@@ -56,25 +56,27 @@ pub trait App: Prefetch + Transaction + Transfer + Lifecycle {
     const SENDS: bool = false;
     /// Whether any handler takes messages.
     const MESSAGES: bool = false;
+    /// The names of the handlers that take messages, in the order of the chain.
+    const TAKERS: &'static [&'static str] = &[];
     /// What decides the bucket of a packet. Where the port at one end does, and that end is a
     /// [service](crate::state::Row::services), the other end does: whoever opened the connection.
     const BUCKETS_BY: BucketsBy = BucketsBy::Group;
     /// Whether packets need their [mark](crate::packet::Meta::mark): ports decide buckets, or a
     /// state is divided by bucket.
     const MARKED: bool = false;
+    /// The number of the handler among [`Self::TAKERS`] that takes this packet as a message.
+    #[inline(always)]
+    fn taker(packet: &Packet<'_>) -> Option<u8> {
+        let _ = packet;
+        None
+    }
+
     /// Whether the packet is a message that is handled where it comes, at either side: its handler
     /// reaches no entry of a flow.
     #[inline(always)]
     fn is_anywhere(packet: &Packet<'_>) -> bool {
         let _ = packet;
         false
-    }
-
-    /// The number of the handler that takes the packet as a message; `None` if none does.
-    #[inline(always)]
-    fn class(packet: &Packet<'_>) -> Option<u8> {
-        let _ = packet;
-        None
     }
 
     /// Runs the chain of handlers once, as if they were devices cabled in a row: from first to last

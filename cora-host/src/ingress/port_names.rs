@@ -5,6 +5,7 @@
 //! on, in the order in which they are written: in `inside=…,outside=…,dmz=…,mirror=…`, `dmz` is
 //! port 2 and `mirror` is port 3.
 
+use std::net::SocketAddr;
 use std::path::Path;
 use std::str::FromStr;
 
@@ -34,14 +35,27 @@ pub(crate) struct NamedPort {
 }
 
 /// The ports of a run, by their numbers: inside and outside are always there, unless all are a
-/// card's.
+/// card's, or the only one is a socket.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Ports(Vec<NamedPort>);
+
+/// The name of a socket for messages.
+const MESSAGES: &str = "messages";
 
 /// In the place of ports: they are the card's.
 const OF_CARD: &str = "card";
 
 impl Ports {
+    /// A socket alone, for messages.
+    pub(crate) fn of_messages(address: SocketAddr) -> String {
+        format!("{MESSAGES}={}", PortName::Udp { address })
+    }
+
+    /// Whether the only one is a socket, whose datagrams are messages.
+    pub(crate) fn are_one_socket(&self) -> bool {
+        matches!(&self.0[..], [NamedPort { device: PortName::Udp { .. }, .. }])
+    }
+
     /// Whether they are ports of a card, which names them.
     pub(crate) fn are_of_card(&self) -> bool {
         self.0.is_empty()
@@ -53,11 +67,15 @@ impl Ports {
     }
 
     /// As many ports with the same names and numbers, each of which gives one frame. For those of a
-    /// card, which alone names them, the first two.
+    /// card, which alone names them, and for a socket, which has no other end, the first two.
     pub(crate) fn silent(&self) -> String {
-        let own = self.0.iter().map(|port| &*port.name);
-        let names = own.chain(FIRST.into_iter().filter(|_| self.are_of_card()));
-        names.map(|name| format!("{name}={SILENT}")).collect::<Vec<_>>().join(",")
+        let names: Vec<&str> = if self.are_of_card() || self.are_one_socket() {
+            FIRST.to_vec()
+        } else {
+            self.0.iter().map(|port| &*port.name).collect()
+        };
+        let ports: Vec<_> = names.iter().map(|name| format!("{name}={SILENT}")).collect();
+        ports.join(",")
     }
 
     /// No interface is two ports, and none writes what another one reads or writes.
@@ -129,6 +147,11 @@ impl FromStr for Ports {
             return Err(format!(
                 "these are {there} ports: a run has {MOST} at most, with inside and outside"
             ));
+        }
+        if let [(name, _, device @ PortName::Udp { .. })] = &given[..] {
+            // Datagrams come and leave by one socket, so it needs no other end.
+            let (name, device) = ((*name).to_owned(), device.clone());
+            return Ok(Self(vec![NamedPort { name, number: Port::INSIDE, device }]));
         }
         for (number, first) in (0..).zip(FIRST) {
             if !given.iter().any(|(_, its, _)| *its == Some(number)) {
@@ -231,7 +254,10 @@ mod tests {
     /// The names and numbers of ports on TAP interfaces of the same order.
     fn numbers(names: &str) -> Vec<(String, u8)> {
         let ports = names.split(' ').enumerate().map(|(at, name)| format!("{name}=tap:t{at}"));
-        let ports = read(&ports.collect::<Vec<_>>().join(",")).unwrap();
+        numbers_of(&read(&ports.collect::<Vec<_>>().join(",")).unwrap())
+    }
+
+    fn numbers_of(ports: &Ports) -> Vec<(String, u8)> {
         ports.all().iter().map(|port| (port.name.clone(), port.number.0)).collect()
     }
 
@@ -252,6 +278,19 @@ mod tests {
         }
         let most: Vec<String> = (2..16).map(|number| format!("p{number}")).collect();
         assert_eq!(numbers(&format!("inside outside {}", most.join(" "))).len(), 16);
+    }
+
+    #[test]
+    fn a_socket_needs_no_other_end() {
+        let ports = read("messages=udp:127.0.0.1:7000").unwrap();
+        assert_eq!(numbers_of(&ports), [("messages".to_owned(), 0)]);
+        assert!(ports.are_one_socket());
+        assert_eq!(read(&Ports::of_messages("127.0.0.1:7000".parse().unwrap())), Ok(ports.clone()));
+        let silent: Ports = ports.silent().parse().unwrap();
+        assert_eq!(silent.all().len(), 2);
+        let both = read("inside=udp:127.0.0.1:7000,outside=tap:b0").unwrap();
+        assert!(!both.are_one_socket());
+        assert!(read("messages=tap:a0").unwrap_err().contains("`inside` is missing"));
     }
 
     #[test]

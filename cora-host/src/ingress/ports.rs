@@ -89,6 +89,7 @@ pub(crate) struct LiveWire {
     /// The next frame: its port, and its stamp.
     current: Option<(usize, Stamp)>,
     came: u64,
+    /// Frames that left at ports of a card.
     left: u64,
     now: u64,
     /// Frames to a port that does not exist, and the port of the first of them until it is logged.
@@ -171,6 +172,7 @@ impl LiveWire {
                 ("transmit-ring-full", counters.transmit_ring_full),
                 ("too-long", counters.too_long),
                 ("not-taken", counters.not_taken),
+                ("not-a-datagram", counters.not_a_datagram),
             ];
             for (name, count) in towards_them {
                 *all.entry(name.to_owned()).or_default() += count;
@@ -249,9 +251,12 @@ impl LiveWire {
 impl End {
     fn open(named: &NamedPort, file: Option<i32>) -> Result<Self, PortError> {
         let NamedPort { name, number, device } = named.clone();
-        let port = match (&device, file) {
+        let port: Box<dyn Port> = match (&device, file) {
             (PortName::Tap { interface }, Some(file)) => {
                 Box::new(cora_port::tap::Tap::inherited(interface, file)?)
+            }
+            (PortName::Udp { address }, Some(file)) => {
+                Box::new(cora_port::udp::UdpPort::inherited(*address, file)?)
             }
             _ => cora_port::open(&device)?,
         };
@@ -346,6 +351,7 @@ impl End {
                 OnReceive::AsTheyCame => "as they came",
                 OnReceive::Finished => "finished where the kernel says that the sender did not",
                 OnReceive::FinishedByLook => "finished where the sender evidently did not",
+                OnReceive::Made => "made by the port",
             }
             .to_owned(),
             notes: self.port.notes(),
@@ -358,7 +364,7 @@ impl Out for LiveWire {
         let port = stamp.leaves_at();
         let end = self.end_of.get(usize::from(port.0)).copied().unwrap_or(NONE);
         if let Some(end) = self.ends.get_mut(usize::from(end)) {
-            self.left += end.port.transmit(&[frame]) as u64;
+            end.port.transmit(&[frame]);
         } else {
             if self.no_port == 0 {
                 self.first_no_port = Some(port);
@@ -426,8 +432,13 @@ impl Cable for LiveWire {
     }
 
     fn packets(&self) -> (u64, u64) {
+        // A port may drop a frame that it took, so what left is its to say.
+        let left = match self.elsewhere {
+            Some(_) => self.left,
+            None => self.ends.iter().map(|end| end.counters().transmitted).sum(),
+        };
         // A frame that waits has not come yet.
-        (self.came - u64::from(self.current.is_some()), self.left)
+        (self.came - u64::from(self.current.is_some()), left)
     }
 
     fn wait(&self, at_most: Duration) {

@@ -5,6 +5,7 @@ use std::fmt;
 use std::time::{Duration, Instant};
 
 use cora_control::Ledger;
+use cora_core::message::SENT;
 use cora_core::packet::Port;
 use cora_core::state::table::Ending;
 use cora_runtime::channel::PeerOutbox;
@@ -45,6 +46,11 @@ pub(crate) fn left_unread(rings: &Rings) -> VecDeque<(u16, Vec<u8>)> {
     unread
 }
 
+/// Whether this is a message for handlers at the NIC.
+pub(crate) fn is_message(kind: u16, bytes: &[u8]) -> bool {
+    Message::decode_sent(kind, bytes).is_some_and(|(stamp, _)| stamp.leaves_at() == SENT)
+}
+
 /// The channel to the NIC (or from it, if both sides take turns on one thread). Messages without
 /// space in the ring wait in memory, so the host never waits for the NIC, which may be waiting for
 /// the host.
@@ -60,7 +66,7 @@ pub struct Back {
     pub(crate) ledger: Option<Ledger>,
     /// The replica store of durable entries.
     pub(crate) replicas: Option<Box<dyn ReplicaStore + Send>>,
-    /// Packets sent to the wire over this ring.
+    /// Packets sent to the wire over this ring. Messages for the NIC are not among them.
     pub(crate) sent: u64,
     /// Receives records of ended entries, if requested.
     pub(crate) exporter: Option<Exporter>,
@@ -198,7 +204,7 @@ impl HostOutbox for Back {
     /// The kind of message distinguishes it from packets that the NIC handled.
     #[inline(always)]
     fn leave(&mut self, stamp: &Stamp, egress: Port, frame: &[u8]) {
-        self.sent += 1;
+        self.sent += u64::from(egress != SENT);
         self.send(&Frames::Send { stamp: Stamp { egress, ..*stamp }, frame }.into());
     }
 
@@ -210,5 +216,26 @@ impl HostOutbox for Back {
 
     fn replicas(&mut self) -> Option<&mut dyn ReplicaStore> {
         self.replicas.as_mut().map(|replicas| replicas.as_mut() as &mut dyn ReplicaStore)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use cora_core::packet::Meta;
+    use cora_runtime::link::payload::Parked;
+
+    use super::*;
+
+    /// Such a message must not reach the NIC half that follows a dead one: it would count it.
+    #[test]
+    fn a_message_for_the_nic_is_told_from_a_packet_that_leaves() {
+        for (egress, expected) in [(SENT, true), (Port(0x80 | SENT.0), true), (Port(1), false)] {
+            let (meta, parked) = (Meta::default(), Parked::NONE);
+            let stamp = Stamp { meta, number: 0, horizon: 0, egress, parked, missing: 0 };
+            let sent = Frames::Send { stamp, frame: &[7; 60] };
+            let (kind, bytes) = Message::from(sent).encode(|kind, parts| (kind, parts.concat()));
+            assert_eq!(is_message(kind, &bytes), expected, "{egress:?}");
+        }
+        assert!(!is_message(0, &[]));
     }
 }

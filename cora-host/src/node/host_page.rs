@@ -15,6 +15,7 @@
 //! word 32   entries carried over, packets lost, damaged replicas                  of all hosts
 //! word 64   entries and capacity of each table                                    of one host
 //! word 192  outcomes of one host: length of the name, the name (48 bytes), count
+//! word 1024 what handlers of messages took at it                                  of one host
 //! ```
 
 use std::collections::BTreeMap;
@@ -23,14 +24,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use cora_control::adaptive::Utilisation;
 use cora_core::outcome::{OTHER, Outcomes};
 use cora_runtime::link::region::{
-    AttachError, HashSeed, Identity, Region, RegionLayout, TOLD_TABLES, generation, note_packet,
-    noted_packet,
+    AttachError, HashSeed, Identity, Region, RegionLayout, TOLD_TABLES, TOOK_WORDS, generation,
+    note_packet, noted_packet,
 };
 
 use crate::node::running::{UNSEEN, Word};
 
 /// Bytes of the page.
-pub(crate) const BYTES: usize = 8192;
+pub(crate) const BYTES: usize = 16_384;
 
 const FIRST: usize = 0;
 const CURRENT: usize = 1;
@@ -63,6 +64,18 @@ const TABLES: usize = 64;
 const OUTCOMES: usize = TABLES + 2 * TOLD_TABLES;
 const OUTCOME_WORDS: usize = 8;
 const NAME_BYTES: usize = 48;
+
+/// Offset of what handlers of messages took.
+const TOOK: usize = 1024;
+
+/// What a host counted, as the page has it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Counted {
+    /// Packets and messages by outcome.
+    pub(crate) outcomes: BTreeMap<String, u64>,
+    /// Words of what handlers of messages took.
+    pub(crate) took: Vec<u64>,
+}
 
 /// The phase of a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -126,10 +139,10 @@ impl HostPage {
         self.set(FINISH, 1);
     }
 
-    /// Clears the words of a dead host for its successor. Returns the outcomes that the dead one
-    /// counted.
-    pub(crate) fn renew(self) -> BTreeMap<String, u64> {
-        let outcomes = self.outcomes();
+    /// Clears the words of a dead host for its successor. Returns what the dead one counted.
+    pub(crate) fn renew(self) -> Counted {
+        let took = self.took_words().iter().map(|word| word.load(Ordering::Acquire));
+        let counted = Counted { outcomes: self.outcomes(), took: took.collect() };
         for word in self.words.get(OF_ONE_HOST).into_iter().flatten() {
             word.store(0, Ordering::Relaxed);
         }
@@ -137,7 +150,11 @@ impl HostPage {
         for word in self.words.get(TABLES..).into_iter().flatten() {
             word.store(0, Ordering::Relaxed);
         }
-        outcomes
+        counted
+    }
+
+    fn took_words(self) -> &'static [AtomicU64] {
+        self.words.get(TOOK..TOOK + TOOK_WORDS).unwrap_or_default()
     }
 
     /// A number that changes while the host lives.
@@ -311,9 +328,14 @@ impl HostPage {
         (capacity > 0).then(|| (self.get(at), capacity))
     }
 
-    /// Stores the host's outcomes so far. Names without a slot are added up in one.
-    pub(crate) fn tell(self, outcomes: &Outcomes) {
-        let (slots, _) = self.words.get(OUTCOMES..).unwrap_or_default().as_chunks();
+    /// Stores the host's outcomes so far, and what handlers of messages took. Names without a slot
+    /// are added up in one.
+    pub(crate) fn tell(self, outcomes: &Outcomes, took: &[u64]) {
+        // Messages that were sent are known before any outcome of them is.
+        for (place, word) in self.took_words().iter().zip(took) {
+            place.store(*word, Ordering::Release);
+        }
+        let (slots, _) = self.words.get(OUTCOMES..TOOK).unwrap_or_default().as_chunks();
         let mut used = 0;
         let mut rest = 0;
         outcomes.each(&mut |name, count| {
@@ -339,7 +361,7 @@ impl HostPage {
     }
 
     fn outcomes(self) -> BTreeMap<String, u64> {
-        let (slots, _) = self.words.get(OUTCOMES..).unwrap_or_default().as_chunks();
+        let (slots, _) = self.words.get(OUTCOMES..TOOK).unwrap_or_default().as_chunks();
         let mut outcomes = BTreeMap::new();
         for slot in slots {
             let (name, count) = (name_of(slot), slot[OUTCOME_WORDS - 1].load(Ordering::Acquire));
@@ -399,23 +421,25 @@ mod tests {
         let page = page();
         let mut outcomes = Outcomes::new();
         outcomes.dropped(NotIp);
-        page.tell(&outcomes);
+        page.tell(&outcomes, &[]);
         // A name that precedes the existing ones moves them to later slots.
         outcomes.forwarded(Forward::Transmit);
         outcomes.dropped(NotAllowed);
         outcomes.dropped(NotIp);
-        page.tell(&outcomes);
+        page.tell(&outcomes, &[4, 5]);
         page.beat();
         page.attach(7);
         page.holds(TOLD_TABLES - 1, 5, 9);
         page.holds(TOLD_TABLES, 6, 9);
         let tables = [0, TOLD_TABLES - 1, TOLD_TABLES].map(|state| page.table(state));
         assert_eq!(tables, [None, Some((5, 9)), None]);
-        let told = page.renew();
+        let Counted { outcomes: told, took } = page.renew();
+        assert_eq!((&took[..3], took.len()), (&[4, 5, 0][..], TOOK_WORDS));
+        assert!(page.renew().took.iter().all(|word| *word == 0));
         assert_eq!(page.table(TOLD_TABLES - 1), None);
         let expected = [("not-allowed", 1), ("not-ip", 2), ("transmit", 1)];
         assert_eq!(told, expected.map(|(name, count)| (name.to_owned(), count)).into());
-        assert_eq!((page.heartbeat(), page.attached(), page.renew().len()), (0, 0, 0));
+        assert_eq!((page.heartbeat(), page.attached(), page.renew().outcomes.len()), (0, 0, 0));
     }
 
     #[test]
@@ -426,9 +450,9 @@ mod tests {
             outcomes.dropped(Reason::new(format!("reason-{n}").leak()));
         }
         for _ in 0..2 {
-            page.tell(&outcomes);
+            page.tell(&outcomes, &[]);
         }
-        assert_eq!(page.renew().values().sum::<u64>(), 300);
+        assert_eq!(page.renew().outcomes.values().sum::<u64>(), 300);
     }
 
     #[test]

@@ -294,7 +294,7 @@ fn serve<A: App>(
             Err(error) => return accuse(&error, generation, page).map_err(|()| error),
         };
         if busy {
-            page.tell(&worker.half.engine().outcomes);
+            tell_counts(worker, page);
         }
         if !busy || page.heartbeat().is_multiple_of(TOLD_EVERY) {
             tell_tables(worker, page);
@@ -335,6 +335,12 @@ fn serve<A: App>(
     }
 }
 
+/// Reports the outcomes, and what handlers of messages took.
+fn tell_counts<A: App>(worker: &mut Worker<A>, page: HostPage) {
+    let engine = worker.half.engine();
+    page.tell(&engine.outcomes, engine.took());
+}
+
 /// Reports the tables' fill levels.
 fn tell_tables<A: App>(worker: &mut Worker<A>, page: HostPage) {
     worker.half.engine().tables(&mut |state, entries, capacity| {
@@ -359,7 +365,7 @@ fn read_rest<A: App>(
             }
         }
     }
-    page.tell(&worker.half.engine().outcomes);
+    tell_counts(worker, page);
     Ok(Left::Followed)
 }
 
@@ -434,7 +440,8 @@ pub(crate) fn account_of<A: App>(
     };
     let sides = Sides { host: Side::from(half.counts()), ..Sides::default() };
     let tables = tables(half.engine().app(), now, elsewhere);
-    Account { outcomes, sides, tables, recovery, now, ..Account::default() }
+    let took = half.engine().took().to_vec();
+    Account { outcomes, took, sides, tables, recovery, now, ..Account::default() }
 }
 
 /// The fill level of each table, with the entries that another side holds of a state.

@@ -20,7 +20,7 @@ use cora_runtime::ownership::{AT_ONCE, Order};
 use crate::RunError;
 use crate::memory::cache_padded as apart;
 use crate::memory::cache_padded::Bytes;
-use crate::node::back::{Back, left_unread, taken};
+use crate::node::back::{Back, is_message, left_unread, taken};
 use crate::node::exchange::Exchange;
 use crate::node::received::Received;
 use crate::node::running::Word;
@@ -85,7 +85,8 @@ impl<A: App> Worker<A> {
 
     /// Continues with the rings of another region and its NIC, once the previous NIC ended and all
     /// that it published was handled. Finished packets that the old NIC did not take are sent
-    /// through the new one. Without `old` rings (after a protocol violation), packets that the NIC
+    /// through the new one, but for messages, which are lost. Without `old` rings (after a protocol
+    /// violation), packets that the NIC
     /// may have changed are dropped.
     pub(crate) fn replug(&mut self, old: Option<&Rings>, rings: &Rings) {
         self.back.ring.publish();
@@ -94,6 +95,10 @@ impl<A: App> Worker<A> {
         let mut buffer = vec![0; MAX_MESSAGE];
         done.append(&mut self.back.waiting);
         done.retain_mut(|(kind, bytes)| {
+            // The half counts messages that went to the old NIC as lost. The new one has no flow.
+            if A::MESSAGES && is_message(*kind, bytes) {
+                return false;
+            }
             // A head without a valid payload buffer is no longer a packet.
             let whole = reassemble(*kind, bytes, payloads, &mut buffer)
                 .map(|whole| whole.encode(|_, parts| parts.concat()));

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::io::{Error, ErrorKind, Write};
 
 use cora_control::Drift;
+use cora_runtime::exec::Took;
 use serde::{Deserialize, Serialize};
 
 use crate::observe::ipfix::Records;
@@ -22,6 +23,8 @@ pub(crate) type Piece = (u16, Vec<u8>);
 pub(crate) struct Account {
     /// The outcomes that the host counted.
     pub(crate) outcomes: BTreeMap<String, u64>,
+    /// Words of what handlers of messages took at the host.
+    pub(crate) took: Vec<u64>,
     /// Those that the NIC counted; `None` if it did not reach its end.
     pub(crate) nic_outcomes: Option<BTreeMap<String, u64>>,
     pub(crate) sides: Sides,
@@ -41,6 +44,8 @@ pub(crate) struct Account {
 pub(crate) struct Ended {
     /// The outcomes of all packets that were steered to it.
     pub(crate) outcomes: BTreeMap<String, u64>,
+    /// Words of what handlers of messages took, at all halves.
+    pub(crate) took: Vec<u64>,
     /// What its host told; `None` if it did not reach its end.
     pub(crate) account: Option<Account>,
     /// The final state, if it is to be written.
@@ -81,6 +86,24 @@ pub(crate) fn add(to: &mut BTreeMap<String, u64>, more: BTreeMap<String, u64>) {
         // A NIC half may tell any numbers.
         *sum = sum.saturating_add(count);
     }
+}
+
+/// Adds words of what handlers took.
+pub(crate) fn add_words(to: &mut Vec<u64>, more: &[u64]) {
+    to.resize(to.len().max(more.len()), 0);
+    for (sum, word) in to.iter_mut().zip(more) {
+        *sum = sum.saturating_add(*word);
+    }
+}
+
+/// Messages that handlers, hooks and timers sent, by these words.
+pub(crate) fn sent(words: &[u64]) -> u64 {
+    all_took(words).fold(0, |sum, took| sum.saturating_add(took.sent))
+}
+
+/// What each handler of messages took, by these words, and last all else.
+pub(crate) fn all_took(words: &[u64]) -> impl Iterator<Item = Took> {
+    words.as_chunks().0.iter().map(|words| Took::of(*words))
 }
 
 /// Writes a piece behind an account.

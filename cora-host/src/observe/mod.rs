@@ -5,6 +5,7 @@
 //! | `account` | what a shard tells at its end |
 //! | `buckets` | moves of buckets in the report, and why |
 //! | `ipfix` | records of ended entries, to a file or a collector |
+//! | `messages` | the messages of a run |
 //! | `print` | text on standard output and standard error |
 //! | `progress` | progress of a run, for a user at a terminal |
 //! | `report` | the report of a run, as JSON |
@@ -14,6 +15,7 @@
 pub(crate) mod account;
 pub(crate) mod buckets;
 pub(crate) mod ipfix;
+pub(crate) mod messages;
 pub(crate) mod print;
 pub(crate) mod progress;
 pub(crate) mod report;

@@ -12,6 +12,7 @@ use crate::ingress::capture_notes::CaptureNotes;
 use crate::ingress::ports::PortReport;
 use crate::observe::buckets::BucketMoves;
 use crate::observe::ipfix::Records;
+use crate::observe::messages::Messages;
 
 macro_rules! side {
     ($($(#[$doc:meta])* $field:ident,)*) => {
@@ -186,6 +187,9 @@ pub struct RunReport {
     pub packets_out: u64,
     /// Packets by outcome; each packet has exactly one.
     pub outcomes: BTreeMap<String, u64>,
+    /// The messages, if the program takes any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub messages: Option<Messages>,
     /// Why the run can't be relied on: packets without an account, or output that could not be
     /// written. Such a run fails.
     pub faults: Vec<String>,
@@ -252,9 +256,9 @@ impl RunReport {
         self
     }
 
-    /// Messages that handlers sent, on both sides. Each has an outcome, too.
+    /// Messages that handlers sent, at all halves. Each has an outcome, too.
     pub(super) fn messages(&self) -> u64 {
-        self.sides.nic.messages.saturating_add(self.sides.host.messages)
+        self.messages.as_ref().map_or(0, |messages| messages.sent)
     }
 
     /// Output frames that the ports dropped.
@@ -281,6 +285,7 @@ pub(super) mod tests {
             packets_in: 3,
             packets_out: 2,
             outcomes: [("transmit".to_owned(), 2), ("not-ip".to_owned(), 1)].into(),
+            messages: None,
             faults: Vec::new(),
             sides: Sides::default(),
             buckets: None,

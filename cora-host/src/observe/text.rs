@@ -45,6 +45,9 @@ impl fmt::Display for RunReport {
             writeln!(f, "{ports}")?;
         }
         self.outcomes(f)?;
+        if let Some(messages) = &self.messages {
+            write!(f, "\n{messages}")?;
+        }
         if !self.capture.is_nothing() {
             write!(f, "\n{}", self.capture)?;
         }

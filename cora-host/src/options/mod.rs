@@ -11,6 +11,7 @@
 //! passes options on iterates over clap's arguments ([`words`]), and names none of them.
 
 pub(crate) mod card_name;
+mod messages;
 mod moves;
 pub(crate) mod nearest;
 pub(crate) mod peer;
@@ -25,6 +26,7 @@ use clap::{Arg, ArgMatches, Args, Command, FromArgMatches as _};
 use cora_core::app::App;
 use cora_runtime::classes::Limits;
 
+pub(crate) use messages::MessageSource;
 pub use moves::Moves;
 
 use crate::ingress::capture::{Reading, STANDARD};
@@ -104,11 +106,16 @@ pub struct RunOptions {
     #[arg(long = "in", value_name = "FILE")]
     pub(crate) input: Option<PathBuf>,
     /// Ports in place of a capture, as inside=PORT,outside=PORT, each tap:NAME, packet:IFACE,
-    /// xdp:IFACE, pcap:IN+OUT or mem:flows=N;size=BYTES: until ctrl-C. Further ones as 2=PORT to
+    /// xdp:IFACE, udp:ADDRESS:PORT, pcap:IN+OUT or mem:flows=N;size=BYTES: until ctrl-C. Further
+    /// ones as 2=PORT to
     /// 15=PORT, or by names of your own, which get the numbers from 2 on. Either half may die
     /// meanwhile, and is started again. `card`: the ports of the card.
     #[arg(long, value_name = "PORTS")]
     pub(crate) live: Option<Ports>,
+    /// Where messages come from: a capture, as with --in, or udp:ADDRESS:PORT, a socket of this
+    /// machine as the only port of a live run. For programs that take messages in datagrams.
+    #[arg(long, value_name = "FILE|udp:ADDRESS:PORT")]
+    pub(crate) messages: Option<MessageSource>,
     /// After how many seconds a live run ends by itself [default: never].
     #[arg(long, value_name = "N")]
     pub(crate) seconds: Option<u64>,
@@ -221,7 +228,11 @@ impl Run {
                 settings.into_iter().flat_map(|setting| setting.words).chain(own).collect()
             }
         };
-        let parsed = parser().try_get_matches_from(merged).and_then(Self::parsed);
+        let matches = parser().try_get_matches_from(merged);
+        if let Ok(matches) = &matches {
+            check_messages(matches)?;
+        }
+        let parsed = matches.and_then(Self::parsed);
         let (options, words) = parsed.map_err(|error: clap::Error| error.to_string())?;
         options.check()?;
         Ok(Self { options, words })
@@ -233,6 +244,11 @@ impl Run {
         if is_given(&matches, "card") && !is_given(&matches, "nic") {
             let joint = ["--nic", NicMode::Ethernet.name()].map(OsString::from);
             matches = parser().try_get_matches_from(joint.into_iter().chain(words(&matches)))?;
+        }
+        // Further on, messages are a capture or a port like others.
+        if let Some(source) = matches.get_one::<MessageSource>("messages") {
+            let more = source.words();
+            matches = parser().try_get_matches_from(words(&matches).into_iter().chain(more))?;
         }
         Ok((RunOptions::from_arg_matches(&matches)?, words(&matches)))
     }
@@ -258,10 +274,21 @@ impl Run {
     }
 }
 
+/// Messages come from one place.
+fn check_messages(given: &ArgMatches) -> Result<(), String> {
+    let others = [("input", "--in"), ("live", "--live")];
+    match others.iter().find(|(id, _)| is_given(given, id)) {
+        Some((_, other)) if is_given(given, "messages") => {
+            Err(format!("--messages and {other}: say one of them"))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Options that make a run write, reachable or long, its ports, and its pages: huge ones may be
 /// reserved for only one run.
-const LEAVES_TRACES: [&str; 8] =
-    ["live", "control", "state_out", "output", "ipfix", "moves", "seconds", "pages"];
+const LEAVES_TRACES: [&str; 9] =
+    ["live", "messages", "control", "state_out", "output", "ipfix", "moves", "seconds", "pages"];
 
 impl RunOptions {
     /// Whether the aarch64 program is required.
@@ -334,7 +361,10 @@ impl RunOptions {
         use CardName::{Emulated, Local};
         let live = self.live.is_some();
         let wrong = [
-            (!live && self.input.is_none(), "a run needs packets: say --in FILE, or --live PORTS"),
+            (
+                !live && self.input.is_none(),
+                "a run needs packets: say --in FILE, or --live PORTS, or --messages WHERE",
+            ),
             (live && self.input.is_some(), "--in and --live: say one of them"),
             (
                 live && self.nic == NicMode::Off,
@@ -539,6 +569,10 @@ mod tests {
         assert_eq!(all.lines().count(), 4, "{all}");
         assert_eq!(refused("--in a --control c --seconds 5").lines().count(), 2);
         assert!(refused("--in a --nic off --restarts 2").contains("--restarts is"));
+        assert_eq!(refused("--in a --messages a"), "--messages and --in: say one of them");
+        let both = refused(&format!("{live} --messages udp:127.0.0.1:7000"));
+        assert_eq!(both, "--messages and --live: say one of them");
+        assert!(refused("--messages udp:127.0.0.1:7000 --nic off").contains("--live needs a NIC"));
         let twice = refused("--in a --config A=x --config B=y --config A=z");
         assert_eq!(twice, "--config A is said twice: a state has one file");
         for fine in [
@@ -547,6 +581,20 @@ mod tests {
         ] {
             assert!(Run::read(&given(fine)).is_ok(), "{fine}");
         }
+    }
+
+    #[test]
+    fn messages_come_from_a_capture_or_by_a_socket_as_packets_do() {
+        let capture = Run::read(&given("--messages a.pcap --out b.pcap --json")).unwrap();
+        assert_eq!(capture.options.capture(), Some(Path::new("a.pcap")));
+        let socket = Run::read(&given("--messages udp:[::1]:7000 --seconds 5")).unwrap();
+        let [port] = socket.options.live.as_ref().unwrap().all() else { panic!("one port") };
+        assert_eq!(port.device.to_string(), "udp:[::1]:7000");
+        // The processes of the run read the words once more.
+        let again = parser().try_get_matches_from(&socket.words).unwrap();
+        assert_eq!(RunOptions::from_arg_matches(&again).unwrap().live, socket.options.live);
+        let rehearsal = socket.rehearsal().unwrap().options;
+        assert_eq!(rehearsal.live.unwrap().all().len(), 2);
     }
 
     #[test]

@@ -187,11 +187,11 @@ fn located(name: &str, text: &str, near: &Path) -> String {
         _ => text.to_owned(),
     };
     match name {
-        "in" | "out" if text == STANDARD => text.to_owned(),
+        "in" | "out" | "messages" if text == STANDARD => text.to_owned(),
         "in" | "out" | "control" | "state-out" | "card-program" => joined(text),
         "config" | "change" => behind("="),
         "moves" if text.starts_with("adapt:") => behind(":"),
-        "ipfix" if !text.starts_with("udp:") => joined(text),
+        "ipfix" | "messages" if !text.starts_with("udp:") => joined(text),
         "live" => {
             let port = |port: &str| match port.split_once("=pcap:") {
                 Some((side, files)) => {

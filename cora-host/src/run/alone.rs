@@ -257,6 +257,7 @@ impl<A: App> Shard<A> {
                 pieces.push((state, piece.to_vec()));
             });
         }
-        Ended { outcomes: account.outcomes.clone(), account: Some(account), pieces }
+        let (outcomes, took) = (account.outcomes.clone(), account.took.clone());
+        Ended { outcomes, took, account: Some(account), pieces }
     }
 }

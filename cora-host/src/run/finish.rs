@@ -14,9 +14,10 @@ use crate::ingress::capture_notes::CaptureNotes;
 use crate::ingress::versions::Version;
 use crate::memory::pages::Pages;
 use crate::memory::supply::Supply;
-use crate::observe::account::{Ended, Piece, add};
+use crate::observe::account::{Ended, Piece, add, add_words};
 use crate::observe::buckets::BucketMoves;
 use crate::observe::ipfix::Records;
+use crate::observe::messages::Messages;
 use crate::observe::print::write_state;
 use crate::observe::report::{Filled, Lives, PortsReport, Recovery, RunReport, Sides};
 use crate::observe::state::final_state;
@@ -80,8 +81,10 @@ impl Over<'_> {
         let (mut sides, mut shards) = (Sides::default(), Vec::new());
         let (mut recovery, mut records) = (Recovery::default(), None::<Records>);
         let mut drift = Vec::new();
+        let mut took = Vec::new();
         for shard in self.shards {
             add(&mut outcomes, shard.outcomes);
+            add_words(&mut took, &shard.took);
             let Some(account) = shard.account else {
                 faults.push("the host half did not come to its end: its account is missing".into());
                 continue;
@@ -109,6 +112,8 @@ impl Over<'_> {
             nic_pages: (options.nic == NicMode::Native).then(|| options.pages.of_nic().word()),
             packets_in: wire.packets.0,
             packets_out: wire.packets.1,
+            messages: A::MESSAGES
+                .then(|| Messages::of(A::TAKERS, &took, wire.packets.0, &outcomes)),
             outcomes,
             faults,
             buckets,

@@ -122,6 +122,9 @@ pub(super) fn check<A: App>(options: &RunOptions, continues: bool) -> Result<(),
     if A::PLAN.sides == Sides::Dealt && matches!(options.moves, Moves::Adapt(Some(_))) {
         return Err(RunError::NothingToLog);
     }
+    if options.messages.is_some() && !A::MESSAGES {
+        return Err(RunError::TakesNoMessages { program: A::NAME });
+    }
     if let Some(path) = options.state_out.as_ref().filter(|_| !continues) {
         // Its old content stays until it is replaced.
         let opened = std::fs::File::options().create(true).append(true).open(path);

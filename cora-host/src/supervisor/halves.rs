@@ -136,6 +136,9 @@ impl Shard<'_> {
         }
         if self.leaving && (self.nic_works() || !self.nic.is_alive()) {
             self.leaving = false;
+            if let Some(old) = self.old.take() {
+                self.outcomes.nic_told(old.took_at_nic());
+            }
             self.follow(&self.region.rings(), cable)?;
         }
         let (nic, host) = (self.nic_works(), self.host_works());
@@ -218,7 +221,8 @@ impl Shard<'_> {
         generation::announce(self.regions.words, generation);
         wake(&self.region.nic_bell(SharedFutex));
         wake(&self.region.host_bell(SharedFutex));
-        self.region = next;
+        self.outcomes.nic_told(self.region.took_at_nic());
+        self.old = Some(std::mem::replace(&mut self.region, next));
         (self.nic_arrived, self.nic_astray) = (false, None);
         if nic_died {
             self.nic.again()?;

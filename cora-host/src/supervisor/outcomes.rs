@@ -11,13 +11,21 @@
 //! | `lost-with-nic` | packets in a dead NIC or on its rings, and those that its handlers dropped |
 //! | `handler-panicked` | packets that killed a half: a handler panicked, or did not return |
 //!
-//! So the outcomes add up to the number of packets that were fed in. While no half dies, nothing is
+//! Handlers may send messages, which have outcomes, too. What was sent, and what handlers of
+//! messages did, is on the host's page and in the region's header, so it is known of dead halves up
+//! to the last round. What a dead NIC's handlers dropped of that is `dropped-other`.
+//!
+//! So the outcomes add up to the number of packets that were fed in and messages that were sent.
+//! While no half dies, nothing is
 //! lost: the counts are then as the halves told them, and a run whose packets don't add up fails.
 
 use std::collections::BTreeMap;
 
+use cora_core::outcome::OTHER;
+
 use crate::ingress::tally::{Tally, Ways};
-use crate::observe::account::add;
+use crate::node::host_page::Counted;
+use crate::observe::account::{add, add_words, all_took, sent};
 
 /// The outcome of packets with a fate known only to a dead NIC.
 const LOST: &str = "lost-with-nic";
@@ -35,6 +43,10 @@ pub(super) struct Outcomes {
     kept: BTreeMap<String, u64>,
     /// Packets handled by earlier NICs that left.
     of_dead_nics: Ways,
+    /// What handlers of messages took at dead hosts, at earlier NICs, and at the last NIC.
+    took_at_hosts: Vec<u64>,
+    took_by_dead_nics: Vec<u64>,
+    took_by_nic: Vec<u64>,
     /// Number of halves that were started.
     nics: u64,
     hosts: u64,
@@ -50,7 +62,7 @@ pub(super) struct Known {
     /// Packets that left.
     pub(super) tally: Tally,
     /// Counts of the last host.
-    pub(super) host: BTreeMap<String, u64>,
+    pub(super) host: Counted,
     /// Counts of the last NIC, if it sent them.
     pub(super) nic: Option<BTreeMap<String, u64>>,
     /// Packets that were left unread by a dead host, as found by its successors.
@@ -59,15 +71,28 @@ pub(super) struct Known {
 
 impl Outcomes {
     /// Called before a NIC starts.
-    pub(super) const fn nic_begins(&mut self, tally: &Tally) {
+    pub(super) fn nic_begins(&mut self, tally: &Tally) {
         self.nics += 1;
         self.of_dead_nics = tally.from_nic;
+        add_words(&mut self.took_by_dead_nics, &std::mem::take(&mut self.took_by_nic));
+    }
+
+    /// What handlers of messages took at the NIC, by the words of a region that it has used. It
+    /// goes on counting in the next region.
+    pub(super) fn nic_told(&mut self, words: impl Iterator<Item = u64>) {
+        for (at, word) in words.enumerate() {
+            match self.took_by_nic.get_mut(at) {
+                Some(known) => *known = word.max(*known),
+                None => self.took_by_nic.push(word),
+            }
+        }
     }
 
     /// Called before a host starts; `before` are the counts of the previous one, if there was any.
-    pub(super) fn host_begins(&mut self, before: BTreeMap<String, u64>) {
+    pub(super) fn host_begins(&mut self, before: Counted) {
         self.hosts += 1;
-        add(&mut self.kept, before);
+        add(&mut self.kept, before.outcomes);
+        add_words(&mut self.took_at_hosts, &before.took);
     }
 
     /// Called if a half died; whether of the packet in its handlers.
@@ -75,13 +100,33 @@ impl Outcomes {
         self.panicked += u64::from(did);
     }
 
-    /// The outcomes of all packets that were fed in.
-    pub(super) fn whole(self, known: Known) -> BTreeMap<String, u64> {
+    /// The outcomes of all packets that were fed in and messages that were sent, and what handlers
+    /// of messages took.
+    pub(super) fn whole(mut self, known: Known) -> Counted {
+        let took = self.took(&known.host.took);
+        let fed = known.fed.saturating_add(sent(&took));
+        Counted { outcomes: self.outcomes(Known { fed, ..known }), took }
+    }
+
+    /// What handlers of messages took at all halves, with the last host's words.
+    fn took(&self, host: &[u64]) -> Vec<u64> {
+        let mut took = self.took_at_hosts.clone();
+        for words in [host, &self.took_by_dead_nics, &self.took_by_nic] {
+            add_words(&mut took, words);
+        }
+        took
+    }
+
+    /// The outcomes of everything; `fed` are messages, too.
+    fn outcomes(&mut self, known: Known) -> BTreeMap<String, u64> {
         let Known { fed, tally, host, nic, unread } = known;
         let deaths = self.nics > 1 || self.hosts > 1 || nic.is_none();
-        let mut all = self.kept;
-        add(&mut all, host);
+        let mut all = std::mem::take(&mut self.kept);
+        add(&mut all, host.outcomes);
         if deaths {
+            // A host counts what it had sent to a NIC that died. The NIC may have handled some of
+            // it; what is lost is found below.
+            all.remove(LOST);
             // Packets that a host had sent, but that did not leave, were lost with the NIC. Packets
             // that left, but are not counted, were sent by a host that died before it could count
             // them.
@@ -96,6 +141,13 @@ impl Outcomes {
         let Ways { transmit, redirect, .. } = of_silent;
         let of_silent = [("transmit".to_owned(), transmit), ("redirect".to_owned(), redirect)];
         add(&mut all, of_silent.into());
+        if nic.is_none() {
+            add_words(&mut self.took_by_dead_nics, &std::mem::take(&mut self.took_by_nic));
+        }
+        for took in all_took(&self.took_by_dead_nics) {
+            let of_silent = [("done", took.done), ("pass", took.passed), (OTHER, took.dropped)];
+            add(&mut all, of_silent.map(|(name, count)| (name.to_owned(), count)).into());
+        }
         add(&mut all, nic.unwrap_or_default());
         all.retain(|_, count| *count > 0);
         if !deaths {
@@ -140,10 +192,16 @@ fn take(all: &mut BTreeMap<String, u64>, mut more: u64) {
 
 #[cfg(test)]
 mod tests {
+    use cora_runtime::exec::Took;
+
     use super::*;
 
     fn counts(counts: &[(&str, u64)]) -> BTreeMap<String, u64> {
         counts.iter().map(|(name, count)| ((*name).to_owned(), *count)).collect()
+    }
+
+    fn counted(of: &[(&str, u64)]) -> Counted {
+        Counted { outcomes: counts(of), took: Vec::new() }
     }
 
     fn ways(transmit: u64) -> Ways {
@@ -160,7 +218,7 @@ mod tests {
             outcomes.nic_begins(tally);
         }
         for host in hosts {
-            outcomes.host_begins(counts(host));
+            outcomes.host_begins(counted(host));
         }
         outcomes
     }
@@ -170,7 +228,7 @@ mod tests {
         let known = Known {
             fed: 10,
             tally: tally(4, 3),
-            host: counts(&[("transmit", 3), ("not-ip", 1)]),
+            host: counted(&[("transmit", 3), ("not-ip", 1)]),
             nic: Some(counts(&[("transmit", 4), ("not-allowed", 2)])),
             unread: 0,
         };
@@ -178,7 +236,7 @@ mod tests {
         // Others notice that a packet has no outcome, or two.
         for fed in [9, 10, 11] {
             let outcomes = begun(&[Tally::default()], &[&[]]);
-            assert_eq!(outcomes.whole(Known { fed, ..known.clone() }), expected);
+            assert_eq!(outcomes.whole(Known { fed, ..known.clone() }).outcomes, expected);
         }
     }
 
@@ -188,11 +246,11 @@ mod tests {
         let known = Known {
             fed: 100,
             tally: tally(40, 15),
-            host: counts(&[("transmit", 20), ("not-ip", 8)]),
+            host: counted(&[("transmit", 20), ("not-ip", 8)]),
             nic: Some(counts(&[("transmit", 10), ("not-allowed", 2)])),
             unread: 0,
         };
-        let outcomes = begun(&[tally(0, 0), tally(30, 9)], &[&[]]).whole(known);
+        let outcomes = begun(&[tally(0, 0), tally(30, 9)], &[&[]]).whole(known).outcomes;
         let expected = counts(&[("transmit", 55), ("not-ip", 8), ("not-allowed", 2), (LOST, 35)]);
         assert_eq!(outcomes, expected);
     }
@@ -203,12 +261,12 @@ mod tests {
         let known = Known {
             fed: 50,
             tally: tally(20, 12),
-            host: counts(&[("transmit", 5)]),
+            host: counted(&[("transmit", 5)]),
             nic: Some(counts(&[("transmit", 20), ("host-away", 9)])),
             unread: 4,
         };
         let hosts: [&[(&str, u64)]; 2] = [&[], &[("transmit", 6), ("not-ip", 3)]];
-        let outcomes = begun(&[tally(0, 0)], &hosts).whole(known);
+        let outcomes = begun(&[tally(0, 0)], &hosts).whole(known).outcomes;
         let expected =
             counts(&[("transmit", 32), ("not-ip", 3), ("host-away", 9), (LOST_WITH_HOST, 6)]);
         assert_eq!(outcomes, expected);
@@ -219,16 +277,47 @@ mod tests {
         let known = Known {
             fed: 50,
             tally: tally(20, 12),
-            host: counts(&[("transmit", 12), ("not-ip", 9)]),
+            host: counted(&[("transmit", 12), ("not-ip", 9)]),
             nic: Some(counts(&[("transmit", 20)])),
             unread: 4,
         };
         let mut outcomes = begun(&[tally(0, 0)], &[&[], &[]]);
         (0..2).for_each(|_| outcomes.panicked(true));
-        let outcomes = outcomes.whole(known);
+        let outcomes = outcomes.whole(known).outcomes;
         let rest = [("not-ip", 9), (LOST_WITH_HOST, 7), (PANICKED, 2)];
         let expected = counts(&[&[("transmit", 32)], &rest[..]].concat());
         assert_eq!(outcomes, expected);
+    }
+
+    /// Words of a handler that took messages, of which so many were done and so many dropped, and
+    /// that sent so many.
+    fn took(messages: u64, done: u64, dropped: u64, sent: u64) -> Vec<u64> {
+        vec![0, messages, done, 0, dropped, sent, 0]
+    }
+
+    #[test]
+    fn messages_of_a_dead_nic_are_lost_but_for_what_it_told() {
+        // Of 100 datagrams the NIC had done 40, the host 25, with a message each. Of these 65, the
+        // host had done 30, and counts as lost the 5 that went to the NIC, which had done 4.
+        let host =
+            Counted { outcomes: counts(&[("done", 55), (LOST, 5)]), took: took(30, 55, 0, 25) };
+        let known = Known {
+            fed: 100,
+            tally: tally(0, 0),
+            host,
+            nic: Some(counts(&[("done", 10)])),
+            unread: 0,
+        };
+        let mut outcomes = begun(&[tally(0, 0)], &[&[]]);
+        outcomes.nic_told(took(30, 30, 0, 30).into_iter());
+        // In the next region it counts on.
+        outcomes.nic_told(took(0, 0, 0, 0).into_iter());
+        outcomes.nic_told(took(45, 44, 1, 40).into_iter());
+        outcomes.nic_begins(&tally(0, 0));
+        outcomes.nic_told(took(10, 10, 0, 0).into_iter());
+        let all = outcomes.whole(known);
+        assert_eq!(all.outcomes, counts(&[("done", 109), (OTHER, 1), (LOST, 55)]));
+        assert_eq!(all.took, took(85, 109, 1, 65));
     }
 
     #[test]
@@ -242,17 +331,25 @@ mod tests {
         for _ in 0..2000 {
             let mut told = || counts(&names.map(|name| (name, draw(40))));
             let (host, before, nic) = (told(), told(), told());
-            let mut outcomes = begun(&[tally(0, 0), tally(draw(30), 3)], &[&[]]);
+            let mut words = || (0..2 * Took::WORDS).map(|_| draw(20)).collect::<Vec<_>>();
+            let (took, took_before, at_nic) = (words(), words(), [words(), words()]);
+            let mut outcomes = begun(&[tally(0, 0)], &[&[]]);
+            let [first, second] = &at_nic;
+            outcomes.nic_told(first.iter().copied());
+            outcomes.nic_begins(&tally(draw(30), 3));
+            outcomes.nic_told(second.iter().copied());
             if draw(2) > 0 {
-                outcomes.host_begins(before);
+                outcomes.host_begins(Counted { outcomes: before, took: took_before });
             }
             (0..draw(3)).for_each(|_| outcomes.panicked(true));
             let nic = (draw(3) > 0).then_some(nic);
             let (fed, unread) = (draw(300), draw(50));
             let tally = tally(30 + draw(30), draw(60));
             let deaths = outcomes.hosts > 1 || outcomes.nics > 1 || nic.is_none();
+            let host = Counted { outcomes: host, took };
             let all = outcomes.whole(Known { fed, tally, host, nic, unread });
-            assert!(deaths && all.values().sum::<u64>() == fed, "{all:?}");
+            let sum = all.outcomes.values().sum::<u64>();
+            assert!(deaths && sum == fed + sent(&all.took), "{all:?}");
         }
     }
 }

@@ -21,7 +21,7 @@ use crate::ingress::offers::Offered;
 use crate::ingress::versions::Changes;
 use crate::memory::map;
 use crate::node::board::Board;
-use crate::node::host_page::{self, HostPage};
+use crate::node::host_page::{self, Counted, HostPage};
 use crate::observe::account::{Account, Ended, Piece};
 use crate::options::{NicMode, Run};
 use crate::process::cores::Cores;
@@ -105,6 +105,8 @@ pub(crate) struct Shard<'a> {
     /// The replicas of the previous program, until they are carried over.
     pub(crate) before: Option<Before>,
     pub(crate) region: Region,
+    /// The region that the NIC is about to leave.
+    pub(super) old: Option<Region>,
     pub(crate) wire: WireEnd,
     /// The NIC lives and has not left the previous region yet: the wire is still connected there.
     pub(super) leaving: bool,
@@ -182,6 +184,7 @@ impl<'a> Shard<'a> {
                 WireEnd::new(&region.rings(), entrance)
             },
             region,
+            old: None,
             regions,
             leaving: false,
             nic: Half::new(NIC, options),
@@ -300,13 +303,16 @@ impl<'a> Shard<'a> {
             tally: self.wire.tally,
             unread: self.page.lost(),
             host: match &account {
-                Some(Account { outcomes, .. }) => outcomes.clone(),
+                Some(Account { outcomes, took, .. }) => {
+                    Counted { outcomes: outcomes.clone(), took: took.clone() }
+                }
                 None => self.page.renew(),
             },
             nic: account.as_ref().and_then(|account| account.nic_outcomes.clone()),
         };
-        let outcomes = self.outcomes.whole(known);
-        Ended { outcomes, account, pieces: pieces.unwrap_or_default() }
+        self.outcomes.nic_told(self.region.took_at_nic());
+        let Counted { outcomes, took } = self.outcomes.whole(known);
+        Ended { outcomes, took, account, pieces: pieces.unwrap_or_default() }
     }
 }
 

@@ -3,7 +3,8 @@
 use std::sync::atomic::AtomicU64;
 
 use cora_runtime::link::region::{
-    Futex, Identity, NicStatus, Region, RegionLayout, Rings, TOLD_TABLES, generation, wake,
+    Futex, Identity, NicStatus, Region, RegionLayout, Rings, TOLD_TABLES, TOOK_WORDS, generation,
+    wake,
 };
 
 use super::Broken;
@@ -103,11 +104,12 @@ struct Told {
     at: u64,
     status: Option<NicStatus>,
     tables: [u64; TOLD_TABLES],
+    took: [u64; TOOK_WORDS],
 }
 
 impl Told {
     const fn nothing() -> Self {
-        Self { at: 0, status: None, tables: [0; TOLD_TABLES] }
+        Self { at: 0, status: None, tables: [0; TOLD_TABLES], took: [0; TOOK_WORDS] }
     }
 }
 
@@ -333,6 +335,11 @@ impl<F: Futex + Copy> Side<F> {
                 cut.say(Word::Table { state: state as u64, entries });
             }
         }
+        for (at, (told, count)) in told.took.iter_mut().zip(region.took_at_nic()).enumerate() {
+            if std::mem::replace(told, count) != count {
+                cut.say(Word::Count { at: at as u64, count });
+            }
+        }
     }
 
     /// Returns whether there was news for the NIC half. Without any it sleeps on: it would ring
@@ -374,6 +381,7 @@ impl<F: Futex + Copy> Receives for Side<F> {
             Word::Asks { layout, plan } => self.asked = Some(Build { layout, plan }),
             Word::Nic { .. }
             | Word::Table { .. }
+            | Word::Count { .. }
             | Word::Arrived { .. }
             | Word::Ended { .. }
             | Word::Answers { .. } => {

@@ -252,6 +252,9 @@ impl<F: Futex + Copy> Receives for Side<F> {
                 let entries = u32::try_from(entries).unwrap_or(u32::MAX);
                 self.region.nic_holds(usize::try_from(state).unwrap_or(usize::MAX), entries);
             }
+            Word::Count { at, count } => {
+                self.region.nic_took_one(usize::try_from(at).unwrap_or(usize::MAX), count);
+            }
             Word::Arrived { generation } => self.arrive(generation)?,
             Word::Ended { status } => self.ended = Some(status),
             Word::Answers { layout, plan, serves } => {

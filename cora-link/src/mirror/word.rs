@@ -18,6 +18,8 @@ pub(super) enum Word {
     Nic { status: u64, beat: u64, packet: u64 },
     /// Entries of the table with this number at the NIC half.
     Table { state: u64, entries: u64 },
+    /// The word at this place of what handlers of messages took at the NIC half.
+    Count { at: u64, count: u64 },
     /// The host half's heartbeat.
     Host { beat: u64 },
     /// The next region has this generation. Nothing more follows in the old one.
@@ -47,6 +49,7 @@ impl Word {
             Self::Ended { status } => (6, &[status]),
             Self::Asks { layout, plan } => (7, &[layout, plan]),
             Self::Answers { layout, plan, serves } => (8, &[layout, plan, serves]),
+            Self::Count { at, count } => (9, &[at, count]),
         };
         (FIRST + kind, words.iter().flat_map(|word| word.to_le_bytes()).collect())
     }
@@ -80,6 +83,7 @@ impl Word {
             6 => (Self::Ended { status: first }, 1),
             7 => (Self::Asks { layout: first, plan: second }, 2),
             8 => (Self::Answers { layout: first, plan: second, serves: third }, 3),
+            9 => (Self::Count { at: first, count: second }, 2),
             _ => return None,
         };
         (words.len() == length).then_some(word)
@@ -109,6 +113,7 @@ mod tests {
             Word::Ended { status: 134 },
             Word::Asks { layout: 1, plan: u64::MAX },
             Word::Answers { layout: 1, plan: 7, serves: 1 },
+            Word::Count { at: 3, count: u64::MAX },
         ];
         for word in words {
             let (kind, bytes) = word.encode();
@@ -117,7 +122,7 @@ mod tests {
             assert_eq!(Word::decode(kind, &bytes[..bytes.len() - 1]), None);
             assert_eq!(Word::decode(kind, &[bytes, vec![0; 8]].concat()), None);
         }
-        assert_eq!(Word::decode(FIRST + 9, &[0; 8]), None);
+        assert_eq!(Word::decode(FIRST + 10, &[0; 8]), None);
         assert!(Word::decode(Kind::Frame.number(), &[0; 8]).is_none());
         assert!(!Word::is_of(Kind::Frame.number()) && !Word::is_of(WIRE | Kind::Frame.number()));
     }

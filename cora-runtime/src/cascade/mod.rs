@@ -83,7 +83,8 @@ impl Cascade {
     ) {
         let mut sent = SentHere::default();
         engine.messages(|frame| sent.note(self.take(stamp, frame)));
-        sent.account(engine, report);
+        engine.sent_messages(sent.all);
+        sent.count(engine, report);
     }
 
     /// Takes a frame in if a hook or a timer sent it as a message. `false`: it is a packet.
@@ -133,7 +134,7 @@ impl Cascade {
     #[cold]
     pub(crate) fn end<A: App>(&mut self, engine: &mut Engine<A>) {
         for _ in 0..self.delayed.len() {
-            engine.outcomes.dropped(NOT_YET_DUE);
+            engine.refused(NOT_YET_DUE);
         }
         self.delayed.clear();
     }
@@ -223,14 +224,21 @@ impl SentHere {
         self.refused += u64::from(!had_room);
     }
 
-    /// Counts them: each has an outcome, sooner or later.
+    /// Counts those of hooks and timers.
     #[inline(always)]
     pub(crate) fn account<A: App>(self, engine: &mut Engine<A>, report: &mut Report) {
         if const { A::MESSAGES } {
-            report.messages += self.all;
-            for _ in 0..self.refused {
-                refuse(engine);
-            }
+            engine.sent_besides(self.all);
+            self.count(engine, report);
+        }
+    }
+
+    /// Counts them: each has an outcome, sooner or later.
+    #[inline(always)]
+    fn count<A: App>(self, engine: &mut Engine<A>, report: &mut Report) {
+        report.messages += self.all;
+        for _ in 0..self.refused {
+            refuse(engine);
         }
     }
 }
@@ -238,7 +246,7 @@ impl SentHere {
 /// A message that finds no room is dropped, and counted.
 #[cold]
 pub(crate) fn refuse<A: App>(engine: &mut Engine<A>) {
-    engine.outcomes.dropped(TOO_MANY_MESSAGES);
+    engine.refused(TOO_MANY_MESSAGES);
 }
 
 /// The packet of a message, or of a datagram that waited. A message has no headers to parse.

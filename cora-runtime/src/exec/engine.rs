@@ -11,6 +11,7 @@ use cora_core::state::{Memory, NO_FLOW, OutOfMemory, Place, Reach, Visit};
 use cora_core::verdict::{Forward, Reason};
 
 use crate::exec::burst::ALONE;
+use crate::exec::took::TookHere;
 use crate::link::message::Stamp;
 
 /// The program's states on this side, and the outcomes of packets that ran here.
@@ -21,6 +22,15 @@ pub struct Engine<A> {
     pub outcomes: Outcomes,
     /// Packets that the handlers of the last packet sent besides it.
     outbox: Outbox,
+    /// The same, by the handlers of messages.
+    took: TookHere,
+}
+
+/// What an engine has of its own, in supplied memory.
+#[derive(Debug)]
+pub(crate) struct Room {
+    outbox: Outbox,
+    took: TookHere,
 }
 
 /// The states that the plan lets a handler reach at the NIC.
@@ -62,24 +72,54 @@ impl Ran {
 impl<A: App> Engine<A> {
     /// Bytes of [`Memory`] in addition to those of the program's states.
     pub const BYTES: usize = match (A::MESSAGES, A::SENDS) {
-        (true, _) => Outbox::BYTES_WITH_MESSAGES + 64,
+        (true, _) => Outbox::BYTES_WITH_MESSAGES + 64 + TookHere::bytes::<A>(),
         (false, true) => Outbox::BYTES + 64,
         (false, false) => 0,
     };
 
-    /// The outbox of the program's handlers, with room if they send anything.
+    /// The outbox of the program's handlers, with room if they send anything, and its counts.
     #[inline(always)]
-    pub(crate) fn outbox(memory: &mut Memory) -> Result<Outbox, OutOfMemory> {
-        match const { (A::MESSAGES, A::SENDS) } {
-            (true, _) => Outbox::create_with_messages(memory),
-            (false, true) => Outbox::create(memory),
-            (false, false) => Ok(Outbox::none()),
-        }
+    pub(crate) fn room(memory: &mut Memory) -> Result<Room, OutOfMemory> {
+        let outbox = match const { (A::MESSAGES, A::SENDS) } {
+            (true, _) => Outbox::create_with_messages(memory)?,
+            (false, true) => Outbox::create(memory)?,
+            (false, false) => Outbox::none(),
+        };
+        Ok(Room { outbox, took: TookHere::create::<A>(memory)? })
     }
 
     /// An engine around the program's states.
-    pub(crate) const fn new(app: A, outbox: Outbox) -> Self {
-        Self { app, outcomes: Outcomes::new(), outbox }
+    pub(crate) const fn new(app: A, room: Room) -> Self {
+        let Room { outbox, took } = room;
+        Self { app, outcomes: Outcomes::new(), outbox, took }
+    }
+
+    /// What the handlers of messages took here, as words of [`Took`](crate::exec::Took): as
+    /// many for each of them, and for all else.
+    #[inline]
+    pub const fn took(&self) -> &[u64] {
+        self.took.words()
+    }
+
+    /// The last packet's handlers sent so many messages; what else they sent is known here.
+    #[inline]
+    pub(crate) fn sent_messages(&mut self, messages: u64) {
+        let all = self.outbox.len() as u64;
+        self.took.sent(messages, all.saturating_sub(messages));
+    }
+
+    /// Hooks or timers sent so many messages.
+    #[inline]
+    pub(crate) fn sent_besides(&mut self, messages: u64) {
+        self.took.of_no_handler::<A>();
+        self.took.sent(messages, 0);
+    }
+
+    /// A message found no room.
+    #[cold]
+    pub(crate) fn refused(&mut self, reason: Reason) {
+        self.outcomes.dropped(reason);
+        self.took.refused::<A>();
     }
 
     /// Whether changes must be told before each packet that leaves, and not only behind a burst:
@@ -148,6 +188,11 @@ impl<A: App> Engine<A> {
         if const { A::SENDS } {
             self.outbox.clear();
         }
+        let (taker, is_message) = if const { A::MESSAGES } {
+            (A::taker(packet), packet.port() == SENT)
+        } else {
+            (None, false)
+        };
         let verdict = self.app.chain::<R>(packet, &mut self.outbox);
         let overflowed = visit.undo && self.app.overflowed();
         let ran = match verdict {
@@ -162,6 +207,9 @@ impl<A: App> Engine<A> {
             Err(stop) => stop.reason().map_or(Ran::Punted, Ran::Dropped),
         };
         self.end(ran, visit.undo);
+        if const { A::MESSAGES } && !matches!(ran, Ran::Punted) {
+            self.took.ran::<A>(taker, is_message, ran);
+        }
         ran
     }
 

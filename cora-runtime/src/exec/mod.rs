@@ -5,6 +5,7 @@
 //! | [`burst`] | packets that are handled together |
 //! | [`engine`] | one packet through all handlers, as a transaction |
 //! | `prefetch` | the entries and flow records that a burst will look up |
+//! | `took` | what handlers of messages took, and what became of it |
 //! | `egress` | where packets leave the NIC |
 //! | `header_split` | the split of long frames at the NIC |
 //! | [`reassemble`](mod@reassemble) | whole frames from heads and the rests that a dead NIC left |
@@ -15,8 +16,10 @@ pub mod engine;
 pub(crate) mod header_split;
 pub(crate) mod prefetch;
 pub mod reassemble;
+mod took;
 
 pub use burst::{Arrival, Burst};
 pub use egress::Wire;
 pub use engine::Engine;
 pub use header_split::{LONG, rest_of};
+pub use took::Took;

@@ -59,7 +59,7 @@ impl<A: App> HostHalf<A> {
         out: &mut impl HostOutbox,
     ) -> Option<(u8, Wanted)> {
         let on = const { may_wait::<A>() } && self.cascade.classes.are_on();
-        let class = if on { A::class(&arrival.packet) } else { None };
+        let class = if on { A::taker(&arrival.packet) } else { None };
         let Some(class) = class.map(|class| class.min(CLASSES as u8 - 1)) else {
             self.run::<FLOWS>(arrival, number, alone, out);
             return None;
@@ -130,6 +130,6 @@ impl<A: App> HostHalf<A> {
     #[inline(always)]
     pub(super) fn is_pushed(&self, packet: &Packet<'_>) -> bool {
         let pushed = self.cascade.classes.pushed_to;
-        pushed != 0 && A::class(packet).is_some_and(|class| pushed >> class.min(63) & 1 != 0)
+        pushed != 0 && A::taker(packet).is_some_and(|class| pushed >> class.min(63) & 1 != 0)
     }
 }

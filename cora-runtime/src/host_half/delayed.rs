@@ -41,7 +41,8 @@ impl<A: App> HostHalf<A> {
     /// it with packets, or long after.
     #[inline(always)]
     pub(super) fn ask_for_time(&mut self, out: &mut impl HostOutbox) {
-        if const { A::DELAYS && matches!(A::PLAN.sides, Sides::Split) } && self.ownership.has_nic() {
+        if const { A::DELAYS && matches!(A::PLAN.sides, Sides::Split) } && self.ownership.has_nic()
+        {
             let until = self.cascade.next_due();
             if until < self.asked_for {
                 self.asked_for = until;

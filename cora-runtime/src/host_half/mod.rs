@@ -97,10 +97,10 @@ impl<A: App> HostHalf<A> {
 
     /// A half that owns every flow. Without a NIC (`nic` is `false`) it handles all packets itself.
     pub fn create(mut app: A, memory: &mut Memory, nic: bool) -> Result<Self, OutOfMemory> {
-        let outbox = Engine::<A>::outbox(memory)?;
+        let room = Engine::<A>::room(memory)?;
         Ok(Self {
             ownership: HostOwnership::create(memory, &mut app, nic)?,
-            engine: Engine::new(app, outbox),
+            engine: Engine::new(app, room),
             replication: Replication::new(),
             cascade: Cascade::create::<A>(memory, 0)?,
             under_way: UnderWay::create::<A>(memory)?,

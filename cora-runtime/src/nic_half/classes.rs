@@ -64,7 +64,7 @@ impl<A: App> NicHalf<A> {
         io: &mut (impl PeerOutbox + Wire),
     ) -> Option<(u8, Wanted)> {
         let on = const { may_wait::<A>() } && self.cascade.classes.are_on();
-        let class = if on { A::class(packet) } else { None };
+        let class = if on { A::taker(packet) } else { None };
         let Some(class) = class.map(|class| class.min(CLASSES as u8 - 1)) else {
             self.one(stamp, packet, ahead, io);
             return None;

@@ -123,7 +123,7 @@ impl<A: App> NicHalf<A> {
         memory: &mut Memory,
         bytes: usize,
     ) -> Result<Self, OutOfMemory> {
-        let outbox = Engine::<A>::outbox(memory)?;
+        let room = Engine::<A>::room(memory)?;
         let places = NicOwnership::places(&mut app);
         Ok(Self {
             ownership: NicOwnership::create(memory, &mut app)?,
@@ -133,7 +133,7 @@ impl<A: App> NicHalf<A> {
             cascade: Cascade::create::<A>(memory, places)?,
             from_host: 0,
             held_messages: 0,
-            engine: Engine::new(app, outbox),
+            engine: Engine::new(app, room),
             watch: Watch::new(),
             now: 0,
             told: 0,

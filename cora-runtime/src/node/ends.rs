@@ -59,6 +59,13 @@ pub trait Egress: PeerOutbox + Wire {
     /// depend on them.
     fn publish(&mut self);
 
+    /// What the handlers of messages took here so far, as words of
+    /// [`Took`](crate::exec::Took): told before what they sent is published, for whoever sees
+    /// this side end.
+    fn took(&mut self, words: &[u64]) {
+        let _ = words;
+    }
+
     /// There is nothing to do for the moment.
     fn rest(&mut self) {}
 

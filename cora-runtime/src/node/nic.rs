@@ -124,6 +124,7 @@ impl<A: App> NicLoop<A> {
                 half.round(out);
             }
             self.pace.read(full);
+            Self::tell_took(half, out);
             out.publish();
             let end = clock.now_ns();
             half.report.busy_ns += end.saturating_sub(start);
@@ -167,6 +168,13 @@ impl<A: App> NicLoop<A> {
         let (wire_ring, peer_ring) = (wire.waiting(), out.waiting());
         half.tell(&Load { time, wire_ring, peer_ring, ..Load::default() }, out);
         out.publish();
+    }
+
+    #[inline(always)]
+    fn tell_took(half: &mut NicHalf<A>, out: &mut impl Egress) {
+        if const { A::MESSAGES } {
+            out.took(half.engine().took());
+        }
     }
 
     /// The end of the run's time, when that is known; until then, the time of the latest packet
@@ -295,6 +303,7 @@ impl<A: App> NicLoop<A> {
     #[inline(never)]
     pub fn greet(half: &mut NicHalf<A>, out: &mut impl Egress, afresh: bool) {
         half.host_lost(out, afresh);
+        Self::tell_took(half, out);
         out.publish();
     }
 
@@ -310,6 +319,7 @@ impl<A: App> NicLoop<A> {
         buffer: &mut [u8],
     ) -> Result<(), NodeError> {
         while self.read_back(half, back, out, buffer)? {}
+        Self::tell_took(half, out);
         out.publish();
         Ok(())
     }

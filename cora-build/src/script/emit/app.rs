@@ -24,6 +24,8 @@ pub(super) fn emit(out: &mut Lines, graph: &Graph, plan: &Plan) -> fmt::Result {
 fn reads(out: &mut Lines, graph: &Graph) -> fmt::Result {
     if graph.takes_messages() {
         out.line("const MESSAGES: bool = true;")?;
+        let takers: Vec<&String> = graph.takers().map(|(handler, _)| &handler.name).collect();
+        out.line(format_args!("const TAKERS: &'static [&'static str] = &{takers:?};"))?;
         return out.line("const SENDS: bool = true;");
     }
     if graph.states.iter().all(|state| state.keyed.is_none()) {
@@ -101,8 +103,8 @@ fn chain(out: &mut Lines, graph: &Graph, plan: &Plan) -> fmt::Result {
     let forward: Vec<usize> = (0..graph.chain.len()).collect();
     let backward: Vec<usize> = forward.iter().rev().copied().collect();
     if graph.takes_messages() {
+        messages::taker(out)?;
         messages::anywhere(out, graph, plan)?;
-        messages::class(out)?;
         out.line("#[inline(always)]")?;
         out.block(head, |out| messages::chain(out, graph))?;
         out.text.push('\n');

@@ -151,6 +151,16 @@ fn enter_one(out: &mut Lines, number: usize, state: &StateNode) -> fmt::Result {
     }
 }
 
+/// The function that says which handler takes a packet as a message.
+pub(super) fn taker(out: &mut Lines) -> fmt::Result {
+    out.line("#[inline(always)]")?;
+    out.block("fn taker(packet: &Packet<'_>) -> Option<u8>", |out| {
+        out.line("Self::message(packet)")
+    })?;
+    out.text.push('\n');
+    Ok(())
+}
+
 /// The function that says whether a packet is handled where it comes: its handler reaches no entry
 /// of a flow.
 pub(super) fn anywhere(out: &mut Lines, graph: &Graph, plan: &Plan) -> fmt::Result {
@@ -171,16 +181,6 @@ pub(super) fn anywhere(out: &mut Lines, graph: &Graph, plan: &Plan) -> fmt::Resu
     out.line("#[inline(always)]")?;
     out.block("fn is_anywhere(packet: &Packet<'_>) -> bool", |out| {
         out.line(format_args!("matches!(Self::message(packet), {})", free.join(" | ")))
-    })?;
-    out.text.push('\n');
-    Ok(())
-}
-
-/// The function that says which handler takes a packet as a message.
-pub(super) fn class(out: &mut Lines) -> fmt::Result {
-    out.line("#[inline(always)]")?;
-    out.block("fn class(packet: &Packet<'_>) -> Option<u8>", |out| {
-        out.line("Self::message(packet)")
     })?;
     out.text.push('\n');
     Ok(())

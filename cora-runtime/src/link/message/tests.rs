@@ -60,7 +60,11 @@ fn messages() -> Vec<Message<'static>> {
         Records::Evicted { state: 4, piece: b"entry" },
         Records::Unkept { state: 4 },
     ];
-    let hooks = [Hooks::Over { state: 3, piece: b"entry" }, Hooks::Reached { now: 13 }, Hooks::WakeAt { until: 14 }];
+    let hooks = [
+        Hooks::Over { state: 3, piece: b"entry" },
+        Hooks::Reached { now: 13 },
+        Hooks::WakeAt { until: 14 },
+    ];
     let merges = [
         Merges::Turn { ends: 5, follows: 1 },
         Merges::Part { state: 2, piece: b"piece" },

@@ -29,6 +29,9 @@ pub(super) const HEADER_BYTES: usize = HEADER_WORDS * WORD_BYTES;
 /// Most tables with a number of entries that the NIC reports.
 pub const TOLD_TABLES: usize = 64;
 
+/// Words for what handlers of messages took at the NIC.
+pub const TOOK_WORDS: usize = 256;
+
 /// The words before the first ring.
 pub(super) type HeaderWords = [AtomicU64; HEADER_WORDS];
 
@@ -64,6 +67,8 @@ pub(super) mod at {
     pub(in crate::link::region) const CURRENT: usize = 160;
     /// A word for each table at the NIC.
     pub(in crate::link::region) const NIC_TABLES: usize = 192;
+    /// What handlers of messages took at the NIC.
+    pub(in crate::link::region) const NIC_TOOK: usize = 256;
 }
 
 /// Sizes of the four rings, the presence of payload buffers, and the offsets that follow.

@@ -30,7 +30,7 @@ pub use doorbell::{Bell, BellWord, Futex, Woken, sleep, wake};
 pub use error::AttachError;
 pub use idle::Idle;
 use layout::{HEADER_BYTES, HeaderWords, at, check_layout, find_rings, write_header};
-pub use layout::{LAYOUT_VERSION, LayoutError, RING_NAMES, RegionLayout, TOLD_TABLES};
+pub use layout::{LAYOUT_VERSION, LayoutError, RING_NAMES, RegionLayout, TOLD_TABLES, TOOK_WORDS};
 pub use packet_word::{no_packet, note_packet, noted_packet};
 pub use status::NicStatus;
 
@@ -221,6 +221,31 @@ impl Region {
     /// The word for the state's table, if it is one of the first [`TOLD_TABLES`] states.
     fn of_table(&self, state: usize) -> Option<&AtomicU64> {
         self.header.get(at::NIC_TABLES..at::NIC_TABLES + TOLD_TABLES)?.get(state)
+    }
+
+    /// The words of what handlers of messages took at the NIC, as it last told them: of any NIC as
+    /// many, and zero where it told none.
+    pub fn took_at_nic(&self) -> impl Iterator<Item = u64> {
+        self.nic_took_words().iter().map(|word| word.load(Ordering::Relaxed))
+    }
+
+    /// Tells what handlers of messages took, for the NIC.
+    #[inline]
+    pub fn nic_took(&self, words: &[u64]) {
+        for (place, word) in self.nic_took_words().iter().zip(words) {
+            place.store(*word, Ordering::Relaxed);
+        }
+    }
+
+    /// Tells one of these words, for whoever stands in for the NIC.
+    pub fn nic_took_one(&self, at: usize, word: u64) {
+        if let Some(place) = self.nic_took_words().get(at) {
+            place.store(word, Ordering::Relaxed);
+        }
+    }
+
+    fn nic_took_words(&self) -> &[AtomicU64] {
+        self.header.get(at::NIC_TOOK..at::NIC_TOOK + TOOK_WORDS).unwrap_or_default()
     }
 
     /// The bell that the NIC sleeps by, and the host rings.

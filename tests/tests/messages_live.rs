@@ -1,0 +1,375 @@
+//! Programs that take messages, live at a UDP socket: each question is answered, also while halves
+//! are killed, and the report accounts for each datagram and each message.
+#![expect(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
+
+#[path = "messages_live/served.rs"]
+mod served;
+
+use std::fs::File;
+use std::io::BufWriter;
+use std::net::{SocketAddr, UdpSocket};
+use std::path::Path;
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use cora::testing::udp;
+use cora_tests::draw::Draw;
+use cora_tests::process::run;
+use cora_tests::workshop::room;
+use cora_traffic::pcap::Writer;
+
+use served::{Served, built, conserves, count};
+
+/// The plans, each of which is a build of its own.
+const PLANS: [&str; 3] = ["split", "host-only", "nic-only"];
+/// Upper bound on the time until a question is answered.
+const LIMIT: Duration = Duration::from_secs(25);
+/// After how long a question is asked again.
+const AGAIN: Duration = Duration::from_millis(150);
+/// Kills of a run.
+const KILLS: u64 = 6;
+/// Coordinators that ask at once, while halves are killed.
+const ASKERS: u64 = 4;
+
+const READ: u8 = 0;
+const LOCK: u8 = 1;
+const COMMIT: u8 = 2;
+const GRANTED: u8 = 1;
+const SETTLED: u8 = 3;
+
+/// Tells threads to stop when it is dropped, by a test that fails, too.
+struct Stops<'a>(&'a AtomicBool);
+
+impl Drop for Stops<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// A step of a transaction, in Cora's wire form.
+fn step(row: u64, transaction: u64, step: u8, rest: &[u8]) -> Vec<u8> {
+    [&row.to_le_bytes()[..], &transaction.to_le_bytes(), &[step], rest].concat()
+}
+
+/// A coordinator of transactions.
+struct Coordinator {
+    node: SocketAddr,
+    asked: u64,
+    /// Questions that were asked again.
+    again: u64,
+}
+
+impl Coordinator {
+    const fn new(node: SocketAddr) -> Self {
+        Self { node, asked: 0, again: 0 }
+    }
+
+    /// The answer to a question, which is asked again until there is one. Each has a socket of its
+    /// own, so that no late answer is taken for that to another.
+    fn ask(&mut self, question: &[u8]) -> Vec<u8> {
+        let at = if self.node.is_ipv4() { "127.0.0.1:0" } else { "[::1]:0" };
+        let socket = UdpSocket::bind(at).unwrap();
+        socket.set_read_timeout(Some(AGAIN)).unwrap();
+        socket.connect(self.node).unwrap();
+        let (start, mut buffer) = (Instant::now(), [0; 128]);
+        loop {
+            // While nobody has the address, the kernel refuses.
+            let _refused = socket.send(question);
+            self.asked += 1;
+            if let Ok(length) = socket.recv(&mut buffer) {
+                return buffer[..length].to_vec();
+            }
+            self.again += 1;
+            assert!(start.elapsed() < LIMIT, "it is not answered");
+        }
+    }
+
+    /// The version of a row.
+    fn version(&mut self, row: u64) -> u32 {
+        let is = self.ask(&step(row, 0, READ, &[]));
+        assert_eq!((is[0], is.len()), (0, 45));
+        u32::from_le_bytes(is[1..5].try_into().unwrap())
+    }
+
+    /// A transaction of one row, from this version; returns the next.
+    fn change(&mut self, row: u64, transaction: u64, version: u32) -> u32 {
+        let lock = step(row, transaction, LOCK, &version.to_le_bytes());
+        assert_eq!(self.ask(&lock), [GRANTED], "row {row}");
+        let commit = step(row, transaction, COMMIT, &[transaction as u8; 40]);
+        assert_eq!(self.ask(&commit), [SETTLED]);
+        version + 1
+    }
+}
+
+#[test]
+fn transactions_are_answered_at_a_socket() {
+    for (plan, at) in PLANS.into_iter().zip(["127.0.0.1", "::1", "127.0.0.1"]) {
+        let served = Served::start("transactions", plan, at, &[]);
+        let mut coordinator = Coordinator::new(served.address);
+        let mut versions = [0; 50];
+        let mut draw = Draw(3);
+        for transaction in 1..=300 {
+            let row = draw.below(50) as usize;
+            let version = coordinator.version(row as u64);
+            assert_eq!(version, versions[row], "{plan}: row {row}");
+            versions[row] = coordinator.change(row as u64, transaction, version);
+        }
+        assert!(coordinator.ask(&step(1, 0, READ, &[])).len() == 45);
+        // No step of a transaction, and nobody answers.
+        let socket = UdpSocket::bind((at, 0)).unwrap();
+        socket.send_to(&[1, 2, 3], served.address).unwrap();
+        served.wait_for(coordinator.asked + 1);
+        let report = served.end();
+        conserves(&report);
+        assert_eq!(coordinator.again, 0, "{plan}: loopback loses nothing");
+        let messages = &report["messages"];
+        assert_eq!(count(&messages["in"]), coordinator.asked + 1);
+        assert_eq!(count(&messages["done"]), coordinator.asked);
+        assert_eq!((count(&messages["dropped"]), count(&messages["lost"])), (1, 0), "{messages:#}");
+        let of = &messages["by_handler"]["participant"];
+        assert_eq!(count(&of["answers"]), coordinator.asked, "{of:#}");
+        assert_eq!((count(&of["datagrams"]), count(&of["sent"])), (coordinator.asked + 1, 0));
+        let port = &report["ports"]["messages"];
+        assert_eq!(count(&port["transmitted"]), coordinator.asked, "{port:#}");
+    }
+}
+
+/// Changes rows of its own, one after the other, until it is told to stop. `keeps`: none may be
+/// lost. Returns what it asked.
+fn change_rows(node: SocketAddr, first: u64, keeps: bool, stop: &AtomicBool) -> Coordinator {
+    let mut coordinator = Coordinator::new(node);
+    let mut draw = Draw(first);
+    let (mut versions, mut transaction) = ([0; 20], first);
+    while !stop.load(Ordering::Relaxed) {
+        let at = draw.below(20) as usize;
+        let row = first + at as u64;
+        transaction += 1;
+        let version = coordinator.version(row);
+        if keeps {
+            assert_eq!(version, versions[at], "row {row}");
+            versions[at] = coordinator.change(row, transaction, version);
+        }
+    }
+    coordinator
+}
+
+#[test]
+fn committed_rows_outlive_both_halves() {
+    for plan in PLANS {
+        // Under the other plans a half may die with the rows.
+        let keeps = plan == "split";
+        let mut served = Served::start("transactions", plan, "127.0.0.1", &[]);
+        let (node, stop) = (served.address, AtomicBool::new(false));
+        let coordinators: Vec<Coordinator> = thread::scope(|scope| {
+            let stops = Stops(&stop);
+            let change = |at: u64| {
+                let stop = &stop;
+                scope.spawn(move || change_rows(node, at * 1000, keeps, stop))
+            };
+            let threads: Vec<_> = (1..=ASKERS).map(change).collect();
+            let mut draw = Draw(5);
+            for kill in 0..KILLS {
+                thread::sleep(Duration::from_millis(50 + draw.below(200)));
+                served.kill(if kill % 2 == 0 { "__nic" } else { "__host" });
+            }
+            served.works_again();
+            thread::sleep(Duration::from_millis(100));
+            drop(stops);
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        let report = served.end();
+        conserves(&report);
+        let messages = &report["messages"];
+        let again: u64 = coordinators.iter().map(|it| it.again).sum();
+        let answered = coordinators.iter().map(|it| it.asked - it.again).sum::<u64>();
+        // Each asks one question at a time, and may be answered as a half dies.
+        let unsure = ASKERS * KILLS;
+        let lost = count(&messages["lost"]);
+        assert!(lost <= again + unsure, "{plan}: {again} again, {messages:#}");
+        let done = count(&messages["by_handler"]["participant"]["done"]);
+        assert!(done + unsure >= answered, "{plan}: {answered} answered, {messages:#}");
+        let killed = ["NIC", "host"].map(|half| count(&report["restarts"][half]));
+        assert_eq!(killed, [KILLS / 2; 2], "{plan}");
+    }
+}
+
+/// A text in Cora's wire form.
+fn text(words: &str) -> Vec<u8> {
+    [&(words.len() as u16).to_le_bytes()[..], words.as_bytes()].concat()
+}
+
+/// Sends a text with this word alone until the listener hears of the word.
+fn make_known(word: &str, node: SocketAddr, listener: &UdpSocket) -> u64 {
+    let asker = UdpSocket::bind("127.0.0.1:0").unwrap();
+    listener.set_read_timeout(Some(AGAIN)).unwrap();
+    let many = vec![word; 120 / (word.len() + 1)].join(" ");
+    let (start, mut buffer, mut texts) = (Instant::now(), [0; 2048], 0);
+    loop {
+        let _refused = asker.send_to(&text(&many), node);
+        let sent = Instant::now();
+        texts += 1;
+        while sent.elapsed() < AGAIN
+            && let Ok(length) = listener.recv(&mut buffer)
+        {
+            let heard = &buffer[..length];
+            if heard.windows(word.len()).any(|part| part == word.as_bytes()) {
+                return texts;
+            }
+        }
+        assert!(start.elapsed() < LIMIT, "nobody hears of {word}");
+    }
+}
+
+/// The configuration of `analytics` with this listener.
+fn wanted(listener: &UdpSocket, plan: &str) -> String {
+    let file = room(&format!("messages-live-wanted-{plan}")).join("wanted.txt");
+    std::fs::write(&file, format!("listener {}\n", listener.local_addr().unwrap())).unwrap();
+    format!("Wanted={}", file.display())
+}
+
+#[test]
+fn rankings_are_heard() {
+    for plan in PLANS {
+        let listener = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let wanted = wanted(&listener, plan);
+        let served = Served::start("analytics", plan, "127.0.0.1", &["--config", &wanted]);
+        let known = |number| make_known(&format!("word{number}"), served.address, &listener);
+        let texts: u64 = (0..6).map(known).sum();
+        served.wait_for(texts);
+        let report = served.end();
+        conserves(&report);
+        let messages = &report["messages"];
+        let of = |handler: &str, what: &str| count(&messages["by_handler"][handler][what]);
+        let words = texts * 20;
+        assert_eq!(count(&messages["in"]), texts);
+        assert_eq!((count(&messages["sent"]), count(&messages["lost"])), (2 * words, 0));
+        let all = ["filter", "counter", "ranker"].map(|it| (of(it, "in"), of(it, "sent")));
+        assert_eq!(all, [(texts, words), (words, words), (words, 0)], "{plan}");
+        assert!(of("ranker", "answers") >= 6);
+    }
+}
+
+/// Sends texts of many words until it is told to stop; returns their number.
+fn send_texts(node: SocketAddr, stop: &AtomicBool) -> u64 {
+    let asker = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let (mut draw, mut texts) = (Draw(9), 0);
+    while !stop.load(Ordering::Relaxed) {
+        let words: Vec<String> = (0..20).map(|_| format!("w{}", draw.below(3000))).collect();
+        let _refused = asker.send_to(&text(&words.join(" ")), node);
+        texts += 1;
+        thread::sleep(Duration::from_millis(5));
+    }
+    texts
+}
+
+/// Messages are under way between the halves, in both directions, as one of them dies.
+#[test]
+fn rankings_are_heard_whichever_half_dies() {
+    for plan in ["split", "nic-only"] {
+        let listener = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let wanted = wanted(&listener, plan);
+        let mut served = Served::start("analytics", plan, "127.0.0.1", &["--config", &wanted]);
+        let (node, stop) = (served.address, AtomicBool::new(false));
+        let texts = thread::scope(|scope| {
+            let stops = Stops(&stop);
+            let texts = scope.spawn(|| send_texts(node, &stop));
+            for number in 0..KILLS {
+                make_known(&format!("word{number}"), node, &listener);
+                served.kill(if number % 2 == 0 { "__nic" } else { "__host" });
+            }
+            make_known("last", node, &listener);
+            drop(stops);
+            texts.join().unwrap()
+        });
+        served.works_again();
+        let report = served.end();
+        conserves(&report);
+        let messages = &report["messages"];
+        assert_eq!(count(&report["broke_protocol"]), 0, "{plan}: {report:#}");
+        let [came, sent, lost] = ["in", "sent", "lost"].map(|what| count(&messages[what]));
+        // The socket holds what comes while a half is away.
+        assert!(came >= texts / 2, "{plan}: {messages:#}");
+        // What no handler took found no room, or the host was away.
+        let mut taken = count(&messages["dropped"]);
+        for handler in ["filter", "counter", "ranker"] {
+            let of = &messages["by_handler"][handler];
+            taken += count(&of["in"]) - count(&of["dropped"]);
+        }
+        assert_eq!(came + sent, taken + lost, "{plan}: {messages:#}");
+        assert!(lost < taken, "{plan}: {messages:#}");
+    }
+}
+
+#[test]
+fn a_capture_of_messages_is_accounted_for() {
+    let room = room("messages-live-capture");
+    let capture = room.join("texts.pcap");
+    let mut writer = Writer::new(BufWriter::new(File::create(&capture).unwrap())).unwrap();
+    let node = SocketAddr::from(([10, 0, 1, 1], 7000));
+    for number in 0..400_u64 {
+        let from = SocketAddr::from(([10, 0, 0, 1], 4000 + number as u16));
+        let good = text(&format!("a b{} c{}", number % 7, number % 30));
+        // Each tenth is cut.
+        let contents = if number % 10 == 9 { &good[..good.len() - 1] } else { &good[..] };
+        writer.write(number * 10_000, &udp(from, node, contents)).unwrap();
+    }
+    writer.finish().unwrap();
+    for plan in PLANS {
+        for nic in ["native", "off"] {
+            let mut command = Command::new(built("analytics", plan));
+            command.args(["run", "--json", "--nic", nic, "--messages"]).arg(&capture);
+            let report = run(&mut command, LIMIT).well(plan).json();
+            conserves(&report);
+            let messages = &report["messages"];
+            assert_eq!(count(&messages["in"]), 400);
+            assert_eq!(count(&messages["sent"]), 2 * 3 * 360, "{plan}: {messages:#}");
+            assert_eq!((count(&messages["dropped"]), count(&messages["lost"])), (40, 0));
+            let filter = &messages["by_handler"]["filter"];
+            assert_eq!((count(&filter["done"]), count(&filter["dropped"])), (360, 40), "{plan}");
+        }
+    }
+}
+
+#[test]
+fn a_table_tells_who_took_what() {
+    let capture = room("messages-live-table").join("one.pcap");
+    let mut writer = Writer::new(BufWriter::new(File::create(&capture).unwrap())).unwrap();
+    let [node, from] = [([10, 0, 1, 1], 7000), ([10, 0, 0, 1], 4000)].map(SocketAddr::from);
+    writer.write(1, &udp(from, node, &text("one two"))).unwrap();
+    writer.finish().unwrap();
+    let mut command = Command::new(built("analytics", "split"));
+    let told = run(command.args(["run", "--messages"]).arg(&capture), LIMIT).well("a table").stdout;
+    let row = told.lines().find(|line| line.starts_with("  counter")).expect(&told);
+    let counts: Vec<&str> = row.split_whitespace().skip(1).collect();
+    assert_eq!(counts, ["0", "2", "2", "0", "2", "0"], "{told}");
+    assert!(told.contains("= packets in and messages sent (5)"), "{told}");
+}
+
+/// What a run on these words says, which is refused.
+fn refused(program: &Path, words: &[&str]) -> String {
+    let ended = run(Command::new(program).arg("run").args(words), LIMIT);
+    assert_ne!(ended.code, Some(0), "{words:?}");
+    ended.stderr
+}
+
+#[test]
+fn what_can_not_be_is_said() {
+    let transactions = built("transactions", "split");
+    let taken = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let taken = format!("udp:{}", taken.local_addr().unwrap());
+    for (words, why) in [
+        (&["--messages", taken.as_str()][..], "is in use: another program has this address"),
+        (&["--messages", "udp:192.0.2.77:7000"], "no interface here has this address"),
+        (&["--messages", "udp:here"], "write udp:ADDRESS:PORT"),
+        (&["--messages", "a.pcap", "--in", "b.pcap"], "--messages and --in: say one of them"),
+        (&["--messages", "udp:127.0.0.1:9", "--out", "b.pcap"], "--out is for captures"),
+    ] {
+        let said = refused(&transactions, words);
+        assert!(said.contains(why), "{words:?}: {said}");
+    }
+    let packets = built("empty-chain", "split");
+    let said = refused(&packets, &["--messages", "udp:127.0.0.1:7000"]);
+    assert!(said.contains("no handler of `empty-chain` does"), "{said}");
+}

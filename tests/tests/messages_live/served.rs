@@ -1,0 +1,113 @@
+//! A program that runs at a UDP socket.
+
+use std::collections::BTreeMap;
+use std::net::{SocketAddr, UdpSocket};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, OnceLock};
+use std::time::Duration;
+
+use cora_tests::control;
+use cora_tests::process::{Running, child, send, start, wait_until};
+use cora_tests::workshop::{Programs, programs, room};
+use rustix::process::Signal;
+use serde_json::Value;
+
+/// Upper bound on the time until both halves work.
+const SOON: Duration = Duration::from_secs(15);
+
+/// The program of this name under this plan.
+pub(crate) fn built(name: &str, plan: &str) -> PathBuf {
+    static BUILT: OnceLock<Mutex<BTreeMap<String, Programs>>> = OnceLock::new();
+    let mut built = BUILT.get_or_init(Mutex::default).lock().unwrap();
+    let of_plan = built.entry(plan.to_owned()).or_insert_with(|| {
+        let packages = ["transactions", "analytics", "empty-chain"];
+        let words = packages.iter().flat_map(|name| ["--package", name]);
+        let words: Vec<&str> = words.chain(["--features", "cora/measure"]).collect();
+        programs(&words, Some(Path::new(plan)), &format!("messages-{plan}"))
+    });
+    of_plan[name].clone()
+}
+
+/// A program at a socket.
+pub(crate) struct Served {
+    running: Running,
+    socket: PathBuf,
+    pub(crate) address: SocketAddr,
+}
+
+impl Served {
+    /// Starts it at a free port of this address, and waits until both halves work.
+    pub(crate) fn start(name: &str, plan: &str, at: &str, words: &[&str]) -> Self {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let program = built(name, plan);
+        let socket = room(&format!("messages-live-{}", NUMBER.fetch_add(1, Ordering::Relaxed)));
+        let socket = socket.join("socket");
+        // Nobody else asks for it in the moment between.
+        let address = UdpSocket::bind((at, 0)).unwrap().local_addr().unwrap();
+        let mut command = Command::new(program);
+        command.args(["run", "--json", "--messages", &format!("udp:{address}"), "--control"]);
+        let running = start(command.arg(&socket).args(words));
+        let mut served = Self { running, socket, address };
+        served.works_again();
+        served
+    }
+
+    fn status(&self) -> Option<Value> {
+        control::ask(&self.socket, "status")
+    }
+
+    /// Waits until both halves work.
+    pub(crate) fn works_again(&mut self) {
+        let works = || self.status().is_some_and(|status| status["works"] == true);
+        assert!(wait_until(SOON, works), "it does not work: {}", self.running.log());
+    }
+
+    /// Waits until so many datagrams came.
+    pub(crate) fn wait_for(&self, datagrams: u64) {
+        let came = || self.status().is_some_and(|it| count(&it["packets_in"]) >= datagrams);
+        assert!(wait_until(SOON, came), "{:?}", self.status());
+    }
+
+    /// Kills a half, and waits until another one is there.
+    pub(crate) fn kill(&mut self, half: &str) {
+        self.works_again();
+        let before = self.status().map(|status| count(&status["generation"]));
+        let half = child(self.running.id(), half).expect("it runs");
+        send(half, Signal::KILL);
+        let next = || self.status().map(|status| count(&status["generation"])) > before;
+        assert!(wait_until(SOON, next), "no other half comes: {}", self.running.log());
+    }
+
+    /// Ends the run, and returns its report.
+    pub(crate) fn end(self) -> Value {
+        send(self.running.id(), Signal::INT);
+        self.running.end(SOON).well("a run at a socket").json()
+    }
+}
+
+/// A number of a report; zero, if there is none.
+pub(crate) fn count(value: &Value) -> u64 {
+    value.as_u64().unwrap_or(0)
+}
+
+/// Asserts that a report accounts for each datagram and each message.
+pub(crate) fn conserves(report: &Value) {
+    let messages = &report["messages"];
+    let of = |what: &str| count(&messages[what]);
+    let ends = ["done", "passed", "transmitted", "dropped", "lost"].map(of);
+    assert_eq!(of("in") + of("sent"), ends.iter().sum::<u64>(), "{report:#}");
+    assert_eq!(of("in"), count(&report["packets_in"]));
+    let outcomes = report["outcomes"].as_object().into_iter().flatten();
+    let sum: u64 = outcomes.map(|(_, outcome)| count(outcome)).sum();
+    assert_eq!(of("in") + of("sent"), sum, "{report:#}");
+    let handlers = messages["by_handler"].as_object().into_iter().flatten();
+    let mut sent = 0;
+    for (name, took) in handlers {
+        let ends = ["done", "passed", "dropped"].map(|what| count(&took[what]));
+        assert_eq!(count(&took["in"]), ends.iter().sum::<u64>(), "{name}: {report:#}");
+        sent += count(&took["sent"]);
+    }
+    assert_eq!(sent, of("sent"), "no hook and no timer sends any: {report:#}");
+}
