@@ -260,7 +260,7 @@ impl App for Notes {
     const SENDS: bool = true;
     const MESSAGES: bool = true;
 
-    fn class(packet: &Packet<'_>) -> Option<u8> {
+    fn taker(packet: &Packet<'_>) -> Option<u8> {
         Self::message(packet)
     }
 

@@ -70,7 +70,7 @@ impl App for Waits {
     const SENDS: bool = true;
     const MESSAGES: bool = true;
 
-    fn class(packet: &Packet<'_>) -> Option<u8> {
+    fn taker(packet: &Packet<'_>) -> Option<u8> {
         Some(Self::of(packet))
     }
 

@@ -135,7 +135,7 @@ impl App for Many {
     const MESSAGES: bool = true;
 
     #[inline(always)]
-    fn class(packet: &Packet<'_>) -> Option<u8> {
+    fn taker(packet: &Packet<'_>) -> Option<u8> {
         sent_id(packet).map(|id| id as u8)
     }
 
