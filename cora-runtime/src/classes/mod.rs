@@ -8,7 +8,7 @@
 //!         while its deficit covers the mean of its messages
 //! ```
 //!
-//! One message in sixteen is timed. A class whose tail (mean and three deviations) is over the
+//! One message in seventeen is timed. A class whose tail (mean and three deviations) is over the
 //! limit waits from then on; under 0.8 of the limit it does no longer. This is iPipe's hybrid of
 //! first come, first served and deficit round robin (Liu et al., SIGCOMM 2019, algorithm 1).
 //!

@@ -74,7 +74,7 @@ impl Classes {
             if affords && let Some(piece) = pieces.pop(&mut class.mailbox) {
                 class.deficit -= cost;
                 let (place, class) = self.left(&piece);
-                let is_timed = self.class(class).is_some_and(|class| class.book.is_timed());
+                let is_timed = self.sample.takes();
                 return Some((piece, place, class, is_timed));
             }
             if class.mailbox.is_empty() {
