@@ -1,4 +1,4 @@
-//! Bookkeeping: what a message of each class costs. One in [`TIMED`] is timed; mean and variance
+//! Bookkeeping: the cost of a message of each class. One in [`TIMED`] is timed; mean and variance
 //! move by shifts.
 
 /// One message in so many is timed. It is a prime, so that classes that take turns are all timed.
@@ -62,7 +62,7 @@ impl Book {
         self.timed = self.timed.saturating_add(1);
     }
 
-    /// What a message of the class costs (ns).
+    /// The cost of a message of the class (ns).
     #[inline(always)]
     pub(crate) const fn cost(&self) -> u64 {
         if self.mean > LEAST { self.mean } else { LEAST }

@@ -8,12 +8,12 @@ use super::push::Pushes;
 use super::round::Round;
 use super::{CLASSES, Limits, Planted};
 
-/// A class: its mailbox, and what its messages cost.
+/// A class: its mailbox, and the costs of its messages.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Class {
     pub(super) mailbox: Queue,
     pub(super) book: Book,
-    /// What it may still run in this round (ns).
+    /// The time that it has left in this round (ns).
     pub(super) deficit: u64,
 }
 
@@ -43,11 +43,11 @@ pub(crate) struct Classes {
     /// When the burst began (ns).
     pub(crate) began: u64,
     pub(super) sample: Sample,
-    /// The classes whose messages wait, a bit each.
+    /// The classes that wait, a bit each.
     waits: u64,
     /// Messages in all mailboxes.
     waiting: u32,
-    /// Nothing of what waits is older.
+    /// No message that waits is older.
     oldest: u64,
     /// No class begins to wait any more.
     closed: bool,
@@ -130,7 +130,7 @@ impl Classes {
         self.waiting == 0
     }
 
-    /// Nothing of what waits is older than this time.
+    /// No message that waits is older than this time.
     #[inline(always)]
     pub(crate) const fn oldest(&self) -> u64 {
         self.oldest
@@ -266,7 +266,7 @@ impl Classes {
         }
     }
 
-    /// Notes what a message of the class took (ns), and judges the class by it.
+    /// Notes the time of a message of the class (ns), and judges the class by it.
     #[inline(never)]
     pub(crate) fn took(&mut self, class: u8, time: u64) {
         let (limit, bit) = (self.limits.tail, 1 << (class % 64));
