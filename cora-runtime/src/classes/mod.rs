@@ -1,5 +1,5 @@
-//! Classes of messages: those of one handler are a class. A class with messages that take much longer
-//! now and then waits behind the bursts, so that the others need not wait for it.
+//! Classes of messages: those of one handler are a class. A class with messages that take much
+//! longer now and then waits behind the bursts, so that the others need not wait for it.
 //!
 //! ```text
 //! burst   arrivals and their cascades, first come, first served;
