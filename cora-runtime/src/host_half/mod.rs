@@ -15,7 +15,6 @@ use cora_core::state::{EveryState, Memory, OutOfMemory, Visit};
 
 use crate::cascade::{Cascade, UnderWay};
 use crate::channel::{PeerOutbox, ProtocolError};
-use crate::classes::may_wait;
 use crate::dealing::Dealing;
 use crate::durability::{Reclaimed, ReplicaStore, Replication};
 use crate::exec::burst::{Arrival, Burst};
@@ -149,9 +148,7 @@ impl<A: App> HostHalf<A> {
     /// Stops offering flows.
     pub const fn close(&mut self) {
         self.ownership.close();
-        if const { A::MESSAGES } {
-            self.cascade.classes.close();
-        }
+        self.cascade.classes.close();
     }
 
     /// Number of offers that can be made now.
@@ -258,7 +255,7 @@ impl<A: App> HostHalf<A> {
             }
             self.cascade::<FLOWS>(out);
         }
-        if const { may_wait::<A>() } && self.has_mail() {
+        if self.has_mail() {
             self.run_round::<FLOWS>(out);
         }
         if !FLOWS && let Some(last) = burst.arrivals().last() {
