@@ -33,7 +33,7 @@ const FIRST_RECEIVER: u64 = 100;
 const FIRST_HEARER: u64 = 200;
 /// Bytes of the NIC's hold queue.
 const HELD: usize = 1 << 18;
-/// What a light message costs, and a heavy one (ns), and the tail that is not to be passed.
+/// The costs of a light message and of a heavy one (ns), and the tail that is not to be passed.
 const LIGHT: u64 = 500;
 const HEAVY: u64 = 20_000;
 const LIMITS: Limits = Limits { tail: 10_000, round: 5_000, mean: u64::MAX };
@@ -58,7 +58,7 @@ thread_local! {
     static SEEN: RefCell<Seen> = RefCell::default();
 }
 
-/// Notes that a message came from `from` to `to`, and what it cost.
+/// Notes that a message came from `from` to `to`, and its cost.
 fn came(from: u64, to: u64, number: u64, cost: u64) {
     SEEN.with_borrow_mut(|seen| {
         seen.now += cost;

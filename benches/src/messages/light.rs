@@ -3,6 +3,7 @@
 
 use std::cell::Cell;
 use std::collections::VecDeque;
+use std::time::Duration;
 
 use cora_core::app::{App, Lifecycle as _, PlanFacts, Sides};
 use cora_core::by_hand;
@@ -35,7 +36,7 @@ const LIMITS: Limits = Limits { tail: 20_000, round: 5_000, mean: u64::MAX };
 thread_local! {
     /// The virtual time (ns).
     static NOW: Cell<u64> = const { Cell::new(0) };
-    /// When the message that was handled last had come, and when it was handled.
+    /// The times of the messages so far.
     static TIMES: Cell<Option<Times>> = const { Cell::new(None) };
 }
 
@@ -109,11 +110,15 @@ impl Wire for Ends {
 struct Random(u64);
 
 impl Random {
-    fn next(&mut self) -> f64 {
+    fn bits(&mut self) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
-        (self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 11) as f64 / (1_u64 << 53) as f64
+        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 11
+    }
+
+    fn next(&mut self) -> f64 {
+        self.bits() as f64 / (1_u64 << 53) as f64
     }
 }
 
@@ -121,20 +126,19 @@ impl Random {
 fn arrivals(load: f64, count: usize) -> VecDeque<(u64, u8)> {
     let mean: u64 = COSTS.iter().zip(PARTS).map(|(cost, part)| cost * part).sum();
     let apart = mean as f64 / 1_000.0 / load;
-    let (mut random, mut now) = (Random(42), 0.0);
+    let (mut random, mut now) = (Random(42), Duration::ZERO);
     let one = |_| {
-        now += -apart * (1.0 - random.next()).ln();
-        let drawn = (random.next() * 1_000.0) as u64;
+        now += Duration::from_secs_f64(-apart * (1.0 - random.next()).ln() / 1e9);
+        let drawn = random.bits() % 1_000;
         let class = if drawn < PARTS[0] { 0 } else { 1 + u8::from(drawn >= PARTS[0] + PARTS[1]) };
-        (now as u64, class)
+        (now.as_nanos() as u64, class)
     };
     (0..count).map(one).collect()
 }
 
 /// Handles all of them.
 fn handle(mut arrivals: VecDeque<(u64, u8)>, limits: Limits) -> Times {
-    let app = Waits::new(&mut memory(Waits::MEMORY)).expect("there is memory");
-    let mut app = app;
+    let mut app = Waits::new(&mut memory(Waits::MEMORY)).expect("there is memory");
     let bytes = NicHalf::<Waits>::bytes(&mut app);
     let mut half = NicHalf::create(app, &mut memory(bytes)).expect("there is memory");
     half.limit_classes(limits);

@@ -83,7 +83,7 @@ pub(super) fn tokio() -> Peer<UnboundedSender<u64>> {
         sender
     });
     let actors = actors.collect();
-    let send = |actor: &UnboundedSender<u64>, by| drop(actor.send(by));
+    let send = |actor: &UnboundedSender<u64>, by| _ = actor.send(by);
     Peer { runtime: Box::new(runtime), actors, sum, send }
 }
 
@@ -151,6 +151,6 @@ pub(super) fn ractor() -> Peer<ActorRef<u64>> {
         }
         actors
     });
-    let send = |actor: &ActorRef<u64>, by| drop(actor.cast(by));
+    let send = |actor: &ActorRef<u64>, by| _ = actor.cast(by);
     Peer { runtime: Box::new(runtime), actors, sum, send }
 }

@@ -280,6 +280,16 @@ mod tests {
     }
 
     #[test]
+    fn no_peer_is_at_the_port_of_messages() {
+        let mut bytes = vec![0; Peer::SIZE];
+        Peer::NOBODY.put(&mut bytes);
+        for (port, at) in [(3, 3), (SENT.0, 0x7f), (SENT.0 | 0x80, 0x7f), (0xff, 0x7f)] {
+            bytes[Peer::SIZE - 1] = port;
+            assert_eq!(Peer::get(&bytes).unwrap().port(), Port(at), "{port}");
+        }
+    }
+
+    #[test]
     fn an_answer_goes_back_the_way_that_the_question_came() {
         for (v4, tag) in [(true, false), (false, false), (true, true), (false, true)] {
             let question = question(v4, tag);

@@ -155,7 +155,7 @@ impl Cascade {
         has_room
     }
 
-    /// The next message. Whoever gets it gives it back: it is [free](Self::free), or it
+    /// The next message. The caller gives it back: it is [free](Self::free), or it
     /// [waits](Self::put).
     #[inline]
     pub(crate) fn next(&mut self) -> Option<Piece> {
@@ -203,7 +203,7 @@ impl Cascade {
         self.pieces.pop(taken)
     }
 
-    /// Whether a burst, and what one of its runs sends, finds room. Meanwhile the wire waits.
+    /// Whether a burst, and the messages of one of its runs, find room. Meanwhile the wire waits.
     #[inline(always)]
     pub(crate) const fn takes_bursts<A: App>(&self) -> bool {
         !A::MESSAGES || self.classes.is_empty() || self.pieces.has_room(RUN + BURST as u32)

@@ -1,8 +1,8 @@
-//! Bookkeeping: what a message of each class costs. One in [`TIMED`] is timed; mean and variance
+//! Bookkeeping: the cost of a message of each class. One in [`TIMED`] is timed; mean and variance
 //! move by shifts.
 
-/// One message of a class in so many is timed.
-pub const TIMED: u8 = 16;
+/// One message in so many is timed. It is a prime, so that classes that take turns are all timed.
+pub const TIMED: u8 = 17;
 /// A new time moves mean and variance by one part in 2 to this power.
 const SHIFT: u32 = 3;
 /// A class is upgraded when its tail is under this part of the limit (1 − α, α = 0.2), in 64ths.
@@ -18,20 +18,29 @@ pub(crate) struct Book {
     variance: u64,
     /// Messages timed so far, up to a few.
     timed: u8,
-    /// Messages until the next is timed.
+}
+
+/// Which messages are timed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sample {
+    /// Messages until the next one.
     left: u8,
 }
 
-impl Book {
-    pub(crate) const NEW: Self = Self { mean: 0, variance: 0, timed: 0, left: 0 };
+impl Sample {
+    pub(super) const NEW: Self = Self { left: 0 };
 
-    /// Whether the next message is timed: one in [`TIMED`], and the first.
+    /// Whether the next message is timed.
     #[inline(always)]
-    pub(crate) const fn is_timed(&mut self) -> bool {
-        let is_timed = self.left == 0;
-        self.left = if is_timed { TIMED - 1 } else { self.left - 1 };
-        is_timed
+    pub(super) const fn takes(&mut self) -> bool {
+        let takes = self.left == 0;
+        self.left = if takes { TIMED - 1 } else { self.left - 1 };
+        takes
     }
+}
+
+impl Book {
+    pub(crate) const NEW: Self = Self { mean: 0, variance: 0, timed: 0 };
 
     /// Notes a message's time (ns).
     #[inline(never)]
@@ -53,7 +62,7 @@ impl Book {
         self.timed = self.timed.saturating_add(1);
     }
 
-    /// What a message of the class costs (ns).
+    /// The cost of a message of the class (ns).
     #[inline(always)]
     pub(crate) const fn cost(&self) -> u64 {
         if self.mean > LEAST { self.mean } else { LEAST }
@@ -96,10 +105,13 @@ mod tests {
     }
 
     #[test]
-    fn one_message_in_sixteen_is_timed_and_the_first() {
-        let mut book = Book::NEW;
-        let timed: Vec<usize> = (0..50).filter(|_| book.is_timed()).collect();
-        assert_eq!(timed, [0, 16, 32, 48]);
+    fn classes_that_take_turns_are_all_timed() {
+        let mut sample = Sample::NEW;
+        let mut timed = [0; 64];
+        for message in 0..64 * 17 * 3 {
+            timed[message % 64] += u8::from(sample.takes());
+        }
+        assert_eq!(timed, [3; 64]);
     }
 
     #[test]

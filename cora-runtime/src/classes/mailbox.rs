@@ -2,25 +2,23 @@
 
 use cora_core::state::{Memory, OutOfMemory, bytes_for};
 
-use super::books::Book;
+use super::books::{Book, Sample};
 use super::piece::{NO_PLACE, Piece, Pieces, Queue};
 use super::push::Pushes;
 use super::round::Round;
 use super::{CLASSES, Limits, Planted};
 
-/// A class: its mailbox, and what its messages cost.
+/// A class: its mailbox, and the costs of its messages.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Class {
     pub(super) mailbox: Queue,
     pub(super) book: Book,
-    /// What it may still run in this round (ns).
+    /// The time that it has left in this round (ns).
     pub(super) deficit: u64,
-    /// Its messages wait in the mailbox.
-    waits: bool,
 }
 
 impl Class {
-    const NEW: Self = Self { mailbox: Queue::EMPTY, book: Book::NEW, deficit: 0, waits: false };
+    const NEW: Self = Self { mailbox: Queue::EMPTY, book: Book::NEW, deficit: 0 };
 }
 
 /// Where a message has to wait.
@@ -44,9 +42,12 @@ pub(crate) struct Classes {
     pub(crate) pushed_to: u64,
     /// When the burst began (ns).
     pub(crate) began: u64,
+    pub(super) sample: Sample,
+    /// The classes that wait, a bit each.
+    waits: u64,
     /// Messages in all mailboxes.
     waiting: u32,
-    /// Nothing of what waits is older.
+    /// No message that waits is older.
     oldest: u64,
     /// No class begins to wait any more.
     closed: bool,
@@ -89,6 +90,8 @@ impl Classes {
             pushes: None,
             pushed_to: 0,
             began: 0,
+            sample: Sample::NEW,
+            waits: 0,
             waiting: 0,
             oldest: u64::MAX,
             closed: false,
@@ -127,7 +130,7 @@ impl Classes {
         self.waiting == 0
     }
 
-    /// Nothing of what waits is older than this time.
+    /// No message that waits is older than this time.
     #[inline(always)]
     pub(crate) const fn oldest(&self) -> u64 {
         self.oldest
@@ -137,7 +140,7 @@ impl Classes {
     #[inline(always)]
     pub(crate) fn begin(&mut self, class: u8) -> bool {
         (self.now, self.runs, self.place) = (Some(class), false, NO_PLACE);
-        self.class(class).is_some_and(|class| class.book.is_timed())
+        self.sample.takes()
     }
 
     /// It ran, or went to the other side, or has to wait: where. And whether it ran.
@@ -158,8 +161,7 @@ impl Classes {
     #[inline(always)]
     pub(crate) fn may_wait(&mut self) -> bool {
         self.runs = self.now.is_some();
-        let class = self.now.and_then(|class| self.all.get(usize::from(class)));
-        class.is_some_and(|class| self.waiting > 0 || class.waits)
+        self.now.is_some_and(|class| self.waiting > 0 || self.waits >> (class % 64) & 1 != 0)
     }
 
     /// Whether the message that is about to run, of the flow at this place, has to wait: others
@@ -170,9 +172,8 @@ impl Classes {
         let forgets = self.planted == Some(Planted::ForgetsFlows);
         let place = if forgets { NO_PLACE } else { place };
         let place_word = self.places.get(place as usize).copied().unwrap_or(0);
-        let closed = self.closed;
-        let Some(class) = self.class(number) else { return false };
-        let waits = class.waits && !closed || !class.mailbox.is_empty();
+        let waits = self.waits >> (number % 64) & 1 != 0 && !self.closed;
+        let waits = waits || self.class(number).is_some_and(|class| !class.mailbox.is_empty());
         let mailbox = if place_word != 0 { (place_word >> COUNT) as u8 } else { number };
         self.place = place;
         let has_to = place_word != 0 || waits;
@@ -265,15 +266,16 @@ impl Classes {
         }
     }
 
-    /// Notes what a message of the class took (ns), and judges the class by it.
+    /// Notes the time of a message of the class (ns), and judges the class by it.
     #[inline(never)]
     pub(crate) fn took(&mut self, class: u8, time: u64) {
-        let limit = self.limits.tail;
+        let (limit, bit) = (self.limits.tail, 1 << (class % 64));
+        let waits = self.waits & bit != 0;
         let Some(class) = self.class(class) else { return };
         class.book.note(time);
-        if class.book.is_known() {
-            class.waits =
-                if class.waits { !class.book.is_under(limit) } else { class.book.is_over(limit) };
+        let changes = if waits { class.book.is_under(limit) } else { class.book.is_over(limit) };
+        if changes && class.book.is_known() {
+            self.waits ^= bit;
         }
     }
 

@@ -1,14 +1,14 @@
-//! Classes of messages: those of one handler are a class. A class whose messages take much longer
-//! now and then waits behind the bursts, so that the others need not wait for it.
+//! Classes of messages: those of one handler are a class. A class with messages that take much
+//! longer now and then waits behind the bursts, so that the others need not wait for it.
 //!
 //! ```text
-//! burst   arrivals and what they cause, first come, first served;
+//! burst   arrivals and their cascades, first come, first served;
 //!         those of a class that waits go to its mailbox
 //! behind  one round: each class that has messages gets its quantum, and runs
 //!         while its deficit covers the mean of its messages
 //! ```
 //!
-//! One message in sixteen is timed. A class whose tail (mean and three deviations) is over the
+//! One message in seventeen is timed. A class with a tail (mean and three deviations) over the
 //! limit waits from then on; under 0.8 of the limit it does no longer. This is iPipe's hybrid of
 //! first come, first served and deficit round robin (Liu et al., SIGCOMM 2019, algorithm 1).
 //!
@@ -16,7 +16,7 @@
 //!
 //! Hold queue and mailbox are one queue per flow. A message of a flow of which some wait in a
 //! mailbox joins them there, of whichever class it is, so each flow handles what it got in order.
-//! What waits at a NIC half is of flows that it owns. If such a flow leaves, what waits for it goes
+//! Messages that wait at a NIC half are of flows that it owns. If such a flow leaves, they go
 //! to the [hold queue](crate::ownership) first, and behind it to the host. A flow for which
 //! messages wait at the host stays there. So no other rule about the ways between the sides is
 //! needed than that for held packets.
@@ -24,7 +24,7 @@
 //! | module | concept |
 //! | --- | --- |
 //! | `piece` | the memory of a message that waits |
-//! | `books` | what messages of a class cost |
+//! | `books` | the costs of messages |
 //! | `mailbox` | the messages of a class that wait, and for which flows |
 //! | `round` | deficit round robin |
 //! | `push` | classes whose flows go to the host, since the NIC has too much to do |
@@ -50,13 +50,13 @@ pub const CLASSES: usize = 64;
 /// queue.
 pub(crate) const PLACES: usize = 4096;
 
-/// What messages may cost before their class is treated apart (ns).
+/// The costs of messages beyond which their class is treated apart (ns).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// The tail of the messages that are served as they come: a class beyond it waits in its
     /// mailbox.
     pub tail: u64,
-    /// What a round of those that wait may take, which delays the others.
+    /// The time of a round of those that wait, which delays the others.
     pub round: u64,
     /// The mean of a message's time at the NIC, waiting included: beyond it, flows of the class
     /// with the most work go to the host.
@@ -74,7 +74,7 @@ impl Limits {
 pub enum Planted {
     /// Which flows have messages in mailboxes.
     ForgetsFlows,
-    /// What waits for a flow that leaves stays where it is.
+    /// Messages for a flow that leaves stay where they are.
     LeavesMail,
 }
 

@@ -41,8 +41,7 @@ pub(crate) struct Queue {
     length: u32,
 }
 
-/// A message with its piece, out of all queues. Whoever has it gives it back, or puts it in a
-/// queue.
+/// A message with its piece, out of all queues. Its holder gives it back, or puts it in a queue.
 #[derive(Debug)]
 pub(crate) struct Piece {
     number: u32,
@@ -231,14 +230,14 @@ impl Piece {
         Roomy::new(bytes.as_mut_bytes(), length)
     }
 
-    /// The flow whose queue the message is in, and its class.
+    /// The flow that the message waits for, and its class.
     #[inline]
     pub(crate) fn waits(&self) -> (u32, u8) {
         let word = self.words.get(4).copied().unwrap_or(NO_PLACE.into());
         (word as u32, (word >> 32) as u8)
     }
 
-    /// Notes the flow whose queue the message is in, and its class.
+    /// Notes the flow that the message waits for, and its class.
     #[inline]
     pub(crate) fn waits_as(&mut self, place: u32, class: u8) {
         if let Some(word) = self.words.get_mut(4) {

@@ -3,16 +3,16 @@
 use super::Classes;
 use super::piece::{Piece, Pieces};
 
-/// A round: the classes with messages, and those whose turn is still to come.
+/// A round: the classes with messages, and those still to have their turn.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Round {
     /// A bit for each class with messages; some of them may have none any more.
     runnable: u64,
-    /// Those whose turn comes in this round.
+    /// Those that have their turn in this round.
     rest: u64,
-    /// Whose turn it is.
+    /// The one that has its turn.
     turn: Option<u8>,
-    /// What each may run (ns).
+    /// The time of each (ns).
     quantum: u64,
 }
 
@@ -35,7 +35,7 @@ impl Round {
         })
     }
 
-    /// The class whose turn it is, and whether it just came.
+    /// The class that has its turn, and whether that just began.
     #[inline]
     const fn turn(&mut self) -> Option<(u8, bool)> {
         if let Some(turn) = self.turn {
@@ -52,7 +52,7 @@ impl Round {
 }
 
 impl Classes {
-    /// Begins a round: what may be spent on it goes to the classes in equal parts.
+    /// Begins a round: its time goes to the classes in equal parts.
     #[inline]
     pub(crate) fn begin_round(&mut self) {
         let Round { runnable, .. } = self.round;
@@ -74,7 +74,7 @@ impl Classes {
             if affords && let Some(piece) = pieces.pop(&mut class.mailbox) {
                 class.deficit -= cost;
                 let (place, class) = self.left(&piece);
-                let is_timed = self.class(class).is_some_and(|class| class.book.is_timed());
+                let is_timed = self.sample.takes();
                 return Some((piece, place, class, is_timed));
             }
             if class.mailbox.is_empty() {

@@ -11,7 +11,7 @@ use crate::classes::{
 use crate::exec::burst::{ALONE, Arrival};
 
 impl<A: App> HostHalf<A> {
-    /// Sets what messages may cost before their class waits behind the bursts.
+    /// Sets the costs of messages beyond which their class waits behind the bursts.
     pub const fn limit_classes(&mut self, limits: Limits) {
         if const { may_wait::<A>() } {
             self.cascade.classes.limit(limits);

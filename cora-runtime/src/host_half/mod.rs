@@ -16,7 +16,6 @@ use cora_core::state::{EveryState, Memory, OutOfMemory, Visit};
 
 use crate::cascade::{Cascade, UnderWay};
 use crate::channel::{PeerOutbox, ProtocolError};
-use crate::classes::may_wait;
 use crate::dealing::Dealing;
 use crate::durability::{Reclaimed, ReplicaStore, Replication};
 use crate::exec::burst::{Arrival, Burst};
@@ -153,9 +152,7 @@ impl<A: App> HostHalf<A> {
     /// Stops offering flows.
     pub const fn close(&mut self) {
         self.ownership.close();
-        if const { A::MESSAGES } {
-            self.cascade.classes.close();
-        }
+        self.cascade.classes.close();
     }
 
     /// Number of offers that can be made now.
@@ -263,7 +260,7 @@ impl<A: App> HostHalf<A> {
             }
             self.cascade::<FLOWS>(out);
         }
-        if const { may_wait::<A>() } && self.has_mail() {
+        if self.has_mail() {
             self.run_round::<FLOWS>(out);
         }
         if !FLOWS && let Some(last) = burst.arrivals().last() {

@@ -15,7 +15,7 @@ use crate::ownership::lookup::Match;
 use crate::ownership::nic::NicSide;
 
 impl<A: App> NicHalf<A> {
-    /// Sets what messages may cost before their class waits behind the bursts.
+    /// Sets the costs of messages beyond which their class waits behind the bursts.
     pub const fn limit_classes(&mut self, limits: Limits) {
         if const { may_wait::<A>() && !matches!(A::PLAN.sides, Sides::HostOnly) } {
             self.cascade.classes.limit(limits);
@@ -196,7 +196,7 @@ impl<A: App> NicHalf<A> {
         let length = packet.len();
         self.ownership.flows_mut().begin(stamp.meta.now, horizon, ALONE);
         self.ownership.passes(place, &self.hold);
-        // What waits is of flows that are owned here.
+        // Messages that wait are of flows that are owned here.
         let found = Match { flow: place, is_sure: true };
         if !self.run(found, stamp, &mut packet, ALONE, io) {
             let frame = packet.frame_of(length);
@@ -229,7 +229,7 @@ impl<A: App> NicHalf<A> {
         if const { may_wait::<A>() } { oldest.min(self.cascade.classes.oldest()) } else { oldest }
     }
 
-    /// The flow, or every flow, may leave: what waits for it in a mailbox joins the hold queue.
+    /// The flow, or every flow, may leave: its messages in a mailbox join the hold queue.
     #[inline(always)]
     pub(super) fn move_mail(&mut self, flow: Option<u32>, io: &mut (impl PeerOutbox + Wire)) {
         let classes = &self.cascade.classes;
@@ -256,7 +256,7 @@ impl<A: App> NicHalf<A> {
         self.hold.move_on();
     }
 
-    /// The host asks for a flow: what waits for it goes to the hold queue, and behind it.
+    /// The host asks for a flow: its messages go to the hold queue, and behind it.
     pub(super) fn mail_goes_first(
         &mut self,
         message: Ownership<'_>,

@@ -80,10 +80,13 @@ impl Served {
         assert!(wait_until(SOON, next), "no other half comes: {}", self.running.log());
     }
 
-    /// Ends the run, and returns its report.
+    /// Ends the run, and returns its report, with its log.
     pub(crate) fn end(self) -> Value {
         send(self.running.id(), Signal::INT);
-        self.running.end(SOON).well("a run at a socket").json()
+        let ended = self.running.end(SOON).well("a run at a socket");
+        let mut report = ended.json();
+        report["log"] = ended.stderr.into();
+        report
     }
 }
 
