@@ -187,7 +187,7 @@ impl Model {
             graph: graph.digest(),
             capture: traffic.to_owned(),
             packets: classes as u64,
-            routes: vec![Route { steps: steps.collect(), nic, host }],
+            routes: vec![Route { steps: steps.collect(), inside: false, nic, host }],
             counts: [("FiveTuple".to_owned(), vec![vec![1]; classes])].into(),
             nic_counted: true,
             host_counted: true,

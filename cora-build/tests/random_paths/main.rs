@@ -8,7 +8,7 @@ mod program;
 
 use std::collections::BTreeSet;
 
-use cora_build::analyse::{self, Found, Home, Path, Surroundings, Touch};
+use cora_build::analyse::{self, Act, Found, Home, Path, Surroundings, Touch};
 use cora_build::diag::Diagnostics;
 use cora_build::item::parse_handler;
 use cora_build::syntax::Reader;
@@ -44,7 +44,7 @@ fn read(program: &Program, change: impl Fn(&str) -> String) -> Found {
 /// one that is not, if earlier accesses are uncertain.
 fn is(touch: &Touch, event: &Event, certain: bool) -> bool {
     let same = touch.state == event.state
-        && touch.does == event.does
+        && touch.act == Act::Access(event.does)
         && touch.key.as_deref() == event.key.as_deref();
     let after = touch.after_write == event.after_write || (touch.after_write && !certain);
     same && after

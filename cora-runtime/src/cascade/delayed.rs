@@ -232,22 +232,22 @@ mod tests {
     #[test]
     fn messages_come_out_when_they_are_due_in_order() {
         let mut delayed = delayed();
-        let mut expected = std::collections::BTreeMap::new();
+        let mut expected = std::collections::BTreeSet::new();
         let (mut random, mut number) = (1_u64, 0);
         for now in 0..20_000 {
             random = random.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(now | 1);
             for _ in 0..random >> 62 {
                 let due = now + (random >> 40) % 900;
                 assert!(delayed.push(due, &frame(number)));
-                expected.insert((due, number), ());
+                expected.insert((due, number));
                 number += 1;
             }
             assert_eq!(delayed.len(), expected.len());
             while let Some(popped) = delayed.pop(now) {
-                let ((due, number), ()) = expected.pop_first().expect("there is one");
+                let (due, number) = expected.pop_first().expect("there is one");
                 assert_eq!((due <= now, popped), (true, &frame(number)[..]));
             }
-            let next = expected.first_key_value().map_or(u64::MAX, |((due, _), ())| *due);
+            let next = expected.first().map_or(u64::MAX, |(due, _)| *due);
             assert!(next > now && delayed.next_due() == next);
         }
         delayed.clear();
