@@ -15,7 +15,7 @@
 //! word 32   entries carried over, packets lost, damaged replicas                  of all hosts
 //! word 64   entries and capacity of each table                                    of one host
 //! word 192  outcomes of one host: length of the name, the name (48 bytes), count
-//! word 1024 what handlers of messages took at it                                  of one host
+//! word 1024 the counts of handlers of messages at it                                  of one host
 //! ```
 
 use std::collections::BTreeMap;
@@ -65,7 +65,7 @@ const OUTCOMES: usize = TABLES + 2 * TOLD_TABLES;
 const OUTCOME_WORDS: usize = 8;
 const NAME_BYTES: usize = 48;
 
-/// Offset of what handlers of messages took.
+/// Offset of the counts of handlers of messages.
 const TOOK: usize = 1024;
 
 /// What a host counted, as the page has it.
@@ -73,7 +73,7 @@ const TOOK: usize = 1024;
 pub(crate) struct Counted {
     /// Packets and messages by outcome.
     pub(crate) outcomes: BTreeMap<String, u64>,
-    /// Words of what handlers of messages took.
+    /// Words with the counts of handlers of messages.
     pub(crate) took: Vec<u64>,
 }
 
@@ -328,7 +328,7 @@ impl HostPage {
         (capacity > 0).then(|| (self.get(at), capacity))
     }
 
-    /// Stores the host's outcomes so far, and what handlers of messages took. Names without a slot
+    /// Stores the host's outcomes so far, and counts of handlers of messages. Names without a slot
     /// are added up in one.
     pub(crate) fn tell(self, outcomes: &Outcomes, took: &[u64]) {
         // Messages that were sent are known before any outcome of them is.

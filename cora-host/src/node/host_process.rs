@@ -335,7 +335,7 @@ fn serve<A: App>(
     }
 }
 
-/// Reports the outcomes, and what handlers of messages took.
+/// Reports the outcomes, and the counts of handlers of messages.
 fn tell_counts<A: App>(worker: &mut Worker<A>, page: HostPage) {
     let engine = worker.half.engine();
     page.tell(&engine.outcomes, engine.took());

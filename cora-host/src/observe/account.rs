@@ -23,7 +23,7 @@ pub(crate) type Piece = (u16, Vec<u8>);
 pub(crate) struct Account {
     /// The outcomes that the host counted.
     pub(crate) outcomes: BTreeMap<String, u64>,
-    /// Words of what handlers of messages took at the host.
+    /// Words with the counts of handlers of messages at the host.
     pub(crate) took: Vec<u64>,
     /// Those that the NIC counted; `None` if it did not reach its end.
     pub(crate) nic_outcomes: Option<BTreeMap<String, u64>>,
@@ -44,7 +44,7 @@ pub(crate) struct Account {
 pub(crate) struct Ended {
     /// The outcomes of all packets that were steered to it.
     pub(crate) outcomes: BTreeMap<String, u64>,
-    /// Words of what handlers of messages took, at all halves.
+    /// Words with the counts of handlers of messages, at all halves.
     pub(crate) took: Vec<u64>,
     /// What its host told; `None` if it did not reach its end.
     pub(crate) account: Option<Account>,

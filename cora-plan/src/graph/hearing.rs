@@ -1,9 +1,9 @@
 //! From whom the flows of each message hear, and whether a program is settled.
 //!
 //! A flow's messages are handled in order, and messages from one flow to another arrive in the
-//! order of the calls. So a flow that hears from the wire alone, or from one other flow, gets the same
-//! messages in the same order under every plan. If every flow of a program does, the program is
-//! *settled*: every plan has the results of a host alone, byte for byte. Where a flow hears from
+//! order of the calls. So a flow that hears from the wire alone, or from one other flow, gets the
+//! same messages in the same order under every plan. If every flow of a program does, the program
+//! is *settled*: every plan has the results of a host alone, byte for byte. Where a flow hears from
 //! several, their order among each other depends on which side each of them is at. Then the result
 //! is that of some run one by one, and another plan may have another.
 //!

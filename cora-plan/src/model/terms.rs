@@ -256,8 +256,8 @@ impl At<'_> {
         }
     }
 
-    /// A message that a handler sent, to a flow that the host owns. Under a split it crosses, as the
-    /// arrivals that cause messages come at the NIC; where the host runs everything, none does.
+    /// A message that a handler sent, to a flow that the host owns. Under a split it crosses, as
+    /// the arrivals that cause messages come at the NIC; where the host runs everything, none does.
     fn message_away(&self, class: usize, route: usize) -> Packet {
         let costs = &self.costs;
         let host = costs.route(Side::Host, class, route);

@@ -96,8 +96,8 @@ impl Subject {
         }
     }
 
-    /// A standing of it as a predicate. A handler of messages runs at the side of its message's flow,
-    /// if the message has one.
+    /// A standing of it as a predicate. A handler of messages runs at the side of its message's
+    /// flow, if the message has one.
     pub fn words(&self, graph: &Graph, standing: Standing) -> &'static str {
         let Self::Handler(name) = self else { return standing.words() };
         let taken = graph.takers().find(|(node, _)| node.name == *name);

@@ -1,5 +1,7 @@
-//! Whoever sets an alarm hears it ring, once or at intervals: messages that are due later. Each tenth
-//! ring is told in words, which takes the host.
+//! # alarms: messages that are due later
+//!
+//! To test, not to copy. An alarm rings once or at intervals, in a datagram to the sender of the
+//! datagram that set it. Each tenth ring is told in words, too, by a handler of the host.
 #![cfg_attr(all(feature = "nic", target_os = "none"), no_std, no_main)]
 
 use core::time::Duration;
