@@ -11,6 +11,7 @@ mod divided;
 mod generation;
 pub mod kept;
 pub(crate) mod memory;
+pub mod objects;
 mod pinned;
 pub mod table;
 mod tracked;
@@ -23,6 +24,7 @@ pub use kept::{Changed, Kept, Touched};
 #[cfg(test)]
 pub(crate) use memory::leak as memory_for_tests;
 pub use memory::{Line, MOST_BYTES, Memory, OutOfMemory, bytes_for, largest, within_limit};
+pub use objects::{Id, Object, ObjectError, ObjectState, Objects};
 pub use pinned::{Pinned, Versioned};
 pub use table::Table;
 pub use tracked::Tracked;
