@@ -2,19 +2,21 @@
 
 use cora_plan::Graph;
 use cora_plan::graph::{
-    Access, Edge, Field, HandlerNode, HookNode, Keyed, MessageNode, Opaque, Parameter, Path, Rows,
-    SCHEMA, SourcePlace, StateNode, TimerNode, WireForm,
+    Access, Edge, Field, HandlerNode, HookNode, Keyed, MessageNode, Objects, Opaque, Parameter,
+    Path, Rows, SCHEMA, SourcePlace, StateNode, TimerNode, WireForm,
 };
 use cora_plan::vocabulary::{BucketsBy, Kind, Replies};
 use proc_macro2::Span;
 use quote::ToTokens as _;
 use syn::ext::IdentExt as _;
 
-use super::program::{ChosenReplies, Handler, Message, Program, State, path};
+use super::program::{ChosenReplies, Handler, Message, Program, State, objects, path};
 use super::source::Source;
 use crate::analyse::{self, Effect, Found, Home, MOST_PATHS};
 use crate::diag::codes;
-use crate::syntax::{self, BucketEnd, KeyedArgs, Mark, Occasion, ParameterAccess, StateKind};
+use crate::syntax::{
+    self, BucketEnd, KeyedArgs, Mark, ObjectsArgs, Occasion, ParameterAccess, StateKind,
+};
 
 /// The graph of the program's chain and its states, and warnings: of handlers with merged paths,
 /// and of those that read a replica.
@@ -151,6 +153,7 @@ fn node(handler: &Handler, found: &Found, source: &Source) -> HandlerNode {
                 parameter.access,
                 ParameterAccess::Table { mutable: true }
                     | ParameterAccess::Merged { mutable: true }
+                    | ParameterAccess::Objects { mutable: true }
                     | ParameterAccess::Unique
             ),
         })
@@ -217,6 +220,11 @@ fn state_node(program: &Program, state: &State, source: &Source) -> StateNode {
         StateKind::PerBucket { durable } => (Kind::PerBucket, None, *durable),
         StateKind::Commutative { .. } => (Kind::Commutative, None, false),
         StateKind::ReadMostly | StateKind::Rows(_) => (Kind::ReadMostly, None, false),
+        StateKind::Objects(args) => (Kind::Keyed, Some(of_flows(program, state, args)), false),
+    };
+    let objects = match &decl.kind {
+        StateKind::Objects(args) => Some(Objects { bytes: args.bytes }),
+        _ => None,
     };
     let rows = match &decl.kind {
         StateKind::Rows(args) => Some(Rows {
@@ -242,6 +250,7 @@ fn state_node(program: &Program, state: &State, source: &Source) -> StateNode {
         at: place(source, state.file, decl.ident.span()),
         kind,
         keyed,
+        objects,
         rows,
         durable,
         merged: matches!(decl.kind, StateKind::Commutative { merged: true }),
@@ -274,6 +283,24 @@ fn keyed(program: &Program, state: &State, args: &KeyedArgs) -> Keyed {
         durable: args.durable,
         recorded: args.recorded,
         on_expire: args.on_expire.then(|| hook_of(program, state)).flatten(),
+    }
+}
+
+/// Objects, as the plan sees them: all of a flow are one entry, which travels with the flow.
+fn of_flows(program: &Program, state: &State, args: &ObjectsArgs) -> Keyed {
+    Keyed {
+        key: objects::key_of(program, state).unwrap_or_default().to_owned(),
+        within: None,
+        reply: false,
+        capacity: args.capacity.number.into(),
+        idle_ns: args.idle_ns,
+        life_ns: None,
+        replies: Replies::Reversed,
+        bucket: None,
+        idle_by: false,
+        durable: false,
+        recorded: false,
+        on_expire: None,
     }
 }
 

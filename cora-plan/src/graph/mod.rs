@@ -183,6 +183,9 @@ pub struct StateNode {
     /// Declarations of a keyed state only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub keyed: Option<Keyed>,
+    /// Declarations of objects only: all objects of a flow count as one entry of a keyed state.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub objects: Option<Objects>,
     /// Declarations of a configured table only, which is read-mostly.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rows: Option<Rows>,
@@ -194,6 +197,13 @@ pub struct StateNode {
     pub merged: bool,
     /// Its fields, in order.
     pub fields: Vec<Field>,
+}
+
+/// The declarations of objects.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Objects {
+    /// Bytes of memory for them at each side.
+    pub bytes: u64,
 }
 
 /// The declarations of a configured table.

@@ -57,8 +57,12 @@ pub fn entry(state: &StateNode) -> f64 {
     (entry_lines(state) + keys(state) / KEYS_PER_LINE) * LINE
 }
 
-/// Bytes of the whole state; a keyed one counts all entries and their index.
+/// Bytes of the whole state; a keyed one counts all entries and their index, and one with objects
+/// the memory that they may take.
 pub fn whole(state: &StateNode) -> f64 {
+    if let Some(objects) = &state.objects {
+        return objects.bytes as f64;
+    }
     match (&state.keyed, state.kind) {
         (Some(keyed), Kind::Keyed) => {
             (entry_lines(state) * keyed.capacity as f64 + index_lines(state)) * LINE

@@ -59,6 +59,7 @@ fn state(name: &str, kind: Kind, key: Option<(&str, bool)>) -> StateNode {
         kind,
         keyed,
         rows: None,
+        objects: None,
         durable: false,
         merged: false,
         fields,

@@ -20,6 +20,7 @@ mod constants;
 mod hooks;
 mod messages;
 mod names;
+pub(in crate::script) mod objects;
 mod others;
 mod reach;
 mod replies;

@@ -284,7 +284,12 @@ impl<T: Copy> Blocks<T> {
 
     /// Copies bytes of one object to another one, or within one. Both ranges lie within the
     /// objects.
-    pub(super) fn copy(&mut self, (from, first): (u32, usize), (to, at): (u32, usize), count: usize) {
+    pub(super) fn copy(
+        &mut self,
+        (from, first): (u32, usize),
+        (to, at): (u32, usize),
+        count: usize,
+    ) {
         let bytes = |blocks: &Self, place| blocks.head(place).length as usize;
         if first + count > bytes(self, from) || at + count > bytes(self, to) {
             return;

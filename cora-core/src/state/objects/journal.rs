@@ -34,8 +34,7 @@ pub(super) struct Journal {
 }
 
 impl Journal {
-    pub(super) const BYTES: usize =
-        Arena::<Write>::bytes(WRITES) + bytes_for::<Unit>(KEPT / UNIT);
+    pub(super) const BYTES: usize = Arena::<Write>::bytes(WRITES) + bytes_for::<Unit>(KEPT / UNIT);
 
     pub(super) fn create(memory: &mut Memory) -> Result<Self, OutOfMemory> {
         let writes = Arena::create(memory, WRITES)?;

@@ -211,6 +211,10 @@ impl<S: ObjectState> fmt::Debug for Objects<S> {
 }
 
 impl<S: ObjectState> Objects<S> {
+    /// Most flows with objects, for generated code.
+    #[doc(hidden)]
+    pub const CAPACITY: u32 = S::FLOWS;
+
     /// Most bytes behind the head of an object.
     pub const LONGEST: usize = Blocks::<S>::LONGEST;
 
@@ -254,7 +258,8 @@ impl<S: ObjectState> Objects<S> {
         let owner = self.store.owners.get_mut(number).ok_or(ObjectError::NoRoom)?;
         let (tag, serial) = (owner.tag, owner.next);
         // The last number is that of no object.
-        owner.next = serial.checked_add(1).filter(|_| serial < u32::MAX - 1).ok_or(ObjectError::NoRoom)?;
+        owner.next =
+            serial.checked_add(1).filter(|_| serial < u32::MAX - 1).ok_or(ObjectError::NoRoom)?;
         if self.visit.undo && !self.journal.note(Write::Insert(serial)) {
             return Err(ObjectError::NoRoom);
         }

@@ -1,5 +1,6 @@
 //! Objects in reports: per flow their number, their bytes, and a digest of all that they are.
 
+use super::super::table::Told;
 use super::super::{DescribeItem, Described, Malformed};
 use super::{ObjectState, Objects};
 use crate::plain::Plain;
@@ -98,6 +99,11 @@ impl<S: ObjectState> Objects<S> {
     pub(super) fn export_summaries(&self, now: u64, piece: &mut dyn FnMut(&[u8])) {
         self.each_alive(now, &mut |number| piece(&self.summary(number).put()));
     }
+}
+
+/// Ids stand in messages, which are their payload.
+impl<S: ObjectState> Told for Objects<S> {
+    const READS_PAYLOAD: bool = true;
 }
 
 impl<S: ObjectState> Described for Objects<S> {

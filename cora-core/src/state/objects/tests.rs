@@ -48,7 +48,7 @@ struct Lasting {
     odd: u8,
 }
 
-node!(Node, 4 << 20, 6, 1000);
+node!(Node, 2 << 20, 6, 1000);
 node!(Lasting, 1 << 20, 2, NEVER);
 
 const FLOWS: u32 = 12;
@@ -108,9 +108,7 @@ fn length(dice: &mut Dice) -> usize {
 
 /// One random write; the model follows if it succeeds.
 fn write(objects: &mut Objects<Node>, model: &mut Model, dice: &mut Dice) {
-    let any = |dice: &mut Dice, model: &Model| {
-        (!model.is_empty()).then(|| dice.roll(model.len()))
-    };
+    let any = |dice: &mut Dice, model: &Model| (!model.is_empty()).then(|| dice.roll(model.len()));
     // Now and then a side is full, and most times it is not.
     let kind = if model.len() > 150 { 4 } else { dice.roll(10) };
     match kind {

@@ -91,9 +91,9 @@ impl<S: ObjectState> Objects<S> {
         if self.coming.owner != number {
             return owner.stream;
         }
-        let missing = object.and_then(|serial| self.store.find(number, serial)).map_or(0, |place| {
-            self.store.blocks.head(place).length as usize - filled
-        });
+        let missing = object
+            .and_then(|serial| self.store.find(number, serial))
+            .map_or(0, |place| self.store.blocks.head(place).length as usize - filled);
         owner.stream + begun as u64 - missing as u64
     }
 
@@ -123,7 +123,10 @@ impl<S: ObjectState> Objects<S> {
             let block = *self.store.blocks.head(first);
             let length = match self.coming {
                 Coming { owner, object: Some(serial), filled, .. }
-                    if (owner, serial) == (number, block.serial) => filled,
+                    if (owner, serial) == (number, block.serial) =>
+                {
+                    filled
+                }
                 _ => block.length as usize,
             };
             let object = self.store.blocks.object(first);
