@@ -52,7 +52,7 @@ pub const OF_MESSAGES: [&str; 2] = ["transactions", "analytics"];
 pub const FIRST: [&str; 4] = ["firewall", "nat", "heavy-hitter", "balancer"];
 
 /// Programs that are no examples: `tests/programs` and two of `benches/programs`.
-pub const WRITTEN_FOR_TESTS: [&str; 21] = [
+pub const WRITTEN_FOR_TESTS: [&str; 22] = [
     "crowd",
     "meters",
     "ledger",
@@ -71,6 +71,7 @@ pub const WRITTEN_FOR_TESTS: [&str; 21] = [
     "rst-injector",
     "sni-filter",
     "rtt-meter",
+    "shelves",
     "health-lb",
     "empty-chain",
     "punt-each",

@@ -412,6 +412,15 @@ impl StateNode {
     }
 }
 
+impl Objects {
+    /// Their declaration in a few words: `32 MiB, 1,024 flows, idle 1h`.
+    pub fn summary(&self, flows: &Keyed) -> String {
+        let mib = self.bytes as f64 / f64::from(1 << 20);
+        let idle = duration(flows.idle_ns);
+        format!("{mib} MiB, {} flows, idle {idle}", grouped(flows.capacity))
+    }
+}
+
 impl Rows {
     /// Its declaration in one line: `map by SourceAddress, 10,000 rows`.
     pub fn summary(&self) -> String {

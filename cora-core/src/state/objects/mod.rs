@@ -124,6 +124,9 @@ impl<T> Eq for Id<T> {}
 
 impl<T> fmt::Debug for Id<T> {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.is_none() {
+            return to.write_str("none");
+        }
         write!(to, "{:08x}:{}", self.tag, self.serial)
     }
 }
