@@ -396,6 +396,6 @@ catalogue! {
                 and the memory for all of them is reserved before the first packet.",
         cure: "Write `#[state(objects, bytes = \"32 MiB\", capacity = 1_000, idle = \"1h\")]`: memory at each side (from 1 MiB to \
                1 GiB), flows that may have objects, and how long a flow's objects stay unused.",
-        example: "#[state(objects, key = u64, capacity = 1_000, idle = \"1h\")]\nstruct Node { next: Id<Node> }",
+        example: "#[state(objects, key = u64, bytes = \"32 MiB\", capacity = 1_000, idle = \"1h\")]\nstruct Node { next: Id<Node> }",
     }
 }
