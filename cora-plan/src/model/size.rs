@@ -73,9 +73,12 @@ pub fn whole(state: &StateNode) -> f64 {
     }
 }
 
-/// Bytes that cross when an entry moves.
+/// Bytes that cross when an entry moves. Of objects, an equal part of the memory for each flow.
 pub fn moved(state: &StateNode) -> f64 {
     let key = state.keyed.as_ref().map_or(UNKNOWN, key_bytes);
+    if let (Some(objects), Some(keyed)) = (&state.objects, &state.keyed) {
+        return key + objects.bytes as f64 / keyed.capacity.max(1) as f64;
+    }
     key + value(state)
 }
 
@@ -122,6 +125,7 @@ fn of_type(text: &str) -> Option<f64> {
         ("Latest", [key, value, sets]) => {
             Some(4.0 * (of_type(key)? + of_type(value)? + 8.0) * number(sets)?)
         }
+        ("Id", [_]) => Some(8.0),
         ("Option", [inner]) => Some(1.0 + of_type(inner)?),
         (name, []) => named(name),
         _ => None,
@@ -155,6 +159,20 @@ fn number(text: &str) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::graph::Objects;
+    use crate::sample;
+
+    #[test]
+    fn objects_take_the_memory_that_is_theirs() {
+        let table = sample::state("Node", Kind::Keyed, Some("u32"), "u64");
+        let objects = Some(Objects { bytes: 32 << 20 });
+        let node = StateNode { objects, ..table.clone() };
+        assert_eq!(whole(&node), f64::from(32 << 20));
+        assert_eq!(moved(&node), key_bytes(table.keyed.as_ref().unwrap()) + 512.0);
+        assert!(moved(&node) > moved(&table));
+        let keyed = node.keyed.as_ref().unwrap();
+        assert_eq!(node.objects.as_ref().unwrap().summary(keyed), "32 MiB, 65,536 flows, idle 5m");
+    }
 
     #[test]
     fn types_of_cora_and_numbers_are_known() {
@@ -169,6 +187,7 @@ mod tests {
             ("Latest<SourceAddress, u8, 16>", Some(1_600.0)),
             ("cora::Address", Some(16.0)),
             ("core::net::Ipv4Addr", Some(4.0)),
+            ("[Id<Node>; 4]", Some(32.0)),
             ("Mine", None),
             ("Vec<u8>", None),
         ] {

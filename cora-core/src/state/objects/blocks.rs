@@ -152,11 +152,13 @@ impl<T: Copy> Blocks<T> {
         // least the bytes that its class was chosen for: first those of the block's head.
         unsafe { start.cast::<BlockHead>().write(block) };
         // SAFETY: the object's head follows, within the block.
-        let object = unsafe { start.add(BEFORE) };
-        // SAFETY: as above; 32 bytes behind a unit is a unit, and `T` is aligned to one at most.
+        let object = unsafe { start.add(BEFORE / UNIT) };
+        // SAFETY: as above; the object begins at a unit, and `T` is aligned to one at most.
         unsafe { object.cast::<T>().write(head) };
         // SAFETY: behind its head the block has room for `length` bytes.
-        unsafe { object.add(size_of::<T>()).write_bytes(0, length) };
+        let bytes = unsafe { object.cast::<u8>().add(size_of::<T>()) };
+        // SAFETY: as above.
+        unsafe { bytes.write_bytes(0, length) };
         Some(place)
     }
 
@@ -215,13 +217,13 @@ impl<T: Copy> Blocks<T> {
     }
 
     #[inline]
-    fn start(&self, place: u32) -> *const u8 {
+    fn start(&self, place: u32) -> *const Unit {
         debug_assert!((place as usize) < self.units.len(), "a place of a block");
         self.units.as_ptr().wrapping_add(place as usize).cast()
     }
 
     #[inline]
-    fn start_mut(&mut self, place: u32) -> *mut u8 {
+    fn start_mut(&mut self, place: u32) -> *mut Unit {
         debug_assert!((place as usize) < self.units.len(), "a place of a block");
         self.units.as_mut_ptr().wrapping_add(place as usize).cast()
     }
@@ -244,8 +246,8 @@ impl<T: Copy> Blocks<T> {
     pub(super) fn object(&self, place: u32) -> &Object<T> {
         let length = self.head(place).length as usize;
         // SAFETY: behind the block's head, within the block.
-        let object = unsafe { self.start(place).add(BEFORE) };
-        let object = ptr::slice_from_raw_parts(object, length) as *const Object<T>;
+        let object = unsafe { self.start(place).add(BEFORE / UNIT) };
+        let object = ptr::slice_from_raw_parts(object.cast::<u8>(), length) as *const Object<T>;
         // SAFETY: `insert` wrote a `T` and `length` bytes there, and since then they were only
         // changed as what they are, or moved as a whole. The block has room for the padding behind
         // them: it is of whole units, and the object's alignment is one at most.
@@ -257,8 +259,8 @@ impl<T: Copy> Blocks<T> {
     pub(super) fn object_mut(&mut self, place: u32) -> &mut Object<T> {
         let length = self.head(place).length as usize;
         // SAFETY: as in `object`.
-        let object = unsafe { self.start_mut(place).add(BEFORE) };
-        let object = ptr::slice_from_raw_parts_mut(object, length) as *mut Object<T>;
+        let object = unsafe { self.start_mut(place).add(BEFORE / UNIT) };
+        let object = ptr::slice_from_raw_parts_mut(object.cast::<u8>(), length) as *mut Object<T>;
         // SAFETY: as in `object`; `self` is borrowed exclusively.
         unsafe { &mut *object }
     }

@@ -30,7 +30,7 @@ pub(super) struct Owner {
 /// The flows with objects.
 #[derive(Debug)]
 pub(super) struct Owners {
-    owners: Arena<Owner>,
+    all: Arena<Owner>,
     /// The first owner of each chain, as number + 1.
     index: &'static mut [u32],
     hasher: FlowHasher,
@@ -52,9 +52,9 @@ impl Owners {
 
     pub(super) fn create(memory: &mut Memory, most: usize) -> Result<Self, OutOfMemory> {
         let hasher = FlowHasher::new(memory.seed());
-        let owners = Arena::create(memory, most)?;
+        let all = Arena::create(memory, most)?;
         let index = memory.take_u32(Self::chains(most))?;
-        Ok(Self { owners, index, hasher, alive: 0, free: NOWHERE, ended: NOWHERE })
+        Ok(Self { all, index, hasher, alive: 0, free: NOWHERE, ended: NOWHERE })
     }
 
     /// Number of flows with objects.
@@ -64,28 +64,28 @@ impl Owners {
 
     /// Numbers given so far.
     pub(super) const fn made(&self) -> u32 {
-        self.owners.len() as u32
+        self.all.len() as u32
     }
 
     /// Most flows.
     pub(super) const fn capacity(&self) -> usize {
-        self.owners.capacity()
+        self.all.capacity()
     }
 
     #[inline]
     pub(super) fn get(&self, number: u32) -> Option<&Owner> {
-        self.owners.get(number).filter(|owner| owner.alive)
+        self.all.get(number).filter(|owner| owner.alive)
     }
 
     #[inline]
     pub(super) fn get_mut(&mut self, number: u32) -> Option<&mut Owner> {
-        self.owners.get_mut(number).filter(|owner| owner.alive)
+        self.all.get_mut(number).filter(|owner| owner.alive)
     }
 
     /// The same, if it ended and has objects left.
     #[inline]
     pub(super) fn place_mut(&mut self, number: u32) -> Option<&mut Owner> {
-        self.owners.get_mut(number)
+        self.all.get_mut(number)
     }
 
     fn chain_of(&self, words: &[u64; 5]) -> usize {
@@ -96,7 +96,7 @@ impl Owners {
     #[inline]
     pub(super) fn find(&self, words: &[u64; 5]) -> Option<u32> {
         let mut number = self.index.get(self.chain_of(words))?.wrapping_sub(1);
-        while let Some(owner) = self.owners.get(number) {
+        while let Some(owner) = self.all.get(number) {
             if owner.words == *words {
                 return Some(number);
             }
@@ -120,12 +120,12 @@ impl Owners {
             stream: 0,
             alive: true,
         };
-        let number = if let Some(place) = self.owners.get_mut(self.free) {
+        let number = if let Some(place) = self.all.get_mut(self.free) {
             let number = core::mem::replace(&mut self.free, place.chain);
             *place = owner;
             number
         } else {
-            self.owners.push(owner).ok()?
+            self.all.push(owner).ok()?
         };
         self.index[chain] = number + 1;
         self.alive += 1;
@@ -140,14 +140,14 @@ impl Owners {
         if at == number {
             self.index[chain] = next.wrapping_add(1);
         }
-        while let Some(owner) = self.owners.get_mut(at) {
+        while let Some(owner) = self.all.get_mut(at) {
             at = owner.chain;
             if at == number {
                 owner.chain = next;
                 break;
             }
         }
-        if let Some(owner) = self.owners.get_mut(number) {
+        if let Some(owner) = self.all.get_mut(number) {
             owner.alive = false;
             owner.chain = core::mem::replace(&mut self.ended, number);
         }
@@ -157,12 +157,12 @@ impl Owners {
     /// A flow that ended: its number, and its first object.
     #[inline]
     pub(super) fn ended(&self) -> Option<(u32, u32)> {
-        Some((self.ended, self.owners.get(self.ended)?.first))
+        Some((self.ended, self.all.get(self.ended)?.first))
     }
 
     /// [`Self::ended`] has no objects any more: its number is free.
     pub(super) fn give_back(&mut self) {
-        let Some(owner) = self.owners.get_mut(self.ended) else { return };
+        let Some(owner) = self.all.get_mut(self.ended) else { return };
         let next = core::mem::replace(&mut owner.chain, self.free);
         self.free = core::mem::replace(&mut self.ended, next);
     }

@@ -387,15 +387,7 @@ impl<S: ObjectState> Travelling for Objects<S> {
         while given < most {
             let number = self.by_flow.first(flow);
             let Some(owner) = self.store.owners.get(number) else { break };
-            if self.going.owner != number {
-                if self.has_expired(number, now) {
-                    self.end(number);
-                    continue;
-                }
-                Self::say_owner(owner, piece);
-                given += 1;
-                self.going = Going { owner: number, sent: 0 };
-            } else {
+            if self.going.owner == number {
                 let mut bytes = [BYTES; MAX_PIECE];
                 let room = bytes.last_chunk_mut::<ROOM>();
                 let length = room.map_or(0, |room| self.read_stream(number, room));
@@ -403,6 +395,13 @@ impl<S: ObjectState> Travelling for Objects<S> {
                     piece(&bytes[..=length]);
                     given += 1;
                 }
+            } else if self.has_expired(number, now) {
+                self.end(number);
+                continue;
+            } else {
+                Self::say_owner(owner, piece);
+                given += 1;
+                self.going = Going { owner: number, sent: 0 };
             }
             if self.has_gone(number) {
                 self.end(number);
