@@ -34,7 +34,7 @@ struct Block {
     number: u32,
 }
 
-/// Adds a block, or writes to the next one.
+/// Adds a block, or writes to the next one. The datagram goes on, and is counted where it leaves.
 #[flow_handler]
 fn put(put: Put, tables: &mut Table<Memtable>, blocks: &mut Objects<Block>) -> Verdict {
     let table = tables.get_or_insert(put.table, Memtable { blocks: 0, latest: Id::NONE })?;
@@ -50,7 +50,7 @@ fn put(put: Put, tables: &mut Table<Memtable>, blocks: &mut Objects<Block>) -> V
         }
         table.latest = added;
         table.blocks += 1;
-        return Done;
+        return Transmit;
     }
     let next = blocks.get(table.latest).map_or(Id::NONE, |latest| latest.head.next);
     if let Some(block) = blocks.get_mut(next) {
@@ -58,7 +58,7 @@ fn put(put: Put, tables: &mut Table<Memtable>, blocks: &mut Objects<Block>) -> V
         block.bytes[at..at + 8].copy_from_slice(&put.value.to_le_bytes());
     }
     table.latest = next;
-    Done
+    Transmit
 }
 
 cora::app!(put);
