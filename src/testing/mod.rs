@@ -64,8 +64,8 @@ pub fn table<S: Keyed>() -> TestTable<S> {
     GivenBack::table().expect("memory for a table")
 }
 
-/// Objects of a test. They go where a handler asks for `&mut Objects<S>`, and their memory ends with
-/// them.
+/// Objects of a test. They go where a handler asks for `&mut Objects<S>`, and their memory ends
+/// with them.
 pub type TestObjects<S> = GivenBack<Objects<S>>;
 
 /// A state without objects, at time 0, in a run of the flow with this key.

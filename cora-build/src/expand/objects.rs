@@ -1,4 +1,4 @@
-//! `#[state(objects, …)]`: the head of each object. `cora-core` implements `Stored` on the objects.
+//! `#[state(objects, …)]`: the head of each object. `cora-core` implements `Stored` on objects.
 
 use proc_macro2::TokenStream;
 use quote::quote;

@@ -10,7 +10,7 @@ use proc_macro2::Span;
 use quote::ToTokens as _;
 use syn::ext::IdentExt as _;
 
-use super::program::{ChosenReplies, Handler, Message, Program, State, objects, path};
+use super::program::{ChosenReplies, Handler, Message, Program, State, path};
 use super::source::Source;
 use crate::analyse::{self, Effect, Found, Home, MOST_PATHS};
 use crate::diag::codes;
@@ -289,7 +289,7 @@ fn keyed(program: &Program, state: &State, args: &KeyedArgs) -> Keyed {
 /// Objects, as the plan sees them: all of a flow are one entry, which travels with the flow.
 fn of_flows(program: &Program, state: &State, args: &ObjectsArgs) -> Keyed {
     Keyed {
-        key: objects::key_of(program, state).unwrap_or_default().to_owned(),
+        key: program.key_of_objects(state).unwrap_or_default().to_owned(),
         within: None,
         reply: false,
         capacity: args.capacity.number.into(),

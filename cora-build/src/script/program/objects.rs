@@ -1,5 +1,5 @@
-//! Objects: each handler that takes some runs for a flow of messages, and all of them for flows with
-//! keys of one type.
+//! Objects: each handler that takes some runs for a flow of messages, and all of them for flows
+//! with keys of one type.
 
 use std::collections::BTreeMap;
 
@@ -70,7 +70,7 @@ fn without_flow(handler: &Handler, place: Place, why: String, findings: &mut Fin
 }
 
 /// The type of the keys of the flows that the objects of a state belong to.
-pub(in crate::script) fn key_of<'a>(program: &'a Program, state: &State) -> Option<&'a str> {
+pub(super) fn key_of<'a>(program: &'a Program, state: &State) -> Option<&'a str> {
     let takes = |handler: &&Handler| {
         handler.decl.parameters.iter().any(|parameter| parameter.state == state.decl.name)
     };

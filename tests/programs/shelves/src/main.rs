@@ -1,6 +1,6 @@
 //! To test: per shelf a sorted list of names with values of any length, in objects: the skip list
 //! of a log-structured merge tree's memtable. A message changes or reads it, and a shelf moves with
-//! all that it has.
+//! its whole content.
 #![cfg_attr(all(feature = "nic", target_os = "none"), no_std, no_main)]
 
 use cora::prelude::*;
@@ -11,7 +11,7 @@ const LEVELS: usize = 4;
 type Name = Bytes<24>;
 type Value = Bytes<400>;
 
-/// What is asked of a shelf.
+/// A question to a shelf.
 #[message(udp)]
 struct Ask {
     #[key]
@@ -32,12 +32,12 @@ enum Step {
     Take {
         name: Name,
     },
-    /// Puts the value of one name behind that of another one.
+    /// Appends the value of the second name to the value of the first.
     Join {
         name: Name,
         other: Name,
     },
-    /// The first name that is not before this one.
+    /// This name, or the next one in the order of the list.
     Next {
         name: Name,
     },
@@ -125,7 +125,7 @@ fn link(
     }
 }
 
-/// How many levels a node is in: a number that follows from its name.
+/// Number of a node's levels, a function of its name.
 fn levels_of(name: &[u8]) -> u8 {
     let hash =
         name.iter().fold(7_u32, |hash, byte| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193));
@@ -218,7 +218,7 @@ fn keep(
                     let length = |id| nodes.get(id).map_or(0, |node| node.bytes.len());
                     let (first, second) = (length(one), length(two));
                     let values = first - name.len() + second - other.len();
-                    // Both are there until the new one has what is theirs.
+                    // The old values stay until both are copied.
                     let held = nodes
                         .insert(Node { next: [Id::NONE; LEVELS], levels: 0, name: 0 }, values)?;
                     nodes.copy(one, name.len()..first, held, 0)?;
