@@ -139,7 +139,9 @@ pub(crate) fn run_objects(programs: &Path, quick: bool, json: bool) -> std::io::
     if json {
         println!("{}", serde_json::to_string(&(&figures, &group))?);
     } else {
-        figures.iter().for_each(|figure| println!("{}", figure.line(false)));
+        for figure in &figures {
+            println!("{}", figure.line(false));
+        }
         group.iter().for_each(tell_large);
     }
     Ok(())

@@ -36,7 +36,7 @@ fn put(table: u32, block: u32, value: u64) -> [u8; FRAME] {
     frame[14..34].copy_from_slice(&[
         0x45, 0, 0, 46, 0, 0, 0x40, 0, 64, 17, 0, 0, 10, 0, 0, 1, 198, 18, 0, 1,
     ]);
-    let sum = cora_core::packet::checksum(&frame[14..34]);
+    let sum = cora_core::packet::checksum::internet(&frame[14..34]);
     frame[24..26].copy_from_slice(&sum.to_be_bytes());
     frame[34..PAYLOAD].copy_from_slice(&[0x13, 0x88, 0x1b, 0x58, 0, 26, 0, 0]);
     frame[PAYLOAD..46].copy_from_slice(&table.to_le_bytes());

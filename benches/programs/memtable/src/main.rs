@@ -30,7 +30,7 @@ struct Memtable {
 /// A block.
 #[state(objects, bytes = "48 MiB", capacity = 8_192, idle = "1h")]
 struct Block {
-    next: Id<Block>,
+    next: Id<Self>,
     number: u32,
 }
 

@@ -21,6 +21,7 @@ struct Ask {
 
 /// The kinds of questions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Plain)]
+#[expect(clippy::large_enum_variant, reason = "plain data has one size")]
 enum Step {
     Put {
         name: Name,
@@ -47,6 +48,7 @@ enum Step {
 /// The answer.
 #[message(udp)]
 #[derive(PartialEq, Eq, Debug)]
+#[expect(clippy::large_enum_variant, reason = "plain data has one size")]
 enum Answer {
     Is { name: Name, value: Value },
     Nothing,
@@ -64,7 +66,7 @@ struct Shelf {
 /// The head of a node; name and value stand behind it.
 #[state(objects, bytes = "16 MiB", capacity = 1_024, idle = "1h")]
 struct Node {
-    next: [Id<Node>; LEVELS],
+    next: [Id<Self>; LEVELS],
     levels: u8,
     name: u8,
 }
@@ -155,8 +157,8 @@ fn put(
     let path = before(shelf, nodes, name);
     let mut head =
         Node { next: [Id::NONE; LEVELS], levels: levels_of(name), name: name.len() as u8 };
-    for level in 0..usize::from(head.levels) {
-        head.next[level] = next(shelf, nodes, path[level], level);
+    for (level, behind) in head.next.iter_mut().enumerate().take(usize::from(head.levels)) {
+        *behind = next(shelf, nodes, path[level], level);
     }
     let id = nodes.insert(head, name.len() + length)?;
     if let Some(node) = nodes.get_mut(id) {
