@@ -22,6 +22,7 @@
 
 extern crate std;
 
+mod objects;
 mod sent;
 
 use core::net::SocketAddr;
@@ -30,7 +31,7 @@ use std::vec::Vec;
 
 use cora_core::bucket::Bucket;
 use cora_core::config::File as _;
-use cora_core::key::{Key, PacketKey, protocol};
+use cora_core::key::{PacketKey, protocol};
 use cora_core::packet::{Meta, Packet, ROOM, Roomy, TcpSegment, checksum};
 use cora_core::record::{Element, End, Fields, FlowRecord, Record};
 use cora_core::state::commutative::{Merged, Merging as _, ReadMerged};
@@ -40,11 +41,12 @@ use cora_core::state::table::prefetch::ALONE;
 use cora_core::state::table::scope::Scope;
 use cora_core::state::table::{Ended, KeyOf};
 use cora_core::state::{
-    Commutative, Described as _, Generation, Home as _, Keyed, NO_FLOW, ObjectState, Objects,
-    PerBucket, Row, Table, Visit,
+    Commutative, Described as _, Generation, Home as _, Keyed, NO_FLOW, PerBucket, Row, Table,
+    Visit,
 };
 use cora_host::parts::{GivenBack, LentOutbox, Rows};
 
+pub use objects::{TestObjects, objects, of_flow};
 pub use sent::{message, sent};
 
 /// A table of a test. It goes where a handler asks for `&mut Table<S>`, and its memory ends with
@@ -62,44 +64,6 @@ pub type TestOutbox = LentOutbox;
 #[must_use]
 pub fn table<S: Keyed>() -> TestTable<S> {
     GivenBack::table().expect("memory for a table")
-}
-
-/// Objects of a test. They go where a handler asks for `&mut Objects<S>`, and their memory ends
-/// with them.
-pub type TestObjects<S> = GivenBack<Objects<S>>;
-
-/// A state without objects, at time 0, in a run of the flow with this key.
-///
-/// ```
-/// use cora::prelude::*;
-///
-/// #[state(objects, bytes = "1 MiB", capacity = 100, idle = "1m")]
-/// struct Line {
-///     older: Id<Line>,
-/// }
-///
-/// let mut lines = cora::testing::objects::<Line>(&7_u32);
-/// let first = lines.insert_with(Line { older: Id::NONE }, b"hello").unwrap();
-/// cora::testing::of_flow(&mut lines, &8_u32, 10);
-/// assert!(lines.get(first).is_none());
-/// cora::testing::of_flow(&mut lines, &7_u32, 20);
-/// assert_eq!(&lines.get(first).unwrap().bytes, b"hello");
-/// ```
-///
-/// # Panics
-/// When the machine has no memory.
-#[must_use]
-pub fn objects<S: ObjectState>(key: &impl Key) -> TestObjects<S> {
-    let mut objects = GivenBack::objects().expect("memory for objects");
-    of_flow(&mut objects, key, 0);
-    objects
-}
-
-/// From now on it is a run at `now` (ns), of the flow with this key.
-pub fn of_flow<S: ObjectState>(objects: &mut Objects<S>, key: &impl Key, now: u64) {
-    objects.commit(false);
-    objects.begin(Visit { now, horizon: now, undo: false, flow: NO_FLOW, ahead: ALONE });
-    objects.enter_named(Some(key.words()));
 }
 
 /// A configured table of a test. It goes where a handler asks for `&Map<S>`, `&Prefixes<S>` or

@@ -2,6 +2,7 @@
 //! handlers to states (read, write, insert, remove).
 
 mod message;
+mod objects;
 mod timed;
 
 use std::collections::BTreeSet;
@@ -9,6 +10,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 pub use message::{MessageNode, WireForm};
+pub use objects::Objects;
 pub use timed::{HookNode, TimerNode};
 
 use crate::number::grouped;
@@ -197,13 +199,6 @@ pub struct StateNode {
     pub merged: bool,
     /// Its fields, in order.
     pub fields: Vec<Field>,
-}
-
-/// The declarations of objects.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Objects {
-    /// Bytes of memory for them at each side.
-    pub bytes: u64,
 }
 
 /// The declarations of a configured table.
@@ -409,15 +404,6 @@ impl StateNode {
     /// Whether copies of it outlive the side that holds it.
     pub fn is_durable(&self) -> bool {
         self.durable || self.keyed.as_ref().is_some_and(|keyed| keyed.durable)
-    }
-}
-
-impl Objects {
-    /// Their declaration in a few words: `32 MiB, 1,024 flows, idle 1h`.
-    pub fn summary(&self, flows: &Keyed) -> String {
-        let mib = self.bytes as f64 / f64::from(1 << 20);
-        let idle = duration(flows.idle_ns);
-        format!("{mib} MiB, {} flows, idle {idle}", grouped(flows.capacity))
     }
 }
 
