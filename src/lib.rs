@@ -76,7 +76,9 @@ pub mod prelude {
         CountMin, HeavyPrefixes, Latest, Max, Maxima, Merged, Sum, Sums, TopK,
     };
     pub use cora_core::state::table::{Direction, Ended};
-    pub use cora_core::state::{Acl, Configure, Generation, Map, Prefixes, Table, Tracked};
+    pub use cora_core::state::{
+        Acl, Configure, Generation, Id, Map, Object, ObjectError, Objects, Prefixes, Table, Tracked,
+    };
     pub use cora_core::timeouts::Timeouts;
     pub use cora_core::timer::Tick;
     pub use cora_core::verdict::reasons::{self, *};

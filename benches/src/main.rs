@@ -140,6 +140,9 @@ fn main() -> std::io::Result<()> {
         return model::run(&wanted, arguments.quick, arguments.json, &arguments.only);
     }
     if let Some(programs) = &arguments.moves {
+        if arguments.only == migration::OBJECTS {
+            return migration::run_objects(programs, arguments.quick, arguments.json);
+        }
         return migration::run(programs, arguments.quick, arguments.json);
     }
     if let Some(program) = &arguments.adapt.adapt {

@@ -25,7 +25,7 @@
 //! | [`bytes`] | text or bytes of varying length, as plain data |
 //! | [`record`] | records of ended entries |
 //! | [`config`] | configuration files, as states read them |
-//! | [`state`] | tables, singletons, commutative and read-mostly states |
+//! | [`state`] | tables, objects, singletons, commutative and read-mostly states |
 //! | [`sentence`] | fatal errors as text, without `core::fmt` |
 //! | [`message`] | messages, which handlers take and send |
 //! | [`outbox`] | what handlers send besides the packet that they handle |

@@ -193,6 +193,14 @@ pub mod reasons {
     pub const KeyTaken: Reason = Reason::new("key-taken");
     /// The key of a new entry does not belong to its packet's group of flows.
     pub const ForeignKey: Reason = Reason::new("foreign-key");
+    /// There is no room for another object, or for the objects of another flow.
+    pub const NoRoomForObjects: Reason = Reason::new("no-room-for-objects");
+    /// No object may be so long.
+    pub const ObjectTooLong: Reason = Reason::new("object-too-long");
+    /// The flow has no object with this id.
+    pub const NoSuchObject: Reason = Reason::new("no-such-object");
+    /// A copy of bytes that the object does not have.
+    pub const OutsideObject: Reason = Reason::new("outside-object");
     /// A TCP segment that the state of its connection does not allow.
     pub const BadTcpState: Reason = Reason::new("bad-tcp-state");
     /// From an address that no host behind a router has. See

@@ -44,6 +44,7 @@ pub(crate) fn state(name: &str, kind: Kind, key: Option<&str>, field: &str) -> S
             on_expire: None,
         }),
         rows: None,
+        objects: None,
         durable: false,
         merged: false,
         fields: vec![Field { name: "value".to_owned(), type_text: field.to_owned() }],

@@ -22,6 +22,7 @@
 
 extern crate std;
 
+mod objects;
 mod sent;
 
 use core::net::SocketAddr;
@@ -45,6 +46,7 @@ use cora_core::state::{
 };
 use cora_host::parts::{GivenBack, LentOutbox, Rows};
 
+pub use objects::{TestObjects, objects, of_flow};
 pub use sent::{message, sent};
 
 /// A table of a test. It goes where a handler asks for `&mut Table<S>`, and its memory ends with

@@ -52,7 +52,7 @@ pub const OF_MESSAGES: [&str; 2] = ["transactions", "analytics"];
 pub const FIRST: [&str; 4] = ["firewall", "nat", "heavy-hitter", "balancer"];
 
 /// Programs that are no examples: `tests/programs` and two of `benches/programs`.
-pub const WRITTEN_FOR_TESTS: [&str; 22] = [
+pub const WRITTEN_FOR_TESTS: [&str; 23] = [
     "alarms",
     "crowd",
     "meters",
@@ -72,6 +72,7 @@ pub const WRITTEN_FOR_TESTS: [&str; 22] = [
     "rst-injector",
     "sni-filter",
     "rtt-meter",
+    "shelves",
     "health-lb",
     "empty-chain",
     "punt-each",

@@ -133,3 +133,45 @@ fn alarms_ring_when_they_are_due_wherever_they_wait() {
     assert!(left.frames.iter().filter(in_words).count() > 20, "the host tells nothing");
     assert!(left.frames.len() > 1_500, "{} rings", left.frames.len());
 }
+
+/// A question to a shelf, in Cora's wire form.
+fn to_shelf(shelf: u32, draw: &mut Draw) -> Vec<u8> {
+    let text = |bytes: &[u8]| {
+        let length = u16::try_from(bytes.len()).expect("it is short").to_le_bytes();
+        [&length[..], bytes].concat()
+    };
+    let mut name = || {
+        let name = format!("n{}", draw.below(60) * draw.below(60) % 97);
+        text(name.as_bytes())
+    };
+    let (name, other) = (name(), name());
+    let ask = match draw.below(60) {
+        0..24 => {
+            let length = [0, 5, 30, 100, 400][draw.below(5) as usize];
+            let value: Vec<u8> = (0..length).map(|_| draw.below(256) as u8).collect();
+            [&[0][..], &name, &text(&value)].concat()
+        }
+        24..36 => [&[1][..], &name].concat(),
+        36..45 => [&[2][..], &name].concat(),
+        45..51 => [&[3][..], &name, &other].concat(),
+        51..59 => [&[4][..], &name].concat(),
+        _ => vec![5],
+    };
+    [&shelf.to_le_bytes()[..], &ask].concat()
+}
+
+/// Objects of any length travel with their flow, and ids in entries and in other objects find them.
+#[test]
+fn shelves_move_with_all_that_stands_on_them() {
+    let mut traffic = Traffic::default();
+    let mut draw = Draw(11);
+    for _ in 0..6_000 {
+        let whole = to_shelf(draw.below(12) as u32, &mut draw);
+        traffic.add(udp(asker(&mut draw), node(), &whole), "done");
+    }
+    let left = Case::new("shelves", &[], traffic).on_one_shard().holds();
+    assert_eq!(left.frames.len() as u64, left.outcomes["done"], "an answer for each question");
+    let kinds: std::collections::BTreeSet<u8> = left.frames.iter().map(|it| it[42]).collect();
+    assert_eq!(kinds.len(), 4, "each kind of answer: {kinds:?}");
+    assert_eq!(left.state["states"]["Node"].as_array().map(Vec::len), Some(12), "shelves");
+}

@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::{cargo, command, need, run as run_command, target};
+use crate::{cargo, command, migration, need, run as run_command, target};
 
 /// In memory there is no NIC: the code that a packet runs through is measured. The examples, each
 /// of them on several shards,
@@ -49,6 +49,9 @@ const SHARDS: &str = "shards";
 
 /// Measures; `words` go to the measuring program.
 pub(crate) fn run(words: &[String]) -> Result<(), String> {
+    if migration::is_of_objects(words) {
+        return migration::run(words);
+    }
     let dpdk = need::peers().unwrap_or_else(|| "none".to_owned());
     let room = target("bench");
     let only = words.iter().skip_while(|word| *word != "--only").nth(1).map_or("", String::as_str);

@@ -5,6 +5,7 @@
 //! A turn is left out if a half lost its core meanwhile, or if the cores bear another load after it
 //! than before: it is no measure of the program. The number of omitted turns is printed.
 
+mod objects;
 mod told;
 
 use std::path::Path;
@@ -29,6 +30,9 @@ const ENTRIES: u16 = 16_432;
 const OTHERS: u16 = 4_096;
 /// One frame in so many is of the large flow.
 const ONE_OF: u64 = 20;
+
+/// The figures of objects alone: `--only objects`.
+pub(crate) const OBJECTS: &str = "objects";
 
 /// Lower limit of moves per second.
 const RATE: f64 = 0.5;
@@ -72,6 +76,8 @@ struct Load {
 /// The large flow's moves at one load.
 #[derive(Debug, Serialize)]
 struct Large {
+    /// What moves: `entries` or `objects`.
+    of: &'static str,
     /// Part of the load that both halves bear.
     part: f64,
     to: &'static str,
@@ -103,12 +109,15 @@ pub(crate) fn run(programs: &Path, quick: bool, json: bool) -> std::io::Result<(
         .map(|_| told::by(before_others(&programs.join("tenant")), "group", &capture, traffic.warm))
         .collect::<Result<_, _>>()?;
     let (load, mut figures) = of_flows(&flows);
-    let group = of_groups(&groups, &mut figures);
+    let mut group = of_groups("entries", &groups, &mut figures);
+    group.extend(objects(programs, runs, &mut figures)?);
     let all = All {
         machine: machine(),
         input: format!(
             "{FLOWS} flows with an entry of 64 bytes each, TCP segments of 64 bytes drawn evenly; then a flow with \
-             {ENTRIES} entries of 2042 bytes beside {OTHERS} others, one packet of {ONE_OF} its own"
+             {ENTRIES} entries of 2042 bytes beside {OTHERS} others, one packet of {ONE_OF} its own; then a flow of \
+             messages with {} objects of 2020 bytes, the same way",
+            objects::OBJECTS
         ),
         compared: "with what is aimed at, and with iPipe's published figures; `watching` with the same run unwatched",
         figures,
@@ -121,6 +130,31 @@ pub(crate) fn run(programs: &Path, quick: bool, json: bool) -> std::io::Result<(
         tell(&all);
     }
     Ok(())
+}
+
+/// Measures the flow with objects alone.
+pub(crate) fn run_objects(programs: &Path, quick: bool, json: bool) -> std::io::Result<()> {
+    let mut figures = Vec::new();
+    let group = objects(programs, if quick { 1 } else { 3 }, &mut figures)?;
+    if json {
+        println!("{}", serde_json::to_string(&(&figures, &group))?);
+    } else {
+        for figure in &figures {
+            println!("{}", figure.line(false));
+        }
+        group.iter().for_each(tell_large);
+    }
+    Ok(())
+}
+
+fn objects(programs: &Path, runs: usize, figures: &mut Vec<Figure>) -> std::io::Result<Vec<Large>> {
+    let traffic = objects::traffic();
+    let capture = traffic.save(&programs.join("objects.pcap"))?;
+    let program = programs.join("memtable");
+    let groups: Vec<Group> = (0..runs)
+        .map(|_| told::by(before_others(&program), "group", &capture, traffic.warm))
+        .collect::<Result<_, _>>()?;
+    Ok(of_groups("objects", &groups, figures))
 }
 
 fn tell(all: &All) {
@@ -140,17 +174,20 @@ fn tell(all: &All) {
         all.flows.turns_disturbed,
         all.flows.turns,
     );
-    for Large { part, to, ms, bytes, parts, packets_held, packets_lost, .. } in &all.group {
-        print!(
-            "{bytes} bytes to the {to} at {part} of the load: {ms:.1} ms (iPipe {IPIPE}), {packets_held:.0} packets held, \
-             {packets_lost:.0} lost"
-        );
-        match parts {
-            Some([copy, waiting, rest]) => println!(
-                "; copying {copy:.1} %, packets that waited {waiting:.1} %, the rest {rest:.1} % (iPipe {IPIPE_PARTS:?})"
-            ),
-            None => println!(),
-        }
+    all.group.iter().for_each(tell_large);
+}
+
+fn tell_large(large: &Large) {
+    let Large { of, part, to, ms, bytes, parts, packets_held, packets_lost, .. } = large;
+    print!(
+        "{bytes} bytes of {of} to the {to} at {part} of the load: {ms:.1} ms (iPipe {IPIPE}), {packets_held:.0} packets \
+         held, {packets_lost:.0} lost"
+    );
+    match parts {
+        Some([copy, waiting, rest]) => println!(
+            "; copying {copy:.1} %, packets that waited {waiting:.1} %, the rest {rest:.1} % (iPipe {IPIPE_PARTS:?})"
+        ),
+        None => println!(),
     }
 }
 
@@ -246,7 +283,7 @@ fn undisturbed<'a, T: told::Disturbed>(turns: &[&'a T]) -> Vec<&'a T> {
     if calm.len() < 3 { turns.to_vec() } else { calm }
 }
 
-fn of_groups(runs: &[Group], figures: &mut Vec<Figure>) -> Vec<Large> {
+fn of_groups(of: &'static str, runs: &[Group], figures: &mut Vec<Figure>) -> Vec<Large> {
     let mut large = Vec::new();
     let parts = runs.first().map_or(0, |run| run.turns.len());
     for at in 0..parts {
@@ -260,11 +297,12 @@ fn of_groups(runs: &[Group], figures: &mut Vec<Figure>) -> Vec<Large> {
                 Turns::new(calm.iter().map(|one| of(one)).collect()).median()
             };
             let times = Turns::new(calm.iter().map(|one| one.ns / 1e6).collect());
-            let name = format!("moves/32 MiB to the {to}, load {part}");
+            let name = format!("moves/32 MiB of {of} to the {to}, load {part}");
             let figure = Figure::of_limit(name, times.median(), IPIPE, "ms");
             figures.push(Figure { spread: times.spread(), baseline_name: "iPipe", ..figure });
             let percent = |of: &dyn Fn(&Move) -> f64| median(&|one| of(one) / one.ns * 100.0);
             large.push(Large {
+                of,
                 part,
                 to,
                 ms: times.median(),

@@ -402,6 +402,8 @@ fn takes(input: &FnArg, state: &str) -> bool {
     let Type::Path(path) = &*reference.elem else { return false };
     path.path.segments.last().is_some_and(|last| {
         let name = written::name(&last.ident);
-        matches!(&*name, "Table" | "Merged") || name == state || RowForm::of(&name).is_some()
+        matches!(&*name, "Table" | "Merged" | "Objects")
+            || name == state
+            || RowForm::of(&name).is_some()
     })
 }

@@ -66,6 +66,17 @@ fn of_table(method: &str) -> Option<(Does, Effect)> {
     }
 }
 
+/// The access of a method of `Objects`.
+fn of_objects(method: &str) -> Option<(Does, Effect)> {
+    match method {
+        "get" | "len" | "is_empty" => Some((Does::Read, Effect::READ)),
+        "get_mut" | "copy" => Some((Does::Write, Effect::LOOK_UP)),
+        "insert" | "insert_with" => Some((Does::Insert, Effect::INSERT)),
+        "remove" | "clear" => Some((Does::Remove, Effect::REMOVE)),
+        _ => None,
+    }
+}
+
 impl<'a> Reader<'a> {
     /// A call of a method.
     pub(super) fn method_call(&mut self, call: &'a ExprMethodCall, ways: Ways) -> Ways {
@@ -115,6 +126,10 @@ impl<'a> Reader<'a> {
                 Some((does, effect)) => self.table_access(lent, (does, effect), call, ways),
                 None => self.own_method(lent, self.surroundings.table_method(&method), call, ways),
             },
+            ParameterAccess::Objects { .. } => match of_objects(&method) {
+                Some(access) => self.object_access(lent, access, call, ways),
+                None => self.own_method(lent, None, call, ways),
+            },
             ParameterAccess::Unique
             | ParameterAccess::Shared
             | ParameterAccess::Merged { .. }
@@ -156,6 +171,22 @@ impl<'a> Reader<'a> {
             vec![way]
         });
         // Inserted values are plain data, so they can't contain a closure.
+        let ways = self.surrender(&call.args, ways);
+        valued(ways, &Value::Unknown)
+    }
+
+    /// An access to objects, which ids find, and no keys.
+    fn object_access(
+        &mut self,
+        lent: Lent,
+        (does, effect): (Does, Effect),
+        call: &'a ExprMethodCall,
+        ways: Ways,
+    ) -> Ways {
+        let ways = self.each(ways, |reader, mut way| {
+            reader.touch(&mut way, lent, does, effect, None, call.method.span());
+            vec![way]
+        });
         let ways = self.surrender(&call.args, ways);
         valued(ways, &Value::Unknown)
     }

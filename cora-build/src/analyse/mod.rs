@@ -145,6 +145,7 @@ fn is_mutable(parameter: &Parameter) -> bool {
         parameter.access,
         ParameterAccess::Table { mutable: true }
             | ParameterAccess::Merged { mutable: true }
+            | ParameterAccess::Objects { mutable: true }
             | ParameterAccess::Unique
     )
 }

@@ -211,7 +211,10 @@ impl<'a> Reader<'a> {
     /// Records an opaque access. A value borrowed for reading is still only read; but for a table,
     /// the read entries are unknown.
     pub(super) fn unseen(&mut self, way: &mut Way, lent: Lent, span: Span, why: &str) {
-        let table = matches!(self.access(lent), ParameterAccess::Table { .. });
+        let table = matches!(
+            self.access(lent),
+            ParameterAccess::Table { .. } | ParameterAccess::Objects { .. }
+        );
         if !lent.mutable && !table {
             return self.reads(way, lent, span);
         }
@@ -234,7 +237,10 @@ impl<'a> Reader<'a> {
 
     /// All effects that a borrow allows.
     fn everything(&self, lent: Lent) -> Effect {
-        let table = matches!(self.access(lent), ParameterAccess::Table { .. });
+        let table = matches!(
+            self.access(lent),
+            ParameterAccess::Table { .. } | ParameterAccess::Objects { .. }
+        );
         Effect {
             reads: true,
             writes: lent.mutable,

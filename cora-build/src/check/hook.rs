@@ -89,15 +89,21 @@ fn first_parameter(place: Place, found: &str, diagnostics: &mut Diagnostics) {
 
 /// Checks that a hook or a timer takes no table.
 pub(super) fn states(mark: Mark, parameters: &[Parameter], diagnostics: &mut Diagnostics) {
-    let tables = parameters.iter().filter(|it| matches!(it.access, ParameterAccess::Table { .. }));
-    for table in tables {
+    let of_flows = |it: &&Parameter| {
+        matches!(it.access, ParameterAccess::Table { .. } | ParameterAccess::Objects { .. })
+    };
+    for table in parameters.iter().filter(of_flows) {
         diagnostics
             .error(
                 codes::HOOK_PARAMETER,
                 table.ident.span(),
                 format!(
-                    "a {} runs without a packet, and the entries of `{}` may be at the other side",
+                    "a {} runs without a packet, and the {} of `{}` may be at the other side",
                     mark.noun(),
+                    match table.access {
+                        ParameterAccess::Objects { .. } => "objects",
+                        _ => "entries",
+                    },
                     table.state
                 ),
             )

@@ -10,6 +10,7 @@ mod hook;
 mod key;
 pub(crate) mod message;
 pub(crate) mod number;
+mod objects;
 pub(crate) mod parameter;
 pub(crate) mod state;
 mod timer;

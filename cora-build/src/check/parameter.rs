@@ -274,6 +274,8 @@ fn state(input: &PatType, diagnostics: &mut Diagnostics) -> Option<Parameter> {
         return None;
     } else if last.ident == "Table" {
         (table_entry(last, &reference.elem, diagnostics)?, ParameterAccess::Table { mutable })
+    } else if last.ident == "Objects" {
+        (table_entry(last, &reference.elem, diagnostics)?, ParameterAccess::Objects { mutable })
     } else if last.ident == "Merged" && !last.arguments.is_none() {
         (table_entry(last, &reference.elem, diagnostics)?, ParameterAccess::Merged { mutable })
     } else if let Some(form) = RowForm::of(&last.ident.to_string())
@@ -323,7 +325,12 @@ fn table_entry(
         }
         return name;
     }
-    let (message, help) = if segment.ident == "Merged" {
+    let (message, help) = if segment.ident == "Objects" {
+        (
+            "objects have heads of one state, and these don't say of which",
+            "write `&mut Objects<S>`, where `S` is a `#[state(objects, …)]`",
+        )
+    } else if segment.ident == "Merged" {
         (
             "a merge is of one state, and this one doesn't say of which",
             "write `&mut Merged<S>`, where `S` is a `#[state(commutative, merged)]`",

@@ -6,7 +6,7 @@ use syn::ext::IdentExt as _;
 
 use super::bucket::{bucket_end, not_services, per_bucket};
 use super::value::{before, entries, function, wrong_value};
-use super::{fields, key, times};
+use super::{fields, key, objects, times};
 use crate::diag::{Diagnostics, codes};
 use crate::syntax::arguments::{Argument, Name};
 use crate::syntax::state::StateShape;
@@ -77,17 +77,20 @@ fn kind(shape: &StateShape, diagnostics: &mut Diagnostics) -> StateKind {
         Some(Name::Map) => StateKind::Rows(rows(shape, RowForm::Map, diagnostics)),
         Some(Name::Prefixes) => StateKind::Rows(rows(shape, RowForm::Prefixes, diagnostics)),
         Some(Name::Acl) => StateKind::Rows(rows(shape, RowForm::Acl, diagnostics)),
+        Some(Name::Objects) => StateKind::Objects(objects::run(shape, diagnostics)),
         _ => return StateKind::Keyed(keyed(shape, diagnostics)),
     };
     let is_rows = matches!(plain, StateKind::Rows(_));
+    let is_objects = matches!(plain, StateKind::Objects(_));
     for argument in &shape.arguments {
-        let is_capacity = argument.name == Name::Capacity && !is_rows;
+        let is_capacity = argument.name == Name::Capacity && !is_rows && !is_objects;
+        let is_idle = argument.name == Name::Idle && !is_objects;
         if is_capacity
+            || is_idle
             || matches!(
                 argument.name,
                 Name::Within
                     | Name::Reply
-                    | Name::Idle
                     | Name::Life
                     | Name::IdleBy
                     | Name::AssuredBy
@@ -103,6 +106,9 @@ fn kind(shape: &StateShape, diagnostics: &mut Diagnostics) -> StateKind {
                     "`{name}` is about entries that packets make, and the rows of `{kind}` are those of a file"
                 );
                 (why, format!("take `{name}` away"))
+            } else if is_objects {
+                let why = format!("`{name}` is about entries, and objects are found by their ids");
+                (why, format!("take `{name}` away"))
             } else {
                 let why = format!("`{name}` is about entries, and a `{kind}` state has none");
                 (why, format!("take `{name}` away, or give the state a `key`"))
@@ -113,6 +119,9 @@ fn kind(shape: &StateShape, diagnostics: &mut Diagnostics) -> StateKind {
             && !matches!(&plain, StateKind::Rows(args) if args.form == RowForm::Map)
         {
             not_services(argument, diagnostics);
+        }
+        if argument.name == Name::Bytes && !is_objects {
+            objects::not_bytes(argument, diagnostics);
         }
         if argument.name == Name::Durable {
             not_durable(argument, &plain, diagnostics);
@@ -130,6 +139,11 @@ fn not_durable(argument: &Argument, kind: &StateKind, diagnostics: &mut Diagnost
             "each side updates its own replica, and the updates in a copy are unknown: some would be lost, or \
              counted twice",
             "take `durable` away; to keep counts of flows over a crash, count in a state with a `key`",
+        ),
+        StateKind::Objects(_) => (
+            "objects",
+            "no copies of objects are kept, so those at a side that ends are lost",
+            "take `durable` away; keep what must outlive a side in a state with a `key`",
         ),
         StateKind::ReadMostly | StateKind::Rows(_) => (
             match kind {
@@ -172,12 +186,15 @@ fn not_merged(argument: &Argument, kind: Option<&Argument>, diagnostics: &mut Di
         .help("take `merged` away: handlers read such a state as it is");
 }
 
-/// The arguments that determine the kind. The `key` of a `map` does not.
+/// The arguments that determine the kind. The `key` of a `map` does not, and one of objects is
+/// refused for itself.
 fn kinds(shape: &StateShape) -> impl Iterator<Item = &Argument> {
-    let is_map = shape.arguments.iter().any(|argument| argument.name == Name::Map);
+    let has_kind = |argument: &Argument| matches!(argument.name, Name::Map | Name::Objects);
+    let has_kind = shape.arguments.iter().any(has_kind);
     shape.arguments.iter().filter(move |argument| match argument.name {
-        Name::Key => !is_map,
-        Name::Singleton
+        Name::Key => !has_kind,
+        Name::Objects
+        | Name::Singleton
         | Name::Per
         | Name::Commutative
         | Name::ReadMostly
@@ -203,6 +220,9 @@ fn keyed(shape: &StateShape, diagnostics: &mut Diagnostics) -> KeyedArgs {
     let find = |name| shape.arguments.iter().find(|argument| argument.name == name);
     if let Some(services) = find(Name::Services) {
         not_services(services, diagnostics);
+    }
+    if let Some(bytes) = find(Name::Bytes) {
+        objects::not_bytes(bytes, diagnostics);
     }
     let key = find(Name::Key);
     let reply = find(Name::Reply);
@@ -324,7 +344,7 @@ fn check_no_key(shape: &StateShape, reply: Option<&Argument>, diagnostics: &mut 
         .help(
             "say one of `key = …` (an entry per key), `singleton` (one value), `per = Bucket` \
              (a value per bucket), `commutative` (counters and sketches, a replica per side), `read_mostly` (settings), `map`, `prefixes`, \
-             `acl` (rows of a file)",
+             `acl` (rows of a file), `objects` (things of variable length)",
         );
 }
 

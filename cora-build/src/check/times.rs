@@ -65,7 +65,7 @@ fn never_runs(hook: &Argument, idle: &Argument, diagnostics: &mut Diagnostics) {
 }
 
 /// `idle` or `life` in nanoseconds, if it is in range.
-fn time(argument: &Argument, diagnostics: &mut Diagnostics) -> Option<u64> {
+pub(super) fn time(argument: &Argument, diagnostics: &mut Diagnostics) -> Option<u64> {
     let name = argument.name.text();
     let is_life = argument.name == Name::Life;
     let written = argument.value.clone().unwrap_or_default();

@@ -319,6 +319,20 @@ catalogue! {
                   #[state(per = Bucket, durable)]\nstruct Pool { free: u16 }\n\n#[on_expire]\nfn refill(probe: &Ended<Probe>, \
                   pool: &mut Pool) { pool.free += probe.entry.sent; }",
     }
+    OBJECTS_WITHOUT_FLOW = 150 {
+        title: "a handler takes objects, and runs for no flow of messages",
+        cause: "Objects belong to the flow of the message whose handler inserts them. A packet, or a message without a key, \
+                has none that they could belong to.",
+        cure: "Take a message with a key, and send that from a handler of packets; or keep the data in a `#[state(key = …)]`.",
+        example: "#[message(udp)]\nstruct Ask { row: u64 }\n\n#[flow_handler]\nfn ask(ask: Ask, nodes: &mut Objects<Node>) -> Verdict { Done }",
+    }
+    OBJECTS_OF_TWO_KEYS = 151 {
+        title: "two handlers with keys of two types take the same objects",
+        cause: "Objects belong to the flow of a message, and flows with keys of two types are two.",
+        cure: "Give the messages keys of one type, or each handler a state with objects of its own.",
+        example: "#[flow_handler]\nfn put(put: Put, nodes: &mut Objects<Node>) -> Verdict { Done }\n\n#[flow_handler]\nfn \
+                  merge(merge: Merge, nodes: &mut Objects<Node>) -> Verdict { Done }",
+    }
     MESSAGE_NOT_DECLARED = 155 {
         title: "a handler takes or sends a message that the program does not declare",
         cause: "A type that a handler takes by value, or names in `Outbox<M>`, is a message.",

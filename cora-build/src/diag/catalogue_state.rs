@@ -390,4 +390,12 @@ catalogue! {
         cure: "Write `idle = \"never\"`, or a time shorter than `life`.",
         example: "#[state(key = FiveTuple, capacity = 1_000, idle = \"5m\", life = \"1s\")]\nstruct Answer { code: u16 }",
     }
+    OBJECTS_ARGUMENT = 94 {
+        title: "a state with `objects` whose arguments don't fit",
+        cause: "Objects are things of variable length. They belong to a flow and are found by their ids, so they have no key; \
+                and the memory for all of them is reserved before the first packet.",
+        cure: "Write `#[state(objects, bytes = \"32 MiB\", capacity = 1_000, idle = \"1h\")]`: memory at each side (from 1 MiB to \
+               1 GiB), flows that may have objects, and how long a flow's objects stay unused.",
+        example: "#[state(objects, key = u64, bytes = \"32 MiB\", capacity = 1_000, idle = \"1h\")]\nstruct Node { next: Id<Node> }",
+    }
 }

@@ -88,8 +88,10 @@ impl Guards<'_> {
 
     /// Notes of the mentioned states that are not tables.
     fn notes(&self, mentioned: &BTreeSet<usize>) -> Vec<Stmt> {
-        let is_table =
-            |at: &usize| matches!(self.parameters[*at].access, ParameterAccess::Table { .. });
+        let is_table = |at: &usize| {
+            let access = self.parameters[*at].access;
+            matches!(access, ParameterAccess::Table { .. } | ParameterAccess::Objects { .. })
+        };
         mentioned.iter().filter(|at| !is_table(at)).map(|at| note(*at)).collect()
     }
 

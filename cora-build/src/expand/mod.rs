@@ -12,6 +12,7 @@ mod hook;
 mod key;
 mod keyed;
 mod message;
+mod objects;
 mod plain;
 mod plain_enum;
 mod read_mostly;
@@ -60,6 +61,7 @@ fn kind(decl: &StateDecl) -> TokenStream {
         StateKind::Commutative { merged } => commutative::run(decl, *merged),
         StateKind::ReadMostly => read_mostly::run(decl),
         StateKind::Rows(args) => rows::run(decl, args),
+        StateKind::Objects(args) => objects::run(decl, args),
     }
 }
 

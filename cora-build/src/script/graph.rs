@@ -2,8 +2,8 @@
 
 use cora_plan::Graph;
 use cora_plan::graph::{
-    Access, Edge, Field, HandlerNode, HookNode, Keyed, MessageNode, Opaque, Parameter, Path, Rows,
-    SCHEMA, SourcePlace, StateNode, TimerNode, WireForm,
+    Access, Edge, Field, HandlerNode, HookNode, Keyed, MessageNode, Objects, Opaque, Parameter,
+    Path, Rows, SCHEMA, SourcePlace, StateNode, TimerNode, WireForm,
 };
 use cora_plan::vocabulary::{BucketsBy, Kind, Replies};
 use proc_macro2::Span;
@@ -15,7 +15,9 @@ use super::sends::{Sends, once};
 use super::source::Source;
 use crate::analyse::{self, Act, Effect, Found, Home, MOST_PATHS};
 use crate::diag::codes;
-use crate::syntax::{self, BucketEnd, KeyedArgs, Mark, Occasion, ParameterAccess, StateKind};
+use crate::syntax::{
+    self, BucketEnd, KeyedArgs, Mark, ObjectsArgs, Occasion, ParameterAccess, StateKind,
+};
 
 /// The graph of the program's chain and its states, and warnings: of handlers with merged paths,
 /// and of those that read a replica.
@@ -152,6 +154,7 @@ fn node(program: &Program, handler: &Handler, found: &Found, source: &Source) ->
                 parameter.access,
                 ParameterAccess::Table { mutable: true }
                     | ParameterAccess::Merged { mutable: true }
+                    | ParameterAccess::Objects { mutable: true }
                     | ParameterAccess::Unique
             ),
         })
@@ -263,6 +266,11 @@ fn state_node(program: &Program, state: &State, source: &Source) -> StateNode {
         StateKind::PerBucket { durable } => (Kind::PerBucket, None, *durable),
         StateKind::Commutative { .. } => (Kind::Commutative, None, false),
         StateKind::ReadMostly | StateKind::Rows(_) => (Kind::ReadMostly, None, false),
+        StateKind::Objects(args) => (Kind::Keyed, Some(of_flows(program, state, args)), false),
+    };
+    let objects = match &decl.kind {
+        StateKind::Objects(args) => Some(Objects { bytes: args.bytes }),
+        _ => None,
     };
     let rows = match &decl.kind {
         StateKind::Rows(args) => Some(Rows {
@@ -288,6 +296,7 @@ fn state_node(program: &Program, state: &State, source: &Source) -> StateNode {
         at: place(source, state.file, decl.ident.span()),
         kind,
         keyed,
+        objects,
         rows,
         durable,
         merged: matches!(decl.kind, StateKind::Commutative { merged: true }),
@@ -320,6 +329,24 @@ fn keyed(program: &Program, state: &State, args: &KeyedArgs) -> Keyed {
         durable: args.durable,
         recorded: args.recorded,
         on_expire: args.on_expire.then(|| hook_of(program, state)).flatten(),
+    }
+}
+
+/// Objects, as the plan sees them: all of a flow are one entry, which travels with the flow.
+fn of_flows(program: &Program, state: &State, args: &ObjectsArgs) -> Keyed {
+    Keyed {
+        key: program.key_of_objects(state).unwrap_or_default().to_owned(),
+        within: None,
+        reply: false,
+        capacity: args.capacity.number.into(),
+        idle_ns: args.idle_ns,
+        life_ns: None,
+        replies: Replies::Reversed,
+        bucket: None,
+        idle_by: false,
+        durable: false,
+        recorded: false,
+        on_expire: None,
     }
 }
 

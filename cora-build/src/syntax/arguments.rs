@@ -76,10 +76,14 @@ pub(crate) enum Name {
     Prefixes,
     /// `acl`
     Acl,
+    /// `objects`
+    Objects,
+    /// `bytes = "size"`
+    Bytes,
 }
 
 /// Every argument with its spelling and its common aliases.
-const NAMES: [(Name, &str, &[&str]); 22] = [
+const NAMES: [(Name, &str, &[&str]); 24] = [
     (Name::Key, "key", &["keyed", "by", "flow"]),
     (Name::Within, "within", &["group", "group_by", "grouped_by", "scope", "namespace", "under"]),
     (Name::Reply, "reply", &["reverse", "bidirectional", "both"]),
@@ -114,6 +118,8 @@ const NAMES: [(Name, &str, &[&str]); 22] = [
     (Name::Map, "map", &["table", "lookup", "exact", "dictionary", "hash_map"]),
     (Name::Prefixes, "prefixes", &["prefix", "lpm", "routes", "longest", "trie", "fib"]),
     (Name::Acl, "acl", &["rules", "ordered", "filter", "first_match"]),
+    (Name::Objects, "objects", &["object", "heap", "dmo", "blobs", "arena", "allocated"]),
+    (Name::Bytes, "bytes", &["memory", "byte", "mem", "room", "space"]),
 ];
 
 impl Name {
@@ -137,6 +143,7 @@ impl Name {
                 | Self::Bucket
                 | Self::Per
                 | Self::Services
+                | Self::Bytes
         )
     }
 

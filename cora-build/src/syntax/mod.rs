@@ -61,6 +61,19 @@ pub enum StateKind {
     ReadMostly,
     /// `#[state(map | prefixes | acl, …)]`: rows of a file, replaced like that.
     Rows(RowsArgs),
+    /// `#[state(objects, …)]`: things of variable length, by ids.
+    Objects(ObjectsArgs),
+}
+
+/// The arguments of objects.
+#[derive(Clone, Debug)]
+pub struct ObjectsArgs {
+    /// Bytes of memory for them.
+    pub bytes: u64,
+    /// Maximum number of flows with objects.
+    pub capacity: Capacity,
+    /// How long a flow's objects stay unused, in nanoseconds; [`NEVER`] if for good.
+    pub idle_ns: u64,
 }
 
 /// The arguments of a configured table.
@@ -449,4 +462,9 @@ pub enum ParameterAccess {
     },
     /// `&Map<S>`, `&Prefixes<S>`, `&Acl<S>`.
     Rows(RowForm),
+    /// `&mut Objects<S>`, or `&Objects<S>`.
+    Objects {
+        /// Whether objects can be changed.
+        mutable: bool,
+    },
 }

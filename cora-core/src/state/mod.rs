@@ -1,9 +1,9 @@
 //! States: the data that a handler keeps between packets.
 //!
-//! Six kinds, each with its own rule for the sides that may hold it (see the table in
-//! `ARCHITECTURE.md`): keyed by the flow key, keyed by a coarser key, singleton, per bucket,
-//! commutative, read-mostly. `#[state]` implements the traits of this module; a program names none
-//! of them.
+//! Seven kinds, each with its own rule for the sides that may hold it (see the table in
+//! `ARCHITECTURE.md`): keyed by the flow key, keyed by a coarser key, [objects] of a flow,
+//! singleton, per bucket, commutative, read-mostly. `#[state]` implements the traits of this
+//! module; a program names none of them.
 
 pub mod commutative;
 pub mod configured;
@@ -11,6 +11,7 @@ mod divided;
 mod generation;
 pub mod kept;
 pub(crate) mod memory;
+pub mod objects;
 mod pinned;
 pub mod table;
 mod tracked;
@@ -23,6 +24,7 @@ pub use kept::{Changed, Kept, Touched};
 #[cfg(test)]
 pub(crate) use memory::leak as memory_for_tests;
 pub use memory::{Line, MOST_BYTES, Memory, OutOfMemory, bytes_for, largest, within_limit};
+pub use objects::{Id, Object, ObjectError, ObjectState, Objects};
 pub use pinned::{Pinned, Versioned};
 pub use table::Table;
 pub use tracked::Tracked;

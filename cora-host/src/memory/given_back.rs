@@ -8,7 +8,7 @@ use std::ops::{Deref, DerefMut};
 
 use cora_core::state::commutative::{Merged, ReadMerged};
 use cora_core::state::configured::Configured;
-use cora_core::state::{Keyed, Memory, OutOfMemory, Row, Stored as _, Table};
+use cora_core::state::{Keyed, Memory, ObjectState, Objects, OutOfMemory, Row, Stored as _, Table};
 
 use crate::RunError;
 use crate::memory::map::state_memory;
@@ -30,6 +30,17 @@ impl<S: Keyed> GivenBack<Table<S>> {
     pub fn table() -> Result<Self, RunError> {
         // A table gives out references only for as long as it is borrowed.
         Self::make(Table::<S>::BYTES, Table::create)
+    }
+}
+
+impl<S: ObjectState> GivenBack<Objects<S>> {
+    /// A state without objects.
+    ///
+    /// # Errors
+    /// If the kernel has no memory.
+    pub fn objects() -> Result<Self, RunError> {
+        // So do objects.
+        Self::make(Objects::<S>::BYTES, Objects::create)
     }
 }
 

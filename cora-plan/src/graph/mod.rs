@@ -3,6 +3,7 @@
 
 mod hearing;
 mod message;
+mod objects;
 mod sending;
 mod timed;
 
@@ -12,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 pub use hearing::{Cause, Hearing, Order, Settled, Source, Under};
 pub use message::{How, MessageNode, Sent, WireForm};
+pub use objects::Objects;
 pub use sending::{Sending, Times};
 pub use timed::{HookNode, TimerNode};
 
@@ -193,6 +195,9 @@ pub struct StateNode {
     /// Declarations of a keyed state only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub keyed: Option<Keyed>,
+    /// Declarations of objects only: all objects of a flow count as one entry of a keyed state.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub objects: Option<Objects>,
     /// Declarations of a configured table only, which is read-mostly.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rows: Option<Rows>,

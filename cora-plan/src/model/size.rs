@@ -63,8 +63,12 @@ pub fn entry(state: &StateNode) -> f64 {
     (entry_lines(state) + keys(state) / KEYS_PER_LINE) * LINE
 }
 
-/// Bytes of the whole state; a keyed one counts all entries and their index.
+/// Bytes of the whole state; a keyed one counts all entries and their index, and one with objects
+/// the memory that they may take.
 pub fn whole(state: &StateNode) -> f64 {
+    if let Some(objects) = &state.objects {
+        return objects.bytes as f64;
+    }
     match (&state.keyed, state.kind) {
         (Some(keyed), Kind::Keyed) => {
             (entry_lines(state) * keyed.capacity as f64 + index_lines(state)) * LINE
@@ -75,9 +79,12 @@ pub fn whole(state: &StateNode) -> f64 {
     }
 }
 
-/// Bytes that cross when an entry moves.
+/// Bytes that cross when an entry moves. Of objects, an equal part of the memory for each flow.
 pub fn moved(state: &StateNode) -> f64 {
     let key = state.keyed.as_ref().map_or(UNKNOWN, key_bytes);
+    if let (Some(objects), Some(keyed)) = (&state.objects, &state.keyed) {
+        return key + objects.bytes as f64 / keyed.capacity.max(1) as f64;
+    }
     key + value(state)
 }
 
@@ -137,6 +144,7 @@ fn of_type(text: &str) -> Option<f64> {
         }
         // Its length, and its bytes.
         ("Bytes", [length]) => Some(2.0 + number(length)?),
+        ("Id", [_]) => Some(8.0),
         ("Option", [inner]) => Some(1.0 + of_type(inner)?),
         (name, []) => named(name),
         _ => None,
@@ -171,6 +179,21 @@ fn number(text: &str) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::graph::Objects;
+    use crate::sample;
+
+    #[test]
+    fn objects_take_the_memory_that_is_theirs() {
+        let table = sample::state("Node", Kind::Keyed, Some("u32"), "u64");
+        let objects = Some(Objects { bytes: 32 << 20 });
+        let node = StateNode { objects, ..table.clone() };
+        assert!((whole(&node) - f64::from(32 << 20)).abs() < 0.5);
+        let key = key_bytes(table.keyed.as_ref().unwrap());
+        assert!((moved(&node) - key - 512.0).abs() < 0.5);
+        assert!(moved(&node) > moved(&table));
+        let keyed = node.keyed.as_ref().unwrap();
+        assert_eq!(node.objects.as_ref().unwrap().summary(keyed), "32 MiB, 65,536 flows, idle 5m");
+    }
 
     #[test]
     fn types_of_cora_and_numbers_are_known() {
@@ -186,6 +209,7 @@ mod tests {
             ("cora::Address", Some(16.0)),
             ("core::net::Ipv4Addr", Some(4.0)),
             ("Bytes<23>", Some(25.0)),
+            ("[Id<Node>; 4]", Some(32.0)),
             ("Mine", None),
             ("Vec<u8>", None),
         ] {

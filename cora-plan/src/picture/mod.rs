@@ -100,6 +100,9 @@ fn state_lines(state: &StateNode, place: Option<Place>) -> Vec<String> {
         lines.clear();
         lines.extend(summary.splitn(2, ", ").map(str::to_owned));
     }
+    if let (Some(objects), Some(keyed)) = (&state.objects, &state.keyed) {
+        lines = vec![format!("objects by {}", keyed.key), objects.summary(keyed)];
+    }
     lines.extend(state.rows.as_ref().map(Rows::summary));
     lines.extend(place.map(|place| format!("place: {place}")));
     lines

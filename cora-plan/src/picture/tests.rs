@@ -63,6 +63,7 @@ fn state(name: &str, kind: Kind, key: Option<(&str, bool)>) -> StateNode {
         kind,
         keyed,
         rows: None,
+        objects: None,
         durable: false,
         merged: false,
         fields,

@@ -31,6 +31,7 @@ fn plain(name: &str, kind: Kind) -> StateNode {
         kind,
         keyed: None,
         rows: None,
+        objects: None,
         durable: false,
         merged: false,
         fields: Vec::new(),

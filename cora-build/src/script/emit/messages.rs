@@ -139,6 +139,11 @@ pub(super) fn enter(out: &mut Lines, graph: &Graph) -> fmt::Result {
 }
 
 fn enter_one(out: &mut Lines, number: usize, state: &StateNode) -> fmt::Result {
+    if state.objects.is_some() {
+        return out.line(format_args!(
+            "Home::enter_named(&mut self.s{number}, key.map(|key| key.words()));"
+        ));
+    }
     // The compiler checks that the types are one, which have one name.
     out.line(format_args!("let key: Option<<S{number} as {KEY_OF}>::Group> = key;"))?;
     let within = state.keyed.as_ref().is_some_and(|keyed| keyed.within.is_some());

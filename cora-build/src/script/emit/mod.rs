@@ -208,8 +208,13 @@ fn types(out: &mut Lines, graph: &Graph) -> fmt::Result {
 /// Checks that the compiler evaluates the constants of capacities as the build script did.
 fn capacities(out: &mut Lines, graph: &Graph) -> fmt::Result {
     let limited = graph.states.iter().enumerate().filter_map(|(number, state)| {
-        let keyed =
-            state.keyed.as_ref().map(|keyed| (format!("<S{number} as {KEY_OF}>"), keyed.capacity));
+        let keyed = state.keyed.as_ref().map(|keyed| {
+            let table = match state.objects {
+                Some(_) => format!("S{number}"),
+                None => format!("<S{number} as {KEY_OF}>"),
+            };
+            (table, keyed.capacity)
+        });
         let rows = state.rows.as_ref().map(|rows| (format!("S{number}"), rows.capacity));
         keyed.or(rows).map(|(table, capacity)| (state, table, capacity))
     });

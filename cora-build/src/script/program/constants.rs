@@ -23,6 +23,7 @@ pub(super) fn run(source: &Source, states: &mut [State], findings: &mut Findings
         let capacity = match &mut state.decl.kind {
             StateKind::Keyed(args) => &mut args.capacity,
             StateKind::Rows(args) => &mut args.capacity,
+            StateKind::Objects(args) => &mut args.capacity,
             _ => continue,
         };
         let Some(written) = &capacity.named else { continue };

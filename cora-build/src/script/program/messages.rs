@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use super::{Handler, Message, Parts, path};
+use super::{Handler, Message, Parts, objects, path};
 use crate::diag::findings::Findings;
 use crate::diag::{Place, codes};
 use crate::syntax::arguments::nearest;
 use crate::syntax::{MessageKey, StateKind, Takes};
 
-type Declared<'a> = BTreeMap<&'a str, &'a Message>;
+pub(super) type Declared<'a> = BTreeMap<&'a str, &'a Message>;
 
 pub(super) fn run(parts: &Parts, chain: &[usize], findings: &mut Findings) {
     let declared = declared(parts, findings);
@@ -22,6 +22,7 @@ pub(super) fn run(parts: &Parts, chain: &[usize], findings: &mut Findings) {
     to_nobody(parts, &chain, &declared, findings);
     ports(&chain, &declared, findings);
     flows(parts, &chain, &declared, findings);
+    objects::run(parts, &chain, &declared, findings);
 }
 
 /// The messages that handlers, hooks and timers take or send.

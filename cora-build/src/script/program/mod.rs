@@ -20,6 +20,7 @@ mod constants;
 mod hooks;
 mod messages;
 mod names;
+mod objects;
 mod others;
 mod reach;
 mod replies;
@@ -52,6 +53,13 @@ pub struct Program {
     pub timed: Vec<Handler>,
     /// The reply keys that handlers choose.
     pub replies: ChosenReplies,
+}
+
+impl Program {
+    /// The type of the keys of the flows that the objects of a state belong to.
+    pub fn key_of_objects(&self, state: &State) -> Option<&str> {
+        objects::key_of(self, state)
+    }
 }
 
 /// A state and its location.

@@ -93,6 +93,7 @@ fn borrowed(handler: &Handler, parameter: &Parameter, state: &State, findings: &
     let name = &parameter.state;
     let (kind, wanted) = match (&state.decl.kind, parameter.access) {
         (StateKind::Keyed(_), ParameterAccess::Table { .. })
+        | (StateKind::Objects(_), ParameterAccess::Objects { .. })
         | (
             StateKind::Singleton { .. } | StateKind::PerBucket { .. },
             ParameterAccess::Unique | ParameterAccess::Shared,
@@ -102,6 +103,7 @@ fn borrowed(handler: &Handler, parameter: &Parameter, state: &State, findings: &
         | (StateKind::ReadMostly, ParameterAccess::Shared) => return,
         (StateKind::Rows(args), ParameterAccess::Rows(form)) if args.form == form => return,
         (StateKind::Keyed(_), _) => ("keyed", format!("&mut Table<{name}>")),
+        (StateKind::Objects(_), _) => ("a state of objects", format!("&mut Objects<{name}>")),
         (StateKind::Singleton { .. }, _) => ("a singleton", format!("&mut {name}")),
         (StateKind::PerBucket { .. }, _) => ("a value per bucket", format!("&mut {name}")),
         (StateKind::Commutative { merged: false }, _) => ("commutative", format!("&mut {name}")),

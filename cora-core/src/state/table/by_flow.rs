@@ -9,32 +9,32 @@ use crate::prefetch::prefetch;
 
 /// The flows of a table's entries.
 #[derive(Debug)]
-pub(super) struct ByFlow {
+pub(in crate::state) struct ByFlow {
     /// Per flow, its first entry as number + 1; empty until flows are attached.
     heads: &'static mut [u32],
     /// Per entry, its flow; empty until flows are attached.
     places: Arena<InFlow>,
     /// Number of entries without a flow.
-    pub(super) strays: u32,
+    pub(in crate::state) strays: u32,
     /// Entries joined flows since the last call of [`Self::take_joined`].
     joined: bool,
 }
 
 impl ByFlow {
     /// No flows attached.
-    pub(super) fn unknown() -> Self {
+    pub(in crate::state) fn unknown() -> Self {
         Self { heads: &mut [], places: Arena::empty(), strays: 0, joined: false }
     }
 
     /// Bytes of [`Memory`] for this many flows and entries.
-    pub(super) const fn bytes(flows: u32, entries: usize) -> usize {
+    pub(in crate::state) const fn bytes(flows: u32, entries: usize) -> usize {
         bytes_for::<u32>(flows as usize) + Arena::<InFlow>::bytes(entries)
     }
 
     /// Allocates space for this many flows and entries. `made` entries exist already, all without a
     /// flow.
     #[inline(never)]
-    pub(super) fn attach(
+    pub(in crate::state) fn attach(
         &mut self,
         memory: &mut Memory,
         flows: u32,
@@ -48,14 +48,14 @@ impl ByFlow {
     }
 
     /// Adds an entry without a flow.
-    pub(super) fn add(&mut self) {
+    pub(in crate::state) fn add(&mut self) {
         // Fails while no flows are attached, which is fine.
         let _ = self.places.push(InFlow::LOOSE);
     }
 
     /// Prefetches the flow number of this entry, if it exists.
     #[inline(always)]
-    pub(super) fn prefetch_flow(&self, number: u32) {
+    pub(in crate::state) fn prefetch_flow(&self, number: u32) {
         if let Some(place) = self.places.get(number) {
             prefetch(place);
         }
@@ -63,7 +63,7 @@ impl ByFlow {
 
     /// The flow of this entry. Prefetches the head of the flow's entry list.
     #[inline(always)]
-    pub(super) fn flow_ahead(&self, number: u32) -> Option<u32> {
+    pub(in crate::state) fn flow_ahead(&self, number: u32) -> Option<u32> {
         let flow = self.places.get(number)?.flow;
         // `None` for `NO_FLOW`.
         prefetch(self.heads.get(flow as usize)?);
@@ -72,24 +72,24 @@ impl ByFlow {
 
     /// Prefetches the place of this entry, existing or not.
     #[inline(always)]
-    pub(super) fn prefetch(&self, number: u32) {
+    pub(in crate::state) fn prefetch(&self, number: u32) {
         self.places.prefetch(number);
     }
 
     /// The flow of an entry, or [`NO_FLOW`]. `None` if the entry does not exist, or no flows are
     /// attached.
     #[inline]
-    pub(super) fn flow_of(&self, number: u32) -> Option<u32> {
+    pub(in crate::state) fn flow_of(&self, number: u32) -> Option<u32> {
         self.places.get(number).map(|place| place.flow)
     }
 
     /// The first entry of a flow, or [`NONE`].
-    pub(super) fn first(&self, flow: u32) -> u32 {
+    pub(in crate::state) fn first(&self, flow: u32) -> u32 {
         self.heads.get(flow as usize).map_or(NONE, |head| head.wrapping_sub(1))
     }
 
     /// The next entry of the same flow, or [`NONE`] after the last.
-    pub(super) fn next(&self, number: u32) -> u32 {
+    pub(in crate::state) fn next(&self, number: u32) -> u32 {
         self.places.get(number).map_or(NONE, |place| place.links.next)
     }
 
@@ -101,7 +101,7 @@ impl ByFlow {
 
     /// Links an entry into its flow's list; an unknown flow counts as [`NO_FLOW`].
     #[cfg_attr(not(target_arch = "x86_64"), inline(never))]
-    pub(super) fn join(&mut self, number: u32, flow: u32) {
+    pub(in crate::state) fn join(&mut self, number: u32, flow: u32) {
         if self.heads.is_empty() {
             return;
         }
@@ -120,13 +120,13 @@ impl ByFlow {
 
     /// Whether entries joined flows since the last call.
     #[inline(always)]
-    pub(super) const fn take_joined(&mut self) -> bool {
+    pub(in crate::state) const fn take_joined(&mut self) -> bool {
         core::mem::replace(&mut self.joined, false)
     }
 
     /// Unlinks an entry from its flow's list.
     #[cfg_attr(not(target_arch = "x86_64"), inline(never))]
-    pub(super) fn leave(&mut self, number: u32) {
+    pub(in crate::state) fn leave(&mut self, number: u32) {
         let Some(place) = self.places.get_mut(number) else { return };
         let InFlow { flow, links } = core::mem::replace(place, InFlow::LOOSE);
         self.strays -= u32::from(flow == NO_FLOW);

@@ -40,7 +40,7 @@
 //! code size in the NIC's program.
 
 pub mod apart;
-mod by_flow;
+pub(super) mod by_flow;
 mod codec;
 pub mod dirty;
 mod ended;

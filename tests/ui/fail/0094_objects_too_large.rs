@@ -1,0 +1,10 @@
+#![allow(unused)]
+
+use cora::prelude::*;
+
+#[state(objects, bytes = "2 GiB", capacity = 1_000, idle = "1h")]
+struct Node {
+    next: Id<Node>,
+}
+
+fn main() {}
