@@ -5,9 +5,22 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::str::FromStr;
 
+use clap::ArgMatches;
 use cora_port::PortName;
 
+use super::is_given;
 use crate::ingress::port_names::Ports;
+
+/// Messages come from one place.
+pub(super) fn check(given: &ArgMatches) -> Result<(), String> {
+    let others = [("input", "--in"), ("live", "--live")];
+    match others.iter().find(|(id, _)| is_given(given, id)) {
+        Some((_, other)) if is_given(given, "messages") => {
+            Err(format!("--messages and {other}: say one of them"))
+        }
+        _ => Ok(()),
+    }
+}
 
 /// A capture, or a socket.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -230,7 +230,7 @@ impl Run {
         };
         let matches = parser().try_get_matches_from(merged);
         if let Ok(matches) = &matches {
-            check_messages(matches)?;
+            messages::check(matches)?;
         }
         let parsed = matches.and_then(Self::parsed);
         let (options, words) = parsed.map_err(|error: clap::Error| error.to_string())?;
@@ -271,17 +271,6 @@ impl Run {
         let options = RunOptions::from_arg_matches(&given).map_err(complain)?;
         options.check()?;
         Ok(Self { options, words })
-    }
-}
-
-/// Messages come from one place.
-fn check_messages(given: &ArgMatches) -> Result<(), String> {
-    let others = [("input", "--in"), ("live", "--live")];
-    match others.iter().find(|(id, _)| is_given(given, id)) {
-        Some((_, other)) if is_given(given, "messages") => {
-            Err(format!("--messages and {other}: say one of them"))
-        }
-        _ => Ok(()),
     }
 }
 

@@ -4,6 +4,7 @@
 mod hearing;
 mod message;
 mod objects;
+mod rows;
 mod sending;
 mod timed;
 
@@ -14,6 +15,7 @@ use serde::{Deserialize, Serialize};
 pub use hearing::{Cause, Hearing, Order, Settled, Source, Under};
 pub use message::{How, MessageNode, Sent, WireForm};
 pub use objects::Objects;
+pub use rows::Rows;
 pub use sending::{Sending, Times};
 pub use timed::{HookNode, TimerNode};
 
@@ -209,18 +211,6 @@ pub struct StateNode {
     pub merged: bool,
     /// Its fields, in order.
     pub fields: Vec<Field>,
-}
-
-/// The declarations of a configured table.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Rows {
-    /// How rows are found: `map`, `prefixes` or `acl`.
-    pub form: String,
-    /// Type of the key of a map.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub key: Option<String>,
-    /// Maximum number of rows.
-    pub capacity: u64,
 }
 
 /// In place of an idle time-out in nanoseconds: there is none.
@@ -419,14 +409,6 @@ impl StateNode {
     /// Whether copies of it outlive the side that holds it.
     pub fn is_durable(&self) -> bool {
         self.durable || self.keyed.as_ref().is_some_and(|keyed| keyed.durable)
-    }
-}
-
-impl Rows {
-    /// Its declaration in one line: `map by SourceAddress, 10,000 rows`.
-    pub fn summary(&self) -> String {
-        let key = self.key.as_ref().map_or_else(String::new, |key| format!(" by {key}"));
-        format!("{}{key}, {} rows", self.form, grouped(self.capacity))
     }
 }
 

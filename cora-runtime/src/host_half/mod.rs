@@ -286,32 +286,6 @@ impl<A: App> HostHalf<A> {
         self.comes_in::<FLOWS>(arrival, number, alone, out);
     }
 
-    /// A packet came: what its time brings about happens before it is handled.
-    #[inline(always)]
-    fn comes_in<const FLOWS: bool>(
-        &mut self,
-        arrival: &mut Arrival<'_>,
-        ahead: u8,
-        alone: bool,
-        out: &mut impl HostOutbox,
-    ) {
-        let stamp = &arrival.stamp();
-        if Self::IS_DEALT && !self.is_own(stamp, arrival.packet.frame(), out) {
-            return;
-        }
-        // Without flows nothing reads the time amid a burst: `run_all` advances it to the last
-        // packet's.
-        if FLOWS {
-            self.reach(stamp);
-        }
-        self.handle_due::<FLOWS>(stamp.meta.now, out);
-        self.run_due(stamp, out);
-        if const { A::TIMED } {
-            self.cascade::<FLOWS>(out);
-        }
-        self.arrives::<FLOWS>(arrival, ahead, alone, out);
-    }
-
     /// Advances the time and the low watermark to this packet's.
     #[inline(always)]
     fn reach(&mut self, stamp: &Stamp) {

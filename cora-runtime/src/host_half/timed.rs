@@ -7,9 +7,36 @@ use super::{HostHalf, HostOutbox};
 use crate::cascade::SentHere;
 use crate::channel::ProtocolError;
 use crate::durability::Replication;
+use crate::exec::burst::Arrival;
 use crate::link::message::{Hooks, Stamp};
 
 impl<A: App> HostHalf<A> {
+    /// A packet came: what its time brings about happens before it is handled.
+    #[inline(always)]
+    pub(super) fn comes_in<const FLOWS: bool>(
+        &mut self,
+        arrival: &mut Arrival<'_>,
+        ahead: u8,
+        alone: bool,
+        out: &mut impl HostOutbox,
+    ) {
+        let stamp = &arrival.stamp();
+        if Self::IS_DEALT && !self.is_own(stamp, arrival.packet.frame(), out) {
+            return;
+        }
+        // Without flows nothing reads the time amid a burst: `run_all` advances it to the last
+        // packet's.
+        if FLOWS {
+            self.reach(stamp);
+        }
+        self.handle_due::<FLOWS>(stamp.meta.now, out);
+        self.run_due(stamp, out);
+        if const { A::TIMED } {
+            self.cascade::<FLOWS>(out);
+        }
+        self.arrives::<FLOWS>(arrival, ahead, alone, out);
+    }
+
     /// A packet is about to run: hooks and timers that are due run before.
     #[inline(always)]
     pub(super) fn run_due(&mut self, stamp: &Stamp, out: &mut impl HostOutbox) {
