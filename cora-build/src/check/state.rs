@@ -80,8 +80,19 @@ fn kind(shape: &StateShape, diagnostics: &mut Diagnostics) -> StateKind {
         Some(Name::Objects) => StateKind::Objects(objects::run(shape, diagnostics)),
         _ => return StateKind::Keyed(keyed(shape, diagnostics)),
     };
-    let is_rows = matches!(plain, StateKind::Rows(_));
-    let is_objects = matches!(plain, StateKind::Objects(_));
+    arguments_of_kind(shape, first, &plain, diagnostics);
+    plain
+}
+
+/// Checks the arguments of a state that is not keyed.
+fn arguments_of_kind(
+    shape: &StateShape,
+    first: Option<&Argument>,
+    kind: &StateKind,
+    diagnostics: &mut Diagnostics,
+) {
+    let is_rows = matches!(kind, StateKind::Rows(_));
+    let is_objects = matches!(kind, StateKind::Objects(_));
     for argument in &shape.arguments {
         let is_capacity = argument.name == Name::Capacity && !is_rows && !is_objects;
         let is_idle = argument.name == Name::Idle && !is_objects;
@@ -100,23 +111,23 @@ fn kind(shape: &StateShape, diagnostics: &mut Diagnostics) -> StateKind {
                     | Name::Bucket
             )
         {
-            let (name, kind) = (argument.name.text(), first.map_or("", |kind| kind.name.text()));
+            let (name, said) = (argument.name.text(), first.map_or("", |kind| kind.name.text()));
             let (why, help) = if is_rows {
                 let why = format!(
-                    "`{name}` is about entries that packets make, and the rows of `{kind}` are those of a file"
+                    "`{name}` is about entries that packets make, and the rows of `{said}` are those of a file"
                 );
                 (why, format!("take `{name}` away"))
             } else if is_objects {
                 let why = format!("`{name}` is about entries, and objects are found by their ids");
                 (why, format!("take `{name}` away"))
             } else {
-                let why = format!("`{name}` is about entries, and a `{kind}` state has none");
+                let why = format!("`{name}` is about entries, and a `{said}` state has none");
                 (why, format!("take `{name}` away, or give the state a `key`"))
             };
             diagnostics.error(codes::ARGUMENT_OF_KEYED, argument.ident.span(), why).help(help);
         }
         if argument.name == Name::Services
-            && !matches!(&plain, StateKind::Rows(args) if args.form == RowForm::Map)
+            && !matches!(kind, StateKind::Rows(args) if args.form == RowForm::Map)
         {
             not_services(argument, diagnostics);
         }
@@ -124,10 +135,9 @@ fn kind(shape: &StateShape, diagnostics: &mut Diagnostics) -> StateKind {
             objects::not_bytes(argument, diagnostics);
         }
         if argument.name == Name::Durable {
-            not_durable(argument, &plain, diagnostics);
+            not_durable(argument, kind, diagnostics);
         }
     }
-    plain
 }
 
 /// Reports that a state of this kind can't be durable, with the reason and the remedy.

@@ -164,10 +164,7 @@ pub(crate) fn host_half<A: App>(
     let now = clock.map_or(arguments.latest, Clock::now);
     take_over(&mut worker, copies, &layout, now, arguments.afresh)?;
     loop {
-        worker.begin(&configured);
-        if let Some(limits) = options.limits() {
-            worker.limit_classes(limits);
-        }
+        worker.begin(&configured, options.limits());
         if let Some(control) = &control {
             control.watch(&mut worker);
         }

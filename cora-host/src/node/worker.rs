@@ -148,8 +148,9 @@ impl<A: App> Worker<A> {
         self.back.runs = word;
     }
 
-    /// Sends the NIC the versions of read-mostly states, and tells it to begin.
-    pub fn begin(&mut self, configured: &[usize]) {
+    /// Sends the NIC the versions of read-mostly states and the limits of messages, and tells it to
+    /// begin.
+    pub fn begin(&mut self, configured: &[usize], limits: Option<Limits>) {
         for number in configured {
             let back = &mut self.back;
             let home = self.half.engine().app().state(*number);
@@ -158,6 +159,9 @@ impl<A: App> Worker<A> {
             });
         }
         self.back.send(&Control::Begin {}.into());
+        if let Some(limits) = limits {
+            self.limit_classes(limits);
+        }
         self.back.flush();
     }
 
@@ -255,12 +259,11 @@ impl<A: App> Worker<A> {
 
     /// Sets what messages may cost before their class waits behind the bursts, at both sides. A
     /// program without messages has no classes.
-    pub fn limit_classes(&mut self, limits: Limits) {
+    fn limit_classes(&mut self, limits: Limits) {
         if const { A::MESSAGES } {
             let Limits { tail, round, mean } = limits;
             self.half.limit_classes(limits);
             self.back.send(&Telemetry::Limit { tail, round, mean }.into());
-            self.back.flush();
         }
     }
 

@@ -68,7 +68,7 @@ pub(crate) fn worker<A: App>(
     let mut memory = supply.memory(HostHalf::bytes(&mut app))?;
     let half = HostHalf::create(app, &mut memory, true).map_err(RunError::Memory)?;
     let mut worker = Worker::new(half, &region.rings());
-    worker.begin(&configured);
+    worker.begin(&configured, None);
     Ok(worker)
 }
 

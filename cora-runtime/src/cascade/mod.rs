@@ -139,7 +139,7 @@ impl Cascade {
         self.delayed.clear();
     }
 
-    /// Gives what waits to `say`, for an explorer of all schedules.
+    /// Gives the messages that wait to `say`, for an explorer of all schedules.
     pub(crate) fn hash(&self, say: &mut Say<'_>) {
         self.delayed.hash(say);
     }

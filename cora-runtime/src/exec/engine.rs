@@ -94,7 +94,7 @@ impl<A: App> Engine<A> {
         Self { app, outcomes: Outcomes::new(), outbox, took }
     }
 
-    /// What the handlers of messages took here, as words of [`Took`](crate::exec::Took): as
+    /// Counts of handlers of messages here, as words of [`Took`](crate::exec::Took): as
     /// many for each of them, and for all else.
     #[inline]
     pub const fn took(&self) -> &[u64] {

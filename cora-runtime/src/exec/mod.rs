@@ -5,7 +5,7 @@
 //! | [`burst`] | packets that are handled together |
 //! | [`engine`] | one packet through all handlers, as a transaction |
 //! | `prefetch` | the entries and flow records that a burst will look up |
-//! | `took` | what handlers of messages took, and what became of it |
+//! | `took` | counts of handlers of messages |
 //! | `egress` | where packets leave the NIC |
 //! | `header_split` | the split of long frames at the NIC |
 //! | [`reassemble`](mod@reassemble) | whole frames from heads and the rests that a dead NIC left |

@@ -1,4 +1,4 @@
-//! What the handlers of messages took, and the outcomes, by handler.
+//! Counts of handlers of messages, and the outcomes, by handler.
 //!
 //! A half counts in words, a [`Took`] for each handler and one for all else: packets that no
 //! handler of messages took, messages that found no room, and what hooks and timers sent. The words

@@ -11,7 +11,7 @@ use crate::exec::burst::Arrival;
 use crate::link::message::{Hooks, Stamp};
 
 impl<A: App> HostHalf<A> {
-    /// A packet came: what its time brings about happens before it is handled.
+    /// A packet came: hooks, timers and messages that are due by its time run before.
     #[inline(always)]
     pub(super) fn comes_in<const FLOWS: bool>(
         &mut self,

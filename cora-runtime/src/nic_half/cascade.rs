@@ -45,7 +45,7 @@ impl<A: App> NicHalf<A> {
         self.from_host += 1;
         if self.cascade.push(stamp, frame) {
             self.handle_messages(io);
-            // The host may be far behind: what it brought about may be due by now.
+            // The host may be far behind: messages that it brought about may be due by now.
             self.handle_due(self.now, io);
             io.runs(None);
             self.tell_changes(io);

@@ -17,7 +17,7 @@ impl<A: App> NicHalf<A> {
     /// Whether the host runs hooks of entries that end here, or timers.
     pub(super) const TELLS_ENDS: bool = A::TIMED && matches!(A::PLAN.sides, Sides::Split);
 
-    /// A packet came: what its time brings about happens before it is handled.
+    /// A packet came: hooks, timers and messages that are due by its time run before.
     #[inline(always)]
     pub(super) fn time_comes(&mut self, stamp: &Stamp, io: &mut (impl PeerOutbox + Wire)) {
         if const { A::DELAYS } {

@@ -59,7 +59,7 @@ pub trait Egress: PeerOutbox + Wire {
     /// depend on them.
     fn publish(&mut self);
 
-    /// What the handlers of messages took here so far, as words of
+    /// Counts of handlers of messages here so far, as words of
     /// [`Took`](crate::exec::Took): told before what they sent is published, for whoever sees
     /// this side end.
     fn took(&mut self, words: &[u64]) {

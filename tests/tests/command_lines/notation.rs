@@ -170,7 +170,7 @@ fn choices_are_tried_one_by_one() {
 fn placeholders_get_values_that_fit() {
     let parser = cargo_cora::command_line();
     let read = |text: &str| words(text, &parser).join(" ");
-    assert_eq!(read("cora graph <package> --format F"), "cora graph x --format json");
+    assert_eq!(read("cora graph <package> --format F"), "cora graph x --format text");
     assert_eq!(read("cora savings PACKAGE… --traffic …"), "cora savings x --traffic 1");
     assert_eq!(
         read("cora run P --live inside=PORT,outside=PORT --change N:S=f --idle …"),

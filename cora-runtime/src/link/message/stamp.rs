@@ -49,7 +49,7 @@ impl Stamp {
     /// The stamp of what happens at the time `now`, behind the packet with this stamp.
     #[must_use]
     pub(crate) const fn later(&self, now: u64) -> Self {
-        // What a message from the other side brings about may be before the latest packet's time.
+        // The effects of a message from the other side may be before the latest packet's time.
         let before = self.meta.now.saturating_sub(now);
         let time = self.meta.time.saturating_add(now.saturating_sub(self.meta.now));
         let meta = Meta { time: time.saturating_sub(before), now, ..self.meta };

@@ -29,7 +29,7 @@ pub(super) const HEADER_BYTES: usize = HEADER_WORDS * WORD_BYTES;
 /// Most tables with a number of entries that the NIC reports.
 pub const TOLD_TABLES: usize = 64;
 
-/// Words for what handlers of messages took at the NIC.
+/// Words for counts of handlers of messages at the NIC.
 pub const TOOK_WORDS: usize = 256;
 
 /// The words before the first ring.
@@ -67,7 +67,7 @@ pub(super) mod at {
     pub(in crate::link::region) const CURRENT: usize = 160;
     /// A word for each table at the NIC.
     pub(in crate::link::region) const NIC_TABLES: usize = 192;
-    /// What handlers of messages took at the NIC.
+    /// Counts of handlers of messages at the NIC.
     pub(in crate::link::region) const NIC_TOOK: usize = 256;
 }
 

@@ -223,13 +223,13 @@ impl Region {
         self.header.get(at::NIC_TABLES..at::NIC_TABLES + TOLD_TABLES)?.get(state)
     }
 
-    /// The words of what handlers of messages took at the NIC, as it last told them: of any NIC as
+    /// The words of counts of handlers of messages at the NIC, as it last told them: of any NIC as
     /// many, and zero where it told none.
     pub fn took_at_nic(&self) -> impl Iterator<Item = u64> {
         self.nic_took_words().iter().map(|word| word.load(Ordering::Relaxed))
     }
 
-    /// Tells what handlers of messages took, for the NIC.
+    /// Tells counts of handlers of messages, for the NIC.
     #[inline]
     pub fn nic_took(&self, words: &[u64]) {
         for (place, word) in self.nic_took_words().iter().zip(words) {
