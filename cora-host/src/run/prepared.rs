@@ -3,6 +3,7 @@
 
 use cora_core::app::{App, Sides};
 use cora_core::state::Kind;
+use cora_runtime::exec::Took;
 use cora_runtime::host_half::HostHalf;
 use cora_runtime::steering::Deal;
 
@@ -97,6 +98,7 @@ impl Prepared {
             board,
             replicas: replica_bytes(&mut app, &entries),
             entries,
+            took_words: Took::words_of::<A>(),
             rests_on: A::RESTS_ON,
             resident,
             epoch,

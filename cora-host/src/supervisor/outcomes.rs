@@ -36,9 +36,14 @@ const LOST_WITH_HOST: &str = "lost-with-host";
 /// The outcome of a packet with handlers that ended their half.
 const PANICKED: &str = "handler-panicked";
 
+/// The most that is believed of a NIC's count: some years of messages. So no sum overflows.
+const MOST: u64 = 1 << 48;
+
 /// Partial counts of outcomes while halves come and go.
 #[derive(Debug, Default)]
 pub(super) struct Outcomes {
+    /// Words with the counts of the program's handlers of messages.
+    words: usize,
     /// Counts of dead hosts.
     kept: BTreeMap<String, u64>,
     /// Packets handled by earlier NICs that left.
@@ -70,6 +75,11 @@ pub(super) struct Known {
 }
 
 impl Outcomes {
+    /// None yet, of a program with so many words of counts of handlers of messages.
+    pub(super) fn of(words: usize) -> Self {
+        Self { words, ..Self::default() }
+    }
+
     /// Called before a NIC starts.
     pub(super) fn nic_begins(&mut self, tally: &Tally) {
         self.nics += 1;
@@ -80,7 +90,8 @@ impl Outcomes {
     /// What handlers of messages took at the NIC, by the words of a region that it has used. It
     /// goes on counting in the next region.
     pub(super) fn nic_told(&mut self, words: impl Iterator<Item = u64>) {
-        for (at, word) in words.enumerate() {
+        for (at, word) in words.take(self.words).enumerate() {
+            let word = word.min(MOST);
             match self.took_by_nic.get_mut(at) {
                 Some(known) => *known = word.max(*known),
                 None => self.took_by_nic.push(word),
@@ -193,6 +204,7 @@ fn take(all: &mut BTreeMap<String, u64>, mut more: u64) {
 #[cfg(test)]
 mod tests {
     use cora_runtime::exec::Took;
+    use cora_runtime::link::region::TOOK_WORDS;
 
     use super::*;
 
@@ -213,7 +225,7 @@ mod tests {
     }
 
     fn begun(nics: &[Tally], hosts: &[&[(&str, u64)]]) -> Outcomes {
-        let mut outcomes = Outcomes::default();
+        let mut outcomes = Outcomes::of(TOOK_WORDS);
         for tally in nics {
             outcomes.nic_begins(tally);
         }
@@ -332,7 +344,11 @@ mod tests {
             let mut told = || counts(&names.map(|name| (name, draw(40))));
             let (host, before, nic) = (told(), told(), told());
             let mut words = || (0..2 * Took::WORDS).map(|_| draw(20)).collect::<Vec<_>>();
-            let (took, took_before, at_nic) = (words(), words(), [words(), words()]);
+            let (took, took_before, mut at_nic) = (words(), words(), [words(), words()]);
+            if draw(8) == 0 {
+                // A NIC may write anything.
+                at_nic[1].fill(u64::MAX);
+            }
             let mut outcomes = begun(&[tally(0, 0)], &[&[]]);
             let [first, second] = &at_nic;
             outcomes.nic_told(first.iter().copied());

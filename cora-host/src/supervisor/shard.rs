@@ -55,6 +55,8 @@ pub(crate) struct Common {
     pub(crate) inquiry: Option<Inquiry>,
     /// The services that the run begins with.
     pub(crate) services: Services,
+    /// Words with the counts of its handlers of messages.
+    pub(crate) took_words: usize,
     /// States that die with the host, and flows with them.
     pub(crate) rests_on: &'static [&'static str],
     /// Whether pages are allocated before the first packet.
@@ -195,7 +197,7 @@ impl<'a> Shard<'a> {
             nic_arrived: false,
             nic_astray: None,
             nic_dead: false,
-            outcomes: Outcomes::default(),
+            outcomes: Outcomes::of(common.took_words),
             stopped: false,
             stopped_since: None,
             deaths_at_end: 0,

@@ -44,20 +44,29 @@ impl Delayed {
     /// Bytes of [`Memory`] that [`Self::create`] takes.
     pub(super) const BYTES: usize = CELLS * (CELL + ENTRY) * 8 + FRAME * 8 + 192;
 
-    /// None waits; without room if `has_room` is `false`.
-    pub(super) fn create(memory: &mut Memory, has_room: bool) -> Result<Self, OutOfMemory> {
-        let (cells, frame) = if has_room { (CELLS, FRAME) } else { (0, 0) };
+    /// None waits.
+    pub(super) fn create(memory: &mut Memory) -> Result<Self, OutOfMemory> {
         let mut made = Self {
-            cells: memory.take_u64(cells * CELL)?,
+            cells: memory.take_u64(CELLS * CELL)?,
+            heap: memory.take_u64(CELLS * ENTRY)?,
+            frame: memory.take_u64(FRAME)?,
+            ..Self::without_room()
+        };
+        (0..CELLS as u32).rev().for_each(|cell| made.give_back(cell));
+        Ok(made)
+    }
+
+    /// None waits, and none can.
+    pub(super) const fn without_room() -> Self {
+        Self {
+            cells: &mut [],
             free: NONE,
             left: 0,
-            heap: memory.take_u64(cells * ENTRY)?,
+            heap: &mut [],
             waiting: 0,
             sent: 0,
-            frame: memory.take_u64(frame)?,
-        };
-        (0..cells as u32).rev().for_each(|cell| made.give_back(cell));
-        Ok(made)
+            frame: &mut [],
+        }
     }
 
     /// How many wait.
@@ -220,7 +229,7 @@ mod tests {
     }
 
     fn delayed() -> Delayed {
-        Delayed::create(&mut memory(Delayed::BYTES), true).expect("enough memory")
+        Delayed::create(&mut memory(Delayed::BYTES)).expect("enough memory")
     }
 
     /// The frame number `number`: its length and bytes tell it.
@@ -271,8 +280,7 @@ mod tests {
 
     #[test]
     fn without_room_none_waits() {
-        let none = Delayed::create(&mut memory(64), false);
-        let mut none = none.expect("it takes nothing");
+        let mut none = Delayed::without_room();
         assert!(!none.push(0, &[1]) && none.next_due() == u64::MAX);
     }
 }

@@ -63,7 +63,8 @@ impl Cascade {
 
     /// An empty one; without room if the program takes no messages.
     pub(crate) fn create<A: App>(memory: &mut Memory, places: usize) -> Result<Self, OutOfMemory> {
-        let delayed = Delayed::create(memory, A::DELAYS)?;
+        let delayed =
+            if const { A::DELAYS } { Delayed::create(memory)? } else { Delayed::without_room() };
         if const { !A::MESSAGES } {
             let (pieces, classes) = (Pieces::none(), Classes::none());
             return Ok(Self { pieces, waiting: Queue::EMPTY, delayed, classes });

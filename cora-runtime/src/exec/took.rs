@@ -60,6 +60,14 @@ took! {
     made,
 }
 
+impl Took {
+    /// Words of all counts of a program: none if it takes no messages.
+    #[must_use]
+    pub const fn words_of<A: App>() -> usize {
+        TookHere::places::<A>() * Self::WORDS
+    }
+}
+
 /// The words of a half.
 #[derive(Debug)]
 pub(crate) struct TookHere {
@@ -85,7 +93,7 @@ impl TookHere {
 
     /// All counts are zero; there are none if the program takes no messages.
     pub(crate) fn create<A: App>(memory: &mut Memory) -> Result<Self, OutOfMemory> {
-        Ok(Self { words: memory.take_u64(Self::places::<A>() * Took::WORDS)?, last: 0 })
+        Ok(Self { words: memory.take_u64(Took::words_of::<A>())?, last: 0 })
     }
 
     /// The words, as many for each handler and for all else.

@@ -51,6 +51,8 @@ impl<A: App> NicHalf<A> {
 
     /// The run ends: delayed messages don't come due any more, and are counted.
     pub fn end_messages(&mut self) {
-        self.cascade.end(&mut self.engine);
+        if const { A::DELAYS } {
+            self.cascade.end(&mut self.engine);
+        }
     }
 }
