@@ -80,7 +80,8 @@ pub(super) fn receive<'a, I: Iterator<Item = &'a mut [u8]>>(
     }
     let length = size_of::<libc::sockaddr_storage>() as u32;
     let headers = call.point(std::iter::repeat_n(length, count));
-    let (flags, no_limit) = (libc::MSG_DONTWAIT, std::ptr::null_mut());
+    // The C libraries disagree about the type of flags.
+    let (flags, no_limit) = (libc::MSG_DONTWAIT as _, std::ptr::null_mut());
     // SAFETY: the first `count` headers point to an address and a part each, which do not move
     // until behind the call. Each part is a room that is borrowed for longer, with its length.
     let came =
@@ -109,7 +110,7 @@ pub(super) fn send<'a>(
         count += 1;
     }
     let headers = call.point(lengths.into_iter().take(count));
-    let flags = libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL;
+    let flags = (libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL) as _;
     // SAFETY: the first `count` headers point to an address and a part each, which do not move
     // until behind the call. Each part is a datagram that is borrowed for longer, with its length.
     // The kernel writes to the headers alone.
