@@ -35,7 +35,9 @@ impl Envelope {
         Self { now, hops: 0, peer: Peer::of(packet) }
     }
 
-    /// The run's time, in nanoseconds; it never runs backwards. Entries expire by it.
+    /// The run's time, in nanoseconds, by which entries expire. It never runs backwards between
+    /// arrivals; a [delayed](crate::outbox::Outbox::after) message has the time at which it was
+    /// due, and the other side may be past that.
     #[inline]
     #[must_use]
     pub const fn now(&self) -> u64 {
