@@ -107,7 +107,7 @@ impl Cascade {
     #[inline]
     fn take(&mut self, stamp: &Stamp, frame: &[u8]) -> bool {
         match delay_of(frame) {
-            0 => self.push(&of_message(stamp), frame),
+            0 => self.push(stamp, frame),
             delay => self.delayed.push(stamp.meta.now.saturating_add(delay), frame),
         }
     }
@@ -122,13 +122,8 @@ impl Cascade {
     /// time; the stamp is that of its run. `false`: there was no room for it.
     pub(crate) fn comes_due(&mut self, stamp: &Stamp) -> bool {
         let Self { pieces, waiting, delayed, .. } = self;
-        let Some(frame) = delayed.pop(stamp.meta.now) else { return true };
-        let piece = pieces.of(&of_message(stamp), frame);
-        let has_room = piece.is_some();
-        if let Some(piece) = piece {
-            pieces.push(waiting, piece);
-        }
-        has_room
+        let due = delayed.pop(stamp.meta.now);
+        due.is_none_or(|frame| add(pieces, waiting, stamp, frame))
     }
 
     /// The run ends: delayed messages don't come due any more, and are counted.
@@ -148,12 +143,7 @@ impl Cascade {
     /// Adds a message. `false`: there is no room.
     #[inline]
     pub(crate) fn push(&mut self, stamp: &Stamp, frame: &[u8]) -> bool {
-        let piece = self.pieces.of(&of_message(stamp), frame);
-        let has_room = piece.is_some();
-        if let Some(piece) = piece {
-            self.pieces.push(&mut self.waiting, piece);
-        }
-        has_room
+        add(&mut self.pieces, &mut self.waiting, stamp, frame)
     }
 
     /// The next message. The caller gives it back: it is [free](Self::free), or it
@@ -209,6 +199,17 @@ impl Cascade {
     pub(crate) const fn takes_bursts<A: App>(&self) -> bool {
         !A::MESSAGES || self.classes.is_empty() || self.pieces.has_room(RUN + BURST as u32)
     }
+}
+
+/// Adds a message to those that are handled next. `false`: there is no room.
+#[inline]
+fn add(pieces: &mut Pieces, waiting: &mut Queue, stamp: &Stamp, frame: &[u8]) -> bool {
+    let piece = pieces.of(&of_message(stamp), frame);
+    let has_room = piece.is_some();
+    if let Some(piece) = piece {
+        pieces.push(waiting, piece);
+    }
+    has_room
 }
 
 /// How many messages were sent, and how many of them found no room.
