@@ -67,9 +67,7 @@ fn caused(graph: &Graph, paths: &[Vec<f64>], runs: &[f64]) -> Vec<f64> {
     for ((handler, paths), runs) in graph.chain.iter().zip(paths).zip(runs) {
         for (path, share) in handler.paths.iter().zip(paths) {
             for sent in path.sends.iter().filter(|sent| sent.how.is_to_taker()) {
-                let taker =
-                    graph.chain.iter().position(|it| it.takes.as_ref() == Some(&sent.message));
-                if let Some(taker) = taker {
+                if let Some((taker, _)) = graph.taker(&sent.message) {
                     caused[taker] += runs * share * if sent.many { LOOP } else { 1.0 };
                 }
             }

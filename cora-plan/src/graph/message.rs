@@ -137,9 +137,10 @@ impl Graph {
         functions.any(|function| function.outboxes.iter().any(|sent| self.taker(sent).is_some()))
     }
 
-    /// The handler that takes the message with this name.
-    fn taker(&self, message: &str) -> Option<&HandlerNode> {
-        self.chain.iter().find(|handler| handler.takes.as_deref() == Some(message))
+    /// The handler that takes the message with this name, with its number in the chain.
+    pub fn taker(&self, message: &str) -> Option<(usize, &HandlerNode)> {
+        let mut chain = self.chain.iter().enumerate();
+        chain.find(|(_, handler)| handler.takes.as_deref() == Some(message))
     }
 
     /// The message with this name.

@@ -97,8 +97,7 @@ fn messages(out: &mut String, graph: &Graph, plan: Option<&Plan>) -> std::fmt::R
         if graph.comes_in(message) {
             writeln!(out, "  wire([datagrams in]) ==> m{number}")?;
         }
-        if let Some(to) = graph.chain.iter().position(|it| it.takes.as_ref() == Some(&message.name))
-        {
+        if let Some((to, _)) = graph.taker(&message.name) {
             writeln!(out, "  m{number} ==> h{to}")?;
         }
         if graph.goes_out(message) {

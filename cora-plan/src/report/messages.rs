@@ -35,8 +35,8 @@ fn handler(graph: &Graph, name: &str) -> Vec<String> {
     let Some(node) = graph.handler(name) else { return out };
     for sending in node.sendings() {
         let (message, times) = (sending.message, sending.times);
-        let taker = graph.takers().find(|(_, taken)| taken.name == message);
-        let to = taker.map_or_else(String::new, |(node, _)| format!(" to `{}`", node.name));
+        let taker = graph.taker(message);
+        let to = taker.map_or_else(String::new, |(_, node)| format!(" to `{}`", node.name));
         out.push(match sending.how {
             Some(How::Send) => format!("A run sends {times} `{message}`{to}."),
             Some(How::After) => format!("A run sends {times} `{message}`{to} for later."),
