@@ -104,6 +104,15 @@ pub enum RunError {
         /// The states, each with its reason.
         states: &'static [(&'static str, &'static str)],
     },
+    /// Several shards were to be measured of a program whose messages go from shard to shard.
+    #[error(
+        "{shards} shards are measured each by itself, and messages go from one to another: measure one, or \
+         `run --shards {shards}`"
+    )]
+    Apart {
+        /// The number of requested shards.
+        shards: u16,
+    },
     /// A thread of a measurement failed, and reports the cause.
     #[error("ended because another thread failed")]
     Abandoned,

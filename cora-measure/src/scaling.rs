@@ -69,6 +69,9 @@ pub(crate) fn scale<A: App + Send>(
     if shards > 1 && !A::PLAN.one_shard.is_empty() {
         return Err(RunError::OneShard { shards, states: A::PLAN.one_shard });
     }
+    if shards > 1 && A::MESSAGES {
+        return Err(RunError::Apart { shards });
+    }
     let deal = Deal::even(shards);
     let steering = Steering::new(SEED, deal);
     let traffic = Traffic::load(input, reading::<A>(inside))?;

@@ -4,7 +4,7 @@ use core::sync::atomic::AtomicU64;
 
 use cora_runtime::channel::PeerOutbox;
 use cora_runtime::exec::Wire;
-use cora_runtime::link::message::{Deals, Kind, Message, Stamp};
+use cora_runtime::link::message::{Control, Deals, Kind, Message, Stamp};
 use cora_runtime::link::payload::{Parking, PayloadBuffers};
 use cora_runtime::link::region::{self, Idle, Region, generation};
 use cora_runtime::link::ring::{Consumer, Producer, PushError, RingError, SharedMemory};
@@ -157,14 +157,11 @@ impl Wire for Outgoing {
     }
 
     fn tell(&mut self, message: Deals<'_>) {
-        let mut idle = Idle::default();
-        Message::Deals(message).encode(|kind, parts| {
-            while let Err(why) = self.wire_out.push(kind, parts)
-                && self.waits(kind, why, &mut idle)
-            {
-                self.wire_out.publish();
-            }
-        });
+        Message::Deals(message).encode(|kind, parts| self.tell_wire(kind, parts));
+    }
+
+    fn quiet(&mut self, wave: u64) {
+        Message::from(Control::Quiet { wave }).encode(|kind, parts| self.tell_wire(kind, parts));
     }
 
     #[inline]
@@ -174,6 +171,18 @@ impl Wire for Outgoing {
 }
 
 impl Outgoing {
+    /// Pushes a message for the wire that is no packet.
+    #[cold]
+    #[inline(never)]
+    fn tell_wire(&mut self, kind: u16, parts: &[&[u8]]) {
+        let mut idle = Idle::default();
+        while let Err(why) = self.wire_out.push(kind, parts)
+            && self.waits(kind, why, &mut idle)
+        {
+            self.wire_out.publish();
+        }
+    }
+
     /// Pushes a message without a frame: they are for the host. One copy of it serves all kinds,
     /// for the NIC's instruction cache is small.
     #[inline(never)]

@@ -39,3 +39,5 @@ pub mod ownership;
 mod state_hash;
 pub mod steering;
 pub mod telemetry;
+
+pub use cascade::TOO_MANY_MESSAGES;

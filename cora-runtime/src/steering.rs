@@ -98,7 +98,12 @@ impl Steering {
     /// flows that all hash to one shard.
     #[must_use]
     pub const fn new(seed: u64, deal: Deal) -> Self {
-        Self { hasher: FlowHasher::new(seed ^ APART), deal }
+        Self { hasher: Self::hasher(seed), deal }
+    }
+
+    /// The hash of keys that decides over their buckets, in a run with this seed.
+    pub(crate) const fn hasher(seed: u64) -> FlowHasher {
+        FlowHasher::new(seed ^ APART)
     }
 
     /// The mark of this packet; `is_service` says where connections are opened from the other end.
@@ -120,7 +125,12 @@ impl Steering {
         let bucket = if A::BUCKETS_BY == BucketsBy::Ports {
             packet.flow().map(|flow| self.bucket_of_ports(&flow))
         } else {
-            A::Group::of_packet(packet).map(|key| self.bucket_of(&key))
+            let bucket = A::Group::of_packet(packet).map(|key| self.bucket_of(&key));
+            match bucket {
+                // A message without a key may run at any shard.
+                Err(_) if A::MESSAGES => packet.flow().map(|flow| self.bucket_of(&flow)),
+                bucket => bucket,
+            }
         };
         bucket.map_or(Mark::UNMARKED, marked)
     }

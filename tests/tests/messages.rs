@@ -54,7 +54,7 @@ fn rows_are_changed_by_who_has_locked_them() {
             _ => traffic.add(udp(from, node(), &whole), "done"),
         }
     }
-    let left = Case::new("transactions", &[], traffic).on_one_shard().holds();
+    let left = Case::new("transactions", &[], traffic).holds();
     let answers = left.outcomes["done"];
     assert_eq!(left.frames.len() as u64, answers, "an answer for each question");
     let kinds: std::collections::BTreeSet<u8> = left.frames.iter().map(|it| it[42]).collect();
@@ -77,7 +77,7 @@ fn words_are_counted_whoever_counts_them() {
         traffic.add(udp(asker(&mut draw), node(), &text), "done");
         (0..2 * words.len()).for_each(|_| traffic.expect("done"));
     }
-    let case = Case::new("analytics", &[], traffic).on_one_shard();
+    let case = Case::new("analytics", &[], traffic);
     let same = |left: &Left, expected: &Left, of: &str| {
         assert_eq!(left.outcomes, expected.outcomes, "{of}");
         let windows = |left: &Left| left.state["states"]["Window"].clone();
@@ -118,7 +118,7 @@ fn alarms_ring_when_they_are_due_wherever_they_wait() {
             }
         }
     }
-    let case = Case::new("alarms", &[], traffic).on_one_shard();
+    let case = Case::new("alarms", &[], traffic);
     // Where the host has the time from the NIC, an alarm may ring a little later.
     let told = |frame: &[u8]| frame[42..48].to_vec();
     let same = |left: &Left, expected: &Left, of: &str| {
@@ -172,7 +172,7 @@ fn shelves_move_with_all_that_stands_on_them() {
         let whole = to_shelf(draw.below(12) as u32, &mut draw);
         traffic.add(udp(asker(&mut draw), node(), &whole), "done");
     }
-    let left = Case::new("shelves", &[], traffic).on_one_shard().holds();
+    let left = Case::new("shelves", &[], traffic).holds();
     assert_eq!(left.frames.len() as u64, left.outcomes["done"], "an answer for each question");
     let kinds: std::collections::BTreeSet<u8> = left.frames.iter().map(|it| it[42]).collect();
     assert_eq!(kinds.len(), 4, "each kind of answer: {kinds:?}");

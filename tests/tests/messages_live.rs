@@ -231,10 +231,11 @@ fn wanted(listener: &UdpSocket, plan: &str) -> String {
 
 #[test]
 fn rankings_are_heard() {
-    for plan in PLANS {
+    for (plan, shards) in PLANS.into_iter().flat_map(|plan| [(plan, "1"), (plan, "3")]) {
         let listener = UdpSocket::bind("127.0.0.1:0").unwrap();
         let wanted = wanted(&listener, plan);
-        let served = Served::start("analytics", plan, "127.0.0.1", &["--config", &wanted]);
+        let words = ["--config", &wanted, "--shards", shards];
+        let served = Served::start("analytics", plan, "127.0.0.1", &words);
         let known = |number| make_known(&format!("word{number}"), served.address, &listener);
         let texts: u64 = (0..6).map(known).sum();
         served.wait_for(texts);
@@ -246,7 +247,7 @@ fn rankings_are_heard() {
         assert_eq!(count(&messages["in"]), texts);
         assert_eq!((count(&messages["sent"]), count(&messages["lost"])), (2 * words, 0));
         let all = ["filter", "counter", "ranker"].map(|it| (of(it, "in"), of(it, "sent")));
-        assert_eq!(all, [(texts, words), (words, words), (words, 0)], "{plan}");
+        assert_eq!(all, [(texts, words), (words, words), (words, 0)], "{plan}, {shards} shards");
         assert!(of("ranker", "answers") >= 6);
     }
 }
@@ -267,10 +268,11 @@ fn send_texts(node: SocketAddr, stop: &AtomicBool) -> u64 {
 /// Messages are under way between the halves, in both directions, as one of them dies.
 #[test]
 fn rankings_are_heard_whichever_half_dies() {
-    for plan in ["nic-only", "split"] {
+    for (plan, shards) in [("nic-only", "1"), ("split", "1"), ("split", "2"), ("host-only", "2")] {
         let listener = UdpSocket::bind("127.0.0.1:0").unwrap();
         let wanted = wanted(&listener, plan);
-        let mut served = Served::start("analytics", plan, "127.0.0.1", &["--config", &wanted]);
+        let words = ["--config", &wanted, "--shards", shards];
+        let mut served = Served::start("analytics", plan, "127.0.0.1", &words);
         let (node, stop) = (served.address, AtomicBool::new(false));
         let texts = thread::scope(|scope| {
             let stops = Stops(&stop);
@@ -319,9 +321,10 @@ fn a_capture_of_messages_is_accounted_for() {
     }
     writer.finish().unwrap();
     for plan in PLANS {
-        for nic in ["native", "off"] {
+        for (nic, shards) in [("native", "1"), ("off", "1"), ("native", "3"), ("off", "3")] {
             let mut command = Command::new(built("analytics", plan));
-            command.args(["run", "--json", "--nic", nic, "--messages"]).arg(&capture);
+            command.args(["run", "--json", "--nic", nic, "--shards", shards, "--messages"]);
+            command.arg(&capture);
             let report = run(&mut command, LIMIT).well(plan).json();
             conserves(&report);
             let messages = &report["messages"];

@@ -20,6 +20,10 @@ use crate::verdict::reasons::TooLong;
 /// The port of messages that handlers sent. A run has no such port, and no packet comes in there.
 pub const SENT: Port = Port(0x7e);
 
+/// Where messages leave for a flow of another shard: the wire's end of this one passes them on. No
+/// run has this port either.
+pub const ELSEWHERE: Port = Port(0x7d);
+
 /// Most messages in a row of which each was sent because of the one before.
 pub const MOST_HOPS: u8 = 64;
 

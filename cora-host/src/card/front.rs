@@ -349,7 +349,7 @@ impl Front {
                 }
                 self.intake.door.change(&setup.services);
             } else if Kind::is_of_change(popped.kind) {
-                self.wire.end.deal((popped.kind, bytes.to_vec()));
+                self.wire.end.place((popped.kind, bytes.to_vec()));
             } else if popped.kind == Kind::WireEnd {
                 self.cable.stopped = true;
             } else {

@@ -64,9 +64,9 @@ impl Counts {
     fn of_words(words: [u64; WORDS]) -> Self {
         let [came, left, taken, nic_away, too_long, ways @ .., ended] = words;
         let [transmit, redirect, made, ..] = ways;
-        let from_nic = Ways { transmit, redirect, made };
+        let from_nic = Ways { transmit, redirect, made, crossed: 0 };
         let [.., transmit, redirect, made] = ways;
-        let from_host = Ways { transmit, redirect, made };
+        let from_host = Ways { transmit, redirect, made, crossed: 0 };
         let tally = Tally { from_nic, from_host };
         Self { came, left, taken, nic_away, too_long, tally, has_ended: ended != 0 }
     }
@@ -169,7 +169,7 @@ mod tests {
     use super::*;
 
     fn counts(came: u64) -> Counts {
-        let from_nic = Ways { transmit: 3, redirect: 2, made: 1 };
+        let from_nic = Ways { transmit: 3, redirect: 2, made: 1, crossed: 0 };
         let tally = Tally { from_nic, from_host: Ways::default() };
         Counts { came, left: 6, taken: 8, nic_away: 1, too_long: 0, tally, has_ended: false }
     }

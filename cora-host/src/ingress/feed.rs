@@ -12,6 +12,7 @@ use cora_runtime::link::ring::{Consumer, Popped, Producer, PushError, SharedMemo
 
 use crate::RunError;
 use crate::ingress::capture::Out;
+use crate::ingress::crossing::Crossing;
 use crate::ingress::door::Services;
 use crate::ingress::elsewhere::{COUNTS, Counts, Elsewhere, PORTS, SETUP};
 use crate::ingress::entrance::{Entrance, Heard};
@@ -59,6 +60,8 @@ pub(crate) struct WireEnd {
     pub(crate) tally: Tally,
     /// Frames that were offered.
     pub(crate) offers: Offers,
+    /// Messages for flows of other shards, and from there.
+    pub(crate) crossing: Crossing,
     /// Packets come in at a card, which tells of them.
     elsewhere: Option<Elsewhere>,
 }
@@ -116,6 +119,7 @@ impl WireEnd {
             said: Vec::new(),
             tally: Tally::default(),
             offers: Offers::default(),
+            crossing: Crossing::default(),
             elsewhere: None,
         }
     }
@@ -252,14 +256,22 @@ impl WireEnd {
         self.first.push_front(turn(ends));
     }
 
-    /// Places a record about buckets that move behind the frames so far.
-    pub(crate) fn deal(&mut self, record: (u16, Vec<u8>)) {
+    /// Places a record behind the frames so far.
+    pub(crate) fn place(&mut self, record: (u16, Vec<u8>)) {
         self.first.push_back(record);
     }
 
     /// Passes a packet on that came to another shard.
     pub(crate) fn pass_on(&mut self, stamp: Stamp, frame: &[u8]) {
         self.first.push_back(encoded(&self.entrance.frame(stamp, frame)));
+    }
+
+    /// A message comes from another shard. Without room for it, it is dropped, and counted.
+    pub(crate) fn comes_over(&mut self, stamp: Stamp, frame: &[u8]) {
+        if self.crossing.comes(self.first.len()) {
+            self.latest = self.latest.max(stamp.meta.now);
+            self.pass_on(stamp, frame);
+        }
     }
 
     /// Keeps those of the packets that are fed in first for which `takes` says so, by their marks,
@@ -446,6 +458,9 @@ impl WireEnd {
                 continue;
             }
             let Some((stamp, frame)) = Message::decode_frame(popped.kind, bytes) else {
+                if self.crossing.hears(popped.kind, bytes) {
+                    continue;
+                }
                 match self.entrance.heard(popped.kind) {
                     Heard::Nothing => {}
                     Heard::Asks => self.first.push_back(encoded(&Entrance::counts())),
@@ -453,7 +468,9 @@ impl WireEnd {
                 }
                 continue;
             };
-            if !cable.keeps(popped.kind, &stamp, frame) {
+            if self.crossing.takes(&stamp, frame) {
+                self.tally.left(popped.kind, &stamp);
+            } else if !cable.keeps(popped.kind, &stamp, frame) {
                 self.tally.left(popped.kind, &stamp);
                 cable.write(&stamp, frame)?;
             }

@@ -7,6 +7,7 @@
 //! | `capture_clock` | the run time, from the stamps of a capture |
 //! | `capture_notes` | irregularities of a capture |
 //! | `clock` | the time of a live wire |
+//! | `crossing` | messages for flows of other shards |
 //! | [`door`] | marks of packets, and the shard of each |
 //! | `elsewhere` | a wire that is at a card: what host and card tell each other of it |
 //! | `entrance` | the half of a shard at which its packets come in |
@@ -24,6 +25,7 @@ pub(crate) mod capture;
 pub(crate) mod capture_clock;
 pub(crate) mod capture_notes;
 pub(crate) mod clock;
+pub(crate) mod crossing;
 pub mod door;
 pub(crate) mod elsewhere;
 pub(crate) mod entrance;

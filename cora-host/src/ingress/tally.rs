@@ -1,6 +1,7 @@
 //! Packets that left, by the side that handled them: the wire knows them even if a side dies before
 //! it can report its counts.
 
+use cora_core::message::ELSEWHERE;
 use cora_runtime::link::message::{Kind, Stamp};
 
 /// Packets by egress.
@@ -10,12 +11,16 @@ pub(crate) struct Ways {
     pub(crate) redirect: u64,
     /// Packets that handlers sent besides those that they handled.
     pub(crate) made: u64,
+    /// Messages for flows of other shards.
+    pub(crate) crossed: u64,
 }
 
 impl Ways {
     /// Counts a packet that leaves.
     pub(crate) fn note(&mut self, stamp: &Stamp) {
-        if stamp.is_made() {
+        if stamp.leaves_at() == ELSEWHERE {
+            self.crossed += 1;
+        } else if stamp.is_made() {
             self.made += 1;
         } else if stamp.egress == stamp.meta.port.opposite() {
             self.transmit += 1;
@@ -31,7 +36,7 @@ impl Ways {
 
     /// Everything that left.
     pub(crate) const fn total(self) -> u64 {
-        self.handled().saturating_add(self.made)
+        self.handled().saturating_add(self.made).saturating_add(self.crossed)
     }
 }
 
@@ -50,6 +55,7 @@ impl std::ops::AddAssign for Ways {
         self.transmit = self.transmit.saturating_add(more.transmit);
         self.redirect = self.redirect.saturating_add(more.redirect);
         self.made = self.made.saturating_add(more.made);
+        self.crossed = self.crossed.saturating_add(more.crossed);
     }
 }
 

@@ -157,7 +157,7 @@ pub(crate) fn host_half<A: App>(
     let mut worker = Worker::new(half, &region.rings());
     worker.export_to(exporter.clone());
     worker.note_at(page.packet_word());
-    join_shards(&mut worker, arguments)?;
+    join_shards(&mut worker, arguments, seed.0)?;
     worker.received.arriving.in_force = Some(version.number);
     worker.received.wanted =
         Wanted { all: options.state_out.is_some(), recorded: exporter.is_some() };
@@ -205,10 +205,15 @@ pub(crate) fn host_half<A: App>(
 
 /// Takes the buckets of this shard, and exchanges merges with the others, if there is a board for
 /// that.
-fn join_shards<A: App>(worker: &mut Worker<A>, arguments: &HostArguments) -> Result<(), RunError> {
+fn join_shards<A: App>(
+    worker: &mut Worker<A>,
+    arguments: &HostArguments,
+    seed: u64,
+) -> Result<(), RunError> {
     let HostArguments { board, shard, shards_in_all, options, .. } = arguments;
     let own = Deal::of_plan(&A::PLAN, options.shards).buckets_of((*shard).into());
     worker.half.engine().app().own_buckets(own);
+    worker.is_shard((*shard, *shards_in_all), seed);
     if let [file, bytes] = board[..] {
         // An invalid file number is refused there.
         let file = i32::try_from(file).unwrap_or(-1);

@@ -44,6 +44,8 @@ pub(crate) struct Received<A: App> {
     pub(crate) drained: Option<u64>,
     /// The NIC was told that the host is drained, too.
     pub(crate) answered: bool,
+    /// The wire's question whether all is quiet, which is to be answered.
+    pub(crate) wave: Option<u64>,
     /// Encoded entries that stayed at the NIC, if somebody wants them.
     pub(crate) left: Vec<Piece>,
     /// How many stayed there, by state.
@@ -66,6 +68,7 @@ impl<A: App> Default for Received<A> {
         Self {
             drained: None,
             answered: false,
+            wave: None,
             left: Vec::new(),
             entries: BTreeMap::new(),
             wanted: Wanted::default(),
@@ -96,6 +99,7 @@ impl<A: App> Received<A> {
     ) -> Result<(), RunError> {
         match *message {
             Message::Control(Control::Drained { now }) => self.drained = Some(now),
+            Message::Control(Control::Quiet { wave }) if A::MESSAGES => self.wave = Some(wave),
             Message::Control(Control::Piece { state, piece }) if self.answered => {
                 let now = half.now().max(self.drained.unwrap_or(0));
                 self.bytes += taken(piece);

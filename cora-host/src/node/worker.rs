@@ -11,7 +11,7 @@ use cora_runtime::durability::ReplicaStore;
 use cora_runtime::exec::burst::{BURST, BURST_BYTES};
 use cora_runtime::exec::reassemble::reassemble;
 use cora_runtime::host_half::HostHalf;
-use cora_runtime::link::message::{Control, Load, MAX_MESSAGE, Telemetry};
+use cora_runtime::link::message::{Control, Load, MAX_MESSAGE, Message, Telemetry};
 use cora_runtime::link::region::Rings;
 use cora_runtime::link::ring::{Consumer, Producer, SharedMemory};
 use cora_runtime::node::serve_punts;
@@ -37,6 +37,8 @@ pub struct Worker<A: App> {
     pub(crate) received: Received<A>,
     /// The exchange of merges with other shards, for a program that reads them.
     exchange: Option<Exchange>,
+    /// Which of how many shards it is, and the run's seed, for a program with messages.
+    shard: Option<Message<'static>>,
 }
 
 impl<A: App> fmt::Debug for Worker<A> {
@@ -55,6 +57,7 @@ impl<A: App> Worker<A> {
             buffer: Some(apart::bytes()),
             received: Received::default(),
             exchange: None,
+            shard: None,
         }
     }
 
@@ -62,6 +65,14 @@ impl<A: App> Worker<A> {
     pub(crate) fn join(&mut self, exchange: Exchange) {
         self.half.join_shards();
         self.exchange = Some(exchange);
+    }
+
+    /// This is the shard with this number, of so many, in the run with this seed: messages for flows
+    /// of the others leave. The NIC hears it, too.
+    pub(crate) fn is_shard(&mut self, (number, of): (u16, u16), seed: u64) {
+        if A::MESSAGES && of > 1 && self.half.is_shard((number, of), seed) {
+            self.shard = Some(Control::Shard { number, of, seed }.into());
+        }
     }
 
     /// The other shards get no merge from this one any more.
@@ -158,6 +169,9 @@ impl<A: App> Worker<A> {
                 back.send(&Control::Piece { state: *number as u16, piece }.into());
             });
         }
+        if let Some(shard) = &self.shard {
+            self.back.send(shard);
+        }
         self.back.send(&Control::Begin {}.into());
         if let Some(limits) = limits {
             self.limit_classes(limits);
@@ -176,7 +190,7 @@ impl<A: App> Worker<A> {
         }
         let handed = self.hand_over()? | self.exchange() | self.round();
         if self.punt.is_empty()? {
-            let anything = self.finish() || handed;
+            let anything = self.answer() || self.finish() || handed;
             if !anything {
                 self.back.ring.rest();
             }
@@ -253,6 +267,20 @@ impl<A: App> Worker<A> {
         }
         self.received.answered = true;
         self.back.send(&Control::Drained { now: self.half.now() }.into());
+        self.back.flush();
+        true
+    }
+
+    /// Answers the wire's question whether all is quiet, once nothing is left of what came before
+    /// it.
+    fn answer(&mut self) -> bool {
+        let Some(wave) = self.received.wave else { return false };
+        self.half.close();
+        if !self.half.is_drained() {
+            return false;
+        }
+        self.received.wave = None;
+        self.back.send(&Control::Quiet { wave }.into());
         self.back.flush();
         true
     }

@@ -16,6 +16,7 @@ use cora_runtime::steering::Deal;
 
 use crate::RunError;
 use crate::ingress::capture::{Files, Packets, Sink, Source};
+use crate::ingress::crossing::{Crossing, arrival};
 use crate::ingress::door::{Door, Services};
 use crate::ingress::versions::{self, Changes, Version};
 use crate::memory::supply::Supply;
@@ -39,6 +40,8 @@ struct Alone<A: App> {
     sink: Sink,
     /// The end of the current epoch of merges, with several shards.
     epoch_ends: u64,
+    /// Messages for flows of other shards than the one that sent them.
+    crossing: Crossing,
 }
 
 /// Writes a packet that leaves.
@@ -64,6 +67,8 @@ pub(super) fn run<A: App>(run: &Run) -> Result<RunReport, RunError> {
         let (mut half, _) = half::<A>(supply, &version, false)?;
         if options.shards > 1 {
             half.join_shards();
+            // There are as many shards as there may be.
+            let _ = A::MESSAGES && half.is_shard((shard, options.shards), seed);
             let own = deal.buckets_of(shard.into());
             half.engine().app().own_buckets(own);
         }
@@ -82,7 +87,9 @@ pub(super) fn run<A: App>(run: &Run) -> Result<RunReport, RunError> {
     let mut door = Door::new(seed, deal, &services);
     door.will_change(&changes);
     let sink = Sink::create(options.output.as_deref(), capture::input(run))?;
-    let mut alone = Alone { shards, door, sink, epoch_ends: 0 };
+    let is_on = A::MESSAGES && options.shards > 1;
+    let crossing = Crossing { is_on, ..Crossing::default() };
+    let mut alone = Alone { shards, door, sink, epoch_ends: 0, crossing };
     let start = Instant::now();
     alone.handle(&mut source, changes)?;
     alone.sink.finish()?;
@@ -180,15 +187,32 @@ impl<A: App> Alone<A> {
         mut pass: impl FnMut(&mut HostHalf<A>, &mut Direct<'_, Leave<'_>>),
     ) -> Result<(), RunError> {
         for Shard { half, exporter } in &mut self.shards {
-            let (sink, mut written) = (&mut self.sink, Ok(()));
+            let (sink, crossing, mut written) = (&mut self.sink, &mut self.crossing, Ok(()));
             let mut leave = |stamp: &Stamp, egress: Port, frame: &[u8]| {
-                if written.is_ok() {
-                    written = sink.write(&Stamp { egress, ..*stamp }, frame);
+                let stamp = Stamp { egress, ..*stamp };
+                if !crossing.takes(&stamp, frame) && written.is_ok() {
+                    written = sink.write(&stamp, frame);
                 }
             };
             let leave: Leave<'_> = &mut leave;
             pass(half, &mut Direct::new(leave).exporting(exporter.as_ref()));
             written?;
+        }
+        self.cross()
+    }
+
+    /// Messages for flows of other shards are handled there, with all that they bring about.
+    fn cross(&mut self) -> Result<(), RunError> {
+        while !self.crossing.leaving.is_empty() {
+            for (stamp, mut frame) in std::mem::take(&mut self.crossing.leaving) {
+                let stamp = arrival(&stamp, u64::MAX);
+                let (to, stamp) = self.door.steer::<A>(stamp, &mut frame);
+                let mut bursts: Vec<_> = self.shards.iter().map(|_| Burst::new()).collect();
+                if let Some(burst) = bursts.get_mut(to) {
+                    burst.push(stamp, &mut frame);
+                }
+                self.burst_at_each(bursts)?;
+            }
         }
         Ok(())
     }
@@ -204,15 +228,22 @@ impl<A: App> Alone<A> {
         Ok(changes.front().map_or(u64::MAX, |(number, _)| *number))
     }
 
-    /// Runs a burst at each host half, and writes what leaves.
+    /// Runs a burst at each host half, with all that it brings about, and writes what leaves.
     fn bursts(&mut self, bursts: Vec<Burst<'_>>) -> Result<(), RunError> {
+        self.burst_at_each(bursts)?;
+        self.cross()
+    }
+
+    fn burst_at_each(&mut self, bursts: Vec<Burst<'_>>) -> Result<(), RunError> {
         let is_alone = self.shards.len() == 1;
         let mut left: Vec<(Stamp, Vec<u8>)> = Vec::new();
         for (shard, mut burst) in self.shards.iter_mut().zip(bursts) {
-            let (sink, mut written) = (&mut self.sink, Ok(()));
+            let (sink, crossing, mut written) = (&mut self.sink, &mut self.crossing, Ok(()));
             let leave = |stamp: &Stamp, egress: Port, frame: &[u8]| {
                 let stamp = Stamp { egress, ..*stamp };
-                if !is_alone {
+                if crossing.takes(&stamp, frame) {
+                    // It is another shard's.
+                } else if !is_alone {
                     left.push((stamp, frame.to_vec()));
                 } else if written.is_ok() {
                     written = sink.write(&stamp, frame);

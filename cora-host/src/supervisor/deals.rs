@@ -21,7 +21,7 @@ impl<C: Cable> Supervisor<'_, C> {
         }
         dealer.step(&mut |shard, record| {
             any = true;
-            shards[shard].wire.deal(record);
+            shards[shard].wire.place(record);
         });
         Ok(any)
     }
@@ -63,7 +63,7 @@ impl<C: Cable> Supervisor<'_, C> {
                 if shard == number {
                     first.push(record);
                 } else {
-                    shards[shard].wire.deal(record);
+                    shards[shard].wire.place(record);
                 }
             });
             let wire = &mut shards[number].wire;
@@ -79,7 +79,7 @@ fn pass_on(dealer: &mut Dealer, shards: &mut [Shard<'_>], number: usize) -> Vec<
     for record in std::mem::take(&mut shards[number].wire.said) {
         match dealer.said(number, record) {
             Ok(Passed::Done) => {}
-            Ok(Passed::Record(to, record)) => shards[to.number()].wire.deal(record),
+            Ok(Passed::Record(to, record)) => shards[to.number()].wire.place(record),
             Ok(Passed::Packet(to, stamp, frame)) => {
                 shards[to.number()].wire.pass_on(stamp, &frame);
             }

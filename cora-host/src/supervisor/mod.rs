@@ -32,6 +32,7 @@
 //! | --- | --- |
 //! | `dealer` | the flow table, and who moves buckets, where each side receives its own |
 //! | `deals` | the supervisor passes on what the dealer and the shards tell each other |
+//! | `crossing` | messages between shards |
 //! | `load` | moves of buckets by load |
 //! | `chance` | moves of buckets by chance, for tests |
 //! | `shard` | a shard: memory, processes, end of the wire |
@@ -45,6 +46,7 @@
 
 mod bypass;
 mod chance;
+mod crossing;
 mod dealer;
 mod deals;
 mod half;
@@ -71,6 +73,7 @@ use crate::observe::account::Ended;
 use crate::observe::buckets::BucketMoves;
 use crate::observe::report::Lives;
 use crate::process::cores;
+use crate::supervisor::crossing::Waves;
 pub(crate) use crate::supervisor::dealer::Dealer;
 use crate::supervisor::half::Half;
 pub(crate) use crate::supervisor::shard::{Before, Common, Shard, SharedFile};
@@ -90,6 +93,8 @@ pub(crate) struct Supervisor<'a, C> {
     pub(crate) intake: Intake,
     /// Where each side receives its own buckets.
     dealer: Option<Dealer>,
+    /// The questions whether messages are under way between shards.
+    waves: Waves,
 }
 
 impl<'a, C: Cable> Supervisor<'a, C> {
@@ -124,6 +129,7 @@ impl<'a, C: Cable> Supervisor<'a, C> {
             configuration,
             intake: Intake::new(Door::new(common.seed, common.deal, &common.services)),
             dealer,
+            waves: Waves::default(),
         })
     }
 
@@ -174,6 +180,7 @@ impl<'a, C: Cable> Supervisor<'a, C> {
             busy |= shard.drain(&mut self.cable)?;
         }
         busy |= self.deal()?;
+        busy |= self.pass_on_messages::<A>();
         for shard in &mut self.shards {
             busy |= shard.feed_first()?;
         }
@@ -182,6 +189,7 @@ impl<'a, C: Cable> Supervisor<'a, C> {
             intake.feed::<A, C>(cable, shards, dealer.as_mut().map(|it| it as &mut dyn Deals))?;
         if let Some(now) = self.intake.ended()
             && self.is_dealt()
+            && self.is_quiet::<A>(now)
         {
             for shard in &mut self.shards {
                 busy |= shard.feed_end(now)?;

@@ -22,6 +22,7 @@
 use std::collections::BTreeMap;
 
 use cora_core::outcome::OTHER;
+use cora_runtime::TOO_MANY_MESSAGES;
 
 use crate::ingress::tally::{Tally, Ways};
 use crate::node::host_page::Counted;
@@ -109,6 +110,12 @@ impl Outcomes {
     /// Called if a half died; whether of the packet in its handlers.
     pub(super) fn panicked(&mut self, did: bool) {
         self.panicked += u64::from(did);
+    }
+
+    /// So many messages from other shards found no room on the way.
+    pub(super) fn refused(&mut self, messages: u64) {
+        let refused = TOO_MANY_MESSAGES.name().to_owned();
+        add(&mut self.kept, [(refused, messages)].into());
     }
 
     /// The outcomes of all packets that were fed in and messages that were sent, and what handlers

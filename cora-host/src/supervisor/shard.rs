@@ -13,11 +13,13 @@ use cora_runtime::steering::Deal;
 
 use crate::durability::layout::Layout;
 use crate::ingress::capture::Cable;
+use crate::ingress::crossing::Crossing;
 use crate::ingress::door::Services;
 use crate::ingress::entrance::Entrance;
 use crate::ingress::feed::WireEnd;
 use crate::ingress::intake::Takes;
 use crate::ingress::offers::Offered;
+use crate::ingress::tally::Tally;
 use crate::ingress::versions::Changes;
 use crate::memory::map;
 use crate::node::board::Board;
@@ -167,6 +169,12 @@ impl<'a> Shard<'a> {
         let identity = Identity { plan, generation, seed, resident, afresh: false };
         let place = generation::place(regions.words, generation);
         let region = Region::create(place, &common.layout, identity).map_err(RunError::Region)?;
+        let mut wire = if options.ports_are_of_card() {
+            WireEnd::of_card(&region.rings(), &common.services)
+        } else {
+            WireEnd::new(&region.rings(), entrance)
+        };
+        wire.crossing.is_on = common.took_words > 0 && common.shards > 1;
         generation::announce(regions.words, generation);
         let page_file = SharedFile::create(host_page::BYTES)?;
         let page = HostPage::new(page_file.words);
@@ -180,11 +188,7 @@ impl<'a> Shard<'a> {
             page,
             page_file,
             before,
-            wire: if options.ports_are_of_card() {
-                WireEnd::of_card(&region.rings(), &common.services)
-            } else {
-                WireEnd::new(&region.rings(), entrance)
-            },
+            wire,
             region,
             old: None,
             regions,
@@ -300,8 +304,12 @@ impl<'a> Shard<'a> {
             _ => None,
         };
         let (account, pieces) = told.unzip();
+        // A message that came over has its outcome here, and not where it was sent.
+        let Tally { from_nic, from_host } = self.wire.tally;
+        let went = from_nic.crossed.saturating_add(from_host.crossed);
+        let Crossing { came, refused, .. } = self.wire.crossing;
         let known = Known {
-            fed: self.wire.offers.taken,
+            fed: self.wire.offers.taken.saturating_add(came).saturating_sub(went),
             tally: self.wire.tally,
             unread: self.page.lost(),
             host: match &account {
@@ -313,6 +321,7 @@ impl<'a> Shard<'a> {
             nic: account.as_ref().and_then(|account| account.nic_outcomes.clone()),
         };
         self.outcomes.nic_told(self.region.took_at_nic());
+        self.outcomes.refused(refused);
         let Counted { outcomes, took } = self.outcomes.whole(known);
         Ended { outcomes, took, account, pieces: pieces.unwrap_or_default() }
     }

@@ -23,7 +23,7 @@ pub(super) fn run(graph: &Graph, group: &Group, sides: Sides) -> BTreeMap<String
             Kind::Commutative => reader(graph, state).map(read),
             // Each shard reads the same version, and has the values of its buckets.
             Kind::ReadMostly | Kind::PerBucket => None,
-            // Its flows are those of messages, whose handlers say it below.
+            // Its flows are those of messages, which go to the shard of their key.
             Kind::Keyed if graph.takes_messages() => None,
             Kind::Keyed => keyed(state, group, by),
         };
@@ -32,15 +32,14 @@ pub(super) fn run(graph: &Graph, group: &Group, sides: Sides) -> BTreeMap<String
     // Where a half knows the buckets of its shard, it knows whether a timer is its own.
     let at_nic = sides == Sides::NicOnly;
     let timers = graph.timers.iter().filter(|_| at_nic);
-    let sends = graph.takers().map(|(handler, _)| (handler.name.clone(), sends()));
     let timers = timers.map(|timer| (timer.node.name.clone(), timed()));
-    reasons.chain(timers).chain(sends).collect()
+    let dealt = graph.takers().filter(|_| sides == Sides::Dealt);
+    let takers = dealt.map(|(handler, _)| (handler.name.clone(), takes()));
+    reasons.chain(timers).chain(takers).collect()
 }
 
-fn sends() -> String {
-    "it takes messages, which go to flows of any shard, and no message goes from one shard to another \
-     yet"
-        .to_owned()
+fn takes() -> String {
+    "it takes messages, and a bucket that moves between the sides does not take along those that wait".to_owned()
 }
 
 fn timed() -> String {

@@ -11,11 +11,14 @@
 //! go the same way until the NIC has handled that one, or they would overtake it. While messages
 //! wait at the NIC for flows that move, all go there.
 //!
+//! With several shards, messages for flows of [another shard](home) leave by the wire's end.
+//!
 //! A message that is due later waits at the side that sent it. When its time comes it is handled as
 //! one that is sent then, before arrivals of that time. The NIC does not know what waits at the
 //! host, which so tells it when it wants to hear the time.
 
 mod delayed;
+mod home;
 mod under_way;
 
 use cora_core::app::App;
@@ -32,10 +35,11 @@ use crate::link::message::{Report, Stamp};
 use crate::link::payload::Parked;
 use crate::state_hash::Say;
 use delayed::Delayed;
+use home::Home;
 pub(crate) use under_way::UnderWay;
 
 /// More messages wait at this side than there is room for: the program sends more than it handles.
-const TOO_MANY_MESSAGES: Reason = Reason::new("too-many-messages");
+pub const TOO_MANY_MESSAGES: Reason = Reason::new("too-many-messages");
 
 /// The message was not due before the run ended.
 const NOT_YET_DUE: Reason = Reason::new("not-yet-due");
@@ -51,6 +55,7 @@ pub(crate) struct Cascade {
     waiting: Queue,
     delayed: Delayed,
     pub(crate) classes: Classes,
+    pub(crate) home: Home,
 }
 
 impl Cascade {
@@ -67,11 +72,20 @@ impl Cascade {
             if const { A::DELAYS } { Delayed::create(memory)? } else { Delayed::without_room() };
         if const { !A::MESSAGES } {
             let (pieces, classes) = (Pieces::none(), Classes::none());
-            return Ok(Self { pieces, waiting: Queue::EMPTY, delayed, classes });
+            return Ok(Self { pieces, waiting: Queue::EMPTY, delayed, classes, home: Home::ALL });
         }
         let (pieces, classes) =
             (Pieces::create(memory)?, Classes::create(memory, places.max(PLACES))?);
-        Ok(Self { pieces, waiting: Queue::EMPTY, delayed, classes })
+        Ok(Self { pieces, waiting: Queue::EMPTY, delayed, classes, home: Home::ALL })
+    }
+
+    /// This is the shard with this number, of so many, in the run with this seed. `false`: there
+    /// can't be one.
+    pub(crate) fn is_shard(&mut self, which: (u16, u16), seed: u64) -> bool {
+        let home = Home::of(which, seed);
+        let is_one = home.is_some();
+        self.home = home.unwrap_or(Home::ALL);
+        is_one
     }
 
     /// Takes in what the last run sent, which the stamp is of.

@@ -19,6 +19,12 @@ pub trait Wire {
         let _ = message;
     }
 
+    /// Answers the wire's question: behind what was sent so far, nothing is to come of what was in
+    /// front of it.
+    fn quiet(&mut self, wave: u64) {
+        let _ = wave;
+    }
+
     /// The payload buffers for the rest of frames with their head at the host; `None` if frames go
     /// whole.
     #[inline]

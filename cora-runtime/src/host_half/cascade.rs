@@ -1,7 +1,7 @@
 //! Messages at the host: those that runs here sent, for flows of this side or of the other.
 
 use cora_core::app::{App, Sides};
-use cora_core::message::SENT;
+use cora_core::message::{ELSEWHERE, SENT};
 use cora_core::packet::Packet;
 use cora_core::verdict::Reason;
 
@@ -29,7 +29,9 @@ impl<A: App> HostHalf<A> {
             let stamp = piece.stamp();
             let mut wanted = None;
             let mut arrival = Arrival::alone(&stamp, packet_of(&stamp, piece.frame()));
-            if FLOWS && self.is_for_nic(&stamp, &arrival.packet) {
+            if !self.cascade.home.has::<A>(&arrival.packet) {
+                out.leave(&stamp, ELSEWHERE, arrival.packet.frame());
+            } else if FLOWS && self.is_for_nic(&stamp, &arrival.packet) {
                 self.under_way.goes::<A>(&arrival.packet);
                 out.leave(&stamp, SENT, arrival.packet.frame());
             } else {
@@ -55,6 +57,13 @@ impl<A: App> HostHalf<A> {
                 stamp.meta.now.max(self.clock.now),
                 horizon,
             )
+    }
+
+    /// This is the shard with this number, of so many, in the run with this seed. `false`: there
+    /// can't be one.
+    #[must_use]
+    pub fn is_shard(&mut self, which: (u16, u16), seed: u64) -> bool {
+        self.cascade.is_shard(which, seed)
     }
 
     /// The NIC ended, and the messages under way with it.

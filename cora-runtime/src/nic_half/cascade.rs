@@ -1,17 +1,17 @@
 //! Messages at the NIC: those that runs here sent, and those that the host sends it.
 
 use cora_core::app::App;
-use cora_core::message::SENT;
+use cora_core::message::{ELSEWHERE, SENT};
 use cora_core::packet::Packet;
 use cora_core::state::{NO_FLOW, Visit};
 
 use super::NicHalf;
 use crate::cascade::{is_message, packet_of, refuse};
-use crate::channel::PeerOutbox;
-use crate::exec::burst::ALONE;
+use crate::channel::{PeerOutbox, ProtocolError};
+use crate::exec::burst::{ALONE, Burst};
 use crate::exec::egress::Wire;
 use crate::exec::engine::{NicReach, Ran, copy_words, keep_words};
-use crate::link::message::{Frames, Stamp, Telemetry};
+use crate::link::message::{Control, Frames, Kind, Message, Stamp, Telemetry};
 
 impl<A: App> NicHalf<A> {
     /// Handles all messages that wait, with those that they cause.
@@ -27,6 +27,11 @@ impl<A: App> NicHalf<A> {
         while let Some(mut piece) = self.cascade.next() {
             let stamp = piece.stamp();
             let mut packet = packet_of(&stamp, piece.frame());
+            if !self.cascade.home.has::<A>(&packet) {
+                io.transmit(&Stamp { egress: ELSEWHERE, ..stamp }, packet.frame());
+                self.cascade.free(piece);
+                continue;
+            }
             match self.by_class(&stamp, &mut packet, ALONE, io) {
                 Some((class, to)) => self.cascade.put(piece, class, to),
                 None => self.cascade.free(piece),
@@ -125,6 +130,49 @@ impl<A: App> NicHalf<A> {
         if classes != 0 {
             out.send(&Telemetry::Pushed { classes }.into());
         }
+    }
+
+    /// A question on the wire: it goes to the host once nothing of what came before waits here.
+    ///
+    /// # Errors
+    /// If it is none.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn asked(&mut self, kind: u16, bytes: &[u8]) -> Result<(), ProtocolError> {
+        let Some(Message::Control(Control::Quiet { wave })) = Message::decode_at_nic(kind, bytes)
+        else {
+            return Err(ProtocolError::undecodable(kind));
+        };
+        self.wave = Some(wave);
+        Ok(())
+    }
+
+    /// The question that goes on to the host now.
+    #[inline(always)]
+    pub(crate) fn quiet_wave(&mut self) -> Option<u64> {
+        if A::MESSAGES && self.wave.is_some() && self.is_drained() {
+            self.wave.take()
+        } else {
+            None
+        }
+    }
+
+    /// The host says which of the shards this one is.
+    ///
+    /// # Errors
+    /// If there can't be such a shard.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn is_shard(&mut self, which: (u16, u16), seed: u64) -> Result<(), ProtocolError> {
+        let is_one = self.cascade.is_shard(which, seed);
+        if is_one { Ok(()) } else { Err(ProtocolError::Unexpected(Kind::Shard)) }
+    }
+
+    /// Counts a burst that runs to its end here.
+    #[inline(always)]
+    pub(super) fn count_burst(&mut self, burst: &Burst<'_>) {
+        let messages = burst.arrivals().iter().filter(|it| is_message::<A>(&it.stamp())).count();
+        self.report.packets += (burst.len() - if A::MESSAGES { messages } else { 0 }) as u64;
     }
 
     /// Counts what ran to its end here.

@@ -10,7 +10,7 @@ use crate::dealing::{Dealing, Then, Whose, begins};
 use crate::exec::burst::ALONE;
 use crate::exec::egress::Wire;
 use crate::exec::engine::NicReach;
-use crate::link::message::{Deals, Message, Stamp};
+use crate::link::message::{Deals, Kind, Message, Stamp};
 
 impl<A: App> NicHalf<A> {
     /// Whether each side receives its own buckets.
@@ -74,6 +74,9 @@ impl<A: App> NicHalf<A> {
         bytes: &[u8],
         io: &mut (impl PeerOutbox + Wire),
     ) -> Result<(), ProtocolError> {
+        if A::MESSAGES && kind == Kind::Quiet {
+            return self.asked(kind, bytes);
+        }
         let message = if Self::IS_DEALT { Message::decode(kind, bytes) } else { None };
         let Some(Message::Deals(message)) = message else {
             return Err(ProtocolError::undecodable(kind));

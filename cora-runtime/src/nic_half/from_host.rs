@@ -40,6 +40,10 @@ impl<A: App> NicHalf<A> {
             Message::Control(Control::Piece { state, piece }) => self.version(state, piece)?,
             Message::Control(Control::Begin {}) => return Ok(Event::Begin),
             Message::Control(Control::Drained { .. }) => return Ok(Event::Drained),
+            Message::Control(Control::Quiet { wave }) if const { A::MESSAGES } => io.quiet(wave),
+            Message::Control(Control::Shard { number, of, seed }) if const { A::MESSAGES } => {
+                self.is_shard((number, of), seed)?;
+            }
             Message::Telemetry(Telemetry::Watch { every }) => {
                 self.watch.begin();
                 return Ok(Event::Watch(every));

@@ -57,6 +57,8 @@ pub struct NicHalf<A: App> {
     from_host: u64,
     /// Messages in the hold queue.
     held_messages: u64,
+    /// The question whether all is quiet, which goes on to the host.
+    wave: Option<u64>,
     watch: Watch<A::Group>,
     /// Time of the latest packet.
     now: u64,
@@ -133,6 +135,7 @@ impl<A: App> NicHalf<A> {
             cascade: Cascade::create::<A>(memory, places)?,
             from_host: 0,
             held_messages: 0,
+            wave: None,
             engine: Engine::new(app, room),
             watch: Watch::new(),
             now: 0,
@@ -246,7 +249,7 @@ impl<A: App> NicHalf<A> {
             Sides::HostOnly => {}
             Sides::NicOnly => {
                 prefetch_burst::<A, NicRecord>(burst, &mut self.engine, None);
-                self.report.packets += burst.len() as u64;
+                self.count_burst(burst);
             }
             Sides::Dealt => prefetch_burst::<A, NicRecord>(burst, &mut self.engine, None),
             Sides::Split => prefetch_at_nic(burst, &mut self.engine, self.ownership.flows_mut()),

@@ -16,7 +16,8 @@ pub enum Filled<'a> {
     Burst,
     /// A message of this kind follows: part of a change of read-mostly states.
     Change(u16, Roomy<'a>),
-    /// A message of this kind follows, about buckets that move.
+    /// A message of this kind follows, about buckets that move, or the question whether all is
+    /// quiet.
     Deal(u16, Roomy<'a>),
     /// The wire is silent: nothing older than this time (ns) will come.
     Silence(u64),
@@ -163,7 +164,7 @@ fn between_frames(kind: u16, bytes: Roomy<'_>) -> Result<Filled<'_>, NodeError> 
     if Kind::is_of_change(kind) {
         return Ok(Filled::Change(kind, bytes));
     }
-    if Kind::is_of_deal(kind) {
+    if Kind::is_of_deal(kind) || kind == Kind::Quiet {
         return Ok(Filled::Deal(kind, bytes));
     }
     // Each kind is decoded where it is known: code for all of them is needed once, elsewhere.

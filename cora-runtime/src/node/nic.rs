@@ -135,6 +135,10 @@ impl<A: App> NicLoop<A> {
         } else {
             out.rest();
         }
+        if let Some(wave) = half.quiet_wave() {
+            out.send(&Control::Quiet { wave }.into());
+            out.publish();
+        }
         if self.wire_ended.is_some() && !self.said_drained && half.is_drained() {
             self.said_drained = true;
             half.close();

@@ -424,6 +424,22 @@ protocols! {
             /// How many pieces it has.
             pieces: u32,
         } read by both,
+        /// Which of the shards this one is, for a program with messages. Without it, there is one
+        /// alone.
+        63 Shard {
+            /// Its number.
+            number: u16,
+            /// How many there are.
+            of: u16,
+            /// The run's seed, which decides over the shard of a flow.
+            seed: u64,
+        } read by nic,
+        /// On the wire, behind the last packets: a question that goes by the host, and comes back
+        /// behind all that was brought about by what was in front of it.
+        64 Quiet {
+            /// Its number.
+            wave: u64,
+        } read by both,
     }
 
     /// What the NIC counts and sees.

@@ -90,6 +90,8 @@ fn messages() -> Vec<Message<'static>> {
         Control::Piece { state: 2, piece: b"piece" },
         Control::Change { version: 8 },
         Control::Changed { version: 8, pieces: 2 },
+        Control::Shard { number: 1, of: 3, seed: 1 << 60 },
+        Control::Quiet { wave: 1 << 40 },
     ];
     let telemetry = [
         Telemetry::Outcome { count: 5, name: Name(b"not-ip") },

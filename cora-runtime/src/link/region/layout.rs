@@ -11,7 +11,7 @@ use crate::link::ring::{CONTROL_WORDS, MAX_RING_BYTES, MIN_RING_BYTES, SharedMem
 /// Version of the layout in this module and in [`ring`](crate::link::ring). It grows with every
 /// change of the header, of the rings, of their messages, or of the hash behind a sketch in such a
 /// message.
-pub const LAYOUT_VERSION: u64 = 23;
+pub const LAYOUT_VERSION: u64 = 24;
 
 /// Names of the rings, in the order of their places.
 pub const RING_NAMES: [&str; 4] = ["wire-in", "wire-out", "punt", "back"];
