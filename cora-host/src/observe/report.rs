@@ -49,9 +49,10 @@ pub struct Filled {
 }
 
 impl Filled {
-    /// Whether new entries may soon find no place.
+    /// Whether new entries may soon find no place. A single one is all that there is of a state with
+    /// the key `One`.
     pub(super) const fn is_nearly_full(self) -> bool {
-        self.entries * 10 >= self.capacity * 9
+        self.entries > 1 && self.entries * 10 >= self.capacity * 9
     }
 }
 

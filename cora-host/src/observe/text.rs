@@ -284,6 +284,10 @@ mod tests {
         assert!(told(900).contains(warning), "{}", told(900));
         // The host has as much space again for entries that return.
         assert!(told(1_900).contains("190 % full"), "{}", told(1_900));
+        // A state with the key `One` has no room for another one.
+        let one = [("Top".into(), Filled { entries: 1, capacity: 1 })].into();
+        let told = RunReport { tables: one, ..report() }.to_string();
+        assert!(!told.contains("warning"), "{told}");
         let mut made = report();
         made.sides.host.evicted = 7;
         assert!(made.to_string().contains("7 entries made room"), "{made}");
