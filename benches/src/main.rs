@@ -21,6 +21,7 @@
 //! | `handler` | cost of an empty chain of handlers |
 //! | `heads` | cost of long frames that the NIC passes on, whole and as heads |
 //! | `messages` | mailboxes of messages against those of actors, and what light messages wait for |
+//! | `participant` | a participant of transactions against a UDP server by hand |
 //! | `punt` | time of a punt's round trip |
 //! | `instructions` | the examples against the loops in instructions, at both sides |
 //! | `examples` | the traffic and configuration of each example |
@@ -57,6 +58,7 @@ mod migration;
 mod model;
 mod nf;
 mod page;
+mod participant;
 mod program;
 mod punt;
 mod ring;
@@ -112,6 +114,9 @@ struct Arguments {
     /// standard input.
     #[arg(long, value_name = "EXAMPLE", hide = true)]
     by_hand: Option<String>,
+    /// Be a participant by hand, at this address.
+    #[arg(long, value_name = "ADDRESS:PORT", hide = true)]
+    participant: Option<std::net::SocketAddrV4>,
     /// Be the other one of two processes that share a ring, in the file with this number.
     #[arg(long, value_name = "FILE", hide = true)]
     ring_peer: Option<i32>,
@@ -132,6 +137,9 @@ fn main() -> std::io::Result<()> {
     }
     if let Some(file) = arguments.ring_peer {
         return ring::processes::peer(file);
+    }
+    if let Some(address) = arguments.participant {
+        return participant::serve(address);
     }
     if !arguments.json {
         eprintln!("{}", figure::machine());
@@ -177,6 +185,9 @@ fn main() -> std::io::Result<()> {
         nf::run(programs, arguments.quick, &wanted, &mut tell)?;
     }
     if let Some(programs) = &arguments.programs {
+        if wanted(participant::NAME) {
+            participant::run(programs, arguments.quick, &mut tell)?;
+        }
         if wanted("handler") {
             handler::run(programs, arguments.quick, &mut tell)?;
         }

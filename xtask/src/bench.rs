@@ -46,6 +46,9 @@ const LINKED: [&str; 1] = ["firewall"];
 const ADDITIVE: &str = "additive";
 const LINK: &str = "link";
 const SHARDS: &str = "shards";
+/// The example that has a server by hand beside it, and its figures.
+const SERVED: &str = "transactions";
+const PARTICIPANT: &str = "participant";
 
 /// Measures; `words` go to the measuring program.
 pub(crate) fn run(words: &[String]) -> Result<(), String> {
@@ -56,7 +59,8 @@ pub(crate) fn run(words: &[String]) -> Result<(), String> {
     let room = target("bench");
     let only = words.iter().skip_while(|word| *word != "--only").nth(1).map_or("", String::as_str);
     let needs = |group: &str| only.starts_with(group) || group.starts_with(only);
-    let needs_others = ![ADDITIVE, LINK, SHARDS].iter().any(|group| only.starts_with(group));
+    let alone = [ADDITIVE, LINK, SHARDS, PARTICIPANT];
+    let needs_others = !alone.iter().any(|group| only.starts_with(group));
     // Before the others: the same packages have another plan then.
     let mut others = Vec::new();
     for (group, plan, programs) in [(ADDITIVE, "dealt", &DEALT[..]), (LINK, "split", &LINKED)] {
@@ -67,7 +71,8 @@ pub(crate) fn run(words: &[String]) -> Result<(), String> {
     let mut host_alone = build("host-only", &room);
     let of_shards = EXAMPLES.iter().filter(|_| needs(SHARDS));
     let by_hand = BY_HAND.iter().chain(&EMPTY).filter(|_| needs_others);
-    for package in [BENCH].iter().chain(of_shards).chain(by_hand) {
+    let served = [SERVED].iter().filter(|_| needs(PARTICIPANT));
+    for package in [BENCH].iter().chain(of_shards).chain(by_hand).chain(served) {
         host_alone.args(["--package", package]);
     }
     run_command(host_alone.env("CORA_BENCH_DPDK", dpdk))?;

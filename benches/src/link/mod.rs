@@ -25,6 +25,7 @@ use serde::Serialize;
 
 use crate::figure::Figure;
 use crate::turns::Turns;
+pub(crate) use veth::set_up;
 use veth::{Pair, Veths};
 
 /// Bytes of records, and the bytes of a frame that has one of them alone.

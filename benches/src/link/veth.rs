@@ -55,7 +55,7 @@ impl Veths {
 }
 
 /// Brings an end of a veth pair up, with an address, and with nothing of the kernel on it.
-pub(super) fn set_up(network: &Namespace, name: &str, address: &str) -> Result<()> {
+pub(crate) fn set_up(network: &Namespace, name: &str, address: &str) -> Result<()> {
     let quiet = network.set(&format!("ipv6/conf/{name}/disable_ipv6"), "1");
     quiet.and_then(|()| network.send_plain_frames(name)).map_err(Error::other)?;
     network.ip(&format!("link set dev {name} address {address} up")).map_err(Error::other)

@@ -35,11 +35,11 @@ pub(crate) struct NamedPort {
 }
 
 /// The ports of a run, by their numbers: inside and outside are always there, unless all are a
-/// card's, or the only one is a socket.
+/// card's, or there is one alone, for messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Ports(Vec<NamedPort>);
 
-/// The name of a socket for messages.
+/// The name of a port for messages alone.
 const MESSAGES: &str = "messages";
 
 /// In the place of ports: they are the card's.
@@ -51,9 +51,9 @@ impl Ports {
         format!("{MESSAGES}={}", PortName::Udp { address })
     }
 
-    /// Whether the only one is a socket, whose datagrams are messages.
-    pub(crate) fn are_one_socket(&self) -> bool {
-        matches!(&self.0[..], [NamedPort { device: PortName::Udp { .. }, .. }])
+    /// Whether there is one alone, for messages.
+    fn are_one(&self) -> bool {
+        self.0.len() == 1
     }
 
     /// Whether they are ports of a card, which names them.
@@ -67,9 +67,9 @@ impl Ports {
     }
 
     /// As many ports with the same names and numbers, each of which gives one frame. For those of a
-    /// card, which alone names them, and for a socket, which has no other end, the first two.
+    /// card, which alone names them, and for one alone, the first two.
     pub(crate) fn silent(&self) -> String {
-        let names: Vec<&str> = if self.are_of_card() || self.are_one_socket() {
+        let names: Vec<&str> = if self.are_of_card() || self.are_one() {
             FIRST.to_vec()
         } else {
             self.0.iter().map(|port| &*port.name).collect()
@@ -148,8 +148,10 @@ impl FromStr for Ports {
                 "these are {there} ports: a run has {MOST} at most, with inside and outside"
             ));
         }
-        if let [(name, _, device @ PortName::Udp { .. })] = &given[..] {
-            // Datagrams come and leave by one socket, so it needs no other end.
+        if let [(name, _, device)] = &given[..]
+            && (*name == MESSAGES || matches!(device, PortName::Udp { .. }))
+        {
+            // Answers to messages leave where these came, so there is no need of another end.
             let (name, device) = ((*name).to_owned(), device.clone());
             return Ok(Self(vec![NamedPort { name, number: Port::INSIDE, device }]));
         }
@@ -284,13 +286,22 @@ mod tests {
     fn a_socket_needs_no_other_end() {
         let ports = read("messages=udp:127.0.0.1:7000").unwrap();
         assert_eq!(numbers_of(&ports), [("messages".to_owned(), 0)]);
-        assert!(ports.are_one_socket());
+        assert!(ports.are_one());
         assert_eq!(read(&Ports::of_messages("127.0.0.1:7000".parse().unwrap())), Ok(ports.clone()));
         let silent: Ports = ports.silent().parse().unwrap();
         assert_eq!(silent.all().len(), 2);
         let both = read("inside=udp:127.0.0.1:7000,outside=tap:b0").unwrap();
-        assert!(!both.are_one_socket());
-        assert!(read("messages=tap:a0").unwrap_err().contains("`inside` is missing"));
+        assert!(!both.are_one());
+    }
+
+    #[test]
+    fn a_port_for_messages_needs_no_other_end() {
+        let ports = read("messages=xdp:a0").unwrap();
+        assert_eq!(numbers_of(&ports), [("messages".to_owned(), 0)]);
+        assert_eq!(ports.silent().parse::<Ports>().unwrap().all().len(), 2);
+        // Whoever names it otherwise, or has others, has both ends.
+        assert!(read("inside=tap:a0").unwrap_err().contains("`outside` is missing"));
+        assert!(read("messages=tap:a0,dmz=tap:b0").unwrap_err().contains("`inside` is missing"));
     }
 
     #[test]

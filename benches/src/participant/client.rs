@@ -1,0 +1,82 @@
+//! The client: one socket with many questions outstanding, each answer followed by the next one.
+
+use std::io::{Error, ErrorKind, Result};
+use std::net::{SocketAddrV4, UdpSocket};
+use std::time::{Duration, Instant};
+
+use super::steps::{LONGEST, Steps};
+
+/// Questions that are outstanding.
+const OUTSTANDING: usize = 64;
+/// Without an answer for so long, all that is outstanding counts as lost.
+const PATIENCE: Duration = Duration::from_millis(20);
+/// A server has answered its first question after this time at most.
+const READY: Duration = Duration::from_secs(20);
+
+/// A client of one server.
+#[derive(Debug)]
+pub(super) struct Client {
+    socket: UdpSocket,
+    outstanding: usize,
+}
+
+impl Client {
+    /// One that asks there, once it has the first answer. The thread is in the client's network.
+    pub(super) fn of(server: SocketAddrV4, own: [u8; 4]) -> Result<Self> {
+        let socket = UdpSocket::bind(SocketAddrV4::new(own.into(), 0))?;
+        socket.connect(server)?;
+        socket.set_read_timeout(Some(PATIENCE))?;
+        Ok(Self { socket, outstanding: 0 })
+    }
+
+    /// Waits until the server answers.
+    pub(super) fn wait(&mut self, steps: &mut Steps) -> Result<()> {
+        let begun = Instant::now();
+        while begun.elapsed() < READY {
+            if self.ask(steps, 1)? > 0 {
+                return Ok(());
+            }
+            std::thread::sleep(PATIENCE);
+        }
+        Err(Error::new(ErrorKind::TimedOut, "the participant does not answer"))
+    }
+
+    /// Asks for so long; returns the number of answers.
+    pub(super) fn run(&mut self, steps: &mut Steps, time: Duration) -> Result<u64> {
+        let (begun, mut answers) = (Instant::now(), 0);
+        while begun.elapsed() < time {
+            answers += self.ask(steps, OUTSTANDING)?;
+        }
+        Ok(answers)
+    }
+
+    /// Fills up to so many questions, and takes an answer; returns whether there was one.
+    fn ask(&mut self, steps: &mut Steps, most: usize) -> Result<u64> {
+        let mut step = [0; LONGEST];
+        while self.outstanding < most {
+            let length = steps.next(&mut step);
+            match self.socket.send(&step[..length]) {
+                Ok(_) => self.outstanding += 1,
+                // Nobody is there yet, or not any more.
+                Err(error) if error.kind() == ErrorKind::ConnectionRefused => return Ok(0),
+                Err(error) => return Err(error),
+            }
+        }
+        match self.socket.recv(&mut [0; 64]) {
+            Ok(_) => {
+                self.outstanding = self.outstanding.saturating_sub(1);
+                Ok(1)
+            }
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::ConnectionRefused
+                ) =>
+            {
+                self.outstanding = 0;
+                Ok(0)
+            }
+            Err(error) => Err(error),
+        }
+    }
+}
