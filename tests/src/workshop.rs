@@ -72,6 +72,7 @@ pub const WRITTEN_FOR_TESTS: [&str; 23] = [
     "rst-injector",
     "sni-filter",
     "rtt-meter",
+    "parcels",
     "shelves",
     "health-lb",
     "empty-chain",

@@ -1,5 +1,5 @@
-//! Four programs as a network engineer writes them by the documentation alone: `tenant-rate`,
-//! `rst-injector`, `sni-filter` and `rtt-meter`. Each capture says what is to become of every
+//! Five programs as a network engineer writes them by the documentation alone: `tenant-rate`,
+//! `rst-injector`, `sni-filter`, `rtt-meter`, and `parcels`, a pipeline of actors. Each capture says what is to become of every
 //! packet, and which records there are.
 
 use std::collections::BTreeMap;
@@ -359,4 +359,40 @@ fn round_trips_are_measured_each_way() {
         }
         assert_eq!(counts, expected, "{name}");
     }
+}
+
+#[test]
+fn parcels_are_followed_from_depot_to_depot_in_sixty_lines() {
+    let source = include_str!("../programs/parcels/src/main.rs");
+    assert!(source.lines().count() <= 60, "{} lines", source.lines().count());
+    let (mut traffic, mut draw) = (Traffic::default(), Draw(60));
+    let mut seen = BTreeMap::new();
+    let mut ways = BTreeMap::new();
+    for number in 0..5_000_u64 {
+        let (parcel, depot) = (draw.below(400), draw.below(6) as u16);
+        let ms = number * 20;
+        let scan = [&parcel.to_le_bytes()[..], &depot.to_le_bytes()].concat();
+        let scanner = SocketAddr::from(([10, 0, 0, depot as u8 + 1], 5_000));
+        let node = SocketAddr::from(([10, 0, 1, 1], 7_000));
+        traffic.at(ms * 1_000_000, udp(scanner, node, &scan), "done");
+        let (before, since) = seen.insert(parcel, (depot, ms)).unwrap_or((depot, ms));
+        if before == depot {
+            seen.insert(parcel, (depot, since));
+            continue;
+        }
+        traffic.expect("done");
+        let way: &mut (u64, u64) =
+            ways.entry(u32::from(before) << 16 | u32::from(depot)).or_default();
+        *way = (way.0 + 1, way.1 + ms - since);
+    }
+    let same = |left: &Left, expected: &Left, of: &str| {
+        assert_eq!(left.outcomes, expected.outcomes, "{of}");
+        assert_eq!(left.state, expected.state, "{of}");
+        assert_eq!(left.frames.len(), expected.frames.len(), "{of}: an answer for each leg");
+    };
+    let left = Case::new("parcels", &[], traffic).holds_by(&same);
+    let told = left.state["states"]["Way"].as_array().expect("ways");
+    assert_eq!(told.len(), ways.len(), "each way");
+    let legs: u64 = ways.values().map(|(legs, _)| legs).sum();
+    assert_eq!(left.frames.len() as u64, legs);
 }

@@ -78,9 +78,8 @@ fn frame(payload: &[u8]) -> Vec<u8> {
     let mut frame = vec![0; (HEADERS + payload.len()).max(60)];
     frame[..12].copy_from_slice(&[2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2]);
     frame[12..14].copy_from_slice(&[8, 0]);
-    frame[14..34].copy_from_slice(&[
-        0x45, 0, 0, 0, 0, 0, 0x40, 0, 64, 17, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2,
-    ]);
+    frame[14..34]
+        .copy_from_slice(&[0x45, 0, 0, 0, 0, 0, 0x40, 0, 64, 17, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2]);
     frame[16..18].copy_from_slice(&(length + 28).to_be_bytes());
     let sum = cora_core::packet::checksum::internet(&frame[14..34]);
     frame[24..26].copy_from_slice(&sum.to_be_bytes());

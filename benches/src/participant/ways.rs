@@ -30,7 +30,11 @@ pub(super) struct Way {
 impl Way {
     /// Within this machine's network.
     pub(super) const fn loopback() -> Self {
-        Self { server: SocketAddrV4::new(Ipv4Addr::LOCALHOST, 7_907), own: [127, 0, 0, 1], ends: None }
+        Self {
+            server: SocketAddrV4::new(Ipv4Addr::LOCALHOST, 7_907),
+            own: [127, 0, 0, 1],
+            ends: None,
+        }
     }
 
     /// Builds two namespaces; the error names a facility that this machine lacks.
