@@ -218,7 +218,7 @@ fn client(benchmark: &str, nodes: &[SocketAddr], jobs: u64, more: &[&str]) -> En
     static BUILT: OnceLock<()> = OnceLock::new();
     BUILT.get_or_init(|| {
         let words = ["build", "--package", "transactions", "--example", "client"];
-        build(cargo().args(words)).well("the client");
+        let _built = build(cargo().args(words)).well("the client");
     });
     let mut command = Command::new(target().join("debug/examples/client"));
     command.args([benchmark, "--transactions", &jobs.to_string()]).args(more);
@@ -255,9 +255,9 @@ fn benchmarks_are_serialisable_on_two_nodes() {
     for plan in PLANS {
         let nodes = two_nodes(plan);
         for benchmark in ["tatp", "smallbank"] {
-            let words = ["--rows", "100", "--clients", "16"];
+            let words = ["--rows", "1000", "--clients", "16"];
             let addresses = nodes.each_ref().map(|node| node.address);
-            all_holds(plan, client(benchmark, &addresses, 2_000, &words));
+            all_holds(plan, client(benchmark, &addresses, 1_000, &words));
         }
         for node in nodes {
             conserves(&node.end());

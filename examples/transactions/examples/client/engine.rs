@@ -61,13 +61,13 @@ struct Client {
 enum Doing {
     Nothing,
     /// Waits until it does the job from its start again.
-    Pauses(Job, u64),
+    Pauses(Box<Job>, u64),
     /// Waits for an outcome.
     Waits(Box<Waiting>),
 }
 
 struct Waiting {
-    job: Job,
+    job: Box<Job>,
     round: Round,
     is_second: bool,
     /// When the job began, and the transaction.
@@ -134,7 +134,7 @@ impl<'a> Engine<'a> {
 
     fn next_job(&mut self, at: usize, now: u64, jobs: &mut Jobs<'_>) {
         self.clients[at].doing = match jobs(&mut self.random) {
-            Some(job) => Doing::Pauses(job, now),
+            Some(job) => Doing::Pauses(Box::new(job), now),
             None => Doing::Nothing,
         };
         self.wake(at, now);
@@ -302,7 +302,7 @@ impl<'a> Engine<'a> {
 }
 
 impl Waiting {
-    fn new(job: Job, round: Round, is_second: bool, job_began: u64, began: u64) -> Self {
+    fn new(job: Box<Job>, round: Round, is_second: bool, job_began: u64, began: u64) -> Self {
         Self { job, round, is_second, job_began, began, patience: AGAIN }
     }
 }

@@ -154,12 +154,15 @@ fn is_inside((port, _): &Frame) -> bool {
     *port != Port::INSIDE
 }
 
+/// A frame: the time at which it comes, its number, the node, its port, and its bytes. Past all
+/// nodes is the client.
+type UnderWay = (u64, u64, usize, u8, Vec<u8>);
+
 /// Nodes, and what is under way between them.
 struct Simulation {
     now: u64,
     nodes: Vec<Node>,
-    /// Frames with the time at which they come, and the node; past all nodes is the client.
-    under_way: BinaryHeap<Reverse<(u64, u64, usize, u8, Vec<u8>)>>,
+    under_way: BinaryHeap<Reverse<UnderWay>>,
     number: u64,
     random: Random,
     /// Of a hundred datagrams, how many are lost, and how many come twice.

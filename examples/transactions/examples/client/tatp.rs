@@ -73,7 +73,7 @@ impl Tatp {
     fn subscriber(&self, random: &mut Random) -> u64 {
         let often = match self.subscribers {
             ..=1_000_000 => 65_535,
-            ..=10_000_000 => 1_048_575,
+            1_000_001..=10_000_000 => 1_048_575,
             _ => 2_097_151,
         };
         (random.below(often + 1) | (1 + random.below(self.subscribers))) % self.subscribers
