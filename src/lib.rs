@@ -38,6 +38,7 @@
 //! | [`prelude`] | the names of a program: packet, table, verdict, keys, the attributes |
 //! | [`state`], [`flow_handler`], [`app!`] | the three marks of a program |
 //! | [`config`] | what a key or a cell of one's own in a configuration file implements |
+//! | [`datagram`] | messages as the contents of datagrams, for clients |
 //! | `testing` | states, frames and time for unit tests of handlers |
 //! | `build` | the call of a build script |
 #![no_std]
@@ -47,6 +48,8 @@
 pub use cora_build::script::build;
 pub use cora_core::config;
 pub use cora_macros::{Key, Plain, every, flow_handler, host_only, message, on_expire, state};
+
+pub mod datagram;
 
 /// The names that a program uses.
 pub mod prelude {

@@ -2,6 +2,7 @@
 //! flows move, too. Where a flow hears from several, the order of what it hears is free; then what
 //! that order does not touch is compared.
 
+use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr};
 
 use cora::testing::{tcp, udp};
@@ -19,24 +20,29 @@ fn node() -> SocketAddr {
     (Ipv4Addr::new(10, 0, 1, 1), 7_000).into()
 }
 
-/// A step of a transaction, in Cora's wire form.
-fn ask(row: u64, transaction: u64, draw: &mut Draw) -> Vec<u8> {
-    let mut bytes = [row.to_le_bytes(), transaction.to_le_bytes()].concat();
-    match draw.below(4) {
+/// A step of a transaction, in Cora's wire form: to a row, by the transaction of a client.
+fn ask(row: u64, client: u64, draw: &mut Draw) -> Vec<u8> {
+    let ends = [row, client, 1].map(u64::to_le_bytes).concat();
+    let mut bytes = [&[0], &ends[..]].concat();
+    match draw.below(6) {
         0 => bytes.push(0),
-        1 => {
-            bytes.push(1);
+        kind @ (1 | 3) => {
+            bytes.push(kind as u8);
             bytes.extend((draw.below(3) as u32).to_le_bytes());
         }
-        2 => {
-            bytes.push(2);
+        2 => bytes.push(2),
+        4 => {
+            bytes.push(4);
+            bytes.extend((draw.below(3) as u32).to_le_bytes());
             bytes.extend([draw.below(256) as u8; 40]);
         }
-        _ => bytes.push(3),
+        _ => bytes.push(5),
     }
     bytes
 }
 
+/// A client that takes each step itself gets a vote for each, and one more if it has the lock that
+/// is in another one's way.
 #[test]
 fn rows_are_changed_by_who_has_locked_them() {
     let mut traffic = Traffic::default();
@@ -48,18 +54,98 @@ fn rows_are_changed_by_who_has_locked_them() {
             // Too short, with more behind it, and a step that there is not.
             7 => traffic.add(udp(from, node(), &whole[..whole.len() - 1]), "malformed"),
             17 => traffic.add(udp(from, node(), &[&whole[..], &[0]].concat()), "malformed"),
-            27 => traffic.add(udp(from, node(), &[&whole[..16], &[4]].concat()), "malformed"),
+            27 => traffic.add(udp(from, node(), &[&whole[..25], &[6]].concat()), "malformed"),
             // No message at all.
             37 => traffic.add(tcp(from, node(), &cora::prelude::TcpSegment::default()), "pass"),
-            _ => traffic.add(udp(from, node(), &whole), "done"),
+            _ => {
+                traffic.add(udp(from, node(), &whole), "done");
+                // The step goes on to its row.
+                traffic.expect("done");
+            }
         }
     }
     let left = Case::new("transactions", &[], traffic).holds();
-    let answers = left.outcomes["done"];
-    assert_eq!(left.frames.len() as u64, answers, "an answer for each question");
-    let kinds: std::collections::BTreeSet<u8> = left.frames.iter().map(|it| it[42]).collect();
-    assert_eq!(kinds.len(), 4, "each kind of vote: {kinds:?}");
+    let asked = left.outcomes["done"] / 2;
+    assert!(left.frames.len() as u64 > asked, "a vote for each step, and some for holders");
+    let kinds: std::collections::BTreeSet<u8> = left.frames.iter().map(|it| it[67]).collect();
+    assert_eq!(kinds.len(), 6, "each kind of vote: {kinds:?}");
     assert_eq!(left.state["states"]["Row"].as_array().map(Vec::len), Some(120));
+}
+
+/// Rows of one bank: amounts move, and come from outside.
+const ACCOUNTS: u64 = 1_000;
+
+/// A transaction of a client, as a whole: it moves an amount, or brings one, or reads two rows.
+fn begin(client: u64, number: u64, draw: &mut Draw) -> (Vec<u8>, i64) {
+    let [from, to] = [draw.below(ACCOUNTS), draw.below(ACCOUNTS - 1)];
+    let to = if to == from { ACCOUNTS - 1 } else { to };
+    let by = 1 + draw.below(100) as i64;
+    let add = |row: u64, by: i64, floor: i64| {
+        [&row.to_le_bytes()[..], &[4], &by.to_le_bytes(), &floor.to_le_bytes()].concat()
+    };
+    let read = |row: u64| [&row.to_le_bytes()[..], &[1]].concat();
+    let (rows, money) = match draw.below(4) {
+        0 => ([add(to, by, i64::MIN), read(from)].concat(), by),
+        1 => ([read(from), read(to)].concat(), 0),
+        // No more than there is.
+        _ => ([add(from, -by, 0), add(to, by, i64::MIN)].concat(), 0),
+    };
+    let nothing = [0; 2 * 9];
+    let ends = [client, number].map(u64::to_le_bytes).concat();
+    ([&[2], &ends[..], &rows, &nothing].concat(), money)
+}
+
+/// How often each transaction comes.
+const REPEATS: usize = 10;
+
+/// Whole transactions, each of which comes ten times: what is aborted depends on the order, but money
+/// is conserved, and each has one outcome.
+#[test]
+fn whole_transactions_conserve_money_wherever_rows_are() {
+    let (mut traffic, mut draw) = (Traffic::default(), Draw(8));
+    let (mut brings, mut all) = (BTreeMap::new(), Vec::new());
+    for client in 0..600 {
+        let (whole, money) = begin(client, 1, &mut draw);
+        brings.insert((client, 1), money);
+        all.push(whole);
+    }
+    for _ in 0..REPEATS {
+        for whole in &all {
+            traffic.add(udp(asker(&mut draw), node(), whole), "done");
+        }
+    }
+    // The last packet is later than whatever waits.
+    traffic.at(10_000_000_000, udp(asker(&mut draw), node(), &ask(0, 7, &mut Draw(0))), "done");
+    let case = Case::new("transactions", &[], traffic);
+    let number = |bytes: &[u8]| u64::from_le_bytes(bytes[..8].try_into().expect("eight"));
+    let check = |left: &Left, of: &str| {
+        // Who is late when the last packet comes asks again, and is not told any more.
+        let is_known = |kind: &String| kind == "done" || kind == "not-yet-due";
+        assert!(left.outcomes.keys().all(is_known), "{of}: {:?}", left.outcomes);
+        let mut ended = BTreeMap::new();
+        for outcome in left.frames.iter().map(|frame| &frame[42..]).filter(|it| it.len() > 180) {
+            let of_client = (number(outcome), number(&outcome[8..]));
+            let before = ended.insert(of_client, outcome.to_vec());
+            assert!(
+                before.is_none_or(|before| before == outcome),
+                "{of}: {of_client:?} ended twice"
+            );
+        }
+        assert_eq!(ended.len(), brings.len(), "{of}: each transaction has an outcome");
+        let committed = ended.iter().filter(|(_, outcome)| outcome[16] == 0);
+        let committed: Vec<i64> = committed.map(|(of_client, _)| brings[of_client]).collect();
+        let should_be: i64 = committed.iter().sum();
+        let rows = left.state["states"]["Row"].as_array().expect("rows");
+        let amount = |row: &serde_json::Value| {
+            let value = row["value"]["value"].as_array().expect("a value").iter();
+            let bytes: Vec<u8> = value.map(|it| it.as_u64().expect("a byte") as u8).collect();
+            number(&bytes).cast_signed()
+        };
+        assert_eq!(rows.iter().map(amount).sum::<i64>(), should_be, "{of}: money was made or lost");
+        let [all, committed] = [ended.len(), committed.len()];
+        assert!(committed > 50 && committed < all, "{of}: {committed} of {all} are committed");
+    };
+    case.keeps(&check);
 }
 
 #[test]

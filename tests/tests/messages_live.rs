@@ -10,17 +10,18 @@ use std::io::BufWriter;
 use std::net::{SocketAddr, UdpSocket};
 use std::path::Path;
 use std::process::Command;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use cora::testing::udp;
 use cora_tests::draw::Draw;
-use cora_tests::process::run;
-use cora_tests::workshop::room;
+use cora_tests::process::{Ended, run};
+use cora_tests::workshop::{build, cargo, room, target, variable};
 use cora_traffic::pcap::Writer;
 
-use served::{Served, built, conserves, count};
+use served::{Served, built, conserves, count, free};
 
 /// The plans, each of which is a build of its own.
 const PLANS: [&str; 3] = ["split", "host-only", "nic-only"];
@@ -33,11 +34,15 @@ const KILLS: u64 = 6;
 /// Coordinators that ask at once, while halves are killed.
 const ASKERS: u64 = 4;
 
+/// The variant of a step among the datagrams, and that of a vote.
+const ASK: u8 = 0;
+const VOTE: u8 = 1;
 const READ: u8 = 0;
 const LOCK: u8 = 1;
-const COMMIT: u8 = 2;
+const COMMIT: u8 = 4;
+const IS: u8 = 0;
 const GRANTED: u8 = 1;
-const SETTLED: u8 = 3;
+const SETTLED: u8 = 5;
 
 /// Tells threads to stop when it is dropped, by a test that fails, too.
 struct Stops<'a>(&'a AtomicBool);
@@ -48,9 +53,17 @@ impl Drop for Stops<'_> {
     }
 }
 
-/// A step of a transaction, in Cora's wire form.
+/// A step of a transaction of the client 7, in Cora's wire form.
 fn step(row: u64, transaction: u64, step: u8, rest: &[u8]) -> Vec<u8> {
-    [&row.to_le_bytes()[..], &transaction.to_le_bytes(), &[step], rest].concat()
+    let ends = [row, 7, transaction].map(u64::to_le_bytes).concat();
+    [&[ASK], &ends[..], &[step], rest].concat()
+}
+
+/// The vote in the answer to a step.
+fn vote(answer: &[u8]) -> &[u8] {
+    assert_eq!(answer[0], VOTE);
+    // Behind the client, the transaction and the row.
+    &answer[25..]
 }
 
 /// A coordinator of transactions.
@@ -88,17 +101,19 @@ impl Coordinator {
 
     /// The version of a row.
     fn version(&mut self, row: u64) -> u32 {
-        let is = self.ask(&step(row, 0, READ, &[]));
-        assert_eq!((is[0], is.len()), (0, 45));
+        let answer = self.ask(&step(row, 0, READ, &[]));
+        let is = vote(&answer);
+        assert_eq!((is[0], is.len()), (IS, 46));
         u32::from_le_bytes(is[1..5].try_into().unwrap())
     }
 
     /// A transaction of one row, from this version; returns the next.
     fn change(&mut self, row: u64, transaction: u64, version: u32) -> u32 {
         let lock = step(row, transaction, LOCK, &version.to_le_bytes());
-        assert_eq!(self.ask(&lock), [GRANTED], "row {row}");
-        let commit = step(row, transaction, COMMIT, &[transaction as u8; 40]);
-        assert_eq!(self.ask(&commit), [SETTLED]);
+        assert_eq!(vote(&self.ask(&lock))[..5], [&[GRANTED], &lock[26..]].concat(), "row {row}");
+        let content = [&version.to_le_bytes()[..], &[transaction as u8; 40]].concat();
+        let commit = step(row, transaction, COMMIT, &content);
+        assert_eq!(vote(&self.ask(&commit)), [SETTLED]);
         version + 1
     }
 }
@@ -116,7 +131,7 @@ fn transactions_are_answered_at_a_socket() {
             assert_eq!(version, versions[row], "{plan}: row {row}");
             versions[row] = coordinator.change(row as u64, transaction, version);
         }
-        assert!(coordinator.ask(&step(1, 0, READ, &[])).len() == 45);
+        assert_eq!(vote(&coordinator.ask(&step(1, 0, READ, &[]))).len(), 46);
         // No step of a transaction, and nobody answers.
         let socket = UdpSocket::bind((at, 0)).unwrap();
         socket.send_to(&[1, 2, 3], served.address).unwrap();
@@ -126,11 +141,14 @@ fn transactions_are_answered_at_a_socket() {
         assert_eq!(coordinator.again, 0, "{plan}: loopback loses nothing");
         let messages = &report["messages"];
         assert_eq!(count(&messages["in"]), coordinator.asked + 1);
-        assert_eq!(count(&messages["done"]), coordinator.asked);
+        // Each step goes on to its row.
+        assert_eq!(count(&messages["done"]), 2 * coordinator.asked);
         assert_eq!((count(&messages["dropped"]), count(&messages["lost"])), (1, 0), "{messages:#}");
         let of = &messages["by_handler"]["participant"];
         assert_eq!(count(&of["answers"]), coordinator.asked, "{of:#}");
-        assert_eq!((count(&of["datagrams"]), count(&of["sent"])), (coordinator.asked + 1, 0));
+        let of = &messages["by_handler"]["receive"];
+        let asked = coordinator.asked;
+        assert_eq!((count(&of["datagrams"]), count(&of["sent"])), (asked + 1, asked));
         let port = &report["ports"]["messages"];
         assert_eq!(count(&port["transmitted"]), coordinator.asked, "{port:#}");
     }
@@ -192,6 +210,97 @@ fn committed_rows_outlive_both_halves() {
         assert!(done + unsure >= answered, "{plan}: {answered} answered, {messages:#}");
         let killed = ["NIC", "host"].map(|half| count(&report["restarts"][half]));
         assert_eq!(killed, [KILLS / 2; 2], "{plan}");
+    }
+}
+
+/// The client of the example `transactions`, against these nodes.
+fn client(benchmark: &str, nodes: &[SocketAddr], jobs: u64, more: &[&str]) -> Ended {
+    static BUILT: OnceLock<()> = OnceLock::new();
+    BUILT.get_or_init(|| {
+        let words = ["build", "--package", "transactions", "--example", "client"];
+        let _built = build(cargo().args(words)).well("the client");
+    });
+    let mut command = Command::new(target().join("debug/examples/client"));
+    command.args([benchmark, "--transactions", &jobs.to_string()]).args(more);
+    for node in nodes {
+        command.args(["--node", &node.to_string()]);
+    }
+    run(&mut command, Duration::from_mins(2) + Duration::from_millis(jobs))
+}
+
+/// Asserts that all checks of the client hold, with all ends known.
+fn all_holds(of: &str, ended: Ended) {
+    let said = format!("{}{}", ended.stderr, ended.stdout);
+    let ended = ended.well(of);
+    assert!(ended.stdout.contains("strictly serialisable, and each version"), "{of}: {said}");
+    assert!(ended.stdout.ends_with("all checks hold\n"), "{of}: {said}");
+    assert!(ended.stdout.contains("; 0 unknown;"), "{of}: {said}");
+}
+
+/// Two nodes, each with half of the rows.
+fn two_nodes(plan: &str) -> [Served; 2] {
+    let addresses = ["127.0.0.1", "127.0.0.2"].map(free);
+    let room = room(&format!("messages-live-nodes-{plan}"));
+    addresses.map(|own| {
+        let line = |node| format!("{} {node}\n", if node == own { "own" } else { "node" });
+        let file = room.join(format!("{}.txt", own.ip()));
+        std::fs::write(&file, addresses.map(line).concat()).unwrap();
+        let nodes = format!("Nodes={}", file.display());
+        Served::start_at("transactions", plan, own, &["--config", &nodes])
+    })
+}
+
+#[test]
+fn benchmarks_are_serialisable_on_two_nodes() {
+    for plan in PLANS {
+        let nodes = two_nodes(plan);
+        for benchmark in ["tatp", "smallbank"] {
+            let words = ["--rows", "1000", "--clients", "16"];
+            let addresses = nodes.each_ref().map(|node| node.address);
+            all_holds(plan, client(benchmark, &addresses, 1_000, &words));
+        }
+        for node in nodes {
+            conserves(&node.end());
+        }
+    }
+}
+
+/// Each half of each node dies again and again. A long run says `CORA_JOBS=1000000`.
+#[test]
+fn money_is_conserved_whichever_half_dies() {
+    let jobs = variable("CORA_JOBS", 20_000);
+    for benchmark in ["smallbank", "tatp"] {
+        // The other one is for long runs.
+        if benchmark == "tatp" && jobs <= 20_000 {
+            continue;
+        }
+        let mut nodes = two_nodes("split");
+        let is_over = AtomicBool::new(false);
+        let (ended, kills) = thread::scope(|scope| {
+            let stops = Stops(&is_over);
+            let words = ["--rows", "1000", "--clients", "32", "--give-up", "600"];
+            let addresses = nodes.each_ref().map(|node| node.address);
+            let is_over = &is_over;
+            let client = scope.spawn(move || {
+                let _stops = Stops(is_over);
+                client(benchmark, &addresses, jobs, &words)
+            });
+            let (mut draw, mut kills) = (Draw(17), 0_usize);
+            while !is_over.load(Ordering::Relaxed) {
+                thread::sleep(Duration::from_millis(200 + draw.below(800)));
+                let half = ["__nic", "__host"][kills / 2 % 2];
+                nodes[kills % 2].kill(half);
+                kills += 1;
+            }
+            drop(stops);
+            (client.join().unwrap(), kills)
+        });
+        all_holds(benchmark, ended);
+        assert!(kills >= 4, "{kills} kills");
+        for mut node in nodes {
+            node.works_again();
+            conserves(&node.end());
+        }
     }
 }
 

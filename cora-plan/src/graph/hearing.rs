@@ -239,6 +239,12 @@ impl Graph {
         sent.all(|it| (it.own_key || one) && it.how == How::Send)
     }
 
+    /// Whether a handler may take messages in any order: each is a flow of its own, or what it does
+    /// is the same. Messages with a key are else handled in order, where their flow is.
+    pub fn takes_in_any_order(&self, taker: &HandlerNode, message: &MessageNode) -> bool {
+        message.key.is_none() || self.is_commutative(taker)
+    }
+
     /// Whether a handler does the same in any order: it changes commutative states only, reads none
     /// of them, and sends nothing.
     fn is_commutative(&self, node: &HandlerNode) -> bool {

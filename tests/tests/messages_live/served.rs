@@ -30,6 +30,11 @@ pub(crate) fn built(name: &str, plan: &str) -> PathBuf {
     of_plan[name].clone()
 }
 
+/// A free port of this address. Nobody else asks for it in the moment between.
+pub(crate) fn free(at: &str) -> SocketAddr {
+    UdpSocket::bind((at, 0)).unwrap().local_addr().unwrap()
+}
+
 /// A program at a socket.
 pub(crate) struct Served {
     running: Running,
@@ -40,12 +45,15 @@ pub(crate) struct Served {
 impl Served {
     /// Starts it at a free port of this address, and waits until both halves work.
     pub(crate) fn start(name: &str, plan: &str, at: &str, words: &[&str]) -> Self {
+        Self::start_at(name, plan, free(at), words)
+    }
+
+    /// The same at this address.
+    pub(crate) fn start_at(name: &str, plan: &str, address: SocketAddr, words: &[&str]) -> Self {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let program = built(name, plan);
         let socket = room(&format!("messages-live-{}", NUMBER.fetch_add(1, Ordering::Relaxed)));
         let socket = socket.join("socket");
-        // Nobody else asks for it in the moment between.
-        let address = UdpSocket::bind((at, 0)).unwrap().local_addr().unwrap();
         let mut command = Command::new(program);
         command.args(["run", "--json", "--messages", &format!("udp:{address}"), "--control"]);
         let running = start(command.arg(&socket).args(words));

@@ -167,16 +167,21 @@ pub(super) fn taker(out: &mut Lines) -> fmt::Result {
 }
 
 /// The function that says whether a packet is handled where it comes: its handler reaches no entry
-/// of a flow.
+/// of a flow, and the order of its messages is free. Those of a flow are handled in order, so where
+/// the flow is: of two at different sides, the second could be first.
 pub(super) fn anywhere(out: &mut Lines, graph: &Graph, plan: &Plan) -> fmt::Result {
     let travels = |name: &String| plan.placement.places.get(name) == Some(&Place::Travels);
     let free: Vec<String> = graph
         .takers()
         .enumerate()
-        .filter(|(_, (handler, _))| {
+        .filter(|(_, (handler, message))| {
             let at_host = plan.placement.host_handlers.contains(&handler.name);
             let moves = plan.placement.sides == Sides::Split;
-            moves && !at_host && !handler.parameters.iter().any(|it| travels(&it.state))
+            let in_any_order = graph.takes_in_any_order(handler, message);
+            moves
+                && !at_host
+                && in_any_order
+                && !handler.parameters.iter().any(|it| travels(&it.state))
         })
         .map(|(number, _)| format!("Some({number})"))
         .collect();
