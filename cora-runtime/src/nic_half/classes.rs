@@ -162,6 +162,7 @@ impl<A: App> NicHalf<A> {
     fn push_flow(&mut self, flow: u32, io: &mut (impl PeerOutbox + Wire)) {
         self.tell_changes(io);
         self.move_mail(Some(flow), io);
+        self.leaves_amid(io);
         self.ownership.send_back(flow, side!(self), io);
         self.go_on(io);
     }

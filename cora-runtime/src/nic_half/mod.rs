@@ -55,8 +55,10 @@ pub struct NicHalf<A: App> {
     /// The messages that wait, and how many the host has sent.
     cascade: Cascade,
     from_host: u64,
-    /// Messages in the hold queue.
+    /// Messages in the hold queue, and the cascade behind a flow that left amid it.
     held_messages: u64,
+    /// A flow left amid this cascade.
+    left_amid: bool,
     watch: Watch<A::Group>,
     /// Time of the latest packet.
     now: u64,
@@ -133,6 +135,7 @@ impl<A: App> NicHalf<A> {
             cascade: Cascade::create::<A>(memory, places)?,
             from_host: 0,
             held_messages: 0,
+            left_amid: false,
             engine: Engine::new(app, room),
             watch: Watch::new(),
             now: 0,
@@ -457,6 +460,9 @@ impl<A: App> NicHalf<A> {
             self.tell_changes(io);
         }
         self.finish(ran, stamp, packet.frame(), io);
+        if A::MESSAGES && !self.ownership.knows(flow) {
+            self.leaves_amid(io);
+        }
         true
     }
 
@@ -490,6 +496,7 @@ impl<A: App> NicHalf<A> {
         // has the entries.
         let punt = header_split::punt::<A>(stamp, frame, io);
         self.tell_ends(stamp.meta.now, io);
+        self.leaves_amid(io);
         self.ownership.release(flow, stamp.meta.now, side!(self), io);
         io.send(&punt);
         // Meanwhile the host can go on.
