@@ -9,7 +9,7 @@
 //! sends those of others to the NIC, which handles them or passes them on as it does with packets.
 //! A flow may become the host's own while a message of it is [under way](UnderWay): later messages
 //! go the same way until the NIC has handled that one, or they would overtake it. While messages
-//! wait at the NIC for flows that move, all go there.
+//! wait at the NIC for flows that move, or behind a flow that left amid a cascade, all go there.
 //!
 //! With several shards, messages for flows of [another shard](home) leave by the wire's end.
 //!
@@ -165,6 +165,12 @@ impl Cascade {
     #[inline]
     pub(crate) fn next(&mut self) -> Option<Piece> {
         self.pieces.pop(&mut self.waiting)
+    }
+
+    /// Whether messages wait that are handled next.
+    #[inline(always)]
+    pub(crate) const fn is_amid(&self) -> bool {
+        !self.waiting.is_empty()
     }
 
     /// The message was handled.

@@ -37,6 +37,21 @@ impl<A: App> NicHalf<A> {
                 None => self.cascade.free(piece),
             }
         }
+        if self.left_amid {
+            self.left_amid = false;
+            self.one_went_on(io);
+        }
+    }
+
+    /// A flow is about to leave for the host, or ended here, so that the host handles what it gets
+    /// next. It may have sent messages that still wait in this cascade: what it sends at the host
+    /// must not overtake them. So the host sends all messages here, until the cascade is over.
+    #[inline(always)]
+    pub(super) fn leaves_amid(&mut self, out: &mut impl PeerOutbox) {
+        if A::MESSAGES && !self.left_amid && self.cascade.is_amid() {
+            self.left_amid = true;
+            self.one_waits(out);
+        }
     }
 
     /// A message from the host.
@@ -89,6 +104,7 @@ impl<A: App> NicHalf<A> {
         if matches!(ran, Ran::Punted) {
             self.report.punts += 1;
             copy_words(self.original, packet.frame_of(length));
+            self.leaves_amid(io);
             return false;
         }
         self.count_packet(stamp);
@@ -101,10 +117,15 @@ impl<A: App> NicHalf<A> {
     #[inline]
     pub(super) fn message_waits(&mut self, stamp: &Stamp, out: &mut impl PeerOutbox) {
         if is_message::<A>(stamp) {
-            self.held_messages += 1;
-            if self.held_messages == 1 {
-                out.send(&Frames::Holds { messages: 1 }.into());
-            }
+            self.one_waits(out);
+        }
+    }
+
+    #[inline(never)]
+    fn one_waits(&mut self, out: &mut impl PeerOutbox) {
+        self.held_messages += 1;
+        if self.held_messages == 1 {
+            out.send(&Frames::Holds { messages: 1 }.into());
         }
     }
 
@@ -113,10 +134,15 @@ impl<A: App> NicHalf<A> {
     #[inline]
     pub(super) fn message_went_on(&mut self, stamp: &Stamp, out: &mut impl PeerOutbox) {
         if is_message::<A>(stamp) {
-            self.held_messages = self.held_messages.saturating_sub(1);
-            if self.held_messages == 0 {
-                out.send(&Frames::Holds { messages: 0 }.into());
-            }
+            self.one_went_on(out);
+        }
+    }
+
+    #[inline(never)]
+    fn one_went_on(&mut self, out: &mut impl PeerOutbox) {
+        self.held_messages = self.held_messages.saturating_sub(1);
+        if self.held_messages == 0 {
+            out.send(&Frames::Holds { messages: 0 }.into());
         }
     }
 

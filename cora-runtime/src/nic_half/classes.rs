@@ -162,6 +162,7 @@ impl<A: App> NicHalf<A> {
     fn push_flow(&mut self, flow: u32, io: &mut (impl PeerOutbox + Wire)) {
         self.tell_changes(io);
         self.move_mail(Some(flow), io);
+        self.leaves_amid(io);
         self.ownership.send_back(flow, side!(self), io);
         self.go_on(io);
     }
@@ -229,11 +230,12 @@ impl<A: App> NicHalf<A> {
         if const { may_wait::<A>() } { oldest.min(self.cascade.classes.oldest()) } else { oldest }
     }
 
-    /// The flow, or every flow, may leave: its messages in a mailbox join the hold queue.
+    /// The flow, or every flow, may leave: its messages in a mailbox join the hold queue. Where no
+    /// flow ever leaves they stay.
     #[inline(always)]
     pub(super) fn move_mail(&mut self, flow: Option<u32>, io: &mut (impl PeerOutbox + Wire)) {
         let classes = &self.cascade.classes;
-        let any = const { may_wait::<A>() }
+        let any = const { may_wait::<A>() && matches!(A::PLAN.sides, Sides::Split) }
             && flow.map_or(!classes.is_empty(), |flow| classes.wait_for(flow));
         if any {
             self.hold_mail(flow, io);
@@ -247,10 +249,8 @@ impl<A: App> NicHalf<A> {
         while let Some(mut piece) = self.cascade.next_of(&mut taken) {
             let (place, _) = piece.waits();
             let stamp = piece.stamp();
-            if matches!(A::PLAN.sides, Sides::Split) {
-                self.ownership.left_mailbox(place);
-                self.queue((place != NO_PLACE).then_some(place), &stamp, piece.frame().frame(), io);
-            }
+            self.ownership.left_mailbox(place);
+            self.queue((place != NO_PLACE).then_some(place), &stamp, piece.frame().frame(), io);
             self.cascade.free(piece);
         }
         self.hold.move_on();

@@ -55,10 +55,12 @@ pub struct NicHalf<A: App> {
     /// The messages that wait, and how many the host has sent.
     cascade: Cascade,
     from_host: u64,
-    /// Messages in the hold queue.
+    /// Messages in the hold queue, and the cascade behind a flow that left amid it.
     held_messages: u64,
     /// The question whether all is quiet, which goes on to the host.
     wave: Option<u64>,
+    /// A flow left amid this cascade.
+    left_amid: bool,
     watch: Watch<A::Group>,
     /// Time of the latest packet.
     now: u64,
@@ -136,6 +138,7 @@ impl<A: App> NicHalf<A> {
             from_host: 0,
             held_messages: 0,
             wave: None,
+            left_amid: false,
             engine: Engine::new(app, room),
             watch: Watch::new(),
             now: 0,
@@ -460,6 +463,9 @@ impl<A: App> NicHalf<A> {
             self.tell_changes(io);
         }
         self.finish(ran, stamp, packet.frame(), io);
+        if A::MESSAGES && !self.ownership.knows(flow) {
+            self.leaves_amid(io);
+        }
         true
     }
 
@@ -493,6 +499,7 @@ impl<A: App> NicHalf<A> {
         // has the entries.
         let punt = header_split::punt::<A>(stamp, frame, io);
         self.tell_ends(stamp.meta.now, io);
+        self.leaves_amid(io);
         self.ownership.release(flow, stamp.meta.now, side!(self), io);
         io.send(&punt);
         // Meanwhile the host can go on.
