@@ -21,13 +21,22 @@ const SOON: Duration = Duration::from_secs(15);
 pub(crate) fn built(name: &str, plan: &str) -> PathBuf {
     static BUILT: OnceLock<Mutex<BTreeMap<String, Programs>>> = OnceLock::new();
     let mut built = BUILT.get_or_init(Mutex::default).lock().unwrap();
-    let of_plan = built.entry(plan.to_owned()).or_insert_with(|| {
-        let packages = ["transactions", "analytics", "empty-chain"];
+    // With what each program has from outside, the two sets are builds of their own.
+    let (shelf, packages) = match name {
+        "replicated-kv" => ("replicated", &["replicated-kv"][..]),
+        _ => ("messages", &["transactions", "analytics", "empty-chain"][..]),
+    };
+    let of_plan = built.entry(format!("{shelf}-{plan}")).or_insert_with_key(|shelf| {
         let words = packages.iter().flat_map(|name| ["--package", name]);
         let words: Vec<&str> = words.chain(["--features", "cora/measure"]).collect();
-        programs(&words, Some(Path::new(plan)), &format!("messages-{plan}"))
+        programs(&words, Some(Path::new(plan)), shelf)
     });
     of_plan[name].clone()
+}
+
+/// An address with a port that is free. Nobody else asks for it in the moment between.
+pub(crate) fn free(at: &str) -> SocketAddr {
+    UdpSocket::bind((at, 0)).unwrap().local_addr().unwrap()
 }
 
 /// A program at a socket.
@@ -40,12 +49,15 @@ pub(crate) struct Served {
 impl Served {
     /// Starts it at a free port of this address, and waits until both halves work.
     pub(crate) fn start(name: &str, plan: &str, at: &str, words: &[&str]) -> Self {
+        Self::start_at(name, plan, free(at), words)
+    }
+
+    /// The same at this address.
+    pub(crate) fn start_at(name: &str, plan: &str, address: SocketAddr, words: &[&str]) -> Self {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let program = built(name, plan);
-        let socket = room(&format!("messages-live-{}", NUMBER.fetch_add(1, Ordering::Relaxed)));
+        let socket = room(&format!("{name}-live-{}", NUMBER.fetch_add(1, Ordering::Relaxed)));
         let socket = socket.join("socket");
-        // Nobody else asks for it in the moment between.
-        let address = UdpSocket::bind((at, 0)).unwrap().local_addr().unwrap();
         let mut command = Command::new(program);
         command.args(["run", "--json", "--messages", &format!("udp:{address}"), "--control"]);
         let running = start(command.arg(&socket).args(words));
