@@ -59,8 +59,9 @@ fn operate(wanted: &Wanted, at: u64, stop: &AtomicBool) -> Client {
     client
 }
 
-/// Three nodes; each half of each dies once, that of a leader among them. No write is lost or done
-/// twice, so all that clients see is linearizable.
+/// Three nodes; under `split` each half of each dies once, that of a leader among them. No write is
+/// lost or done twice, so all that clients see is linearizable. Under `host-only` there are no
+/// copies of the log, so the node whose host half dies is mute from then on, and one may die.
 #[test]
 fn nodes_agree_whichever_half_dies() {
     for plan in ["split", "host-only"] {
@@ -81,7 +82,8 @@ fn nodes_agree_whichever_half_dies() {
             };
             let threads: Vec<_> = (0..CLIENTS).map(operate).collect();
             let mut draw = Draw(5);
-            for (node, half) in (0..6).map(|at| (at % 3, ["__nic", "__host"][at / 3])) {
+            let deaths = if plan == "split" { 6 } else { 4 };
+            for (node, half) in (0..deaths).map(|at| (at % 3, ["__nic", "__host"][at / 3])) {
                 thread::sleep(Duration::from_millis(200 + draw.below(400)));
                 served[node].kill(half);
                 served[node].works_again();
@@ -95,11 +97,12 @@ fn nodes_agree_whichever_half_dies() {
         assert!(operations > 100, "{plan}: {operations} operations");
         let events: Vec<_> = clients.into_iter().flat_map(|client| client.events).collect();
         assert_eq!(history::wrong(&events), Vec::<Vec<u8>>::new(), "{plan}: not linearizable");
-        for node in served {
+        for (me, node) in served.into_iter().enumerate() {
             let report = node.end();
             conserves(&report);
             assert_eq!(count(&report["outcomes"]["two-values"]), 0, "{plan}: {report:#}");
-            assert_eq!(count(&report["outcomes"]["lost-promises"]), 0, "{plan}: {report:#}");
+            let is_mute = count(&report["outcomes"]["lost-promises"]) > 0;
+            assert_eq!(is_mute, plan == "host-only" && me == 0, "{plan}, {me}: {report:#}");
         }
     }
 }

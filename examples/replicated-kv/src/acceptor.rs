@@ -22,6 +22,8 @@ pub const FAR_AHEAD: Reason = Reason::new("far-ahead");
 #[state(key = u32, capacity = 1_024, idle = "never", durable)]
 #[derive(PartialEq, Eq, Debug)]
 pub struct Log {
+    /// The tables know that it may have promised something.
+    pub votes: bool,
     pub promised: u64,
     pub begin: u64,
     pub chosen: u64,
@@ -30,7 +32,7 @@ pub struct Log {
 
 impl Log {
     /// Without any slot.
-    pub const EMPTY: Self = Self { promised: 0, begin: 1, chosen: 1, end: 1 };
+    pub const EMPTY: Self = Self { votes: false, promised: 0, begin: 1, chosen: 1, end: 1 };
 }
 
 /// A slot, and the ballot in which its command was accepted, or [`CHOSEN`].

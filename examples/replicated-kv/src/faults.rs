@@ -76,6 +76,8 @@ enum Event {
     },
     /// A node's volatile memory is lost.
     Dies,
+    /// A node's log is lost, too. It must not vote any more, so this comes once.
+    LosesLog,
     /// A node can't be reached.
     Parts,
     Heals,
@@ -147,6 +149,9 @@ impl World {
         }
         world.after(900, Event::Dies);
         world.after(1_300, Event::Parts);
+        if seed.is_multiple_of(4) {
+            world.after(6_000, Event::LosesLog);
+        }
         world
     }
 
@@ -225,6 +230,11 @@ impl World {
                 }
                 self.at(again, Event::Ask { client });
             }
+            Event::LosesLog if self.is_troubled() => {
+                self.faults += 1;
+                let node = self.draw.below(NODES as u64) as usize;
+                self.nodes[node].loses_its_log();
+            }
             Event::Dies if self.is_troubled() => {
                 self.faults += 1;
                 let node = self.draw.below(NODES as u64) as usize;
@@ -240,7 +250,7 @@ impl World {
                 self.parted = None;
                 self.after(1_500, Event::Parts);
             }
-            Event::Dies | Event::Parts => {}
+            Event::Dies | Event::LosesLog | Event::Parts => {}
         }
     }
 

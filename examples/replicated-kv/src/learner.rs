@@ -15,6 +15,11 @@
 //!   asks again, which is a slot behind.
 //!
 //! So lines of an unsealed flush that are in the tables already do no harm.
+//!
+//! **When the log is lost, too**, with the run or under a plan without copies of it, the node must
+//! not vote: it does not know what it promised. So the tables know which groups may have voted. A
+//! node makes its empty log, which is durable, then tells the tables, and votes when these know. One
+//! that has no log and whose tables know of it is mute for good.
 
 use core::time::Duration;
 
@@ -36,7 +41,7 @@ const AT_ONCE: usize = 24;
 /// After how long (ns) the tables are asked again.
 const PATIENCE: u64 = 500_000_000;
 
-/// This node has promised something in an earlier life, and no longer knows what: it must not vote.
+/// This node has promised something, and no longer knows what: it must not vote.
 pub const LOST_PROMISES: Reason = Reason::new("lost-promises");
 /// The sorted tables lack what the log no longer has.
 pub const LOST_TABLES: Reason = Reason::new("lost-tables");
@@ -68,6 +73,8 @@ pub const NO_SESSIONS: Sessions = [Session { client: 0, number: 0, slot: 0 }; CL
 pub enum Stage {
     /// It asks the tables up to where they are.
     Recalls,
+    /// It tells the tables that it will vote.
+    Begins,
     Works,
     /// It must not take part.
     Mute,
@@ -83,6 +90,8 @@ pub struct Memory {
     pub applied: u64,
     pub flushed: u64,
     pub list: List,
+    /// An object that is there as long as those of the memtable are.
+    anchor: Id<Line>,
     pub sessions: Sessions,
 }
 
@@ -93,6 +102,7 @@ impl Memory {
         applied: 0,
         flushed: 0,
         list: List::EMPTY,
+        anchor: Id::NONE,
         sessions: NO_SESSIONS,
     };
 }
@@ -115,16 +125,22 @@ pub fn learner(
     let (group, now) = (learn.group, envelope.now());
     let shelf = Shelf { group };
     let memory = memories.get_or_insert(group, Memory::NEW)?;
-    match memory.stage {
-        Stage::Works => {}
+    if memory.stage == Stage::Works && lines.get(memory.anchor).is_none() {
+        // The memtable is lost, and what was applied with it.
+        *memory = Memory::NEW;
+    }
+    let ask = match memory.stage {
+        Stage::Works => None,
         Stage::Mute => return Drop(LOST_PROMISES),
-        Stage::Recalls => {
-            if memory.asked == 0 || now > memory.asked + PATIENCE {
-                memory.asked = now.max(1);
-                disks.send(Disk { shelf, ask: Ask::Recall })?;
-            }
-            return Done;
+        Stage::Recalls => Some(Ask::Recall),
+        Stage::Begins => Some(Ask::Begin),
+    };
+    if let Some(ask) = ask {
+        if memory.asked == 0 || now > memory.asked + PATIENCE {
+            memory.asked = now.max(1);
+            disks.send(Disk { shelf, ask })?;
         }
+        return Done;
     }
     let Some(log) = logs.get_mut(&group) else { return Done };
     if memory.applied + 1 < log.begin {
@@ -277,25 +293,32 @@ pub fn kept(
             memory.flushed = memory.flushed.max(upto);
             memory.asked = 0;
         }
-        Said::Recalled { knew, upto, sessions } => {
+        Said::Recalled { began, upto, sessions } => {
             if memory.stage != Stage::Recalls {
                 return Done;
             }
             if logs.get(&group).is_none() {
-                if knew {
+                if began {
                     memory.stage = Stage::Mute;
                     return Drop(LOST_PROMISES);
                 }
                 logs.insert(group, Log::EMPTY)?;
             }
             lines.clear();
-            *memory = Memory {
-                stage: Stage::Works,
-                applied: upto,
-                flushed: upto,
-                sessions,
-                ..Memory::NEW
+            let anchor = lines.insert(Line::ANCHOR, 0)?;
+            let stage = if logs.get(&group).is_some_and(|log| log.votes) {
+                Stage::Works
+            } else {
+                Stage::Begins
             };
+            *memory =
+                Memory { stage, applied: upto, flushed: upto, anchor, sessions, ..Memory::NEW };
+        }
+        Said::Began => {
+            if let Some(log) = logs.get_mut(&group).filter(|_| memory.stage == Stage::Begins) {
+                log.votes = true;
+                (memory.stage, memory.asked) = (Stage::Works, 0);
+            }
         }
     }
     learns.send(Learn { group })?;

@@ -33,6 +33,12 @@ pub struct Line {
     pub slot: u64,
 }
 
+impl Line {
+    /// In no list.
+    pub const ANCHOR: Self =
+        Self { next: [Id::NONE; LEVELS], levels: 0, name: 0, is_gone: true, slot: 0 };
+}
+
 /// The line behind another one, or the first one.
 fn next(list: &List, lines: &Objects<Line>, at: Id<Line>, level: usize) -> Id<Line> {
     if at.is_none() {

@@ -53,7 +53,7 @@ pub fn replica(
 ) -> Verdict {
     let Datagram { group, said } = datagram;
     let here = Here { group, now: envelope.now(), nodes };
-    let Some(log) = logs.get_mut(&group) else {
+    let Some(log) = logs.get_mut(&group).filter(|log| log.votes) else {
         learns.send(Learn { group })?;
         return Drop(NOT_READY);
     };

@@ -47,27 +47,29 @@ fn key_of_group(group: u32) -> Vec<u8> {
     [b"g", &group.to_be_bytes()[..]].concat()
 }
 
-/// What is known of a group: the mark of its run, the slot of its seal, the last writes of clients.
-fn encoded(mark: u64, upto: u64, sessions: &Sessions) -> Vec<u8> {
+/// What is known of a group: whether it may have voted, the slot of its seal, the last writes of clients.
+fn encoded(began: bool, upto: u64, sessions: &Sessions) -> Vec<u8> {
     let mut bytes = vec![0; 16 + Sessions::SIZE];
-    mark.put(&mut bytes);
+    u64::from(began).put(&mut bytes);
     upto.put(&mut bytes[8..]);
     sessions.put(&mut bytes[16..]);
     bytes
 }
 
 /// What is known of a group.
-fn known(tables: &impl Kept, group: u32) -> Result<Option<(u64, u64, Sessions)>> {
-    let Some(bytes) = tables.get(&key_of_group(group))? else { return Ok(None) };
-    let read =
-        || Some((u64::get(&bytes)?, u64::get(bytes.get(8..)?)?, Sessions::get(bytes.get(16..)?)?));
-    read().ok_or_else(|| format!("what is kept of group {group} is damaged").into()).map(Some)
+fn known(tables: &impl Kept, group: u32) -> Result<(bool, u64, Sessions)> {
+    let Some(bytes) = tables.get(&key_of_group(group))? else {
+        return Ok((false, 0, NO_SESSIONS));
+    };
+    let read = || {
+        Some((u64::get(&bytes)? != 0, u64::get(bytes.get(8..)?)?, Sessions::get(bytes.get(16..)?)?))
+    };
+    read().ok_or_else(|| format!("what is kept of group {group} is damaged").into())
 }
 
-/// Does what is asked, in a run with this mark.
+/// Does what is asked.
 pub fn answer(
     tables: &mut impl Kept,
-    mark: u64,
     counted: &mut Counted,
     group: u32,
     ask: &Ask,
@@ -75,13 +77,14 @@ pub fn answer(
     match ask {
         Ask::Recall => {
             counted.remove(&group);
-            let known = known(tables, group)?;
-            if known.is_none() {
-                let change = (key_of_group(group), Some(encoded(mark, 0, &NO_SESSIONS)));
-                tables.change(vec![change], true)?;
-            }
-            let (of, upto, sessions) = known.unwrap_or((mark, 0, NO_SESSIONS));
-            Ok(Answered::Group(Said::Recalled { knew: of != mark, upto, sessions }))
+            let (began, upto, sessions) = known(tables, group)?;
+            Ok(Answered::Group(Said::Recalled { began, upto, sessions }))
+        }
+        Ask::Begin => {
+            let (_, upto, sessions) = known(tables, group)?;
+            let change = (key_of_group(group), Some(encoded(true, upto, &sessions)));
+            tables.change(vec![change], true)?;
+            Ok(Answered::Group(Said::Began))
         }
         Ask::Find { name, number, to } => {
             let said = match tables.get(&key_of(group, name))? {
@@ -109,11 +112,9 @@ pub fn answer(
                 // A piece was lost with a half: the flush is sent again.
                 return Ok(Answered::Nobody);
             }
-            let Some((mark, before, _)) = known(tables, group)? else {
-                return Ok(Answered::Nobody);
-            };
+            let (began, before, _) = known(tables, group)?;
             if before < *upto {
-                let change = (key_of_group(group), Some(encoded(mark, *upto, sessions)));
+                let change = (key_of_group(group), Some(encoded(began, *upto, sessions)));
                 tables.change(vec![change], false)?;
             }
             Ok(Answered::Group(Said::Sealed { upto: *upto }))
@@ -187,7 +188,7 @@ fn directory(mark: u64) -> PathBuf {
 
 /// Asks the tables of this run.
 pub fn of_this_run(
-    ask: impl FnOnce(&mut Fjall, u64, &mut Counted) -> Result<Answered>,
+    ask: impl FnOnce(&mut Fjall, &mut Counted) -> Result<Answered>,
 ) -> Result<Answered> {
     let mark = mark();
     let mut tables = TABLES.lock().map_err(|_| "a panic while the tables were in use")?;
@@ -196,7 +197,7 @@ pub fn of_this_run(
             *tables = Some((Fjall::open(&directory(mark))?, Counted::new()));
         }
         let (tables, counted) = tables.as_mut().ok_or("they were opened")?;
-        ask(tables, mark, counted)
+        ask(tables, counted)
     })();
     if let Err(error) = &answered {
         let at = directory(mark);

@@ -1,10 +1,7 @@
 //! The sorted tables, at the host: `fjall` writes them, and merges them in its own threads.
 //!
 //! They are in the directory that `REPLICATED_KV_TABLES` names, which the node alone may use;
-//! without it in one of this run in the system's directory for temporary files. A group's part has
-//! a mark of the run in which it began. A node that starts anew finds the mark of another run in
-//! its own directory: then it has lost what it promised, since that is durable within a run only,
-//! and must not vote.
+//! without it in one of this run in the system's directory for temporary files.
 
 use cora::prelude::*;
 
@@ -53,6 +50,8 @@ pub struct Disk {
 pub enum Ask {
     /// Up to which slot are you sealed?
     Recall,
+    /// I am about to vote.
+    Begin,
     /// Tell this client what the name has.
     Find { name: Name, number: u64, to: Peer },
     /// Lines as of this slot.
@@ -78,17 +77,18 @@ pub enum Said {
     Kept { upto: u64, first: Name, last: Name },
     /// All up to this slot is kept.
     Sealed { upto: u64 },
-    /// All up to this slot is kept, and these were the last writes of clients. `knew`: the group
-    /// was here in an earlier run.
-    Recalled { knew: bool, upto: u64, sessions: Sessions },
+    /// It is known that the group may have voted.
+    Began,
+    /// All up to this slot is kept, and these were the last writes of clients. `began`: the group
+    /// may have voted.
+    Recalled { began: bool, upto: u64, sessions: Sessions },
 }
 
 /// Reads and writes the sorted tables.
 #[flow_handler(at = host)]
 pub fn tables(disk: Disk, answers: &mut Outbox<Answer>, backs: &mut Outbox<Back>) -> Verdict {
     let (group, ask) = (disk.shelf.group, disk.ask);
-    let Ok(said) =
-        shelf::of_this_run(|tables, run, counted| answer(tables, run, counted, group, &ask))
+    let Ok(said) = shelf::of_this_run(|tables, counted| answer(tables, counted, group, &ask))
     else {
         return Drop(NO_TABLES);
     };

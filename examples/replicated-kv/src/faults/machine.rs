@@ -88,12 +88,24 @@ impl Machine {
         self.life += 1;
         self.replicas = testing::table();
         self.proposals = testing::table();
-        self.memories = testing::table();
         self.lines = testing::objects(&GROUP);
+        if self.life.is_multiple_of(3) {
+            // The memtable alone is lost.
+            return;
+        }
+        self.memories = testing::table();
         if self.life.is_multiple_of(2) {
             // The host's half: what its handler counts is lost, too.
             self.counted = Counted::new();
         }
+    }
+
+    /// All is lost but the tables.
+    pub(super) fn loses_its_log(&mut self) {
+        self.dies();
+        self.memories = testing::table();
+        self.logs = testing::table();
+        self.slots = testing::table();
     }
 
     /// It forgets its promise: the planted bug.
@@ -195,7 +207,7 @@ impl Machine {
         }
         if let Some(Disk { shelf, ask }) = testing::message::<Disk>(frame) {
             let (tables, counted) = (&mut self.tables, &mut self.counted);
-            let said = shelf::answer(tables, 1, counted, shelf.group, &ask).expect("a map");
+            let said = shelf::answer(tables, counted, shelf.group, &ask).expect("a map");
             match said {
                 Answered::Client { to, number, said } => {
                     answers.send_to(to, Answer { group: shelf.group, number, said })?;
