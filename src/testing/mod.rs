@@ -47,7 +47,7 @@ use cora_core::state::{
 use cora_host::parts::{GivenBack, LentOutbox, Rows};
 
 pub use objects::{TestObjects, objects, of_flow};
-pub use sent::{message, sent};
+pub use sent::{delay, message, sent, written};
 
 /// A table of a test. It goes where a handler asks for `&mut Table<S>`, and its memory ends with
 /// it.

@@ -21,11 +21,15 @@ const SOON: Duration = Duration::from_secs(15);
 pub(crate) fn built(name: &str, plan: &str) -> PathBuf {
     static BUILT: OnceLock<Mutex<BTreeMap<String, Programs>>> = OnceLock::new();
     let mut built = BUILT.get_or_init(Mutex::default).lock().unwrap();
-    let of_plan = built.entry(plan.to_owned()).or_insert_with(|| {
-        let packages = ["transactions", "analytics", "empty-chain"];
+    // With what each program has from outside, the two sets are builds of their own.
+    let (shelf, packages) = match name {
+        "replicated-kv" => ("replicated", &["replicated-kv"][..]),
+        _ => ("messages", &["transactions", "analytics", "empty-chain"][..]),
+    };
+    let of_plan = built.entry(format!("{shelf}-{plan}")).or_insert_with_key(|shelf| {
         let words = packages.iter().flat_map(|name| ["--package", name]);
         let words: Vec<&str> = words.chain(["--features", "cora/measure"]).collect();
-        programs(&words, Some(Path::new(plan)), &format!("messages-{plan}"))
+        programs(&words, Some(Path::new(plan)), shelf)
     });
     of_plan[name].clone()
 }
@@ -52,7 +56,7 @@ impl Served {
     pub(crate) fn start_at(name: &str, plan: &str, address: SocketAddr, words: &[&str]) -> Self {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let program = built(name, plan);
-        let socket = room(&format!("messages-live-{}", NUMBER.fetch_add(1, Ordering::Relaxed)));
+        let socket = room(&format!("{name}-live-{}", NUMBER.fetch_add(1, Ordering::Relaxed)));
         let socket = socket.join("socket");
         let mut command = Command::new(program);
         command.args(["run", "--json", "--messages", &format!("udp:{address}"), "--control"]);

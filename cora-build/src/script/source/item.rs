@@ -115,3 +115,9 @@ pub(super) fn body(item: &Item) -> TokenStream {
         _ => TokenStream::new(),
     }
 }
+
+/// Whether it is the path of the macro that makes a program of handlers.
+pub fn is_app(path: &syn::Path) -> bool {
+    let words: Vec<String> = path.segments.iter().map(|it| it.ident.to_string()).collect();
+    words == ["app"] || words == ["cora", "app"]
+}

@@ -32,7 +32,7 @@ use crate::syntax::Mark;
 use cfg::Cfg;
 use libraries::Libraries;
 
-pub use item::attributes;
+pub use item::{attributes, is_app};
 pub use scan::mentions;
 
 /// A program's source.

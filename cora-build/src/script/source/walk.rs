@@ -7,7 +7,7 @@ use quote::ToTokens as _;
 use syn::{Attribute, Item, Meta, Visibility};
 
 use super::files::{Directories, Found};
-use super::item::{annotated, attributes, body, changes, is_public, name, visibility};
+use super::item::{annotated, attributes, body, changes, is_app, is_public, name, visibility};
 use super::{Annotated, Annotation, Call, File, Function, Shared, Source, Static, scan};
 use crate::analyse::library;
 use crate::diag::findings::Findings;
@@ -248,7 +248,7 @@ impl<'a> Walk<'a> {
     fn macro_item(&mut self, item: &syn::ItemMacro, here: &Here) {
         let path: Vec<String> =
             item.mac.path.segments.iter().map(|segment| segment.ident.to_string()).collect();
-        if path == ["app"] || path == ["cora", "app"] {
+        if is_app(&item.mac.path) {
             if self.is_library() {
                 // Its own program, which no other one runs.
                 return;

@@ -19,7 +19,7 @@ use crate::analyse::Surroundings;
 use crate::diag::codes;
 use crate::diag::findings::Findings;
 use crate::script::source::cfg::{Cfg, Condition, Truth};
-use crate::script::source::{Shared, Source};
+use crate::script::source::{Shared, Source, is_app};
 
 /// Checks every item that is compiled for the NIC.
 pub(super) fn run(source: &Source, cfg: &Cfg, findings: &mut Findings) {
@@ -295,6 +295,10 @@ impl<'ast> Visit<'ast> for Uses<'_> {
     }
 
     fn visit_macro(&mut self, called: &'ast syn::Macro) {
+        // It names handlers, of which the NIC leaves out those of the host.
+        if is_app(&called.path) {
+            return;
+        }
         self.macro_name(&segments(&called.path));
         self.scan(called.tokens.clone());
     }

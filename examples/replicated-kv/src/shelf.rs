@@ -1,0 +1,211 @@
+//! What the tables do with a question, on `fjall`, or in a test on a map.
+
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+use cora::prelude::*;
+use fjall::{Database, Keyspace, KeyspaceCreateOptions, PersistMode};
+
+use crate::learner::{NO_SESSIONS, Sessions};
+use crate::tables::{Ask, Item, Said};
+use crate::wire::{Told, Value};
+
+/// Why tables fail.
+pub type Failed = Box<dyn Error + Send + Sync>;
+type Result<T> = std::result::Result<T, Failed>;
+/// A key of the tables, and its value; without one it is removed.
+pub type Change = (Vec<u8>, Option<Vec<u8>>);
+
+/// Where keys have values.
+pub trait Kept {
+    /// The value of a key.
+    fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>>;
+    /// Makes all changes, or none. `sure`: they outlive the machine.
+    fn change(&mut self, changes: Vec<Change>, sure: bool) -> Result<()>;
+}
+
+/// Who hears of the answer.
+#[expect(clippy::large_enum_variant, reason = "there is one at a time")]
+pub enum Answered {
+    Client { to: Peer, number: u64, said: Told },
+    Group(Said),
+    Nobody,
+}
+
+/// Pieces of the flush that is under way, by group: its slot, and how many came.
+pub type Counted = BTreeMap<u32, (u64, u32)>;
+
+/// The key of a name's value.
+fn key_of(group: u32, name: &[u8]) -> Vec<u8> {
+    [b"n", &group.to_be_bytes()[..], name].concat()
+}
+
+/// The key of what is known of a group.
+fn key_of_group(group: u32) -> Vec<u8> {
+    [b"g", &group.to_be_bytes()[..]].concat()
+}
+
+/// What is known of a group: whether it may have voted, the slot of its seal, the last writes of clients.
+fn encoded(began: bool, upto: u64, sessions: &Sessions) -> Vec<u8> {
+    let mut bytes = vec![0; 16 + Sessions::SIZE];
+    u64::from(began).put(&mut bytes);
+    upto.put(&mut bytes[8..]);
+    sessions.put(&mut bytes[16..]);
+    bytes
+}
+
+/// What is known of a group.
+fn known(tables: &impl Kept, group: u32) -> Result<(bool, u64, Sessions)> {
+    let Some(bytes) = tables.get(&key_of_group(group))? else {
+        return Ok((false, 0, NO_SESSIONS));
+    };
+    let read = || {
+        Some((u64::get(&bytes)? != 0, u64::get(bytes.get(8..)?)?, Sessions::get(bytes.get(16..)?)?))
+    };
+    read().ok_or_else(|| format!("what is kept of group {group} is damaged").into())
+}
+
+/// Does what is asked.
+pub fn answer(
+    tables: &mut impl Kept,
+    counted: &mut Counted,
+    group: u32,
+    ask: &Ask,
+) -> Result<Answered> {
+    match ask {
+        Ask::Recall => {
+            counted.remove(&group);
+            let (began, upto, sessions) = known(tables, group)?;
+            Ok(Answered::Group(Said::Recalled { began, upto, sessions }))
+        }
+        Ask::Begin => {
+            let (_, upto, sessions) = known(tables, group)?;
+            let change = (key_of_group(group), Some(encoded(true, upto, &sessions)));
+            tables.change(vec![change], true)?;
+            Ok(Answered::Group(Said::Began))
+        }
+        Ask::Find { name, number, to } => {
+            let said = match tables.get(&key_of(group, name))? {
+                Some(value) => Told::Is { value: Value::of(&value).map_err(|_| "a long value")? },
+                None => Told::Nothing,
+            };
+            Ok(Answered::Client { to: *to, number: *number, said })
+        }
+        Ask::Piece { upto, count, items } => {
+            let items = items.get(..usize::from(*count)).unwrap_or_default();
+            let (Some(first), Some(last)) = (items.first(), items.last()) else {
+                return Ok(Answered::Nobody);
+            };
+            let change = |item: &Item| {
+                (key_of(group, &item.name), (!item.is_gone).then(|| item.value.to_vec()))
+            };
+            tables.change(items.iter().map(change).collect(), false)?;
+            let under_way = counted.entry(group).or_default();
+            let came = if under_way.0 == *upto { under_way.1 } else { 0 };
+            *under_way = (*upto, came + 1);
+            Ok(Answered::Group(Said::Kept { upto: *upto, first: first.name, last: last.name }))
+        }
+        Ask::Seal { upto, pieces, sessions } => {
+            if counted.remove(&group) != Some((*upto, *pieces)) {
+                // A piece was lost with a half: the flush is sent again.
+                return Ok(Answered::Nobody);
+            }
+            let (began, before, _) = known(tables, group)?;
+            if before < *upto {
+                let change = (key_of_group(group), Some(encoded(began, *upto, sessions)));
+                tables.change(vec![change], false)?;
+            }
+            Ok(Answered::Group(Said::Sealed { upto: *upto }))
+        }
+    }
+}
+
+/// Tables of `fjall`.
+pub struct Fjall {
+    database: Database,
+    keyspace: Keyspace,
+}
+
+impl Fjall {
+    /// Opens those in a directory, which is made if need be.
+    ///
+    /// # Errors
+    /// If the directory can't be used, or another process has it.
+    pub fn open(directory: &Path) -> Result<Self> {
+        let database = Database::builder(directory).open()?;
+        let keyspace = database.keyspace("tables", KeyspaceCreateOptions::default)?;
+        Ok(Self { database, keyspace })
+    }
+}
+
+impl Kept for Fjall {
+    fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>> {
+        Ok(self.keyspace.get(key)?.map(|value| value.to_vec()))
+    }
+
+    fn change(&mut self, changes: Vec<Change>, sure: bool) -> Result<()> {
+        let mut batch = self.database.batch();
+        for (key, value) in changes {
+            match value {
+                Some(value) => batch.insert(&self.keyspace, key, value),
+                None => batch.remove(&self.keyspace, key),
+            }
+        }
+        batch.commit()?;
+        if sure {
+            self.database.persist(PersistMode::SyncAll)?;
+        }
+        Ok(())
+    }
+}
+
+/// The tables of this run, which are opened when a group asks first.
+static TABLES: Mutex<Option<(Fjall, Counted)>> = Mutex::new(None);
+
+/// A number that this run alone has, whichever of its halves starts again: made of the supervisor's
+/// process, its start, and that of the machine.
+fn mark() -> u64 {
+    let supervisor = std::os::unix::process::parent_id();
+    let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
+    let stat = read(&format!("/proc/{supervisor}/stat"));
+    // Behind the name of the program, which may have blanks: state, and 18 more before the start.
+    let start = stat.rsplit(')').next().and_then(|rest| rest.split_whitespace().nth(19));
+    let text = format!("{supervisor} {start:?} {}", read("/proc/sys/kernel/random/boot_id"));
+    let mut words = [0; 16];
+    for (word, bytes) in words.iter_mut().zip(text.as_bytes().chunks(8)) {
+        bytes.iter().for_each(|byte| *word = *word << 8 | u64::from(*byte));
+    }
+    sip_hash([0; 2], &words)
+}
+
+/// The directory of the tables.
+fn directory(mark: u64) -> PathBuf {
+    let named = std::env::var_os("REPLICATED_KV_TABLES").map(PathBuf::from);
+    named.unwrap_or_else(|| std::env::temp_dir().join(format!("replicated-kv-{mark:016x}")))
+}
+
+/// Asks the tables of this run.
+pub fn of_this_run(
+    ask: impl FnOnce(&mut Fjall, &mut Counted) -> Result<Answered>,
+) -> Result<Answered> {
+    let mark = mark();
+    let mut tables = TABLES.lock().map_err(|_| "a panic while the tables were in use")?;
+    let answered = (|| {
+        if tables.is_none() {
+            *tables = Some((Fjall::open(&directory(mark))?, Counted::new()));
+        }
+        let (tables, counted) = tables.as_mut().ok_or("they were opened")?;
+        ask(tables, counted)
+    })();
+    if let Err(error) = &answered {
+        let at = directory(mark);
+        eprintln!(
+            "replicated-kv: the tables in {} fail: {error}; say another directory by \
+             REPLICATED_KV_TABLES",
+            at.display()
+        );
+    }
+    answered
+}
