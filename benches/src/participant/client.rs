@@ -62,7 +62,7 @@ impl Client {
                 Err(error) => return Err(error),
             }
         }
-        match self.socket.recv(&mut [0; 64]) {
+        match self.socket.recv(&mut [0; 128]) {
             Ok(_) => {
                 self.outstanding = self.outstanding.saturating_sub(1);
                 Ok(1)

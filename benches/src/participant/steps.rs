@@ -10,8 +10,9 @@ use cora_traffic::pcap::Writer;
 
 use crate::keys::Skew;
 
-/// Bytes of a step that has a version, the longest that is asked here.
-pub(super) const LONGEST: usize = 21;
+/// Bytes of a step that has a version, the longest that is asked here, and of the others.
+pub(super) const LONGEST: usize = 30;
+const OTHERS: usize = 26;
 /// Bytes of the headers in front of a datagram.
 const HEADERS: usize = 42;
 
@@ -32,19 +33,9 @@ impl Steps {
     pub(super) fn next(&mut self, out: &mut [u8; LONGEST]) -> usize {
         let number = self.next;
         self.next = (number + 1) % (3 * self.rows.len());
-        let row = self.rows[number / 3];
-        let transaction = number as u64 / 3 + 1;
-        out[..8].copy_from_slice(&row.to_le_bytes());
-        out[8..16].copy_from_slice(&transaction.to_le_bytes());
-        match number % 3 {
-            0 => out[16] = 0,
-            1 => {
-                out[16..].copy_from_slice(&[1, 0, 0, 0, 0]);
-                return LONGEST;
-            }
-            _ => out[16] = 3,
-        }
-        17
+        let (row, transaction) = (self.rows[number / 3], number as u64 / 3 + 1);
+        let kind = [READ, LOCK, ABORT][number % 3];
+        step(out, (row, transaction), kind)
     }
 
     /// Writes a capture: first a read of each of the rows, then all steps once. Returns the number
@@ -57,9 +48,9 @@ impl Steps {
             writer.write(at, &frame(payload))
         };
         for row in 0..rows {
-            let mut payload = [0; 17];
-            payload[..8].copy_from_slice(&row.to_le_bytes());
-            write(&payload)?;
+            let mut payload = [0; LONGEST];
+            let length = step(&mut payload, (row, 0), READ);
+            write(&payload[..length])?;
         }
         self.next = 0;
         for _ in 0..3 * self.rows.len() {
@@ -71,6 +62,24 @@ impl Steps {
         usize::try_from(rows).map_err(Error::other)
     }
 }
+
+/// The numbers of steps.
+const READ: u8 = 0;
+const LOCK: u8 = 1;
+const ABORT: u8 = 5;
+
+/// Writes a step of a transaction for a row, with version 0 if it has one; returns its length.
+fn step(out: &mut [u8; LONGEST], (row, transaction): (u64, u64), kind: u8) -> usize {
+    *out = [0; LONGEST];
+    out[1..9].copy_from_slice(&row.to_le_bytes());
+    out[9..17].copy_from_slice(&CLIENT.to_le_bytes());
+    out[17..25].copy_from_slice(&transaction.to_le_bytes());
+    out[25] = kind;
+    if kind == LOCK { LONGEST } else { OTHERS }
+}
+
+/// The number of the client.
+const CLIENT: u64 = 7;
 
 /// A datagram from a client to the participant, without a UDP checksum, as a frame.
 fn frame(payload: &[u8]) -> Vec<u8> {
