@@ -94,6 +94,9 @@ struct Arguments {
     /// The directory of examples that are built under the plan `dealt`.
     #[arg(long, value_name = "DIRECTORY")]
     dealt: Option<PathBuf>,
+    /// The directory of the example that is built under the plan `nic-only`.
+    #[arg(long, value_name = "DIRECTORY")]
+    nic_only: Option<PathBuf>,
     /// The directory of the examples that are built under the plan `split`.
     #[arg(long, value_name = "DIRECTORY")]
     split: Option<PathBuf>,
@@ -185,9 +188,6 @@ fn main() -> std::io::Result<()> {
         nf::run(programs, arguments.quick, &wanted, &mut tell)?;
     }
     if let Some(programs) = &arguments.programs {
-        if wanted(participant::NAME) {
-            participant::run(programs, arguments.quick, &mut tell)?;
-        }
         if wanted("handler") {
             handler::run(programs, arguments.quick, &mut tell)?;
         }
@@ -206,6 +206,9 @@ fn main() -> std::io::Result<()> {
     }
     if let Some(programs) = arguments.split.as_deref().filter(|_| wanted("link")) {
         link::run(programs, arguments.quick, &wanted, &mut tell)?;
+    }
+    if let Some(programs) = arguments.nic_only.as_deref().filter(|_| wanted(participant::NAME)) {
+        participant::run(programs, arguments.quick, &mut tell)?;
     }
     if wanted("instructions") {
         instructions::run(&arguments.sides(), &wanted, &mut tell)?;

@@ -47,7 +47,7 @@ const ADDITIVE: &str = "additive";
 const LINK: &str = "link";
 const SHARDS: &str = "shards";
 /// The example that has a server by hand beside it, and its figures.
-const SERVED: &str = "transactions";
+const SERVED: [&str; 1] = ["transactions"];
 const PARTICIPANT: &str = "participant";
 
 /// Measures; `words` go to the measuring program.
@@ -63,7 +63,12 @@ pub(crate) fn run(words: &[String]) -> Result<(), String> {
     let needs_others = !alone.iter().any(|group| only.starts_with(group));
     // Before the others: the same packages have another plan then.
     let mut others = Vec::new();
-    for (group, plan, programs) in [(ADDITIVE, "dealt", &DEALT[..]), (LINK, "split", &LINKED)] {
+    let groups = [
+        (ADDITIVE, "dealt", &DEALT[..]),
+        (LINK, "split", &LINKED),
+        (PARTICIPANT, "nic-only", &SERVED),
+    ];
+    for (group, plan, programs) in groups {
         if needs(group) {
             others.push((plan, under(plan, programs, &room)?));
         }
@@ -71,8 +76,7 @@ pub(crate) fn run(words: &[String]) -> Result<(), String> {
     let mut host_alone = build("host-only", &room);
     let of_shards = EXAMPLES.iter().filter(|_| needs(SHARDS));
     let by_hand = BY_HAND.iter().chain(&EMPTY).filter(|_| needs_others);
-    let served = [SERVED].iter().filter(|_| needs(PARTICIPANT));
-    for package in [BENCH].iter().chain(of_shards).chain(by_hand).chain(served) {
+    for package in [BENCH].iter().chain(of_shards).chain(by_hand) {
         host_alone.args(["--package", package]);
     }
     run_command(host_alone.env("CORA_BENCH_DPDK", dpdk))?;
@@ -82,7 +86,7 @@ pub(crate) fn run(words: &[String]) -> Result<(), String> {
     for (plan, directory) in others {
         bench.arg(format!("--{plan}")).arg(directory);
     }
-    if ![ADDITIVE, LINK].iter().any(|group| only.starts_with(group)) {
+    if ![ADDITIVE, LINK, PARTICIPANT].iter().any(|group| only.starts_with(group)) {
         bench.arg("--programs").arg(&programs);
     }
     if needs_others {

@@ -8,6 +8,9 @@
 //! that of all processes of a server, in the kernel too. What the kernel does for the client's
 //! frames on their way in, it does on the client's account in all cases.
 //!
+//! The participant is at the NIC half, a process of this machine. No copies are kept of its rows,
+//! as the server by hand keeps none.
+//!
 //! | module | concept |
 //! | --- | --- |
 //! | `steps` | what is asked |
@@ -61,7 +64,7 @@ pub(crate) fn run(programs: &Path, quick: bool, tell: &mut dyn FnMut(Figure)) ->
     let rounds = if quick { 3 } else { 9 };
     let program = programs.join(PROGRAM);
     let loopback = Way::loopback();
-    let mut alone = Program::start(&program, &capture(programs)?, warm()?)?;
+    let mut alone = Program::start_half(&program, "nic", &capture(programs)?, warm()?)?;
     let [mut in_memory, mut sockets, mut by_hand] = [const { Vec::new() }; 3];
     for round in 0..=rounds {
         let took = [

@@ -69,7 +69,7 @@ impl Way {
     /// The example there.
     pub(super) fn cora(&self, program: &Path) -> Command {
         let mut command = self.command(program);
-        command.args(["run", "--nic", "none"]);
+        command.args(["run", "--nic", "native"]);
         match self.ends {
             Some(_) => command.args(["--live", &format!("messages=xdp:{WIRE}")]),
             None => command.args(["--messages", &format!("udp:{}", self.server)]),
