@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use cora_core::app::App as _;
 
+use crate::apps::actors::Actors;
 use crate::apps::balancer::Balancer;
 use crate::apps::counters::Counting;
 use crate::apps::crowd::Crowd;
@@ -26,10 +27,10 @@ use crate::apps::nat::Nat;
 use crate::apps::tenants::Tenants;
 use crate::apps::tickets::{Kept, Ticketing};
 use crate::apps::visits::Visiting;
-use crate::apps::{Copying, Share, SimApp, Variant};
+use crate::apps::{AtNic, Copying, Share, SimApp, Variant};
 use crate::dealt::run_dealt;
 use crate::random::Random;
-use crate::runtime::{self, Faults, Liar, Ran};
+use crate::runtime::{self, Faults, Liar, Messages, Ran};
 use crate::traffic;
 
 /// One in this many runs is under the controller.
@@ -55,7 +56,9 @@ pub struct Summary {
     pub packets: u64,
     /// Flows that moved.
     pub moves: u64,
-    /// Packets lost with a killed side.
+    /// Messages that handlers sent, in runs without kills.
+    pub messages: u64,
+    /// Packets and messages lost with a killed side.
     pub lost: u64,
     /// Faults of all runs.
     pub faults: Faults,
@@ -72,6 +75,7 @@ impl Summary {
             Ok(ran) => {
                 self.packets += ran.packets;
                 self.moves += ran.moves;
+                self.messages += ran.messages;
                 self.lost += ran.lost;
                 self.faults.add(&ran.faults);
             }
@@ -88,6 +92,7 @@ impl Summary {
         self.runs += other.runs;
         self.packets += other.packets;
         self.moves += other.moves;
+        self.messages += other.messages;
         self.lost += other.lost;
         self.faults.add(&other.faults);
         self.violated += other.violated;
@@ -119,9 +124,11 @@ pub fn one(seed: u64) -> Result<Ran, String> {
     let has_hooks = Random::new(seed ^ 0x686f_6f6b_7300).once_in(24);
     let has_merges = Random::new(seed ^ 0x6d65_7267_6573).once_in(24);
     let deals = Random::new(seed ^ 0x0064_6561_6c69_6e67).once_in(12);
+    let sends = Random::new(seed ^ 0x6d65_7373_6167_6573).once_in(12);
     let run = match random.below(64) {
         _ if adapts => conducted,
         _ if deals => dealt,
+        _ if sends => messages,
         _ if has_hooks => hooked,
         _ if has_merges => merged,
         _ if judges => program::<Judging<Share<1024>>>,
@@ -217,6 +224,20 @@ fn dealt(seed: u64, packets: u32) -> Result<Ran, String> {
     run_dealt(seed, packets, kills)
 }
 
+/// Runs flows that send each other messages; in one of three runs with kills of sides.
+fn messages(seed: u64, packets: u32) -> Result<Ran, String> {
+    let mut random = Random::new(seed ^ 0x7365_6e74_0000);
+    let kills = if random.once_in(3) { 1 + random.below(3) } else { 0 };
+    let messages = Messages { packets, settled: random.once_in(2), kills, planted: None };
+    let (plan, ran) = match random.below(8) {
+        0 => ("nic-only", runtime::run_messages::<Actors<AtNic>>(seed, messages)),
+        1 => ("half", runtime::run_messages::<Actors<Share<512>>>(seed, messages)),
+        _ => ("split", runtime::run_messages::<Actors<Share<1024>>>(seed, messages)),
+    };
+    let of_what = if messages.settled { "settled" } else { "not settled" };
+    ran.map_err(|what| format!("actors, {plan}, {of_what}, {kills} kills: {what}"))
+}
+
 /// Runs with a side that lies.
 fn lied_to(seed: u64, packets: u32) -> Result<Ran, String> {
     let case = traffic::make_filled::<Marking<Share<1024>>>(seed, packets, filling(seed));
@@ -226,9 +247,21 @@ fn lied_to(seed: u64, packets: u32) -> Result<Ran, String> {
     ran.map_err(|what| format!("{}, {liars} liars, {liar:?}: {what}", Marking::<Share<1024>>::NAME))
 }
 
-/// Runs the seeds from `first` on, on all processors. Now and then calls `tell` with the numbers of
-/// runs and violations.
-pub fn many(first: u64, limits: Limits, tell: impl Fn(u64, u64) + Sync) -> Summary {
+/// Runs the simulation of a seed with messages between flows, which determines the rest. Returns any
+/// violation, also a panic, as an error.
+pub fn one_with_messages(seed: u64) -> Result<Ran, String> {
+    let packets = 16 + Random::new(seed ^ 0x6368_616f_7300).below(48) as u32;
+    caught(|| messages(seed, packets))
+}
+
+/// Runs the seeds from `first` on with `one`, on all processors. Now and then calls `tell` with the
+/// numbers of runs and violations.
+pub fn many(
+    one: fn(u64) -> Result<Ran, String>,
+    first: u64,
+    limits: Limits,
+    tell: impl Fn(u64, u64) + Sync,
+) -> Summary {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let (begun, next) = (Instant::now(), AtomicU64::new(0));
     let (violated, all) = (AtomicU64::new(0), Mutex::new(Summary::default()));

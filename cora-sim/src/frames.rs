@@ -66,6 +66,27 @@ pub fn frame(tuple: &FiveTuple, flow: u32, number: u32, op: u8, filling: usize) 
     bytes
 }
 
+/// Returns the frame of a UDP datagram from an inside host to a port.
+pub fn datagram(host: u8, port: u16, contents: &[u8]) -> Vec<u8> {
+    let length = 28 + contents.len();
+    let mut bytes = vec![0_u8; 14 + length];
+    bytes[..12].copy_from_slice(&[2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2]);
+    bytes[12..14].copy_from_slice(&[8, 0]);
+    bytes[14] = 0x45;
+    bytes[16..18].copy_from_slice(&(length as u16).to_be_bytes());
+    bytes[22] = 64;
+    bytes[23] = protocol::UDP;
+    bytes[26..30].copy_from_slice(&[10, 0, 0, host]);
+    bytes[30..34].copy_from_slice(&[198, 51, 100, 1]);
+    let sum = checksum::internet(&bytes[14..34]);
+    bytes[24..26].copy_from_slice(&sum.to_be_bytes());
+    bytes[34..36].copy_from_slice(&(4000 + u16::from(host)).to_be_bytes());
+    bytes[36..38].copy_from_slice(&port.to_be_bytes());
+    bytes[38..40].copy_from_slice(&((8 + contents.len()) as u16).to_be_bytes());
+    bytes[42..].copy_from_slice(contents);
+    bytes
+}
+
 /// Returns the flow of a frame; `u32::MAX` if its payload is too short for a mark.
 pub fn flow_of(frame: &[u8]) -> u32 {
     let mut frame = frame.to_vec();

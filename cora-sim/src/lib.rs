@@ -8,6 +8,7 @@
 //! | --- | --- |
 //! | [`apps`] | programs as the attributes would generate them |
 //! | [`traffic`] | packets, and the results of a run on the host alone |
+//! | `history` | a run one by one, which the host alone replays |
 //! | [`hot`] | paced packets, of flows with changing popularity |
 //! | [`frames`] | the packets' bytes |
 //! | [`chaos`] | one seed after another |
@@ -38,6 +39,7 @@ pub mod checker;
 pub mod dealt;
 pub mod frames;
 mod halves;
+mod history;
 pub mod hot;
 pub mod link;
 pub mod link_chaos;

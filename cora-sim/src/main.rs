@@ -1,5 +1,6 @@
 //! The simulator as a program: `cora-sim chaos --seconds N --seed S [--runs N] [--json]`, or
-//! `cora-sim replay SEED`; the same of the link with `cora-sim link` and `cora-sim replay-link`.
+//! `cora-sim replay SEED`; the same of messages between flows with `cora-sim messages` and
+//! `cora-sim replay-messages`, and of the link with `cora-sim link` and `cora-sim replay-link`.
 #![forbid(unsafe_code)]
 
 mod link_words;
@@ -10,19 +11,33 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use cora_sim::chaos::{self, Limits, Summary};
-use cora_sim::runtime::FAULTS;
+use cora_sim::runtime::{FAULTS, Ran};
 use cora_sim::tell_runs;
 use serde_json::{Map, Value, json};
 
-const USAGE: &str = "usage: cora-sim chaos|link [--seconds N] [--runs N] [--seed S] [--json]
-       cora-sim replay|replay-link SEED";
+const USAGE: &str =
+    "usage: cora-sim chaos|messages|link [--seconds N] [--runs N] [--seed S] [--json]
+       cora-sim replay|replay-messages|replay-link SEED";
+
+/// Simulations of one kind.
+#[derive(Clone, Copy)]
+struct Simulations {
+    one: fn(u64) -> Result<Ran, String>,
+    /// The option of `cargo xtask chaos` that has them.
+    option: &'static str,
+}
+
+const ALL: Simulations = Simulations { one: chaos::one, option: "" };
+const MESSAGES: Simulations = Simulations { one: chaos::one_with_messages, option: "--messages " };
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let outcome = match words.split_first() {
-        Some((&"chaos", rest)) => chaos(rest),
-        Some((&"replay", [seed])) => replay(seed),
+        Some((&"chaos", rest)) => chaos(rest, ALL),
+        Some((&"messages", rest)) => chaos(rest, MESSAGES),
+        Some((&"replay", [seed])) => replay(seed, ALL),
+        Some((&"replay-messages", [seed])) => replay(seed, MESSAGES),
         Some((&"link", rest)) => link_words::chaos(rest),
         Some((&"replay-link", [seed])) => link_words::replay(seed),
         _ => Err(USAGE.to_owned()),
@@ -89,17 +104,17 @@ fn watched<T>(run: impl FnOnce(&(dyn Fn(fmt::Arguments<'_>) + Sync)) -> T) -> (T
     (outcome, begun.elapsed().as_secs_f64())
 }
 
-fn chaos(words: &[&str]) -> Result<bool, String> {
+fn chaos(words: &[&str], of: Simulations) -> Result<bool, String> {
     let Options { limits, first, seed, as_json } = Options::of(words)?;
     let (summary, seconds) = watched(|tell| {
-        chaos::many(first, limits, |runs, violated| {
+        chaos::many(of.one, first, limits, |runs, violated| {
             tell(format_args!("{runs} runs, {violated} violations"));
         })
     });
     if as_json {
         say(format_args!("{}", report(&summary, seed, seconds)));
     } else {
-        tell(&summary, seconds);
+        tell(&summary, seconds, of);
     }
     Ok(summary.violated == 0)
 }
@@ -119,6 +134,7 @@ fn report(summary: &Summary, seed: u64, seconds: f64) -> Value {
         "runs": summary.runs,
         "packets": summary.packets,
         "moves": summary.moves,
+        "messages": summary.messages,
         "lost": summary.lost,
         "faults": faults,
         "violated": summary.violated,
@@ -126,23 +142,23 @@ fn report(summary: &Summary, seed: u64, seconds: f64) -> Value {
     })
 }
 
-fn tell(summary: &Summary, seconds: f64) {
-    let Summary { runs, packets, moves, lost, faults, violated, violations } = summary;
+fn tell(summary: &Summary, seconds: f64, of: Simulations) {
+    let Summary { runs, packets, moves, messages, lost, faults, violated, violations } = summary;
     let rate = f64::from(u32::try_from(*runs).unwrap_or(u32::MAX)) / seconds;
     say(format_args!(
-        "{runs} runs in {seconds:.1} s ({rate:.0}/s): {packets} packets, {moves} moves"
+        "{runs} runs in {seconds:.1} s ({rate:.0}/s): {packets} packets, {messages} messages, {moves} moves"
     ));
-    say(format_args!("faults: {faults}; {lost} packets lost with a dead side"));
+    say(format_args!("faults: {faults}; {lost} packets and messages lost with a dead side"));
     say(format_args!("violations: {violated}"));
     for violation in violations {
         say(format_args!("  seed {}: {}", violation.seed, violation.what));
-        say(format_args!("    again: cargo xtask chaos --replay {}", violation.seed));
+        say(format_args!("    again: cargo xtask chaos {}--replay {}", of.option, violation.seed));
     }
 }
 
-fn replay(seed: &str) -> Result<bool, String> {
+fn replay(seed: &str, of: Simulations) -> Result<bool, String> {
     tell_runs();
-    match chaos::one(number(Some(&seed), "replay")?) {
+    match (of.one)(number(Some(&seed), "replay")?) {
         Ok(ran) => {
             say(format_args!("seed {seed} holds: {} packets, {} moves", ran.packets, ran.moves));
             say(format_args!("faults: {}", ran.faults));

@@ -150,12 +150,25 @@ pub(crate) fn case<A: SimApp>(
     }
     let now = host.now();
     host.pass_time(now, &mut Collect(&mut expected, &mut left, &mut ended));
+    host.end_messages();
     expected.count(&host.engine().outcomes);
     expected.wait(host.engine().app(), now);
     expected.hold(host.engine().app(), now);
     expected.end_all(host.engine().app(), ended);
     drop(host);
     Case { seed, packets, changes, expected, wall_steps: wall.steps }
+}
+
+/// The stamp of a packet from inside, whose time is that of the program's steps.
+pub(crate) fn stamp(number: u32) -> Stamp {
+    Stamp {
+        meta: Meta { port: Port::INSIDE, ..Meta::default() },
+        number: u64::from(number),
+        horizon: 0,
+        egress: Port::INSIDE,
+        parked: Parked::NONE,
+        missing: 0,
+    }
 }
 
 /// The schedule of new versions of read-mostly states.

@@ -1,6 +1,7 @@
 //! `cargo xtask chaos`: seeded simulations of the whole runtime with faults, for so long, on all
-//! processors. `--replay SEED` runs a single one again and tells its events. `--link` runs
-//! simulations of the link between host and card instead.
+//! processors. `--replay SEED` runs a single one again and tells its events. `--messages` runs
+//! those with messages between flows alone, and `--link` simulations of the link between host and
+//! card instead.
 
 use crate::{cargo, command, run as run_command, target};
 
@@ -10,11 +11,11 @@ pub(crate) fn run(words: &[String]) -> Result<(), String> {
     let mut build = cargo(&["build", "--quiet", "--profile", "chaos", "--package", "cora-sim"]);
     run_command(build.env("CARGO_TARGET_DIR", &room))?;
     let program = room.join("chaos/cora-sim").display().to_string();
-    let (is_of_link, words) = match words.split_first() {
-        Some((first, rest)) if first == "--link" => (true, rest),
-        _ => (false, words),
+    let ([all, one], words) = match words.split_first() {
+        Some((first, rest)) if first == "--link" => (["link", "replay-link"], rest),
+        Some((first, rest)) if first == "--messages" => (["messages", "replay-messages"], rest),
+        _ => (["chaos", "replay"], words),
     };
-    let [all, one] = if is_of_link { ["link", "replay-link"] } else { ["chaos", "replay"] };
     let mut simulator = match words {
         [word, seed] if word == "--replay" => command(&program, &[one, seed]),
         _ => command(&program, &[all]),

@@ -58,7 +58,7 @@ fn usage() -> ExitCode {
     eprintln!("       cargo xtask bench|model [--quick] [--json] [--only NAME]");
     eprintln!("       cargo xtask model --again");
     eprintln!(
-        "       cargo xtask chaos [--link] [--seconds N] [--seed S] [--json] | [--link] --replay SEED"
+        "       cargo xtask chaos [--link | --messages] [--seconds N] [--seed S] [--json] | [--link | --messages] --replay SEED"
     );
     eprintln!("       cargo xtask oracle [--full]");
     eprintln!(

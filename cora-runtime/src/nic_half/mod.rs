@@ -469,16 +469,6 @@ impl<A: App> NicHalf<A> {
         true
     }
 
-    fn finish(&mut self, ran: Ran, stamp: &Stamp, frame: &[u8], wire: &mut impl Wire) {
-        self.report.made += self.engine.send(stamp, |stamp, frame| wire.transmit(stamp, frame));
-        if const { A::MESSAGES } {
-            self.cascade.take_in(&mut self.engine, stamp, &mut self.report);
-        }
-        if let Some(egress) = ran.egress(stamp.meta.port) {
-            wire.transmit(&Stamp { egress, ..*stamp }, frame);
-        }
-    }
-
     fn pass_on(&mut self, stamp: &Stamp, frame: &[u8], io: &mut (impl PeerOutbox + Wire)) {
         self.report.passed_on += 1;
         self.tell_ends(stamp.meta.now, io);

@@ -1,5 +1,6 @@
 //! Handwritten programs, as the attributes would generate them.
 
+pub mod actors;
 pub mod balancer;
 pub mod counters;
 pub mod crowd;
@@ -25,7 +26,8 @@ use cora_core::bucket::BucketSet;
 
 use crate::traffic::Wishes;
 pub use variant::{
-    Alone, Copying, Dealt, Mixing, NoRollback, OfferedAfter, Share, Ticking, Unordered, Variant,
+    Alone, AtNic, Copying, Dealt, Mixing, NoRollback, OfferedAfter, Share, Ticking, Unordered,
+    Variant,
 };
 
 /// The idle time of every table here (ns).
@@ -36,6 +38,8 @@ pub trait SimApp: App {
     const WISHES: Wishes;
     /// Whether versions of its read-mostly states are replaced between packets.
     const CHANGES: bool = false;
+    /// Bytes of its longest message between the sides, besides packets.
+    const LONGEST: usize = 0;
     /// Steps of packet time between two packets (ns), each as probable, instead of the traffic's.
     const STEPS: &'static [u64] = &[];
 
@@ -46,6 +50,16 @@ pub trait SimApp: App {
     fn keeps_all(&mut self, own: BucketSet) -> Result<(), String> {
         let _ = own;
         Ok(())
+    }
+
+    /// The number of its half in a history.
+    fn half(&self) -> u32 {
+        0
+    }
+
+    /// The flows that packets don't tell: those that other flows send messages.
+    fn flows() -> Vec<Self::Group> {
+        Vec::new()
     }
 
     /// Puts this version of its read-mostly states in force, at the host.

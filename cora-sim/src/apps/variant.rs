@@ -58,6 +58,14 @@ impl Variant for Dealt {
     const SIDES: Sides = Sides::Dealt;
 }
 
+/// The NIC alone.
+#[derive(Debug)]
+pub struct AtNic;
+
+impl Variant for AtNic {
+    const SIDES: Sides = Sides::NicOnly;
+}
+
 /// The host alone.
 #[derive(Debug)]
 pub struct Alone;

@@ -1,5 +1,8 @@
 //! The conditions of a run, drawn from its seed.
 
+use cora_runtime::classes::Limits;
+
+use super::messages;
 use crate::random::Random;
 
 /// The conditions of a run.
@@ -23,6 +26,8 @@ pub(super) struct Conditions {
     pub(super) by_plan: bool,
     /// Whether idle flows give their places to others.
     pub(super) displaces: bool,
+    /// What messages may cost before they wait, for programs with messages.
+    pub(super) limits: Option<Limits>,
 }
 
 impl Conditions {
@@ -44,6 +49,7 @@ impl Conditions {
             by_plan: !random.once_in(3),
             // A separate generator keeps the meaning of older seeds.
             displaces: Random::new(seed ^ 0x6469_7370_6c00).once_in(3),
+            limits: messages::limits(seed),
         }
     }
 }

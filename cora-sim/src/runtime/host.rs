@@ -4,6 +4,7 @@
 use std::collections::VecDeque;
 
 use cora_control::{Ledger, Move, Observation, Seen};
+use cora_core::message::SENT;
 use cora_core::plain::Plain as _;
 use cora_core::state::table::Ending;
 use cora_runtime::channel::PeerOutbox;
@@ -11,7 +12,7 @@ use cora_runtime::durability::{Reclaimed, ReplicaStore};
 use cora_runtime::exec::burst::BURST_BYTES;
 use cora_runtime::exec::reassemble::reassemble;
 use cora_runtime::host_half::{HostHalf, HostOutbox};
-use cora_runtime::link::message::{Control, Load, Message, Telemetry};
+use cora_runtime::link::message::{Control, Load, Message, Ownership, Telemetry};
 use cora_runtime::link::ring::{Consumer, Popped, Producer, PushError, RingError};
 use cora_runtime::node::{Inbox, NodeError, serve_punts};
 use cora_runtime::ownership::Order;
@@ -21,6 +22,7 @@ use super::lies::Lies;
 use super::nic::Rings;
 use super::planted::Planted;
 use crate::apps::SimApp;
+use crate::history;
 use crate::replicas::Replicas;
 use crate::result::Ended;
 use crate::story;
@@ -28,6 +30,11 @@ use crate::words::{Life, Words};
 
 /// The kind of `Message::Send`.
 const SEND: u16 = 11;
+
+/// Whether a handled packet is a message for the NIC.
+fn is_message(bytes: &[u8]) -> bool {
+    Message::decode_sent(SEND, bytes).is_some_and(|(stamp, _)| stamp.leaves_at() == SENT)
+}
 
 /// The output to the NIC.
 #[derive(Debug)]
@@ -79,6 +86,10 @@ impl Back {
 }
 
 impl PeerOutbox for Back {
+    fn now_ns(&self) -> u64 {
+        history::worked()
+    }
+
     fn send(&mut self, message: &Message<'_>) {
         if let Some(ledger) = &mut self.ledger {
             ledger.sent(message);
@@ -184,6 +195,9 @@ fn other<A: SimApp>(
                 merged.map_err(|_| Broken("a piece of a version is refused".to_owned()))?;
             }
         }
+        // Only a host with replicas needs to know its flows.
+        Message::Ownership(Ownership::Owned { .. } | Ownership::AllOwned { .. }) if !A::DURABLE => {
+        }
         _ => {
             if let Some(ledger) = &mut back.ledger {
                 ledger.received(message);
@@ -286,7 +300,8 @@ impl<A: SimApp> HostSide<A> {
 
     /// Returns whether it has work.
     pub(super) fn is_busy(&mut self) -> bool {
-        !self.back.waiting.is_empty() || self.half.is_handing_over() || self.has_mail()
+        let works = self.half.is_handing_over() || self.half.has_mail();
+        !self.back.waiting.is_empty() || works || self.has_mail()
     }
 
     /// Returns whether the NIC has sent a message.
@@ -319,6 +334,7 @@ impl<A: SimApp> HostSide<A> {
         if self.half.is_handing_over() {
             self.half.hand_over(most as u32, &mut self.back).map_err(NodeError::from)?;
         }
+        self.half.round(&mut self.back);
         let Self { half, punt, back, buffer, nic_seen, .. } = self;
         // More follows on the hook then, so that the host may end behind it.
         let most = if back.planted == Some(Planted::ReleasesLate) { usize::MAX } else { most };
@@ -338,6 +354,7 @@ impl<A: SimApp> HostSide<A> {
             self.poll(usize::MAX);
         }
         self.half.pass_time(now, &mut self.back);
+        self.back.flush();
     }
 
     /// Follows an order to move flows, as far as possible.
@@ -383,7 +400,8 @@ impl<A: SimApp> HostSide<A> {
             done.push_back((popped.kind, buffer[..popped.len].to_vec()));
         }
         done.append(&mut self.back.waiting);
-        done.retain(|(kind, _)| *kind == SEND);
+        // Messages are lost with the NIC: the half counts them. The new one has no flow.
+        done.retain(|(kind, bytes)| *kind == SEND && !is_message(bytes));
         // A head without its payload is an error, and is not sent.
         done.retain_mut(|(kind, bytes)| {
             match reassemble(*kind, bytes, Some(&old.payloads), &mut buffer) {

@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use cora_core::app::Sides;
 use cora_core::key::FiveTuple;
 use cora_core::packet::{Meta, Packet, Port};
 use cora_runtime::ownership::Order;
@@ -14,6 +15,7 @@ use crate::apps::marks::{self, Marking};
 use crate::apps::{SimApp, Variant};
 use crate::frames::{flow_of, is_intact, number_of, tuple_of};
 use crate::halves;
+use crate::history::{self, Event};
 use crate::memory::Supply;
 use crate::story;
 use crate::traffic::Case;
@@ -56,6 +58,7 @@ impl<A: SimApp> Runtime<'_, A> {
             return Ok(());
         }
         self.faults.nic_kills += 1;
+        let died = self.nic.core.half.engine().app().half();
         self.faults.lies += self.nic.lies();
         self.faults.nic_waits += self.nic.waits();
         self.faults.heads += self.nic.heads();
@@ -63,6 +66,8 @@ impl<A: SimApp> Runtime<'_, A> {
         let mut reclaimed = self.host.replug(&self.rings, &rings)?;
         if self.host.life.is_over() {
             self.faults.host_kills += 1;
+            let died = self.host.half.engine().app().half();
+            self.note_death(died);
             self.faults.host_waits += self.host.waits();
             self.host.error = None;
             let (half, now) = (halves::host::<A>(self.supply, self.case.seed, true), self.latest());
@@ -80,6 +85,8 @@ impl<A: SimApp> Runtime<'_, A> {
         self.nic.err(self.planted);
         self.nic.serve(1, &mut Others { host: &mut self.host, wire: &mut self.wire });
         self.rings = rings;
+        self.limit();
+        self.note_death(died);
         let seen = self.wire.left() + self.host.done() as u64;
         self.endangered = self.fed_in_flows().saturating_sub(seen);
         self.is_replaced(Turn::Nic);
@@ -93,6 +100,7 @@ impl<A: SimApp> Runtime<'_, A> {
             return Ok(());
         }
         self.faults.host_kills += 1;
+        let died = self.host.half.engine().app().half();
         self.faults.lies += self.host.lies();
         self.faults.host_waits += self.host.waits();
         let wire = self.rings.wire.clone();
@@ -111,9 +119,19 @@ impl<A: SimApp> Runtime<'_, A> {
         let mut others = Others { host: &mut self.host, wire: &mut self.wire };
         self.nic.greet(&mut others);
         self.rings = rings;
+        self.limit();
+        // Where the NIC has all flows, the host holds nothing.
+        if A::PLAN.sides != Sides::NicOnly {
+            self.note_death(died);
+        }
         self.void_errors();
         self.is_replaced(Turn::Host);
         self.check()
+    }
+
+    /// Notes in the history that a half died.
+    fn note_death(&self, half: u32) {
+        history::note(|| Event::Died(half, self.latest()));
     }
 
     /// Returns the time of the latest packet.

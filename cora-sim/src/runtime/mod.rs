@@ -13,6 +13,8 @@
 //! | `nic`, `host`, `wire` | the processes |
 //! | `killed` | invariants when sides die |
 //! | `in_part` | programs whose results outlive kills in part |
+//! | `messages` | programs with messages |
+//! | `mistaken` | mistakes of a NIC with messages |
 //! | `lies` | a half that sends arbitrary records |
 //! | `orders` | a random controller |
 //! | `conducted` | the controller, in virtual time |
@@ -29,12 +31,15 @@ mod host;
 mod in_part;
 mod killed;
 mod lies;
+mod messages;
+mod mistaken;
 mod nic;
 mod orders;
 mod planted;
 mod wire;
 
 use cora_control::Move;
+use cora_core::app::Sides;
 use cora_core::key::PacketKey as _;
 use cora_core::packet::{Meta, Packet};
 use cora_runtime::link::message::Report;
@@ -46,7 +51,8 @@ pub use faults::{FAULTS, Faults};
 pub use in_part::{run_hooked, run_merged};
 pub use killed::run_killed;
 pub use lies::{Liar, run_lied_to};
-pub use planted::{Planted, run_planted};
+pub use messages::{Messages, run_messages};
+pub use planted::{Mistake, Planted, run_planted};
 
 use crate::apps::SimApp;
 use crate::halves;
@@ -80,6 +86,8 @@ pub struct Ran {
     pub lost: u64,
     /// Packets of flows that began after the last liar ended, in a run with liars.
     pub honest: u64,
+    /// Messages that handlers sent, in a run without kills.
+    pub messages: u64,
     /// Counters of the NIC half.
     pub nic: Report,
 }
@@ -180,7 +188,7 @@ impl<'a, A: SimApp> Runtime<'a, A> {
         let mut random = Random::new(seed ^ 0x0072_756e_7469_6d65);
         let records = case.changes.iter().map(|(_, (_, bytes))| bytes.len());
         let longest = case.packets.iter().map(|(_, frame)| frame.len()).chain(records).max();
-        let longest = longest.unwrap_or(0);
+        let longest = longest.unwrap_or(0).max(A::LONGEST);
         let conditions = Conditions::drawn(&mut random, seed, longest);
         let rings = Rings::new(conditions.rings);
         let refuses = conditions.refuses.then_some(seed);
@@ -194,7 +202,7 @@ impl<'a, A: SimApp> Runtime<'a, A> {
         let mut wire = WireEnd::new(rings.wire.consumer(&Life::endless()));
         host.begin();
         nic.serve(1, &mut Others { host: &mut host, wire: &mut wire });
-        Self {
+        let mut runtime = Self {
             nic,
             host,
             wire,
@@ -210,7 +218,7 @@ impl<'a, A: SimApp> Runtime<'a, A> {
             clock: 0,
             wakes: [0; 3],
             last: None,
-            groups: Vec::new(),
+            groups: A::flows(),
             faults: Faults::default(),
             kills: 0,
             endangered: 0,
@@ -218,7 +226,9 @@ impl<'a, A: SimApp> Runtime<'a, A> {
             liars: None,
             moved: Vec::new(),
             planted: None,
-        }
+        };
+        runtime.limit();
+        runtime
     }
 
     fn run(&mut self) -> Result<(), String> {
@@ -260,6 +270,7 @@ impl<'a, A: SimApp> Runtime<'a, A> {
     /// Plants a mistake.
     fn plant(&mut self, planted: Option<Planted>) {
         self.planted = planted;
+        mistaken::plant(planted);
         self.host.err(planted);
         self.nic.err(planted);
     }
@@ -368,6 +379,8 @@ impl<'a, A: SimApp> Runtime<'a, A> {
             let most = if A::SENDS { 20 * KILL_STORES } else { KILL_STORES };
             let stores = self.random.below(most);
             let nic = self.random.once_in(2);
+            // A host that has nothing to handle stores nothing, and dies nevertheless.
+            let stores = if A::PLAN.sides == Sides::NicOnly && !nic { 0 } else { stores };
             if nic { &self.nic.life } else { &self.host.life }.ends_after(stores);
         }
         if self.random.once_in(tell_in) {
@@ -446,6 +459,7 @@ impl<'a, A: SimApp> Runtime<'a, A> {
             moves: nic.offloads + nic.released,
             lost: 0,
             honest: 0,
+            messages: 0,
             nic,
         }
     }

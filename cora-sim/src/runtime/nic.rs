@@ -11,9 +11,11 @@ use cora_runtime::node::Egress;
 
 use super::host::HostSide;
 use super::lies::Lies;
+use super::mistaken::{self, Mistake, Mistakes};
 use super::planted::Planted;
 use super::wire::WireEnd;
 use crate::apps::SimApp;
+use crate::history::{self, Event};
 use crate::nic_core::NicCore;
 use crate::shelf::{self, Shelf};
 use crate::story;
@@ -40,6 +42,7 @@ struct Outgoing {
     /// A planted mistake, and messages that it delays.
     planted: Option<Planted>,
     delayed: Vec<(u16, Vec<u8>)>,
+    mistakes: Mistakes,
 }
 
 /// The NIC's process.
@@ -98,6 +101,7 @@ impl<A: SimApp> NicSide<A> {
             lies: None,
             planted: None,
             delayed: Vec::new(),
+            mistakes: Mistakes::default(),
         };
         let back = rings.back.consumer(&life);
         Self { core: NicCore::new(half), back, out, life, error: None }
@@ -125,7 +129,7 @@ impl<A: SimApp> NicSide<A> {
 
     /// Returns whether the host has sent a message, or a flow is leaving in steps.
     pub(super) fn has_mail(&mut self) -> bool {
-        if self.core.half.is_handing_over() {
+        if self.core.half.is_handing_over() || self.core.half.has_mail() {
             return true;
         }
         match self.back.is_empty_indeed() {
@@ -280,13 +284,31 @@ fn push(
 impl<A: SimApp> Out<'_, '_, A> {
     /// Sends the messages that a planted mistake delayed.
     fn send_delayed(&mut self) {
-        for (kind, bytes) in std::mem::take(&mut self.side.delayed) {
-            self.pass(&Message::decode(kind, &bytes).expect("it was encoded here"));
+        for record in std::mem::take(&mut self.side.delayed) {
+            self.pass_record(&record);
+        }
+    }
+
+    fn pass_record(&mut self, (kind, bytes): &(u16, Vec<u8>)) {
+        self.pass(&Message::decode(*kind, bytes).expect("it was encoded here"));
+    }
+
+    /// Transmits the answers of runs that were taken back, if that mistake is planted.
+    fn answer_early(&mut self) {
+        for frame in history::early_answers() {
+            self.transmit(&mistaken::STAMP, &frame);
         }
     }
 
     /// Sends a message of a NIC with a planted mistake: `true` if it is not to be sent now.
     fn errs(&mut self, message: &Message<'_>) -> bool {
+        if let Some(mistake) = self.side.planted.and_then(Mistake::of) {
+            let mut mistakes = std::mem::take(&mut self.side.mistakes);
+            mistakes.make(mistake, message, &mut |record| self.pass_record(record));
+            self.side.mistakes = mistakes;
+            self.answer_early();
+            return true;
+        }
         let delays = match (self.side.planted, message) {
             // Behind the packet that it was meant to precede.
             (Some(Planted::TellsEndsLate), Message::Hooks(Hooks::Over { .. }))
@@ -319,6 +341,10 @@ impl<A: SimApp> Out<'_, '_, A> {
 }
 
 impl<A: SimApp> PeerOutbox for Out<'_, '_, A> {
+    fn now_ns(&self) -> u64 {
+        history::worked()
+    }
+
     fn send(&mut self, message: &Message<'_>) {
         if !self.errs(message) {
             self.pass(message);
@@ -355,6 +381,7 @@ impl<A: SimApp> Wire for Out<'_, '_, A> {
         story::takes("wire", &Message::Frames(Frames::Frame { stamp: *stamp, frame }));
         let Outgoing { punt, wire, life, waits, broken, lies, .. } = &mut *self.side;
         // A packet that leaves may depend on records that were sent to the host before.
+        let bytes = frame;
         let frame = Message::Frames(Frames::Frame { stamp: *stamp, frame });
         let sent = push(wire, Some(punt), &frame, lies.as_mut(), life, || {
             *waits += 1;
@@ -362,6 +389,9 @@ impl<A: SimApp> Wire for Out<'_, '_, A> {
             self.others.wire.error.is_none()
         });
         *broken |= !sent;
+        if sent && !life.is_over() {
+            history::note(|| Event::Left(bytes.to_vec()));
+        }
     }
 
     fn payloads(&mut self) -> Option<&mut dyn Parking> {
@@ -371,6 +401,9 @@ impl<A: SimApp> Wire for Out<'_, '_, A> {
 
 impl<A: SimApp> Egress for Out<'_, '_, A> {
     fn publish(&mut self) {
+        if let Some(record) = self.side.mistakes.rest() {
+            self.pass_record(&record);
+        }
         if self.side.planted == Some(Planted::TellsEndsLate) {
             self.send_delayed();
         }

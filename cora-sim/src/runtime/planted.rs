@@ -3,8 +3,11 @@
 use super::in_part::hooked;
 use super::killed::killed;
 use super::lies::lied_to;
+use super::messages::{Messages, run_messages};
+pub use super::mistaken::Mistake;
 use super::{Liar, Ran, ran};
 use crate::apps::Share;
+use crate::apps::actors::Actors;
 use crate::apps::crowd::Crowd;
 use crate::apps::firewall::Firewall;
 use crate::apps::judged::Judging;
@@ -40,6 +43,8 @@ pub enum Planted {
     LosesParts,
     /// What a hook changed takes effect before the replica of its entry ends.
     EffectFirst,
+    /// A mistake with messages.
+    Messages(Mistake),
     /// The host keeps the news of an end on the ring while the hook runs.
     ReleasesLate,
 }
@@ -72,6 +77,11 @@ pub fn run_planted(planted: Planted, seed: u64) -> Result<Ran, String> {
         Planted::EffectFirst | Planted::ReleasesLate => {
             let case = traffic::make_filled::<Ticketing<KeptTickets>>(seed, MANY, 0);
             hooked::<KeptTickets>(&case, seed, 12, Some(planted))
+        }
+        Planted::Messages(_) => {
+            let planted = Some(planted);
+            let messages = Messages { packets: PACKETS, settled: false, kills: 0, planted };
+            run_messages::<Actors<Share<1024>>>(seed, messages)
         }
         Planted::LosesCopies => killed::<Share<1024>>(&marked(), seed, 3, Some(planted)),
         Planted::EndsTheOther => {

@@ -206,7 +206,8 @@ pub(super) fn chaos() -> Verdict {
     let handovers = "test --profile chaos --package cora-switch --test handover -- --ignored";
     counted(schedules.env("CORA_TESTS", "all"))
         .and(|| counted(&mut of_cargo(handovers)))
-        .and(|| Verdict::of(chaos::run(&["--seconds".to_owned(), "120".to_owned()])))
+        .and(|| Verdict::of(chaos::run(&split_owned("--messages --seconds 20"))))
+        .and(|| Verdict::of(chaos::run(&split_owned("--seconds 120"))))
 }
 
 /// That they build; how they run is in docs/fuzzing.md.
@@ -238,6 +239,10 @@ fn test_of_tests(name: &str) -> Command {
 
 fn of_cargo(words: &str) -> Command {
     cargo(&split(words))
+}
+
+fn split_owned(words: &str) -> Vec<String> {
+    words.split_whitespace().map(str::to_owned).collect()
 }
 
 fn split(words: &str) -> Vec<&str> {
