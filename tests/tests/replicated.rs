@@ -134,11 +134,11 @@ fn told(group: u32, draw: &mut Draw) -> Vec<Said> {
 fn talk(path: &Path, node: SocketAddr) {
     let mut writer = Writer::new(BufWriter::new(File::create(path).unwrap())).unwrap();
     let (mut draw, mut number) = (Draw(8), 0_u64);
-    let mut groups: Vec<(u32, Vec<Said>)> =
+    let groups: Vec<(u32, Vec<Said>)> =
         (0..60).map(|group| (group, told(group, &mut draw))).collect();
-    for _ in 0..12 {
+    for _ in 0..40 {
         for at in 0..27 {
-            for (group, told) in &mut groups {
+            for (group, told) in &groups {
                 let Some(said) = told.get(at).or(told.last()) else { continue };
                 let from = SocketAddr::from(([10, 0, 0, 1], 7000));
                 let datagram = written(&Datagram { group: *group, said: *said });
@@ -151,11 +151,17 @@ fn talk(path: &Path, node: SocketAddr) {
     writer.finish().unwrap();
 }
 
-/// The program under this plan, with its NIC half.
-fn with_nic_half(plan: &str) -> PathBuf {
+/// The program, with its NIC half.
+fn with_nic_half() -> PathBuf {
     let words = ["--package", "replicated-kv", "--features", "cora/measure,replicated-kv/nic"];
-    let shelf = format!("replicated-halves-{plan}");
-    programs(&words, Some(Path::new(plan)), &shelf).remove("replicated-kv").unwrap()
+    let built = programs(&words, Some(Path::new("split")), "replicated-halves");
+    built["replicated-kv"].clone()
+}
+
+/// The entries of a state, without the times of their last use.
+fn entries(state: &Value, of: &str) -> Vec<Value> {
+    let entries = state["states"][of].as_array().into_iter().flatten();
+    entries.map(|entry| serde_json::json!([entry["key"], entry["value"]])).collect()
 }
 
 /// An acceptor has the same log in the end: at the host, at the NIC, and while groups move.
@@ -165,21 +171,26 @@ fn acceptors_keep_their_promises_wherever_they_are() {
     let nodes = [1, 2, 3].map(|last| SocketAddr::from(([10, 0, 0, last], 7000)));
     let (capture, config) = (room.join("in.pcap"), configured(&room, 1, &nodes));
     talk(&capture, nodes[1]);
-    let logs = |plan: &str, words: &[&str]| -> (Value, Value) {
+    let program = with_nic_half();
+    let once = |words: &[&str]| -> ([Vec<Value>; 2], Value) {
         let (state, out) = (room.join("state.json"), room.join("out.pcap"));
-        let mut command = Command::new(with_nic_half(plan));
+        let mut command = Command::new(&program);
         command.args(["run", "--json", "--inside", "10.0.0.0/8", "--config", &config]);
         command.arg("--in").arg(&capture).arg("--out").arg(&out).arg("--state-out").arg(&state);
-        let report = run(command.args(words), LIMIT).well(plan).json();
+        let report = run(command.args(words), LIMIT).well("a capture").json();
         conserves(&report);
-        assert_eq!(count(&report["outcomes"]["two-values"]), 0, "{plan} {words:?}: {report:#}");
-        assert!(fs::metadata(&out).unwrap().len() > 10_000, "{plan} {words:?}: no answers");
+        assert_eq!(count(&report["outcomes"]["two-values"]), 0, "{words:?}: {report:#}");
         let state: Value = serde_json::from_slice(&fs::read(&state).unwrap()).unwrap();
-        let states = &state["states"];
-        (serde_json::json!([states["Log"], states["Slot"]]), report)
+        (["Log", "Slot"].map(|of| entries(&state, of)), report)
     };
-    let (expected, _) = logs("host-only", &["--nic", "off"]);
-    assert_eq!(expected[0].as_array().map(Vec::len), Some(60), "groups");
+    // The tables answer in their own time. A run that was over before they did says nothing.
+    let logs = |words: &[&str]| {
+        let is_ready = |log: &Value| log[1]["votes"] == true && log[1]["chosen"] == log[1]["end"];
+        let runs = (0..5).map(|_| once(words));
+        let mut ready = runs.filter(|([logs, _], _)| logs.len() == 60 && logs.iter().all(is_ready));
+        ready.next().unwrap_or_else(|| panic!("{words:?}: groups are not ready in five runs"))
+    };
+    let (expected, _) = logs(&["--nic", "off"]);
     let mut nics = vec!["native"];
     match emulator() {
         Ok(_) => nics.push("emulated"),
@@ -188,11 +199,11 @@ fn acceptors_keep_their_promises_wherever_they_are() {
     for nic in nics {
         for moves in [&[][..], &["--moves", "random:1"], &["--moves", "random:2"]] {
             let words = [&["--nic", nic], moves].concat();
-            let (left, report) = logs("split", &words);
+            let (left, report) = logs(&words);
             assert_eq!(left, expected, "{words:?}: the logs differ");
             let moved = count(&report["migrations"]);
             tell(&format!("{words:?}: {moved} moves"));
-            assert!(moves.is_empty() || moved > 20, "{words:?}: {moved} moves");
+            assert!(moves.is_empty() || moved > 100, "{words:?}: {moved} moves");
         }
     }
 }

@@ -209,3 +209,71 @@ pub fn of_this_run(
     }
     answered
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::learner::Session;
+    use crate::tables::PIECE;
+    use crate::wire::Name;
+
+    /// A directory of this process, which is removed at the end.
+    struct Room(PathBuf);
+
+    impl Room {
+        fn new(name: &str) -> Self {
+            let own = format!("replicated-kv-{name}-{}", std::process::id());
+            Self(std::env::temp_dir().join(own))
+        }
+    }
+
+    impl Drop for Room {
+        fn drop(&mut self) {
+            let _was_there = std::fs::remove_dir_all(&self.0);
+        }
+    }
+
+    fn group(answered: Answered) -> Option<Said> {
+        if let Answered::Group(said) = answered { Some(said) } else { None }
+    }
+
+    fn piece(upto: u64, name: &[u8], value: Option<&[u8]>) -> Ask {
+        let mut items = [Item::NONE; PIECE];
+        let (name, is_gone) = (Name::of(name).unwrap(), value.is_none());
+        items[0] = Item { name, is_gone, value: Value::of(value.unwrap_or_default()).unwrap() };
+        Ask::Piece { upto, count: 1, items }
+    }
+
+    /// What a seal says is there when the tables are opened again, and no group has another's.
+    #[test]
+    fn what_is_sealed_is_there_again() {
+        let room = Room::new("sealed");
+        let mut sessions = NO_SESSIONS;
+        sessions[3] = Session { client: 7, number: 2, slot: 9 };
+        {
+            let (mut tables, mut counted) = (Fjall::open(&room.0).unwrap(), Counted::new());
+            let mut ask = |of, ask| answer(&mut tables, &mut counted, of, &ask).unwrap();
+            let said = group(ask(1, Ask::Recall)).unwrap();
+            assert_eq!(said, Said::Recalled { began: false, upto: 0, sessions: NO_SESSIONS });
+            assert_eq!(group(ask(1, Ask::Begin)), Some(Said::Began));
+            ask(1, piece(8, b"gone", Some(b"1")));
+            ask(1, piece(8, b"kept", Some(b"2")));
+            // A piece is missing, so there is no seal.
+            assert_eq!(group(ask(1, Ask::Seal { upto: 8, pieces: 3, sessions })), None);
+            ask(1, piece(9, b"gone", None));
+            let sealed = group(ask(1, Ask::Seal { upto: 9, pieces: 1, sessions }));
+            assert_eq!(sealed, Some(Said::Sealed { upto: 9 }));
+        }
+        let mut tables = Fjall::open(&room.0).unwrap();
+        let mut of =
+            |of| group(answer(&mut tables, &mut Counted::new(), of, &Ask::Recall).unwrap());
+        assert_eq!(of(1), Some(Said::Recalled { began: true, upto: 9, sessions }));
+        let other = Said::Recalled { began: false, upto: 0, sessions: NO_SESSIONS };
+        assert_eq!(of(2), Some(other));
+        let get = |of, name| tables.get(&key_of(of, name)).unwrap();
+        assert_eq!(
+            [get(1, b"kept"), get(1, b"gone"), get(2, b"kept")],
+            [Some(b"2".to_vec()), None, None]
+        );
+    }
+}
