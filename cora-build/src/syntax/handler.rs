@@ -51,6 +51,7 @@ pub(crate) struct Says {
 }
 
 /// Whether these arguments of a handler's attribute keep it at the host.
+#[cfg(feature = "script")]
 pub(crate) fn is_at_host(args: &TokenStream) -> bool {
     arguments(Mark::Handler, args, &mut Diagnostics::new()).at_host
 }
