@@ -79,7 +79,7 @@ const ACCOUNTS: u64 = 1_000;
 fn begin(client: u64, number: u64, draw: &mut Draw) -> (Vec<u8>, i64) {
     let [from, to] = [draw.below(ACCOUNTS), draw.below(ACCOUNTS - 1)];
     let to = if to == from { ACCOUNTS - 1 } else { to };
-    let by = 1 + draw.below(100) as i64;
+    let by = 1 + draw.below(100).cast_signed();
     let add = |row: u64, by: i64, floor: i64| {
         [&row.to_le_bytes()[..], &[4], &by.to_le_bytes(), &floor.to_le_bytes()].concat()
     };
