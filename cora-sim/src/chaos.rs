@@ -247,8 +247,8 @@ fn lied_to(seed: u64, packets: u32) -> Result<Ran, String> {
     ran.map_err(|what| format!("{}, {liars} liars, {liar:?}: {what}", Marking::<Share<1024>>::NAME))
 }
 
-/// Runs the simulation of a seed with messages between flows, which determines the rest. Returns any
-/// violation, also a panic, as an error.
+/// Runs the simulation of a seed with messages between flows. Returns any violation, also a panic,
+/// as an error.
 pub fn one_with_messages(seed: u64) -> Result<Ran, String> {
     let packets = 16 + Random::new(seed ^ 0x6368_616f_7300).below(48) as u32;
     caught(|| messages(seed, packets))

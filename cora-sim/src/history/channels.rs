@@ -1,4 +1,4 @@
-//! What each channel holds: the messages that were sent and not handled yet, in order.
+//! The contents of each channel: the messages that were sent and not handled yet, in order.
 //!
 //! A channel leads from the wire or a flow to a flow. Delayed messages are channels of their own,
 //! one for each half that sent them: they wait where they were sent. Of two, the one comes first

@@ -1,17 +1,17 @@
-//! The history of a run: which message each flow handled next, and what came of it.
+//! The history of a run: which message each flow handled next, and its effects.
 //!
 //! In the simulator both halves run in one process, so the order in which runs were committed is a
 //! history. The claim to check: it is one of a single-threaded run that keeps the order of every
 //! channel, from the wire to a flow and from a flow to a flow. So the host alone [replays](replay)
-//! it, message by message. It is recorded around the program ([`recorded`]), so what ships has no
-//! part of it.
+//! it, message by message. It is recorded around the program ([`recorded`]), so the halves that ship
+//! have no part of it.
 //!
 //! | module | concept |
 //! | --- | --- |
-//! | `recorded` | a program whose runs are recorded |
-//! | `channels` | what each channel holds, in order |
+//! | `recorded` | a program with its runs recorded |
+//! | `channels` | the contents of each channel, in order |
 //! | `replay` | the host alone on the same schedule |
-//! | `survived` | what must hold of a history with kills |
+//! | `survived` | the invariants of a history with kills |
 
 mod channels;
 mod recorded;
@@ -48,12 +48,12 @@ pub(crate) struct Run {
     pub(crate) result: Outcome,
 }
 
-/// What came of a run.
+/// The effects of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Outcome {
     /// The verdict, in words.
     pub(crate) verdict: String,
-    /// What was sent: messages, and packets with their ports.
+    /// Messages that were sent, and packets with their ports.
     pub(crate) sends: Vec<(Port, Vec<u8>)>,
 }
 
@@ -65,7 +65,7 @@ pub(crate) enum Event {
     /// A frame was put on the wire's ring.
     Left(Vec<u8>),
     /// The half with this number died, when the latest packet had this time. All that it held is
-    /// lost; what it had sent is not.
+    /// lost; messages that it had sent are not.
     Died(u32, u64),
 }
 
@@ -82,6 +82,19 @@ pub(crate) fn begin() {
     EVENTS.set(Some(Vec::new()));
     EARLY.set(None);
     WORKED.set(0);
+    HALVES.set(0);
+}
+
+/// The record so far.
+pub(crate) fn so_far() -> Vec<Event> {
+    EVENTS.with_borrow(|events| events.clone().unwrap_or_default())
+}
+
+/// Records the runs of `act` apart from this thread's record. Returns that.
+fn apart(act: impl FnOnce()) -> Vec<Event> {
+    let before = EVENTS.replace(Some(Vec::new()));
+    act();
+    EVENTS.replace(before).unwrap_or_default()
 }
 
 /// Ends the record. Returns it.

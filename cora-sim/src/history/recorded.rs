@@ -1,5 +1,5 @@
-//! A program whose runs are recorded: it is the program itself, in a wrapper that sees where a run
-//! begins, what it sends, and whether it is committed.
+//! A program with its runs recorded: it is the program itself, in a wrapper that sees where a run
+//! begins, the messages that it sends, and whether it is committed.
 
 use cora_core::app::{App, Lifecycle, PlanFacts, Prefetch, States, Transaction, Transfer};
 use cora_core::key::{Key as _, PacketKey as _};
@@ -13,7 +13,7 @@ use super::{EARLY, Event, FlowWords, Outcome, Run, new_half, note};
 use crate::apps::SimApp;
 use crate::traffic::Wishes;
 
-/// A program whose runs are recorded.
+/// A program with its runs recorded.
 #[derive(Debug)]
 pub(crate) struct Recorded<A> {
     app: A,

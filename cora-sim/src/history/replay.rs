@@ -1,6 +1,6 @@
 //! The host alone on a recorded schedule. Each message must be the next of its channel, and come
 //! when it is due; each run must send and answer the same, with the same verdict; and in the end
-//! the states are the same. What was sent and never handled must have been counted.
+//! the states are the same. Each message that was never handled must have been counted.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -12,7 +12,7 @@ use cora_runtime::host_half::HostHalf;
 use cora_runtime::link::message::Stamp;
 
 use super::channels::{Channels, Waiting};
-use super::{Event, Outcome, Recorded, Run, begin, end};
+use super::{Event, Outcome, Recorded, Run, apart};
 use crate::apps::SimApp;
 use crate::halves;
 use crate::memory::Supply;
@@ -22,7 +22,7 @@ use crate::result::Results;
 pub(crate) const NO_ROOM: &str = "too-many-messages";
 pub(super) const NOT_DUE: &str = "not-yet-due";
 
-/// What a replay says of the run.
+/// The totals of a replay.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Replayed {
     /// Runs.
@@ -31,8 +31,8 @@ pub(crate) struct Replayed {
     pub(crate) sent: u64,
 }
 
-/// Replays a history of these packets, whose results are `found`. An error says what is not as in
-/// any single-threaded run.
+/// Replays a history of these packets, with the results `found`. An error names the first
+/// difference to any single-threaded run.
 pub(crate) fn replay<A: SimApp>(
     packets: &[(Stamp, Vec<u8>)],
     events: &[Event],
@@ -107,9 +107,11 @@ impl<A: SimApp> Alone<A> {
         let mut frame = run.frame.clone();
         let mut packet = Packet::new(&mut frame, run.meta);
         let visit = Visit { undo: false, flow: NO_FLOW, ahead: ALONE, ..run.visit };
-        begin();
-        self.host.engine().run::<EveryState>(&mut packet, visit);
-        match end().pop() {
+        let engine = self.host.engine();
+        let events = apart(|| {
+            engine.run::<EveryState>(&mut packet, visit);
+        });
+        match events.into_iter().next() {
             Some(Event::Ran(again)) => again.result,
             _ => Outcome { verdict: "none".to_owned(), sends: Vec::new() },
         }

@@ -1,8 +1,8 @@
-//! What must hold of a history in which halves died: a crash loses what was inside the dead half,
+//! The invariants of a history in which halves died: a crash loses the contents of the dead half,
 //! and nothing else.
 //!
-//! Each message is handled at most once, in the order of its channel, and not before its time. What
-//! leaves was sent by a run that was committed before, and leaves once. A message is handled or
+//! Each message is handled at most once, in the order of its channel, and not before its time. An
+//! answer leaves once, and was sent by a run that was committed before. A message is handled or
 //! counted if it was sent behind the last death, or if it still waited for its time then, at a half
 //! that lives.
 
@@ -39,7 +39,7 @@ pub(crate) fn survived<A: SimApp>(
     survivors.lost(found)
 }
 
-/// What the halves that live may still hold.
+/// The messages that the halves that live may still hold.
 #[derive(Default)]
 struct Survivors {
     channels: Channels,

@@ -1,5 +1,5 @@
 //! Programs with messages: their results are those of the host alone, or at least those of the host
-//! alone on the schedule that the history tells; and what halves that die take along is bounded.
+//! alone on the schedule that the history tells; and halves that die take along no more than they held.
 
 use cora_runtime::classes::Limits;
 
@@ -21,7 +21,7 @@ const ROUNDS: usize = 10_000;
 pub struct Messages {
     /// Number of packets.
     pub packets: u32,
-    /// Whether only requests occur whose results no schedule may change.
+    /// Whether only requests occur with results that no schedule may change.
     pub settled: bool,
     /// Maximum number of kills.
     pub kills: u64,
@@ -58,9 +58,6 @@ pub fn run_messages<A: SimApp>(seed: u64, messages: Messages) -> Result<Ran, Str
     let results = ran.and_then(|()| runtime.settle()).and_then(|()| runtime.results());
     let events = history::end();
     let results = results?;
-    if runtime.host.half.report.refused > 0 {
-        return Err("the key of an entry that came back was another's".to_owned());
-    }
     if let Some(entry) = results.doubled.first() {
         return Err(format!("both sides hold {entry}"));
     }
@@ -68,6 +65,9 @@ pub fn run_messages<A: SimApp>(seed: u64, messages: Messages) -> Result<Ran, Str
     if ran.faults.nic_kills + ran.faults.host_kills > 0 {
         let lost = history::survived::<A>(&case.packets, &events, &results)?;
         return Ok(Ran { lost, ..ran });
+    }
+    if runtime.host.half.report.refused > 0 {
+        return Err("the key of an entry that came back was another's".to_owned());
     }
     let replayed = history::replay::<A>(&case.packets, &events, seed, &results)?;
     if messages.settled && !has_refused(&results) {
@@ -90,8 +90,8 @@ impl<A: SimApp> Runtime<'_, A> {
         }
     }
 
-    /// The time of the run ends: delayed messages that are due by then come, and what they bring
-    /// about.
+    /// The time of the run ends: delayed messages that are due by then come, with their
+    /// effects.
     fn settle(&mut self) -> Result<(), String> {
         // A kill from here on would come after the run.
         self.nic.life.spare();

@@ -44,7 +44,7 @@ impl Mistake {
     }
 }
 
-/// What a NIC that errs remembers.
+/// The memory of a NIC that errs.
 #[derive(Debug, Default)]
 pub(super) struct Mistakes {
     messages: u64,

@@ -106,7 +106,8 @@ protocols! {
             /// How many in all.
             messages: u64,
         } read by host,
-        /// Messages wait at the NIC for flows that move, or none does any more.
+        /// Messages wait at the NIC for flows that move, or behind one that left amid a cascade; or
+        /// none does any more.
         57 Holds {
             /// 0, or more.
             messages: u64,

@@ -13,7 +13,7 @@ use super::{
 use crate::apps::Variant;
 use crate::history;
 
-/// What to do with a message: whether order counts, how many more are sent in a row, and how many
+/// The task of a message: whether order counts, how many more are sent in a row, and how many
 /// by each.
 #[derive(Clone, Copy, Debug)]
 struct Task {
@@ -53,7 +53,7 @@ const LIGHT: u64 = 300;
 const HEAVY: u64 = 20_000;
 
 impl<V: Variant> Actors<V> {
-    /// A datagram: what it asks for.
+    /// A datagram with a request.
     pub(super) fn go<R: Reach>(
         &mut self,
         [from, id, asks, arg]: [u64; WORDS],
@@ -94,8 +94,8 @@ impl<V: Variant> Actors<V> {
         self.heard::<R>(words, out)
     }
 
-    /// A flow hears something. Where the order counts, its state depends on it, and what it sends
-    /// depends on its state.
+    /// A flow hears something. Where the order counts, its state depends on it, and its messages
+    /// depend on its state.
     fn heard<R: Reach>(&mut self, [to, id, _, word]: [u64; WORDS], out: &mut Outbox) -> Verdict {
         let task = Task::of(word);
         self.nodes.enter_named(Some(to.words()));
@@ -188,7 +188,7 @@ fn keep(hearer: &mut Hearer, nodes: &mut Objects<Node>, id: u64) -> Result<(), S
         node.bytes.fill(filled);
     }
     (hearer.newest, hearer.nodes) = (newest, hearer.nodes + 1);
-    // What the objects hold is part of what the flow answers.
+    // The contents of the objects are part of the flow's answers.
     let mut next = hearer.newest;
     while let Some(node) = nodes.get(next) {
         let bytes = node.bytes.iter().fold(u64::from(node.head.filled), |sum, byte| {
@@ -200,7 +200,7 @@ fn keep(hearer: &mut Hearer, nodes: &mut Objects<Node>, id: u64) -> Result<(), S
     Ok(())
 }
 
-/// Sends what a request asks for.
+/// Sends the messages of a request.
 fn send(asks: u64, [from, id, arg]: [u64; 3], out: &mut Outbox) -> Result<(), Stop> {
     let id_of = |place: u64| mixed(mixed(id, asks), place);
     let (mut words, mut sums) = (out.messages::<Word>(), out.messages::<Sum>());
@@ -255,7 +255,7 @@ fn send(asks: u64, [from, id, arg]: [u64; 3], out: &mut Outbox) -> Result<(), St
     Ok(())
 }
 
-/// A message without a key answers whoever asked, and counts in the tally.
+/// A message without a key answers the asker, and counts in the tally.
 pub(super) fn let_loose([number, id, from, _]: [u64; WORDS], out: &Outbox) -> Verdict {
     history::work(LIGHT);
     let flow = 0x4000_0000 | number as u32;

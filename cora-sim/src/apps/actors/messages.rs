@@ -58,7 +58,7 @@ message!(
     Go by u64, true, |words: [u64; WORDS]| words[0]
 );
 message!(
-    /// Something to hear: the receiver, the id, the sender, and what to do.
+    /// Something to hear: the receiver, the id, the sender, and the task.
     Word by u64, true, |words: [u64; WORDS]| words[0]
 );
 message!(
@@ -78,7 +78,7 @@ message!(
     Later by u64, true, |words: [u64; WORDS]| words[0]
 );
 
-/// An answer in a datagram: its flow, its number, and what the state says.
+/// An answer in a datagram: its flow, its number, and a digest of the state.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Answer {
     pub(super) flow: u32,

@@ -90,7 +90,7 @@ plain! {
 keyed!(Sender, u64, 16, false, idle NEVER);
 
 plain! {
-    /// What a flow heard: how often, of what in sum, and in which order. And its newest object.
+    /// The messages that a flow heard: their number, their sum, and a digest of their order. And its newest object.
     struct Hearer {
         count: u64,
         sum: u64,
@@ -111,7 +111,7 @@ plain! {
 keyed!(Tally, One, 1, false, idle NEVER);
 
 plain! {
-    /// The head of an object: the next older one, and what its bytes are.
+    /// The head of an object: the next older one, and the value of its bytes.
     struct Node {
         older: Id<Node>,
         filled: u8,
