@@ -58,8 +58,8 @@ pub fn replica(
         return Drop(NOT_READY);
     };
     let replica = replicas.get_or_insert(group, Replica::new(&here))?;
-    if here.now > replica.due + LATE {
-        replica.wake = here.now;
+    if replica.wake == 0 || here.now > replica.due + LATE {
+        replica.wake = here.now.max(1);
         replica.due = here.now + TICK.as_nanos() as u64;
         wakes.after(TICK, Wake { group, number: replica.wake })?;
     }
