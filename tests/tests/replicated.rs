@@ -44,8 +44,9 @@ const CLIENTS: u64 = 4;
 /// The configuration of this node.
 fn configured(room: &Path, me: usize, nodes: &[SocketAddr]) -> String {
     let file = room.join(format!("node{me}.txt"));
-    let nodes: String = nodes.iter().map(|node| format!("node {node}\n")).collect();
-    fs::write(&file, format!("me {me}\n{nodes}")).unwrap();
+    let mut lines = vec![format!("me {me}")];
+    lines.extend(nodes.iter().map(|node| format!("node {node}")));
+    fs::write(&file, lines.join("\n")).unwrap();
     format!("Nodes={}", file.display())
 }
 
