@@ -126,6 +126,10 @@ fn an_example_needs_cora_alone_and_can_be_copied() {
         let mut needs: BTreeSet<&str> =
             example.dependencies.iter().map(|it| it.name.as_str()).collect();
         needs.retain(|name| !offered.contains(name));
+        // It shows a library of `std` in a handler of the host.
+        if example.name == "replicated-kv" {
+            assert!(needs.remove("fjall"), "it has its sorted tables by fjall");
+        }
         assert_eq!(needs, BTreeSet::from(["cora"]), "what {} depends on", example.name);
         assert!(!example.manifest.contains("workspace"), "{} leans on the workspace", example.name);
     }

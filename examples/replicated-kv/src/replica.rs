@@ -58,8 +58,8 @@ pub fn replica(
         return Drop(NOT_READY);
     };
     let replica = replicas.get_or_insert(group, Replica::new(&here))?;
-    if here.now > replica.due + LATE {
-        replica.wake = here.now;
+    if replica.wake == 0 || here.now > replica.due + LATE {
+        replica.wake = here.now.max(1);
         replica.due = here.now + TICK.as_nanos() as u64;
         wakes.after(TICK, Wake { group, number: replica.wake })?;
     }
@@ -98,15 +98,7 @@ pub fn replica(
         }
         Said::Behind { promised, .. } => replica.heard_of(promised),
         Said::Heartbeat { from, ballot, chosen } => {
-            if ballot < log.promised {
-                let said = Said::Behind { from: here.me(), promised: log.promised };
-                here.send(from, said, out)?;
-                return Done;
-            }
-            log.promised = ballot;
-            replica.heard_of(ballot);
-            replica.follow(&here, from);
-            learn(&here, log, replica, slots, (from, ballot, chosen), out)?;
+            follow(&here, log, replica, slots, (from, ballot, chosen), out)?;
         }
         Said::Missing { from, first } => {
             here.send(from, acceptor::tell_chosen(here.me(), log, slots, first), out)?;
@@ -123,6 +115,25 @@ pub fn replica(
         learns.send(Learn { group })?;
     }
     Done
+}
+
+/// A sign of life of the leader of this ballot, unless a higher one is promised.
+fn follow(
+    here: &Here<'_>,
+    log: &mut Log,
+    replica: &mut Replica,
+    slots: &mut Table<Slot>,
+    (from, ballot, chosen): (u8, u64, u64),
+    out: &mut Outbox<Datagram>,
+) -> Result<(), Reason> {
+    if ballot < log.promised {
+        let said = Said::Behind { from: here.me(), promised: log.promised };
+        return here.send(from, said, out);
+    }
+    log.promised = ballot;
+    replica.heard_of(ballot);
+    replica.follow(here, from);
+    learn(here, log, replica, slots, (from, ballot, chosen), out)
 }
 
 /// The leader of this ballot says that all slots before `chosen` are. Where it is its command that

@@ -12,7 +12,7 @@ use crate::wire::{Answer, Command, Datagram, Name, Operation, Said, Told, Value}
 /// After how long a client asks again.
 const AGAIN: Duration = Duration::from_millis(200);
 /// How long a client asks until it gives up.
-const LIMIT: Duration = Duration::from_secs(60);
+const LIMIT: Duration = Duration::from_mins(1);
 
 /// What clients are to do.
 #[derive(Clone)]
@@ -151,7 +151,7 @@ impl Client {
             Told::Nothing if !is_put => Deed::Read(None),
             said => return Err(format!("{said:?} is no answer to this question")),
         };
-        self.took.push(end - start);
+        self.took.push(end.saturating_sub(start));
         let (start, end) = (start.as_nanos() as u64, Some(end.as_nanos() as u64));
         self.events.push(Event { name: name.into_bytes(), start, end, deed });
         Ok(())
