@@ -52,7 +52,7 @@ pub const OF_MESSAGES: [&str; 3] = ["transactions", "analytics", "replicated-kv"
 pub const FIRST: [&str; 4] = ["firewall", "nat", "heavy-hitter", "balancer"];
 
 /// Programs that are no examples: `tests/programs` and two of `benches/programs`.
-pub const WRITTEN_FOR_TESTS: [&str; 23] = [
+pub const WRITTEN_FOR_TESTS: [&str; 24] = [
     "alarms",
     "crowd",
     "meters",
