@@ -4,12 +4,14 @@
 //! | --- | --- |
 //! | `explorer` | all states that can be reached by choices, and the conditions in each |
 //! | `world`, `invariants`, `killed` | two flows between two halves; either may be killed |
+//! | [`messages`] | messages between flows that move, each history replayed by the host alone |
 //! | [`link`] | two ends of the link between host and card, on a network that does anything |
 
 mod explorer;
 mod invariants;
 mod killed;
 pub mod link;
+pub mod messages;
 mod world;
 
 pub use explorer::{Counterexample, Explored};
