@@ -98,8 +98,8 @@ fn begin(client: u64, number: u64, draw: &mut Draw) -> (Vec<u8>, i64) {
 /// How often each transaction comes.
 const REPEATS: usize = 10;
 
-/// Whole transactions, each of which comes ten times: what is aborted depends on the order, but money
-/// is conserved, and each has one outcome.
+/// Whole transactions, each of which comes ten times. Which are aborted depends on the order, but
+/// money is conserved, and each has one outcome.
 #[test]
 fn whole_transactions_conserve_money_wherever_rows_are() {
     let (mut traffic, mut draw) = (Traffic::default(), Draw(8));

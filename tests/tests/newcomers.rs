@@ -1,6 +1,6 @@
 //! Five programs as a network engineer writes them by the documentation alone: `tenant-rate`,
-//! `rst-injector`, `sni-filter`, `rtt-meter`, and `parcels`, a pipeline of actors. Each capture says what is to become of every
-//! packet, and which records there are.
+//! `rst-injector`, `sni-filter`, `rtt-meter`, and `parcels`, a pipeline of actors. Each capture
+//! says the outcome of every packet, and the records.
 
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};

@@ -49,8 +49,8 @@ pub struct Filled {
 }
 
 impl Filled {
-    /// Whether new entries may soon find no place. A single one is all that there is of a state with
-    /// the key `One`.
+    /// Whether new entries may soon find no place. A single entry is all that a state with the key
+    /// `One` has.
     pub(super) const fn is_nearly_full(self) -> bool {
         self.entries > 1 && self.entries * 10 >= self.capacity * 9
     }

@@ -2,8 +2,8 @@
 //!
 //! A message for a flow of another shard leaves its shard at the port
 //! [`ELSEWHERE`](cora_core::message::ELSEWHERE), and comes to the other one in front of later
-//! frames. While messages wait for a shard, it gets no frame. So what a flow sends arrives in order,
-//! and no ring waits for another one.
+//! frames. While messages wait for a shard, it gets no frame. So messages of a flow arrive in
+//! order, and no ring waits for another one.
 //!
 //! The wire must not end for one shard while another may still send to it. So behind the last
 //! frames, each shard gets a question, which it answers when nothing is left of what came before.

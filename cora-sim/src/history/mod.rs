@@ -3,7 +3,7 @@
 //! In the simulator both halves run in one process, so the order in which runs were committed is a
 //! history. The claim to check: it is one of a single-threaded run that keeps the order of every
 //! channel, from the wire to a flow and from a flow to a flow. So the host alone [replays](replay)
-//! it, message by message. It is recorded around the program ([`recorded`]), so the halves that ship
+//! it, message by message. It is recorded around the program ([`recorded`]), so the shipped halves
 //! have no part of it.
 //!
 //! | module | concept |

@@ -1,5 +1,5 @@
 //! Programs with messages: their results are those of the host alone, or at least those of the host
-//! alone on the schedule that the history tells; and halves that die take along no more than they held.
+//! alone on the schedule that the history tells. Halves that die take along no more than they held.
 
 use cora_runtime::classes::Limits;
 

@@ -1,6 +1,7 @@
 //! Messages: everything that travels on the rings.
 //!
-//! - *wire in*, host → NIC: `Frame`; [`Deals`]; `Change`, `Piece`…, `Changed`; `Quiet`; `WireEnd`.
+//! - *wire in*, host → NIC: `Frame`; [`Deals`]; `Change`, `Piece`…, `Changed`; `Quiet`;
+//!   `WireEnd`.
 //! - *wire out*, NIC → host: `Frame`, `Send`, [`Deals`], `Quiet`.
 //! - *punt*, NIC → host: to a new host `Owned`… and `AllOwned`; `Punt`, [`Ownership`],
 //!   [`Durability`], [`Records`], [`Hooks`], [`Merges`], `Load` and `Talker`…; at the end

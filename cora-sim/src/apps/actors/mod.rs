@@ -90,7 +90,8 @@ plain! {
 keyed!(Sender, u64, 16, false, idle NEVER);
 
 plain! {
-    /// The messages that a flow heard: their number, their sum, and a digest of their order. And its newest object.
+    /// The messages that a flow heard: their number, their sum, and a digest of their order. And
+    /// its newest object.
     struct Hearer {
         count: u64,
         sum: u64,
