@@ -67,8 +67,8 @@ impl<A: App> Worker<A> {
         self.exchange = Some(exchange);
     }
 
-    /// This is the shard with this number, of so many, in the run with this seed. Messages for flows
-    /// of the others leave. The NIC hears it, too.
+    /// This is the shard with this number, of so many, in the run with this seed. Messages for
+    /// flows of the others leave. The NIC hears it, too.
     pub(crate) fn is_shard(&mut self, (number, of): (u16, u16), seed: u64) {
         if A::MESSAGES && of > 1 && self.half.is_shard((number, of), seed) {
             self.shard = Some(Control::Shard { number, of, seed }.into());

@@ -1,4 +1,4 @@
-//! The acceptor: what a node has promised, and what it has accepted. Both are durable, so no
+//! The acceptor: the promises and the accepted commands of a node. Both are durable, so no
 //! promise leaves a node before a copy of it is kept.
 
 use cora::prelude::*;
@@ -14,7 +14,7 @@ const LOOKED_AT: u64 = 64;
 
 /// Two commands are chosen for one slot: the protocol is broken.
 pub const TWO_VALUES: Reason = Reason::new("two-values");
-/// The slot is far ahead of what is known as chosen.
+/// The slot is far ahead of those known as chosen.
 pub const FAR_AHEAD: Reason = Reason::new("far-ahead");
 
 /// The log of a group. Slots from `begin` to before `end` may be there; all before `chosen` are
@@ -43,7 +43,7 @@ pub struct Slot {
     pub command: Command,
 }
 
-/// Promises a ballot and says what is held, a part of the slots at a time.
+/// Promises a ballot and lists the held slots, a part at a time.
 ///
 /// Where slots before `begin` are asked for, the answer is no promise: they were chosen, and are
 /// no longer there, so "nothing is held" would be wrong.
@@ -86,7 +86,7 @@ pub fn accept(
         return Err(FAR_AHEAD);
     }
     match slots.get(&slot) {
-        // What is chosen stays, and a higher ballot can only ask for the same.
+        // A chosen command stays, and a higher ballot can only ask for the same.
         Some(there) if there.ballot == CHOSEN && there.command != command => {
             return Err(TWO_VALUES);
         }
@@ -145,8 +145,8 @@ pub fn tell_chosen(me: u8, log: &Log, slots: &Table<Slot>, first: u64) -> Said {
 /// Slots that are taken out of the log at a time.
 const AT_ONCE: u64 = 64;
 
-/// Takes slots out of the log: those whose effects are in the sorted tables up to `flushed`, but
-/// for the last [`KEEP`].
+/// Takes slots out of the log: those up to `flushed`, which the sorted tables have, but for the
+/// last [`KEEP`].
 pub fn truncate(log: &mut Log, slots: &mut Table<Slot>, flushed: u64) {
     let until = (flushed + 1).min(log.chosen.saturating_sub(KEEP));
     for _ in 0..AT_ONCE {

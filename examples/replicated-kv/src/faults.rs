@@ -1,6 +1,6 @@
 //! Three nodes in one process, with a network that loses, repeats, delays and parts, and halves
-//! that die: what is chosen for a slot is one command, nodes agree about what it does, each write
-//! is done once, and what clients see is linearizable.
+//! that die: each slot has one chosen command, nodes agree about its effect, each write is done
+//! once, and the clients' history is linearizable.
 //!
 //! The number of faults is that of `CORA_RKV_FAULTS`; a run says how many there were.
 
@@ -54,13 +54,13 @@ impl Draw {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Planted {
     Nothing,
-    /// Acceptors forget what they promised.
+    /// Acceptors forget their promises.
     ForgottenPromise,
-    /// Proposers do not adopt what the others hold.
+    /// Proposers do not adopt others' commands.
     NothingAdopted,
 }
 
-/// What comes at its time.
+/// An event, due at its time.
 enum Event {
     /// A datagram, to a node or a client.
     Datagram(Vec<u8>),
@@ -83,7 +83,7 @@ enum Event {
     Heals,
 }
 
-/// What a run had.
+/// Counts of a run.
 #[derive(Clone, Copy, Default, Debug)]
 struct Had {
     faults: u64,
@@ -117,7 +117,7 @@ struct World {
     parted: Option<usize>,
     faults: u64,
     planted: Planted,
-    /// What is chosen, as the first node said that knew of it.
+    /// Chosen commands, as of the first node that knew of each.
     chosen: BTreeMap<u64, Command>,
     /// Slots that each node was compared up to.
     compared: [u64; NODES],
@@ -194,7 +194,7 @@ impl World {
         self.at(time, Event::Datagram(frame));
     }
 
-    /// Runs to the end, and says what was wrong first.
+    /// Runs to the end, or to the first violation.
     fn run(mut self) -> Result<Had, String> {
         while self.now < TROUBLED + CALM {
             let Some(Reverse((time, number))) = self.events.pop() else { break };
@@ -217,7 +217,7 @@ impl World {
         match event {
             Event::Datagram(frame) => self.arrives(frame),
             Event::Inside { node, life, sent } => {
-                // What waits inside a half dies with it, or is at the other half.
+                // A message inside a half dies with it, or is at the other half.
                 if life == self.nodes[node].life || sent.crosses && self.draw.happens(500) {
                     self.handle(node, sent.frame);
                 }
@@ -279,7 +279,7 @@ impl World {
         self.handle(node, (Port::INSIDE, frame));
     }
 
-    /// A node handles a message, and what follows from it at once; then it is compared.
+    /// A node handles a message, and those it causes at once; then it is compared.
     fn handle(&mut self, node: usize, frame: (Port, Vec<u8>)) {
         if self.planted == Planted::ForgottenPromise && self.draw.happens(100) {
             self.nodes[node].forgets();
@@ -291,7 +291,7 @@ impl World {
         for sent in inside {
             let life = self.nodes[node].life;
             let time = self.now + sent.delay.max(1);
-            // What crosses stays in order.
+            // Crossing messages stay in order.
             let time =
                 if sent.crosses { self.nodes[node].crosses_at(time, &mut self.draw) } else { time };
             self.at(time, Event::Inside { node, life, sent });
@@ -299,7 +299,7 @@ impl World {
         self.compare(node);
     }
 
-    /// What a node knows as chosen is what the others know.
+    /// The nodes know the same command as chosen.
     fn compare(&mut self, node: usize) {
         while let Some(command) = self.nodes[node].chosen(self.compared[node]) {
             let slot = self.compared[node];
@@ -343,7 +343,7 @@ impl World {
         Ok(())
     }
 
-    /// What all chosen commands make, each write once.
+    /// The result of all chosen commands, each write once.
     fn expected(&self, upto: u64) -> Result<BTreeMap<Vec<u8>, Vec<u8>>, String> {
         let mut content = BTreeMap::new();
         for slot in 1..=upto {

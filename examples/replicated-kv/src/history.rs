@@ -1,4 +1,4 @@
-//! Whether what clients saw could be that of one place that does one thing after the other: a
+//! Whether the clients' history could be that of a server that does one operation at a time: a
 //! check for linearizability, name by name, as Wing and Gong have it.
 
 use std::collections::{BTreeMap, HashSet};
@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashSet};
 /// A value, or none.
 pub type Seen = Option<Vec<u8>>;
 
-/// What a client did with a name.
+/// A client's access to a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Deed {
     /// It read this.
@@ -24,7 +24,7 @@ pub struct Event {
     pub deed: Deed,
 }
 
-/// Returns the names whose events nobody could have seen who did them one by one.
+/// Returns the names with events that are not linearizable.
 pub fn wrong(events: &[Event]) -> Vec<Vec<u8>> {
     let mut by_name: BTreeMap<&[u8], Vec<&Event>> = BTreeMap::new();
     for event in events {
@@ -84,7 +84,7 @@ fn is_linear(events: &[&Event]) -> bool {
         if !known.insert(row.clone()) {
             continue;
         }
-        // What starts after the end of one that is not in the row comes behind that.
+        // An event that starts after the end of one outside the row comes behind that.
         let mut limit = u64::MAX;
         for (at, event) in placed.iter().enumerate().skip(row.first) {
             if event.start > limit {

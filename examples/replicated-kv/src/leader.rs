@@ -1,11 +1,11 @@
 //! The leader: how a node becomes it, and how commands get their slots.
 //!
 //! A candidate takes a ballot that nobody had, asks the others for a promise for all slots that it
-//! does not know as chosen, and hears in parts what they hold. With a majority it leads: each slot
+//! does not know as chosen, and gets their held slots in parts. With a majority it leads: each slot
 //! that anybody holds gets the command of the highest ballot in which it was accepted, and each gap
 //! the command that does nothing. Then requests get the slots behind.
 //!
-//! All of this is lost with the half that has it. The promise and what was accepted are not, and a
+//! All of this is lost with the half that has it. The acceptor's state is not, and a
 //! node without this state begins as a follower, so a ballot is never used twice.
 
 use cora::prelude::*;
@@ -21,7 +21,7 @@ const AT_ONCE: u64 = 24;
 /// From one sign of life to the next (ns), and from one repeat to the next.
 const HEARTBEAT: u64 = 30_000_000;
 
-/// What a node is.
+/// A node's role.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Plain)]
 pub enum Stage {
     Follower,
@@ -29,7 +29,7 @@ pub enum Stage {
     Leader,
 }
 
-/// A node's part in a group, but for what it has promised.
+/// A node's part in a group, without its promises.
 #[state(key = u32, capacity = 1_024, idle = "never")]
 #[derive(PartialEq, Eq, Debug)]
 pub struct Replica {
@@ -52,7 +52,7 @@ pub struct Replica {
     /// As a candidate: the next slot that each acceptor is asked for, and those that told all.
     asked: [u64; NODES],
     complete: u8,
-    /// The next slot to propose, and the end of what somebody held.
+    /// The next slot to propose, and the end of the held ones.
     pub next: u64,
     end: u64,
 }
@@ -100,7 +100,7 @@ pub enum To {
     Asker(Peer),
 }
 
-/// What a candidate knows of a slot, and what a leader has proposed for it.
+/// A candidate's knowledge of a slot, and a leader's proposal for it.
 #[state(key = u64, within = u32, capacity = 65_536, idle = "10m")]
 #[derive(PartialEq, Eq, Debug)]
 pub struct Proposal {
@@ -135,7 +135,7 @@ pub fn campaign(
     here.send_to_others(Said::Prepare { from: here.me(), ballot, first: log.chosen }, out)
 }
 
-/// A part of what an acceptor holds.
+/// A part of an acceptor's slots.
 #[derive(Clone, Copy, Debug)]
 pub struct Part {
     pub from: u8,
@@ -146,7 +146,7 @@ pub struct Part {
     pub held: [Held; BATCH],
 }
 
-/// An acceptor has promised, and tells a part of what it holds. With a majority the node leads.
+/// An acceptor has promised, and lists a part of its slots. With a majority the node leads.
 pub fn promised(
     here: &Here<'_>,
     replica: &mut Replica,
@@ -178,7 +178,7 @@ pub fn promised(
     Ok(())
 }
 
-/// Notes what an acceptor holds, if no other one holds something of a higher ballot.
+/// Notes an acceptor's slot, if no other one holds something of a higher ballot.
 fn adopt(proposals: &mut Table<Proposal>, ballot: u64, held: &Held) -> Result<(), Reason> {
     let higher =
         Proposal { ballot, held: held.ballot, command: held.command, votes: 0, to: To::Nobody };
@@ -190,7 +190,7 @@ fn adopt(proposals: &mut Table<Proposal>, ballot: u64, held: &Held) -> Result<()
     Ok(())
 }
 
-/// Proposes what acceptors hold, and fills the gaps between.
+/// Proposes the held commands, and fills the gaps between.
 pub fn recover(
     here: &Here<'_>,
     log: &mut Log,
@@ -200,7 +200,7 @@ pub fn recover(
     out: &mut Outbox<Datagram>,
 ) -> Result<(), Reason> {
     for _ in 0..AT_ONCE {
-        // What the acceptor itself learned may go on behind what was proposed.
+        // The acceptor itself may know chosen slots behind the proposed ones.
         replica.next = replica.next.max(log.chosen);
         if replica.next >= replica.end || replica.next - log.chosen >= WINDOW {
             break;
@@ -290,7 +290,7 @@ pub fn accepted(
     }
 }
 
-/// What is due at a tick: signs of life, and what may have been lost is said again.
+/// The work of a tick: signs of life, and repeats of messages that may be lost.
 pub fn tick(
     here: &Here<'_>,
     log: &mut Log,

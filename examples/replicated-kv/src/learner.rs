@@ -5,10 +5,10 @@
 //! up to which all is there, and the clients' last numbers as of that slot. A line leaves the
 //! memtable when its piece is known to be kept, so a read finds it in one or the other.
 //!
-//! **When a half dies**, the memtable may be lost, and what was under way to the tables. The log is
+//! **When a half dies**, the memtable may be lost, and messages under way to the tables. The log is
 //! durable, and goes back to the last seal. So the learner asks the tables for that, and applies
 //! the log from there on. That is right, because
-//! - a write says what a name has then, not how it changes, so it may be done over a later one, if
+//! - a write has the new value of a name, not the change, so it may be done over a later one, if
 //!   all that follow are done again, too;
 //! - whether a command is a repeat is decided by clients' numbers of the same slot as the seal;
 //! - nobody is answered while commands are done again: who waited for an answer was lost, too, and
@@ -17,9 +17,9 @@
 //! So lines of an unsealed flush that are in the tables already do no harm.
 //!
 //! **When the log is lost, too**, with the run or under a plan without copies of it, the node must
-//! not vote: it does not know what it promised. So the tables know which groups may have voted. A
-//! node makes its empty log, which is durable, then tells the tables, and votes when these know. One
-//! that has no log and whose tables know of it is mute for good.
+//! not vote: it does not know its promises. So the tables know which groups may have voted. A node
+//! makes its empty log, which is durable, then tells the tables, and votes when these know. A node
+//! without a log is mute for good if its tables know of one.
 
 use core::time::Duration;
 
@@ -31,7 +31,7 @@ use crate::memtable::{self, Line, List};
 use crate::tables::{Ask, Back, Disk, Item, PIECE, Said, Shelf};
 use crate::wire::{Answer, Command, Name, Operation, Told, Value};
 
-/// Clients of a group whose last numbers are known.
+/// Clients of a group with known last numbers.
 pub const CLIENTS: usize = 64;
 /// Names in the memtable from which on it is flushed, and up to which commands are applied.
 const FLUSHED_FROM: u32 = if cfg!(test) { 12 } else { 256 };
@@ -41,9 +41,9 @@ const AT_ONCE: usize = 24;
 /// After how long (ns) the tables are asked again.
 const PATIENCE: u64 = 500_000_000;
 
-/// This node has promised something, and no longer knows what: it must not vote.
+/// This node has made promises that it no longer knows: it must not vote.
 pub const LOST_PROMISES: Reason = Reason::new("lost-promises");
-/// The sorted tables lack what the log no longer has.
+/// The sorted tables lack slots that left the log.
 pub const LOST_TABLES: Reason = Reason::new("lost-tables");
 
 /// Commands may have been chosen.
@@ -54,7 +54,7 @@ pub struct Learn {
     pub group: u32,
 }
 
-/// What is known of a client: its last write, and the slot of that.
+/// A client's session: its last write, and the slot of that.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Plain)]
 pub struct Session {
     pub client: u64,
@@ -68,7 +68,7 @@ pub type Sessions = [Session; CLIENTS];
 /// Nobody has written.
 pub const NO_SESSIONS: Sessions = [Session { client: 0, number: 0, slot: 0 }; CLIENTS];
 
-/// What a learner is about.
+/// The stage of a learner.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Plain)]
 pub enum Stage {
     /// It asks the tables up to where they are.
@@ -107,7 +107,7 @@ impl Memory {
     };
 }
 
-/// Applies what is chosen.
+/// Applies chosen commands.
 #[flow_handler]
 #[expect(clippy::too_many_arguments, reason = "states and outboxes")]
 pub fn learner(
@@ -126,7 +126,7 @@ pub fn learner(
     let shelf = Shelf { group };
     let memory = memories.get_or_insert(group, Memory::NEW)?;
     if memory.stage == Stage::Works && lines.get(memory.anchor).is_none() {
-        // The memtable is lost, and what was applied with it.
+        // The memtable is lost, with all writes in it.
         *memory = Memory::NEW;
     }
     let ask = match memory.stage {
@@ -263,7 +263,7 @@ fn flush(
     disks.send(Disk { shelf, ask: Ask::Seal { upto, pieces, sessions: memory.sessions } })
 }
 
-/// Takes what the sorted tables say.
+/// Takes the sorted tables' answers.
 #[flow_handler]
 pub fn kept(
     back: Back,

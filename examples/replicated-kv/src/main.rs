@@ -8,7 +8,7 @@
 //! | --- | --- |
 //! | `wire` | datagrams of clients and nodes |
 //! | `nodes` | the three nodes |
-//! | `replica` | a node's part in a group: what comes, and ticks |
+//! | `replica` | a node's part in a group: messages and ticks |
 //! | `acceptor` | promises, and the log |
 //! | `leader` | candidates and leaders |
 //! | `learner` | the state machine: chosen commands in order |

@@ -1,5 +1,5 @@
-//! The memtable: a skip list of names in objects of the group. It has what was written since the
-//! last flush, deletions included.
+//! The memtable: a skip list of names in objects of the group. It has the writes since the last
+//! flush, deletions included.
 
 use cora::prelude::*;
 

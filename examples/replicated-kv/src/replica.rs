@@ -103,7 +103,7 @@ pub fn replica(
         Said::Missing { from, first } => {
             here.send(from, acceptor::tell_chosen(here.me(), log, slots, first), out)?;
         }
-        // A leader learns by votes. What it does not know may be of a higher ballot than its own.
+        // A leader learns by votes. A slot unknown to it may be of a higher ballot than its own.
         Said::Chosen { .. } if replica.stage == Stage::Leader => {}
         Said::Chosen { from, end, held } => keep(&here, log, slots, (from, end, &held), out)?,
         Said::Gone { .. } => return Drop(TOO_FAR_BEHIND),

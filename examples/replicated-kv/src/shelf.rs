@@ -1,4 +1,4 @@
-//! What the tables do with a question, on `fjall`, or in a test on a map.
+//! The tables' answers to questions, on `fjall`, or in a test on a map.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -42,12 +42,12 @@ fn key_of(group: u32, name: &[u8]) -> Vec<u8> {
     [b"n", &group.to_be_bytes()[..], name].concat()
 }
 
-/// The key of what is known of a group.
+/// The key of a group's record.
 fn key_of_group(group: u32) -> Vec<u8> {
     [b"g", &group.to_be_bytes()[..]].concat()
 }
 
-/// What is known of a group: whether it may have voted, the slot of its seal, the last writes of clients.
+/// A group's record: whether it may have voted, the slot of its seal, the last writes of clients.
 fn encoded(began: bool, upto: u64, sessions: &Sessions) -> Vec<u8> {
     let mut bytes = vec![0; 16 + Sessions::SIZE];
     u64::from(began).put(&mut bytes);
@@ -56,7 +56,7 @@ fn encoded(began: bool, upto: u64, sessions: &Sessions) -> Vec<u8> {
     bytes
 }
 
-/// What is known of a group.
+/// A group's record.
 fn known(tables: &impl Kept, group: u32) -> Result<(bool, u64, Sessions)> {
     let Some(bytes) = tables.get(&key_of_group(group))? else {
         return Ok((false, 0, NO_SESSIONS));
@@ -67,7 +67,7 @@ fn known(tables: &impl Kept, group: u32) -> Result<(bool, u64, Sessions)> {
     read().ok_or_else(|| format!("what is kept of group {group} is damaged").into())
 }
 
-/// Does what is asked.
+/// Does a request.
 pub fn answer(
     tables: &mut impl Kept,
     counted: &mut Counted,
@@ -244,7 +244,7 @@ mod tests {
         Ask::Piece { upto, count: 1, items }
     }
 
-    /// What a seal says is there when the tables are opened again, and no group has another's.
+    /// A seal's state is there when the tables are opened again, and no group has another's.
     #[test]
     fn what_is_sealed_is_there_again() {
         let room = Room::new("sealed");

@@ -52,7 +52,7 @@ pub enum Ask {
     Recall,
     /// I am about to vote.
     Begin,
-    /// Tell this client what the name has.
+    /// Tell this client the name's value.
     Find { name: Name, number: u64, to: Peer },
     /// Lines as of this slot.
     Piece { upto: u64, count: u8, items: [Item; PIECE] },

@@ -1,5 +1,4 @@
-//! What clients and nodes tell each other in datagrams, in Cora's wire form. The client has this
-//! file, too.
+//! The datagrams between clients and nodes, in Cora's wire form. The client has this file, too.
 
 use cora::prelude::*;
 
@@ -8,7 +7,7 @@ pub type Name = Bytes<32>;
 /// A value.
 pub type Value = Bytes<128>;
 
-/// What a client wants done.
+/// An operation of a client.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Plain)]
 pub enum Operation {
     /// Fills a gap of the log.
@@ -25,7 +24,7 @@ pub enum Operation {
     },
 }
 
-/// What stands in a slot of the log. A client's numbers go up, so a repeat is known as one.
+/// The command in a slot of the log. A client's numbers go up, so a repeat is known as one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Plain)]
 pub struct Command {
     pub client: u64,
@@ -54,7 +53,7 @@ impl Held {
 /// Slots in a datagram: six of the longest commands fit into 1,472 bytes.
 pub const BATCH: usize = 6;
 
-/// The ballot of a slot whose command is chosen. It is above all others.
+/// The ballot of a slot with a chosen command. It is above all others.
 pub const CHOSEN: u64 = u64::MAX;
 
 /// A datagram to a node.
@@ -67,14 +66,14 @@ pub struct Datagram {
     pub said: Said,
 }
 
-/// What a client or a node says. `from` is the number of the node.
+/// A message of a client or a node. `from` is the number of the node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Plain)]
 pub enum Said {
     /// A client's.
     Request { command: Command },
-    /// Phase 1a: promise me this ballot for all slots from here on, and say what you hold.
+    /// Phase 1a: promise me this ballot for all slots from here on, and list those you hold.
     Prepare { from: u8, ballot: u64, first: u64 },
-    /// Phase 1b: what the acceptor holds from `first` until before `until`; `end` is behind all
+    /// Phase 1b: the acceptor's slots from `first` until before `until`; `end` is behind all
     /// that it holds.
     Promised { from: u8, ballot: u64, first: u64, until: u64, end: u64, held: [Held; BATCH] },
     /// Phase 2a. All slots before `chosen` are.
@@ -89,7 +88,7 @@ pub enum Said {
     Missing { from: u8, first: u64 },
     /// These are, and all before `end`.
     Chosen { from: u8, end: u64, held: [Held; BATCH] },
-    /// What was asked for is no longer in the log, which begins here.
+    /// The slot asked for is no longer in the log, which begins here.
     Gone { from: u8, begin: u64 },
 }
 

@@ -48,7 +48,7 @@ pub struct Do {
     pub step: Step,
 }
 
-/// What a coordinator hears.
+/// A coordinator's message.
 #[message]
 pub enum Event {
     Begin {

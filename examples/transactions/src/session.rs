@@ -90,7 +90,7 @@ impl Session {
         })
     }
 
-    /// What the phase asks of a row.
+    /// The phase's step for a row.
     fn step(&self, act: &Act, seen: &Seen) -> Option<Step> {
         Some(match (self.phase, *act) {
             (Phase::Locking, Act::Read) => Step::Read,
@@ -201,7 +201,7 @@ impl Session {
         }
     }
 
-    /// What to tell the client: that all is settled, or what is decided if that takes long.
+    /// The answer to the client: that all is settled, or the decision if that takes long.
     pub fn outcome(&self, client: u64) -> Option<Outcome> {
         let ended = match self.phase {
             Phase::Over { ended } => ended,

@@ -47,14 +47,14 @@ pub enum Said {
 /// The rows of a transaction.
 pub type Wants = [Want; MOST_ROWS];
 
-/// What a transaction does with a row.
+/// A row, and the act on it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Plain)]
 pub struct Want {
     pub row: u64,
     pub act: Act,
 }
 
-/// What a transaction does with a row.
+/// A transaction's act on a row.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Plain)]
 pub enum Act {
     Nothing,

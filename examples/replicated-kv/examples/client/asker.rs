@@ -1,4 +1,4 @@
-//! A client, which asks until it has an answer, and notes what it saw.
+//! A client, which asks until it has an answer, and notes its history.
 
 use std::net::{SocketAddr, UdpSocket};
 use std::thread;
@@ -14,7 +14,7 @@ const AGAIN: Duration = Duration::from_millis(200);
 /// How long a client asks until it gives up.
 const LIMIT: Duration = Duration::from_mins(1);
 
-/// What clients are to do.
+/// The work of clients.
 #[derive(Clone)]
 pub struct Wanted {
     pub nodes: Vec<SocketAddr>,

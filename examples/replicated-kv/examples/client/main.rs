@@ -1,5 +1,5 @@
 //! Clients of the replicated key-value store: they put and get, follow the leader, ask again, and
-//! say how fast that was and whether what they saw is linearizable.
+//! say how fast that was and whether their history is linearizable.
 //!
 //! Try it:  `cargo run --release -p replicated-kv --example client -- --nodes
 //! 127.0.0.1:7001,127.0.0.1:7002,127.0.0.1:7003 --operations 100000 --clients 16`
@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 use asker::{Client, Wanted};
 use history::Event;
 
-/// What is asked for.
+/// The options.
 struct Asked {
     wanted: Wanted,
     operations: u64,
@@ -61,7 +61,7 @@ impl Asked {
     }
 }
 
-/// What all clients did.
+/// All clients' results.
 struct Done {
     took: Vec<Duration>,
     events: Vec<Event>,

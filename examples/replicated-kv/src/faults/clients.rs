@@ -1,4 +1,4 @@
-//! Clients of the test: each does one thing at a time, asks again, and notes what it was told.
+//! Clients of the test: each does one thing at a time, asks again, and notes the answers.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ pub(super) struct Client {
     number: usize,
     node: usize,
     asked: u64,
-    /// What it waits for, and since when.
+    /// The open command, and its start.
     open: Option<(Command, u64)>,
     /// When it does the next thing.
     next: u64,
@@ -48,7 +48,7 @@ impl Client {
             let operation = operation(client, self.asked, draw);
             self.open = Some((Command { client, number: self.asked, operation }, now));
         } else if draw.happens(500) {
-            // Whoever was asked may be dead.
+            // Its node may be dead.
             self.node = draw.below(NODES as u64) as usize;
         }
         let Some((command, _)) = self.open else { return (None, now + AGAIN) };
@@ -97,7 +97,7 @@ impl Client {
     }
 }
 
-/// What a client does next.
+/// A client's next operation.
 fn operation(client: u64, number: u64, draw: &mut Draw) -> Operation {
     let name = format!("n{}", draw.below(NAMES));
     let name = Name::of(name.as_bytes()).expect("it is short");

@@ -83,7 +83,7 @@ impl Machine {
         }
     }
 
-    /// What is not durable is lost.
+    /// State that is not durable is lost.
     pub(super) fn dies(&mut self) {
         self.life += 1;
         self.replicas = testing::table();
@@ -95,7 +95,7 @@ impl Machine {
         }
         self.memories = testing::table();
         if self.life.is_multiple_of(2) {
-            // The host's half: what its handler counts is lost, too.
+            // The host's half: its handler's counts are lost, too.
             self.counted = Counted::new();
         }
     }
@@ -115,7 +115,7 @@ impl Machine {
         }
     }
 
-    /// When something crosses that leaves at this time: behind what went before.
+    /// When a message crosses that leaves at this time: behind all earlier ones.
     pub(super) fn crosses_at(&mut self, time: u64, draw: &mut Draw) -> u64 {
         let time = (time + draw.below(200 * MICROSECOND)).max(self.crossed + 1);
         self.crossed = time;
@@ -136,7 +136,7 @@ impl Machine {
         self.out.begin(&envelope(now, frame));
     }
 
-    /// Handles a message and what it causes at once. Returns datagrams, and what comes later.
+    /// Handles a message and those it causes at once. Returns datagrams, and later messages.
     pub(super) fn handle(
         &mut self,
         now: u64,
@@ -282,7 +282,7 @@ impl Machine {
     }
 }
 
-/// What accompanies a message that comes now.
+/// The envelope of a message that comes now.
 fn envelope(now: u64, (port, frame): &Frame) -> Envelope {
     let mut frame = frame.clone();
     Envelope::of(&Packet::new(&mut frame, Meta { time: now, now, port: *port, ..Meta::default() }))

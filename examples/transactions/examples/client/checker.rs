@@ -1,25 +1,25 @@
 //! Whether a history is that of some run one by one, in an order that respects times.
 //!
-//! 1. Of each row, each version has one writer, and whoever read a version read what its writer
-//!    wrote. The first version that anybody saw needs no writer. A version without one was written
-//!    by a transaction of which nobody knows the end; there are no more of these than such writers.
+//! 1. Of each row, each version has one writer, and each read of a version has the value that its
+//!    writer wrote. The first version that anybody saw needs no writer. A version without one was
+//!    written by a transaction of unknown end; there are no more of these than such writers.
 //! 2. There is a graph with an edge from each transaction to those that must stand behind it: from
-//!    the writer of a version to its readers and to the writer of the next one, and from its readers
-//!    to the writer of the next one (Adya's ww, wr and rw).
+//!    the writer of a version to its readers and to the next version's writer, and from its readers
+//!    to the next version's writer (Adya's ww, wr and rw).
 //! 3. A transaction that began after another one had ended stands behind that, too. A chain of the
 //!    ends in order of time has an edge from each transaction to its end, and from the last end
 //!    before it began to it.
 //! 4. The history is strictly serialisable if, and only if, this graph has no cycle.
 //!
 //! A transaction of unknown end is not in the graph. So edges by way of it are missing: the checker
-//! may then find less, and what it finds is wrong indeed.
+//! may then find less, but each violation is a true one.
 
 use crate::history::{Access, History};
 
 /// How many violations are put in words.
 const TOLD: usize = 10;
 
-/// What the checker found.
+/// The checker's findings.
 #[derive(Default, Debug)]
 pub(crate) struct Findings {
     pub(crate) transactions: usize,
@@ -89,7 +89,7 @@ fn versions(of_row: &[Access], edges: &mut Vec<(u32, u32)>, found: &mut Findings
                     ));
                 }
             } else {
-                // Whoever wrote what is between stands behind the one and before the other.
+                // The writers between stand behind the one and before the other.
                 let pairs = earlier.iter().flat_map(|one| now.iter().map(move |two| (one, two)));
                 edges.extend(pairs.map(|(one, two)| (one.commit, two.commit)));
             }

@@ -1,4 +1,4 @@
-//! Clients that do jobs, many at once: which datagrams are due, and what an outcome leads to. It
+//! Clients that do jobs, many at once: the datagrams that are due, and an outcome's effect. It
 //! knows neither sockets nor clocks, so that tests have a network and a time of their own.
 
 use std::cmp::Reverse;

@@ -1,4 +1,4 @@
-//! What happened, in numbers.
+//! The figures of a run.
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -1,4 +1,4 @@
-//! What committed transactions read and wrote, and what may have been committed.
+//! Reads and writes of committed transactions, and writes that may be committed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,14 +6,14 @@ use transactions::wire::{Act, Seen, Value, Wants, amount, with_amount};
 
 use crate::workload::Read;
 
-/// A history: what clients know at its end.
+/// A history: the clients' knowledge at its end.
 #[derive(Default)]
 pub(crate) struct History {
     pub(crate) commits: Vec<Commit>,
     pub(crate) accesses: Vec<Access>,
-    /// Rows of transactions of which nobody knows the end, each with what it would have become.
+    /// Rows of transactions of which nobody knows the end, each with the value to be written.
     pub(crate) perhaps: Vec<Wants>,
-    /// What no outcome may say.
+    /// Errors in outcomes.
     pub(crate) wrong: Vec<String>,
 }
 

@@ -9,7 +9,7 @@
 //! | `options` | the words of the command line |
 //! | `workload`, `tatp`, `smallbank` | jobs |
 //! | `engine` | clients that do them; `network` is their socket |
-//! | `history`, `checker`, `verdict` | what was committed, and whether it may be |
+//! | `history`, `checker`, `verdict` | committed transactions, and their check |
 //! | `figures`, `random` | numbers of a run, and numbers that look random |
 
 mod checker;

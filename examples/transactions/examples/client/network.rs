@@ -66,7 +66,7 @@ impl Network {
         Ok(())
     }
 
-    /// What the kernel does not take is lost, as on a network, and is sent again.
+    /// A datagram that the kernel refuses is lost, as on a network, and is sent again.
     fn send(&mut self, sent: &mut Vec<Sent>) {
         for (node, said) in sent.drain(..) {
             let Some(node) = self.nodes.get(node) else { continue };

@@ -2,7 +2,7 @@
 
 use std::net::{SocketAddr, ToSocketAddrs as _};
 
-/// What the client is for, and its words.
+/// The client's purpose, and its words.
 pub(crate) const HELP: &str = "\
 Transactions against nodes that run `transactions`, and a check of their history.
 
@@ -41,7 +41,7 @@ impl Options {
     /// Reads the words.
     ///
     /// # Errors
-    /// Says which word is wrong, and what would be right.
+    /// Names the wrong word, and the right ones.
     pub(crate) fn read(mut words: impl Iterator<Item = String>) -> Result<Self, String> {
         let benchmark = match words.next().as_deref() {
             Some("tatp") => Benchmark::Tatp,

@@ -25,7 +25,7 @@ use crate::workload::{Workload, load, read_all};
 const MILLISECOND: u64 = 1_000_000;
 const NODES: usize = 2;
 
-/// What a node does wrong.
+/// A node's fault.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Fault {
     Nothing,
@@ -47,7 +47,7 @@ fn address_of_client() -> SocketAddr {
     ([10, 0, 1, 1], 5000).into()
 }
 
-/// A node: its tables, and what waits in it.
+/// A node: its tables, and its outbox.
 struct Node {
     nodes: Nodes,
     rows: TestTable<Row>,
@@ -158,7 +158,7 @@ fn is_inside((port, _): &Frame) -> bool {
 /// nodes is the client.
 type UnderWay = (u64, u64, usize, u8, Vec<u8>);
 
-/// Nodes, and what is under way between them.
+/// Nodes, and the frames between them.
 struct Simulation {
     now: u64,
     nodes: Vec<Node>,
@@ -199,7 +199,7 @@ impl Simulation {
         self.under_way.push(Reverse(frame));
     }
 
-    /// What a node sends.
+    /// Posts a node's frames.
     fn post_all(&mut self, from: usize, frames: Vec<Frame>) {
         for frame in frames {
             if is_inside(&frame) {
@@ -250,7 +250,7 @@ impl Simulation {
     }
 }
 
-/// A run of so many jobs, and what is wrong with it in words.
+/// A run of so many jobs, and its violations in words.
 fn run(
     workload: &dyn Workload,
     fault: Fault,
@@ -309,7 +309,7 @@ fn transactions_of_unknown_end_are_no_violations() {
     assert!(all > 3, "{all} are unknown");
 }
 
-/// The violations of a bank whose nodes have this fault.
+/// The violations of a bank on nodes with this fault.
 fn found(fault: Fault) -> String {
     let (holds, words, _) = run(&BANK, fault, 5, 2, LONG);
     assert!(!holds, "{fault:?}: {words}");

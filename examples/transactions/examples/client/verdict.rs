@@ -1,4 +1,4 @@
-//! What is right at the end of a run, and what is not.
+//! The verdict at the end of a run.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ use crate::workload::Workload;
 /// Most transactions of unknown end of which each choice is tried.
 const MOST_UNKNOWN: usize = 16;
 
-/// What is right at the end of a run, and what is not.
+/// The verdict at the end of a run.
 pub(crate) struct Verdict {
     findings: Findings,
     money: Option<Money>,
@@ -21,7 +21,7 @@ pub(crate) struct Verdict {
 /// The sum of all amounts.
 struct Money {
     is: i64,
-    /// What committed transactions make of the sum before.
+    /// The sum before, plus all committed changes.
     should_be: i64,
     /// How many more may be committed.
     unknown: usize,

@@ -1,5 +1,5 @@
-//! What clients do: jobs of one or two transactions, of which the second depends on what the first
-//! one read.
+//! The clients' jobs, of one or two transactions. The second one depends on the reads of the first
+//! one.
 
 use transactions::wire::{Act, MOST_ROWS, Seen, Value, Want, Wants};
 
@@ -15,7 +15,7 @@ pub(crate) struct Round {
     pub(crate) money: i64,
 }
 
-/// The second transaction, made of what the first one read; `None` if there is nothing to do.
+/// The second transaction, made of the first one's reads; `None` if there is nothing to do.
 pub(crate) type Then = Box<dyn Fn(&Read) -> Option<Round>>;
 
 /// A job. It is done from its start again if one of its transactions is aborted because of others.
@@ -54,7 +54,7 @@ pub(crate) trait Workload {
     /// The next job.
     fn job(&self, random: &mut Random) -> Job;
 
-    /// What a row's content says that can't be.
+    /// Why a row's content can't be right.
     fn odd(&self, row: u64, value: &Value) -> Option<String>;
 
     /// Why a committed change of a row can't be right.
