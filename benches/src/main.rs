@@ -67,7 +67,7 @@ mod table;
 mod traffic;
 mod turns;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Parser;
 use figure::Figure;
@@ -188,18 +188,7 @@ fn main() -> std::io::Result<()> {
         nf::run(programs, arguments.quick, &wanted, &mut tell)?;
     }
     if let Some(programs) = &arguments.programs {
-        if wanted("handler") {
-            handler::run(programs, arguments.quick, &mut tell)?;
-        }
-        if wanted("heads") {
-            heads::run(programs, arguments.quick, &mut tell)?;
-        }
-        if wanted("punt") {
-            punt::run(programs, arguments.quick, &mut tell)?;
-        }
-        if wanted("shards") {
-            shards::run(programs, arguments.quick, &wanted, &mut tell)?;
-        }
+        alone(programs, arguments.quick, &wanted, &mut tell)?;
     }
     if let Some(programs) = arguments.dealt.as_deref().filter(|_| wanted("additive")) {
         additive::run(programs, arguments.quick, &wanted, &mut tell)?;
@@ -216,6 +205,28 @@ fn main() -> std::io::Result<()> {
     if let Some(page) = &arguments.page {
         std::fs::write(page, page::draw(&figures))?;
         eprintln!("drawn: {}", page.display());
+    }
+    Ok(())
+}
+
+/// Figures of programs that are built for the host alone.
+fn alone(
+    programs: &Path,
+    quick: bool,
+    wanted: &dyn Fn(&str) -> bool,
+    tell: &mut dyn FnMut(Figure),
+) -> std::io::Result<()> {
+    if wanted("handler") {
+        handler::run(programs, quick, tell)?;
+    }
+    if wanted("heads") {
+        heads::run(programs, quick, tell)?;
+    }
+    if wanted("punt") {
+        punt::run(programs, quick, tell)?;
+    }
+    if wanted("shards") {
+        shards::run(programs, quick, wanted, tell)?;
     }
     Ok(())
 }

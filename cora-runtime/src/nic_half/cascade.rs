@@ -176,7 +176,8 @@ impl<A: App> NicHalf<A> {
     #[cold]
     #[inline(never)]
     pub(super) fn asked(&mut self, kind: u16, bytes: &[u8]) -> Result<(), ProtocolError> {
-        let Some(Message::Control(Control::Quiet { wave })) = Message::decode_at_nic(kind, bytes)
+        let Some(Message::Control(Control::Quiet { wave })) =
+            Message::decode_of_messages(kind, bytes)
         else {
             return Err(ProtocolError::undecodable(kind));
         };

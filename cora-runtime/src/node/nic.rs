@@ -223,7 +223,7 @@ impl<A: App> NicLoop<A> {
                 continue;
             }
             let undecodable = ProtocolError::undecodable(popped.kind);
-            let message = Message::decode_at_nic(popped.kind, bytes).ok_or(undecodable)?;
+            let message = Self::decode(popped.kind, bytes).ok_or(undecodable)?;
             match half.message(&message, out)? {
                 Event::None => {}
                 Event::Begin => self.begun = true,
@@ -240,6 +240,13 @@ impl<A: App> NicLoop<A> {
             payloads.recycle();
         }
         Ok(any)
+    }
+
+    #[inline(always)]
+    fn decode(kind: u16, bytes: &[u8]) -> Option<Message<'_>> {
+        let of_messages =
+            if const { A::MESSAGES } { Message::decode_of_messages(kind, bytes) } else { None };
+        of_messages.or_else(|| Message::decode_at_nic(kind, bytes))
     }
 
     /// Handles a burst from the wire. Returns whether it was a full one.

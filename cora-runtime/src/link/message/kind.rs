@@ -2,10 +2,11 @@
 //! names that errors say.
 //!
 //! A line of the table is a number, a name, fields, and the half that reads it: `dealt` are both
-//! halves of a program whose buckets are dealt, and no others have the code. Fields lie in the
-//! record in this order, little end first ([`Field`]). A `sized` field has its length before it; a
-//! `rest` takes the rest of the record. A number is never given to another kind. A change of a line
-//! changes [`LAYOUT_VERSION`](crate::link::region::LAYOUT_VERSION).
+//! halves of a program whose buckets are dealt, `messages` those of one with messages, and no
+//! others have the code. Fields lie in the record in this order, little end first ([`Field`]). A
+//! `sized` field has its length before it; a `rest` takes the rest of the record. A number is never
+//! given to another kind. A change of a line changes
+//! [`LAYOUT_VERSION`](crate::link::region::LAYOUT_VERSION).
 
 use super::field::{Field, GroupKey, Keys, Name};
 use super::{Load, Message, Report, Stamp};
@@ -434,13 +435,13 @@ protocols! {
             of: u16,
             /// The run's seed, which decides over the shard of a flow.
             seed: u64,
-        } read by nic,
+        } read by messages,
         /// On the wire, behind the last packets: a question that goes by the host, and comes back
         /// behind all that was brought about by what was in front of it.
         64 Quiet {
             /// Its number.
             wave: u64,
-        } read by both,
+        } read by messages,
     }
 
     /// What the NIC counts and sees.

@@ -14,6 +14,12 @@ macro_rules! reads {
     (host host) => {
         true
     };
+    (host messages) => {
+        true
+    };
+    (messages messages) => {
+        true
+    };
     ($half:ident $reader:ident) => {
         false
     };
@@ -123,6 +129,10 @@ macro_rules! protocols {
             protocols!(@decode
                 /// The same of messages that the NIC reads. The NIC half has no code for others.
                 decode_at_nic nic $($protocol { $($number $kind { $($field,)* } $reader)* })*);
+            protocols!(@decode
+                /// The same of those that the NIC reads in programs with messages alone.
+                decode_of_messages messages
+                $($protocol { $($number $kind { $($field,)* } $reader)* })*);
         }
     };
     (@encode
