@@ -124,19 +124,21 @@ impl Plain for Peer {
 
     #[inline]
     fn put(&self, out: &mut [u8]) {
-        let mut out = ShortWriter::new(out);
-        out.put(&self.theirs.octets());
-        out.put(&self.ours.octets());
-        out.put(&self.their_port.to_le_bytes());
-        out.put(&self.our_port.to_le_bytes());
-        out.put(&self.their_mac);
-        out.put(&self.our_mac);
-        out.put(&self.vlan.to_le_bytes());
-        out.put(&[self.at.0]);
+        // Of known length, so no field needs a test.
+        let Some(out) = out.first_chunk_mut::<{ Self::SIZE }>() else { return };
+        out[..16].copy_from_slice(&self.theirs.octets());
+        out[16..32].copy_from_slice(&self.ours.octets());
+        out[32..34].copy_from_slice(&self.their_port.to_le_bytes());
+        out[34..36].copy_from_slice(&self.our_port.to_le_bytes());
+        out[36..42].copy_from_slice(&self.their_mac);
+        out[42..48].copy_from_slice(&self.our_mac);
+        out[48..50].copy_from_slice(&self.vlan.to_le_bytes());
+        out[50] = self.at.0;
     }
 
     #[inline]
     fn get(bytes: &[u8]) -> Option<Self> {
+        let bytes = bytes.first_chunk::<{ Self::SIZE }>()?;
         let at = |from: usize| bytes.get(from..);
         Some(Self {
             theirs: Address::get(bytes)?,

@@ -93,17 +93,16 @@ pub(super) fn transport_is_right(layers: &Layers, bytes: &[u8]) -> bool {
     }
 }
 
-/// Sum of `bytes` as 16-bit numbers; an odd last byte is padded with zero.
+/// Sum of `bytes` as numbers of 32 bits, of which both halves count alike (RFC 1071, 2 C); the last
+/// one is padded with zeros.
 fn sum(bytes: &[u8]) -> u64 {
-    let mut pairs = bytes.chunks_exact(2);
-    let mut sum = 0;
-    for pair in &mut pairs {
-        sum += u64::from(pair[0]) << 8 | u64::from(pair[1]);
+    let (words, rest) = bytes.as_chunks();
+    let mut last = [0; 4];
+    if let Some(place) = last.get_mut(..rest.len()) {
+        place.copy_from_slice(rest);
     }
-    if let [last] = pairs.remainder() {
-        sum += u64::from(*last) << 8;
-    }
-    sum
+    let words = words.iter().chain([&last]);
+    words.map(|word| u64::from(u32::from_be_bytes(*word))).sum()
 }
 
 /// Sum of the pseudo-header (RFC 9293, 3.1; RFC 8200, 8.1). IPv4 and IPv6 differ only in field
@@ -234,6 +233,14 @@ mod tests {
             prop_assert_eq!(is_right_without_options(words.try_into().unwrap()), right);
             prop_assert_eq!(is_right(&header), right);
             prop_assert!(right || !summed);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn words_of_any_width_have_one_sum(bytes in proptest::collection::vec(any::<u8>(), 0..70)) {
+            let pair = |pair: &[u8]| u64::from(pair[0]) << 8 | pair.get(1).map_or(0, |it| u64::from(*it));
+            prop_assert_eq!(internet(&bytes), !fold(bytes.chunks(2).map(pair).sum()));
         }
     }
 
