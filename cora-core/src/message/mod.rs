@@ -22,7 +22,7 @@ mod text;
 pub use envelope::Envelope;
 pub use flow::{FlowOf, Flows};
 pub use peer::{Destination, NobodyAsked, Peer};
-pub use sent::{ELSEWHERE, MOST_HOPS, SENT, TooManyHops, delay_of, sent_id};
+pub use sent::{ELSEWHERE, MOST_HOPS, SENT, TooManyHops, delay_of, is_of_messages, sent_id};
 pub use text::{Compose, Parse, Text};
 
 pub(crate) use peer::datagram;

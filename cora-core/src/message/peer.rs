@@ -1,6 +1,6 @@
 //! The two ends of a datagram, as seen from here, and the frame of a datagram to the other end.
 
-use super::SENT;
+use super::is_of_messages;
 use crate::key::{Address, Endpoint, protocol};
 use crate::packet::{Packet, Port, Vlan, checksum};
 use crate::plain::{Describe, Plain};
@@ -150,7 +150,7 @@ impl Plain for Peer {
             vlan: u16::get(at(48)?)?,
             at: Some(Port(u8::get(at(50)?)?).in_seven_bits())
                 // No datagram becomes a message.
-                .filter(|at| *at != SENT)
+                .filter(|at| !is_of_messages(*at))
                 .unwrap_or(Port(0x7f)),
         })
     }
@@ -242,6 +242,7 @@ fn udp_header(peer: &Peer, datagram: u16, all: &mut [u8]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::message::{ELSEWHERE, SENT};
     use crate::packet::Meta;
 
     fn answer(question: &[u8], contents: &[u8]) -> Result<Vec<u8>, Reason> {
@@ -285,7 +286,8 @@ mod tests {
     fn no_peer_is_at_the_port_of_messages() {
         let mut bytes = vec![0; Peer::SIZE];
         Peer::NOBODY.put(&mut bytes);
-        for (port, at) in [(3, 3), (SENT.0, 0x7f), (SENT.0 | 0x80, 0x7f), (0xff, 0x7f)] {
+        let of_messages = [SENT.0, SENT.0 | 0x80, ELSEWHERE.0, ELSEWHERE.0 | 0x80, 0xff];
+        for (port, at) in of_messages.map(|port| (port, 0x7f)).into_iter().chain([(3, 3)]) {
             bytes[Peer::SIZE - 1] = port;
             assert_eq!(Peer::get(&bytes).unwrap().port(), Port(at), "{port}");
         }

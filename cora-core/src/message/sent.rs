@@ -24,6 +24,13 @@ pub const SENT: Port = Port(0x7e);
 /// run has this port either.
 pub const ELSEWHERE: Port = Port(0x7d);
 
+/// Whether a port is one of messages: no packet leaves there.
+#[inline(always)]
+#[must_use]
+pub const fn is_of_messages(port: Port) -> bool {
+    port.0 == SENT.0 || port.0 == ELSEWHERE.0
+}
+
 /// Most messages in a row of which each was sent because of the one before.
 pub const MOST_HOPS: u8 = 64;
 

@@ -240,7 +240,7 @@ impl Outbox {
             return Err(TooLong);
         }
         // Nobody outside makes a message of a frame.
-        let port = if port == SENT { Port(0x7f) } else { port };
+        let port = if message::is_of_messages(port) { Port(0x7f) } else { port };
         self.add(port, OutboxFull, |_, out| {
             out.get_mut(..frame.len()).ok_or(OutboxFull)?.copy_from_slice(frame);
             Ok(frame.len())
@@ -396,6 +396,15 @@ mod tests {
         assert_eq!(out.messages::<Word>().send(Word(7)), Ok(()));
         let now = frames(&out).pop().unwrap().1;
         assert_eq!(message::delay_of(&now), 0);
+    }
+
+    #[test]
+    fn no_frame_becomes_a_message() {
+        for port in [SENT, message::ELSEWHERE] {
+            let mut out = Outbox::create(&mut memory_for_tests(Outbox::BYTES)).unwrap();
+            out.send_frame(&[1; 61], port).unwrap();
+            assert_eq!(frames(&out), [(0x7f, vec![1; 61])]);
+        }
     }
 
     #[test]

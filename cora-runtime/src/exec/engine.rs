@@ -3,7 +3,7 @@
 use core::marker::PhantomData;
 
 use cora_core::app::{App, Sides};
-use cora_core::message::SENT;
+use cora_core::message::{SENT, is_of_messages};
 use cora_core::outbox::{Outbox, Sent};
 use cora_core::outcome::Outcomes;
 use cora_core::packet::{Packet, Port};
@@ -200,7 +200,7 @@ impl<A: App> Engine<A> {
             // No datagram is there that could go on.
             Ok(_) if A::MESSAGES && packet.port() == SENT => Ran::Forward(Forward::Done),
             // No packet becomes a message.
-            Ok(Forward::Redirect(port)) if A::MESSAGES && port == SENT => {
+            Ok(Forward::Redirect(port)) if A::MESSAGES && is_of_messages(port) => {
                 Ran::Forward(Forward::Redirect(Port(0x7f)))
             }
             Ok(forward) => Ran::Forward(forward),
