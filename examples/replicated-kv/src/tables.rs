@@ -8,12 +8,15 @@ use cora::prelude::*;
 use crate::learner::Sessions;
 #[host_only]
 use crate::shelf::{self, answer};
-use crate::wire::{Answer, Name, Value};
+#[host_only]
+use crate::wire::Answer;
+use crate::wire::{Name, Value};
 
 /// Lines in a piece.
 pub const PIECE: usize = 6;
 
 /// The tables failed. The log of the run says why.
+#[host_only]
 pub const NO_TABLES: Reason = Reason::new("no-tables");
 
 /// The tables of a group. They are at the host, wherever the group is.

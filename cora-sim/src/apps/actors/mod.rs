@@ -10,7 +10,7 @@
 //! ```
 //!
 //! Without peers the program is settled: its results are those of the host alone. With them they
-//! are those of some run one by one ([`history`](crate::history)).
+//! are those of some run one by one (`history`).
 
 mod handlers;
 mod messages;
