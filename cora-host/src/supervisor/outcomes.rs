@@ -65,6 +65,8 @@ pub(super) struct Outcomes {
 pub(super) struct Known {
     /// Packets that came, and that were not dropped at the wire.
     pub(super) fed: u64,
+    /// Messages that went to other shards, which have their outcome there.
+    pub(super) went: u64,
     /// Packets that left.
     pub(super) tally: Tally,
     /// Counts of the last host.
@@ -122,7 +124,8 @@ impl Outcomes {
     /// of messages took.
     pub(super) fn whole(mut self, known: Known) -> Counted {
         let took = self.took(&known.host.took);
-        let fed = known.fed.saturating_add(sent(&took));
+        // Nearly all that goes to other shards was sent here.
+        let fed = known.fed.saturating_add(sent(&took)).saturating_sub(known.went);
         Counted { outcomes: self.outcomes(Known { fed, ..known }), took }
     }
 
@@ -137,7 +140,7 @@ impl Outcomes {
 
     /// The outcomes of everything; `fed` are messages, too.
     fn outcomes(&mut self, known: Known) -> BTreeMap<String, u64> {
-        let Known { fed, tally, host, nic, unread } = known;
+        let Known { fed, tally, host, nic, unread, .. } = known;
         let deaths = self.nics > 1 || self.hosts > 1 || nic.is_none();
         let mut all = std::mem::take(&mut self.kept);
         add(&mut all, host.outcomes);
@@ -246,6 +249,7 @@ mod tests {
     fn without_a_death_the_counts_are_what_the_halves_told() {
         let known = Known {
             fed: 10,
+            went: 0,
             tally: tally(4, 3),
             host: counted(&[("transmit", 3), ("not-ip", 1)]),
             nic: Some(counts(&[("transmit", 4), ("not-allowed", 2)])),
@@ -264,6 +268,7 @@ mod tests {
         // The first one had sent 30 of its own; 5 of the host's 20 did not leave.
         let known = Known {
             fed: 100,
+            went: 0,
             tally: tally(40, 15),
             host: counted(&[("transmit", 20), ("not-ip", 8)]),
             nic: Some(counts(&[("transmit", 10), ("not-allowed", 2)])),
@@ -279,6 +284,7 @@ mod tests {
         // The dead one had counted 6 of the 7 that it had sent, and left 4 unread.
         let known = Known {
             fed: 50,
+            went: 0,
             tally: tally(20, 12),
             host: counted(&[("transmit", 5)]),
             nic: Some(counts(&[("transmit", 20), ("host-away", 9)])),
@@ -295,6 +301,7 @@ mod tests {
     fn packets_that_halves_died_of_are_not_among_the_lost() {
         let known = Known {
             fed: 50,
+            went: 0,
             tally: tally(20, 12),
             host: counted(&[("transmit", 12), ("not-ip", 9)]),
             nic: Some(counts(&[("transmit", 20)])),
@@ -322,6 +329,7 @@ mod tests {
             Counted { outcomes: counts(&[("done", 55), (LOST, 5)]), took: took(30, 55, 0, 25) };
         let known = Known {
             fed: 100,
+            went: 0,
             tally: tally(0, 0),
             host,
             nic: Some(counts(&[("done", 10)])),

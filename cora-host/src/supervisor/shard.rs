@@ -309,7 +309,8 @@ impl<'a> Shard<'a> {
         let went = from_nic.crossed.saturating_add(from_host.crossed);
         let Crossing { came, refused, .. } = self.wire.crossing;
         let known = Known {
-            fed: self.wire.offers.taken.saturating_add(came).saturating_sub(went),
+            fed: self.wire.offers.taken.saturating_add(came),
+            went,
             tally: self.wire.tally,
             unread: self.page.lost(),
             host: match &account {

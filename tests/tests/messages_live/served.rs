@@ -85,11 +85,12 @@ impl Served {
     /// Kills a half, and waits until another one is there.
     pub(crate) fn kill(&mut self, half: &str) {
         self.works_again();
-        let before = self.status().map(|status| count(&status["generation"]));
         let half = child(self.running.id(), half).expect("it runs");
         send(half, Signal::KILL);
-        let next = || self.status().map(|status| count(&status["generation"])) > before;
-        assert!(wait_until(SOON, next), "no other half comes: {}", self.running.log());
+        // It is gone once the supervisor has noticed.
+        let place = PathBuf::from(format!("/proc/{half}"));
+        assert!(wait_until(SOON, || !place.exists()), "it stays: {}", self.running.log());
+        self.works_again();
     }
 
     /// Ends the run, and returns its report, with its log.
