@@ -378,7 +378,7 @@ mod tests {
             let tally = tally(30 + draw(30), draw(60));
             let deaths = outcomes.hosts > 1 || outcomes.nics > 1 || nic.is_none();
             let host = Counted { outcomes: host, took };
-            let all = outcomes.whole(Known { fed, tally, host, nic, unread });
+            let all = outcomes.whole(Known { fed, went: 0, tally, host, nic, unread });
             let sum = all.outcomes.values().sum::<u64>();
             assert!(deaths && sum == fed + sent(&all.took), "{all:?}");
         }
