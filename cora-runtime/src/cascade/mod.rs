@@ -29,7 +29,7 @@ use cora_core::state::{Memory, OutOfMemory};
 use cora_core::verdict::Reason;
 
 use crate::classes::{Classes, PLACES, Piece, Pieces, Queue, Wanted};
-use crate::exec::burst::BURST;
+use crate::exec::burst::{BURST, Burst};
 use crate::exec::engine::Engine;
 use crate::link::message::{Report, Stamp};
 use crate::link::payload::Parked;
@@ -285,6 +285,13 @@ pub(crate) fn packet_of<'a>(stamp: &Stamp, frame: Roomy<'a>) -> Packet<'a> {
 #[inline(always)]
 pub(crate) fn is_message<A: App>(stamp: &Stamp) -> bool {
     A::MESSAGES && stamp.meta.port == SENT
+}
+
+/// The packets of a burst; the rest of it are messages.
+#[inline(always)]
+pub(crate) fn packets_of<A: App>(burst: &Burst<'_>) -> u64 {
+    let packets = burst.arrivals().iter().filter(|it| !is_message::<A>(&it.stamp())).count();
+    (if A::MESSAGES { packets } else { burst.len() }) as u64
 }
 
 /// The stamp of a message that a run with this stamp sent.

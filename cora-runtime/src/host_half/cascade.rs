@@ -6,7 +6,7 @@ use cora_core::packet::Packet;
 use cora_core::verdict::Reason;
 
 use super::{HostHalf, HostOutbox};
-use crate::cascade::{is_message, packet_of};
+use crate::cascade::{packet_of, packets_of};
 use crate::channel::ProtocolError;
 use crate::exec::burst::{ALONE, Arrival, Burst};
 use crate::link::message::{Kind, Stamp};
@@ -84,7 +84,6 @@ impl<A: App> HostHalf<A> {
     /// Counts what ran here.
     #[inline(always)]
     pub(super) fn count_packets(&mut self, burst: &Burst<'_>) {
-        let packets = burst.arrivals().iter().filter(|it| !is_message::<A>(&it.stamp())).count();
-        self.report.packets += if A::MESSAGES { packets } else { burst.len() } as u64;
+        self.report.packets += packets_of::<A>(burst);
     }
 }

@@ -6,7 +6,7 @@ use cora_core::packet::Packet;
 use cora_core::state::{NO_FLOW, Visit};
 
 use super::NicHalf;
-use crate::cascade::{is_message, packet_of, refuse};
+use crate::cascade::{is_message, packet_of, packets_of, refuse};
 use crate::channel::{PeerOutbox, ProtocolError};
 use crate::exec::burst::{ALONE, Burst};
 use crate::exec::egress::Wire;
@@ -209,8 +209,7 @@ impl<A: App> NicHalf<A> {
     /// Counts a burst that runs to its end here.
     #[inline(always)]
     pub(super) fn count_burst(&mut self, burst: &Burst<'_>) {
-        let messages = burst.arrivals().iter().filter(|it| is_message::<A>(&it.stamp())).count();
-        self.report.packets += (burst.len() - if A::MESSAGES { messages } else { 0 }) as u64;
+        self.report.packets += packets_of::<A>(burst);
     }
 
     /// Counts what ran to its end here.

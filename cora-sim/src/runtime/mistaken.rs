@@ -2,11 +2,8 @@
 
 use std::collections::HashMap;
 
-use cora_core::bucket::Mark;
 use cora_core::message::SENT;
-use cora_core::packet::{Meta, Port};
 use cora_runtime::link::message::{Frames, Message, Ownership, Stamp};
-use cora_runtime::link::payload::Parked;
 
 use super::Planted;
 use crate::history;
@@ -28,14 +25,7 @@ pub enum Mistake {
 }
 
 /// The stamp of an answer of a run that was taken back.
-pub(super) const STAMP: Stamp = Stamp {
-    meta: Meta { time: 0, now: 0, port: Port::INSIDE, mark: Mark::UNMARKED },
-    number: 0,
-    horizon: 0,
-    egress: Port::INSIDE,
-    parked: Parked::NONE,
-    missing: 0,
-};
+pub(super) const STAMP: Stamp = Stamp::BEFORE;
 
 impl Mistake {
     /// The planted one, if it is one of these.

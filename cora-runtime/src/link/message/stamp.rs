@@ -57,7 +57,7 @@ impl Stamp {
     }
 
     /// Before the first packet.
-    pub(crate) const BEFORE: Self = Self {
+    pub const BEFORE: Self = Self {
         meta: Meta { time: 0, now: 0, port: Port::INSIDE, mark: Mark::UNMARKED },
         number: 0,
         horizon: 0,
