@@ -1,5 +1,6 @@
 //! What accompanies a message.
 
+use super::peer::PackedPeer;
 use super::sent::hops_and_peer;
 use super::{Peer, SENT};
 use crate::packet::Packet;
@@ -10,12 +11,13 @@ pub struct Envelope {
     pub(super) now: u64,
     /// Messages of which each was sent because of the one before; 0 for one from a wire.
     pub(super) hops: u8,
-    pub(super) peer: Peer,
+    /// As it stands in a frame: most messages hand it on unread.
+    pub(super) peer: PackedPeer,
 }
 
 impl Envelope {
     /// Before the first message, and in hooks and timers: nobody asks.
-    pub(crate) const NOBODY: Self = Self { now: 0, hops: 0, peer: Peer::NOBODY };
+    pub(crate) const NOBODY: Self = Self { now: 0, hops: 0, peer: PackedPeer::NOBODY };
 
     /// The envelope in a hook or a timer, for generated code.
     #[must_use]
@@ -29,10 +31,10 @@ impl Envelope {
     pub fn of(packet: &Packet<'_>) -> Self {
         let now = packet.now();
         if packet.port() == SENT {
-            let (hops, peer) = hops_and_peer(packet.frame()).unwrap_or((0, Peer::NOBODY));
+            let (hops, peer) = hops_and_peer(packet.frame()).unwrap_or((0, PackedPeer::NOBODY));
             return Self { now, hops, peer };
         }
-        Self { now, hops: 0, peer: Peer::of(packet) }
+        Self { now, hops: 0, peer: PackedPeer::of(&Peer::of(packet)) }
     }
 
     /// The run's time, in nanoseconds, by which entries expire. It never runs backwards between
@@ -49,7 +51,7 @@ impl Envelope {
     /// [sends to](crate::outbox::Outbox::send_to) it.
     #[inline]
     #[must_use]
-    pub const fn asker(&self) -> Peer {
-        self.peer
+    pub fn asker(&self) -> Peer {
+        self.peer.peer()
     }
 }

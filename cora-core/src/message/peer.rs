@@ -1,5 +1,7 @@
 //! The two ends of a datagram, as seen from here, and the frame of a datagram to the other end.
 
+use core::fmt;
+
 use super::is_of_messages;
 use crate::key::{Address, Endpoint, protocol};
 use crate::packet::{Packet, Port, Vlan, checksum};
@@ -124,41 +126,77 @@ impl Plain for Peer {
 
     #[inline]
     fn put(&self, out: &mut [u8]) {
-        // Of known length, so no field needs a test.
-        let Some(out) = out.first_chunk_mut::<{ Self::SIZE }>() else { return };
-        out[..16].copy_from_slice(&self.theirs.octets());
-        out[16..32].copy_from_slice(&self.ours.octets());
-        out[32..34].copy_from_slice(&self.their_port.to_le_bytes());
-        out[34..36].copy_from_slice(&self.our_port.to_le_bytes());
-        out[36..42].copy_from_slice(&self.their_mac);
-        out[42..48].copy_from_slice(&self.our_mac);
-        out[48..50].copy_from_slice(&self.vlan.to_le_bytes());
-        out[50] = self.at.0;
+        if let Some(out) = out.first_chunk_mut() {
+            *out = PackedPeer::of(self).0;
+        }
     }
 
     #[inline]
     fn get(bytes: &[u8]) -> Option<Self> {
-        let bytes = bytes.first_chunk::<{ Self::SIZE }>()?;
-        let at = |from: usize| bytes.get(from..);
-        Some(Self {
-            theirs: Address::get(bytes)?,
-            ours: Address::get(at(16)?)?,
-            their_port: u16::get(at(32)?)?,
-            our_port: u16::get(at(34)?)?,
-            their_mac: <[u8; 6]>::get(at(36)?)?,
-            our_mac: <[u8; 6]>::get(at(42)?)?,
-            vlan: u16::get(at(48)?)?,
-            at: Some(Port(u8::get(at(50)?)?).in_seven_bits())
-                // No datagram becomes a message.
-                .filter(|at| !is_of_messages(*at))
-                .unwrap_or(Port(0x7f)),
-        })
+        Some(PackedPeer(*bytes.first_chunk()?).peer())
     }
 
     fn describe(&self, to: &mut dyn Describe) {
         let Self { theirs, their_port, .. } = self;
         let (open, close) = if theirs.is_v4() { ("", "") } else { ("[", "]") };
         to.text(&format_args!("{open}{theirs}{close}:{their_port}"));
+    }
+}
+
+/// A [`Peer`] as it stands in a frame. Its length is known, so no field needs a test.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct PackedPeer(pub(super) [u8; Peer::SIZE]);
+
+impl PackedPeer {
+    /// Nobody.
+    pub(super) const NOBODY: Self = {
+        let mut bytes = [0; Peer::SIZE];
+        [bytes[48], bytes[49]] = UNTAGGED.to_le_bytes();
+        bytes[50] = Peer::NOBODY.at.0;
+        Self(bytes)
+    };
+
+    #[inline]
+    pub(super) fn of(peer: &Peer) -> Self {
+        let mut bytes = [0; Peer::SIZE];
+        bytes[..16].copy_from_slice(&peer.theirs.octets());
+        bytes[16..32].copy_from_slice(&peer.ours.octets());
+        bytes[32..34].copy_from_slice(&peer.their_port.to_le_bytes());
+        bytes[34..36].copy_from_slice(&peer.our_port.to_le_bytes());
+        bytes[36..42].copy_from_slice(&peer.their_mac);
+        bytes[42..48].copy_from_slice(&peer.our_mac);
+        bytes[48..50].copy_from_slice(&peer.vlan.to_le_bytes());
+        bytes[50] = peer.at.0;
+        Self(bytes)
+    }
+
+    #[inline]
+    pub(super) fn peer(&self) -> Peer {
+        Peer {
+            theirs: Address::v6(self.part(0)),
+            ours: Address::v6(self.part(16)),
+            their_port: u16::from_le_bytes(self.part(32)),
+            our_port: u16::from_le_bytes(self.part(34)),
+            their_mac: self.part(36),
+            our_mac: self.part(42),
+            vlan: u16::from_le_bytes(self.part(48)),
+            at: Some(Port(self.0[50]).in_seven_bits())
+                // No datagram becomes a message.
+                .filter(|at| !is_of_messages(*at))
+                .unwrap_or(Port(0x7f)),
+        }
+    }
+
+    /// The bytes from this place on.
+    #[inline(always)]
+    fn part<const LENGTH: usize>(&self, from: usize) -> [u8; LENGTH] {
+        self.0.get(from..).and_then(<[u8]>::first_chunk).copied().unwrap_or([0; LENGTH])
+    }
+}
+
+impl fmt::Debug for PackedPeer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.peer().fmt(f)
     }
 }
 
@@ -291,6 +329,13 @@ mod tests {
             bytes[Peer::SIZE - 1] = port;
             assert_eq!(Peer::get(&bytes).unwrap().port(), Port(at), "{port}");
         }
+    }
+
+    #[test]
+    fn nobody_is_nobody_in_a_frame() {
+        let packed = PackedPeer::of(&Peer::NOBODY);
+        assert_eq!(packed.0, PackedPeer::NOBODY.0);
+        assert_eq!(packed.peer(), Peer::NOBODY);
     }
 
     #[test]

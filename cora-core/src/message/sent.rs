@@ -10,6 +10,7 @@
 //! The Ethernet type is one for local experiments (IEEE 802), so that whoever parses the frame
 //! finds no headers. What makes it a message is its port: frames from outside never have that.
 
+use super::peer::PackedPeer;
 use super::{Envelope, Message, Peer, read_short};
 use crate::packet::{Packet, Port};
 use crate::plain::Plain as _;
@@ -42,7 +43,7 @@ pub const TooManyHops: Reason = Reason::new("too-many-hops");
 pub(crate) const MOST_DELAY: u64 = (1 << 56) - 1;
 
 const HOPS: usize = 4;
-const DELAY: usize = 5;
+const DELAY: usize = HOPS + 1;
 const TYPE: usize = 12;
 const ETHER_TYPE: [u8; 2] = [0x88, 0xb5];
 const PEER: usize = 14;
@@ -73,7 +74,9 @@ pub(crate) fn frame<M: Message>(
         place.copy_from_slice(delay.to_le_bytes().first_chunk::<7>().unwrap_or(&[0; 7]));
     }
     ETHER_TYPE.put(head.get_mut(TYPE..).unwrap_or_default());
-    envelope.peer.put(head.get_mut(PEER..).unwrap_or_default());
+    if let Some(peer) = head.last_chunk_mut() {
+        *peer = envelope.peer.0;
+    }
     let mut body = ShortWriter::new(body);
     message.put_short(&mut body);
     Ok(BODY + body.finish().ok_or(TooLong)?)
@@ -96,15 +99,13 @@ pub fn sent_id(packet: &Packet<'_>) -> Option<u32> {
 #[inline]
 #[must_use]
 pub fn delay_of(frame: &[u8]) -> u64 {
-    let mut bytes = [0; 8];
-    if let (Some(delay), Some(to)) = (frame.get(DELAY..TYPE), bytes.get_mut(..TYPE - DELAY)) {
-        to.copy_from_slice(delay);
-    }
-    u64::from_le_bytes(bytes)
+    // The byte in front of it is read along.
+    frame.get(HOPS..).and_then(u64::get).unwrap_or(0) >> 8
 }
 
 /// Hops and peer of the message that a packet is.
 #[inline]
-pub(super) fn hops_and_peer(frame: &[u8]) -> Option<(u8, Peer)> {
-    Some((*frame.get(HOPS)?, Peer::get(frame.get(PEER..)?)?))
+pub(super) fn hops_and_peer(frame: &[u8]) -> Option<(u8, PackedPeer)> {
+    let head = frame.first_chunk::<BODY>()?;
+    Some((head[HOPS], PackedPeer(*head.last_chunk()?)))
 }

@@ -88,18 +88,22 @@ impl Cascade {
         is_one
     }
 
-    /// Takes in what the last run sent, which the stamp is of.
-    #[inline]
-    pub(crate) fn take_in<A: App>(
+    /// Sends what the last run sent, which the stamp is of: packets leave, messages are taken in.
+    #[inline(always)]
+    pub(crate) fn send<A: App>(
         &mut self,
         engine: &mut Engine<A>,
         stamp: &Stamp,
         report: &mut Report,
+        leave: impl FnMut(&Stamp, &[u8]),
     ) {
         let mut sent = SentHere::default();
-        engine.messages(|frame| sent.note(self.take(stamp, frame)));
-        engine.sent_messages(sent.all);
-        sent.count(engine, report);
+        let made = engine.send(stamp, leave, |frame| sent.note(self.take(stamp, frame)));
+        report.made += made;
+        if A::MESSAGES && sent.all + made > 0 {
+            engine.sent(sent.all, made);
+            sent.count(engine, report);
+        }
     }
 
     /// Takes a frame in if a hook or a timer sent it as a message. `false`: it is a packet.

@@ -99,8 +99,8 @@ impl Pieces {
     #[inline]
     pub(crate) fn of(&mut self, stamp: &Stamp, frame: &[u8]) -> Option<Piece> {
         let wanted = HEAD + frame.len().div_ceil(8);
-        let size = SIZES.iter().zip(&self.free);
-        let size = size.take_while(|((_, words), free)| *words < wanted || free.is_empty()).count();
+        let is_usual = wanted <= SIZES[0].1 && !self.free[0].is_empty();
+        let size = if is_usual { 0 } else { self.larger(wanted) };
         let piece = self.take_free(size)?;
         let (port, number) = stamp.marked();
         let missing = u64::from(stamp.missing) << 40;
@@ -114,6 +114,13 @@ impl Pieces {
         ];
         bytes.as_mut_bytes().get_mut(..frame.len())?.copy_from_slice(frame);
         Some(piece)
+    }
+
+    /// The first size with room for so many words of which a piece is free.
+    #[inline(never)]
+    fn larger(&self, wanted: usize) -> usize {
+        let sizes = SIZES.iter().zip(&self.free);
+        sizes.take_while(|((_, words), free)| *words < wanted || free.is_empty()).count()
     }
 
     #[inline]

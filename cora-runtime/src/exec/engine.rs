@@ -101,11 +101,10 @@ impl<A: App> Engine<A> {
         self.took.words()
     }
 
-    /// The last packet's handlers sent so many messages; what else they sent is known here.
+    /// The last packet's handlers sent so many messages, and so many packets.
     #[inline]
-    pub(crate) fn sent_messages(&mut self, messages: u64) {
-        let all = self.outbox.len() as u64;
-        self.took.sent(messages, all.saturating_sub(messages));
+    pub(crate) fn sent(&mut self, messages: u64, packets: u64) {
+        self.took.sent(messages, packets);
     }
 
     /// Hooks or timers sent so many messages.
@@ -128,31 +127,27 @@ impl<A: App> Engine<A> {
     pub(crate) const TELLS_EACH: bool = A::DURABLE && A::SENDS;
 
     /// Calls `send` with each packet that the handlers of the last packet sent besides it, in
-    /// order, with a stamp of its own. Returns their number.
+    /// order, with a stamp of its own, and `keep` with each message. Returns the number of packets.
     #[inline(always)]
-    pub(crate) fn send(&self, stamp: &Stamp, mut send: impl FnMut(&Stamp, &[u8])) -> u64 {
+    pub(crate) fn send(
+        &self,
+        stamp: &Stamp,
+        mut send: impl FnMut(&Stamp, &[u8]),
+        mut keep: impl FnMut(&[u8]),
+    ) -> u64 {
         if const { !A::SENDS } {
             return 0;
         }
         let mut packets = 0;
         self.outbox.each(|Sent { port, frame, .. }| {
             if A::MESSAGES && port == SENT {
-                return;
+                keep(frame);
+            } else {
+                send(&stamp.of_made(port), frame);
+                packets += 1;
             }
-            send(&stamp.of_made(port), frame);
-            packets += 1;
         });
         packets
-    }
-
-    /// Visits the messages that the last packet's handlers sent, in order.
-    #[inline]
-    pub(crate) fn messages(&self, mut visit: impl FnMut(&[u8])) {
-        self.outbox.each(|Sent { port, frame, .. }| {
-            if port == SENT {
-                visit(frame);
-            }
-        });
     }
 
     /// The program.

@@ -315,11 +315,8 @@ impl<A: App> HostHalf<A> {
         // until the ring has the packet.
         let added =
             found.as_ref().and_then(|found| self.ownership.settle_new(self.engine.app(), found));
-        self.report.made +=
-            self.engine.send(stamp, |stamp, frame| out.leave(stamp, stamp.egress, frame));
-        if const { A::MESSAGES } {
-            self.cascade.take_in(&mut self.engine, stamp, &mut self.report);
-        }
+        let Self { cascade, engine, report, .. } = self;
+        cascade.send(engine, stamp, report, |stamp, frame| out.leave(stamp, stamp.egress, frame));
         if let Some(egress) = ran.egress(stamp.meta.port) {
             out.leave(stamp, egress, packet.frame());
             if alone {

@@ -56,10 +56,8 @@ impl<A: App> NicHalf<A> {
 
     /// Sends what a run sent, and its packet.
     pub(super) fn finish(&mut self, ran: Ran, stamp: &Stamp, frame: &[u8], wire: &mut impl Wire) {
-        self.report.made += self.engine.send(stamp, |stamp, frame| wire.transmit(stamp, frame));
-        if const { A::MESSAGES } {
-            self.cascade.take_in(&mut self.engine, stamp, &mut self.report);
-        }
+        let Self { cascade, engine, report, .. } = self;
+        cascade.send(engine, stamp, report, |stamp, frame| wire.transmit(stamp, frame));
         if let Some(egress) = ran.egress(stamp.meta.port) {
             wire.transmit(&Stamp { egress, ..*stamp }, frame);
         }
