@@ -49,6 +49,8 @@ const SHARDS: &str = "shards";
 /// The example that has a server by hand beside it, and its figures.
 const SERVED: [&str; 1] = ["transactions"];
 const PARTICIPANT: &str = "participant";
+/// Parts that are measured without any program.
+const PARTS: [&str; 3] = ["ring", "table", "messages"];
 
 /// Measures; `words` go to the measuring program.
 pub(crate) fn run(words: &[String]) -> Result<(), String> {
@@ -59,8 +61,9 @@ pub(crate) fn run(words: &[String]) -> Result<(), String> {
     let room = target("bench");
     let only = words.iter().skip_while(|word| *word != "--only").nth(1).map_or("", String::as_str);
     let needs = |group: &str| only.starts_with(group) || group.starts_with(only);
-    let alone = [ADDITIVE, LINK, SHARDS, PARTICIPANT];
-    let needs_others = !alone.iter().any(|group| only.starts_with(group));
+    let is_one_of = |groups: &[&str]| groups.iter().any(|group| only.starts_with(group));
+    let needs_none = is_one_of(&[ADDITIVE, LINK, PARTICIPANT]) || is_one_of(&PARTS);
+    let needs_others = !needs_none && !is_one_of(&[SHARDS]);
     // Before the others: the same packages have another plan then.
     let mut others = Vec::new();
     let groups = [
@@ -86,7 +89,7 @@ pub(crate) fn run(words: &[String]) -> Result<(), String> {
     for (plan, directory) in others {
         bench.arg(format!("--{plan}")).arg(directory);
     }
-    if ![ADDITIVE, LINK, PARTICIPANT].iter().any(|group| only.starts_with(group)) {
+    if !needs_none {
         bench.arg("--programs").arg(&programs);
     }
     if needs_others {
