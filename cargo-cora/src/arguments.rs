@@ -47,6 +47,14 @@ pub(crate) enum Command {
     Doctor(Doctor),
     /// Make a new package with a small network function in it
     New(New),
+    /// Say what a live run is, and whether both halves work
+    Status(Watch),
+    /// Say what became of a live run's packets so far
+    Outcomes(Watch),
+    /// Say how full a live run's tables are
+    Tables(Watch),
+    /// Watch a live run at a terminal: outcomes, tables, and what both sides do
+    Top(Top),
     /// Have a live run read its configuration again, and wait until that is in force
     Configure(Configure),
     /// Have another build take a live run's place, and wait until it works: connections of durable
@@ -65,6 +73,31 @@ pub(crate) struct Card {
     /// Cargo's profile: release, dev, or another of the workspace
     #[arg(long, default_value = "release")]
     pub(crate) profile: String,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Watch {
+    /// The `--control` path of the run
+    pub(crate) control: PathBuf,
+    /// Print one JSON object instead of lines
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Top {
+    /// The `--control` path of the run
+    pub(crate) control: PathBuf,
+    /// Print one look at the run, and leave
+    #[arg(long)]
+    pub(crate) once: bool,
+    /// Print one JSON object, and leave
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Milliseconds between two looks
+    #[arg(long, value_name = "MS", default_value_t = 1000,
+        value_parser = clap::value_parser!(u64).range(100..=60_000))]
+    pub(crate) every: u64,
 }
 
 #[derive(Debug, Args)]

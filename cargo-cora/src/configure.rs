@@ -3,6 +3,8 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
+use serde_json::json;
+
 use crate::arguments::Configure;
 use crate::control::ask;
 use crate::failure::Outcome;
@@ -12,7 +14,7 @@ use crate::tell::tell_line;
 const PATIENCE: Duration = Duration::from_mins(1);
 
 pub(crate) fn run(arguments: &Configure) -> Outcome {
-    let answer = ask(&arguments.control, "configure", PATIENCE)?;
+    let answer = ask(&arguments.control, &json!({ "command": "configure" }), PATIENCE)?;
     tell_line(format_args!("version {} is in force", answer["version"]))?;
     Ok(ExitCode::SUCCESS)
 }

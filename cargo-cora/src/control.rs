@@ -1,4 +1,4 @@
-//! The socket of a live run: a question is a line, the answer a line of JSON.
+//! The socket of a live run: a question is a line of JSON, and so is the answer.
 
 use std::io::{Read as _, Write as _};
 use std::os::unix::net::UnixStream;
@@ -11,7 +11,7 @@ use crate::failure::Failure;
 
 /// Asks the run that listens there, and waits so long for its answer. An error is the run's own, or
 /// that nobody answers.
-pub(crate) fn ask(socket: &Path, question: &str, patience: Duration) -> Result<Value, Failure> {
+pub(crate) fn ask(socket: &Path, question: &Value, patience: Duration) -> Result<Value, Failure> {
     let shown = socket.display();
     let failed = |error: std::io::Error| {
         Failure::Failed(format!(

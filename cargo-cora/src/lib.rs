@@ -36,6 +36,7 @@ mod run;
 mod savings;
 mod tell;
 mod upgrade;
+mod watch;
 mod watched;
 mod what_if;
 
@@ -77,6 +78,10 @@ pub fn main() -> ExitCode {
         Command::Savings(savings) => savings::run(&savings),
         Command::Doctor(doctor) => doctor::run(&doctor),
         Command::New(new) => new::run(&new),
+        Command::Status(of) => watch::status(&of),
+        Command::Outcomes(of) => watch::outcomes(&of),
+        Command::Tables(of) => watch::tables(&of),
+        Command::Top(of) => watch::top(&of),
         Command::Configure(configure) => configure::run(&configure),
         Command::Upgrade(upgrade) => upgrade::run(&upgrade),
     };

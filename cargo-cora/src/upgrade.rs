@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::arguments::Upgrade;
 use crate::control::ask;
@@ -21,7 +21,8 @@ const PAUSE: Duration = Duration::from_millis(5);
 
 pub(crate) fn run(arguments: &Upgrade) -> Outcome {
     let socket = arguments.control.as_path();
-    let before = ask(socket, "status", PATIENCE)?;
+    let status = json!({ "command": "status" });
+    let before = ask(socket, &status, PATIENCE)?;
     let place = before["file"].as_str().unwrap_or_default();
     if arguments.check {
         return check(socket, arguments.program.as_deref().unwrap_or(place.as_ref()));
@@ -30,8 +31,8 @@ pub(crate) fn run(arguments: &Upgrade) -> Outcome {
         put_in_place(socket, program, place.as_ref(), arguments.drop_connections)?;
     }
     let start = Instant::now();
-    let drops = if arguments.drop_connections { " drop-connections" } else { "" };
-    ask(socket, &format!("upgrade{drops}"), PATIENCE)?;
+    let upgrade = json!({ "command": "upgrade", "drop_connections": arguments.drop_connections });
+    ask(socket, &upgrade, PATIENCE)?;
     let after = wait_for(socket, &before)?;
     let took = start.elapsed().as_millis();
     let word = |status: &Value, name: &str| match &status[name] {
@@ -63,7 +64,7 @@ fn check(socket: &Path, program: &Path) -> Outcome {
 /// entries would be lost, if there are any.
 fn ask_about(socket: &Path, program: &Path) -> Result<Option<String>, Failure> {
     let program = fs::canonicalize(program).map_err(|error| failed(program, &error))?;
-    let answer = ask(socket, &format!("check {}", program.display()), PATIENCE)?;
+    let answer = ask(socket, &json!({ "command": "check", "program": program }), PATIENCE)?;
     let dropped = answer["drops"].as_array().map(Vec::as_slice).unwrap_or_default();
     let dropped: Vec<&str> = dropped.iter().filter_map(Value::as_str).collect();
     Ok((!dropped.is_empty()).then(|| dropped.join("`, `")))
@@ -94,7 +95,7 @@ fn wait_for(socket: &Path, before: &Value) -> Result<Value, Failure> {
     let number = |status: &Value, name: &str| status[name].as_u64().unwrap_or(0);
     loop {
         // Between the two programs nobody listens.
-        let status = ask(socket, "status", PATIENCE);
+        let status = ask(socket, &json!({ "command": "status" }), PATIENCE);
         match status {
             Ok(status) if status["works"] == true => {
                 if number(&status, "upgrades") > number(before, "upgrades") {

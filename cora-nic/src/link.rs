@@ -85,7 +85,7 @@ impl Egress for Outgoing {
     }
 
     fn took(&mut self, words: &[u64]) {
-        self.region.nic_took(words);
+        self.region.nic_counters().tell_took(words);
     }
 
     fn rest(&mut self) {

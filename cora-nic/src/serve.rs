@@ -134,7 +134,7 @@ impl Clock for Monotonic {
     }
 }
 
-/// Rounds with work after which a side says how full its tables are.
+/// Rounds with work after which a side tells its counters.
 const TOLD_EVERY: u64 = 256;
 
 impl<A: App> Server<'_, A> {
@@ -152,7 +152,7 @@ impl<A: App> Server<'_, A> {
             self.region.nic_beats(beat);
             let busy = self.rounds.step(self.half, self.ends.all(), &mut buffer, &Monotonic)?;
             if !busy || beat.is_multiple_of(TOLD_EVERY) {
-                self.tell_tables();
+                self.half.tell_counters(self.region.nic_counters());
             }
             if busy {
                 idle.reset();
@@ -168,17 +168,9 @@ impl<A: App> Server<'_, A> {
             }
         }
         self.half.report.ring_records = self.ends.back.records();
-        self.tell_tables();
+        self.half.tell_counters(self.region.nic_counters());
         self.rounds.tell_all(self.half, &mut self.ends.out);
         Ok(End::Done)
-    }
-
-    /// Says how full the tables are here, for whoever watches over both halves.
-    #[cold]
-    #[inline(never)]
-    fn tell_tables(&mut self) {
-        let region = self.region;
-        self.half.engine().tables(&mut |state, entries, _| region.nic_holds(state, entries));
     }
 }
 

@@ -5,13 +5,20 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// Upper bound on the time of an answer.
 const LIMIT: Duration = Duration::from_secs(25);
 
-/// Returns the answer of the run at this socket; `None` if nothing listens there.
+/// Returns the answer of the run at this socket; `None` if nothing listens there. A request is a
+/// command, with `drop-connections` or a program's file behind it.
 pub fn ask(socket: &Path, request: &str) -> Option<Value> {
+    let (command, rest) = request.split_once(' ').unwrap_or((request, ""));
+    let request = match (command, rest) {
+        ("upgrade", "drop-connections") => json!({ "command": command, "drop_connections": true }),
+        ("check", program) => json!({ "command": command, "program": program }),
+        _ => json!({ "command": command }),
+    };
     let mut stream = UnixStream::connect(socket).ok()?;
     stream.set_read_timeout(Some(LIMIT)).ok()?;
     stream.write_all(format!("{request}\n").as_bytes()).ok()?;

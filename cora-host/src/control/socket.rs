@@ -1,15 +1,18 @@
 //! A control socket, for other processes to query a live run and to send it orders.
 //!
-//! It is a file in the file system, accessible only to its owner. A request is a line of one word,
-//! the answer a line of JSON; then the connection ends:
+//! It is a file in the file system, accessible only to its owner. A request is a line of JSON, and
+//! so is the answer; then the connection ends:
 //!
 //! | request | answer |
 //! | --- | --- |
-//! | `status` | the program, its versions, whether both halves work |
-//! | `configure` | when it is done: the version in force, or `error` |
-//! | `check FILE` | whether the program in that file could replace this one, or `error` |
-//! | `upgrade` | the running program is replaced by the one in its file, or `error` |
-//! | `upgrade drop-connections` | the same without durable states, so all connections are lost |
+//! | `{"command":"status"}` | the program, its versions, whether both halves work |
+//! | `{"command":"outcomes"}` | packets by outcome, and those without one so far |
+//! | `{"command":"tables"}` | how full each table is, and what it lost |
+//! | `{"command":"snapshot"}` | all of it, with what each side and port counted |
+//! | `{"command":"configure"}` | when it is done: the version in force, or `error` |
+//! | `{"command":"check","program":FILE}` | whether the program in that file could replace this one, or `error` |
+//! | `{"command":"upgrade"}` | the running program is replaced by the one in its file, or `error` |
+//! | `{"command":"upgrade","drop_connections":true}` | the same without durable states, so all connections are lost |
 //!
 //! Silent clients are disconnected after a while, and sooner if others wait.
 
@@ -23,6 +26,7 @@ use rustix::fs::Mode;
 use rustix::net::{
     AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, listen, socket_with,
 };
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::RunError;
@@ -39,14 +43,21 @@ const PATIENCE: Duration = Duration::from_secs(5);
 const PATIENCE_BEFORE_OTHERS: Duration = Duration::from_millis(100);
 
 /// A request.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(tag = "command", rename_all = "lowercase", deny_unknown_fields)]
 pub(crate) enum Asked {
     Status,
+    Outcomes,
+    Tables,
+    Snapshot,
     Configure,
-    Check(PathBuf),
+    Check {
+        program: PathBuf,
+    },
     Upgrade {
         /// Even if no connection survives.
-        drops_connections: bool,
+        #[serde(default)]
+        drop_connections: bool,
     },
 }
 
@@ -54,10 +65,8 @@ pub(crate) enum Asked {
 #[derive(Debug)]
 pub(crate) struct Control {
     listener: UnixListener,
-    path: PathBuf,
-    /// Device and inode of the socket's file, which another run may have replaced.
-    file: Option<(u64, u64)>,
     clients: Vec<Client>,
+    _file: OwnFile,
 }
 
 #[derive(Debug)]
@@ -66,30 +75,17 @@ struct Client {
     since: Instant,
     said: Vec<u8>,
     asked: Option<Asked>,
+    /// The part of the answer that the kernel had no room for yet, and since when it waits.
+    unsent: Vec<u8>,
 }
 
 impl Control {
     /// Listens at this path. Replaces a socket without a listener, but no other file.
     pub(crate) fn listen(path: &Path) -> Result<Self, RunError> {
+        let listener = listen_alone(path)?;
         let failed = |cause| RunError::File { path: path.into(), cause };
-        let other = |why: &str| failed(std::io::Error::other(why));
-        match path.symlink_metadata() {
-            Ok(there) if !there.file_type().is_socket() => {
-                return Err(other("is there and no socket: --control makes one, say another path"));
-            }
-            Ok(_) => match UnixStream::connect(path) {
-                Err(error) if error.kind() == ErrorKind::ConnectionRefused => {
-                    std::fs::remove_file(path).map_err(failed)?;
-                }
-                Ok(_) => return Err(other("another run listens there")),
-                Err(_) => {}
-            },
-            Err(_) => {}
-        }
-        let listener = open(path).map_err(|errno| failed(errno.into()))?;
         listener.set_nonblocking(true).map_err(failed)?;
-        let file = identity(path);
-        Ok(Self { listener, path: path.into(), file, clients: Vec::new() })
+        Ok(Self { listener, clients: Vec::new(), _file: OwnFile::at(path) })
     }
 
     /// Requests since the last call.
@@ -119,20 +115,66 @@ impl Control {
             let Ok((stream, _)) = self.listener.accept() else { return };
             if stream.set_nonblocking(true).is_ok() {
                 let since = Instant::now();
-                self.clients.push(Client { stream, since, said: Vec::new(), asked: None });
+                self.clients.push(Client {
+                    stream,
+                    since,
+                    said: Vec::new(),
+                    asked: None,
+                    unsent: Vec::new(),
+                });
             }
         }
     }
 
     /// Answers all clients with this request.
     pub(crate) fn answer(&mut self, asked: &Asked, answer: &Value) {
-        for client in self.clients.extract_if(.., |client| client.asked.as_ref() == Some(asked)) {
-            client.answer(answer);
-        }
+        self.clients.retain_mut(|client| {
+            let is_answered = client.asked.as_ref() == Some(asked);
+            !is_answered || client.answer(answer)
+        });
     }
 }
 
-impl Drop for Control {
+/// Listens at this path, for its owner alone. Replaces a socket without a listener, but no other
+/// file.
+///
+/// # Errors
+/// If something else is there, or somebody listens.
+pub(crate) fn listen_alone(path: &Path) -> Result<UnixListener, RunError> {
+    let failed = |cause| RunError::File { path: path.into(), cause };
+    let other = |why: &str| failed(std::io::Error::other(why));
+    match path.symlink_metadata() {
+        Ok(there) if !there.file_type().is_socket() => {
+            return Err(other("is there and no socket: one is made here, say another path"));
+        }
+        Ok(_) => match UnixStream::connect(path) {
+            Err(error) if error.kind() == ErrorKind::ConnectionRefused => {
+                std::fs::remove_file(path).map_err(failed)?;
+            }
+            Ok(_) => return Err(other("another run listens there")),
+            Err(_) => {}
+        },
+        Err(_) => {}
+    }
+    open(path).map_err(|errno| failed(errno.into()))
+}
+
+/// The file of a socket, which ends with its listener.
+#[derive(Debug)]
+pub(crate) struct OwnFile {
+    path: PathBuf,
+    /// Device and inode of the socket's file, which another run may have replaced.
+    file: Option<(u64, u64)>,
+}
+
+impl OwnFile {
+    /// The file of the socket that was made at this path.
+    pub(crate) fn at(path: &Path) -> Self {
+        Self { path: path.into(), file: identity(path) }
+    }
+}
+
+impl Drop for OwnFile {
     fn drop(&mut self) {
         // Another run may have its own socket there by now.
         if self.file.is_some() && identity(&self.path) == self.file {
@@ -161,6 +203,10 @@ impl Client {
     /// Reads further; returns the request when it is complete. An error ends the client, with an
     /// answer if anybody listens. After its request, a client may wait indefinitely.
     fn listen(&mut self, patience: Duration) -> Result<Option<Asked>, Option<String>> {
+        if !self.unsent.is_empty() {
+            let goes_on = self.since.elapsed() <= patience && self.send();
+            return if goes_on { Ok(None) } else { Err(None) };
+        }
         if self.asked.is_none() && self.since.elapsed() > patience {
             return Err(Some("no request came in time".into()));
         }
@@ -178,28 +224,41 @@ impl Client {
                 return Err(Some("a request is a line".into()));
             }
             if self.said.ends_with(b"\n") && self.asked.is_none() {
-                let asked = Asked::read(String::from_utf8_lossy(&self.said).trim_end())?;
+                let asked = Asked::read(&self.said)?;
                 self.asked = Some(asked.clone());
                 return Ok(Some(asked));
             }
         }
     }
 
-    /// The answer fits the kernel's buffer; the client may be gone.
-    fn answer(&self, answer: &Value) {
-        let _told = (&self.stream).write_all(format!("{answer}\n").as_bytes());
+    /// Answers. Returns whether a part of the answer is still to be sent.
+    fn answer(&mut self, answer: &Value) -> bool {
+        (self.asked, self.since) = (None, Instant::now());
+        self.unsent = format!("{answer}\n").into_bytes();
+        self.send()
+    }
+
+    /// Sends further. Returns whether something is left; the client may be gone.
+    fn send(&mut self) -> bool {
+        match self.stream.write(&self.unsent) {
+            Ok(length) => drop(self.unsent.drain(..length)),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+            Err(_) => return false,
+        }
+        !self.unsent.is_empty()
     }
 }
 
 impl Asked {
-    fn read(line: &str) -> Result<Self, Option<String>> {
-        match line.split_once(' ').unwrap_or((line, "")) {
-            ("status", "") => Ok(Self::Status),
-            ("configure", "") => Ok(Self::Configure),
-            ("upgrade", "") => Ok(Self::Upgrade { drops_connections: false }),
-            ("upgrade", "drop-connections") => Ok(Self::Upgrade { drops_connections: true }),
-            ("check", path) if path.starts_with('/') => Ok(Self::Check(path.into())),
-            _ => Err(Some("ask for status, configure, check FILE or upgrade".into())),
+    fn read(line: &[u8]) -> Result<Self, Option<String>> {
+        let asked = serde_json::from_slice(line).map_err(|error| {
+            Some(format!("{error}: a request is a line like {{\"command\":\"status\"}}"))
+        })?;
+        match asked {
+            Self::Check { program } if !program.is_absolute() => {
+                Err(Some("`program` is a whole path, from / on".into()))
+            }
+            asked => Ok(asked),
         }
     }
 }
@@ -207,6 +266,49 @@ impl Asked {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const STATUS: &str = "{\"command\":\"status\"}\n";
+
+    #[test]
+    fn requests_are_read_or_refused_with_what_would_be_right() {
+        let read = |line: &str| Asked::read(line.as_bytes());
+        assert_eq!(read(STATUS), Ok(Asked::Status));
+        let upgrade = r#"{"command":"upgrade","drop_connections":true}"#;
+        assert_eq!(read(upgrade), Ok(Asked::Upgrade { drop_connections: true }));
+        assert_eq!(
+            read(r#"{"command":"upgrade"}"#),
+            Ok(Asked::Upgrade { drop_connections: false })
+        );
+        let wrong = [
+            ("status", "a request is a line like"),
+            (r#"{"command":"stop"}"#, "expected one of"),
+            (r#"{"command":"upgrade","drops_connections":true}"#, "expected `drop_connections`"),
+            (r#"{"command":"check","program":"new"}"#, "a whole path"),
+        ];
+        for (line, why) in wrong {
+            let told = read(line).expect_err(line).expect("it says why");
+            assert!(told.contains(why), "{line}: {told}");
+        }
+    }
+
+    #[test]
+    fn an_answer_longer_than_the_kernels_buffer_arrives_whole() {
+        let path = place("long");
+        let mut control = Control::listen(&path).expect("a path of its own");
+        let asks = ask(&path, STATUS);
+        let listens = std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_millis(50));
+            heard(asks)
+        });
+        while control.look().is_empty() {}
+        let long = json!({ "text": "x".repeat(1 << 21) });
+        control.answer(&Asked::Status, &long);
+        while !listens.is_finished() {
+            assert!(control.look().is_empty(), "nobody asks");
+        }
+        let heard = listens.join().expect("it hears");
+        assert_eq!(heard.len(), long.to_string().len() + 1);
+    }
 
     fn ask(path: &Path, request: &str) -> UnixStream {
         let mut stream = UnixStream::connect(path).expect("it listens");
@@ -229,15 +331,16 @@ mod tests {
         let path = place("answers");
         let mut control = Control::listen(&path).expect("a path of its own");
         assert!(Control::listen(&path).is_err(), "another run listens there");
-        let (first, second) = (ask(&path, "status\n"), ask(&path, "check /bin/new\n"));
+        let check = "{\"command\":\"check\",\"program\":\"/bin/new\"}\n";
+        let (first, second) = (ask(&path, STATUS), ask(&path, check));
         let third = ask(&path, "make coffee\n");
         let asked: Vec<_> = (0..4).flat_map(|_| control.look()).collect();
-        assert_eq!(asked, [Asked::Status, Asked::Check("/bin/new".into())]);
+        assert_eq!(asked, [Asked::Status, Asked::Check { program: "/bin/new".into() }]);
         control.answer(&asked[0], &json!({ "version": 3 }));
         control.answer(&asked[1], &json!({ "error": "no" }));
         assert_eq!(heard(first), "{\"version\":3}\n");
         assert_eq!(heard(second), "{\"error\":\"no\"}\n");
-        assert!(heard(third).contains("ask for status"));
+        assert!(heard(third).contains("a request is a line like"));
         drop(control);
         assert!(!path.exists());
         // A socket that a killed run left behind.
@@ -280,7 +383,7 @@ mod tests {
         let path = place("silent");
         let mut control = Control::listen(&path).expect("a path of its own");
         let silent: Vec<_> = (0..40).map(|_| ask(&path, "stat")).collect();
-        let talks = ask(&path, "status\n");
+        let talks = ask(&path, STATUS);
         let begun = Instant::now();
         let asked = loop {
             let asked = control.look();

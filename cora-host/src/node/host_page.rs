@@ -18,17 +18,17 @@
 //! word 1024 the counts of handlers of messages at it                                  of one host
 //! ```
 
-use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use cora_control::adaptive::Utilisation;
-use cora_core::outcome::{OTHER, Outcomes};
 use cora_runtime::link::region::{
-    AttachError, HashSeed, Identity, Region, RegionLayout, TOLD_TABLES, TOOK_WORDS, generation,
-    note_packet, noted_packet,
+    AttachError, HashSeed, Identity, Region, RegionLayout, generation, note_packet, noted_packet,
 };
+use cora_runtime::telemetry::{COUNTER_WORDS, Counters};
 
+use crate::RunError;
 use crate::node::running::{UNSEEN, Word};
+use crate::observe::counted::Counted;
 
 /// Bytes of the page.
 pub(crate) const BYTES: usize = 16_384;
@@ -57,25 +57,10 @@ const CARRIED: usize = 32;
 const LOST: usize = 33;
 const DAMAGED: usize = 34;
 
-/// Offset of the tables, with two words each.
-const TABLES: usize = 64;
+/// Offset of the counters.
+const COUNTERS: usize = 512;
 
-/// Offset of the outcomes, and the words and name bytes of each.
-const OUTCOMES: usize = TABLES + 2 * TOLD_TABLES;
-const OUTCOME_WORDS: usize = 8;
-const NAME_BYTES: usize = 48;
-
-/// Offset of the counts of handlers of messages.
-const TOOK: usize = 1024;
-
-/// What a host counted, as the page has it.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Counted {
-    /// Packets and messages by outcome.
-    pub(crate) outcomes: BTreeMap<String, u64>,
-    /// Words with the counts of handlers of messages.
-    pub(crate) took: Vec<u64>,
-}
+const _: () = assert!(COUNTERS + COUNTER_WORDS <= BYTES / 8, "a page holds them");
 
 /// The phase of a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,12 +77,17 @@ pub(crate) enum Phase {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct HostPage {
     words: &'static [AtomicU64],
+    counters: Counters,
 }
 
 impl HostPage {
-    /// The page in this memory.
-    pub(crate) const fn new(words: &'static [AtomicU64]) -> Self {
-        Self { words }
+    /// The page in this memory, which has [`BYTES`].
+    pub(crate) fn new(words: &'static [AtomicU64]) -> Result<Self, RunError> {
+        let counters = words.get(COUNTERS..).and_then(Counters::new);
+        let what = "the page of supervisor and host half";
+        let cause = || std::io::ErrorKind::UnexpectedEof.into();
+        let counters = counters.ok_or_else(|| RunError::System { what, cause: cause() })?;
+        Ok(Self { words, counters })
     }
 
     fn get(self, at: usize) -> u64 {
@@ -141,20 +131,18 @@ impl HostPage {
 
     /// Clears the words of a dead host for its successor. Returns what the dead one counted.
     pub(crate) fn renew(self) -> Counted {
-        let took = self.took_words().iter().map(|word| word.load(Ordering::Acquire));
-        let counted = Counted { outcomes: self.outcomes(), took: took.collect() };
+        let counted = Counted::of(&self.counters.read());
         for word in self.words.get(OF_ONE_HOST).into_iter().flatten() {
             word.store(0, Ordering::Relaxed);
         }
         note_packet(self.packet_word(), None);
-        for word in self.words.get(TABLES..).into_iter().flatten() {
-            word.store(0, Ordering::Relaxed);
-        }
+        self.counters.clear();
         counted
     }
 
-    fn took_words(self) -> &'static [AtomicU64] {
-        self.words.get(TOOK..TOOK + TOOK_WORDS).unwrap_or_default()
+    /// The host's counters.
+    pub(crate) const fn counters(self) -> Counters {
+        self.counters
     }
 
     /// A number that changes while the host lives.
@@ -219,7 +207,7 @@ impl HostPage {
 
     /// Number of packets with an outcome at the host.
     pub(crate) fn handled(self) -> u64 {
-        self.outcomes().values().sum()
+        Counted::of(&self.counters.read()).outcomes.values().sum()
     }
 
     /// Utilisation of both sides, if a controller measures it.
@@ -311,148 +299,35 @@ impl HostPage {
     pub(crate) fn add_damaged(self, copies: u64) {
         self.add(DAMAGED, copies);
     }
-
-    /// Stores the number of entries and the capacity of the state with this number at the host.
-    pub(crate) fn holds(self, state: usize, entries: u32, capacity: u32) {
-        if state < TOLD_TABLES {
-            self.set(TABLES + 2 * state, entries.into());
-            self.set(TABLES + 2 * state + 1, capacity.into());
-        }
-    }
-
-    /// Entries of the state at the host, and its capacity; `None` if it is not a table, or no host
-    /// has reported it yet.
-    pub(crate) fn table(self, state: usize) -> Option<(u64, u64)> {
-        let at = TABLES + 2 * state;
-        let capacity = if state < TOLD_TABLES { self.get(at + 1) } else { 0 };
-        (capacity > 0).then(|| (self.get(at), capacity))
-    }
-
-    /// Stores the host's outcomes so far, and counts of handlers of messages. Names without a slot
-    /// are added up in one.
-    pub(crate) fn tell(self, outcomes: &Outcomes, took: &[u64]) {
-        // Messages that were sent are known before any outcome of them is.
-        for (place, word) in self.took_words().iter().zip(took) {
-            place.store(*word, Ordering::Release);
-        }
-        let (slots, _) = self.words.get(OUTCOMES..TOOK).unwrap_or_default().as_chunks();
-        let mut used = 0;
-        let mut rest = 0;
-        outcomes.each(&mut |name, count| {
-            // The last slot is for the rest.
-            let free = slots.get(used).filter(|_| used + 1 < slots.len());
-            match free.filter(|_| name.len() <= NAME_BYTES) {
-                Some(slot) => {
-                    if !is_named(slot, name) {
-                        rename(slot, name);
-                    }
-                    slot[OUTCOME_WORDS - 1].store(count, Ordering::Release);
-                    used += 1;
-                }
-                None => rest += count,
-            }
-        });
-        if rest > 0
-            && let Some(slot) = slots.last()
-        {
-            rename(slot, OTHER);
-            slot[OUTCOME_WORDS - 1].store(rest, Ordering::Release);
-        }
-    }
-
-    fn outcomes(self) -> BTreeMap<String, u64> {
-        let (slots, _) = self.words.get(OUTCOMES..TOOK).unwrap_or_default().as_chunks();
-        let mut outcomes = BTreeMap::new();
-        for slot in slots {
-            let (name, count) = (name_of(slot), slot[OUTCOME_WORDS - 1].load(Ordering::Acquire));
-            if count > 0 {
-                *outcomes.entry(name).or_default() += count;
-            }
-        }
-        outcomes
-    }
-}
-
-type Slot = [AtomicU64; OUTCOME_WORDS];
-
-fn name_of(slot: &Slot) -> String {
-    let length = slot[0].load(Ordering::Acquire) as usize;
-    let words = slot[1..OUTCOME_WORDS - 1].iter();
-    let bytes: Vec<u8> =
-        words.flat_map(|word| word.load(Ordering::Relaxed).to_le_bytes()).collect();
-    String::from_utf8_lossy(bytes.get(..length).unwrap_or_default()).into_owned()
-}
-
-fn is_named(slot: &Slot, name: &str) -> bool {
-    let chunks = name.as_bytes().chunks(8).map(word_of);
-    slot[0].load(Ordering::Relaxed) == name.len() as u64
-        && slot[1..].iter().zip(chunks).all(|(word, wanted)| word.load(Ordering::Relaxed) == wanted)
-}
-
-/// Names the slot; concurrent readers see a zero count.
-fn rename(slot: &Slot, name: &str) {
-    slot[OUTCOME_WORDS - 1].store(0, Ordering::Release);
-    slot[0].store(name.len() as u64, Ordering::Relaxed);
-    for (word, bytes) in slot[1..OUTCOME_WORDS - 1].iter().zip(name.as_bytes().chunks(8)) {
-        word.store(word_of(bytes), Ordering::Relaxed);
-    }
-}
-
-fn word_of(bytes: &[u8]) -> u64 {
-    let mut whole = [0; 8];
-    whole.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
-    u64::from_le_bytes(whole)
 }
 
 #[cfg(test)]
 mod tests {
-    use cora_core::verdict::reasons::{NotAllowed, NotIp};
-    use cora_core::verdict::{Forward, Reason};
+    use cora_core::outcome::Outcomes;
+    use cora_core::verdict::reasons::NotIp;
+    use cora_runtime::telemetry::TOOK_WORDS;
 
     use super::*;
 
     fn page() -> HostPage {
         let words: Vec<AtomicU64> = (0..BYTES / 8).map(|_| AtomicU64::new(0)).collect();
-        HostPage::new(words.leak())
+        HostPage::new(words.leak()).expect("it is long enough")
     }
 
     #[test]
-    fn outcomes_outlive_the_host_that_counted_them() {
+    fn counts_outlive_the_host_that_made_them() {
         let page = page();
         let mut outcomes = Outcomes::new();
         outcomes.dropped(NotIp);
-        page.tell(&outcomes, &[]);
-        // A name that precedes the existing ones moves them to later slots.
-        outcomes.forwarded(Forward::Transmit);
-        outcomes.dropped(NotAllowed);
-        outcomes.dropped(NotIp);
-        page.tell(&outcomes, &[4, 5]);
+        page.counters().tell_outcomes(&outcomes, &[4, 5]);
         page.beat();
         page.attach(7);
-        page.holds(TOLD_TABLES - 1, 5, 9);
-        page.holds(TOLD_TABLES, 6, 9);
-        let tables = [0, TOLD_TABLES - 1, TOLD_TABLES].map(|state| page.table(state));
-        assert_eq!(tables, [None, Some((5, 9)), None]);
+        assert_eq!(page.handled(), 1);
         let Counted { outcomes: told, took } = page.renew();
         assert_eq!((&took[..3], took.len()), (&[4, 5, 0][..], TOOK_WORDS));
+        assert_eq!(told, [("not-ip".to_owned(), 1)].into());
         assert!(page.renew().took.iter().all(|word| *word == 0));
-        assert_eq!(page.table(TOLD_TABLES - 1), None);
-        let expected = [("not-allowed", 1), ("not-ip", 2), ("transmit", 1)];
-        assert_eq!(told, expected.map(|(name, count)| (name.to_owned(), count)).into());
-        assert_eq!((page.heartbeat(), page.attached(), page.renew().outcomes.len()), (0, 0, 0));
-    }
-
-    #[test]
-    fn no_outcome_is_left_out_however_many_names_there_are() {
-        let page = page();
-        let mut outcomes = Outcomes::new();
-        for n in 0..300 {
-            outcomes.dropped(Reason::new(format!("reason-{n}").leak()));
-        }
-        for _ in 0..2 {
-            page.tell(&outcomes, &[]);
-        }
-        assert_eq!(page.renew().outcomes.values().sum::<u64>(), 300);
+        assert_eq!((page.heartbeat(), page.attached(), page.handled()), (0, 0, 0));
     }
 
     #[test]

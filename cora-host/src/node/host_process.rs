@@ -129,7 +129,7 @@ pub(crate) fn host_half<A: App>(
 ) -> Result<(), RunError> {
     let HostArguments { page, parent, options, shard, .. } = arguments;
     child::stay_with(*parent)?;
-    let page = HostPage::new(map::inherited_memory(*page, host_page::BYTES).map_err(system)?);
+    let page = HostPage::new(map::inherited_memory(*page, host_page::BYTES).map_err(system)?)?;
     let clock = arguments.epoch.map(Clock::since);
     let exporter = options.ipfix.as_ref().map(|name| Exporter::open::<A>(name, *shard, true));
     let exporter = exporter.transpose()?.map(|exporter| match clock {
@@ -183,7 +183,7 @@ pub(crate) fn host_half<A: App>(
         worker.renew(page.left());
         region = next;
     }
-    tell_tables(&mut worker, page);
+    worker.half.tell_counters(page.counters());
     page.end();
     worker.leave_shards();
     let drift = control.as_ref().and_then(ControlLoop::drift);
@@ -296,10 +296,10 @@ fn serve<A: App>(
             Err(error) => return accuse(&error, generation, page).map_err(|()| error),
         };
         if busy {
-            tell_counts(worker, page);
+            worker.half.tell_outcomes(page.counters());
         }
         if !busy || page.heartbeat().is_multiple_of(TOLD_EVERY) {
-            tell_tables(worker, page);
+            worker.half.tell_counters(page.counters());
         }
         if let Some(number) = worker.received.arriving.in_force {
             page.set_version(number.into());
@@ -337,19 +337,6 @@ fn serve<A: App>(
     }
 }
 
-/// Reports the outcomes, and the counts of handlers of messages.
-fn tell_counts<A: App>(worker: &mut Worker<A>, page: HostPage) {
-    let engine = worker.half.engine();
-    page.tell(&engine.outcomes, engine.took());
-}
-
-/// Reports the tables' fill levels.
-fn tell_tables<A: App>(worker: &mut Worker<A>, page: HostPage) {
-    worker.half.engine().tables(&mut |state, entries, capacity| {
-        page.holds(state, entries, capacity);
-    });
-}
-
 /// Reads the remaining records of a region, which the NIC published before it ended or left.
 fn read_rest<A: App>(
     worker: &mut Worker<A>,
@@ -367,7 +354,7 @@ fn read_rest<A: App>(
             }
         }
     }
-    tell_counts(worker, page);
+    worker.half.tell_outcomes(page.counters());
     Ok(Left::Followed)
 }
 

@@ -4,8 +4,11 @@
 //! | --- | --- |
 //! | `account` | what a shard tells at its end |
 //! | `buckets` | moves of buckets in the report, and why |
+//! | `counted` | what a half counted, as its counters had it |
 //! | `ipfix` | records of ended entries, to a file or a collector |
+//! | `live` | what a live run has counted so far |
 //! | `messages` | the messages of a run |
+//! | `metrics` | a live run as text for Prometheus |
 //! | `print` | text on standard output and standard error |
 //! | `progress` | progress of a run, for a user at a terminal |
 //! | `report` | the report of a run, as JSON |
@@ -14,8 +17,11 @@
 
 pub(crate) mod account;
 pub(crate) mod buckets;
+pub(crate) mod counted;
 pub(crate) mod ipfix;
+pub(crate) mod live;
 pub(crate) mod messages;
+pub(crate) mod metrics;
 pub(crate) mod print;
 pub(crate) mod progress;
 pub(crate) mod report;

@@ -29,6 +29,7 @@ use cora_runtime::classes::Limits;
 pub(crate) use messages::MessageSource;
 pub use moves::Moves;
 
+use crate::control::endpoint::Address;
 use crate::ingress::capture::{Reading, STANDARD};
 use crate::ingress::inside::Inside;
 use crate::ingress::pcap::LinkTypes;
@@ -123,6 +124,10 @@ pub struct RunOptions {
     /// `cargo cora upgrade` reach a live run [default: none].
     #[arg(long, value_name = "PATH")]
     pub(crate) control: Option<PathBuf>,
+    /// Where Prometheus finds `/metrics`, and whoever watches over the run `/healthz`: an address
+    /// with a port, or unix:PATH, which is open to its owner alone [default: nowhere].
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) metrics: Option<Address>,
     /// Where to write what leaves, as pcap, or, with the ports, as pcapng if its name ends in
     /// .pcapng; `-` for standard output, and the report then goes to standard error [default:
     /// nowhere].
@@ -276,8 +281,18 @@ impl Run {
 
 /// Options that make a run write, reachable or long, its ports, and its pages: huge ones may be
 /// reserved for only one run.
-const LEAVES_TRACES: [&str; 9] =
-    ["live", "messages", "control", "state_out", "output", "ipfix", "moves", "seconds", "pages"];
+const LEAVES_TRACES: [&str; 10] = [
+    "live",
+    "messages",
+    "control",
+    "metrics",
+    "state_out",
+    "output",
+    "ipfix",
+    "moves",
+    "seconds",
+    "pages",
+];
 
 impl RunOptions {
     /// Whether the aarch64 program is required.
@@ -400,6 +415,7 @@ impl RunOptions {
                 "--restarts is for halves that die: with --nic off there is none",
             ),
             (!live && self.control.is_some(), "--control is for live runs: say --live PORTS, too"),
+            (!live && self.metrics.is_some(), "--metrics is for live runs: say --live PORTS, too"),
             (!live && self.seconds.is_some(), "--seconds is for live runs: say --live PORTS, too"),
         ];
         let wrong = wrong.into_iter().filter(|(is, _)| *is).map(|(_, why)| why.to_owned());

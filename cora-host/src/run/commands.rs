@@ -3,7 +3,7 @@
 //! Whether another build could replace this one is checked beside the wire, one build at a time.
 //! Identical requests meanwhile get the same answer.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::thread::JoinHandle;
 
 use cora_core::app::App;
@@ -11,8 +11,6 @@ use serde_json::{Value, json};
 
 use crate::control::socket::{Asked, Control};
 use crate::control::{beside, upgrade};
-use crate::ingress::capture::Cable as _;
-use crate::observe::report::Filled;
 use crate::process::inquiry::Inquiry;
 use crate::process::log;
 use crate::run::live::{Live, Operator};
@@ -59,14 +57,14 @@ impl Operator<'_> {
         let asked = self.control.as_mut().map(Control::look).unwrap_or_default();
         for asked in asked {
             match &asked {
-                Asked::Status => {
-                    let status = self.status::<A>(live);
-                    self.answer(&asked, &status);
+                Asked::Status | Asked::Outcomes | Asked::Tables | Asked::Snapshot => {
+                    let answer = self.snapshot::<A>(live).answer(&asked);
+                    self.answer(&asked, &answer);
                 }
                 Asked::Configure => live.configuration.ask(),
-                Asked::Check(_) => self.checks.want(Some(asked)),
-                Asked::Upgrade { drops_connections } => {
-                    match self.refuses_upgrade(live, *drops_connections) {
+                Asked::Check { .. } => self.checks.want(Some(asked)),
+                Asked::Upgrade { drop_connections } => {
+                    match self.refuses_upgrade(live, *drop_connections) {
                         Some(why) => self.answer(&asked, &json!({ "error": why })),
                         None => self.checks.want(Some(asked)),
                     }
@@ -83,16 +81,16 @@ impl Operator<'_> {
     }
 
     /// Why no build at all could replace the program.
-    fn refuses_upgrade(&self, live: &Live<'_>, drops_connections: bool) -> Option<String> {
+    fn refuses_upgrade(&self, live: &Live<'_>, drop_connections: bool) -> Option<String> {
         if let Some(port) = live.cable.stays() {
             return Some(format!("{port} would begin anew under another program"));
         }
-        if drops_connections || self.forgotten.is_empty() {
+        if drop_connections || self.forgotten.is_empty() {
             return None;
         }
         Some(format!(
-            "no state of it is durable, and all entries of `{}` would be lost: to have them dropped, say `upgrade \
-             drop-connections` (`cargo cora upgrade --drop-connections`)",
+            "no state of it is durable, and all entries of `{}` would be lost: to have them dropped, say \
+             `\"drop_connections\":true` (`cargo cora upgrade --drop-connections`)",
             self.forgotten.join("`, `")
         ))
     }
@@ -112,7 +110,7 @@ impl Operator<'_> {
         let stays = stays.or(away);
         let look = |wants: &Wants| {
             let program = match wants {
-                Some(Asked::Check(program)) => program.clone(),
+                Some(Asked::Check { program }) => program.clone(),
                 _ => own.clone(),
             };
             let (entries, card) = (entries.clone(), card.map(Inquiry::asker));
@@ -144,24 +142,6 @@ impl Operator<'_> {
         }
     }
 
-    fn status<A: App>(&self, live: &Live<'_>) -> Value {
-        let (came, left) = live.cable.packets();
-        json!({
-            "program": A::NAME,
-            "plan": format!("{:016x}", A::PLAN.hash),
-            "file": self.own,
-            "pid": std::process::id(),
-            "version": live.configuration.number(),
-            "upgrades": self.upgrades(),
-            "carried": live.shards.iter().map(|shard| shard.page.carried()).sum::<u64>(),
-            "generation": live.generation(),
-            "works": live.shards.iter().all(Shard::works),
-            "packets_in": came,
-            "packets_out": left,
-            "tables": tables::<A>(live),
-        })
-    }
-
     /// Starts a change to another version of read-mostly states, if there is one.
     pub(super) fn configure(&mut self, live: &mut Live<'_>) {
         if self.stop.reads_again() {
@@ -185,18 +165,4 @@ impl Operator<'_> {
             self.answer(&Asked::Configure, &answer);
         }
     }
-}
-
-/// The fill level of each table, as last reported by the halves of all shards. The NIC's figures
-/// are limited to plausible ones.
-fn tables<A: App>(live: &Live<'_>) -> BTreeMap<&'static str, Filled> {
-    let mut tables: BTreeMap<&str, Filled> = BTreeMap::new();
-    for (number, (name, _)) in A::PLACES.iter().enumerate() {
-        for shard in &live.shards {
-            let Some((at_host, capacity)) = shard.page.table(number) else { continue };
-            let at_nic = shard.region.nic_entries(number).min(capacity);
-            *tables.entry(name).or_default() += Filled { entries: at_host + at_nic, capacity };
-        }
-    }
-    tables
 }

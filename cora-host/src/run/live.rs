@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use cora_core::app::App;
 
+use crate::control::endpoint::Endpoint;
 use crate::control::socket::Control;
 use crate::control::stop::Stop;
 use crate::control::upgrade::{self, Legacy, WayBack};
@@ -34,6 +35,8 @@ pub(super) struct Operator<'a> {
     pub(super) own: PathBuf,
     pub(super) stop: Stop,
     pub(super) control: Option<Control>,
+    endpoint: Option<Endpoint>,
+    pub(super) begun: Instant,
     pub(super) checks: Checks,
     /// States with entries that are lost in an upgrade.
     pub(super) forgotten: Vec<&'static str>,
@@ -86,6 +89,7 @@ fn attempt<A: App>(
     let files = legacy.map_or(&[][..], |legacy| &legacy.ports);
     let wire = LiveWire::open(ports, files, clock)?;
     let control = run.options.control.as_deref().map(Control::listen).transpose()?;
+    let endpoint = run.options.metrics.as_ref().map(Endpoint::listen).transpose()?;
     let generation = legacy.map_or(0, |legacy| legacy.generation) + 1;
     let before = legacy.map(left_by).transpose()?.unwrap_or_default();
     let mut supervisor =
@@ -96,6 +100,8 @@ fn attempt<A: App>(
         own,
         stop,
         control,
+        endpoint,
+        begun: Instant::now(),
         checks: Checks::default(),
         forgotten,
         replaces: false,
@@ -156,6 +162,9 @@ impl Operator<'_> {
     fn look<A: App>(&mut self, live: &mut Live<'_>) {
         self.stop.look(self.replaces);
         self.replaces |= self.obey::<A>(live);
+        if let Some(endpoint) = &self.endpoint {
+            endpoint.look(|| self.snapshot::<A>(live));
+        }
         self.configure(live);
         live.cable.stopped |= self.replaces && live.gather() || self.stop.is_now();
         let works = live.all_work();

@@ -7,6 +7,7 @@
 //! | `commands` | the orders and requests of a live run |
 //! | `finish` | the report, from the accounts of all shards |
 //! | `live` | between ports |
+//! | `snapshot` | what a live run has counted so far |
 //! | `prepared` | what can be refused before anything is started |
 
 mod alone;
@@ -15,6 +16,7 @@ mod commands;
 mod finish;
 mod live;
 mod prepared;
+mod snapshot;
 
 use cora_core::app::App;
 

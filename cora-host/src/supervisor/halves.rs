@@ -14,6 +14,7 @@ use crate::ingress::capture::Cable;
 use crate::ingress::clock::Clock;
 use crate::memory::map;
 use crate::node::host_process::HOST_COMMAND;
+use crate::observe::counted::Counted;
 use crate::options::NicMode;
 use crate::options::card_name::CardName;
 use crate::process::child;
@@ -137,7 +138,7 @@ impl Shard<'_> {
         if self.leaving && (self.nic_works() || !self.nic.is_alive()) {
             self.leaving = false;
             if let Some(old) = self.old.take() {
-                self.outcomes.nic_told(old.took_at_nic());
+                self.outcomes.nic_told(Counted::of(&old.nic_counters().read()));
             }
             self.follow(&self.region.rings(), cable)?;
         }
@@ -221,7 +222,7 @@ impl Shard<'_> {
         generation::announce(self.regions.words, generation);
         wake(&self.region.nic_bell(SharedFutex));
         wake(&self.region.host_bell(SharedFutex));
-        self.outcomes.nic_told(self.region.took_at_nic());
+        self.outcomes.nic_told(Counted::of(&self.region.nic_counters().read()));
         self.old = Some(std::mem::replace(&mut self.region, next));
         (self.nic_arrived, self.nic_astray) = (false, None);
         if nic_died {

@@ -41,6 +41,7 @@
 //! | `bypass` | a NIC half that stands in while a card is away |
 //! | `judge` | the end of halves that hang or broke the protocol |
 //! | `nic_command` | the command that starts a NIC half |
+//! | `now` | what the shards have counted so far |
 //! | `outcomes` | the outcome of each packet, even if halves die |
 //! | `own_card` | a card that this machine plays, and its wire |
 
@@ -54,6 +55,7 @@ mod halves;
 mod judge;
 mod load;
 mod nic_command;
+mod now;
 mod outcomes;
 mod own_card;
 mod shard;

@@ -25,8 +25,8 @@ use cora_core::outcome::OTHER;
 use cora_runtime::TOO_MANY_MESSAGES;
 
 use crate::ingress::tally::{Tally, Ways};
-use crate::node::host_page::Counted;
 use crate::observe::account::{add, add_words, all_took, sent};
+use crate::observe::counted::Counted;
 
 /// The outcome of packets with a fate known only to a dead NIC.
 const LOST: &str = "lost-with-nic";
@@ -37,9 +37,6 @@ const LOST_WITH_HOST: &str = "lost-with-host";
 /// The outcome of a packet with handlers that ended their half.
 const PANICKED: &str = "handler-panicked";
 
-/// The most that is believed of a NIC's count: some years of messages. So no sum overflows.
-const MOST: u64 = 1 << 48;
-
 /// Partial counts of outcomes while halves come and go.
 #[derive(Debug, Default)]
 pub(super) struct Outcomes {
@@ -49,6 +46,8 @@ pub(super) struct Outcomes {
     kept: BTreeMap<String, u64>,
     /// Packets handled by earlier NICs that left.
     of_dead_nics: Ways,
+    /// What the last NIC has counted so far.
+    by_nic: BTreeMap<String, u64>,
     /// What handlers of messages took at dead hosts, at earlier NICs, and at the last NIC.
     took_at_hosts: Vec<u64>,
     took_by_dead_nics: Vec<u64>,
@@ -87,14 +86,18 @@ impl Outcomes {
     pub(super) fn nic_begins(&mut self, tally: &Tally) {
         self.nics += 1;
         self.of_dead_nics = tally.from_nic;
+        self.by_nic.clear();
         add_words(&mut self.took_by_dead_nics, &std::mem::take(&mut self.took_by_nic));
     }
 
-    /// What handlers of messages took at the NIC, by the words of a region that it has used. It
-    /// goes on counting in the next region.
-    pub(super) fn nic_told(&mut self, words: impl Iterator<Item = u64>) {
-        for (at, word) in words.take(self.words).enumerate() {
-            let word = word.min(MOST);
+    /// What the NIC has counted, by its counters in a region that it has used. It goes on counting
+    /// in the next region.
+    pub(super) fn nic_told(&mut self, Counted { outcomes, took }: Counted) {
+        for (name, count) in outcomes {
+            let known = self.by_nic.entry(name).or_default();
+            *known = count.max(*known);
+        }
+        for (at, word) in took.into_iter().take(self.words).enumerate() {
             match self.took_by_nic.get_mut(at) {
                 Some(known) => *known = word.max(*known),
                 None => self.took_by_nic.push(word),
@@ -127,6 +130,24 @@ impl Outcomes {
         // Nearly all that goes to other shards was sent here.
         let fed = known.fed.saturating_add(sent(&took)).saturating_sub(known.went);
         Counted { outcomes: self.outcomes(Known { fed, ..known }), took }
+    }
+
+    /// The same while all goes on: what is known to have an outcome by now.
+    pub(super) fn so_far(&self, host: Counted) -> Counted {
+        let took = self.took(&host.took);
+        let mut all = self.kept.clone();
+        add(&mut all, host.outcomes);
+        add(&mut all, self.by_nic.clone());
+        let Ways { transmit, redirect, .. } = self.of_dead_nics;
+        let mut of_dead = vec![("transmit", transmit), ("redirect", redirect)];
+        for took in all_took(&self.took_by_dead_nics) {
+            of_dead.extend([("done", took.done), ("pass", took.passed), (OTHER, took.dropped)]);
+        }
+        for (name, count) in of_dead {
+            add(&mut all, [(name.to_owned(), count)].into());
+        }
+        all.retain(|_, count| *count > 0);
+        Counted { outcomes: all, took }
     }
 
     /// What handlers of messages took at all halves, with the last host's words.
@@ -214,7 +235,9 @@ fn take(all: &mut BTreeMap<String, u64>, mut more: u64) {
 #[cfg(test)]
 mod tests {
     use cora_runtime::exec::Took;
-    use cora_runtime::link::region::TOOK_WORDS;
+    use cora_runtime::telemetry::TOOK_WORDS;
+
+    use crate::observe::counted::MOST;
 
     use super::*;
 
@@ -321,6 +344,10 @@ mod tests {
         vec![0, messages, done, 0, dropped, sent, 0]
     }
 
+    fn of_nic(took: Vec<u64>) -> Counted {
+        Counted { took, ..Counted::default() }
+    }
+
     #[test]
     fn messages_of_a_dead_nic_are_lost_but_for_what_it_told() {
         // Of 100 datagrams the NIC had done 40, the host 25, with a message each. Of these 65, the
@@ -336,12 +363,12 @@ mod tests {
             unread: 0,
         };
         let mut outcomes = begun(&[tally(0, 0)], &[&[]]);
-        outcomes.nic_told(took(30, 30, 0, 30).into_iter());
+        outcomes.nic_told(of_nic(took(30, 30, 0, 30)));
         // In the next region it counts on.
-        outcomes.nic_told(took(0, 0, 0, 0).into_iter());
-        outcomes.nic_told(took(45, 44, 1, 40).into_iter());
+        outcomes.nic_told(of_nic(took(0, 0, 0, 0)));
+        outcomes.nic_told(of_nic(took(45, 44, 1, 40)));
         outcomes.nic_begins(&tally(0, 0));
-        outcomes.nic_told(took(10, 10, 0, 0).into_iter());
+        outcomes.nic_told(of_nic(took(10, 10, 0, 0)));
         let all = outcomes.whole(known);
         assert_eq!(all.outcomes, counts(&[("done", 109), (OTHER, 1), (LOST, 55)]));
         assert_eq!(all.took, took(85, 109, 1, 65));
@@ -362,13 +389,13 @@ mod tests {
             let (took, took_before, mut at_nic) = (words(), words(), [words(), words()]);
             if draw(8) == 0 {
                 // A NIC may write anything.
-                at_nic[1].fill(u64::MAX);
+                at_nic[1].fill(MOST);
             }
             let mut outcomes = begun(&[tally(0, 0)], &[&[]]);
             let [first, second] = &at_nic;
-            outcomes.nic_told(first.iter().copied());
+            outcomes.nic_told(of_nic(first.to_vec()));
             outcomes.nic_begins(&tally(draw(30), 3));
-            outcomes.nic_told(second.iter().copied());
+            outcomes.nic_told(of_nic(second.to_vec()));
             if draw(2) > 0 {
                 outcomes.host_begins(Counted { outcomes: before, took: took_before });
             }

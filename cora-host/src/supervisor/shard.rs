@@ -23,8 +23,9 @@ use crate::ingress::tally::Tally;
 use crate::ingress::versions::Changes;
 use crate::memory::map;
 use crate::node::board::Board;
-use crate::node::host_page::{self, Counted, HostPage};
+use crate::node::host_page::{self, HostPage};
 use crate::observe::account::{Account, Ended, Piece};
+use crate::observe::counted::Counted;
 use crate::options::{NicMode, Run};
 use crate::process::cores::Cores;
 use crate::process::inquiry::Inquiry;
@@ -177,7 +178,7 @@ impl<'a> Shard<'a> {
         wire.crossing.is_on = common.took_words > 0 && common.shards > 1;
         generation::announce(regions.words, generation);
         let page_file = SharedFile::create(host_page::BYTES)?;
-        let page = HostPage::new(page_file.words);
+        let page = HostPage::new(page_file.words)?;
         page.begin(identity);
         Ok(Self {
             common,
@@ -321,7 +322,7 @@ impl<'a> Shard<'a> {
             },
             nic: account.as_ref().and_then(|account| account.nic_outcomes.clone()),
         };
-        self.outcomes.nic_told(self.region.took_at_nic());
+        self.outcomes.nic_told(Counted::of(&self.region.nic_counters().read()));
         self.outcomes.refused(refused);
         let Counted { outcomes, took } = self.outcomes.whole(known);
         Ended { outcomes, took, account, pieces: pieces.unwrap_or_default() }

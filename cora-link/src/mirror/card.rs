@@ -3,9 +3,9 @@
 use std::sync::atomic::AtomicU64;
 
 use cora_runtime::link::region::{
-    Futex, Identity, NicStatus, Region, RegionLayout, Rings, TOLD_TABLES, TOOK_WORDS, generation,
-    wake,
+    Futex, Identity, NicStatus, Region, RegionLayout, Rings, generation, wake,
 };
+use cora_runtime::telemetry::COUNTER_WORDS;
 
 use super::Broken;
 use super::hello::{Build, Hello};
@@ -103,13 +103,12 @@ struct Side<F> {
 struct Told {
     at: u64,
     status: Option<NicStatus>,
-    tables: [u64; TOLD_TABLES],
-    took: [u64; TOOK_WORDS],
+    counters: Box<[u64; COUNTER_WORDS]>,
 }
 
 impl Told {
-    const fn nothing() -> Self {
-        Self { at: 0, status: None, tables: [0; TOLD_TABLES], took: [0; TOOK_WORDS] }
+    fn nothing() -> Self {
+        Self { at: 0, status: None, counters: Box::new([0; COUNTER_WORDS]) }
     }
 }
 
@@ -329,15 +328,10 @@ impl<F: Futex + Copy> Side<F> {
         let status = status.map_or(0, NicStatus::encode);
         let packet = region.nic_packet().map_or(0, |number| number.saturating_add(1));
         cut.say(Word::Nic { status, beat: region.nic_heartbeat(), packet });
-        for (state, told) in told.tables.iter_mut().enumerate() {
-            let entries = region.nic_entries(state);
-            if std::mem::replace(told, entries) != entries {
-                cut.say(Word::Table { state: state as u64, entries });
-            }
-        }
-        for (at, (told, count)) in told.took.iter_mut().zip(region.took_at_nic()).enumerate() {
-            if std::mem::replace(told, count) != count {
-                cut.say(Word::Count { at: at as u64, count });
+        let read = region.nic_counters().read();
+        for (at, (told, word)) in told.counters.iter_mut().zip(read.words()).enumerate() {
+            if std::mem::replace(told, *word) != *word {
+                cut.say(Word::Count { at: at as u64, count: *word });
             }
         }
     }
@@ -380,7 +374,6 @@ impl<F: Futex + Copy> Receives for Side<F> {
             }
             Word::Asks { layout, plan } => self.asked = Some(Build { layout, plan }),
             Word::Nic { .. }
-            | Word::Table { .. }
             | Word::Count { .. }
             | Word::Arrived { .. }
             | Word::Ended { .. }

@@ -248,12 +248,9 @@ impl<F: Futex + Copy> Receives for Side<F> {
                 self.region.nic_runs(packet.checked_sub(1));
                 self.region.set_nic_status(status);
             }
-            Word::Table { state, entries } => {
-                let entries = u32::try_from(entries).unwrap_or(u32::MAX);
-                self.region.nic_holds(usize::try_from(state).unwrap_or(usize::MAX), entries);
-            }
             Word::Count { at, count } => {
-                self.region.nic_took_one(usize::try_from(at).unwrap_or(usize::MAX), count);
+                let at = usize::try_from(at).unwrap_or(usize::MAX);
+                self.region.nic_counters().set(at, count);
             }
             Word::Arrived { generation } => self.arrive(generation)?,
             Word::Ended { status } => self.ended = Some(status),

@@ -16,9 +16,7 @@ pub(super) enum Word {
     Took { generation: u64, peer: u64, wire: u64 },
     /// The NIC half's status and heartbeat, and the packet in its handlers, by its number and one.
     Nic { status: u64, beat: u64, packet: u64 },
-    /// Entries of the table with this number at the NIC half.
-    Table { state: u64, entries: u64 },
-    /// The word at this place of what handlers of messages took at the NIC half.
+    /// The word at this place of the NIC half's counters.
     Count { at: u64, count: u64 },
     /// The host half's heartbeat.
     Host { beat: u64 },
@@ -40,7 +38,7 @@ impl Word {
         let (kind, words): (u16, &[u64]) = match self {
             Self::Took { generation, peer, wire } => (0, &[generation, peer, wire]),
             Self::Nic { status, beat, packet } => (1, &[status, beat, packet]),
-            Self::Table { state, entries } => (2, &[state, entries]),
+            Self::Count { at, count } => (2, &[at, count]),
             Self::Host { beat } => (3, &[beat]),
             Self::Follow { generation, resident, afresh } => {
                 (4, &[generation, resident as u64, afresh as u64])
@@ -49,7 +47,6 @@ impl Word {
             Self::Ended { status } => (6, &[status]),
             Self::Asks { layout, plan } => (7, &[layout, plan]),
             Self::Answers { layout, plan, serves } => (8, &[layout, plan, serves]),
-            Self::Count { at, count } => (9, &[at, count]),
         };
         (FIRST + kind, words.iter().flat_map(|word| word.to_le_bytes()).collect())
     }
@@ -73,7 +70,7 @@ impl Word {
         let (word, length) = match kind.checked_sub(FIRST)? {
             0 => (Self::Took { generation: first, peer: second, wire: third }, 3),
             1 => (Self::Nic { status: first, beat: second, packet: third }, 3),
-            2 => (Self::Table { state: first, entries: second }, 2),
+            2 => (Self::Count { at: first, count: second }, 2),
             3 => (Self::Host { beat: first }, 1),
             4 => {
                 let (resident, afresh) = (second != 0, third != 0);
@@ -83,7 +80,6 @@ impl Word {
             6 => (Self::Ended { status: first }, 1),
             7 => (Self::Asks { layout: first, plan: second }, 2),
             8 => (Self::Answers { layout: first, plan: second, serves: third }, 3),
-            9 => (Self::Count { at: first, count: second }, 2),
             _ => return None,
         };
         (words.len() == length).then_some(word)
@@ -106,7 +102,6 @@ mod tests {
         let words = [
             Word::Took { generation: 1, peer: 2, wire: 3 },
             Word::Nic { status: 1, beat: 2, packet: 3 },
-            Word::Table { state: 1, entries: u64::MAX },
             Word::Host { beat: 7 },
             Word::Follow { generation: 9, resident: false, afresh: true },
             Word::Arrived { generation: 9 },
@@ -122,7 +117,7 @@ mod tests {
             assert_eq!(Word::decode(kind, &bytes[..bytes.len() - 1]), None);
             assert_eq!(Word::decode(kind, &[bytes, vec![0; 8]].concat()), None);
         }
-        assert_eq!(Word::decode(FIRST + 10, &[0; 8]), None);
+        assert_eq!(Word::decode(FIRST + 9, &[0; 8]), None);
         assert!(Word::decode(Kind::Frame.number(), &[0; 8]).is_none());
         assert!(!Word::is_of(Kind::Frame.number()) && !Word::is_of(WIRE | Kind::Frame.number()));
     }

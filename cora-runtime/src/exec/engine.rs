@@ -13,6 +13,7 @@ use cora_core::verdict::{Forward, Reason};
 use crate::exec::burst::ALONE;
 use crate::exec::took::TookHere;
 use crate::link::message::Stamp;
+use crate::telemetry::Table;
 
 /// The program's states on this side, and the outcomes of packets that ran here.
 #[derive(Debug)]
@@ -164,11 +165,13 @@ impl<A: App> Engine<A> {
         tables.sum()
     }
 
-    /// Reports each table here: its state's number, its entries and its capacity.
-    pub fn tables(&mut self, tell: &mut dyn FnMut(usize, u32, u32)) {
+    /// Reports each table here, with its state's number.
+    pub(crate) fn tables(&mut self, tell: &mut dyn FnMut(usize, Table)) {
         for number in 0..A::STATES {
             if let Some(table) = self.app.state(number).as_travelling() {
-                tell(number, table.filled(), table.capacity());
+                let (entries, capacity) = (table.filled().into(), table.capacity().into());
+                let (evicted, expired) = (table.evicted(), table.expired());
+                tell(number, Table { entries, capacity, evicted, expired });
             }
         }
     }

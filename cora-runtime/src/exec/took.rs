@@ -9,7 +9,7 @@ use cora_core::state::{Memory, OutOfMemory};
 use cora_core::verdict::Forward;
 
 use super::engine::Ran;
-use crate::link::region::TOOK_WORDS;
+use crate::telemetry::TOOK_WORDS;
 
 /// Handlers that are counted apart, and one place for all else.
 const MOST: usize = 32;

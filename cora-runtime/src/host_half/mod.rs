@@ -28,7 +28,7 @@ use crate::merges::Turns;
 use crate::ownership::Order;
 use crate::ownership::host::{Clock, Found, HostOwnership, HostRecord, HostSide};
 use crate::state_hash::{Say, say_words};
-use crate::telemetry::{Talker, Watch};
+use crate::telemetry::{Counters, Talker, Watch};
 
 /// The outbox of the host's half, which also has its egress and its replica store.
 pub trait HostOutbox: PeerOutbox {
@@ -184,6 +184,18 @@ impl<A: App> HostHalf<A> {
     pub fn counts(&mut self) -> Report {
         let evicted = self.engine.evicted();
         Report { flows: u64::from(self.flows()), evicted, ..self.report }
+    }
+
+    /// Tells all counters.
+    pub fn tell_counters(&mut self, to: Counters) {
+        let counts = self.counts();
+        to.tell(&counts, &self.watch.bursts, &mut self.engine);
+    }
+
+    /// Tells those that must be known of a half which dies in its next round.
+    #[inline]
+    pub fn tell_outcomes(&self, to: Counters) {
+        to.tell_outcomes(&self.engine.outcomes, self.engine.took());
     }
 
     /// Starts sampling packets for the [load](Self::load).

@@ -5,12 +5,21 @@ use cora_core::app::App;
 use super::NicHalf;
 use crate::channel::PeerOutbox;
 use crate::link::message::{Load, Report};
+use crate::telemetry::Counters;
 
 impl<A: App> NicHalf<A> {
     /// The counters of this side, with the flows owned now.
     pub fn counts(&mut self) -> Report {
         let evicted = self.engine.evicted();
         Report { flows: u64::from(self.flows()), evicted, ..self.report }
+    }
+
+    /// Tells all counters.
+    #[cold]
+    #[inline(never)]
+    pub fn tell_counters(&mut self, to: Counters) {
+        let counts = self.counts();
+        to.tell(&counts, &self.watch.bursts, &mut self.engine);
     }
 
     /// Starts sampling packets for load reports ([`Self::tell`]).

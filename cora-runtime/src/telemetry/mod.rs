@@ -1,11 +1,14 @@
-//! A side's own load: its utilisation, the occupancy of its rings, and its top flows.
+//! A side's [counters](Counters), which others read while it runs; and its own load: its
+//! utilisation, the occupancy of its rings, and its top flows.
 //!
 //! Counters are those of the [`Report`](crate::link::message::Report), which are kept anyway. Flows
 //! are sampled, one packet of [`SAMPLED`], once somebody asks for them. So watching costs less than
 //! 1 % of the packets' own work.
 
+mod counters;
 mod top_flows;
 
+pub use counters::{BURST_CLASSES, COUNTER_WORDS, Counters, Read, TOOK_WORDS, Table};
 pub use top_flows::{Talker, Talkers};
 
 use cora_core::key::Key;
@@ -29,12 +32,14 @@ pub struct Watch<K> {
     left: u32,
     /// Whether sampling is on.
     on: bool,
+    /// Bursts by number of packets.
+    pub(crate) bursts: [u64; BURST_CLASSES],
 }
 
 impl<K: Key> Watch<K> {
     /// Takes no sample before [`Self::begin`].
     pub const fn new() -> Self {
-        Self { talkers: Talkers::new(), left: u32::MAX, on: false }
+        Self { talkers: Talkers::new(), left: u32::MAX, on: false, bursts: [0; BURST_CLASSES] }
     }
 
     /// Starts sampling.
@@ -49,6 +54,9 @@ impl<K: Key> Watch<K> {
     #[inline(always)]
     pub fn burst(&mut self, packets: usize, flow: impl FnOnce(usize) -> Option<K>) {
         let packets = packets as u32;
+        if let Some(bursts) = self.bursts.get_mut(packets.checked_ilog2().unwrap_or(0) as usize) {
+            *bursts += u64::from(packets > 0);
+        }
         if packets < self.left {
             self.left -= packets;
             return;

@@ -27,7 +27,7 @@ impl<S: ObjectState> Objects<S> {
             self.hand = if self.hand + 1 < made { self.hand + 1 } else { 0 };
             if self.has_expired(self.hand, self.visit.horizon) {
                 core::hint::cold_path();
-                self.end(self.hand);
+                self.expire(self.hand);
             }
         }
         if self.store.owners.ended().is_some() {
@@ -52,13 +52,19 @@ impl<S: ObjectState> Objects<S> {
         self.store.free_ended(AT_ONCE);
     }
 
+    /// The same of a flow that was idle for long.
+    pub(super) fn expire(&mut self, number: u32) {
+        self.expired += u64::from(self.store.owners.get(number).is_some());
+        self.end(number);
+    }
+
     /// There is no room: frees the objects of all flows that have ended.
     #[cold]
     #[inline(never)]
     pub(super) fn end_expired(&mut self) {
         for number in 0..self.store.owners.made() {
             if self.has_expired(number, self.visit.horizon) && number != self.current {
-                self.end(number);
+                self.expire(number);
             }
         }
         self.store.free_ended(u32::MAX);

@@ -203,6 +203,8 @@ pub struct Objects<S: ObjectState> {
     /// The next flow to be examined.
     hand: u32,
     evicted: u64,
+    /// The same of those that were idle for long.
+    expired: u64,
     /// Objects of flows that came back for which there was no room.
     lost: u64,
 }
@@ -247,6 +249,7 @@ impl<S: ObjectState> Objects<S> {
             next: None,
             hand: 0,
             evicted: 0,
+            expired: 0,
             lost: 0,
         })
     }

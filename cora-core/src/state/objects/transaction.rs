@@ -17,7 +17,7 @@ impl<S: ObjectState> Objects<S> {
         self.words = words;
         self.current = words.and_then(|words| self.store.owners.find(&words)).unwrap_or(NOWHERE);
         if self.current != NOWHERE && self.has_expired(self.current, self.visit.now) {
-            self.end(self.current);
+            self.expire(self.current);
         }
         self.next = None;
         if let Some(owner) = self.store.owners.get_mut(self.current) {

@@ -396,7 +396,7 @@ impl<S: ObjectState> Travelling for Objects<S> {
                     given += 1;
                 }
             } else if self.has_expired(number, now) {
-                self.end(number);
+                self.expire(number);
                 continue;
             } else {
                 Self::say_owner(owner, piece);
@@ -426,6 +426,10 @@ impl<S: ObjectState> Travelling for Objects<S> {
 
     fn evicted(&self) -> u64 {
         self.evicted
+    }
+
+    fn expired(&self) -> u64 {
+        self.expired
     }
 
     fn remove_flow(&mut self, flow: u32) {

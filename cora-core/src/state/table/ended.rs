@@ -75,6 +75,8 @@ impl<K: EntryKey, V: Plain> RawTable<K, V> {
         if const { Self::NOTES_ENDS } {
             self.note_end(number, Why::Expired);
         }
+        let lives_on = self.entries.get(number).is_some_and(|it| it.facts.has(Facts::MOVED));
+        self.expirations += u64::from(!lives_on);
         self.release(number);
     }
 

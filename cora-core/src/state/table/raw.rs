@@ -59,6 +59,8 @@ pub struct RawTable<K: EntryKey, V: 'static> {
     /// The clock hand of eviction, and the number of evictions.
     pub(super) hand: u32,
     pub(super) evicted: u64,
+    /// Entries that expired.
+    pub(super) expirations: u64,
     /// The flow of each entry.
     pub(super) by_flow: ByFlow,
 }
@@ -102,6 +104,7 @@ impl<K: EntryKey, V: Plain> RawTable<K, V> {
             sight: Sight::All,
             hand: 0,
             evicted: 0,
+            expirations: 0,
             by_flow: ByFlow::unknown(),
         })
     }

@@ -82,6 +82,10 @@ pub trait Travelling {
     /// Number of evicted entries so far.
     fn evicted(&self) -> u64;
 
+    /// Number of entries that expired so far, as far as that was noticed: an expired entry stands
+    /// in its place until somebody wants that, or its time on the wheel has come.
+    fn expired(&self) -> u64;
+
     /// Removes the flow's entries: those that remain have expired, or copies of them went to the
     /// other side.
     fn remove_flow(&mut self, flow: u32);
@@ -227,6 +231,10 @@ impl<K: EntryKey, V: Plain> Travelling for RawTable<K, V> {
 
     fn evicted(&self) -> u64 {
         self.evicted
+    }
+
+    fn expired(&self) -> u64 {
+        self.expirations
     }
 
     fn remove_flow(&mut self, flow: u32) {

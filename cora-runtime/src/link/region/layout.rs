@@ -7,11 +7,12 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use super::{AttachError, Identity, NicStatus, Rings};
 use crate::link::payload::{BUFFER_BYTES, BUFFERS};
 use crate::link::ring::{CONTROL_WORDS, MAX_RING_BYTES, MIN_RING_BYTES, SharedMemory};
+use crate::telemetry::COUNTER_WORDS;
 
 /// Version of the layout in this module and in [`ring`](crate::link::ring). It grows with every
 /// change of the header, of the rings, of their messages, or of the hash behind a sketch in such a
 /// message.
-pub const LAYOUT_VERSION: u64 = 24;
+pub const LAYOUT_VERSION: u64 = 25;
 
 /// Names of the rings, in the order of their places.
 pub const RING_NAMES: [&str; 4] = ["wire-in", "wire-out", "punt", "back"];
@@ -23,14 +24,10 @@ const WORD_BYTES: usize = size_of::<AtomicU64>();
 const CONTROL_BYTES: usize = CONTROL_WORDS * WORD_BYTES;
 
 /// Words before the first ring.
-pub(super) const HEADER_WORDS: usize = 512;
+pub(super) const HEADER_WORDS: usize = 2048;
 pub(super) const HEADER_BYTES: usize = HEADER_WORDS * WORD_BYTES;
 
-/// Most tables with a number of entries that the NIC reports.
-pub const TOLD_TABLES: usize = 64;
-
-/// Words for counts of handlers of messages at the NIC.
-pub const TOOK_WORDS: usize = 256;
+const _: () = assert!(at::NIC_COUNTERS + COUNTER_WORDS <= HEADER_WORDS, "the header holds them");
 
 /// The words before the first ring.
 pub(super) type HeaderWords = [AtomicU64; HEADER_WORDS];
@@ -65,10 +62,8 @@ pub(super) mod at {
     pub(in crate::link::region) const HOST_BELL: usize = 144;
     /// In a file's first region only: see [`generation`](super::generation).
     pub(in crate::link::region) const CURRENT: usize = 160;
-    /// A word for each table at the NIC.
-    pub(in crate::link::region) const NIC_TABLES: usize = 192;
-    /// Counts of handlers of messages at the NIC.
-    pub(in crate::link::region) const NIC_TOOK: usize = 256;
+    /// The NIC's counters.
+    pub(in crate::link::region) const NIC_COUNTERS: usize = 512;
 }
 
 /// Sizes of the four rings, the presence of payload buffers, and the offsets that follow.

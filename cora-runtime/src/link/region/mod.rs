@@ -7,8 +7,8 @@
 //! byte 768     the NIC's bell                                 written by both
 //! byte 1024    the host's heartbeat                           written by the host
 //! byte 1152    the host's bell                                written by both
-//! byte 1536    entries of the NIC's tables                    written by the NIC
-//! byte 4096    the rings, each its indices and its data; then payload buffers, if there are any
+//! byte 4096    the NIC's counters                             written by the NIC
+//! byte 16384   the rings, each its indices and its data; then payload buffers, if there are any
 //! ```
 //!
 //! All of it is native 64-bit words, little-endian on every machine that Cora runs on. The host
@@ -30,11 +30,12 @@ pub use doorbell::{Bell, BellWord, Futex, Woken, sleep, wake};
 pub use error::AttachError;
 pub use idle::Idle;
 use layout::{HEADER_BYTES, HeaderWords, at, check_layout, find_rings, write_header};
-pub use layout::{LAYOUT_VERSION, LayoutError, RING_NAMES, RegionLayout, TOLD_TABLES, TOOK_WORDS};
+pub use layout::{LAYOUT_VERSION, LayoutError, RING_NAMES, RegionLayout};
 pub use packet_word::{no_packet, note_packet, noted_packet};
 pub use status::NicStatus;
 
 use crate::link::ring::SharedMemory;
+use crate::telemetry::Counters;
 
 const _: () = assert!(
     cfg!(target_endian = "little") && usize::BITS == 64,
@@ -73,6 +74,7 @@ pub struct Identity {
 #[derive(Clone, Copy)]
 pub struct Region {
     header: &'static HeaderWords,
+    counters: Counters,
     identity: Identity,
     rings: Rings,
 }
@@ -125,12 +127,13 @@ impl Region {
             return Err(AttachError::TooShort { has, needs: layout.bytes() });
         }
         let rings = layout.rings_in(words)?;
-        Ok(Self { header: header_of(words)?, identity, rings })
+        let (header, counters) = header_of(words)?;
+        Ok(Self { header, counters, identity, rings })
     }
 
     /// Finds the region that the other side made in `words`, for a program built for `plan`.
     pub fn attach(words: &'static [AtomicU64], plan: u64) -> Result<Self, AttachError> {
-        let header = header_of(words)?;
+        let (header, counters) = header_of(words)?;
         check_layout(header)?;
         let read = |at: usize| header[at].load(Ordering::Relaxed);
         let region = read(at::PLAN);
@@ -149,7 +152,7 @@ impl Region {
             resident: read(at::RESIDENT) != 0,
             afresh: read(at::AFRESH) != 0,
         };
-        Ok(Self { header, identity, rings: find_rings(header, words, needs)? })
+        Ok(Self { header, counters, identity, rings: find_rings(header, words, needs)? })
     }
 
     /// [`Self::attach`] for a side that was attached to a region of generation `seen` before. It
@@ -206,46 +209,10 @@ impl Region {
         note_packet(&self.header[at::NIC_PACKET], number);
     }
 
-    /// Entries that the NIC holds of the state with this number, as last reported.
-    pub fn nic_entries(&self, state: usize) -> u64 {
-        self.of_table(state).map_or(0, |word| word.load(Ordering::Relaxed))
-    }
-
-    /// Reports the number of entries that the NIC holds of the state, for the NIC.
-    pub fn nic_holds(&self, state: usize, entries: u32) {
-        if let Some(word) = self.of_table(state) {
-            word.store(entries.into(), Ordering::Relaxed);
-        }
-    }
-
-    /// The word for the state's table, if it is one of the first [`TOLD_TABLES`] states.
-    fn of_table(&self, state: usize) -> Option<&AtomicU64> {
-        self.header.get(at::NIC_TABLES..at::NIC_TABLES + TOLD_TABLES)?.get(state)
-    }
-
-    /// The words of counts of handlers of messages at the NIC, as it last told them: of any NIC as
-    /// many, and zero where it told none.
-    pub fn took_at_nic(&self) -> impl Iterator<Item = u64> {
-        self.nic_took_words().iter().map(|word| word.load(Ordering::Relaxed))
-    }
-
-    /// Tells counts of handlers of messages, for the NIC.
+    /// The NIC's counters.
     #[inline]
-    pub fn nic_took(&self, words: &[u64]) {
-        for (place, word) in self.nic_took_words().iter().zip(words) {
-            place.store(*word, Ordering::Relaxed);
-        }
-    }
-
-    /// Tells one of these words, for whoever stands in for the NIC.
-    pub fn nic_took_one(&self, at: usize, word: u64) {
-        if let Some(place) = self.nic_took_words().get(at) {
-            place.store(word, Ordering::Relaxed);
-        }
-    }
-
-    fn nic_took_words(&self) -> &[AtomicU64] {
-        self.header.get(at::NIC_TOOK..at::NIC_TOOK + TOOK_WORDS).unwrap_or_default()
+    pub const fn nic_counters(&self) -> Counters {
+        self.counters
     }
 
     /// The bell that the NIC sleeps by, and the host rings.
@@ -289,8 +256,10 @@ pub fn refuse(words: &[AtomicU64], code: u32) {
     }
 }
 
-/// The words before the first ring, if there are so many.
-fn header_of(words: &'static [AtomicU64]) -> Result<&'static HeaderWords, AttachError> {
-    let has = size_of_val(words);
-    words.first_chunk().ok_or(AttachError::TooShort { has, needs: HEADER_BYTES })
+/// The words before the first ring, if there are so many, and the counters among them.
+fn header_of(words: &'static [AtomicU64]) -> Result<(&'static HeaderWords, Counters), AttachError> {
+    let too_short = AttachError::TooShort { has: size_of_val(words), needs: HEADER_BYTES };
+    let header: &HeaderWords = words.first_chunk().ok_or(too_short)?;
+    let counters = header.get(at::NIC_COUNTERS..).and_then(Counters::new);
+    Ok((header, counters.ok_or(too_short)?))
 }

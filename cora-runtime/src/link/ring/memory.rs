@@ -131,6 +131,13 @@ impl SharedMemory {
         })
     }
 
+    /// Bytes that wait, by both indices: 0 if they are impossible. The producer's may lag behind.
+    #[must_use]
+    pub fn waiting(&self) -> u64 {
+        let words = self.head().wrapping_sub(self.tail());
+        if words > self.data.len() as u64 { 0 } else { words * 8 }
+    }
+
     /// The data word at `index`, wrapped around the lap.
     #[inline(always)]
     fn word(&self, index: usize) -> &AtomicU64 {

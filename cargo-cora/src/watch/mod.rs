@@ -1,0 +1,58 @@
+//! What a live run does: `status`, `outcomes`, `tables` and `top`, by its control socket.
+//!
+//! | module | contents |
+//! | --- | --- |
+//! | `text` | answers as lines for people |
+//! | `rates` | what changed between two snapshots |
+//! | `screen` | the live view |
+//! | `top` | the loop of the live view |
+
+mod rates;
+mod screen;
+mod text;
+mod top;
+
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::arguments::Watch;
+use crate::control;
+use crate::failure::{Failure, Outcome};
+use crate::tell::{tell, tell_line};
+
+pub(crate) use top::run as top;
+
+/// A run answers between two bursts.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// `status`: the program, and whether both halves work.
+pub(crate) fn status(arguments: &Watch) -> Outcome {
+    shown(arguments, "status", text::status)
+}
+
+/// `outcomes`: what became of the packets so far.
+pub(crate) fn outcomes(arguments: &Watch) -> Outcome {
+    shown(arguments, "outcomes", text::outcomes)
+}
+
+/// `tables`: how full each table is.
+pub(crate) fn tables(arguments: &Watch) -> Outcome {
+    shown(arguments, "tables", text::tables)
+}
+
+fn shown(arguments: &Watch, command: &str, text: impl FnOnce(&Value) -> String) -> Outcome {
+    let answer = asked(&arguments.control, command)?;
+    if arguments.json {
+        tell_line(&answer)?;
+    } else {
+        tell(text(&answer))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn asked(socket: &Path, command: &str) -> Result<Value, Failure> {
+    control::ask(socket, &json!({ "command": command }), PATIENCE)
+}

@@ -1,0 +1,92 @@
+//! What a live run has counted so far: the parts that supervisor, wire and halves know.
+
+use std::collections::BTreeMap;
+
+use cora_core::app::App;
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::control::socket::Asked;
+use crate::ingress::capture::Cable as _;
+use crate::observe::account::add;
+use crate::observe::live::{OutcomesNow, Snapshot, Status};
+use crate::observe::messages::Messages;
+use crate::observe::report::{PortsReport, Sides};
+use crate::run::live::{Live, Operator};
+use crate::supervisor::Shard;
+
+impl Operator<'_> {
+    /// The run, now.
+    pub(super) fn snapshot<A: App>(&self, live: &mut Live<'_>) -> Snapshot {
+        let outcomes = outcomes::<A>(live);
+        let (mut tables, mut sides, mut shards) = (BTreeMap::new(), Sides::default(), Vec::new());
+        for shard in &live.shards {
+            let halves = shard.read();
+            halves.add_tables(A::PLACES.iter().map(|(name, _)| *name), &mut tables);
+            let shard = halves.shard(shard.waits());
+            sides += shard.sides;
+            shards.push(shard);
+        }
+        let status = self.status::<A>(live);
+        Snapshot { schema: "cora-snapshot/1", status, outcomes, tables, sides, shards }
+    }
+
+    fn status<A: App>(&self, live: &Live<'_>) -> Status {
+        let (packets_in, packets_out) = live.cable.packets();
+        let upgrades = self.upgrades();
+        Status {
+            program: A::NAME,
+            plan: format!("{:016x}", A::PLAN.hash),
+            plan_name: A::PLAN.name,
+            file: self.own.clone(),
+            pid: std::process::id(),
+            version: live.configuration.number(),
+            upgrades,
+            carried: live.shards.iter().map(|shard| shard.page.carried()).sum(),
+            generation: live.generation(),
+            works: live.shards.iter().all(Shard::works),
+            uptime_ms: u64::try_from(self.begun.elapsed().as_millis()).unwrap_or(u64::MAX),
+            restarts: live.lives(upgrades).restarts,
+            packets_in,
+            packets_out,
+        }
+    }
+}
+
+fn outcomes<A: App>(live: &mut Live<'_>) -> OutcomesNow {
+    let counted = live.counted();
+    let mut outcomes = counted.outcomes;
+    let at_the_wire = [("nic-away", live.nic_away()), ("too-long", live.cable.too_long)];
+    let at_the_wire = at_the_wire.into_iter().filter(|(_, count)| *count > 0);
+    add(&mut outcomes, at_the_wire.map(|(name, count)| (name.to_owned(), count)).collect());
+    let (packets_in, packets_out) = live.cable.packets();
+    let messages =
+        A::MESSAGES.then(|| Messages::of(A::TAKERS, &counted.took, packets_in, &outcomes));
+    let settled = outcomes.values().fold(0, |sum: u64, count| sum.saturating_add(*count));
+    let sent = messages.as_ref().map_or(0, |messages| messages.sent);
+    let unsettled = packets_in.saturating_add(sent).saturating_sub(settled);
+    let ports = PortsReport { ports: live.cable.report(), dropped: live.cable.dropped() };
+    OutcomesNow { packets_in, packets_out, outcomes, unsettled, messages, ports }
+}
+
+impl Snapshot {
+    /// The part that is asked for.
+    pub(super) fn answer(&self, asked: &Asked) -> Value {
+        match asked {
+            Asked::Outcomes => with_schema("cora-outcomes/1", &self.outcomes),
+            Asked::Tables => with_schema("cora-tables/1", &json!({ "tables": self.tables })),
+            Asked::Snapshot => serde_json::to_value(self).unwrap_or_default(),
+            _ => {
+                let mut status = with_schema("cora-status/1", &self.status);
+                status["tables"] = json!(self.tables);
+                status
+            }
+        }
+    }
+}
+
+fn with_schema(schema: &str, of: &impl Serialize) -> Value {
+    let mut value = serde_json::to_value(of).unwrap_or_default();
+    value["schema"] = schema.into();
+    value
+}
