@@ -49,6 +49,9 @@ const SHARDS: &str = "shards";
 /// The example that has a server by hand beside it, and its figures.
 const SERVED: [&str; 1] = ["transactions"];
 const PARTICIPANT: &str = "participant";
+/// The example with other replicated stores beside it, and its figures.
+const REPLICATED_KV: &str = "replicated-kv";
+const REPLICATED: &str = "replicated";
 
 /// Measures; `words` go to the measuring program.
 pub(crate) fn run(words: &[String]) -> Result<(), String> {
@@ -59,24 +62,28 @@ pub(crate) fn run(words: &[String]) -> Result<(), String> {
     let room = target("bench");
     let only = words.iter().skip_while(|word| *word != "--only").nth(1).map_or("", String::as_str);
     let needs = |group: &str| only.starts_with(group) || group.starts_with(only);
-    let alone = [ADDITIVE, LINK, SHARDS, PARTICIPANT];
+    let alone = [ADDITIVE, LINK, SHARDS, PARTICIPANT, REPLICATED];
     let needs_others = !alone.iter().any(|group| only.starts_with(group));
     // Before the others: the same packages have another plan then.
     let mut others = Vec::new();
-    let groups = [
-        (ADDITIVE, "dealt", &DEALT[..]),
-        (LINK, "split", &LINKED),
-        (PARTICIPANT, "nic-only", &SERVED),
+    let plans: [(&str, &[(&str, &[&str])]); 3] = [
+        ("dealt", &[(ADDITIVE, &DEALT)]),
+        ("split", &[(LINK, &LINKED), (REPLICATED, &[REPLICATED_KV])]),
+        ("nic-only", &[(PARTICIPANT, &SERVED)]),
     ];
-    for (group, plan, programs) in groups {
-        if needs(group) {
-            others.push((plan, under(plan, programs, &room)?));
+    for (plan, groups) in plans {
+        let wanted = groups.iter().filter(|(group, _)| needs(group));
+        let programs: Vec<&str> = wanted.flat_map(|(_, programs)| *programs).copied().collect();
+        if !programs.is_empty() {
+            others.push((plan, under(plan, &programs, &room)?));
         }
     }
     let mut host_alone = build("host-only", &room);
     let of_shards = EXAMPLES.iter().filter(|_| needs(SHARDS));
     let by_hand = BY_HAND.iter().chain(&EMPTY).filter(|_| needs_others);
-    for package in [BENCH].iter().chain(of_shards).chain(by_hand) {
+    let replicated = [REPLICATED_KV].into_iter().filter(|_| needs(REPLICATED));
+    let packages = of_shards.chain(by_hand).copied().chain(replicated);
+    for package in [BENCH].into_iter().chain(packages) {
         host_alone.args(["--package", package]);
     }
     run_command(host_alone.env("CORA_BENCH_DPDK", dpdk))?;
