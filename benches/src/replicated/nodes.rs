@@ -54,8 +54,9 @@ pub(super) fn free_ports<const N: usize>() -> Result<[SocketAddrV4; N]> {
 pub(super) fn configurations(room: &Room, nodes: &[SocketAddrV4; NODES]) -> Result<Vec<PathBuf>> {
     let write = |me: usize| {
         let file = room.path(&format!("node{me}.txt"));
-        let lines: String = nodes.iter().map(|node| format!("node {node}\n")).collect();
-        fs::write(&file, format!("me {me}\n{lines}")).map(|()| file)
+        let mut lines = vec![format!("me {me}")];
+        lines.extend(nodes.iter().map(|node| format!("node {node}")));
+        fs::write(&file, lines.join("\n")).map(|()| file)
     };
     (0..NODES).map(write).collect()
 }
@@ -91,7 +92,7 @@ mod tests {
         let files = configurations(&room, &nodes).expect("files");
         let text = fs::read_to_string(&files[2]).expect("it is there");
         let [a, b, c] = nodes;
-        assert_eq!(text, format!("me 2\nnode {a}\nnode {b}\nnode {c}\n"));
+        assert_eq!(text, format!("me 2\nnode {a}\nnode {b}\nnode {c}"));
         assert!(a != b && b != c && a != c);
         drop(room);
         assert!(!files[2].exists());

@@ -169,17 +169,17 @@ impl<A: App> Nodes<A> {
         self.network.lengths.clear();
         let (start, cpu) = (Instant::now(), ProcessTime::now());
         let mut heard = start;
+        self.read = start;
         while self.client.answers() < count {
-            let ask = |client: &mut Client| {
-                let asked = client.ask(start.elapsed().as_nanos() as u64, window, count);
-                asked.map_err(|()| NodesError::OutOfQuestions(count))
-            };
-            while let Some(question) = ask(&mut self.client)? {
+            let now = self.read.duration_since(start).as_nanos() as u64;
+            let out = |()| NodesError::OutOfQuestions(count);
+            while let Some(question) = self.client.ask(now, window, count).map_err(out)? {
                 self.network.carry(&question);
             }
             let before = self.network.answers;
             self.turn()?;
             let answers = self.network.answers - before;
+            // The clock is read once in a turn: questions and answers are both a turn older.
             self.client.answered(self.read.duration_since(start).as_nanos() as u64, answers);
             if answers > 0 {
                 heard = self.read;

@@ -59,12 +59,11 @@ impl Network {
     /// A frame arrives where it is sent to.
     pub(super) fn carry(&mut self, frame: &[u8]) {
         let to = destination(frame);
-        match self.nodes.iter().position(|node| Some(*node) == to) {
-            Some(node) => self.queues[node].push(frame),
-            None => {
-                self.answers += 1;
-                *self.lengths.entry(frame.len()).or_default() += 1;
-            }
+        if let Some(node) = self.nodes.iter().position(|node| Some(*node) == to) {
+            self.queues[node].push(frame);
+        } else {
+            self.answers += 1;
+            *self.lengths.entry(frame.len()).or_default() += 1;
         }
     }
 }

@@ -50,16 +50,16 @@ impl Members {
     /// Starts them, and waits until one leads.
     pub(super) fn start() -> Result<Self> {
         let room = Room::new("etcd")?;
-        let [a, b, c, d, e, f] = free_ports::<{ 2 * NODES }>()?;
-        let (clients, peers) = ([a, b, c], [d, e, f]);
+        let ports = free_ports::<{ 2 * NODES }>()?;
+        let (clients, peers) = ports.split_at(NODES);
         let mut served = Served::default();
-        for me in 0..NODES {
-            served.start(&mut member(&room, me, clients[me], &peers))?;
+        for (me, clients) in clients.iter().enumerate() {
+            served.start(&mut member(&room, me, *clients, peers))?;
         }
         let runtime = Builder::new_current_thread().enable_io().enable_time().build()?;
         let begun = Instant::now();
         let client = loop {
-            if let Some(client) = runtime.block_on(leader(&clients)) {
+            if let Some(client) = runtime.block_on(leader(clients)) {
                 break client;
             }
             served.cpu()?;
@@ -79,8 +79,8 @@ impl Members {
 }
 
 /// The command of a member.
-fn member(room: &Room, me: usize, clients: SocketAddrV4, peers: &[SocketAddrV4; NODES]) -> Command {
-    let all = (0..NODES).map(|at| format!("m{at}=http://{}", peers[at]));
+fn member(room: &Room, me: usize, clients: SocketAddrV4, peers: &[SocketAddrV4]) -> Command {
+    let all = peers.iter().enumerate().map(|(at, peer)| format!("m{at}=http://{peer}"));
     let all = all.collect::<Vec<_>>().join(",");
     let (clients, peers) = (format!("http://{clients}"), format!("http://{}", peers[me]));
     let mut command = Command::new(PROGRAM);
