@@ -136,21 +136,26 @@ impl Arguments {
         let nic = nic.map(|(programs, counter)| Side::nic(programs, counter));
         self.programs.as_deref().map(Side::host).into_iter().chain(nic).collect()
     }
+
+    /// Is what another process of this program measures, if the arguments say so.
+    fn peer(&self) -> Option<std::io::Result<()>> {
+        if let Some(example) = &self.by_hand {
+            return Some(instructions::replay(example));
+        }
+        if let Some(file) = self.ring_peer {
+            return Some(ring::processes::peer(file));
+        }
+        if let Some(address) = self.participant {
+            return Some(participant::serve(address));
+        }
+        self.replicated_openraft.then(replicated::serve_openraft)
+    }
 }
 
 fn main() -> std::io::Result<()> {
     let arguments = Arguments::parse();
-    if let Some(example) = &arguments.by_hand {
-        return instructions::replay(example);
-    }
-    if let Some(file) = arguments.ring_peer {
-        return ring::processes::peer(file);
-    }
-    if let Some(address) = arguments.participant {
-        return participant::serve(address);
-    }
-    if arguments.replicated_openraft {
-        return replicated::serve_openraft();
+    if let Some(ended) = arguments.peer() {
+        return ended;
     }
     if !arguments.json {
         eprintln!("{}", figure::machine());

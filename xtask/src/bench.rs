@@ -53,6 +53,9 @@ const PARTICIPANT: &str = "participant";
 const REPLICATED_KV: &str = "replicated-kv";
 const REPLICATED: &str = "replicated";
 
+/// A group of figures, and the programs that they need.
+type Group = (&'static str, &'static [&'static str]);
+
 /// Measures; `words` go to the measuring program.
 pub(crate) fn run(words: &[String]) -> Result<(), String> {
     if migration::is_of_objects(words) {
@@ -66,7 +69,7 @@ pub(crate) fn run(words: &[String]) -> Result<(), String> {
     let needs_others = !alone.iter().any(|group| only.starts_with(group));
     // Before the others: the same packages have another plan then.
     let mut others = Vec::new();
-    let plans: [(&str, &[(&str, &[&str])]); 3] = [
+    let plans: [(&str, &[Group]); 3] = [
         ("dealt", &[(ADDITIVE, &DEALT)]),
         ("split", &[(LINK, &LINKED), (REPLICATED, &[REPLICATED_KV])]),
         ("nic-only", &[(PARTICIPANT, &SERVED)]),

@@ -98,7 +98,7 @@ mod tests {
             network.carry(&frame(nodes[1], number));
             network.carry(&frame(nodes[1], number + 1));
             if number > 0 {
-                assert_eq!(network.queues[1].take(&mut room), Some(42 + number - 1));
+                assert_eq!(network.queues[1].take(&mut room), Some(42 + number));
             }
             assert_eq!(network.queues[1].take(&mut room), Some(42 + number));
         }

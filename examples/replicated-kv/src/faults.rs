@@ -409,7 +409,7 @@ fn planted_bugs_are_found() {
 /// commands each has applied, and the first slot of its log.
 fn asked_for(operation: Operation, times: u64) -> Vec<(u64, u64)> {
     let mut nodes: Vec<Machine> = (0..NODES).map(Machine::new).collect();
-    let mut due: BTreeMap<(u64, u64), (usize, (Port, Vec<u8>))> = BTreeMap::new();
+    let mut due = BTreeMap::new();
     let (mut numbered, mut found) = (0, None);
     for number in 1..=times {
         let command = Command { client: 1, number, operation };
