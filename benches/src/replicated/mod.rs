@@ -12,8 +12,8 @@
 //! The contestants do not do the same. openraft's nodes call each other with values in memory,
 //! where Cora's write datagrams, and have no names of clients to tell repeats. Cora's nodes write
 //! sorted tables, here to memory, without waiting for a disk; openraft's have a map, which is
-//! copied for a snapshot. etcd has all on its disk before it answers, which is memory here,
-//! and keeps all revisions of a name; leases, watches and access rights are looked at in each put.
+//! copied for a snapshot. etcd does more: it has all on its disk before it answers, which is
+//! memory here, keeps all revisions of a name, and has leases, watches and access rights.
 //!
 //! | module | concept |
 //! | --- | --- |
