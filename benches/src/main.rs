@@ -22,6 +22,7 @@
 //! | `heads` | cost of long frames that the NIC passes on, whole and as heads |
 //! | `messages` | mailboxes of messages against those of actors, and what light messages wait for |
 //! | `participant` | a participant of transactions against a UDP server by hand |
+//! | `replicated` | a replicated key-value store against openraft and etcd |
 //! | `punt` | time of a punt's round trip |
 //! | `instructions` | the examples against the loops in instructions, at both sides |
 //! | `examples` | the traffic and configuration of each example |
@@ -61,6 +62,7 @@ mod page;
 mod participant;
 mod program;
 mod punt;
+mod replicated;
 mod ring;
 mod shards;
 mod table;
@@ -120,6 +122,9 @@ struct Arguments {
     /// Be a participant by hand, at this address.
     #[arg(long, value_name = "ADDRESS:PORT", hide = true)]
     participant: Option<std::net::SocketAddrV4>,
+    /// Be three nodes of openraft in memory: a pass per line of standard input.
+    #[arg(long, hide = true)]
+    replicated_openraft: bool,
     /// Be the other one of two processes that share a ring, in the file with this number.
     #[arg(long, value_name = "FILE", hide = true)]
     ring_peer: Option<i32>,
@@ -131,18 +136,26 @@ impl Arguments {
         let nic = nic.map(|(programs, counter)| Side::nic(programs, counter));
         self.programs.as_deref().map(Side::host).into_iter().chain(nic).collect()
     }
+
+    /// Is what another process of this program measures, if the arguments say so.
+    fn peer(&self) -> Option<std::io::Result<()>> {
+        if let Some(example) = &self.by_hand {
+            return Some(instructions::replay(example));
+        }
+        if let Some(file) = self.ring_peer {
+            return Some(ring::processes::peer(file));
+        }
+        if let Some(address) = self.participant {
+            return Some(participant::serve(address));
+        }
+        self.replicated_openraft.then(replicated::serve_openraft)
+    }
 }
 
 fn main() -> std::io::Result<()> {
     let arguments = Arguments::parse();
-    if let Some(example) = &arguments.by_hand {
-        return instructions::replay(example);
-    }
-    if let Some(file) = arguments.ring_peer {
-        return ring::processes::peer(file);
-    }
-    if let Some(address) = arguments.participant {
-        return participant::serve(address);
+    if let Some(ended) = arguments.peer() {
+        return ended;
     }
     if !arguments.json {
         eprintln!("{}", figure::machine());
@@ -198,6 +211,10 @@ fn main() -> std::io::Result<()> {
     }
     if let Some(programs) = arguments.nic_only.as_deref().filter(|_| wanted(participant::NAME)) {
         participant::run(programs, arguments.quick, &mut tell)?;
+    }
+    let both = arguments.programs.as_deref().zip(arguments.split.as_deref());
+    if let Some((host_only, split)) = both.filter(|_| wanted(replicated::NAME)) {
+        replicated::run(host_only, split, arguments.quick, arguments.json, &mut tell)?;
     }
     if wanted("instructions") {
         instructions::run(&arguments.sides(), &wanted, &mut tell)?;

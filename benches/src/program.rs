@@ -104,14 +104,13 @@ impl Program {
         warm: usize,
         words: [&str; 2],
     ) -> std::io::Result<Self> {
-        let mut child = command
-            .args(["--warm", &warm.to_string()])
-            .args(words)
-            .arg("--in")
-            .arg(capture)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()?;
+        command.args(["--warm", &warm.to_string()]).args(words).arg("--in").arg(capture);
+        Self::of(command)
+    }
+
+    /// Starts a program that takes turns, and waits until it says that it is ready.
+    pub(crate) fn of(command: &mut Command) -> std::io::Result<Self> {
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
         let ask = child.stdin.take();
         let answers = child.stdout.take().map(BufReader::new);
         let answers = answers.ok_or_else(|| std::io::Error::other("no standard output"))?;

@@ -2,6 +2,7 @@
 //! every program.
 
 use std::ffi::OsString;
+use std::net::SocketAddrV4;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -11,6 +12,7 @@ use cora_host::parts::Pages;
 use cora_host::{Inside, Program, RunError, configuration, fail, shard_count};
 
 use crate::instructions::{self, Counted, count};
+use crate::nodes::{self, NodesError};
 use crate::paths::{TraceError, trace};
 use crate::random_moves::random_moves;
 use crate::replay::{Half, replay};
@@ -59,6 +61,23 @@ enum Instrument {
         #[arg(long, default_value_t = usize::MAX)]
         packets: usize,
     },
+    /// Run several nodes of it in memory, and a client of theirs: a pass per line of standard
+    /// input, which says how many questions are outstanding, and how many are asked.
+    #[command(hide = true)]
+    Nodes {
+        /// The capture of the client's questions.
+        #[arg(long = "in", value_name = "FILE")]
+        input: PathBuf,
+        /// Questions at its beginning that make the nodes ready, 10 ms apart.
+        #[arg(long, default_value_t = 0)]
+        warm: usize,
+        /// Where a node takes datagrams.
+        #[arg(long = "node", value_name = "ADDRESS:PORT", required = true)]
+        nodes: Vec<SocketAddrV4>,
+        /// The configuration of each node, in their order, as State=file.
+        #[arg(long = "config", value_name = "STATE=FILE", value_parser = configuration)]
+        configurations: Vec<(String, PathBuf)>,
+    },
 }
 
 /// The packets that a measurement is made with.
@@ -82,6 +101,8 @@ enum MeasureError {
     Run(#[from] RunError),
     #[error(transparent)]
     Trace(#[from] TraceError),
+    #[error(transparent)]
+    Nodes(#[from] NodesError),
 }
 
 /// The `main` of a program that can be measured. Exit status: as that of [`cora_host::main`].
@@ -132,6 +153,9 @@ fn measure<A: App + Send>(instrument: Instrument, graph: &str) -> Result<(), Mea
             let request =
                 instructions::Request { input, inside, configurations, half, burst, packets };
             count::<A>(&request)?;
+        }
+        Instrument::Nodes { input, warm, nodes, configurations } => {
+            nodes::run::<A>(nodes::Request { input: &input, warm, nodes, configurations })?;
         }
     }
     Ok(())

@@ -8,6 +8,7 @@
 //! <program> bench --in a.pcap [--half HALF | --shards N]   a pass per line of standard input
 //! <program> trace --in a.pcap                             ways of packets; needs feature `trace`
 //! <program> count --in a.pcap --half host|nic             marks between bursts, for an emulator
+//! <program> nodes --in a.pcap --node A --config S=f …     nodes that talk to each other, in memory
 //! ```
 //!
 //! | module | concept |
@@ -18,11 +19,12 @@
 //! | `replay` | speed of one half; `bench` |
 //! | `scaling` | speed of several shards |
 //! | `punt` | round trip of a punt |
-//! | `thread_time` | processor time of a thread |
+//! | `thread_time` | processor time of a thread, and of a process |
 //! | `throughput` | packets a second that both halves handle together |
 //! | `dealt` | both halves at once, each with its own buckets, against each by itself |
 //! | `random_moves` | random moves: results depend on no schedule; `run --moves random:SEED` |
 //! | `migration` | cost of moving flows |
+//! | `nodes` | several nodes of a program with messages, and a client; `nodes` |
 //! | `adaptation` | both halves under changing traffic, with one controller or another |
 //! | `in_memory` | both halves in this process, joined by a region |
 //! | `instructions` | marks for an emulator that counts instructions; `count` |
@@ -35,6 +37,7 @@ mod dealt;
 mod in_memory;
 mod instructions;
 mod migration;
+mod nodes;
 mod paths;
 mod punt;
 mod random_moves;
@@ -45,4 +48,4 @@ mod throughput;
 mod traffic;
 
 pub use cli::{main, main_with};
-pub use thread_time::ThreadTime;
+pub use thread_time::{ProcessTime, ThreadTime};

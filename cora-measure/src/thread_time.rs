@@ -1,4 +1,5 @@
-//! Processor time of a thread: on a shared machine, wall time counts the work of others, too.
+//! Processor time of a thread, and of a process: on a shared machine, wall time counts the work of
+//! others, too.
 
 use std::time::Duration;
 
@@ -17,6 +18,23 @@ impl ThreadTime {
     }
 
     /// Returns the time that the thread has run since then.
+    pub fn elapsed(self) -> Duration {
+        Self::now().0.saturating_sub(self.0)
+    }
+}
+
+/// A moment by the clock of this process, which goes on with each of its threads that runs, also
+/// with those that have ended since.
+#[derive(Clone, Copy, Debug)]
+pub struct ProcessTime(Duration);
+
+impl ProcessTime {
+    /// Returns this moment.
+    pub fn now() -> Self {
+        Self(clock_gettime(ClockId::ProcessCPUTime).try_into().unwrap_or_default())
+    }
+
+    /// Returns the time that the process has run since then, on all processors together.
     pub fn elapsed(self) -> Duration {
         Self::now().0.saturating_sub(self.0)
     }

@@ -51,6 +51,12 @@ const SERVED: [&str; 1] = ["transactions"];
 const PARTICIPANT: &str = "participant";
 /// Parts that are measured without any program.
 const PARTS: [&str; 3] = ["ring", "table", "messages"];
+/// The example with other replicated stores beside it, and its figures.
+const REPLICATED_KV: &str = "replicated-kv";
+const REPLICATED: &str = "replicated";
+
+/// A group of figures, and the programs that they need.
+type Group = (&'static str, &'static [&'static str]);
 
 /// Measures; `words` go to the measuring program.
 pub(crate) fn run(words: &[String]) -> Result<(), String> {
@@ -63,23 +69,27 @@ pub(crate) fn run(words: &[String]) -> Result<(), String> {
     let needs = |group: &str| only.starts_with(group) || group.starts_with(only);
     let is_one_of = |groups: &[&str]| groups.iter().any(|group| only.starts_with(group));
     let needs_none = is_one_of(&[ADDITIVE, LINK, PARTICIPANT]) || is_one_of(&PARTS);
-    let needs_others = !needs_none && !is_one_of(&[SHARDS]);
+    let needs_others = !needs_none && !is_one_of(&[SHARDS, REPLICATED]);
     // Before the others: the same packages have another plan then.
     let mut others = Vec::new();
-    let groups = [
-        (ADDITIVE, "dealt", &DEALT[..]),
-        (LINK, "split", &LINKED),
-        (PARTICIPANT, "nic-only", &SERVED),
+    let plans: [(&str, &[Group]); 3] = [
+        ("dealt", &[(ADDITIVE, &DEALT)]),
+        ("split", &[(LINK, &LINKED), (REPLICATED, &[REPLICATED_KV])]),
+        ("nic-only", &[(PARTICIPANT, &SERVED)]),
     ];
-    for (group, plan, programs) in groups {
-        if needs(group) {
-            others.push((plan, under(plan, programs, &room)?));
+    for (plan, groups) in plans {
+        let wanted = groups.iter().filter(|(group, _)| needs(group));
+        let programs: Vec<&str> = wanted.flat_map(|(_, programs)| *programs).copied().collect();
+        if !programs.is_empty() {
+            others.push((plan, under(plan, &programs, &room)?));
         }
     }
     let mut host_alone = build("host-only", &room);
     let of_shards = EXAMPLES.iter().filter(|_| needs(SHARDS));
     let by_hand = BY_HAND.iter().chain(&EMPTY).filter(|_| needs_others);
-    for package in [BENCH].iter().chain(of_shards).chain(by_hand) {
+    let replicated = [REPLICATED_KV].into_iter().filter(|_| needs(REPLICATED));
+    let packages = of_shards.chain(by_hand).copied().chain(replicated);
+    for package in [BENCH].into_iter().chain(packages) {
         host_alone.args(["--package", package]);
     }
     run_command(host_alone.env("CORA_BENCH_DPDK", dpdk))?;

@@ -16,6 +16,7 @@ use cora_runtime::link::region::Rings;
 use cora_runtime::link::ring::{Consumer, Producer, SharedMemory};
 use cora_runtime::node::serve_punts;
 use cora_runtime::ownership::{AT_ONCE, Order};
+use cora_runtime::telemetry::Counters;
 
 use crate::RunError;
 use crate::memory::cache_padded as apart;
@@ -39,6 +40,8 @@ pub struct Worker<A: App> {
     exchange: Option<Exchange>,
     /// Which of how many shards it is, and the run's seed, for a program with messages.
     shard: Option<Message<'static>>,
+    /// Where counts are told.
+    counters: Option<Counters>,
 }
 
 impl<A: App> fmt::Debug for Worker<A> {
@@ -58,6 +61,7 @@ impl<A: App> Worker<A> {
             received: Received::default(),
             exchange: None,
             shard: None,
+            counters: None,
         }
     }
 
@@ -65,6 +69,20 @@ impl<A: App> Worker<A> {
     pub(crate) fn join(&mut self, exchange: Exchange) {
         self.half.join_shards();
         self.exchange = Some(exchange);
+    }
+
+    /// Tells its counts there. Those of messages are told before what was sent is published: who
+    /// sees this host end knows of each message that came anywhere.
+    pub(crate) const fn tells(&mut self, counters: Counters) {
+        self.counters = Some(counters);
+    }
+
+    /// Publishes all that was sent.
+    fn flush(&mut self) {
+        if A::MESSAGES && let Some(counters) = self.counters {
+            counters.tell_took(self.half.took());
+        }
+        self.back.flush();
     }
 
     /// This is the shard with this number, of so many, in the run with this seed. Messages for
@@ -181,7 +199,7 @@ impl<A: App> Worker<A> {
 
     /// Handles the NIC's messages; returns whether there were any.
     pub fn poll(&mut self) -> Result<bool, RunError> {
-        self.back.flush();
+        self.flush();
         if self.back.broken {
             return Err(RunError::RingToNic);
         }
@@ -206,7 +224,7 @@ impl<A: App> Worker<A> {
         self.buffer = Some(buffer);
         handled?;
         self.exchange();
-        self.back.flush();
+        self.flush();
         self.half.report.busy_ns += start.elapsed().as_nanos() as u64;
         Ok(true)
     }
@@ -219,7 +237,7 @@ impl<A: App> Worker<A> {
         }
         let start = Instant::now();
         self.half.hand_over(AT_ONCE, &mut self.back)?;
-        self.back.flush();
+        self.flush();
         self.half.report.busy_ns += start.elapsed().as_nanos() as u64;
         Ok(true)
     }
@@ -229,7 +247,7 @@ impl<A: App> Worker<A> {
         let any = self.half.has_mail();
         if any {
             self.half.round(&mut self.back);
-            self.back.flush();
+            self.flush();
         }
         any
     }
@@ -239,7 +257,7 @@ impl<A: App> Worker<A> {
         let Self { half, back, exchange, .. } = self;
         let any = exchange.as_mut().is_some_and(|exchange| exchange.step(half, back));
         if any {
-            self.back.flush();
+            self.flush();
         }
         any
     }
@@ -262,12 +280,12 @@ impl<A: App> Worker<A> {
         // What is due by then may bring about messages for the NIC.
         self.half.pass_time(self.now(), &mut self.back);
         if !self.half.is_drained() {
-            self.back.flush();
+            self.flush();
             return false;
         }
         self.received.answered = true;
         self.back.send(&Control::Drained { now: self.half.now() }.into());
-        self.back.flush();
+        self.flush();
         true
     }
 
@@ -281,7 +299,7 @@ impl<A: App> Worker<A> {
         }
         self.received.wave = None;
         self.back.send(&Control::Quiet { wave }.into());
-        self.back.flush();
+        self.flush();
         true
     }
 
@@ -305,7 +323,7 @@ impl<A: App> Worker<A> {
     /// Sets the period of the NIC's load reports.
     pub fn tell_every(&mut self, every: Duration) {
         self.back.send(&Telemetry::Watch { every: every.as_nanos() as u64 }.into());
-        self.back.flush();
+        self.flush();
     }
 
     /// The load of both sides, as far as it is known here.
@@ -331,7 +349,7 @@ impl<A: App> Worker<A> {
         for order in orders {
             self.half.follow(order, &mut self.back);
         }
-        self.back.flush();
+        self.flush();
     }
 
     /// Whether a message waits for space in the ring to the NIC.

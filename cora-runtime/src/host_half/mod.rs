@@ -192,6 +192,12 @@ impl<A: App> HostHalf<A> {
         to.tell(&counts, &self.watch.bursts, &mut self.engine);
     }
 
+    /// Counts of handlers of messages, as words of [`Took`](crate::exec::Took).
+    #[inline]
+    pub const fn took(&self) -> &[u64] {
+        self.engine.took()
+    }
+
     /// Tells those that must be known of a half which dies in its next round.
     #[inline]
     pub fn tell_outcomes(&self, to: Counters) {

@@ -126,19 +126,20 @@ impl Counters {
     /// the time, or died meanwhile.
     #[must_use]
     pub fn read(self) -> Read {
-        let mut words = [0; COUNTER_WORDS];
+        let mut read = Read { words: [0; COUNTER_WORDS], is_whole: false };
         for _ in 0..TRIES {
             let before = self.words[0].load(Ordering::Acquire);
-            for (to, from) in words.iter_mut().zip(self.words) {
+            for (to, from) in read.words.iter_mut().zip(self.words) {
                 *to = from.load(Ordering::Relaxed);
             }
             fence(Ordering::Acquire);
-            if before & 1 == 0 && self.words[0].load(Ordering::Relaxed) == before {
+            read.is_whole = before & 1 == 0 && self.words[0].load(Ordering::Relaxed) == before;
+            if read.is_whole {
                 break;
             }
             core::hint::spin_loop();
         }
-        Read(words)
+        read
     }
 
     #[inline(always)]
@@ -187,32 +188,41 @@ fn put_outcome([length, name @ .., place]: &Slot, of: &str, count: u64) {
 
 /// Counters, as they were read.
 #[derive(Clone, Debug)]
-pub struct Read([u64; COUNTER_WORDS]);
+pub struct Read {
+    words: [u64; COUNTER_WORDS],
+    is_whole: bool,
+}
 
 impl Read {
     /// The words, of which the first is the sequence.
     #[must_use]
     pub const fn words(&self) -> &[u64; COUNTER_WORDS] {
-        &self.0
+        &self.words
+    }
+
+    /// Whether all words are of one moment.
+    #[must_use]
+    pub const fn is_whole(&self) -> bool {
+        self.is_whole
     }
 
     /// The half's counts.
     #[must_use]
     pub fn report(&self) -> Report {
-        let words = self.0.get(REPORT..).and_then(<[u64]>::first_chunk);
+        let words = self.words.get(REPORT..).and_then(<[u64]>::first_chunk);
         words.map_or_else(Report::default, |words| Report::from_words(*words))
     }
 
     /// Bursts by number of packets: 1, 2–3, 4–7, and so on.
     #[must_use]
     pub fn bursts(&self) -> &[u64] {
-        self.0.get(BURSTS..BURSTS + BURST_CLASSES).unwrap_or_default()
+        self.words.get(BURSTS..BURSTS + BURST_CLASSES).unwrap_or_default()
     }
 
     /// The table of the state with this number; `None` if it has none, or none was told of yet.
     #[must_use]
     pub fn table(&self, state: usize) -> Option<Table> {
-        let (tables, _) = self.0.get(TABLES..TOOK)?.as_chunks();
+        let (tables, _) = self.words.get(TABLES..TOOK)?.as_chunks();
         let [entries, capacity, evicted, expired] = *tables.get(state)?;
         (capacity > 0).then_some(Table { entries, capacity, evicted, expired })
     }
@@ -220,12 +230,12 @@ impl Read {
     /// Counts of handlers of messages, as words of [`Took`](crate::exec::Took).
     #[must_use]
     pub fn took(&self) -> &[u64] {
-        self.0.get(TOOK..OUTCOMES).unwrap_or_default()
+        self.words.get(TOOK..OUTCOMES).unwrap_or_default()
     }
 
     /// Visits the outcomes that occurred: the name, which may be any bytes, and the count.
     pub fn each_outcome(&self, visit: &mut dyn FnMut(&[u8], u64)) {
-        let (slots, _) = self.0.get(OUTCOMES..).unwrap_or_default().as_chunks::<OUTCOME_WORDS>();
+        let (slots, _) = self.words.get(OUTCOMES..).unwrap_or_default().as_chunks::<OUTCOME_WORDS>();
         for [length, name @ .., count] in slots {
             let bytes = zerocopy::IntoBytes::as_bytes(name);
             if *count > 0 {
@@ -321,7 +331,7 @@ mod tests {
         let mut seen = 0;
         while !writer.is_finished() {
             let read = counters.read();
-            if read.words()[0] & 1 == 0 {
+            if read.is_whole() {
                 let mut dropped = 0;
                 read.each_outcome(&mut |_, count| dropped = count);
                 assert_eq!(dropped, read.took()[0]);

@@ -13,10 +13,11 @@ use std::collections::{BTreeMap, BinaryHeap};
 use cora::prelude::*;
 use cora::testing;
 
+use crate::acceptor::KEEP;
 use crate::history;
 use crate::learner::Stage;
 use crate::nodes::NODES;
-use crate::wire::{Answer, Command, Datagram, Held, Operation, Said};
+use crate::wire::{Answer, Command, Datagram, Held, Name, Operation, Said, Value};
 use clients::{CLIENTS, Client};
 use machine::{Machine, Sent};
 
@@ -401,5 +402,51 @@ fn planted_bugs_are_found() {
             found.contains("two values") || found.contains("two-values"),
             "{planted:?}: {found}"
         );
+    }
+}
+
+/// Three nodes without faults, asked for the same a thousand times a second. Returns how many
+/// commands each has applied, and the first slot of its log.
+fn asked_for(operation: Operation, times: u64) -> Vec<(u64, u64)> {
+    let mut nodes: Vec<Machine> = (0..NODES).map(Machine::new).collect();
+    let mut due = BTreeMap::new();
+    let (mut numbered, mut found) = (0, None);
+    for number in 1..=times {
+        let command = Command { client: 1, number, operation };
+        let said = Said::Request { command };
+        for node in 0..NODES {
+            let frame = machine::datagram(machine::client(0), machine::node(node), said);
+            due.insert((number * MILLISECOND, numbered), (node, (Port::INSIDE, frame)));
+            numbered += 1;
+        }
+        while let Some(first) = due.first_entry()
+            && first.key().0 < (number + 1) * MILLISECOND
+        {
+            let ((now, _), (node, frame)) = first.remove_entry();
+            let (datagrams, later) = nodes[node].handle(now, frame, &mut found);
+            let arrive = datagrams.into_iter().filter_map(|frame| {
+                Some((now + 1, machine::node_of(machine::ends(&frame).1)?, (Port::INSIDE, frame)))
+            });
+            let inside = later.into_iter().map(|it| (now + it.delay.max(1), node, it.frame));
+            for (time, node, frame) in arrive.chain(inside) {
+                due.insert((time, numbered), (node, frame));
+                numbered += 1;
+            }
+        }
+    }
+    assert_eq!(found, None);
+    nodes.iter_mut().map(|node| (node.applied(), node.begin_of_log())).collect()
+}
+
+/// A group with one name, or with reads alone, has a short log, too.
+#[test]
+fn logs_stay_short_where_names_are_few() {
+    let name = Name::of(b"one").expect("a short name");
+    let value = Value::of(b"1").expect("a short value");
+    for operation in [Operation::Put { name, value }, Operation::Get { name }] {
+        for (applied, begin) in asked_for(operation, 6 * KEEP) {
+            assert!(applied > 4 * KEEP, "{operation:?}: {applied} applied");
+            assert!(begin + 3 * KEEP > applied, "{operation:?}: {begin} to {applied}");
+        }
     }
 }

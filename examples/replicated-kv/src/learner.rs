@@ -36,6 +36,9 @@ pub const CLIENTS: usize = 64;
 /// Names in the memtable from which on it is flushed, and up to which commands are applied.
 const FLUSHED_FROM: u32 = if cfg!(test) { 12 } else { 256 };
 const FULL: u32 = 2 * FLUSHED_FROM;
+/// Slots behind the last seal from which on it is flushed however few names there are: otherwise
+/// the log of a group with few names, or with reads alone, would fill up.
+const UNSEALED: u64 = acceptor::KEEP;
 /// Commands that are applied in one run.
 const AT_ONCE: usize = 24;
 /// After how long (ns) the tables are asked again.
@@ -158,7 +161,10 @@ pub fn learner(
         memory.applied = slot;
         proposals.remove(&slot);
     }
-    if memory.list.names >= FLUSHED_FROM && (memory.asked == 0 || now > memory.asked + PATIENCE) {
+    let is_long = memory.applied.saturating_sub(memory.flushed) >= UNSEALED;
+    if (memory.list.names >= FLUSHED_FROM || is_long)
+        && (memory.asked == 0 || now > memory.asked + PATIENCE)
+    {
         memory.asked = now.max(1);
         flush(memory, lines, shelf, disks)?;
     }

@@ -58,6 +58,13 @@ impl Configure for Nodes {
     }
 }
 
+impl Nodes {
+    /// The number of this node.
+    pub const fn me(&self) -> u8 {
+        self.me
+    }
+}
+
 /// Where and when a handler runs.
 #[derive(Clone, Copy)]
 pub struct Here<'a> {
@@ -69,7 +76,7 @@ pub struct Here<'a> {
 impl Here<'_> {
     /// The number of this node.
     pub const fn me(&self) -> u8 {
-        self.nodes.me
+        self.nodes.me()
     }
 
     /// The bit of a node in a set of nodes.

@@ -1,6 +1,7 @@
 //! The tables' answers to questions, on `fjall`, or in a test on a map.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -108,7 +109,9 @@ pub fn answer(
             Ok(Answered::Group(Said::Kept { upto: *upto, first: first.name, last: last.name }))
         }
         Ask::Seal { upto, pieces, sessions } => {
-            if counted.remove(&group) != Some((*upto, *pieces)) {
+            // Without lines there are no pieces.
+            let came = counted.remove(&group).filter(|(of, _)| of == upto);
+            if came.map_or(0, |(_, pieces)| pieces) != *pieces {
                 // A piece was lost with a half: the flush is sent again.
                 return Ok(Answered::Nobody);
             }
@@ -161,18 +164,23 @@ impl Kept for Fjall {
     }
 }
 
-/// The tables of this run, which are opened when a group asks first.
-static TABLES: Mutex<Option<(Fjall, Counted)>> = Mutex::new(None);
+/// The tables of a node, and what it counts.
+type Opened = (Fjall, Counted);
 
-/// A number that this run alone has, whichever of its halves starts again: made of the supervisor's
-/// process, its start, and that of the machine.
-fn mark() -> u64 {
+/// The tables of this run, which are opened when a group asks first: by the number of the node,
+/// since one process may be several nodes to measure them.
+static TABLES: Mutex<BTreeMap<u8, Opened>> = Mutex::new(BTreeMap::new());
+
+/// A number that this node of this run alone has, whichever of its halves starts again: made of
+/// the supervisor's process, its start, and that of the machine.
+fn mark(node: u8) -> u64 {
     let supervisor = std::os::unix::process::parent_id();
     let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
     let stat = read(&format!("/proc/{supervisor}/stat"));
     // Behind the name of the program, which may have blanks: state, and 18 more before the start.
     let start = stat.rsplit(')').next().and_then(|rest| rest.split_whitespace().nth(19));
-    let text = format!("{supervisor} {start:?} {}", read("/proc/sys/kernel/random/boot_id"));
+    let boot = read("/proc/sys/kernel/random/boot_id");
+    let text = format!("{node} {supervisor} {start:?} {boot}");
     let mut words = [0; 16];
     for (word, bytes) in words.iter_mut().zip(text.as_bytes().chunks(8)) {
         bytes.iter().for_each(|byte| *word = *word << 8 | u64::from(*byte));
@@ -180,27 +188,28 @@ fn mark() -> u64 {
     sip_hash([0; 2], &words)
 }
 
-/// The directory of the tables.
-fn directory(mark: u64) -> PathBuf {
+/// The directory of the node's tables.
+fn directory(node: u8) -> PathBuf {
     let named = std::env::var_os("REPLICATED_KV_TABLES").map(PathBuf::from);
-    named.unwrap_or_else(|| std::env::temp_dir().join(format!("replicated-kv-{mark:016x}")))
+    let own = || std::env::temp_dir().join(format!("replicated-kv-{:016x}", mark(node)));
+    named.unwrap_or_else(own)
 }
 
-/// Asks the tables of this run.
+/// Asks the tables that this node has in this run.
 pub fn of_this_run(
+    node: u8,
     ask: impl FnOnce(&mut Fjall, &mut Counted) -> Result<Answered>,
 ) -> Result<Answered> {
-    let mark = mark();
-    let mut tables = TABLES.lock().map_err(|_| "a panic while the tables were in use")?;
+    let mut all = TABLES.lock().map_err(|_| "a panic while the tables were in use")?;
     let answered = (|| {
-        if tables.is_none() {
-            *tables = Some((Fjall::open(&directory(mark))?, Counted::new()));
-        }
-        let (tables, counted) = tables.as_mut().ok_or("they were opened")?;
+        let (tables, counted) = match all.entry(node) {
+            Entry::Occupied(opened) => opened.into_mut(),
+            Entry::Vacant(free) => free.insert((Fjall::open(&directory(node))?, Counted::new())),
+        };
         ask(tables, counted)
     })();
     if let Err(error) = &answered {
-        let at = directory(mark);
+        let at = directory(node);
         eprintln!(
             "replicated-kv: the tables in {} fail: {error}; say another directory by \
              REPLICATED_KV_TABLES",

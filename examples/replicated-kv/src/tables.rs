@@ -6,6 +6,7 @@
 use cora::prelude::*;
 
 use crate::learner::Sessions;
+use crate::nodes::Nodes;
 #[host_only]
 use crate::shelf::{self, answer};
 #[host_only]
@@ -89,12 +90,16 @@ pub enum Said {
 
 /// Reads and writes the sorted tables.
 #[flow_handler(at = host)]
-pub fn tables(disk: Disk, answers: &mut Outbox<Answer>, backs: &mut Outbox<Back>) -> Verdict {
+pub fn tables(
+    disk: Disk,
+    nodes: &Nodes,
+    answers: &mut Outbox<Answer>,
+    backs: &mut Outbox<Back>,
+) -> Verdict {
     let (group, ask) = (disk.shelf.group, disk.ask);
-    let Ok(said) = shelf::of_this_run(|tables, counted| answer(tables, counted, group, &ask))
-    else {
-        return Drop(NO_TABLES);
-    };
+    let said =
+        shelf::of_this_run(nodes.me(), |tables, counted| answer(tables, counted, group, &ask));
+    let Ok(said) = said else { return Drop(NO_TABLES) };
     match said {
         shelf::Answered::Client { to, number, said } => {
             answers.send_to(to, Answer { group, number, said })?;
