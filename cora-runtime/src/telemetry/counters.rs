@@ -235,7 +235,8 @@ impl Read {
 
     /// Visits the outcomes that occurred: the name, which may be any bytes, and the count.
     pub fn each_outcome(&self, visit: &mut dyn FnMut(&[u8], u64)) {
-        let (slots, _) = self.words.get(OUTCOMES..).unwrap_or_default().as_chunks::<OUTCOME_WORDS>();
+        let (slots, _) =
+            self.words.get(OUTCOMES..).unwrap_or_default().as_chunks::<OUTCOME_WORDS>();
         for [length, name @ .., count] in slots {
             let bytes = zerocopy::IntoBytes::as_bytes(name);
             if *count > 0 {
