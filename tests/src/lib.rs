@@ -6,6 +6,7 @@
 //! | [`workshop`] | programs, built by cargo in a target directory of their own |
 //! | [`process`] | commands with a time limit, and their output |
 //! | [`control`] | requests to a live run |
+//! | [`live_run`] | live runs, as an operator has them |
 //! | [`draw`] | numbers that follow from a seed |
 //! | [`executable`] | programs and scripts that tests put in place and start |
 //! | [`cases`] | programs on traffic with known outcomes, run in every way |
@@ -41,6 +42,7 @@ pub mod fragments;
 pub mod golden;
 pub mod handshakes;
 pub mod ipfix;
+pub mod live_run;
 pub mod machines;
 pub mod process;
 pub mod site;

@@ -1,0 +1,93 @@
+//! What shows a live run while it runs: control socket, metrics, the live view.
+#![expect(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
+
+use std::collections::BTreeMap;
+use std::io::{Read as _, Write as _};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+
+use cora_tests::live_run::{Live, MEMORY, SOON, kill_half};
+use cora_tests::process::{run as run_command, wait_until};
+use cora_tests::workshop::cora;
+use serde_json::Value;
+
+/// What the run's metrics say, by sample.
+fn scraped(socket: &Path) -> BTreeMap<String, f64> {
+    let mut stream = UnixStream::connect(socket).unwrap();
+    stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: cora\r\n\r\n").unwrap();
+    let mut text = String::new();
+    stream.read_to_string(&mut text).unwrap();
+    let (head, body) = text.split_once("\r\n\r\n").unwrap();
+    assert!(head.starts_with("HTTP/1.1 200 "), "{head}");
+    let samples = body.lines().filter(|line| !line.starts_with('#'));
+    let sample = |line: &str| {
+        let (name, value) = line.rsplit_once(' ').unwrap();
+        (name.to_owned(), value.parse().unwrap())
+    };
+    samples.map(sample).collect()
+}
+
+/// Socket, endpoint, live view and the report at the end agree to the packet.
+#[test]
+fn all_that_shows_a_run_shows_the_same() {
+    let ports = "inside=mem:flows=50;size=60;count=5000,outside=mem:flows=5;size=60;count=3000";
+    let run = Live::start("stateful-firewall", ports, &["--metrics", "unix:metrics"]);
+    let settled = || {
+        let now = run.ask("outcomes");
+        now["packets_in"] == 8000 && now["unsettled"] == 0
+    };
+    assert!(wait_until(SOON, settled), "{}", run.ask("snapshot"));
+    // What is told less often than outcomes.
+    let told = || run.ask("snapshot")["sides"]["nic"]["packets"].as_u64() > Some(0);
+    assert!(wait_until(SOON, told), "{}", run.ask("snapshot"));
+    let socket = run.room.join("socket");
+    let mut top = cora();
+    top.args(["top", "--once", "--json", "--every", "200"]).arg(&socket);
+    let top = run_command(&mut top, SOON).well("top").json();
+    let metrics = scraped(&run.room.join("metrics"));
+    let (outcomes, snapshot) = (run.ask("outcomes"), run.ask("snapshot"));
+    let words = run_command(cora().arg("outcomes").arg(&socket), SOON);
+    let words = words.well("outcomes").stdout;
+    let report = run.finish().json;
+    for (name, count) in report["outcomes"].as_object().unwrap() {
+        let (count, sample) =
+            (count.as_u64(), format!("cora_outcomes_total{{outcome=\"{name}\"}}"));
+        assert_eq!(outcomes["outcomes"][name].as_u64(), count, "{name}: {outcomes}");
+        assert_eq!(snapshot["outcomes"]["outcomes"][name].as_u64(), count, "{name}");
+        assert_eq!(top["snapshot"]["outcomes"]["outcomes"][name].as_u64(), count, "{name}");
+        assert_eq!(metrics.get(&sample).copied(), count.map(|count| count as f64), "{name}");
+        assert!(words.contains(name.as_str()), "{name} is not in {words}");
+    }
+    assert_eq!(outcomes["outcomes"], report["outcomes"]);
+    for side in ["nic", "host"] {
+        for count in ["packets", "punts", "offloads", "made"] {
+            let (now, end) = (&snapshot["sides"][side][count], &report["sides"][side][count]);
+            assert_eq!(now, end, "{side} {count}");
+            let sample = format!("cora_side_{count}_total{{side=\"{side}\",shard=\"0\"}}");
+            assert_eq!(metrics[&sample], end.as_u64().unwrap() as f64, "{side} {count}");
+        }
+    }
+    for (port, at_end) in report["ports"].as_object().unwrap() {
+        assert_eq!(outcomes["ports"][port]["received"], at_end["received"], "{port}");
+    }
+    let bursts = snapshot["shards"][0]["bursts_at_nic"].as_array().unwrap();
+    assert!(bursts.iter().any(|count| count.as_u64() > Some(0)), "{bursts:?}");
+}
+
+/// Packets that died with a half have no outcome until the end tells them apart.
+#[test]
+fn what_a_dead_half_had_is_unsettled_until_the_end() {
+    let run = Live::start("firewall", MEMORY, &[]);
+    let came = || run.ask("status")["packets_in"].as_u64() > Some(20_000);
+    assert!(wait_until(SOON, came));
+    kill_half(&run, "__nic");
+    assert_eq!(run.ask("status")["restarts"]["NIC"], 1);
+    let now = run.ask("outcomes");
+    let outcomes = now["outcomes"].as_object().unwrap();
+    let settled: u64 = outcomes.values().filter_map(Value::as_u64).sum();
+    let unsettled = now["unsettled"].as_u64().unwrap();
+    assert_eq!(now["packets_in"].as_u64(), Some(settled + unsettled), "{now}");
+    assert!(!outcomes.contains_key("lost-with-nic"), "{now}");
+    let report = run.finish();
+    assert_eq!(report.code, Some(0), "{}", report.log);
+}
