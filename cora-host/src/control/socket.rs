@@ -10,9 +10,10 @@
 //! | `{"command":"tables"}` | how full each table is, and what it lost |
 //! | `{"command":"snapshot"}` | all of it, with what each side and port counted |
 //! | `{"command":"configure"}` | when it is done: the version in force, or `error` |
-//! | `{"command":"check","program":FILE}` | whether the program in that file could replace this one, or `error` |
-//! | `{"command":"upgrade"}` | the running program is replaced by the one in its file, or `error` |
-//! | `{"command":"upgrade","drop_connections":true}` | the same without durable states, so all connections are lost |
+//! | `{"command":"check","program":FILE}` | whether that program could replace this one, or `error` |
+//! | `{"command":"upgrade"}` | the one in the program's file takes its place, or `error` |
+//!
+//! `"drop_connections":true` upgrades a program without durable states, which loses all connections.
 //!
 //! Silent clients are disconnected after a while, and sooner if others wait.
 

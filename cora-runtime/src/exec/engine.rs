@@ -12,8 +12,8 @@ use cora_core::verdict::{Forward, Reason};
 
 use crate::exec::burst::ALONE;
 use crate::exec::took::TookHere;
-use crate::link::message::Stamp;
-use crate::telemetry::Table;
+use crate::link::message::{Report, Stamp};
+use crate::telemetry::{BURST_CLASSES, Counters, Table};
 
 /// The program's states on this side, and the outcomes of packets that ran here.
 #[derive(Debug)]
@@ -165,15 +165,23 @@ impl<A: App> Engine<A> {
         tables.sum()
     }
 
-    /// Reports each table here, with its state's number.
-    pub(crate) fn tables(&mut self, tell: &mut dyn FnMut(usize, Table)) {
-        for number in 0..A::STATES {
-            if let Some(table) = self.app.state(number).as_travelling() {
-                let (entries, capacity) = (table.filled().into(), table.capacity().into());
-                let (evicted, expired) = (table.evicted(), table.expired());
-                tell(number, Table { entries, capacity, evicted, expired });
+    /// Tells all counts of the half, of which these are not the engine's.
+    pub(crate) fn tell_counters(
+        &mut self,
+        to: Counters,
+        counts: &Report,
+        bursts: &[u64; BURST_CLASSES],
+    ) {
+        let Self { app, outcomes, took, .. } = self;
+        to.tell(counts, bursts, (outcomes, took.words()), &mut |tell| {
+            for number in 0..A::STATES {
+                if let Some(table) = app.state(number).as_travelling() {
+                    let (entries, capacity) = (table.filled().into(), table.capacity().into());
+                    let (evicted, expired) = (table.evicted(), table.expired());
+                    tell(number, Table { entries, capacity, evicted, expired });
+                }
             }
-        }
+        });
     }
 
     /// Runs the packet. Unless it punts, its outcome is counted.

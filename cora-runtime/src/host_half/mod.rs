@@ -189,7 +189,7 @@ impl<A: App> HostHalf<A> {
     /// Tells all counters.
     pub fn tell_counters(&mut self, to: Counters) {
         let counts = self.counts();
-        to.tell(&counts, &self.watch.bursts, &mut self.engine);
+        self.engine.tell_counters(to, &counts, &self.watch.bursts);
     }
 
     /// Counts of handlers of messages, as words of [`Took`](crate::exec::Took).

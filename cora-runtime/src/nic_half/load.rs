@@ -19,7 +19,7 @@ impl<A: App> NicHalf<A> {
     #[inline(never)]
     pub fn tell_counters(&mut self, to: Counters) {
         let counts = self.counts();
-        to.tell(&counts, &self.watch.bursts, &mut self.engine);
+        self.engine.tell_counters(to, &counts, &self.watch.bursts);
     }
 
     /// Starts sampling packets for load reports ([`Self::tell`]).

@@ -3,7 +3,7 @@
 //! ```text
 //! word 0      sequence: odd while the half writes
 //! word 1      its counts, in the order of Report
-//! word 32     bursts by number of packets, each class twice as long as the one before: 1, 2–3, 4–7, …
+//! word 32     bursts by number of packets: 1, 2–3, 4–7, and so on
 //! word 64     tables, four words each: entries, capacity, evicted, expired
 //! word 320    counts of handlers of messages
 //! word 576    outcomes, eight words each: length of the name, the name, count
@@ -15,10 +15,8 @@
 
 use core::sync::atomic::{AtomicU64, Ordering, fence};
 
-use cora_core::app::App;
 use cora_core::outcome::{OTHER, Outcomes};
 
-use crate::exec::Engine;
 use crate::link::message::Report;
 
 /// Words of a block.
@@ -81,21 +79,27 @@ impl Counters {
         }
     }
 
-    /// Tells all counts of a half.
+    /// Tells all counts of a half: its own, its bursts, and what its handlers did; `tables` visits
+    /// each table with its state's number.
     #[cold]
     #[inline(never)]
-    pub fn tell<A: App>(self, counts: &Report, bursts: &[u64], engine: &mut Engine<A>) {
+    pub(crate) fn tell(
+        self,
+        counts: &Report,
+        bursts: &[u64; BURST_CLASSES],
+        (outcomes, took): (&Outcomes, &[u64]),
+        tables: &mut dyn FnMut(&mut dyn FnMut(usize, Table)),
+    ) {
         self.write(|| {
             self.put(REPORT, &counts.words());
-            self.put(BURSTS, bursts.get(..BURST_CLASSES).unwrap_or(bursts));
-            self.put(TOOK, engine.took());
-            engine.tables(&mut |state, table| {
+            self.put(BURSTS, bursts);
+            self.put(TOOK, took);
+            self.put_outcomes(outcomes);
+            tables(&mut |state, Table { entries, capacity, evicted, expired }| {
                 if state < TOLD_TABLES {
-                    let Table { entries, capacity, evicted, expired } = table;
                     self.put(TABLES + TABLE_WORDS * state, &[entries, capacity, evicted, expired]);
                 }
             });
-            self.put_outcomes(&engine.outcomes);
         });
     }
 
@@ -227,7 +231,7 @@ impl Read {
         (capacity > 0).then_some(Table { entries, capacity, evicted, expired })
     }
 
-    /// Counts of handlers of messages, as words of [`Took`](crate::exec::Took).
+    /// Counts of handlers of messages, as words of `Took`.
     #[must_use]
     pub fn took(&self) -> &[u64] {
         self.words.get(TOOK..OUTCOMES).unwrap_or_default()

@@ -32,7 +32,7 @@ pub(super) fn put(name: &[u8; NAME], value: &[u8; VALUE]) -> Vec<u8> {
     out
 }
 
-/// Whether `etcdserverpb.StatusResponse` says that the member that is asked leads: the leader (4) is
+/// Whether `etcdserverpb.StatusResponse` says that the asked member leads: the leader (4) is
 /// the member (2) of the header (1).
 pub(super) fn leads(status: &[u8]) -> bool {
     let bytes_of = |message, field| fields(message).find(|it| it.0 == field).map(|it| it.2);
