@@ -79,9 +79,7 @@ impl<A: App> Worker<A> {
 
     /// Publishes all that was sent.
     fn flush(&mut self) {
-        if A::MESSAGES
-            && let Some(counters) = self.counters
-        {
+        if A::MESSAGES && let Some(counters) = self.counters {
             counters.tell_took(self.half.took());
         }
         self.back.flush();

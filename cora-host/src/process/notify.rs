@@ -9,9 +9,9 @@
 //! | `STOPPING=1` | the run begins to end |
 //! | `WATCHDOG=1` | twice in each `WATCHDOG_USEC` |
 //!
-//! No packet waits for the manager. What its full queue doesn't take is sent later, in order; after
-//! any other failure it is dropped. An upgrade keeps process and environment, so the next program
-//! goes on with the same socket.
+//! No packet waits for the manager. Datagrams that find its queue full are sent later, in order;
+//! after any other failure they are dropped. An upgrade keeps process and environment, so the next
+//! program goes on with the same socket.
 //!
 //! The watchdog is told by the loop that moves packets. A half that hangs is the supervisor's
 //! business, which starts it again or ends the run at its limits; so while this loop turns, all
@@ -32,7 +32,7 @@ const MOST_WAITING: usize = 32;
 /// Maximum length of a sentence in bytes: an error may quote a whole file.
 const MOST_BYTES: usize = 512;
 
-/// What a run's halves do.
+/// The state of a run's halves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Standing {
     /// All halves are at work, as `status` tells it.
@@ -76,8 +76,8 @@ impl Manager {
         Self { socket, watchdog, ..Self::default() }
     }
 
-    /// Tells what the halves do under this version of read-mostly states, if that is news, and that
-    /// this loop turns. To be called often.
+    /// Tells how the halves stand under this version of read-mostly states, if that is news,
+    /// and that this loop turns. To be called often.
     pub(crate) fn look(&mut self, standing: Standing, version: u32) {
         if self.socket.is_none() {
             return;
@@ -171,7 +171,7 @@ impl Manager {
         }
     }
 
-    /// Sends what waits, until the manager's queue is full.
+    /// Sends waiting datagrams, until the manager's queue is full.
     fn send(&mut self) {
         let Some((socket, address)) = &self.socket else { return };
         while let Some(datagram) = self.waiting.front() {

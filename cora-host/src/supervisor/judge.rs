@@ -67,7 +67,7 @@ impl Shard<'_> {
             && self.halves().all(|half| half.has_worked && half.moves(patience))
     }
 
-    /// What its halves do, for a service manager.
+    /// The state of its halves, for a service manager.
     pub(crate) fn standing(&self) -> Standing {
         let patience = self.patience();
         Standing {

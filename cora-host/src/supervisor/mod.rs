@@ -210,7 +210,7 @@ impl<'a, C: Cable> Supervisor<'a, C> {
         self.shards.iter().all(|shard| shard.nic_works() && shard.host_works())
     }
 
-    /// What all halves do, for a service manager.
+    /// The state of all halves, for a service manager.
     pub(crate) fn standing(&self) -> Standing {
         let all = Standing { works: true, nic: true, host: true };
         self.shards.iter().map(Shard::standing).fold(all, |all, shard| Standing {
