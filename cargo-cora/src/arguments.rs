@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
 use cora_host::{Inside, RunOptions};
 
 use crate::profile::Span;
@@ -60,6 +61,24 @@ pub(crate) enum Command {
     /// Have another build take a live run's place, and wait until it works: connections of durable
     /// states go on
     Upgrade(Upgrade),
+    /// Print a script by which a shell completes the words of this command
+    Completions(Completions),
+    /// Write the manual: a page for each command
+    #[command(name = "man")]
+    Manual(Manual),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Completions {
+    /// The shell
+    #[arg(value_enum)]
+    pub(crate) shell: Shell,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Manual {
+    /// Where to write the pages; it is made if it is not there
+    pub(crate) directory: PathBuf,
 }
 
 #[derive(Debug, Args)]

@@ -16,6 +16,7 @@ mod arguments;
 mod calibrate;
 mod card;
 pub mod compare;
+mod completions;
 mod configure;
 mod control;
 mod doctor;
@@ -24,6 +25,7 @@ mod explain;
 mod failure;
 mod graph;
 mod linux_on_nic;
+mod manual;
 mod measure;
 mod new;
 mod package;
@@ -50,6 +52,12 @@ use arguments::{Arguments, Command};
 /// The command line of `cargo cora`.
 pub fn command_line() -> clap::Command {
     <Arguments as clap::CommandFactory>::command()
+}
+
+/// The same under the name of its file: shells and the manual know a command by one word.
+fn command_of_file() -> clap::Command {
+    let name = "cargo-cora";
+    command_line().name(name).bin_name(name).display_name(name)
 }
 
 /// The command, with the arguments of this process.
@@ -84,6 +92,8 @@ pub fn main() -> ExitCode {
         Command::Top(of) => watch::top(&of),
         Command::Configure(configure) => configure::run(&configure),
         Command::Upgrade(upgrade) => upgrade::run(&upgrade),
+        Command::Completions(completions) => completions::run(&completions),
+        Command::Manual(manual) => manual::run(&manual),
     };
     outcome.unwrap_or_else(|failure| {
         let told = failure.to_string();

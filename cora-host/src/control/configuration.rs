@@ -112,6 +112,11 @@ impl Configuration {
         self.asked = true;
     }
 
+    /// Whether files are to be read, or a version is on its way.
+    pub(crate) const fn is_changing(&self) -> bool {
+        self.asked || self.making.is_some() || self.coming.is_some()
+    }
+
     /// The outcome of reading the files again, once: the version in force, or why it is still
     /// another.
     pub(crate) const fn outcome(&mut self) -> Option<Result<u32, String>> {

@@ -7,6 +7,7 @@
 //! | `inquiry` | questions of a run to its card, by way of the relay |
 //! | `log` | lines on standard error; failed writes are harmless |
 //! | `nic_half` | the processes that are a NIC half, or in the place of one |
+//! | `notify` | messages to a service manager about a live run |
 //! | `sandbox` | the filter for system calls of the native NIC half |
 //! | `signals` | the signals of a live run, and the threads that take them |
 //! | `stack` | a thread with a stack for large values |
@@ -16,6 +17,7 @@ pub(crate) mod cores;
 pub(crate) mod inquiry;
 pub(crate) mod log;
 pub(crate) mod nic_half;
+pub(crate) mod notify;
 pub(crate) mod sandbox;
 pub(crate) mod signals;
 pub(crate) mod stack;

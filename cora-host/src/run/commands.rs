@@ -147,6 +147,9 @@ impl Operator<'_> {
         if self.stop.reads_again() {
             live.configuration.ask();
         }
+        if live.configuration.is_changing() {
+            self.manager.reloads();
+        }
         let in_force = live.version_in_force();
         live.configuration.arrived(in_force);
         let change = live.configuration.advance();
@@ -160,6 +163,7 @@ impl Operator<'_> {
             }
         }
         if let Some(outcome) = live.configuration.outcome() {
+            self.manager.reloaded(&outcome);
             let answer = outcome.map(|version| json!({ "version": version }));
             let answer = answer.unwrap_or_else(|why| json!({ "error": why }));
             self.answer(&Asked::Configure, &answer);

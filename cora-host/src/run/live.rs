@@ -17,6 +17,7 @@ use crate::ingress::ports::LiveWire;
 use crate::memory::map;
 use crate::observe::progress::Telling;
 use crate::observe::report::{PortsReport, RunReport};
+use crate::process::notify::Manager;
 use crate::run::Request;
 use crate::run::commands::Checks;
 use crate::run::finish::{Over, WireReport, some};
@@ -44,6 +45,7 @@ pub(super) struct Operator<'a> {
     pub(super) replaces: bool,
     way_back: &'a mut Option<WayBack>,
     telling: Telling,
+    pub(super) manager: Manager,
 }
 
 /// Runs the program between ports.
@@ -107,6 +109,8 @@ fn attempt<A: App>(
         replaces: false,
         way_back,
         telling: Telling::begin(),
+        // A rehearsal is a process of another run's service.
+        manager: if *rehearses { Manager::default() } else { Manager::of_environment() },
     };
     let start = Instant::now();
     supervisor.run::<A>(|supervisor| {
@@ -167,6 +171,7 @@ impl Operator<'_> {
         }
         self.configure(live);
         live.cable.stopped |= self.replaces && live.gather() || self.stop.is_now();
+        self.tell_manager(live);
         let works = live.all_work();
         let ((came, left), dropped) = (live.cable.packets(), live.nic_away());
         self.telling.tell(came, left, dropped, works);
@@ -175,6 +180,15 @@ impl Operator<'_> {
             live.shards.iter_mut().for_each(|shard| shard.before = None);
             self.legacy.into_iter().for_each(upgrade::let_go);
         }
+    }
+
+    fn tell_manager(&mut self, live: &Live<'_>) {
+        if self.stop.is_now() || live.cable.has_ended() && !self.replaces {
+            self.manager.stops();
+        } else if self.replaces {
+            self.manager.leaves();
+        }
+        self.manager.look(live.standing(), live.configuration.number());
     }
 
     /// The legacy for the successor program: the copies of host halves.

@@ -25,6 +25,7 @@ use crate::ingress::entrance::Entrance;
 use crate::ingress::feed::WireEnd;
 use crate::node::host_page::Phase;
 use crate::process::log;
+use crate::process::notify::Standing;
 use crate::supervisor::half::{Half, NIC};
 use crate::supervisor::shard::Shard;
 
@@ -64,6 +65,16 @@ impl Shard<'_> {
         self.nic_works()
             && self.host_works()
             && self.halves().all(|half| half.has_worked && half.moves(patience))
+    }
+
+    /// The state of its halves, for a service manager.
+    pub(crate) fn standing(&self) -> Standing {
+        let patience = self.patience();
+        Standing {
+            works: self.works(),
+            nic: self.nic_works() && (!self.has_nic() || self.nic.moves(patience)),
+            host: self.host_works() && self.host.moves(patience),
+        }
     }
 
     /// Detects dead halves, and ends those that hang and a NIC that broke the protocol.

@@ -75,6 +75,7 @@ use crate::observe::account::Ended;
 use crate::observe::buckets::BucketMoves;
 use crate::observe::report::Lives;
 use crate::process::cores;
+use crate::process::notify::Standing;
 use crate::supervisor::crossing::Waves;
 pub(crate) use crate::supervisor::dealer::Dealer;
 use crate::supervisor::half::Half;
@@ -207,6 +208,16 @@ impl<'a, C: Cable> Supervisor<'a, C> {
     /// Whether both halves of all shards are where they belong.
     pub(crate) fn all_work(&self) -> bool {
         self.shards.iter().all(|shard| shard.nic_works() && shard.host_works())
+    }
+
+    /// The state of all halves, for a service manager.
+    pub(crate) fn standing(&self) -> Standing {
+        let all = Standing { works: true, nic: true, host: true };
+        self.shards.iter().map(Shard::standing).fold(all, |all, shard| Standing {
+            works: all.works && shard.works,
+            nic: all.nic && shard.nic,
+            host: all.host && shard.host,
+        })
     }
 
     /// The copies that a successor carries over, shard by shard. Where each side receives its own
