@@ -72,6 +72,7 @@ impl Live {
     }
 
     /// Waits until both halves work.
+    #[must_use]
     pub fn ready(mut self) -> Self {
         let works = wait_until(SOON, || self.works());
         if !works {

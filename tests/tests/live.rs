@@ -1,6 +1,5 @@
 //! Live runs and their operators: signals, unread logs, full disks, builds that can't take over,
 //! wrong files. Frames come from memory, or by TAP interfaces.
-#![expect(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};

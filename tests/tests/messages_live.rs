@@ -414,7 +414,7 @@ fn rankings_are_heard_whichever_half_dies() {
             let of = &messages["by_handler"][handler];
             taken += count(&of["in"]) - count(&of["dropped"]);
         }
-        // What a host sent to another shard in the round that it died in is known there alone.
+        // Messages to another shard of the round in which a host died are known there alone.
         let unknown = (taken + lost).checked_sub(came + sent);
         let most = if shards == "1" { 0 } else { sent / 10 };
         assert!(unknown.is_some_and(|unknown| unknown <= most), "{plan}: {messages:#}");

@@ -108,7 +108,7 @@ fn nodes_agree_whichever_half_dies() {
     }
 }
 
-/// What a leader of ballot 256, node 0, tells the acceptor of a group, in any order and repeated.
+/// Questions of a leader of ballot 256, node 0, to the acceptor of a group, in any order.
 fn told(group: u32, draw: &mut Draw) -> Vec<Said> {
     let (from, ballot) = (0, 256);
     let slots = 1 + draw.below(20);

@@ -1,4 +1,4 @@
-//! What shows a live run while it runs: control socket, metrics, the live view.
+//! A live run is watched while it runs: by control socket, metrics, and the live view.
 #![expect(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
 
 use std::collections::BTreeMap;
@@ -11,8 +11,8 @@ use cora_tests::process::{run as run_command, wait_until};
 use cora_tests::workshop::cora;
 use serde_json::Value;
 
-/// What the run's metrics say, by sample.
-fn scraped(socket: &Path) -> BTreeMap<String, f64> {
+/// The run's metrics, by sample.
+fn scraped(socket: &Path) -> BTreeMap<String, String> {
     let mut stream = UnixStream::connect(socket).unwrap();
     stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: cora\r\n\r\n").unwrap();
     let mut text = String::new();
@@ -22,7 +22,7 @@ fn scraped(socket: &Path) -> BTreeMap<String, f64> {
     let samples = body.lines().filter(|line| !line.starts_with('#'));
     let sample = |line: &str| {
         let (name, value) = line.rsplit_once(' ').unwrap();
-        (name.to_owned(), value.parse().unwrap())
+        (name.to_owned(), value.to_owned())
     };
     samples.map(sample).collect()
 }
@@ -37,7 +37,7 @@ fn all_that_shows_a_run_shows_the_same() {
         now["packets_in"] == 8000 && now["unsettled"] == 0
     };
     assert!(wait_until(SOON, settled), "{}", run.ask("snapshot"));
-    // What is told less often than outcomes.
+    // Sides are told less often than outcomes.
     let told = || run.ask("snapshot")["sides"]["nic"]["packets"].as_u64() > Some(0);
     assert!(wait_until(SOON, told), "{}", run.ask("snapshot"));
     let socket = run.room.join("socket");
@@ -55,7 +55,7 @@ fn all_that_shows_a_run_shows_the_same() {
         assert_eq!(outcomes["outcomes"][name].as_u64(), count, "{name}: {outcomes}");
         assert_eq!(snapshot["outcomes"]["outcomes"][name].as_u64(), count, "{name}");
         assert_eq!(top["snapshot"]["outcomes"]["outcomes"][name].as_u64(), count, "{name}");
-        assert_eq!(metrics.get(&sample).copied(), count.map(|count| count as f64), "{name}");
+        assert_eq!(metrics.get(&sample).cloned(), count.map(|it| it.to_string()), "{name}");
         assert!(words.contains(name.as_str()), "{name} is not in {words}");
     }
     assert_eq!(outcomes["outcomes"], report["outcomes"]);
@@ -64,7 +64,7 @@ fn all_that_shows_a_run_shows_the_same() {
             let (now, end) = (&snapshot["sides"][side][count], &report["sides"][side][count]);
             assert_eq!(now, end, "{side} {count}");
             let sample = format!("cora_side_{count}_total{{side=\"{side}\",shard=\"0\"}}");
-            assert_eq!(metrics[&sample], end.as_u64().unwrap() as f64, "{side} {count}");
+            assert_eq!(metrics[&sample], end.to_string(), "{side} {count}");
         }
     }
     for (port, at_end) in report["ports"].as_object().unwrap() {

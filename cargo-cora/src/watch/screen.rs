@@ -1,4 +1,5 @@
 //! The live view: head, outcomes, sides and tables.
+#![expect(clippy::cast_precision_loss, reason = "a share of cores is shown with two digits")]
 
 use ratatui::Frame;
 use ratatui::backend::TestBackend;

@@ -123,7 +123,7 @@ impl Desk {
     }
 }
 
-/// Answers whoever comes, until the process ends.
+/// Answers one client after the other, until the process ends.
 fn serve<S: Stream>(accept: impl Fn() -> io::Result<S>, desk: &Desk) {
     loop {
         match accept() {
@@ -184,7 +184,7 @@ fn answer(stream: &mut impl Stream, desk: &Desk) -> io::Result<()> {
     Ok(())
 }
 
-/// What is asked for.
+/// A request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Request {
     method: String,

@@ -7,13 +7,14 @@
 //! | --- | --- |
 //! | `{"command":"status"}` | the program, its versions, whether both halves work |
 //! | `{"command":"outcomes"}` | packets by outcome, and those without one so far |
-//! | `{"command":"tables"}` | how full each table is, and what it lost |
-//! | `{"command":"snapshot"}` | all of it, with what each side and port counted |
+//! | `{"command":"tables"}` | fill level and losses of each table |
+//! | `{"command":"snapshot"}` | all of it, with the counts of sides and ports |
 //! | `{"command":"configure"}` | when it is done: the version in force, or `error` |
-//! | `{"command":"check","program":FILE}` | whether that program could replace this one, or `error` |
+//! | `{"command":"check","program":FILE}` | whether that program could take over, or `error` |
 //! | `{"command":"upgrade"}` | the one in the program's file takes its place, or `error` |
 //!
-//! `"drop_connections":true` upgrades a program without durable states, which loses all connections.
+//! `"drop_connections":true` upgrades a program without durable states, too. All connections are
+//! lost then.
 //!
 //! Silent clients are disconnected after a while, and sooner if others wait.
 

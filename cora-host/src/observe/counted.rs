@@ -1,4 +1,4 @@
-//! What a half counted, as its counters had it.
+//! The counts of a half, as its counters had them.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use cora_runtime::telemetry::Read;
 /// The most that is believed of a half's count: some years of packets. So no sum overflows.
 pub(crate) const MOST: u64 = 1 << 48;
 
-/// What a half counted. A NIC half may count anything.
+/// The counts of a half. A NIC half may count anything.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Counted {
     /// Packets and messages by outcome.
@@ -18,7 +18,7 @@ pub(crate) struct Counted {
 }
 
 impl Counted {
-    /// What stands in these counters.
+    /// The counts in these counters.
     pub(crate) fn of(read: &Read) -> Self {
         let mut outcomes = BTreeMap::new();
         read.each_outcome(&mut |name, count| {

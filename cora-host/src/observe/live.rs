@@ -1,4 +1,4 @@
-//! What a live run has counted so far. Everything that shows a running system shows this.
+//! The counts of a live run so far. Everything that shows a running system shows this.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -71,7 +71,7 @@ pub(crate) struct OutcomesNow {
 pub(crate) struct TableNow {
     /// Its entries, including expired ones that were not noticed yet.
     pub(crate) entries: u64,
-    /// The sum of what each side of each shard has room for.
+    /// Entries that all sides and shards have room for.
     pub(crate) capacity: u64,
     pub(crate) entries_at_nic: u64,
     pub(crate) entries_at_host: u64,

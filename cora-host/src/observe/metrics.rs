@@ -9,7 +9,7 @@ use crate::observe::report::{Side, Sides};
 /// The format of the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Format {
-    /// What Prometheus takes from whoever does not ask for another one.
+    /// The one for a client that does not ask for another.
     Prometheus,
     OpenMetrics,
 }
@@ -26,7 +26,7 @@ impl Format {
 
 /// The text of a run.
 pub(crate) fn text(of: &Snapshot, format: Format) -> String {
-    let mut text = Text { text: String::new(), format, sampled: String::new() };
+    let mut text = Text { whole: String::new(), format, sampled: String::new() };
     status(&mut text, &of.status);
     outcomes(&mut text, of);
     ports(&mut text, of);
@@ -34,9 +34,9 @@ pub(crate) fn text(of: &Snapshot, format: Format) -> String {
     sides(&mut text, &of.shards);
     shards(&mut text, &of.shards);
     if format == Format::OpenMetrics {
-        text.text.push_str("# EOF\n");
+        text.whole.push_str("# EOF\n");
     }
-    text.text
+    text.whole
 }
 
 fn status(text: &mut Text, of: &Status) {
@@ -46,7 +46,8 @@ fn status(text: &mut Text, of: &Status) {
     text.family("cora_works", Kind::Gauge, "Whether all halves are at work.");
     text.sample(&[], u64::from(of.works));
     text.family("cora_uptime_seconds", Kind::Gauge, "Time since the run began or was upgraded.");
-    text.sample(&[], of.uptime_ms as f64 / 1000.0);
+    let (seconds, ms) = (of.uptime_ms / 1000, of.uptime_ms % 1000);
+    text.sample(&[], format_args!("{seconds}.{ms:03}"));
     let versions = "The version of read-mostly states in force.";
     text.family("cora_configuration_version", Kind::Gauge, versions);
     text.sample(&[], of.version);
@@ -138,7 +139,7 @@ fn tables<'a>(text: &mut Text, all: impl Iterator<Item = (&'a str, &'a TableNow)
     }
 }
 
-/// Calls `$with` for each count of a side: its name, and what it is.
+/// Writes a family for each count of a side, named and explained as it is.
 macro_rules! side_families {
     ($($(#[doc = $doc:literal])* $field:ident,)*) => {
         fn sides(text: &mut Text, shards: &[ShardNow]) {
@@ -191,7 +192,7 @@ enum Kind {
 }
 
 struct Text {
-    text: String,
+    whole: String,
     format: Format,
     /// The name of samples of the family that was begun last.
     sampled: String,
@@ -228,7 +229,7 @@ impl Text {
 
     fn write(&mut self, words: std::fmt::Arguments<'_>) {
         // Text in memory takes anything.
-        let _written = self.text.write_fmt(words);
+        let _written = self.whole.write_fmt(words);
     }
 }
 

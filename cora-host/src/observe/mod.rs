@@ -4,9 +4,9 @@
 //! | --- | --- |
 //! | `account` | what a shard tells at its end |
 //! | `buckets` | moves of buckets in the report, and why |
-//! | `counted` | what a half counted, as its counters had it |
+//! | `counted` | the counts of a half |
 //! | `ipfix` | records of ended entries, to a file or a collector |
-//! | `live` | what a live run has counted so far |
+//! | `live` | the counts of a live run so far |
 //! | `messages` | the messages of a run |
 //! | `metrics` | a live run as text for Prometheus |
 //! | `print` | text on standard output and standard error |

@@ -16,18 +16,20 @@ mod moves;
 pub(crate) mod nearest;
 pub(crate) mod peer;
 pub(crate) mod run_file;
+mod words;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use clap::parser::ValueSource;
-use clap::{Arg, ArgMatches, Args, Command, FromArgMatches as _};
+use clap::{ArgMatches, Args, Command, FromArgMatches as _};
 use cora_core::app::App;
 use cora_runtime::classes::Limits;
 
 pub(crate) use messages::MessageSource;
 pub use moves::Moves;
+pub use words::words;
+use words::{is_given, words_of};
 
 use crate::control::endpoint::Address;
 use crate::ingress::capture::{Reading, STANDARD};
@@ -438,50 +440,6 @@ impl RunOptions {
 /// The options alone, as a command line.
 pub(crate) fn parser() -> Command {
     RunOptions::augment_args(Command::new("run").no_binary_name(true).disable_help_flag(true))
-}
-
-/// The explicitly given options of a run, as words for another command line.
-pub fn words(given: &ArgMatches) -> Vec<OsString> {
-    words_of(given, |_| true)
-}
-
-fn words_of(given: &ArgMatches, wanted: impl Fn(&str) -> bool) -> Vec<OsString> {
-    let parser = parser();
-    let given_here = |arg: &&Arg| {
-        let id = arg.get_id().as_str();
-        wanted(id) && is_given(given, id)
-    };
-    let mut words = Vec::new();
-    for arg in parser.get_arguments().filter(given_here) {
-        if !arg.get_action().takes_values() {
-            words.extend(option(arg, None));
-            continue;
-        }
-        for value in given.get_raw(arg.get_id().as_str()).into_iter().flatten() {
-            words.extend(option(arg, Some(value.to_owned())));
-        }
-    }
-    words
-}
-
-fn is_given(given: &ArgMatches, id: &str) -> bool {
-    given.value_source(id) == Some(ValueSource::CommandLine)
-}
-
-/// An option with this value, if it takes one, as words.
-pub(crate) fn option(arg: &Arg, value: Option<OsString>) -> Vec<OsString> {
-    let name = OsString::from(format!("--{}", arg.get_long().unwrap_or_default()));
-    match value {
-        None => vec![name],
-        // As a separate word, the value would be taken for an option.
-        Some(value) if value.as_encoded_bytes().starts_with(b"-") => {
-            let mut word = name;
-            word.push("=");
-            word.push(value);
-            vec![word]
-        }
-        Some(value) => vec![name, value],
-    }
 }
 
 /// The parser for a number of shards.

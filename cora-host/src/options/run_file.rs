@@ -24,7 +24,8 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::ingress::capture::STANDARD;
-use crate::options::{FILE, option, parser};
+use crate::options::words::option;
+use crate::options::{FILE, parser};
 use crate::spelling::nearest;
 
 /// An option that a file sets.
@@ -191,6 +192,7 @@ fn located(name: &str, text: &str, near: &Path) -> String {
         "in" | "out" | "control" | "state-out" | "card-program" => joined(text),
         "config" | "change" => behind("="),
         "moves" if text.starts_with("adapt:") => behind(":"),
+        "metrics" if text.starts_with("unix:") => behind(":"),
         "ipfix" | "messages" if !text.starts_with("udp:") => joined(text),
         "live" => {
             let port = |port: &str| match port.split_once("=pcap:") {
@@ -219,7 +221,7 @@ mod tests {
     #[test]
     fn a_file_says_what_a_command_line_says() {
         let text = "nic = \"native\"\nlive = { inside = \"xdp:eth0\", outside = \"pcap:a+/b\" }\n\
-                    config = { Rules = \"rules.txt\" }\nseconds = 0x10\njson = true\ncontrol = \"c.sock\"\n";
+                    config = { Rules = \"rules.txt\" }\nseconds = 0x10\njson = true\ncontrol = \"c.sock\"\nmetrics = \"unix:m\"\n";
         let mut words: Vec<String> = said(text).split(" --").map(str::to_owned).collect();
         words.sort();
         assert_eq!(
@@ -229,6 +231,7 @@ mod tests {
                 "control /there/c.sock",
                 "json",
                 "live inside=xdp:eth0,outside=pcap:/there/a+/b",
+                "metrics unix:/there/m",
                 "nic native",
                 "seconds 16",
             ]

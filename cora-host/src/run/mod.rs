@@ -7,7 +7,7 @@
 //! | `commands` | the orders and requests of a live run |
 //! | `finish` | the report, from the accounts of all shards |
 //! | `live` | between ports |
-//! | `snapshot` | what a live run has counted so far |
+//! | `snapshot` | the counts of a live run so far |
 //! | `prepared` | what can be refused before anything is started |
 
 mod alone;

@@ -1,4 +1,4 @@
-//! What a live run has counted so far: the parts that supervisor, wire and halves know.
+//! The counts of a live run so far: the parts that supervisor, wire and halves know.
 
 use std::collections::BTreeMap;
 

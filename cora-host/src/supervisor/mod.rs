@@ -41,7 +41,7 @@
 //! | `bypass` | a NIC half that stands in while a card is away |
 //! | `judge` | the end of halves that hang or broke the protocol |
 //! | `nic_command` | the command that starts a NIC half |
-//! | `now` | what the shards have counted so far |
+//! | `now` | the counts of the shards so far |
 //! | `outcomes` | the outcome of each packet, even if halves die |
 //! | `own_card` | a card that this machine plays, and its wire |
 

@@ -1,4 +1,4 @@
-//! What the shards have counted so far, while they run.
+//! The counts of the shards so far, while they run.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::observe::live::HalvesRead;
 use crate::supervisor::{Shard, Supervisor};
 
 impl<C: Cable> Supervisor<'_, C> {
-    /// What all shards have counted.
+    /// The counts of all shards.
     pub(crate) fn counted(&mut self) -> Counted {
         let mut all = Counted::default();
         for shard in &mut self.shards {
@@ -24,7 +24,7 @@ impl<C: Cable> Supervisor<'_, C> {
 }
 
 impl Shard<'_> {
-    /// What its halves have counted, those that died included.
+    /// The counts of its halves, those that died included.
     fn counted(&mut self) -> Counted {
         let HalvesRead { nic, host } = self.read();
         self.outcomes.nic_told(Counted::of(&nic));

@@ -46,7 +46,7 @@ pub(super) struct Outcomes {
     kept: BTreeMap<String, u64>,
     /// Packets handled by earlier NICs that left.
     of_dead_nics: Ways,
-    /// What the last NIC has counted so far.
+    /// Counts of the last NIC so far.
     by_nic: BTreeMap<String, u64>,
     /// What handlers of messages took at dead hosts, at earlier NICs, and at the last NIC.
     took_at_hosts: Vec<u64>,
@@ -90,7 +90,7 @@ impl Outcomes {
         add_words(&mut self.took_by_dead_nics, &std::mem::take(&mut self.took_by_nic));
     }
 
-    /// What the NIC has counted, by its counters in a region that it has used. It goes on counting
+    /// Takes the NIC's counts in a region that it has used. It goes on counting
     /// in the next region.
     pub(super) fn nic_told(&mut self, Counted { outcomes, took }: Counted) {
         for (name, count) in outcomes {
@@ -132,7 +132,7 @@ impl Outcomes {
         Counted { outcomes: self.outcomes(Known { fed, ..known }), took }
     }
 
-    /// The same while all goes on: what is known to have an outcome by now.
+    /// The same while all goes on: the outcomes that are known by now.
     pub(super) fn so_far(&self, host: Counted) -> Counted {
         let took = self.took(&host.took);
         let mut all = self.kept.clone();
@@ -393,9 +393,9 @@ mod tests {
             }
             let mut outcomes = begun(&[tally(0, 0)], &[&[]]);
             let [first, second] = &at_nic;
-            outcomes.nic_told(of_nic(first.to_vec()));
+            outcomes.nic_told(of_nic(first.clone()));
             outcomes.nic_begins(&tally(draw(30), 3));
-            outcomes.nic_told(of_nic(second.to_vec()));
+            outcomes.nic_told(of_nic(second.clone()));
             if draw(2) > 0 {
                 outcomes.host_begins(Counted { outcomes: before, took: took_before });
             }

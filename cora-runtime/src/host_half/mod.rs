@@ -6,6 +6,7 @@ mod classes;
 mod dealt;
 mod delayed;
 mod failover;
+mod load;
 mod merged;
 mod timed;
 
@@ -23,12 +24,12 @@ use crate::exec::engine::Engine;
 use crate::exec::prefetch::prefetch_burst;
 use crate::hooks;
 use crate::host_half::dealt::Held;
-use crate::link::message::{Frames, Load, Message, Ownership, Report, Stamp, Telemetry};
+use crate::link::message::{Frames, Message, Ownership, Report, Stamp, Telemetry};
 use crate::merges::Turns;
 use crate::ownership::Order;
 use crate::ownership::host::{Clock, Found, HostOwnership, HostRecord, HostSide};
 use crate::state_hash::{Say, say_words};
-use crate::telemetry::{Counters, Talker, Watch};
+use crate::telemetry::Watch;
 
 /// The outbox of the host's half, which also has its egress and its replica store.
 pub trait HostOutbox: PeerOutbox {
@@ -178,45 +179,6 @@ impl<A: App> HostHalf<A> {
     /// Changes of durable entries that were not replicated: no room, or the host owns the entry.
     pub const fn uncopied(&self) -> u64 {
         self.replication.uncopied()
-    }
-
-    /// The counters of this side, with the flows owned now.
-    pub fn counts(&mut self) -> Report {
-        let evicted = self.engine.evicted();
-        Report { flows: u64::from(self.flows()), evicted, ..self.report }
-    }
-
-    /// Tells all counters.
-    pub fn tell_counters(&mut self, to: Counters) {
-        let counts = self.counts();
-        self.engine.tell_counters(to, &counts, &self.watch.bursts);
-    }
-
-    /// Counts of handlers of messages, as words of [`Took`](crate::exec::Took).
-    #[inline]
-    pub const fn took(&self) -> &[u64] {
-        self.engine.took()
-    }
-
-    /// Tells those that must be known of a half which dies in its next round.
-    #[inline]
-    pub fn tell_outcomes(&self, to: Counters) {
-        to.tell_outcomes(&self.engine.outcomes, self.engine.took());
-    }
-
-    /// Starts sampling packets for the [load](Self::load).
-    pub const fn watch(&mut self) {
-        self.watch.begin();
-    }
-
-    /// The host's counters, and its recent top flows.
-    pub fn load(&mut self, mut talker: impl FnMut(&Talker<A::Group>)) -> Load {
-        let (counts, room) = (self.counts(), self.ownership.flows().room().into());
-        let talkers = &mut self.watch.talkers;
-        let told = talkers.all().len() as u64;
-        talkers.all().iter().for_each(&mut talker);
-        talkers.age();
-        Load { counts, room, talkers: told, ..Load::default() }
     }
 
     /// Follows an order, as far as possible now.

@@ -52,6 +52,9 @@ pub struct Counters {
     words: &'static [AtomicU64; COUNTER_WORDS],
 }
 
+/// Takes a table, with its state's number.
+pub(crate) type Tell<'a> = &'a mut dyn FnMut(usize, Table);
+
 /// How full a table is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Table {
@@ -88,7 +91,7 @@ impl Counters {
         counts: &Report,
         bursts: &[u64; BURST_CLASSES],
         (outcomes, took): (&Outcomes, &[u64]),
-        tables: &mut dyn FnMut(&mut dyn FnMut(usize, Table)),
+        tables: &mut dyn FnMut(Tell<'_>),
     ) {
         self.write(|| {
             self.put(REPORT, &counts.words());

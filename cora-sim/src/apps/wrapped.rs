@@ -249,6 +249,9 @@ impl<S: Keyed> Travelling for Wrapped<S> {
     fn evicted(&self) -> u64 {
         self.travelling(|table| table.evicted())
     }
+    fn expired(&self) -> u64 {
+        self.travelling(|table| table.expired())
+    }
     fn as_durable(&mut self) -> Option<&mut dyn Durable> {
         self.table.get_mut().as_travelling()?.as_durable()
     }
