@@ -156,8 +156,7 @@ pub(crate) fn host_half<A: App>(
     }
     let mut worker = Worker::new(half, &region.rings());
     worker.export_to(exporter.clone());
-    worker.note_at(page.packet_word());
-    worker.tells(page.counters());
+    worker.note_on(page);
     join_shards(&mut worker, arguments, seed.0)?;
     worker.received.arriving.in_force = Some(version.number);
     worker.received.wanted =

@@ -23,8 +23,8 @@ use crate::memory::cache_padded as apart;
 use crate::memory::cache_padded::Bytes;
 use crate::node::back::{Back, is_message, left_unread, taken};
 use crate::node::exchange::Exchange;
+use crate::node::host_page::HostPage;
 use crate::node::received::Received;
-use crate::node::running::Word;
 use crate::observe::ipfix::Exporter;
 
 /// The host's half at work.
@@ -69,12 +69,6 @@ impl<A: App> Worker<A> {
     pub(crate) fn join(&mut self, exchange: Exchange) {
         self.half.join_shards();
         self.exchange = Some(exchange);
-    }
-
-    /// Tells its counts there. Those of messages are told before what was sent is published: who
-    /// sees this host end knows of each message that came anywhere.
-    pub(crate) const fn tells(&mut self, counters: Counters) {
-        self.counters = Some(counters);
     }
 
     /// Publishes all that was sent.
@@ -174,9 +168,11 @@ impl<A: App> Worker<A> {
         }
     }
 
-    /// Stores the number of the packet that the handlers run in `word`.
-    pub(crate) const fn note_at(&mut self, word: Word) {
-        self.back.runs = word;
+    /// Stores on this page the number of the packet that the handlers run, and counts of messages.
+    /// These are told before what was sent is published: so each message that came anywhere is
+    /// known of a host that ends.
+    pub(crate) fn note_on(&mut self, page: HostPage) {
+        (self.back.runs, self.counters) = (page.packet_word(), Some(page.counters()));
     }
 
     /// Sends the NIC the versions of read-mostly states and the limits of messages, and tells it to
