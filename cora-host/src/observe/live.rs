@@ -142,8 +142,9 @@ pub(crate) mod tests {
     use super::*;
 
     pub(crate) fn snapshot() -> Snapshot {
+        let nic = Side { punts: 4, busy_ns: 2_000_000_007, ..Side::default() };
         let shard = ShardNow {
-            sides: Sides { nic: Side { punts: 4, ..Side::default() }, host: Side::default() },
+            sides: Sides { nic, host: Side::default() },
             bursts_at_nic: vec![1, 5],
             bursts_at_host: Vec::new(),
             rings: [("punt", 64)].into(),

@@ -139,6 +139,19 @@ fn tables<'a>(text: &mut Text, all: impl Iterator<Item = (&'a str, &'a TableNow)
     }
 }
 
+/// The family of a count of a side, and how its values are told if not as they are: times are in
+/// seconds, as Prometheus has them.
+fn side_name(count: &str) -> (String, Option<fn(u64) -> String>) {
+    match count.strip_suffix("_ns") {
+        Some(time) => (format!("cora_side_{time}_seconds"), Some(seconds)),
+        None => (format!("cora_side_{count}"), None),
+    }
+}
+
+fn seconds(ns: u64) -> String {
+    format!("{}.{:09}", ns / 1_000_000_000, ns % 1_000_000_000)
+}
+
 /// Writes a family for each count of a side, named and explained as it is.
 macro_rules! side_families {
     ($($(#[doc = $doc:literal])* $field:ident,)*) => {
@@ -147,13 +160,14 @@ macro_rules! side_families {
                 // The one that falls as well.
                 let is_gauge = stringify!($field) == "flows";
                 let kind = if is_gauge { Kind::Gauge } else { Kind::Counter };
-                let name = concat!("cora_side_", stringify!($field));
-                text.family(name, kind, concat!($($doc),*).trim());
+                let (name, unit) = side_name(stringify!($field));
+                text.family(&name, kind, concat!($($doc),*).trim());
                 for (number, shard) in shards.iter().enumerate() {
                     let Sides { nic, host } = shard.sides;
                     let number = number.to_string();
                     for (side, Side { $field, .. }) in [("nic", nic), ("host", host)] {
-                        text.sample(&[("side", side), ("shard", &number)], $field);
+                        let value = unit.map_or_else(|| $field.to_string(), |of| of($field));
+                        text.sample(&[("side", side), ("shard", &number)], value);
                     }
                 }
             })*
@@ -263,6 +277,7 @@ mod tests {
             "cora_table_entries{table=\"Session\",side=\"nic\"} 3",
             "cora_side_punts_total{side=\"nic\",shard=\"0\"} 4",
             "cora_side_flows{side=\"host\",shard=\"0\"} 0",
+            "cora_side_busy_seconds_total{side=\"nic\",shard=\"0\"} 2.000000007",
             "cora_bursts_total{side=\"nic\",shard=\"0\",packets=\"3\"} 5",
         ] {
             assert!(plain.iter().any(|it| it == line), "{line} is not in {plain:#?}");
