@@ -139,12 +139,11 @@ fn tables<'a>(text: &mut Text, all: impl Iterator<Item = (&'a str, &'a TableNow)
     }
 }
 
-/// The family of a count of a side, and how its values are told if not as they are: times are in
-/// seconds, as Prometheus has them.
-fn side_name(count: &str) -> (String, Option<fn(u64) -> String>) {
+/// The family of a count of a side, and whether its values are nanoseconds: Prometheus has seconds.
+fn side_name(count: &str) -> (String, bool) {
     match count.strip_suffix("_ns") {
-        Some(time) => (format!("cora_side_{time}_seconds"), Some(seconds)),
-        None => (format!("cora_side_{count}"), None),
+        Some(time) => (format!("cora_side_{time}_seconds"), true),
+        None => (format!("cora_side_{count}"), false),
     }
 }
 
@@ -160,13 +159,13 @@ macro_rules! side_families {
                 // The one that falls as well.
                 let is_gauge = stringify!($field) == "flows";
                 let kind = if is_gauge { Kind::Gauge } else { Kind::Counter };
-                let (name, unit) = side_name(stringify!($field));
+                let (name, is_time) = side_name(stringify!($field));
                 text.family(&name, kind, concat!($($doc),*).trim());
                 for (number, shard) in shards.iter().enumerate() {
                     let Sides { nic, host } = shard.sides;
                     let number = number.to_string();
                     for (side, Side { $field, .. }) in [("nic", nic), ("host", host)] {
-                        let value = unit.map_or_else(|| $field.to_string(), |of| of($field));
+                        let value = if is_time { seconds($field) } else { $field.to_string() };
                         text.sample(&[("side", side), ("shard", &number)], value);
                     }
                 }
