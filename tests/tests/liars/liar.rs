@@ -19,7 +19,7 @@ use cora_tests::draw::Draw;
 use super::live::words_of;
 
 /// Words of a region before its first ring.
-const HEADER: usize = 512;
+const HEADER: usize = 2048;
 
 /// Rings, by their places.
 pub(crate) const WIRE_IN: usize = 0;
