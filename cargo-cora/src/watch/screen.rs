@@ -1,6 +1,7 @@
 //! The live view: head, outcomes, sides and tables.
 #![expect(clippy::cast_precision_loss, reason = "a share of cores is shown with two digits")]
 
+use cora_plan::number::grouped;
 use ratatui::Frame;
 use ratatui::backend::TestBackend;
 use ratatui::layout::{Constraint, Layout, Rect};
@@ -10,7 +11,7 @@ use ratatui::widgets::{Block, Gauge, Paragraph, Row, Table};
 use serde_json::Value;
 
 use super::rates::Rates;
-use super::text::{by_count, each, grouped, lasted, number, word};
+use super::text::{by_count, each, lasted, number, word};
 
 /// Counts of the sides that are shown.
 const COUNTS: [(&str, &str); 9] = [

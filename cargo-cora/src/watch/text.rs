@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use cora_plan::number::grouped;
 use serde_json::Value;
 
 /// The program, and whether it works.
@@ -98,19 +99,6 @@ pub(super) fn word(of: &Value, name: &str) -> String {
     }
 }
 
-/// A number with a comma between each three digits.
-pub(super) fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
 /// A time in the largest units that it has.
 pub(super) fn lasted(ms: u64) -> String {
     let seconds = ms / 1000;
@@ -151,6 +139,5 @@ mod tests {
     fn times_are_said_in_units_of_their_size() {
         let told = [900, 61_000, 7_260_000, 90_000_000].map(lasted);
         assert_eq!(told, ["0.9 s", "1 min 1 s", "2 h 1 min", "1 d 1 h"]);
-        assert_eq!([0, 999, 1000, 1_000_000].map(grouped), ["0", "999", "1,000", "1,000,000"]);
     }
 }
