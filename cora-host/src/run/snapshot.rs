@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 
 use crate::control::socket::Asked;
 use crate::ingress::capture::Cable as _;
-use crate::observe::account::add;
+use crate::observe::account::{add, add_words};
+use crate::observe::counted::Counted;
 use crate::observe::live::{OutcomesNow, Snapshot, Status};
 use crate::observe::messages::Messages;
 use crate::observe::report::{PortsReport, Sides};
@@ -18,16 +19,19 @@ use crate::supervisor::Shard;
 impl Operator<'_> {
     /// The run, now.
     pub(super) fn snapshot<A: App>(&self, live: &mut Live<'_>) -> Snapshot {
-        let outcomes = outcomes::<A>(live);
         let (mut tables, mut sides, mut shards) = (BTreeMap::new(), Sides::default(), Vec::new());
-        for shard in &live.shards {
+        let mut counted = Counted::default();
+        for shard in &mut live.shards {
             let halves = shard.read();
+            let Counted { outcomes, took } = shard.counted(&halves);
+            add(&mut counted.outcomes, outcomes);
+            add_words(&mut counted.took, &took);
             halves.add_tables(A::PLACES.iter().map(|(name, _)| *name), &mut tables);
             let shard = halves.shard(shard.waits());
             sides += shard.sides;
             shards.push(shard);
         }
-        let status = self.status::<A>(live);
+        let (status, outcomes) = (self.status::<A>(live), outcomes::<A>(live, counted));
         Snapshot { schema: "cora-snapshot/1", status, outcomes, tables, sides, shards }
     }
 
@@ -53,15 +57,13 @@ impl Operator<'_> {
     }
 }
 
-fn outcomes<A: App>(live: &mut Live<'_>) -> OutcomesNow {
-    let counted = live.counted();
-    let mut outcomes = counted.outcomes;
+fn outcomes<A: App>(live: &Live<'_>, counted: Counted) -> OutcomesNow {
+    let Counted { mut outcomes, took } = counted;
     let at_the_wire = [("nic-away", live.nic_away()), ("too-long", live.cable.too_long)];
     let at_the_wire = at_the_wire.into_iter().filter(|(_, count)| *count > 0);
     add(&mut outcomes, at_the_wire.map(|(name, count)| (name.to_owned(), count)).collect());
     let (packets_in, packets_out) = live.cable.packets();
-    let messages =
-        A::MESSAGES.then(|| Messages::of(A::TAKERS, &counted.took, packets_in, &outcomes));
+    let messages = A::MESSAGES.then(|| Messages::of(A::TAKERS, &took, packets_in, &outcomes));
     let settled = outcomes.values().fold(0, |sum: u64, count| sum.saturating_add(*count));
     let sent = messages.as_ref().map_or(0, |messages| messages.sent);
     let unsettled = packets_in.saturating_add(sent).saturating_sub(settled);

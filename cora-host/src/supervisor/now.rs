@@ -4,31 +4,15 @@ use std::collections::BTreeMap;
 
 use cora_runtime::link::region::RING_NAMES;
 
-use crate::ingress::capture::Cable;
-use crate::observe::account::{add, add_words};
 use crate::observe::counted::Counted;
 use crate::observe::live::HalvesRead;
-use crate::supervisor::{Shard, Supervisor};
-
-impl<C: Cable> Supervisor<'_, C> {
-    /// The counts of all shards.
-    pub(crate) fn counted(&mut self) -> Counted {
-        let mut all = Counted::default();
-        for shard in &mut self.shards {
-            let Counted { outcomes, took } = shard.counted();
-            add(&mut all.outcomes, outcomes);
-            add_words(&mut all.took, &took);
-        }
-        all
-    }
-}
+use crate::supervisor::Shard;
 
 impl Shard<'_> {
-    /// The counts of its halves, those that died included.
-    fn counted(&mut self) -> Counted {
-        let HalvesRead { nic, host } = self.read();
-        self.outcomes.nic_told(Counted::of(&nic));
-        self.outcomes.so_far(Counted::of(&host))
+    /// The counts of its halves, of which these are read now, and of those that died.
+    pub(crate) fn counted(&mut self, HalvesRead { nic, host }: &HalvesRead) -> Counted {
+        self.outcomes.nic_told(Counted::of(nic));
+        self.outcomes.so_far(Counted::of(host))
     }
 
     /// The counters of its halves.
