@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::thread;
 
 use cora_runtime::link::region::{
-    AttachError, HashSeed, Identity, LAYOUT_VERSION, NicStatus, Region, RegionLayout,
+    AttachError, HEADER_BYTES, HashSeed, Identity, LAYOUT_VERSION, NicStatus, Region, RegionLayout,
 };
 use cora_runtime::link::ring::{Consumer, Producer, PushError, SharedMemory};
 
@@ -201,8 +201,19 @@ fn region_refuses_in_sentences() {
             "the shared region is of generation {generation}, and generation {generation} was seen before: attach to the region that the living side made last"
         ),
     );
-    is(attach(&words[..600]), &format!("the shared region has 4800 bytes where it needs {needs}"));
-    is(attach(&words[..5]), "the shared region has 40 bytes where it needs 4096");
+    let cut = HEADER_BYTES / 8 + 88;
+    is(
+        attach(&words[..cut]),
+        &format!("the shared region has {} bytes where it needs {needs}", 8 * cut),
+    );
+    is(
+        attach(&words[..600]),
+        &format!("the shared region has 4800 bytes where it needs {HEADER_BYTES}"),
+    );
+    is(
+        attach(&words[..5]),
+        &format!("the shared region has 40 bytes where it needs {HEADER_BYTES}"),
+    );
     is(
         Region::attach(words, 5).map(|region| region.identity()),
         "the shared region carries plan 0x0000000000001234, but this program was built for plan \
@@ -249,13 +260,14 @@ fn region_tells_the_host_of_a_refusal() {
 
 #[test]
 fn region_rings_lie_within_and_apart() {
+    const HEADER: u64 = HEADER_BYTES as u64;
     let layout = RegionLayout::new([512; 4]).expect("possible sizes");
     let words = words(layout.bytes() / 8);
     // Words 8 to 15 of the header: offset and size of each ring.
     for (at, bad) in [
         (8, 0),
-        (8, 4096 + 64),
-        (8, 4096 + 256),
+        (8, HEADER + 64),
+        (8, HEADER + 256),
         (8, u64::MAX),
         (8, u64::MAX - 255),
         (8, 1 << 40),
@@ -264,8 +276,8 @@ fn region_rings_lie_within_and_apart() {
         (9, 1024),
         (9, u64::MAX),
         (9, 1 << 63),
-        (10, 4096),
-        (14, 4096),
+        (10, HEADER),
+        (14, HEADER),
     ] {
         Region::create(words, &layout, identity()).expect("long enough");
         words[at].store(bad, Relaxed);
@@ -276,11 +288,14 @@ fn region_rings_lie_within_and_apart() {
         );
     }
     Region::create(words, &layout, identity()).expect("long enough");
-    words[5].store(4096, Relaxed);
+    words[5].store(HEADER, Relaxed);
     let error = Region::attach(words, 0x1234).expect_err("rings beyond the region");
     assert_eq!(
         error.to_string(),
-        "part 1 of wire-in, wire-out, punt, back and payload buffers (offset 4096, 512 bytes) does not fit the shared region of 4096 bytes"
+        format!(
+            "part 1 of wire-in, wire-out, punt, back and payload buffers (offset {HEADER}, 512 \
+             bytes) does not fit the shared region of {HEADER} bytes"
+        )
     );
 }
 

@@ -11,7 +11,7 @@ use cora_host::parts::RING_BYTES;
 use cora_runtime::link::message::{Frames, Kind, Message, Stamp};
 use cora_runtime::link::payload::Parked;
 use cora_runtime::link::region::{
-    HashSeed, Identity, NicStatus, Region, RegionLayout, Rings, generation,
+    HEADER_BYTES, HashSeed, Identity, NicStatus, Region, RegionLayout, Rings, generation,
 };
 use cora_runtime::link::ring::{Consumer, Producer, SharedMemory};
 use cora_tests::draw::Draw;
@@ -19,7 +19,7 @@ use cora_tests::draw::Draw;
 use super::live::words_of;
 
 /// Words of a region before its first ring.
-const HEADER: usize = 2048;
+const HEADER: usize = HEADER_BYTES / 8;
 
 /// Rings, by their places.
 pub(crate) const WIRE_IN: usize = 0;

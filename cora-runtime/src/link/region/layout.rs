@@ -25,7 +25,8 @@ const CONTROL_BYTES: usize = CONTROL_WORDS * WORD_BYTES;
 
 /// Words before the first ring.
 pub(super) const HEADER_WORDS: usize = 2048;
-pub(super) const HEADER_BYTES: usize = HEADER_WORDS * WORD_BYTES;
+/// Bytes before the first ring.
+pub const HEADER_BYTES: usize = HEADER_WORDS * WORD_BYTES;
 
 const _: () = assert!(at::NIC_COUNTERS + COUNTER_WORDS <= HEADER_WORDS, "the header holds them");
 

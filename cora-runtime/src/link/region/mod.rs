@@ -29,8 +29,8 @@ use core::sync::atomic::{AtomicU64, Ordering};
 pub use doorbell::{Bell, BellWord, Futex, Woken, sleep, wake};
 pub use error::AttachError;
 pub use idle::Idle;
-use layout::{HEADER_BYTES, HeaderWords, at, check_layout, find_rings, write_header};
-pub use layout::{LAYOUT_VERSION, LayoutError, RING_NAMES, RegionLayout};
+pub use layout::{HEADER_BYTES, LAYOUT_VERSION, LayoutError, RING_NAMES, RegionLayout};
+use layout::{HeaderWords, at, check_layout, find_rings, write_header};
 pub use packet_word::{no_packet, note_packet, noted_packet};
 pub use status::NicStatus;
 
