@@ -54,6 +54,10 @@ pub(crate) enum Command {
     Outcomes(Watch),
     /// Say how full a live run's tables are
     Tables(Watch),
+    /// List the entries of a live run's tables, each with its side and the reason for that
+    Flows(Flows),
+    /// Look up a flow of a live run; delete it, offer it to the NIC, or recall it
+    Flow(Flow),
     /// Watch a live run at a terminal: outcomes, tables, and what both sides do
     Top(Top),
     /// Have a live run read its configuration again, and wait until that is in force
@@ -98,6 +102,75 @@ pub(crate) struct Card {
 pub(crate) struct Watch {
     /// The `--control` path of the run
     pub(crate) control: PathBuf,
+    /// Print one JSON object instead of lines
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Which entries are meant: all conditions hold.
+#[derive(Debug, Default, Args)]
+pub(crate) struct Which {
+    /// An address of the key lies in this prefix, such as 10.0.0.0/8, or is this one
+    #[arg(long, value_name = "PREFIX")]
+    pub(crate) net: Option<String>,
+    /// A port of the key
+    #[arg(long)]
+    pub(crate) port: Option<u16>,
+    /// The protocol of the key: tcp, udp, …
+    #[arg(long)]
+    pub(crate) protocol: Option<String>,
+    /// The side that has it
+    #[arg(long, value_parser = ["nic", "host"])]
+    pub(crate) side: Option<String>,
+    /// The shard that has it
+    #[arg(long)]
+    pub(crate) shard: Option<u16>,
+    /// The state's name
+    #[arg(long)]
+    pub(crate) state: Option<String>,
+    /// Unused for more than so many milliseconds
+    #[arg(long, value_name = "MS")]
+    pub(crate) idle_over: Option<u64>,
+    /// Used within so many milliseconds
+    #[arg(long, value_name = "MS")]
+    pub(crate) idle_under: Option<u64>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Flows {
+    /// The `--control` path of the run
+    pub(crate) control: PathBuf,
+    #[command(flatten)]
+    pub(crate) which: Which,
+    /// Most entries
+    #[arg(long, value_name = "N", default_value_t = 1000,
+        value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) limit: u64,
+    /// Print JSON instead of lines: an object for each 10,000 entries or fewer
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Flow {
+    /// The `--control` path of the run
+    pub(crate) control: PathBuf,
+    /// Words of the key as `flows` prints it, in any order: 10.0.0.1:4711 192.0.2.7:443
+    pub(crate) key: Vec<String>,
+    #[command(flatten)]
+    pub(crate) which: Which,
+    /// Remove its entries, as a handler does
+    #[arg(long, group = "order")]
+    pub(crate) delete: bool,
+    /// Offer it to the NIC
+    #[arg(long, group = "order")]
+    pub(crate) offer: bool,
+    /// Bring it back to the host
+    #[arg(long, group = "order")]
+    pub(crate) recall: bool,
+    /// Follow the order also for more than one flow
+    #[arg(long, requires = "order")]
+    pub(crate) all: bool,
     /// Print one JSON object instead of lines
     #[arg(long)]
     pub(crate) json: bool,

@@ -89,6 +89,8 @@ pub fn main() -> ExitCode {
         Command::Status(of) => watch::status(&of),
         Command::Outcomes(of) => watch::outcomes(&of),
         Command::Tables(of) => watch::tables(&of),
+        Command::Flows(of) => watch::flows(&of),
+        Command::Flow(of) => watch::flow(&of),
         Command::Top(of) => watch::top(&of),
         Command::Configure(configure) => configure::run(&configure),
         Command::Upgrade(upgrade) => upgrade::run(&upgrade),

@@ -20,6 +20,7 @@
 //! | `supervisor` | shards of halves; either half may die at any time |
 //! | `node` | the host half, in its process |
 //! | `control` | an operator's requests to a live run |
+//! | `inspect` | its questions about entries and flows |
 //! | [`ingress`] | frames in and out |
 //! | `durability` | replicas of durable entries and singletons |
 //! | `observe` | reports, records, states, progress |
@@ -36,6 +37,7 @@ mod control;
 mod durability;
 mod error;
 pub mod ingress;
+mod inspect;
 mod memory;
 mod node;
 mod observe;

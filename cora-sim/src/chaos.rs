@@ -135,6 +135,7 @@ pub fn one(seed: u64) -> Result<Ran, String> {
         _ if later == 0 => program::<Hairpin<Share<1024>>>,
         _ if later == 1 => full,
         _ if later == 2 => program::<Tenants<Share<1024>>>,
+        _ if later == 4 => removed,
         _ if later == 3 => program::<Mirrors<Share<1024>>>,
         0..14 => program::<Nat<Share<1024>>>,
         14..20 => program::<Nat<Share<512>>>,
@@ -177,6 +178,13 @@ fn full(seed: u64, packets: u32) -> Result<Ran, String> {
     let case = traffic::make_filled::<Crowded<Share<1024>>>(seed, packets, filling(seed));
     let ran = runtime::run_full::<Crowded<Share<1024>>>(&case, seed);
     ran.map_err(|what| format!("{}: {what}", Crowded::<Share<1024>>::NAME))
+}
+
+/// Runs with an operator who removes entries.
+fn removed(seed: u64, packets: u32) -> Result<Ran, String> {
+    let case = traffic::make_filled::<Firewall<Share<1024>>>(seed, packets, filling(seed));
+    let ran = runtime::run_removed::<Firewall<Share<1024>>>(&case, seed);
+    ran.map_err(|what| format!("{}: {what}", Firewall::<Share<1024>>::NAME))
 }
 
 /// Runs under the controller, which decides the moves of flows.

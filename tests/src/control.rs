@@ -19,6 +19,11 @@ pub fn ask(socket: &Path, request: &str) -> Option<Value> {
         ("check", program) => json!({ "command": command, "program": program }),
         _ => json!({ "command": command }),
     };
+    ask_for(socket, &request)
+}
+
+/// Returns the answer to this request; `None` if nothing listens there.
+pub fn ask_for(socket: &Path, request: &Value) -> Option<Value> {
     let mut stream = UnixStream::connect(socket).ok()?;
     stream.set_read_timeout(Some(LIMIT)).ok()?;
     stream.write_all(format!("{request}\n").as_bytes()).ok()?;

@@ -97,6 +97,12 @@ impl Live {
         self.try_ask(request).unwrap_or_else(|| panic!("`{request}` is not answered"))
     }
 
+    /// The answer to a request that has more than a name.
+    pub fn ask_for(&self, request: &Value) -> Value {
+        let answer = control::ask_for(&self.room.join("socket"), request);
+        answer.unwrap_or_else(|| panic!("`{request}` is not answered"))
+    }
+
     /// The supervisor's process.
     pub fn pid(&self) -> Pid {
         Pid::from_raw(self.child.id().cast_signed()).unwrap()

@@ -1,12 +1,15 @@
-//! What a live run does: `status`, `outcomes`, `tables` and `top`, by its control socket.
+//! What a live run does: `status`, `outcomes`, `tables`, `flows`, `flow` and `top`, by its control
+//! socket.
 //!
 //! | module | contents |
 //! | --- | --- |
 //! | `text` | answers as lines for people |
+//! | `flows` | entries of tables, and orders for flows |
 //! | `rates` | what changed between two snapshots |
 //! | `screen` | the live view |
 //! | `top` | the loop of the live view |
 
+mod flows;
 mod rates;
 mod screen;
 mod text;
@@ -23,6 +26,7 @@ use crate::control;
 use crate::failure::{Failure, Outcome};
 use crate::tell::{tell, tell_line};
 
+pub(crate) use flows::{flow, flows};
 pub(crate) use top::run as top;
 
 /// A run answers between two bursts.

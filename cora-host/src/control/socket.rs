@@ -9,6 +9,9 @@
 //! | `{"command":"outcomes"}` | packets by outcome, and those without one so far |
 //! | `{"command":"tables"}` | fill level and losses of each table |
 //! | `{"command":"snapshot"}` | all of it, with the counts of sides and ports |
+//! | `{"command":"flows","filter":{…},"limit":N,"after":NEXT}` | entries, and where a listing goes on |
+//! | `{"command":"delete","filter":{…},"all":false}` | how many entries were removed |
+//! | `{"command":"move","to":"nic","filter":{…},"all":false}` | how many flows move from now on |
 //! | `{"command":"configure"}` | when it is done: the version in force, or `error` |
 //! | `{"command":"check","program":FILE}` | whether that program could take over, or `error` |
 //! | `{"command":"upgrade"}` | the one in the program's file takes its place, or `error` |
@@ -32,6 +35,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::RunError;
+use crate::inspect::filter::Filter;
 
 /// Maximum length of a request, including the name of a file.
 const LONGEST: usize = 4200;
@@ -52,6 +56,32 @@ pub(crate) enum Asked {
     Outcomes,
     Tables,
     Snapshot,
+    /// Entries of tables.
+    Flows {
+        #[serde(default)]
+        filter: Filter,
+        /// Most entries of the answer.
+        #[serde(default)]
+        limit: Option<usize>,
+        /// Where the answer before this one stopped.
+        #[serde(default)]
+        after: Option<String>,
+    },
+    /// Removes entries.
+    Delete {
+        filter: Filter,
+        /// Also of more than one flow.
+        #[serde(default)]
+        all: bool,
+    },
+    /// Moves flows to a side.
+    Move {
+        to: String,
+        filter: Filter,
+        /// Also more than one flow.
+        #[serde(default)]
+        all: bool,
+    },
     Configure,
     Check {
         program: PathBuf,
@@ -77,8 +107,9 @@ struct Client {
     since: Instant,
     said: Vec<u8>,
     asked: Option<Asked>,
-    /// The part of the answer that the kernel had no room for yet, and since when it waits.
+    /// The answer while a part of it waits for room in the kernel, and the bytes that were sent.
     unsent: Vec<u8>,
+    sent: usize,
 }
 
 impl Control {
@@ -104,7 +135,7 @@ impl Control {
             }
             Err(why) => {
                 if let Some(why) = why {
-                    client.answer(&json!({ "error": why }));
+                    client.answer(&format!("{}\n", json!({ "error": why })));
                 }
                 false
             }
@@ -123,6 +154,7 @@ impl Control {
                     said: Vec::new(),
                     asked: None,
                     unsent: Vec::new(),
+                    sent: 0,
                 });
             }
         }
@@ -130,9 +162,14 @@ impl Control {
 
     /// Answers all clients with this request.
     pub(crate) fn answer(&mut self, asked: &Asked, answer: &Value) {
+        self.answer_line(asked, &format!("{answer}\n"));
+    }
+
+    /// The same, with a line that others wrote: a long one takes a while.
+    pub(crate) fn answer_line(&mut self, asked: &Asked, line: &str) {
         self.clients.retain_mut(|client| {
             let is_answered = client.asked.as_ref() == Some(asked);
-            !is_answered || client.answer(answer)
+            !is_answered || client.answer(line)
         });
     }
 }
@@ -234,20 +271,20 @@ impl Client {
     }
 
     /// Answers. Returns whether a part of the answer is still to be sent.
-    fn answer(&mut self, answer: &Value) -> bool {
+    fn answer(&mut self, line: &str) -> bool {
         (self.asked, self.since) = (None, Instant::now());
-        self.unsent = format!("{answer}\n").into_bytes();
+        (self.unsent, self.sent) = (line.as_bytes().to_vec(), 0);
         self.send()
     }
 
     /// Sends further. Returns whether something is left; the client may be gone.
     fn send(&mut self) -> bool {
-        match self.stream.write(&self.unsent) {
-            Ok(length) => drop(self.unsent.drain(..length)),
+        match self.stream.write(self.unsent.get(self.sent..).unwrap_or_default()) {
+            Ok(length) => self.sent += length,
             Err(error) if error.kind() == ErrorKind::WouldBlock => {}
             Err(_) => return false,
         }
-        !self.unsent.is_empty()
+        self.sent < self.unsent.len()
     }
 }
 

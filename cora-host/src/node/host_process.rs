@@ -16,6 +16,7 @@ use crate::durability::carried::{Opened, open_replicas};
 use crate::durability::layout::Layout;
 use crate::durability::shared::SharedReplicas;
 use crate::ingress::clock::Clock;
+use crate::inspect::line::{self, Line};
 use crate::memory::futex::Waking;
 use crate::memory::map;
 use crate::memory::pages::Pages;
@@ -28,6 +29,7 @@ use crate::node::direct;
 use crate::node::exchange::Exchange;
 use crate::node::half::half;
 use crate::node::host_page::{self, HostPage};
+use crate::node::questions::Desk;
 use crate::node::received::Wanted;
 use crate::node::regions::Regions;
 use crate::node::worker::Worker;
@@ -62,6 +64,9 @@ pub(crate) struct HostArguments {
     /// File descriptor of the board on which several shards exchange merges, and its bytes.
     #[arg(long, num_args = 2, value_names = ["FD", "BYTES"])]
     board: Vec<u64>,
+    /// File descriptor of the rings on which an operator asks.
+    #[arg(long)]
+    line: Option<i32>,
     /// What flows rest on was lost with the host before: none lives on.
     #[arg(long)]
     afresh: bool,
@@ -163,13 +168,15 @@ pub(crate) fn host_half<A: App>(
         Wanted { all: options.state_out.is_some(), recorded: exporter.is_some() };
     let now = clock.map_or(arguments.latest, Clock::now);
     take_over(&mut worker, copies, &layout, now, arguments.afresh)?;
+    let mut desk = arguments.line.map(|file| desk(file, !arguments.receives)).transpose()?;
     loop {
         worker.begin(&configured, options.limits());
         if let Some(control) = &control {
             control.watch(&mut worker);
         }
         // From here on this process ignores the previous region, if there was one.
-        let mut left = serve(&mut worker, &region, page, options.nic.waking(), control.as_mut())?;
+        let beside = Beside { control: control.as_mut(), desk: desk.as_mut() };
+        let mut left = serve(&mut worker, &region, page, options.nic.waking(), beside)?;
         if let Left::Followed = left {
             left = read_rest(&mut worker, &region, page)?;
         }
@@ -201,6 +208,12 @@ pub(crate) fn host_half<A: App>(
     let account = Account { records, drift, failures, ..account(&mut worker) };
     let failed = |cause| RunError::System { what: "writing the account", cause };
     tell_all(&account, &mut worker, arguments).map_err(failed)
+}
+
+/// Where an operator's questions come in.
+fn desk(file: i32, has_nic: bool) -> Result<Desk, RunError> {
+    let words = map::inherited_memory(file, line::BYTES).map_err(system)?;
+    Ok(Desk::new(&Line::of(words)?, has_nic))
 }
 
 /// Takes the buckets of this shard, and exchanges merges with the others, if there is a board for
@@ -274,13 +287,19 @@ fn take_over<A: App>(
     Ok(())
 }
 
+/// What a host half does beside packets.
+struct Beside<'a, K> {
+    control: Option<&'a mut ControlLoop<K>>,
+    desk: Option<&'a mut Desk>,
+}
+
 /// Handles packets of this region.
 fn serve<A: App>(
     worker: &mut Worker<A>,
     region: &Region,
     page: HostPage,
     waking: Waking,
-    mut control: Option<&mut ControlLoop<A::Group>>,
+    Beside { mut control, mut desk }: Beside<'_, A::Group>,
 ) -> Result<Left, RunError> {
     let mut idle = Idle::default();
     let generation = region.identity().generation;
@@ -310,6 +329,10 @@ fn serve<A: App>(
                 page.set_utilisation(utilisation);
             }
         }
+        let asked = desk.as_mut().is_some_and(|desk| {
+            desk.step(worker, busy);
+            desk.is_working()
+        });
         if worker.received.account.is_some() || page.must_finish() {
             return Ok(Left::Done);
         }
@@ -325,7 +348,8 @@ fn serve<A: App>(
             idle.pause(std::thread::yield_now);
         } else {
             let due_in = control.as_ref().map_or(Duration::MAX, |control| control.due_in());
-            let due_in = if worker.lacks_parts() { due_in.min(LOOK_AGAIN) } else { due_in };
+            let due_in =
+                if worker.lacks_parts() || asked { due_in.min(LOOK_AGAIN) } else { due_in };
             let bell = region.host_bell(waking);
             let slept = idle.wait_at_most(due_in, &bell, std::thread::yield_now, || {
                 Ok::<_, RunError>(worker.has_nothing()? && !followed())

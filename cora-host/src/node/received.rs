@@ -15,6 +15,7 @@ use cora_runtime::telemetry::{TALKERS, Talker};
 use crate::RunError;
 use crate::ingress::versions::{Arriving, most_told};
 use crate::node::back::{Back, taken};
+use crate::node::questions::NicAnswers;
 use crate::observe::account::Piece;
 use crate::observe::state::import;
 
@@ -56,6 +57,8 @@ pub(crate) struct Received<A: App> {
     pub(crate) arriving: Arriving,
     /// The last load report of the NIC.
     pub(crate) seen: Seen<A::Group>,
+    /// What the NIC answered to an operator's question.
+    pub(crate) nic_answers: NicAnswers,
     /// Set when the NIC's last message came.
     pub(crate) account: Option<NicAccount>,
     outcomes: BTreeMap<String, u64>,
@@ -74,6 +77,7 @@ impl<A: App> Default for Received<A> {
             wanted: Wanted::default(),
             arriving: Arriving::default(),
             seen: Seen::default(),
+            nic_answers: NicAnswers::default(),
             account: None,
             outcomes: BTreeMap::new(),
             bytes: 0,
@@ -87,7 +91,9 @@ impl<A: App> Received<A> {
         let mut arriving = std::mem::take(&mut self.arriving);
         arriving.forget();
         let (account, wanted) = (self.account.take(), self.wanted);
-        *self = Self { wanted, arriving, account, ..Self::default() };
+        let mut nic_answers = std::mem::take(&mut self.nic_answers);
+        nic_answers.lose();
+        *self = Self { wanted, arriving, nic_answers, account, ..Self::default() };
     }
 
     /// Handles a message that is no packet.
@@ -140,6 +146,7 @@ impl<A: App> Received<A> {
                     self.seen.talkers.push(Talker { key, count, error });
                 }
             }
+            Message::Questions(answer) => self.nic_answers.take(answer)?,
             // Only a host with replicas needs to know its flows.
             Message::Ownership(Ownership::Owned { .. } | Ownership::AllOwned { .. })
                 if !A::DURABLE => {}

@@ -11,11 +11,12 @@ use cora_runtime::durability::ReplicaStore;
 use cora_runtime::exec::burst::{BURST, BURST_BYTES};
 use cora_runtime::exec::reassemble::reassemble;
 use cora_runtime::host_half::HostHalf;
-use cora_runtime::link::message::{Control, Load, MAX_MESSAGE, Message, Telemetry};
+use cora_runtime::link::message::{Control, Load, MAX_MESSAGE, Message, Questions, Telemetry};
 use cora_runtime::link::region::Rings;
 use cora_runtime::link::ring::{Consumer, Producer, SharedMemory};
 use cora_runtime::node::serve_punts;
 use cora_runtime::ownership::{AT_ONCE, Order};
+use cora_runtime::questions::Answer;
 use cora_runtime::telemetry::Counters;
 
 use crate::RunError;
@@ -193,6 +194,27 @@ impl<A: App> Worker<A> {
             self.limit_classes(limits);
         }
         self.back.flush();
+    }
+
+    /// Passes an operator's question on to the NIC, which may tell so many entries.
+    pub(super) fn ask_nic(&mut self, question: &Questions<'_>, entries: u32) {
+        self.received.nic_answers.expect(entries);
+        self.back.send(&(*question).into());
+    }
+
+    /// Removes the entry with this name, as a handler does.
+    pub(super) fn remove(&mut self, state: u16, name: &[u8]) -> Answer {
+        self.half.remove(state, name, &mut self.back)
+    }
+
+    /// Offers this flow to the NIC, or recalls it.
+    pub(super) fn move_flow(&mut self, to_nic: bool, group: &[u8]) -> Answer {
+        self.half.move_flow(to_nic, group, &mut self.back)
+    }
+
+    /// Shows the NIC what was sent so far.
+    pub(super) fn show_nic(&mut self) {
+        self.flush();
     }
 
     /// Handles the NIC's messages; returns whether there were any.

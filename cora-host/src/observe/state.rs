@@ -130,7 +130,7 @@ fn is_of<A: App>(app: &mut A, state: u16, piece: &[u8], shard: usize, deal: &Dea
     }
 }
 
-fn to_json(describe: &mut dyn FnMut(&mut dyn Describe)) -> Value {
+pub(crate) fn to_json(describe: &mut dyn FnMut(&mut dyn Describe)) -> Value {
     let mut json = Json::default();
     describe(&mut json);
     json.done.unwrap_or(Value::Null)

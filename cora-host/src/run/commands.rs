@@ -4,6 +4,7 @@
 //! Identical requests meanwhile get the same answer.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use cora_core::app::App;
@@ -11,6 +12,8 @@ use serde_json::{Value, json};
 
 use crate::control::socket::{Asked, Control};
 use crate::control::{beside, upgrade};
+use crate::ingress::clock::Clock;
+use crate::inspect::inspector::Inspector;
 use crate::process::inquiry::Inquiry;
 use crate::process::log;
 use crate::run::live::{Live, Operator};
@@ -61,6 +64,9 @@ impl Operator<'_> {
                     let answer = self.snapshot::<A>(live).answer(&asked);
                     self.answer(&asked, &answer);
                 }
+                Asked::Flows { .. } | Asked::Delete { .. } | Asked::Move { .. } => {
+                    self.inspect::<A>(asked);
+                }
                 Asked::Configure => live.configuration.ask(),
                 Asked::Check { .. } => self.checks.want(Some(asked)),
                 Asked::Upgrade { drop_connections } => {
@@ -71,6 +77,7 @@ impl Operator<'_> {
                 }
             }
         }
+        self.inspected(live);
         if self.stop.replaces() {
             match self.refuses_upgrade(live, false) {
                 Some(why) => log::say(format_args!("the program goes on as it is: {why}")),
@@ -78,6 +85,29 @@ impl Operator<'_> {
             }
         }
         self.check(live)
+    }
+
+    /// Asks the host halves about entries, beside the wire.
+    fn inspect<A: App>(&mut self, asked: Asked) {
+        let Some(lines) = &self.common.lines else { return };
+        let begin = || {
+            let clock = self.common.epoch.map_or_else(Clock::begin, Clock::since);
+            Inspector::begin::<A>(Arc::clone(lines), self.common.shards, clock)
+        };
+        self.inspector.get_or_insert_with(begin).ask(asked);
+    }
+
+    /// Answers questions about entries.
+    fn inspected(&mut self, live: &Live<'_>) {
+        let Some(inspector) = &mut self.inspector else { return };
+        while let Some((asked, answer)) = inspector.look() {
+            if let Some(control) = &mut self.control {
+                control.answer_line(&asked, &answer);
+            }
+        }
+        if inspector.is_asking() {
+            live.shards.iter().for_each(Shard::wake_host);
+        }
     }
 
     /// Why no build at all could replace the program.

@@ -14,6 +14,7 @@ use crate::ingress::capture::Cable as _;
 use crate::ingress::clock::Clock;
 use crate::ingress::port_names::Ports;
 use crate::ingress::ports::LiveWire;
+use crate::inspect::inspector::Inspector;
 use crate::memory::map;
 use crate::observe::progress::Telling;
 use crate::observe::report::{PortsReport, RunReport};
@@ -36,6 +37,7 @@ pub(super) struct Operator<'a> {
     pub(super) own: PathBuf,
     pub(super) stop: Stop,
     pub(super) control: Option<Control>,
+    pub(super) inspector: Option<Inspector>,
     endpoint: Option<Endpoint>,
     pub(super) begun: Instant,
     pub(super) checks: Checks,
@@ -102,6 +104,7 @@ fn attempt<A: App>(
         own,
         stop,
         control,
+        inspector: None,
         endpoint,
         begun: Instant::now(),
         checks: Checks::default(),

@@ -1,6 +1,8 @@
 //! Prepares a run with a NIC before a port is opened or a half started. Everything that can be
 //! refused is refused here, once.
 
+use std::sync::Arc;
+
 use cora_core::app::{App, Sides};
 use cora_core::state::Kind;
 use cora_runtime::exec::Took;
@@ -88,6 +90,7 @@ impl Prepared {
         let common = Common {
             program: *program,
             inquiry: options.peer().map(|_| Inquiry::new()).transpose()?,
+            lines: options.control.as_ref().map(|_| Arc::default()),
             plan: A::PLAN.hash,
             run: run.clone(),
             deal: Deal::of_plan(&A::PLAN, options.shards),

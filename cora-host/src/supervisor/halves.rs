@@ -12,6 +12,7 @@ use crate::control::configuration::Configuration;
 use crate::durability::carried;
 use crate::ingress::capture::Cable;
 use crate::ingress::clock::Clock;
+use crate::inspect::line::Line;
 use crate::memory::map;
 use crate::node::host_process::HOST_COMMAND;
 use crate::observe::counted::Counted;
@@ -79,6 +80,12 @@ impl Shard<'_> {
             command.arg("--before").args([file.as_raw_fd().to_string(), bytes.to_string()]);
             files.push(file.as_fd());
         }
+        let lines = self.common.lines.as_ref();
+        let line = lines.map(|lines| Line::create().map(|made| (lines, made))).transpose()?;
+        if let Some((_, (_, file))) = &line {
+            command.args(["--line".to_owned(), file.as_raw_fd().to_string()]);
+            files.push(file.as_fd());
+        }
         if afresh {
             command.arg("--afresh");
         }
@@ -102,6 +109,9 @@ impl Shard<'_> {
         command.stdout(Stdio::from(std::io::stderr()));
         let core = self.cores.map(|cores| cores.host);
         let child = child::spawn(command, core, self.common.run.options.pages)?;
+        if let Some((lines, (line, _))) = line {
+            lines.renew(self.number, line);
+        }
         self.account = Some(account);
         self.host.began(child, Vec::new());
         Ok(())

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{Read as _, Seek as _};
 use std::os::fd::{AsRawFd as _, OwnedFd};
+use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Instant;
 
@@ -21,6 +22,7 @@ use crate::ingress::intake::Takes;
 use crate::ingress::offers::Offered;
 use crate::ingress::tally::Tally;
 use crate::ingress::versions::Changes;
+use crate::inspect::line::Lines;
 use crate::memory::map;
 use crate::node::board::Board;
 use crate::node::host_page::{self, HostPage};
@@ -54,6 +56,8 @@ pub(crate) struct Common {
     /// Bytes of memory for the replicas of a shard.
     pub(crate) replicas: usize,
     pub(crate) entries: Layout,
+    /// Where an operator asks the host halves, if the run can be asked.
+    pub(crate) lines: Option<Arc<Lines>>,
     /// Questions to a card at an interface.
     pub(crate) inquiry: Option<Inquiry>,
     /// The services that the run begins with.
@@ -247,6 +251,11 @@ impl<'a> Shard<'a> {
             return Ok(false);
         }
         self.of_nic(WireEnd::feed_first)
+    }
+
+    /// Wakes the host half, for what an operator asks.
+    pub(crate) fn wake_host(&self) {
+        wake(&self.region.host_bell(SharedFutex));
     }
 
     /// The other shards wait for no merge of this one any more.

@@ -8,6 +8,7 @@ mod delayed;
 mod failover;
 mod load;
 mod merged;
+mod questions;
 mod timed;
 
 use cora_core::app::App;
@@ -183,7 +184,7 @@ impl<A: App> HostHalf<A> {
 
     /// Follows an order, as far as possible now.
     pub fn follow(&mut self, order: &Order<A::Group>, out: &mut impl PeerOutbox) {
-        self.ownership.follow(order, side!(self), out);
+        let _ = self.ownership.follow(order, side!(self), out);
     }
 
     /// Gives the state of the half to `say`, for an explorer of all schedules.

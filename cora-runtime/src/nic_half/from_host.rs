@@ -51,6 +51,7 @@ impl<A: App> NicHalf<A> {
             Message::Telemetry(Telemetry::Limit { tail, round, mean }) if const { A::MESSAGES } => {
                 self.limit_classes(Limits { tail, round, mean });
             }
+            Message::Questions(question) if self.question(question, io) => {}
             _ => return Err(ProtocolError::unexpected(message)),
         }
         self.tell_changes(io);

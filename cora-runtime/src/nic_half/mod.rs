@@ -99,6 +99,7 @@ macro_rules! side {
 mod classes;
 mod from_host;
 mod host_lost;
+mod questions;
 
 /// The half as a whole: its memory, and its state.
 impl<A: App> NicHalf<A> {

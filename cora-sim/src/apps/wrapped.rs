@@ -261,4 +261,15 @@ impl<S: Keyed> Travelling for Wrapped<S> {
     fn remove_flow(&mut self, flow: u32) {
         self.travelling(|table| table.remove_flow(flow));
     }
+    fn list(
+        &self,
+        places: (u32, u32),
+        now: u64,
+        visit: &mut dyn FnMut(u32, u32, &[u8]),
+    ) -> Option<u32> {
+        self.travelling(|table| table.list(places, now, visit))
+    }
+    fn remove_named(&mut self, name: &[u8]) -> Option<u32> {
+        self.travelling(|table| table.remove_named(name))
+    }
 }

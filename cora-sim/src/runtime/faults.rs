@@ -43,10 +43,12 @@ pub struct Faults {
     pub strays: u64,
     /// Expired entries went along with their buckets, before their hooks ran.
     pub ends_moved: u64,
+    /// An operator listed places of a table, or removed an entry.
+    pub questions: u64,
 }
 
 /// Names of the counts, for reports.
-pub const FAULTS: [&str; 19] = [
+pub const FAULTS: [&str; 20] = [
     "delays",
     "reordered",
     "nic-waits",
@@ -66,6 +68,7 @@ pub const FAULTS: [&str; 19] = [
     "rule-faults",
     "strays",
     "ends-moved",
+    "questions",
 ];
 
 impl Faults {
@@ -91,6 +94,7 @@ impl Faults {
             rule_faults,
             strays,
             ends_moved,
+            questions,
         } = *self;
         [
             delays,
@@ -112,6 +116,7 @@ impl Faults {
             rule_faults,
             strays,
             ends_moved,
+            questions,
         ]
     }
 
@@ -136,6 +141,7 @@ impl Faults {
         self.rule_faults += other.rule_faults;
         self.strays += other.strays;
         self.ends_moved += other.ends_moved;
+        self.questions += other.questions;
     }
 }
 

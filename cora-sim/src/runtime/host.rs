@@ -212,7 +212,7 @@ fn other<A: SimApp>(
 pub(super) struct HostSide<A: SimApp> {
     pub(super) half: HostHalf<A>,
     punt: Consumer<Words>,
-    back: Back,
+    pub(super) back: Back,
     buffer: Box<[u8]>,
     pub(super) life: Life,
     /// The NIC's latest load report.

@@ -17,6 +17,7 @@
 //! | `mistaken` | mistakes of a NIC with messages |
 //! | `lies` | a half that sends arbitrary records |
 //! | `orders` | a random controller |
+//! | `questions` | an operator who lists tables and removes entries |
 //! | `conducted` | the controller, in virtual time |
 //! | `bounds` | its bounds on moves |
 //! | `conditions` | conditions drawn from a seed, beside packets and steps |
@@ -36,6 +37,7 @@ mod mistaken;
 mod nic;
 mod orders;
 mod planted;
+mod questions;
 mod wire;
 
 use cora_control::Move;
@@ -68,6 +70,7 @@ use conducted::Conducted;
 use host::HostSide;
 use lies::Liars;
 use nic::{NicSide, Others, Rings};
+use questions::Operator;
 use wire::WireEnd;
 
 /// Maximum steps of a run: for each of its packets, and in addition.
@@ -136,6 +139,7 @@ struct Runtime<'a, A: SimApp> {
     /// Group keys of the flows so far, for orders.
     groups: Vec<A::Group>,
     faults: Faults,
+    operator: Operator,
     /// Remaining kills.
     kills: u64,
     /// Maximum number of packets that kills may have lost.
@@ -165,6 +169,17 @@ fn ran<A: SimApp>(case: &Case, seed: u64, planted: Option<Planted>) -> Result<Ra
 pub fn run_full<A: SimApp>(case: &Case, seed: u64) -> Result<Ran, String> {
     let (ran, results) = through::<A>(case, seed, None)?;
     results.unsound(case.packets.len() as u64).map_or(Ok(ran), Err)
+}
+
+/// Runs a program whose operator removes entries at any time. That changes outcomes, so this only
+/// checks that the results are sound.
+pub fn run_removed<A: SimApp>(case: &Case, seed: u64) -> Result<Ran, String> {
+    let mut supply = Supply::default();
+    let mut runtime = Runtime::<A>::new(case, seed, &mut supply);
+    runtime.operator = Operator::new(seed, true);
+    runtime.run()?;
+    let results = runtime.results()?;
+    results.unsound(case.packets.len() as u64).map_or(Ok(runtime.ran()), Err)
 }
 
 fn through<A: SimApp>(
@@ -220,6 +235,7 @@ impl<'a, A: SimApp> Runtime<'a, A> {
             last: None,
             groups: A::flows(),
             faults: Faults::default(),
+            operator: Operator::new(seed, false),
             kills: 0,
             endangered: 0,
             conducted: None,
@@ -368,6 +384,7 @@ impl<'a, A: SimApp> Runtime<'a, A> {
             story::tell(|| format!("order: {order:?}"));
             self.host.follow(&order);
         }
+        self.faults.questions += self.operator.disturb(&mut self.nic, &mut self.host);
         if self.random.once_in(delay_in) {
             self.faults.delays += 1;
             let at = self.random.below(3) as usize;

@@ -90,6 +90,26 @@ pub trait Travelling {
     /// other side.
     fn remove_flow(&mut self, flow: u32);
 
+    /// Visits the entries alive at `now` in so many places, from this one on: the place, the flow,
+    /// and the exported entry. Returns the next place; `None` behind the last one. Entries that
+    /// come and go meanwhile are visited or not. Objects are not visited.
+    fn list(
+        &self,
+        places: (u32, u32),
+        now: u64,
+        visit: &mut dyn FnMut(u32, u32, &[u8]),
+    ) -> Option<u32> {
+        let _ = (places, now, visit);
+        None
+    }
+
+    /// Removes the entry that these bytes at the beginning of an exported one name, as a handler
+    /// does. Returns its flow, or [`NO_FLOW`]; `None` if it is not here.
+    fn remove_named(&mut self, name: &[u8]) -> Option<u32> {
+        let _ = name;
+        None
+    }
+
     /// The same table, if its state is durable.
     fn as_durable(&mut self) -> Option<&mut dyn Durable> {
         None
@@ -241,6 +261,37 @@ impl<K: EntryKey, V: Plain> Travelling for RawTable<K, V> {
         while self.by_flow.first(flow) != NONE {
             self.release_expired(self.by_flow.first(flow));
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn list(
+        &self,
+        (from, places): (u32, u32),
+        now: u64,
+        visit: &mut dyn FnMut(u32, u32, &[u8]),
+    ) -> Option<u32> {
+        let made = self.entries.len() as u32;
+        let until = from.saturating_add(places).min(made);
+        for number in from..until {
+            if let Some(entry) = self.entry(number)
+                && !self.expired_at(entry, now)
+            {
+                let flow = self.by_flow.flow_of(number).unwrap_or(NO_FLOW);
+                self.encode_entry(number, entry, &mut |piece| visit(number, flow, piece));
+            }
+        }
+        (until < made).then_some(until)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn remove_named(&mut self, name: &[u8]) -> Option<u32> {
+        let (key, of_second) = name.split_at_checked(K::SIZE)?;
+        let (key, of_second) = (K::get(key)?, bool::get(of_second)?);
+        self.see_group_of(&key, of_second);
+        let flow = self.by_flow.flow_of(self.number_of(&key)?).unwrap_or(NO_FLOW);
+        self.remove(&key).map(|_| flow)
     }
 
     fn as_durable(&mut self) -> Option<&mut dyn Durable> {

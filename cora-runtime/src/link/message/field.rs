@@ -4,6 +4,7 @@ use cora_core::verdict::Reason;
 
 use super::{Load, MAX_KEYS, Report, Stamp};
 use crate::link::payload::Parked;
+use crate::questions::{Answer, Stay};
 
 /// A field: a head of a fixed length, and maybe bytes behind it.
 pub(super) trait Field<'a>: Sized {
@@ -100,7 +101,7 @@ macro_rules! words {
     };
 }
 
-words!(Load Report Stamp);
+words!(Answer Load Report Stamp Stay);
 
 impl Field<'_> for Parked {
     type Head = [u8; 4];

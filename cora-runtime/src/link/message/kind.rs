@@ -11,6 +11,7 @@
 use super::field::{Field, GroupKey, Keys, Name};
 use super::{Load, Message, Report, Stamp};
 use crate::link::payload::Parked;
+use crate::questions::{Answer, Stay};
 
 impl Kind {
     /// Its number.
@@ -488,6 +489,63 @@ protocols! {
             count: u32,
             /// By how many that may be too high.
             error: u32,
+            /// Its group key, encoded.
+            group: &'a [u8] as rest,
+        } read by host,
+    }
+
+    /// What an operator asks: the supervisor asks the host, on rings of their own, and the host the
+    /// NIC.
+    Questions {
+        /// Tell the entries in these places of a state's table.
+        65 List {
+            /// Whether it is the NIC's table, 1, or the host's, 0.
+            at_nic: u16,
+            /// The state's number.
+            state: u16,
+            /// The first place.
+            from: u32,
+            /// How many places.
+            places: u32,
+        } read by both,
+        /// One of them.
+        66 Listed {
+            /// The state's number.
+            state: u16,
+            /// Its place.
+            place: u32,
+            /// The number of its flow at this side, or [`NO_FLOW`](cora_core::state::NO_FLOW).
+            flow: u32,
+            /// Why the flow is at this side.
+            stay: Stay,
+            /// The flow's group key, encoded; nothing if it is of none.
+            group: GroupKey<'a> as sized,
+            /// The whole entry.
+            piece: &'a [u8] as rest,
+        } read by host,
+        /// Those were all.
+        67 ListEnd {
+            /// The next place; its maximum behind the last one.
+            next: u32,
+        } read by host,
+        /// Remove an entry, as a handler does.
+        68 Remove {
+            /// Whether it is the NIC's, 1, or the host's, 0.
+            at_nic: u16,
+            /// The state's number.
+            state: u16,
+            /// The bytes at the beginning of the entry that name it.
+            name: &'a [u8] as rest,
+        } read by both,
+        /// What became of an order about an entry or a flow.
+        69 Answered {
+            /// The answer.
+            answer: Answer,
+        } read by host,
+        /// Move a flow to the NIC or to the host.
+        70 Move {
+            /// Whether to the NIC, 1, or to the host, 0.
+            to_nic: u16,
             /// Its group key, encoded.
             group: &'a [u8] as rest,
         } read by host,

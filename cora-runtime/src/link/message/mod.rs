@@ -4,10 +4,10 @@
 //!   `WireEnd`.
 //! - *wire out*, NIC → host: `Frame`, `Send`, [`Deals`], `Quiet`.
 //! - *punt*, NIC → host: to a new host `Owned`… and `AllOwned`; `Punt`, [`Ownership`],
-//!   [`Durability`], [`Records`], [`Hooks`], [`Merges`], `Load` and `Talker`…; at the end
+//!   [`Durability`], [`Records`], [`Hooks`], [`Merges`], `Load` and `Talker`…, answers of [`Questions`]; at the end
 //!   `Drained`, `Piece`…, `Outcome`…, `Report`.
 //! - *back*, host → NIC: `Piece`… (configuration), `Begin`; `Send`, `Ended`, [`Ownership`],
-//!   [`Merges`], `Watch`; `Drained`.
+//!   [`Merges`], `Watch`, [`Questions`]; `Drained`.
 //!
 //! One table makes all of them: [`Kind`]. A message is decoded from a private copy. Bytes that
 //! don't decode are the peer's fault: the run ends the peer, and goes on.
@@ -38,7 +38,8 @@ mod tests;
 
 pub use field::{GroupKey, Keys, Name};
 pub use kind::{
-    Control, Deals, Durability, Frames, Hooks, Kind, Merges, Ownership, Records, Telemetry,
+    Control, Deals, Durability, Frames, Hooks, Kind, Merges, Ownership, Questions, Records,
+    Telemetry,
 };
 pub use load::Load;
 pub use report::Report;
@@ -76,6 +77,8 @@ pub enum Message<'a> {
     Control(Control<'a>),
     /// About what was counted.
     Telemetry(Telemetry<'a>),
+    /// About what an operator asks.
+    Questions(Questions<'a>),
 }
 
 impl<'a> Records<'a> {

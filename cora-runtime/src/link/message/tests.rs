@@ -6,6 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::link::payload::Parked;
+use crate::questions::{Answer, Stay};
 
 const MARK: Mark = Mark { bucket: Bucket::new(0xa5), end: End::Destination };
 
@@ -102,6 +103,21 @@ fn messages() -> Vec<Message<'static>> {
         Telemetry::Load { load },
         Telemetry::Talker { count: 7, error: 1, group: b"group" },
     ];
+    let questions = [
+        Questions::List { at_nic: 1, state: 2, from: 3, places: 64 },
+        Questions::Listed {
+            state: 2,
+            place: 3,
+            flow: 4,
+            stay: Stay::Packets { packets: 1, of: 2, punts: 3 },
+            group: GroupKey(b"group"),
+            piece: b"entry",
+        },
+        Questions::ListEnd { next: 67 },
+        Questions::Remove { at_nic: 0, state: 2, name: b"name" },
+        Questions::Answered { answer: Answer::InTransit },
+        Questions::Move { to_nic: 1, group: b"group" },
+    ];
     frames
         .into_iter()
         .map(Message::from)
@@ -113,6 +129,7 @@ fn messages() -> Vec<Message<'static>> {
         .chain(deals.into_iter().map(Message::from))
         .chain(control.into_iter().map(Message::from))
         .chain(telemetry.into_iter().map(Message::from))
+        .chain(questions.into_iter().map(Message::from))
         .collect()
 }
 

@@ -4,11 +4,13 @@
 use cora_core::app::{App, PlanFacts};
 
 use super::offer::share_of;
-use super::{HostOwnership, HostSide};
+use super::{HostOwnership, HostRecord, HostSide, Stage};
 use crate::channel::PeerOutbox;
 use crate::link::message::Ownership;
 use crate::link::message::group::{encoded, room};
+use crate::ownership::entries;
 use crate::ownership::lookup::Match;
+use crate::questions::{Answer, Stay};
 
 /// Limit of the back-off: a flow that keeps punting is offered after at most 2 to this power
 /// packets.
@@ -64,6 +66,14 @@ impl Admission {
     pub const NONE: Self = Self { share: 0, after: u32::MAX, rest: 0, most: 0, pace: 0, idle: 0 };
 }
 
+impl HostRecord {
+    /// Packets of the flow before an offer; without punts, as many as these.
+    #[inline(always)]
+    fn patience(&self, after: u32) -> u32 {
+        after.max(1 << self.punts.min(MAX_BACK_OFF))
+    }
+}
+
 /// An order about flows, in addition to admission. An order is ignored if the flow is not where the
 /// controller thinks: orders are wishes, and the protocol decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,25 +93,27 @@ impl<A: App> HostOwnership<A> {
         order: &Order<A::Group>,
         side: &mut HostSide<'_, A>,
         out: &mut impl PeerOutbox,
-    ) {
+    ) -> Answer {
         match order {
             Order::Admit(admission) => self.admission = *admission,
-            Order::Offer(group) if self.moving => {
+            Order::Offer(_) | Order::Recall(_) if !self.moving => return Answer::MovesNone,
+            Order::Offer(group) => {
                 // At the time of the last packet, since only packets advance time.
                 let found = self.flows.find(side.app, group, side.clock.now, 0, || None);
-                if let Some(Match { flow, .. }) = found
-                    && self.may_move(side.app, flow)
-                {
-                    self.offer(side.app, flow, out);
+                let Some(Match { flow, .. }) = found else { return Answer::NotHere };
+                let may_move = self.may_move(flow, || entries::strays(side.app));
+                if !may_move || !self.offer(side.app, flow, out) {
+                    return Answer::InTransit;
                 }
             }
             // No message that the NIC may answer by a release may stand between the entries of a
             // flow.
-            Order::Recall(group) if self.moving && self.leaving.is_none() => {
+            Order::Recall(_) if self.leaving.is_some() => return Answer::InTransit,
+            Order::Recall(group) => {
                 out.send(&Ownership::Recall { group: encoded(group, &mut room()) }.into());
             }
-            Order::Offer(_) | Order::Recall(_) => {}
         }
+        Answer::Done
     }
 
     /// After a packet of the flow: offers it to the NIC, if it is admitted and did not just come
@@ -114,9 +126,9 @@ impl<A: App> HostOwnership<A> {
         out: &mut impl PeerOutbox,
     ) {
         let Some(group) = self.flows.group(flow).filter(|_| self.moving) else { return };
-        let Admission { share, after, rest, most, pace, idle } = self.admission;
+        let Admission { after, pace, idle, .. } = self.admission;
         let Some(record) = self.flows.record(flow) else { return };
-        let patience = after.max(1 << record.punts.min(MAX_BACK_OFF));
+        let patience = record.patience(after);
         if let Some(gone) = now.saturating_sub(record.last).checked_div(pace) {
             let gone = u32::try_from(gone).unwrap_or(u32::MAX);
             // The cap makes a large count decay soon.
@@ -126,17 +138,60 @@ impl<A: App> HostOwnership<A> {
         }
         record.packets = record.packets.saturating_add(1);
         let packets = record.packets;
-        let rests = record.came != 0 && now.saturating_sub(record.came) < rest;
-        if packets < patience || rests {
-            return;
+        match self.stays(flow, &group, now, || entries::strays(app)) {
+            Stay::Next => {
+                self.offer(app, flow, out);
+            }
+            Stay::Full { .. } if idle > 0 => self.ask_for_room(idle, packets / patience, now, out),
+            _ => {}
         }
-        if share_of(&group) >= share || !self.may_move(app, flow) {
-            return;
+    }
+
+    /// Why the flow stays at the host, as admission has it; [`Stay::Next`] if it does not.
+    #[inline(always)]
+    fn stays(
+        &mut self,
+        flow: u32,
+        group: &A::Group,
+        now: u64,
+        strays: impl FnOnce() -> u32,
+    ) -> Stay {
+        let Admission { share, after, rest, most, .. } = self.admission;
+        let Some(&mut record) = self.flows.record(flow) else { return Stay::Unknown };
+        let HostRecord { packets, punts, came, .. } = record;
+        let of = record.patience(after);
+        if packets < of {
+            return Stay::Packets { packets, of, punts };
         }
-        if self.at_nic.saturating_add(self.offered()) < most {
-            self.offer(app, flow, out);
-        } else if idle > 0 {
-            self.ask_for_room(idle, packets / patience, now, out);
+        let since = now.saturating_sub(came);
+        if came != 0 && since < rest {
+            return Stay::Rests { left: rest - since };
+        }
+        if share_of(group) >= share {
+            return Stay::Share { share };
+        }
+        if !self.may_move(flow, strays) {
+            return Stay::Moves;
+        }
+        if self.at_nic.saturating_add(self.offered()) >= most {
+            return Stay::Full { most };
+        }
+        Stay::Next
+    }
+
+    /// Why a flow is at the host. `strays` entries here belong to no flow.
+    pub(crate) fn stay(&mut self, flow: u32, now: u64, strays: u32) -> Stay {
+        if !self.moving {
+            return Stay::Planned;
+        }
+        let (group, record) = (self.flows.group(flow), self.flows.record(flow));
+        let (Some(group), Some(record)) = (group, record) else { return Stay::Unknown };
+        match record.stage {
+            Stage::Offered(_) => Stay::Offered,
+            Stage::Leaving => Stay::Moves,
+            Stage::Owned if record.scattered && strays > 0 => Stay::Scattered,
+            Stage::Owned if !self.nic_takes => Stay::NicTakesNone,
+            Stage::Owned => self.stays(flow, &group, now, || strays),
         }
     }
 

@@ -294,6 +294,23 @@ impl<A: App> HostOwnership<A> {
         kept.then_some(flow)
     }
 
+    /// An entry of the flow was removed: forgets the flow if it was the last one.
+    pub(crate) fn lost_entry(&mut self, app: &mut A, flow: u32) {
+        if self.flows.record(flow).is_some() && !entries::look_back(app, flow).0 {
+            self.flows.remove(app, flow);
+        }
+    }
+
+    /// Whether entries move to the NIC or from there now.
+    pub(crate) const fn is_in_transit(&self) -> bool {
+        self.leaving.is_some() || self.incoming.is_some()
+    }
+
+    /// Number of entries that belong to no flow; under a plan that moves none, they don't matter.
+    pub(crate) fn strays(&self, app: &mut A) -> u32 {
+        if self.moving { entries::strays(app) } else { 0 }
+    }
+
     /// Makes a record; it gets the number that was reserved for it.
     fn add(&mut self, app: &mut A, group: A::Group, record: HostRecord) -> Option<u32> {
         let scattered = entries::strays(app) > 0;

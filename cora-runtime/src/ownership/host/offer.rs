@@ -46,8 +46,8 @@ impl<A: App> HostOwnership<A> {
     }
 
     /// Whether the flow is here, complete, and not in transit.
-    pub(super) fn may_move(&mut self, app: &mut A, flow: u32) -> bool {
-        let strays = entries::strays(app);
+    pub(super) fn may_move(&mut self, flow: u32, strays: impl FnOnce() -> u32) -> bool {
+        let strays = strays();
         let comes = self.incoming.is_some_and(|incoming| incoming.flow == flow);
         let Some(record) = self.flows.record(flow) else { return false };
         // Without any strays, none belongs to this flow.
@@ -55,15 +55,15 @@ impl<A: App> HostOwnership<A> {
         record.stage == Stage::Owned && !record.scattered && !comes
     }
 
-    /// Offers the flow, if a ticket is free and the NIC half takes flows.
-    pub(super) fn offer(&mut self, app: &mut A, flow: u32, out: &mut impl PeerOutbox) {
-        let Some(group) = self.flows.group(flow) else { return };
+    /// Offers the flow, if a ticket is free and the NIC half takes flows. Returns whether it did.
+    pub(super) fn offer(&mut self, app: &mut A, flow: u32, out: &mut impl PeerOutbox) -> bool {
+        let Some(group) = self.flows.group(flow) else { return false };
         let punts = self.flows.record(flow).map_or(0, |record| record.punts);
         if self.offers_left() == 0 || !self.nic_takes {
-            return;
+            return false;
         }
         let ticket = self.free.trailing_zeros();
-        let Some(keys) = entries::keys(app, flow, &group) else { return };
+        let Some(keys) = entries::keys(app, flow, &group) else { return false };
         out.send(
             &Ownership::Offer {
                 ticket,
@@ -80,6 +80,7 @@ impl<A: App> HostOwnership<A> {
         if let Some(record) = self.flows.record(flow) {
             record.stage = Stage::Offered(ticket);
         }
+        true
     }
 
     /// The group key of the flow that was offered under this ticket.

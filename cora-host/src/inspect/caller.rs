@@ -1,0 +1,102 @@
+//! The supervisor's end of a host half's rings: a question, and its answers.
+
+use std::time::{Duration, Instant};
+
+use cora_runtime::link::message::{MAX_MESSAGE, Message, Questions};
+use cora_runtime::link::ring::{Consumer, Producer, SharedMemory};
+
+use crate::inspect::line::Lines;
+
+/// How long a host half may take for any part of an answer.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// Pause between looks at the ring of answers.
+const PAUSE: Duration = Duration::from_micros(100);
+
+const GONE: &str = "the host half was started anew meanwhile: ask again";
+const SILENT: &str = "the host half does not answer: ask `status` whether it works";
+
+/// The ends of a host half's rings.
+#[derive(Debug)]
+struct Ends {
+    /// The number of the host half.
+    number: u64,
+    orders: Producer<SharedMemory>,
+    answers: Consumer<SharedMemory>,
+    /// Questions that were given up: their answers may still come.
+    owed: u32,
+}
+
+/// Asks the host half of one shard.
+#[derive(Debug)]
+pub(super) struct Caller {
+    pub(super) shard: u16,
+    ends: Option<Ends>,
+    buffer: Vec<u8>,
+}
+
+impl Caller {
+    pub(super) fn new(shard: u16) -> Self {
+        Self { shard, ends: None, buffer: vec![0; MAX_MESSAGE] }
+    }
+
+    /// Asks, and passes each part of the answer to `each`, the last one included.
+    ///
+    /// # Errors
+    /// A sentence, if the host half ends meanwhile or does not answer.
+    pub(super) fn ask(
+        &mut self,
+        lines: &Lines,
+        question: Questions<'_>,
+        each: &mut dyn FnMut(Questions<'_>),
+    ) -> Result<(), String> {
+        let (number, line) =
+            lines.of_shard(self.shard).ok_or("no host half works: ask again later")?;
+        if self.ends.as_ref().is_none_or(|ends| ends.number != number) {
+            let (orders, answers) = (Producer::new(line.orders), Consumer::new(line.answers));
+            self.ends = Some(Ends { number, orders, answers, owed: 0 });
+        }
+        let Self { ends: Some(ends), buffer, shard } = self else { return Err(GONE.into()) };
+        Message::from(question).push(&mut ends.orders).map_err(|_| SILENT)?;
+        ends.orders.publish();
+        ends.owed += 1;
+        let mut since = Instant::now();
+        while ends.owed > 0 {
+            match ends.next(buffer)? {
+                Some(answer) => {
+                    since = Instant::now();
+                    let is_last = is_last(&answer);
+                    if ends.owed == 1 {
+                        each(answer);
+                    }
+                    ends.owed -= u32::from(is_last);
+                }
+                None if lines.of_shard(*shard).is_none_or(|(now, _)| now != number) => {
+                    return Err(GONE.into());
+                }
+                None if since.elapsed() > PATIENCE => return Err(SILENT.into()),
+                None => std::thread::sleep(PAUSE),
+            }
+            ends.answers.release();
+        }
+        Ok(())
+    }
+}
+
+impl Ends {
+    /// The next part of an answer, if one is there.
+    fn next<'a>(&mut self, buffer: &'a mut [u8]) -> Result<Option<Questions<'a>>, String> {
+        let broken = |why: &dyn std::fmt::Display| format!("the host half's answers: {why}");
+        let Some(popped) = self.answers.pop(buffer).map_err(|error| broken(&error))? else {
+            return Ok(None);
+        };
+        let bytes = buffer.get(..popped.len).unwrap_or_default();
+        match Message::decode(popped.kind, bytes) {
+            Some(Message::Questions(answer)) => Ok(Some(answer)),
+            _ => Err(broken(&"a record is no answer")),
+        }
+    }
+}
+
+const fn is_last(answer: &Questions<'_>) -> bool {
+    matches!(answer, Questions::ListEnd { .. } | Questions::Answered { .. })
+}

@@ -1,0 +1,309 @@
+//! The thread that answers questions about entries, one after the other.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::Duration;
+
+use cora_core::app::App;
+use cora_runtime::host_half::HostHalf;
+use cora_runtime::link::message::{GroupKey, Questions};
+use cora_runtime::questions::{Answer, NO_PLACE};
+use serde_json::{Value, json};
+
+use crate::control::socket::Asked;
+use crate::ingress::clock::Clock;
+use crate::inspect::caller::Caller;
+use crate::inspect::filter::{Conditions, Filter};
+use crate::inspect::line::Lines;
+use crate::inspect::row::{Told, row, side};
+use crate::inspect::walk::Cursor;
+use crate::memory::pages::Pages;
+use crate::memory::supply::Supply;
+
+/// Places of a table that a question is about.
+const PLACES: u32 = 4096;
+/// Entries of an answer, unless another limit is asked for; and its maximum.
+const ENTRIES: usize = 1000;
+const MOST_ENTRIES: usize = 100_000;
+/// How often an order is repeated that finds its flow in transit, and the pause.
+const TRIES: u32 = 50;
+const PAUSE: Duration = Duration::from_millis(5);
+
+/// The supervisor's end.
+#[derive(Debug)]
+pub(crate) struct Inspector {
+    asked: Sender<Asked>,
+    answers: Receiver<(Asked, String)>,
+    /// Questions without an answer.
+    open: usize,
+}
+
+impl Inspector {
+    /// Starts the thread, for a run with these rings and so many shards.
+    pub(crate) fn begin<A: App>(lines: Arc<Lines>, shards: u16, clock: Clock) -> Self {
+        let (asked, asks) = channel();
+        let (answered, answers) = channel();
+        std::thread::spawn(move || {
+            let mut thread = Thread::<A>::new(lines, shards, clock);
+            for asked in asks {
+                let answer = thread.answer(&asked).unwrap_or_else(|why| json!({ "error": why }));
+                // A long answer becomes text here, beside the wire.
+                if answered.send((asked, format!("{answer}\n"))).is_err() {
+                    return;
+                }
+            }
+        });
+        Self { asked, answers, open: 0 }
+    }
+
+    /// Asks. The answer comes by [`Self::look`].
+    pub(crate) fn ask(&mut self, asked: Asked) {
+        self.open += usize::from(self.asked.send(asked).is_ok());
+    }
+
+    /// The next answer, if there is one.
+    pub(crate) fn look(&mut self) -> Option<(Asked, String)> {
+        let answered = self.answers.try_recv().ok()?;
+        self.open = self.open.saturating_sub(1);
+        Some(answered)
+    }
+
+    /// Whether host halves are to answer, and may sleep.
+    pub(crate) const fn is_asking(&self) -> bool {
+        self.open > 0
+    }
+}
+
+struct Thread<A> {
+    lines: Arc<Lines>,
+    callers: Vec<Caller>,
+    /// The program with empty states, which knows their types.
+    app: Option<A>,
+    clock: Clock,
+}
+
+/// An entry that an order is about.
+struct Found {
+    shard: u16,
+    at_nic: bool,
+    state: u16,
+    group: Vec<u8>,
+    name: Vec<u8>,
+    row: Value,
+}
+
+impl<A: App> Thread<A> {
+    fn new(lines: Arc<Lines>, shards: u16, clock: Clock) -> Self {
+        Self { lines, callers: (0..shards).map(Caller::new).collect(), app: None, clock }
+    }
+
+    fn answer(&mut self, asked: &Asked) -> Result<Value, String> {
+        match asked {
+            Asked::Flows { filter, limit, after } => {
+                let limit = limit.unwrap_or(ENTRIES);
+                if !(1..=MOST_ENTRIES).contains(&limit) {
+                    return Err(format!("`limit` is a number from 1 to {MOST_ENTRIES}"));
+                }
+                let from = after.as_deref().map(str::parse).transpose()?.unwrap_or_default();
+                let (mut rows, mut scanned) = (Vec::new(), 0_u64);
+                let conditions = Self::conditions(filter)?;
+                let next = self.walk(&conditions, from, limit, &mut scanned, |found| {
+                    rows.push(found.row);
+                })?;
+                Ok(json!({
+                    "schema": "cora-flows/1", "entries": rows, "scanned": scanned,
+                    "next": next.map(|next| next.to_string()),
+                }))
+            }
+            Asked::Delete { filter, all } => {
+                let found = self.meant(filter, *all)?;
+                self.delete(&found)
+            }
+            Asked::Move { to, filter, all } => {
+                let to_nic = match to.as_str() {
+                    "nic" => true,
+                    "host" => false,
+                    other => return Err(format!("`to` is `nic` or `host`, not `{other}`")),
+                };
+                let found = self.meant(filter, *all)?;
+                self.move_flows(to_nic, &found)
+            }
+            _ => Err("this is no question about entries".into()),
+        }
+    }
+
+    fn conditions(filter: &Filter) -> Result<Conditions, String> {
+        let states: Vec<&str> = A::PLACES.iter().map(|(name, _)| *name).collect();
+        filter.read(&states)
+    }
+
+    /// Visits the entries that are meant, at most `limit`. Returns where a listing goes on.
+    fn walk(
+        &mut self,
+        conditions: &Conditions,
+        from: Cursor,
+        limit: usize,
+        scanned: &mut u64,
+        mut visit: impl FnMut(Found),
+    ) -> Result<Option<Cursor>, String> {
+        let (shards, states) = (self.callers.len() as u16, A::STATES as u16);
+        let (mut at, mut left) = (Some(from).filter(|from| from.shard < shards), limit);
+        while let Some(cursor) = at {
+            let name = A::PLACES.get(usize::from(cursor.state)).map_or("", |(name, _)| *name);
+            if !conditions.may_be_in(cursor.shard, side(cursor.at_nic), name) {
+                at = cursor.next_table(shards, states);
+                continue;
+            }
+            let mut full = None;
+            let next = self.list(cursor, &mut |place, found| {
+                *scanned += u64::from(full.is_none());
+                if full.is_some() || !conditions.hold(&found.row) {
+                    return;
+                }
+                visit(found);
+                left -= 1;
+                if left == 0 {
+                    full = Some(Cursor { place: place.saturating_add(1), ..cursor });
+                }
+            })?;
+            if full.is_some() {
+                return Ok(full);
+            }
+            at = match next {
+                NO_PLACE => cursor.next_table(shards, states),
+                place => Some(Cursor { place, ..cursor }),
+            };
+        }
+        Ok(None)
+    }
+
+    /// Visits the entries of the next places. Returns the place behind them.
+    fn list(&mut self, at: Cursor, visit: &mut dyn FnMut(u32, Found)) -> Result<u32, String> {
+        let Cursor { shard, at_nic, state, place: from } = at;
+        let (now, mut next) = (self.clock.now(), NO_PLACE);
+        let app = match &mut self.app {
+            Some(app) => app,
+            none => none.insert(empty()?),
+        };
+        let question = Questions::List { at_nic: at_nic.into(), state, from, places: PLACES };
+        let caller = self.callers.get_mut(usize::from(shard)).ok_or("there is no such shard")?;
+        let name = app.described(state.into()).layout().map_or(0, |layout| layout.key);
+        caller.ask(&self.lines, question, &mut |answer| match answer {
+            Questions::Listed { state, place, stay, group: GroupKey(group), piece, .. } => {
+                let told = Told { shard, at_nic, state, stay, group, piece };
+                if let Some(row) = row(app, &told, now) {
+                    let (group, name) = (group.to_vec(), piece[..name.min(piece.len())].to_vec());
+                    visit(place, Found { shard, at_nic, state, group, name, row });
+                }
+            }
+            Questions::ListEnd { next: place } => next = place,
+            _ => {}
+        })?;
+        Ok(next)
+    }
+
+    /// The entries that an order is about: one, or any number with `all`.
+    fn meant(&mut self, filter: &Filter, all: bool) -> Result<Vec<Found>, String> {
+        let conditions = Self::conditions(filter)?;
+        let (mut found, mut scanned) = (Vec::new(), 0);
+        let next = self.walk(&conditions, Cursor::default(), MOST_ENTRIES, &mut scanned, |it| {
+            found.push(it);
+        })?;
+        if next.is_some() {
+            return Err(format!("more than {MOST_ENTRIES} entries are meant: say fewer"));
+        }
+        let flows: BTreeSet<_> = found.iter().map(|it| (it.shard, it.at_nic, &it.group)).collect();
+        match flows.len() {
+            0 => Err(format!("none of {scanned} entries is meant")),
+            1 => Ok(found),
+            _ if all => Ok(found),
+            many => Err(format!(
+                "{} entries of {many} flows are meant: say which one, or `\"all\":true` (`--all`)",
+                found.len()
+            )),
+        }
+    }
+
+    fn delete(&mut self, found: &[Found]) -> Result<Value, String> {
+        let (mut removed, mut rows) = (0, Vec::new());
+        for entry in found {
+            // It may have moved since it was listed.
+            let sides = [entry.at_nic, !entry.at_nic];
+            let mut answer = Answer::NotHere;
+            for at_nic in sides {
+                let name = &entry.name[..];
+                let order = Questions::Remove { at_nic: at_nic.into(), state: entry.state, name };
+                answer = self.order(entry.shard, order)?;
+                if answer != Answer::NotHere {
+                    break;
+                }
+            }
+            removed += u64::from(answer == Answer::Done);
+            if answer != Answer::Done {
+                rows.push(json!({ "key": entry.row["key"], "why": sentence(answer) }));
+            }
+        }
+        Ok(json!({ "schema": "cora-delete/1", "removed": removed, "not_removed": rows }))
+    }
+
+    fn move_flows(&mut self, to_nic: bool, found: &[Found]) -> Result<Value, String> {
+        let mut flows: BTreeMap<(u16, &[u8]), (bool, &Value)> = BTreeMap::new();
+        for entry in found.iter().filter(|entry| !entry.group.is_empty()) {
+            flows.insert((entry.shard, &entry.group), (entry.at_nic, &entry.row["flow"]));
+        }
+        let (mut moves, mut there, mut rows) = (0_u64, 0_u64, Vec::new());
+        for ((shard, group), (at_nic, flow)) in flows {
+            if at_nic == to_nic {
+                there += 1;
+                continue;
+            }
+            let order = Questions::Move { to_nic: to_nic.into(), group };
+            match self.order(shard, order)? {
+                Answer::Done => moves += 1,
+                answer => rows.push(json!({ "flow": flow, "why": sentence(answer) })),
+            }
+        }
+        if moves + there == 0 && rows.is_empty() {
+            return Err(format!(
+                "no entry that is meant belongs to a flow: {}",
+                sentence(Answer::MovesNone)
+            ));
+        }
+        Ok(json!({ "schema": "cora-move/1", "moves": moves, "there": there, "not_moved": rows }))
+    }
+
+    /// Gives an order, again while its flow is in transit.
+    fn order(&mut self, shard: u16, order: Questions<'_>) -> Result<Answer, String> {
+        let caller = self.callers.get_mut(usize::from(shard)).ok_or("there is no such shard")?;
+        for _ in 0..TRIES {
+            let mut answer = Answer::NotHere;
+            caller.ask(&self.lines, order, &mut |told| {
+                if let Questions::Answered { answer: told } = told {
+                    answer = told;
+                }
+            })?;
+            if answer != Answer::InTransit {
+                return Ok(answer);
+            }
+            std::thread::sleep(PAUSE);
+        }
+        Ok(Answer::InTransit)
+    }
+}
+
+/// The program with empty states, on memory that nobody touches.
+fn empty<A: App>() -> Result<A, String> {
+    let supply = Supply { seed: 0, pages: Pages::Small, resident: false };
+    supply.app::<A>(HostHalf::bytes).map_err(|error| error.to_string())
+}
+
+const fn sentence(answer: Answer) -> &'static str {
+    match answer {
+        Answer::Done => "it was done",
+        Answer::NotHere => "it is not there any more",
+        Answer::InTransit => "its flow is on its way between the sides: try again",
+        Answer::MovesNone => "no flow moves under this plan, or at this stage of the run",
+        Answer::NicGone => "the NIC half was lost meanwhile: try again",
+    }
+}

@@ -1,0 +1,88 @@
+//! An operator who lists tables at any time, and removes entries.
+//!
+//! A listing changes nothing, so every run has some: its results must be those of a run without. A
+//! removal changes outcomes, so a run with removals must be sound, and no more.
+
+use cora_core::app::App;
+use cora_core::state::table::Travelling;
+use cora_runtime::channel::PeerOutbox as _;
+use cora_runtime::link::message::Questions;
+
+use super::host::HostSide;
+use super::nic::NicSide;
+use crate::apps::SimApp;
+use crate::random::Random;
+
+/// The operator.
+#[derive(Debug)]
+pub(super) struct Operator {
+    random: Random,
+    /// A table is listed once in this many steps.
+    list_in: u64,
+    /// An entry is removed once in this many steps.
+    remove_in: u64,
+}
+
+impl Operator {
+    /// Asks as `seed` says; removes entries only if that is `removes`.
+    pub(super) fn new(seed: u64, removes: bool) -> Self {
+        // A generator of its own keeps the meaning of older seeds.
+        let mut random = Random::new(seed ^ 0x6f70_6572_6174_6f72);
+        let list_in = random.pick(&[7, 60, u64::MAX]);
+        let remove_in = if removes { random.pick(&[5, 20, 80]) } else { u64::MAX };
+        Self { random, list_in, remove_in }
+    }
+
+    /// Asks or orders something, or nothing. Returns the number of questions.
+    pub(super) fn disturb<A: SimApp>(
+        &mut self,
+        nic: &mut NicSide<A>,
+        host: &mut HostSide<A>,
+    ) -> u64 {
+        let mut questions = 0;
+        if self.random.once_in(self.list_in) {
+            questions += 1;
+            let state = self.random.below(A::STATES as u64 + 1) as u16;
+            let (from, places) = (self.random.below(8) as u32, self.random.below(20) as u32);
+            if self.random.once_in(2) {
+                host.half.list(state, (from, places), &mut |_| {});
+            } else {
+                host.back.send(&Questions::List { at_nic: 1, state, from, places }.into());
+            }
+        }
+        if self.random.once_in(self.remove_in) {
+            questions += 1;
+            self.remove(nic, host);
+        }
+        host.back.flush();
+        questions
+    }
+
+    /// Removes an entry of either side, which the other may have by now.
+    fn remove<A: SimApp>(&mut self, nic: &mut NicSide<A>, host: &mut HostSide<A>) {
+        let state = self.random.below(A::STATES as u64) as u16;
+        let app = match self.random.once_in(2) {
+            true => nic.core.half.engine().app(),
+            false => host.half.engine().app(),
+        };
+        let Some(name) = self.name(app, state) else { return };
+        if self.random.once_in(2) {
+            host.half.remove(state, &name, &mut host.back);
+        } else {
+            let name = &name;
+            host.back.send(&Questions::Remove { at_nic: 1, state, name }.into());
+        }
+    }
+
+    /// The bytes that name some entry of a table.
+    fn name(&mut self, app: &mut impl App, state: u16) -> Option<Vec<u8>> {
+        let key = app.described(state.into()).layout()?.key;
+        let mut names = Vec::new();
+        let table: &mut dyn Travelling = app.state(state.into()).as_travelling()?;
+        table.list((0, u32::MAX), 0, &mut |_, _, piece| {
+            names.push(piece.get(..key).unwrap_or_default().to_vec());
+        });
+        let at = self.random.below(names.len().max(1) as u64) as usize;
+        (at < names.len()).then(|| names.swap_remove(at))
+    }
+}
