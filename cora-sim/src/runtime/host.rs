@@ -12,7 +12,7 @@ use cora_runtime::durability::{Reclaimed, ReplicaStore};
 use cora_runtime::exec::burst::BURST_BYTES;
 use cora_runtime::exec::reassemble::reassemble;
 use cora_runtime::host_half::{HostHalf, HostOutbox};
-use cora_runtime::link::message::{Control, Load, Message, Ownership, Telemetry};
+use cora_runtime::link::message::{Control, Load, Message, Ownership, Questions, Telemetry};
 use cora_runtime::link::ring::{Consumer, Popped, Producer, PushError, RingError};
 use cora_runtime::node::{Inbox, NodeError, serve_punts};
 use cora_runtime::ownership::Order;
@@ -195,6 +195,8 @@ fn other<A: SimApp>(
                 merged.map_err(|_| Broken("a piece of a version is refused".to_owned()))?;
             }
         }
+        // An operator hears them.
+        Message::Questions(_) => {}
         // Only a host with replicas needs to know its flows.
         Message::Ownership(Ownership::Owned { .. } | Ownership::AllOwned { .. }) if !A::DURABLE => {
         }
@@ -212,7 +214,7 @@ fn other<A: SimApp>(
 pub(super) struct HostSide<A: SimApp> {
     pub(super) half: HostHalf<A>,
     punt: Consumer<Words>,
-    pub(super) back: Back,
+    back: Back,
     buffer: Box<[u8]>,
     pub(super) life: Life,
     /// The NIC's latest load report.
@@ -360,6 +362,18 @@ impl<A: SimApp> HostSide<A> {
     /// Follows an order to move flows, as far as possible.
     pub(super) fn follow(&mut self, order: &Order<A::Group>) {
         self.half.follow(order, &mut self.back);
+        self.back.flush();
+    }
+
+    /// Asks the NIC something for an operator.
+    pub(super) fn ask(&mut self, question: Questions<'_>) {
+        self.back.send(&question.into());
+        self.back.flush();
+    }
+
+    /// Removes an entry for an operator.
+    pub(super) fn remove(&mut self, state: u16, name: &[u8]) {
+        self.half.remove(state, name, &mut self.back);
         self.back.flush();
     }
 

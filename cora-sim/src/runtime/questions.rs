@@ -5,7 +5,6 @@
 
 use cora_core::app::App;
 use cora_core::state::table::Travelling;
-use cora_runtime::channel::PeerOutbox as _;
 use cora_runtime::link::message::Questions;
 
 use super::host::HostSide;
@@ -47,14 +46,13 @@ impl Operator {
             if self.random.once_in(2) {
                 host.half.list(state, (from, places), &mut |_| {});
             } else {
-                host.back.send(&Questions::List { at_nic: 1, state, from, places }.into());
+                host.ask(Questions::List { at_nic: 1, state, from, places });
             }
         }
         if self.random.once_in(self.remove_in) {
             questions += 1;
             self.remove(nic, host);
         }
-        host.back.flush();
         questions
     }
 
@@ -67,10 +65,9 @@ impl Operator {
         };
         let Some(name) = self.name(app, state) else { return };
         if self.random.once_in(2) {
-            host.half.remove(state, &name, &mut host.back);
+            host.remove(state, &name);
         } else {
-            let name = &name;
-            host.back.send(&Questions::Remove { at_nic: 1, state, name }.into());
+            host.ask(Questions::Remove { at_nic: 1, state, name: &name });
         }
     }
 
