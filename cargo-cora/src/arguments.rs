@@ -56,6 +56,8 @@ pub(crate) enum Command {
     Tables(Watch),
     /// Watch a live run at a terminal: outcomes, tables, and what both sides do
     Top(Top),
+    /// Say which lines the log of a live run has, or change that
+    Log(Log),
     /// Have a live run read its configuration again, and wait until that is in force
     Configure(Configure),
     /// Have another build take a live run's place, and wait until it works: connections of durable
@@ -98,6 +100,17 @@ pub(crate) struct Card {
 pub(crate) struct Watch {
     /// The `--control` path of the run
     pub(crate) control: PathBuf,
+    /// Print one JSON object instead of lines
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Log {
+    /// The `--control` path of the run
+    pub(crate) control: PathBuf,
+    /// Levels that change: one for all parts, and others for some, as in info,ports=debug
+    pub(crate) levels: Option<String>,
     /// Print one JSON object instead of lines
     #[arg(long)]
     pub(crate) json: bool,

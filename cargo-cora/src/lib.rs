@@ -90,6 +90,7 @@ pub fn main() -> ExitCode {
         Command::Outcomes(of) => watch::outcomes(&of),
         Command::Tables(of) => watch::tables(&of),
         Command::Top(of) => watch::top(&of),
+        Command::Log(of) => watch::log(&of),
         Command::Configure(configure) => configure::run(&configure),
         Command::Upgrade(upgrade) => upgrade::run(&upgrade),
         Command::Completions(completions) => completions::run(&completions),

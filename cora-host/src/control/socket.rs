@@ -9,6 +9,7 @@
 //! | `{"command":"outcomes"}` | packets by outcome, and those without one so far |
 //! | `{"command":"tables"}` | fill level and losses of each table |
 //! | `{"command":"snapshot"}` | all of it, with the counts of sides and ports |
+//! | `{"command":"log","levels":"ports=debug"}` | the log's levels, which `levels` may change |
 //! | `{"command":"configure"}` | when it is done: the version in force, or `error` |
 //! | `{"command":"check","program":FILE}` | whether that program could take over, or `error` |
 //! | `{"command":"upgrade"}` | the one in the program's file takes its place, or `error` |
@@ -52,6 +53,10 @@ pub(crate) enum Asked {
     Outcomes,
     Tables,
     Snapshot,
+    Log {
+        /// Levels that change, as the option of a run has them.
+        levels: Option<String>,
+    },
     Configure,
     Check {
         program: PathBuf,
@@ -281,7 +286,12 @@ mod tests {
             read(r#"{"command":"upgrade"}"#),
             Ok(Asked::Upgrade { drop_connections: false })
         );
+        assert_eq!(read(r#"{"command":"log"}"#), Ok(Asked::Log { levels: None }));
+        let levels = Some("ports=debug".to_owned());
+        let log = r#"{"command":"log","levels":"ports=debug"}"#;
+        assert_eq!(read(log), Ok(Asked::Log { levels }));
         let wrong = [
+            (r#"{"command":"log","level":"debug"}"#, "expected `levels`"),
             ("status", "a request is a line like"),
             (r#"{"command":"stop"}"#, "expected one of"),
             (r#"{"command":"upgrade","drops_connections":true}"#, "expected `drop_connections`"),

@@ -35,7 +35,8 @@ use crate::observe::account::{Account, write_piece};
 use crate::observe::ipfix::Exporter;
 use crate::observe::report::{Filled, Recovery, Side, Sides};
 use crate::options::RunOptions;
-use crate::process::{child, log};
+use crate::process::child;
+use crate::process::log::{self, Part};
 use crate::{Program, RunError, SharedFutex};
 
 /// The argument that turns a program into its own host half.
@@ -168,6 +169,13 @@ pub(crate) fn host_half<A: App>(
         if let Some(control) = &control {
             control.watch(&mut worker);
         }
+        let generation = region.identity().generation;
+        log::debug(
+            Part::Host,
+            format_args!(
+                "shard {shard}: the host half serves the region of generation {generation}"
+            ),
+        );
         // From here on this process ignores the previous region, if there was one.
         let mut left = serve(&mut worker, &region, page, options.nic.waking(), control.as_mut())?;
         if let Left::Followed = left {
@@ -245,9 +253,8 @@ fn open_copies(
     page.set_carried(page.carried() + carried);
     if damaged > 0 {
         page.add_damaged(damaged);
-        log::say(format_args!(
-            "{damaged} copies of durable entries are damaged, and are not taken over"
-        ));
+        let what = "copies of durable entries are damaged, and are not taken over";
+        log::error(Part::Host, format_args!("{damaged} {what}"));
     }
     Ok(copies)
 }
@@ -365,7 +372,7 @@ fn accuse(error: &RunError, generation: u64, page: HostPage) -> Result<Left, ()>
     if !error.is_nics_fault() {
         return Err(());
     }
-    log::say(error);
+    log::warn(Part::Nic, error);
     page.accuse(generation);
     while page.current() == generation {
         page.beat();
