@@ -285,8 +285,8 @@ impl Run {
     }
 }
 
-/// Options that make a run write, silent, reachable or long, its ports, and its pages: huge ones may be
-/// reserved for only one run.
+/// Options that make a run write, silent, reachable or long, its ports, and its pages: huge ones
+/// may be reserved for only one run.
 const LEAVES_TRACES: [&str; 12] = [
     "live",
     "messages",

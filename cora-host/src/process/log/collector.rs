@@ -14,7 +14,6 @@ use super::levels::{InForce, Level, Part};
 use super::limit::Limit;
 use super::place::{Form, Place, StandardError};
 use super::{LEVELS, LOST, Line, is_read};
-use crate::process::signals;
 
 /// Maximum number of lines that wait in each queue.
 const MOST_WAITING: usize = 256;
@@ -23,7 +22,7 @@ const BREATH: Duration = Duration::from_millis(1);
 /// How often the queue is looked at without a descriptor that wakes its reader.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 
-/// What is passed to the threads.
+/// A message to the threads.
 #[derive(Debug)]
 pub(super) enum Entry {
     Line(Line),
@@ -85,12 +84,8 @@ impl Log {
     }
 }
 
-/// Starts a thread that takes no signal of its process.
+/// Starts a thread. It blocks the signals that this one blocks, as all of a supervisor.
 fn thread(name: &str, work: impl FnOnce() + Send + 'static) -> std::io::Result<()> {
-    let work = move || {
-        let _before = signals::leave_to_next_thread();
-        work();
-    };
     std::thread::Builder::new().name(name.into()).spawn(work).map(drop)
 }
 
@@ -127,7 +122,7 @@ impl Collector {
                 Err(TryRecvError::Disconnected) => break false,
             }
         };
-        // What a half said before its end comes before what is said of it.
+        // The last words of a half come before those about its end.
         self.read_pipes();
         for entry in entries {
             match entry {

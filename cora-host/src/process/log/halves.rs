@@ -2,7 +2,7 @@
 //! standard error.
 //!
 //! A process with such a pipe writes each line of its log with a header: level, part, call site.
-//! Lines without one are its bare words: a panic, or what a handler prints. A NIC half is not
+//! Lines without one are its bare words: a panic, or the output of a handler. A NIC half is not
 //! trusted: it has one kind of line alone, whatever its headers say. Nobody can write a control
 //! character to the log of a supervisor.
 
@@ -27,7 +27,7 @@ const HEADER_BYTES: usize = 3 + 16;
 const LINE_FEED: char = '\u{1e}';
 /// Maximum number of bytes of a text: the kernel writes such a line to a pipe as a whole.
 const LONGEST: usize = 4000;
-/// Maximum number of bytes that are read from a pipe at once: what it holds.
+/// Maximum number of bytes that are read from a pipe at once: its capacity.
 const AT_ONCE: usize = 64 << 10;
 
 /// Who writes to a pipe.
@@ -102,8 +102,8 @@ fn shown(bytes: &[u8]) -> String {
     shown
 }
 
-/// Makes standard error of this command a pipe to this log, and standard output, too, if all that
-/// it prints belongs there. Returns the reading end. Without a free descriptor its words are lost.
+/// Makes standard error of this command a pipe to this log, and standard output, too, if it
+/// `prints`. Returns the reading end. Without a free descriptor its words are lost.
 pub(super) fn pipe_of(command: &mut Command, prints: bool) -> Option<OwnedFd> {
     let ends = || {
         let (reads, writes) = std::io::pipe().ok()?;
@@ -131,7 +131,7 @@ pub(super) struct Pipe {
     rest: Vec<u8>,
 }
 
-/// What is left of a pipe.
+/// The state of a pipe after a reading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Left {
     Nothing,

@@ -23,7 +23,7 @@ pub(super) type Site = u64;
 /// Lines of one kind have one call site.
 type Kind = (Part, Level, Site);
 
-/// What a kind of lines may still write.
+/// The lines of a kind that may still be written.
 #[derive(Debug)]
 struct Bucket {
     tokens: u32,

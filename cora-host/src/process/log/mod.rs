@@ -4,7 +4,7 @@
 //! ```text
 //! halves ── a pipe each ──┐ all their lines, with headers
 //!                         ▼
-//! supervisor ─ queue ─ collector ── lines up to the level, some of a kind ─ queue ─ writer ─ place
+//! supervisor ─ queue ─ collector ─ up to the level, some of a kind ─ queue ─ writer ─ place
 //! ```
 //!
 //! - **No half writes to the log.** In a live run the supervisor reads the words of its other
@@ -14,9 +14,9 @@
 //! - **The log holds nobody up.** The reader of a log may disappear or stall, and its disk may be
 //!   full. None of that ends a run, and no packet waits for it: a line that can't be written is
 //!   dropped and counted. The next written line reports how many were lost before it.
-//! - **A flood is cut.** Lines of one kind, which are those of a call site, are limited ([`limit`]).
-//!   The number of the others is told.
-//! - **Order.** What a half said before its end stands before the supervisor's words about it: the
+//! - **A flood is cut.** Lines of one kind, which are those of a call site, are limited
+//!   ([`limit`]). The number of the others is told.
+//! - **Order.** The last words of a half stand before the supervisor's words about it: the
 //!   collector empties pipes before it passes on lines that are in the queue.
 //!
 //! Runs on captures have no pipes: all their processes write to standard error. All other code of
@@ -92,9 +92,9 @@ pub(crate) struct LogOptions {
     /// control, configuration, card, moves, records [default: info].
     #[arg(long, value_name = "LEVELS")]
     log: Option<Levels>,
-    /// Where the log goes: stderr, journal (stderr with the priorities of systemd), or a file. All
-    /// but the journal then have time, level and part in front of each line [default: standard
-    /// error, as the journal if systemd reads it].
+    /// Where the log goes: stderr or a file, with time, level and part in front of each line, or
+    /// journal: standard error with the priorities of systemd [default: standard error with the
+    /// text alone, or as journal if systemd reads it].
     #[arg(long, value_name = "WHERE")]
     log_to: Option<LogTo>,
 }
@@ -142,7 +142,7 @@ pub(crate) fn info(part: Part, text: impl Display) {
     say(part, Level::Info, text);
 }
 
-/// Logs a step. Not for what is done for each packet.
+/// Logs a step. Not for work on each packet.
 #[track_caller]
 pub(crate) fn debug(part: Part, text: impl Display) {
     say(part, Level::Debug, text);
@@ -178,8 +178,8 @@ fn site(at: &Location<'_>) -> Site {
     BuildHasherDefault::<DefaultHasher>::default().hash_one((at.file(), at.line(), at.column()))
 }
 
-/// Makes this log, if it has [begun](begin), read the words of a command that is about to start: its
-/// standard error, and what it `prints` on standard output, too.
+/// Makes this log, if it has [begun](begin), read the words of a command that is about to start:
+/// its standard error, and its standard output, too, if it `prints`.
 pub(crate) fn read_words(command: &mut Command, source: Source, prints: bool) {
     if !READS.load(Ordering::Relaxed) {
         return;

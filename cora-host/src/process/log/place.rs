@@ -7,7 +7,7 @@
 //! | `journal`: standard error | `<N>`, part, text; systemd reads N as the priority |
 //!
 //! The journal is chosen by itself if standard error leads there (`JOURNAL_STREAM`). A file is
-//! opened again as soon as another one, or none, stands in its place: whoever rotates it needs to
+//! opened again as soon as another one, or none, stands in its place: a rotation of logs needs to
 //! tell nobody.
 
 use std::fmt;
