@@ -36,7 +36,8 @@ fn levels_change_while_the_run_goes_on() {
     assert!(wait_until(SOON, || asked(&run.log()) == 1), "{}", run.log());
     let levels = run.ask("log control=info");
     assert_eq!(levels["levels"]["control"], "info");
-    assert!(run.log().contains("levels of the log are changed: control=info"), "{}", run.log());
+    let told = || run.log().contains("levels of the log are changed: control=info");
+    assert!(wait_until(SOON, told), "{}", run.log());
     run.ask("status");
     // A line of the run that comes later than that one would.
     run.ask("log control=info,ports=error");

@@ -1,4 +1,5 @@
-//! The threads of a log: one collects lines, the other writes them, and may stall.
+//! The threads of a log: one collects lines, the other writes them, and may stall. A half has the
+//! other alone.
 
 use std::io::Write as _;
 use std::os::fd::{AsFd as _, OwnedFd};
@@ -13,7 +14,7 @@ use super::halves::{Left, Pipe, Source};
 use super::levels::{InForce, Level, Part};
 use super::limit::Limit;
 use super::place::{Form, Place, StandardError};
-use super::{LEVELS, LOST, Line, is_read};
+use super::{LEVELS, LOST, Line, is_read, reads};
 
 /// Maximum number of lines that wait in each queue.
 const MOST_WAITING: usize = 256;
@@ -33,6 +34,7 @@ pub(super) enum Entry {
 /// The way to the threads.
 #[derive(Debug)]
 pub(super) struct Log {
+    /// To the collector, or to the writer if there is no collector.
     entries: SyncSender<Entry>,
     /// Wakes the collector.
     bell: Option<Arc<OwnedFd>>,
@@ -42,8 +44,13 @@ pub(super) struct Log {
 
 impl Log {
     pub(super) fn begin(place: Place) -> std::io::Result<Self> {
-        let (entries, passed) = sync_channel(MOST_WAITING);
         let (lines, to_write) = sync_channel(MOST_WAITING);
+        thread("log-writer", move || write_all(&to_write, place))?;
+        if is_read() && !reads() {
+            // Nothing is to be decided here.
+            return Ok(Self { entries: lines, bell: None, pipes: Arc::default() });
+        }
+        let (entries, passed) = sync_channel(MOST_WAITING);
         let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).ok().map(Arc::new);
         let pipes = Arc::new(Mutex::new(Vec::new()));
         let mut collector = Collector {
@@ -57,7 +64,6 @@ impl Log {
             begun: Instant::now(),
         };
         thread("log", move || while collector.turn() {})?;
-        thread("log-writer", move || write_all(&to_write, place))?;
         Ok(Self { entries, bell, pipes })
     }
 

@@ -60,7 +60,7 @@ static LEVELS: InForce = InForce::new();
 /// The part that the last words of this process are about.
 static OWN: AtomicU8 = AtomicU8::new(Part::Run as u8);
 static LOST: Lost = Lost::new();
-/// Whether this process reads the words of those that it starts.
+/// Set once the log has [begun](begin).
 static READS: AtomicBool = AtomicBool::new(false);
 
 /// A line.
@@ -181,7 +181,7 @@ fn site(at: &Location<'_>) -> Site {
 /// Makes this log, if it has [begun](begin), read the words of a command that is about to start:
 /// its standard error, and its standard output, too, if it `prints`.
 pub(crate) fn read_words(command: &mut Command, source: Source, prints: bool) {
-    if !READS.load(Ordering::Relaxed) {
+    if !reads() {
         return;
     }
     let Some(log) = log() else { return };
@@ -219,6 +219,11 @@ pub(crate) fn flush() {
 fn is_read() -> bool {
     static IS_READ: OnceLock<bool> = OnceLock::new();
     *IS_READ.get_or_init(|| std::env::var_os(halves::VARIABLE).is_some())
+}
+
+/// Whether this process reads the words of those that it starts.
+fn reads() -> bool {
+    READS.load(Ordering::Relaxed)
 }
 
 fn log() -> Option<&'static Log> {
