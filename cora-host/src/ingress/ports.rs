@@ -464,9 +464,7 @@ impl Cable for LiveWire {
         for end in &mut self.ends {
             end.port.look()?;
             let notes = end.port.notes();
-            for note in notes.iter().skip(end.told) {
-                log::info(Part::Ports, note);
-            }
+            notes.iter().skip(end.told).for_each(|note| log::info(Part::Ports, note));
             end.told = notes.len();
         }
         if let Some(port) = self.first_no_port.take() {
