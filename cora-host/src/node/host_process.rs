@@ -122,6 +122,25 @@ fn system(errno: rustix::io::Errno) -> RunError {
     RunError::System { what: "shared memory", cause: errno.into() }
 }
 
+/// The exporter of records, if there is one, on the clock of a live run.
+fn exporter<A: App>(
+    arguments: &HostArguments,
+    clock: Option<Clock>,
+) -> Result<Option<Exporter>, RunError> {
+    let Some(name) = &arguments.options.ipfix else { return Ok(None) };
+    let exporter = Exporter::open::<A>(name, arguments.shard, true)?;
+    Ok(Some(match clock {
+        Some(clock) => exporter.by(clock),
+        None => exporter,
+    }))
+}
+
+fn tell_attached(shard: u16, region: &Region) {
+    let generation = region.identity().generation;
+    let serves = "the host half serves the region of generation";
+    log::debug(Part::Host, format_args!("shard {shard}: {serves} {generation}"));
+}
+
 /// Handles packets until the run is over, and writes the account of both sides.
 pub(crate) fn host_half<A: App>(
     program: &Program,
@@ -132,11 +151,7 @@ pub(crate) fn host_half<A: App>(
     child::stay_with(*parent)?;
     let page = HostPage::new(map::inherited_memory(*page, host_page::BYTES).map_err(system)?)?;
     let clock = arguments.epoch.map(Clock::since);
-    let exporter = options.ipfix.as_ref().map(|name| Exporter::open::<A>(name, *shard, true));
-    let exporter = exporter.transpose()?.map(|exporter| match clock {
-        Some(clock) => exporter.by(clock),
-        None => exporter,
-    });
+    let exporter = exporter::<A>(arguments, clock)?;
     let controllers = Controllers::new(&options.moves, known).map_err(RunError::Controller)?;
     let mut control = ControlLoop::begin::<A>(&controllers, program, (*shard).into())?;
     let words = map::inherited_memory(arguments.fd, arguments.length).map_err(system)?;
@@ -169,13 +184,7 @@ pub(crate) fn host_half<A: App>(
         if let Some(control) = &control {
             control.watch(&mut worker);
         }
-        let generation = region.identity().generation;
-        log::debug(
-            Part::Host,
-            format_args!(
-                "shard {shard}: the host half serves the region of generation {generation}"
-            ),
-        );
+        tell_attached(*shard, &region);
         // From here on this process ignores the previous region, if there was one.
         let mut left = serve(&mut worker, &region, page, options.nic.waking(), control.as_mut())?;
         if let Left::Followed = left {
