@@ -1,14 +1,26 @@
 //! The log of a live run: its levels, its places, and the words of its halves.
+#![expect(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
 
 use std::fs;
+use std::net::UdpSocket;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::time::Duration;
 
-use cora_tests::live_run::{LIMIT, Live, MEMORY, SOON, kill_half};
+use cora_tests::live_run::{LIMIT, Live, SOON, kill_half};
 use cora_tests::process::{Ended, run as run_command, wait_until};
 use cora_tests::workshop::cora;
 use serde_json::Value;
+
+/// Ports of a run that has nothing to do, and does not end: nobody sends anything to the outside.
+fn ports() -> String {
+    let free = UdpSocket::bind("127.0.0.1:0").and_then(|socket| socket.local_addr()).unwrap();
+    format!("inside=mem:flows=5;size=60;count=100,outside=udp:{free}")
+}
+
+fn start(words: &[&str]) -> Live {
+    Live::start("firewall", &ports(), words)
+}
 
 /// `cargo cora log`, for this run.
 fn log(run: &Live, words: &[&str]) -> Ended {
@@ -21,7 +33,7 @@ fn asked(log: &str) -> usize {
 
 #[test]
 fn levels_change_while_the_run_goes_on() {
-    let run = Live::start("firewall", MEMORY, &["--log", "info,run=warn"]);
+    let run = start(&["--log", "info,run=warn"]);
     assert_eq!(asked(&run.log()), 0, "it was asked until it worked: {}", run.log());
     let levels = log(&run, &["--json"]).well("log").json();
     assert_eq!((&levels["schema"], &levels["lost"]), (&"cora-log/1".into(), &0.into()));
@@ -58,7 +70,7 @@ fn levels_change_while_the_run_goes_on() {
 /// The host half knows no levels: its supervisor decides which of its lines count.
 #[test]
 fn the_words_of_a_half_obey_the_levels_of_the_run() {
-    let run = Live::start("firewall", MEMORY, &["--log", "info,nic=off"]);
+    let run = start(&["--log", "info,nic=off"]);
     let serves = |log: &str| log.matches("the host half serves the region of generation").count();
     kill_half(&run, "__nic");
     assert_eq!(serves(&run.log()), 0, "{}", run.log());
@@ -87,7 +99,7 @@ fn is_full(line: &str) -> bool {
 
 #[test]
 fn a_file_has_full_lines_and_may_be_moved_away() {
-    let run = Live::start("firewall", MEMORY, &["--log-to", "run.log"]);
+    let run = start(&["--log-to", "run.log"]);
     let read = |name: &str| fs::read_to_string(run.room.join(name)).unwrap_or_default();
     kill_half(&run, "__nic");
     assert!(wait_until(SOON, || read("run.log").contains("nic: the NIC process ended")));
@@ -104,7 +116,7 @@ fn a_file_has_full_lines_and_may_be_moved_away() {
 
 #[test]
 fn a_full_disk_ends_nothing_and_its_losses_are_counted() {
-    let run = Live::start("firewall", MEMORY, &["--log-to", "/dev/full"]);
+    let run = start(&["--log-to", "/dev/full"]);
     kill_half(&run, "__nic");
     kill_half(&run, "__host");
     let lost = || run.ask("log")["lost"].as_u64() >= Some(2);
@@ -120,7 +132,7 @@ fn a_full_disk_ends_nothing_and_its_losses_are_counted() {
 
 #[test]
 fn a_file_that_can_not_be_made_is_refused_before_anything_begins() {
-    let (mut command, ..) = Live::command("firewall", MEMORY, &["--log-to", "no-such/log"]);
+    let (mut command, ..) = Live::command("firewall", &ports(), &["--log-to", "no-such/log"]);
     let refused = run_command(command.stderr(std::process::Stdio::piped()), LIMIT);
     assert_eq!((refused.code, refused.stdout.as_str()), (Some(1), ""), "{refused:?}");
     assert!(refused.stderr.starts_with("error: no-such/log: "), "{refused:?}");
@@ -131,7 +143,7 @@ fn a_file_that_can_not_be_made_is_refused_before_anything_begins() {
 #[test]
 fn the_journal_gets_priorities_if_it_reads() {
     let started = |stream: &dyn Fn(&Path) -> String| {
-        let (mut command, room, place) = Live::command("firewall", MEMORY, &[]);
+        let (mut command, room, place) = Live::command("firewall", &ports(), &[]);
         command.env("JOURNAL_STREAM", stream(&room.join("log")));
         let run = Live { child: command.spawn().unwrap(), room, place }.ready();
         kill_half(&run, "__nic");
@@ -151,7 +163,7 @@ fn the_journal_gets_priorities_if_it_reads() {
 /// Who asks all the time fills no disk at the level `debug`.
 #[test]
 fn a_flood_of_one_kind_is_cut_and_told() {
-    let run = Live::start("firewall", MEMORY, &["--log", "control=debug"]);
+    let run = start(&["--log", "control=debug"]);
     let before = asked(&run.log());
     for _ in 0..100 {
         run.ask("status");
