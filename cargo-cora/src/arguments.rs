@@ -60,6 +60,8 @@ pub(crate) enum Command {
     Flow(Flow),
     /// Watch a live run at a terminal: outcomes, tables, and what both sides do
     Top(Top),
+    /// Say which lines the log of a live run has, or change that
+    Log(Log),
     /// Have a live run read its configuration again, and wait until that is in force
     Configure(Configure),
     /// Have another build take a live run's place, and wait until it works: connections of durable
@@ -171,6 +173,17 @@ pub(crate) struct Flow {
     /// Follow the order also for more than one flow
     #[arg(long, requires = "order")]
     pub(crate) all: bool,
+    /// Print one JSON object instead of lines
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Log {
+    /// The `--control` path of the run
+    pub(crate) control: PathBuf,
+    /// Levels that change: one for all parts, and others for some, as in info,ports=debug
+    pub(crate) levels: Option<String>,
     /// Print one JSON object instead of lines
     #[arg(long)]
     pub(crate) json: bool,

@@ -92,6 +92,7 @@ pub fn main() -> ExitCode {
         Command::Flows(of) => watch::flows(&of),
         Command::Flow(of) => watch::flow(&of),
         Command::Top(of) => watch::top(&of),
+        Command::Log(of) => watch::log(&of),
         Command::Configure(configure) => configure::run(&configure),
         Command::Upgrade(upgrade) => upgrade::run(&upgrade),
         Command::Completions(completions) => completions::run(&completions),

@@ -20,8 +20,9 @@ use crate::observe::print::{Output, fail, print, print_to, refuse};
 use crate::observe::report::RunReport;
 use crate::options::nearest::read_command_line;
 use crate::options::{Run, RunOptions, configuration};
+use crate::process::log::{self, Part};
 use crate::process::nic_half::{ASK_COMMAND, LOCAL_COMMAND, NIC_COMMAND, RELAY_COMMAND};
-use crate::process::{child, log, sandbox, signals};
+use crate::process::{child, sandbox, signals};
 use crate::run::Request;
 
 /// A network function that runs on SmartNIC and host together.
@@ -137,6 +138,7 @@ fn obey<A: App + Send>(
     matches: &ArgMatches,
     known: &[NamedController<A::Group>],
 ) -> ExitCode {
+    log::speak_for(part_of(&command));
     match command {
         Command::Run(arguments) => {
             let given = matches.subcommand().map_or(matches, |(_, given)| given);
@@ -171,13 +173,28 @@ fn obey<A: App + Send>(
     }
 }
 
+/// The part of a run that this command is.
+const fn part_of(command: &Command) -> Part {
+    match command {
+        Command::Card(_) | Command::Relay(_) | Command::LocalCard(_) | Command::Ask(_) => {
+            Part::Card
+        }
+        Command::Nic { .. } => Part::Nic,
+        Command::Host(_) => Part::Host,
+        _ => Part::Run,
+    }
+}
+
 fn native_nic(program: &Program, fd: i32, length: usize, parent: Option<u32>) -> ExitCode {
     if let Some(error) = parent.and_then(|parent| child::stay_with(parent).err()) {
         return fail(&error.to_string());
     }
     if let Err(errno) = sandbox::enter() {
         // The kernel lacks filters of system calls. The run is still correct.
-        log::say(format_args!("the NIC half runs without a filter of system calls: {errno}"));
+        log::warn(
+            Part::Nic,
+            format_args!("the NIC half runs without a filter of system calls: {errno}"),
+        );
         log::flush();
     }
     // A parent sees only the low byte of an exit code.
@@ -205,6 +222,11 @@ fn run_command<A: App>(
     };
     if legacy.is_some() && run.options.live.is_none() {
         return refuse("--legacy is for live runs");
+    }
+    if run.options.live.is_some()
+        && let Err(error) = log::begin(&run.options.log)
+    {
+        return fail(&error.to_string());
     }
     match crate::run::run::<A>(program, &Request { run: run.clone(), legacy, rehearses }) {
         Ok(report) => tell(&report, &run.options),

@@ -11,11 +11,12 @@ use serde_json::{Value, json};
 const LIMIT: Duration = Duration::from_secs(25);
 
 /// Returns the answer of the run at this socket; `None` if nothing listens there. A request is a
-/// command, with `drop-connections` or a program's file behind it.
+/// command, with `drop-connections`, a program's file or the log's levels behind it.
 pub fn ask(socket: &Path, request: &str) -> Option<Value> {
     let (command, rest) = request.split_once(' ').unwrap_or((request, ""));
     let request = match (command, rest) {
         ("upgrade", "drop-connections") => json!({ "command": command, "drop_connections": true }),
+        ("log", levels) if !levels.is_empty() => json!({ "command": command, "levels": levels }),
         ("check", program) => json!({ "command": command, "program": program }),
         _ => json!({ "command": command }),
     };

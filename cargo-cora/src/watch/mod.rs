@@ -1,5 +1,5 @@
-//! What a live run does: `status`, `outcomes`, `tables`, `flows`, `flow` and `top`, by its control
-//! socket.
+//! What a live run does: `status`, `outcomes`, `tables`, `flows`, `flow`, `top` and `log`, by its
+//! control socket.
 //!
 //! | module | contents |
 //! | --- | --- |
@@ -21,7 +21,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::arguments::Watch;
+use crate::arguments::{Log, Watch};
 use crate::control;
 use crate::failure::{Failure, Outcome};
 use crate::tell::{tell, tell_line};
@@ -47,12 +47,22 @@ pub(crate) fn tables(arguments: &Watch) -> Outcome {
     shown(arguments, "tables", text::tables)
 }
 
+/// `log`: the level of each part of the run, which this may change.
+pub(crate) fn log(arguments: &Log) -> Outcome {
+    let request = json!({ "command": "log", "levels": arguments.levels });
+    let answer = control::ask(&arguments.control, &request, PATIENCE)?;
+    told(&answer, arguments.json, text::log)
+}
+
 fn shown(arguments: &Watch, command: &str, text: impl FnOnce(&Value) -> String) -> Outcome {
-    let answer = asked(&arguments.control, command)?;
-    if arguments.json {
-        tell_line(&answer)?;
+    told(&asked(&arguments.control, command)?, arguments.json, text)
+}
+
+fn told(answer: &Value, json: bool, text: impl FnOnce(&Value) -> String) -> Outcome {
+    if json {
+        tell_line(answer)?;
     } else {
-        tell(text(&answer))?;
+        tell(text(answer))?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -62,6 +62,16 @@ pub(super) fn tables(of: &Value) -> String {
     text
 }
 
+/// The level of each part, and lines that nobody can read.
+pub(super) fn log(of: &Value) -> String {
+    let mut text = String::new();
+    for (part, _) in each(&of["levels"]) {
+        line(&mut text, part, word(&of["levels"], part));
+    }
+    line(&mut text, "lost lines", grouped(number(of, "lost")));
+    text
+}
+
 fn row(name: &str, cells: [&str; 6]) -> String {
     let mut row = format!("{name:<28}");
     for cell in cells {
@@ -133,6 +143,13 @@ mod tests {
         assert_eq!(lines[4].last(), Some(&"4"));
         assert_eq!(lines[6], ["inside", "5", "received,", "6", "sent"]);
         assert_eq!(lines[7], ["dropped:", "no-room", "8"]);
+    }
+
+    #[test]
+    fn each_part_of_the_log_is_named_with_its_level() {
+        let told = log(&json!({ "levels": { "ports": "debug", "run": "info" }, "lost": 1200 }));
+        let words: Vec<&str> = told.split_whitespace().collect();
+        assert_eq!(words, ["ports", "debug", "run", "info", "lost", "lines", "1,200"]);
     }
 
     #[test]

@@ -27,9 +27,10 @@ use crate::memory::pages::Pages;
 use crate::node::back::RING_BYTES;
 use crate::node::half::region_layout;
 use crate::options::peer::Peer;
+use crate::process::child;
+use crate::process::log::{self, LogOptions, Part};
 use crate::process::nic_half::{NicKind, nic_process};
 use crate::process::sandbox::Filter;
-use crate::process::{child, log};
 use crate::{Program, RunError, SharedFutex};
 
 /// Exit status of a NIC half that was killed.
@@ -51,6 +52,8 @@ pub(crate) struct CardArguments {
     /// none, packets come from the host].
     #[arg(long, value_name = "PORTS", value_parser = own_ports)]
     live: Option<Ports>,
+    #[command(flatten)]
+    log: LogOptions,
     /// The program that this agent was before.
     #[arg(long = PREVIOUS, hide = true)]
     previous: Option<Previous>,
@@ -69,6 +72,7 @@ fn own_ports(text: &str) -> Result<Ports, String> {
 
 /// Serves a host, session after session, until it is killed.
 pub(crate) fn card<A: App>(program: &Program, arguments: &CardArguments) -> Result<(), RunError> {
+    log::begin(&arguments.log)?;
     let mut agent = Agent::<A>::new(
         program,
         Wire::to(&arguments.host)?,
@@ -93,6 +97,7 @@ pub(crate) fn local_card<A: App>(
     arguments: &LocalArguments,
 ) -> Result<(), RunError> {
     child::stay_with(arguments.parent)?;
+    log::begin(&LogOptions::default())?;
     let wire = map::left_file(arguments.wire)
         .map_err(|errno| RunError::System { what: "the socket of a card", cause: errno.into() })?;
     let agent = Agent::<A>::new(program, Wire::of_local(wire)?, (NicKind::Native, None))?;
@@ -102,7 +107,9 @@ pub(crate) fn local_card<A: App>(
 /// Serves a host at an emulated card's interface, session after session. Returns only with an
 /// error, which is a sentence.
 pub fn serve_as_card<A: App>(program: &Program, interface: &str) -> String {
-    let served = Wire::of_emulated(interface).and_then(|wire| {
+    log::speak_for(Part::Card);
+    let begun = log::begin(&LogOptions::default());
+    let served = begun.and_then(|()| Wire::of_emulated(interface)).and_then(|wire| {
         let agent = Agent::<A>::new(program, wire, (NicKind::Image, None))?;
         Agent { tells_all: false, ..agent }.serve()
     });
@@ -199,7 +206,10 @@ impl<'a, A: App> Agent<'a, A> {
         loop {
             let status = self.session()?;
             if self.tells_all || status != 0 {
-                log::say(format_args!("the NIC half of a session ended with exit status {status}"));
+                log::info(
+                    Part::Card,
+                    format_args!("the NIC half of a session ended with exit status {status}"),
+                );
             }
         }
     }
@@ -213,11 +223,11 @@ impl<'a, A: App> Agent<'a, A> {
                 Ok(busy) => busy,
                 // The host said something senseless, or the NIC half did.
                 Err(error @ RunError::Mirror(_)) => {
-                    log::say(error);
+                    log::warn(Part::Card, error);
                     return Ok(self.leave(KILLED));
                 }
                 Err(error) if error.is_nics_fault() => {
-                    log::say(error);
+                    log::warn(Part::Card, error);
                     return Ok(self.leave(KILLED));
                 }
                 Err(error) => return Err(error),
@@ -251,7 +261,7 @@ impl<'a, A: App> Agent<'a, A> {
         }
         let is_lost = self.mirror.link().is_lost(now);
         if is_lost {
-            log::say("the host is silent: its session ends");
+            log::warn(Part::Card, "the host is silent: its session ends");
         }
         let is_over = self.mirror.is_over() || is_lost;
         Ok(is_over.then(|| half.status.unwrap_or(KILLED)))
@@ -289,7 +299,7 @@ impl<'a, A: App> Agent<'a, A> {
         }
         let begun = self.be_called(call).and(hello);
         if let Err(refusal) = begun.and_then(|hello| self.begin(call, &hello, now)) {
-            log::say(refusal);
+            log::warn(Part::Card, refusal);
             self.leave(KILLED);
             self.mirror.refuse(call, refusal.code());
         }
@@ -317,7 +327,7 @@ impl<'a, A: App> Agent<'a, A> {
         let called = Build::called(&call.words);
         let Some((programs, called)) = self.programs.as_mut().zip(called) else { return Ok(()) };
         let Some(other) = programs.for_call(called) else { return Ok(()) };
-        log::say(programs.become_other(other));
+        log::error(Part::Card, programs.become_other(other));
         Err(Refusal::Unable)
     }
 
@@ -337,7 +347,7 @@ impl<'a, A: App> Agent<'a, A> {
 
     fn begin(&mut self, call: &Call, hello: &Hello, now: u64) -> Result<(), Refusal> {
         let unable = |why: &dyn std::fmt::Display| {
-            log::say(why);
+            log::error(Part::Card, why);
             Refusal::Unable
         };
         // Both come from one build, so both have one size of rings.
@@ -351,6 +361,7 @@ impl<'a, A: App> Agent<'a, A> {
             .map_err(|broken: Broken| unable(&broken))?;
         self.meet_ports().map_err(|error| unable(&error))?;
         self.half = Some(self.start().map_err(|error| unable(&error))?);
+        log::debug(Part::Card, "a host calls: a session begins, with a NIC half");
         Ok(())
     }
 

@@ -15,7 +15,7 @@ use crate::card::turn::Turns;
 use crate::card::watch::Watch;
 use crate::card::wire::{Party, Wire};
 use crate::node::back::RING_BYTES;
-use crate::process::log;
+use crate::process::log::{self, Part};
 
 /// How long a card that refuses is left alone.
 const REFUSED: Duration = Duration::from_secs(1);
@@ -36,7 +36,10 @@ pub(crate) fn ask<A: App>(arguments: &RelayArguments) -> Result<(), RunError> {
             Refusal::Over => {}
             refusal => {
                 if said.replace(refusal) != Some(refusal) {
-                    log::say(format_args!("the card can't take its place again: {refusal}"));
+                    log::warn(
+                        Part::Card,
+                        format_args!("the card can't take its place again: {refusal}"),
+                    );
                     log::flush();
                 }
                 std::thread::sleep(REFUSED);

@@ -26,7 +26,7 @@ use crate::ingress::offers::{Offered, Offers};
 use crate::ingress::port_names::Ports;
 use crate::ingress::ports::LiveWire;
 use crate::ingress::tally::Tally;
-use crate::process::log;
+use crate::process::log::{self, Part};
 use crate::{RunError, SharedFutex};
 
 /// Most bytes of packets that wait for the host. Behind them the NIC half waits.
@@ -216,9 +216,12 @@ impl Front {
         self.wire.end = WireEnd::new(&regions.nic.rings(), Entrance::Nic);
         let dropped = self.cable.begin_anew()?;
         if dropped > 0 {
-            log::say(format_args!(
-                "another run begins: {dropped} frames that had waited at the ports are dropped"
-            ));
+            log::warn(
+                Part::Ports,
+                format_args!(
+                    "another run begins: {dropped} frames that had waited at the ports are dropped"
+                ),
+            );
         }
         Ok(())
     }

@@ -17,9 +17,10 @@ use crate::card::wire::{Party, Wire};
 use crate::memory::map;
 use crate::node::back::RING_BYTES;
 use crate::options::peer::Peer;
+use crate::process::child;
 use crate::process::inquiry::Questions;
+use crate::process::log::{self, Part};
 use crate::process::nic_half::EXIT_OVER;
-use crate::process::{child, log};
 use crate::{RunError, SharedFutex};
 
 /// How long the card may take to hear that its end was heard.
@@ -72,7 +73,7 @@ impl RelayArguments {
 pub(crate) fn relay<A: App>(arguments: &RelayArguments) -> Result<u8, RunError> {
     match session::<A>(arguments) {
         Err(error) if may_follow(&error) => {
-            log::say(error);
+            log::warn(Part::Card, error);
             log::flush();
             Ok(EXIT_OVER)
         }
@@ -98,6 +99,7 @@ fn session<A: App>(arguments: &RelayArguments) -> Result<u8, RunError> {
     let mut mirror = HostMirror::call(end, number(), words, wire, program)?;
     let (mut turns, watch) = (Turns::new(), Watch::over(&card)?);
     let (called, mut untold) = (Instant::now(), arguments.peer.as_ref());
+    let mut answered = false;
     loop {
         let busy = card.turn(&mut mirror, turns.now())?;
         match mirror.standing() {
@@ -123,13 +125,20 @@ fn session<A: App>(arguments: &RelayArguments) -> Result<u8, RunError> {
                 questions.answer(build, serves);
             }
         }
+        if !answered && mirror.link().is_open() {
+            answered = true;
+            log::debug(Part::Card, format_args!("the card answers after {:?}", called.elapsed()));
+        }
         if called.elapsed() >= UNANSWERED
             && let Some(peer) = untold.take()
             && !mirror.link().is_open()
         {
-            log::say(format_args!(
-                "nobody answers at {peer}: no `card` runs there for this host, or the link is cut"
-            ));
+            log::warn(
+                Part::Card,
+                format_args!(
+                    "nobody answers at {peer}: no `card` runs there for this host, or the link is cut"
+                ),
+            );
         }
         // The host half and the supervisor ring it, as they do for a NIC half.
         let bell = mirror.region().nic_bell(SharedFutex);

@@ -24,7 +24,7 @@ use crate::RunError;
 use crate::control::beside;
 use crate::control::builds::build_of;
 use crate::control::upgrade;
-use crate::process::log;
+use crate::process::log::{self, Part};
 
 /// The option by which an agent gets the file of the program that it was.
 pub(super) const PREVIOUS: &str = "previous";
@@ -133,7 +133,7 @@ impl Programs {
     }
 
     fn note(&mut self, there: Seen, found: Result<Build, String>) -> Option<Build> {
-        let build = found.map_err(log::say).ok();
+        let build = found.map_err(|why| log::warn(Part::Card, why)).ok();
         self.known = Some(Known { seen: there, build, when: Instant::now() });
         build
     }
@@ -190,12 +190,18 @@ impl Programs {
         let program = if other == Other::Previous
             && let Some((file, _)) = &self.previous
         {
-            log::say("the host calls for the program before: this agent becomes that again");
+            log::info(
+                Part::Card,
+                "the host calls for the program before: this agent becomes that again",
+            );
             format!("/proc/self/fd/{}", file.as_raw_fd()).into()
         } else {
-            log::say(format_args!(
-                "the host calls for the program that is now in {shown}: this agent becomes it"
-            ));
+            log::info(
+                Part::Card,
+                format_args!(
+                    "the host calls for the program that is now in {shown}: this agent becomes it"
+                ),
+            );
             self.place.clone()
         };
         // A machine without /proc has no way back.

@@ -25,7 +25,8 @@ use crate::ingress::versions::{Change, Version};
 use crate::memory::map::sealed_file;
 use crate::memory::pages::Pages;
 use crate::memory::supply::Supply;
-use crate::process::{child, log};
+use crate::process::child;
+use crate::process::log::{self, Part};
 
 /// The argument with which a program makes a change of read-mostly states.
 pub(crate) const CHANGE_COMMAND: &str = "__change";
@@ -127,6 +128,7 @@ impl Configuration {
     pub(crate) fn advance(&mut self) -> Option<Change> {
         let idle = self.making.is_none() && self.coming.is_none();
         if idle && std::mem::take(&mut self.asked) {
+            log::debug(Part::Configuration, "the files are read again");
             match self.read_again() {
                 Ok(making) => self.making = Some(making),
                 Err(why) => self.stays(&why),
@@ -135,16 +137,22 @@ impl Configuration {
         match beside::outcome(&mut self.making)? {
             Ok(Some(Made { version, change })) => match Kept::new(version) {
                 Ok(kept) => {
+                    let number = kept.version.number;
+                    let goes = format_args!("version {number} is made, and goes to all halves");
+                    log::debug(Part::Configuration, goes);
                     self.coming = Some(kept);
                     return Some(change);
                 }
                 Err(error) => self.stays(&error.to_string()),
             },
             Ok(None) => {
-                log::say(format_args!(
-                    "version {} stays in force: the files say nothing else",
-                    self.number()
-                ));
+                log::info(
+                    Part::Configuration,
+                    format_args!(
+                        "version {} stays in force: the files say nothing else",
+                        self.number()
+                    ),
+                );
                 self.outcome = Some(Ok(self.number()));
             }
             Err(why) => self.stays(&why),
@@ -157,14 +165,16 @@ impl Configuration {
         let is_it = |coming: &mut Kept| u64::from(coming.version.number) <= number;
         let Some(coming) = self.coming.take_if(is_it) else { return };
         let states: Vec<_> = coming.version.changed().collect();
-        log::say(format_args!("version {number} is in force: {} changed", states.join(", ")));
+        let states = states.join(", ");
+        let told = format_args!("version {number} is in force: {states} changed");
+        log::info(Part::Configuration, told);
         self.in_force = coming;
         self.outcome = Some(Ok(self.number()));
     }
 
     fn stays(&mut self, why: &str) {
         let told = format!("version {} stays in force: {why}", self.number());
-        log::say(&told);
+        log::warn(Part::Configuration, &told);
         self.outcome = Some(Err(told));
     }
 

@@ -16,7 +16,7 @@ use crate::RunError;
 use crate::control::socket;
 use crate::observe::live::Snapshot;
 use crate::observe::metrics::{self, Format};
-use crate::process::log;
+use crate::process::log::{self, Part};
 
 /// How long a client may take for its request, and for the answer.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -130,7 +130,7 @@ fn serve<S: Stream>(accept: impl Fn() -> io::Result<S>, desk: &Desk) {
             // Who does not read its answer is not waited for.
             Ok(mut stream) => drop(answer(&mut stream, desk)),
             Err(error) => {
-                log::say(format_args!("metrics: {error}"));
+                log::warn(Part::Control, format_args!("metrics: {error}"));
                 std::thread::sleep(PAUSE);
             }
         }

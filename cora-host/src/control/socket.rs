@@ -12,6 +12,7 @@
 //! | `{"command":"flows","filter":{…},"limit":N,"after":NEXT}` | entries, and where a listing goes on |
 //! | `{"command":"delete","filter":{…},"all":false}` | how many entries were removed |
 //! | `{"command":"move","to":"nic","filter":{…},"all":false}` | how many flows move from now on |
+//! | `{"command":"log","levels":"ports=debug"}` | the log's levels, which `levels` may change |
 //! | `{"command":"configure"}` | when it is done: the version in force, or `error` |
 //! | `{"command":"check","program":FILE}` | whether that program could take over, or `error` |
 //! | `{"command":"upgrade"}` | the one in the program's file takes its place, or `error` |
@@ -81,6 +82,10 @@ pub(crate) enum Asked {
         /// Also more than one flow.
         #[serde(default)]
         all: bool,
+    },
+    Log {
+        /// Levels that change, as the option of a run has them.
+        levels: Option<String>,
     },
     Configure,
     Check {
@@ -318,7 +323,12 @@ mod tests {
             read(r#"{"command":"upgrade"}"#),
             Ok(Asked::Upgrade { drop_connections: false })
         );
+        assert_eq!(read(r#"{"command":"log"}"#), Ok(Asked::Log { levels: None }));
+        let levels = Some("ports=debug".to_owned());
+        let log = r#"{"command":"log","levels":"ports=debug"}"#;
+        assert_eq!(read(log), Ok(Asked::Log { levels }));
         let wrong = [
+            (r#"{"command":"log","level":"debug"}"#, "expected `levels`"),
             ("status", "a request is a line like"),
             (r#"{"command":"stop"}"#, "expected one of"),
             (r#"{"command":"upgrade","drops_connections":true}"#, "expected `drop_connections`"),

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use crate::process::log::{self, Part};
 use crate::process::signals::{Signal, Signals};
 
 /// The end of a run, and the requests by signals.
@@ -28,6 +29,7 @@ impl Stop {
     pub(crate) fn look(&mut self, leaves: bool) {
         let next = if leaves { Signals::next_end } else { Signals::next };
         while let Some(signal) = next(&self.signals) {
+            log::debug(Part::Control, format_args!("a signal asks: {signal:?}"));
             match signal {
                 Signal::End => self.told = true,
                 Signal::Replace => self.replaces = true,

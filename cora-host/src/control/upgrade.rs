@@ -35,7 +35,7 @@ use crate::control::builds::build_of;
 use crate::durability::layout::Layout;
 use crate::memory::map;
 use crate::process::inquiry::Asker;
-use crate::process::log;
+use crate::process::log::{self, Part};
 
 /// The argument that makes a program print the layout of its durable entries.
 pub(crate) const LAYOUT_COMMAND: &str = "__layout";
@@ -256,7 +256,8 @@ impl WayBack {
 
     /// Becomes the previous program again, for this reason; returns only with an error.
     pub(crate) fn take(self, why: &RunError) -> RunError {
-        log::say(format_args!("the new program can't go on, and the one before comes back: {why}"));
+        let back = "the new program can't go on, and the one before comes back";
+        log::error(Part::Run, format_args!("{back}: {why}"));
         let Self { legacy, image } = self;
         let program = PathBuf::from(format!("/proc/self/fd/{image}"));
         let upgrades = legacy.upgrades.saturating_sub(1);

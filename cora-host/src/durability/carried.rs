@@ -12,7 +12,7 @@ use crate::durability::layout::{Conversion, Layout};
 use crate::durability::shared;
 use crate::durability::shared::singletons::Sized;
 use crate::durability::shared::{Shape, SharedReplicas};
-use crate::process::log;
+use crate::process::log::{self, Part};
 
 /// Words before the replicas, with the layout of their entries as text. The first one is its length
 /// in bytes, set once the replicas are complete.
@@ -85,7 +85,7 @@ pub(crate) fn open_replicas(
         damaged += from.damaged;
         if let Some(number) = from.damaged_singletons().first() {
             let why = RunError::Damaged(old.singleton(*number).to_owned());
-            log::say(format_args!("nothing is carried over: {why}"));
+            log::error(Part::Host, format_args!("nothing is carried over: {why}"));
             write_layout(head, layout);
             return Ok(Opened { copies, carried, damaged });
         }

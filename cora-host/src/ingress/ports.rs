@@ -17,7 +17,7 @@ use crate::ingress::capture::{Cable, Next, Out};
 use crate::ingress::clock::Clock;
 use crate::ingress::elsewhere::{Counts, PortsThere};
 use crate::ingress::port_names::{NamedPort, Ports};
-use crate::process::log;
+use crate::process::log::{self, Part};
 
 /// Frames that are taken from a port at once.
 const BURST: usize = 32;
@@ -260,6 +260,7 @@ impl End {
             }
             _ => cora_port::open(&device)?,
         };
+        log::debug(Part::Ports, format_args!("{name} is {device}, port {}", number.0));
         Ok(Self {
             port,
             name,
@@ -463,13 +464,11 @@ impl Cable for LiveWire {
         for end in &mut self.ends {
             end.port.look()?;
             let notes = end.port.notes();
-            for note in notes.iter().skip(end.told) {
-                log::say(note);
-            }
+            notes.iter().skip(end.told).for_each(|note| log::info(Part::Ports, note));
             end.told = notes.len();
         }
         if let Some(port) = self.first_no_port.take() {
-            log::say(no_such_port(port));
+            log::warn(Part::Ports, no_such_port(port));
         }
         let ended = |end: &End| end.port.is_exhausted() && end.is_empty();
         self.stopped |= self.elsewhere.is_none() && self.ends.iter().all(ended);

@@ -13,7 +13,7 @@ use crate::RunError;
 use crate::node::host_page::HostPage;
 use crate::node::regions::Regions;
 use crate::observe::ipfix::Exporter;
-use crate::process::log;
+use crate::process::log::{self, Part};
 
 /// Reads the NIC's records in the previous region, until the NIC has left that one: until then it
 /// may wait for space there. Which of these packets the dead host had already sent is unknown, so
@@ -37,7 +37,8 @@ pub(super) fn catch_up<A: App>(
             if !error.is_nics_fault() {
                 return Err(error);
             }
-            log::say(format_args!("{error}: what follows on its ring is not read"));
+            let follows = "what follows on its ring is not read";
+            log::warn(Part::Nic, format_args!("{error}: {follows}"));
             page.accuse(generation);
             return Ok(());
         }

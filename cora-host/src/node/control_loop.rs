@@ -11,6 +11,7 @@ use cora_core::key::Key;
 
 use crate::node::worker::Worker;
 use crate::options::Moves;
+use crate::process::log::{self, Part};
 use crate::{Program, RunError};
 
 /// A controller of any type.
@@ -152,6 +153,7 @@ impl<K: Key + Send + 'static> ControlLoop<K> {
         self.next = elapsed + period;
         if period != self.reported_every {
             self.reported_every = period;
+            log::debug(Part::Moves, format_args!("the controller decides every {period:?}"));
             worker.tell_every(period);
         }
     }

@@ -4,7 +4,7 @@ use cora_core::app::App;
 use cora_runtime::host_half::{HostHalf, HostOutbox};
 
 use crate::node::board::{Board, Part, Seen};
-use crate::process::log;
+use crate::process::log::{self, Part as LogPart};
 
 /// One shard's end of the exchange.
 #[derive(Debug)]
@@ -62,7 +62,10 @@ impl Exchange {
 fn take<A: App>(half: &mut HostHalf<A>, shard: u16, part: &Part, out: &mut impl HostOutbox) {
     for (state, piece) in part {
         if let Err(error) = half.take_part(*state, piece, out) {
-            log::say(format_args!("a part of a merge from shard {shard} is left out: {error}"));
+            log::error(
+                LogPart::Host,
+                format_args!("a part of a merge from shard {shard} is left out: {error}"),
+            );
             return;
         }
     }

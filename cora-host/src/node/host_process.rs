@@ -37,7 +37,8 @@ use crate::observe::account::{Account, write_piece};
 use crate::observe::ipfix::Exporter;
 use crate::observe::report::{Filled, Recovery, Side, Sides};
 use crate::options::RunOptions;
-use crate::process::{child, log};
+use crate::process::child;
+use crate::process::log::{self, Part};
 use crate::{Program, RunError, SharedFutex};
 
 /// The argument that turns a program into its own host half.
@@ -126,6 +127,25 @@ fn system(errno: rustix::io::Errno) -> RunError {
     RunError::System { what: "shared memory", cause: errno.into() }
 }
 
+/// The exporter of records, if there is one, on the clock of a live run.
+fn exporter<A: App>(
+    arguments: &HostArguments,
+    clock: Option<Clock>,
+) -> Result<Option<Exporter>, RunError> {
+    let Some(name) = &arguments.options.ipfix else { return Ok(None) };
+    let exporter = Exporter::open::<A>(name, arguments.shard, true)?;
+    Ok(Some(match clock {
+        Some(clock) => exporter.by(clock),
+        None => exporter,
+    }))
+}
+
+fn tell_attached(shard: u16, region: &Region) {
+    let generation = region.identity().generation;
+    let serves = "the host half serves the region of generation";
+    log::debug(Part::Host, format_args!("shard {shard}: {serves} {generation}"));
+}
+
 /// Handles packets until the run is over, and writes the account of both sides.
 pub(crate) fn host_half<A: App>(
     program: &Program,
@@ -136,11 +156,7 @@ pub(crate) fn host_half<A: App>(
     child::stay_with(*parent)?;
     let page = HostPage::new(map::inherited_memory(*page, host_page::BYTES).map_err(system)?)?;
     let clock = arguments.epoch.map(Clock::since);
-    let exporter = options.ipfix.as_ref().map(|name| Exporter::open::<A>(name, *shard, true));
-    let exporter = exporter.transpose()?.map(|exporter| match clock {
-        Some(clock) => exporter.by(clock),
-        None => exporter,
-    });
+    let exporter = exporter::<A>(arguments, clock)?;
     let controllers = Controllers::new(&options.moves, known).map_err(RunError::Controller)?;
     let mut control = ControlLoop::begin::<A>(&controllers, program, (*shard).into())?;
     let words = map::inherited_memory(arguments.fd, arguments.length).map_err(system)?;
@@ -174,6 +190,7 @@ pub(crate) fn host_half<A: App>(
         if let Some(control) = &control {
             control.watch(&mut worker);
         }
+        tell_attached(*shard, &region);
         // From here on this process ignores the previous region, if there was one.
         let beside = Beside { control: control.as_mut(), desk: desk.as_mut() };
         let mut left = serve(&mut worker, &region, page, options.nic.waking(), beside)?;
@@ -258,9 +275,8 @@ fn open_copies(
     page.set_carried(page.carried() + carried);
     if damaged > 0 {
         page.add_damaged(damaged);
-        log::say(format_args!(
-            "{damaged} copies of durable entries are damaged, and are not taken over"
-        ));
+        let what = "copies of durable entries are damaged, and are not taken over";
+        log::error(Part::Host, format_args!("{damaged} {what}"));
     }
     Ok(copies)
 }
@@ -389,7 +405,7 @@ fn accuse(error: &RunError, generation: u64, page: HostPage) -> Result<Left, ()>
     if !error.is_nics_fault() {
         return Err(());
     }
-    log::say(error);
+    log::warn(Part::Nic, error);
     page.accuse(generation);
     while page.current() == generation {
         page.beat();

@@ -15,7 +15,7 @@ use cora_runtime::questions::{Answer, NO_PLACE};
 
 use crate::inspect::line::Line;
 use crate::node::worker::Worker;
-use crate::process::log;
+use crate::process::log::{self, Part};
 
 /// Places that are looked at in a round with packets, at most once in this time, and in one without
 /// packets. A place takes some 60 ns, so a listing takes about 1 % of a busy side's time.
@@ -138,7 +138,7 @@ impl Desk {
             Ok(Some(popped)) => popped,
             Ok(None) => return false,
             Err(error) => {
-                log::say(format_args!("an operator's questions: {error}"));
+                log::warn(Part::Control, format_args!("an operator's questions: {error}"));
                 self.broken = true;
                 return false;
             }

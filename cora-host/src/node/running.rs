@@ -39,8 +39,10 @@ impl Packets {
         std::panic::set_hook(Box::new(move |panic| {
             told(panic);
             if let Some(number) = noted_packet(word()) {
-                log::say(format_args!("error: a handler panicked in {}", packets.describe(number)));
-                log::flush();
+                log::last_words(format_args!(
+                    "error: a handler panicked in {}",
+                    packets.describe(number)
+                ));
             }
         }));
         let packets = self.clone();
@@ -59,10 +61,9 @@ impl Packets {
                 && begun.elapsed() > patience
             {
                 let (packet, seconds) = (self.describe(number), patience.as_secs());
-                log::say(format_args!(
+                log::last_words(format_args!(
                     "error: a handler runs for {seconds} s, and is ended: in {packet}"
                 ));
-                log::flush();
                 std::process::exit(1);
             }
         }

@@ -48,8 +48,7 @@ pub(crate) fn print_to(to: Output, text: &str) -> ExitCode {
 
 /// Prints the reason of a failed command to standard error; returns the exit status.
 pub fn fail(what: &str) -> ExitCode {
-    log::say(format_args!("error: {what}"));
-    log::flush();
+    log::last_words(format_args!("error: {what}"));
     ExitCode::FAILURE
 }
 

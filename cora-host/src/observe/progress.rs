@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use cora_control::adaptive::Utilisation;
 
-use crate::process::log;
+use crate::process::log::{self, Part};
 
 /// Update period of the line.
 const EVERY: Duration = Duration::from_millis(200);
@@ -84,7 +84,7 @@ impl Telling {
     /// both halves work.
     pub(crate) fn tell(&mut self, came: u64, left: u64, dropped: u64, works: bool) {
         if let Some(line) = self.line(came, left, dropped, works) {
-            log::say(line);
+            log::info(Part::Run, line);
         }
     }
 

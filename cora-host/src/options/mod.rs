@@ -41,6 +41,7 @@ use crate::memory::pages::Pages;
 use crate::observe::ipfix::TargetName;
 use crate::options::card_name::CardName;
 use crate::options::peer::Peer;
+use crate::process::log::LogOptions;
 
 /// How the NIC half runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -135,6 +136,9 @@ pub struct RunOptions {
     /// nowhere].
     #[arg(long = "out", value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
+    /// Levels and place of the log of a live run.
+    #[command(flatten)]
+    pub(crate) log: LogOptions,
     /// Print one JSON object instead of a table.
     #[arg(long)]
     pub(crate) json: bool,
@@ -281,13 +285,15 @@ impl Run {
     }
 }
 
-/// Options that make a run write, reachable or long, its ports, and its pages: huge ones may be
-/// reserved for only one run.
-const LEAVES_TRACES: [&str; 10] = [
+/// Options that make a run write, silent, reachable or long, its ports, and its pages: huge ones
+/// may be reserved for only one run.
+const LEAVES_TRACES: [&str; 12] = [
     "live",
     "messages",
     "control",
     "metrics",
+    "log",
+    "log_to",
     "state_out",
     "output",
     "ipfix",
@@ -417,6 +423,10 @@ impl RunOptions {
                 "--restarts is for halves that die: with --nic off there is none",
             ),
             (!live && self.control.is_some(), "--control is for live runs: say --live PORTS, too"),
+            (
+                !live && self.log.is_given(),
+                "--log and --log-to are for live runs: say --live PORTS, too",
+            ),
             (!live && self.metrics.is_some(), "--metrics is for live runs: say --live PORTS, too"),
             (!live && self.seconds.is_some(), "--seconds is for live runs: say --live PORTS, too"),
         ];
@@ -499,7 +509,7 @@ mod tests {
     #[test]
     fn a_rehearsal_leaves_no_traces_and_keeps_the_rest() {
         let line = "--live inside=tap:a,outside=tap:b --nic native --control c --state-out s --ipfix f --moves adapt:l \
-                    --seconds 9 --config A=x --pages hugetlb";
+                    --seconds 9 --config A=x --pages hugetlb --log off --log-to l";
         let rehearsal = Run::read(&given(line)).unwrap().rehearsal().unwrap();
         let words = said(&rehearsal.words);
         let silent = "inside=mem:flows=1;size=60;count=1,outside=mem:flows=1;size=60;count=1";
@@ -531,6 +541,8 @@ mod tests {
         }
         assert_eq!(all.lines().count(), 4, "{all}");
         assert_eq!(refused("--in a --control c --seconds 5").lines().count(), 2);
+        assert!(refused("--in a --log debug").contains("--log and --log-to are for live runs"));
+        assert_eq!(refused("--in a --log-to f --log off").lines().count(), 1);
         assert!(refused("--in a --nic off --restarts 2").contains("--restarts is"));
         assert_eq!(refused("--in a --messages a"), "--messages and --in: say one of them");
         let both = refused(&format!("{live} --messages udp:127.0.0.1:7000"));

@@ -26,6 +26,7 @@ use toml::de::{DeTable, DeValue};
 use crate::ingress::capture::STANDARD;
 use crate::options::words::option;
 use crate::options::{FILE, parser};
+use crate::process::log::LogTo;
 use crate::spelling::nearest;
 
 /// An option that a file sets.
@@ -189,7 +190,8 @@ fn located(name: &str, text: &str, near: &Path) -> String {
     };
     match name {
         "in" | "out" | "messages" if text == STANDARD => text.to_owned(),
-        "in" | "out" | "control" | "state-out" | "card-program" => joined(text),
+        "log-to" if LogTo::is_known(text) => text.to_owned(),
+        "in" | "out" | "control" | "state-out" | "card-program" | "log-to" => joined(text),
         "config" | "change" => behind("="),
         "moves" if text.starts_with("adapt:") => behind(":"),
         "metrics" if text.starts_with("unix:") => behind(":"),
@@ -250,6 +252,10 @@ mod tests {
             "--live inside=tap:a,zone=pcap:/there/b,outside=tap:c,dmz=tap:d,9=tap:e"
         );
         assert_eq!(said("ipfix = \"udp:h:1\""), "--ipfix udp:h:1");
+        assert_eq!(said("log = \"info,ports=debug\""), "--log info,ports=debug");
+        assert_eq!(said("log = { ports = \"debug\" }"), "--log ports=debug");
+        assert_eq!(said("log-to = \"journal\""), "--log-to journal");
+        assert_eq!(said("log-to = \"log\""), "--log-to /there/log");
     }
 
     #[test]

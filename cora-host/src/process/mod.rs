@@ -5,7 +5,7 @@
 //! | `child` | child processes: inherited files, and termination |
 //! | `cores` | the processors of a shard |
 //! | `inquiry` | questions of a run to its card, by way of the relay |
-//! | `log` | lines on standard error; failed writes are harmless |
+//! | `log` | the log: parts, levels, places, limits, and the words of other processes |
 //! | `nic_half` | the processes that are a NIC half, or in the place of one |
 //! | `notify` | messages to a service manager about a live run |
 //! | `sandbox` | the filter for system calls of the native NIC half |

@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 
 use crate::memory::map;
 use crate::process::child;
+use crate::process::log::{self, Source};
 use crate::{Program, RunError};
 
 /// The argument that turns the host binary into its own native NIC half.
@@ -77,6 +78,7 @@ pub(crate) fn nic_process(
     if image.is_none() {
         command.arg(std::process::id().to_string());
     }
+    log::read_words(&mut command, Source::NIC, false);
     Ok((command, image.map(OwnedFd::from).into_iter().collect()))
 }
 

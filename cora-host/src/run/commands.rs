@@ -15,7 +15,7 @@ use crate::control::{beside, upgrade};
 use crate::ingress::clock::Clock;
 use crate::inspect::inspector::Inspector;
 use crate::process::inquiry::Inquiry;
-use crate::process::log;
+use crate::process::log::{self, Part};
 use crate::run::live::{Live, Operator};
 use crate::supervisor::Shard;
 
@@ -59,6 +59,7 @@ impl Operator<'_> {
     pub(super) fn obey<A: App>(&mut self, live: &mut Live<'_>) -> bool {
         let asked = self.control.as_mut().map(Control::look).unwrap_or_default();
         for asked in asked {
+            log::debug(Part::Control, format_args!("asked: {asked:?}"));
             match &asked {
                 Asked::Status | Asked::Outcomes | Asked::Tables | Asked::Snapshot => {
                     let answer = self.snapshot::<A>(live).answer(&asked);
@@ -66,6 +67,15 @@ impl Operator<'_> {
                 }
                 Asked::Flows { .. } | Asked::Delete { .. } | Asked::Move { .. } => {
                     self.inspect::<A>(asked);
+                }
+                Asked::Log { levels } => {
+                    let answer = match log::change(levels.as_deref()) {
+                        Ok((levels, lost)) => {
+                            json!({ "schema": "cora-log/1", "levels": levels, "lost": lost })
+                        }
+                        Err(why) => json!({ "error": why }),
+                    };
+                    self.answer(&asked, &answer);
                 }
                 Asked::Configure => live.configuration.ask(),
                 Asked::Check { .. } => self.checks.want(Some(asked)),
@@ -80,7 +90,9 @@ impl Operator<'_> {
         self.inspected(live);
         if self.stop.replaces() {
             match self.refuses_upgrade(live, false) {
-                Some(why) => log::say(format_args!("the program goes on as it is: {why}")),
+                Some(why) => {
+                    log::warn(Part::Run, format_args!("the program goes on as it is: {why}"));
+                }
                 None => self.checks.want(None),
             }
         }
@@ -144,6 +156,7 @@ impl Operator<'_> {
                 _ => own.clone(),
             };
             let (entries, card) = (entries.clone(), card.map(Inquiry::asker));
+            log::debug(Part::Control, format_args!("{} is checked", program.display()));
             beside::begin(move || match stays {
                 Some(why) => Err(why),
                 None => upgrade::check(&program, &entries, card),
@@ -152,7 +165,7 @@ impl Operator<'_> {
         let Some((wants, outcome)) = self.checks.advance(look) else { return false };
         let Some(asked) = wants else {
             if let Err(why) = &outcome {
-                log::say(format_args!("the program goes on as it is: {why}"));
+                log::warn(Part::Run, format_args!("the program goes on as it is: {why}"));
             }
             return outcome.is_ok();
         };

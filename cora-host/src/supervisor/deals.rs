@@ -4,7 +4,7 @@ use cora_switch::dealer::{Lied, Passed};
 
 use crate::RunError;
 use crate::ingress::capture::Cable;
-use crate::process::log;
+use crate::process::log::{self, Part};
 use crate::supervisor::dealer::Dealer;
 use crate::supervisor::{Shard, Supervisor};
 
@@ -56,7 +56,10 @@ impl<C: Cable> Supervisor<'_, C> {
             // What the half before said is taken before the dealer knows of the new one, which
             // must not be blamed for it.
             for lied in pass_on(dealer, shards, number) {
-                log::say(format_args!("shard {number}, before it was started again: {lied}"));
+                log::warn(
+                    Part::Moves,
+                    format_args!("shard {number}, before it was started again: {lied}"),
+                );
             }
             let mut first = Vec::new();
             dealer.restarted(number, &mut |shard, record| {
@@ -93,7 +96,7 @@ impl Shard<'_> {
     /// Ends a NIC half that said what makes no sense. A host half is trusted: its record is left
     /// out.
     fn lied_about_buckets(&mut self, lied: &Lied) -> Result<(), RunError> {
-        log::say(format_args!("shard {}: {lied}", self.number));
+        log::warn(Part::Moves, format_args!("shard {}: {lied}", self.number));
         if self.has_nic() {
             self.nic_broke_protocol("said of its buckets what makes no sense")?;
         }

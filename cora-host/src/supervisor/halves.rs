@@ -19,6 +19,7 @@ use crate::observe::counted::Counted;
 use crate::options::NicMode;
 use crate::options::card_name::CardName;
 use crate::process::child;
+use crate::process::log::{self, Part, Source};
 use crate::supervisor::nic_command;
 use crate::supervisor::own_card::OwnCard;
 use crate::supervisor::shard::Shard;
@@ -52,6 +53,13 @@ impl Shard<'_> {
         let core = self.cores.map(|cores| cores.nic).filter(|_| !options.nic.is_card());
         self.nic.began(child::spawn(command, core, options.pages)?, files);
         self.nic_since = self.region.identity().generation;
+        let (shard, generation) = (self.number, self.nic_since);
+        log::debug(
+            Part::Nic,
+            format_args!(
+                "shard {shard}: a NIC process starts in the region of generation {generation}"
+            ),
+        );
         self.nic_dead = false;
         self.outcomes.nic_begins(&self.wire.tally);
         Ok(())
@@ -107,12 +115,20 @@ impl Shard<'_> {
         self.wire.change_again();
         // Handlers may print; packets may leave by standard output.
         command.stdout(Stdio::from(std::io::stderr()));
+        log::read_words(&mut command, Source::HOST, true);
         let core = self.cores.map(|cores| cores.host);
         let child = child::spawn(command, core, self.common.run.options.pages)?;
         if let Some((lines, (line, _))) = line {
             lines.renew(self.number, line);
         }
         self.account = Some(account);
+        let (shard, generation) = (self.number, self.region.identity().generation);
+        log::debug(
+            Part::Host,
+            format_args!(
+                "shard {shard}: a host process starts in the region of generation {generation}"
+            ),
+        );
         self.host.began(child, Vec::new());
         Ok(())
     }
@@ -157,7 +173,11 @@ impl Shard<'_> {
             self.nic.works();
             self.host.works();
             if let Some(since) = self.away_since.take() {
-                self.pauses_us.push(since.elapsed().as_micros() as u64);
+                let pause = since.elapsed().as_micros() as u64;
+                self.pauses_us.push(pause);
+                let shard = self.number;
+                let again = format_args!("shard {shard}: both halves work again, after {pause} µs");
+                log::debug(Part::Run, again);
             }
         }
         let arrived = (nic || !self.nic.is_alive()) && (host || !self.host.is_alive());
@@ -229,6 +249,11 @@ impl Shard<'_> {
             Region::create(place, &self.common.layout, identity).map_err(RunError::Region)?;
         let left = self.wire.tally.from_host.total() - self.left_before;
         self.page.announce(identity, left, self.bypass.is_taken());
+        let shard = self.number;
+        log::debug(
+            Part::Run,
+            format_args!("shard {shard}: both halves go to the region of generation {generation}"),
+        );
         generation::announce(self.regions.words, generation);
         wake(&self.region.nic_bell(SharedFutex));
         wake(&self.region.host_bell(SharedFutex));

@@ -24,7 +24,7 @@ use crate::ingress::capture::Cable;
 use crate::ingress::entrance::Entrance;
 use crate::ingress::feed::WireEnd;
 use crate::node::host_page::Phase;
-use crate::process::log;
+use crate::process::log::{self, Part};
 use crate::process::notify::Standing;
 use crate::supervisor::half::{Half, NIC};
 use crate::supervisor::shard::Shard;
@@ -176,7 +176,8 @@ impl Shard<'_> {
         if !self.ends_alone && (over || dies) && (self.nic.is_alive() || self.host.is_alive()) {
             self.ends_alone = true;
             self.page.finish_alone();
-            log::say(
+            log::warn(
+                Part::Nic,
                 "the NIC half does not come to its end: the host half ends without its account",
             );
             self.nic.end("did not come to its end and was ended".into())?;
@@ -201,7 +202,7 @@ impl Shard<'_> {
     ) -> Result<bool, RunError> {
         match work(&mut self.wire) {
             Err(error) if error.is_nics_fault() => {
-                log::say(format_args!("at the wire: {error}"));
+                log::warn(Part::Nic, format_args!("at the wire: {error}"));
                 self.nic_broke_protocol("sent to the wire what makes no sense")?;
                 Ok(false)
             }
@@ -224,7 +225,8 @@ impl Shard<'_> {
             if !half.is_alive()
                 && let Some(news) = half.news()
             {
-                log::say(format_args!("{shard}{news}: {follows}{with_it}"));
+                let part = if half.name == NIC { Part::Nic } else { Part::Host };
+                log::warn(part, format_args!("{shard}{news}: {follows}{with_it}"));
             }
         }
     }

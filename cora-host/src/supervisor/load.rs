@@ -10,6 +10,7 @@ use cora_switch::balance::{Balancer, Decision, PerBucket, Seen, Settings};
 use cora_switch::{Coordinator, Shard};
 
 use crate::observe::buckets::{BucketsByLoad, LoadMove, LoadSide};
+use crate::process::log::{self, Part};
 
 /// Length of an interval: long enough for ten looks at each ring.
 const INTERVAL_NS: u64 = 10_000_000;
@@ -105,6 +106,7 @@ impl Load {
         };
         let buckets = decision.buckets.len() as u64;
         let told = LoadMove { buckets, from: side(decision.from), to: side(decision.to) };
+        log::debug(Part::Moves, format_args!("buckets move by load: {told:?}"));
         self.account.moves += 1;
         self.account.buckets += buckets;
         self.account.first.get_or_insert(told);

@@ -8,6 +8,7 @@ use cora_card::emulated::{Boot, Joint, Parts, Window};
 use crate::RunError;
 use crate::options::NicMode;
 use crate::process::child;
+use crate::process::log::{self, Source};
 use crate::process::nic_half::{ASK_COMMAND, NicKind, RELAY_COMMAND, nic_process};
 use crate::supervisor::own_card::OwnCard;
 use crate::supervisor::shard::{Common, SharedFile};
@@ -63,6 +64,7 @@ fn on_window(
     child::gets(&mut command, &[file, boot.archive().as_fd()]);
     // The card's console. Packets may leave by standard output.
     command.stdout(Stdio::from(std::io::stderr()));
+    log::read_words(&mut command, Source::CONSOLE, true);
     Ok((command, vec![boot.into_archive().into()]))
 }
 
@@ -95,5 +97,6 @@ fn to_card(
         files.push(inquiry.for_relays());
     }
     child::gets(&mut command, &files);
+    log::read_words(&mut command, Source::LINK, false);
     Ok(command)
 }

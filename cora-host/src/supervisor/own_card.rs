@@ -13,6 +13,7 @@ use cora_card::emulated::{Boot, Joint};
 use crate::RunError;
 use crate::memory::pages::Pages;
 use crate::process::child;
+use crate::process::log::{self, Source};
 use crate::process::nic_half::LOCAL_COMMAND;
 
 /// An emulated card boots at most once in this time.
@@ -92,12 +93,14 @@ fn start(kind: &Kind) -> Result<(Child, UnixDatagram), RunError> {
             child::gets(&mut command, &[other.as_fd(), boot.archive().as_fd()]);
             // The card's console. Packets may leave by standard output.
             command.stdout(Stdio::from(std::io::stderr()));
+            log::read_words(&mut command, Source::CONSOLE, true);
             command
         }
         Kind::Local => {
             let mut command = child::own(LOCAL_COMMAND);
             command.arg(other.as_raw_fd().to_string()).arg(std::process::id().to_string());
             child::gets(&mut command, &[other.as_fd()]);
+            log::read_words(&mut command, Source::LINK, false);
             command
         }
     };

@@ -34,7 +34,7 @@ use crate::ingress::clock::Clock;
 use crate::observe::ipfix::message::Messages;
 use crate::observe::ipfix::target::Target;
 pub(crate) use crate::observe::ipfix::target::TargetName;
-use crate::process::log;
+use crate::process::log::{self, Part};
 
 /// Counters of records.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -290,9 +290,10 @@ impl Shared {
         if self.trouble.told.is_none_or(|told| told.elapsed() > TELL_EVERY) {
             self.trouble.told = Some(Instant::now());
             let unsent = self.records.unsent;
-            log::say(format_args!(
-                "--ipfix: the collector refuses records ({why}): {unsent} are unsent"
-            ));
+            log::warn(
+                Part::Records,
+                format_args!("--ipfix: the collector refuses records ({why}): {unsent} are unsent"),
+            );
         }
     }
 
@@ -306,9 +307,12 @@ impl Shared {
         if is_new {
             self.trouble.told = Some(Instant::now());
             let target = self.target.file().unwrap_or(Path::new("the collector")).display();
-            log::say(format_args!(
-                "--ipfix: {target} takes no records ({why}): they are lost, and counted as unsent, until it does"
-            ));
+            log::warn(
+                Part::Records,
+                format_args!(
+                    "--ipfix: {target} takes no records ({why}): they are lost, and counted as unsent, until it does"
+                ),
+            );
         }
         self.trouble.failed.get_or_insert(why);
     }
@@ -318,7 +322,8 @@ impl Shared {
         let lost = std::mem::take(&mut self.trouble.in_a_row);
         if let (true, Some(path)) = (lost > 0, self.target.file()) {
             let path = path.display();
-            log::say(format_args!("--ipfix: {path} takes records again; {lost} were lost"));
+            let lost = format_args!("--ipfix: {path} takes records again; {lost} were lost");
+            log::info(Part::Records, lost);
         }
     }
 }
