@@ -180,11 +180,18 @@ fn full(seed: u64, packets: u32) -> Result<Ran, String> {
     ran.map_err(|what| format!("{}: {what}", Crowded::<Share<1024>>::NAME))
 }
 
-/// Runs with an operator who removes entries.
+/// Runs with an operator who removes entries, of flows with one entry and with many.
 fn removed(seed: u64, packets: u32) -> Result<Ran, String> {
-    let case = traffic::make_filled::<Firewall<Share<1024>>>(seed, packets, filling(seed));
-    let ran = runtime::run_removed::<Firewall<Share<1024>>>(&case, seed);
-    ran.map_err(|what| format!("{}: {what}", Firewall::<Share<1024>>::NAME))
+    fn from<A: SimApp>(seed: u64, packets: u32) -> Result<Ran, String> {
+        let case = traffic::make_filled::<A>(seed, packets, filling(seed));
+        let ran = runtime::run_removed::<A>(&case, seed);
+        ran.map_err(|what| format!("{}, with removals: {what}", A::NAME))
+    }
+    if Random::new(seed ^ 0x0072_656d_6f76_6564).once_in(3) {
+        from::<Firewall<Share<1024>>>(seed, packets)
+    } else {
+        from::<Inside<Share<1024>>>(seed, packets)
+    }
 }
 
 /// Runs under the controller, which decides the moves of flows.
