@@ -35,6 +35,8 @@ mod cli;
 mod control;
 mod durability;
 mod error;
+#[cfg(test)]
+mod golden;
 pub mod ingress;
 mod memory;
 mod node;
