@@ -236,6 +236,19 @@ pub(crate) struct Doctor {
     /// of its own: an emulator and a kernel for Arm
     #[arg(long)]
     pub(crate) fetch_card: bool,
+    /// Write one archive for somebody who helps, instead of lines: this report, versions, and as
+    /// named by the options below a package, a run file and a live run
+    #[arg(long, value_name = "FILE.tar.gz", conflicts_with = "json")]
+    pub(crate) bundle: Option<PathBuf>,
+    /// For the bundle: a package, by its name in this workspace or its path
+    #[arg(long, value_name = "PACKAGE", requires = "bundle")]
+    pub(crate) package: Option<String>,
+    /// For the bundle: a run file
+    #[arg(long, value_name = "FILE", requires = "bundle")]
+    pub(crate) file: Option<PathBuf>,
+    /// For the bundle: a live run, by its `--control` path
+    #[arg(long, value_name = "SOCKET", requires = "bundle")]
+    pub(crate) control: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

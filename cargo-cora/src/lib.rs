@@ -13,6 +13,7 @@
 #![deny(clippy::print_stdout)]
 
 mod arguments;
+mod bundle;
 mod calibrate;
 mod card;
 pub mod compare;

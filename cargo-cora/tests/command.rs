@@ -69,6 +69,27 @@ fn unknown_plans_and_packages_are_usage_errors() {
 }
 
 #[test]
+fn a_bundle_is_written_whatever_can_not_be_had() {
+    let room = tempfile::tempdir().unwrap();
+    let file = room.path().join("help.tar.gz");
+    let shown = file.display();
+    let output = cora(&format!("doctor --bundle {shown} --package nta --control nowhere.sock"));
+    assert!(output.status.success(), "{}", stderr(&output));
+    let told = stdout(&output);
+    assert!(told.contains("doctor.json          the same for scripts\n"), "{told}");
+    assert!(told.contains("package/plan.json") && told.contains("did you mean `nat`?"), "{told}");
+    assert!(told.contains("(missing: nowhere.sock: No such file"), "{told}");
+    assert!(told.ends_with(&format!("written to {shown}\n")), "{told}");
+    // The magic number of gzip.
+    assert!(std::fs::read(&file).unwrap().starts_with(&[0x1f, 0x8b]));
+    let nowhere = cora("doctor --bundle nowhere/help.tar.gz");
+    assert_eq!(nowhere.status.code(), Some(1));
+    assert!(stderr(&nowhere).contains("`nowhere/help.tar.gz` can't be written"));
+    refuses("doctor --control a.sock", "--bundle");
+    refuses("doctor --bundle a.tar.gz --json", "--json");
+}
+
+#[test]
 fn a_capture_that_is_not_there_fails_before_the_build() {
     let output = cora("run nat --nic off --in nowhere.pcap");
     assert_eq!(output.status.code(), Some(1));

@@ -39,7 +39,7 @@ fn a_new_package_takes_the_checkout_by_its_whole_path_with_the_versions_there() 
 }
 
 #[test]
-fn a_part_of_a_workspace_has_neither_profiles_nor_versions_of_its_own() {
+fn a_part_of_a_workspace_has_neither_profiles_nor_versions_nor_a_workflow_of_its_own() {
     let directory = tempfile::tempdir().unwrap();
     fs::write(directory.path().join("Cargo.toml"), "[workspace]\nmembers = [\"in/*\"]\n").unwrap();
     for (name, stands_alone) in [("in/part", false), ("apart", true)] {
@@ -50,6 +50,8 @@ fn a_part_of_a_workspace_has_neither_profiles_nor_versions_of_its_own() {
         assert_eq!(manifest.contains("[workspace]"), stands_alone, "{manifest}");
         assert_eq!(manifest.contains("[profile.release]"), stands_alone, "{manifest}");
         assert_eq!(package.join("Cargo.lock").is_file(), stands_alone, "{name}");
+        let workflow = package.join(".github/workflows/ci.yml");
+        assert_eq!(workflow.is_file(), stands_alone, "{name}");
     }
 }
 

@@ -36,6 +36,8 @@ mod cli;
 mod control;
 mod durability;
 mod error;
+#[cfg(test)]
+mod golden;
 pub mod ingress;
 mod inspect;
 mod memory;

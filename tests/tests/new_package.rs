@@ -1,12 +1,15 @@
-//! The output of `cargo cora new` works unchanged, outside of any workspace: its test, and each
+//! The output of `cargo cora new` works unchanged, outside of any workspace: its workflow, and each
 //! line of its page.
 
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::Duration;
 
 use cora_tests::process::run;
-use cora_tests::workshop::{cargo, cora, root};
+use cora_tests::tell;
+use cora_tests::workshop::{cora, emulator, root, target};
 
 const LIMIT: Duration = Duration::from_mins(20);
 
@@ -34,6 +37,39 @@ impl New {
     }
 }
 
+impl New {
+    /// Runs each step of its workflow, but for those that install something.
+    fn passes_its_workflow(&self) {
+        // The workflow knows the usual place alone.
+        symlink(target(), self.0.join("target")).expect("nothing was built yet");
+        let workflow = self.file(".github/workflows/ci.yml");
+        let lines = workflow.lines().filter_map(|line| line.trim().strip_prefix("run: "));
+        let steps: Vec<&str> = lines
+            .filter(|step| step.starts_with("cargo ") || step.starts_with("target/debug/"))
+            .collect();
+        assert_eq!(steps.len(), 4, "{workflow}");
+        for step in steps {
+            if let (true, Err(why)) = (step.contains("--nic emulated"), emulator()) {
+                tell(&format!("`{step}` is left out: {why}"));
+                continue;
+            }
+            let mut shell = Command::new("sh");
+            shell.args(["-c", step]).current_dir(&self.0).env("CARGO_TARGET_DIR", target());
+            shell.env_remove("CORA_PLAN").env_remove("CORA_SKIP_NIC");
+            let ended = run(&mut shell, LIMIT).well(step);
+            if step == "cargo test" {
+                assert!(ended.stdout.contains("1 passed"), "{}", ended.stdout);
+            }
+            if step.starts_with("cargo ") {
+                assert!(!ended.stderr.contains("warning"), "{step}: {}", ended.stderr);
+            } else {
+                let told = ended.json();
+                assert_eq!(told["outcomes"]["too-many"], 50, "{step}: {told}");
+            }
+        }
+    }
+}
+
 impl Drop for New {
     fn drop(&mut self) {
         let directory = self.0.parent().unwrap_or(&self.0);
@@ -51,9 +87,7 @@ fn table(text: &str) -> toml::Table {
 #[ignore = "minutes: cargo xtask test --all"]
 fn a_new_package_passes_its_test_and_runs() {
     let new = New::package("first-nf");
-    let tested = run(cargo().current_dir(&new.0).arg("test"), LIMIT).well("cargo test");
-    assert!(tested.stdout.contains("1 passed"), "{}", tested.stdout);
-    assert!(!tested.stderr.contains("warning"), "{}", tested.stderr);
+    new.passes_its_workflow();
     let commands = new.commands();
     assert_eq!(commands.len(), 2, "{commands:?}");
     for words in commands {

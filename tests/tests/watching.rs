@@ -2,10 +2,12 @@
 #![expect(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::io::{Read as _, Write as _};
 use std::net::UdpSocket;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
+use std::process::Command;
 
 use cora_tests::live_run::{Live, MEMORY, SOON, kill_half};
 use cora_tests::process::{run as run_command, wait_until};
@@ -75,6 +77,41 @@ fn all_that_shows_a_run_shows_the_same() {
     }
     let bursts = snapshot["shards"][0]["bursts_at_nic"].as_array().unwrap();
     assert!(bursts.iter().any(|count| count.as_u64() > Some(0)), "{bursts:?}");
+}
+
+/// The bundle for somebody who helps has what the run answers.
+#[test]
+fn a_bundle_has_the_answers_of_a_run() {
+    let run = Live::start("firewall", MEMORY, &[]);
+    let mut doctor = cora();
+    doctor.args(["doctor", "--bundle", "b.tar.gz", "--control", "socket"]).current_dir(&run.room);
+    let told = run_command(&mut doctor, SOON).well("doctor").stdout;
+    assert!(!told.contains("(missing"), "{told}");
+    let mut unpack = Command::new("tar");
+    unpack.args(["xzf", "b.tar.gz"]).current_dir(&run.room);
+    let _unpacked = run_command(&mut unpack, SOON).well("tar");
+    let file = |name: &str| {
+        let path = run.room.join("cora-bundle").join(name);
+        fs::read_to_string(&path).unwrap_or_else(|error| panic!("{name}: {error}"))
+    };
+    let status = run.ask("status");
+    for of in ["status", "outcomes", "tables", "snapshot"] {
+        let answer: Value = serde_json::from_str(&file(&format!("run/{of}.json"))).unwrap();
+        assert_eq!(answer["schema"], format!("cora-{of}/1"));
+        if of == "status" {
+            assert_eq!(answer["plan"], status["plan"]);
+        }
+    }
+    let listed: Vec<String> = file("MANIFEST")
+        .lines()
+        .skip(1)
+        .filter_map(|line| Some(line.split(' ').next()?.to_owned()))
+        .collect();
+    assert_eq!(listed.len(), 8, "{listed:?}");
+    for name in &listed {
+        assert!(!file(name).is_empty(), "{name}");
+    }
+    assert_eq!(run.finish().code, Some(0));
 }
 
 /// Packets that died with a half have no outcome until the end tells them apart.

@@ -6,6 +6,7 @@ mod adapt;
 mod arrows;
 mod bench;
 mod chaos;
+mod deb;
 mod demo;
 mod deny;
 mod lab;
@@ -39,6 +40,7 @@ fn main() -> ExitCode {
         "words" => words::run(rest),
         "demo" => demo::run(rest),
         _ if !rest.is_empty() => return usage(),
+        "deb" => deb::make(),
         "deny" => deny::check(),
         _ => return usage(),
     };
@@ -53,7 +55,7 @@ fn main() -> ExitCode {
 
 fn usage() -> ExitCode {
     eprintln!("usage: cargo xtask demo [--card]");
-    eprintln!("       cargo xtask deny");
+    eprintln!("       cargo xtask deb|deny");
     eprintln!("       cargo xtask test [--all | --only STEP | --list [--json]]");
     eprintln!("       cargo xtask bench|model [--quick] [--json] [--only NAME]");
     eprintln!("       cargo xtask model --again");

@@ -170,20 +170,31 @@ pub(crate) fn miri() -> Result<(), String> {
     if is_there() { Ok(()) } else { Err("rustup's nightly toolchain has no Miri".to_owned()) }
 }
 
-/// cargo-deny, built without optimisation: two minutes of a processor instead of many, and its work
-/// is short.
+/// The checker of dependencies.
 pub(crate) fn cargo_deny() -> Result<(), String> {
-    let is_there = || output(cargo(&["deny", "--version"])).is_some();
+    cargo_command("deny")
+}
+
+/// The maker of packages for Debian.
+pub(crate) fn cargo_deb() -> Result<(), String> {
+    cargo_command("deb")
+}
+
+/// A command of Cargo's that a crate brings, built without optimisation: two minutes of a processor
+/// instead of many, and its work is short.
+fn cargo_command(name: &str) -> Result<(), String> {
+    let is_there = || output(cargo(&[name, "--version"])).is_some();
     if is_there() {
         return Ok(());
     }
-    eprintln!("cargo-deny is missing; installing it");
-    run(&mut cargo(&["install", "cargo-deny", "--locked", "--debug"]))?;
+    eprintln!("cargo-{name} is missing; installing it");
+    run(&mut cargo(&["install", &format!("cargo-{name}"), "--locked", "--debug"]))?;
     if is_there() {
         return Ok(());
     }
-    Err("cargo-deny is installed, and cargo doesn't find it: is cargo's bin directory in PATH?"
-        .to_owned())
+    Err(format!(
+        "cargo-{name} is installed, and cargo doesn't find it: is cargo's bin directory in PATH?"
+    ))
 }
 
 /// A C++ compiler, for libFuzzer.

@@ -63,7 +63,7 @@ fn target() -> Finding {
     Finding::lacks(what, "not installed: no NIC half can be built", State::Required, advice)
 }
 
-fn rustc(words: &[&str]) -> Option<String> {
+pub(super) fn rustc(words: &[&str]) -> Option<String> {
     let compiler = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
     let output = Command::new(compiler).args(words).output().ok()?;
     let text = String::from_utf8_lossy(&output.stdout).trim().to_owned();

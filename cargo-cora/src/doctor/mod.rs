@@ -2,8 +2,9 @@
 //! other one.
 //!
 //! Things are tried rather than guessed: a socket is opened, a program loaded. Nothing stays
-//! behind, but what `--fetch-card` was asked for.
+//! behind, but what `--fetch-card` was asked for, and the archive of `--bundle`.
 
+mod bundled;
 mod card;
 mod machine;
 mod modules;
@@ -93,16 +94,24 @@ fn findings() -> Vec<Finding> {
     [machine::look(), vec![card::look()], ports::look()].concat()
 }
 
-/// Looks, and tells. Exit code 1 when something is missing that nothing works without.
+/// The findings, for scripts.
+fn report(findings: &[Finding]) -> Value {
+    let findings: Vec<Value> = findings.iter().map(Finding::json).collect();
+    json!({ "schema": "cora-doctor/1", "findings": findings })
+}
+
+/// Looks, and tells. Exit code 1 when something is missing that nothing works without;
+/// a bundle is written all the same, with exit code 0.
 pub(crate) fn run(doctor: &Doctor) -> Outcome {
     if doctor.fetch_card {
         card::fetch()?;
     }
     let findings = findings();
+    if let Some(to) = &doctor.bundle {
+        return bundled::write(to, doctor, &findings);
+    }
     if doctor.json {
-        let findings: Vec<Value> = findings.iter().map(Finding::json).collect();
-        let told = json!({ "schema": "cora-doctor/1", "findings": findings });
-        tell_line(format_args!("{told:#}"))?;
+        tell_line(format_args!("{:#}", report(&findings)))?;
     } else {
         for finding in &findings {
             tell_line(finding)?;

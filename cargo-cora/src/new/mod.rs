@@ -4,8 +4,10 @@
 //! | --- | --- |
 //! | `source` | where it gets Cora from |
 //! | `capture` | packets to try it on |
+//! | `ci` | the workflow of a package that stands alone |
 
 mod capture;
+mod ci;
 mod source;
 
 use std::fs;
@@ -46,7 +48,7 @@ pub(crate) fn run(new: &New) -> Outcome {
     }
     capture::write(&new.path.join("try.pcap")).map_err(|error| unwritten("try.pcap", &error))?;
     if !is_member(&new.path)? {
-        complete(&new.path, &source)?;
+        complete(&new.path, name, &source)?;
     }
     eprintln!("made `{name}`; try: {}", first_steps(&new.path, &source));
     Ok(ExitCode::SUCCESS)
@@ -167,11 +169,13 @@ fn is_member(package: &Path) -> Result<bool, Failure> {
     Ok(root.is_some_and(|root| root.canonicalize().ok() != package.canonicalize().ok()))
 }
 
-/// What a package has that stands alone: profiles, and the versions that Cora was tested with.
-fn complete(package: &Path, source: &Source) -> Result<(), Failure> {
+/// The rest of a package that stands alone: profiles, a workflow, and the versions that Cora was
+/// tested with.
+fn complete(package: &Path, name: &str, source: &Source) -> Result<(), Failure> {
     let manifest = package.join("Cargo.toml");
     let text = fs::read_to_string(&manifest).map_err(|error| unwritten("Cargo.toml", &error))?;
     write(&manifest, &(text + PROFILES))?;
+    write(&package.join(ci::FILE), &ci::workflow(name, source))?;
     let Source::Checkout(checkout) = source else { return Ok(()) };
     // Cargo strikes out what is not needed, and adds the package.
     let copied = fs::copy(checkout.join("Cargo.lock"), package.join("Cargo.lock"));

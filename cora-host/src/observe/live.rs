@@ -140,6 +140,7 @@ pub(crate) mod tests {
     use cora_runtime::telemetry::{COUNTER_WORDS, Counters};
 
     use super::*;
+    use crate::ingress::ports::PortReport;
 
     pub(crate) fn snapshot() -> Snapshot {
         let nic = Side { punts: 4, busy_ns: 2_000_000_007, ..Side::default() };
@@ -180,6 +181,30 @@ pub(crate) mod tests {
             sides: shard.sides,
             shards: vec![shard],
         }
+    }
+
+    /// With all that a snapshot can have: a program of messages, between ports.
+    pub(crate) fn full() -> Snapshot {
+        let mut of = snapshot();
+        let took = [6, 2, 7, 0, 1, 3, 4];
+        of.outcomes.messages = Some(Messages::of(&["ask"], &took, 9, &of.outcomes.outcomes));
+        let port = PortReport {
+            number: 0,
+            name: "tap:a".into(),
+            received: 9,
+            transmitted: 6,
+            dropped: [("link-down".to_owned(), 1)].into(),
+            remarks: [("truncated".to_owned(), 0)].into(),
+            link: "up".into(),
+            mtu: 1500,
+            checksums: "whole".into(),
+            notes: Vec::new(),
+        };
+        of.outcomes.ports = PortsReport {
+            ports: [("inside".to_owned(), port)].into(),
+            dropped: [("no-port".to_owned(), 2)].into(),
+        };
+        of
     }
 
     #[test]

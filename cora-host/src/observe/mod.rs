@@ -5,6 +5,7 @@
 //! | `account` | what a shard tells at its end |
 //! | `buckets` | moves of buckets in the report, and why |
 //! | `counted` | the counts of a half |
+//! | `dashboard` | a test: the dashboard of the docs and the metrics agree |
 //! | `ipfix` | records of ended entries, to a file or a collector |
 //! | `live` | the counts of a live run so far |
 //! | `messages` | the messages of a run |
@@ -18,6 +19,8 @@
 pub(crate) mod account;
 pub(crate) mod buckets;
 pub(crate) mod counted;
+#[cfg(test)]
+mod dashboard;
 pub(crate) mod ipfix;
 pub(crate) mod live;
 pub(crate) mod messages;

@@ -272,6 +272,9 @@ impl RunReport {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
+    use crate::golden;
+    use crate::observe::buckets::{BucketsByLoad, LoadMove, LoadSide};
+    use crate::observe::live::{self, OutcomesNow};
 
     /// Three packets, two of which left.
     pub(in crate::observe) fn report() -> RunReport {
@@ -302,6 +305,50 @@ pub(super) mod tests {
             drift: Vec::new(),
             elapsed_ns: 1,
         }
+    }
+
+    /// With all that a report can have.
+    fn full() -> RunReport {
+        let OutcomesNow { messages, ports, .. } = live::tests::full().outcomes;
+        let side = |shard| LoadSide { shard, packets_percent: 90, queue_percent: 98 };
+        let moved = Some(LoadMove { buckets: 8, from: side(0), to: side(1) });
+        let by_load = BucketsByLoad { moves: 2, first: moved, last: moved, ..Default::default() };
+        let costs = serde_json::json!({
+            "host_packet": 250.5, "host_move": 1.5, "nic_packet": 2.5, "nic_pass": 3.5, "nic_move": 4.5,
+        });
+        let drift = serde_json::json!({ "learned": costs, "expected": costs, "predicted": true });
+        let restarts: BTreeMap<_, _> = [("NIC", 1), ("host", 0)].into();
+        RunReport {
+            nic: "native",
+            nic_pages: Some("4k"),
+            messages,
+            faults: vec!["a.pcap: it is cut".to_owned()],
+            shards: vec![Sides::default()],
+            buckets: Some(BucketMoves { by_load: Some(by_load), ..Default::default() }),
+            capture: CaptureNotes {
+                ends_early: Some("a.pcap: it is cut".to_owned()),
+                link_type: Some("raw IP"),
+                ..CaptureNotes::default()
+            },
+            tables: [("Session".to_owned(), Filled { entries: 1, capacity: 8 })].into(),
+            ports: Some(ports),
+            lives: Some(Lives {
+                restarts: restarts.clone(),
+                stood_still: restarts,
+                pauses_us: vec![900],
+                ..Lives::default()
+            }),
+            recovery: Recovery { flows: 1, ..Recovery::default() },
+            records: Some(Records::default()),
+            drift: vec![serde_json::from_value(drift).expect("costs")],
+            ..report()
+        }
+    }
+
+    #[test]
+    fn reports_are_those_of_the_golden_files() {
+        golden::json("run", &full());
+        golden::json("run-least", &report());
     }
 
     #[test]

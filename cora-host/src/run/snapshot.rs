@@ -92,3 +92,20 @@ fn with_schema(schema: &str, of: &impl Serialize) -> Value {
     value["schema"] = schema.into();
     value
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::control::socket::Asked;
+    use crate::golden;
+    use crate::observe::live::tests::{full, snapshot};
+
+    #[test]
+    fn answers_are_those_of_the_golden_files() {
+        let full = full();
+        golden::json("status", &full.answer(&Asked::Status));
+        golden::json("outcomes", &full.answer(&Asked::Outcomes));
+        golden::json("outcomes-least", &snapshot().answer(&Asked::Outcomes));
+        golden::json("tables", &full.answer(&Asked::Tables));
+        golden::json("snapshot", &full.answer(&Asked::Snapshot));
+    }
+}
