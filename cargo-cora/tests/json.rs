@@ -43,6 +43,10 @@ fn runs(page: &Page) -> BTreeSet<String> {
         of("cora-outcomes/1", &["outcomes", "outcomes-least"]),
         of("cora-tables/1", &["tables"]),
         of("cora-snapshot/1", &["snapshot"]),
+        of("cora-flows/1", &["flows"]),
+        of("cora-delete/1", &["delete"]),
+        of("cora-move/1", &["move"]),
+        of("cora-log/1", &["log"]),
     ];
     all.into_iter().flatten().collect()
 }

@@ -144,9 +144,9 @@ fn done(answer: &Value) -> String {
             text += &format!("{} {what}\n", grouped(number(answer, name)));
         }
     }
-    for (name, of) in [("not_removed", "key"), ("not_moved", "flow")] {
+    for name in ["not_removed", "not_moved"] {
         for failed in answer[name].as_array().into_iter().flatten() {
-            text += &format!("not {}: {}\n", word(failed, of), word(failed, "why"));
+            text += &format!("not {}: {}\n", word(failed, "key"), word(failed, "why"));
         }
     }
     text
@@ -177,7 +177,7 @@ mod tests {
     #[test]
     fn an_order_says_all_that_it_did_and_did_not() {
         let answer = json!({
-            "moves": 0, "there": 2, "not_moved": [{ "flow": "tcp", "why": "it is away" }],
+            "moves": 0, "there": 2, "not_moved": [{ "key": "tcp", "why": "it is away" }],
         });
         let told = "0 flows move from now on\n2 flows were there already\nnot tcp: it is away\n";
         assert_eq!(done(&answer), told);

@@ -3,6 +3,7 @@
 //! | written | read as |
 //! | --- | --- |
 //! | `text`, `integer`, `number`, `boolean` | a value of this type |
+//! | `anything` | any JSON: it is a type of the program's |
 //! | `x or null`, `list of x`, `map of x` | null, an array or an object of such |
 //! | `[part](#part)` | an object with the table under this heading |
 //! | `all of [part](#part)` as a field | the fields of that table |
@@ -29,6 +30,7 @@ struct Row {
 
 #[derive(Clone, Debug)]
 enum Kind {
+    Any,
     Text,
     Integer,
     Number,
@@ -155,7 +157,8 @@ impl Page {
         wrong: &mut Vec<String>,
     ) {
         let fits = match (kind, value) {
-            (Kind::Text, Value::String(_))
+            (Kind::Any, _)
+            | (Kind::Text, Value::String(_))
             | (Kind::Boolean, Value::Bool(_))
             | (Kind::Number, Value::Number(_))
             | (Kind::OrNull(_), Value::Null) => true,
@@ -189,6 +192,7 @@ impl Kind {
             return Self::OrNull(inner(of));
         }
         match text {
+            "anything" => Self::Any,
             "text" => Self::Text,
             "integer" => Self::Integer,
             "number" => Self::Number,
@@ -202,7 +206,7 @@ impl Kind {
         match self {
             Self::OrNull(kind) | Self::List(kind) | Self::Map(kind) => kind.part(),
             Self::Part(part) => Some(part),
-            Self::Text | Self::Integer | Self::Number | Self::Boolean => None,
+            Self::Any | Self::Text | Self::Integer | Self::Number | Self::Boolean => None,
         }
     }
 }

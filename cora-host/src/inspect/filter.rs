@@ -1,4 +1,4 @@
-//! Which entries are meant: conditions on rows, all of which hold.
+//! Which entries are meant: conditions, all of which hold.
 //!
 //! Keys are of any type, so conditions on addresses look at a key's text: each word that reads as an
 //! address, with or without a port, counts.
@@ -8,6 +8,8 @@ use std::net::{IpAddr, SocketAddr};
 use cora_core::key::Prefix;
 use serde::Deserialize;
 use serde_json::Value;
+
+use crate::inspect::row::Entry;
 
 /// The conditions, as they are asked.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -70,8 +72,8 @@ impl Conditions {
     }
 
     /// Whether this entry is meant.
-    pub(super) fn hold(&self, row: &Value) -> bool {
-        let idle = row["idle_ms"].as_u64().unwrap_or(0);
+    pub(super) fn hold(&self, entry: &Entry) -> bool {
+        let idle = entry.idle_ms;
         let Filter { port, protocol, key, idle_over_ms, idle_under_ms, .. } = &self.filter;
         if idle_over_ms.is_some_and(|over| idle <= over)
             || idle_under_ms.is_some_and(|under| idle >= under)
@@ -81,7 +83,8 @@ impl Conditions {
         if self.net.is_none() && port.is_none() && protocol.is_none() && key.is_none() {
             return true;
         }
-        let (its_key, reply) = (words_of(&row["key"]), words_of(&row["reply"]));
+        let (its_key, reply) =
+            (words_of(&entry.key), entry.reply.as_ref().map_or_else(Vec::new, words_of));
         let ends = || its_key.iter().chain(&reply).filter_map(|word| end(word));
         self.net.is_none_or(|net| ends().any(|(address, _)| net.contains(address.into())))
             && port.is_none_or(|port| ends().any(|(_, its)| its == Some(port)))
@@ -129,18 +132,35 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::inspect::row::Reason;
 
-    fn holds(filter: Value, row: &Value) -> bool {
+    fn entry(key: Value, reply: Option<Value>) -> Entry {
+        Entry {
+            shard: 0,
+            side: "nic",
+            state: "Connection",
+            flow: None,
+            key,
+            reply,
+            idle_ms: 2000,
+            age_ms: None,
+            value: Value::Null,
+            stay: Reason::Taken,
+            why: String::new(),
+        }
+    }
+
+    fn holds(filter: Value, entry: &Entry) -> bool {
         let filter: Filter = serde_json::from_value(filter).expect("a filter");
-        filter.read(&["Connection"]).expect("conditions").hold(row)
+        filter.read(&["Connection"]).expect("conditions").hold(entry)
     }
 
     #[test]
     fn all_conditions_hold_or_none_is_meant() {
-        let row = json!({
-            "key": "tcp 10.0.0.1:4711 > 192.0.2.7:443", "reply": "tcp 192.0.2.7:443 > 203.0.113.1:9",
-            "idle_ms": 2000,
-        });
+        let row = entry(
+            json!("tcp 10.0.0.1:4711 > 192.0.2.7:443"),
+            Some(json!("tcp 192.0.2.7:443 > 203.0.113.1:9")),
+        );
         for right in [
             json!({}),
             json!({ "net": "10.0.0.0/8" }),
@@ -169,7 +189,7 @@ mod tests {
 
     #[test]
     fn keys_of_any_type_are_looked_through() {
-        let row = json!({ "key": { "group": "2001:db8::1", "key": { "vni": 7 } } });
+        let row = entry(json!({ "group": "2001:db8::1", "key": { "vni": 7 } }), None);
         assert!(holds(json!({ "net": "2001:db8::/32" }), &row));
         assert!(holds(json!({ "key": "7" }), &row));
         assert!(!holds(json!({ "net": "10.0.0.0/8" }), &row));

@@ -9,14 +9,14 @@ use cora_core::app::App;
 use cora_runtime::host_half::HostHalf;
 use cora_runtime::link::message::{GroupKey, Questions};
 use cora_runtime::questions::{Answer, NO_PLACE};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::control::socket::Asked;
 use crate::ingress::clock::Clock;
 use crate::inspect::caller::Caller;
 use crate::inspect::filter::{Conditions, Filter};
 use crate::inspect::line::Lines;
-use crate::inspect::row::{Told, row, side};
+use crate::inspect::row::{Answered, Entry, NotDone, Told, side};
 use crate::inspect::walk::Cursor;
 use crate::memory::pages::Pages;
 use crate::memory::supply::Supply;
@@ -47,9 +47,13 @@ impl Inspector {
         std::thread::spawn(move || {
             let mut thread = Thread::<A>::new(lines, shards, clock);
             for asked in asks {
-                let answer = thread.answer(&asked).unwrap_or_else(|why| json!({ "error": why }));
                 // A long answer becomes text here, beside the wire.
-                if answered.send((asked, format!("{answer}\n"))).is_err() {
+                let mut line = match thread.answer(&asked) {
+                    Ok(answer) => serde_json::to_string(&answer).unwrap_or_default(),
+                    Err(why) => json!({ "error": why }).to_string(),
+                };
+                line.push('\n');
+                if answered.send((asked, line)).is_err() {
                     return;
                 }
             }
@@ -90,7 +94,7 @@ struct Found {
     state: u16,
     group: Vec<u8>,
     name: Vec<u8>,
-    row: Value,
+    entry: Entry,
 }
 
 impl<A: App> Thread<A> {
@@ -98,7 +102,7 @@ impl<A: App> Thread<A> {
         Self { lines, callers: (0..shards).map(Caller::new).collect(), app: None, clock }
     }
 
-    fn answer(&mut self, asked: &Asked) -> Result<Value, String> {
+    fn answer(&mut self, asked: &Asked) -> Result<Answered, String> {
         match asked {
             Asked::Flows { filter, limit, after } => {
                 let limit = limit.unwrap_or(ENTRIES);
@@ -109,12 +113,10 @@ impl<A: App> Thread<A> {
                 let (mut rows, mut scanned) = (Vec::new(), 0_u64);
                 let conditions = Self::conditions(filter)?;
                 let next = self.walk(&conditions, from, limit, &mut scanned, |found| {
-                    rows.push(found.row);
+                    rows.push(found.entry);
                 })?;
-                Ok(json!({
-                    "schema": "cora-flows/1", "entries": rows, "scanned": scanned,
-                    "next": next.map(|next| next.to_string()),
-                }))
+                let next = next.map(|next| next.to_string());
+                Ok(Answered::Flows { schema: "cora-flows/1", entries: rows, scanned, next })
             }
             Asked::Delete { filter, all } => {
                 let found = self.meant(filter, *all)?;
@@ -158,7 +160,7 @@ impl<A: App> Thread<A> {
             let mut full = None;
             let next = self.list(cursor, &mut |place, found| {
                 *scanned += u64::from(full.is_none());
-                if full.is_some() || !conditions.hold(&found.row) {
+                if full.is_some() || !conditions.hold(&found.entry) {
                     return;
                 }
                 visit(found);
@@ -192,9 +194,9 @@ impl<A: App> Thread<A> {
         caller.ask(&self.lines, question, &mut |answer| match answer {
             Questions::Listed { state, place, stay, group: GroupKey(group), piece, .. } => {
                 let told = Told { shard, at_nic, state, stay, group, piece };
-                if let Some(row) = row(app, &told, now) {
+                if let Some(entry) = Entry::of(app, &told, now) {
                     let (group, name) = (group.to_vec(), piece[..name.min(piece.len())].to_vec());
-                    visit(place, Found { shard, at_nic, state, group, name, row });
+                    visit(place, Found { shard, at_nic, state, group, name, entry });
                 }
             }
             Questions::ListEnd { next: place } => next = place,
@@ -225,7 +227,7 @@ impl<A: App> Thread<A> {
         }
     }
 
-    fn delete(&mut self, found: &[Found]) -> Result<Value, String> {
+    fn delete(&mut self, found: &[Found]) -> Result<Answered, String> {
         let (mut removed, mut rows) = (0, Vec::new());
         for entry in found {
             // It may have moved since it was listed.
@@ -241,27 +243,30 @@ impl<A: App> Thread<A> {
             }
             removed += u64::from(answer == Answer::Done);
             if answer != Answer::Done {
-                rows.push(json!({ "key": entry.row["key"], "why": sentence(answer) }));
+                rows.push(NotDone { key: entry.entry.key.clone(), why: sentence(answer) });
             }
         }
-        Ok(json!({ "schema": "cora-delete/1", "removed": removed, "not_removed": rows }))
+        Ok(Answered::Deleted { schema: "cora-delete/1", removed, not_removed: rows })
     }
 
-    fn move_flows(&mut self, to_nic: bool, found: &[Found]) -> Result<Value, String> {
-        let mut flows: BTreeMap<(u16, &[u8]), (bool, &Value)> = BTreeMap::new();
+    fn move_flows(&mut self, to_nic: bool, found: &[Found]) -> Result<Answered, String> {
+        let mut flows: BTreeMap<(u16, &[u8]), &Found> = BTreeMap::new();
         for entry in found.iter().filter(|entry| !entry.group.is_empty()) {
-            flows.insert((entry.shard, &entry.group), (entry.at_nic, &entry.row["flow"]));
+            flows.insert((entry.shard, &entry.group), entry);
         }
         let (mut moves, mut there, mut rows) = (0_u64, 0_u64, Vec::new());
-        for ((shard, group), (at_nic, flow)) in flows {
-            if at_nic == to_nic {
+        for ((shard, group), found) in flows {
+            if found.at_nic == to_nic {
                 there += 1;
                 continue;
             }
             let order = Questions::Move { to_nic: to_nic.into(), group };
             match self.order(shard, order)? {
                 Answer::Done => moves += 1,
-                answer => rows.push(json!({ "flow": flow, "why": sentence(answer) })),
+                answer => {
+                    let key = found.entry.flow.clone().unwrap_or_default();
+                    rows.push(NotDone { key, why: sentence(answer) });
+                }
             }
         }
         if moves + there == 0 && rows.is_empty() {
@@ -270,7 +275,7 @@ impl<A: App> Thread<A> {
                 sentence(Answer::MovesNone)
             ));
         }
-        Ok(json!({ "schema": "cora-move/1", "moves": moves, "there": there, "not_moved": rows }))
+        Ok(Answered::Moved { schema: "cora-move/1", moves, there, not_moved: rows })
     }
 
     /// Gives an order, again while its flow is in transit.

@@ -3,7 +3,8 @@
 use cora_core::app::App;
 use cora_core::plain::Plain as _;
 use cora_runtime::questions::Stay;
-use serde_json::{Map, Value, json};
+use serde::Serialize;
+use serde_json::Value;
 
 use crate::observe::state::{import, to_json};
 
@@ -23,48 +24,92 @@ pub(super) const fn side(at_nic: bool) -> &'static str {
     if at_nic { "nic" } else { "host" }
 }
 
-/// The entry as JSON; `None` if it encodes none of the program's. `now` is the run's time (ns).
-pub(super) fn row<A: App>(app: &mut A, told: &Told<'_>, now: u64) -> Option<Value> {
-    let (name, _) = A::PLACES.get(usize::from(told.state))?;
-    let mut row = Map::new();
-    row.insert("shard".into(), told.shard.into());
-    row.insert("side".into(), side(told.at_nic).into());
-    row.insert("state".into(), (*name).into());
-    if let Some(group) = A::Group::get(told.group).filter(|_| !told.group.is_empty()) {
-        row.insert("flow".into(), to_json(&mut |to| group.describe(to)));
-    }
-    let mut entry = None;
-    import(app, told.state, told.piece, 0, &mut |_, describe| entry = Some(to_json(describe)))
-        .ok()?;
-    let Some(Value::Object(mut entry)) = entry else { return None };
-    let used = entry.remove("used").and_then(|used| used.as_u64()).unwrap_or(0);
-    row.insert("idle_ms".into(), (now.saturating_sub(used) / 1_000_000).into());
-    if let Some(inserted) = entry.remove("inserted").and_then(|inserted| inserted.as_u64()) {
-        row.insert("age_ms".into(), (now.saturating_sub(inserted) / 1_000_000).into());
-    }
-    row.extend(entry);
-    row.insert("stay".into(), stay_json(told.stay));
-    row.insert("why".into(), why(told.stay).into());
-    Some(Value::Object(row))
+/// An entry, as an operator sees it.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Entry {
+    pub(super) shard: u16,
+    pub(super) side: &'static str,
+    pub(super) state: &'static str,
+    /// The group key of its flow.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) flow: Option<Value>,
+    pub(super) key: Value,
+    /// The key of the other direction.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) reply: Option<Value>,
+    pub(super) idle_ms: u64,
+    /// Since its insertion, if the state has a life.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) age_ms: Option<u64>,
+    pub(super) value: Value,
+    pub(super) stay: Reason,
+    /// The same for people.
+    pub(super) why: String,
 }
 
-/// The reason for programs: its name, and its numbers.
-fn stay_json(stay: Stay) -> Value {
-    match stay {
-        Stay::Planned => json!({ "is": "planned" }),
-        Stay::Taken => json!({ "is": "taken" }),
-        Stay::Unknown => json!({ "is": "unknown" }),
-        Stay::Moves => json!({ "is": "moves" }),
-        Stay::Offered => json!({ "is": "offered" }),
-        Stay::Scattered => json!({ "is": "scattered" }),
-        Stay::NicTakesNone => json!({ "is": "nic-takes-none" }),
-        Stay::Packets { packets, of, punts } => {
-            json!({ "is": "packets", "packets": packets, "of": of, "punts": punts })
+/// Why the flow is at its side, for programs.
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "is", rename_all = "kebab-case")]
+pub(super) enum Reason {
+    Planned,
+    Taken,
+    Unknown,
+    Moves,
+    Offered,
+    Scattered,
+    NicTakesNone,
+    Packets { packets: u32, of: u32, punts: u32 },
+    Rests { left_ms: u64 },
+    Share { share: u16 },
+    Full { most: u32 },
+    Next,
+}
+
+impl Entry {
+    /// Reads what a side told; `None` if that is no entry of the program. `now` is the run's time
+    /// (ns).
+    pub(super) fn of<A: App>(app: &mut A, told: &Told<'_>, now: u64) -> Option<Self> {
+        let (state, _) = A::PLACES.get(usize::from(told.state))?;
+        let group = A::Group::get(told.group).filter(|_| !told.group.is_empty());
+        let mut entry = None;
+        import(app, told.state, told.piece, 0, &mut |_, describe| entry = Some(to_json(describe)))
+            .ok()?;
+        let mut entry = entry?;
+        let mut field = |name: &str| entry.get_mut(name).map(Value::take);
+        let since = |time: u64| now.saturating_sub(time) / 1_000_000;
+        let time = |value: Option<Value>| value.and_then(|value| value.as_u64());
+        Some(Self {
+            shard: told.shard,
+            side: side(told.at_nic),
+            state,
+            flow: group.map(|group| to_json(&mut |to| group.describe(to))),
+            key: field("key")?,
+            reply: field("reply"),
+            idle_ms: since(time(field("used")).unwrap_or(0)),
+            age_ms: time(field("inserted")).map(since),
+            value: field("value")?,
+            stay: Reason::of(told.stay),
+            why: why(told.stay),
+        })
+    }
+}
+
+impl Reason {
+    const fn of(stay: Stay) -> Self {
+        match stay {
+            Stay::Planned => Self::Planned,
+            Stay::Taken => Self::Taken,
+            Stay::Unknown => Self::Unknown,
+            Stay::Moves => Self::Moves,
+            Stay::Offered => Self::Offered,
+            Stay::Scattered => Self::Scattered,
+            Stay::NicTakesNone => Self::NicTakesNone,
+            Stay::Packets { packets, of, punts } => Self::Packets { packets, of, punts },
+            Stay::Rests { left } => Self::Rests { left_ms: left / 1_000_000 },
+            Stay::Share { share } => Self::Share { share },
+            Stay::Full { most } => Self::Full { most },
+            Stay::Next => Self::Next,
         }
-        Stay::Rests { left } => json!({ "is": "rests", "left_ms": left / 1_000_000 }),
-        Stay::Share { share } => json!({ "is": "share", "share": share, "of": 1024 }),
-        Stay::Full { most } => json!({ "is": "full", "most": most }),
-        Stay::Next => json!({ "is": "next" }),
     }
 }
 
@@ -100,5 +145,101 @@ fn why(stay: Stay) -> String {
         ),
         Stay::Full { most } => format!("the NIC has the {most} flows that it may have"),
         Stay::Next => "its flow is offered with its next packet".into(),
+    }
+}
+
+/// The answers of the inspector.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+pub(super) enum Answered {
+    Flows {
+        schema: &'static str,
+        entries: Vec<Entry>,
+        /// Entries that were looked at.
+        scanned: u64,
+        /// Where the listing goes on; `None` at its end.
+        next: Option<String>,
+    },
+    Deleted {
+        schema: &'static str,
+        removed: u64,
+        not_removed: Vec<NotDone>,
+    },
+    Moved {
+        schema: &'static str,
+        /// Flows that move from now on.
+        moves: u64,
+        /// Flows that were there already.
+        there: u64,
+        not_moved: Vec<NotDone>,
+    },
+}
+
+/// An entry or a flow that an order did not reach, and why.
+#[derive(Debug, Serialize)]
+pub(super) struct NotDone {
+    pub(super) key: Value,
+    pub(super) why: &'static str,
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::golden;
+
+    fn entry(stay: Stay) -> Entry {
+        Entry {
+            shard: 0,
+            side: "host",
+            state: "Session",
+            flow: None,
+            key: json!("tcp 10.0.0.1:4711 > 192.0.2.7:443"),
+            reply: None,
+            idle_ms: 12,
+            age_ms: None,
+            value: json!({ "packets": 3 }),
+            stay: Reason::of(stay),
+            why: why(stay),
+        }
+    }
+
+    /// docs/json.md has their fields.
+    #[test]
+    fn answers_are_as_the_page_says() {
+        let whole = Entry {
+            flow: Some(json!("10.0.0.1")),
+            reply: Some(json!("tcp 192.0.2.7:443 > 10.0.0.1:4711")),
+            age_ms: Some(900),
+            ..entry(Stay::Packets { packets: 3, of: 8, punts: 1 })
+        };
+        let others = [
+            Stay::Taken,
+            Stay::NicTakesNone,
+            Stay::Rests { left: 5_000_000 },
+            Stay::Share { share: 512 },
+            Stay::Full { most: 100 },
+        ];
+        let entries = [whole].into_iter().chain(others.map(entry)).collect();
+        let next = Some("0.nic.1.17".into());
+        let flows = Answered::Flows { schema: "cora-flows/1", entries, scanned: 60, next };
+        golden::json("flows", &flows);
+        let left = || vec![NotDone { key: json!("10.0.0.1"), why: "it is not there any more" }];
+        let deleted =
+            Answered::Deleted { schema: "cora-delete/1", removed: 2, not_removed: left() };
+        golden::json("delete", &deleted);
+        let moved =
+            Answered::Moved { schema: "cora-move/1", moves: 3, there: 1, not_moved: left() };
+        golden::json("move", &moved);
+    }
+
+    #[test]
+    fn reasons_tell_their_numbers() {
+        let told = why(Stay::Packets { packets: 3, of: 8, punts: 0 });
+        assert_eq!(told, "its flow has had 3 of the 8 packets before an offer");
+        let told = why(Stay::Packets { packets: 3, of: 16, punts: 4 });
+        assert!(told.contains("3 of 16") && told.contains("back 4 times"), "{told}");
+        assert!(why(Stay::Rests { left: 7_999_999 }).ends_with("rests for 7 ms"));
     }
 }

@@ -70,9 +70,7 @@ impl Operator<'_> {
                 }
                 Asked::Log { levels } => {
                     let answer = match log::change(levels.as_deref()) {
-                        Ok((levels, lost)) => {
-                            json!({ "schema": "cora-log/1", "levels": levels, "lost": lost })
-                        }
+                        Ok((levels, lost)) => levels_in_force(&levels, lost),
                         Err(why) => json!({ "error": why }),
                     };
                     self.answer(&asked, &answer);
@@ -211,5 +209,23 @@ impl Operator<'_> {
             let answer = answer.unwrap_or_else(|why| json!({ "error": why }));
             self.answer(&Asked::Configure, &answer);
         }
+    }
+}
+
+/// The answer to a request about the log.
+fn levels_in_force(levels: &log::LevelNames, lost: u64) -> Value {
+    json!({ "schema": "cora-log/1", "levels": levels, "lost": lost })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::golden;
+
+    /// docs/json.md has its fields.
+    #[test]
+    fn the_answer_about_the_log_is_as_the_page_says() {
+        let levels = [("nic", "debug"), ("ports", "off")].into();
+        golden::json("log", &levels_in_force(&levels, 3));
     }
 }
