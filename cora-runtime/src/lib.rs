@@ -17,7 +17,7 @@
 //! | `hooks` | hooks of expired entries, under a plan with two sides |
 //! | `merges` | commutative states that handlers read as of the last merge |
 //! | [`telemetry`] | the load of a side, measured by itself |
-//! | [`questions`] | entries listed, removed and moved for an operator |
+//! | `questions` | entries listed, removed and moved for an operator |
 //! | [`channel`] | the outbox to the other side, and protocol errors |
 //! | [`nic_half`], [`host_half`] | the two halves |
 //! | [`node`] | the run loop of a NIC core |
@@ -37,7 +37,7 @@ mod merges;
 pub mod nic_half;
 pub mod node;
 pub mod ownership;
-pub mod questions;
+mod questions;
 mod state_hash;
 pub mod steering;
 pub mod telemetry;

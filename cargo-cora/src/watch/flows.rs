@@ -1,5 +1,6 @@
 //! `flows` and `flow`: entries of tables, where they are and why, and orders for flows.
 
+use std::fmt::Write as _;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -13,7 +14,7 @@ use crate::failure::{Failure, Outcome};
 use crate::tell::{tell, tell_line};
 
 /// A large table is listed beside the packets, and they go first.
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_mins(2);
 /// Entries of an answer.
 const PAGE: u64 = 10_000;
 
@@ -115,7 +116,10 @@ fn line(entry: &Value) -> String {
 /// An entry with all that is known.
 fn block(entry: &Value) -> String {
     let mut text = format!("{} in {}\n", word(entry, "key"), word(entry, "state"));
-    let mut add = |name: &str, what: String| text += &format!("  {name:<10} {what}\n");
+    // Text in memory takes anything.
+    let mut add = |name: &str, what: String| {
+        let _written = writeln!(text, "  {name:<10} {what}");
+    };
     if !entry["reply"].is_null() {
         add("reply", word(entry, "reply"));
     }
@@ -141,12 +145,13 @@ fn done(answer: &Value) -> String {
         ("there", "flows were there already"),
     ] {
         if !answer[name].is_null() && (name != "there" || number(answer, name) > 0) {
-            text += &format!("{} {what}\n", grouped(number(answer, name)));
+            let _written = writeln!(text, "{} {what}", grouped(number(answer, name)));
         }
     }
     for name in ["not_removed", "not_moved"] {
         for failed in answer[name].as_array().into_iter().flatten() {
-            text += &format!("not {}: {}\n", word(failed, "key"), word(failed, "why"));
+            let (key, why) = (word(failed, "key"), word(failed, "why"));
+            let _written = writeln!(text, "not {key}: {why}");
         }
     }
     text

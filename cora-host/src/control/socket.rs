@@ -9,9 +9,9 @@
 //! | `{"command":"outcomes"}` | packets by outcome, and those without one so far |
 //! | `{"command":"tables"}` | fill level and losses of each table |
 //! | `{"command":"snapshot"}` | all of it, with the counts of sides and ports |
-//! | `{"command":"flows","filter":{…},"limit":N,"after":NEXT}` | entries, and where a listing goes on |
-//! | `{"command":"delete","filter":{…},"all":false}` | how many entries were removed |
-//! | `{"command":"move","to":"nic","filter":{…},"all":false}` | how many flows move from now on |
+//! | `{"command":"flows","filter":{…}}` | entries, and where a listing goes on |
+//! | `{"command":"delete","filter":{…}}` | how many entries were removed |
+//! | `{"command":"move","to":"nic","filter":{…}}` | how many flows move from now on |
 //! | `{"command":"log","levels":"ports=debug"}` | the log's levels, which `levels` may change |
 //! | `{"command":"configure"}` | when it is done: the version in force, or `error` |
 //! | `{"command":"check","program":FILE}` | whether that program could take over, or `error` |
@@ -36,7 +36,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::RunError;
-use crate::inspect::filter::Filter;
+use crate::inspect::question::{Listing, Movement, Removal};
 
 /// Maximum length of a request, including the name of a file.
 const LONGEST: usize = 4200;
@@ -58,31 +58,11 @@ pub(crate) enum Asked {
     Tables,
     Snapshot,
     /// Entries of tables.
-    Flows {
-        #[serde(default)]
-        filter: Filter,
-        /// Most entries of the answer.
-        #[serde(default)]
-        limit: Option<usize>,
-        /// Where the answer before this one stopped.
-        #[serde(default)]
-        after: Option<String>,
-    },
+    Flows(Listing),
     /// Removes entries.
-    Delete {
-        filter: Filter,
-        /// Also of more than one flow.
-        #[serde(default)]
-        all: bool,
-    },
+    Delete(Removal),
     /// Moves flows to a side.
-    Move {
-        to: String,
-        filter: Filter,
-        /// Also more than one flow.
-        #[serde(default)]
-        all: bool,
-    },
+    Move(Movement),
     Log {
         /// Levels that change, as the option of a run has them.
         levels: Option<String>,

@@ -1,7 +1,7 @@
 //! Which entries are meant: conditions, all of which hold.
 //!
-//! Keys are of any type, so conditions on addresses look at a key's text: each word that reads as an
-//! address, with or without a port, counts.
+//! Keys are of any type, so conditions on addresses look at a key's text: each word that reads as
+//! an address, with or without a port, counts.
 
 use std::net::{IpAddr, SocketAddr};
 

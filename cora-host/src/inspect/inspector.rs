@@ -7,15 +7,14 @@ use std::time::Duration;
 
 use cora_core::app::App;
 use cora_runtime::host_half::HostHalf;
-use cora_runtime::link::message::{GroupKey, Questions};
-use cora_runtime::questions::{Answer, NO_PLACE};
+use cora_runtime::link::message::{Answer, GroupKey, NO_PLACE, Questions};
 use serde_json::json;
 
-use crate::control::socket::Asked;
 use crate::ingress::clock::Clock;
 use crate::inspect::caller::Caller;
 use crate::inspect::filter::{Conditions, Filter};
 use crate::inspect::line::Lines;
+use crate::inspect::question::{Listing, Movement, Question, Removal};
 use crate::inspect::row::{Answered, Entry, NotDone, Told, side};
 use crate::inspect::walk::Cursor;
 use crate::memory::pages::Pages;
@@ -33,8 +32,8 @@ const PAUSE: Duration = Duration::from_millis(5);
 /// The supervisor's end.
 #[derive(Debug)]
 pub(crate) struct Inspector {
-    asked: Sender<Asked>,
-    answers: Receiver<(Asked, String)>,
+    asked: Sender<Question>,
+    answers: Receiver<(Question, String)>,
     /// Questions without an answer.
     open: usize,
 }
@@ -62,12 +61,12 @@ impl Inspector {
     }
 
     /// Asks. The answer comes by [`Self::look`].
-    pub(crate) fn ask(&mut self, asked: Asked) {
+    pub(crate) fn ask(&mut self, asked: Question) {
         self.open += usize::from(self.asked.send(asked).is_ok());
     }
 
     /// The next answer, if there is one.
-    pub(crate) fn look(&mut self) -> Option<(Asked, String)> {
+    pub(crate) fn look(&mut self) -> Option<(Question, String)> {
         let answered = self.answers.try_recv().ok()?;
         self.open = self.open.saturating_sub(1);
         Some(answered)
@@ -102,9 +101,9 @@ impl<A: App> Thread<A> {
         Self { lines, callers: (0..shards).map(Caller::new).collect(), app: None, clock }
     }
 
-    fn answer(&mut self, asked: &Asked) -> Result<Answered, String> {
+    fn answer(&mut self, asked: &Question) -> Result<Answered, String> {
         match asked {
-            Asked::Flows { filter, limit, after } => {
+            Question::Flows(Listing { filter, limit, after }) => {
                 let limit = limit.unwrap_or(ENTRIES);
                 if !(1..=MOST_ENTRIES).contains(&limit) {
                     return Err(format!("`limit` is a number from 1 to {MOST_ENTRIES}"));
@@ -118,11 +117,11 @@ impl<A: App> Thread<A> {
                 let next = next.map(|next| next.to_string());
                 Ok(Answered::Flows { schema: "cora-flows/1", entries: rows, scanned, next })
             }
-            Asked::Delete { filter, all } => {
+            Question::Delete(Removal { filter, all }) => {
                 let found = self.meant(filter, *all)?;
                 self.delete(&found)
             }
-            Asked::Move { to, filter, all } => {
+            Question::Move(Movement { to, filter, all }) => {
                 let to_nic = match to.as_str() {
                     "nic" => true,
                     "host" => false,
@@ -131,7 +130,6 @@ impl<A: App> Thread<A> {
                 let found = self.meant(filter, *all)?;
                 self.move_flows(to_nic, &found)
             }
-            _ => Err("this is no question about entries".into()),
         }
     }
 

@@ -1,10 +1,10 @@
 //! An operator's questions about entries and flows of a live run, and orders for them.
 //!
 //! A thread of the supervisor's process asks the host half of each shard, on two rings in shared
-//! memory, and the host half asks its NIC half. Each question is about some places of one table, and
-//! the host half answers a few places between two of its rounds: a dump of a large table costs the
-//! packets little, however long it takes. Decoding, filters and JSON are the thread's, so the wire
-//! waits for none of it.
+//! memory, and the host half asks its NIC half. Each question is about some places of one table,
+//! and the host half answers a few places between two of its rounds: a dump of a large table costs
+//! the packets little, however long it takes. Decoding, filters and JSON are the thread's, so the
+//! wire waits for none of it.
 //!
 //! Entries come and go, and flows move, while a table is listed. An entry that was there all the
 //! time and did not move is listed once.
@@ -14,13 +14,15 @@
 //! | `line` | the two rings of a host half |
 //! | `caller` | the supervisor's end of them: a question, and its answers |
 //! | `walk` | the tables of a run in order, and where a listing stopped |
+//! | `question` | questions and orders, as they are asked |
 //! | `filter` | which entries are meant |
 //! | `row` | an entry as JSON, with the reason for its place |
 //! | `inspector` | the thread |
 
 mod caller;
-pub(crate) mod filter;
+mod filter;
 pub(crate) mod inspector;
 pub(crate) mod line;
+pub(crate) mod question;
 mod row;
 mod walk;

@@ -2,7 +2,7 @@
 
 use cora_core::app::App;
 use cora_core::plain::Plain as _;
-use cora_runtime::questions::Stay;
+use cora_runtime::link::message::Stay;
 use serde::Serialize;
 use serde_json::Value;
 

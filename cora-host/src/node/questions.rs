@@ -9,9 +9,8 @@ use std::time::{Duration, Instant};
 use cora_core::app::App;
 use cora_core::state::MAX_PIECE;
 use cora_runtime::channel::ProtocolError;
-use cora_runtime::link::message::{MAX_MESSAGE, Message, Questions};
+use cora_runtime::link::message::{Answer, MAX_MESSAGE, Message, NO_PLACE, Questions};
 use cora_runtime::link::ring::{Consumer, Producer, SharedMemory};
-use cora_runtime::questions::{Answer, NO_PLACE};
 
 use crate::inspect::line::Line;
 use crate::node::worker::Worker;
@@ -232,8 +231,7 @@ impl Desk {
 
 #[cfg(test)]
 mod tests {
-    use cora_runtime::link::message::{GroupKey, Kind};
-    use cora_runtime::questions::Stay;
+    use cora_runtime::link::message::{GroupKey, Kind, Stay};
 
     use super::*;
 

@@ -11,12 +11,13 @@ use cora_runtime::durability::ReplicaStore;
 use cora_runtime::exec::burst::{BURST, BURST_BYTES};
 use cora_runtime::exec::reassemble::reassemble;
 use cora_runtime::host_half::HostHalf;
-use cora_runtime::link::message::{Control, Load, MAX_MESSAGE, Message, Questions, Telemetry};
+use cora_runtime::link::message::{
+    Answer, Control, Load, MAX_MESSAGE, Message, Questions, Telemetry,
+};
 use cora_runtime::link::region::Rings;
 use cora_runtime::link::ring::{Consumer, Producer, SharedMemory};
 use cora_runtime::node::serve_punts;
 use cora_runtime::ownership::{AT_ONCE, Order};
-use cora_runtime::questions::Answer;
 use cora_runtime::telemetry::Counters;
 
 use crate::RunError;

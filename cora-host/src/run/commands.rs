@@ -14,6 +14,7 @@ use crate::control::socket::{Asked, Control};
 use crate::control::{beside, upgrade};
 use crate::ingress::clock::Clock;
 use crate::inspect::inspector::Inspector;
+use crate::inspect::question::Question;
 use crate::process::inquiry::Inquiry;
 use crate::process::log::{self, Part};
 use crate::run::live::{Live, Operator};
@@ -65,9 +66,9 @@ impl Operator<'_> {
                     let answer = self.snapshot::<A>(live).answer(&asked);
                     self.answer(&asked, &answer);
                 }
-                Asked::Flows { .. } | Asked::Delete { .. } | Asked::Move { .. } => {
-                    self.inspect::<A>(asked);
-                }
+                Asked::Flows(it) => self.inspect::<A>(Question::Flows(it.clone())),
+                Asked::Delete(it) => self.inspect::<A>(Question::Delete(it.clone())),
+                Asked::Move(it) => self.inspect::<A>(Question::Move(it.clone())),
                 Asked::Log { levels } => {
                     let answer = match log::change(levels.as_deref()) {
                         Ok((levels, lost)) => levels_in_force(&levels, lost),
@@ -98,7 +99,7 @@ impl Operator<'_> {
     }
 
     /// Asks the host halves about entries, beside the wire.
-    fn inspect<A: App>(&mut self, asked: Asked) {
+    fn inspect<A: App>(&mut self, asked: Question) {
         let Some(lines) = &self.common.lines else { return };
         let begin = || {
             let clock = self.common.epoch.map_or_else(Clock::begin, Clock::since);
@@ -110,7 +111,12 @@ impl Operator<'_> {
     /// Answers questions about entries.
     fn inspected(&mut self, live: &Live<'_>) {
         let Some(inspector) = &mut self.inspector else { return };
-        while let Some((asked, answer)) = inspector.look() {
+        while let Some((question, answer)) = inspector.look() {
+            let asked = match question {
+                Question::Flows(it) => Asked::Flows(it),
+                Question::Delete(it) => Asked::Delete(it),
+                Question::Move(it) => Asked::Move(it),
+            };
             if let Some(control) = &mut self.control {
                 control.answer_line(&asked, &answer);
             }

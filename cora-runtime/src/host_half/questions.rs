@@ -5,15 +5,15 @@ use cora_core::plain::Plain as _;
 
 use super::{HostHalf, HostOutbox};
 use crate::link::message::group::{encoded, room};
-use crate::link::message::{GroupKey, Message, Questions};
+use crate::link::message::{Answer, GroupKey, Message, Questions};
 use crate::ownership::Order;
 use crate::ownership::host::HostSide;
-use crate::questions::{self, Answer};
+use crate::questions;
 
 impl<A: App> HostHalf<A> {
     /// Tells the entries in these places of a table: calls `tell` with
     /// [`Listed`](Questions::Listed) for each, and returns the next place, or
-    /// [`NO_PLACE`](questions::NO_PLACE).
+    /// [`NO_PLACE`](crate::link::message::NO_PLACE).
     pub fn list(
         &mut self,
         state: u16,

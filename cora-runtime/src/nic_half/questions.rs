@@ -6,8 +6,8 @@ use cora_core::state::NO_FLOW;
 use super::NicHalf;
 use crate::channel::PeerOutbox;
 use crate::link::message::group::{encoded, room};
-use crate::link::message::{GroupKey, Questions};
-use crate::questions::{self, Answer, Stay};
+use crate::link::message::{Answer, GroupKey, Questions, Stay};
+use crate::questions;
 
 impl<A: App> NicHalf<A> {
     /// Answers a question. Returns whether it was one for the NIC.

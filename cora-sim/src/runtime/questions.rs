@@ -59,10 +59,8 @@ impl Operator {
     /// Removes an entry of either side, which the other may have by now.
     fn remove<A: SimApp>(&mut self, nic: &mut NicSide<A>, host: &mut HostSide<A>) {
         let state = self.random.below(A::STATES as u64) as u16;
-        let app = match self.random.once_in(2) {
-            true => nic.core.half.engine().app(),
-            false => host.half.engine().app(),
-        };
+        let at_nic = self.random.once_in(2);
+        let app = if at_nic { nic.core.half.engine().app() } else { host.half.engine().app() };
         let Some(name) = self.name(app, state) else { return };
         if self.random.once_in(2) {
             host.remove(state, &name);

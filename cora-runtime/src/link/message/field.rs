@@ -2,9 +2,8 @@
 
 use cora_core::verdict::Reason;
 
-use super::{Load, MAX_KEYS, Report, Stamp};
+use super::{Answer, Load, MAX_KEYS, Report, Stamp, Stay};
 use crate::link::payload::Parked;
-use crate::questions::{Answer, Stay};
 
 /// A field: a head of a fixed length, and maybe bytes behind it.
 pub(super) trait Field<'a>: Sized {

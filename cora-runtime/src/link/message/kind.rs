@@ -9,9 +9,8 @@
 //! [`LAYOUT_VERSION`](crate::link::region::LAYOUT_VERSION).
 
 use super::field::{Field, GroupKey, Keys, Name};
-use super::{Load, Message, Report, Stamp};
+use super::{Answer, Load, Message, Report, Stamp, Stay};
 use crate::link::payload::Parked;
-use crate::questions::{Answer, Stay};
 
 impl Kind {
     /// Its number.

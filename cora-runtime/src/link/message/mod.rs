@@ -4,8 +4,8 @@
 //!   `WireEnd`.
 //! - *wire out*, NIC → host: `Frame`, `Send`, [`Deals`], `Quiet`.
 //! - *punt*, NIC → host: to a new host `Owned`… and `AllOwned`; `Punt`, [`Ownership`],
-//!   [`Durability`], [`Records`], [`Hooks`], [`Merges`], `Load` and `Talker`…, answers of [`Questions`]; at the end
-//!   `Drained`, `Piece`…, `Outcome`…, `Report`.
+//!   [`Durability`], [`Records`], [`Hooks`], [`Merges`], `Load` and `Talker`…, answers of
+//!   [`Questions`]; at the end `Drained`, `Piece`…, `Outcome`…, `Report`.
 //! - *back*, host → NIC: `Piece`… (configuration), `Begin`; `Send`, `Ended`, [`Ownership`],
 //!   [`Merges`], `Watch`, [`Questions`]; `Drained`.
 //!
@@ -21,11 +21,13 @@
 //! | `group` | a flow's group key in messages and replicas |
 //! | `stamp` | what accompanies a frame |
 //! | `report`, `load` | counts and load of a side |
+//! | `answer`, `stay` | what an operator asked, and why a flow is at a side |
 
 // First: the table uses its macros.
 #[macro_use]
 mod protocols;
 
+mod answer;
 mod field;
 mod frame;
 pub(crate) mod group;
@@ -33,9 +35,11 @@ mod kind;
 mod load;
 mod report;
 mod stamp;
+mod stay;
 #[cfg(test)]
 mod tests;
 
+pub use answer::{Answer, NO_PLACE};
 pub use field::{GroupKey, Keys, Name};
 pub use kind::{
     Control, Deals, Durability, Frames, Hooks, Kind, Merges, Ownership, Questions, Records,
@@ -44,6 +48,7 @@ pub use kind::{
 pub use load::Load;
 pub use report::Report;
 pub use stamp::Stamp;
+pub use stay::Stay;
 
 use cora_core::state::table::{Ending, Why};
 

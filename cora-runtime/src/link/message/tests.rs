@@ -6,7 +6,6 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::link::payload::Parked;
-use crate::questions::{Answer, Stay};
 
 const MARK: Mark = Mark { bucket: Bucket::new(0xa5), end: End::Destination };
 

@@ -6,11 +6,10 @@ use cora_core::app::{App, PlanFacts};
 use super::offer::share_of;
 use super::{HostOwnership, HostRecord, HostSide, Stage};
 use crate::channel::PeerOutbox;
-use crate::link::message::Ownership;
 use crate::link::message::group::{encoded, room};
+use crate::link::message::{Answer, Ownership, Stay};
 use crate::ownership::entries;
 use crate::ownership::lookup::Match;
-use crate::questions::{Answer, Stay};
 
 /// Limit of the back-off: a flow that keeps punting is offered after at most 2 to this power
 /// packets.
