@@ -47,6 +47,29 @@ impl Outcomes {
         }
     }
 
+    /// The first outcome by name that was counted since these counts, and whether it is a drop;
+    /// `None` if none was.
+    #[cold]
+    #[must_use]
+    pub fn first_since(&self, before: &Self) -> Option<(&'static str, bool)> {
+        let mut forwards = [
+            ("transmit", self.transmit > before.transmit),
+            ("redirect", self.redirect > before.redirect),
+            ("pass", self.pass > before.pass),
+            ("done", self.done > before.done),
+        ]
+        .into_iter();
+        if let Some((name, _)) = forwards.find(|(_, more)| *more) {
+            return Some((name, false));
+        }
+        // Reasons stay where they were counted first.
+        let counts = before.drops.iter().map(|(_, count)| *count).chain(core::iter::repeat(0));
+        let mut drops = self.drops.iter().zip(counts);
+        let dropped = drops.find(|((_, count), before)| count > before);
+        let named = dropped.map(|((reason, _), _)| (reason.name(), true));
+        named.or_else(|| (self.other > before.other).then_some((OTHER, true)))
+    }
+
     /// Visits each outcome that occurred, by name.
     pub fn each(&self, visit: &mut dyn FnMut(&'static str, u64)) {
         let fixed = [

@@ -2,7 +2,7 @@
 
 use core::sync::atomic::AtomicU64;
 
-use cora_runtime::channel::PeerOutbox;
+use cora_runtime::channel::{Mark, PeerOutbox, Sent};
 use cora_runtime::exec::Wire;
 use cora_runtime::link::message::{Control, Deals, Kind, Message, Stamp};
 use cora_runtime::link::payload::{Parking, PayloadBuffers};
@@ -137,6 +137,19 @@ impl PeerOutbox for Outgoing {
     #[inline]
     fn now_ns(&self) -> u64 {
         sys::now_ns()
+    }
+
+    fn mark(&mut self) -> Mark {
+        Mark { peer: self.punt.position(), wire: self.wire_out.position() }
+    }
+
+    #[cold]
+    fn sent_since(&mut self, mark: Mark) -> Sent {
+        Sent::on(mark, Some(&mut self.punt), Some(&mut self.wire_out))
+    }
+
+    fn has_room(&mut self) -> bool {
+        self.room_for_entries(1) > 0
     }
 
     #[inline(always)]

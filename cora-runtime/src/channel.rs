@@ -3,6 +3,7 @@
 use cora_core::sentence::Sentence;
 
 use crate::link::message::{Kind, Message};
+use crate::link::ring::{Consumer, Producer, SharedMemory};
 
 /// Offers that may be under way at a time.
 pub const TICKETS: usize = 64;
@@ -24,11 +25,77 @@ pub trait PeerOutbox {
         0
     }
 
+    /// A mark behind all that was sent so far.
+    fn mark(&mut self) -> Mark {
+        Mark::default()
+    }
+
+    /// What was sent since that mark, as far as it can be told. It is read before anything is sent
+    /// on the same way but by [`Self::tapped`].
+    fn sent_since(&mut self, mark: Mark) -> Sent {
+        let _ = mark;
+        Sent::default()
+    }
+
+    /// Whether there is room for what need not be sent.
+    fn has_room(&mut self) -> bool {
+        true
+    }
+
+    /// Tells an operator of a packet.
+    fn tapped(&mut self, message: &Message<'_>) {
+        self.send(message);
+    }
+
     /// The handlers run the packet with this number now, or none. It is noted where a run may have
     /// to name the packet in which a handler panicked.
     #[inline(always)]
     fn runs(&mut self, number: Option<u64>) {
         let _ = number;
+    }
+}
+
+/// A mark behind all that was sent: positions on the rings to the peer and to the wire.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Mark {
+    /// On the ring to the peer.
+    pub peer: u64,
+    /// On the wire's ring.
+    pub wire: u64,
+}
+
+/// Records that were sent since a mark.
+#[derive(Debug, Default)]
+pub struct Sent {
+    /// A reader of each ring, and where its records end.
+    rings: [Option<(Consumer<SharedMemory>, u64)>; 2],
+}
+
+impl Sent {
+    /// Those on these rings since `mark`. They are published.
+    pub fn on(
+        mark: Mark,
+        peer: Option<&mut Producer<SharedMemory>>,
+        wire: Option<&mut Producer<SharedMemory>>,
+    ) -> Self {
+        let read = |ring: &mut Producer<SharedMemory>, since| {
+            let until = ring.position();
+            (until != since).then(|| (ring.since(since), until))
+        };
+        // Output may depend on messages to the peer, so those are published first.
+        let peer = peer.and_then(|ring| read(ring, mark.peer));
+        Self { rings: [peer, wire.and_then(|ring| read(ring, mark.wire))] }
+    }
+
+    /// Visits each, with its kind, copied into `buffer`.
+    pub(crate) fn each(self, buffer: &mut [u8], visit: &mut dyn FnMut(u16, &[u8])) {
+        for (mut ring, until) in self.rings.into_iter().flatten() {
+            while ring.position() < until
+                && let Ok(Some(popped)) = ring.pop(buffer)
+            {
+                visit(popped.kind, buffer.get(..popped.len).unwrap_or_default());
+            }
+        }
     }
 }
 

@@ -18,6 +18,7 @@
 //! | `merges` | commutative states that handlers read as of the last merge |
 //! | [`telemetry`] | the load of a side, measured by itself |
 //! | `questions` | entries listed, removed and moved for an operator |
+//! | [`tap`] | copies of chosen packets for an operator |
 //! | [`channel`] | the outbox to the other side, and protocol errors |
 //! | [`nic_half`], [`host_half`] | the two halves |
 //! | [`node`] | the run loop of a NIC core |
@@ -40,6 +41,7 @@ pub mod ownership;
 mod questions;
 mod state_hash;
 pub mod steering;
+pub mod tap;
 pub mod telemetry;
 
 pub use cascade::TOO_MANY_MESSAGES;

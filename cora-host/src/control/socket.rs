@@ -13,6 +13,7 @@
 //! | `{"command":"delete","filter":{…}}` | how many entries were removed |
 //! | `{"command":"move","to":"nic","filter":{…}}` | how many flows move from now on |
 //! | `{"command":"log","levels":"ports=debug"}` | the log's levels, which `levels` may change |
+//! | `{"command":"tap","file":FILE,"points":[…]}` | at its end: how many packets are in the file |
 //! | `{"command":"configure"}` | when it is done: the version in force, or `error` |
 //! | `{"command":"check","program":FILE}` | whether that program could take over, or `error` |
 //! | `{"command":"upgrade"}` | the one in the program's file takes its place, or `error` |
@@ -36,7 +37,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::RunError;
-use crate::inspect::question::{Listing, Movement, Removal};
+use crate::inspect::question::{Listing, Movement, Removal, TapRequest};
 
 /// Maximum length of a request, including the name of a file.
 const LONGEST: usize = 4200;
@@ -63,6 +64,8 @@ pub(crate) enum Asked {
     Delete(Removal),
     /// Moves flows to a side.
     Move(Movement),
+    /// Copies packets to a file.
+    Tap(TapRequest),
     Log {
         /// Levels that change, as the option of a run has them.
         levels: Option<String>,
@@ -143,6 +146,11 @@ impl Control {
                 });
             }
         }
+    }
+
+    /// Whether a client waits for the answer to this request.
+    pub(crate) fn is_waited_for(&self, asked: &Asked) -> bool {
+        self.clients.iter().any(|client| client.asked.as_ref() == Some(asked))
     }
 
     /// Answers all clients with this request.

@@ -1,5 +1,6 @@
 //! The supervisor's end of a host half's rings: a question, and its answers.
 
+use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use cora_runtime::link::message::{MAX_MESSAGE, Message, Questions};
@@ -32,11 +33,13 @@ pub(super) struct Caller {
     pub(super) shard: u16,
     ends: Option<Ends>,
     buffer: Vec<u8>,
+    /// What was tapped, as records, until somebody takes it.
+    tapped: VecDeque<(u16, Vec<u8>)>,
 }
 
 impl Caller {
     pub(super) fn new(shard: u16) -> Self {
-        Self { shard, ends: None, buffer: vec![0; MAX_MESSAGE] }
+        Self { shard, ends: None, buffer: vec![0; MAX_MESSAGE], tapped: VecDeque::new() }
     }
 
     /// Asks, and passes each part of the answer to `each`, the last one included.
@@ -55,13 +58,18 @@ impl Caller {
             let (orders, answers) = (Producer::new(line.orders), Consumer::new(line.answers));
             self.ends = Some(Ends { number, orders, answers, owed: 0 });
         }
-        let Self { ends: Some(ends), buffer, shard } = self else { return Err(GONE.into()) };
+        let Self { ends: Some(ends), buffer, shard, tapped } = self else {
+            return Err(GONE.into());
+        };
         Message::from(question).push(&mut ends.orders).map_err(|_| SILENT)?;
         ends.orders.publish();
         ends.owed += 1;
         let mut since = Instant::now();
         while ends.owed > 0 {
             match ends.next(buffer)? {
+                Some(told @ (Questions::Tapped { .. } | Questions::Missed { .. })) => {
+                    tapped.push_back(encoded(&told));
+                }
                 Some(answer) => {
                     since = Instant::now();
                     let is_last = is_last(&answer);
@@ -80,6 +88,39 @@ impl Caller {
         }
         Ok(())
     }
+}
+
+impl Caller {
+    /// Passes what was tapped so far to `each`. Returns whether the host half is the one that was
+    /// asked last.
+    ///
+    /// # Errors
+    /// If its ring is broken.
+    pub(super) fn taps(
+        &mut self,
+        lines: &Lines,
+        each: &mut dyn FnMut(Questions<'_>),
+    ) -> Result<bool, String> {
+        while let Some((kind, bytes)) = self.tapped.pop_front() {
+            if let Some(Message::Questions(told)) = Message::decode(kind, &bytes) {
+                each(told);
+            }
+        }
+        let Self { ends: Some(ends), buffer, shard, .. } = self else { return Ok(false) };
+        while let Some(told) = ends.next(buffer)? {
+            if is_last(&told) {
+                ends.owed = ends.owed.saturating_sub(1);
+            } else {
+                each(told);
+            }
+        }
+        ends.answers.release();
+        Ok(lines.of_shard(*shard).is_some_and(|(number, _)| number == ends.number))
+    }
+}
+
+fn encoded(told: &Questions<'_>) -> (u16, Vec<u8>) {
+    Message::from(*told).encode(|kind, parts| (kind, parts.concat()))
 }
 
 impl Ends {

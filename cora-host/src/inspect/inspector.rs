@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
 use cora_core::app::App;
@@ -14,8 +15,9 @@ use crate::ingress::clock::Clock;
 use crate::inspect::caller::Caller;
 use crate::inspect::filter::{Conditions, Filter};
 use crate::inspect::line::Lines;
-use crate::inspect::question::{Listing, Movement, Question, Removal};
+use crate::inspect::question::{Listing, Movement, Question, Removal, TapRequest};
 use crate::inspect::row::{Answered, Entry, NotDone, Told, side};
+use crate::inspect::tapping::{Tapping, Wanted};
 use crate::inspect::walk::Cursor;
 use crate::memory::pages::Pages;
 use crate::memory::supply::Supply;
@@ -25,6 +27,8 @@ const PLACES: u32 = 4096;
 /// Entries of an answer, unless another limit is asked for; and its maximum.
 const ENTRIES: usize = 1000;
 const MOST_ENTRIES: usize = 100_000;
+/// Pause between two looks at tapped packets.
+const TAPPED: Duration = Duration::from_millis(2);
 /// How often an order is repeated that finds its flow in transit, and the pause.
 const TRIES: u32 = 50;
 const PAUSE: Duration = Duration::from_millis(5);
@@ -36,6 +40,8 @@ pub(crate) struct Inspector {
     answers: Receiver<(Question, String)>,
     /// Questions without an answer.
     open: usize,
+    /// The tap under way should end.
+    end_tap: Arc<AtomicBool>,
 }
 
 impl Inspector {
@@ -43,21 +49,18 @@ impl Inspector {
     pub(crate) fn begin<A: App>(lines: Arc<Lines>, shards: u16, clock: Clock) -> Self {
         let (asked, asks) = channel();
         let (answered, answers) = channel();
+        let ends = Arc::new(AtomicBool::new(false));
+        let end_tap = Arc::clone(&ends);
         std::thread::spawn(move || {
-            let mut thread = Thread::<A>::new(lines, shards, clock);
-            for asked in asks {
-                // A long answer becomes text here, beside the wire.
-                let mut line = match thread.answer(&asked) {
-                    Ok(answer) => serde_json::to_string(&answer).unwrap_or_default(),
-                    Err(why) => json!({ "error": why }).to_string(),
-                };
-                line.push('\n');
-                if answered.send((asked, line)).is_err() {
-                    return;
-                }
-            }
+            let mut thread = Thread::<A>::new(lines, shards, clock, ends);
+            while thread.serve(&asks, &answered) {}
         });
-        Self { asked, answers, open: 0 }
+        Self { asked, answers, open: 0, end_tap }
+    }
+
+    /// Ends a tap before its time: nobody waits for it any more.
+    pub(crate) fn end_tap(&self) {
+        self.end_tap.store(true, Ordering::Relaxed);
     }
 
     /// Asks. The answer comes by [`Self::look`].
@@ -84,6 +87,9 @@ struct Thread<A> {
     /// The program with empty states, which knows their types.
     app: Option<A>,
     clock: Clock,
+    /// The tap under way, and its request.
+    tapping: Option<(Question, Tapping)>,
+    end_tap: Arc<AtomicBool>,
 }
 
 /// An entry that an order is about.
@@ -97,8 +103,77 @@ struct Found {
 }
 
 impl<A: App> Thread<A> {
-    fn new(lines: Arc<Lines>, shards: u16, clock: Clock) -> Self {
-        Self { lines, callers: (0..shards).map(Caller::new).collect(), app: None, clock }
+    fn new(lines: Arc<Lines>, shards: u16, clock: Clock, end_tap: Arc<AtomicBool>) -> Self {
+        let callers = (0..shards).map(Caller::new).collect();
+        Self { lines, callers, app: None, clock, tapping: None, end_tap }
+    }
+
+    /// Answers the next question, or goes on with a tap. Returns whether anybody may ask more.
+    fn serve(&mut self, asks: &Receiver<Question>, answered: &Sender<(Question, String)>) -> bool {
+        let asked = match &self.tapping {
+            None => asks.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            Some(_) => asks.recv_timeout(TAPPED),
+        };
+        let answer = match asked {
+            Ok(Question::Tap(request)) => match self.begin_tap(request) {
+                Ok(()) => None,
+                Err((asked, why)) => Some((asked, Err(why))),
+            },
+            Ok(asked) => {
+                let answer = self.answer(&asked);
+                Some((asked, answer))
+            }
+            Err(RecvTimeoutError::Timeout) => None,
+            Err(RecvTimeoutError::Disconnected) => return false,
+        };
+        [answer, self.tap()].into_iter().flatten().all(|(asked, answer)| {
+            // A long answer becomes text here, beside the wire.
+            let mut line = match answer {
+                Ok(answer) => serde_json::to_string(&answer).unwrap_or_default(),
+                Err(why) => json!({ "error": why }).to_string(),
+            };
+            line.push('\n');
+            answered.send((asked, line)).is_ok()
+        })
+    }
+
+    /// Begins a tap at all shards.
+    fn begin_tap(&mut self, request: TapRequest) -> Result<(), (Question, String)> {
+        let begun = match &self.tapping {
+            Some(_) => Err("a tap is under way: wait for its end".to_owned()),
+            None => Tapping::begin(&request),
+        };
+        let tapping = match begun {
+            Ok(tapping) => tapping,
+            Err(why) => return Err((Question::Tap(request), why)),
+        };
+        self.end_tap.store(false, Ordering::Relaxed);
+        for caller in &mut self.callers {
+            // A shard whose host half is away taps from its next one on.
+            let _answered = caller.ask(&self.lines, tapping.wanted.order(), &mut |_| {});
+        }
+        self.tapping = Some((Question::Tap(request), tapping));
+        Ok(())
+    }
+
+    /// Goes on with the tap, if one is under way. Returns what it gave, once it is over.
+    fn tap(&mut self) -> Option<(Question, Result<Answered, String>)> {
+        let (_, tapping) = self.tapping.as_mut()?;
+        for caller in &mut self.callers {
+            let shard = caller.shard;
+            let same = caller.taps(&self.lines, &mut |told| tapping.take(shard, &told));
+            if same != Ok(true) {
+                let _answered = caller.ask(&self.lines, tapping.wanted.order(), &mut |_| {});
+            }
+        }
+        if !tapping.is_over() && !self.end_tap.load(Ordering::Relaxed) {
+            return None;
+        }
+        for caller in &mut self.callers {
+            let _answered = caller.ask(&self.lines, Wanted::end(), &mut |_| {});
+        }
+        let (asked, tapping) = self.tapping.take()?;
+        Some((asked, tapping.end()))
     }
 
     fn answer(&mut self, asked: &Question) -> Result<Answered, String> {
@@ -130,6 +205,7 @@ impl<A: App> Thread<A> {
                 let found = self.meant(filter, *all)?;
                 self.move_flows(to_nic, &found)
             }
+            Question::Tap(_) => Err("a tap is no question about entries".into()),
         }
     }
 

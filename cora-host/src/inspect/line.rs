@@ -13,7 +13,7 @@ use crate::memory::map;
 
 /// Bytes of the rings: an order is short, and the longest answer is an entry with its group.
 const ORDER_BYTES: usize = 4096;
-const ANSWER_BYTES: usize = 1 << 18;
+pub(crate) const ANSWER_BYTES: usize = 1 << 18;
 
 const ORDER_WORDS: usize = CONTROL_WORDS + ORDER_BYTES / 8;
 const ANSWER_WORDS: usize = CONTROL_WORDS + ANSWER_BYTES / 8;

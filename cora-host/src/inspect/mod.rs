@@ -17,6 +17,7 @@
 //! | `question` | questions and orders, as they are asked |
 //! | `filter` | which entries are meant |
 //! | `row` | an entry as JSON, with the reason for its place |
+//! | `tapping` | copies of packets, as a capture |
 //! | `inspector` | the thread |
 
 mod caller;
@@ -25,4 +26,5 @@ pub(crate) mod inspector;
 pub(crate) mod line;
 pub(crate) mod question;
 mod row;
+mod tapping;
 mod walk;

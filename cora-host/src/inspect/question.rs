@@ -1,5 +1,8 @@
 //! Questions about entries, and orders, as they are asked.
 
+use std::path::PathBuf;
+
+use cora_runtime::tap::SNAP;
 use serde::Deserialize;
 
 use crate::inspect::filter::Filter;
@@ -10,6 +13,7 @@ pub(crate) enum Question {
     Flows(Listing),
     Delete(Removal),
     Move(Movement),
+    Tap(TapRequest),
 }
 
 /// Entries of tables.
@@ -43,4 +47,50 @@ pub(crate) struct Movement {
     /// Also more than one flow.
     #[serde(default)]
     pub(super) all: bool,
+}
+
+/// Packets are to be copied to a file.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct TapRequest {
+    /// A whole path.
+    pub(super) file: PathBuf,
+    /// `wire-in`, `wire-out`, `punt`, `drop`.
+    pub(super) points: Vec<String>,
+    /// Either address lies in this prefix.
+    #[serde(default)]
+    pub(super) net: Option<String>,
+    /// Either port.
+    #[serde(default)]
+    pub(super) port: Option<u16>,
+    /// Its name or number.
+    #[serde(default)]
+    pub(super) protocol: Option<String>,
+    /// One of so many packets that are meant.
+    #[serde(default = "one")]
+    pub(super) every: u32,
+    /// Most bytes of a frame.
+    #[serde(default = "whole")]
+    pub(super) snap: u16,
+    /// Most records.
+    #[serde(default = "limit")]
+    pub(super) limit: u32,
+    #[serde(default = "seconds")]
+    pub(super) seconds: u64,
+}
+
+const fn one() -> u32 {
+    1
+}
+
+const fn whole() -> u16 {
+    SNAP as u16
+}
+
+const fn limit() -> u32 {
+    1000
+}
+
+const fn seconds() -> u64 {
+    10
 }

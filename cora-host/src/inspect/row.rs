@@ -1,5 +1,8 @@
 //! An entry as JSON, with the reason for its place.
 
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
 use cora_core::app::App;
 use cora_core::plain::Plain as _;
 use cora_runtime::link::message::Stay;
@@ -173,6 +176,16 @@ pub(super) enum Answered {
         there: u64,
         not_moved: Vec<NotDone>,
     },
+    Tapped {
+        schema: &'static str,
+        file: PathBuf,
+        /// Records in the file.
+        written: u64,
+        /// The same by point.
+        packets: BTreeMap<&'static str, u64>,
+        /// Records that found no room on their way.
+        missed: u64,
+    },
 }
 
 /// An entry or a flow that an order did not reach, and why.
@@ -232,6 +245,11 @@ mod tests {
         let moved =
             Answered::Moved { schema: "cora-move/1", moves: 3, there: 1, not_moved: left() };
         golden::json("move", &moved);
+        let packets = [("drop", 3), ("wire-in", 2)].into();
+        let file = "/tmp/drops.pcapng".into();
+        let tapped =
+            Answered::Tapped { schema: "cora-tap/1", file, written: 5, packets, missed: 1 };
+        golden::json("tap", &tapped);
     }
 
     #[test]

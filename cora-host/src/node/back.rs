@@ -8,7 +8,7 @@ use cora_control::Ledger;
 use cora_core::message::SENT;
 use cora_core::packet::Port;
 use cora_core::state::table::Ending;
-use cora_runtime::channel::PeerOutbox;
+use cora_runtime::channel::{Mark, PeerOutbox, Sent};
 use cora_runtime::durability::ReplicaStore;
 use cora_runtime::host_half::HostOutbox;
 use cora_runtime::link::message::{Frames, MAX_MESSAGE, Message, Stamp};
@@ -72,6 +72,35 @@ pub struct Back {
     pub(crate) exporter: Option<Exporter>,
     /// Stores the number of the packet that the handlers run.
     pub(crate) runs: Word,
+    /// What an operator taps.
+    pub(crate) tapped: Tapped,
+}
+
+/// Copies of packets on their way to an operator.
+#[derive(Debug, Default)]
+pub(crate) struct Tapped {
+    /// Whether any are wanted.
+    pub(crate) is_on: bool,
+    pub(crate) waiting: VecDeque<(u16, Vec<u8>)>,
+    /// Copies that found no room.
+    pub(crate) missed: u64,
+}
+
+impl Tapped {
+    /// Most copies that wait.
+    const MOST: usize = 256;
+
+    /// Takes a copy.
+    pub(crate) fn push(&mut self, message: &Message<'_>) {
+        if !self.is_on {
+            return;
+        }
+        if self.waiting.len() < Self::MOST {
+            self.waiting.push_back(message.encode(|kind, parts| (kind, parts.concat())));
+        } else {
+            self.missed += 1;
+        }
+    }
 }
 
 impl Back {
@@ -88,6 +117,7 @@ impl Back {
             sent: 0,
             exporter: None,
             runs: &UNSEEN,
+            tapped: Tapped::default(),
         }
     }
 
@@ -197,6 +227,22 @@ impl PeerOutbox for Back {
     #[inline]
     fn show(&mut self) {
         self.ring.publish();
+    }
+
+    fn mark(&mut self) -> Mark {
+        Mark { peer: self.ring.position(), wire: 0 }
+    }
+
+    fn sent_since(&mut self, mark: Mark) -> Sent {
+        Sent::on(mark, Some(&mut self.ring), None)
+    }
+
+    fn has_room(&mut self) -> bool {
+        self.tapped.waiting.len() < Tapped::MOST
+    }
+
+    fn tapped(&mut self, message: &Message<'_>) {
+        self.tapped.push(message);
     }
 }
 

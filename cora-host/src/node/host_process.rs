@@ -205,6 +205,9 @@ pub(crate) fn host_half<A: App>(
         let next = regions.region(page.current())?;
         worker.replug(sound.then_some(&region.rings()), &next.rings());
         worker.renew(page.left());
+        if let Some(desk) = &desk {
+            desk.meet_nic(&mut worker);
+        }
         region = next;
     }
     worker.half.tell_counters(page.counters());

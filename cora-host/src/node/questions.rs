@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 use cora_core::app::App;
 use cora_core::state::MAX_PIECE;
 use cora_runtime::channel::ProtocolError;
-use cora_runtime::link::message::{Answer, MAX_MESSAGE, Message, NO_PLACE, Questions};
+use cora_runtime::link::message::{Answer, Kind, MAX_MESSAGE, Message, NO_PLACE, Questions};
 use cora_runtime::link::ring::{Consumer, Producer, SharedMemory};
 
-use crate::inspect::line::Line;
+use crate::inspect::line::{ANSWER_BYTES, Line};
 use crate::node::worker::Worker;
 use crate::process::log::{self, Part};
 
@@ -87,6 +87,10 @@ pub(crate) struct Desk {
     has_nic: bool,
     /// When places were looked at last.
     listed: Instant,
+    /// The tap in force, encoded, for a NIC half that comes later.
+    tap: Vec<u8>,
+    /// Copies that found no room, as told last.
+    missed: u64,
     /// A ring is broken: nobody is answered any more.
     broken: bool,
 }
@@ -102,6 +106,8 @@ impl Desk {
             asked: None,
             has_nic,
             listed: Instant::now(),
+            tap: Vec::new(),
+            missed: 0,
             broken: false,
         }
     }
@@ -116,6 +122,7 @@ impl Desk {
         if self.broken {
             return;
         }
+        let tells = self.pass_taps(worker);
         if let Some(places) = self.asked {
             self.pass_on(worker, places);
         } else if let Some(listing) = self.listing {
@@ -124,11 +131,36 @@ impl Desk {
             }
             self.list(listing, worker, if busy { BUSY } else { IDLE });
             self.listed = Instant::now();
-        } else if !self.next_order(worker) {
+        } else if !self.next_order(worker) && !tells {
             return;
         }
         self.answers.publish();
         worker.show_nic();
+    }
+
+    /// Another NIC half is beside this host from now on: it taps, too.
+    pub(crate) fn meet_nic<A: App>(&self, worker: &mut Worker<A>) {
+        if let Some(Message::Questions(tap)) = Message::decode(Kind::Tap.number(), &self.tap) {
+            worker.tap(&tap, self.has_nic);
+        }
+    }
+
+    /// Passes on tapped packets, while half of the ring is free. Returns whether there were any.
+    fn pass_taps<A: App>(&mut self, worker: &mut Worker<A>) -> bool {
+        let tapped = worker.tapped();
+        let mut any = false;
+        while !tapped.waiting.is_empty() && self.answers.free_bytes() > ANSWER_BYTES / 2 {
+            if let Some((kind, bytes)) = tapped.waiting.pop_front() {
+                any |= self.answers.push(kind, &[&bytes]).is_ok();
+            }
+        }
+        let missed = tapped.missed;
+        if missed > self.missed && self.answers.free_bytes() > ANSWER_BYTES / 2 {
+            self.missed = missed;
+            self.tell(&Questions::Missed { packets: missed }.into());
+            any = true;
+        }
+        any
     }
 
     /// Begins with the next order, if there is one.
@@ -162,6 +194,12 @@ impl Desk {
             }
             Some(Message::Questions(Questions::Move { to_nic, group })) => {
                 Some(worker.move_flow(to_nic != 0, group))
+            }
+            Some(Message::Questions(tap @ Questions::Tap { .. })) => {
+                worker.tap(&tap, self.has_nic);
+                (_, self.tap) = encoded(&tap);
+                self.missed = 0;
+                Some(Answer::Done)
             }
             _ => Some(Answer::NotHere),
         };

@@ -9,7 +9,9 @@ use cora_core::plain::Plain as _;
 use cora_core::state;
 use cora_runtime::channel::ProtocolError;
 use cora_runtime::host_half::HostHalf;
-use cora_runtime::link::message::{Control, Kind, Message, Ownership, Report, Telemetry};
+use cora_runtime::link::message::{
+    Control, Kind, Message, Ownership, Questions, Report, Telemetry,
+};
 use cora_runtime::telemetry::{TALKERS, Talker};
 
 use crate::RunError;
@@ -146,6 +148,7 @@ impl<A: App> Received<A> {
                     self.seen.talkers.push(Talker { key, count, error });
                 }
             }
+            Message::Questions(Questions::Tapped { .. }) => back.tapped.push(message),
             Message::Questions(answer) => self.nic_answers.take(answer)?,
             // Only a host with replicas needs to know its flows.
             Message::Ownership(Ownership::Owned { .. } | Ownership::AllOwned { .. })

@@ -18,12 +18,13 @@ use cora_runtime::link::region::Rings;
 use cora_runtime::link::ring::{Consumer, Producer, SharedMemory};
 use cora_runtime::node::serve_punts;
 use cora_runtime::ownership::{AT_ONCE, Order};
+use cora_runtime::tap::TapOrder;
 use cora_runtime::telemetry::Counters;
 
 use crate::RunError;
 use crate::memory::cache_padded as apart;
 use crate::memory::cache_padded::Bytes;
-use crate::node::back::{Back, is_message, left_unread, taken};
+use crate::node::back::{Back, Tapped, is_message, left_unread, taken};
 use crate::node::exchange::Exchange;
 use crate::node::host_page::HostPage;
 use crate::node::received::Received;
@@ -211,6 +212,21 @@ impl<A: App> Worker<A> {
     /// Offers this flow to the NIC, or recalls it.
     pub(super) fn move_flow(&mut self, to_nic: bool, group: &[u8]) -> Answer {
         self.half.move_flow(to_nic, group, &mut self.back)
+    }
+
+    /// Taps packets of both halves as an operator says. The NIC does not answer.
+    pub(super) fn tap(&mut self, question: &Questions<'_>, has_nic: bool) {
+        let order = TapOrder::of(question);
+        self.back.tapped = Tapped { is_on: order.points != 0, ..Tapped::default() };
+        self.half.tap(order);
+        if has_nic {
+            self.back.send(&(*question).into());
+        }
+    }
+
+    /// What is tapped, on its way to the operator.
+    pub(super) const fn tapped(&mut self) -> &mut Tapped {
+        &mut self.back.tapped
     }
 
     /// Shows the NIC what was sent so far.

@@ -69,6 +69,10 @@ impl Operator<'_> {
                 Asked::Flows(it) => self.inspect::<A>(Question::Flows(it.clone())),
                 Asked::Delete(it) => self.inspect::<A>(Question::Delete(it.clone())),
                 Asked::Move(it) => self.inspect::<A>(Question::Move(it.clone())),
+                Asked::Tap(it) => {
+                    self.tap = Some(asked.clone());
+                    self.inspect::<A>(Question::Tap(it.clone()));
+                }
                 Asked::Log { levels } => {
                     let answer = match log::change(levels.as_deref()) {
                         Ok((levels, lost)) => levels_in_force(&levels, lost),
@@ -116,10 +120,20 @@ impl Operator<'_> {
                 Question::Flows(it) => Asked::Flows(it),
                 Question::Delete(it) => Asked::Delete(it),
                 Question::Move(it) => Asked::Move(it),
+                Question::Tap(it) => Asked::Tap(it),
             };
+            if self.tap.as_ref() == Some(&asked) {
+                self.tap = None;
+            }
             if let Some(control) = &mut self.control {
                 control.answer_line(&asked, &answer);
             }
+        }
+        // Who asked for a tap may end it by going away.
+        if let (Some(tap), Some(control)) = (&self.tap, &self.control)
+            && !control.is_waited_for(tap)
+        {
+            inspector.end_tap();
         }
         if inspector.is_asking() {
             live.shards.iter().for_each(Shard::wake_host);

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use cora_core::app::App;
 
 use crate::control::endpoint::Endpoint;
-use crate::control::socket::Control;
+use crate::control::socket::{Asked, Control};
 use crate::control::stop::Stop;
 use crate::control::upgrade::{self, Legacy, WayBack};
 use crate::ingress::capture::Cable as _;
@@ -38,6 +38,8 @@ pub(super) struct Operator<'a> {
     pub(super) stop: Stop,
     pub(super) control: Option<Control>,
     pub(super) inspector: Option<Inspector>,
+    /// The request for the tap under way.
+    pub(super) tap: Option<Asked>,
     endpoint: Option<Endpoint>,
     pub(super) begun: Instant,
     pub(super) checks: Checks,
@@ -105,6 +107,7 @@ fn attempt<A: App>(
         stop,
         control,
         inspector: None,
+        tap: None,
         endpoint,
         begun: Instant::now(),
         checks: Checks::default(),

@@ -68,6 +68,20 @@ impl<W: Write> PcapngWriter<W> {
         bytes: &[u8],
         original_len: u32,
     ) -> io::Result<()> {
+        self.write_noted(interface, time, bytes, original_len, "")
+    }
+
+    /// The same, with a comment of at most 65,535 bytes, if it is not empty.
+    pub fn write_noted(
+        &mut self,
+        interface: u32,
+        time: u64,
+        bytes: &[u8],
+        original_len: u32,
+        comment: &str,
+    ) -> io::Result<()> {
+        const COMMENT: u16 = 1;
+        let length = u16::try_from(comment.len()).map_err(|_| refuse("the comment is too long"))?;
         if bytes.len() > MAX_FRAME {
             return Err(refuse("the frame is longer than captures hold"));
         }
@@ -80,8 +94,16 @@ impl<W: Write> PcapngWriter<W> {
         for (place, field) in head.chunks_exact_mut(4).zip(fields) {
             place.copy_from_slice(&field.to_le_bytes());
         }
-        let padding = &[0; 3][..bytes.len().next_multiple_of(4) - bytes.len()];
-        self.block(ENHANCED_PACKET, &[&head, bytes, padding])
+        let padding = |bytes: &[u8]| &[0; 3][..bytes.len().next_multiple_of(4) - bytes.len()];
+        if comment.is_empty() {
+            return self.block(ENHANCED_PACKET, &[&head, bytes, padding(bytes)]);
+        }
+        let comment = comment.as_bytes();
+        let (code, length) = (COMMENT.to_le_bytes(), length.to_le_bytes());
+        self.block(
+            ENHANCED_PACKET,
+            &[&head, bytes, padding(bytes), &code, &length, comment, padding(comment), &[0; 4]],
+        )
     }
 
     /// Writes a block whose parts fill whole words.

@@ -124,6 +124,26 @@ impl<'a> Burst<'a> {
         K::of_packet(packet).ok()
     }
 
+    /// Visits the packets one by one, each as a burst of its own, and removes them.
+    #[cold]
+    pub(crate) fn each_alone<E>(
+        &mut self,
+        mut visit: impl FnMut(&mut Self) -> Result<(), E>,
+    ) -> Result<(), E> {
+        for arrival in core::mem::take(&mut self.0) {
+            let mut alone = Self::new();
+            // There is room: it is the only one.
+            let _pushed = alone.0.push(arrival);
+            visit(&mut alone)?;
+        }
+        Ok(())
+    }
+
+    /// The first packet.
+    pub(crate) fn first_mut(&mut self) -> Option<&mut Arrival<'a>> {
+        self.0.first_mut()
+    }
+
     /// Whether the burst is full.
     #[inline]
     #[must_use]

@@ -9,6 +9,7 @@ mod failover;
 mod load;
 mod merged;
 mod questions;
+mod tapped;
 mod timed;
 
 use cora_core::app::App;
@@ -30,6 +31,7 @@ use crate::merges::Turns;
 use crate::ownership::Order;
 use crate::ownership::host::{Clock, Found, HostOwnership, HostRecord, HostSide};
 use crate::state_hash::{Say, say_words};
+use crate::tap::Tap;
 use crate::telemetry::Watch;
 
 /// The outbox of the host's half, which also has its egress and its replica store.
@@ -77,6 +79,7 @@ pub struct HostHalf<A: App> {
     /// The buckets that are its own then, and packets of buckets that come.
     dealing: Dealing,
     held: Held,
+    tap: Tap,
     /// The counters of this side.
     pub report: Report,
 }
@@ -93,7 +96,8 @@ impl<A: App> HostHalf<A> {
     /// Bytes of [`Memory`] in addition to those of the program's states.
     pub fn bytes(app: &mut A) -> usize {
         let messages = Cascade::bytes::<A>(0) + UnderWay::bytes::<A>();
-        Engine::<A>::BYTES + HostOwnership::bytes(app) + Held::bytes::<A>() + messages
+        let own = Engine::<A>::BYTES + Tap::BYTES + HostOwnership::bytes(app);
+        own + Held::bytes::<A>() + messages
     }
 
     /// A half that owns every flow. Without a NIC (`nic` is `false`) it handles all packets itself.
@@ -114,6 +118,7 @@ impl<A: App> HostHalf<A> {
             has_all: !nic,
             dealing: Dealing::all(),
             held: Held::create::<A>(memory)?,
+            tap: Tap::create(memory, false)?,
             report: Report::default(),
         })
     }

@@ -28,6 +28,7 @@ use crate::ownership::hold::HoldQueue;
 use crate::ownership::lookup::Match;
 use crate::ownership::nic::{Dispatch, NicOwnership, NicRecord, NicSide};
 use crate::state_hash::{Say, say_words};
+use crate::tap::Tap;
 use crate::telemetry::Watch;
 
 /// Bytes that the hold queue needs for any burst.
@@ -78,6 +79,7 @@ pub struct NicHalf<A: App> {
     original: &'static mut [u64],
     /// The held packet that runs.
     held: &'static mut [u64],
+    tap: Tap,
     /// The counters of this side.
     pub report: Report,
 }
@@ -100,6 +102,7 @@ mod classes;
 mod from_host;
 mod host_lost;
 mod questions;
+mod tapped;
 
 /// The half as a whole: its memory, and its state.
 impl<A: App> NicHalf<A> {
@@ -112,7 +115,8 @@ impl<A: App> NicHalf<A> {
     pub fn bytes_to_hold(app: &mut A, bytes: usize) -> usize {
         let frames = 2 * (MAX_FRAME + ROOM + 128);
         let messages = Cascade::bytes::<A>(NicOwnership::places(app));
-        Engine::<A>::BYTES + NicOwnership::bytes(app) + bytes.max(HELD_BURST) + frames + messages
+        let own = Engine::<A>::BYTES + Tap::BYTES + NicOwnership::bytes(app);
+        own + bytes.max(HELD_BURST) + frames + messages
     }
 
     /// A half that owns no flow.
@@ -135,6 +139,7 @@ impl<A: App> NicHalf<A> {
             hold: HoldQueue::create(memory, bytes.max(HELD_BURST))?,
             original: memory.take_u64(MAX_FRAME.div_ceil(8))?,
             held: memory.take_u64((MAX_FRAME + ROOM).div_ceil(8))?,
+            tap: Tap::create(memory, true)?,
             cascade: Cascade::create::<A>(memory, places)?,
             from_host: 0,
             held_messages: 0,

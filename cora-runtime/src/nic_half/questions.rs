@@ -8,6 +8,7 @@ use crate::channel::PeerOutbox;
 use crate::link::message::group::{encoded, room};
 use crate::link::message::{Answer, GroupKey, Questions, Stay};
 use crate::questions;
+use crate::tap::TapOrder;
 
 impl<A: App> NicHalf<A> {
     /// Answers a question. Returns whether it was one for the NIC.
@@ -22,6 +23,7 @@ impl<A: App> NicHalf<A> {
                 let answer = self.remove(state, name);
                 out.send(&Questions::Answered { answer }.into());
             }
+            Questions::Tap { .. } => self.tap.begin(TapOrder::of(&question)),
             _ => return false,
         }
         true

@@ -27,7 +27,7 @@ pub fn serve_punts<A: App, B: Inbox, O: HostOutbox, E: From<NodeError>>(
     let mut frames = BurstBuffer::new(buffer);
     let mut burst = Burst::new();
     let read = read(half, punt, out, &mut frames, &mut burst, most, message);
-    half.burst(&mut burst, out).map_err(NodeError::from)?;
+    half.take(&mut burst, out).map_err(NodeError::from)?;
     punt.release();
     read
 }
@@ -63,7 +63,7 @@ fn read<'b, A: App, B: Inbox, O: HostOutbox, E: From<NodeError>>(
             burst.push_passed_on(stamp, frame);
             continue;
         }
-        half.burst(burst, out).map_err(NodeError::from)?;
+        half.take(burst, out).map_err(NodeError::from)?;
         burst.clear();
         message(half, out, &Message::decode(kind, bytes.frame()).ok_or(undecodable)?)?;
         if const { A::MERGED } && half.must_wait() {

@@ -268,7 +268,7 @@ impl<A: App> NicLoop<A> {
         // They are copies: among the unread frames of a killed NIC there is none that it had begun.
         wire.release();
         let full = burst.is_full();
-        half.burst(&mut burst, out);
+        half.take(&mut burst, out);
         match filled {
             Filled::Burst => {}
             Filled::Silence(now) => half.silence(now, out),

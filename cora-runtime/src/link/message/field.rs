@@ -116,28 +116,41 @@ impl Field<'_> for Parked {
     }
 }
 
-/// A group key, encoded, which is not the record's last field: its length stands before it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct GroupKey<'a>(pub &'a [u8]);
+macro_rules! sized {
+    ($($(#[$doc:meta])* $name:ident)*) => {
+        $(
+            $(#[$doc])*
+            #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+            pub struct $name<'a>(pub &'a [u8]);
 
-impl<'a> Field<'a> for GroupKey<'a> {
-    type Head = [u8; 2];
+            impl<'a> Field<'a> for $name<'a> {
+                type Head = [u8; 2];
 
-    #[inline(always)]
-    fn head(&self) -> Self::Head {
-        (self.0.len() as u16).to_le_bytes()
-    }
+                #[inline(always)]
+                fn head(&self) -> Self::Head {
+                    (self.0.len() as u16).to_le_bytes()
+                }
 
-    #[inline(always)]
-    fn tail(&self) -> &'a [u8] {
-        self.0
-    }
+                #[inline(always)]
+                fn tail(&self) -> &'a [u8] {
+                    self.0
+                }
 
-    #[inline]
-    fn read(bytes: &mut &'a [u8]) -> Option<Self> {
-        let length = u16::read(bytes)?;
-        bytes.split_off(..usize::from(length)).map(Self)
-    }
+                #[inline]
+                fn read(bytes: &mut &'a [u8]) -> Option<Self> {
+                    let length = u16::read(bytes)?;
+                    bytes.split_off(..usize::from(length)).map(Self)
+                }
+            }
+        )*
+    };
+}
+
+sized! {
+    /// A group key, encoded, which is not the record's last field: its length stands before it.
+    GroupKey
+    /// A name that is not the record's last field: its length stands before it.
+    Label
 }
 
 /// Keys that find a flow, [`MAX_KEYS`] at most: five words each.

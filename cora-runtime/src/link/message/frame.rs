@@ -47,6 +47,16 @@ impl<'a> Message<'a> {
     }
 }
 
+impl<'a> Message<'a> {
+    /// Reads a message that is a frame with its stamp; `None` for every other.
+    #[must_use]
+    #[cold]
+    pub(crate) fn decode_stamped(kind: u16, bytes: &'a [u8]) -> Option<(Stamp, &'a [u8])> {
+        let (head, frame) = bytes.split_at_checked(Stamp::BYTES)?;
+        Some((stamp_of(kind, head, frame.len())?, frame))
+    }
+}
+
 impl Message<'_> {
     /// Reads a message that is a frame with its stamp, so that handlers can change it where it is;
     /// `None` for every other.

@@ -8,7 +8,7 @@
 //! given to another kind. A change of a line changes
 //! [`LAYOUT_VERSION`](crate::link::region::LAYOUT_VERSION).
 
-use super::field::{Field, GroupKey, Keys, Name};
+use super::field::{Field, GroupKey, Keys, Label, Name};
 use super::{Answer, Load, Message, Report, Stamp, Stay};
 use crate::link::payload::Parked;
 
@@ -547,6 +547,45 @@ protocols! {
             to_nic: u16,
             /// Its group key, encoded.
             group: &'a [u8] as rest,
+        } read by host,
+        /// Tap packets.
+        71 Tap {
+            /// Where, a bit for each [point](crate::tap); nowhere ends the tap.
+            points: u16,
+            /// One of so many packets.
+            every: u32,
+            /// Bytes of each frame.
+            snap: u16,
+            /// Packets until the tap ends by itself.
+            left: u32,
+            /// Which packets: an encoded [`PacketFilter`](crate::tap::PacketFilter).
+            filter: &'a [u8] as rest,
+        } read by both,
+        /// A packet at a point.
+        72 Tapped {
+            /// Its time (ns of packet time).
+            time: u64,
+            /// Its number.
+            number: u64,
+            /// Bytes of its frame.
+            length: u32,
+            /// Packets of this tap that found no room at that side so far.
+            missed: u32,
+            /// Whether it ran at the NIC, 1, or at the host, 0.
+            at_nic: u16,
+            /// The point.
+            point: u16,
+            /// Where it came in, or leaves.
+            port: u16,
+            /// Its outcome; nothing if it has none yet.
+            outcome: Label<'a> as sized,
+            /// The beginning of its frame.
+            frame: &'a [u8] as rest,
+        } read by host,
+        /// So many packets of a tap found no room on the way from the halves.
+        73 Missed {
+            /// In all.
+            packets: u64,
         } read by host,
     }
 }

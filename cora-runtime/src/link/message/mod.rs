@@ -40,7 +40,7 @@ mod stay;
 mod tests;
 
 pub use answer::{Answer, NO_PLACE};
-pub use field::{GroupKey, Keys, Name};
+pub use field::{GroupKey, Keys, Label, Name};
 pub use kind::{
     Control, Deals, Durability, Frames, Hooks, Kind, Merges, Ownership, Questions, Records,
     Telemetry,

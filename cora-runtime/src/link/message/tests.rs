@@ -116,6 +116,19 @@ fn messages() -> Vec<Message<'static>> {
         Questions::Remove { at_nic: 0, state: 2, name: b"name" },
         Questions::Answered { answer: Answer::InTransit },
         Questions::Move { to_nic: 1, group: b"group" },
+        Questions::Tap { points: 15, every: 2, snap: 96, left: 100, filter: &[0; 21] },
+        Questions::Tapped {
+            time: 1,
+            number: 2,
+            length: 60,
+            missed: 3,
+            at_nic: 1,
+            point: 8,
+            port: 1,
+            outcome: Label(b"not-ip"),
+            frame: b"frame",
+        },
+        Questions::Missed { packets: 7 },
     ];
     frames
         .into_iter()

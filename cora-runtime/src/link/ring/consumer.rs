@@ -74,6 +74,18 @@ impl<M: RingMemory> Consumer<M> {
         }
     }
 
+    /// A reader of the records from `position` on. It must never release: the ring has a reading end
+    /// beside it.
+    pub(crate) fn looking_from(memory: M, position: u64) -> Self {
+        Self {
+            tail: position,
+            released: position,
+            head: position,
+            shown: position,
+            ..Self::new(memory)
+        }
+    }
+
     /// Longest payload that the ring carries, in bytes: a buffer of this length fits every record.
     #[inline]
     pub fn max_record(&self) -> usize {

@@ -6,6 +6,7 @@
 
 use core::fmt;
 
+use crate::link::ring::consumer::Consumer;
 use crate::link::ring::distance::Distance;
 use crate::link::ring::policy::{StorePolicy, Streaming};
 use crate::link::ring::record::{
@@ -196,6 +197,21 @@ impl<M: StorePolicy> Producer<M> {
         // The current record has room in any case.
         self.clear = free.min(longest).min(lap).max(Shape::span(len));
         Ok(())
+    }
+
+    /// Where the next record begins, or the padding in front of it.
+    pub const fn position(&self) -> u64 {
+        self.head
+    }
+
+    /// Publishes all records, and returns a reader of those from `position` on, which the other
+    /// end may have read already. It reads them before the next one is pushed.
+    pub(crate) fn since(&mut self, position: u64) -> Consumer<M>
+    where
+        M: Copy,
+    {
+        self.publish();
+        Consumer::looking_from(self.memory, position)
     }
 
     /// Makes every record pushed so far visible to the consumer, all at once: it can't see any

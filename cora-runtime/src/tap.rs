@@ -1,0 +1,252 @@
+//! A tap: copies of chosen packets, with what became of each, for an operator.
+//!
+//! While a side is tapped, the packets of a burst run one by one: what a packet brought about is
+//! then what was pushed onto the rings meanwhile, and the outcome that was counted. A burst gives
+//! the same results as its packets one by one, so a tap changes none. A side that is not tapped
+//! pays one comparison for each burst.
+//!
+//! A copy that finds too little room on its way is not told, but counted.
+
+use cora_core::key::{FiveTuple, PacketKey as _, Prefix};
+use cora_core::outcome::Outcomes;
+use cora_core::packet::Packet;
+use cora_core::plain::Plain as _;
+use cora_core::state::{Memory, OutOfMemory};
+
+use crate::channel::{PeerOutbox, Sent};
+use crate::exec::burst::Arrival;
+use crate::exec::engine::keep_words;
+use crate::link::message::{Kind, Label, MAX_MESSAGE, Message, Questions, Stamp};
+
+/// Most bytes of a frame that are told.
+pub const SNAP: usize = 1536;
+
+/// A packet comes in, as it was before any handler.
+pub const WIRE_IN: u16 = 1;
+/// A packet leaves.
+pub const WIRE_OUT: u16 = 2;
+/// The NIC passes a packet on to the host.
+pub const PUNT: u16 = 4;
+/// A packet ends without leaving, as it was before any handler.
+pub const DROP: u16 = 8;
+
+/// Packets that are meant: all conditions hold.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PacketFilter {
+    /// The number of the protocol.
+    pub protocol: Option<u8>,
+    /// Either port.
+    pub port: Option<u16>,
+    /// Either address lies in it.
+    pub net: Option<Prefix>,
+}
+
+impl PacketFilter {
+    /// Bytes of its encoding.
+    pub const SIZE: usize = 4 + Prefix::SIZE;
+
+    const NONE: Self = Self { protocol: None, port: None, net: None };
+
+    /// Encodes it.
+    #[must_use]
+    pub fn encoded(&self) -> [u8; Self::SIZE] {
+        let mut bytes = [0; Self::SIZE];
+        let is = [self.protocol.is_some(), self.port.is_some(), self.net.is_some()];
+        bytes[0] = is.iter().rev().fold(0, |bits, is| bits << 1 | u8::from(*is));
+        bytes[1] = self.protocol.unwrap_or(0);
+        self.port.unwrap_or(0).put(&mut bytes[2..]);
+        if let Some(net) = self.net {
+            net.put(&mut bytes[4..]);
+        }
+        bytes
+    }
+
+    /// Decodes it; `None` if the bytes are no filter.
+    #[must_use]
+    pub fn of_bytes(bytes: &[u8]) -> Option<Self> {
+        let (head, net) = bytes.split_first_chunk::<4>()?;
+        let [parts, protocol, low, high] = *head;
+        let has = |bit: u8| parts & bit != 0;
+        let net = if has(4) { Some(Prefix::get(net)?) } else { None };
+        let port = u16::from_le_bytes([low, high]);
+        Some(Self { protocol: has(1).then_some(protocol), port: has(2).then_some(port), net })
+    }
+
+    /// Whether the packet is meant, which is parsed. One without addresses is so if there is no
+    /// condition.
+    fn means(&self, packet: &Packet<'_>) -> bool {
+        if *self == Self::NONE {
+            return true;
+        }
+        let Ok(flow) = FiveTuple::of_packet(packet) else { return false };
+        self.protocol.is_none_or(|protocol| protocol == flow.protocol)
+            && self
+                .port
+                .is_none_or(|port| port == flow.source_port || port == flow.destination_port)
+            && self
+                .net
+                .is_none_or(|net| net.contains(flow.source) || net.contains(flow.destination))
+    }
+}
+
+/// What is tapped.
+#[derive(Clone, Copy, Debug)]
+pub struct TapOrder {
+    /// Where, a bit for each point; nowhere ends the tap.
+    pub points: u16,
+    /// One of so many packets that are meant.
+    pub every: u32,
+    /// Bytes of each frame.
+    pub snap: u16,
+    /// Packets until the tap ends by itself.
+    pub left: u32,
+    /// Which packets.
+    pub filter: PacketFilter,
+}
+
+impl TapOrder {
+    /// Nothing.
+    pub const NONE: Self =
+        Self { points: 0, every: 1, snap: 0, left: 0, filter: PacketFilter::NONE };
+
+    /// The order in a message; one that makes no sense taps nothing.
+    #[must_use]
+    pub fn of(question: &Questions<'_>) -> Self {
+        match *question {
+            Questions::Tap { points, every, snap, left, filter } => {
+                let filter = PacketFilter::of_bytes(filter);
+                filter.map_or(Self::NONE, |filter| Self { points, every, snap, left, filter })
+            }
+            _ => Self::NONE,
+        }
+    }
+}
+
+/// A side's tap.
+#[derive(Debug)]
+pub(crate) struct Tap {
+    order: TapOrder,
+    /// Packets that are meant until the next one is told.
+    skip: u32,
+    /// Copies that were not told for want of room.
+    missed: u32,
+    at_nic: bool,
+    /// The frame of the packet that runs, as it came.
+    frame: &'static mut [u64],
+    /// A record that was pushed meanwhile.
+    record: &'static mut [u64],
+}
+
+/// A packet that runs.
+pub(crate) struct Followed {
+    stamp: Stamp,
+    length: usize,
+    before: Outcomes,
+}
+
+impl Tap {
+    /// Bytes of [`Memory`].
+    pub(crate) const BYTES: usize = SNAP + MAX_MESSAGE.next_multiple_of(64) + 128;
+
+    /// A tap of nothing.
+    pub(crate) fn create(memory: &mut Memory, at_nic: bool) -> Result<Self, OutOfMemory> {
+        Ok(Self {
+            order: TapOrder::NONE,
+            skip: 0,
+            missed: 0,
+            at_nic,
+            frame: memory.take_u64(SNAP / 8)?,
+            record: memory.take_u64(MAX_MESSAGE.div_ceil(8))?,
+        })
+    }
+
+    /// Whether anything is tapped.
+    #[inline(always)]
+    pub(crate) const fn is_on(&self) -> bool {
+        self.order.points != 0
+    }
+
+    /// Begins, changes or ends.
+    pub(crate) const fn begin(&mut self, order: TapOrder) {
+        (self.order, self.skip, self.missed) = (order, 0, 0);
+    }
+
+    /// A packet is about to run: it is followed, or not.
+    pub(crate) fn begins(
+        &mut self,
+        arrival: &mut Arrival<'_>,
+        outcomes: &Outcomes,
+    ) -> Option<Followed> {
+        arrival.packet.parse_again();
+        if !self.is_on() || !self.order.filter.means(&arrival.packet) {
+            return None;
+        }
+        if self.skip > 0 {
+            self.skip -= 1;
+            return None;
+        }
+        self.skip = self.order.every.saturating_sub(1);
+        let frame = arrival.packet.frame();
+        keep_words(self.frame, frame.get(..SNAP).unwrap_or(frame));
+        let length = frame.len();
+        Some(Followed { stamp: arrival.stamp(), length, before: outcomes.clone() })
+    }
+
+    /// It ran, and `sent` was sent meanwhile: tells what became of it. With `comes_in` it came from
+    /// the wire, and not from the NIC.
+    pub(crate) fn ends(
+        &mut self,
+        Followed { stamp, length, before }: &Followed,
+        outcomes: &Outcomes,
+        comes_in: bool,
+        sent: Sent,
+        out: &mut impl PeerOutbox,
+    ) {
+        let outcome = outcomes.first_since(before);
+        let is_dropped = outcome.is_some_and(|(_, is_dropped)| is_dropped);
+        let name = outcome.map_or("", |(name, _)| name);
+        let Self { order, missed, at_nic, frame, record, .. } = self;
+        let TapOrder { points, snap, .. } = *order;
+        let mut tell = |point: u16, port: u8, stamp: &Stamp, frame: &[u8], length: usize| {
+            if points & point == 0 {
+                return;
+            }
+            if !out.has_room() {
+                *missed += 1;
+                return;
+            }
+            let told = Questions::Tapped {
+                time: stamp.meta.now,
+                number: stamp.number,
+                length: length as u32,
+                missed: *missed,
+                at_nic: (*at_nic).into(),
+                point,
+                port: port.into(),
+                outcome: Label(name.as_bytes()),
+                frame: frame.get(..usize::from(snap)).unwrap_or(frame),
+            };
+            out.tapped(&told.into());
+        };
+        let original = zerocopy::IntoBytes::as_bytes(&**frame);
+        let original = original.get(..*length).unwrap_or(original);
+        if comes_in {
+            tell(WIRE_IN, stamp.meta.port.0, stamp, original, *length);
+        }
+        sent.each(zerocopy::IntoBytes::as_mut_bytes(&mut **record), &mut |kind, bytes| {
+            let Some((stamp, frame)) = Message::decode_stamped(kind, bytes) else { return };
+            if kind == Kind::Punt {
+                tell(PUNT, stamp.meta.port.0, &stamp, frame, frame.len());
+            } else {
+                tell(WIRE_OUT, stamp.leaves_at().0, &stamp, frame, frame.len());
+            }
+        });
+        if is_dropped {
+            tell(DROP, stamp.meta.port.0, stamp, original, *length);
+        }
+        order.left = order.left.saturating_sub(1);
+        if order.left == 0 {
+            order.points = 0;
+        }
+    }
+}
