@@ -92,6 +92,7 @@ pub fn main() -> ExitCode {
         Command::Tables(of) => watch::tables(&of),
         Command::Flows(of) => watch::flows(&of),
         Command::Flow(of) => watch::flow(&of),
+        Command::Tap(of) => watch::tap(&of),
         Command::Top(of) => watch::top(&of),
         Command::Log(of) => watch::log(&of),
         Command::Configure(configure) => configure::run(&configure),

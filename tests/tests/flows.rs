@@ -1,4 +1,5 @@
-//! Entries of a live run are listed, looked up, removed and moved, while it goes on.
+//! Entries of a live run are listed, looked up, removed and moved, and its packets tapped, while it
+//! goes on.
 #![expect(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
 
 use std::collections::BTreeSet;
@@ -143,6 +144,100 @@ fn a_listing_outlives_either_half() {
         };
         assert!(wait_until(SOON, answers), "{half}: {}", run.ask("tables"));
     }
+    let report = run.finish();
+    assert_eq!(report.code, Some(0), "{}", report.log);
+}
+
+/// The comments of a capture, by interface.
+fn tapped(run: &Live, points: &[&str], more: &[&str]) -> (Value, Vec<(String, String)>) {
+    let file = run.room.join("tap.pcapng");
+    let mut command = cora();
+    command.arg("tap").arg(run.room.join("socket")).arg(points.join(","));
+    command.args(["--json", "--out"]).arg(&file).args(more);
+    let told = run_command(&mut command, SOON).well("tap").json();
+    (told, comments(&std::fs::read(&file).unwrap()))
+}
+
+/// Interface and comment of each packet of a pcapng with little-endian words.
+fn comments(mut bytes: &[u8]) -> Vec<(String, String)> {
+    let word = |bytes: &[u8], at: usize| u32::from_le_bytes(*bytes[at..].first_chunk().unwrap());
+    let (mut names, mut found) = (Vec::new(), Vec::new());
+    while !bytes.is_empty() {
+        let (kind, length) = (word(bytes, 0), word(bytes, 4) as usize);
+        let (block, rest) = bytes.split_at(length);
+        bytes = rest;
+        let options = match kind {
+            1 => 16,
+            6 => 28 + (word(block, 20) as usize).next_multiple_of(4),
+            _ => continue,
+        };
+        let mut options = &block[options..length - 4];
+        let mut text = String::new();
+        while let Some(head) = options.first_chunk::<4>() {
+            let (code, size) = (
+                u16::from_le_bytes([head[0], head[1]]),
+                usize::from(head[2]) | usize::from(head[3]) << 8,
+            );
+            // A name of an interface, or a comment.
+            if (kind, code) == (1, 2) || (kind, code) == (6, 1) {
+                text = String::from_utf8(options[4..4 + size].to_vec()).unwrap();
+            }
+            options = &options[4 + size.next_multiple_of(4)..];
+        }
+        if kind == 1 {
+            names.push(text);
+        } else {
+            found.push((names[word(block, 8) as usize].clone(), text));
+        }
+    }
+    found
+}
+
+#[test]
+fn a_tap_tells_what_became_of_each_packet() {
+    let run = Live::start("firewall", ENDLESS, &[]);
+    assert!(all_at(&run, "nic", 50), "{}", run.ask("tables"));
+    let (told, all) = tapped(&run, &["wire-in", "wire-out"], &["--limit", "300", "--port", "1024"]);
+    assert_eq!((told["written"].as_u64(), all.len()), (Some(300), 300), "{told}");
+    for (point, comment) in &all {
+        assert!(comment.contains(":1024 "), "{comment}");
+        if point == "wire-in" {
+            assert!(comment.contains("side=nic") && comment.contains("port=inside"), "{comment}");
+        } else {
+            assert_eq!(point, "wire-out");
+            assert!(comment.starts_with("outcome=transmit "), "{comment}");
+        }
+    }
+    let ins = all.iter().filter(|(point, _)| point == "wire-in").count();
+    assert!((100..=200).contains(&ins), "{ins} came in and {} left", 300 - ins);
+    // What outside opens is dropped, at the host.
+    let (told, drops) = tapped(&run, &["drop"], &["--limit", "20", "--seconds", "5"]);
+    assert!(!drops.is_empty(), "{told}");
+    for (point, comment) in &drops {
+        assert_eq!(point, "drop");
+        assert!(!comment.contains("outcome=transmit") && comment.contains("flow="), "{comment}");
+    }
+    let (told, _) = tapped(&run, &["drop"], &["--net", "192.168.99.0/24", "--seconds", "1"]);
+    assert_eq!(told["written"], 0, "{told}");
+    // Whoever goes away ends the tap, and the run goes on.
+    let mut command = cora();
+    command.arg("tap").arg(run.room.join("socket")).args(["punt", "--seconds", "60", "--out"]);
+    let mut waits = command.arg(run.room.join("other")).spawn().unwrap();
+    let is_busy = || {
+        let asked =
+            json!({ "command": "tap", "file": "/dev/null", "points": ["punt"], "seconds": 1 });
+        run.ask_for(&asked)["error"].as_str().is_some_and(|why| why.contains("under way"))
+    };
+    assert!(wait_until(SOON, is_busy));
+    waits.kill().unwrap();
+    waits.wait().unwrap();
+    let is_free = || {
+        run.ask_for(
+            &json!({ "command": "tap", "file": "/dev/null", "points": ["punt"], "seconds": 1 }),
+        )["error"]
+            .is_null()
+    };
+    assert!(wait_until(SOON, is_free));
     let report = run.finish();
     assert_eq!(report.code, Some(0), "{}", report.log);
 }

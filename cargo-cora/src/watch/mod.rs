@@ -1,17 +1,19 @@
-//! What a live run does: `status`, `outcomes`, `tables`, `flows`, `flow`, `top` and `log`, by its
-//! control socket.
+//! What a live run does: `status`, `outcomes`, `tables`, `flows`, `flow`, `tap`, `top` and `log`,
+//! by its control socket.
 //!
 //! | module | contents |
 //! | --- | --- |
 //! | `text` | answers as lines for people |
 //! | `flows` | entries of tables, and orders for flows |
 //! | `rates` | what changed between two snapshots |
+//! | `tap` | copies of packets |
 //! | `screen` | the live view |
 //! | `top` | the loop of the live view |
 
 mod flows;
 mod rates;
 mod screen;
+mod tap;
 mod text;
 mod top;
 
@@ -27,6 +29,7 @@ use crate::failure::{Failure, Outcome};
 use crate::tell::{tell, tell_line};
 
 pub(crate) use flows::{flow, flows};
+pub(crate) use tap::run as tap;
 pub(crate) use top::run as top;
 
 /// A run answers between two bursts.

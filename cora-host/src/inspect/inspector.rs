@@ -115,10 +115,10 @@ impl<A: App> Thread<A> {
             Some(_) => asks.recv_timeout(TAPPED),
         };
         let answer = match asked {
-            Ok(Question::Tap(request)) => match self.begin_tap(request) {
-                Ok(()) => None,
-                Err((asked, why)) => Some((asked, Err(why))),
-            },
+            Ok(Question::Tap(request)) => {
+                let begun = self.begin_tap(&request);
+                begun.err().map(|why| (Question::Tap(request), Err(why)))
+            }
             Ok(asked) => {
                 let answer = self.answer(&asked);
                 Some((asked, answer))
@@ -138,21 +138,17 @@ impl<A: App> Thread<A> {
     }
 
     /// Begins a tap at all shards.
-    fn begin_tap(&mut self, request: TapRequest) -> Result<(), (Question, String)> {
-        let begun = match &self.tapping {
-            Some(_) => Err("a tap is under way: wait for its end".to_owned()),
-            None => Tapping::begin(&request),
-        };
-        let tapping = match begun {
-            Ok(tapping) => tapping,
-            Err(why) => return Err((Question::Tap(request), why)),
-        };
+    fn begin_tap(&mut self, request: &TapRequest) -> Result<(), String> {
+        if self.tapping.is_some() {
+            return Err("a tap is under way: wait for its end".into());
+        }
+        let tapping = Tapping::begin(request)?;
         self.end_tap.store(false, Ordering::Relaxed);
         for caller in &mut self.callers {
             // A shard whose host half is away taps from its next one on.
             let _answered = caller.ask(&self.lines, tapping.wanted.order(), &mut |_| {});
         }
-        self.tapping = Some((Question::Tap(request), tapping));
+        self.tapping = Some((Question::Tap(request.clone()), tapping));
         Ok(())
     }
 

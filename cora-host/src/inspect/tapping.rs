@@ -24,7 +24,7 @@ const PROTOCOLS: [(&str, u8); 5] =
     [("icmp", 1), ("tcp", 6), ("udp", 17), ("icmpv6", 58), ("sctp", 132)];
 
 /// The longest tap.
-const LONGEST: Duration = Duration::from_secs(3600);
+const LONGEST: Duration = Duration::from_hours(1);
 
 /// How often waiting records are written.
 const FLUSHED: Duration = Duration::from_millis(200);

@@ -19,14 +19,13 @@ use crate::durability;
 use crate::exec::burst::{ALONE, BURST, BURST_BYTES, Burst};
 use crate::exec::egress::Wire;
 use crate::exec::engine::{Engine, NicReach, Ran, copy_words, keep_words};
-use crate::exec::header_split;
 use crate::exec::prefetch::{prefetch_at_nic, prefetch_burst};
 use crate::hooks;
 use crate::link::message::{Report, Stamp};
 use crate::merges::Turns;
 use crate::ownership::hold::HoldQueue;
 use crate::ownership::lookup::Match;
-use crate::ownership::nic::{Dispatch, NicOwnership, NicRecord, NicSide};
+use crate::ownership::nic::{Dispatch, NicOwnership, NicRecord};
 use crate::state_hash::{Say, say_words};
 use crate::tap::Tap;
 use crate::telemetry::Watch;
@@ -103,6 +102,7 @@ mod from_host;
 mod host_lost;
 mod questions;
 mod tapped;
+mod to_host;
 
 /// The half as a whole: its memory, and its state.
 impl<A: App> NicHalf<A> {
@@ -473,33 +473,5 @@ impl<A: App> NicHalf<A> {
             self.leaves_amid(io);
         }
         true
-    }
-
-    fn pass_on(&mut self, stamp: &Stamp, frame: &[u8], io: &mut (impl PeerOutbox + Wire)) {
-        self.report.passed_on += 1;
-        self.tell_ends(stamp.meta.now, io);
-        let punt = header_split::punt::<A>(stamp, frame, io);
-        io.send(&punt);
-    }
-
-    /// Sends the flow to the host: its entries, then the packet.
-    #[inline(never)]
-    fn release(
-        &mut self,
-        flow: u32,
-        stamp: &Stamp,
-        frame: &[u8],
-        io: &mut (impl PeerOutbox + Wire),
-    ) {
-        // Built before anything is sent: afterwards, reading the frame would wait until the ring
-        // has the entries.
-        let punt = header_split::punt::<A>(stamp, frame, io);
-        self.tell_ends(stamp.meta.now, io);
-        self.leaves_amid(io);
-        self.ownership.release(flow, stamp.meta.now, side!(self), io);
-        io.send(&punt);
-        // Meanwhile the host can go on.
-        io.show();
-        self.ownership.forget(flow, self.engine.app(), &mut self.hold);
     }
 }

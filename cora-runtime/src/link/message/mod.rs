@@ -14,7 +14,7 @@
 //!
 //! | module | concept |
 //! | --- | --- |
-//! | `kind` | the table |
+//! | `kind`, `asked` | the table |
 //! | `protocols` | makes all kinds of the table |
 //! | `field` | how fields lie in a record |
 //! | `frame` | frames with their stamps, nearly all of the traffic, on a way of their own |
@@ -23,9 +23,11 @@
 //! | `report`, `load` | counts and load of a side |
 //! | `answer`, `stay` | what an operator asked, and why a flow is at a side |
 
-// First: the table uses its macros.
+// First: the table uses their macros.
 #[macro_use]
 mod protocols;
+#[macro_use]
+mod asked;
 
 mod answer;
 mod field;

@@ -1,10 +1,14 @@
-//! The command line.
+//! The command line; that of commands that ask a live run stands in `watching`.
+
+mod watching;
 
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use cora_host::{Inside, RunOptions};
+
+pub(crate) use watching::{Flow, Flows, Log, Tap, Top, Watch, Which};
 
 use crate::profile::Span;
 
@@ -58,6 +62,8 @@ pub(crate) enum Command {
     Flows(Flows),
     /// Look up a flow of a live run; delete it, offer it to the NIC, or recall it
     Flow(Flow),
+    /// Copy packets of a live run to a pcapng file, each with what became of it
+    Tap(Tap),
     /// Watch a live run at a terminal: outcomes, tables, and what both sides do
     Top(Top),
     /// Say which lines the log of a live run has, or change that
@@ -98,111 +104,6 @@ pub(crate) struct Card {
     /// Cargo's profile: release, dev, or another of the workspace
     #[arg(long, default_value = "release")]
     pub(crate) profile: String,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Watch {
-    /// The `--control` path of the run
-    pub(crate) control: PathBuf,
-    /// Print one JSON object instead of lines
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
-/// Which entries are meant: all conditions hold.
-#[derive(Debug, Default, Args)]
-pub(crate) struct Which {
-    /// An address of the key lies in this prefix, such as 10.0.0.0/8, or is this one
-    #[arg(long, value_name = "PREFIX")]
-    pub(crate) net: Option<String>,
-    /// A port of the key
-    #[arg(long)]
-    pub(crate) port: Option<u16>,
-    /// The protocol of the key: tcp, udp, …
-    #[arg(long)]
-    pub(crate) protocol: Option<String>,
-    /// The side that has it
-    #[arg(long, value_parser = ["nic", "host"])]
-    pub(crate) side: Option<String>,
-    /// The shard that has it
-    #[arg(long)]
-    pub(crate) shard: Option<u16>,
-    /// The state's name
-    #[arg(long)]
-    pub(crate) state: Option<String>,
-    /// Unused for more than so many milliseconds
-    #[arg(long, value_name = "MS")]
-    pub(crate) idle_over: Option<u64>,
-    /// Used within so many milliseconds
-    #[arg(long, value_name = "MS")]
-    pub(crate) idle_under: Option<u64>,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Flows {
-    /// The `--control` path of the run
-    pub(crate) control: PathBuf,
-    #[command(flatten)]
-    pub(crate) which: Which,
-    /// Most entries
-    #[arg(long, value_name = "N", default_value_t = 1000,
-        value_parser = clap::value_parser!(u64).range(1..))]
-    pub(crate) limit: u64,
-    /// Print JSON instead of lines: an object for each 10,000 entries or fewer
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Flow {
-    /// The `--control` path of the run
-    pub(crate) control: PathBuf,
-    /// Words of the key as `flows` prints it, in any order: 10.0.0.1:4711 192.0.2.7:443
-    pub(crate) key: Vec<String>,
-    #[command(flatten)]
-    pub(crate) which: Which,
-    /// Remove its entries, as a handler does
-    #[arg(long, group = "order")]
-    pub(crate) delete: bool,
-    /// Offer it to the NIC
-    #[arg(long, group = "order")]
-    pub(crate) offer: bool,
-    /// Bring it back to the host
-    #[arg(long, group = "order")]
-    pub(crate) recall: bool,
-    /// Follow the order also for more than one flow
-    #[arg(long, requires = "order")]
-    pub(crate) all: bool,
-    /// Print one JSON object instead of lines
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Log {
-    /// The `--control` path of the run
-    pub(crate) control: PathBuf,
-    /// Levels that change: one for all parts, and others for some, as in info,ports=debug
-    pub(crate) levels: Option<String>,
-    /// Print one JSON object instead of lines
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Top {
-    /// The `--control` path of the run
-    pub(crate) control: PathBuf,
-    /// Print one look at the run, and leave
-    #[arg(long)]
-    pub(crate) once: bool,
-    /// Print one JSON object, and leave
-    #[arg(long)]
-    pub(crate) json: bool,
-    /// Milliseconds between two looks
-    #[arg(long, value_name = "MS", default_value_t = 1000,
-        value_parser = clap::value_parser!(u64).range(100..=60_000))]
-    pub(crate) every: u64,
 }
 
 #[derive(Debug, Args)]
