@@ -202,7 +202,7 @@ fn a_tap_tells_what_became_of_each_packet() {
     for (point, comment) in &all {
         assert!(comment.contains(":1024 "), "{comment}");
         if point == "wire-in" {
-            assert!(comment.contains("side=nic") && comment.contains("port=inside"), "{comment}");
+            assert!(comment.contains(" side=nic shard=0 port="), "{comment}");
         } else {
             assert_eq!(point, "wire-out");
             assert!(comment.starts_with("outcome=transmit "), "{comment}");
