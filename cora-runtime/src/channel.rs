@@ -30,14 +30,14 @@ pub trait PeerOutbox {
         Mark::default()
     }
 
-    /// What was sent since that mark, as far as it can be told. It is read before anything is sent
-    /// on the same way but by [`Self::tapped`].
+    /// The records sent since that mark, as far as they can be told. They are read before anything
+    /// is sent on the same way but by [`Self::tapped`].
     fn sent_since(&mut self, mark: Mark) -> Sent {
         let _ = mark;
         Sent::default()
     }
 
-    /// Whether there is room for what need not be sent.
+    /// Whether there is room for a record that may be omitted.
     fn has_room(&mut self) -> bool {
         true
     }

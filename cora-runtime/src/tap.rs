@@ -1,9 +1,9 @@
-//! A tap: copies of chosen packets, with what became of each, for an operator.
+//! A tap: copies of chosen packets, with the outcome of each, for an operator.
 //!
-//! While a side is tapped, the packets of a burst run one by one: what a packet brought about is
-//! then what was pushed onto the rings meanwhile, and the outcome that was counted. A burst gives
-//! the same results as its packets one by one, so a tap changes none. A side that is not tapped
-//! pays one comparison for each burst.
+//! While a side is tapped, the packets of a burst run one by one: the effects of a packet are then
+//! the records that were pushed onto the rings meanwhile, and the outcome that was counted. A
+//! burst gives the same results as its packets one by one, so a tap changes none. A side that is
+//! not tapped pays one comparison for each burst.
 //!
 //! A copy that finds too little room on its way is not told, but counted.
 
@@ -89,7 +89,7 @@ impl PacketFilter {
     }
 }
 
-/// What is tapped.
+/// The packets that are tapped, and where.
 #[derive(Clone, Copy, Debug)]
 pub struct TapOrder {
     /// Where, a bit for each point; nowhere ends the tap.
@@ -192,7 +192,7 @@ impl Tap {
         Some(Followed { stamp: arrival.stamp(), length, before: outcomes.clone() })
     }
 
-    /// It ran, and `sent` was sent meanwhile: tells what became of it. With `comes_in` it came from
+    /// It ran, and `sent` was sent meanwhile: tells its outcome. With `comes_in` it came from
     /// the wire, and not from the NIC.
     pub(crate) fn ends(
         &mut self,

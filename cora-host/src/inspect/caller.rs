@@ -33,7 +33,7 @@ pub(super) struct Caller {
     pub(super) shard: u16,
     ends: Option<Ends>,
     buffer: Vec<u8>,
-    /// What was tapped, as records, until somebody takes it.
+    /// Tapped packets, as records, until somebody takes them.
     tapped: VecDeque<(u16, Vec<u8>)>,
 }
 
@@ -91,7 +91,7 @@ impl Caller {
 }
 
 impl Caller {
-    /// Passes what was tapped so far to `each`. Returns whether the host half is the one that was
+    /// Passes tapped packets so far to `each`. Returns whether the host half is the one that was
     /// asked last.
     ///
     /// # Errors

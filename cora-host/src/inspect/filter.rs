@@ -45,7 +45,7 @@ impl Filter {
     /// Reads the conditions of a program with these states.
     ///
     /// # Errors
-    /// A sentence that says what would be right.
+    /// A sentence with a right form.
     pub(super) fn read(&self, states: &[&str]) -> Result<Conditions, String> {
         let net = self.net.as_deref().map(|text| {
             text.parse::<Prefix>().map_err(|_| {

@@ -145,14 +145,14 @@ impl<A: App> Thread<A> {
         let tapping = Tapping::begin(request)?;
         self.end_tap.store(false, Ordering::Relaxed);
         for caller in &mut self.callers {
-            // A shard whose host half is away taps from its next one on.
+            // A shard without a host half taps from its next one on.
             let _answered = caller.ask(&self.lines, tapping.wanted.order(), &mut |_| {});
         }
         self.tapping = Some((Question::Tap(request.clone()), tapping));
         Ok(())
     }
 
-    /// Goes on with the tap, if one is under way. Returns what it gave, once it is over.
+    /// Goes on with the tap, if one is under way. Returns its answer, once it is over.
     fn tap(&mut self) -> Option<(Question, Result<Answered, String>)> {
         let (_, tapping) = self.tapping.as_mut()?;
         for caller in &mut self.callers {

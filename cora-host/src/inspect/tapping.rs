@@ -1,5 +1,5 @@
-//! A tap under way: copies of packets become a pcapng file, an interface for each point, with what
-//! became of each packet as its comment.
+//! A tap under way: copies of packets become a pcapng file, an interface for each point, with the
+//! outcome of each packet in its comment.
 
 use std::collections::BTreeMap;
 use std::fs::OpenOptions;
@@ -29,7 +29,7 @@ const LONGEST: Duration = Duration::from_hours(1);
 /// How often waiting records are written.
 const FLUSHED: Duration = Duration::from_millis(200);
 
-/// What is tapped, read from a request.
+/// The packets that are tapped, read from a request.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wanted {
     points: u16,
@@ -60,7 +60,7 @@ impl Wanted {
     /// Reads a request.
     ///
     /// # Errors
-    /// A sentence that says what would be right.
+    /// A sentence with a right form.
     pub(super) fn read(request: &TapRequest) -> Result<Self, String> {
         let TapRequest { points, net, port, protocol, every, snap, limit, .. } = request;
         let mut bits = 0;
@@ -142,7 +142,7 @@ impl Tapping {
         })
     }
 
-    /// Takes what a shard's halves told.
+    /// Takes a record of a shard's halves.
     pub(super) fn take(&mut self, shard: u16, told: &Questions<'_>) {
         match *told {
             Questions::Tapped {
@@ -189,7 +189,7 @@ impl Tapping {
         self.failed = Some(format!("{}: {error}", self.request.file.display()));
     }
 
-    /// Whether it is over. Now and then writes what is there.
+    /// Whether it is over. Now and then writes waiting records.
     pub(super) fn is_over(&mut self) -> bool {
         if self.flushed.elapsed() > FLUSHED {
             self.flushed = Instant::now();
@@ -202,7 +202,7 @@ impl Tapping {
             || Instant::now() >= self.until
     }
 
-    /// What was written.
+    /// The records that were written.
     ///
     /// # Errors
     /// If some of it could not be.

@@ -72,7 +72,7 @@ pub struct Back {
     pub(crate) exporter: Option<Exporter>,
     /// Stores the number of the packet that the handlers run.
     pub(crate) runs: Word,
-    /// What an operator taps.
+    /// Packets that an operator taps.
     pub(crate) tapped: Tapped,
 }
 

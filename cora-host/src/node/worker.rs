@@ -224,7 +224,7 @@ impl<A: App> Worker<A> {
         }
     }
 
-    /// What is tapped, on its way to the operator.
+    /// Tapped packets, on their way to the operator.
     pub(super) const fn tapped(&mut self) -> &mut Tapped {
         &mut self.back.tapped
     }

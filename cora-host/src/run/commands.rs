@@ -129,7 +129,7 @@ impl Operator<'_> {
                 control.answer_line(&asked, &answer);
             }
         }
-        // Who asked for a tap may end it by going away.
+        // A client ends its tap by going away.
         if let (Some(tap), Some(control)) = (&self.tap, &self.control)
             && !control.is_waited_for(tap)
         {

@@ -1,4 +1,4 @@
-//! The last lines of the table of messages: what an operator asks.
+//! The last lines of the table of messages: an operator's questions and orders, and the answers.
 
 /// Passes the table on, with these lines behind it.
 macro_rules! with_questions {
@@ -6,8 +6,8 @@ macro_rules! with_questions {
         $then! {
             $($table)*
 
-            /// What an operator asks: the supervisor asks the host, on rings of their own, and the host the
-            /// NIC.
+            /// An operator's questions: the supervisor asks the host, on rings of their own, and
+            /// the host the NIC.
             Questions {
                 /// Tell the entries in these places of a state's table.
                 65 List {
@@ -26,7 +26,8 @@ macro_rules! with_questions {
                     state: u16,
                     /// Its place.
                     place: u32,
-                    /// The number of its flow at this side, or [`NO_FLOW`](cora_core::state::NO_FLOW).
+                    /// The number of its flow at this side, or
+                    /// [`NO_FLOW`](cora_core::state::NO_FLOW).
                     flow: u32,
                     /// Why the flow is at this side.
                     stay: Stay,
@@ -49,7 +50,7 @@ macro_rules! with_questions {
                     /// The bytes at the beginning of the entry that name it.
                     name: &'a [u8] as rest,
                 } read by both,
-                /// What became of an order about an entry or a flow.
+                /// The result of an order about an entry or a flow.
                 69 Answered {
                     /// The answer.
                     answer: Answer,

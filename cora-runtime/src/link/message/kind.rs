@@ -1,5 +1,5 @@
-//! All kinds of messages, in one table (the lines of [`Questions`] stand in `asked`): it makes the enums, their encoding and decoding, and the
-//! names that errors say.
+//! All kinds of messages, in one table: it makes the enums, their encoding and decoding, and the
+//! names that errors say. The lines of [`Questions`] stand in `asked`.
 //!
 //! A line of the table is a number, a name, fields, and the half that reads it: `dealt` are both
 //! halves of a program whose buckets are dealt, `messages` those of one with messages, and no

@@ -21,7 +21,7 @@
 //! | `group` | a flow's group key in messages and replicas |
 //! | `stamp` | what accompanies a frame |
 //! | `report`, `load` | counts and load of a side |
-//! | `answer`, `stay` | what an operator asked, and why a flow is at a side |
+//! | `answer`, `stay` | answers to an operator, and why a flow is at a side |
 
 // First: the table uses their macros.
 #[macro_use]

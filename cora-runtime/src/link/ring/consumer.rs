@@ -74,8 +74,8 @@ impl<M: RingMemory> Consumer<M> {
         }
     }
 
-    /// A reader of the records from `position` on. It must never release: the ring has a reading end
-    /// beside it.
+    /// A reader of the records from `position` on. It must never release: the ring has a reading
+    /// end beside it.
     pub(crate) fn looking_from(memory: M, position: u64) -> Self {
         Self {
             tail: position,
