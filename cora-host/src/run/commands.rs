@@ -69,9 +69,11 @@ impl Operator<'_> {
                 Asked::Flows(it) => self.inspect::<A>(Question::Flows(it.clone())),
                 Asked::Delete(it) => self.inspect::<A>(Question::Delete(it.clone())),
                 Asked::Move(it) => self.inspect::<A>(Question::Move(it.clone())),
+                // Whoever asks for the tap under way waits for its end, too.
+                Asked::Tap(_) if self.tap.as_ref() == Some(&asked) => {}
                 Asked::Tap(it) => {
-                    self.tap = Some(asked.clone());
                     self.inspect::<A>(Question::Tap(it.clone()));
+                    self.tap.get_or_insert(asked);
                 }
                 Asked::Log { levels } => {
                     let answer = match log::change(levels.as_deref()) {
