@@ -102,6 +102,17 @@ struct Found {
     entry: Entry,
 }
 
+impl Found {
+    /// Identifies its flow; an entry of no flow is by itself.
+    fn identity(&self) -> (u16, bool, u16, &[u8]) {
+        if self.group.is_empty() {
+            (self.shard, self.at_nic, self.state, &self.name)
+        } else {
+            (self.shard, self.at_nic, u16::MAX, &self.group)
+        }
+    }
+}
+
 impl<A: App> Thread<A> {
     fn new(lines: Arc<Lines>, shards: u16, clock: Clock, end_tap: Arc<AtomicBool>) -> Self {
         let callers = (0..shards).map(Caller::new).collect();
@@ -179,7 +190,11 @@ impl<A: App> Thread<A> {
                 if !(1..=MOST_ENTRIES).contains(&limit) {
                     return Err(format!("`limit` is a number from 1 to {MOST_ENTRIES}"));
                 }
-                let from = after.as_deref().map(str::parse).transpose()?.unwrap_or_default();
+                let from: Option<Cursor> = after.as_deref().map(str::parse).transpose()?;
+                if from.is_some_and(|from| usize::from(from.state) >= A::STATES) {
+                    return Err("`after` is the `next` of an answer of this program".into());
+                }
+                let from = from.unwrap_or_default();
                 let (mut rows, mut scanned) = (Vec::new(), 0_u64);
                 let conditions = Self::conditions(filter)?;
                 let next = self.walk(&conditions, from, limit, &mut scanned, |found| {
@@ -220,7 +235,8 @@ impl<A: App> Thread<A> {
         mut visit: impl FnMut(Found),
     ) -> Result<Option<Cursor>, String> {
         let (shards, states) = (self.callers.len() as u16, A::STATES as u16);
-        let (mut at, mut left) = (Some(from).filter(|from| from.shard < shards), limit);
+        let is_there = |from: &Cursor| from.shard < shards && from.state < states;
+        let (mut at, mut left) = (Some(from).filter(is_there), limit);
         while let Some(cursor) = at {
             let name = A::PLACES.get(usize::from(cursor.state)).map_or("", |(name, _)| *name);
             if !conditions.may_be_in(cursor.shard, side(cursor.at_nic), name) {
@@ -253,7 +269,7 @@ impl<A: App> Thread<A> {
     /// Visits the entries of the next places. Returns the place behind them.
     fn list(&mut self, at: Cursor, visit: &mut dyn FnMut(u32, Found)) -> Result<u32, String> {
         let Cursor { shard, at_nic, state, place: from } = at;
-        let (now, mut next) = (self.clock.now(), NO_PLACE);
+        let (now, mut next, mut failed) = (self.clock.now(), NO_PLACE, None);
         let app = match &mut self.app {
             Some(app) => app,
             none => none.insert(empty()?),
@@ -270,9 +286,10 @@ impl<A: App> Thread<A> {
                 }
             }
             Questions::ListEnd { next: place } => next = place,
+            Questions::Answered { answer } => failed = Some(answer),
             _ => {}
         })?;
-        Ok(next)
+        failed.map_or(Ok(next), |answer| Err(sentence(answer).into()))
     }
 
     /// The entries that an order is about: one, or any number with `all`.
@@ -285,7 +302,7 @@ impl<A: App> Thread<A> {
         if next.is_some() {
             return Err(format!("more than {MOST_ENTRIES} entries are meant: say fewer"));
         }
-        let flows: BTreeSet<_> = found.iter().map(|it| (it.shard, it.at_nic, &it.group)).collect();
+        let flows: BTreeSet<_> = found.iter().map(Found::identity).collect();
         match flows.len() {
             0 => Err(format!("none of {scanned} entries is meant")),
             1 => Ok(found),
