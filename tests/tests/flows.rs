@@ -228,24 +228,17 @@ fn a_tap_tells_what_became_of_each_packet() {
     let (told, _) = tapped(&run, &["drop"], &["--net", "192.168.99.0/24", "--seconds", "1"]);
     assert_eq!(told["written"], 0, "{told}");
     // Whoever goes away ends the tap, and the run goes on.
+    let other = run.room.join("other");
     let mut command = cora();
     command.arg("tap").arg(run.room.join("socket")).args(["punt", "--seconds", "60", "--out"]);
-    let mut waits = command.arg(run.room.join("other")).spawn().unwrap();
-    let is_busy = || {
-        let asked =
-            json!({ "command": "tap", "file": "/dev/null", "points": ["punt"], "seconds": 1 });
-        run.ask_for(&asked)["error"].as_str().is_some_and(|why| why.contains("under way"))
-    };
-    assert!(wait_until(SOON, is_busy));
+    let mut waits = command.arg(&other).spawn().unwrap();
+    assert!(wait_until(SOON, || other.exists()), "the tap does not begin");
+    let short = json!({ "command": "tap", "file": "/dev/null", "points": ["punt"], "seconds": 1 });
+    let answer = run.ask_for(&short);
+    assert!(answer["error"].as_str().is_some_and(|why| why.contains("under way")), "{answer}");
     waits.kill().unwrap();
     waits.wait().unwrap();
-    let is_free = || {
-        run.ask_for(
-            &json!({ "command": "tap", "file": "/dev/null", "points": ["punt"], "seconds": 1 }),
-        )["error"]
-            .is_null()
-    };
-    assert!(wait_until(SOON, is_free));
+    assert!(wait_until(SOON, || run.ask_for(&short)["error"].is_null()), "it goes on");
     let report = run.finish();
     assert_eq!(report.code, Some(0), "{}", report.log);
 }
