@@ -158,7 +158,8 @@ fn a_nic_has_nothing_that_is_not_its_own() {
     };
     let region = "/memfd:cora-region";
     assert_eq!(files(nic), [region]);
-    let own = ["/memfd:cora-account", region, region, region, "/memfd:cora-version"];
+    // The regions, the replicas, the page, and the rings of an operator.
+    let own = ["/memfd:cora-account", region, region, region, region, "/memfd:cora-version"];
     assert_eq!(files(host), own);
     // It can't truncate the shared region under the others.
     let number = &words_of(nic)[2];

@@ -12,8 +12,10 @@
 //! | `half` | the host half, with the first version of its read-mostly states |
 //! | `host_page` | the page shared by supervisor and host |
 //! | `host_process` | the host half as a process |
+//! | `questions` | an operator's questions and orders, and packets that are tapped |
 //! | `received` | the NIC's other messages |
 //! | `regions` | the regions of a host half, one after the other |
+//! | `results` | the account of both sides at the end |
 //! | `running` | the packet that the handlers run |
 //! | `worker` | the host's half of the protocol, on its rings |
 
@@ -30,5 +32,6 @@ pub(crate) mod host_process;
 mod questions;
 pub(crate) mod received;
 mod regions;
+pub(crate) mod results;
 pub(crate) mod running;
 pub(crate) mod worker;

@@ -22,7 +22,7 @@ use crate::ingress::versions::{self, Changes, Version};
 use crate::memory::supply::Supply;
 use crate::node::direct::{self, Direct};
 use crate::node::half::half;
-use crate::node::host_process::{account_of, each_piece};
+use crate::node::results::{account_of, each_piece};
 use crate::node::running;
 use crate::observe::account::{Ended, Piece};
 use crate::observe::ipfix::Exporter;
