@@ -92,6 +92,8 @@ impl PacketFilter {
 /// The packets that are tapped, and where.
 #[derive(Clone, Copy, Debug)]
 pub struct TapOrder {
+    /// The number of the tap.
+    pub tap: u16,
     /// Where, a bit for each point; nowhere ends the tap.
     pub points: u16,
     /// One of so many packets that are meant.
@@ -107,15 +109,15 @@ pub struct TapOrder {
 impl TapOrder {
     /// Nothing.
     pub const NONE: Self =
-        Self { points: 0, every: 1, snap: 0, left: 0, filter: PacketFilter::NONE };
+        Self { tap: 0, points: 0, every: 1, snap: 0, left: 0, filter: PacketFilter::NONE };
 
     /// The order in a message; one that makes no sense taps nothing.
     #[must_use]
     pub fn of(question: &Questions<'_>) -> Self {
         match *question {
-            Questions::Tap { points, every, snap, left, filter } => {
+            Questions::Tap { tap, points, every, snap, left, filter } => {
                 let filter = PacketFilter::of_bytes(filter);
-                filter.map_or(Self::NONE, |filter| Self { points, every, snap, left, filter })
+                filter.map_or(Self::NONE, |filter| Self { tap, points, every, snap, left, filter })
             }
             _ => Self::NONE,
         }
@@ -206,7 +208,7 @@ impl Tap {
         let is_dropped = outcome.is_some_and(|(_, is_dropped)| is_dropped);
         let name = outcome.map_or("", |(name, _)| name);
         let Self { order, missed, at_nic, frame, record, .. } = self;
-        let TapOrder { points, snap, .. } = *order;
+        let TapOrder { tap, points, snap, .. } = *order;
         let mut tell = |point: u16, port: u8, stamp: &Stamp, frame: &[u8], length: usize| {
             if points & point == 0 {
                 return;
@@ -216,6 +218,7 @@ impl Tap {
                 return;
             }
             let told = Questions::Tapped {
+                tap,
                 time: stamp.meta.now,
                 number: stamp.number,
                 length: length as u32,

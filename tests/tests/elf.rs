@@ -26,7 +26,7 @@ const MOST_OF: [(&str, u64); 12] = [
     ("carrier-nat", 107 * 1024),
     ("gateway", 99 * 1024),
     ("connection-limiter", 102 * 1024),
-    ("chain", 164 * 1024),
+    ("chain", 168 * 1024),
     ("nat64", 98 * 1024),
     ("flow-monitor", 94 * 1024),
     ("syn-proxy", 104 * 1024),

@@ -90,6 +90,8 @@ struct Thread<A> {
     /// The tap under way, and its request.
     tapping: Option<(Question, Tapping)>,
     end_tap: Arc<AtomicBool>,
+    /// Taps so far.
+    taps: u16,
 }
 
 /// An entry that an order is about.
@@ -116,7 +118,7 @@ impl Found {
 impl<A: App> Thread<A> {
     fn new(lines: Arc<Lines>, shards: u16, clock: Clock, end_tap: Arc<AtomicBool>) -> Self {
         let callers = (0..shards).map(Caller::new).collect();
-        Self { lines, callers, app: None, clock, tapping: None, end_tap }
+        Self { lines, callers, app: None, clock, tapping: None, end_tap, taps: 0 }
     }
 
     /// Answers the next question, or goes on with a tap. Returns whether anybody may ask more.
@@ -153,7 +155,8 @@ impl<A: App> Thread<A> {
         if self.tapping.is_some() {
             return Err("a tap is under way: wait for its end".into());
         }
-        let tapping = Tapping::begin(request)?;
+        self.taps = self.taps.wrapping_add(1);
+        let tapping = Tapping::begin(request, self.taps)?;
         self.end_tap.store(false, Ordering::Relaxed);
         for caller in &mut self.callers {
             // A shard without a host half taps from its next one on.

@@ -32,6 +32,8 @@ const FLUSHED: Duration = Duration::from_millis(200);
 /// The packets that are tapped, read from a request.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wanted {
+    /// The number of the tap: records of the one before may still be on their way.
+    tap: u16,
     points: u16,
     every: u32,
     snap: u16,
@@ -42,8 +44,9 @@ pub(super) struct Wanted {
 impl Wanted {
     /// The order for halves.
     pub(super) fn order(&self) -> Questions<'_> {
-        let Self { points, every, snap, limit, filter } = self;
+        let Self { tap, points, every, snap, limit, filter } = self;
         Questions::Tap {
+            tap: *tap,
             points: *points,
             every: *every,
             snap: *snap,
@@ -54,14 +57,14 @@ impl Wanted {
 
     /// The order that ends it.
     pub(super) fn end() -> Questions<'static> {
-        Questions::Tap { points: 0, every: 1, snap: 0, left: 0, filter: &[] }
+        Questions::Tap { tap: 0, points: 0, every: 1, snap: 0, left: 0, filter: &[] }
     }
 
     /// Reads a request.
     ///
     /// # Errors
     /// A sentence with a right form.
-    pub(super) fn read(request: &TapRequest) -> Result<Self, String> {
+    pub(super) fn read(request: &TapRequest, tap: u16) -> Result<Self, String> {
         let TapRequest { points, net, port, protocol, every, snap, limit, .. } = request;
         let mut bits = 0;
         for name in points {
@@ -90,7 +93,7 @@ impl Wanted {
         let filter =
             PacketFilter { protocol: protocol.transpose()?, port: *port, net: net.transpose()? };
         let snap = (*snap).min(SNAP as u16);
-        Ok(Self { points: bits, every: *every, snap, limit: *limit, filter: filter.encoded() })
+        Ok(Self { tap, points: bits, every: *every, snap, limit: *limit, filter: filter.encoded() })
     }
 }
 
@@ -113,8 +116,8 @@ impl Tapping {
     ///
     /// # Errors
     /// A sentence, if that can't be done or the request makes no sense.
-    pub(super) fn begin(request: &TapRequest) -> Result<Self, String> {
-        let wanted = Wanted::read(request)?;
+    pub(super) fn begin(request: &TapRequest, tap: u16) -> Result<Self, String> {
+        let wanted = Wanted::read(request, tap)?;
         let (path, failed) =
             (&request.file, |error| format!("{}: {error}", request.file.display()));
         if !path.is_absolute() {
@@ -146,6 +149,7 @@ impl Tapping {
     pub(super) fn take(&mut self, shard: u16, told: &Questions<'_>) {
         match *told {
             Questions::Tapped {
+                tap,
                 time,
                 number,
                 length,
@@ -155,7 +159,7 @@ impl Tapping {
                 port,
                 outcome: Label(outcome),
                 frame,
-            } if self.written < self.request.limit.into() => {
+            } if tap == self.wanted.tap && self.written < self.request.limit.into() => {
                 let known = POINTS.iter().zip(0_u32..).find(|((_, bit), _)| *bit == point);
                 let Some(((name, _), interface)) = known else { return };
                 let side = side(at_nic != 0);

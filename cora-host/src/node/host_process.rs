@@ -209,8 +209,17 @@ pub(crate) fn host_half<A: App>(
     worker.half.tell_counters(page.counters());
     page.end();
     worker.leave_shards();
+    give_account(worker, control, exporter, arguments)
+}
+
+/// Writes the account of both sides. Write failures become part of it.
+fn give_account<A: App>(
+    mut worker: Worker<A>,
+    mut control: Option<ControlLoop<A::Group>>,
+    exporter: Option<Exporter>,
+    arguments: &HostArguments,
+) -> Result<(), RunError> {
     let drift = control.as_ref().and_then(ControlLoop::drift);
-    // Write failures become part of the account, which is still sent.
     let mut failures = Vec::new();
     if let Some(Err(error)) = control.as_mut().map(ControlLoop::finish) {
         failures.push(error.to_string());
@@ -223,7 +232,7 @@ pub(crate) fn host_half<A: App>(
     });
     let account = Account { records, drift, failures, ..account(&mut worker) };
     let failed = |cause| RunError::System { what: "writing the account", cause };
-    let wanted = (arguments.account, options.state_out.is_some());
+    let wanted = (arguments.account, arguments.options.state_out.is_some());
     tell_all(&account, &mut worker, wanted).map_err(failed)
 }
 

@@ -64,6 +64,8 @@ macro_rules! with_questions {
                 } read by host,
                 /// Tap packets.
                 71 Tap {
+                    /// Its number, which its packets say.
+                    tap: u16,
                     /// Where, a bit for each [point](crate::tap); nowhere ends the tap.
                     points: u16,
                     /// One of so many packets.
@@ -77,6 +79,8 @@ macro_rules! with_questions {
                 } read by both,
                 /// A packet at a point.
                 72 Tapped {
+                    /// The number of the tap.
+                    tap: u16,
                     /// Its time (ns of packet time).
                     time: u64,
                     /// Its number.

@@ -116,8 +116,9 @@ fn messages() -> Vec<Message<'static>> {
         Questions::Remove { at_nic: 0, state: 2, name: b"name" },
         Questions::Answered { answer: Answer::InTransit },
         Questions::Move { to_nic: 1, group: b"group" },
-        Questions::Tap { points: 15, every: 2, snap: 96, left: 100, filter: &[0; 21] },
+        Questions::Tap { tap: 1, points: 15, every: 2, snap: 96, left: 100, filter: &[0; 21] },
         Questions::Tapped {
+            tap: 1,
             time: 1,
             number: 2,
             length: 60,
