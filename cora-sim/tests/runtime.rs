@@ -142,7 +142,7 @@ fn planted_mistakes_are_noticed() {
         (Planted::LosesRecords, 200),
         (Planted::TellsEndsLate, 200),
         // The entry must end between the host's last packet and the fence.
-        (Planted::TellsNoTime, 1000),
+        (Planted::TellsNoTime, 3000),
         (Planted::NeverWaits, 200),
         (Planted::TurnsLate, 200),
         (Planted::LosesParts, 200),
