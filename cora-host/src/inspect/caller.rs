@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use cora_runtime::link::message::{MAX_MESSAGE, Message, Questions};
 use cora_runtime::link::ring::{Consumer, Producer, SharedMemory};
 
+use crate::ingress::feed::encoded;
 use crate::inspect::line::Lines;
 
 /// How long a host half may take for any part of an answer.
@@ -68,7 +69,7 @@ impl Caller {
         while ends.owed > 0 {
             match ends.next(buffer)? {
                 Some(told @ (Questions::Tapped { .. } | Questions::Missed { .. })) => {
-                    tapped.push_back(encoded(&told));
+                    tapped.push_back(encoded(&told.into()));
                 }
                 Some(answer) => {
                     since = Instant::now();
@@ -117,10 +118,6 @@ impl Caller {
         ends.answers.release();
         Ok(lines.of_shard(*shard).is_some_and(|(number, _)| number == ends.number))
     }
-}
-
-fn encoded(told: &Questions<'_>) -> (u16, Vec<u8>) {
-    Message::from(*told).encode(|kind, parts| (kind, parts.concat()))
 }
 
 impl Ends {

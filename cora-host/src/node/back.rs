@@ -17,6 +17,7 @@ use cora_runtime::link::ring::{Consumer, Producer, PushError, SharedMemory};
 
 use crate::RunError;
 use crate::ingress::clock::monotonic;
+use crate::ingress::feed::encoded;
 use crate::node::running::{UNSEEN, Word};
 use crate::observe::ipfix::Exporter;
 
@@ -96,7 +97,7 @@ impl Tapped {
             return;
         }
         if self.waiting.len() < Self::MOST {
-            self.waiting.push_back(message.encode(|kind, parts| (kind, parts.concat())));
+            self.waiting.push_back(encoded(message));
         } else {
             self.missed += 1;
         }

@@ -12,6 +12,7 @@ use cora_runtime::channel::ProtocolError;
 use cora_runtime::link::message::{Answer, Kind, MAX_MESSAGE, Message, NO_PLACE, Questions};
 use cora_runtime::link::ring::{Consumer, Producer, SharedMemory};
 
+use crate::ingress::feed::encoded;
 use crate::inspect::line::{ANSWER_BYTES, Line};
 use crate::node::worker::Worker;
 use crate::process::log::{self, Part};
@@ -45,7 +46,7 @@ impl NicAnswers {
             Questions::ListEnd { .. } | Questions::Answered { .. } => None,
             _ => return Err(unexpected),
         };
-        self.came.push_back(encoded(&answer));
+        self.came.push_back(encoded(&answer.into()));
         Ok(())
     }
 
@@ -57,13 +58,9 @@ impl NicAnswers {
     /// The NIC half is gone.
     pub(super) fn lose(&mut self) {
         if self.expected.take().is_some() {
-            self.came.push_back(encoded(&Questions::Answered { answer: Answer::NicGone }));
+            self.came.push_back(encoded(&Questions::Answered { answer: Answer::NicGone }.into()));
         }
     }
-}
-
-fn encoded(answer: &Questions<'_>) -> (u16, Vec<u8>) {
-    Message::from(*answer).encode(|kind, parts| (kind, parts.concat()))
 }
 
 /// A table of which places are listed.
@@ -197,7 +194,7 @@ impl Desk {
             }
             Some(Message::Questions(tap @ Questions::Tap { .. })) => {
                 worker.tap(&tap, self.has_nic);
-                (_, self.tap) = encoded(&tap);
+                (_, self.tap) = encoded(&tap.into());
                 self.missed = 0;
                 Some(Answer::Done)
             }

@@ -13,11 +13,6 @@ impl<A: App> HostHalf<A> {
         self.tap.begin(order);
     }
 
-    /// Whether packets are tapped.
-    pub const fn is_tapped(&self) -> bool {
-        self.tap.is_on()
-    }
-
     /// Runs packets in order, as [`Self::burst`] does, and tells an operator of those that are
     /// tapped.
     #[inline(always)]
