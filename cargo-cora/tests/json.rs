@@ -42,12 +42,14 @@ fn runs(page: &Page) -> BTreeSet<String> {
         of("cora-status/1", &["status"]),
         of("cora-outcomes/1", &["outcomes", "outcomes-least"]),
         of("cora-tables/1", &["tables"]),
+        of("cora-values/1", &["values"]),
         of("cora-snapshot/1", &["snapshot"]),
         of("cora-flows/1", &["flows"]),
         of("cora-delete/1", &["delete"]),
         of("cora-move/1", &["move"]),
         of("cora-log/1", &["log"]),
         of("cora-tap/1", &["tap"]),
+        of("cora-trace/1", &["trace"]),
     ];
     all.into_iter().flatten().collect()
 }

@@ -1,14 +1,18 @@
-//! A trace of a packet's run, to measure which paths packets take.
+//! A trace of a packet's run, to measure which paths packets take, or to show the way of one.
 //!
-//! Compiled only with the feature `trace`, which a production build never has. Without it [`ON`] is
-//! `false`, every function here is empty, and its calls leave no instruction.
-//! (`tests/golden/instructions.txt` would show one.) With it a program does the same, slower.
+//! There are two kinds of it. With the feature `trace`, which a production build never has, [`ON`]
+//! notes every step of every packet, and a program does the same, slower. In any build, a chain
+//! that runs with a [`Traced`] reach notes its handlers and the states that they name; its copy of
+//! the handlers is apart from the one that runs packets. Elsewhere every function here is empty,
+//! and its calls leave no instruction. (`tests/golden/instructions.txt` would show one.)
 //!
 //! The whole process has one buffer of notes. They are meaningful while a single thread runs
-//! handlers, and [`take`] is called after each packet.
+//! handlers that are traced, and [`take`] is called after each packet.
 
+use core::marker::PhantomData;
 use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
+use crate::state::{Place, Reach};
 use crate::verdict::{Forward, Verdict, fnv1a};
 
 /// Whether this build traces.
@@ -16,7 +20,16 @@ pub const ON: bool = cfg!(feature = "trace");
 
 /// Maximum number of notes per packet, with all messages that it causes. Further ones are lost,
 /// which [`take`] reports.
-pub const ROOM: usize = 16_384;
+pub const ROOM: usize = if ON { 16_384 } else { 256 };
+
+/// The same reach, of a run that is traced.
+#[derive(Clone, Copy, Debug)]
+pub struct Traced<R>(PhantomData<R>);
+
+impl<R: Reach> Reach for Traced<R> {
+    const PLACES: Option<&'static [(&'static str, Place)]> = R::PLACES;
+    const TRACED: bool = true;
+}
 
 /// One action of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -24,7 +37,8 @@ pub enum Note {
     /// A handler began; its number in the chain.
     Enter(u8),
     /// A statement of the handler that names the state of this parameter, counted after the packet,
-    /// is about to run. Its effect on the state is unknown; tables report theirs themselves.
+    /// is about to run. Its effect on the state is unknown. In a build with the feature, tables
+    /// report theirs themselves instead.
     Names(u8),
     /// A table was accessed: the [`id`] of its state's name, and the kind of access.
     Asked(u32, Asked),
@@ -90,16 +104,25 @@ pub const fn id(state: &str) -> u32 {
 
 /// Notes that a handler begins.
 #[inline(always)]
-pub fn enter(handler: u8) {
-    if ON {
+pub fn enter<R: Reach>(handler: u8) {
+    if const { ON || R::TRACED } {
         note(Note::Enter(handler));
     }
 }
 
 /// Notes that a statement that names a state other than a table is about to run.
 #[inline(always)]
-pub fn names(parameter: u8) {
-    if ON {
+pub fn names<R: Reach>(parameter: u8) {
+    if const { ON || R::TRACED } {
+        note(Note::Names(parameter));
+    }
+}
+
+/// The same where a build with the feature notes nothing, or something else: of a table, and of a
+/// state that is out of reach.
+#[inline(always)]
+pub fn shows<R: Reach>(parameter: u8) {
+    if const { !ON && R::TRACED } {
         note(Note::Names(parameter));
     }
 }
@@ -123,8 +146,8 @@ pub(crate) fn sent<E>(message: u32, how: Sending, result: Result<(), E>) -> Resu
 
 /// Notes that the handler ends with this verdict, and returns it.
 #[inline(always)]
-pub fn leave(verdict: Verdict) -> Verdict {
-    if ON {
+pub fn leave<R: Reach>(verdict: Verdict) -> Verdict {
+    if const { ON || R::TRACED } {
         note(Note::Leave(Ending::of(verdict)));
     }
     verdict

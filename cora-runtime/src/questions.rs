@@ -1,15 +1,18 @@
-//! What an operator asks of a side's tables while it runs: which entries there are and why each is
-//! there, and that one is removed.
+//! What an operator asks of a side's states while it runs: which entries there are and why each is
+//! there, which ones a packet would find, what a state's value is, and that an entry is removed.
 //!
 //! A side that nobody asks does nothing for it. A question is about some places of one table, so
 //! the one who asks bounds the work between two bursts.
 
 use cora_core::app::App;
-use cora_core::state::table::Travelling;
+use cora_core::packet::Packet;
 use cora_core::state::table::prefetch::ALONE;
-use cora_core::state::{NO_FLOW, Visit};
+use cora_core::state::table::{Travelling, Which};
+use cora_core::state::{Kind, NO_FLOW, Visit};
 
-use crate::link::message::NO_PLACE;
+use crate::link::message::group::{encoded, room};
+use crate::link::message::{GroupKey, Message, NO_PLACE, OF_FLOW, Questions, Stay};
+use crate::ownership::records::{FlowRecord, Flows};
 
 /// The table of the state with this number, if it has one.
 fn table<A: App>(app: &mut A, state: u16) -> Option<&mut dyn Travelling> {
@@ -26,7 +29,87 @@ pub(crate) fn list<A: App>(
     now: u64,
     visit: &mut dyn FnMut(u32, u32, &[u8]),
 ) -> u32 {
-    table(app, state).and_then(|table| table.list(places, now, visit)).unwrap_or(NO_PLACE)
+    let (from, places) = places;
+    let which = Which::Places(from, places);
+    table(app, state).and_then(|table| table.list(which, now, visit)).unwrap_or(NO_PLACE)
+}
+
+/// Visits the entries that a packet finds by its own keys, and those of its flow: the state, the
+/// place, the flow and the exported entry.
+#[cold]
+#[inline(never)]
+pub(crate) fn find<A: App>(
+    app: &mut A,
+    packet: &Packet<'_>,
+    (now, horizon): (u64, u64),
+    visit: &mut dyn FnMut(u16, u32, u32, &[u8]),
+) {
+    // As a burst of this packet alone. What was announced before is void, which is harmless: an
+    // announced entry counts only if it has the key.
+    app.prefetch_index(0, packet);
+    let known = app.prefetch_entry(0, packet);
+    if const { A::FURTHER } {
+        app.drop_further();
+        if !known {
+            app.prefetch_further_index(0, packet);
+            app.prefetch_further_entry(0, packet);
+        }
+    }
+    begin_nothing(app, (now, horizon));
+    app.commit(false);
+    let mut flow = NO_FLOW;
+    for state in 0..A::STATES as u16 {
+        if let Some(table) = table(app, state) {
+            table.list(Which::Announced(0), now, &mut |_, its, _| {
+                flow = if its == NO_FLOW { flow } else { its };
+            });
+        }
+    }
+    for state in 0..A::STATES as u16 {
+        let Some(table) = table(app, state) else { continue };
+        let mut announced = None;
+        table.list(Which::Announced(0), now, &mut |place, flow, piece| {
+            announced = Some(place);
+            visit(state, place, flow, piece);
+        });
+        if flow != NO_FLOW {
+            table.list(Which::OfFlow(flow, OF_FLOW), now, &mut |place, flow, piece| {
+                if announced != Some(place) {
+                    visit(state, place, flow, piece);
+                }
+            });
+        }
+    }
+}
+
+/// Tells an entry, with the key of its flow.
+pub(crate) fn listed<A: App, R: FlowRecord>(
+    flows: &Flows<A, R>,
+    stay: Stay,
+    (state, place, flow, piece): (u16, u32, u32, &[u8]),
+    tell: &mut dyn FnMut(&Message<'_>),
+) {
+    let (group, mut room) = (flows.group(flow), room());
+    let group = GroupKey(group.as_ref().map_or(&[][..], |group| encoded(group, &mut room)));
+    tell(&Questions::Listed { state, place, flow, stay, group, piece }.into());
+}
+
+/// Visits the pieces of the value of a state that has no keys.
+pub(crate) fn value<A: App>(app: &mut A, state: u16, now: u64, piece: &mut dyn FnMut(&[u8])) {
+    if usize::from(state) < A::STATES {
+        let home = app.state(state.into());
+        if home.kind() != Kind::Keyed {
+            home.export(now, piece);
+        }
+    }
+}
+
+/// Begins a run in which no packet comes.
+fn begin_nothing<A: App>(app: &mut A, (now, horizon): (u64, u64)) {
+    app.begin(Visit { now, horizon, undo: false, flow: NO_FLOW, ahead: ALONE });
+    if const { A::ENTERS } {
+        app.enter(None);
+    }
 }
 
 /// Removes the entry with this name, as a handler does whose packet comes `now`. Returns its flow.
@@ -34,12 +117,9 @@ pub(crate) fn remove<A: App>(
     app: &mut A,
     state: u16,
     name: &[u8],
-    (now, horizon): (u64, u64),
+    time: (u64, u64),
 ) -> Option<u32> {
-    app.begin(Visit { now, horizon, undo: false, flow: NO_FLOW, ahead: ALONE });
-    if const { A::ENTERS } {
-        app.enter(None);
-    }
+    begin_nothing(app, time);
     let removed = table(app, state).and_then(|table| table.remove_named(name));
     app.commit(false);
     removed

@@ -7,16 +7,18 @@
 //!
 //! A copy that finds too little room on its way is not told, but counted.
 
+use cora_core::app::App;
 use cora_core::key::{FiveTuple, PacketKey as _, Prefix};
 use cora_core::outcome::Outcomes;
-use cora_core::packet::Packet;
+use cora_core::packet::{Packet, Port};
 use cora_core::plain::Plain as _;
 use cora_core::state::{Memory, OutOfMemory};
 
 use crate::channel::{PeerOutbox, Sent};
 use crate::exec::burst::Arrival;
-use crate::exec::engine::keep_words;
+use crate::exec::engine::{Engine, keep_words};
 use crate::link::message::{Kind, Label, MAX_MESSAGE, Message, Questions, Stamp};
+use crate::questions;
 
 /// Most bytes of a frame that are told.
 pub const SNAP: usize = 1536;
@@ -29,6 +31,9 @@ pub const WIRE_OUT: u16 = 2;
 pub const PUNT: u16 = 4;
 /// A packet ends without leaving, as it was before any handler.
 pub const DROP: u16 = 8;
+/// A packet ran, as it came to this side: the last record of it here, behind the entries that it
+/// found before and after. With [`WIRE_IN`] it came from the wire.
+pub const RUN: u16 = 16;
 
 /// Packets that are meant: all conditions hold.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -100,7 +105,7 @@ pub struct TapOrder {
     pub every: u32,
     /// Bytes of each frame.
     pub snap: u16,
-    /// Packets until the tap ends by itself.
+    /// Records until the tap ends by itself; with [`RUN`], packets.
     pub left: u32,
     /// Which packets.
     pub filter: PacketFilter,
@@ -139,6 +144,15 @@ pub(crate) struct Tap {
     record: &'static mut [u64],
 }
 
+/// What a record tells of a packet besides its frame.
+#[derive(Clone, Copy)]
+struct Told<'a> {
+    point: u16,
+    port: Port,
+    stamp: Stamp,
+    outcome: &'a str,
+}
+
 /// A packet that runs.
 pub(crate) struct Followed {
     stamp: Stamp,
@@ -173,14 +187,27 @@ impl Tap {
         (self.order, self.skip, self.missed) = (order, 0, 0);
     }
 
+    /// A packet that is only asked about, between two bursts; `None` if it is too long.
+    pub(crate) fn packet(&mut self, stamp: &Stamp, frame: &[u8]) -> Option<Packet<'_>> {
+        let room = zerocopy::IntoBytes::as_mut_bytes(&mut *self.frame).get_mut(..frame.len())?;
+        room.copy_from_slice(frame);
+        Some(Packet::new(room, stamp.meta))
+    }
+
     /// A packet is about to run: it is followed, or not.
     pub(crate) fn begins(
         &mut self,
         arrival: &mut Arrival<'_>,
         outcomes: &Outcomes,
+        out: &mut impl PeerOutbox,
     ) -> Option<Followed> {
         arrival.packet.parse_again();
         if !self.is_on() || !self.order.filter.means(&arrival.packet) {
+            return None;
+        }
+        // A way has many records: it is told whole, or not at all where the way out is full.
+        if self.order.points & RUN != 0 && !out.has_room() {
+            self.missed += 1;
             return None;
         }
         if self.skip > 0 {
@@ -194,62 +221,127 @@ impl Tap {
         Some(Followed { stamp: arrival.stamp(), length, before: outcomes.clone() })
     }
 
-    /// It ran, and `sent` was sent meanwhile: tells its outcome. With `comes_in` it came from
-    /// the wire, and not from the NIC.
-    pub(crate) fn ends(
+    /// Tells the entries that a followed packet finds, and those of its flow, if its way is asked
+    /// for: before it runs, and after.
+    pub(crate) fn entries<A: App>(
         &mut self,
-        Followed { stamp, length, before }: &Followed,
-        outcomes: &Outcomes,
-        comes_in: bool,
-        sent: Sent,
+        followed: &Followed,
+        is_after: bool,
+        of: (&mut A, u64),
         out: &mut impl PeerOutbox,
     ) {
-        let outcome = outcomes.first_since(before);
-        let is_dropped = outcome.is_some_and(|(_, is_dropped)| is_dropped);
-        let name = outcome.map_or("", |(name, _)| name);
-        let Self { order, missed, at_nic, frame, record, .. } = self;
-        let TapOrder { tap, points, snap, .. } = *order;
-        let mut tell = |point: u16, port: u8, stamp: &Stamp, frame: &[u8], length: usize| {
-            if points & point == 0 {
-                return;
-            }
+        if self.order.points & RUN != 0 {
+            self.tell_entries(followed, is_after, of, out);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn tell_entries<A: App>(
+        &mut self,
+        Followed { stamp, length, .. }: &Followed,
+        is_after: bool,
+        (app, horizon): (&mut A, u64),
+        out: &mut impl PeerOutbox,
+    ) {
+        let Self { order, missed, at_nic, frame, .. } = self;
+        let frame = zerocopy::IntoBytes::as_mut_bytes(&mut **frame);
+        let length = (*length).min(frame.len());
+        let Some(frame) = frame.get_mut(..length) else { return };
+        let packet = Packet::new(frame, stamp.meta);
+        questions::find(app, &packet, (stamp.meta.now, horizon), &mut |state, _, _, piece| {
             if !out.has_room() {
                 *missed += 1;
                 return;
             }
-            let told = Questions::Tapped {
-                tap,
-                time: stamp.meta.now,
+            let told = Questions::TapEntry {
+                tap: order.tap,
                 number: stamp.number,
-                length: length as u32,
-                missed: *missed,
                 at_nic: (*at_nic).into(),
-                point,
-                port: port.into(),
-                outcome: Label(name.as_bytes()),
-                frame: frame.get(..usize::from(snap)).unwrap_or(frame),
+                is_after: is_after.into(),
+                state,
+                piece,
             };
             out.tapped(&told.into());
-        };
-        let original = zerocopy::IntoBytes::as_bytes(&**frame);
+        });
+    }
+
+    /// It ran, and `sent` was sent meanwhile: tells its outcome. With `comes_in` it came from the
+    /// wire, and not from the NIC.
+    pub(crate) fn ends<A: App>(
+        &mut self,
+        followed: &Followed,
+        (engine, horizon): (&mut Engine<A>, u64),
+        comes_in: bool,
+        sent: Sent,
+        out: &mut impl PeerOutbox,
+    ) {
+        let Followed { stamp, length, before } = followed;
+        let outcome = engine.outcomes.first_since(before);
+        let (outcome, is_dropped) = outcome.unwrap_or(("", false));
+        let came = Told { point: WIRE_IN, port: stamp.meta.port, stamp: *stamp, outcome };
+        let (record, frame) = (core::mem::take(&mut self.record), core::mem::take(&mut self.frame));
+        let original = zerocopy::IntoBytes::as_bytes(&*frame);
         let original = original.get(..*length).unwrap_or(original);
         if comes_in {
-            tell(WIRE_IN, stamp.meta.port.0, stamp, original, *length);
+            self.tell(came, original, *length, out);
         }
-        sent.each(zerocopy::IntoBytes::as_mut_bytes(&mut **record), &mut |kind, bytes| {
+        sent.each(zerocopy::IntoBytes::as_mut_bytes(&mut *record), &mut |kind, bytes| {
             let Some((stamp, frame)) = Message::decode_stamped(kind, bytes) else { return };
-            if kind == Kind::Punt {
-                tell(PUNT, stamp.meta.port.0, &stamp, frame, frame.len());
-            } else {
-                tell(WIRE_OUT, stamp.leaves_at().0, &stamp, frame, frame.len());
-            }
+            let (point, port) = match kind == Kind::Punt {
+                true => (PUNT, stamp.meta.port),
+                false => (WIRE_OUT, stamp.leaves_at()),
+            };
+            self.tell(Told { point, port, stamp, outcome }, frame, frame.len(), out);
         });
         if is_dropped {
-            tell(DROP, stamp.meta.port.0, stamp, original, *length);
+            self.tell(Told { point: DROP, ..came }, original, *length, out);
         }
-        order.left = order.left.saturating_sub(1);
-        if order.left == 0 {
-            order.points = 0;
+        (self.record, self.frame) = (record, frame);
+        self.entries(followed, true, (engine.app(), horizon), out);
+        let run = Told { point: if comes_in { RUN | WIRE_IN } else { RUN }, ..came };
+        if self.order.points & RUN != 0 {
+            let frame = core::mem::take(&mut self.frame);
+            let original = zerocopy::IntoBytes::as_bytes(&*frame);
+            self.tell(run, original.get(..*length).unwrap_or(original), *length, out);
+            self.frame = frame;
+        }
+    }
+
+    /// Tells of a packet, if this point is tapped.
+    fn tell(
+        &mut self,
+        Told { point, port, stamp, outcome }: Told<'_>,
+        frame: &[u8],
+        length: usize,
+        out: &mut impl PeerOutbox,
+    ) {
+        let TapOrder { tap, points, snap, .. } = self.order;
+        if points & point == 0 {
+            return;
+        }
+        if !out.has_room() {
+            self.missed += 1;
+            return;
+        }
+        let told = Questions::Tapped {
+            tap,
+            stamp,
+            length: length as u32,
+            missed: self.missed,
+            at_nic: self.at_nic.into(),
+            point,
+            port: port.0.into(),
+            outcome: Label(outcome.as_bytes()),
+            frame: frame.get(..usize::from(snap)).unwrap_or(frame),
+        };
+        out.tapped(&told.into());
+        // Where ways are asked for, a packet is told with its run.
+        if points & RUN == 0 || point & RUN != 0 {
+            self.order.left = self.order.left.saturating_sub(1);
+        }
+        if self.order.left == 0 {
+            self.order.points = 0;
         }
     }
 }

@@ -8,7 +8,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use cora_host::{Inside, RunOptions};
 
-pub(crate) use watching::{Flow, Flows, Log, Tap, Top, Watch, Which};
+pub(crate) use watching::{Flow, Flows, Log, Tap, Top, Trace, Watch, Which};
 
 use crate::profile::Span;
 
@@ -58,12 +58,16 @@ pub(crate) enum Command {
     Outcomes(Watch),
     /// Say how full a live run's tables are
     Tables(Watch),
+    /// Print the values of a live run's states without keys: sums, maxima, singletons
+    Values(Watch),
     /// List the entries of a live run's tables, each with its side and the reason for that
     Flows(Flows),
     /// Look up a flow of a live run; delete it, offer it to the NIC, or recall it
     Flow(Flow),
     /// Copy packets of a live run to a pcapng file, each with what became of it
     Tap(Tap),
+    /// Follow packets of a live run through the handlers of both sides, or ask for the way of one
+    Trace(Trace),
     /// Watch a live run at a terminal: outcomes, tables, and what both sides do
     Top(Top),
     /// Say which lines the log of a live run has, or change that

@@ -148,3 +148,39 @@ pub(crate) struct Tap {
     #[arg(long)]
     pub(crate) json: bool,
 }
+
+#[derive(Debug, Args)]
+pub(crate) struct Trace {
+    /// The `--control` path of the run
+    pub(crate) control: PathBuf,
+    /// A packet that does not come: tcp 10.0.0.1:4711 > 192.0.2.7:443 syn
+    #[arg(conflicts_with_all = ["net", "port", "protocol"])]
+    pub(crate) packet: Vec<String>,
+    /// The port where that packet comes in: inside, outside or a number
+    #[arg(long, value_name = "PORT", default_value = "inside", requires = "packet")]
+    pub(crate) at: String,
+    /// Bytes of its payload
+    #[arg(long, value_name = "BYTES", default_value_t = 0, requires = "packet",
+        value_parser = clap::value_parser!(u16).range(0..=1400))]
+    pub(crate) payload: u16,
+    /// Either address lies in this prefix, such as 10.0.0.0/8, or is this one
+    #[arg(long, value_name = "PREFIX")]
+    pub(crate) net: Option<String>,
+    /// Either port
+    #[arg(long)]
+    pub(crate) port: Option<u16>,
+    /// The protocol: tcp, udp, icmp, icmpv6, sctp, or a number
+    #[arg(long)]
+    pub(crate) protocol: Option<String>,
+    /// Most packets
+    #[arg(long, value_name = "N", default_value_t = 10,
+        value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) limit: u32,
+    /// Ends after so many seconds
+    #[arg(long, value_name = "N", default_value_t = 10,
+        value_parser = clap::value_parser!(u64).range(1..=3600))]
+    pub(crate) seconds: u64,
+    /// Print one JSON object instead of lines
+    #[arg(long)]
+    pub(crate) json: bool,
+}

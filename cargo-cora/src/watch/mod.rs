@@ -1,5 +1,5 @@
-//! What a live run does: `status`, `outcomes`, `tables`, `flows`, `flow`, `tap`, `top` and `log`,
-//! by its control socket.
+//! What a live run does: `status`, `outcomes`, `tables`, `values`, `flows`, `flow`, `tap`, `trace`, `top` and
+//! `log`, by its control socket.
 //!
 //! | module | contents |
 //! | --- | --- |
@@ -7,15 +7,19 @@
 //! | `flows` | entries of tables, and orders for flows |
 //! | `rates` | what changed between two snapshots |
 //! | `tap` | copies of packets |
+//! | `trace` | packets on their way |
+//! | `made` | a packet as a line of text |
 //! | `screen` | the live view |
 //! | `top` | the loop of the live view |
 
 mod flows;
+mod made;
 mod rates;
 mod screen;
 mod tap;
 mod text;
 mod top;
+mod trace;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -31,6 +35,7 @@ use crate::tell::{tell, tell_line};
 pub(crate) use flows::{flow, flows};
 pub(crate) use tap::run as tap;
 pub(crate) use top::run as top;
+pub(crate) use trace::run as trace;
 
 /// A run answers between two bursts.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -48,6 +53,11 @@ pub(crate) fn outcomes(arguments: &Watch) -> Outcome {
 /// `tables`: how full each table is.
 pub(crate) fn tables(arguments: &Watch) -> Outcome {
     shown(arguments, "tables", text::tables)
+}
+
+/// `values`: states without keys.
+pub(crate) fn values(arguments: &Watch) -> Outcome {
+    shown(arguments, "values", text::values)
 }
 
 /// `log`: the level of each part of the run, which this may change.

@@ -24,7 +24,17 @@ pub(super) fn status(of: &Value) -> String {
     }
     line(&mut text, "packets in", grouped(number(of, "packets_in")));
     line(&mut text, "packets out", grouped(number(of, "packets_out")));
+    let latency = &of["latency"];
+    if number(latency, "frames") > 0 {
+        let [half, most] = ["p50_ns", "p99_ns"].map(|what| in_us(number(latency, what)));
+        line(&mut text, "wire to wire", format!("half within {half}, 99 % within {most}"));
+    }
     text
+}
+
+/// A time of this many nanoseconds, in microseconds.
+fn in_us(ns: u64) -> String {
+    format!("{} \u{b5}s", grouped(ns.div_ceil(1000)))
 }
 
 /// Packets by outcome, most first, and ports.
@@ -46,6 +56,18 @@ pub(super) fn outcomes(of: &Value) -> String {
         for (reason, count) in by_count(&of["dropped"]) {
             line(&mut text, &format!("  dropped: {reason}"), grouped(count));
         }
+    }
+    text
+}
+
+/// A line for each state without keys.
+pub(super) fn values(of: &Value) -> String {
+    let mut text = String::new();
+    for (state, value) in each(&of["values"]) {
+        line(&mut text, state, value);
+    }
+    for state in of["left_out"].as_array().into_iter().flatten().filter_map(Value::as_str) {
+        line(&mut text, state, "too large to be asked for: `--state-out` has it at the end");
     }
     text
 }

@@ -8,9 +8,9 @@
 //!    state has none.
 //! 3. The body of a match arm and an `else if` are expressions; if they mention a state, they
 //!    become blocks.
-//! 4. After the guards, a statement that names a state that is not a table gets a note, which is
-//!    empty except in a tracing build (`cora_core::trace`). Match guards have separate notes, since
-//!    most are not reached. Tables record their own operations.
+//! 4. After the guards, a statement that names a state gets a note, which is empty except in a
+//!    traced run (`cora_core::trace`). Match guards have separate notes, since most are not
+//!    reached. In a tracing build, tables record their own operations instead.
 //! 5. After the guard of a state that is borrowed mutably as a whole, a note records its use. A
 //!    durable singleton is then compared with its copy (`cora_core::state::kept`).
 //!
@@ -83,16 +83,20 @@ impl Guards<'_> {
         let fresh: Vec<usize> = mentioned.difference(&self.guarded).copied().collect();
         self.guarded.extend(&fresh);
         let guards = fresh.into_iter().filter_map(|at| Some((at, self.parameters.get(at)?)));
-        guards.flat_map(|(at, state)| [Some(guard(state)), touch(at, state)]).flatten().collect()
+        guards
+            .flat_map(|(at, state)| [Some(guard(at, state)), touch(at, state)])
+            .flatten()
+            .collect()
     }
 
-    /// Notes of the mentioned states that are not tables.
+    /// Notes of the mentioned states.
     fn notes(&self, mentioned: &BTreeSet<usize>) -> Vec<Stmt> {
-        let is_table = |at: &usize| {
-            let access = self.parameters[*at].access;
+        let is_table = |at: usize| {
+            let access = self.parameters[at].access;
             matches!(access, ParameterAccess::Table { .. } | ParameterAccess::Objects { .. })
         };
-        mentioned.iter().filter(|at| !is_table(at)).map(|at| note(*at)).collect()
+        let notes = mentioned.iter().map(|at| if is_table(*at) { shows(*at) } else { names(*at) });
+        notes.map(|note| Stmt::Expr(Expr::Verbatim(note), None)).collect()
     }
 
     /// An expression that may become a block: the body of a match arm, an `else if`.
@@ -163,13 +167,15 @@ impl VisitMut for Guards<'_> {
     fn visit_item_mut(&mut self, _: &mut syn::Item) {}
 }
 
-/// Punts `if` the state is out of reach.
-fn guard(parameter: &Parameter) -> Stmt {
+/// Punts `if` the state at this position is out of reach.
+fn guard(position: usize, parameter: &Parameter) -> Stmt {
     let (core, reach, state) = (core(), reach(), &parameter.referent);
+    let shows = shows(position);
     let out_of_reach = quote!(const { !#core::state::reaches::<#reach, #state>() });
     Stmt::Expr(
         Expr::Verbatim(quote! {
             if #out_of_reach {
+                #shows
                 return ::core::result::Result::Err(#core::verdict::Stop::punt());
             }
         }),
@@ -186,11 +192,17 @@ fn touch(position: usize, parameter: &Parameter) -> Option<Stmt> {
     may_write.then(|| Stmt::Expr(Expr::Verbatim(note), None))
 }
 
-/// Records that the state at this position is named here.
-fn note(position: usize) -> Stmt {
+/// Notes that the state at this position is named here.
+fn names(position: usize) -> TokenStream {
     // There are at most eight states.
-    let (core, position) = (core(), Literal::u8_unsuffixed(position as u8));
-    Stmt::Expr(Expr::Verbatim(quote!(#core::trace::names(#position);)), None)
+    let (core, reach, position) = (core(), reach(), Literal::u8_unsuffixed(position as u8));
+    quote!(#core::trace::names::<#reach>(#position);)
+}
+
+/// The same of a table, or of a state that is out of reach.
+fn shows(position: usize) -> TokenStream {
+    let (core, reach, position) = (core(), reach(), Literal::u8_unsuffixed(position as u8));
+    quote!(#core::trace::shows::<#reach>(#position);)
 }
 
 /// The states, by position, that `walk` mentions outside of blocks with a separate walk.

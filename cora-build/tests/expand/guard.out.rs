@@ -35,47 +35,51 @@ impl __cora_innermost {
         if size > 100 {
             note();
             if const { !::cora::__private::core::state::reaches::<__CoraReach, A>() } {
+                ::cora::__private::core::trace::shows::<__CoraReach>(0);
                 return ::core::result::Result::Err(
                     ::cora::__private::core::verdict::Stop::punt(),
                 );
             }
             __cora_touched.note::<A>(0);
-            ::cora::__private::core::trace::names(0);
+            ::cora::__private::core::trace::names::<__CoraReach>(0);
             a.long += 1;
-            ::cora::__private::core::trace::names(0);
+            ::cora::__private::core::trace::names::<__CoraReach>(0);
             a.all += 1;
             if size > 1000 {
-                ::cora::__private::core::trace::names(0);
+                ::cora::__private::core::trace::names::<__CoraReach>(0);
                 a.jumbo += 1;
                 if const {
                     !::cora::__private::core::state::reaches::<__CoraReach, B>()
                 } {
+                    ::cora::__private::core::trace::shows::<__CoraReach>(1);
                     return ::core::result::Result::Err(
                         ::cora::__private::core::verdict::Stop::punt(),
                     );
                 }
                 __cora_touched.note::<B>(1);
-                ::cora::__private::core::trace::names(1);
+                ::cora::__private::core::trace::names::<__CoraReach>(1);
                 b.touch();
             }
         } else {
             if const { !::cora::__private::core::state::reaches::<__CoraReach, A>() } {
+                ::cora::__private::core::trace::shows::<__CoraReach>(0);
                 return ::core::result::Result::Err(
                     ::cora::__private::core::verdict::Stop::punt(),
                 );
             }
             __cora_touched.note::<A>(0);
-            ::cora::__private::core::trace::names(0);
+            ::cora::__private::core::trace::names::<__CoraReach>(0);
             if a.is_on() {
                 if const {
                     !::cora::__private::core::state::reaches::<__CoraReach, B>()
                 } {
+                    ::cora::__private::core::trace::shows::<__CoraReach>(1);
                     return ::core::result::Result::Err(
                         ::cora::__private::core::verdict::Stop::punt(),
                     );
                 }
                 __cora_touched.note::<B>(1);
-                ::cora::__private::core::trace::names(1);
+                ::cora::__private::core::trace::names::<__CoraReach>(1);
                 b.touch();
             } else {
                 return Pass;
@@ -134,6 +138,7 @@ impl __cora_arms {
         b: &mut B,
     ) -> Verdict {
         if const { !::cora::__private::core::state::reaches::<__CoraReach, B>() } {
+            ::cora::__private::core::trace::shows::<__CoraReach>(1);
             return ::core::result::Result::Err(
                 ::cora::__private::core::verdict::Stop::punt(),
             );
@@ -144,27 +149,29 @@ impl __cora_arms {
                 if const {
                     !::cora::__private::core::state::reaches::<__CoraReach, A>()
                 } {
+                    ::cora::__private::core::trace::shows::<__CoraReach>(0);
                     return ::core::result::Result::Err(
                         ::cora::__private::core::verdict::Stop::punt(),
                     );
                 }
                 __cora_touched.note::<A>(0);
-                ::cora::__private::core::trace::names(0);
+                ::cora::__private::core::trace::names::<__CoraReach>(0);
                 a.tcp += 1;
             }
             17 if {
-                ::cora::__private::core::trace::names(1);
+                ::cora::__private::core::trace::names::<__CoraReach>(1);
                 b.is_on()
             } => {
                 if const {
                     !::cora::__private::core::state::reaches::<__CoraReach, A>()
                 } {
+                    ::cora::__private::core::trace::shows::<__CoraReach>(0);
                     return ::core::result::Result::Err(
                         ::cora::__private::core::verdict::Stop::punt(),
                     );
                 }
                 __cora_touched.note::<A>(0);
-                ::cora::__private::core::trace::names(0);
+                ::cora::__private::core::trace::names::<__CoraReach>(0);
                 a.udp += 1;
             }
             58 => {
@@ -174,12 +181,13 @@ impl __cora_arms {
                         if const {
                             !::cora::__private::core::state::reaches::<__CoraReach, A>()
                         } {
+                            ::cora::__private::core::trace::shows::<__CoraReach>(0);
                             return ::core::result::Result::Err(
                                 ::cora::__private::core::verdict::Stop::punt(),
                             );
                         }
                         __cora_touched.note::<A>(0);
-                        ::cora::__private::core::trace::names(0);
+                        ::cora::__private::core::trace::names::<__CoraReach>(0);
                         a.echo()
                     }
                     _ => Transmit?,
@@ -239,12 +247,13 @@ impl __cora_scrutinee {
         a: &mut A,
     ) -> Verdict {
         if const { !::cora::__private::core::state::reaches::<__CoraReach, A>() } {
+            ::cora::__private::core::trace::shows::<__CoraReach>(0);
             return ::core::result::Result::Err(
                 ::cora::__private::core::verdict::Stop::punt(),
             );
         }
         __cora_touched.note::<A>(0);
-        ::cora::__private::core::trace::names(0);
+        ::cora::__private::core::trace::names::<__CoraReach>(0);
         match a.find(packet) {
             Some(entry) => entry.apply(packet),
             None => a.insert(packet),
@@ -302,12 +311,13 @@ impl __cora_hidden {
         c: &C,
     ) -> Verdict {
         if const { !::cora::__private::core::state::reaches::<__CoraReach, A>() } {
+            ::cora::__private::core::trace::shows::<__CoraReach>(0);
             return ::core::result::Result::Err(
                 ::cora::__private::core::verdict::Stop::punt(),
             );
         }
         __cora_touched.note::<A>(0);
-        ::cora::__private::core::trace::names(0);
+        ::cora::__private::core::trace::names::<__CoraReach>(0);
         let each = |n: u64| {
             if n > 1 {
                 a.add(n);
@@ -315,18 +325,20 @@ impl __cora_hidden {
         };
         (0..3).for_each(each);
         if const { !::cora::__private::core::state::reaches::<__CoraReach, B>() } {
+            ::cora::__private::core::trace::shows::<__CoraReach>(1);
             return ::core::result::Result::Err(
                 ::cora::__private::core::verdict::Stop::punt(),
             );
         }
         __cora_touched.note::<B>(1);
         if const { !::cora::__private::core::state::reaches::<__CoraReach, C>() } {
+            ::cora::__private::core::trace::shows::<__CoraReach>(2);
             return ::core::result::Result::Err(
                 ::cora::__private::core::verdict::Stop::punt(),
             );
         }
-        ::cora::__private::core::trace::names(1);
-        ::cora::__private::core::trace::names(2);
+        ::cora::__private::core::trace::names::<__CoraReach>(1);
+        ::cora::__private::core::trace::names::<__CoraReach>(2);
         assert!(matches!(c, C { .. }), "{b:?}");
         Transmit
     }
@@ -385,12 +397,13 @@ impl __cora_loops {
                 if const {
                     !::cora::__private::core::state::reaches::<__CoraReach, A>()
                 } {
+                    ::cora::__private::core::trace::shows::<__CoraReach>(0);
                     return ::core::result::Result::Err(
                         ::cora::__private::core::verdict::Stop::punt(),
                     );
                 }
                 __cora_touched.note::<A>(0);
-                ::cora::__private::core::trace::names(0);
+                ::cora::__private::core::trace::names::<__CoraReach>(0);
                 a.add(n);
             }
         }
@@ -399,34 +412,37 @@ impl __cora_loops {
                 break 'search n;
             }
             if const { !::cora::__private::core::state::reaches::<__CoraReach, B>() } {
+                ::cora::__private::core::trace::shows::<__CoraReach>(1);
                 return ::core::result::Result::Err(
                     ::cora::__private::core::verdict::Stop::punt(),
                 );
             }
             __cora_touched.note::<B>(1);
-            ::cora::__private::core::trace::names(1);
+            ::cora::__private::core::trace::names::<__CoraReach>(1);
             b.touch();
         };
         let Some(n) = found else {
             if const { !::cora::__private::core::state::reaches::<__CoraReach, B>() } {
+                ::cora::__private::core::trace::shows::<__CoraReach>(1);
                 return ::core::result::Result::Err(
                     ::cora::__private::core::verdict::Stop::punt(),
                 );
             }
             __cora_touched.note::<B>(1);
-            ::cora::__private::core::trace::names(1);
+            ::cora::__private::core::trace::names::<__CoraReach>(1);
             b.miss();
             return Pass;
         };
         if const { !::cora::__private::core::state::reaches::<__CoraReach, A>() } {
+            ::cora::__private::core::trace::shows::<__CoraReach>(0);
             return ::core::result::Result::Err(
                 ::cora::__private::core::verdict::Stop::punt(),
             );
         }
         __cora_touched.note::<A>(0);
-        ::cora::__private::core::trace::names(0);
+        ::cora::__private::core::trace::names::<__CoraReach>(0);
         while a.more() {
-            ::cora::__private::core::trace::names(0);
+            ::cora::__private::core::trace::names::<__CoraReach>(0);
             a.add(n);
         }
         fn helper(a: u64) -> u64 {

@@ -110,32 +110,37 @@ impl __cora_nat {
         if const {
             !::cora::__private::core::state::reaches::<__CoraReach, Table<Session>>()
         } {
+            ::cora::__private::core::trace::shows::<__CoraReach>(0);
             return ::core::result::Result::Err(
                 ::cora::__private::core::verdict::Stop::punt(),
             );
         }
+        ::cora::__private::core::trace::shows::<__CoraReach>(0);
         if let Some(session) = sessions.get_mut(&flow) {
             return session.translate(packet);
         }
         if const { !::cora::__private::core::state::reaches::<__CoraReach, Rules>() } {
+            ::cora::__private::core::trace::shows::<__CoraReach>(2);
             return ::core::result::Result::Err(
                 ::cora::__private::core::verdict::Stop::punt(),
             );
         }
-        ::cora::__private::core::trace::names(2);
+        ::cora::__private::core::trace::names::<__CoraReach>(2);
         if !rules.allow(&flow) {
             return Drop(NotAllowed);
         }
         if const {
             !::cora::__private::core::state::reaches::<__CoraReach, nat::PortPool>()
         } {
+            ::cora::__private::core::trace::shows::<__CoraReach>(1);
             return ::core::result::Result::Err(
                 ::cora::__private::core::verdict::Stop::punt(),
             );
         }
         __cora_touched.note::<nat::PortPool>(1);
-        ::cora::__private::core::trace::names(1);
+        ::cora::__private::core::trace::names::<__CoraReach>(1);
         let port = ports.take()?;
+        ::cora::__private::core::trace::shows::<__CoraReach>(0);
         sessions.insert(flow, Session::new(port))?;
         Transmit
     }
@@ -307,12 +312,13 @@ impl __cora_count {
         seen: &mut Seen,
     ) -> Verdict {
         if const { !::cora::__private::core::state::reaches::<__CoraReach, Seen>() } {
+            ::cora::__private::core::trace::shows::<__CoraReach>(0);
             return ::core::result::Result::Err(
                 ::cora::__private::core::verdict::Stop::punt(),
             );
         }
         __cora_touched.note::<Seen>(0);
-        ::cora::__private::core::trace::names(0);
+        ::cora::__private::core::trace::names::<__CoraReach>(0);
         seen.bytes += packet.len();
         Transmit
     }
@@ -379,17 +385,20 @@ impl __cora_mirror {
         if const {
             !::cora::__private::core::state::reaches::<__CoraReach, Table<A>>()
         } {
+            ::cora::__private::core::trace::shows::<__CoraReach>(0);
             return ::core::result::Result::Err(
                 ::cora::__private::core::verdict::Stop::punt(),
             );
         }
+        ::cora::__private::core::trace::shows::<__CoraReach>(0);
         a.get(&key);
         if const { !::cora::__private::core::state::reaches::<__CoraReach, B>() } {
+            ::cora::__private::core::trace::shows::<__CoraReach>(1);
             return ::core::result::Result::Err(
                 ::cora::__private::core::verdict::Stop::punt(),
             );
         }
-        ::cora::__private::core::trace::names(1);
+        ::cora::__private::core::trace::names::<__CoraReach>(1);
         b.judge()
     }
 }

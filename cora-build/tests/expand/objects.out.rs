@@ -144,10 +144,12 @@ impl __cora_read {
         if const {
             !::cora::__private::core::state::reaches::<__CoraReach, Objects<Node>>()
         } {
+            ::cora::__private::core::trace::shows::<__CoraReach>(0);
             return ::core::result::Result::Err(
                 ::cora::__private::core::verdict::Stop::punt(),
             );
         }
+        ::cora::__private::core::trace::shows::<__CoraReach>(0);
         nodes.get(ask.id);
         Done
     }

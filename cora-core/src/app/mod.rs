@@ -46,6 +46,9 @@ pub trait App: Prefetch + Transaction + Transfer + Lifecycle {
     const NAME: &'static str;
     /// The program's plan.
     const PLAN: PlanFacts;
+    /// The handlers, in the order of the chain: the name, and the numbers of the states that its
+    /// parameters after the packet refer to.
+    const HANDLERS: &'static [(&'static str, &'static [u16])] = &[];
     /// Whether any handler reads packets, or any state finds entries by them. If not, a packet is
     /// parsed only where its flow matters.
     const READS_PACKETS: bool = true;

@@ -237,6 +237,10 @@ impl<S: PerBucket> Described for Divided<S> {
         });
     }
 
+    fn value_bytes(&self) -> Option<usize> {
+        Some(Bucket::all().count() * S::SIZE)
+    }
+
     fn kept(&mut self) -> Option<&mut dyn Kept> {
         if const { S::DURABLE } { Some(self) } else { None }
     }

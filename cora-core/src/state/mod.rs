@@ -69,6 +69,8 @@ pub enum Place {
 pub trait Reach {
     /// The place of each state, by name; `None` if every state is in reach.
     const PLACES: Option<&'static [(&'static str, Place)]>;
+    /// Whether the handlers' steps are [noted](crate::trace), in a build of any kind.
+    const TRACED: bool = false;
 }
 
 /// For the host, and for plans that don't split: every state is in reach.
@@ -315,6 +317,18 @@ pub trait Described: Home {
     fn convert(&self, before: &[u8], value: &mut [u8]) -> bool {
         let _ = (before, value);
         false
+    }
+
+    /// Upper bound of the bytes that an export of its value takes; `None` for states of entries and
+    /// read-mostly ones, whose value others know.
+    fn value_bytes(&self) -> Option<usize> {
+        None
+    }
+
+    /// For a commutative state: it is as it was created, with this seed of its
+    /// [memory](Memory::with_seed).
+    fn reset(&mut self, seed: u64) {
+        let _ = seed;
     }
 
     /// For a read-mostly state: sets the number of the version in force.

@@ -234,6 +234,10 @@ macro_rules! home_of_one_value {
 home_of_one_value! {
     /// The storage of a singleton.
     Pinned, Singleton, S::default(), {
+        fn value_bytes(&self) -> Option<usize> {
+            Some(S::SIZE)
+        }
+
         fn kept(&mut self) -> Option<&mut dyn Kept> {
             if const { S::DURABLE } { Some(&mut self.whole) } else { None }
         }

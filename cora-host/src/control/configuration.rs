@@ -12,6 +12,7 @@ use std::fs::File;
 use std::io::Read as _;
 use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -60,7 +61,7 @@ pub(crate) struct Configuration {
 /// A version, and the unnamed file that passes it to other processes.
 #[derive(Debug)]
 struct Kept {
-    version: Version,
+    version: Arc<Version>,
     file: File,
 }
 
@@ -69,7 +70,7 @@ impl Kept {
         let failed = |cause| RunError::System { what: "a file for the configuration", cause };
         let text = serde_json::to_vec(&version).unwrap_or_default();
         let file = sealed_file("cora-version", &text).map_err(failed)?;
-        Ok(Self { version, file })
+        Ok(Self { version: Arc::new(version), file })
     }
 }
 
@@ -88,12 +89,17 @@ impl Configuration {
     }
 
     /// The version in force.
-    pub(crate) const fn version(&self) -> &Version {
+    pub(crate) fn version(&self) -> &Version {
         &self.in_force.version
     }
 
+    /// The same, for whoever needs it longer.
+    pub(crate) fn shared(&self) -> Arc<Version> {
+        Arc::clone(&self.in_force.version)
+    }
+
     /// The number of the version in force.
-    pub(crate) const fn number(&self) -> u32 {
+    pub(crate) fn number(&self) -> u32 {
         self.in_force.version.number
     }
 

@@ -70,8 +70,17 @@ struct Desk {
 
 #[derive(Debug, Default)]
 struct Asked {
-    is_wanted: bool,
+    wanted: Option<Wanted>,
     snapshot: Option<Snapshot>,
+}
+
+/// What of a run is wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    /// Its state, at once.
+    Health,
+    /// Everything, with the values of its states.
+    Metrics,
 }
 
 impl Endpoint {
@@ -100,12 +109,17 @@ impl Endpoint {
         Ok(Self { desk, _file: file })
     }
 
-    /// Gives a snapshot, if one is wanted.
-    pub(crate) fn look(&self, snapshot: impl FnOnce() -> Snapshot) {
+    /// What is wanted now.
+    pub(crate) fn wants(&self) -> Option<Wanted> {
         // The thread holds the lock for moments only, and is not waited for.
+        self.desk.asked.try_lock().ok()?.wanted
+    }
+
+    /// Gives a snapshot, if one is still wanted.
+    pub(crate) fn give(&self, snapshot: Snapshot) {
         let Ok(mut asked) = self.desk.asked.try_lock() else { return };
-        if std::mem::take(&mut asked.is_wanted) {
-            asked.snapshot = Some(snapshot());
+        if asked.wanted.take().is_some() {
+            asked.snapshot = Some(snapshot);
             self.desk.given.notify_all();
         }
     }
@@ -113,9 +127,9 @@ impl Endpoint {
 
 impl Desk {
     /// A snapshot, unless the supervisor takes too long.
-    fn snapshot(&self) -> Option<Snapshot> {
+    fn snapshot(&self, wanted: Wanted) -> Option<Snapshot> {
         let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
-        *asked = Asked { is_wanted: true, snapshot: None };
+        *asked = Asked { wanted: Some(wanted), snapshot: None };
         let waits = |asked: &mut Asked| asked.snapshot.is_none();
         let waited = self.given.wait_timeout_while(asked, SNAPSHOT_WITHIN, waits);
         let (mut asked, _) = waited.unwrap_or_else(PoisonError::into_inner);
@@ -219,7 +233,7 @@ fn respond(request: &Request, desk: &Desk) -> Answer {
     }
     let late = "the supervisor has not answered for 2 s";
     match request.path.as_str() {
-        "/metrics" => match desk.snapshot() {
+        "/metrics" => match desk.snapshot(Wanted::Metrics) {
             None => Answer::of(503, late),
             Some(snapshot) => Answer {
                 status: 200,
@@ -227,7 +241,7 @@ fn respond(request: &Request, desk: &Desk) -> Answer {
                 body: metrics::text(&snapshot, request.format),
             },
         },
-        "/healthz" => match desk.snapshot() {
+        "/healthz" => match desk.snapshot(Wanted::Health) {
             None => Answer::of(503, late),
             Some(Snapshot { status, .. }) if status.works => Answer::of(200, "all halves work"),
             Some(_) => Answer::of(503, "a half starts, is away, or stands still"),
@@ -295,7 +309,7 @@ mod tests {
         let address = TcpListener::bind("127.0.0.1:0").and_then(|it| it.local_addr()).expect("one");
         let endpoint = Endpoint::listen(&Address::Tcp(address)).expect("it is free");
         assert!(Endpoint::listen(&Address::Tcp(address)).is_err(), "it is taken");
-        endpoint.look(|| panic!("nobody asks"));
+        assert_eq!(endpoint.wants(), None);
         let get = |path: &str, accept: &str| format!("GET {path} HTTP/1.1\r\n{accept}\r\n");
         let asks = std::thread::spawn(move || {
             let accept = "Accept: application/openmetrics-text;version=1.0.0\r\n";
@@ -310,7 +324,9 @@ mod tests {
             ]
         });
         while !asks.is_finished() {
-            endpoint.look(snapshot);
+            if endpoint.wants().is_some() {
+                endpoint.give(snapshot());
+            }
             std::thread::sleep(Duration::from_millis(1));
         }
         let [plain, open, healthy, nothing, put, nonsense, long] = asks.join().expect("answers");

@@ -9,11 +9,14 @@
 //! | `{"command":"outcomes"}` | packets by outcome, and those without one so far |
 //! | `{"command":"tables"}` | fill level and losses of each table |
 //! | `{"command":"snapshot"}` | all of it, with the counts of sides and ports |
+//! | `{"command":"values"}` | values of states without keys |
 //! | `{"command":"flows","filter":{…}}` | entries, and where a listing goes on |
 //! | `{"command":"delete","filter":{…}}` | how many entries were removed |
 //! | `{"command":"move","to":"nic","filter":{…}}` | how many flows move from now on |
 //! | `{"command":"log","levels":"ports=debug"}` | the log's levels, which `levels` may change |
 //! | `{"command":"tap","file":FILE,"points":[…]}` | at its end: how many packets are in the file |
+//! | `{"command":"trace","limit":N}` | at its end: packets and their ways through the handlers |
+//! | `{"command":"trace","frame":HEX}` | the way that this packet would have |
 //! | `{"command":"configure"}` | when it is done: the version in force, or `error` |
 //! | `{"command":"check","program":FILE}` | whether that program could take over, or `error` |
 //! | `{"command":"upgrade"}` | the one in the program's file takes its place, or `error` |
@@ -37,7 +40,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::RunError;
-use crate::inspect::question::{Listing, Movement, Removal, TapRequest};
+use crate::inspect::question::{Listing, Movement, Removal, TapRequest, TraceRequest};
 
 /// Maximum length of a request, including the name of a file.
 const LONGEST: usize = 4200;
@@ -58,6 +61,8 @@ pub(crate) enum Asked {
     Outcomes,
     Tables,
     Snapshot,
+    /// Values of states without keys.
+    Values,
     /// Entries of tables.
     Flows(Listing),
     /// Removes entries.
@@ -66,6 +71,8 @@ pub(crate) enum Asked {
     Move(Movement),
     /// Copies packets to a file.
     Tap(TapRequest),
+    /// Follows packets through the handlers.
+    Trace(TraceRequest),
     Log {
         /// Levels that change, as the option of a run has them.
         levels: Option<String>,

@@ -14,6 +14,7 @@
 //! | `feed` | the wire's end of a region |
 //! | `inside` | the addresses of the inside |
 //! | `intake` | frames from the cable to the shards that take them |
+//! | `latency` | how long packets take from wire to wire |
 //! | `offers` | frames that are offered to a shard |
 //! | `ports` | a live wire between ports |
 //! | `port_names` | the names of those ports |
@@ -32,6 +33,7 @@ pub(crate) mod entrance;
 pub(crate) mod feed;
 pub(crate) mod inside;
 pub(crate) mod intake;
+pub(crate) mod latency;
 pub(crate) mod offers;
 pub mod pcap;
 pub(crate) mod port_names;

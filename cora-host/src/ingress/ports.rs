@@ -16,6 +16,7 @@ use crate::RunError;
 use crate::ingress::capture::{Cable, Next, Out};
 use crate::ingress::clock::Clock;
 use crate::ingress::elsewhere::{Counts, PortsThere};
+use crate::ingress::latency::{Latency, ONE_IN};
 use crate::ingress::port_names::{NamedPort, Ports};
 use crate::process::log::{self, Part};
 
@@ -100,6 +101,9 @@ pub(crate) struct LiveWire {
     pub(crate) stopped: bool,
     /// The ports are a card's: what it told of them.
     elsewhere: Option<PortsThere>,
+    /// Frames that left, and how long some of them took.
+    written: u64,
+    latency: Latency,
 }
 
 impl LiveWire {
@@ -131,6 +135,8 @@ impl LiveWire {
             too_long: 0,
             stopped: false,
             elsewhere: ports.are_of_card().then(PortsThere::default),
+            written: 0,
+            latency: Latency::default(),
         })
     }
 
@@ -144,6 +150,7 @@ impl LiveWire {
         (self.current, self.came, self.left, self.too_long) = (None, 0, 0, 0);
         // The clock of that run may be behind the one before.
         (self.now, self.no_port) = (0, 0);
+        self.latency = Latency::default();
         Ok(dropped)
     }
 
@@ -188,6 +195,19 @@ impl LiveWire {
         match &self.elsewhere {
             Some(there) => there.ports.clone(),
             None => self.ends.iter().map(|end| (end.name.clone(), end.report())).collect(),
+        }
+    }
+
+    /// How long frames took from port to port; `None` where the ports are a card's.
+    pub(crate) fn latency(&self) -> Option<Latency> {
+        self.elsewhere.is_none().then_some(self.latency)
+    }
+
+    /// Measures some of the frames that leave.
+    fn measure(&mut self, stamp: &Stamp) {
+        self.written += 1;
+        if self.written % ONE_IN == 0 && !stamp.is_made() {
+            self.latency.took(self.clock.now().saturating_sub(stamp.meta.time));
         }
     }
 
@@ -366,6 +386,7 @@ impl Out for LiveWire {
         let end = self.end_of.get(usize::from(port.0)).copied().unwrap_or(NONE);
         if let Some(end) = self.ends.get_mut(usize::from(end)) {
             end.port.transmit(&[frame]);
+            self.measure(stamp);
         } else {
             if self.no_port == 0 {
                 self.first_no_port = Some(port);

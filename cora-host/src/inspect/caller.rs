@@ -68,7 +68,7 @@ impl Caller {
         let mut since = Instant::now();
         while ends.owed > 0 {
             match ends.next(buffer)? {
-                Some(told @ (Questions::Tapped { .. } | Questions::Missed { .. })) => {
+                Some(told) if is_of_tap(&told) => {
                     tapped.push_back(encoded(&told.into()));
                 }
                 Some(answer) => {
@@ -133,6 +133,11 @@ impl Ends {
             _ => Err(broken(&"a record is no answer")),
         }
     }
+}
+
+const fn is_of_tap(told: &Questions<'_>) -> bool {
+    use Questions::{Missed, TapEntry, Tapped};
+    matches!(told, Tapped { .. } | TapEntry { .. } | Missed { .. })
 }
 
 const fn is_last(answer: &Questions<'_>) -> bool {

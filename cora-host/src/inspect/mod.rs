@@ -17,14 +17,28 @@
 //! | `question` | questions and orders, as they are asked |
 //! | `filter` | which entries are meant |
 //! | `row` | an entry as JSON, with the reason for its place |
+//! | `packet` | packets that are asked for, and how they are told |
+//! | `entries` | the entries that a packet finds, and what its run changed |
+//! | `rehearsal` | a packet's run on copies of states |
+//! | `tracing` | packets on their way through the handlers |
 //! | `tapping` | copies of packets, as a capture |
+//! | `watching` | one of the two, under way |
+//! | `answers` | answers about entries, and orders |
+//! | `values` | values of states without keys |
 //! | `inspector` | the thread |
 
+mod answers;
 mod caller;
+mod entries;
 mod filter;
 pub(crate) mod inspector;
 pub(crate) mod line;
+mod packet;
 pub(crate) mod question;
+mod rehearsal;
 mod row;
 mod tapping;
+mod tracing;
+mod values;
 mod walk;
+mod watching;

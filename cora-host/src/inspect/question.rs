@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use cora_runtime::tap::SNAP;
 use serde::Deserialize;
 
+use crate::ingress::port_names::FIRST;
 use crate::inspect::filter::Filter;
 
 /// A question or an order.
@@ -14,6 +15,18 @@ pub(crate) enum Question {
     Delete(Removal),
     Move(Movement),
     Tap(TapRequest),
+    Trace(TraceRequest),
+    /// The values of states without keys, each of at most so many bytes.
+    Values {
+        most: usize,
+    },
+}
+
+impl Question {
+    /// Whether packets are watched for it, for a while.
+    pub(super) const fn watches(&self) -> bool {
+        matches!(self, Self::Tap(_) | Self::Trace(TraceRequest { frame: None, .. }))
+    }
 }
 
 /// Entries of tables.
@@ -79,6 +92,39 @@ pub(crate) struct TapRequest {
     pub(super) seconds: u64,
 }
 
+/// Packets are to be followed through the handlers, or the way of a made one is to be told.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct TraceRequest {
+    /// Either address lies in this prefix.
+    #[serde(default)]
+    pub(super) net: Option<String>,
+    /// Either port.
+    #[serde(default)]
+    pub(super) port: Option<u16>,
+    /// Its name or number.
+    #[serde(default)]
+    pub(super) protocol: Option<String>,
+    /// Most packets.
+    #[serde(default = "few")]
+    pub(super) limit: u32,
+    #[serde(default = "seconds")]
+    pub(super) seconds: u64,
+    /// The hexadecimal bytes of a made packet: nothing is followed then.
+    #[serde(default)]
+    pub(super) frame: Option<String>,
+    /// The port where a made packet comes in.
+    #[serde(default = "inside")]
+    pub(super) at: String,
+}
+
+impl TraceRequest {
+    /// Whether it is about a made packet.
+    pub(crate) const fn is_made(&self) -> bool {
+        self.frame.is_some()
+    }
+}
+
 const fn one() -> u32 {
     1
 }
@@ -93,4 +139,12 @@ const fn limit() -> u32 {
 
 const fn seconds() -> u64 {
     10
+}
+
+const fn few() -> u32 {
+    10
+}
+
+fn inside() -> String {
+    FIRST[0].into()
 }

@@ -9,6 +9,7 @@ use cora_runtime::link::message::Stay;
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::inspect::tracing::TracedPacket;
 use crate::observe::state::{import, to_json};
 
 /// An entry that a side told.
@@ -176,6 +177,19 @@ pub(super) enum Answered {
         there: u64,
         not_moved: Vec<NotDone>,
     },
+    Values {
+        schema: &'static str,
+        /// By name of the state.
+        values: BTreeMap<&'static str, Value>,
+        /// States whose value is too large to be asked for.
+        left_out: Vec<&'static str>,
+    },
+    Traced {
+        schema: &'static str,
+        packets: Vec<TracedPacket>,
+        /// Records that found no room on their way.
+        missed: u64,
+    },
     Tapped {
         schema: &'static str,
         file: PathBuf,
@@ -250,6 +264,9 @@ mod tests {
         let tapped =
             Answered::Tapped { schema: "cora-tap/1", file, written: 5, packets, missed: 1 };
         golden::json("tap", &tapped);
+        let values = [("Seen", json!({ "bytes": 7 }))].into();
+        let values = Answered::Values { schema: "cora-values/1", values, left_out: vec!["Sketch"] };
+        golden::json("values", &values);
     }
 
     #[test]

@@ -6,22 +6,18 @@ use std::fs::OpenOptions;
 use std::io::Write;
 use std::time::{Duration, Instant};
 
-use cora_core::key::{FiveTuple, PacketKey as _, Prefix};
-use cora_core::packet::{Meta, Packet};
+use cora_core::packet::Port;
 use cora_port::capture::PcapngWriter;
 use cora_runtime::link::message::{Label, Questions};
 use cora_runtime::tap::{DROP, PUNT, PacketFilter, SNAP, WIRE_IN, WIRE_OUT};
 
+use crate::inspect::packet::{self, flow, port_name};
 use crate::inspect::question::TapRequest;
 use crate::inspect::row::{Answered, side};
 
 /// The points, by name, in the order of their interfaces.
 const POINTS: [(&str, u16); 4] =
     [("wire-in", WIRE_IN), ("wire-out", WIRE_OUT), ("punt", PUNT), ("drop", DROP)];
-
-/// Protocols that have names here; others are numbers.
-const PROTOCOLS: [(&str, u8); 5] =
-    [("icmp", 1), ("tcp", 6), ("udp", 17), ("icmpv6", 58), ("sctp", 132)];
 
 /// The longest tap.
 const LONGEST: Duration = Duration::from_hours(1);
@@ -31,7 +27,7 @@ const FLUSHED: Duration = Duration::from_millis(200);
 
 /// The packets that are tapped, read from a request.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Wanted {
+struct Wanted {
     /// The number of the tap: records of the one before may still be on their way.
     tap: u16,
     points: u16,
@@ -42,29 +38,11 @@ pub(super) struct Wanted {
 }
 
 impl Wanted {
-    /// The order for halves.
-    pub(super) fn order(&self) -> Questions<'_> {
-        let Self { tap, points, every, snap, limit, filter } = self;
-        Questions::Tap {
-            tap: *tap,
-            points: *points,
-            every: *every,
-            snap: *snap,
-            left: *limit,
-            filter: filter.as_slice(),
-        }
-    }
-
-    /// The order that ends it.
-    pub(super) fn end() -> Questions<'static> {
-        Questions::Tap { tap: 0, points: 0, every: 1, snap: 0, left: 0, filter: &[] }
-    }
-
     /// Reads a request.
     ///
     /// # Errors
     /// A sentence with a right form.
-    pub(super) fn read(request: &TapRequest, tap: u16) -> Result<Self, String> {
+    fn read(request: &TapRequest, tap: u16) -> Result<Self, String> {
         let TapRequest { points, net, port, protocol, every, snap, limit, .. } = request;
         let mut bits = 0;
         for name in points {
@@ -76,22 +54,10 @@ impl Wanted {
         if bits == 0 {
             return Err("say a point: wire-in, wire-out, punt, drop".into());
         }
-        let net = net.as_deref().map(|text| {
-            text.parse::<Prefix>()
-                .map_err(|why| format!("`net` is a prefix such as 10.0.0.0/8; `{text}`: {why}"))
-        });
-        let protocol = protocol.as_deref().map(|text| {
-            let name = text.to_ascii_lowercase();
-            let known = PROTOCOLS.iter().find(|(known, _)| *known == name);
-            known.map(|(_, number)| *number).or_else(|| name.parse().ok()).ok_or_else(|| {
-                format!("`protocol` is tcp, udp, icmp, icmpv6, sctp or a number, not `{text}`")
-            })
-        });
+        let filter = packet::filter(net.as_deref(), *port, protocol.as_deref())?;
         if *every == 0 || *limit == 0 {
             return Err("`every` and `limit` begin at 1".into());
         }
-        let filter =
-            PacketFilter { protocol: protocol.transpose()?, port: *port, net: net.transpose()? };
         let snap = (*snap).min(SNAP as u16);
         Ok(Self { tap, points: bits, every: *every, snap, limit: *limit, filter: filter.encoded() })
     }
@@ -99,7 +65,7 @@ impl Wanted {
 
 /// A tap under way.
 pub(super) struct Tapping {
-    pub(super) wanted: Wanted,
+    wanted: Wanted,
     request: TapRequest,
     sink: PcapngWriter<Box<dyn Write + Send>>,
     packets: BTreeMap<&'static str, u64>,
@@ -145,13 +111,25 @@ impl Tapping {
         })
     }
 
+    /// The order for halves.
+    pub(super) fn order(&self) -> Questions<'_> {
+        let Wanted { tap, points, every, snap, limit, filter } = &self.wanted;
+        Questions::Tap {
+            tap: *tap,
+            points: *points,
+            every: *every,
+            snap: *snap,
+            left: *limit,
+            filter: filter.as_slice(),
+        }
+    }
+
     /// Takes a record of a shard's halves.
     pub(super) fn take(&mut self, shard: u16, told: &Questions<'_>) {
         match *told {
             Questions::Tapped {
                 tap,
-                time,
-                number,
+                stamp,
                 length,
                 missed,
                 at_nic,
@@ -170,9 +148,11 @@ impl Tapping {
                 };
                 let flow = flow(frame).map(|flow| format!(" flow=\"{flow}\"")).unwrap_or_default();
                 let comment = format!(
-                    "outcome={outcome} side={side} shard={shard} port={} number={number}{flow}",
-                    port_name(port)
+                    "outcome={outcome} side={side} shard={shard} port={} number={}{flow}",
+                    port_name(Port(port as u8)),
+                    stamp.number
                 );
+                let time = stamp.meta.now;
                 let written = self.sink.write_noted(interface, time, frame, length, &comment);
                 match written {
                     Ok(()) => {
@@ -224,19 +204,5 @@ impl Tapping {
             packets: self.packets,
             missed: self.missed.into_values().sum(),
         })
-    }
-}
-
-/// The flow of a frame, if it is whole and has one.
-fn flow(frame: &[u8]) -> Option<FiveTuple> {
-    let mut bytes = frame.to_vec();
-    FiveTuple::of_packet(&Packet::new(&mut bytes, Meta::default())).ok()
-}
-
-fn port_name(port: u16) -> String {
-    match port {
-        0 => "inside".into(),
-        1 => "outside".into(),
-        number => number.to_string(),
     }
 }

@@ -9,7 +9,9 @@ use std::time::{Duration, Instant};
 use cora_core::app::App;
 use cora_core::state::MAX_PIECE;
 use cora_runtime::channel::ProtocolError;
-use cora_runtime::link::message::{Answer, Kind, MAX_MESSAGE, Message, NO_PLACE, Questions};
+use cora_runtime::link::message::{
+    Answer, Kind, MAX_MESSAGE, Message, NO_PLACE, OF_FLOW, Questions,
+};
 use cora_runtime::link::ring::{Consumer, Producer, SharedMemory};
 
 use crate::ingress::feed::encoded;
@@ -24,6 +26,11 @@ const BUSY_PAUSE: Duration = Duration::from_micros(100);
 const IDLE: u32 = 64;
 /// Bytes of the longest answer: an entry with its head.
 const LONGEST: usize = MAX_PIECE + 128;
+/// Most pieces of a value that the NIC may tell.
+const MOST_PIECES: u32 = 8192;
+
+/// The end of an answer that says no place.
+const END: Message<'static> = Message::Questions(Questions::ListEnd { next: NO_PLACE });
 
 /// The answers of the NIC half.
 #[derive(Debug, Default)]
@@ -42,7 +49,9 @@ impl NicAnswers {
         let unexpected = ProtocolError::unexpected(&answer.into());
         let expected = self.expected.ok_or(unexpected)?;
         self.expected = match answer {
-            Questions::Listed { .. } => Some(expected.checked_sub(1).ok_or(unexpected)?),
+            Questions::Listed { .. } | Questions::Exported { .. } => {
+                Some(expected.checked_sub(1).ok_or(unexpected)?)
+            }
             Questions::ListEnd { .. } | Questions::Answered { .. } => None,
             _ => return Err(unexpected),
         };
@@ -79,6 +88,8 @@ pub(crate) struct Desk {
     answers: Producer<SharedMemory>,
     buffer: Vec<u8>,
     listing: Option<Listing>,
+    /// Parts of this side's answer that wait for room.
+    waiting: VecDeque<(u16, Vec<u8>)>,
     /// The NIC was asked about so many places.
     asked: Option<u32>,
     has_nic: bool,
@@ -100,6 +111,7 @@ impl Desk {
             answers: Producer::new(line.answers),
             buffer: vec![0; MAX_MESSAGE],
             listing: None,
+            waiting: VecDeque::new(),
             asked: None,
             has_nic,
             listed: Instant::now(),
@@ -110,8 +122,8 @@ impl Desk {
     }
 
     /// Whether an answer is not complete.
-    pub(crate) const fn is_working(&self) -> bool {
-        self.asked.is_some() || self.listing.is_some()
+    pub(crate) fn is_working(&self) -> bool {
+        self.asked.is_some() || self.listing.is_some() || !self.waiting.is_empty()
     }
 
     /// Goes on with an answer, or begins with the next one. `busy` is a round with packets.
@@ -122,6 +134,8 @@ impl Desk {
         let tells = self.pass_taps(worker);
         if let Some(places) = self.asked {
             self.pass_on(worker, places);
+        } else if !self.waiting.is_empty() {
+            self.tell_waiting();
         } else if let Some(listing) = self.listing {
             if busy && self.listed.elapsed() < BUSY_PAUSE {
                 return;
@@ -171,40 +185,86 @@ impl Desk {
                 return false;
             }
         };
-        let bytes = self.buffer.get(..popped.len).unwrap_or_default();
+        let buffer = std::mem::take(&mut self.buffer);
+        let bytes = buffer.get(..popped.len).unwrap_or_default();
         let answer = match Message::decode(popped.kind, bytes) {
-            Some(Message::Questions(Questions::List { at_nic, state, from, places })) => {
-                let at_nic = at_nic != 0;
-                self.listing = Some(Listing { at_nic, state, from, left: places });
-                None
-            }
-            Some(Message::Questions(order @ Questions::Remove { at_nic, state, name })) => {
-                if at_nic != 0 && self.has_nic {
-                    worker.ask_nic(&order, 0);
-                    self.asked = Some(0);
-                    None
-                } else if at_nic != 0 {
-                    Some(Answer::NotHere)
-                } else {
-                    Some(worker.remove(state, name))
-                }
-            }
-            Some(Message::Questions(Questions::Move { to_nic, group })) => {
-                Some(worker.move_flow(to_nic != 0, group))
-            }
-            Some(Message::Questions(tap @ Questions::Tap { .. })) => {
-                worker.tap(&tap, self.has_nic);
-                (_, self.tap) = encoded(&tap.into());
-                self.missed = 0;
-                Some(Answer::Done)
-            }
+            Some(Message::Questions(question)) => self.begin(&question, worker),
             _ => Some(Answer::NotHere),
         };
+        self.buffer = buffer;
         self.orders.release();
         if let Some(answer) = answer {
             self.tell(&Questions::Answered { answer }.into());
         }
         true
+    }
+
+    /// Begins with an answer. Returns it, if it is one word.
+    fn begin<A: App>(
+        &mut self,
+        question: &Questions<'_>,
+        worker: &mut Worker<A>,
+    ) -> Option<Answer> {
+        match *question {
+            Questions::List { at_nic, state, from, places } => {
+                let at_nic = at_nic != 0;
+                self.listing = Some(Listing { at_nic, state, from, left: places });
+                None
+            }
+            Questions::Remove { at_nic: 1.., .. } => self.ask_nic(worker, question, 0),
+            Questions::Remove { state, name, .. } => Some(worker.remove(state, name)),
+            Questions::Find { at_nic: 1.., .. } => {
+                self.ask_nic(worker, question, A::STATES as u32 * (OF_FLOW + 1))
+            }
+            Questions::Find { stamp, frame, .. } => {
+                let mut tell = |told: &Message<'_>| self.waiting.push_back(encoded(told));
+                worker.half.find(&stamp, frame, &mut tell);
+                tell(&END);
+                None
+            }
+            Questions::Export { at_nic: 1.., .. } => self.ask_nic(worker, question, MOST_PIECES),
+            Questions::Export { state, .. } => {
+                let mut tell = |told: &Message<'_>| self.waiting.push_back(encoded(told));
+                worker.half.value(state, &mut |piece| {
+                    tell(&Questions::Exported { state, piece }.into());
+                });
+                tell(&END);
+                None
+            }
+            Questions::Move { to_nic, group } => Some(worker.move_flow(to_nic != 0, group)),
+            Questions::Tap { .. } => {
+                worker.tap(question, self.has_nic);
+                (_, self.tap) = encoded(&(*question).into());
+                self.missed = 0;
+                Some(Answer::Done)
+            }
+            _ => Some(Answer::NotHere),
+        }
+    }
+
+    /// Passes a question on to the NIC half, which may tell so much. Returns the answer if there is
+    /// none.
+    fn ask_nic<A: App>(
+        &mut self,
+        worker: &mut Worker<A>,
+        question: &Questions<'_>,
+        most: u32,
+    ) -> Option<Answer> {
+        if !self.has_nic {
+            return Some(Answer::NotHere);
+        }
+        worker.ask_nic(question, most);
+        self.asked = Some(0);
+        None
+    }
+
+    /// Tells waiting parts of an answer, while half of the ring is free.
+    fn tell_waiting(&mut self) {
+        while self.answers.free_bytes() > ANSWER_BYTES / 2 {
+            let Some((kind, bytes)) = self.waiting.pop_front() else { return };
+            // There is room.
+            let _told = self.answers.push(kind, &[&bytes]);
+        }
     }
 
     /// Lists so many places, or as many as fit the ring.
@@ -233,15 +293,21 @@ impl Desk {
     fn pass_on<A: App>(&mut self, worker: &mut Worker<A>, places: u32) {
         while let Some((kind, bytes)) = worker.received.nic_answers.came.pop_front() {
             match Message::decode(kind, &bytes) {
-                Some(Message::Questions(Questions::ListEnd { next })) => {
+                Some(end @ Message::Questions(Questions::ListEnd { next })) => {
                     self.asked = None;
-                    self.go_on(next, places);
+                    if self.listing.is_some() {
+                        self.go_on(next, places);
+                    } else {
+                        self.waiting.push_back(encoded(&end));
+                    }
                 }
                 Some(answer @ Message::Questions(Questions::Answered { .. })) => {
                     (self.asked, self.listing) = (None, None);
                     self.tell(&answer);
                 }
-                Some(entry) => self.tell(&entry),
+                // A listing began with room for all that it may tell.
+                Some(entry) if self.listing.is_some() => self.tell(&entry),
+                Some(part) => self.waiting.push_back(encoded(&part)),
                 None => {}
             }
         }

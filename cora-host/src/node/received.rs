@@ -148,7 +148,9 @@ impl<A: App> Received<A> {
                     self.seen.talkers.push(Talker { key, count, error });
                 }
             }
-            Message::Questions(Questions::Tapped { .. }) => back.tapped.push(message),
+            Message::Questions(Questions::Tapped { .. } | Questions::TapEntry { .. }) => {
+                back.tapped.push(message);
+            }
             Message::Questions(answer) => self.nic_answers.take(answer)?,
             // Only a host with replicas needs to know its flows.
             Message::Ownership(Ownership::Owned { .. } | Ownership::AllOwned { .. })

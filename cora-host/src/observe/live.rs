@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use cora_runtime::telemetry::{Read, Table};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
+use serde_json::{Map, Value};
 
+use crate::ingress::latency::Latency;
 use crate::observe::messages::Messages;
 use crate::observe::report::{PortsReport, Side, Sides};
 
@@ -20,6 +22,16 @@ pub(crate) struct Snapshot {
     /// Counters of each side, all shards together.
     pub(crate) sides: Sides,
     pub(crate) shards: Vec<ShardNow>,
+    /// How long packets take from wire to wire, where the wire is here.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "told")]
+    pub(crate) latency: Option<Latency>,
+    /// Values of states without keys, for who scrapes the run.
+    #[serde(skip)]
+    pub(crate) values: Map<String, Value>,
+}
+
+fn told<S: Serializer>(latency: &Option<Latency>, to: S) -> Result<S::Ok, S::Error> {
+    latency.as_ref().map(Latency::told).serialize(to)
 }
 
 /// The program, and whether it works.
@@ -138,6 +150,7 @@ pub(crate) mod tests {
     use std::sync::atomic::{AtomicU64, Ordering};
 
     use cora_runtime::telemetry::{COUNTER_WORDS, Counters};
+    use serde_json::json;
 
     use super::*;
     use crate::ingress::ports::PortReport;
@@ -180,6 +193,8 @@ pub(crate) mod tests {
             tables: [("Session", session)].into(),
             sides: shard.sides,
             shards: vec![shard],
+            latency: None,
+            values: Map::new(),
         }
     }
 
@@ -200,6 +215,12 @@ pub(crate) mod tests {
             checksums: "whole".into(),
             notes: Vec::new(),
         };
+        of.values.insert("Seen".into(), json!({ "bytes": 7, "of": [{ "port": 9, "open": true }] }));
+        of.values.insert("Total".into(), json!(5));
+        let latency = of.latency.get_or_insert_default();
+        for ns in [900, 1_500, 3_000_000_000] {
+            latency.took(ns);
+        }
         of.outcomes.ports = PortsReport {
             ports: [("inside".to_owned(), port)].into(),
             dropped: [("no-port".to_owned(), 2)].into(),

@@ -2,6 +2,9 @@
 
 use std::fmt::{Display, Write as _};
 
+use serde_json::{Map, Number, Value};
+
+use crate::ingress::latency::Latency;
 use crate::observe::live::{ShardNow, Snapshot, Status, TableNow};
 use crate::observe::messages::OfHandler;
 use crate::observe::report::{Side, Sides};
@@ -29,8 +32,10 @@ pub(crate) fn text(of: &Snapshot, format: Format) -> String {
     let mut text = Text { whole: String::new(), format, sampled: String::new() };
     status(&mut text, &of.status);
     outcomes(&mut text, of);
+    latency(&mut text, of.latency.as_ref());
     ports(&mut text, of);
     tables(&mut text, of.tables.iter().map(|(name, table)| (*name, table)));
+    values(&mut text, &of.values);
     sides(&mut text, &of.shards);
     shards(&mut text, &of.shards);
     if format == Format::OpenMetrics {
@@ -95,6 +100,18 @@ fn outcomes(text: &mut Text, of: &Snapshot) {
     }
 }
 
+fn latency(text: &mut Text, of: Option<&Latency>) {
+    let Some(latency) = of else { return };
+    let help = "Time of a packet from wire to wire: of one in 16 packets.";
+    text.family("cora_latency_seconds", Kind::Histogram, help);
+    for (bound, frames) in latency.up_to() {
+        text.bucket(&seconds(bound), frames);
+    }
+    text.bucket("+Inf", latency.frames());
+    text.of_histogram("_sum", seconds(latency.sum_ns()));
+    text.of_histogram("_count", latency.frames());
+}
+
 fn ports(text: &mut Text, of: &Snapshot) {
     let ports = &of.outcomes.ports.ports;
     text.family("cora_port_frames", Kind::Counter, "Frames that a port received and sent.");
@@ -136,6 +153,40 @@ fn tables<'a>(text: &mut Text, all: impl Iterator<Item = (&'a str, &'a TableNow)
     text.family("cora_table_expired", Kind::Counter, "Entries that expired.");
     for (table, of) in all {
         text.sample(&[("table", table)], of.expired);
+    }
+}
+
+/// Most elements of a list that are told.
+const MOST_ELEMENTS: usize = 16;
+
+/// The numbers in the values of states, each with its path: fields, and numbers of elements.
+fn values(text: &mut Text, all: &Map<String, Value>) {
+    if all.is_empty() {
+        return;
+    }
+    text.family("cora_value", Kind::Gauge, "A number in the value of a state without keys.");
+    for (state, value) in all {
+        numbers(value, &mut Vec::new(), &mut |path, number| {
+            text.sample(&[("state", state), ("field", path)], number);
+        });
+    }
+}
+
+fn numbers(of: &Value, path: &mut Vec<String>, each: &mut dyn FnMut(&str, &Number)) {
+    let mut inside = |name: String, value: &Value| {
+        path.push(name);
+        numbers(value, path, each);
+        path.pop();
+    };
+    match of {
+        Value::Number(number) => each(&path.join("."), number),
+        Value::Object(fields) => {
+            fields.iter().for_each(|(name, value)| inside(name.clone(), value));
+        }
+        Value::Array(elements) if elements.len() <= MOST_ELEMENTS => {
+            elements.iter().enumerate().for_each(|(at, value)| inside(at.to_string(), value));
+        }
+        _ => {}
     }
 }
 
@@ -201,6 +252,7 @@ fn shards(text: &mut Text, all: &[ShardNow]) {
 enum Kind {
     Counter,
     Gauge,
+    Histogram,
     Info,
 }
 
@@ -215,7 +267,7 @@ impl Text {
     fn family(&mut self, name: &str, kind: Kind, help: &str) {
         let suffix = match kind {
             Kind::Counter => "_total",
-            Kind::Gauge => "",
+            Kind::Gauge | Kind::Histogram => "",
             Kind::Info => "_info",
         };
         // OpenMetrics names the family, and the other format the samples.
@@ -225,6 +277,7 @@ impl Text {
             (Format::Prometheus, Kind::Counter) => (format!("{name}{suffix}"), "counter"),
             (Format::Prometheus, Kind::Info) => (format!("{name}{suffix}"), "gauge"),
             (_, Kind::Gauge) => (name.to_owned(), "gauge"),
+            (_, Kind::Histogram) => (name.to_owned(), "histogram"),
         };
         let help = escaped(help);
         self.write(format_args!("# HELP {family} {help}\n# TYPE {family} {kind}\n"));
@@ -238,6 +291,18 @@ impl Text {
         let labels =
             if labels.is_empty() { String::new() } else { format!("{{{}}}", labels.join(",")) };
         self.write(format_args!("{name}{labels} {value}\n"));
+    }
+
+    /// A class of the histogram that was begun last, with all frames up to this bound.
+    fn bucket(&mut self, bound: &str, frames: u64) {
+        let name = self.sampled.clone();
+        self.write(format_args!("{name}_bucket{{le=\"{bound}\"}} {frames}\n"));
+    }
+
+    /// The sum or the number of the histogram that was begun last.
+    fn of_histogram(&mut self, suffix: &str, value: impl Display) {
+        let name = self.sampled.clone();
+        self.write(format_args!("{name}{suffix} {value}\n"));
     }
 
     fn write(&mut self, words: std::fmt::Arguments<'_>) {
@@ -254,11 +319,11 @@ fn escaped(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::observe::live::tests::snapshot;
+    use crate::observe::live::tests::full;
 
     #[test]
     fn both_formats_have_every_sample() {
-        let snapshot = snapshot();
+        let snapshot = full();
         let samples = |format| {
             let text = text(&snapshot, format);
             text.lines()
@@ -277,6 +342,13 @@ mod tests {
             "cora_side_punts_total{side=\"nic\",shard=\"0\"} 4",
             "cora_side_flows{side=\"host\",shard=\"0\"} 0",
             "cora_side_busy_seconds_total{side=\"nic\",shard=\"0\"} 2.000000007",
+            "cora_value{state=\"Seen\",field=\"bytes\"} 7",
+            "cora_value{state=\"Seen\",field=\"of.0.port\"} 9",
+            "cora_value{state=\"Total\",field=\"\"} 5",
+            "cora_latency_seconds_bucket{le=\"0.000001024\"} 1",
+            "cora_latency_seconds_bucket{le=\"+Inf\"} 3",
+            "cora_latency_seconds_sum 3.000002400",
+            "cora_latency_seconds_count 3",
             "cora_bursts_total{side=\"nic\",shard=\"0\",packets=\"3\"} 5",
         ] {
             assert!(plain.iter().any(|it| it == line), "{line} is not in {plain:#?}");
@@ -287,7 +359,7 @@ mod tests {
     #[test]
     fn each_sample_is_of_a_family_that_was_told_once() {
         for format in [Format::Prometheus, Format::OpenMetrics] {
-            let text = text(&snapshot(), format);
+            let text = text(&full(), format);
             let mut known = std::collections::BTreeSet::new();
             let mut family = "";
             for line in text.lines().filter(|line| *line != "# EOF") {

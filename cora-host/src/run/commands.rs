@@ -6,19 +6,38 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 use cora_core::app::App;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
+use crate::control::endpoint::{Endpoint, Wanted};
 use crate::control::socket::{Asked, Control};
 use crate::control::{beside, upgrade};
 use crate::ingress::clock::Clock;
-use crate::inspect::inspector::Inspector;
+use crate::inspect::inspector::{Inspected, Inspector};
 use crate::inspect::question::Question;
 use crate::process::inquiry::Inquiry;
 use crate::process::log::{self, Part};
 use crate::run::live::{Live, Operator};
 use crate::supervisor::Shard;
+
+/// Most bytes of a state's value that is told, and of one that is scraped: a half encodes all of it
+/// between two bursts.
+const TOLD: usize = 1 << 20;
+const SCRAPED: usize = 8192;
+/// How long who scrapes the run waits for these.
+const VALUES_WITHIN: Duration = Duration::from_secs(1);
+
+/// A scrape of the run.
+#[derive(Debug, Default)]
+pub(super) enum Scrape {
+    #[default]
+    Idle,
+    /// The values of its states are asked for.
+    Asked(Instant),
+    Answered(Map<String, Value>),
+}
 
 /// The origin of a check for a replacement build: a request, or SIGHUP.
 type Wants = Option<Asked>;
@@ -66,13 +85,21 @@ impl Operator<'_> {
                     let answer = self.snapshot::<A>(live).answer(&asked);
                     self.answer(&asked, &answer);
                 }
-                Asked::Flows(it) => self.inspect::<A>(Question::Flows(it.clone())),
-                Asked::Delete(it) => self.inspect::<A>(Question::Delete(it.clone())),
-                Asked::Move(it) => self.inspect::<A>(Question::Move(it.clone())),
+                Asked::Values => self.inspect::<A>(Question::Values { most: TOLD }, live),
+                Asked::Flows(it) => self.inspect::<A>(Question::Flows(it.clone()), live),
+                Asked::Delete(it) => self.inspect::<A>(Question::Delete(it.clone()), live),
+                Asked::Move(it) => self.inspect::<A>(Question::Move(it.clone()), live),
+                Asked::Trace(it) if it.is_made() => {
+                    self.inspect::<A>(Question::Trace(it.clone()), live);
+                }
                 // Whoever asks for the tap under way waits for its end, too.
-                Asked::Tap(_) if self.tap.as_ref() == Some(&asked) => {}
+                Asked::Tap(_) | Asked::Trace(_) if self.tap.as_ref() == Some(&asked) => {}
                 Asked::Tap(it) => {
-                    self.inspect::<A>(Question::Tap(it.clone()));
+                    self.inspect::<A>(Question::Tap(it.clone()), live);
+                    self.tap.get_or_insert(asked);
+                }
+                Asked::Trace(it) => {
+                    self.inspect::<A>(Question::Trace(it.clone()), live);
                     self.tap.get_or_insert(asked);
                 }
                 Asked::Log { levels } => {
@@ -105,13 +132,19 @@ impl Operator<'_> {
     }
 
     /// Asks the host halves about entries, beside the wire.
-    fn inspect<A: App>(&mut self, asked: Question) {
+    fn inspect<A: App>(&mut self, asked: Question, live: &Live<'_>) {
         let Some(lines) = &self.common.lines else { return };
         let begin = || {
-            let clock = self.common.epoch.map_or_else(Clock::begin, Clock::since);
-            Inspector::begin::<A>(Arc::clone(lines), self.common.shards, clock)
+            Inspector::begin::<A>(Inspected {
+                lines: Arc::clone(lines),
+                shards: self.common.shards,
+                clock: self.common.epoch.map_or_else(Clock::begin, Clock::since),
+                seed: self.common.seed,
+                deal: self.common.deal,
+            })
         };
-        self.inspector.get_or_insert_with(begin).ask(asked);
+        let version = matches!(asked, Question::Trace(_)).then(|| live.configuration.shared());
+        self.inspector.get_or_insert_with(begin).ask(asked, version);
     }
 
     /// Answers questions about entries.
@@ -119,10 +152,21 @@ impl Operator<'_> {
         let Some(inspector) = &mut self.inspector else { return };
         while let Some((question, answer)) = inspector.look() {
             let asked = match question {
+                Question::Values { most: SCRAPED } => {
+                    let answer: Value = serde_json::from_str(&answer).unwrap_or_default();
+                    let values = answer["values"].as_object().cloned().unwrap_or_default();
+                    // An answer that comes late is of no use.
+                    if matches!(self.scrape, Scrape::Asked(_)) {
+                        self.scrape = Scrape::Answered(values);
+                    }
+                    continue;
+                }
+                Question::Values { .. } => Asked::Values,
                 Question::Flows(it) => Asked::Flows(it),
                 Question::Delete(it) => Asked::Delete(it),
                 Question::Move(it) => Asked::Move(it),
                 Question::Tap(it) => Asked::Tap(it),
+                Question::Trace(it) => Asked::Trace(it),
             };
             if self.tap.as_ref() == Some(&asked) {
                 self.tap = None;
@@ -139,6 +183,29 @@ impl Operator<'_> {
         }
         if inspector.is_asking() {
             live.shards.iter().for_each(Shard::wake_host);
+        }
+    }
+
+    /// Answers who scrapes the run: once the values of its states are known, if these are wanted.
+    pub(super) fn scrape<A: App>(&mut self, live: &mut Live<'_>) {
+        let Some(wanted) = self.endpoint.as_ref().and_then(Endpoint::wants) else { return };
+        if wanted == Wanted::Metrics {
+            match self.scrape {
+                Scrape::Idle => {
+                    self.scrape = Scrape::Asked(Instant::now());
+                    self.inspect::<A>(Question::Values { most: SCRAPED }, live);
+                    return;
+                }
+                Scrape::Asked(since) if since.elapsed() < VALUES_WITHIN => return,
+                Scrape::Asked(_) | Scrape::Answered(_) => {}
+            }
+        }
+        let mut snapshot = self.snapshot::<A>(live);
+        if let Scrape::Answered(values) = std::mem::take(&mut self.scrape) {
+            snapshot.values = values;
+        }
+        if let Some(endpoint) = &self.endpoint {
+            endpoint.give(snapshot);
         }
     }
 

@@ -20,7 +20,7 @@ use crate::observe::progress::Telling;
 use crate::observe::report::{PortsReport, RunReport};
 use crate::process::notify::Manager;
 use crate::run::Request;
-use crate::run::commands::Checks;
+use crate::run::commands::{Checks, Scrape};
 use crate::run::finish::{Over, WireReport, some};
 use crate::run::prepared::{Particulars, Prepared, check};
 use crate::supervisor::{Before, Common, SharedFile, Supervisor};
@@ -40,7 +40,8 @@ pub(super) struct Operator<'a> {
     pub(super) inspector: Option<Inspector>,
     /// The request for the tap under way.
     pub(super) tap: Option<Asked>,
-    endpoint: Option<Endpoint>,
+    pub(super) endpoint: Option<Endpoint>,
+    pub(super) scrape: Scrape,
     pub(super) begun: Instant,
     pub(super) checks: Checks,
     /// States with entries that are lost in an upgrade.
@@ -109,6 +110,7 @@ fn attempt<A: App>(
         inspector: None,
         tap: None,
         endpoint,
+        scrape: Scrape::default(),
         begun: Instant::now(),
         checks: Checks::default(),
         forgotten,
@@ -172,9 +174,7 @@ impl Operator<'_> {
     fn look<A: App>(&mut self, live: &mut Live<'_>) {
         self.stop.look(self.replaces);
         self.replaces |= self.obey::<A>(live);
-        if let Some(endpoint) = &self.endpoint {
-            endpoint.look(|| self.snapshot::<A>(live));
-        }
+        self.scrape::<A>(live);
         self.configure(live);
         live.cable.stopped |= self.replaces && live.gather() || self.stop.is_now();
         self.tell_manager(live);

@@ -90,7 +90,7 @@ impl Prepared {
         let common = Common {
             program: *program,
             inquiry: options.peer().map(|_| Inquiry::new()).transpose()?,
-            lines: options.control.as_ref().map(|_| Arc::default()),
+            lines: (options.control.is_some() || options.metrics.is_some()).then(Arc::default),
             plan: A::PLAN.hash,
             run: run.clone(),
             deal: Deal::of_plan(&A::PLAN, options.shards),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use cora_core::app::App;
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::control::socket::Asked;
 use crate::ingress::capture::Cable as _;
@@ -32,7 +32,10 @@ impl Operator<'_> {
             shards.push(shard);
         }
         let (status, outcomes) = (self.status::<A>(live), outcomes::<A>(live, counted));
-        Snapshot { schema: "cora-snapshot/1", status, outcomes, tables, sides, shards }
+        let latency = live.cable.latency();
+        let values = Map::new();
+        let schema = "cora-snapshot/1";
+        Snapshot { schema, status, outcomes, tables, sides, shards, latency, values }
     }
 
     fn status<A: App>(&self, live: &Live<'_>) -> Status {
@@ -81,6 +84,9 @@ impl Snapshot {
             _ => {
                 let mut status = with_schema("cora-status/1", &self.status);
                 status["tables"] = json!(self.tables);
+                if let Some(latency) = &self.latency {
+                    status["latency"] = json!(latency.told());
+                }
                 status
             }
         }

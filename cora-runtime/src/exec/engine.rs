@@ -60,7 +60,7 @@ pub enum Ran {
 impl Ran {
     /// The egress port of a packet that arrived at `port`, if it is forwarded.
     #[inline(always)]
-    pub(crate) const fn egress(self, port: Port) -> Option<Port> {
+    pub const fn egress(self, port: Port) -> Option<Port> {
         match self {
             Self::Forward(Forward::Transmit) => Some(port.opposite()),
             // The upper bit marks frames that handlers made.
@@ -77,6 +77,14 @@ impl<A: App> Engine<A> {
         (false, true) => Outbox::BYTES + 64,
         (false, false) => 0,
     };
+
+    /// An engine around the program's states, of no half: packets run here to be looked at.
+    ///
+    /// # Errors
+    /// If `memory` is too little.
+    pub fn create(app: A, memory: &mut Memory) -> Result<Self, OutOfMemory> {
+        Ok(Self::new(app, Self::room(memory)?))
+    }
 
     /// The outbox of the program's handlers, with room if they send anything, and its counts.
     #[inline(always)]
@@ -130,7 +138,7 @@ impl<A: App> Engine<A> {
     /// Calls `send` with each packet that the handlers of the last packet sent besides it, in
     /// order, with a stamp of its own, and `keep` with each message. Returns the number of packets.
     #[inline(always)]
-    pub(crate) fn send(
+    pub fn send(
         &self,
         stamp: &Stamp,
         mut send: impl FnMut(&Stamp, &[u8]),

@@ -4,11 +4,10 @@ use cora_core::app::App;
 use cora_core::plain::Plain as _;
 
 use super::{HostHalf, HostOutbox};
-use crate::link::message::group::{encoded, room};
-use crate::link::message::{Answer, GroupKey, Message, Questions};
+use crate::link::message::{Answer, Message, Stamp};
 use crate::ownership::Order;
 use crate::ownership::host::HostSide;
-use crate::questions;
+use crate::questions::{self, listed};
 
 impl<A: App> HostHalf<A> {
     /// Tells the entries in these places of a table: calls `tell` with
@@ -24,11 +23,25 @@ impl<A: App> HostHalf<A> {
         let strays = ownership.strays(engine.app());
         questions::list(engine.app(), state, places, clock.now, &mut |place, flow, piece| {
             let stay = ownership.stay(flow, clock.now, strays);
-            let (group, mut room) = (ownership.flows().group(flow), room());
-            let group = group.as_ref().map_or(&[][..], |group| encoded(group, &mut room));
-            let group = GroupKey(group);
-            tell(&Questions::Listed { state, place, flow, stay, group, piece }.into());
+            listed(ownership.flows(), stay, (state, place, flow, piece), tell);
         })
+    }
+
+    /// Tells the entries that a packet would find, and those of its flow, as [`Self::list`] does.
+    pub fn find(&mut self, stamp: &Stamp, frame: &[u8], tell: &mut dyn FnMut(&Message<'_>)) {
+        let Self { engine, ownership, clock, tap, .. } = self;
+        let strays = ownership.strays(engine.app());
+        let Some(packet) = tap.packet(stamp, frame) else { return };
+        let time = (stamp.meta.now, clock.horizon);
+        questions::find(engine.app(), &packet, time, &mut |state, place, flow, piece| {
+            let stay = ownership.stay(flow, clock.now, strays);
+            listed(ownership.flows(), stay, (state, place, flow, piece), tell);
+        });
+    }
+
+    /// Calls `piece` with each piece of the value of a state that has no keys.
+    pub fn value(&mut self, state: u16, piece: &mut dyn FnMut(&[u8])) {
+        questions::value(self.engine.app(), state, self.clock.now, piece);
     }
 
     /// Removes the entry with this name, as a handler does.

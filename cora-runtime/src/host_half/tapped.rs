@@ -35,15 +35,18 @@ impl<A: App> HostHalf<A> {
             return self.burst(burst, out);
         }
         burst.each_alone(|alone| {
-            let Self { tap, engine, .. } = self;
+            let Self { tap, engine, clock, .. } = self;
             let followed =
-                alone.first_mut().and_then(|arrival| tap.begins(arrival, &engine.outcomes));
+                alone.first_mut().and_then(|arrival| tap.begins(arrival, &engine.outcomes, out));
+            if let Some(followed) = &followed {
+                tap.entries(followed, false, (engine.app(), clock.horizon), out);
+            }
             let mark = out.mark();
             self.burst(alone, out)?;
             if let Some(followed) = followed {
-                let Self { tap, engine, receives, .. } = self;
+                let Self { tap, engine, receives, clock, .. } = self;
                 let sent = out.sent_since(mark);
-                tap.ends(&followed, &engine.outcomes, *receives, sent, out);
+                tap.ends(&followed, (engine, clock.horizon), *receives, sent, out);
             }
             Ok(())
         })

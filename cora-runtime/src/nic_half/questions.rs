@@ -5,9 +5,8 @@ use cora_core::state::NO_FLOW;
 
 use super::NicHalf;
 use crate::channel::PeerOutbox;
-use crate::link::message::group::{encoded, room};
-use crate::link::message::{Answer, GroupKey, Questions, Stay};
-use crate::questions;
+use crate::link::message::{Answer, NO_PLACE, Questions, Stamp, Stay};
+use crate::questions::{self, listed};
 use crate::tap::TapOrder;
 
 impl<A: App> NicHalf<A> {
@@ -23,6 +22,14 @@ impl<A: App> NicHalf<A> {
                 let answer = self.remove(state, name);
                 out.send(&Questions::Answered { answer }.into());
             }
+            Questions::Find { stamp, frame, .. } => self.find(&stamp, frame, out),
+            Questions::Export { state, .. } => {
+                let Self { engine, now, .. } = self;
+                questions::value(engine.app(), state, *now, &mut |piece| {
+                    out.send(&Questions::Exported { state, piece }.into());
+                });
+                out.send(&Questions::ListEnd { next: NO_PLACE }.into());
+            }
             Questions::Tap { .. } => self.tap.begin(TapOrder::of(&question)),
             _ => return false,
         }
@@ -32,14 +39,23 @@ impl<A: App> NicHalf<A> {
     fn list(&mut self, state: u16, places: (u32, u32), out: &mut impl PeerOutbox) {
         let Self { engine, ownership, now, .. } = self;
         let flows = ownership.flows();
-        let stay = if A::PLAN.sides == Sides::Split { Stay::Taken } else { Stay::Planned };
         let next = questions::list(engine.app(), state, places, *now, &mut |place, flow, piece| {
-            let (group, mut room) = (flows.group(flow), room());
-            let group = group.as_ref().map_or(&[][..], |group| encoded(group, &mut room));
-            let group = GroupKey(group);
-            out.send(&Questions::Listed { state, place, flow, stay, group, piece }.into());
+            listed(flows, stay::<A>(), (state, place, flow, piece), &mut |told| out.send(told));
         });
         out.send(&Questions::ListEnd { next }.into());
+    }
+
+    fn find(&mut self, stamp: &Stamp, frame: &[u8], out: &mut impl PeerOutbox) {
+        let horizon = self.waits_since(self.now);
+        let Self { engine, ownership, tap, .. } = self;
+        let flows = ownership.flows();
+        if let Some(packet) = tap.packet(stamp, frame) {
+            let time = (stamp.meta.now, horizon);
+            questions::find(engine.app(), &packet, time, &mut |state, place, flow, piece| {
+                listed(flows, stay::<A>(), (state, place, flow, piece), &mut |told| out.send(told));
+            });
+        }
+        out.send(&Questions::ListEnd { next: NO_PLACE }.into());
     }
 
     fn remove(&mut self, state: u16, name: &[u8]) -> Answer {
@@ -56,4 +72,9 @@ impl<A: App> NicHalf<A> {
         }
         Answer::Done
     }
+}
+
+/// Why an entry is at the NIC.
+const fn stay<A: App>() -> Stay {
+    if matches!(A::PLAN.sides, Sides::Split) { Stay::Taken } else { Stay::Planned }
 }

@@ -26,13 +26,18 @@ impl<A: App> NicHalf<A> {
         let _: Result<(), Infallible> = burst.each_alone(|alone| {
             let Self { tap, engine, .. } = self;
             let followed =
-                alone.first_mut().and_then(|arrival| tap.begins(arrival, &engine.outcomes));
+                alone.first_mut().and_then(|arrival| tap.begins(arrival, &engine.outcomes, io));
+            let horizon = self.waits_since(self.now);
+            let Self { tap, engine, .. } = self;
+            if let Some(followed) = &followed {
+                tap.entries(followed, false, (engine.app(), horizon), io);
+            }
             let mark = io.mark();
             self.burst(alone, io);
             if let Some(followed) = followed {
                 let Self { tap, engine, .. } = self;
                 let sent = io.sent_since(mark);
-                tap.ends(&followed, &engine.outcomes, true, sent, io);
+                tap.ends(&followed, (engine, horizon), true, sent, io);
             }
             Ok(())
         });

@@ -11,7 +11,7 @@ use cora_core::record::{FlowRecord, Recorded as _};
 use cora_core::state::table::hooked::DELAY;
 use cora_core::state::table::scope::{PacketScope, Scope};
 use cora_core::state::table::transfer::ImportError;
-use cora_core::state::table::{Durable, Ended, Ending, Hooked, InsertError, Travelling};
+use cora_core::state::table::{Durable, Ended, Ending, Hooked, InsertError, Travelling, Which};
 use cora_core::state::{
     Announced, Described, Home, Keyed, Kind, Malformed, Memory, OutOfMemory, Stored, Table, Visit,
 };
@@ -261,13 +261,8 @@ impl<S: Keyed> Travelling for Wrapped<S> {
     fn remove_flow(&mut self, flow: u32) {
         self.travelling(|table| table.remove_flow(flow));
     }
-    fn list(
-        &self,
-        places: (u32, u32),
-        now: u64,
-        visit: &mut dyn FnMut(u32, u32, &[u8]),
-    ) -> Option<u32> {
-        self.travelling(|table| table.list(places, now, visit))
+    fn list(&self, which: Which, now: u64, visit: &mut dyn FnMut(u32, u32, &[u8])) -> Option<u32> {
+        self.travelling(|table| table.list(which, now, visit))
     }
     fn remove_named(&mut self, name: &[u8]) -> Option<u32> {
         self.travelling(|table| table.remove_named(name))

@@ -384,7 +384,8 @@ impl<'a, A: SimApp> Runtime<'a, A> {
             story::tell(|| format!("order: {order:?}"));
             self.host.follow(&order);
         }
-        self.faults.questions += self.operator.disturb(&mut self.nic, &mut self.host);
+        let packet = self.fed.checked_sub(1).and_then(|last| self.case.packets.get(last));
+        self.faults.questions += self.operator.disturb(&mut self.nic, &mut self.host, packet);
         if self.random.once_in(delay_in) {
             self.faults.delays += 1;
             let at = self.random.below(3) as usize;

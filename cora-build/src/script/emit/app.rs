@@ -7,17 +7,29 @@ use cora_plan::plan::FlowTableFacts;
 use cora_plan::vocabulary::{BucketsBy, Kind, Sides};
 use cora_plan::{Graph, Plan};
 
-use super::{Lines, TOLD, hidden, messages};
+use super::{Lines, TOLD, hidden, messages, number_of};
 
 pub(super) fn emit(out: &mut Lines, graph: &Graph, plan: &Plan) -> fmt::Result {
     out.block("impl App for Program", |out| {
         out.line(format_args!("const NAME: &'static str = {:?};", graph.app))?;
         facts(out, plan)?;
+        handlers(out, graph)?;
         reads(out, graph)?;
         buckets(out, graph, plan)?;
         out.text.push('\n');
         chain(out, graph, plan)
     })
+}
+
+/// The handlers with their states.
+fn handlers(out: &mut Lines, graph: &Graph) -> fmt::Result {
+    out.line("const HANDLERS: &'static [(&'static str, &'static [u16])] = &[")?;
+    for HandlerNode { name, parameters, .. } in &graph.chain {
+        let numbers = parameters.iter().filter_map(|it| number_of(graph, &it.state));
+        let numbers: Vec<usize> = numbers.collect();
+        out.line(format_args!("    ({name:?}, &{numbers:?}),"))?;
+    }
+    out.line("];")
 }
 
 /// How much of a packet the handlers read.

@@ -143,20 +143,21 @@ pub(super) fn emit(out: &mut Lines, graph: &Graph, plan: &Plan) -> fmt::Result {
             let run = format!("<{} as Handler>::run::<R>", hidden(&handler.path));
             let kept = transfer::kept(graph, plan, handler);
             // Empty except in a tracing build.
-            out.line(format_args!("trace::enter({at});"))?;
+            out.line(format_args!("trace::enter::<R>({at});"))?;
             if handler.parameters.is_empty() {
-                return out
-                    .line(format_args!("trace::leave({run}(packet, (), &Touched::new(), out))"));
+                return out.line(format_args!(
+                    "trace::leave::<R>({run}(packet, (), &Touched::new(), out))"
+                ));
             }
             states(out, graph, handler)?;
             if kept.is_empty() {
                 return out.line(format_args!(
-                    "trace::leave({run}(packet, states, &Touched::new(), out))"
+                    "trace::leave::<R>({run}(packet, states, &Touched::new(), out))"
                 ));
             }
             out.line("let touched = Touched::new();")?;
             out.line(format_args!(
-                "let verdict = trace::leave({run}(packet, states, &touched, out));"
+                "let verdict = trace::leave::<R>({run}(packet, states, &touched, out));"
             ))?;
             for (position, number) in kept {
                 let named = format!("if touched.has({position})");

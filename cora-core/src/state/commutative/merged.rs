@@ -147,7 +147,7 @@ impl<S: ReadMerged> Merging for Merged<S> {
     }
 
     fn most_told(&self) -> usize {
-        S::UNITS as usize * (1 + super::MAX_UNIT)
+        super::most_bytes::<S>()
     }
 
     fn tell_merge(&mut self, piece: &mut dyn FnMut(&[u8])) {
@@ -222,6 +222,14 @@ impl<S: ReadMerged> Home for Merged<S> {
 impl<S: ReadMerged> Described for Merged<S> {
     fn describe(&self, _: u64, item: &mut DescribeItem<'_>) {
         item(&[], &mut |to: &mut dyn Describe| self.own.describe(to));
+    }
+
+    fn value_bytes(&self) -> Option<usize> {
+        Some(super::most_bytes::<S>())
+    }
+
+    fn reset(&mut self, seed: u64) {
+        super::empty_again(self.own, seed);
     }
 }
 

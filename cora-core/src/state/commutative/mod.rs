@@ -113,6 +113,17 @@ fn empty<S: Commutative>(memory: &mut Memory) -> Result<&'static mut S, OutOfMem
     Ok(replica)
 }
 
+/// A replica without updates, in the place of this one.
+fn empty_again<S: Commutative>(replica: &mut S, seed: u64) {
+    *replica = S::EMPTY;
+    replica.key(seed);
+}
+
+/// Upper bound of the bytes that an export takes.
+const fn most_bytes<S: Replica>() -> usize {
+    S::UNITS as usize * (1 + MAX_UNIT)
+}
+
 /// Bytes of units in one exported piece.
 const PIECE: usize = 1024;
 
@@ -204,6 +215,14 @@ impl<S: Commutative> Home for Replicated<S> {
 impl<S: Commutative> Described for Replicated<S> {
     fn describe(&self, _: u64, item: &mut DescribeItem<'_>) {
         item(&[], &mut |to| self.replica.describe(to));
+    }
+
+    fn value_bytes(&self) -> Option<usize> {
+        Some(most_bytes::<S>())
+    }
+
+    fn reset(&mut self, seed: u64) {
+        empty_again(self.replica, seed);
     }
 }
 

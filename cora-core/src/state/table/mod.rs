@@ -68,7 +68,7 @@ pub use ended::{Ending, Why};
 pub use entry::{Entry, Whole};
 pub use hooked::{Ended, Hooked, Waiting};
 pub use lived::{Holds, Lived, NEVER};
-pub use transfer::Travelling;
+pub use transfer::{Travelling, Which};
 
 use core::fmt;
 

@@ -23,6 +23,17 @@ pub enum ImportError {
     Refused(InsertError),
 }
 
+/// The entries of a table that somebody asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Which {
+    /// Those in so many places, from this one on.
+    Places(u32, u32),
+    /// The one that the packet with this number in its burst was announced to find, if any.
+    Announced(u8),
+    /// Those of this flow, at most so many.
+    OfFlow(u32, u32),
+}
+
 /// A table with entries that move with their flows.
 pub trait Travelling {
     /// Allocates the lists for the entries of up to `flows` flows. Until then, entries belong to no
@@ -90,16 +101,11 @@ pub trait Travelling {
     /// other side.
     fn remove_flow(&mut self, flow: u32);
 
-    /// Visits the entries alive at `now` in so many places, from this one on: the place, the flow,
-    /// and the exported entry. Returns the next place; `None` behind the last one. Entries that
-    /// come and go meanwhile are visited or not. Objects are not visited.
-    fn list(
-        &self,
-        places: (u32, u32),
-        now: u64,
-        visit: &mut dyn FnMut(u32, u32, &[u8]),
-    ) -> Option<u32> {
-        let _ = (places, now, visit);
+    /// Visits the entries alive at `now` that are meant: the place, the flow, and the exported
+    /// entry. Returns the next place; `None` behind the last one. Entries that come and go
+    /// meanwhile are visited or not. Objects are not visited.
+    fn list(&self, which: Which, now: u64, visit: &mut dyn FnMut(u32, u32, &[u8])) -> Option<u32> {
+        let _ = (which, now, visit);
         None
     }
 
@@ -265,21 +271,23 @@ impl<K: EntryKey, V: Plain> Travelling for RawTable<K, V> {
 
     #[cold]
     #[inline(never)]
-    fn list(
-        &self,
-        (from, places): (u32, u32),
-        now: u64,
-        visit: &mut dyn FnMut(u32, u32, &[u8]),
-    ) -> Option<u32> {
+    fn list(&self, which: Which, now: u64, visit: &mut dyn FnMut(u32, u32, &[u8])) -> Option<u32> {
         let made = self.entries.len() as u32;
+        let (from, places) = match which {
+            Which::Places(from, places) => (from, places),
+            Which::Announced(packet) => (self.ahead.entry(packet), 1),
+            Which::OfFlow(flow, most) => {
+                let mut number = self.by_flow.first(flow);
+                for _ in 0..most {
+                    self.tell(number, now, visit);
+                    number = self.by_flow.next(number);
+                }
+                return None;
+            }
+        };
         let until = from.saturating_add(places).min(made);
         for number in from..until {
-            if let Some(entry) = self.entry(number)
-                && !self.expired_at(entry, now)
-            {
-                let flow = self.by_flow.flow_of(number).unwrap_or(NO_FLOW);
-                self.encode_entry(number, entry, &mut |piece| visit(number, flow, piece));
-            }
+            self.tell(number, now, visit);
         }
         (until < made).then_some(until)
     }
@@ -304,6 +312,16 @@ impl<K: EntryKey, V: Plain> Travelling for RawTable<K, V> {
 }
 
 impl<K: EntryKey, V: Plain> RawTable<K, V> {
+    /// Visits the entry in this place, if one is there that is alive at `now`.
+    fn tell(&self, number: u32, now: u64, visit: &mut dyn FnMut(u32, u32, &[u8])) {
+        if let Some(entry) = self.entry(number)
+            && !self.expired_at(entry, now)
+        {
+            let flow = self.by_flow.flow_of(number).unwrap_or(NO_FLOW);
+            self.encode_entry(number, entry, &mut |piece| visit(number, flow, piece));
+        }
+    }
+
     pub(super) fn each_of(&self, flow: u32, visit: &mut dyn FnMut(u32)) {
         let mut number = self.by_flow.first(flow);
         while number != NONE {

@@ -3,6 +3,9 @@
 /// The end of a table, in place of the next place.
 pub const NO_PLACE: u32 = u32::MAX;
 
+/// Most entries of a packet's flow that are told in each table, besides the one that it finds.
+pub const OF_FLOW: u32 = 16;
+
 /// What became of an order about an entry or a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {

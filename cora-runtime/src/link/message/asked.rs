@@ -72,7 +72,7 @@ macro_rules! with_questions {
                     every: u32,
                     /// Bytes of each frame.
                     snap: u16,
-                    /// Packets until the tap ends by itself.
+                    /// Records until the tap ends by itself; packets, where runs are told.
                     left: u32,
                     /// Which packets: an encoded [`PacketFilter`](crate::tap::PacketFilter).
                     filter: &'a [u8] as rest,
@@ -81,10 +81,8 @@ macro_rules! with_questions {
                 72 Tapped {
                     /// The number of the tap.
                     tap: u16,
-                    /// Its time (ns of packet time).
-                    time: u64,
-                    /// Its number.
-                    number: u64,
+                    /// The stamp that it came with.
+                    stamp: Stamp,
                     /// Bytes of its frame.
                     length: u32,
                     /// Packets of this tap that found no room at that side so far.
@@ -99,6 +97,44 @@ macro_rules! with_questions {
                     outcome: Label<'a> as sized,
                     /// The beginning of its frame.
                     frame: &'a [u8] as rest,
+                } read by host,
+                /// An entry that a tapped packet finds, or one of its flow.
+                74 TapEntry {
+                    /// The number of the tap.
+                    tap: u16,
+                    /// The packet's number.
+                    number: u64,
+                    /// Whether it is the NIC's, 1, or the host's, 0.
+                    at_nic: u16,
+                    /// Whether the packet has run, 1, or is about to, 0.
+                    is_after: u16,
+                    /// The state's number.
+                    state: u16,
+                    /// The whole entry.
+                    piece: &'a [u8] as rest,
+                } read by host,
+                /// Tell the entries that this packet would find, and those of its flow.
+                75 Find {
+                    /// Whether the NIC's, 1, or the host's, 0.
+                    at_nic: u16,
+                    /// Its stamp.
+                    stamp: Stamp,
+                    /// Its frame.
+                    frame: &'a [u8] as rest,
+                } read by both,
+                /// Tell the value of a state that has no keys.
+                76 Export {
+                    /// Whether the NIC's, 1, or the host's, 0.
+                    at_nic: u16,
+                    /// The state's number.
+                    state: u16,
+                } read by both,
+                /// A piece of it.
+                77 Exported {
+                    /// The state's number.
+                    state: u16,
+                    /// The bytes, as the state exports them.
+                    piece: &'a [u8] as rest,
                 } read by host,
                 /// So many packets of a tap found no room on the way from the halves.
                 73 Missed {

@@ -41,7 +41,7 @@ mod stay;
 #[cfg(test)]
 mod tests;
 
-pub use answer::{Answer, NO_PLACE};
+pub use answer::{Answer, NO_PLACE, OF_FLOW};
 pub use field::{GroupKey, Keys, Label, Name};
 pub use kind::{
     Control, Deals, Durability, Frames, Hooks, Kind, Merges, Ownership, Questions, Records,

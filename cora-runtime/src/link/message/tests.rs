@@ -119,8 +119,7 @@ fn messages() -> Vec<Message<'static>> {
         Questions::Tap { tap: 1, points: 15, every: 2, snap: 96, left: 100, filter: &[0; 21] },
         Questions::Tapped {
             tap: 1,
-            time: 1,
-            number: 2,
+            stamp: STAMP,
             length: 60,
             missed: 3,
             at_nic: 1,
@@ -129,6 +128,17 @@ fn messages() -> Vec<Message<'static>> {
             outcome: Label(b"not-ip"),
             frame: b"frame",
         },
+        Questions::TapEntry {
+            tap: 1,
+            number: 2,
+            at_nic: 0,
+            is_after: 1,
+            state: 3,
+            piece: b"entry",
+        },
+        Questions::Find { at_nic: 1, stamp: STAMP, frame: b"frame" },
+        Questions::Export { at_nic: 0, state: 4 },
+        Questions::Exported { state: 4, piece: b"piece" },
         Questions::Missed { packets: 7 },
     ];
     frames

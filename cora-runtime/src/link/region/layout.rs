@@ -12,7 +12,7 @@ use crate::telemetry::COUNTER_WORDS;
 /// Version of the layout in this module and in [`ring`](crate::link::ring). It grows with every
 /// change of the header, of the rings, of their messages, or of the hash behind a sketch in such a
 /// message.
-pub const LAYOUT_VERSION: u64 = 27;
+pub const LAYOUT_VERSION: u64 = 28;
 
 /// Names of the rings, in the order of their places.
 pub const RING_NAMES: [&str; 4] = ["wire-in", "wire-out", "punt", "back"];
