@@ -1,8 +1,9 @@
-//! What a live run does: `status`, `outcomes`, `tables`, `flows`, `flow`, `tap`, `top` and `log`,
-//! by its control socket.
+//! What a live run does: `status`, `outcomes`, `tables`, `flows`, `flow`, `tap`, `top`, `log` and
+//! `events`, by its control socket.
 //!
 //! | module | contents |
 //! | --- | --- |
+//! | `events` | events, and the wait for more |
 //! | `text` | answers as lines for people |
 //! | `flows` | entries of tables, and orders for flows |
 //! | `rates` | what changed between two snapshots |
@@ -10,6 +11,7 @@
 //! | `screen` | the live view |
 //! | `top` | the loop of the live view |
 
+mod events;
 mod flows;
 mod rates;
 mod screen;
@@ -28,6 +30,7 @@ use crate::control;
 use crate::failure::{Failure, Outcome};
 use crate::tell::{tell, tell_line};
 
+pub(crate) use events::run as events;
 pub(crate) use flows::{flow, flows};
 pub(crate) use tap::run as tap;
 pub(crate) use top::run as top;

@@ -13,6 +13,7 @@ use serde_json::json;
 
 use crate::ingress::clock::Clock;
 use crate::inspect::caller::Caller;
+use crate::inspect::events;
 use crate::inspect::filter::{Conditions, Filter};
 use crate::inspect::line::Lines;
 use crate::inspect::question::{Listing, Movement, Question, Removal, TapRequest};
@@ -140,6 +141,7 @@ impl<A: App> Thread<A> {
             Err(RecvTimeoutError::Disconnected) => return false,
         };
         [answer, self.tap()].into_iter().flatten().all(|(asked, answer)| {
+            events::answered(&asked, &answer);
             // A long answer becomes text here, beside the wire.
             let mut line = match answer {
                 Ok(answer) => serde_json::to_string(&answer).unwrap_or_default(),
@@ -162,6 +164,7 @@ impl<A: App> Thread<A> {
             // A shard without a host half taps from its next one on.
             let _answered = caller.ask(&self.lines, tapping.wanted.order(), &mut |_| {});
         }
+        events::tap_begins(request);
         self.tapping = Some((Question::Tap(request.clone()), tapping));
         Ok(())
     }

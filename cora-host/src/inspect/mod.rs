@@ -17,10 +17,12 @@
 //! | `question` | questions and orders, as they are asked |
 //! | `filter` | which entries are meant |
 //! | `row` | an entry as JSON, with the reason for its place |
+//! | `events` | the log's lines about orders |
 //! | `tapping` | copies of packets, as a capture |
 //! | `inspector` | the thread |
 
 mod caller;
+mod events;
 mod filter;
 pub(crate) mod inspector;
 pub(crate) mod line;
