@@ -53,18 +53,22 @@ fn runs(page: &Page) -> BTreeSet<String> {
     all.into_iter().flatten().collect()
 }
 
-/// That of `top`, which asks twice.
+/// That of `top`, which asks twice, each time for events, too.
 fn top(page: &Page) -> BTreeSet<String> {
     let room = tempfile::tempdir().unwrap();
     let socket = room.path().join("socket");
     let listener = UnixListener::bind(&socket).unwrap();
     let server = std::thread::spawn(move || {
-        for connection in listener.incoming().take(2) {
+        // No further connection is waited for.
+        for (name, connection) in
+            ["snapshot", "events"].repeat(2).into_iter().zip(listener.incoming())
+        {
             let mut connection = connection.unwrap();
             let mut line = String::new();
             BufReader::new(&connection).read_line(&mut line).unwrap();
-            assert_eq!(line, "{\"command\":\"snapshot\"}\n");
-            connection.write_all(golden("snapshot").to_string().as_bytes()).unwrap();
+            let question: Value = serde_json::from_str(&line).unwrap();
+            assert_eq!(question["command"], name);
+            connection.write_all(golden(name).to_string().as_bytes()).unwrap();
         }
     });
     let told = printed(&["top", "--json", "--every", "100", socket.to_str().unwrap()]);

@@ -70,12 +70,27 @@ fn text(page: &Value, is_first: bool) -> String {
 }
 
 /// An event as the log has it.
-pub(super) fn line(event: &Value) -> String {
-    let when = UNIX_EPOCH.checked_add(Duration::from_millis(number(event, "time")));
-    let (level, part) = (word(event, "level"), word(event, "part"));
+fn line(event: &Value) -> String {
     // A text of many lines stays one event.
     let text = word(event, "text").replace('\n', "\n    ");
-    format!("{} {level:<5} {part}: {text}", utc(when.unwrap_or(UNIX_EPOCH)))
+    format!("{} {}{text}", time(event), about(event))
+}
+
+/// The same for a view that has room for a line, and is of now.
+pub(super) fn line_without_date(event: &Value) -> String {
+    let (time, text) = (time(event), word(event, "text"));
+    // Behind the date and `T`, up to the second.
+    let time = time.get(11..19).unwrap_or(&time);
+    format!("{time} {}{}", about(event), text.lines().next().unwrap_or_default())
+}
+
+fn time(event: &Value) -> String {
+    let when = UNIX_EPOCH.checked_add(Duration::from_millis(number(event, "time")));
+    utc(when.unwrap_or(UNIX_EPOCH))
+}
+
+fn about(event: &Value) -> String {
+    format!("{:<5} {}: ", word(event, "level"), word(event, "part"))
 }
 
 #[cfg(test)]
