@@ -97,6 +97,7 @@ pub fn main() -> ExitCode {
         Command::Trace(of) => watch::trace(&of),
         Command::Top(of) => watch::top(&of),
         Command::Log(of) => watch::log(&of),
+        Command::Events(of) => watch::events(&of),
         Command::Configure(configure) => configure::run(&configure),
         Command::Upgrade(upgrade) => upgrade::run(&upgrade),
         Command::Completions(completions) => completions::run(&completions),

@@ -11,8 +11,13 @@ use crate::failure::Failure;
 /// # Errors
 /// When standard output takes nothing, though somebody would read it: a full disk.
 pub(crate) fn tell(what: impl Display) -> Result<(), Failure> {
+    is_heard(what).map(drop)
+}
+
+/// The same, for a result without an end. Returns whether somebody reads.
+pub(crate) fn is_heard(what: impl Display) -> Result<bool, Failure> {
     let mut out = std::io::stdout().lock();
-    quietly(write!(out, "{what}").and_then(|()| out.flush()))
+    heard(write!(out, "{what}").and_then(|()| out.flush()))
 }
 
 /// The same, with the end of a line behind it.
@@ -20,12 +25,12 @@ pub(crate) fn tell_line(what: impl Display) -> Result<(), Failure> {
     tell(format_args!("{what}\n"))
 }
 
-fn quietly(written: std::io::Result<()>) -> Result<(), Failure> {
+fn heard(written: std::io::Result<()>) -> Result<bool, Failure> {
     match written {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
             Err(Failure::Failed(format!("standard output: {error}")))
         }
-        Ok(()) | Err(_) => Ok(()),
+        written => Ok(written.is_ok()),
     }
 }
 
@@ -35,8 +40,9 @@ mod tests {
 
     #[test]
     fn only_a_reader_that_went_away_is_no_failure() {
-        let failed = |kind: ErrorKind| quietly(Err(kind.into()));
-        assert!(quietly(Ok(())).is_ok() && failed(ErrorKind::BrokenPipe).is_ok());
+        let failed = |kind: ErrorKind| heard(Err(kind.into()));
+        assert!(matches!(heard(Ok(())), Ok(true)));
+        assert!(matches!(failed(ErrorKind::BrokenPipe), Ok(false)));
         assert!(
             failed(ErrorKind::StorageFull).is_err_and(|why| why.to_string().contains("output"))
         );

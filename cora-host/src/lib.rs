@@ -64,6 +64,7 @@ pub use observe::print::fail;
 pub use observe::report::{Filled, RunReport, Side};
 pub use options::nearest::read_command_line;
 pub use options::{Moves, Run, RunOptions, configuration, shard_count, words};
+pub use process::log::utc;
 pub use process::stack::{stack_for, with_room_for};
 
 /// Parts of a run for `cora-measure`, which combines them in one process with traffic from memory,

@@ -8,7 +8,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use cora_host::{Inside, RunOptions};
 
-pub(crate) use watching::{Flow, Flows, Log, Tap, Top, Trace, Watch, Which};
+pub(crate) use watching::{Events, Flow, Flows, Log, Tap, Top, Trace, Watch, Which};
 
 use crate::profile::Span;
 
@@ -72,6 +72,8 @@ pub(crate) enum Command {
     Top(Top),
     /// Say which lines the log of a live run has, or change that
     Log(Log),
+    /// Say what happened in a live run: halves that died or came back, versions, upgrades, orders
+    Events(Events),
     /// Have a live run read its configuration again, and wait until that is in force
     Configure(Configure),
     /// Have another build take a live run's place, and wait until it works: connections of durable

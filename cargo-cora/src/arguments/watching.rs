@@ -94,6 +94,21 @@ pub(crate) struct Log {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct Events {
+    /// The `--control` path of the run
+    pub(crate) control: PathBuf,
+    /// Go on with events as they come, until this is interrupted or the run ends
+    #[arg(long)]
+    pub(crate) follow: bool,
+    /// Begin with the newest N [default: all that are kept; 10 with --follow]
+    #[arg(long, value_name = "N")]
+    pub(crate) last: Option<u64>,
+    /// Print JSON instead of lines: an object for each 128 events or fewer
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct Top {
     /// The `--control` path of the run
     pub(crate) control: PathBuf,

@@ -1,8 +1,9 @@
-//! What a live run does: `status`, `outcomes`, `tables`, `values`, `flows`, `flow`, `tap`, `trace`, `top` and
-//! `log`, by its control socket.
+//! What a live run does: `status`, `outcomes`, `tables`, `values`, `flows`, `flow`, `tap`, `trace`,
+//! `top`, `log` and `events`, by its control socket.
 //!
 //! | module | contents |
 //! | --- | --- |
+//! | `events` | events, and the wait for more |
 //! | `text` | answers as lines for people |
 //! | `flows` | entries of tables, and orders for flows |
 //! | `rates` | what changed between two snapshots |
@@ -12,6 +13,7 @@
 //! | `screen` | the live view |
 //! | `top` | the loop of the live view |
 
+mod events;
 mod flows;
 mod made;
 mod rates;
@@ -32,6 +34,7 @@ use crate::control;
 use crate::failure::{Failure, Outcome};
 use crate::tell::{tell, tell_line};
 
+pub(crate) use events::run as events;
 pub(crate) use flows::{flow, flows};
 pub(crate) use tap::run as tap;
 pub(crate) use top::run as top;

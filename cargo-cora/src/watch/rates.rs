@@ -36,6 +36,12 @@ impl<'a> Rates<'a> {
         self.of(&["sides", side, "busy_ns"]) / 1e9
     }
 
+    /// Flows that move to the NIC, and back to the host, a second.
+    pub(super) fn moves(&self) -> [f64; 2] {
+        // The NIC counts what came: the host counts offers that may come to nothing, too.
+        ["offloads", "released"].map(|count| self.of(&["sides", "nic", count]))
+    }
+
     /// For scripts: packets a second, in all and by outcome, and what both sides do.
     pub(super) fn json(&self) -> Value {
         let outcomes: serde_json::Map<String, Value> = each(&self.now["outcomes"]["outcomes"])
@@ -48,12 +54,14 @@ impl<'a> Rates<'a> {
                 "busy_cores": self.busy(side),
             })
         };
+        let [to_nic, to_host] = self.moves();
         json!({
             "schema": "cora-top/1",
             "seconds": self.seconds,
             "packets_in": self.of(&["outcomes", "packets_in"]),
             "packets_out": self.of(&["outcomes", "packets_out"]),
             "outcomes": outcomes,
+            "moves": { "to_nic": to_nic, "to_host": to_host },
             "nic": side("nic"),
             "host": side("host"),
             "snapshot": self.now,
@@ -84,6 +92,14 @@ mod tests {
         );
         assert_eq!(told["outcomes"]["transmit"].as_f64(), Some(300.0));
         assert_eq!(["nic", "host"].map(|side| format!("{:.1}", rates.busy(side))), ["0.5", "0.0"]);
+        let moved = |offloads: u64, released: u64| {
+            let mut of = snapshot(1000 * offloads, 0, 0);
+            of["sides"]["nic"] = json!({ "offloads": offloads, "released": released });
+            of
+        };
+        let (before, after) = (moved(1, 7), moved(5, 9));
+        let told = Rates::between(&before, &after).json();
+        assert_eq!(told["moves"], json!({ "to_nic": 1.0, "to_host": 0.5 }));
         let upgraded = snapshot(10, 5, 0);
         assert!(Rates::between(&now, &upgraded).of(&["outcomes", "packets_in"]).abs() < 1e-9);
     }

@@ -1,4 +1,4 @@
-//! The live view: head, outcomes, sides and tables.
+//! The live view: head, outcomes, tables, sides and the newest events.
 #![expect(clippy::cast_precision_loss, reason = "a share of cores is shown with two digits")]
 
 use cora_plan::number::grouped;
@@ -10,8 +10,10 @@ use ratatui::text::Line;
 use ratatui::widgets::{Block, Gauge, Paragraph, Row, Table};
 use serde_json::Value;
 
+use super::events;
 use super::rates::Rates;
 use super::text::{by_count, each, lasted, number, word};
+use super::top::{EVENTS, Look};
 
 /// Counts of the sides that are shown.
 const COUNTS: [(&str, &str); 9] = [
@@ -26,26 +28,33 @@ const COUNTS: [(&str, &str); 9] = [
     ("ring_records", "ring records"),
 ];
 
+/// Lines of a terminal that has room for events below the counts.
+const ROOMY: u16 = 30;
+
 /// Draws the run.
-pub(super) fn draw(frame: &mut Frame<'_>, now: &Value, rates: &Rates<'_>) {
+pub(super) fn draw(frame: &mut Frame<'_>, look: &Look, rates: &Rates<'_>) {
+    let now = &look.snapshot;
+    let for_events = if frame.area().height >= ROOMY { EVENTS + 2 } else { 0 };
     let halves = Layout::vertical([
         Constraint::Length(3),
         Constraint::Fill(1),
         Constraint::Length(4 + COUNTS.len() as u16),
+        Constraint::Length(for_events),
         Constraint::Length(1),
     ]);
-    let [head, middle, below, foot] = halves.areas(frame.area());
+    let [head, middle, below, newest, foot] = halves.areas(frame.area());
     let [outcomes, tables] =
         Layout::horizontal([Constraint::Length(44), Constraint::Fill(1)]).areas(middle);
     draw_head(frame, head, now, rates);
     draw_outcomes(frame, outcomes, now, rates);
     draw_tables(frame, tables, now);
     draw_sides(frame, below, now, rates);
+    draw_events(frame, newest, &look.events);
     frame.render_widget(Line::styled("q: leave", Style::new().fg(Color::DarkGray)), foot);
 }
 
 /// The view as text, for output that is no terminal.
-pub(super) fn printed(now: &Value, rates: &Rates<'_>, (width, height): (u16, u16)) -> String {
+pub(super) fn printed(now: &Look, rates: &Rates<'_>, (width, height): (u16, u16)) -> String {
     let Ok(mut terminal) = ratatui::Terminal::new(TestBackend::new(width, height));
     let Ok(drawn) = terminal.draw(|frame| draw(frame, now, rates));
     let cells = drawn.buffer.content();
@@ -73,7 +82,10 @@ fn draw_head(frame: &mut Frame<'_>, area: Rect, now: &Value, rates: &Rates<'_>) 
         word(status, "version"),
     );
     let title = format!(" {}, {} ", word(status, "program"), word(status, "plan_name"));
-    let block = Block::bordered().title(title).border_style(Style::new().fg(color));
+    let [to_nic, to_host] = rates.moves().map(rate);
+    let moves = format!(" {to_nic} flows/s to the NIC, {to_host} back ");
+    let block = Block::bordered().title(title).title(Line::from(moves).right_aligned());
+    let block = block.border_style(Style::new().fg(color));
     frame.render_widget(Paragraph::new(text).block(block), area);
 }
 
@@ -145,6 +157,19 @@ fn draw_sides(frame: &mut Frame<'_>, area: Rect, now: &Value, rates: &Rates<'_>)
     }
 }
 
+fn draw_events(frame: &mut Frame<'_>, area: Rect, newest: &[Value]) {
+    let lines = newest.iter().map(|event| {
+        let color = match event["level"].as_str() {
+            Some("error") => Color::Red,
+            Some("warn") => Color::Yellow,
+            _ => Color::Reset,
+        };
+        Line::styled(events::line_without_date(event), Style::new().fg(color))
+    });
+    let block = Block::bordered().title(" events ");
+    frame.render_widget(Paragraph::new(lines.collect::<Vec<_>>()).block(block), area);
+}
+
 const fn plural(number: usize) -> &'static str {
     if number == 1 { "" } else { "s" }
 }
@@ -179,14 +204,33 @@ mod tests {
             "sides": { "nic": { "packets": 7, "flows": 4 }, "host": { "packets": 3 } },
             "shards": [{}],
         });
-        let text = printed(&now, &Rates::between(&now, &now), (120, 40));
-        for part in ["nat, split", "up 1 min 1 s", "table-full", "Session", "95 %", " NIC ", "host"]
-        {
+        let event = |number: u64| {
+            json!({ "number": number, "time": 1_777_593_600_123_u64 + number, "level": "warn",
+                "part": "nic", "text": format!("half {number} died\nin a handler") })
+        };
+        let look = Look { snapshot: now.clone(), events: (1..=3).map(event).collect() };
+        let rates = Rates::between(&now, &now);
+        let text = printed(&look, &rates, (120, 40));
+        assert_eq!(text.lines().count(), 40);
+        for part in [
+            "nat, split",
+            "0 flows/s to the NIC, 0 back",
+            "up 1 min 1 s",
+            "table-full",
+            "Session",
+            "95 %",
+            " NIC ",
+            "host",
+            "ring records",
+            "00:00:00 warn  nic: half 1 died",
+            "half 3 died",
+        ] {
             assert!(text.contains(part), "{part} is not in\n{text}");
         }
+        assert!(!printed(&look, &rates, (80, 24)).contains("half 3 died"), "counts come first");
         // However small the terminal is.
         for size in [(1, 1), (10, 5), (300, 2)] {
-            let _drawn = printed(&now, &Rates::between(&now, &now), size);
+            let _drawn = printed(&look, &rates, size);
         }
     }
 

@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | `text`, `integer`, `number`, `boolean` | a value of this type |
 //! | `anything` | any JSON: it is a type of the program's |
+//! | `integer or text` | either |
 //! | `x or null`, `list of x`, `map of x` | null, an array or an object of such |
 //! | `[part](#part)` | an object with the table under this heading |
 //! | `all of [part](#part)` as a field | the fields of that table |
@@ -35,6 +36,7 @@ enum Kind {
     Integer,
     Number,
     Boolean,
+    IntegerOrText,
     OrNull(Box<Self>),
     List(Box<Self>),
     Map(Box<Self>),
@@ -158,11 +160,11 @@ impl Page {
     ) {
         let fits = match (kind, value) {
             (Kind::Any, _)
-            | (Kind::Text, Value::String(_))
+            | (Kind::Text | Kind::IntegerOrText, Value::String(_))
             | (Kind::Boolean, Value::Bool(_))
             | (Kind::Number, Value::Number(_))
             | (Kind::OrNull(_), Value::Null) => true,
-            (Kind::Integer, Value::Number(number)) => number.is_u64(),
+            (Kind::Integer | Kind::IntegerOrText, Value::Number(number)) => number.is_u64(),
             (Kind::OrNull(kind), _) => return self.value(kind, value, place, seen, wrong),
             (Kind::List(kind), Value::Array(values)) => {
                 return values.iter().for_each(|it| self.value(kind, it, place, seen, wrong));
@@ -195,6 +197,7 @@ impl Kind {
             "anything" => Self::Any,
             "text" => Self::Text,
             "integer" => Self::Integer,
+            "integer or text" => Self::IntegerOrText,
             "number" => Self::Number,
             "boolean" => Self::Boolean,
             _ => Self::Part(linked(text).to_owned()),
@@ -206,7 +209,12 @@ impl Kind {
         match self {
             Self::OrNull(kind) | Self::List(kind) | Self::Map(kind) => kind.part(),
             Self::Part(part) => Some(part),
-            Self::Any | Self::Text | Self::Integer | Self::Number | Self::Boolean => None,
+            Self::Any
+            | Self::Text
+            | Self::Integer
+            | Self::IntegerOrText
+            | Self::Number
+            | Self::Boolean => None,
         }
     }
 }

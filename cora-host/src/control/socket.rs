@@ -14,6 +14,7 @@
 //! | `{"command":"delete","filter":{…}}` | how many entries were removed |
 //! | `{"command":"move","to":"nic","filter":{…}}` | how many flows move from now on |
 //! | `{"command":"log","levels":"ports=debug"}` | the log's levels, which `levels` may change |
+//! | `{"command":"events","after":N}` | the next events behind that number, or the `last` ones |
 //! | `{"command":"tap","file":FILE,"points":[…]}` | at its end: how many packets are in the file |
 //! | `{"command":"trace","limit":N}` | at its end: packets and their ways through the handlers |
 //! | `{"command":"trace","frame":HEX}` | the way that this packet would have |
@@ -76,6 +77,14 @@ pub(crate) enum Asked {
     Log {
         /// Levels that change, as the option of a run has them.
         levels: Option<String>,
+    },
+    /// Newest lines, whatever the levels are.
+    Events {
+        /// The number of the last one that is known.
+        #[serde(default)]
+        after: u64,
+        /// Only so many, the newest.
+        last: Option<u64>,
     },
     Configure,
     Check {
@@ -322,7 +331,11 @@ mod tests {
         let levels = Some("ports=debug".to_owned());
         let log = r#"{"command":"log","levels":"ports=debug"}"#;
         assert_eq!(read(log), Ok(Asked::Log { levels }));
+        assert_eq!(read(r#"{"command":"events"}"#), Ok(Asked::Events { after: 0, last: None }));
+        let events = r#"{"command":"events","after":7,"last":3}"#;
+        assert_eq!(read(events), Ok(Asked::Events { after: 7, last: Some(3) }));
         let wrong = [
+            (r#"{"command":"events","after":-1}"#, "expected u64"),
             (r#"{"command":"log","level":"debug"}"#, "expected `levels`"),
             ("status", "a request is a line like"),
             (r#"{"command":"stop"}"#, "expected one of"),

@@ -29,7 +29,7 @@ impl Stop {
     pub(crate) fn look(&mut self, leaves: bool) {
         let next = if leaves { Signals::next_end } else { Signals::next };
         while let Some(signal) = next(&self.signals) {
-            log::debug(Part::Control, format_args!("a signal asks: {signal:?}"));
+            log::note(Part::Control, format_args!("a signal asks: {signal:?}"));
             match signal {
                 Signal::End => self.told = true,
                 Signal::Replace => self.replaces = true,

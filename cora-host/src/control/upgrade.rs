@@ -46,6 +46,10 @@ pub(crate) const LEGACY: &str = "legacy";
 /// The option that makes a program run once as a proof.
 pub(crate) const REHEARSE: &str = "rehearse";
 
+/// The environment variable with the events of the previous program: `PROCESS:FILE`. It is in vain
+/// for children of the process.
+const EVENTS: &str = "CORA_EVENTS";
+
 /// Limits for printing the layout.
 const LAYOUT_LIMITS: Limits = Limits { time: Duration::from_secs(5), bytes: 1 << 20 };
 /// Limits for the rehearsal, which starts two halves, possibly under an emulator.
@@ -236,8 +240,36 @@ pub(crate) fn execute(program: &Path, option: &str, left: Option<String>) -> Run
         command.arg(format!("--{option}")).arg(left);
     }
     log::flush();
+    // Only a run has them, and its successor is the same process.
+    let events = (option == LEGACY).then(leave_events).flatten();
+    match &events {
+        Some(file) => command.env(EVENTS, format!("{}:{}", std::process::id(), file.as_raw_fd())),
+        // The number of a file that is closed may be another one's by now.
+        None => command.env_remove(EVENTS),
+    };
     let cause = command.exec();
     RunError::Start { program: program.display().to_string(), cause }
+}
+
+/// A file with the events so far; `None` if it can't be made, and then they end here.
+fn leave_events() -> Option<File> {
+    let file = map::sealed_file("cora-events", &log::events_to_leave()).ok()?;
+    rustix::io::fcntl_setfd(&file, FdFlags::empty()).ok()?;
+    Some(file)
+}
+
+/// Goes on with the events of the previous program, if it left some.
+pub(crate) fn follow_events() {
+    let left = std::env::var(EVENTS).ok();
+    let own = left.as_deref().and_then(|left| left.split_once(':')).and_then(|(process, file)| {
+        let is_own = process.parse() == Ok(std::process::id());
+        file.parse().ok().filter(|_| is_own)
+    });
+    if let Some(file) = own.and_then(|number| take_over(number).ok()) {
+        let path = format!("/proc/self/fd/{}", file.as_raw_fd());
+        // Without them events begin anew.
+        log::follow_events(&std::fs::read(path).unwrap_or_default());
+    }
 }
 
 /// The way back to the previous program, until this one works.

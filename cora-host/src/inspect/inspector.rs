@@ -12,6 +12,7 @@ use serde_json::json;
 use crate::ingress::clock::Clock;
 use crate::ingress::versions::Version;
 use crate::inspect::caller::Caller;
+use crate::inspect::events;
 use crate::inspect::line::Lines;
 use crate::inspect::question::Question;
 use crate::inspect::rehearsal::Rehearsal;
@@ -133,6 +134,7 @@ impl<A: App> Thread<A> {
             Err(RecvTimeoutError::Disconnected) => return false,
         };
         [answer, self.watch()].into_iter().flatten().all(|(asked, answer)| {
+            events::answered(&asked, &answer);
             // A long answer becomes text here, beside the wire.
             let mut line = match answer {
                 Ok(answer) => serde_json::to_string(&answer).unwrap_or_default(),
@@ -165,6 +167,7 @@ impl<A: App> Thread<A> {
             // A shard without a host half taps from its next one on.
             let _answered = caller.ask(&self.run.lines, watching.order(), &mut |_| {});
         }
+        events::watch_begins(asked);
         self.watching = Some((asked.clone(), watching, values));
         Ok(())
     }

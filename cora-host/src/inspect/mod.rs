@@ -21,6 +21,7 @@
 //! | `entries` | the entries that a packet finds, and what its run changed |
 //! | `rehearsal` | a packet's run on copies of states |
 //! | `tracing` | packets on their way through the handlers |
+//! | `events` | the log's lines about orders |
 //! | `tapping` | copies of packets, as a capture |
 //! | `watching` | one of the two, under way |
 //! | `answers` | answers about entries, and orders |
@@ -30,6 +31,7 @@
 mod answers;
 mod caller;
 mod entries;
+mod events;
 mod filter;
 pub(crate) mod inspector;
 pub(crate) mod line;

@@ -62,6 +62,13 @@ pub(crate) struct Movement {
     pub(super) all: bool,
 }
 
+impl Movement {
+    /// The side, as sentences name it.
+    pub(super) fn side_in_words(&self) -> &str {
+        if self.to == "nic" { "NIC" } else { &self.to }
+    }
+}
+
 /// Packets are to be copied to a file.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]

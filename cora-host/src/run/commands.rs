@@ -79,7 +79,10 @@ impl Operator<'_> {
     pub(super) fn obey<A: App>(&mut self, live: &mut Live<'_>) -> bool {
         let asked = self.control.as_mut().map(Control::look).unwrap_or_default();
         for asked in asked {
-            log::debug(Part::Control, format_args!("asked: {asked:?}"));
+            // Those who follow events must not make some.
+            if !matches!(asked, Asked::Events { .. }) {
+                log::debug(Part::Control, format_args!("asked: {asked:?}"));
+            }
             match &asked {
                 Asked::Status | Asked::Outcomes | Asked::Tables | Asked::Snapshot => {
                     let answer = self.snapshot::<A>(live).answer(&asked);
@@ -109,11 +112,18 @@ impl Operator<'_> {
                     };
                     self.answer(&asked, &answer);
                 }
+                Asked::Events { after, last } => {
+                    let page = serde_json::to_string(&log::events(*after, *last));
+                    self.answer_line(&asked, &format!("{}\n", page.unwrap_or_default()));
+                }
                 Asked::Configure => live.configuration.ask(),
                 Asked::Check { .. } => self.checks.want(Some(asked)),
                 Asked::Upgrade { drop_connections } => {
                     match self.refuses_upgrade(live, *drop_connections) {
-                        Some(why) => self.answer(&asked, &json!({ "error": why })),
+                        Some(why) => {
+                            log::note(Part::Run, goes_on(&why));
+                            self.answer(&asked, &json!({ "error": why }));
+                        }
                         None => self.checks.want(Some(asked)),
                     }
                 }
@@ -122,9 +132,7 @@ impl Operator<'_> {
         self.inspected(live);
         if self.stop.replaces() {
             match self.refuses_upgrade(live, false) {
-                Some(why) => {
-                    log::warn(Part::Run, format_args!("the program goes on as it is: {why}"));
-                }
+                Some(why) => log::warn(Part::Run, goes_on(&why)),
                 None => self.checks.want(None),
             }
         }
@@ -252,11 +260,14 @@ impl Operator<'_> {
         let Some((wants, outcome)) = self.checks.advance(look) else { return false };
         let Some(asked) = wants else {
             if let Err(why) = &outcome {
-                log::warn(Part::Run, format_args!("the program goes on as it is: {why}"));
+                log::warn(Part::Run, goes_on(why));
             }
             return outcome.is_ok();
         };
         let replaces = outcome.is_ok() && matches!(asked, Asked::Upgrade { .. });
+        if let (Asked::Upgrade { .. }, Err(why)) = (&asked, &outcome) {
+            log::note(Part::Run, goes_on(why));
+        }
         let answer = match outcome {
             Err(why) => json!({ "error": why }),
             Ok(()) if replaces => json!({ "upgrades": self.upgrades() }),
@@ -264,6 +275,12 @@ impl Operator<'_> {
         };
         self.answer(&asked, &answer);
         replaces
+    }
+
+    fn answer_line(&mut self, asked: &Asked, line: &str) {
+        if let Some(control) = &mut self.control {
+            control.answer_line(asked, line);
+        }
     }
 
     fn answer(&mut self, asked: &Asked, answer: &Value) {
@@ -299,6 +316,11 @@ impl Operator<'_> {
             self.answer(&Asked::Configure, &answer);
         }
     }
+}
+
+/// The event of an upgrade that is not done.
+fn goes_on(why: &str) -> String {
+    format!("the program goes on as it is: {why}")
 }
 
 /// The answer to a request about the log.

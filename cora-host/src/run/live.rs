@@ -18,6 +18,7 @@ use crate::inspect::inspector::Inspector;
 use crate::memory::map;
 use crate::observe::progress::Telling;
 use crate::observe::report::{PortsReport, RunReport};
+use crate::process::log::{self, Part};
 use crate::process::notify::Manager;
 use crate::run::Request;
 use crate::run::commands::{Checks, Scrape};
@@ -50,6 +51,8 @@ pub(super) struct Operator<'a> {
     pub(super) replaces: bool,
     way_back: &'a mut Option<WayBack>,
     telling: Telling,
+    /// All halves have worked, and the log has it.
+    has_worked: bool,
     pub(super) manager: Manager,
 }
 
@@ -81,6 +84,9 @@ fn attempt<A: App>(
     let legacy = legacy.as_ref();
     check::<A>(&run.options, legacy.is_some())?;
     let own = upgrade::own_file()?;
+    if legacy.is_some() && !rehearses {
+        upgrade::follow_events();
+    }
     let clock = legacy.map_or_else(Clock::begin, |legacy| Clock::since(legacy.epoch));
     let particulars = Particulars {
         // Flows of the previous program are steered to the same shards.
@@ -117,6 +123,8 @@ fn attempt<A: App>(
         replaces: false,
         way_back,
         telling: Telling::begin(),
+        // What a rehearsal does is no event of a run.
+        has_worked: *rehearses,
         // A rehearsal is a process of another run's service.
         manager: if *rehearses { Manager::default() } else { Manager::of_environment() },
     };
@@ -173,7 +181,11 @@ impl Operator<'_> {
     /// Executes orders, answers requests, and tells how far the run is.
     fn look<A: App>(&mut self, live: &mut Live<'_>) {
         self.stop.look(self.replaces);
-        self.replaces |= self.obey::<A>(live);
+        if self.obey::<A>(live) && !self.replaces {
+            self.replaces = true;
+            let own = self.own.display();
+            log::info(Part::Run, format_args!("{own} takes over: all halves end first"));
+        }
         self.scrape::<A>(live);
         self.configure(live);
         live.cable.stopped |= self.replaces && live.gather() || self.stop.is_now();
@@ -181,11 +193,34 @@ impl Operator<'_> {
         let works = live.all_work();
         let ((came, left), dropped) = (live.cable.packets(), live.nic_away());
         self.telling.tell(came, left, dropped, works);
+        if works && !self.has_worked {
+            self.has_worked = true;
+            self.tell_beginning::<A>(live);
+        }
         if works && live.shards.iter().any(|shard| shard.before.is_some()) {
             *self.way_back = None;
             live.shards.iter_mut().for_each(|shard| shard.before = None);
             self.legacy.into_iter().for_each(upgrade::let_go);
         }
+    }
+
+    /// Logs that the run has begun, or goes on with another program.
+    fn tell_beginning<A: App>(&self, live: &Live<'_>) {
+        let (name, plan) = (A::NAME, A::PLAN.name);
+        let Some(legacy) = self.legacy else {
+            let version = live.configuration.number();
+            let with = format_args!("with version {version} of its configuration");
+            return log::note(Part::Run, format_args!("`{name}` works as {plan}, {with}"));
+        };
+        let carried: u64 = live.shards.iter().map(|shard| shard.page.carried()).sum();
+        let upgrades = legacy.upgrades;
+        log::info(
+            Part::Run,
+            format_args!(
+                "`{name}` has taken over as {plan}: {carried} entries are carried over; upgrades \
+                 of this run so far: {upgrades}"
+            ),
+        );
     }
 
     fn tell_manager(&mut self, live: &Live<'_>) {

@@ -18,6 +18,7 @@ use cora_switch::{Abilities, Emulated, Limits, NoSuchShard, Shard};
 use crate::ingress::intake::Deals;
 use crate::observe::buckets::BucketMoves;
 use crate::options::Moves;
+use crate::process::log::{self, Part};
 use crate::supervisor::chance::Chance;
 use crate::supervisor::load::Load;
 
@@ -29,6 +30,8 @@ pub(crate) struct Dealer {
     /// Number of NIC cores, and of host workers.
     number: u16,
     mover: Mover,
+    /// Moves that the log has, and those of them after which buckets began afresh.
+    told: (u64, u64),
 }
 
 /// Who moves buckets after the deal.
@@ -78,7 +81,7 @@ impl Dealer {
         let table = Emulated::new(abilities, Shard::new(0));
         let switch = cora_switch::Dealer::new(app, table, limits, (deal, shards))?;
         let mover = Mover::of(moves, shards);
-        let mut new = Self { switch, begun: Instant::now(), number, mover };
+        let mut new = Self { switch, begun: Instant::now(), number, mover, told: (0, 0) };
         new.want(&planned)?;
         Ok(new)
     }
@@ -135,6 +138,26 @@ impl Dealer {
                 Mover::Load(load) => Some(load.account()),
                 Mover::Nobody | Mover::Chance(_) | Mover::Gathers => None,
             },
+        }
+    }
+
+    /// Logs moves that are done, once nothing moves any more.
+    pub(super) fn tell_moves(&mut self) {
+        if !self.is_quiet() {
+            return;
+        }
+        let Totals { moves, voids, .. } = self.switch.coordinator().report(self.now_ns()).totals;
+        if moves > self.told.0 {
+            let (moves_before, voids_before) = std::mem::replace(&mut self.told, (moves, voids));
+            let (moves, voids) = (moves - moves_before, voids - voids_before);
+            let afresh = match voids {
+                0 => String::new(),
+                voids => format!("; {voids} of them without entries, which are lost"),
+            };
+            log::note(
+                Part::Moves,
+                format_args!("buckets have been handed over, in {moves} moves{afresh}"),
+            );
         }
     }
 

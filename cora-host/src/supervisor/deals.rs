@@ -29,6 +29,7 @@ impl<C: Cable> Supervisor<'_, C> {
     /// The dealer looks how full the queues of all shards are. At the end no bucket moves any more.
     pub(super) fn look_at_queues(&mut self) {
         let Self { shards, dealer: Some(dealer), intake, .. } = self else { return };
+        dealer.tell_moves();
         if intake.ended().is_some() {
             return;
         }

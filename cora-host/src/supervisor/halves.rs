@@ -54,7 +54,7 @@ impl Shard<'_> {
         self.nic.began(child::spawn(command, core, options.pages)?, files);
         self.nic_since = self.region.identity().generation;
         let (shard, generation) = (self.number, self.nic_since);
-        log::debug(
+        log::note(
             Part::Nic,
             format_args!(
                 "shard {shard}: a NIC process starts in the region of generation {generation}"
@@ -123,7 +123,7 @@ impl Shard<'_> {
         }
         self.account = Some(account);
         let (shard, generation) = (self.number, self.region.identity().generation);
-        log::debug(
+        log::note(
             Part::Host,
             format_args!(
                 "shard {shard}: a host process starts in the region of generation {generation}"
@@ -177,7 +177,7 @@ impl Shard<'_> {
                 self.pauses_us.push(pause);
                 let shard = self.number;
                 let again = format_args!("shard {shard}: both halves work again, after {pause} µs");
-                log::debug(Part::Run, again);
+                log::note(Part::Run, again);
             }
         }
         let arrived = (nic || !self.nic.is_alive()) && (host || !self.host.is_alive());

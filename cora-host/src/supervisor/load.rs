@@ -106,7 +106,20 @@ impl Load {
         };
         let buckets = decision.buckets.len() as u64;
         let told = LoadMove { buckets, from: side(decision.from), to: side(decision.to) };
-        log::debug(Part::Moves, format_args!("buckets move by load: {told:?}"));
+        let LoadMove { from, to, .. } = told;
+        log::note(
+            Part::Moves,
+            format_args!(
+                "{buckets} buckets are to move by load, from shard {} ({} % of the packets, queue \
+                 full by {} %) to shard {} ({} %, {} %)",
+                from.shard,
+                from.packets_percent,
+                from.queue_percent,
+                to.shard,
+                to.packets_percent,
+                to.queue_percent
+            ),
+        );
         self.account.moves += 1;
         self.account.buckets += buckets;
         self.account.first.get_or_insert(told);

@@ -10,8 +10,12 @@ use crate::model::NIC_CORE;
 use crate::nic::NicProfile;
 use crate::report::numbers::whole_cores;
 
+/// Version of this JSON.
+const SCHEMA: u32 = 1;
+
 #[derive(Serialize)]
 struct Document<'a> {
+    schema: u32,
     label: &'static str,
     nic: &'a str,
     steps: u32,
@@ -123,6 +127,7 @@ pub fn write(nic: &NicProfile, sheets: &[Sheet]) -> String {
         })
     });
     pretty(&Document {
+        schema: SCHEMA,
         label: crate::report::words::LABEL,
         nic: &nic.name,
         steps: STEPS,

@@ -10,11 +10,12 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 
+use super::events::Events;
 use super::halves::{Left, Pipe, Source};
 use super::levels::{InForce, Level, Part};
 use super::limit::Limit;
 use super::place::{Form, Place, StandardError};
-use super::{LEVELS, LOST, Line, is_read, reads};
+use super::{EVENTS, LEVELS, LOST, Line, is_read, reads};
 
 /// Maximum number of lines that wait in each queue.
 const MOST_WAITING: usize = 256;
@@ -60,6 +61,7 @@ impl Log {
             pipes: Vec::new(),
             lines,
             levels: (!is_read()).then_some(&LEVELS),
+            events: &EVENTS,
             limit: Limit::default(),
             begun: Instant::now(),
         };
@@ -104,6 +106,7 @@ struct Collector {
     lines: SyncSender<Entry>,
     /// `None` in a process whose words another one reads: that one decides.
     levels: Option<&'static InForce>,
+    events: &'static Mutex<Events>,
     limit: Limit,
     begun: Instant,
 }
@@ -179,19 +182,26 @@ impl Collector {
         }
     }
 
-    /// Passes a line to the writer, if it is to be written.
+    /// Passes a line to the writer, if it is to be written, and keeps it if it is an event.
     fn pass(&mut self, line: Line) {
         let Some(levels) = self.levels else { return self.send(Entry::Line(line)) };
-        if line.is_last
-            || levels.admits(line.part, line.level)
-                && self.limit.admits(&line, self.begun.elapsed())
-        {
-            self.send(Entry::Line(line));
+        let is_wanted = line.is_event || levels.admits(line.part, line.level);
+        if line.is_last || is_wanted && self.limit.admits(&line, self.begun.elapsed()) {
+            self.keep(levels, line);
         }
     }
 
     fn tell_suppressed(&mut self, all: bool) {
+        let Some(levels) = self.levels else { return };
         for line in self.limit.told(self.begun.elapsed(), all) {
+            self.keep(levels, line);
+        }
+    }
+
+    /// Keeps a line as an event, and passes it to the writer if its level counts.
+    fn keep(&self, levels: &InForce, line: Line) {
+        self.events.lock().unwrap_or_else(PoisonError::into_inner).push(&line);
+        if line.is_last || levels.admits(line.part, line.level) {
             self.send(Entry::Line(line));
         }
     }
@@ -331,6 +341,14 @@ mod tests {
 
     /// A collector of a supervisor, with the queues to it and from it.
     fn collector() -> (Collector, SyncSender<Entry>, Receiver<Entry>) {
+        static EVENTS_OF_ALL: Mutex<Events> = Mutex::new(Events::new());
+        collector_with(&EVENTS_OF_ALL)
+    }
+
+    /// The same, with events of its own.
+    fn collector_with(
+        events: &'static Mutex<Events>,
+    ) -> (Collector, SyncSender<Entry>, Receiver<Entry>) {
         DEBUG_OF_CARD.set(&"info,card=debug".parse().expect("levels"));
         let (entries, passed) = sync_channel(MOST_WAITING);
         let (lines, to_write) = sync_channel(MOST_WAITING);
@@ -341,6 +359,7 @@ mod tests {
             pipes: Vec::new(),
             lines,
             levels: Some(&DEBUG_OF_CARD),
+            events,
             limit: Limit::default(),
             begun: Instant::now(),
         };
@@ -395,6 +414,39 @@ mod tests {
         assert_eq!(come.iter().filter(|text| *text == "d").count(), 10);
         let told = "… 90 more like it in the last 0 s, as: d";
         assert_eq!(come[12..], [told, "mark"], "they are told before the end");
+    }
+
+    #[test]
+    fn events_are_kept_whatever_the_levels_are_and_a_flood_is_one() {
+        static EVENTS: Mutex<Events> = Mutex::new(Events::new());
+        let (mut collector, entries, lines) = collector_with(&EVENTS);
+        collector.levels = Some(&OFF);
+        static OFF: InForce = InForce::new();
+        OFF.set(&"off,ports=debug".parse().expect("levels"));
+        let of = |part, level, text: &str| Line::now(part, level, text.to_owned());
+        let noted = Line { is_event: true, ..of(Part::Nic, Level::Debug, "noted") };
+        for line in [
+            of(Part::Run, Level::Info, "a change"),
+            of(Part::Run, Level::Debug, "a step"),
+            of(Part::Ports, Level::Debug, "a step that the log has"),
+            noted.clone(),
+        ] {
+            entries.try_send(Entry::Line(line)).expect("room");
+        }
+        for _ in 0..99 {
+            entries.try_send(Entry::Line(noted.clone())).expect("room");
+        }
+        let (mark, _passed) = sync_channel(0);
+        entries.try_send(Entry::Mark(mark)).expect("room");
+        assert!(collector.turn());
+        assert_eq!(come(&lines), ["a step that the log has", "mark"]);
+        let page = EVENTS.lock().expect("nobody fails").page(0, None);
+        let page = serde_json::to_value(page).expect("JSON");
+        let kept: Vec<_> = page["events"].as_array().expect("a list").iter().collect();
+        let texts: Vec<_> = kept.iter().filter_map(|event| event["text"].as_str()).collect();
+        assert_eq!(texts[..3], ["a change", "a step that the log has", "noted"]);
+        assert_eq!((texts.len(), texts[12]), (13, "… 90 more like it in the last 0 s, as: noted"));
+        assert_eq!((&kept[2]["level"], &kept[2]["part"]), (&"debug".into(), &"nic".into()));
     }
 
     #[test]

@@ -96,7 +96,8 @@ impl Limit {
             let seconds = now.saturating_sub(bucket.since).as_secs_f64();
             let last = std::mem::take(&mut bucket.last);
             let text = format!("… {number} more like it in the last {seconds:.0} s, as: {last}");
-            Line { site: *site, ..Line::now(*part, *level, text) }
+            // Lines that count were held back, at whatever level they are.
+            Line { site: *site, is_event: true, ..Line::now(*part, *level, text) }
         };
         due.map(line).collect()
     }

@@ -16,6 +16,7 @@
 //!   dropped and counted. The next written line reports how many were lost before it.
 //! - **A flood is cut.** Lines of one kind, which are those of a call site, are limited
 //!   ([`limit`]). The number of the others is told.
+//! - **Events.** The newest lines stay in memory, whatever the levels are ([`events`]).
 //! - **Order.** The last words of a half stand before the supervisor's words about it: the
 //!   collector empties pipes before it passes on lines that are in the queue.
 //!
@@ -23,6 +24,7 @@
 //! this crate logs through this module, which clippy enforces (`print_stderr`).
 
 mod collector;
+mod events;
 mod halves;
 mod levels;
 mod limit;
@@ -39,11 +41,13 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use collector::{Entry, Log, Lost};
+use events::{Events, Page};
 pub(crate) use halves::Source;
 use levels::{InForce, Level};
 pub(crate) use levels::{Levels, Part};
 use limit::Site;
 pub(crate) use place::LogTo;
+pub use place::utc;
 use place::{Form, Place};
 
 use crate::RunError;
@@ -60,6 +64,8 @@ static LEVELS: InForce = InForce::new();
 /// The part that the last words of this process are about.
 static OWN: AtomicU8 = AtomicU8::new(Part::Run as u8);
 static LOST: Lost = Lost::new();
+/// The events of this run.
+static EVENTS: Mutex<Events> = Mutex::new(Events::new());
 /// Set once the log has [begun](begin).
 static READS: AtomicBool = AtomicBool::new(false);
 
@@ -75,12 +81,14 @@ struct Line {
     is_bare: bool,
     /// The reason of a failure: it is written whatever the levels are, and on standard error, too.
     is_last: bool,
+    /// It is an event at any level.
+    is_event: bool,
 }
 
 impl Line {
     fn now(part: Part, level: Level, text: String) -> Self {
-        let when = SystemTime::now();
-        Self { when, part, level, site: 0, text, is_bare: false, is_last: false }
+        let (when, is_event) = (SystemTime::now(), level <= Level::Info);
+        Self { when, part, level, site: 0, text, is_bare: false, is_last: false, is_event }
     }
 }
 
@@ -127,25 +135,32 @@ pub(crate) fn speak_for(part: Part) {
 /// Logs that something is lost.
 #[track_caller]
 pub(crate) fn error(part: Part, text: impl Display) {
-    say(part, Level::Error, text);
+    say((part, Level::Error), true, text);
 }
 
 /// Logs a fault that the run deals with.
 #[track_caller]
 pub(crate) fn warn(part: Part, text: impl Display) {
-    say(part, Level::Warn, text);
+    say((part, Level::Warn), true, text);
 }
 
 /// Logs a change.
 #[track_caller]
 pub(crate) fn info(part: Part, text: impl Display) {
-    say(part, Level::Info, text);
+    say((part, Level::Info), true, text);
 }
 
 /// Logs a step. Not for work on each packet.
 #[track_caller]
 pub(crate) fn debug(part: Part, text: impl Display) {
-    say(part, Level::Debug, text);
+    say((part, Level::Debug), false, text);
+}
+
+/// Logs a step that an operator wants to know of later: it is an event, too, and the log has it at
+/// the level `debug`.
+#[track_caller]
+pub(crate) fn note(part: Part, text: impl Display) {
+    say((part, Level::Debug), true, text);
 }
 
 /// Logs the reason why this process, or its command, fails.
@@ -159,10 +174,10 @@ pub(crate) fn last_words(text: impl Display) {
 }
 
 #[track_caller]
-fn say(part: Part, level: Level, text: impl Display) {
-    if is_read() || LEVELS.admits(part, level) {
+fn say((part, level): (Part, Level), is_event: bool, text: impl Display) {
+    if is_read() || LEVELS.admits(part, level) || is_event && reads() {
         let line = Line::now(part, level, text.to_string());
-        pass(Line { site: site(Location::caller()), ..line });
+        pass(Line { site: site(Location::caller()), is_event, ..line });
     }
 }
 
@@ -202,6 +217,22 @@ pub(crate) fn change(told: Option<&str>) -> Result<(LevelNames, u64), String> {
         info(Part::Control, format_args!("levels of the log are changed: {levels}"));
     }
     Ok((LEVELS.names(), LOST.in_all()))
+}
+
+/// The oldest events behind the one with the number `after`, or of the `last` ones of these.
+pub(crate) fn events(after: u64, last: Option<u64>) -> Page {
+    EVENTS.lock().unwrap_or_else(PoisonError::into_inner).page(after, last)
+}
+
+/// The events so far, for the program that takes the place of this one.
+pub(crate) fn events_to_leave() -> Vec<u8> {
+    let events = EVENTS.lock().unwrap_or_else(PoisonError::into_inner);
+    serde_json::to_vec(&*events).unwrap_or_default()
+}
+
+/// Goes on with the events that the program before left.
+pub(crate) fn follow_events(left: &[u8]) {
+    EVENTS.lock().unwrap_or_else(PoisonError::into_inner).follow(left);
 }
 
 /// Waits until all lines are written, for at most a second. For use before the process ends or

@@ -96,8 +96,9 @@ const fn priority(level: Level) -> u8 {
     }
 }
 
-/// A moment as RFC 3339 has it, to the millisecond.
-fn utc(when: SystemTime) -> String {
+/// A moment as RFC 3339 has it, to the millisecond. One before 1970 is its beginning.
+#[must_use]
+pub fn utc(when: SystemTime) -> String {
     let since = when.duration_since(UNIX_EPOCH).unwrap_or_default();
     let (seconds, ms) = (since.as_secs(), since.subsec_millis());
     let (year, month, day) = date(seconds / 86_400);
