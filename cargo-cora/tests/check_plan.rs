@@ -1,4 +1,5 @@
-//! `check-plan` as it is typed, on snapshots that are made here; tests/tests/check_plan.rs has runs.
+//! `check-plan` as it is typed, on snapshots that are made here; tests/tests/check_plan.rs has
+//! runs.
 #![expect(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
 
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -15,8 +16,8 @@ fn hash() -> String {
     cora_build::script::graph_of(Path::new(FIREWALL), None).unwrap().1.hash
 }
 
-/// A run of the firewall after so many seconds, each with `per_second` packets: one in a hundred opens
-/// a flow, and the host has as many packets as `crossing` of a hundred.
+/// A run of the firewall after so many seconds, each with `per_second` packets: one in a hundred
+/// opens a flow, and the host has as many packets as `crossing` of a hundred.
 fn snapshot(plan: &str, seconds: u64, per_second: u64, crossing: u64) -> Value {
     let packets = seconds * per_second;
     let crossed = packets / 100 * crossing;
@@ -67,8 +68,8 @@ fn figure<'a>(told: &'a Value, what: &str) -> &'a Value {
 #[test]
 fn a_live_run_is_compared_by_what_it_counted_between_two_looks() {
     let plan = hash();
-    // One packet in a hundred is the first of 10,000 flows, as the profile says; 40,000 packets come
-    // before those that are compared, and all of them crossed.
+    // One packet in a hundred is the first of 10,000 flows, as the profile says; 40,000 packets
+    // come before those that are compared, and all of them crossed.
     let profile = ["--traffic", "uniform:flows=10000,churn=0.01", "--json"];
     let [mut before, mut now] = [10, 20].map(|at| snapshot(&plan, at, 100_000, 1));
     for snapshot in [&mut before, &mut now] {

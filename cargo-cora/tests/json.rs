@@ -53,7 +53,7 @@ fn runs(page: &Page) -> BTreeSet<String> {
     all.into_iter().flatten().collect()
 }
 
-/// What a command prints that asks a run twice, and gets these snapshots.
+/// The output of a command that asks a run twice, and gets these snapshots.
 fn asked(snapshots: [Value; 2], words: &[&str]) -> Value {
     let room = tempfile::tempdir().unwrap();
     let socket = room.path().join("socket");

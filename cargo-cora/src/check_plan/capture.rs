@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 use serde_json::Value;
 
 use super::counts::Counts;
+use super::figures::compares_times;
 use super::subject::Subject;
 use super::{Run, Source};
 use crate::arguments::CheckPlan;
@@ -14,6 +15,10 @@ use crate::failure::Failure;
 use crate::measure::input_words;
 use crate::package::{self, Package};
 use crate::profile;
+
+/// Runs of which each side's least time counts, where times are compared: all that disturbs a run
+/// makes it longer.
+const RUNS: usize = 3;
 
 /// Builds the package under its plan, and runs both halves on the capture.
 pub(super) fn run(
@@ -40,7 +45,12 @@ pub(super) fn run(
             subject.hash
         )));
     }
-    let counts = Counts::of_report(&report)?;
+    let mut counts = Counts::of_report(&report)?;
+    if compares_times(&subject.profiles.nic, &arguments.profile) {
+        for _ in 1..RUNS {
+            counts.least_busy(&Counts::of_report(&reported(&program, input, arguments)?)?);
+        }
+    }
     let seconds = stats.seconds();
     Ok(Run {
         source: Source::Capture {

@@ -1,11 +1,11 @@
-//! The probable cause of each figure that is off, and what to change.
+//! The probable cause of each figure that is off, and the change that would mend it.
 #![expect(clippy::cast_precision_loss, reason = "counts of packets are far below 2^53")]
 
 use cora_plan::traffic::Traffic;
 use cora_plan::vocabulary::{BUCKETS, Sides};
 
 use super::figures::{flows, opens};
-use super::rows::{Row, Verdict, What, digits, whole};
+use super::rows::{OF_COUNTS, Row, Verdict, What, digits, whole};
 use super::{Basis, Source};
 
 /// Gives each row that is off its cause, and a remedy.
@@ -78,18 +78,18 @@ fn by_traffic(basis: &Basis<'_>) -> String {
     format!("{said}{differences}; with a profile of the capture the model is right")
 }
 
-/// How the capture differs from the profile in what most figures depend on.
+/// How the capture differs from the profile in those numbers that most figures depend on.
 fn differences(basis: &Basis<'_>, drawn: &Traffic) -> String {
     let profile = &basis.subject.profiles.traffic;
     let [said, is] = [profile, drawn].map(opens);
     let [many, few] = [profile, drawn].map(|traffic| flows(traffic, basis.mpps));
-    format!(
-        " (by it {} opens a flow, here {}; by it there are {} flows at a time, here {})",
-        one_in(said),
-        one_in(is),
-        whole(many),
-        whole(few)
-    )
+    let differ = |a: f64, b: f64| a.max(b) > a.min(b) * (1.0 + OF_COUNTS);
+    let opens = differ(said, is)
+        .then(|| format!("by it {} opens a flow, here {}", one_in(said), one_in(is)));
+    let flows = differ(many, few)
+        .then(|| format!("by it there are {} flows at a time, here {}", whole(many), whole(few)));
+    let differences: Vec<String> = opens.into_iter().chain(flows).collect();
+    if differences.is_empty() { String::new() } else { format!(" ({})", differences.join("; ")) }
 }
 
 /// Entries, of traffic that is as the model takes it or unknown.
@@ -191,13 +191,13 @@ fn buckets(basis: &Basis<'_>) -> (String, Option<String>) {
 /// Flows reach the NIC later than the model says.
 fn handover(basis: &Basis<'_>, each: f64, wanted: f64) -> (String, Option<String>) {
     let cause = format!(
-        "{} packets went to the host for each flow that was handed over, and the model has {wanted}: those that come while \
-         a flow is on its way",
+        "{} packets went to the host for each flow that was handed over, and the model has {wanted}: packets cross while \
+         their flow is on its way, and those of flows that make no entry always do",
         digits(each)
     );
     match basis.run.source {
         Source::Capture { .. } => (
-            format!("{cause}. A capture is fed as fast as both halves run, so there are more of these"),
+            format!("{cause}. A capture is fed as fast as both halves run, so more of them come while a flow is on its way"),
             Some(
                 "look at a live run at its own rate: `--control SOCKET`; short flows may better stay at the host \
                  (`cargo cora plan` with a profile of this traffic)"
@@ -256,7 +256,7 @@ fn other_traffic(basis: &Basis<'_>) -> String {
     }
 }
 
-/// What to do where the profile is of another machine.
+/// The remedy where the profile is of another machine.
 fn other_machine(basis: &Basis<'_>, row: &Row) -> Option<String> {
     let nic = &basis.subject.profiles.nic;
     let is_time = matches!(row.what, What::HostTime | What::HostCores | What::NicTime);

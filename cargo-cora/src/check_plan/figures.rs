@@ -2,7 +2,7 @@
 #![expect(clippy::cast_precision_loss, reason = "counts of packets are far below 2^53")]
 
 use cora_plan::model::Expected;
-use cora_plan::nic::Tier;
+use cora_plan::nic::{NicProfile, Tier};
 use cora_plan::traffic::{Class, Traffic};
 
 use super::rows::{Row, What};
@@ -12,6 +12,12 @@ use crate::calibrate::Machine;
 /// A side must have been busy for so long before its time of a packet says something: a pass of
 /// `cargo xtask model` is as long (docs/accuracy.md). Less is mostly cold caches.
 const LONG_ENOUGH_NS: u64 = 100_000_000;
+
+/// Cores that make no difference: the model's price of a whole core of the NIC.
+const NO_CORES: f64 = cora_plan::model::NIC_CORE;
+
+/// Nanoseconds of a packet that are a core at a million packets a second.
+const CORES: f64 = 1e3;
 
 /// The profile by which times are of the program as it is run.
 const RELEASE: &str = "release";
@@ -63,7 +69,7 @@ fn ways(basis: &Basis<'_>) -> Vec<Row> {
         None
     };
     let row = |(what, predicted, count): (What, [Option<f64>; 2], u64)| match why {
-        Some(why) => Row::left(what, None, predicted, None, Some(why.to_owned())),
+        Some(why) => Row::left(what, None, [None, None], None, Some(why.to_owned())),
         None => Row::compared(what, None, predicted, count as f64 / arrived, Some(arrived)),
     };
     figures.into_iter().map(row).collect()
@@ -87,10 +93,11 @@ fn entries(basis: &Basis<'_>) -> Vec<Row> {
     let row = |(state, keyed): (&cora_plan::graph::StateNode, &cora_plan::graph::Keyed)| {
         let name = state.name.as_str();
         let measured = basis.run.counts.tables.get(name)?.entries as f64;
-        let predicted = both(basis, |it| it.entries.get(name).copied().unwrap_or(0.0));
+        let mut predicted = both(basis, |it| it.entries.get(name).copied().unwrap_or(0.0));
         let has_classes =
             keyed.key == "One" || basis.subject.profiles.traffic.by_key.contains_key(&keyed.key);
         let why = if graph.takes_messages() {
+            predicted = [None, None];
             Some("how many keys messages have is unknown to the model".to_owned())
         } else if has_classes {
             None
@@ -111,23 +118,27 @@ fn times(basis: &Basis<'_>) -> Vec<Row> {
     let packets = run.counts.packets.max(1) as f64;
     let of_packet = |busy_ns: u64| busy_ns as f64 / packets;
     let [nic_busy, host_busy] = [run.counts.nic, run.counts.host].map(|side| side.busy_ns);
-    let row = |what, predicted: [Option<f64>; 2], measured, why: Option<String>| match why {
-        None => Row::compared(what, None, predicted, measured, None),
+    // A run on a capture has no rate of its own: it takes packets as fast as it can.
+    let is_live = matches!(run.source, Source::Live) && run.seconds > 0.0;
+    let little = if is_live { NO_CORES } else { 0.0 };
+    let row = |what, predicted: [Option<f64>; 2], measured, why: Option<String>, little| match why {
+        None => Row::compared(what, None, predicted, measured, None).beyond(little),
         why => Row::left(what, None, predicted, Some(measured), why),
     };
+    let little_ns = little * CORES / basis.mpps;
     let this = Machine::this().core;
     let host_ns = both(basis, |it| it.host_ns);
     let host_why = unlike(basis, "host", &nic.host, &this, host_busy);
     let nic_ns = both(basis, |it| it.nic_ns);
     let nic_why = unlike(basis, "NIC", &nic.nic, &this, nic_busy);
-    let mut rows = vec![row(What::HostTime, host_ns, of_packet(host_busy), host_why.clone())];
-    // A run on a capture has no rate of its own: it takes packets as fast as it can.
-    if matches!(run.source, Source::Live) && run.seconds > 0.0 {
-        let cores = host_ns.map(|ns| ns.map(|ns| ns * basis.mpps * 1e-3));
+    let host_time = of_packet(host_busy);
+    let mut rows = vec![row(What::HostTime, host_ns, host_time, host_why.clone(), little_ns)];
+    if is_live {
+        let cores = host_ns.map(|ns| ns.map(|ns| ns * basis.mpps / CORES));
         let busy = host_busy as f64 / 1e9 / run.seconds;
-        rows.push(row(What::HostCores, cores, busy, host_why));
+        rows.push(row(What::HostCores, cores, busy, host_why, little));
     }
-    rows.push(row(What::NicTime, nic_ns, of_packet(nic_busy), nic_why));
+    rows.push(row(What::NicTime, nic_ns, of_packet(nic_busy), nic_why, little_ns));
     rows
 }
 
@@ -152,6 +163,12 @@ fn unlike(basis: &Basis<'_>, side: &str, tier: &Tier, this: &str, busy: u64) -> 
             LONG_ENOUGH_NS / 1_000_000
         )
     })
+}
+
+/// Whether the times of some side are those of this machine, so that they are worth some more runs.
+pub(super) fn compares_times(nic: &NicProfile, profile: &str) -> bool {
+    let this = Machine::this().core;
+    profile == RELEASE && [&nic.nic, &nic.host].into_iter().any(|tier| tier.core == this)
 }
 
 /// The traffic profile beside the profile of the capture.

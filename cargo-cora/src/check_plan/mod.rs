@@ -1,4 +1,4 @@
-//! `check-plan`: what a plan's model predicted beside what a run counts, for any program.
+//! `check-plan`: predictions of a plan's model beside the counts of a run, for any program.
 //!
 //! The run is one on a capture, here, or a live one between two looks at its counters. Predictions
 //! are of the plan as it is built, on its traffic profile and at the measured rate. On a capture
@@ -14,7 +14,7 @@
 //! | `rows` | a figure predicted and measured, and the verdict |
 //! | `figures` | all figures that are compared |
 //! | `shares` | packets of flows by rank |
-//! | `cause` | why a figure is off, and what to change |
+//! | `cause` | why a figure is off, and the remedy |
 //! | `written` | the table, and JSON |
 
 mod capture;

@@ -10,10 +10,14 @@ pub(super) const OF_COUNTS: f64 = 0.15;
 /// The same for a time: 95 of 100 measured cases are within it (40.4 %, docs/results/accuracy.md).
 pub(super) const OF_TIMES: f64 = 0.4;
 
+/// Packets, or flows that move, per packet that make no difference: plans report packets of a
+/// thousand, and even the host's cores hardly notice so few.
+const FEW: f64 = 0.001;
+
 /// Standard deviations of a count that chance may make.
 const CHANCE: f64 = 3.0;
 
-/// What a row is about.
+/// The subject of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum What {
     /// Packets a second.
@@ -46,7 +50,7 @@ pub(super) enum What {
     Class,
 }
 
-/// What is said of a row.
+/// The verdict on a row.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Verdict {
     /// Within the tolerance.
@@ -69,12 +73,12 @@ pub(super) struct Row {
     pub(super) own: Option<f64>,
     pub(super) measured: Option<f64>,
     pub(super) tolerance: f64,
-    /// What chance alone may change of the figure.
+    /// A difference that chance may make, or that makes none.
     pub(super) chance: f64,
     pub(super) verdict: Verdict,
     /// Why it is off, or not compared.
     pub(super) cause: Option<String>,
-    /// What to change.
+    /// The change that would mend it.
     pub(super) remedy: Option<String>,
 }
 
@@ -156,6 +160,15 @@ impl What {
         }
     }
 
+    /// The least difference that is one. Openings and entries have none: few packets make many
+    /// entries in time.
+    fn least(self) -> f64 {
+        match self {
+            Self::AtNic | Self::Crossings | Self::Punts | Self::Moves => FEW,
+            _ => 0.0,
+        }
+    }
+
     fn tolerance(self) -> f64 {
         match self {
             Self::Rate => HEADROOM,
@@ -176,9 +189,20 @@ impl Row {
         counted: Option<f64>,
     ) -> Self {
         let mut row = Self::left(what, of, [predicted, own], Some(measured), None);
-        row.chance = counted.map_or(0.0, |number| chance(predicted.unwrap_or(0.0), number));
+        let chance = counted.map_or(0.0, |number| chance(predicted.unwrap_or(0.0), number));
+        row.chance = chance.max(what.least());
         row.verdict = predicted.map_or(Verdict::NotCompared, |predicted| row.judge(predicted));
         row
+    }
+
+    /// The same row, where differences up to this one make none.
+    #[must_use]
+    pub(super) fn beyond(mut self, difference: f64) -> Self {
+        self.chance = self.chance.max(difference);
+        if let (Some(predicted), true) = (self.predicted, self.verdict != Verdict::NotCompared) {
+            self.verdict = self.judge(predicted);
+        }
+        self
     }
 
     /// A row that is not compared, and why.
@@ -289,6 +313,24 @@ mod tests {
         // None is expected, and two come.
         assert_eq!(verdict(What::Punts, 0.0, 0.002, Some(1000.0)), Verdict::AsPredicted);
         assert_eq!(verdict(What::Punts, 0.0, 0.004, Some(1000.0)), Verdict::OffBy(f64::INFINITY));
+    }
+
+    #[test]
+    fn so_few_packets_that_nobody_notices_are_as_predicted() {
+        assert_eq!(verdict(What::Crossings, 0.0, 0.0003, Some(1e9)), Verdict::AsPredicted);
+        assert_eq!(verdict(What::Crossings, 0.0, 0.003, Some(1e9)), Verdict::OffBy(f64::INFINITY));
+        assert_eq!(verdict(What::Opens, 0.0, 0.0003, Some(1e9)), Verdict::OffBy(f64::INFINITY));
+    }
+
+    #[test]
+    fn a_difference_that_makes_none_is_as_predicted() {
+        let off =
+            |measured| Row::compared(What::HostCores, None, [Some(0.0), None], measured, None);
+        assert_eq!(off(0.009).verdict, Verdict::OffBy(f64::INFINITY));
+        assert_eq!(off(0.009).beyond(0.01).verdict, Verdict::AsPredicted);
+        assert_eq!(off(0.02).beyond(0.01).verdict, Verdict::OffBy(f64::INFINITY));
+        let left = Row::left(What::HostCores, None, [Some(0.0), None], Some(0.009), None);
+        assert_eq!(left.beyond(0.01).verdict, Verdict::NotCompared);
     }
 
     #[test]

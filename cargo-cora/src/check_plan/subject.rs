@@ -55,7 +55,7 @@ impl Subject {
         self.searched.as_ref().map(|(planned, _)| planned.mpps)
     }
 
-    /// What a run on the profiles' traffic should count.
+    /// The expected counts of a run on the profiles' traffic.
     pub(super) fn expected(&self, mpps: f64, seconds: f64) -> Expected {
         self.expected_on(&self.profiles.traffic, mpps, seconds)
     }

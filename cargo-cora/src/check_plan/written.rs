@@ -34,7 +34,7 @@ pub(super) fn text(basis: &Basis<'_>, rows: &[Row]) -> String {
     text + &foot(basis)
 }
 
-/// Causes, each with the figures that it explains, and what to change.
+/// Causes, each with the figures that it explains, and remedies.
 fn reasons(rows: &[Row]) -> String {
     let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
     for row in rows {
@@ -63,7 +63,7 @@ fn head(basis: &Basis<'_>) -> String {
     let (subject, run) = (basis.subject, basis.run);
     let (placement, profiles) = (&subject.placement, &subject.profiles);
     let packets = grouped(run.counts.packets);
-    let rate = run.mpps().map(|mpps| format!(" ({} Mpps)", digits(mpps))).unwrap_or_default();
+    let rate = run.mpps().map(rate).unwrap_or_default();
     let of = match run.source {
         Source::Capture { .. } => "on",
         Source::Live => "live at",
@@ -88,6 +88,12 @@ fn head(basis: &Basis<'_>) -> String {
             "the package names no target: NIC and traffic are those that plans have by default\n";
     }
     text + "\n"
+}
+
+/// A rate in the unit of its size.
+fn rate(mpps: f64) -> String {
+    let (figure, unit) = if mpps < 0.001 { (mpps * 1e6, "packets/s") } else { (mpps, "Mpps") };
+    format!(" ({} {unit})", digits(figure))
 }
 
 /// How to read it.

@@ -10,7 +10,7 @@ use super::{Allocation, Resource, Setting};
 use crate::search::evaluate;
 use crate::vocabulary::Sides;
 
-/// What a run should count, per packet if nothing else is said.
+/// The expected counts of a run, per packet if nothing else is said.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Expected {
     /// Packets that the NIC handles alone.
@@ -139,7 +139,7 @@ mod tests {
 
     #[test]
     fn flows_are_handed_over_as_often_as_they_open_and_come_back() {
-        // 60 % of the packets are of flows that rarely open, 40 % of those that open at one in five.
+        // Of 60 % of the packets flows rarely open, and of 40 % with one packet in five.
         let opens = 0.6 * 0.000_1 + 0.4 * 0.2;
         let (whole, _) = of(Sides::Split, 1.0, 1e9);
         assert!((whole.moves - whole.punts - opens).abs() < 1e-12, "{whole:?}");

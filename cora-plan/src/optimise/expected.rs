@@ -8,8 +8,8 @@ use crate::placement::Placement;
 use crate::traffic::{Class, Traffic};
 use crate::vocabulary::{BUCKETS, SHARE_OF, Sides};
 
-/// What a run of an allocation should count at a rate, in million packets a second, `seconds` after
-/// its tables were empty.
+/// The expected counts of a run of an allocation at a rate, in million packets a second, `seconds`
+/// after its tables were empty.
 pub fn expected(inputs: &Inputs<'_>, allocation: &Allocation, mpps: f64, seconds: f64) -> Expected {
     let candidate = Candidate::new(inputs, allocation.sides, &allocation.group)
         .with_unmatched(allocation.unmatched);
