@@ -16,6 +16,7 @@ mod arguments;
 mod bundle;
 mod calibrate;
 mod card;
+mod check_plan;
 pub mod compare;
 mod completions;
 mod configure;
@@ -81,6 +82,7 @@ pub fn main() -> ExitCode {
         Command::Replay(replay) => replay::run(&replay),
         Command::Plan(plan) => plan::run(&plan),
         Command::WhatIf(what_if) => what_if::run(&what_if),
+        Command::CheckPlan(check) => check_plan::run(&check),
         Command::Profile(profile) => profile::run(&profile),
         Command::Measure(measure) => measure::run(&measure),
         Command::Explain(explain) => explain::run(&explain),

@@ -134,7 +134,7 @@ fn searched(statement: Statement) -> (Statement, String) {
 }
 
 /// The options of the command line, over the statements.
-fn overlay(target: &mut Target, said: &Planning) -> Result<(), Failure> {
+pub(crate) fn overlay(target: &mut Target, said: &Planning) -> Result<(), Failure> {
     if let Some(nic) = &said.nic {
         target.nic = file_or_name(nic);
     }
@@ -186,7 +186,10 @@ fn unknown(what: &str, word: &str, known: &[&str]) -> String {
     }
 }
 
-fn measurement(file: &PathBuf, graph: &cora_plan::Graph) -> Result<Measurement, Failure> {
+pub(crate) fn measurement(
+    file: &PathBuf,
+    graph: &cora_plan::Graph,
+) -> Result<Measurement, Failure> {
     let name = file.display();
     let text = std::fs::read_to_string(file)
         .map_err(|error| Failure::Usage(format!("`{name}` can't be read: {error}")))?;

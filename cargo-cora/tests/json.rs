@@ -11,6 +11,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::net::UnixListener;
+use std::path::Path;
 use std::process::Command;
 
 use serde_json::{Value, json};
@@ -55,27 +56,58 @@ fn runs(page: &Page) -> BTreeSet<String> {
     all.into_iter().flatten().collect()
 }
 
-/// That of `top`, which asks twice, each time for events, too.
-fn top(page: &Page) -> BTreeSet<String> {
+/// The output of a command that asks a run for these, in this order, and gets these answers.
+fn asked(answers: &[(&str, Value)], words: &[&str]) -> Value {
     let room = tempfile::tempdir().unwrap();
     let socket = room.path().join("socket");
     let listener = UnixListener::bind(&socket).unwrap();
+    let answers: Vec<(String, Value)> =
+        answers.iter().map(|(name, answer)| ((*name).to_owned(), answer.clone())).collect();
     let server = std::thread::spawn(move || {
         // No further connection is waited for.
-        for (name, connection) in
-            ["snapshot", "events"].repeat(2).into_iter().zip(listener.incoming())
-        {
+        for ((name, answer), connection) in answers.iter().zip(listener.incoming()) {
             let mut connection = connection.unwrap();
             let mut line = String::new();
             BufReader::new(&connection).read_line(&mut line).unwrap();
             let question: Value = serde_json::from_str(&line).unwrap();
-            assert_eq!(question["command"], name);
-            connection.write_all(golden(name).to_string().as_bytes()).unwrap();
+            assert_eq!(question["command"], **name);
+            connection.write_all(answer.to_string().as_bytes()).unwrap();
         }
     });
-    let told = printed(&["top", "--json", "--every", "100", socket.to_str().unwrap()]);
+    let socket = socket.to_str().unwrap();
+    let told = printed(&words.iter().copied().chain([socket]).collect::<Vec<_>>());
     server.join().unwrap();
-    page.check("cora-top/1", &[told], &[])
+    told
+}
+
+/// That of `top`, which asks twice, each time for events, too.
+fn top(page: &Page) -> BTreeSet<String> {
+    let answers = ["snapshot", "events"].repeat(2);
+    let answers: Vec<_> = answers.into_iter().map(|name| (name, golden(name))).collect();
+    page.check("cora-top/1", &[asked(&answers, &["top", "--json", "--every", "100"])], &[])
+}
+
+/// That of `check-plan`, of a run that has figures of each verdict.
+fn check_plan(page: &Page) -> BTreeSet<String> {
+    let firewall = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/firewall");
+    let hash = cora_build::script::graph_of(&firewall, None).unwrap().1.hash;
+    let snapshot = |seconds: u64| {
+        let mut snapshot = golden("snapshot");
+        let status = &mut snapshot["status"];
+        (status["program"], status["plan"]) = (json!("firewall"), json!(hash));
+        status["uptime_ms"] = json!(seconds * 1000);
+        snapshot["outcomes"]["packets_in"] = json!(seconds * 1000);
+        snapshot["sides"]["nic"]["packets"] = json!(seconds * 500);
+        snapshot["sides"]["nic"]["passed_on"] = json!(seconds * 500);
+        snapshot
+    };
+    let words = ["check-plan", "firewall", "--json", "--seconds", "1", "--control"];
+    let answers = [10, 20].map(|seconds| ("snapshot", snapshot(seconds)));
+    let told = asked(&answers, &words);
+    let verdicts = told["figures"].as_array().unwrap().iter();
+    let verdicts: BTreeSet<&str> = verdicts.filter_map(|it| it["verdict"].as_str()).collect();
+    assert_eq!(verdicts, ["as-predicted", "not-compared", "off"].into(), "{told}");
+    page.check("cora-check-plan/1", &[told], &[])
 }
 
 fn doctor(page: &Page) -> BTreeSet<String> {
@@ -147,9 +179,9 @@ fn savings(page: &Page) -> BTreeSet<String> {
 #[test]
 fn each_field_is_on_the_page_and_each_field_there_is_printed() {
     let page = Page::read();
-    let read = [runs(&page), top(&page), doctor(&page), compare(&page), plans(&page)];
-    let more = [state(&page), graphs(&page), savings(&page)];
-    let read: BTreeSet<String> = read.into_iter().chain(more).flatten().collect();
+    let all = [runs, top, check_plan, doctor, compare, plans, state, graphs, savings];
+    let read = all.map(|read| read(&page));
+    let read: BTreeSet<String> = read.into_iter().flatten().collect();
     let mut headings = page.headings();
     headings.retain(|heading| !read.contains(*heading));
     assert_eq!(headings, ["cliff", "refused-rate"].into(), "nothing is held to these tables");

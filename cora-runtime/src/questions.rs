@@ -14,6 +14,17 @@ use crate::link::message::group::{encoded, room};
 use crate::link::message::{GroupKey, Message, NO_PLACE, OF_FLOW, Questions, Stay};
 use crate::ownership::records::{FlowRecord, Flows};
 
+/// An entry in its table.
+#[derive(Clone, Copy)]
+pub(crate) struct Placed<'a> {
+    pub(crate) state: u16,
+    pub(crate) place: u32,
+    /// Its flow, or [`NO_FLOW`].
+    pub(crate) flow: u32,
+    /// The exported entry.
+    pub(crate) piece: &'a [u8],
+}
+
 /// The table of the state with this number, if it has one.
 fn table<A: App>(app: &mut A, state: u16) -> Option<&mut dyn Travelling> {
     let state = usize::from(state);
@@ -27,22 +38,22 @@ pub(crate) fn list<A: App>(
     state: u16,
     places: (u32, u32),
     now: u64,
-    visit: &mut dyn FnMut(u32, u32, &[u8]),
+    visit: &mut dyn FnMut(Placed<'_>),
 ) -> u32 {
     let (from, places) = places;
     let which = Which::Places(from, places);
-    table(app, state).and_then(|table| table.list(which, now, visit)).unwrap_or(NO_PLACE)
+    let mut place = |place, flow, piece: &[u8]| visit(Placed { state, place, flow, piece });
+    table(app, state).and_then(|table| table.list(which, now, &mut place)).unwrap_or(NO_PLACE)
 }
 
-/// Visits the entries that a packet finds by its own keys, and those of its flow: the state, the
-/// place, the flow and the exported entry.
+/// Visits the entries that a packet finds by its own keys, and those of its flow.
 #[cold]
 #[inline(never)]
 pub(crate) fn find<A: App>(
     app: &mut A,
     packet: &Packet<'_>,
     (now, horizon): (u64, u64),
-    visit: &mut dyn FnMut(u16, u32, u32, &[u8]),
+    visit: &mut dyn FnMut(Placed<'_>),
 ) {
     // As a burst of this packet alone. What was announced before is void, which is harmless: an
     // announced entry counts only if it has the key.
@@ -70,12 +81,12 @@ pub(crate) fn find<A: App>(
         let mut announced = None;
         table.list(Which::Announced(0), now, &mut |place, flow, piece| {
             announced = Some(place);
-            visit(state, place, flow, piece);
+            visit(Placed { state, place, flow, piece });
         });
         if flow != NO_FLOW {
             table.list(Which::OfFlow(flow, OF_FLOW), now, &mut |place, flow, piece| {
                 if announced != Some(place) {
-                    visit(state, place, flow, piece);
+                    visit(Placed { state, place, flow, piece });
                 }
             });
         }
@@ -86,7 +97,7 @@ pub(crate) fn find<A: App>(
 pub(crate) fn listed<A: App, R: FlowRecord>(
     flows: &Flows<A, R>,
     stay: Stay,
-    (state, place, flow, piece): (u16, u32, u32, &[u8]),
+    Placed { state, place, flow, piece }: Placed<'_>,
     tell: &mut dyn FnMut(&Message<'_>),
 ) {
     let (group, mut room) = (flows.group(flow), room());

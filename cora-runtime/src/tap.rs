@@ -18,7 +18,7 @@ use crate::channel::{PeerOutbox, Sent};
 use crate::exec::burst::Arrival;
 use crate::exec::engine::{Engine, keep_words};
 use crate::link::message::{Kind, Label, MAX_MESSAGE, Message, Questions, Stamp};
-use crate::questions;
+use crate::questions::{self, Placed};
 
 /// Most bytes of a frame that are told.
 pub const SNAP: usize = 1536;
@@ -249,21 +249,26 @@ impl Tap {
         let length = (*length).min(frame.len());
         let Some(frame) = frame.get_mut(..length) else { return };
         let packet = Packet::new(frame, stamp.meta);
-        questions::find(app, &packet, (stamp.meta.now, horizon), &mut |state, _, _, piece| {
-            if !out.has_room() {
-                *missed += 1;
-                return;
-            }
-            let told = Questions::TapEntry {
-                tap: order.tap,
-                number: stamp.number,
-                at_nic: (*at_nic).into(),
-                is_after: is_after.into(),
-                state,
-                piece,
-            };
-            out.tapped(&told.into());
-        });
+        questions::find(
+            app,
+            &packet,
+            (stamp.meta.now, horizon),
+            &mut |Placed { state, piece, .. }| {
+                if !out.has_room() {
+                    *missed += 1;
+                    return;
+                }
+                let told = Questions::TapEntry {
+                    tap: order.tap,
+                    number: stamp.number,
+                    at_nic: (*at_nic).into(),
+                    is_after: is_after.into(),
+                    state,
+                    piece,
+                };
+                out.tapped(&told.into());
+            },
+        );
     }
 
     /// It ran, and `sent` was sent meanwhile: tells its outcome. With `comes_in` it came from the
@@ -288,9 +293,10 @@ impl Tap {
         }
         sent.each(zerocopy::IntoBytes::as_mut_bytes(&mut *record), &mut |kind, bytes| {
             let Some((stamp, frame)) = Message::decode_stamped(kind, bytes) else { return };
-            let (point, port) = match kind == Kind::Punt {
-                true => (PUNT, stamp.meta.port),
-                false => (WIRE_OUT, stamp.leaves_at()),
+            let (point, port) = if kind == Kind::Punt {
+                (PUNT, stamp.meta.port)
+            } else {
+                (WIRE_OUT, stamp.leaves_at())
             };
             self.tell(Told { point, port, stamp, outcome }, frame, frame.len(), out);
         });

@@ -1,5 +1,6 @@
 //! The command line; that of commands that ask a live run stands in `watching`.
 
+mod checking;
 mod watching;
 
 use std::path::PathBuf;
@@ -8,6 +9,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use cora_host::{Inside, RunOptions};
 
+pub(crate) use checking::CheckPlan;
 pub(crate) use watching::{Events, Flow, Flows, Log, Tap, Top, Trace, Watch, Which};
 
 use crate::profile::Span;
@@ -38,6 +40,8 @@ pub(crate) enum Command {
     Calibrate(Calibrate),
     /// Find the plan that needs the fewest host cores, and predict its effect
     Plan(Plan),
+    /// Compare a plan's predictions with what a run counts, on a capture or live
+    CheckPlan(CheckPlan),
     /// Measure on a capture which ways packets take, and how many instructions each needs
     Measure(Measure),
     /// Draw a traffic profile from a capture, to plan with

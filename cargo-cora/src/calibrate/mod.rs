@@ -43,7 +43,7 @@ use self::branches::Branches;
 use self::crossing::{Alone, Crossings, Pairs};
 use self::entries::Entries;
 use self::handling::{CHURNED, Fit, FrameTimes, Frames, Side, SideTimes};
-use self::machine::Machine;
+pub(crate) use self::machine::Machine;
 use self::memory::{Latencies, Walks};
 use self::program::Plan;
 use self::rounds::Times;

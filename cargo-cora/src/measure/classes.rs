@@ -2,8 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use crate::profile::FlowStats;
-use cora_host::Inside;
 use cora_plan::traffic::{Borders, Traffic};
 
 use crate::arguments::Measure;
@@ -18,14 +16,7 @@ pub(super) struct Classes {
 
 /// Draws them.
 pub(super) fn draw(arguments: &Measure) -> Result<Classes, Failure> {
-    let capture = &arguments.input;
-    let inside = match &arguments.inside {
-        Some(inside) => inside.parse().map_err(Failure::Usage)?,
-        None => Inside::default(),
-    };
-    let stats = FlowStats::of(capture, &inside, arguments.idle.0, |_, _| {})
-        .map_err(|error| Failure::Failed(error.to_string()))?;
-    let stem = capture.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    let drawn = profile::drawn(&stem, capture, &stats, arguments.idle)?;
+    let inside = arguments.inside.as_deref();
+    let (_, drawn) = profile::of_capture(&arguments.input, inside, arguments.idle)?;
     Ok(Classes { traffic: drawn.traffic, borders: drawn.borders })
 }

@@ -86,12 +86,17 @@ impl Counts {
 
 /// The words of a program's command line that name its input.
 fn traffic_words(arguments: &Measure) -> Vec<String> {
-    let mut words = vec!["--in".to_owned(), arguments.input.display().to_string()];
-    for setting in &arguments.config {
+    input_words(&arguments.input, &arguments.config, arguments.inside.as_deref())
+}
+
+/// The same of a capture, with settings of read-mostly states and the prefixes of the inside.
+pub(crate) fn input_words(input: &Path, config: &[String], inside: Option<&str>) -> Vec<String> {
+    let mut words = vec!["--in".to_owned(), input.display().to_string()];
+    for setting in config {
         words.extend(["--config".to_owned(), setting.clone()]);
     }
-    if let Some(inside) = &arguments.inside {
-        words.extend(["--inside".to_owned(), inside.clone()]);
+    if let Some(inside) = inside {
+        words.extend(["--inside".to_owned(), inside.to_owned()]);
     }
     words
 }

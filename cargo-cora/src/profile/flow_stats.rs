@@ -149,7 +149,7 @@ impl FlowStats {
     }
 
     /// Seconds from the first packet to the last.
-    pub(super) fn seconds(&self) -> f64 {
+    pub(crate) fn seconds(&self) -> f64 {
         Duration::from_nanos(self.span.1.saturating_sub(self.span.0)).as_secs_f64()
     }
 

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use cora_host::Inside;
 use cora_plan::traffic::{Clock, Drawn, Sample, Tally, Traffic};
 
 use crate::arguments::Profile;
@@ -43,13 +44,25 @@ pub(crate) fn run(arguments: &Profile) -> Outcome {
     Ok(ExitCode::SUCCESS)
 }
 
-/// A profile of this name from the counts of a capture.
-pub(crate) fn drawn(
-    name: &str,
+/// The counts of a capture, and its profile under the capture's name.
+pub(crate) fn of_capture(
     capture: &Path,
-    stats: &FlowStats,
+    inside: Option<&str>,
     idle: Span,
-) -> Result<Drawn, Failure> {
+) -> Result<(FlowStats, Drawn), Failure> {
+    let inside = match inside {
+        Some(inside) => inside.parse().map_err(Failure::Usage)?,
+        None => Inside::default(),
+    };
+    let stats = FlowStats::of(capture, &inside, idle.0, |_, _| {})
+        .map_err(|error| Failure::Failed(error.to_string()))?;
+    let stem = capture.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let drawn = drawn(&stem, capture, &stats, idle)?;
+    Ok((stats, drawn))
+}
+
+/// A profile of this name from the counts of a capture.
+fn drawn(name: &str, capture: &Path, stats: &FlowStats, idle: Span) -> Result<Drawn, Failure> {
     let title = summary::title(&file_name(capture), stats, idle);
     let drawn = Traffic::draw(name, &title, &sample(&stats.groups(), clock(stats, idle)));
     drawn.ok_or_else(|| nothing(capture, stats))

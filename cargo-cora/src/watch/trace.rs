@@ -29,7 +29,11 @@ pub(crate) fn run(arguments: &Trace) -> Outcome {
         })
     } else {
         let frame = made::frame(&line, *payload).map_err(Failure::Usage)?;
-        let digits: String = frame.iter().map(|byte| format!("{byte:02x}")).collect();
+        let digits = frame.iter().fold(String::new(), |mut digits, byte| {
+            // Text in memory takes anything.
+            let _written = write!(digits, "{byte:02x}");
+            digits
+        });
         json!({ "command": "trace", "frame": digits, "at": at })
     };
     let answer = control::ask(control, &question, Duration::from_secs(*seconds) + PATIENCE)?;

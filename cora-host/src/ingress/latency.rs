@@ -3,7 +3,7 @@
 //! The wire measures, where frames leave, by the time of arrival that goes along with each. The
 //! halves do nothing for it. Frames that handlers made are left out: they did not come.
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 /// One of so many frames is measured. A look at the clock takes some 25 ns.
 pub(crate) const ONE_IN: u64 = 16;
@@ -66,9 +66,8 @@ impl Latency {
         }
     }
 
-    /// As it is told.
-    pub(crate) fn told(&self) -> LatencyNow {
-        LatencyNow {
+    fn told(&self) -> Told {
+        Told {
             one_in: ONE_IN,
             frames: self.frames(),
             mean_ns: self.sum_ns.checked_div(self.frames()).unwrap_or(0),
@@ -80,9 +79,15 @@ impl Latency {
     }
 }
 
+impl Serialize for Latency {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        self.told().serialize(to)
+    }
+}
+
 /// What the histogram says.
 #[derive(Clone, Copy, Debug, Serialize)]
-pub(crate) struct LatencyNow {
+struct Told {
     /// One of so many frames is measured.
     one_in: u64,
     /// Frames that were measured.

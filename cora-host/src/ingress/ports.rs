@@ -206,7 +206,7 @@ impl LiveWire {
     /// Measures some of the frames that leave.
     fn measure(&mut self, stamp: &Stamp) {
         self.written += 1;
-        if self.written % ONE_IN == 0 && !stamp.is_made() {
+        if self.written.is_multiple_of(ONE_IN) && !stamp.is_made() {
             self.latency.took(self.clock.now().saturating_sub(stamp.meta.time));
         }
     }

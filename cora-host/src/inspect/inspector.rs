@@ -158,7 +158,7 @@ impl<A: App> Thread<A> {
                 (Watching::Trace(tracing), self.values(0..self.run.shards)?)
             }
             Question::Tap(request) => {
-                (Watching::Tap(Tapping::begin(request, self.taps)?), Values::new())
+                (Watching::Tap(Box::new(Tapping::begin(request, self.taps)?)), Values::new())
             }
             _ => return Err(String::new()),
         };

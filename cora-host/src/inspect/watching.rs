@@ -7,7 +7,7 @@ use crate::inspect::tracing::Tracing;
 
 /// A tap under way.
 pub(super) enum Watching {
-    Tap(Tapping),
+    Tap(Box<Tapping>),
     Trace(Tracing),
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use cora_runtime::telemetry::{Read, Table};
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::ingress::latency::Latency;
@@ -23,15 +23,11 @@ pub(crate) struct Snapshot {
     pub(crate) sides: Sides,
     pub(crate) shards: Vec<ShardNow>,
     /// How long packets take from wire to wire, where the wire is here.
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "told")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) latency: Option<Latency>,
     /// Values of states without keys, for who scrapes the run.
     #[serde(skip)]
     pub(crate) values: Map<String, Value>,
-}
-
-fn told<S: Serializer>(latency: &Option<Latency>, to: S) -> Result<S::Ok, S::Error> {
-    latency.as_ref().map(Latency::told).serialize(to)
 }
 
 /// The program, and whether it works.

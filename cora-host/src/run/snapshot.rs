@@ -85,7 +85,7 @@ impl Snapshot {
                 let mut status = with_schema("cora-status/1", &self.status);
                 status["tables"] = json!(self.tables);
                 if let Some(latency) = &self.latency {
-                    status["latency"] = json!(latency.told());
+                    status["latency"] = json!(latency);
                 }
                 status
             }

@@ -35,7 +35,7 @@ pub(crate) fn limits(setting: &Setting<'_>) -> Vec<Limit> {
 
 /// Share of a resource that plans leave free, so that a little more traffic than asked for does not
 /// need another plan.
-pub(crate) const HEADROOM: f64 = 0.05;
+pub const HEADROOM: f64 = 0.05;
 
 /// The share of a resource that a plan may use. No traffic exceeds the wire, so nothing is left
 /// free there.

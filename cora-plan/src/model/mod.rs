@@ -27,6 +27,7 @@
 //! | `limits` | limited resources, and their amounts |
 //! | `terms` | the model as a [`Problem`](crate::search::Problem) at a rate |
 //! | `predict` | an allocation's figures |
+//! | `expected` | what a run of it would count |
 //! | [`Coefficients`] | costs of single operations under an allocation |
 //!
 //! The model omits queueing (it has utilisation, but no queue lengths), contention of memory
@@ -35,6 +36,7 @@
 mod cache;
 mod coefficients;
 mod cost;
+mod expected;
 pub(crate) mod latency;
 pub(crate) mod limits;
 pub(crate) mod offer;
@@ -52,6 +54,9 @@ use serde::{Deserialize, Serialize};
 
 pub use coefficients::Coefficients;
 pub(crate) use coefficients::coefficients;
+pub use expected::Expected;
+pub(crate) use expected::expected;
+pub use limits::HEADROOM;
 pub(crate) use terms::Punts;
 pub use terms::{Steering, Unmatched};
 

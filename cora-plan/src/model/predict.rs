@@ -102,10 +102,10 @@ fn highest(setting: &Setting<'_>, at: &Point<'_>, mpps: f64, used: &[f64]) -> (f
 pub(super) struct Point<'a> {
     setting: &'a Setting<'a>,
     pub(super) sides: Sides,
-    on: Vec<bool>,
-    shares: Vec<f64>,
+    pub(super) on: Vec<bool>,
+    pub(super) shares: Vec<f64>,
     /// Packets of a flow at the host before it offers the flow.
-    after: u32,
+    pub(super) after: u32,
     pub(super) latencies: Latencies,
 }
 
@@ -129,7 +129,7 @@ impl<'a> Point<'a> {
         Self { setting, sides: allocation.sides, on, shares, after, latencies }
     }
 
-    fn problem(&self, mpps: f64) -> Problem {
+    pub(super) fn problem(&self, mpps: f64) -> Problem {
         let sides = (self.sides, self.after);
         terms(self.setting, mpps, &self.latencies, sides, &|switch| Some(self.on[switch]))
     }
@@ -137,6 +137,12 @@ impl<'a> Point<'a> {
     fn handled(&self) -> Vec<f64> {
         handled(self.setting, (self.sides, self.after), &self.on, &self.shares)
     }
+}
+
+/// Whether all that a route needs is at the NIC.
+pub(super) fn is_local(setting: &Setting<'_>, on: &[bool], route: usize) -> bool {
+    let shape = &setting.shapes[route];
+    shape.reaches.iter().chain(&shape.runs).zip(on).all(|(needed, on)| !needed || *on)
 }
 
 /// Per class: the share of its packets that the NIC handles alone.
@@ -149,10 +155,7 @@ pub(super) fn handled(
     let classes = setting.classes.iter().zip(&setting.demand.weights).zip(shares);
     classes
         .map(|((class, weights), share)| {
-            let runs = |route: &usize| {
-                let shape = &setting.shapes[*route];
-                shape.reaches.iter().chain(&shape.runs).zip(on).all(|(needed, on)| !needed || *on)
-            };
+            let runs = |route: &usize| is_local(setting, on, *route);
             // With messages these are runs, of which a packet may cause several.
             let all = weights.iter().sum::<f64>().max(1.0);
             let local: f64 =

@@ -44,6 +44,17 @@ pub(super) fn with_place(keyed: &Keyed, share: f64, want: f64) -> f64 {
 
 /// Entries of a class's flows in a keyed state, at a rate.
 pub(super) fn entries(setting: &Setting<'_>, state: usize, class: usize, mpps: f64) -> f64 {
+    entries_after(setting, (state, class), mpps, f64::INFINITY)
+}
+
+/// The same in a table that was empty so many seconds ago: until then no entry has been idle for
+/// longer.
+pub(super) fn entries_after(
+    setting: &Setting<'_>,
+    (state, class): (usize, usize),
+    mpps: f64,
+    seconds: f64,
+) -> f64 {
     let Some(keyed) = &setting.graph.states[state].keyed else { return 0.0 };
     let (traffic, own) = (setting.traffic, &setting.classes[class]);
     if keyed.key == "One" {
@@ -51,7 +62,7 @@ pub(super) fn entries(setting: &Setting<'_>, state: usize, class: usize, mpps: f
     }
     let standing = |class: &Class| {
         if traffic.by_key.contains_key(&keyed.key) {
-            traffic.standing(class, mpps, idle(keyed))
+            traffic.standing(class, mpps, idle(keyed).min(seconds))
         } else {
             // How often such a key is new is unknown; there are as many as flows at a time.
             class.flows * traffic.growth(mpps)

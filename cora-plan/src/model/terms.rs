@@ -465,14 +465,14 @@ fn needs(setting: &Setting<'_>, route: usize) -> u128 {
 
 /// Of the packets that are not the first of their flow: the share that comes before its flow is
 /// offered.
-fn waits(opens: f64, after: f64) -> f64 {
+pub(super) fn waits(opens: f64, after: f64) -> f64 {
     let others = 1.0 - opens;
     if others > 0.0 { ((after - 1.0) * opens / others).clamp(0.0, 1.0) } else { 0.0 }
 }
 
 /// Per route: the share of a class's packets on it that are the first of their flow. Routes that
 /// make entries come first.
-fn first(setting: &Setting<'_>, class: usize) -> Vec<f64> {
+pub(super) fn first(setting: &Setting<'_>, class: usize) -> Vec<f64> {
     let weights = &setting.demand.weights[class];
     let opens = setting.classes[class].opens;
     let makes = |route: usize| setting.shapes[route].inserts > 0.0;

@@ -18,6 +18,7 @@ mod buckets;
 mod candidate;
 mod curve;
 mod error;
+mod expected;
 mod fair;
 mod followed;
 mod rate;
@@ -29,6 +30,7 @@ mod tests;
 pub use baseline::highest;
 pub use curve::{CurvePoint, curve};
 pub use error::PlanningError;
+pub use expected::{allocated, expected};
 pub use fair::{Fair, cora, fair, highest_of, later, plain};
 pub use run::{alone, decide, predict, run};
 

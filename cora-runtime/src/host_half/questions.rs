@@ -21,9 +21,9 @@ impl<A: App> HostHalf<A> {
     ) -> u32 {
         let Self { engine, ownership, clock, .. } = self;
         let strays = ownership.strays(engine.app());
-        questions::list(engine.app(), state, places, clock.now, &mut |place, flow, piece| {
-            let stay = ownership.stay(flow, clock.now, strays);
-            listed(ownership.flows(), stay, (state, place, flow, piece), tell);
+        questions::list(engine.app(), state, places, clock.now, &mut |entry| {
+            let stay = ownership.stay(entry.flow, clock.now, strays);
+            listed(ownership.flows(), stay, entry, tell);
         })
     }
 
@@ -33,9 +33,9 @@ impl<A: App> HostHalf<A> {
         let strays = ownership.strays(engine.app());
         let Some(packet) = tap.packet(stamp, frame) else { return };
         let time = (stamp.meta.now, clock.horizon);
-        questions::find(engine.app(), &packet, time, &mut |state, place, flow, piece| {
-            let stay = ownership.stay(flow, clock.now, strays);
-            listed(ownership.flows(), stay, (state, place, flow, piece), tell);
+        questions::find(engine.app(), &packet, time, &mut |entry| {
+            let stay = ownership.stay(entry.flow, clock.now, strays);
+            listed(ownership.flows(), stay, entry, tell);
         });
     }
 

@@ -39,8 +39,8 @@ impl<A: App> NicHalf<A> {
     fn list(&mut self, state: u16, places: (u32, u32), out: &mut impl PeerOutbox) {
         let Self { engine, ownership, now, .. } = self;
         let flows = ownership.flows();
-        let next = questions::list(engine.app(), state, places, *now, &mut |place, flow, piece| {
-            listed(flows, stay::<A>(), (state, place, flow, piece), &mut |told| out.send(told));
+        let next = questions::list(engine.app(), state, places, *now, &mut |entry| {
+            listed(flows, stay::<A>(), entry, &mut |told| out.send(told));
         });
         out.send(&Questions::ListEnd { next }.into());
     }
@@ -51,8 +51,8 @@ impl<A: App> NicHalf<A> {
         let flows = ownership.flows();
         if let Some(packet) = tap.packet(stamp, frame) {
             let time = (stamp.meta.now, horizon);
-            questions::find(engine.app(), &packet, time, &mut |state, place, flow, piece| {
-                listed(flows, stay::<A>(), (state, place, flow, piece), &mut |told| out.send(told));
+            questions::find(engine.app(), &packet, time, &mut |entry| {
+                listed(flows, stay::<A>(), entry, &mut |told| out.send(told));
             });
         }
         out.send(&Questions::ListEnd { next: NO_PLACE }.into());
