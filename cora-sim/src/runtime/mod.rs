@@ -176,7 +176,7 @@ pub fn run_full<A: SimApp>(case: &Case, seed: u64) -> Result<Ran, String> {
 pub fn run_removed<A: SimApp>(case: &Case, seed: u64) -> Result<Ran, String> {
     let mut supply = Supply::default();
     let mut runtime = Runtime::<A>::new(case, seed, &mut supply);
-    runtime.operator = Operator::new(seed, true);
+    runtime.operator = runtime.operator.that_removes(seed);
     runtime.run()?;
     let results = runtime.results()?;
     results.unsound(case.packets.len() as u64).map_or(Ok(runtime.ran()), Err)
@@ -235,7 +235,7 @@ impl<'a, A: SimApp> Runtime<'a, A> {
             last: None,
             groups: A::flows(),
             faults: Faults::default(),
-            operator: Operator::new(seed, false),
+            operator: Operator::new(seed, false, longest),
             kills: 0,
             endangered: 0,
             conducted: None,

@@ -20,16 +20,23 @@ pub(super) struct Operator {
     ask_in: u64,
     /// An entry is removed once in this many steps.
     remove_in: u64,
+    /// Bytes of a record that every ring can take.
+    longest: usize,
 }
 
 impl Operator {
     /// Asks as `seed` says; removes entries only if that is `removes`.
-    pub(super) fn new(seed: u64, removes: bool) -> Self {
+    pub(super) fn new(seed: u64, removes: bool, longest: usize) -> Self {
         // A generator of its own keeps the meaning of older seeds.
         let mut random = Random::new(seed ^ 0x6f70_6572_6174_6f72);
         let ask_in = random.pick(&[7, 60, u64::MAX]);
         let remove_in = if removes { random.pick(&[5, 20, 80]) } else { u64::MAX };
-        Self { random, ask_in, remove_in }
+        Self { random, ask_in, remove_in, longest }
+    }
+
+    /// The same, who also removes entries.
+    pub(super) fn that_removes(&self, seed: u64) -> Self {
+        Self::new(seed, true, self.longest)
     }
 
     /// Asks or orders something, or nothing. Returns the number of questions. `packet` is one that
@@ -63,12 +70,21 @@ impl Operator {
                 host.ask(Questions::Find { at_nic: 1, stamp: *stamp, frame });
             }
             (1, _) if of_host => host.half.value(state, &mut |_| {}),
-            (1, _) => host.ask(Questions::Export { at_nic: 1, state }),
+            (1, _) if self.fits(host.half.engine().app(), state) => {
+                host.ask(Questions::Export { at_nic: 1, state });
+            }
             _ if of_host => {
                 host.half.list(state, (from, places), &mut |_| {});
             }
             _ => host.ask(Questions::List { at_nic: 1, state, from, places }),
         }
+    }
+
+    /// Whether the rings, which are small here, can take any piece of the state's value.
+    fn fits<A: App>(&self, app: &mut A, state: u16) -> bool {
+        let bytes = |state| app.described(state).value_bytes();
+        let bytes = Some(usize::from(state)).filter(|state| *state < A::STATES).and_then(bytes);
+        bytes.is_some_and(|bytes| bytes <= self.longest)
     }
 
     /// Removes an entry of either side, which the other may have by now.
