@@ -1,7 +1,11 @@
 //! Frames made in memory, to measure the code behind a port: UDP flows in turn, as many as asked.
+//!
+//! Without a rate, frames are there whenever somebody asks. With one they come by the clock, into a
+//! ring as a NIC has it: those that find it full are dropped, and counted.
 
 use std::fmt;
 use std::str::FromStr;
+use std::time::Instant;
 
 use crate::name::number;
 use crate::{Checksums, Counters, OnReceive, OnTransmit, Port, PortError, Upgrade, checksum};
@@ -18,13 +22,18 @@ pub struct MemoryName {
     pub size: usize,
     /// Total of frames; none: without end.
     pub count: Option<u64>,
+    /// Frames a second; none: as fast as they are taken.
+    pub rate: Option<u64>,
 }
+
+/// Frames of the ring.
+const RING: u64 = 4096;
 
 impl FromStr for MemoryName {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let mut made = Self { flows: 1, size: 60, count: None };
+        let mut made = Self { flows: 1, size: 60, count: None, rate: None };
         for part in text.split(';').filter(|part| !part.is_empty()) {
             let (key, value) = part.split_once('=').ok_or_else(|| {
                 format!("`{part}` in `mem:{text}`: write KEY=VALUE, as in mem:flows=16;size=64")
@@ -33,8 +42,11 @@ impl FromStr for MemoryName {
                 "flows" => made.flows = number(key, value, 1..=1 << 20)?,
                 "size" => made.size = number(key, value, 60..=9018)?,
                 "count" => made.count = Some(number(key, value, 1..=u64::MAX)?),
+                "rate" => made.rate = Some(number(key, value, 1..=1_000_000_000)?),
                 _ => {
-                    return Err(format!("`mem:` knows no `{key}`: write flows, size or count"));
+                    return Err(format!(
+                        "`mem:` knows no `{key}`: write flows, size, count or rate"
+                    ));
                 }
             }
         }
@@ -45,7 +57,8 @@ impl FromStr for MemoryName {
 impl fmt::Display for MemoryName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "flows={};size={}", self.flows, self.size)?;
-        self.count.map_or(Ok(()), |count| write!(f, ";count={count}"))
+        self.count.map_or(Ok(()), |count| write!(f, ";count={count}"))?;
+        self.rate.map_or(Ok(()), |rate| write!(f, ";rate={rate}"))
     }
 }
 
@@ -55,12 +68,32 @@ pub struct MemoryPort {
     settings: MemoryName,
     frame: Vec<u8>,
     counters: Counters,
+    /// When frames began to come.
+    began: Option<Instant>,
 }
 
 impl MemoryPort {
     /// Creates the port of these settings.
     pub fn new(settings: MemoryName) -> Self {
-        Self { settings, frame: vec![0; settings.size], counters: Counters::default() }
+        let (frame, counters) = (vec![0; settings.size], Counters::default());
+        Self { settings, frame, counters, began: None }
+    }
+
+    /// Frames that have come so far, taken or dropped.
+    const fn came(&self) -> u64 {
+        self.counters.received + self.counters.receive_ring_full
+    }
+
+    /// Frames that wait, at most `most`.
+    fn waiting(&mut self, most: u64) -> u64 {
+        let end = self.settings.count.unwrap_or(u64::MAX);
+        let Some(rate) = self.settings.rate else { return most.min(end - self.came()) };
+        let since = self.began.get_or_insert_with(Instant::now).elapsed().as_nanos();
+        let due = since * u128::from(rate) / 1_000_000_000;
+        let due = u64::try_from(due).unwrap_or(u64::MAX).min(end);
+        let waiting = due.saturating_sub(self.came());
+        self.counters.receive_ring_full += waiting.saturating_sub(RING);
+        most.min(waiting).min(RING)
     }
 
     /// Makes a frame from 10.0.0.0/8 to 203.0.113.1.
@@ -85,14 +118,13 @@ impl MemoryPort {
 
 impl Port for MemoryPort {
     fn receive(&mut self, most: usize, each: &mut dyn FnMut(&[u8])) -> Result<usize, PortError> {
-        let rest = self.settings.count.unwrap_or(u64::MAX) - self.counters.received;
-        let most = most.min(usize::try_from(rest).unwrap_or(usize::MAX));
-        for _ in 0..most {
-            self.make(self.counters.received);
+        let waiting = self.waiting(most as u64);
+        for _ in 0..waiting {
+            self.make(self.came());
             self.counters.received += 1;
             each(&self.frame);
         }
-        Ok(most)
+        Ok(waiting as usize)
     }
 
     fn transmit(&mut self, frames: &[&[u8]]) -> usize {
@@ -101,7 +133,7 @@ impl Port for MemoryPort {
     }
 
     fn is_exhausted(&self) -> bool {
-        self.settings.count.is_some_and(|count| self.counters.received >= count)
+        self.settings.count.is_some_and(|count| self.came() >= count)
     }
 
     fn mtu(&self) -> usize {
@@ -148,5 +180,22 @@ mod tests {
         }
         assert_eq!((sources.len(), frames), (40, 100));
         assert_eq!(port.receive(32, &mut |_| ()).unwrap(), 0);
+    }
+
+    #[test]
+    fn frames_of_a_rate_come_by_the_clock_and_a_full_ring_drops() {
+        let name = "flows=4;size=60;count=20000;rate=2000000";
+        let mut port = MemoryPort::new(name.parse().unwrap());
+        assert_eq!(port.settings.to_string(), name);
+        assert_eq!(port.receive(32, &mut |_| ()).unwrap(), 0, "none has come yet");
+        // All of them are due by then, and the ring has room for some.
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        let mut taken = 0;
+        while !port.is_exhausted() {
+            taken += port.receive(32, &mut |_| ()).unwrap() as u64;
+        }
+        assert!(taken <= RING, "{taken}");
+        let counters = port.counters();
+        assert_eq!((counters.received, counters.receive_ring_full), (taken, 20_000 - taken));
     }
 }

@@ -192,8 +192,9 @@ impl<A: App> Thread<A> {
         let answer = match watching {
             Watching::Tap(tapping) => tapping.end(),
             Watching::Trace(tracing) => self.rehearsal().map(|rehearsal| {
-                let (packets, missed) = tracing.end(rehearsal, &values);
-                Answered::Traced { schema: TRACE, packets, missed }
+                let (packets, lost) = tracing.end(rehearsal, &values);
+                let (missed, passed_by) = (lost.missed(), lost.passed_by());
+                Answered::Traced { schema: TRACE, packets, missed, passed_by }
             }),
         };
         Some((asked, answer))

@@ -22,6 +22,7 @@
 //! | `rehearsal` | a packet's run on copies of states |
 //! | `tracing` | packets on their way through the handlers |
 //! | `events` | the log's lines about orders |
+//! | `lost` | what a tap did not tell |
 //! | `tapping` | copies of packets, as a capture |
 //! | `watching` | one of the two, under way |
 //! | `answers` | answers about entries, and orders |
@@ -35,6 +36,7 @@ mod events;
 mod filter;
 pub(crate) mod inspector;
 pub(crate) mod line;
+mod lost;
 mod packet;
 pub(crate) mod question;
 mod rehearsal;

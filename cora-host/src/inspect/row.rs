@@ -189,6 +189,8 @@ pub(super) enum Answered {
         packets: Vec<TracedPacket>,
         /// Records that found no room on their way.
         missed: u64,
+        /// Packets that a busy side did not look at.
+        passed_by: u64,
     },
     Tapped {
         schema: &'static str,
@@ -199,6 +201,8 @@ pub(super) enum Answered {
         packets: BTreeMap<&'static str, u64>,
         /// Records that found no room on their way.
         missed: u64,
+        /// Packets that a busy side did not look at.
+        passed_by: u64,
     },
 }
 
@@ -261,8 +265,14 @@ mod tests {
         golden::json("move", &moved);
         let packets = [("drop", 3), ("wire-in", 2)].into();
         let file = "/tmp/drops.pcapng".into();
-        let tapped =
-            Answered::Tapped { schema: "cora-tap/1", file, written: 5, packets, missed: 1 };
+        let tapped = Answered::Tapped {
+            schema: "cora-tap/1",
+            file,
+            written: 5,
+            packets,
+            missed: 1,
+            passed_by: 64,
+        };
         golden::json("tap", &tapped);
         let values = [("Seen", json!({ "bytes": 7 }))].into();
         let values = Answered::Values { schema: "cora-values/1", values, left_out: vec!["Sketch"] };

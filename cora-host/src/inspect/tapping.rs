@@ -11,6 +11,7 @@ use cora_port::capture::PcapngWriter;
 use cora_runtime::link::message::{Label, Questions};
 use cora_runtime::tap::{DROP, PUNT, PacketFilter, SNAP, WIRE_IN, WIRE_OUT};
 
+use crate::inspect::lost::Lost;
 use crate::inspect::packet::{self, flow, port_name};
 use crate::inspect::question::TapRequest;
 use crate::inspect::row::{Answered, side};
@@ -70,8 +71,7 @@ pub(super) struct Tapping {
     sink: PcapngWriter<Box<dyn Write + Send>>,
     packets: BTreeMap<&'static str, u64>,
     written: u64,
-    /// Copies that found no room, by shard and place.
-    missed: BTreeMap<(u16, &'static str), u64>,
+    counts: Lost,
     until: Instant,
     flushed: Instant,
     failed: Option<String>,
@@ -104,7 +104,7 @@ impl Tapping {
             sink,
             packets: BTreeMap::new(),
             written: 0,
-            missed: BTreeMap::new(),
+            counts: Lost::default(),
             until: now + lasts,
             flushed: now,
             failed: None,
@@ -132,16 +132,17 @@ impl Tapping {
                 stamp,
                 length,
                 missed,
+                passed,
                 at_nic,
                 point,
                 port,
                 outcome: Label(outcome),
                 frame,
             } if tap == self.wanted.tap && self.written < self.request.limit.into() => {
+                self.counts.note(shard, side(at_nic != 0), missed, passed);
                 let known = POINTS.iter().zip(0_u32..).find(|((_, bit), _)| *bit == point);
                 let Some(((name, _), interface)) = known else { return };
                 let side = side(at_nic != 0);
-                self.missed.insert((shard, side), missed.into());
                 let outcome = match outcome {
                     [] => "none-yet".into(),
                     _ => String::from_utf8_lossy(outcome),
@@ -163,7 +164,7 @@ impl Tapping {
                 }
             }
             Questions::Missed { packets } => {
-                self.missed.insert((shard, "way"), packets);
+                self.counts.on_the_way(shard, packets);
             }
             _ => {}
         }
@@ -202,7 +203,8 @@ impl Tapping {
             file: self.request.file,
             written: self.written,
             packets: self.packets,
-            missed: self.missed.into_values().sum(),
+            missed: self.counts.missed(),
+            passed_by: self.counts.passed_by(),
         })
     }
 }

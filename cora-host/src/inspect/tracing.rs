@@ -12,6 +12,7 @@ use serde::Serialize;
 
 use crate::ingress::port_names::FIRST;
 use crate::inspect::entries::{Effect, Pieces, effects};
+use crate::inspect::lost::Lost;
 use crate::inspect::packet::{self, flow, port_name};
 use crate::inspect::question::TraceRequest;
 use crate::inspect::rehearsal::{Rehearsal, Rehearsed, Step};
@@ -97,8 +98,7 @@ pub(super) struct Tracing {
     limit: usize,
     /// By shard and number; the NIC's, and the host's.
     packets: BTreeMap<(u16, u64), [Seen; 2]>,
-    /// Records that found no room, by shard and place.
-    missed: BTreeMap<(u16, &'static str), u64>,
+    counts: Lost,
     until: Instant,
 }
 
@@ -115,7 +115,7 @@ impl Tracing {
             filter: packet::filter(net.as_deref(), *port, protocol.as_deref())?.encoded().to_vec(),
             limit: *limit as usize,
             packets: BTreeMap::new(),
-            missed: BTreeMap::new(),
+            counts: Lost::default(),
             until: Instant::now() + Duration::from_secs((*seconds).min(3600)),
         })
     }
@@ -143,13 +143,17 @@ impl Tracing {
                 stamp,
                 length,
                 missed,
+                passed,
                 at_nic,
                 point,
                 port,
                 outcome,
                 frame,
             } if tap == self.tap => {
-                self.missed.insert((shard, side(at_nic != 0)), missed.into());
+                self.counts.note(shard, side(at_nic != 0), missed, passed);
+                if point == 0 {
+                    return;
+                }
                 let Some(seen) = self.seen(shard, stamp.number, at_nic) else { return };
                 let Label(outcome) = outcome;
                 match point {
@@ -168,7 +172,7 @@ impl Tracing {
                 }
             }
             Questions::Missed { packets } => {
-                self.missed.insert((shard, "way"), packets);
+                self.counts.on_the_way(shard, packets);
             }
             _ => {}
         }
@@ -190,12 +194,12 @@ impl Tracing {
         whole >= self.limit || Instant::now() >= self.until
     }
 
-    /// The packets, and how many records are missing.
+    /// The packets, and the counts of what is missing.
     pub(super) fn end<A: App>(
         self,
         rehearsal: &mut Rehearsal<A>,
         values: &Values,
-    ) -> (Vec<TracedPacket>, u64) {
+    ) -> (Vec<TracedPacket>, Lost) {
         let came = |sides: &[Seen; 2]| sides.iter().any(|seen| comes_in(seen).is_some());
         let mut packets: Vec<_> =
             self.packets.into_iter().filter(|(_, sides)| came(sides)).collect();
@@ -222,7 +226,7 @@ impl Tracing {
                     .collect(),
             })
         });
-        (traced.collect(), self.missed.into_values().sum())
+        (traced.collect(), self.counts)
     }
 }
 
@@ -460,7 +464,12 @@ mod tests {
         };
         golden::json(
             "trace",
-            &Answered::Traced { schema: "cora-trace/1", packets: vec![packet], missed: 2 },
+            &Answered::Traced {
+                schema: "cora-trace/1",
+                packets: vec![packet],
+                missed: 2,
+                passed_by: 64,
+            },
         );
     }
 
@@ -501,6 +510,7 @@ mod tests {
             stamp,
             length: 60,
             missed: 2,
+            passed: 32,
             at_nic,
             point,
             port: 1,
@@ -527,6 +537,6 @@ mod tests {
             tracing.take(1, &entry);
         }
         assert_eq!(tracing.packets.len(), FOLLOWED as usize);
-        assert_eq!(tracing.missed.values().sum::<u64>(), 4);
+        assert_eq!((tracing.counts.missed(), tracing.counts.passed_by()), (4, 64));
     }
 }

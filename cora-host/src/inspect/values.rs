@@ -99,7 +99,7 @@ impl<A: App> Thread<A> {
         }
         let values = self.values(shard..shard + 1)?;
         let packet = made(self.rehearsal()?, (shard, stamp), &frame, entries, &values);
-        Ok(Answered::Traced { schema: TRACE, packets: vec![packet], missed: 0 })
+        Ok(Answered::Traced { schema: TRACE, packets: vec![packet], missed: 0, passed_by: 0 })
     }
 
     /// The values that take at most so many bytes, all shards and sides together.

@@ -31,7 +31,7 @@ impl<A: App> HostHalf<A> {
         burst: &mut Burst<'_>,
         out: &mut impl HostOutbox,
     ) -> Result<(), ProtocolError> {
-        if burst.is_empty() {
+        if burst.is_empty() || !self.tap.looks_at(burst, out) {
             return self.burst(burst, out);
         }
         burst.each_alone(|alone| {

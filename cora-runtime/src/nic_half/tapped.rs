@@ -20,7 +20,7 @@ impl<A: App> NicHalf<A> {
     #[cold]
     #[inline(never)]
     fn burst_tapped(&mut self, burst: &mut Burst<'_>, io: &mut (impl PeerOutbox + Wire)) {
-        if burst.is_empty() {
+        if burst.is_empty() || !self.tap.looks_at(burst, io) {
             return self.burst(burst, io);
         }
         let _: Result<(), Infallible> = burst.each_alone(|alone| {

@@ -87,9 +87,11 @@ macro_rules! with_questions {
                     length: u32,
                     /// Packets of this tap that found no room at that side so far.
                     missed: u32,
+                    /// Packets that the side was too busy to look at so far.
+                    passed: u32,
                     /// Whether it ran at the NIC, 1, or at the host, 0.
                     at_nic: u16,
-                    /// The point.
+                    /// The point; 0 of none, with the numbers above alone.
                     point: u16,
                     /// Where it came in, or leaves.
                     port: u16,

@@ -122,6 +122,7 @@ fn messages() -> Vec<Message<'static>> {
             stamp: STAMP,
             length: 60,
             missed: 3,
+            passed: 4,
             at_nic: 1,
             point: 8,
             port: 1,
