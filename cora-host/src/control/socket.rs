@@ -31,6 +31,7 @@ use std::io::{ErrorKind, Read as _, Write as _};
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rustix::fs::Mode;
@@ -112,7 +113,7 @@ struct Client {
     said: Vec<u8>,
     asked: Option<Asked>,
     /// The answer while a part of it waits for room in the kernel, and the bytes that were sent.
-    unsent: Vec<u8>,
+    unsent: Arc<str>,
     sent: usize,
 }
 
@@ -139,7 +140,7 @@ impl Control {
             }
             Err(why) => {
                 if let Some(why) = why {
-                    client.answer(&format!("{}\n", json!({ "error": why })));
+                    client.answer(&format!("{}\n", json!({ "error": why })).into());
                 }
                 false
             }
@@ -157,7 +158,7 @@ impl Control {
                     since,
                     said: Vec::new(),
                     asked: None,
-                    unsent: Vec::new(),
+                    unsent: Arc::default(),
                     sent: 0,
                 });
             }
@@ -171,11 +172,12 @@ impl Control {
 
     /// Answers all clients with this request.
     pub(crate) fn answer(&mut self, asked: &Asked, answer: &Value) {
-        self.answer_line(asked, &format!("{answer}\n"));
+        self.answer_line(asked, &format!("{answer}\n").into());
     }
 
-    /// The same, with a line that others wrote: a long one takes a while.
-    pub(crate) fn answer_line(&mut self, asked: &Asked, line: &str) {
+    /// The same, with a line that others wrote. It may be of many megabytes, so it is not copied: the
+    /// wire would wait for that.
+    pub(crate) fn answer_line(&mut self, asked: &Asked, line: &Arc<str>) {
         self.clients.retain_mut(|client| {
             let is_answered = client.asked.as_ref() == Some(asked);
             !is_answered || client.answer(line)
@@ -280,15 +282,15 @@ impl Client {
     }
 
     /// Answers. Returns whether a part of the answer is still to be sent.
-    fn answer(&mut self, line: &str) -> bool {
+    fn answer(&mut self, line: &Arc<str>) -> bool {
         (self.asked, self.since) = (None, Instant::now());
-        (self.unsent, self.sent) = (line.as_bytes().to_vec(), 0);
+        (self.unsent, self.sent) = (Arc::clone(line), 0);
         self.send()
     }
 
     /// Sends further. Returns whether something is left; the client may be gone.
     fn send(&mut self) -> bool {
-        match self.stream.write(self.unsent.get(self.sent..).unwrap_or_default()) {
+        match self.stream.write(self.unsent.as_bytes().get(self.sent..).unwrap_or_default()) {
             Ok(length) => self.sent += length,
             Err(error) if error.kind() == ErrorKind::WouldBlock => {}
             Err(_) => return false,

@@ -43,7 +43,7 @@ pub(crate) struct Inspected {
 #[derive(Debug)]
 pub(crate) struct Inspector {
     asked: Sender<Order>,
-    answers: Receiver<(Question, String)>,
+    answers: Receiver<(Question, Arc<str>)>,
     /// Questions without an answer.
     open: usize,
     /// The tap under way should end.
@@ -76,7 +76,7 @@ impl Inspector {
     }
 
     /// The next answer, if there is one.
-    pub(crate) fn look(&mut self) -> Option<(Question, String)> {
+    pub(crate) fn look(&mut self) -> Option<(Question, Arc<str>)> {
         let answered = self.answers.try_recv().ok()?;
         self.open = self.open.saturating_sub(1);
         Some(answered)
@@ -116,7 +116,7 @@ impl<A: App> Thread<A> {
     }
 
     /// Answers the next question, or goes on with a tap. Returns whether anybody may ask more.
-    fn serve(&mut self, asks: &Receiver<Order>, answered: &Sender<(Question, String)>) -> bool {
+    fn serve(&mut self, asks: &Receiver<Order>, answered: &Sender<(Question, Arc<str>)>) -> bool {
         let asked = match &self.watching {
             None => asks.recv().map_err(|_| RecvTimeoutError::Disconnected),
             Some(_) => asks.recv_timeout(TAPPED),
@@ -141,7 +141,7 @@ impl<A: App> Thread<A> {
                 Err(why) => json!({ "error": why }).to_string(),
             };
             line.push('\n');
-            answered.send((asked, line)).is_ok()
+            answered.send((asked, line.into())).is_ok()
         })
     }
 

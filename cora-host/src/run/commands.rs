@@ -114,7 +114,7 @@ impl Operator<'_> {
                 }
                 Asked::Events { after, last } => {
                     let page = serde_json::to_string(&log::events(*after, *last));
-                    self.answer_line(&asked, &format!("{}\n", page.unwrap_or_default()));
+                    self.answer_line(&asked, &format!("{}\n", page.unwrap_or_default()).into());
                 }
                 Asked::Configure => live.configuration.ask(),
                 Asked::Check { .. } => self.checks.want(Some(asked)),
@@ -277,7 +277,7 @@ impl Operator<'_> {
         replaces
     }
 
-    fn answer_line(&mut self, asked: &Asked, line: &str) {
+    fn answer_line(&mut self, asked: &Asked, line: &Arc<str>) {
         if let Some(control) = &mut self.control {
             control.answer_line(asked, line);
         }
