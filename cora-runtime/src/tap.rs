@@ -160,6 +160,18 @@ pub(crate) struct Tap {
     record: &'static mut [u64],
 }
 
+/// One copy of the parser serves all taps: the fast one is where packets run.
+#[inline(never)]
+fn parse(packet: &mut Packet<'_>) {
+    packet.parse_again();
+}
+
+fn parsed<'a>(frame: &'a mut [u8], stamp: &Stamp) -> Packet<'a> {
+    let mut packet = Packet::unparsed(frame.into(), stamp.meta);
+    parse(&mut packet);
+    packet
+}
+
 /// What a record tells of a packet besides its frame.
 #[derive(Clone, Copy)]
 struct Told<'a> {
@@ -209,10 +221,14 @@ impl Tap {
 
     /// Whether the packets of this burst are to run one by one.
     pub(crate) fn looks_at(&mut self, burst: &mut Burst<'_>, out: &mut impl PeerOutbox) -> bool {
+        self.bursts = self.bursts.wrapping_add(u32::from(burst.is_full()));
+        if burst.is_full() && self.bursts.is_multiple_of(PASSES) {
+            self.looks = MOST_LOOKS.min(self.looks + 1);
+        }
         let filter = self.order.filter;
         if filter != PacketFilter::NONE {
             let is_meant = |arrival: &mut Arrival<'_>| {
-                arrival.packet.parse_again();
+                parse(&mut arrival.packet);
                 filter.means(&arrival.packet)
             };
             if !burst.numbered_mut().any(|(_, arrival)| is_meant(arrival)) {
@@ -221,10 +237,6 @@ impl Tap {
         }
         if !burst.is_full() {
             return true;
-        }
-        self.bursts = self.bursts.wrapping_add(1);
-        if self.bursts.is_multiple_of(PASSES) {
-            self.looks = MOST_LOOKS.min(self.looks + 1);
         }
         if self.looks > 0 {
             self.looks -= 1;
@@ -243,7 +255,7 @@ impl Tap {
     pub(crate) fn packet(&mut self, stamp: &Stamp, frame: &[u8]) -> Option<Packet<'_>> {
         let room = zerocopy::IntoBytes::as_mut_bytes(&mut *self.frame).get_mut(..frame.len())?;
         room.copy_from_slice(frame);
-        Some(Packet::new(room, stamp.meta))
+        Some(parsed(room, stamp))
     }
 
     /// A packet is about to run: it is followed, or not.
@@ -253,7 +265,7 @@ impl Tap {
         outcomes: &Outcomes,
         out: &mut impl PeerOutbox,
     ) -> Option<Followed> {
-        arrival.packet.parse_again();
+        parse(&mut arrival.packet);
         if !self.is_on() || !self.order.filter.means(&arrival.packet) {
             return None;
         }
@@ -300,7 +312,7 @@ impl Tap {
         let frame = zerocopy::IntoBytes::as_mut_bytes(&mut **frame);
         let length = (*length).min(frame.len());
         let Some(frame) = frame.get_mut(..length) else { return };
-        let packet = Packet::new(frame, stamp.meta);
+        let packet = parsed(frame, stamp);
         questions::find(
             app,
             &packet,

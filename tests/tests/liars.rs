@@ -21,6 +21,9 @@ mod live;
 use liar::{Liar, Lie, PUNT, WIRE_IN, WIRE_OUT};
 use live::{Live, SOON, resident, signal, words_of};
 
+/// The number of a message that there is not.
+const NO_KIND: u16 = 999;
+
 /// The name of a deed of a NIC half, the deed, and the message of the run about it.
 type Deed = (&'static str, fn(&Liar) -> bool, &'static str);
 
@@ -59,8 +62,8 @@ fn a_record_that_makes_no_sense_ends_the_nic_alone() {
         &[
             (
                 "no kind",
-                |it| it.tells_host(77, &[0; 8]),
-                "a record of kind 77, which no message has",
+                |it| it.tells_host(NO_KIND, &[0; 8]),
+                "a record of kind 999, which no message has",
             ),
             ("too short", |it| it.tells_host(3, &[1, 2, 3]), "a message `Punt` can't be decoded"),
             ("a ticket", |it| it.tells_host(6, &[9, 0, 0, 0]), "under ticket 9"),
@@ -89,14 +92,14 @@ fn a_record_that_makes_no_sense_does_not_end_host_after_host() {
     signal(host, Signal::STOP);
     signal(nic, Signal::STOP);
     sleep(Duration::from_millis(20));
-    Liar::of(nic).tells_host(77, &[0; 8]);
+    Liar::of(nic).tells_host(NO_KIND, &[0; 8]);
     // A running NIC half would overwrite the record.
     signal(host, Signal::KILL);
     live.next("host", host);
     live.next("nic", nic);
     let ended = live.end();
     assert_eq!(ended.count("/restarts/host"), 1, "{ended:#?}");
-    let said = "kind 77, which no message has: what follows on its ring is not read";
+    let said = "kind 999, which no message has: what follows on its ring is not read";
     assert!(ended.stderr.contains(said), "{}", ended.stderr);
 }
 
@@ -115,7 +118,7 @@ fn a_record_that_makes_no_sense_does_not_end_a_run_on_a_capture() {
         let Some(nic) = nic_now() else { break };
         signal(nic, Signal::STOP);
         sleep(Duration::from_millis(20));
-        assert!(Liar::of(nic).tells_host(77, &[0; 8]));
+        assert!(Liar::of(nic).tells_host(NO_KIND, &[0; 8]));
         assert!(wait_until(SOON, || nic_now() != Some(nic)));
     }
     let report = running.end(3 * SOON).well("a capture").json();

@@ -2,13 +2,15 @@
 //! that does not come is told, while the run goes on.
 #![expect(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
 
-use cora_tests::live_run::{Live, MEMORY, SOON};
+use cora_tests::live_run::{Live, SOON};
 use cora_tests::process::{run as run_command, wait_until};
 use cora_tests::workshop::cora;
 use serde_json::{Value, json};
 
 /// Fifty connections, which say something all the time.
-const ENDLESS: &str = "inside=mem:flows=50;size=60,outside=mem:flows=1;size=60";
+const ENDLESS: &str = "inside=mem:flows=50;size=60;rate=20000,outside=mem:flows=1;size=60;rate=100";
+/// New connections all the time.
+const NEW: &str = "inside=mem:flows=30000;size=60;rate=3000,outside=mem:flows=1;size=60;rate=100";
 
 fn traced(run: &Live, question: &Value) -> Vec<Value> {
     let answer = run.ask_for(question);
@@ -24,7 +26,7 @@ fn runs(packet: &Value) -> Vec<(&str, &str)> {
 
 #[test]
 fn the_packets_that_come_are_followed_and_none_is_lost() {
-    let run = Live::start("nat", MEMORY, &[]);
+    let run = Live::start("nat", NEW, &[]);
     let question = json!({ "command": "trace", "limit": 20, "net": "10.0.0.0/8", "seconds": 20 });
     let packets = traced(&run, &question);
     assert_eq!(packets.len(), 20, "{packets:?}");

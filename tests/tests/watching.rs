@@ -79,6 +79,41 @@ fn all_that_shows_a_run_shows_the_same() {
     assert!(bursts.iter().any(|count| count.as_u64() > Some(0)), "{bursts:?}");
 }
 
+/// Sums of both sides are one value, for people and for who scrapes the run.
+#[test]
+fn values_of_states_are_those_of_both_sides() {
+    let free = UdpSocket::bind("127.0.0.1:0").and_then(|socket| socket.local_addr()).unwrap();
+    let ports = format!("inside=mem:flows=50;size=60;count=5000,outside=udp:{free}");
+    let run = Live::start("flow-monitor", &ports, &["--metrics", "unix:metrics"]);
+    let settled =
+        || run.ask("outcomes")["packets_in"] == 5000 && run.ask("outcomes")["unsettled"] == 0;
+    assert!(wait_until(SOON, settled), "{}", run.ask("snapshot"));
+    let at_both = |side: &str| run.ask("snapshot")["sides"][side]["packets"].as_u64() > Some(0);
+    assert!(wait_until(SOON, || at_both("nic") && at_both("host")), "{}", run.ask("snapshot"));
+    let values = run.ask("values");
+    let totals = &values["values"]["Totals"];
+    assert_eq!(
+        (&totals["udp_packets"], &totals["tcp_packets"]),
+        (&5000.into(), &0.into()),
+        "{values}"
+    );
+    let metrics = scraped(&run.room.join("metrics"));
+    let sample = |field: &str| {
+        metrics.get(&format!("cora_value{{state=\"Totals\",field=\"{field}\"}}")).cloned()
+    };
+    assert_eq!(sample("udp_packets").as_deref(), Some("5000"), "{metrics:?}");
+    assert_eq!(sample("longest_packet"), Some(totals["longest_packet"].to_string()));
+    // A scrape asks again, and adds nothing up twice.
+    assert_eq!(
+        scraped(&run.room.join("metrics")).get("cora_value{state=\"Totals\",field=\"bytes\"}"),
+        Some(&totals["bytes"].to_string())
+    );
+    // Some of the packets were measured on their way.
+    assert!(metrics.get("cora_latency_seconds_count").is_some_and(|frames| frames != "0"));
+    let report = run.finish();
+    assert_eq!(report.code, Some(0), "{}", report.log);
+}
+
 /// The bundle for somebody who helps has what the run answers.
 #[test]
 fn a_bundle_has_the_answers_of_a_run() {

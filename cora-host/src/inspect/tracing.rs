@@ -238,7 +238,8 @@ fn comes_in(seen: &Seen) -> Option<&Run> {
 fn is_whole([nic, host]: &[Seen; 2]) -> bool {
     match (comes_in(nic), comes_in(host), &host.run) {
         (None, came, _) => came.is_some(),
-        (Some(_), _, run) => !nic.is_punted || run.is_some(),
+        // One that waits at the NIC may go on to the host.
+        (Some(at_nic), _, run) => !at_nic.outcome.is_empty() || run.is_some(),
     }
 }
 
@@ -270,7 +271,7 @@ fn traced<A: App>(
         unsure: None,
     };
     if ends == "waits" {
-        told.why = Some("it waits for its flow, which is on its way between the sides".into());
+        told.why = Some(WAITS.into());
     } else if at_nic && *is_punted && !runs_at_nic::<A>(before) {
         told.why = Some(NOT_OWNED.into());
     } else {
@@ -363,6 +364,9 @@ fn rehearsed<A: App>(
         unsure,
     }
 }
+
+const WAITS: &str = "it waits here: for a merge of both sides' values, or for its flow, which is on its way between \
+     them, or behind packets that do";
 
 const NOT_OWNED: &str = "the host has its flow, or the flow is new: no handler runs at the NIC";
 
@@ -521,6 +525,7 @@ mod tests {
         tracing.take(0, &record(2, RUN | WIRE_IN, 1));
         assert!(tracing.packets.is_empty());
         tracing.take(0, &record(3, PUNT, 1));
+        assert!(!tracing.is_over());
         tracing.take(0, &record(3, RUN | WIRE_IN, 1));
         assert!(!tracing.is_over(), "the host has not run it");
         tracing.take(0, &record(3, RUN, 0));

@@ -40,7 +40,7 @@ impl<A: App> NicHalf<A> {
         let Self { engine, ownership, now, .. } = self;
         let flows = ownership.flows();
         let next = questions::list(engine.app(), state, places, *now, &mut |entry| {
-            listed(flows, stay::<A>(), entry, &mut |told| out.send(told));
+            listed(flows, stay::<A>(), entry, &mut |told| out.tapped(told));
         });
         out.send(&Questions::ListEnd { next }.into());
     }
@@ -52,7 +52,7 @@ impl<A: App> NicHalf<A> {
         if let Some(packet) = tap.packet(stamp, frame) {
             let time = (stamp.meta.now, horizon);
             questions::find(engine.app(), &packet, time, &mut |entry| {
-                listed(flows, stay::<A>(), entry, &mut |told| out.send(told));
+                listed(flows, stay::<A>(), entry, &mut |told| out.tapped(told));
             });
         }
         out.send(&Questions::ListEnd { next: NO_PLACE }.into());
