@@ -59,10 +59,23 @@ fn lines(answer: &Value) -> String {
         // Text in memory takes anything.
         let _written = writeln!(text, "  {point:<10} {}", grouped(packets.as_u64().unwrap_or(0)));
     }
-    match number(answer, "missed") {
-        0 => text,
-        missed => text + &format!("{} found no room on their way\n", grouped(missed)),
+    text + &not_told(answer)
+}
+
+/// What of a tap or a trace is not told, and why.
+pub(super) fn not_told(answer: &Value) -> String {
+    let mut text = String::new();
+    for (count, what) in [
+        ("missed", "records found no room on their way"),
+        ("passed_by", "packets or more were passed by: the side was too busy to look at all"),
+    ] {
+        let number = number(answer, count);
+        if number > 0 {
+            // Text in memory takes anything.
+            let _written = writeln!(text, "{} {what}", grouped(number));
+        }
     }
+    text
 }
 
 fn failed(path: &Path, error: &dyn std::fmt::Display) -> Failure {

@@ -5,10 +5,10 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use cora_plan::number::grouped;
 use serde_json::{Value, json};
 
 use super::made;
+use super::tap::not_told;
 use super::text::{number, word};
 use crate::arguments::Trace;
 use crate::control;
@@ -62,12 +62,7 @@ fn packets(answer: &Value) -> &[Value] {
 
 /// Packets, each with a line for each step.
 fn text(answer: &Value) -> String {
-    let mut text: String = packets(answer).iter().map(packet).collect();
-    let missed = number(answer, "missed");
-    if missed > 0 {
-        let _written = writeln!(text, "{} records found no room on their way", grouped(missed));
-    }
-    text
+    packets(answer).iter().map(packet).collect::<String>() + &not_told(answer)
 }
 
 fn packet(of: &Value) -> String {
@@ -140,7 +135,7 @@ mod tests {
 
     #[test]
     fn a_way_reads_from_top_to_bottom() {
-        let answer = json!({ "missed": 0, "packets": [{
+        let answer = json!({ "missed": 0, "passed_by": 7, "packets": [{
             "number": 17, "shard": 0, "at": "inside", "length": 74,
             "flow": "tcp 10.0.0.1:4711 > 192.0.2.7:443",
             "runs": [
@@ -163,6 +158,7 @@ packet 17: tcp 10.0.0.1:4711 > 192.0.2.7:443, 74 bytes, in at inside, shard 0
          inserted in Session: k  {\"port\":9}
          transmit, out at outside: tcp 203.0.113.1:9 > 192.0.2.7:443, 74 bytes
          (not sure: x)
+7 packets or more were passed by: the side was too busy to look at all
 ";
         assert_eq!(text(&answer), expected);
     }

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::ingress::door::Services;
-use crate::ingress::ports::PortReport;
+use crate::ingress::port_report::PortReport;
 use crate::ingress::tally::{Tally, Ways};
 
 /// Kinds of these records. Messages have lower numbers.

@@ -3,10 +3,13 @@
 //! The wire measures, where frames leave, by the time of arrival that goes along with each. The
 //! halves do nothing for it. Frames that handlers made are left out: they did not come.
 
+use cora_runtime::link::message::Stamp;
 use serde::{Serialize, Serializer};
 
+use crate::ingress::clock::Clock;
+
 /// One of so many frames is measured. A look at the clock takes some 25 ns.
-pub(crate) const ONE_IN: u64 = 16;
+const ONE_IN: u64 = 16;
 /// Upper bound of the first class (ns): each is twice as long as the one before. Nothing on these
 /// ways is faster.
 const SHORTEST: u64 = 1 << 10;
@@ -20,9 +23,19 @@ pub(crate) struct Latency {
     counts: [u64; CLASSES + 1],
     sum_ns: u64,
     longest_ns: u64,
+    /// Frames that left, measured or not.
+    left: u64,
 }
 
 impl Latency {
+    /// A frame leaves, by this clock: some are measured.
+    pub(crate) fn leaves(&mut self, stamp: &Stamp, clock: Clock) {
+        self.left += 1;
+        if self.left.is_multiple_of(ONE_IN) && !stamp.is_made() {
+            self.took(clock.now().saturating_sub(stamp.meta.time));
+        }
+    }
+
     /// A frame took so long.
     pub(crate) fn took(&mut self, ns: u64) {
         let class = ns.div_ceil(SHORTEST).max(1).next_power_of_two().trailing_zeros() as usize;

@@ -18,6 +18,7 @@
 //! | `offers` | frames that are offered to a shard |
 //! | `ports` | a live wire between ports |
 //! | `port_names` | the names of those ports |
+//! | `port_report` | the report of a port |
 //! | [`rows`] | files of configured states: TOML and CSV |
 //! | `tally` | packets that left, by the side that handled them |
 //! | `versions` | versions of read-mostly states, which change between two frames |
@@ -37,6 +38,7 @@ pub(crate) mod latency;
 pub(crate) mod offers;
 pub mod pcap;
 pub(crate) mod port_names;
+pub(crate) mod port_report;
 pub(crate) mod ports;
 pub mod rows;
 pub(crate) mod tally;

@@ -5,50 +5,24 @@ use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
 use cora_core::packet::{MAX_FRAME, Meta, Port as Side};
-use cora_port::{Counters, Link, OnReceive, Port, PortError, PortName, Upgrade};
+use cora_port::{Counters, Port, PortError, PortName, Upgrade};
 use cora_runtime::link::message::Stamp;
 use cora_runtime::link::payload::Parked;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-
-use serde::{Deserialize, Serialize};
 
 use crate::RunError;
 use crate::ingress::capture::{Cable, Next, Out};
 use crate::ingress::clock::Clock;
 use crate::ingress::elsewhere::{Counts, PortsThere};
-use crate::ingress::latency::{Latency, ONE_IN};
+use crate::ingress::latency::Latency;
 use crate::ingress::port_names::{NamedPort, Ports};
+use crate::ingress::port_report::PortReport;
 use crate::process::log::{self, Part};
 
 /// Frames that are taken from a port at once.
 const BURST: usize = 32;
 /// Most frames of a port that are dropped as another run begins: no ring has room for more.
 const MOST_WAITING: usize = 1 << 16;
-
-/// A port, at the end of a run.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct PortReport {
-    /// Its number.
-    pub(crate) number: u8,
-    /// What it is, as typed.
-    pub(crate) name: String,
-    /// Frames that it received.
-    pub(crate) received: u64,
-    /// Frames that it sent.
-    pub(crate) transmitted: u64,
-    /// Frames dropped at it, in either direction, by name.
-    pub(crate) dropped: BTreeMap<String, u64>,
-    /// Other counts, by name.
-    pub(crate) remarks: BTreeMap<String, u64>,
-    /// Whether the link was up.
-    pub(crate) link: String,
-    /// MTU of its frames, in bytes.
-    pub(crate) mtu: usize,
-    /// The treatment of checksums in received frames.
-    pub(crate) checksums: String,
-    /// Its findings and choices.
-    pub(crate) notes: Vec<String>,
-}
 
 /// A port, and its frames that were not fed in yet.
 #[derive(Debug)]
@@ -101,8 +75,6 @@ pub(crate) struct LiveWire {
     pub(crate) stopped: bool,
     /// The ports are a card's: what it told of them.
     elsewhere: Option<PortsThere>,
-    /// Frames that left, and how long some of them took.
-    written: u64,
     latency: Latency,
 }
 
@@ -135,7 +107,6 @@ impl LiveWire {
             too_long: 0,
             stopped: false,
             elsewhere: ports.are_of_card().then(PortsThere::default),
-            written: 0,
             latency: Latency::default(),
         })
     }
@@ -201,14 +172,6 @@ impl LiveWire {
     /// How long frames took from port to port; `None` where the ports are a card's.
     pub(crate) fn latency(&self) -> Option<Latency> {
         self.elsewhere.is_none().then_some(self.latency)
-    }
-
-    /// Measures some of the frames that leave.
-    fn measure(&mut self, stamp: &Stamp) {
-        self.written += 1;
-        if self.written.is_multiple_of(ONE_IN) && !stamp.is_made() {
-            self.latency.took(self.clock.now().saturating_sub(stamp.meta.time));
-        }
     }
 
     /// Files that become readable when a frame comes.
@@ -347,36 +310,7 @@ impl End {
     }
 
     fn report(&self) -> PortReport {
-        let counters = self.counters();
-        let some = |counts: &[(&'static str, u64)]| {
-            counts
-                .iter()
-                .filter(|(_, count)| *count > 0)
-                .map(|(name, count)| ((*name).to_owned(), *count))
-                .collect()
-        };
-        PortReport {
-            number: self.side.0,
-            name: self.device.to_string(),
-            received: counters.received,
-            transmitted: counters.transmitted,
-            dropped: some(&counters.outcomes()),
-            remarks: some(&counters.remarks()),
-            link: match self.port.link() {
-                Link::Up => "up",
-                Link::Down => "down",
-            }
-            .to_owned(),
-            mtu: self.port.mtu(),
-            checksums: match self.port.checksums().on_receive {
-                OnReceive::AsTheyCame => "as they came",
-                OnReceive::Finished => "finished where the kernel says that the sender did not",
-                OnReceive::FinishedByLook => "finished where the sender evidently did not",
-                OnReceive::Made => "made by the port",
-            }
-            .to_owned(),
-            notes: self.port.notes(),
-        }
+        PortReport::of(self.side, &self.device, &*self.port, self.counters())
     }
 }
 
@@ -386,7 +320,7 @@ impl Out for LiveWire {
         let end = self.end_of.get(usize::from(port.0)).copied().unwrap_or(NONE);
         if let Some(end) = self.ends.get_mut(usize::from(end)) {
             end.port.transmit(&[frame]);
-            self.measure(stamp);
+            self.latency.leaves(stamp, self.clock);
         } else {
             if self.no_port == 0 {
                 self.first_no_port = Some(port);

@@ -63,6 +63,22 @@ struct TracedRun {
     unsure: Option<String>,
 }
 
+impl TracedRun {
+    /// At a side, with this end.
+    fn new(at_nic: bool, ends: &str) -> Self {
+        Self {
+            side: side(at_nic),
+            ends: ends.into(),
+            why: None,
+            handlers: Vec::new(),
+            entries: Vec::new(),
+            out: Vec::new(),
+            sent: 0,
+            unsure: None,
+        }
+    }
+}
+
 #[derive(Clone, Debug, Serialize)]
 struct Leaves {
     port: String,
@@ -260,16 +276,7 @@ fn traced<A: App>(
         "" => "waits",
         outcome => outcome,
     };
-    let mut told = TracedRun {
-        side: side(at_nic),
-        ends: ends.into(),
-        why: None,
-        handlers: Vec::new(),
-        entries,
-        out: out.clone(),
-        sent: 0,
-        unsure: None,
-    };
+    let mut told = TracedRun { entries, out: out.clone(), ..TracedRun::new(at_nic, ends) };
     if ends == "waits" {
         told.why = Some(WAITS.into());
     } else if at_nic && *is_punted && !runs_at_nic::<A>(before) {
@@ -306,16 +313,7 @@ pub(super) fn made<A: App>(
     let mut all = host;
     let has_nic = !matches!(A::PLAN.sides, Sides::HostOnly);
     if has_nic && !runs_at_nic::<A>(&nic) {
-        runs.push(TracedRun {
-            side: side(true),
-            ends: "punt".into(),
-            why: Some(NOT_OWNED.into()),
-            handlers: Vec::new(),
-            entries: Vec::new(),
-            out: Vec::new(),
-            sent: 0,
-            unsure: None,
-        });
+        runs.push(TracedRun { why: Some(NOT_OWNED.into()), ..TracedRun::new(true, "punt") });
     } else if has_nic {
         let done = rehearsal.run(true, (&stamp, frame), &nic, values(true));
         let is_punted = done.outcome.is_none();
@@ -349,19 +347,15 @@ fn rehearsed<A: App>(
 ) -> TracedRun {
     let unsure = not_copied(&done);
     let leaves = done.leaves.iter().map(|(port, frame)| leaves(*port, frame, frame.len() as u32));
+    // What a punt did is undone.
+    let after = if done.outcome.is_some() { &done.after } else { before };
     TracedRun {
-        side: side(at_nic),
         out: leaves.collect(),
-        // What a punt did is undone.
-        entries: match &done.outcome {
-            None => effects(rehearsal.app(), before, before, stamp.meta.now),
-            Some(_) => effects(rehearsal.app(), before, &done.after, stamp.meta.now),
-        },
-        ends: done.outcome.unwrap_or_else(|| "punt".into()),
-        why: None,
+        entries: effects(rehearsal.app(), before, after, stamp.meta.now),
         handlers: done.steps,
         sent: done.sent,
         unsure,
+        ..TracedRun::new(at_nic, done.outcome.as_deref().unwrap_or("punt"))
     }
 }
 
@@ -436,16 +430,7 @@ mod tests {
     #[test]
     fn answers_are_as_the_page_says() {
         let flow = || Some("tcp 10.0.0.1:4711 > 192.0.2.7:443".to_owned());
-        let punted = TracedRun {
-            side: "nic",
-            ends: "punt".into(),
-            why: Some(NOT_OWNED.into()),
-            handlers: Vec::new(),
-            entries: Vec::new(),
-            out: Vec::new(),
-            sent: 0,
-            unsure: None,
-        };
+        let punted = TracedRun { why: Some(NOT_OWNED.into()), ..TracedRun::new(true, "punt") };
         let handled = TracedRun {
             side: "host",
             ends: "transmit".into(),

@@ -149,7 +149,7 @@ pub(crate) mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::ingress::ports::PortReport;
+    use crate::ingress::port_report::PortReport;
 
     pub(crate) fn snapshot() -> Snapshot {
         let nic = Side { punts: 4, busy_ns: 2_000_000_007, ..Side::default() };

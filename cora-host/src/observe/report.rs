@@ -9,7 +9,7 @@ use cora_runtime::link::message::Report;
 use serde::{Deserialize, Serialize};
 
 use crate::ingress::capture_notes::CaptureNotes;
-use crate::ingress::ports::PortReport;
+use crate::ingress::port_report::PortReport;
 use crate::observe::buckets::BucketMoves;
 use crate::observe::ipfix::Records;
 use crate::observe::messages::Messages;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use crate::ingress::ports::PortReport;
+use crate::ingress::port_report::PortReport;
 use crate::observe::ipfix::Records;
 use crate::observe::report::{Filled, Lives, PortsReport, Recovery, RunReport, Sides};
 
