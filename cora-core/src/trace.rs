@@ -2,17 +2,16 @@
 //!
 //! There are two kinds of it. With the feature `trace`, which a production build never has, [`ON`]
 //! notes every step of every packet, and a program does the same, slower. In any build, a chain
-//! that runs with a [`Traced`] reach notes its handlers and the states that they name; its copy of
-//! the handlers is apart from the one that runs packets. Elsewhere every function here is empty,
-//! and its calls leave no instruction. (`tests/golden/instructions.txt` would show one.)
+//! that runs with a traced reach (`app::Traced`) notes its handlers and the states that they
+//! name; its copy of the handlers is apart from the one that runs packets. Elsewhere every
+//! function here is empty, and its calls leave no instruction. (`tests/golden/instructions.txt`
+//! would show one.)
 //!
 //! The whole process has one buffer of notes. They are meaningful while a single thread runs
 //! handlers that are traced, and [`take`] is called after each packet.
 
-use core::marker::PhantomData;
 use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-use crate::state::{Place, Reach};
 use crate::verdict::{Forward, Verdict, fnv1a};
 
 /// Whether this build traces.
@@ -22,13 +21,10 @@ pub const ON: bool = cfg!(feature = "trace");
 /// which [`take`] reports.
 pub const ROOM: usize = if ON { 16_384 } else { 256 };
 
-/// The same reach, of a run that is traced.
-#[derive(Clone, Copy, Debug)]
-pub struct Traced<R>(PhantomData<R>);
-
-impl<R: Reach> Reach for Traced<R> {
-    const PLACES: Option<&'static [(&'static str, Place)]> = R::PLACES;
-    const TRACED: bool = true;
+/// A run of handlers, which may be traced.
+pub trait Run {
+    /// Whether it is.
+    const IS_TRACED: bool;
 }
 
 /// One action of a packet.
@@ -104,16 +100,16 @@ pub const fn id(state: &str) -> u32 {
 
 /// Notes that a handler begins.
 #[inline(always)]
-pub fn enter<R: Reach>(handler: u8) {
-    if const { ON || R::TRACED } {
+pub fn enter<R: Run>(handler: u8) {
+    if const { ON || R::IS_TRACED } {
         note(Note::Enter(handler));
     }
 }
 
 /// Notes that a statement that names a state other than a table is about to run.
 #[inline(always)]
-pub fn names<R: Reach>(parameter: u8) {
-    if const { ON || R::TRACED } {
+pub fn names<R: Run>(parameter: u8) {
+    if const { ON || R::IS_TRACED } {
         note(Note::Names(parameter));
     }
 }
@@ -121,8 +117,8 @@ pub fn names<R: Reach>(parameter: u8) {
 /// The same where a build with the feature notes nothing, or something else: of a table, and of a
 /// state that is out of reach.
 #[inline(always)]
-pub fn shows<R: Reach>(parameter: u8) {
-    if const { !ON && R::TRACED } {
+pub fn shows<R: Run>(parameter: u8) {
+    if const { !ON && R::IS_TRACED } {
         note(Note::Names(parameter));
     }
 }
@@ -146,8 +142,8 @@ pub(crate) fn sent<E>(message: u32, how: Sending, result: Result<(), E>) -> Resu
 
 /// Notes that the handler ends with this verdict, and returns it.
 #[inline(always)]
-pub fn leave<R: Reach>(verdict: Verdict) -> Verdict {
-    if const { ON || R::TRACED } {
+pub fn leave<R: Run>(verdict: Verdict) -> Verdict {
+    if const { ON || R::IS_TRACED } {
         note(Note::Leave(Ending::of(verdict)));
     }
     verdict

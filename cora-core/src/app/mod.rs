@@ -13,6 +13,7 @@
 //! | `handler` | one handler |
 //! | `hook` | hooks and timers, which run at their time |
 //! | `plan` | facts of the plan |
+//! | `traced` | a run that notes its steps |
 //! | `by_hand` | all groups of a program that is written by hand |
 
 mod by_hand;
@@ -22,6 +23,7 @@ mod lifecycle;
 mod plan;
 mod prefetch;
 mod states;
+mod traced;
 mod transaction;
 mod transfer;
 
@@ -31,6 +33,7 @@ pub use lifecycle::Lifecycle;
 pub use plan::{FlowTableFacts, PlanFacts, Sides};
 pub use prefetch::Prefetch;
 pub use states::States;
+pub use traced::Traced;
 pub use transaction::Transaction;
 pub use transfer::Transfer;
 

@@ -93,7 +93,7 @@ impl Configuration {
         &self.in_force.version
     }
 
-    /// The same, for whoever needs it longer.
+    /// The same, shared.
     pub(crate) fn shared(&self) -> Arc<Version> {
         Arc::clone(&self.in_force.version)
     }

@@ -74,7 +74,7 @@ struct Asked {
     snapshot: Option<Snapshot>,
 }
 
-/// What of a run is wanted.
+/// The wanted part of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wanted {
     /// Its state, at once.
@@ -109,7 +109,7 @@ impl Endpoint {
         Ok(Self { desk, _file: file })
     }
 
-    /// What is wanted now.
+    /// The part that is wanted now.
     pub(crate) fn wants(&self) -> Option<Wanted> {
         // The thread holds the lock for moments only, and is not waited for.
         self.desk.asked.try_lock().ok()?.wanted

@@ -175,8 +175,8 @@ impl Control {
         self.answer_line(asked, &format!("{answer}\n").into());
     }
 
-    /// The same, with a line that others wrote. It may be of many megabytes, so it is not copied: the
-    /// wire would wait for that.
+    /// The same, with a line of others. It may have many megabytes, so it is not copied: the wire
+    /// would wait for that.
     pub(crate) fn answer_line(&mut self, asked: &Asked, line: &Arc<str>) {
         self.clients.retain_mut(|client| {
             let is_answered = client.asked.as_ref() == Some(asked);

@@ -61,13 +61,13 @@ impl Latency {
         self.counts.iter().sum()
     }
 
-    /// What they took in all (ns).
+    /// Their times in all (ns).
     pub(crate) const fn sum_ns(&self) -> u64 {
         self.sum_ns
     }
 
-    /// The bound (ns) that this many of a thousand frames stay within; the longest time of all where
-    /// no class has them. 0 without frames.
+    /// The bound (ns) that this many of a thousand frames stay within; the longest time where no
+    /// class has them. 0 without frames.
     fn within(&self, thousandth: u64) -> u64 {
         let frames = self.frames();
         let wanted = frames.saturating_mul(thousandth).div_ceil(1000);
@@ -98,7 +98,7 @@ impl Serialize for Latency {
     }
 }
 
-/// What the histogram says.
+/// The histogram, as it is told.
 #[derive(Clone, Copy, Debug, Serialize)]
 struct Told {
     /// One of so many frames is measured.

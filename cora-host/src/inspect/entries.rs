@@ -1,4 +1,4 @@
-//! The entries that a packet finds, and what its run changed.
+//! The entries that a packet finds, and the effects of its run on them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use crate::observe::state::{import, to_json};
 /// Exported entries, each with its state's number.
 pub(super) type Pieces = Vec<(u16, Vec<u8>)>;
 
-/// What a run did to an entry.
+/// The effect of a run on an entry.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct Effect {
     pub(super) state: &'static str,
@@ -74,7 +74,8 @@ pub(super) fn effects<A: App>(
     names.into_iter().filter_map(effect).collect()
 }
 
-/// Entries by state and by the bytes that name them. What is no entry of the program is left out.
+/// Entries by state and by the bytes that name them. Pieces that are no entry of the program are
+/// left out.
 fn described<A: App>(app: &mut A, pieces: &Pieces) -> BTreeMap<(u16, Vec<u8>), Described> {
     let mut all = BTreeMap::new();
     for (state, piece) in pieces {

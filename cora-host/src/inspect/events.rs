@@ -1,4 +1,4 @@
-//! The log's lines about an operator's orders: what they did.
+//! The log's lines about an operator's orders and their results.
 
 use crate::inspect::question::{Question, TapRequest};
 use crate::inspect::row::Answered;
@@ -15,7 +15,7 @@ pub(super) fn watch_begins(asked: &Question) {
     }
 }
 
-/// Logs what became of an order. Mere questions change nothing, and have no line.
+/// Logs the result of an order. Mere questions change nothing, and have no line.
 pub(super) fn answered(asked: &Question, answer: &Result<Answered, String>) {
     if let Some(line) = line(asked, answer) {
         log::info(Part::Control, line);

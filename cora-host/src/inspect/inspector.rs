@@ -69,8 +69,8 @@ impl Inspector {
         self.end_tap.store(true, Ordering::Relaxed);
     }
 
-    /// Asks. The answer comes by [`Self::look`]. A trace needs the version of the read-mostly states
-    /// in force.
+    /// Asks. The answer comes by [`Self::look`]. A trace needs the version in force of the
+    /// read-mostly states.
     pub(crate) fn ask(&mut self, asked: Question, version: Option<Arc<Version>>) {
         self.open += usize::from(self.asked.send((asked, version)).is_ok());
     }

@@ -1,4 +1,4 @@
-//! What a tap did not tell: copies without room, and packets that busy sides passed by.
+//! Losses of a tap: copies without room, and packets that busy sides passed by.
 
 use std::collections::BTreeMap;
 

@@ -18,11 +18,11 @@
 //! | `filter` | which entries are meant |
 //! | `row` | an entry as JSON, with the reason for its place |
 //! | `packet` | packets that are asked for, and how they are told |
-//! | `entries` | the entries that a packet finds, and what its run changed |
+//! | `entries` | the entries that a packet finds, and the effects of its run |
 //! | `rehearsal` | a packet's run on copies of states |
 //! | `tracing` | packets on their way through the handlers |
 //! | `events` | the log's lines about orders |
-//! | `lost` | what a tap did not tell |
+//! | `lost` | losses of a tap |
 //! | `tapping` | copies of packets, as a capture |
 //! | `watching` | one of the two, under way |
 //! | `answers` | answers about entries, and orders |

@@ -1,16 +1,16 @@
 //! A packet's run beside the wire, on copies of states: it shows which handlers the packet passes,
-//! which states they name, and what they do.
+//! which states they name, and their verdicts.
 //!
 //! Handlers are functions of the packet, its time, and the states. So a run on copies of the
-//! entries that a packet found is the run that it had, or would have. What is not copied is said:
-//! merges that handlers read are empty here, and objects too.
+//! entries that a packet found is the run that it had, or would have. States that are not
+//! copied are named: merges that handlers read are empty here, and objects too.
 
-use cora_core::app::App;
+use cora_core::app::{App, Traced};
 use cora_core::packet::{Packet, Port, ROOM, Roomy};
 use cora_core::state::table::prefetch::ALONE;
 use cora_core::state::table::{Travelling, Which};
 use cora_core::state::{EveryState, Kind, NO_FLOW, Visit};
-use cora_core::trace::{self, Ending, Note, Traced};
+use cora_core::trace::{self, Ending, Note};
 use cora_runtime::exec::Engine;
 use cora_runtime::exec::engine::{NicReach, Ran};
 use cora_runtime::host_half::HostHalf;
@@ -37,7 +37,7 @@ pub(super) struct Step {
     pub(super) ends: &'static str,
 }
 
-/// What a run came to.
+/// The result of a run.
 #[derive(Debug)]
 pub(super) struct Rehearsed {
     pub(super) steps: Vec<Step>,
@@ -75,7 +75,7 @@ impl<A: App> Rehearsal<A> {
         Ok(Self { engine, seed, version: None })
     }
 
-    /// The program, to decode what halves tell.
+    /// The program, to decode entries.
     pub(super) const fn app(&mut self) -> &mut A {
         self.engine.app()
     }
@@ -119,7 +119,7 @@ impl<A: App> Rehearsal<A> {
         let (app, seed) = (self.engine.app(), self.seed);
         app.described(state.into()).reset(seed);
         for piece in pieces {
-            // What a half told that is no value of the state is left out.
+            // A piece that is no value of the state is left out.
             let _taken = import(app, state, piece, 0, &mut |_, _| {});
         }
         let mut value = Value::Null;
@@ -191,7 +191,7 @@ impl<A: App> Rehearsal<A> {
     fn take_in(&mut self, entries: &Pieces, values: &Pieces) {
         let app = self.engine.app();
         for (state, piece) in values {
-            // What a half told that is no value of the state is left out.
+            // A piece that is no value of the state is left out.
             let _taken = import(app, *state, piece, 0, &mut |_, _| {});
         }
         for (state, piece) in entries {

@@ -1,4 +1,4 @@
-//! Packets on their way: what each met on either side, from the records of a tap.
+//! Packets on their way through either side, from the records of a tap.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -87,7 +87,7 @@ struct Leaves {
     flow: Option<String>,
 }
 
-/// What a side told of a packet.
+/// A side's records of a packet.
 #[derive(Debug, Default)]
 struct Seen {
     before: Pieces,
@@ -194,7 +194,7 @@ impl Tracing {
         }
     }
 
-    /// What is known of a packet at a side; `None` if enough others are.
+    /// The records of a packet at a side; `None` if enough others are.
     fn seen(&mut self, shard: u16, number: u64, at_nic: u16) -> Option<&mut Seen> {
         let most = self.limit * FOLLOWED as usize;
         if self.packets.len() >= most && !self.packets.contains_key(&(shard, number)) {
@@ -210,7 +210,7 @@ impl Tracing {
         whole >= self.limit || Instant::now() >= self.until
     }
 
-    /// The packets, and the counts of what is missing.
+    /// The packets, and the counts of losses.
     pub(super) fn end<A: App>(
         self,
         rehearsal: &mut Rehearsal<A>,
@@ -268,7 +268,7 @@ fn traced<A: App>(
 ) -> Option<TracedRun> {
     let Seen { before, after, out, is_punted, run } = seen;
     let Run { stamp, outcome, frame, .. } = run.as_ref()?;
-    // What a punt did is undone, and its flow's entries leave with it.
+    // A punt is undone, and its flow's entries leave with it.
     let after = if *is_punted { before } else { after };
     let entries = effects(rehearsal.app(), before, after, stamp.meta.now);
     let ends = match &**outcome {
@@ -283,6 +283,10 @@ fn traced<A: App>(
         told.why = Some(NOT_OWNED.into());
     } else {
         let done = rehearsal.run(at_nic, (stamp, frame), before, values);
+        // An entry may have the packet's key, and be of another bucket or group.
+        if at_nic && *is_punted && done.outcome.is_some() {
+            return Some(TracedRun { why: Some(NOT_OWNED.into()), ..told });
+        }
         let expected = done.outcome.as_deref().unwrap_or("punt");
         told.unsure = if expected == ends {
             not_copied(&done)
@@ -347,7 +351,7 @@ fn rehearsed<A: App>(
 ) -> TracedRun {
     let unsure = not_copied(&done);
     let leaves = done.leaves.iter().map(|(port, frame)| leaves(*port, frame, frame.len() as u32));
-    // What a punt did is undone.
+    // A punt is undone.
     let after = if done.outcome.is_some() { &done.after } else { before };
     TracedRun {
         out: leaves.collect(),

@@ -1,4 +1,4 @@
-//! What is under way with a tap at all halves: a capture, or packets that are followed.
+//! A tap under way at all halves: for a capture, or for packets that are followed.
 
 use cora_runtime::link::message::Questions;
 

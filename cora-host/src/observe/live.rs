@@ -25,7 +25,7 @@ pub(crate) struct Snapshot {
     /// How long packets take from wire to wire, where the wire is here.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) latency: Option<Latency>,
-    /// Values of states without keys, for who scrapes the run.
+    /// Values of states without keys, for a scrape.
     #[serde(skip)]
     pub(crate) values: Map<String, Value>,
 }

@@ -26,7 +26,7 @@ use crate::supervisor::Shard;
 /// between two bursts.
 const TOLD: usize = 1 << 20;
 const SCRAPED: usize = 8192;
-/// How long who scrapes the run waits for these.
+/// How long a scrape waits for these.
 const VALUES_WITHIN: Duration = Duration::from_secs(1);
 
 /// A scrape of the run.
@@ -194,7 +194,7 @@ impl Operator<'_> {
         }
     }
 
-    /// Answers who scrapes the run: once the values of its states are known, if these are wanted.
+    /// Answers a scrape of the run: once the values of its states are known, if these are wanted.
     pub(super) fn scrape<A: App>(&mut self, live: &mut Live<'_>) {
         let Some(wanted) = self.endpoint.as_ref().and_then(Endpoint::wants) else { return };
         if wanted == Wanted::Metrics {
