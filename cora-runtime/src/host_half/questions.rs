@@ -11,7 +11,7 @@ use crate::questions::{self, listed};
 
 impl<A: App> HostHalf<A> {
     /// Tells the entries in these places of a table: calls `tell` with
-    /// [`Listed`](Questions::Listed) for each, and returns the next place, or
+    /// [`Listed`](crate::link::message::Questions::Listed) for each, and returns the next place, or
     /// [`NO_PLACE`](crate::link::message::NO_PLACE).
     pub fn list(
         &mut self,
