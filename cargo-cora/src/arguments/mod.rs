@@ -10,7 +10,7 @@ use clap_complete::Shell;
 use cora_host::{Inside, RunOptions};
 
 pub(crate) use checking::CheckPlan;
-pub(crate) use watching::{Events, Flow, Flows, Log, Tap, Top, Trace, Watch, Which};
+pub(crate) use watching::{Events, Flow, Flows, Log, Packets, Tap, Top, Trace, Watch, Which};
 
 use crate::profile::Span;
 

@@ -124,6 +124,20 @@ pub(crate) struct Top {
     pub(crate) every: u64,
 }
 
+/// Which packets are meant: all conditions hold.
+#[derive(Debug, Args)]
+pub(crate) struct Packets {
+    /// Either address lies in this prefix, such as 10.0.0.0/8, or is this one
+    #[arg(long, value_name = "PREFIX")]
+    pub(crate) net: Option<String>,
+    /// Either port
+    #[arg(long)]
+    pub(crate) port: Option<u16>,
+    /// The protocol: tcp, udp, icmp, icmpv6, sctp, or a number
+    #[arg(long)]
+    pub(crate) protocol: Option<String>,
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct Tap {
     /// The `--control` path of the run
@@ -134,15 +148,8 @@ pub(crate) struct Tap {
     /// The capture, a pcapng; - is standard output
     #[arg(long, value_name = "FILE")]
     pub(crate) out: PathBuf,
-    /// Either address lies in this prefix, such as 10.0.0.0/8, or is this one
-    #[arg(long, value_name = "PREFIX")]
-    pub(crate) net: Option<String>,
-    /// Either port
-    #[arg(long)]
-    pub(crate) port: Option<u16>,
-    /// The protocol: tcp, udp, icmp, icmpv6, sctp, or a number
-    #[arg(long)]
-    pub(crate) protocol: Option<String>,
+    #[command(flatten)]
+    pub(crate) packets: Packets,
     /// One of so many packets that are meant
     #[arg(long, value_name = "N", default_value_t = 1,
         value_parser = clap::value_parser!(u32).range(1..))]
@@ -178,15 +185,8 @@ pub(crate) struct Trace {
     #[arg(long, value_name = "BYTES", default_value_t = 0, requires = "packet",
         value_parser = clap::value_parser!(u16).range(0..=1400))]
     pub(crate) payload: u16,
-    /// Either address lies in this prefix, such as 10.0.0.0/8, or is this one
-    #[arg(long, value_name = "PREFIX")]
-    pub(crate) net: Option<String>,
-    /// Either port
-    #[arg(long)]
-    pub(crate) port: Option<u16>,
-    /// The protocol: tcp, udp, icmp, icmpv6, sctp, or a number
-    #[arg(long)]
-    pub(crate) protocol: Option<String>,
+    #[command(flatten)]
+    pub(crate) packets: Packets,
     /// Most packets
     #[arg(long, value_name = "N", default_value_t = 10,
         value_parser = clap::value_parser!(u32).range(1..=1000))]

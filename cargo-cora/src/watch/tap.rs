@@ -16,7 +16,7 @@ use rustix::fs::{CWD, FileType, Mode, mknodat};
 use serde_json::{Value, json};
 
 use super::text::{each, number};
-use crate::arguments::Tap;
+use crate::arguments::{Packets, Tap};
 use crate::control;
 use crate::failure::{Failure, Outcome};
 use crate::tell::{tell, tell_line};
@@ -26,8 +26,8 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Taps, and waits for the end.
 pub(crate) fn run(arguments: &Tap) -> Outcome {
-    let Tap { control, points, out, net, port, protocol, every, snap, limit, seconds, json } =
-        arguments;
+    let Tap { control, points, out, packets, every, snap, limit, seconds, json } = arguments;
+    let Packets { net, port, protocol } = packets;
     let to_stdout = out == Path::new("-");
     let pipe = if to_stdout { Some(Pipe::begin()?) } else { None };
     let file = match &pipe {

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::made;
 use super::tap::not_told;
 use super::text::{number, word};
-use crate::arguments::Trace;
+use crate::arguments::{Packets, Trace};
 use crate::control;
 use crate::failure::{Failure, Outcome};
 use crate::tell::{tell, tell_line};
@@ -19,8 +19,8 @@ use crate::tell::{tell, tell_line};
 const PATIENCE: Duration = Duration::from_secs(20);
 
 pub(crate) fn run(arguments: &Trace) -> Outcome {
-    let Trace { control, net, port, protocol, limit, seconds, packet, payload, at, json } =
-        arguments;
+    let Trace { control, packets: meant, limit, seconds, packet, payload, at, json } = arguments;
+    let Packets { net, port, protocol } = meant;
     let line = packet.join(" ");
     let question = if packet.is_empty() {
         json!({

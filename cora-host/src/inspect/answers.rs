@@ -7,6 +7,7 @@ use cora_core::app::App;
 use cora_runtime::link::message::{Answer, GroupKey, NO_PLACE, Questions};
 
 use crate::ingress::versions::Version;
+use crate::inspect::entries::name_of;
 use crate::inspect::filter::{Conditions, Filter};
 use crate::inspect::inspector::Thread;
 use crate::inspect::question::{Listing, Movement, Question, Removal};
@@ -147,12 +148,11 @@ impl<A: App> Thread<A> {
         let app = rehearsal.app();
         let question = Questions::List { at_nic: at_nic.into(), state, from, places: PLACES };
         let caller = callers.get_mut(usize::from(shard)).ok_or("there is no such shard")?;
-        let name = app.described(state.into()).layout().map_or(0, |layout| layout.key);
         caller.ask(&run.lines, question, &mut |answer| match answer {
             Questions::Listed { state, place, stay, group: GroupKey(group), piece, .. } => {
                 let told = Told { shard, at_nic, state, stay, group, piece };
                 if let Some(entry) = Entry::of(app, &told, now) {
-                    let (group, name) = (group.to_vec(), piece[..name.min(piece.len())].to_vec());
+                    let (group, name) = (group.to_vec(), name_of(app, state, piece));
                     visit(place, Found { shard, at_nic, state, group, name, entry });
                 }
             }
