@@ -23,6 +23,7 @@
 //! | [`fragments`] | captures with packets in fragments |
 //! | [`handshakes`] | connections that acknowledge the cookies of a SYN proxy |
 //! | [`ipfix`] | IPFIX messages, read by the RFC |
+//! | [`pcapng`] | the packets of a tap, with what it says of each |
 //! | [`golden`] | results that are kept in files |
 //! | [`well_formed`] | whether a text is well-formed XML |
 //!
@@ -44,6 +45,7 @@ pub mod handshakes;
 pub mod ipfix;
 pub mod live_run;
 pub mod machines;
+pub mod pcapng;
 pub mod process;
 pub mod site;
 pub mod watch;

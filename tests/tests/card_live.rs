@@ -17,10 +17,11 @@ use cora_tests::agent::Agent;
 use cora_tests::card_site::{CardSite, PATIENCE};
 use cora_tests::draw::Draw;
 use cora_tests::machines::{CARD, HOST, Machines};
+use cora_tests::pcapng::comments;
 use cora_tests::process::{Ended, child, run, wait_until};
 use cora_tests::watch::Watch;
-use cora_tests::workshop::{is_full, program, room, variable};
-use cora_tests::{captures, tell};
+use cora_tests::workshop::{cora, is_full, program, room, variable};
+use cora_tests::{captures, control, tell};
 use cora_traffic::Profile;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
@@ -93,6 +94,39 @@ fn a_card_with_ports_carries_connections() {
     let [nic, host] = ["nic", "host"].map(|side| count(&report["sides"][side], "packets"));
     assert!(nic > 9 * host && host > 0, "NIC {nic}, host {host}: {report:#}");
     assert_eq!(log, "");
+}
+
+/// The supervisor asks the half on the card across the wire.
+#[test]
+fn packets_on_a_card_are_tapped_and_traced() {
+    let site = match build("ct") {
+        Ok(site) => site,
+        Err(why) => return tell(&format!("SKIPPED card_live: {why}")),
+    };
+    let mut watch = Watch::over(site.converse(CONNECTIONS), PATIENCE);
+    assert_eq!(watch.stuck(10), 0);
+    let file = room("card-live-tap").join("tap.pcapng");
+    let mut tap = cora();
+    tap.arg("tap").arg(site.socket()).args(["wire-in,wire-out", "--limit", "60", "--out"]);
+    let told = run(tap.arg(&file), LIMIT).well("tap");
+    let all = comments(&fs::read(&file).unwrap());
+    assert_eq!(all.len(), 60, "{told:?}");
+    let at_card = all.iter().filter(|(_, comment)| comment.contains(" side=nic ")).count();
+    assert!(at_card > 50, "{all:?}");
+    let question = json!({ "command": "trace", "limit": 10, "port": 7, "seconds": 20 });
+    let traced = control::ask_for(site.socket(), &question).unwrap_or_default();
+    let packets = traced["packets"].as_array().map_or(0, Vec::len);
+    assert_eq!(packets, 10, "{traced:#}");
+    for packet in traced["packets"].as_array().unwrap() {
+        let run = &packet["runs"][0];
+        assert_eq!((&run["side"], &run["ends"]), (&json!("nic"), &json!("transmit")), "{packet:#}");
+        assert_eq!(run["entries"][0]["state"], "Session", "{packet:#}");
+    }
+    let faults = watch.talks.end();
+    let (report, log) = site.end();
+    assert!(faults.is_empty(), "{faults:?}; {report:#}\n{log}");
+    assert!(log.contains("the trace ends: it has 10 packets, and missed 0 records"), "{log}");
+    accounts(&report);
 }
 
 /// What befalls a run.

@@ -1,16 +1,20 @@
 //! A live firewall between existing interfaces: TCP of two kernels passes it by AF_PACKET and by
-//! AF_XDP, refused packets stay out, and an upgrade in between breaks nothing.
+//! AF_XDP, refused packets stay out, an upgrade in between breaks nothing, and packets that no
+//! capture of the kernel has are tapped and traced.
 #![expect(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
 
 use std::fs;
-use std::process::Command;
+use std::net::UdpSocket;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use cora_tests::conversations::Conversations;
 use cora_tests::namespace::Namespace;
-use cora_tests::process::{Running, start, wait_until};
+use cora_tests::pcapng::comments;
+use cora_tests::process::{Running, run, start, wait_until};
 use cora_tests::tell;
-use cora_tests::workshop::program;
+use cora_tests::workshop::{cora, program, room};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
@@ -29,6 +33,7 @@ enum Checksums {
 /// Two networks, and a namespace with the firewall between them.
 struct Site {
     running: Running,
+    socket: PathBuf,
     inside: Namespace,
     outside: Namespace,
     _middle: Namespace,
@@ -71,13 +76,25 @@ impl Site {
         let program = program("keeper");
         let mut command = Command::new("ip");
         command.args(["netns", "exec", middle.name()]).arg(program);
-        command.args(["run", "--json", "--nic", nic, "--live", &live]);
-        Ok(Self { running: start(&mut command), inside, outside, _middle: middle })
+        let socket = room(&format!("ports-{label}")).join("control");
+        command.args(["run", "--json", "--nic", nic, "--live", &live, "--control"]).arg(&socket);
+        Ok(Self { running: start(&mut command), socket, inside, outside, _middle: middle })
     }
 
     fn signal(&self, signal: Signal) {
         let pid = Pid::from_raw(self.running.id().cast_signed()).unwrap();
         kill_process(pid, signal).unwrap();
+    }
+
+    /// Sends packets from outside that nobody asked for: they stay out.
+    fn knock(&self) {
+        let knock = self.outside.within(|| {
+            let socket = UdpSocket::bind("203.0.113.1:9").unwrap();
+            for _ in 0..10 {
+                socket.send_to(b"knock", "10.77.0.1:9").unwrap();
+            }
+        });
+        knock.join().unwrap();
     }
 
     /// Ends the run, and returns its report.
@@ -138,14 +155,7 @@ fn passes(
         lives &= goes_on(&talks, 5);
     }
     let faults = talks.end();
-    // Unsolicited packets from outside: they stay out.
-    let knock = site.outside.within(|| {
-        let socket = std::net::UdpSocket::bind("203.0.113.1:9").unwrap();
-        for _ in 0..10 {
-            socket.send_to(b"knock", "10.77.0.1:9").unwrap();
-        }
-    });
-    knock.join().unwrap();
+    site.knock();
     std::thread::sleep(Duration::from_millis(100));
     let report = site.end();
     assert!(lives && faults.is_empty(), "{label}: {faults:?}; {report}");
@@ -186,4 +196,49 @@ fn tcp_passes_by_af_xdp_and_outlives_an_upgrade() {
 #[test]
 fn tcp_passes_between_kinds_with_unfinished_checksums() {
     passes("xp", ["xdp:", "packet:"], Checksums::Unfinished, "native", false);
+}
+
+/// AF_XDP takes packets before the kernel's taps see them: those of the run see them.
+#[test]
+fn packets_that_af_xdp_takes_are_tapped_and_traced() {
+    let site = match Site::build("xt", ["xdp:", "xdp:"], Checksums::Finished, "native") {
+        Ok(site) => site,
+        Err(why) => return tell(&format!("SKIPPED ports xt: {why}")),
+    };
+    let address = "203.0.113.1:7".parse().unwrap();
+    let talks = Conversations::open(&site.inside, &site.outside, address, CONNECTIONS);
+    assert!(goes_on(&talks, 5));
+    let tap = |words: &[&str]| {
+        let mut command = cora();
+        command.arg("tap").arg(&site.socket).args(words).args(["--seconds", "20", "--out", "-"]);
+        command.stdout(Stdio::piped()).spawn().unwrap()
+    };
+    let told = tap(&["wire-in,wire-out", "--limit", "60"]).wait_with_output().unwrap();
+    let all = comments(&told.stdout);
+    assert!(told.status.success() && all.len() == 60, "{all:?}");
+    for (point, comment) in &all {
+        assert!(["wire-in", "wire-out"].contains(&point.as_str()), "{point}");
+        assert!(comment.contains("203.0.113.1:7"), "{comment}");
+    }
+    // It may begin after the first of them.
+    let mut drops = tap(&["drop", "--limit", "5"]);
+    let has_all = || {
+        site.knock();
+        drops.try_wait().unwrap().is_some()
+    };
+    assert!(wait_until(Duration::from_secs(20), has_all), "no drop was tapped");
+    let dropped = comments(&drops.wait_with_output().unwrap().stdout);
+    assert_eq!(dropped.len(), 5, "{dropped:?}");
+    for (point, comment) in &dropped {
+        assert_eq!(point, "drop");
+        assert!(comment.starts_with("outcome=not-allowed "), "{comment}");
+        assert!(comment.contains("203.0.113.1:9"), "{comment}");
+    }
+    let mut command = cora();
+    command.arg("trace").arg(&site.socket).args(["--port", "7", "--limit", "3"]);
+    let told = run(&mut command, Duration::from_secs(20)).well("trace").stdout;
+    assert!(told.matches("203.0.113.1:7").count() >= 3 && told.contains(": transmit"), "{told}");
+    let faults = talks.end();
+    let report = site.end();
+    assert!(faults.is_empty(), "{faults:?}; {report}");
 }

@@ -126,14 +126,11 @@ fn tenant_rate(
         buckets.insert(tenant, bucket)?;
         taken?;
     }
-    match connections.find_mut(&flow) {
-        Some((direction, connection)) => {
-            connection.tcp.advance(packet, direction)?;
-            connection.packets += 1;
-        }
-        None => {
-            connections.insert(flow, Connection { tcp: TcpState::open(packet)?, packets: 1 })?;
-        }
+    if let Some((direction, connection)) = connections.find_mut(&flow) {
+        connection.tcp.advance(packet, direction)?;
+        connection.packets += 1;
+    } else {
+        connections.insert(flow, Connection { tcp: TcpState::open(packet)?, packets: 1 })?;
     }
     Transmit
 }
