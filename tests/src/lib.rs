@@ -23,7 +23,7 @@
 //! | [`fragments`] | captures with packets in fragments |
 //! | [`handshakes`] | connections that acknowledge the cookies of a SYN proxy |
 //! | [`ipfix`] | IPFIX messages, read by the RFC |
-//! | [`pcapng`] | the packets of a tap, with what it says of each |
+//! | [`pcapng`] | the packets of a tap, and the comment of each |
 //! | [`golden`] | results that are kept in files |
 //! | [`well_formed`] | whether a text is well-formed XML |
 //!

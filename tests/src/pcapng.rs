@@ -1,4 +1,4 @@
-//! What a tap says of the packets in its capture.
+//! Reads the capture of a tap: the interface and the comment of each packet.
 #![expect(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
 
 /// Returns interface and comment of each packet of a pcapng with little-endian words.
