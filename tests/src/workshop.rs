@@ -46,7 +46,7 @@ pub const EXAMPLES: [&str; 20] = [
 ];
 
 /// The examples that take messages in place of packets.
-pub const OF_MESSAGES: [&str; 3] = ["transactions", "analytics", "replicated-kv"];
+pub const OF_MESSAGES: [&str; 4] = ["transactions", "analytics", "replicated-kv", "cache"];
 
 /// The examples with counts of instructions, beside equivalent loops by hand.
 pub const FIRST: [&str; 4] = ["firewall", "nat", "heavy-hitter", "balancer"];

@@ -88,6 +88,13 @@ impl Peer {
         Endpoint { address: self.theirs, port: self.their_port, protocol: protocol::UDP }
     }
 
+    /// Where its datagrams go to: the end that they ask.
+    #[inline]
+    #[must_use]
+    pub const fn asked(&self) -> Endpoint {
+        Endpoint { address: self.ours, port: self.our_port, protocol: protocol::UDP }
+    }
+
     /// Whether it is nobody.
     const fn is_nobody(&self) -> bool {
         self.their_port == 0 && self.our_port == 0

@@ -4,6 +4,9 @@
 //! `2=PORT` to `15=PORT`, or a name of the user's. Such names get the numbers that are left, from 2
 //! on, in the order in which they are written: in `inside=…,outside=…,dmz=…,mirror=…`, `dmz` is
 //! port 2 and `mirror` is port 3.
+//!
+//! With `pass=opposite` among them, a packet that passes leaves at the opposite port: the network
+//! stack that it goes to is behind that port. Otherwise no port carries it.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -37,7 +40,16 @@ pub(crate) struct NamedPort {
 /// The ports of a run, by their numbers: inside and outside are always there, unless all are a
 /// card's, or there is one alone, for messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Ports(Vec<NamedPort>);
+pub(crate) struct Ports {
+    all: Vec<NamedPort>,
+    /// Whether packets that pass leave at the opposite port.
+    passes_on: bool,
+}
+
+/// In the place of a port: where packets that pass leave.
+const PASS: &str = "pass";
+/// At the opposite port.
+const OPPOSITE: &str = "opposite";
 
 /// The name of a port for messages alone.
 const MESSAGES: &str = "messages";
@@ -51,19 +63,28 @@ impl Ports {
         format!("{MESSAGES}={}", PortName::Udp { address })
     }
 
+    const fn of(all: Vec<NamedPort>) -> Self {
+        Self { all, passes_on: false }
+    }
+
+    /// Whether packets that pass leave at the opposite port.
+    pub(crate) const fn pass_on(&self) -> bool {
+        self.passes_on
+    }
+
     /// Whether there is one alone, for messages.
     fn are_one(&self) -> bool {
-        self.0.len() == 1
+        self.all.len() == 1
     }
 
     /// Whether they are ports of a card, which names them.
     pub(crate) fn are_of_card(&self) -> bool {
-        self.0.is_empty()
+        self.all.is_empty()
     }
 
     /// The ports, by their numbers.
     pub(crate) fn all(&self) -> &[NamedPort] {
-        &self.0
+        &self.all
     }
 
     /// As many ports with the same names and numbers, each of which gives one frame. For those of a
@@ -72,7 +93,7 @@ impl Ports {
         let names: Vec<&str> = if self.are_of_card() || self.are_one() {
             FIRST.to_vec()
         } else {
-            self.0.iter().map(|port| &*port.name).collect()
+            self.all.iter().map(|port| &*port.name).collect()
         };
         let ports: Vec<_> = names.iter().map(|name| format!("{name}={SILENT}")).collect();
         ports.join(",")
@@ -81,10 +102,10 @@ impl Ports {
     /// No interface is two ports, and none writes what another one reads or writes.
     fn check(self) -> Result<Self, String> {
         self.check_files()?;
-        for (at, port) in self.0.iter().enumerate() {
+        for (at, port) in self.all.iter().enumerate() {
             let Some(interface) = port.device.interface() else { continue };
             let same = |other: &&NamedPort| other.device.interface() == Some(interface);
-            if let Some(other) = self.0.iter().take(at).find(same) {
+            if let Some(other) = self.all.iter().take(at).find(same) {
                 let (one, two) = (&other.name, &port.name);
                 return Err(format!(
                     "both `{one}` and `{two}` are `{interface}`: each port is an interface of its own"
@@ -95,9 +116,9 @@ impl Ports {
     }
 
     fn check_files(&self) -> Result<(), String> {
-        for port in &self.0 {
+        for port in &self.all {
             let PortName::Pcap { output: Some(output), .. } = &port.device else { continue };
-            for other in self.0.iter().filter(|other| other.number != port.number) {
+            for other in self.all.iter().filter(|other| other.number != port.number) {
                 let PortName::Pcap { input, output: theirs } = &other.device else { continue };
                 let what = match theirs {
                     _ if is_same(input, output) => "reads",
@@ -125,13 +146,21 @@ impl FromStr for Ports {
 
     fn from_str(text: &str) -> Result<Self, String> {
         if text == OF_CARD {
-            return Ok(Self(Vec::new()));
+            return Ok(Self::of(Vec::new()));
         }
         let mut given: Vec<(&str, Option<u8>, PortName)> = Vec::new();
+        let mut passes_on = false;
         for part in text.split(',') {
             let (name, device) = part
                 .split_once('=')
                 .ok_or_else(|| format!("`{part}` says no port: write inside=PORT,outside=PORT"))?;
+            if name == PASS {
+                if device != OPPOSITE || passes_on {
+                    return Err(format!("`{part}` is not what is said once: {PASS}={OPPOSITE}"));
+                }
+                passes_on = true;
+                continue;
+            }
             let number = number(name)?;
             let device = device.parse()?;
             let is_there = |(other, its, _): &(&str, _, _)| {
@@ -153,7 +182,7 @@ impl FromStr for Ports {
         {
             // Answers to messages leave where these came, so there is no need of another end.
             let (name, device) = ((*name).to_owned(), device.clone());
-            return Ok(Self(vec![NamedPort { name, number: Port::INSIDE, device }]));
+            return Ok(Self::of(vec![NamedPort { name, number: Port::INSIDE, device }]));
         }
         for (number, first) in (0..).zip(FIRST) {
             if !given.iter().any(|(_, its, _)| *its == Some(number)) {
@@ -170,7 +199,7 @@ impl FromStr for Ports {
         });
         let mut ports: Vec<NamedPort> = numbered.collect();
         ports.sort_by_key(|port| port.number);
-        Self(ports).check()
+        Self { all: ports, passes_on }.check()
     }
 }
 
@@ -223,11 +252,22 @@ mod tests {
 
     #[test]
     fn both_ports_are_named_once_each() {
-        let both = Ports(vec![tap("inside", 0, "a0"), tap("outside", 1, "b0")]);
+        let both = Ports::of(vec![tap("inside", 0, "a0"), tap("outside", 1, "b0")]);
         assert_eq!(read("inside=tap:a0,outside=tap:b0"), Ok(both.clone()));
         assert_eq!(read("outside=tap:b0,inside=tap:a0"), Ok(both));
         let mixed = read("inside=xdp:a0?queues=2&mode=copy,outside=packet:b0").unwrap();
         assert_eq!(mixed.all()[1].device, PortName::Packet { interface: "b0".into() });
+    }
+
+    #[test]
+    fn packets_that_pass_leave_where_it_is_said() {
+        let ports = "inside=tap:a0,outside=tap:b0";
+        assert!(!read(ports).unwrap().pass_on());
+        assert!(read(&format!("{ports},pass=opposite")).unwrap().pass_on());
+        for wrong in ["pass=inside", "pass=opposite,pass=opposite"] {
+            let error = read(&format!("{ports},{wrong}")).unwrap_err();
+            assert!(error.contains("said once: pass=opposite"), "{error}");
+        }
     }
 
     #[test]

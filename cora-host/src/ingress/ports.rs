@@ -76,6 +76,8 @@ pub(crate) struct LiveWire {
     /// The ports are a card's: what it told of them.
     elsewhere: Option<PortsThere>,
     latency: Latency,
+    /// Packets that pass leave at the opposite port.
+    passes_on: bool,
 }
 
 impl LiveWire {
@@ -108,6 +110,7 @@ impl LiveWire {
             stopped: false,
             elsewhere: ports.are_of_card().then(PortsThere::default),
             latency: Latency::default(),
+            passes_on: ports.pass_on(),
         })
     }
 
@@ -227,7 +230,8 @@ impl LiveWire {
         let number = self.came;
         self.came += 1;
         let meta = Meta { time, now: self.now, port: side, ..Meta::default() };
-        Stamp { meta, number, horizon: self.now, egress: side, parked: Parked::NONE, missing: 0 }
+        let egress = if self.passes_on { side.opposite() } else { side };
+        Stamp { meta, number, horizon: self.now, egress, parked: Parked::NONE, missing: 0 }
     }
 }
 

@@ -170,7 +170,7 @@ impl<A: App> Rehearsal<A> {
         let (mut notes, mut made) = (Vec::new(), 0);
         trace::take(|note| notes.push(note));
         let packets = self.engine.send(stamp, |_, _| {}, |_| made += 1);
-        let egress = ran.egress(stamp.meta.port);
+        let egress = ran.egress(stamp);
         let outcome = self.engine.outcomes.first_since(&before).map(|(name, _)| name.to_owned());
         let leaves = egress.map(|port| (port, packet.frame().to_vec()));
         let steps = steps::<A>(&notes);

@@ -408,7 +408,7 @@ pub(super) fn frame_of(request: &TraceRequest, now: u64) -> Result<(Stamp, Vec<u
         format!("`at` is inside, outside or a number up to {}, not `{at}`", Port::LAST.0)
     })?);
     let meta = Meta { time: now, now, port, mark: Mark::UNMARKED };
-    Ok((Stamp { meta, horizon: 0, ..Stamp::BEFORE }, bytes))
+    Ok((Stamp { meta, egress: port, horizon: 0, ..Stamp::BEFORE }, bytes))
 }
 
 #[cfg(test)]

@@ -112,8 +112,9 @@ pub struct RunOptions {
     /// Ports in place of a capture, as inside=PORT,outside=PORT, each tap:NAME, packet:IFACE,
     /// xdp:IFACE, udp:ADDRESS:PORT, pcap:IN+OUT or mem:flows=N;size=BYTES: until ctrl-C. Further
     /// ones as 2=PORT to
-    /// 15=PORT, or by names of your own, which get the numbers from 2 on. Either half may die
-    /// meanwhile, and is started again. `card`: the ports of the card.
+    /// 15=PORT, or by names of your own, which get the numbers from 2 on. With
+    /// pass=opposite, packets that pass leave at the opposite port. Either half may die meanwhile,
+    /// and is started again. `card`: the ports of the card.
     #[arg(long, value_name = "PORTS")]
     pub(crate) live: Option<Ports>,
     /// Where messages come from: a capture, as with --in, or udp:ADDRESS:PORT, a socket of this

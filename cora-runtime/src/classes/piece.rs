@@ -2,7 +2,7 @@
 //! once, goes from queue to queue by its number alone, and runs where it lies.
 #![expect(unsafe_code, reason = "makes a slice of places that were all written, once, at start")]
 
-use cora_core::packet::{MAX_FRAME, Meta, Roomy};
+use cora_core::packet::{MAX_FRAME, Meta, Port, Roomy};
 use cora_core::prefetch::prefetch;
 use cora_core::state::{Memory, OutOfMemory, bytes_for};
 use zerocopy::IntoBytes as _;
@@ -103,10 +103,10 @@ impl Pieces {
         let size = if is_usual { 0 } else { self.larger(wanted) };
         let piece = self.take_free(size)?;
         let (port, number) = stamp.marked();
-        let missing = u64::from(stamp.missing) << 40;
+        let rest = u64::from(stamp.missing) << 40 | u64::from(stamp.egress.0) << 56;
         let (head, bytes) = piece.words.split_first_chunk_mut::<HEAD>()?;
         *head = [
-            frame.len() as u64 | u64::from(port) << 32 | missing,
+            frame.len() as u64 | u64::from(port) << 32 | rest,
             stamp.meta.time,
             stamp.meta.now,
             number,
@@ -225,8 +225,8 @@ impl Piece {
         let [first, time, now, number, _] = *self.words.first_chunk().unwrap_or(&[0; HEAD]);
         let (port, mark, number) = Stamp::unmarked((first >> 32) as u8, number);
         let (meta, parked) = (Meta { time, now, port, mark }, Parked::NONE);
-        let missing = (first >> 40) as u16;
-        Stamp { meta, number, horizon: now, egress: port, parked, missing }
+        let (missing, egress) = ((first >> 40) as u16, Port((first >> 56) as u8));
+        Stamp { meta, number, horizon: now, egress, parked, missing }
     }
 
     /// The message's frame, where it lies.
@@ -270,7 +270,7 @@ mod tests {
             meta: Meta { time: number * 10, now: number * 11, port: Port(1), ..Meta::default() },
             number,
             horizon: number * 11,
-            egress: Port(1),
+            egress: Port(number as u8 % 3),
             parked: Parked::NONE,
             missing: number as u16 ^ 0x5a5a,
         }

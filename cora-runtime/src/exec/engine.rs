@@ -58,11 +58,12 @@ pub enum Ran {
 }
 
 impl Ran {
-    /// The egress port of a packet that arrived at `port`, if it is forwarded.
+    /// The egress port of a packet that arrived with this stamp, if it leaves.
     #[inline(always)]
-    pub const fn egress(self, port: Port) -> Option<Port> {
+    pub const fn egress(self, stamp: &Stamp) -> Option<Port> {
         match self {
-            Self::Forward(Forward::Transmit) => Some(port.opposite()),
+            Self::Forward(Forward::Transmit) => Some(stamp.meta.port.opposite()),
+            Self::Forward(Forward::Pass) => stamp.passes_to(),
             // The upper bit marks frames that handlers made.
             Self::Forward(Forward::Redirect(port)) => Some(port.in_seven_bits()),
             _ => None,

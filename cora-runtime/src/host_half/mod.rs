@@ -303,7 +303,7 @@ impl<A: App> HostHalf<A> {
             found.as_ref().and_then(|found| self.ownership.settle_new(self.engine.app(), found));
         let Self { cascade, engine, report, .. } = self;
         cascade.send(engine, stamp, report, |stamp, frame| out.leave(stamp, stamp.egress, frame));
-        if let Some(egress) = ran.egress(stamp.meta.port) {
+        if let Some(egress) = ran.egress(stamp) {
             out.leave(stamp, egress, packet.frame());
             if alone {
                 out.show();

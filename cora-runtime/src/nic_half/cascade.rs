@@ -58,7 +58,7 @@ impl<A: App> NicHalf<A> {
     pub(super) fn finish(&mut self, ran: Ran, stamp: &Stamp, frame: &[u8], wire: &mut impl Wire) {
         let Self { cascade, engine, report, .. } = self;
         cascade.send(engine, stamp, report, |stamp, frame| wire.transmit(stamp, frame));
-        if let Some(egress) = ran.egress(stamp.meta.port) {
+        if let Some(egress) = ran.egress(stamp) {
             wire.transmit(&Stamp { egress, ..*stamp }, frame);
         }
     }

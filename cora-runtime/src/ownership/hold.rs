@@ -1,7 +1,7 @@
 //! The hold queue: packets that wait during a handover of their flow. It is a first-in-first-out
 //! queue of frames in supplied memory. Packets are numbered in order of joining.
 
-use cora_core::packet::Meta;
+use cora_core::packet::{Meta, Port};
 use cora_core::state::{Memory, OutOfMemory};
 use zerocopy::IntoBytes as _;
 
@@ -115,6 +115,7 @@ impl HoldQueue {
         let (port, number) = stamp.marked();
         head[4] = port;
         head[5..7].copy_from_slice(&stamp.missing.to_le_bytes());
+        head[7] = stamp.egress.0;
         head[8..16].copy_from_slice(&stamp.meta.time.to_le_bytes());
         head[16..24].copy_from_slice(&stamp.meta.now.to_le_bytes());
         head[24..32].copy_from_slice(&number.to_le_bytes());
@@ -135,14 +136,14 @@ impl HoldQueue {
     fn packet_at(&self, at: usize, buffer: &mut [u8]) -> Option<(Stamp, usize)> {
         let mut head = [0; HEAD];
         self.copy_out(at, &mut head);
-        let [length, port, missing, time, now, number] = unpack(&head);
+        let [length, port, missing, egress, time, now, number] = unpack(&head);
         let length = length as usize;
         let frame = buffer.get_mut(..length)?;
         self.copy_out(self.around(at + HEAD), frame);
         let (port, mark, number) = Stamp::unmarked(port as u8, number);
         let (meta, parked) = (Meta { time, now, port, mark }, Parked::NONE);
-        let missing = missing as u16;
-        Some((Stamp { meta, number, horizon: now, egress: port, parked, missing }, length))
+        let (missing, egress) = (missing as u16, Port(egress as u8));
+        Some((Stamp { meta, number, horizon: now, egress, parked, missing }, length))
     }
 
     /// The time of the first packet. No older packet waits or will arrive.
@@ -152,7 +153,7 @@ impl HoldQueue {
         }
         let mut head = [0; HEAD];
         self.copy_out(self.read, &mut head);
-        let [_, _, _, _, now, _] = unpack(&head);
+        let [_, _, _, _, _, now, _] = unpack(&head);
         Some(now)
     }
 
@@ -207,7 +208,7 @@ impl HoldQueue {
 }
 
 /// Decodes a head: length, port, missing, time, now, number.
-fn unpack(head: &[u8; HEAD]) -> [u64; 6] {
+fn unpack(head: &[u8; HEAD]) -> [u64; 7] {
     let word = |at: usize| {
         head.get(at..)
             .and_then(|rest| rest.first_chunk())
@@ -215,7 +216,7 @@ fn unpack(head: &[u8; HEAD]) -> [u64; 6] {
     };
     let first = word(0);
     let (port, missing) = ((first >> 32) & 0xff, (first >> 40) & 0xffff);
-    [first & 0xffff_ffff, port, missing, word(8), word(16), word(24)]
+    [first & 0xffff_ffff, port, missing, first >> 56, word(8), word(16), word(24)]
 }
 
 #[cfg(test)]
@@ -237,7 +238,7 @@ mod tests {
             meta: Meta { time: number * 10, now: number * 11, port: Port(1), ..Meta::default() },
             number,
             horizon: number * 11,
-            egress: Port(1),
+            egress: Port(number as u8 % 3),
             parked: Parked::NONE,
             missing: number as u16 ^ 0x5a5a,
         };

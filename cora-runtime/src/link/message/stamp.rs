@@ -15,8 +15,8 @@ pub struct Stamp {
     /// No later packet on this way is older, in ns of run time: see
     /// [`Visit`](cora_core::state::Visit).
     pub horizon: u64,
-    /// Where it [leaves](Self::leaves_at), and whether a handler [made](Self::is_made) it;
-    /// meaningless before a verdict.
+    /// Where it [leaves](Self::leaves_at), and whether a handler [made](Self::is_made) it. Before a
+    /// verdict: where it leaves if it [passes](Self::passes_to).
     pub egress: Port,
     /// Where the rest of the frame is, if what goes along is its head alone.
     pub parked: Parked,
@@ -78,6 +78,14 @@ impl Stamp {
     #[must_use]
     pub const fn leaves_at(&self) -> Port {
         Port(self.egress.0 & !MADE)
+    }
+
+    /// Where a packet without a verdict leaves if it passes; `None` if no port carries it then: it
+    /// has the port of its arrival there.
+    #[inline]
+    #[must_use]
+    pub const fn passes_to(&self) -> Option<Port> {
+        if self.egress.0 == self.meta.port.0 { None } else { Some(self.egress) }
     }
 
     /// The port of arrival and the packet's number, with the mark in bits that they don't need.
