@@ -55,6 +55,18 @@ impl Site {
     /// # Errors
     /// A facility that this machine lacks.
     pub fn build_with(label: &str, program: &Path, words: &[&str]) -> Result<Self, String> {
+        Self::build_live(label, program, "", words)
+    }
+
+    /// The same, where packets that pass leave at the opposite port.
+    ///
+    /// # Errors
+    /// A facility that this machine lacks.
+    pub fn build_passing(label: &str, program: &Path, words: &[&str]) -> Result<Self, String> {
+        Self::build_live(label, program, ",pass=opposite", words)
+    }
+
+    fn build_live(label: &str, program: &Path, more: &str, words: &[&str]) -> Result<Self, String> {
         if !Path::new("/dev/net/tun").exists() {
             return Err("no /dev/net/tun".into());
         }
@@ -62,7 +74,7 @@ impl Site {
         let outside = Namespace::create(&format!("{label}-out"))?;
         let taps = ["i", "o"].map(|end| format!("k{end}{label}{}", std::process::id()));
         let mut command = Command::new(program);
-        let live = format!("inside=tap:{},outside=tap:{}", taps[0], taps[1]);
+        let live = format!("inside=tap:{},outside=tap:{}{more}", taps[0], taps[1]);
         let running = start(command.args(["run", "--json", "--live", &live]).args(words));
         let up = Instant::now();
         for (namespace, tap) in [(&inside, &taps[0]), (&outside, &taps[1])] {

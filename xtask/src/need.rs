@@ -91,6 +91,8 @@ pub(crate) fn lab() -> Result<(), String> {
         ("dnsmasq-base", "dnsmasq"),
         ("tcpdump", "tcpdump"),
         ("iputils-ping", "ping"),
+        ("memcached", "memcached"),
+        ("libmemcached-tools", "memccapable"),
     ];
     let lacking = needs.iter().filter(|(_, program)| !in_path(program));
     install(&lacking.map(|(package, _)| *package).collect::<Vec<_>>())

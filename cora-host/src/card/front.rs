@@ -309,7 +309,8 @@ impl Front {
         self.tell();
         let Self { host, .. } = self;
         if !self.ports_told {
-            let there = PortsThere { ports: self.cable.report(), dropped: self.cable.dropped() };
+            let (ports, dropped) = (self.cable.report(), self.cable.dropped());
+            let there = PortsThere { ports, dropped, passes_on: self.cable.passes_on() };
             let bytes = serde_json::to_vec(&there).unwrap_or_default();
             self.ports_told = host.to.push(PORTS, &[&bytes]).is_ok();
             host.to.publish();

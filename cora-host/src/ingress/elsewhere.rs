@@ -111,6 +111,8 @@ pub(crate) struct Setup {
 pub(crate) struct PortsThere {
     pub(crate) ports: BTreeMap<String, PortReport>,
     pub(crate) dropped: BTreeMap<String, u64>,
+    /// Packets that pass leave at the opposite port.
+    pub(crate) passes_on: bool,
 }
 
 /// The host's view of such a wire.

@@ -172,6 +172,11 @@ impl LiveWire {
         }
     }
 
+    /// Whether packets that pass leave at the opposite port.
+    pub(crate) fn passes_on(&self) -> bool {
+        self.elsewhere.as_ref().map_or(self.passes_on, |there| there.passes_on)
+    }
+
     /// How long frames took from port to port; `None` where the ports are a card's.
     pub(crate) fn latency(&self) -> Option<Latency> {
         self.elsewhere.is_none().then_some(self.latency)

@@ -231,9 +231,10 @@ pub struct RunReport {
 }
 
 impl RunReport {
-    /// The report with what does not add up in it among its faults.
+    /// The report with what does not add up in it among its faults. Packets that pass leave, too,
+    /// or no port carries them.
     #[must_use]
-    pub fn audited(mut self) -> Self {
+    pub fn audited(mut self, passes_leave: bool) -> Self {
         let total = self.outcomes.values().fold(0, |sum: u64, count| sum.saturating_add(*count));
         let (came, messages) = (self.packets_in, self.messages());
         if total != came.saturating_add(messages) {
@@ -245,7 +246,8 @@ impl RunReport {
             self.faults.push(format!("{came} packets came in{and}, but {total} have an outcome"));
         }
         let left = self.packets_out.saturating_add(self.not_taken());
-        let sent = ["transmit", "redirect"].iter().filter_map(|name| self.outcomes.get(*name));
+        let leaving = ["transmit", "redirect"].into_iter().chain(passes_leave.then_some("pass"));
+        let sent = leaving.filter_map(|name| self.outcomes.get(name));
         let sent = sent.fold(0, |sum: u64, count| sum.saturating_add(*count));
         let made = self.sides.nic.made.saturating_add(self.sides.host.made);
         let sent = sent.saturating_add(made);
@@ -353,12 +355,16 @@ pub(super) mod tests {
 
     #[test]
     fn finds_a_packet_without_outcome_and_one_that_did_not_leave() {
-        let faults = |report: RunReport| report.audited().faults;
+        let faults = |report: RunReport| report.audited(false).faults;
         assert_eq!(faults(report()), Vec::<String>::new());
         let lost = RunReport { packets_in: 4, ..report() };
         assert_eq!(faults(lost), ["4 packets came in, but 3 have an outcome"]);
         let kept = RunReport { packets_out: 1, ..report() };
         assert_eq!(faults(kept.clone()), ["2 packets were to leave, but 1 did"]);
+        let passed = [("transmit".to_owned(), 2), ("pass".to_owned(), 1)].into();
+        let passes = RunReport { packets_out: 3, outcomes: passed, ..report() };
+        assert_eq!(passes.clone().audited(true).faults, Vec::<String>::new());
+        assert_eq!(faults(passes), ["2 packets were to leave, but 3 did"]);
         let dropped = [("link-down".to_owned(), 1)].into();
         let ports = Some(PortsReport { dropped, ..PortsReport::default() });
         assert_eq!(faults(RunReport { ports, ..kept.clone() }), Vec::<String>::new());

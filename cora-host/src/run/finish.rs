@@ -31,6 +31,8 @@ pub(crate) struct WireReport {
     pub(crate) outcomes: BTreeMap<String, u64>,
     pub(crate) capture: CaptureNotes,
     pub(crate) ports: Option<PortsReport>,
+    /// Packets that pass leave, too.
+    pub(crate) passes_leave: bool,
 }
 
 impl WireReport {
@@ -42,6 +44,7 @@ impl WireReport {
             outcomes: some([("too-long", source.too_long), ("cut-when-captured", source.cut.1)]),
             capture: source.notes(),
             ports: None,
+            passes_leave: false,
         }
     }
 }
@@ -130,7 +133,7 @@ impl Over<'_> {
             drift,
             elapsed_ns: elapsed.as_nanos() as u64,
         };
-        report.audited()
+        report.audited(wire.passes_leave)
     }
 
     /// Writes the final state of all shards; returns what is wrong with it.

@@ -160,6 +160,7 @@ fn report<A: App>(
         packets: cable.packets(),
         outcomes: some([("nic-away", nic_away), ("too-long", cable.too_long)]),
         ports: Some(PortsReport { ports: cable.report(), dropped: cable.dropped() }),
+        passes_leave: cable.passes_on(),
         ..WireReport::default()
     };
     let over = Over {
