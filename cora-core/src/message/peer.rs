@@ -233,7 +233,9 @@ pub(crate) fn datagram(
     let all = frame.get_mut(udp..udp + UDP + length).unwrap_or_default();
     udp_header(peer, datagram, all);
     let (end, least) = (udp + UDP + length, LEAST.min(frame.len()));
-    frame.get_mut(end..least).unwrap_or_default().fill(0);
+    if let Some(padding) = frame.get_mut(end..least) {
+        padding.fill(0);
+    }
     Ok(end.max(least))
 }
 

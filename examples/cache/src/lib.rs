@@ -138,15 +138,13 @@ pub fn cache(
             if at.is_quiet() {
                 return Pass;
             }
+            if let Some(value) = items.get(name).and_then(|item| item.answer(&at)) {
+                let (name, request, value) = (*name, *request, *value);
+                answers.reply(Said::Value { name, request, value })?;
+                return Done;
+            }
             match items.get_mut(name) {
-                Some(item) => {
-                    if let Some(value) = item.answer(&at) {
-                        let (name, request, value) = (*name, *request, *value);
-                        answers.reply(Said::Value { name, request, value })?;
-                        return Done;
-                    }
-                    item.ask(by, &at);
-                }
+                Some(item) => item.ask(by, &at),
                 // Without room, the answer is not kept.
                 None => _ = items.insert(*name, Item::asked(by, at.now)),
             }

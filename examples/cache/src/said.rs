@@ -88,6 +88,12 @@ impl Said {
     const UNREADABLE: Self = Self::ChangeAll { nobody: Name::EMPTY, after: 0 };
 
     fn text(said: &[u8], request: u16) -> Result<Self, Reason> {
+        // Most datagrams are such, and need no more of a look.
+        let name = said.strip_prefix(b"get ").and_then(|rest| rest.strip_suffix(b"\r\n"));
+        if let Some(name) = name.filter(|name| !name.is_empty() && name.iter().all(|it| *it > b' '))
+        {
+            return Ok(Self::Get { name: Name::of(name)?, request });
+        }
         let end = said.iter().position(|byte| *byte == b'\n').ok_or(Malformed)?;
         let (line, rest) = (&said[..end], &said[end + 1..]);
         let line = line.strip_suffix(b"\r").unwrap_or(line);
