@@ -21,6 +21,8 @@
 //! | `handler` | cost of an empty chain of handlers |
 //! | `heads` | cost of long frames that the NIC passes on, whole and as heads |
 //! | `messages` | mailboxes of messages against those of actors, and what light messages wait for |
+//! | `asked` | servers that are asked over UDP |
+//! | `cache` | a cache before memcached against memcached alone |
 //! | `participant` | a participant of transactions against a UDP server by hand |
 //! | `replicated` | a replicated key-value store against openraft and etcd |
 //! | `punt` | time of a punt's round trip |
@@ -40,7 +42,9 @@
 
 mod adaptation;
 mod additive;
+mod asked;
 mod by_hand;
+mod cache;
 mod count;
 #[cfg(dpdk)]
 mod dpdk;
@@ -211,6 +215,9 @@ fn main() -> std::io::Result<()> {
     }
     if let Some(programs) = arguments.nic_only.as_deref().filter(|_| wanted(participant::NAME)) {
         participant::run(programs, arguments.quick, &mut tell)?;
+    }
+    if let Some(programs) = arguments.nic_only.as_deref().filter(|_| wanted(cache::NAME)) {
+        cache::run(programs, arguments.quick, &mut tell)?;
     }
     let both = arguments.programs.as_deref().zip(arguments.split.as_deref());
     if let Some((host_only, split)) = both.filter(|_| wanted(replicated::NAME)) {

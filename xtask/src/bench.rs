@@ -49,6 +49,8 @@ const SHARDS: &str = "shards";
 /// The example that has a server by hand beside it, and its figures.
 const SERVED: [&str; 1] = ["transactions"];
 const PARTICIPANT: &str = "participant";
+/// The example before memcached, and its figures.
+const CACHE: [&str; 1] = ["cache"];
 /// Parts that are measured without any program.
 const PARTS: [&str; 3] = ["ring", "table", "messages"];
 /// The example with other replicated stores beside it, and its figures.
@@ -68,14 +70,14 @@ pub(crate) fn run(words: &[String]) -> Result<(), String> {
     let only = words.iter().skip_while(|word| *word != "--only").nth(1).map_or("", String::as_str);
     let needs = |group: &str| only.starts_with(group) || group.starts_with(only);
     let is_one_of = |groups: &[&str]| groups.iter().any(|group| only.starts_with(group));
-    let needs_none = is_one_of(&[ADDITIVE, LINK, PARTICIPANT]) || is_one_of(&PARTS);
+    let needs_none = is_one_of(&[ADDITIVE, LINK, PARTICIPANT, CACHE[0]]) || is_one_of(&PARTS);
     let needs_others = !needs_none && !is_one_of(&[SHARDS, REPLICATED]);
     // Before the others: the same packages have another plan then.
     let mut others = Vec::new();
     let plans: [(&str, &[Group]); 3] = [
         ("dealt", &[(ADDITIVE, &DEALT)]),
         ("split", &[(LINK, &LINKED), (REPLICATED, &[REPLICATED_KV])]),
-        ("nic-only", &[(PARTICIPANT, &SERVED)]),
+        ("nic-only", &[(PARTICIPANT, &SERVED), (CACHE[0], &CACHE)]),
     ];
     for (plan, groups) in plans {
         let wanted = groups.iter().filter(|(group, _)| needs(group));

@@ -14,13 +14,9 @@
 //! | module | concept |
 //! | --- | --- |
 //! | `steps` | what is asked |
-//! | `client` | who asks |
 //! | `server` | the participant by hand |
-//! | `processes` | a server's processes, and their time |
 //! | `ways` | loopback and veth |
 
-mod client;
-mod processes;
 mod server;
 mod steps;
 mod ways;
@@ -30,11 +26,10 @@ use std::net::{SocketAddrV4, UdpSocket};
 use std::path::Path;
 use std::time::Duration;
 
+use crate::asked::time_per_answer;
 use crate::figure::Figure;
 use crate::program::Program;
 use crate::turns::Turns;
-use client::Client;
-use processes::Server;
 use steps::Steps;
 use ways::Way;
 
@@ -115,14 +110,6 @@ fn warm() -> Result<usize> {
 
 /// Starts the server, and has a client ask it; returns the processor time per answer (ns).
 fn over(way: &Way, command: &mut std::process::Command, quick: bool) -> Result<f64> {
-    let mut steps = Steps::of(ROWS, DRAWS);
-    let server = Server::start(command)?;
-    let mut client = way.client()?;
-    client.wait(&mut steps)?;
     let time = Duration::from_millis(if quick { 500 } else { 1_500 });
-    client.run(&mut steps, time / 3)?;
-    let before = server.cpu()?;
-    let answers = client.run(&mut steps, time)?;
-    let took = server.cpu()?.saturating_sub(before);
-    Ok(took.as_nanos() as f64 / answers.max(1) as f64)
+    time_per_answer(command, || way.client(), &mut Steps::of(ROWS, DRAWS), time)
 }

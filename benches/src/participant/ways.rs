@@ -7,8 +7,9 @@ use std::process::Command;
 
 use cora_traffic::namespace::Namespace;
 
+use super::SERVER;
 use super::steps::PARTICIPANT;
-use super::{Client, SERVER};
+use crate::asked::Client;
 use crate::link::set_up;
 
 /// Client and server on a veth pair.

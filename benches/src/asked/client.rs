@@ -4,7 +4,7 @@ use std::io::{Error, ErrorKind, Result};
 use std::net::{SocketAddrV4, UdpSocket};
 use std::time::{Duration, Instant};
 
-use super::steps::{LONGEST, Steps};
+use super::{Asks, LONGEST};
 
 /// Questions that are outstanding.
 const OUTSTANDING: usize = 64;
@@ -15,14 +15,14 @@ const READY: Duration = Duration::from_secs(20);
 
 /// A client of one server.
 #[derive(Debug)]
-pub(super) struct Client {
+pub(crate) struct Client {
     socket: UdpSocket,
     outstanding: usize,
 }
 
 impl Client {
     /// One that asks there, once it has the first answer. The thread is in the client's network.
-    pub(super) fn of(server: SocketAddrV4, own: [u8; 4]) -> Result<Self> {
+    pub(crate) fn of(server: SocketAddrV4, own: [u8; 4]) -> Result<Self> {
         let socket = UdpSocket::bind(SocketAddrV4::new(own.into(), 0))?;
         socket.connect(server)?;
         socket.set_read_timeout(Some(PATIENCE))?;
@@ -30,39 +30,39 @@ impl Client {
     }
 
     /// Waits until the server answers.
-    pub(super) fn wait(&mut self, steps: &mut Steps) -> Result<()> {
+    pub(crate) fn wait(&mut self, asks: &mut impl Asks) -> Result<()> {
         let begun = Instant::now();
         while begun.elapsed() < READY {
-            if self.ask(steps, 1)? > 0 {
+            if self.ask(asks, 1)? > 0 {
                 return Ok(());
             }
             std::thread::sleep(PATIENCE);
         }
-        Err(Error::new(ErrorKind::TimedOut, "the participant does not answer"))
+        Err(Error::new(ErrorKind::TimedOut, "the server does not answer"))
     }
 
     /// Asks for so long; returns the number of answers.
-    pub(super) fn run(&mut self, steps: &mut Steps, time: Duration) -> Result<u64> {
+    pub(crate) fn run(&mut self, asks: &mut impl Asks, time: Duration) -> Result<u64> {
         let (begun, mut answers) = (Instant::now(), 0);
         while begun.elapsed() < time {
-            answers += self.ask(steps, OUTSTANDING)?;
+            answers += self.ask(asks, OUTSTANDING)?;
         }
         Ok(answers)
     }
 
     /// Fills up to so many questions, and takes an answer; returns whether there was one.
-    fn ask(&mut self, steps: &mut Steps, most: usize) -> Result<u64> {
-        let mut step = [0; LONGEST];
+    fn ask(&mut self, asks: &mut impl Asks, most: usize) -> Result<u64> {
+        let mut question = [0; LONGEST];
         while self.outstanding < most {
-            let length = steps.next(&mut step);
-            match self.socket.send(&step[..length]) {
+            let length = asks.next(&mut question);
+            match self.socket.send(&question[..length]) {
                 Ok(_) => self.outstanding += 1,
                 // Nobody is there yet, or not any more.
                 Err(error) if error.kind() == ErrorKind::ConnectionRefused => return Ok(0),
                 Err(error) => return Err(error),
             }
         }
-        match self.socket.recv(&mut [0; 128]) {
+        match self.socket.recv(&mut [0; 2_048]) {
             Ok(_) => {
                 self.outstanding = self.outstanding.saturating_sub(1);
                 Ok(1)

@@ -7,17 +7,17 @@ use std::time::Duration;
 
 /// A server, ended when dropped.
 #[derive(Debug)]
-pub(super) struct Server(Child);
+pub(crate) struct Server(Child);
 
 impl Server {
     /// Starts it.
-    pub(super) fn start(command: &mut Command) -> Result<Self> {
+    pub(crate) fn start(command: &mut Command) -> Result<Self> {
         let quiet = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         quiet.spawn().map(Self)
     }
 
     /// The processor time of it and of all processes that it started, in the kernel too.
-    pub(super) fn cpu(&self) -> Result<Duration> {
+    pub(crate) fn cpu(&self) -> Result<Duration> {
         let mut all = vec![self.0.id()];
         let mut sum = 0;
         while let Some(process) = all.pop() {
