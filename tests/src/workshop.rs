@@ -45,8 +45,10 @@ pub const EXAMPLES: [&str; 20] = [
     "ids",
 ];
 
-/// The examples that take messages in place of packets.
-pub const OF_MESSAGES: [&str; 4] = ["transactions", "analytics", "replicated-kv", "cache"];
+/// The examples for messages of applications: those that take them in place of packets, and
+/// `token`, which reads them in packets.
+pub const OF_MESSAGES: [&str; 6] =
+    ["transactions", "analytics", "replicated-kv", "cache", "token", "sensors"];
 
 /// The examples with counts of instructions, beside equivalent loops by hand.
 pub const FIRST: [&str; 4] = ["firewall", "nat", "heavy-hitter", "balancer"];
