@@ -1,5 +1,5 @@
-//! The cache before a server of memcached's protocol, live, between two kernels: its clients' history
-//! is linearizable, while the half that answers is killed, and memcached's own tests pass.
+//! The cache before a server of memcached's protocol, live, between two kernels: its clients'
+//! history is linearizable, while the half that answers is killed, and memcached's own tests pass.
 #![expect(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
 
 #[path = "sockets/server.rs"]
