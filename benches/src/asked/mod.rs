@@ -5,14 +5,17 @@
 //! | `client` | one socket with many questions outstanding |
 //! | `processes` | a server's processes, and their time |
 //! | `datagram` | a question as a frame |
+//! | `wire` | client and server in namespaces |
 
 mod client;
 mod datagram;
 mod processes;
+mod wire;
 
 pub(crate) use client::Client;
 pub(crate) use datagram::frame;
 pub(crate) use processes::Server;
+pub(crate) use wire::{BETWEEN, CLIENT, WIRE, ends};
 
 use std::io::Result;
 use std::process::Command;

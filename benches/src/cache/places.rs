@@ -8,15 +8,8 @@ use std::process::Command;
 use cora_traffic::namespace::Namespace;
 
 use super::questions::SERVER;
-use crate::asked::Client;
-use crate::link::set_up;
+use crate::asked::{BETWEEN, CLIENT, Client, ends};
 
-/// The cards' addresses: the client's, and the server's.
-const CARDS: [&str; 2] = ["02:00:00:00:00:01", "02:00:00:00:00:02"];
-const CLIENT: [u8; 4] = [10, 0, 0, 1];
-/// The interface of client and server, and those of the cache.
-const WIRE: &str = "wire";
-const BOTH: [&str; 2] = ["out", "in"];
 /// Where memcached is on the loopback: not where one may run that belongs to the machine.
 const LOCAL: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::LOCALHOST, 11_911);
 
@@ -45,31 +38,10 @@ impl Place {
     /// On a wire, with or without a place for the cache in it. The error names a facility that this
     /// machine lacks.
     pub(super) fn wire(with_cache: bool) -> Result<Self> {
-        let made = |label: &str| Namespace::create(label).map_err(Error::other);
+        let made = || Namespace::create("ccache").map_err(Error::other);
+        let cache = if with_cache { Some(made()?) } else { None };
         let labels = if with_cache { ["cask", "cmem"] } else { ["dask", "dmem"] };
-        let (client, server) = (made(labels[0])?, made(labels[1])?);
-        let cache = if with_cache { Some(made("ccache")?) } else { None };
-        match &cache {
-            Some(cache) => {
-                client.join(WIRE, cache, BOTH[0]).map_err(Error::other)?;
-                server.join(WIRE, cache, BOTH[1]).map_err(Error::other)?;
-                for end in BOTH {
-                    cache.send_plain_frames(end).map_err(Error::other)?;
-                    cache.ip(&format!("link set dev {end} up")).map_err(Error::other)?;
-                }
-            }
-            None => client.join(WIRE, &server, WIRE).map_err(Error::other)?,
-        }
-        let addresses = [Ipv4Addr::from(CLIENT), *SERVER.ip()];
-        for (end, space) in [&client, &server].into_iter().enumerate() {
-            set_up(space, WIRE, CARDS[end])?;
-            let (own, other) = (addresses[end], addresses[1 - end]);
-            let words = [
-                format!("address add {own}/24 dev {WIRE}"),
-                format!("neighbour add {other} lladdr {} dev {WIRE}", CARDS[1 - end]),
-            ];
-            words.iter().try_for_each(|it| space.ip(it)).map_err(Error::other)?;
-        }
+        let [client, server] = ends(labels, *SERVER.ip(), cache.as_ref())?;
         Ok(Self { client: Some(client), cache, server: Some(server) })
     }
 
@@ -92,7 +64,7 @@ impl Place {
     pub(super) fn cora(&self, program: &Path, config: &Path) -> Result<Command> {
         let cache = self.cache.as_ref().ok_or_else(|| Error::other("no place for the cache"))?;
         let mut command = cache.command(&program.display().to_string());
-        let live = format!("inside=xdp:{},outside=xdp:{},pass=opposite", BOTH[1], BOTH[0]);
+        let live = format!("inside=xdp:{},outside=xdp:{},pass=opposite", BETWEEN[1], BETWEEN[0]);
         command.args(["run", "--nic", "native", "--live", &live, "--config"]);
         command.arg(format!("Server={}", config.display()));
         Ok(command)

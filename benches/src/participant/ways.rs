@@ -9,15 +9,7 @@ use cora_traffic::namespace::Namespace;
 
 use super::SERVER;
 use super::steps::PARTICIPANT;
-use crate::asked::Client;
-use crate::link::set_up;
-
-/// Client and server on a veth pair.
-const CLIENT: [u8; 4] = [10, 0, 0, 1];
-/// The interface at each end.
-const WIRE: &str = "wire";
-/// The cards' addresses: the client's, and the server's.
-const CARDS: [&str; 2] = ["02:00:00:00:00:01", "02:00:00:00:00:02"];
+use crate::asked::{CLIENT, Client, WIRE, ends};
 
 /// A way from a client to a server.
 #[derive(Debug)]
@@ -40,24 +32,8 @@ impl Way {
 
     /// Builds two namespaces; the error names a facility that this machine lacks.
     pub(super) fn veth() -> Result<Self> {
-        let made = |label| Namespace::create(label).map_err(Error::other);
-        let (client, server) = (made("ask")?, made("answer")?);
-        client.join(WIRE, &server, WIRE).map_err(Error::other)?;
-        let addresses = [Ipv4Addr::from(CLIENT), *PARTICIPANT.ip()];
-        for (end, space) in [&client, &server].into_iter().enumerate() {
-            set_up(space, WIRE, CARDS[end])?;
-            let words = [
-                format!("address add {}/24 dev {WIRE}", addresses[end]),
-                // Cora answers no ARP.
-                format!(
-                    "neighbour add {} lladdr {} dev {WIRE}",
-                    addresses[1 - end],
-                    CARDS[1 - end]
-                ),
-            ];
-            words.iter().try_for_each(|it| space.ip(it)).map_err(Error::other)?;
-        }
-        Ok(Self { server: PARTICIPANT, own: CLIENT, ends: Some([client, server]) })
+        let ends = Some(ends(["ask", "answer"], *PARTICIPANT.ip(), None)?);
+        Ok(Self { server: PARTICIPANT, own: CLIENT, ends })
     }
 
     fn command(&self, program: &Path) -> Command {

@@ -68,7 +68,7 @@ impl Ports {
     }
 
     /// Whether packets that pass leave at the opposite port.
-    pub(crate) const fn pass_on(&self) -> bool {
+    pub(crate) const fn passes_on(&self) -> bool {
         self.passes_on
     }
 
@@ -180,6 +180,9 @@ impl FromStr for Ports {
         if let [(name, _, device)] = &given[..]
             && (*name == MESSAGES || matches!(device, PortName::Udp { .. }))
         {
+            if passes_on {
+                return Err(format!("{PASS}={OPPOSITE}: there is no port opposite to `{name}`"));
+            }
             // Answers to messages leave where these came, so there is no need of another end.
             let (name, device) = ((*name).to_owned(), device.clone());
             return Ok(Self::of(vec![NamedPort { name, number: Port::INSIDE, device }]));
@@ -262,12 +265,14 @@ mod tests {
     #[test]
     fn packets_that_pass_leave_where_it_is_said() {
         let ports = "inside=tap:a0,outside=tap:b0";
-        assert!(!read(ports).unwrap().pass_on());
-        assert!(read(&format!("{ports},pass=opposite")).unwrap().pass_on());
+        assert!(!read(ports).unwrap().passes_on());
+        assert!(read(&format!("{ports},pass=opposite")).unwrap().passes_on());
         for wrong in ["pass=inside", "pass=opposite,pass=opposite"] {
             let error = read(&format!("{ports},{wrong}")).unwrap_err();
             assert!(error.contains("said once: pass=opposite"), "{error}");
         }
+        let error = read("messages=xdp:a0,pass=opposite").unwrap_err();
+        assert!(error.contains("no port opposite to `messages`"), "{error}");
     }
 
     #[test]

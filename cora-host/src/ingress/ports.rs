@@ -110,7 +110,7 @@ impl LiveWire {
             stopped: false,
             elsewhere: ports.are_of_card().then(PortsThere::default),
             latency: Latency::default(),
-            passes_on: ports.pass_on(),
+            passes_on: ports.passes_on(),
         })
     }
 

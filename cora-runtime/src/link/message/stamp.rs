@@ -85,7 +85,8 @@ impl Stamp {
     #[inline]
     #[must_use]
     pub const fn passes_to(&self) -> Option<Port> {
-        if self.egress.0 == self.meta.port.0 { None } else { Some(self.egress) }
+        let to = self.leaves_at();
+        if to.0 == self.meta.port.0 { None } else { Some(to) }
     }
 
     /// The port of arrival and the packet's number, with the mark in bits that they don't need.
