@@ -95,7 +95,11 @@ pub(super) fn diagnostics() -> Verdict {
 pub(super) fn tests() -> Verdict {
     let tests = || {
         let mut tests = in_this_run(of_cargo(WORKSPACE));
-        integration(tests.arg("--bins"), &["cargo-cora".to_owned(), "tests".to_owned()])?;
+        let mut packages = vec!["cargo-cora".to_owned(), "tests".to_owned()];
+        let examples = names_in(&root().join("examples"))?;
+        packages.extend(examples.iter().map(|name| format!("examples/{name}")));
+        // Examples of a package: clients that have unit tests of their own.
+        integration(tests.args(["--bins", "--examples"]), &packages)?;
         Ok(counted(tests.args(["--", "--skip", COUNTING])))
     };
     or_unread(tests())
