@@ -100,9 +100,10 @@ impl Peer {
         self.their_port == 0 && self.our_port == 0
     }
 
-    /// The port of the run where datagrams to it leave.
+    /// The port of the run that it is behind: where its datagrams came in, and those to it leave.
     #[inline]
-    pub(crate) const fn port(&self) -> Port {
+    #[must_use]
+    pub const fn behind(&self) -> Port {
         self.at
     }
 }
@@ -336,7 +337,7 @@ mod tests {
         let of_messages = [SENT.0, SENT.0 | 0x80, ELSEWHERE.0, ELSEWHERE.0 | 0x80, 0xff];
         for (port, at) in of_messages.map(|port| (port, 0x7f)).into_iter().chain([(3, 3)]) {
             bytes[Peer::SIZE - 1] = port;
-            assert_eq!(Peer::get(&bytes).unwrap().port(), Port(at), "{port}");
+            assert_eq!(Peer::get(&bytes).unwrap().behind(), Port(at), "{port}");
         }
     }
 

@@ -175,7 +175,7 @@ impl<M: Message> Outbox<M> {
     where
         M: Wired,
     {
-        self.add(peer.port(), TooManySends, |_, out| {
+        self.add(peer.behind(), TooManySends, |_, out| {
             message::datagram(peer, |out| message.write(out), out)
         })
     }

@@ -113,7 +113,8 @@ pub fn cache(
     let at = quiet.present(envelope.now(), server);
     let asker = envelope.asker();
     let (from, to) = (asker.endpoint(), asker.asked());
-    if server.is(from.address, from.port) {
+    // One from elsewhere may say that it is memcached, and is not believed.
+    if server.is(from.address, from.port) && asker.behind() == Port::INSIDE {
         match said {
             Said::Value { name, request, value } => {
                 let by = Question { address: to.address, port: to.port, request };
