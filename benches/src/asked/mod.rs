@@ -31,7 +31,7 @@ pub(crate) trait Asks {
 pub(crate) const LONGEST: usize = 64;
 
 /// Starts the server, and has a client ask it; returns the processor time per answer (ns) of all
-/// its processes, and of others that stand beside it.
+/// its processes.
 pub(crate) fn time_per_answer(
     command: &mut Command,
     client: impl FnOnce() -> Result<Client>,

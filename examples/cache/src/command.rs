@@ -1,7 +1,7 @@
 //! The effect of a client's command on items (memcached's doc/protocol.txt).
 
 /// Most bytes of a name, as memcached has it.
-pub const LONGEST_NAME: usize = 250;
+const LONGEST_NAME: usize = 250;
 
 /// A command, by its effect.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -23,6 +23,11 @@ pub enum Command<'a> {
 /// The words of a line.
 fn words(line: &[u8]) -> impl Iterator<Item = &[u8]> {
     line.split(|byte| *byte == b' ').filter(|word| !word.is_empty())
+}
+
+/// The next word, if it can be a name.
+fn name<'a>(words: &mut impl Iterator<Item = &'a [u8]>) -> Option<&'a [u8]> {
+    words.next().filter(|name| name.len() <= LONGEST_NAME)
 }
 
 /// A number in decimal digits.
@@ -67,7 +72,7 @@ impl<'a> Command<'a> {
 
     /// `set NAME FLAGS EXPIRY BYTES`, and `cas` with one word more.
     fn stores(verb: &[u8], mut words: impl Iterator<Item = &'a [u8]>) -> Option<Self> {
-        let name = words.next().filter(|name| name.len() <= LONGEST_NAME)?;
+        let name = name(&mut words)?;
         let (flags, expiry) = (number(words.next()?)?, words.next()?);
         let length = number(words.next()?)? as usize;
         if verb == b"cas" {
@@ -85,7 +90,7 @@ impl<'a> Command<'a> {
 
     /// `delete NAME`, `incr NAME BY`, `touch NAME EXPIRY`.
     fn changes(mut words: impl Iterator<Item = &'a [u8]>) -> Self {
-        let Some(name) = words.next().filter(|name| name.len() <= LONGEST_NAME) else {
+        let Some(name) = name(&mut words) else {
             return Self::Unknown;
         };
         Self::Changes { name, is_answered: words.all(|word| word != b"noreply") }
@@ -111,7 +116,7 @@ impl<'a> Command<'a> {
 
     /// `mg NAME FLAGS`, `md`, `ma`. With the flag `b` the name is written in base64.
     fn meta(verb: &[u8], mut words: impl Iterator<Item = &'a [u8]>) -> Self {
-        let Some(name) = words.next().filter(|name| name.len() <= LONGEST_NAME) else {
+        let Some(name) = name(&mut words) else {
             return Self::Unknown;
         };
         let (mut changes, mut encoded) = (verb != b"mg", false);
@@ -129,7 +134,7 @@ impl<'a> Command<'a> {
 
     /// `ms NAME BYTES FLAGS`.
     fn meta_stores(mut words: impl Iterator<Item = &'a [u8]>) -> Option<Self> {
-        let name = words.next().filter(|name| name.len() <= LONGEST_NAME)?;
+        let name = name(&mut words)?;
         let length = number(words.next()?)? as usize;
         if words.any(|flag| flag == b"b") {
             return None;

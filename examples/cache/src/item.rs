@@ -35,7 +35,7 @@ enum Is {
 
 /// Changes under way.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Plain)]
-pub enum Open {
+enum Open {
     /// A `set`, of which the value is kept.
     Set,
     /// So many, each of which is answered.
@@ -68,6 +68,11 @@ impl Present {
         self.now < self.quiet_until
     }
 
+    /// Whether what was learned then counts, for so long.
+    const fn counts(&self, since: u64, time: u64) -> bool {
+        since >= self.quiet_until && self.is_within(since, time)
+    }
+
     /// Whether the time since then has not passed.
     const fn is_within(&self, since: u64, time: u64) -> bool {
         self.now < since.saturating_add(time)
@@ -98,14 +103,14 @@ impl Item {
     /// Its value, if that may be answered.
     pub fn answer(&self, at: &Present) -> Option<&Value> {
         let Is::Known { since } = self.is else { return None };
-        (since >= at.quiet_until && at.is_within(since, at.life)).then_some(&self.value)
+        at.counts(since, at.life).then_some(&self.value)
     }
 
     /// A client asks, and has to ask memcached.
     pub fn ask(&mut self, by: Question, at: &Present) {
         let waits = match self.is {
             // Of many that ask at once the first one's answer counts, or none ever would.
-            Is::Asked { since, .. } => since >= at.quiet_until && at.is_within(since, at.settle),
+            Is::Asked { since, .. } => at.counts(since, at.settle),
             Is::Changing { since, .. } => at.is_within(since, at.settle),
             Is::Known { .. } => false,
         };
@@ -118,8 +123,7 @@ impl Item {
     pub fn told(&mut self, question: Question, value: &Value, at: &Present) {
         if let Is::Asked { by, since } = self.is
             && by == question
-            && since >= at.quiet_until
-            && at.is_within(since, at.settle)
+            && at.counts(since, at.settle)
         {
             *self = Self { is: Is::Known { since }, value: *value };
         }
@@ -127,18 +131,16 @@ impl Item {
 
     /// A change passes.
     pub fn change(&mut self, change: Change<'_>, at: &Present) {
-        let Is::Changing { open, since } = self.is else {
-            *self = Self::changed(change, at.now);
-            return;
-        };
-        if !at.is_within(since, at.settle) {
-            *self = Self::changed(change, at.now);
-            return;
-        }
-        let before = match open {
-            Open::Set => Some(1),
-            Open::Some { changes } => Some(changes),
-            Open::Untold => None,
+        let before = match self.is {
+            Is::Changing { open, since } if at.is_within(since, at.settle) => match open {
+                Open::Set => Some(1),
+                Open::Some { changes } => Some(changes),
+                Open::Untold => None,
+            },
+            _ => {
+                *self = Self::changed(change, at.now);
+                return;
+            }
         };
         let open = match (before.and_then(|before: u16| before.checked_add(1)), change) {
             (Some(changes), Change::Set(_) | Change::Answered) => Open::Some { changes },

@@ -14,8 +14,8 @@
 //! | `stream` | commands in TCP |
 //! | `server` | where memcached listens, and the times |
 //!
-//! Try it:  `cargo cora run cache --live inside=packet:eth1,outside=packet:eth0`, memcached with
-//! `-U 11211` behind `inside`, and its clients behind `outside`.
+//! Try it:  `cargo cora run cache --live inside=packet:eth1,outside=packet:eth0,pass=opposite`,
+//! memcached with `-U 11211` behind `inside`, and its clients behind `outside`.
 //!
 //! Expect:  the whole program on the NIC: the value that says until when the cache is off is read
 //! for each question, and there is one.
